@@ -1,0 +1,12 @@
+add_library(mgcompare_warnings INTERFACE)
+target_compile_options(mgcompare_warnings INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wno-missing-field-initializers>
+  $<$<AND:$<BOOL:${MGCOMPARE_WERROR}>,$<COMPILE_LANGUAGE:CXX>>:-Werror>)
+
+if(MGCOMPARE_SANITIZE STREQUAL "address")
+  add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+  add_link_options(-fsanitize=address,undefined)
+elseif(MGCOMPARE_SANITIZE STREQUAL "thread")
+  add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=thread)
+endif()

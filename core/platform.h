@@ -1,0 +1,75 @@
+#pragma once
+
+// What a kind of device offers to the worker. core/cpu and core/cuda each build one module (a shared library) with an
+// instance of this; the worker opens it. Everything above this line is device-neutral.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config.h"
+#include "data/dataset.h"
+#include "mgcompare/device.h"
+#include "mgcompare/group.h"
+#include "mgcompare/replica.h"
+#include "model/network.h"
+#include "model/spec.h"
+
+namespace mgcompare {
+
+struct DeviceInfo {
+  int index = 0;
+  std::string name;
+  std::uint64_t memory = 0;         // bytes
+  std::vector<std::string> notes;
+};
+
+// The data movement beneath Group, for all ranks of a trial; one object shared by them. Each call is made by every rank
+// on its own thread (point-to-point ones by one rank). It may assume valid arguments. Counts are bytes except where a
+// type is given. It reports the seconds that the calling rank only waited for others.
+class Collectives {
+ public:
+  virtual ~Collectives() = default;
+  virtual double all_reduce(int rank, void* data, std::size_t count, Type type) = 0;
+  virtual double reduce(int rank, void* data, std::size_t count, Type type, int root) = 0;
+  virtual double broadcast(int rank, void* data, std::size_t bytes, int root) = 0;
+  virtual double gather(int rank, const void* mine, void* all, const Counts& bytes, int root) = 0;
+  virtual double scatter(int rank, const void* all, void* mine, const Counts& bytes, int root) = 0;
+  virtual double all_gather(int rank, const void* mine, void* all, const Counts& bytes) = 0;
+  virtual double reduce_scatter(int rank, const void* all, void* mine, const Counts& counts, Type type) = 0;
+  virtual double all_to_all(int rank, const void* out, const Counts& out_bytes, void* in, const Counts& in_bytes) = 0;
+  virtual void get(int rank, int peer, const float* from, Vec into) = 0;
+  virtual void put(int rank, int peer, float* to, ConstVec from) = 0;
+  virtual void add(int rank, int peer, float* to, ConstVec from) = 0;
+  virtual void barrier(int rank) = 0;    // host only
+  // Wakes every rank that waits, now and later, with Aborted.
+  virtual void abort() = 0;
+};
+
+class Platform {
+ public:
+  virtual ~Platform() = default;
+  virtual DeviceKind kind() const = 0;
+  virtual std::vector<DeviceInfo> devices() const = 0;
+  // Library versions and the like, for the environment of a report.
+  virtual std::vector<std::pair<std::string, std::string>> facts() const = 0;
+
+  // The calls below are made on the rank's own thread, which stays with that device.
+  virtual std::unique_ptr<Device> open(int device_index) = 0;
+  virtual std::uint64_t peak_memory(int device_index) const = 0;  // since the last reset
+  virtual void reset_peak_memory() = 0;
+  virtual std::unique_ptr<Network> build(Device& device, const NetworkSpec& spec, const Numerics& numerics) = 0;
+  virtual std::unique_ptr<Optimizer> optimizer(Device& device, const OptimizerConfig& config,
+                                               const std::vector<Part>& parts) = 0;
+  // The split in the form in which networks of this device read it; kept by the caller for many trials.
+  virtual std::unique_ptr<Feed> upload(Device& device, const Split& split, double scale, bool keep_on_host) = 0;
+  // Called once a trial, by one thread, with every rank's device.
+  virtual std::unique_ptr<Collectives> connect(const std::vector<Device*>& device_of_rank) = 0;
+};
+
+}  // namespace mgcompare
+
+// What a module exports; opened by the worker only.
+extern "C" mgcompare::Platform* mgcompare_platform();

@@ -1,0 +1,42 @@
+#pragma once
+
+// What a worker keeps warm between trials (modules, devices' data, plugins) and how it runs one of them. One trial at a
+// time; ranks are threads inside run().
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "result.h"
+#include "trial.h"
+
+namespace mgcompare {
+
+// Said a few times a second from one rank's thread: a sign of life, and the progress bar.
+struct Progress {
+  std::string phase;                // "setup", "warm-up", "training", "evaluation", "checkpoint"
+  std::size_t epoch = 0, epochs = 0;
+  std::size_t step = 0, steps = 0;  // of the epoch
+  double loss = 0;
+};
+
+struct TrialFiles {
+  std::string checkpoint;           // where to keep the trial's state; empty: nowhere
+  bool resume = false;              // continue from `checkpoint` when it is there
+};
+
+class Session {
+ public:
+  Session();
+  ~Session();
+  // Never throws for what happens inside the trial: that is the result's status and cause. `stop` is polled between
+  // steps: true ends the trial as "interrupted" after writing a checkpoint where one is wanted.
+  Result run(const Trial& trial, const TrialFiles& files, const std::function<void(const Progress&)>& report,
+             const std::function<bool()>& stop);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace mgcompare

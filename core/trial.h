@@ -1,0 +1,35 @@
+#pragma once
+
+// One training run: what is compared. A plan is a list of these; a result is what came of one.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "config.h"
+#include "mgcompare/types.h"
+
+namespace mgcompare {
+
+struct Trial {
+  int number = 0;                   // fixed when the plan is made; the order of execution is the plan's order
+  int block = 0;                    // randomised complete blocks: every combination once a block
+  StrategyConfig strategy;
+  std::string plugin_file;          // the file that the strategy comes from
+  DeviceKind device_kind = DeviceKind::cpu;
+  std::size_t devices = 1;
+  std::size_t ranks_per_device = 1;
+  std::string scaling = "strong";
+  std::size_t global_batch = 0;
+  std::string variant;              // "" for the config as it is
+  std::uint64_t seed = 1;
+  Config config;                    // with the variant's overrides applied
+  std::string unavailable;          // not empty: cannot run, and why ("asked 8, have 2")
+
+  std::size_t ranks() const { return devices * ranks_per_device; }
+};
+
+// The name of a row that repeats share: everything but seed and block ("replicated cpu:2 batch 128").
+std::string row_name(const Trial& trial);
+
+}  // namespace mgcompare
