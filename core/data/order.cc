@@ -1,0 +1,20 @@
+#include "data/order.h"
+
+#include <numeric>
+#include <utility>
+
+#include "mgcompare/random.h"
+
+namespace mgcompare {
+
+std::vector<std::uint32_t> epoch_order(std::size_t samples, std::uint64_t seed, std::size_t epoch) {
+  // Streams of other purposes (weights, dropout) count from elsewhere, so that no two share their numbers.
+  constexpr std::uint64_t kOrderStreams = 0x6f72646572000000ull;
+  const Random random(seed, kOrderStreams + epoch);
+  std::vector<std::uint32_t> order(samples);
+  std::iota(order.begin(), order.end(), 0u);
+  for (std::size_t i = samples; i > 1; --i) std::swap(order[i - 1], order[random.below(i, i)]);
+  return order;
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,14 @@
+#pragma once
+
+// The order in which an epoch reads the samples: the same for every strategy, device kind and number of ranks.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace mgcompare {
+
+// A permutation of 0 .. samples-1, a function of (samples, seed, epoch) only.
+std::vector<std::uint32_t> epoch_order(std::size_t samples, std::uint64_t seed, std::size_t epoch);
+
+}  // namespace mgcompare
