@@ -1,13 +1,14 @@
 #pragma once
 
-// The experiment as the user wrote it, checked and with every default filled in. `read_config` (config.cc) is the only
-// user of yaml-cpp; nothing after it sees YAML.
+// The experiment as the user wrote it, checked and with every default filled in. Nothing after `read_config` sees YAML.
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include "mgcompare/batch.h"
 
@@ -144,5 +145,35 @@ struct Config {
   std::vector<std::string> plugin_paths;
   bool cut_down_for_cpu = false;    // the `when_cpu:` block was applied
 };
+
+// What surrounds a config file.
+struct ConfigSetting {
+  std::vector<std::string> overrides;  // "optimizer.learning_rate=0.1", in the order of the command line: the last wins
+  bool gpu = false;                 // a GPU is there; without one, and where only CPU devices are asked for, `when_cpu:` applies
+  std::string share_folder;         // where the installed models/ are; empty: nowhere
+};
+
+// Reads, checks and completes. Throws ConfigError (problem.h) with every problem that was found.
+Config read_config(const std::string& path, const ConfigSetting& setting = {});
+
+// The config with the overrides of one of its variants; it has no variants itself.
+Config apply_variant(const Config& config, const VariantConfig& variant);
+
+// The whole resolved config, in the shape of the YAML; keys that begin with @ (places, the path) are not settings.
+// Reading what was written gives an equal config. from_json throws ConfigError.
+void to_json(nlohmann::json& json, const Config& config);
+void from_json(const nlohmann::json& json, Config& config);
+
+// The resolved config as YAML for readers: every default filled in, layers inline.
+std::string resolved_yaml(const Config& config);
+
+// SHA-256 (hexadecimal) over all settings: equal for configs that mean the same, wherever they were read from.
+std::string config_hash(const Config& config);
+
+// The config's name made safe for a folder's: [a-z0-9_-]{1,48}, with part of a hash where characters had to go.
+std::string config_slug(const std::string& name);
+
+// Samples that an epoch trains on when the set has `in_set`: its validation part and what is over the limit are left out.
+std::size_t training_samples(const DataConfig& data, std::size_t in_set);
 
 }  // namespace mgcompare

@@ -4,7 +4,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include "config.h"
 #include "mgcompare/types.h"
@@ -31,5 +34,13 @@ struct Trial {
 
 // The name of a row that repeats share: everything but seed and block ("replicated cpu:2 batch 128").
 std::string row_name(const Trial& trial);
+
+std::string_view to_string(DeviceKind kind);
+// Throws Error for a kind that does not exist.
+DeviceKind device_kind(std::string_view name);
+
+// A trial travels to the worker, and stands in the results, whole. from_json throws Error.
+void to_json(nlohmann::json& json, const Trial& trial);
+void from_json(const nlohmann::json& json, Trial& trial);
 
 }  // namespace mgcompare

@@ -1,0 +1,44 @@
+#pragma once
+
+// Which trials an experiment asks for, in the order in which they run: randomised complete blocks, one a seed, each with
+// every combination of strategy, devices, batch and variant once. What cannot be is refused here, before the first trial.
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "config.h"
+#include "probe.h"
+#include "trial.h"
+
+namespace mgcompare {
+
+struct Plan {
+  Config config;
+  std::vector<Trial> trials;        // in order of execution
+  std::vector<std::string> warnings;
+  std::vector<PlatformSummary> platforms;
+  std::vector<PluginSummary> plugins;
+  std::map<std::string, Traits> traits;  // by a strategy's label
+};
+
+// `samples_in_set`: training samples of the whole data set. Throws ConfigError for what a strategy says of its options,
+// Error where nothing could run at all.
+Plan make_plan(const Config& config, Prober& prober, std::size_t samples_in_set = 60000);
+
+// The trials that a filter names, in the plan's order: "strategy=tower,devices=1:4,batch=64,variant=x,seed=1". A key given
+// twice means either; devices are a count, a range, a kind, or both ("cpu:2"); `variant=base` is the config as it is.
+// Throws Error for a key that does not exist and for a value that no trial has.
+std::vector<Trial> only(const Plan& plan, const std::string& filter);
+
+// The plan as a table for people, with warnings and a rough estimate of the time.
+std::string describe(const Plan& plan);
+
+// Seconds that the trials will take, start-up and evaluation included. `samples_per_second` holds what was measured, by
+// row_name(); rows that are not in it are guessed from the network's arithmetic, which is rough.
+double estimate_seconds(const std::vector<Trial>& trials, const std::map<std::string, double>& samples_per_second = {},
+                        std::size_t samples_in_set = 60000);
+
+}  // namespace mgcompare
