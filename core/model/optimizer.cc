@@ -1,0 +1,113 @@
+#include "model/optimizer.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "mgcompare/error.h"
+#include "model/update_rules.h"
+
+namespace mgcompare {
+namespace {
+
+template <class Rule> void apply_rule(const Rule& rule, Vec weights, ConstVec gradients, const std::vector<Vec>& states,
+                                      Range range) {
+  float* const weight = weights.data();
+  const float* const gradient = gradients.data();
+  if constexpr (Rule::kStates == 0) {
+    for (std::size_t i = range.begin; i < range.end; ++i) rule(weight[i], gradient[i]);
+  } else if constexpr (Rule::kStates == 1) {
+    float* const first = states[0].data();
+    for (std::size_t i = range.begin; i < range.end; ++i) rule(weight[i], gradient[i], first[i]);
+  } else {
+    float* const first = states[0].data();
+    float* const second = states[1].data();
+    for (std::size_t i = range.begin; i < range.end; ++i) rule(weight[i], gradient[i], first[i], second[i]);
+  }
+}
+
+class HostOptimizer : public CountedOptimizer {
+ public:
+  HostOptimizer(const OptimizerConfig& config, const std::vector<Part>& parts, Device* memory)
+      : config_(config), parts_(parts) {
+    std::size_t size = 0;
+    for (const Part& part : parts) size = std::max(size, part.range.end);
+    for (int i = 0; i < optimizer_states(config); ++i) {
+      if (memory != nullptr) {
+        arrays_.emplace_back(*memory, size);
+        states_.push_back(arrays_.back().span());
+      } else {
+        vectors_.emplace_back(size, 0.0f);
+        states_.push_back({vectors_.back().data(), size});
+      }
+    }
+  }
+
+  std::vector<Vec> state() override { return states_; }
+  void reset() override {
+    for (Vec state : states_) std::fill(state.begin(), state.end(), 0.0f);
+    updates_ = 0;
+  }
+  void advance() override { ++updates_; }
+  std::uint64_t updates() const override { return updates_; }
+  void set_updates(std::uint64_t updates) override { updates_ = updates; }
+
+  void apply(Vec weights, ConstVec gradients, Range range, const Batch& batch, double rate_scale) override {
+    const auto rate = static_cast<float>(batch.learning_rate() * rate_scale);
+    for (const Part& part : parts_) {
+      const Range overlap{std::max(range.begin, part.range.begin), std::min(range.end, part.range.end)};
+      if (overlap.begin >= overlap.end) continue;
+      apply_part(weights, gradients, overlap, rate, part.decays ? static_cast<float>(config_.weight_decay) : 0.0f);
+    }
+  }
+
+ private:
+  void apply_part(Vec weights, ConstVec gradients, Range range, float rate, float decay) const {
+    const auto momentum = static_cast<float>(config_.momentum);
+    const auto epsilon = static_cast<float>(config_.epsilon);
+    if (config_.kind == "adam") {
+      const auto steps = static_cast<double>(std::max<std::uint64_t>(updates_, 1));
+      apply_rule(AdamRule{rate, decay, static_cast<float>(config_.beta1), static_cast<float>(config_.beta2), epsilon,
+                          static_cast<float>(1 / (1 - std::pow(config_.beta1, steps))),
+                          static_cast<float>(1 / (1 - std::pow(config_.beta2, steps)))},
+                 weights, gradients, states_, range);
+    } else if (config_.kind == "adagrad") {
+      apply_rule(AdaGradRule{rate, decay, epsilon}, weights, gradients, states_, range);
+    } else if (config_.kind == "adadelta") {
+      apply_rule(AdadeltaRule{rate, decay, static_cast<float>(config_.rho), epsilon}, weights, gradients, states_, range);
+    } else if (config_.momentum == 0) {
+      apply_rule(SgdRule{rate, decay}, weights, gradients, states_, range);
+    } else if (config_.nesterov) {
+      apply_rule(NesterovRule{rate, decay, momentum}, weights, gradients, states_, range);
+    } else {
+      apply_rule(MomentumRule{rate, decay, momentum}, weights, gradients, states_, range);
+    }
+  }
+
+  OptimizerConfig config_;
+  std::vector<Part> parts_;
+  std::vector<Array<float>> arrays_;
+  std::vector<std::vector<float>> vectors_;
+  std::vector<Vec> states_;
+  // Read by every thread that applies a range, written between updates.
+  std::atomic<std::uint64_t> updates_ = 0;
+};
+
+}  // namespace
+
+int optimizer_states(const OptimizerConfig& config) {
+  if (config.kind == "adam" || config.kind == "adadelta") return 2;
+  if (config.kind == "adagrad") return 1;
+  if (config.kind == "sgd") return config.momentum == 0 ? 0 : 1;
+  throw Error(fmt::format("unknown optimizer '{}': use sgd, adam, adagrad or adadelta", config.kind));
+}
+
+std::unique_ptr<Optimizer> make_host_optimizer(const OptimizerConfig& config, const std::vector<Part>& parts,
+                                               Device* memory) {
+  return std::make_unique<HostOptimizer>(config, parts, memory);
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,237 @@
+#include "model/spec.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "mgcompare/error.h"
+#include "mgcompare/random.h"
+#include "model/initializer.h"
+
+namespace mgcompare {
+namespace {
+
+// Initial weights have streams of their own, apart from those of sample order and dropout.
+constexpr std::uint64_t kWeightStream = 0x57ull << 56;
+
+std::size_t product(const Shape& shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
+}
+
+[[noreturn]] void refuse(const ModelConfig& model, const LayerConfig& layer, const std::string& text) {
+  if (layer.place.line > 0) {
+    throw Error(fmt::format("{}:{}:{}: layer '{}': {}", layer.place.file, layer.place.line, layer.place.column, layer.name,
+                            text));
+  }
+  throw Error(fmt::format("model '{}': layer '{}': {}", model.name, layer.name, text));
+}
+
+class Builder {
+ public:
+  Builder(const ModelConfig& model, const Shape& sample_shape, std::size_t classes, bool decay_biases)
+      : model_(model), decay_biases_(decay_biases) {
+    spec_.name = model.name;
+    spec_.sample_shape = sample_shape;
+    spec_.classes = classes;
+  }
+
+  NetworkSpec build() {
+    if (model_.layers.empty()) throw Error(fmt::format("model '{}' has no layers: list at least one", model_.name));
+    if (spec_.sample_shape.empty() || product(spec_.sample_shape) == 0) {
+      throw Error(fmt::format("model '{}': the samples are empty", model_.name));
+    }
+    for (const LayerConfig& config : model_.layers) add(config);
+    const LayerSpec& last = spec_.layers.back();
+    if (last.output_shape != Shape{spec_.classes}) {
+      refuse(last,
+             fmt::format("the last layer gives {} but the data has {} classes: end with `dense: {}`",
+                         fmt::join(last.output_shape, " x "), spec_.classes, spec_.classes));
+    }
+    return std::move(spec_);
+  }
+
+ private:
+  void add(const LayerConfig& config) {
+    LayerSpec layer;
+    layer.config = config;
+    name(layer);
+    find_inputs(layer);
+    const std::string& type = config.type;
+    if (type == "conv") {
+      add_convolution(layer);
+    } else if (type == "max_pool" || type == "average_pool") {
+      const Shape& in = image(layer);
+      layer.output_shape = {in[0], windows(layer, in[1], 0), windows(layer, in[2], 1)};
+      for (int axis : {0, 1}) {
+        if (config.padding[axis] >= config.kernel[axis]) refuse(layer, "padding must be smaller than the window");
+      }
+    } else if (type == "dense") {
+      add_dense(layer);
+    } else if (type == "tanh" || type == "relu" || type == "sigmoid") {
+      layer.output_shape = layer.input_shapes.front();
+    } else if (type == "dropout") {
+      if (!(config.rate >= 0 && config.rate < 1)) refuse(layer, fmt::format("the rate is {}: use 0 to below 1", config.rate));
+      layer.output_shape = layer.input_shapes.front();
+    } else if (type == "batch_norm") {
+      add_batch_norm(layer);
+    } else if (type == "flatten") {
+      layer.output_shape = {product(layer.input_shapes.front())};
+    } else if (type == "add") {
+      add_sum(layer);
+    } else if (type == "concat") {
+      add_concatenation(layer);
+    } else {
+      refuse(layer, fmt::format("unknown type '{}'", type));
+    }
+    indices_[layer.config.name] = static_cast<int>(spec_.layers.size());
+    spec_.layers.push_back(std::move(layer));
+  }
+
+  [[noreturn]] void refuse(const LayerSpec& layer, const std::string& text) const {
+    mgcompare::refuse(model_, layer.config, text);
+  }
+
+  void name(LayerSpec& layer) {
+    std::string& name = layer.config.name;
+    const int number = ++numbers_[layer.config.type];
+    if (name.empty()) name = fmt::format("{}{}", layer.config.type, number);
+    if (name == "input") refuse(layer, "'input' is the sample itself: choose another name");
+    if (indices_.contains(name)) refuse(layer, "another layer has this name: choose another");
+  }
+
+  void find_inputs(LayerSpec& layer) {
+    if (layer.config.inputs.empty()) layer.inputs = {static_cast<int>(spec_.layers.size()) - 1};
+    for (const std::string& name : layer.config.inputs) {
+      const auto found = indices_.find(name);
+      if (name != "input" && found == indices_.end()) refuse(layer, fmt::format("no layer before it is called '{}'", name));
+      layer.inputs.push_back(name == "input" ? -1 : found->second);
+    }
+    const bool joins = layer.config.type == "add" || layer.config.type == "concat";
+    if (joins && layer.inputs.size() < 2) refuse(layer, "give two inputs or more");
+    if (!joins && layer.inputs.size() != 1) refuse(layer, "takes one input: join several with add or concat");
+    for (int input : layer.inputs) {
+      layer.input_shapes.push_back(input < 0 ? spec_.sample_shape : spec_.layers[static_cast<std::size_t>(input)].output_shape);
+    }
+  }
+
+  const Shape& image(const LayerSpec& layer) const {
+    const Shape& shape = layer.input_shapes.front();
+    if (shape.size() != 3) {
+      refuse(layer, fmt::format("needs channels x height x width, its input is {}", fmt::join(shape, " x ")));
+    }
+    return shape;
+  }
+
+  // Positions of the window along one axis, by the floor rule.
+  std::size_t windows(const LayerSpec& layer, std::size_t size, int axis) const {
+    const LayerConfig& config = layer.config;
+    if (config.kernel[axis] == 0 || config.stride[axis] == 0) refuse(layer, "kernel and stride must be at least 1");
+    const std::size_t padded = size + 2 * config.padding[axis];
+    if (padded < config.kernel[axis]) {
+      refuse(layer, fmt::format("a window of {} does not fit into {} pixels", config.kernel[axis], padded));
+    }
+    return (padded - config.kernel[axis]) / config.stride[axis] + 1;
+  }
+
+  void add_convolution(LayerSpec& layer) {
+    const LayerConfig& config = layer.config;
+    const Shape& in = image(layer);
+    if (config.channels == 0) refuse(layer, "channels must be at least 1");
+    layer.output_shape = {config.channels, windows(layer, in[1], 0), windows(layer, in[2], 1)};
+    layer.weights = add_part(layer, "weight", {config.channels, in[0], config.kernel[0], config.kernel[1]}, true);
+    layer.bias = config.bias ? add_part(layer, "bias", {config.channels}, decay_biases_) : empty_range();
+  }
+
+  void add_dense(LayerSpec& layer) {
+    const LayerConfig& config = layer.config;
+    if (config.channels == 0) refuse(layer, "units must be at least 1");
+    layer.output_shape = {config.channels};
+    layer.weights = add_part(layer, "weight", {config.channels, product(layer.input_shapes.front())}, true);
+    layer.bias = config.bias ? add_part(layer, "bias", {config.channels}, decay_biases_) : empty_range();
+  }
+
+  void add_batch_norm(LayerSpec& layer) {
+    const Shape& in = layer.input_shapes.front();
+    layer.output_shape = in;
+    layer.weights = add_part(layer, "gamma", {in[0]}, decay_biases_);
+    layer.bias = add_part(layer, "beta", {in[0]}, decay_biases_);
+    layer.buffers = {spec_.buffers, spec_.buffers + 2 * in[0]};
+    spec_.buffers = layer.buffers.end;
+  }
+
+  void add_sum(LayerSpec& layer) {
+    layer.output_shape = layer.input_shapes.front();
+    for (const Shape& shape : layer.input_shapes) {
+      if (shape != layer.output_shape) {
+        refuse(layer, fmt::format("adds {} and {}: the shapes must be equal", fmt::join(layer.output_shape, " x "),
+                                  fmt::join(shape, " x ")));
+      }
+    }
+  }
+
+  void add_concatenation(LayerSpec& layer) {
+    layer.output_shape = layer.input_shapes.front();
+    layer.output_shape[0] = 0;
+    for (const Shape& shape : layer.input_shapes) {
+      layer.output_shape[0] += shape[0];
+      if (!std::equal(shape.begin() + 1, shape.end(), layer.output_shape.begin() + 1, layer.output_shape.end())) {
+        refuse(layer, fmt::format("joins {} and {}: all but the first axis must be equal",
+                                  fmt::join(layer.input_shapes.front(), " x "), fmt::join(shape, " x ")));
+      }
+    }
+  }
+
+  Range empty_range() const { return {spec_.parameters, spec_.parameters}; }
+
+  Range add_part(const LayerSpec& layer, const char* what, const Shape& shape, bool decays) {
+    const Range range{spec_.parameters, spec_.parameters + product(shape)};
+    spec_.parts.push_back({layer.config.name + "." + what, layer.config.name, shape, range, decays});
+    spec_.parameters = range.end;
+    return range;
+  }
+
+  const ModelConfig& model_;
+  bool decay_biases_;
+  NetworkSpec spec_;
+  std::map<std::string, int> indices_;
+  std::map<std::string, int> numbers_;
+};
+
+}  // namespace
+
+NetworkSpec make_spec(const ModelConfig& model, const Shape& sample_shape, std::size_t classes, bool decay_biases) {
+  return Builder(model, sample_shape, classes, decay_biases).build();
+}
+
+std::vector<float> initial_weights(const NetworkSpec& spec, std::uint64_t seed) {
+  std::vector<float> weights(spec.parameters, 0.0f);
+  for (const LayerSpec& layer : spec.layers) {
+    for (std::size_t p = 0; p < spec.parts.size(); ++p) {
+      const Part& part = spec.parts[p];
+      if (part.layer != layer.config.name || part.range.begin != layer.weights.begin) continue;
+      const Vec tensor{weights.data() + part.range.begin, part.range.size()};
+      if (layer.config.type == "batch_norm") {
+        std::fill(tensor.begin(), tensor.end(), 1.0f);
+        continue;
+      }
+      const std::size_t fan_in = part.range.size() / part.shape[0];
+      const std::size_t kernel = part.shape.size() == 4 ? part.shape[2] * part.shape[3] : 1;
+      initialize(tensor, layer.config.weights, fan_in, part.shape[0] * kernel, Random(seed, kWeightStream | p));
+    }
+  }
+  return weights;
+}
+
+std::vector<float> initial_buffers(const NetworkSpec& spec) {
+  std::vector<float> buffers(spec.buffers, 0.0f);
+  for (const LayerSpec& layer : spec.layers) {
+    std::fill(buffers.begin() + static_cast<std::ptrdiff_t>((layer.buffers.begin + layer.buffers.end) / 2),
+              buffers.begin() + static_cast<std::ptrdiff_t>(layer.buffers.end), 1.0f);
+  }
+  return buffers;
+}
+
+}  // namespace mgcompare
