@@ -1,0 +1,37 @@
+#pragma once
+
+// The worker's side: a process that answers the runner's requests one after another until the runner goes away. A thread
+// of its own reads the channel, another says every second that the process lives, so that a request may take its time.
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "session.h"
+
+namespace mgcompare {
+
+// What a request may use while it is answered.
+class Line {
+ public:
+  virtual ~Line() = default;
+  virtual void report(const Progress& progress) = 0;  // any thread
+  virtual bool stopping() const = 0;                  // the runner asked for an early end; any thread
+};
+
+using Handler = std::function<nlohmann::json(const nlohmann::json& body, Line& line)>;
+using Handlers = std::map<std::string, Handler>;      // by the kind of the request
+
+// Serves the channel at kChannelDescriptor. An exception of a handler is sent as "failed" (OutOfMemory as
+// "out of memory"). Returns when the runner says "end"; when the runner dies, the whole process group ends at once.
+int serve(const Handlers& handlers);
+
+// The hidden command that makes this program a worker: trials by a Session, and the questions of a probe.
+int run_worker();
+
+nlohmann::json progress_to_json(const Progress& progress);
+Progress progress_from_json(const nlohmann::json& json);
+
+}  // namespace mgcompare

@@ -1,0 +1,120 @@
+// The test program is its own worker, as mgcompare is: started again with --worker it serves requests that misbehave.
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <string_view>
+#include <thread>
+
+#include "mgcompare/error.h"
+#include "process.h"
+#include "trial.h"
+#include "worker.h"
+
+namespace {
+
+using mgcompare::Line;
+using nlohmann::json;
+using namespace std::chrono_literals;
+
+[[noreturn]] void busy() {
+  for (std::atomic<unsigned> turns{0};;) ++turns;
+}
+
+// A grandchild that lives on without its parent, in a session of its own where that is asked for.
+json leave_grandchild(const json& body, Line&) {
+  int ends[2];
+  if (pipe(ends) != 0) throw mgcompare::Error("no pipe");
+  const pid_t child = fork();
+  if (child == 0) {
+    if (body.value("session", false)) setsid();
+    const pid_t grandchild = fork();
+    if (grandchild == 0) {
+      std::signal(SIGTERM, SIG_IGN);
+      for (;;) pause();
+    }
+    if (write(ends[1], &grandchild, sizeof(grandchild)) < 0) _exit(1);
+    _exit(0);
+  }
+  pid_t grandchild = 0;
+  if (read(ends[0], &grandchild, sizeof(grandchild)) < 0) throw mgcompare::Error("no grandchild");
+  waitpid(child, nullptr, 0);
+  return grandchild;
+}
+
+json flood(const json& body, Line&) {
+  const std::string block(1 << 16, 'x');
+  for (int i = 0; i < body.at("megabytes").get<int>() * 16; ++i) std::fwrite(block.data(), 1, block.size(), stdout);
+  std::fputs("\n\x1b[31mthe last \x1b]0;title\aline\x1b[0m\n", stdout);
+  std::fflush(stdout);
+  if (body.value("abort", false)) std::abort();
+  return "flooded";
+}
+
+json stubborn(const json&, Line& line) {
+  std::signal(SIGTERM, SIG_IGN);
+  line.report({"training", 2, 3, 17, 100, 0.5});
+  busy();
+}
+
+json until_stopped(const json&, Line& line) {
+  while (!line.stopping()) std::this_thread::sleep_for(5ms);
+  return "stopped";
+}
+
+json train(const json& body, Line& line) {
+  const std::string behaviour = body.at("trial").get<mgcompare::Trial>().strategy.name;
+  line.report({"training", 1, 3, 17, 100, 0.5});
+  if (behaviour == "crash") std::raise(SIGSEGV);
+  if (behaviour == "throw") throw mgcompare::Error("no such layer");
+  mgcompare::Result result;
+  if (behaviour == "diverge") result.status = "diverged";
+  result.samples = static_cast<std::uint64_t>(getpid());
+  return result;
+}
+
+int misbehave() {
+  return mgcompare::serve({
+      {"echo", [](const json& body, Line&) { return body; }},
+      {"process", [](const json&, Line&) -> json { return getpid(); }},
+      {"environment", [](const json& body, Line&) -> json { return std::getenv(body.get<std::string>().c_str()); }},
+      {"throw", [](const json&, Line&) -> json { throw mgcompare::Error("the third \x1b[31mlayer is odd"); }},
+      {"throw number", [](const json&, Line&) -> json { throw 42; }},
+      {"memory", [](const json&, Line&) -> json { throw mgcompare::OutOfMemory(100, 10, 50); }},
+      {"raise", [](const json& body, Line& line) -> json {
+         line.report({"training", 1, 3, 17, 100, 0.5});
+         std::raise(body.get<int>());
+         return nullptr;
+       }},
+      {"exit", [](const json& body, Line&) -> json { _exit(body.get<int>()); }},
+      {"hang", stubborn},
+      {"block", [](const json&, Line&) -> json { for (;;) pause(); }},
+      {"freeze", [](const json&, Line&) -> json { raise(SIGSTOP); return nullptr; }},
+      {"garbage", [](const json&, Line&) -> json {
+         if (write(mgcompare::kChannelDescriptor, "\xff\xff\xff\xffxxxxxxxx", 12) < 0) return nullptr;
+         for (;;) pause();
+       }},
+      {"descriptors", [](const json&, Line&) -> json {
+         int open = 0;
+         for (int i = 4; i < 1024; ++i) open += fcntl(i, F_GETFD) >= 0 ? 1 : 0;
+         return open;
+       }},
+      {"grandchild", leave_grandchild},
+      {"flood", flood},
+      {"until stopped", until_stopped},
+      {"trial", train},
+  });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "--worker") return misbehave();
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

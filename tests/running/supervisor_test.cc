@@ -1,0 +1,267 @@
+#include "supervisor.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+namespace mgcompare {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+bool is_alive(pid_t id) { return kill(id, 0) == 0; }
+
+SupervisorSettings quick() {
+  SupervisorSettings settings;
+  settings.seconds_grace = 0.3;
+  return settings;
+}
+
+pid_t process_of(Supervisor& supervisor) { return supervisor.ask("process", nullptr, 5).body.get<pid_t>(); }
+
+Trial trial_of(const std::string& behaviour) {
+  Trial trial;
+  trial.strategy.name = trial.strategy.label = behaviour;
+  return trial;
+}
+
+TEST(Supervisor, OneWorkerAnswersManyRequests) {
+  Supervisor supervisor(quick());
+  EXPECT_EQ(supervisor.ask("echo", {{"a", 1}}, 5).body, nlohmann::json({{"a", 1}}));
+  const pid_t first = process_of(supervisor);
+  EXPECT_EQ(process_of(supervisor), first);
+  EXPECT_NE(first, getpid());
+}
+
+TEST(Supervisor, BigMessagesPassBothWays) {
+  Supervisor supervisor(quick());
+  const std::string text(3 << 20, 'y');
+  EXPECT_EQ(supervisor.ask("echo", text, 10).body, text);
+}
+
+TEST(Supervisor, AThrowIsACauseAndAFreshWorkerFollows) {
+  Supervisor supervisor(quick());
+  const pid_t first = process_of(supervisor);
+  const Reply reply = supervisor.ask("throw", nullptr, 5);
+  EXPECT_EQ(reply.status, "failed");
+  EXPECT_EQ(reply.cause, "the third layer is odd");
+  EXPECT_FALSE(is_alive(first));
+  EXPECT_NE(process_of(supervisor), first);
+  EXPECT_EQ(supervisor.ask("throw number", nullptr, 5).status, "failed");
+  EXPECT_EQ(supervisor.ask("memory", nullptr, 5).status, "out of memory");
+}
+
+class DeathBy : public testing::TestWithParam<std::pair<int, const char*>> {};
+
+TEST_P(DeathBy, SignalIsNamedWithItsPlaceAtOnce) {
+  Supervisor supervisor(quick());
+  const auto begin = Clock::now();
+  const Reply reply = supervisor.ask("raise", GetParam().first, 20);
+  EXPECT_EQ(reply.status, "crashed");
+  EXPECT_EQ(reply.cause, std::string(GetParam().second) + " in step 17 of epoch 1 (training)");
+  EXPECT_LT(seconds_since(begin), 5);
+  EXPECT_EQ(supervisor.ask("echo", 1, 5).status, "answer");
+}
+
+INSTANTIATE_TEST_SUITE_P(Signals, DeathBy,
+                         testing::Values(std::pair{SIGSEGV, "SIGSEGV"}, std::pair{SIGABRT, "SIGABRT"},
+                                         std::pair{SIGFPE, "SIGFPE"}, std::pair{SIGKILL, "SIGKILL"}));
+
+TEST(Supervisor, AnEarlyExitIsACrashEvenWithCodeZero) {
+  Supervisor supervisor(quick());
+  const Reply reply = supervisor.ask("exit", 0, 5);
+  EXPECT_EQ(reply.status, "crashed");
+  EXPECT_EQ(reply.cause, "the worker ended by itself (exit code 0) before the trial began");
+}
+
+TEST(Supervisor, AWorkerThatDiedIdleIsNoFaultOfTheNextRequest) {
+  Supervisor supervisor(quick());
+  const pid_t first = process_of(supervisor);
+  kill(first, SIGKILL);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(supervisor.ask("echo", 1, 5).status, "answer");
+}
+
+TEST(Supervisor, ABusyLoopThatIgnoresTermIsKilledAfterLimitAndGrace) {
+  Supervisor supervisor(quick());
+  const auto begin = Clock::now();
+  const Reply reply = supervisor.ask("hang", nullptr, 0.5);
+  EXPECT_EQ(reply.status, "timeout");
+  EXPECT_EQ(reply.cause, "over the limit of 0.5 s in step 17 of epoch 2 (training)");
+  EXPECT_GE(seconds_since(begin), 0.8);
+  EXPECT_LT(seconds_since(begin), 3);
+}
+
+TEST(Supervisor, NoProgressAndSilenceAreTimeouts) {
+  SupervisorSettings settings = quick();
+  settings.seconds_without_progress = 0.4;
+  EXPECT_EQ(Supervisor(settings).ask("block", nullptr, 20).cause, "no progress for 0.4 s before the trial began");
+  settings = quick();
+  settings.seconds_without_heartbeat = 1.5;
+  EXPECT_EQ(Supervisor(settings).ask("freeze", nullptr, 20).cause,
+            "the worker was silent for 1.5 s before the trial began");
+  // A heartbeat a second keeps a long request alive where only silence is limited.
+  EXPECT_EQ(Supervisor(settings).ask("block", nullptr, 2.5).cause, "over the limit of 2.5 s before the trial began");
+}
+
+TEST(Supervisor, GarbageOnTheChannelEndsThatWorkerOnly) {
+  Supervisor supervisor(quick());
+  const Reply reply = supervisor.ask("garbage", nullptr, 5);
+  EXPECT_EQ(reply.status, "crashed");
+  EXPECT_NE(reply.cause.find("over the limit"), std::string::npos) << reply.cause;
+  EXPECT_EQ(supervisor.ask("echo", 1, 5).status, "answer");
+}
+
+TEST(Supervisor, WorkersInheritNothingButTheirChannel) {
+  const int secret = dup(0);
+  ASSERT_GE(secret, 0);
+  Supervisor supervisor(quick());
+  EXPECT_EQ(supervisor.ask("descriptors", nullptr, 5).body, 0);
+  close(secret);
+  EXPECT_EQ(supervisor.ask("environment", "OMP_NUM_THREADS", 5).body, "1");
+  EXPECT_EQ(supervisor.ask("environment", "OMP_WAIT_POLICY", 5).body, "PASSIVE");
+}
+
+TEST(Supervisor, NoGrandchildSurvives) {
+  for (const bool session : {false, true}) {
+    Supervisor supervisor(quick());
+    const pid_t grandchild = supervisor.ask("grandchild", {{"session", session}}, 5).body.get<pid_t>();
+    EXPECT_TRUE(is_alive(grandchild));
+    const auto begin = Clock::now();
+    supervisor.end_worker();
+    EXPECT_FALSE(is_alive(grandchild));
+    EXPECT_LT(seconds_since(begin), 1.5);
+  }
+}
+
+TEST(Supervisor, AFloodOfOutputIsCappedAndCleaned) {
+  const std::string file = testing::TempDir() + "flood.log";
+  std::filesystem::remove(file);
+  SupervisorSettings settings = quick();
+  settings.log_file = file;
+  {
+    Supervisor supervisor(settings);
+    EXPECT_EQ(supervisor.ask("flood", {{"megabytes", 50}}, 30).body, "flooded");
+    const Reply reply = supervisor.ask("flood", {{"megabytes", 1}, {"abort", true}}, 30);
+    EXPECT_EQ(reply.cause, "SIGABRT before the trial began");
+  }
+  EXPECT_LT(std::filesystem::file_size(file), std::size_t{11} << 20);
+  std::ifstream stream(file);
+  const std::string text((std::istreambuf_iterator<char>(stream)), {});
+  EXPECT_NE(text.find("bytes left out]"), std::string::npos);
+}
+
+TEST(Supervisor, AnInterruptionLetsTheRequestEndByItself) {
+  std::atomic<bool> interrupted{false};
+  SupervisorSettings settings = quick();
+  settings.interrupted = [&] { return interrupted.load(); };
+  Supervisor supervisor(settings);
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    interrupted = true;
+  });
+  const Reply reply = supervisor.ask("until stopped", nullptr, 20);
+  later.join();
+  EXPECT_EQ(reply.status, "answer");
+  EXPECT_EQ(reply.body, "stopped");
+}
+
+TEST(Supervisor, AnInterruptionKillsWhatDoesNotListenWithinItsTime) {
+  SupervisorSettings settings = quick();
+  settings.interrupted = [] { return true; };
+  settings.seconds_to_stop = 0.3;
+  Supervisor supervisor(settings);
+  const auto begin = Clock::now();
+  EXPECT_EQ(supervisor.ask("hang", nullptr, 20).status, "interrupted");
+  EXPECT_LT(seconds_since(begin), 3);
+}
+
+TEST(Supervisor, TrialsShareAWorkerUntilOneFails) {
+  Supervisor supervisor(quick());
+  std::size_t reports = 0;
+  const auto run = [&](const char* behaviour) {
+    return supervisor.run(trial_of(behaviour), {}, [&](const Progress& progress) {
+      ++reports;
+      EXPECT_EQ(progress.step, 17u);
+    });
+  };
+  const Result first = run("fine"), diverged = run("diverge"), second = run("fine");
+  EXPECT_EQ(first.status, "done");
+  EXPECT_EQ(diverged.status, "diverged");
+  EXPECT_EQ(second.samples, first.samples) << "the same process";
+  EXPECT_GT(first.seconds_worker_start, 0);
+  EXPECT_EQ(second.seconds_worker_start, 0);
+  const Result crashed = run("crash");
+  EXPECT_EQ(crashed.status, "crashed");
+  EXPECT_EQ(crashed.cause, "SIGSEGV in step 17 of epoch 1 (training)");
+  EXPECT_NE(run("fine").samples, first.samples);
+  EXPECT_EQ(run("throw").cause, "no such layer");
+  EXPECT_GE(reports, 6u);
+}
+
+TEST(Supervisor, IsolationGivesEachTrialAProcess) {
+  Supervisor supervisor(quick());
+  Trial trial = trial_of("fine");
+  trial.config.isolation = "trial";
+  EXPECT_NE(supervisor.run(trial, {}, {}).samples, supervisor.run(trial, {}, {}).samples);
+}
+
+TEST(Supervisor, AHundredWorkersLeaveNothingBehind) {
+  const auto descriptors = [] {
+    const std::filesystem::directory_iterator open("/proc/self/fd");
+    return std::distance(begin(open), end(open));
+  };
+  const auto before = descriptors();
+  {
+    Supervisor supervisor(quick());
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(supervisor.ask("exit", 3, 5).status, "crashed");
+  }
+  EXPECT_EQ(descriptors(), before);
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
+}
+
+// The runner is killed, as by an administrator: its worker and what that started must go too.
+TEST(Supervisor, WorkersDieWithTheRunner) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t runner = fork();
+  if (runner == 0) {
+    Supervisor supervisor(quick());
+    const pid_t found[2] = {process_of(supervisor),
+                            supervisor.ask("grandchild", {{"session", false}}, 5).body.get<pid_t>()};
+    if (write(ends[1], found, sizeof(found)) < 0) _exit(1);
+    supervisor.ask("hang", nullptr, 60);
+    _exit(0);
+  }
+  pid_t found[2] = {0, 0};
+  ASSERT_EQ(read(ends[0], found, sizeof(found)), static_cast<ssize_t>(sizeof(found)));
+  adopt_orphans();
+  ASSERT_TRUE(is_alive(found[0]));
+  ASSERT_TRUE(is_alive(found[1]));
+  kill(runner, SIGKILL);
+  waitpid(runner, nullptr, 0);
+  const auto begin = Clock::now();
+  // Reaping them needs this process, which adopted them; it must not be what ends them.
+  while (seconds_since(begin) < 3 && (waitpid(found[0], nullptr, WNOHANG) == 0 || waitpid(found[1], nullptr, WNOHANG) == 0)) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_FALSE(is_alive(found[0]));
+  EXPECT_FALSE(is_alive(found[1]));
+  EXPECT_LT(seconds_since(begin), 1.5);
+  close(ends[0]);
+  close(ends[1]);
+}
+
+}  // namespace
+}  // namespace mgcompare
