@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -64,8 +65,10 @@ class Unpacker {
     if (code == Z_BUF_ERROR) {
       throw DataError(fmt::format("{}: truncated: the gzip stream ends early, after {} unpacked bytes", path_, offset_));
     }
-    throw DataError(fmt::format("{}: the gzip stream is damaged near unpacked byte {} ({})", path_, offset_,
-                                code == Z_ERRNO ? std::strerror(errno) : text));
+    // zlib puts its own name of the file before the reason.
+    std::string_view reason = code == Z_ERRNO ? std::strerror(errno) : text;
+    if (reason.starts_with('<')) reason.remove_prefix(std::min(reason.find(": ") + 2, reason.size()));
+    throw DataError(fmt::format("{}: the gzip stream is damaged after unpacked byte {} ({})", path_, offset_, reason));
   }
 
   std::string path_;
@@ -123,11 +126,12 @@ IdxArray read_idx(const std::string& path, int dimensions, std::size_t most_byte
     const std::size_t extent = big_endian(header + offset);
     if (extent == 0) throw DataError(fmt::format("{}: count 0 at byte {}: there is nothing in it", path, offset));
     array.shape.push_back(extent);
-    if (extent > most / count) {
-      throw DataError(fmt::format("{}: wrong counts ({}) at byte 4: a file of this size can hold at most {} values", path,
-                                  shape_text(array.shape), most));
-    }
-    count *= extent;
+    // Stays above `most` once it is there; extents have 32 bits, so the product cannot overflow.
+    count = count > most ? count : count * extent;
+  }
+  if (count > most) {
+    throw DataError(fmt::format("{}: wrong counts ({}) at byte 4: a file of this size can hold at most {} values", path,
+                                shape_text(array.shape), most));
   }
   read_body(file, path, count, array, hash);
   std::uint8_t more = 0;

@@ -26,8 +26,8 @@ struct IdxArray {
   std::string sha256;               // of the whole file, unpacked, header included
 };
 
-// Larger arrays are refused by their header. Five times the largest file of MNIST.
-inline constexpr std::size_t kMostIdxBytes = 256u << 20;
+// Larger arrays are refused by their header; the largest file of MNIST has 47 million values.
+inline constexpr std::size_t kMostIdxBytes = 64u << 20;
 
 // `dimensions` is 3 for images and 1 for labels; a file of another kind is refused.
 IdxArray read_idx(const std::string& path, int dimensions, std::size_t most_bytes = kMostIdxBytes);

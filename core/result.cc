@@ -1,0 +1,102 @@
+#include "result.h"
+
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include <nlohmann/json.hpp>
+
+#include "mgcompare/error.h"
+
+namespace mgcompare {
+namespace {
+
+using Json = nlohmann::json;
+
+// The fields of each struct by their names in JSON: one list for writing and reading.
+template <class R, class F> void each_field(R& r, const F& f) {
+  using Plain = std::remove_const_t<R>;
+  if constexpr (std::is_same_v<Plain, EpochResult>) {
+    f("loss", r.loss), f("train_accuracy", r.train_accuracy), f("accuracy", r.accuracy);
+    f("seconds_training", r.seconds_training), f("seconds_evaluation", r.seconds_evaluation);
+  } else if constexpr (std::is_same_v<Plain, RankTimes>) {
+    f("seconds_compute", r.compute), f("seconds_exchange", r.exchange), f("seconds_waiting", r.waiting);
+    f("seconds_harness", r.harness);
+  } else if constexpr (std::is_same_v<Plain, MetricResult>) {
+    f("mean", r.mean), f("least", r.least), f("most", r.most), f("last", r.last), f("count", r.count);
+  } else {
+    static_assert(std::is_same_v<Plain, Result>);
+    f("status", r.status), f("cause", r.cause), f("log", r.log), f("epochs", r.epochs);
+    f("accuracy", r.accuracy), f("accuracy_spread", r.accuracy_spread);
+    f("seconds_worker_start", r.seconds_worker_start), f("seconds_setup", r.seconds_setup);
+    f("seconds_warm_up", r.seconds_warm_up), f("seconds_training", r.seconds_training);
+    f("seconds_evaluation", r.seconds_evaluation), f("seconds_checkpoint", r.seconds_checkpoint);
+    f("seconds_to_target", r.seconds_to_target), f("step_seconds_median", r.step_seconds_median);
+    f("samples_per_second", r.samples_per_second), f("harness_share", r.harness_share);
+    f("samples", r.samples), f("steps", r.steps), f("updates", r.updates), f("bytes_per_step", r.bytes_per_step);
+    f("peak_memory_bytes", r.peak_memory), f("parameters", r.parameters), f("weights_hash", r.weights_hash);
+    f("ranks", r.ranks), f("metrics", r.metrics), f("traits", r.traits), f("notes", r.notes);
+  }
+}
+
+template <class T> Json written(const T& value);
+template <class T> Json written(const std::vector<T>& values) {
+  Json json = Json::array();
+  for (const T& value : values) json.push_back(written(value));
+  return json;
+}
+template <class T> Json written(const std::map<std::string, T>& values) {
+  Json json = Json::object();
+  for (const auto& [key, value] : values) json[key] = written(value);
+  return json;
+}
+template <class T> Json written(const T& value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::isfinite(value) ? Json(value) : Json();  // JSON has no word for nan
+  } else if constexpr (std::is_class_v<T> && !std::is_same_v<T, std::string>) {
+    Json json = Json::object();
+    each_field(value, [&](const char* name, const auto& field) { json[name] = written(field); });
+    return json;
+  } else {
+    return value;
+  }
+}
+
+template <class T> void read(const Json& json, T& value);
+template <class T> void read(const Json& json, std::vector<T>& values) {
+  values.clear();
+  for (const Json& item : json.get_ref<const Json::array_t&>()) read(item, values.emplace_back());
+}
+template <class T> void read(const Json& json, std::map<std::string, T>& values) {
+  values.clear();
+  for (const auto& [key, item] : json.get_ref<const Json::object_t&>()) read(item, values[key]);
+}
+template <class T> void read(const Json& json, T& value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    value = json.is_null() ? std::numeric_limits<T>::quiet_NaN() : json.get<T>();
+  } else if constexpr (std::is_class_v<T> && !std::is_same_v<T, std::string>) {
+    // A field that is absent comes from an older version and keeps its default; one too many comes from a newer one.
+    each_field(value, [&](const char* name, auto& field) {
+      const auto found = json.find(name);
+      if (found != json.end()) read(*found, field);
+    });
+  } else {
+    json.get_to(value);
+  }
+}
+
+}  // namespace
+
+void to_json(nlohmann::json& json, const Result& result) { json = written(result); }
+
+void from_json(const nlohmann::json& json, Result& result) {
+  try {
+    if (!json.is_object()) throw Error("a result in JSON must be an object");
+    result = Result();
+    read(json, result);
+  } catch (const nlohmann::json::exception& wrong) {
+    throw Error(std::string("a result in JSON does not have the fields of this version (") + wrong.what() + ")");
+  }
+}
+
+}  // namespace mgcompare
