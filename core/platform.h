@@ -43,7 +43,6 @@ class Collectives {
   virtual void get(int rank, int peer, const float* from, Vec into) = 0;
   virtual void put(int rank, int peer, float* to, ConstVec from) = 0;
   virtual void add(int rank, int peer, float* to, ConstVec from) = 0;
-  virtual void barrier(int rank) = 0;    // host only
   // Wakes every rank that waits, now and later, with Aborted.
   virtual void abort() = 0;
 };

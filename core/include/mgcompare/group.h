@@ -57,7 +57,7 @@ class Group {
     all_to_all_raw(out.data(), sizes(0, out_counts, sizeof(T)), in.data(), sizes(0, in_counts, sizeof(T)));
   }
 
-  // One host object for all ranks of this host, made by the first rank that asks (the others wait for it). `name`
+  // One host object for all ranks of this host: collective, made by the host's first rank, the others wait for it. `name`
   // tells several objects of one type apart. It lives as long as the trial.
   template <class T, class Make> T& shared(Make make, const std::string& name = "") {
     const auto erased = [&make]() -> std::shared_ptr<void> { return std::shared_ptr<T>(make()); };

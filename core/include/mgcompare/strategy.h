@@ -33,6 +33,8 @@ struct Facts {
 
 struct Traits {
   enum class Promise { exact, approximate } promise = Promise::approximate;  // exact: one device on the global batch
+  // exact, and gradients are added in rank order: on CPUs bit-equal to one rank that accumulates the same shares.
+  bool in_rank_order = false;
   // lockstep: every rank steps as often as the others, on its share of one global batch. free: each rank draws
   // global_batch / ranks samples from what is left of the epoch whenever it is ready.
   enum class Pace { lockstep, free } pace = Pace::lockstep;
@@ -54,6 +56,9 @@ class Strategy {
   virtual void start(Replica&, Group&) {}
   // Learns from this rank's share of the batch. In lockstep pace all ranks are called, also with empty shares.
   virtual void step(Replica& replica, Group& group, const Batch& batch) = 0;
+  // Free pace: this rank found the epoch used up while others may still step. Push what is held back; stop counting this
+  // rank among those that others wait for.
+  virtual void rest(Replica&, Group&) {}
   // The end of an epoch, on every rank: returns the vector to evaluate, as long as the weights, in device memory; the
   // same on every rank unless the traits say many models. Training goes on as if it had not been called.
   virtual Vec settle(Replica& replica, Group&) { return replica.weights(); }

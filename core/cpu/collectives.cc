@@ -1,0 +1,212 @@
+#include "collectives.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <numeric>
+
+namespace mgcompare {
+namespace {
+
+// Small enough that the partial sum of a block stays in the first-level cache while all ranks are added.
+constexpr std::size_t kBlock = 2048;
+
+float widen(float value) { return value; }
+float widen(Half value) { return value.value(); }
+float widen(BFloat16 value) { return value.value(); }
+std::uint32_t widen(std::uint8_t value) { return value; }
+std::uint32_t widen(std::uint32_t value) { return value; }
+
+template <class T, class Sum> T narrow(Sum sum) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return T::from(sum);
+  else return static_cast<T>(sum);
+}
+
+// to[k][i] = sum over ranks of from[r][i], for i in the range and every k.
+template <class T>
+void add_ranks(const std::vector<const T*>& from, const std::vector<T*>& to, Range range) {
+  using Sum = decltype(widen(T{}));
+  alignas(64) Sum sum[kBlock];
+  for (std::size_t begin = range.begin; begin < range.end; begin += kBlock) {
+    const std::size_t n = std::min(kBlock, range.end - begin);
+    for (std::size_t i = 0; i < n; ++i) sum[i] = widen(from[0][begin + i]);
+    for (std::size_t r = 1; r < from.size(); ++r)
+      for (std::size_t i = 0; i < n; ++i) sum[i] += widen(from[r][begin + i]);
+    for (T* target : to)
+      for (std::size_t i = 0; i < n; ++i) target[begin + i] = narrow<T>(sum[i]);
+  }
+}
+
+template <class F> void with_type(Type type, F f) {
+  switch (type) {
+    case Type::float32: return f(float{});
+    case Type::float16: return f(Half{});
+    case Type::bfloat16: return f(BFloat16{});
+    case Type::uint8: return f(std::uint8_t{});
+    case Type::uint32: return f(std::uint32_t{});
+  }
+}
+
+std::size_t before(const Counts& counts, std::size_t rank) {
+  return std::accumulate(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(rank), std::size_t{0});
+}
+
+void copy_bytes(void* to, const void* from, std::size_t bytes) {
+  if (bytes != 0) std::memmove(to, from, bytes);
+}
+
+char* at(void* data, std::size_t bytes) { return static_cast<char*>(data) + bytes; }
+
+}  // namespace
+
+double CpuCollectives::wait() {
+  const auto start = std::chrono::steady_clock::now();
+  std::unique_lock lock(mutex_);
+  const std::uint64_t round = round_;
+  if (++came_ == ranks_) {
+    came_ = 0;
+    ++round_;
+    everyone_came_.notify_all();
+  } else {
+    everyone_came_.wait(lock, [&] { return aborted_ || round_ != round; });
+  }
+  if (aborted_) {
+    everyone_came_.wait(lock, [&] { return reading_ == 0; });
+    throw Aborted();
+  }
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void CpuCollectives::abort() {
+  const std::lock_guard lock(mutex_);
+  aborted_ = true;
+  everyone_came_.notify_all();
+}
+
+template <class Work> double CpuCollectives::meet(int rank, const Slot& slot, Work work) {
+  slots_[static_cast<std::size_t>(rank)] = slot;
+  const double waited = wait();
+  // A rank that unwinds after an abort frees its vectors, so it must not leave while another still reads them.
+  struct Reading {
+    CpuCollectives& all;
+    explicit Reading(CpuCollectives& collectives) : all(collectives) {
+      const std::lock_guard lock(all.mutex_);
+      ++all.reading_;
+    }
+    ~Reading() {
+      std::unique_lock lock(all.mutex_);
+      if (--all.reading_ == 0) all.everyone_came_.notify_all();
+      if (all.aborted_) all.everyone_came_.wait(lock, [this] { return all.reading_ == 0; });
+    }
+  };
+  {
+    const Reading reading(*this);
+    work();
+  }
+  return waited + wait();
+}
+
+void CpuCollectives::check_equal_sizes() const {
+  for (const Slot& slot : slots_)
+    if (slot.size != slots_[0].size)
+      throw Error("a collective was called with " + std::to_string(slots_[0].size) + " elements on rank 0 and " +
+                  std::to_string(slot.size) + " on another; every rank must give the same number");
+}
+
+double CpuCollectives::all_reduce(int rank, void* data, std::size_t count, Type type) {
+  return meet(rank, {data, nullptr, count}, [&] {
+    check_equal_sizes();
+    with_type(type, [&]<class T>(T) {
+      std::vector<const T*> from;
+      std::vector<T*> to;
+      for (const Slot& slot : slots_) {
+        from.push_back(static_cast<const T*>(slot.data));
+        to.push_back(static_cast<T*>(slot.data));
+      }
+      add_ranks(from, to, share(count, static_cast<std::size_t>(rank), ranks_));
+    });
+  });
+}
+
+double CpuCollectives::reduce(int rank, void* data, std::size_t count, Type type, int root) {
+  return meet(rank, {data, nullptr, count}, [&] {
+    check_equal_sizes();
+    with_type(type, [&]<class T>(T) {
+      std::vector<const T*> from;
+      for (const Slot& slot : slots_) from.push_back(static_cast<const T*>(slot.data));
+      add_ranks(from, {static_cast<T*>(slots_[static_cast<std::size_t>(root)].data)},
+                share(count, static_cast<std::size_t>(rank), ranks_));
+    });
+  });
+}
+
+double CpuCollectives::broadcast(int rank, void* data, std::size_t bytes, int root) {
+  return meet(rank, {data, nullptr, bytes}, [&] {
+    check_equal_sizes();
+    if (rank != root) copy_bytes(data, slots_[static_cast<std::size_t>(root)].data, bytes);
+  });
+}
+
+double CpuCollectives::gather(int rank, const void* mine, void* all, const Counts& bytes, int root) {
+  return meet(rank, {const_cast<void*>(mine)}, [&] {
+    if (rank != root) return;
+    for (std::size_t r = 0, begin = 0; r < ranks_; begin += bytes[r++])
+      copy_bytes(at(all, begin), slots_[r].data, bytes[r]);
+  });
+}
+
+double CpuCollectives::scatter(int rank, const void* all, void* mine, const Counts& bytes, int root) {
+  return meet(rank, {const_cast<void*>(all)}, [&] {
+    const auto me = static_cast<std::size_t>(rank);
+    copy_bytes(mine, at(slots_[static_cast<std::size_t>(root)].data, before(bytes, me)), bytes[me]);
+  });
+}
+
+double CpuCollectives::all_gather(int rank, const void* mine, void* all, const Counts& bytes) {
+  return meet(rank, {const_cast<void*>(mine)}, [&] {
+    for (std::size_t r = 0, begin = 0; r < ranks_; begin += bytes[r++])
+      copy_bytes(at(all, begin), slots_[r].data, bytes[r]);
+  });
+}
+
+double CpuCollectives::reduce_scatter(int rank, const void* all, void* mine, const Counts& counts, Type type) {
+  return meet(rank, {const_cast<void*>(all)}, [&] {
+    const auto me = static_cast<std::size_t>(rank);
+    with_type(type, [&]<class T>(T) {
+      std::vector<const T*> from;
+      for (const Slot& slot : slots_) from.push_back(static_cast<const T*>(slot.data) + before(counts, me));
+      add_ranks(from, {static_cast<T*>(mine)}, {0, counts[me]});
+    });
+  });
+}
+
+double CpuCollectives::all_to_all(int rank, const void* out, const Counts& out_bytes, void* in,
+                                  const Counts& in_bytes) {
+  return meet(rank, {const_cast<void*>(out), &out_bytes}, [&] {
+    const auto me = static_cast<std::size_t>(rank);
+    for (std::size_t r = 0, begin = 0; r < ranks_; begin += in_bytes[r++]) {
+      if ((*slots_[r].counts)[me] != in_bytes[r])
+        throw Error("all_to_all: rank " + std::to_string(r) + " sends " + std::to_string((*slots_[r].counts)[me]) +
+                    " bytes to rank " + std::to_string(rank) + ", which expects " + std::to_string(in_bytes[r]));
+      copy_bytes(at(in, begin), at(slots_[r].data, before(*slots_[r].counts, me)), in_bytes[r]);
+    }
+  });
+}
+
+// One-sided access meets others' reads and writes without a lock: each element is read and written whole.
+void CpuCollectives::get(int, int, const float* from, Vec into) {
+  for (std::size_t i = 0; i < into.size(); ++i)
+    into[i] = std::atomic_ref<float>(const_cast<float&>(from[i])).load(std::memory_order_relaxed);
+}
+
+void CpuCollectives::put(int, int, float* to, ConstVec from) {
+  for (std::size_t i = 0; i < from.size(); ++i) std::atomic_ref<float>(to[i]).store(from[i], std::memory_order_relaxed);
+}
+
+void CpuCollectives::add(int, int, float* to, ConstVec from) {
+  for (std::size_t i = 0; i < from.size(); ++i)
+    std::atomic_ref<float>(to[i]).fetch_add(from[i], std::memory_order_relaxed);
+}
+
+}  // namespace mgcompare

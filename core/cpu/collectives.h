@@ -1,0 +1,54 @@
+#pragma once
+
+// Collectives between ranks that are threads of one process and whose devices are the host's cores. Ranks that wait
+// sleep. Reductions add in rank order, each rank its share of the elements, so every rank ends with the same bits.
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "platform.h"
+
+namespace mgcompare {
+
+class CpuCollectives : public Collectives {
+ public:
+  explicit CpuCollectives(std::size_t ranks) : ranks_(ranks), slots_(ranks) {}
+
+  double all_reduce(int rank, void* data, std::size_t count, Type type) override;
+  double reduce(int rank, void* data, std::size_t count, Type type, int root) override;
+  double broadcast(int rank, void* data, std::size_t bytes, int root) override;
+  double gather(int rank, const void* mine, void* all, const Counts& bytes, int root) override;
+  double scatter(int rank, const void* all, void* mine, const Counts& bytes, int root) override;
+  double all_gather(int rank, const void* mine, void* all, const Counts& bytes) override;
+  double reduce_scatter(int rank, const void* all, void* mine, const Counts& counts, Type type) override;
+  double all_to_all(int rank, const void* out, const Counts& out_bytes, void* in, const Counts& in_bytes) override;
+  void get(int rank, int peer, const float* from, Vec into) override;
+  void put(int rank, int peer, float* to, ConstVec from) override;
+  void add(int rank, int peer, float* to, ConstVec from) override;
+  void abort() override;
+
+ private:
+  // What a rank shows the others between the two barriers of a collective.
+  struct Slot {
+    void* data = nullptr;
+    const Counts* counts = nullptr;
+    std::size_t size = 0;
+  };
+  // Shows this rank's vector, waits for the others', runs `work`, waits until all are done. Returns seconds waited.
+  template <class Work> double meet(int rank, const Slot& slot, Work work);
+  double wait();
+  void check_equal_sizes() const;
+
+  std::size_t ranks_;
+  std::vector<Slot> slots_;
+  std::mutex mutex_;
+  std::condition_variable everyone_came_;
+  std::size_t came_ = 0;
+  std::size_t reading_ = 0;  // ranks between the two barriers of a collective
+  std::uint64_t round_ = 0;
+  bool aborted_ = false;
+};
+
+}  // namespace mgcompare

@@ -1,0 +1,92 @@
+// The CPU module: its devices are the physical cores that this process may use, one thread each.
+
+#include "platform.h"
+
+#include <dnnl.h>
+#include <hwloc.h>
+#include <omp.h>
+#include <sys/sysinfo.h>
+
+#include <memory>
+
+#include "collectives.h"
+#include "cpu/feed.h"
+#include "cpu/network.h"
+#include "device.h"
+#include "model/optimizer.h"
+
+namespace mgcompare {
+namespace {
+
+class CpuPlatform : public Platform {
+ public:
+  CpuPlatform() {
+    hwloc_topology_init(&topology_);
+    hwloc_topology_load(topology_);
+    const int cores = hwloc_get_nbobjs_by_type(topology_, HWLOC_OBJ_CORE);
+    meters_ = std::vector<MemoryMeter>(static_cast<std::size_t>(cores < 1 ? 1 : cores));
+  }
+  ~CpuPlatform() override { hwloc_topology_destroy(topology_); }
+
+  DeviceKind kind() const override { return DeviceKind::cpu; }
+
+  std::vector<DeviceInfo> devices() const override {
+    const hwloc_obj_t package = hwloc_get_obj_by_type(topology_, HWLOC_OBJ_PACKAGE, 0);
+    const char* model = package == nullptr ? nullptr : hwloc_obj_get_info_by_name(package, "CPUModel");
+    struct sysinfo memory {};
+    sysinfo(&memory);
+    std::vector<DeviceInfo> found;
+    for (std::size_t core = 0; core < meters_.size(); ++core)
+      found.push_back({static_cast<int>(core), std::string(model == nullptr ? "CPU" : model) + ", one core",
+                       static_cast<std::uint64_t>(memory.totalram) * memory.mem_unit, {}});
+    return found;
+  }
+
+  std::vector<std::pair<std::string, std::string>> facts() const override {
+    const dnnl_version_t* version = dnnl_version();
+    return {{"oneDNN", std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
+                           std::to_string(version->patch)},
+            {"oneDNN instruction set", std::to_string(dnnl_get_effective_cpu_isa())}};
+  }
+
+  std::unique_ptr<Device> open(int device_index) override {
+    // Threads of several ranks would otherwise wander, and one OpenMP team a rank would fight over the cores.
+    omp_set_num_threads(1);
+    const hwloc_obj_t core = hwloc_get_obj_by_type(topology_, HWLOC_OBJ_CORE, static_cast<unsigned>(device_index));
+    if (core != nullptr) hwloc_set_cpubind(topology_, core->cpuset, HWLOC_CPUBIND_THREAD);
+    return std::make_unique<CpuDevice>(device_index, meters_.at(static_cast<std::size_t>(device_index)));
+  }
+
+  std::uint64_t peak_memory(int device_index) const override {
+    return meters_.at(static_cast<std::size_t>(device_index)).peak();
+  }
+  void reset_peak_memory() override {
+    for (MemoryMeter& meter : meters_) meter.reset();
+  }
+
+  std::unique_ptr<Network> build(Device& device, const NetworkSpec& spec, const Numerics& numerics) override {
+    return make_network(device, spec, numerics);
+  }
+  std::unique_ptr<Optimizer> optimizer(Device& device, const OptimizerConfig& config,
+                                       const std::vector<Part>& parts) override {
+    return make_host_optimizer(config, parts, &device);
+  }
+  std::unique_ptr<Feed> upload(Device& device, const Split& split, double scale, bool) override {
+    return make_feed(device, split, scale);
+  }
+  std::unique_ptr<Collectives> connect(const std::vector<Device*>& device_of_rank) override {
+    return std::make_unique<CpuCollectives>(device_of_rank.size());
+  }
+
+ private:
+  hwloc_topology_t topology_ = nullptr;
+  std::vector<MemoryMeter> meters_;
+};
+
+}  // namespace
+}  // namespace mgcompare
+
+extern "C" __attribute__((visibility("default"))) mgcompare::Platform* mgcompare_platform() {
+  static mgcompare::CpuPlatform platform;
+  return &platform;
+}

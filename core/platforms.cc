@@ -1,0 +1,63 @@
+#include "platforms.h"
+
+#include <boost/dll/runtime_symbol_info.hpp>
+#include <boost/dll/shared_library.hpp>
+#include <filesystem>
+#include <map>
+#include <mutex>
+
+#include "mgcompare/error.h"
+
+namespace fs = std::filesystem;
+
+namespace mgcompare {
+namespace {
+
+fs::path module_file(DeviceKind kind) {
+  const fs::path program = fs::path(boost::dll::program_location().string()).parent_path();
+  return program / ".." / "lib" / "mgcompare" / ("platform_" + kind_name(kind) + ".so");
+}
+
+Platform& open_module(DeviceKind kind) {
+  const fs::path file = module_file(kind);
+  if (!fs::exists(file)) throw Error("this build has no module for " + kind_name(kind) + " devices");
+  boost::dll::fs::error_code error;
+  // Leaked on purpose: devices and their libraries live until the process ends.
+  auto* library = new boost::dll::shared_library(
+      file.string(), boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local, error);
+  if (error) throw Error("the module for " + kind_name(kind) + " devices cannot be opened: " + error.message());
+  return *library->get<Platform*()>("mgcompare_platform")();
+}
+
+}  // namespace
+
+std::string kind_name(DeviceKind kind) { return kind == DeviceKind::cpu ? "cpu" : "cuda"; }
+
+Platform& platform(DeviceKind kind) {
+  static std::map<DeviceKind, Platform*> opened;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  auto at = opened.find(kind);
+  if (at == opened.end()) at = opened.emplace(kind, &open_module(kind)).first;
+  return *at->second;
+}
+
+std::vector<PlatformSummary> find_platforms() {
+  std::vector<PlatformSummary> found;
+  for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda}) {
+    PlatformSummary summary;
+    summary.kind = kind_name(kind);
+    try {
+      Platform& module = platform(kind);
+      for (const DeviceInfo& device : module.devices())
+        summary.devices.push_back({summary.kind, device.index, device.name, device.memory, device.notes});
+      summary.facts = module.facts();
+    } catch (const std::exception& error) {
+      summary.problem = error.what();
+    }
+    found.push_back(std::move(summary));
+  }
+  return found;
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,22 @@
+#pragma once
+
+// The modules of device kinds that lie beside the program, opened with Boost.DLL. Call only in a worker.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "platform.h"
+#include "probe.h"
+
+namespace mgcompare {
+
+std::string kind_name(DeviceKind kind);
+
+// Every kind this program knows, with its devices or the sentence that says why there are none.
+std::vector<PlatformSummary> find_platforms();
+
+// Throws Error with that sentence.
+Platform& platform(DeviceKind kind);
+
+}  // namespace mgcompare

@@ -1,0 +1,32 @@
+#pragma once
+
+// Plugins: found by listing folders, judged by their bytes, opened only in a worker, never closed. The only user of
+// Boost.DLL beside platforms.cc.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mgcompare/strategy.h"
+#include "probe.h"
+
+namespace mgcompare {
+
+// What this program was built for: the text that a plugin must carry.
+std::string program_contract();
+
+// The folders that are searched, in order: beside the program, MGCOMPARE_PLUGIN_PATH, the user's, `extra`.
+std::vector<std::string> plugin_folders(const std::vector<std::string>& extra);
+
+// Every strategy_*.so and every other .so of the folders that claims to be a plugin. Reads bytes, opens nothing. A file
+// that is refused is in the list with the reason; of two plugins of one name the second is refused.
+std::vector<PluginSummary> find_plugins(const std::vector<std::string>& extra);
+
+// One file, whatever it is. Regular files up to 256 MiB only.
+PluginSummary inspect_plugin(const std::string& file);
+
+// Opens the file (once) and makes its strategy. Throws Error with the loader's text. Call only in a worker: a broken file
+// can end the process.
+std::unique_ptr<Strategy> make_strategy(const std::string& file, Options& options, const Facts& facts);
+
+}  // namespace mgcompare

@@ -1,0 +1,24 @@
+#include "probe.h"
+
+#include "plugin_host.h"
+#include "strategy_options.h"
+
+namespace mgcompare {
+
+StrategySummary probe_strategy(const ProbeQuestion& question) {
+  StrategySummary summary;
+  StrategyOptions options(question.strategy.options);
+  try {
+    const std::unique_ptr<Strategy> strategy = make_strategy(question.plugin_file, options, question.facts);
+    summary.traits = strategy->traits();
+    summary.problems = options.problems();
+  } catch (const std::exception& error) {
+    summary.problems.push_back({"", error.what()});
+  } catch (...) {
+    summary.problems.push_back({"", "the plugin threw something that is not an exception"});
+  }
+  summary.options = options.asked();
+  return summary;
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,172 @@
+#include "rank_replica.h"
+
+#include <algorithm>
+
+namespace mgcompare {
+namespace {
+
+// Adds a device vector's elements to a host sum in double: only audits, which run on small networks, pay for it.
+void add_to(std::vector<double>& sum, Device& device, ConstVec gradients, Range range, bool on_host) {
+  std::vector<float> copy(range.size());
+  if (on_host) {
+    std::copy_n(gradients.data() + range.begin, range.size(), copy.begin());
+  } else {
+    device.copy_to_host(copy.data(), gradients.data() + range.begin, range.size() * sizeof(float));
+    device.synchronize();
+  }
+  for (std::size_t i = 0; i < copy.size(); ++i) sum[range.begin + i] += static_cast<double>(copy[i]);
+}
+
+}  // namespace
+
+// An optimiser that a strategy asked for: kept here too, for its count, its checkpoint and the audit.
+class RankReplica::Made {
+ public:
+  Made(std::unique_ptr<Optimizer> optimizer, Device& device, bool on_host, std::size_t audited)
+      : optimizer_(std::move(optimizer)), device_(device), on_host_(on_host), applied_(audited) {}
+
+  class Handle : public Optimizer {
+   public:
+    explicit Handle(std::shared_ptr<Made> made) : made_(std::move(made)) {}
+    std::vector<Vec> state() override { return made_->optimizer_->state(); }
+    void reset() override { made_->optimizer_->reset(); }
+    void advance() override { made_->optimizer_->advance(); }
+    void apply(Vec weights, ConstVec gradients, Range range, const Batch& batch, double rate_scale) override {
+      if (!made_->applied_.empty()) add_to(made_->applied_, made_->device_, gradients, range, made_->on_host_);
+      made_->optimizer_->apply(weights, gradients, range, batch, rate_scale);
+    }
+
+   private:
+    std::shared_ptr<Made> made_;
+  };
+
+  CountedOptimizer& counted() { return dynamic_cast<CountedOptimizer&>(*optimizer_); }
+  bool on_host() const { return on_host_; }
+  const std::vector<double>& applied() const { return applied_; }
+
+ private:
+  std::unique_ptr<Optimizer> optimizer_;
+  Device& device_;
+  bool on_host_;
+  std::vector<double> applied_;
+};
+
+RankReplica::RankReplica(const ReplicaParts& parts)
+    : parts_(parts), device_(*parts.device),
+      optimizer_(parts.platform->optimizer(*parts.device, *parts.optimizer, parts.spec->parts)) {
+  if (!parts_.audit) return;
+  pushed_.assign(parts_.spec->parameters, 0);
+  applied_.assign(parts_.spec->parameters, 0);
+  seen_.assign(parts_.feed->samples(), 0);
+}
+
+RankReplica::~RankReplica() = default;
+
+void RankReplica::begin_step(const Batch& batch) {
+  batch_ = batch;
+  updated_in_step_ = false;
+}
+
+float RankReplica::factor(const Batch& batch, Scale scale) const {
+  const std::size_t samples = scale == Scale::global_batch ? batch.global_size() : batch.size();
+  return samples == 0 ? 0.0f : 1.0f / static_cast<float>(samples);
+}
+
+void RankReplica::backward(const Batch& batch, const Ready& ready, Scale scale) {
+  const Vec logits = forward(batch);
+  if (dlogits_.size() < logits.size()) dlogits_ = Array<float>(*parts_.device, logits.size());
+  const Vec dlogits = dlogits_.span().slice({0, logits.size()});
+  loss(batch, logits, dlogits, scale);
+  backward_from(batch, dlogits, ready);
+}
+
+Vec RankReplica::forward(const Batch& batch) {
+  return parts_.network->forward(*parts_.feed, batch.begin(), batch.size(), {true, parts_.seed, batch.epoch()});
+}
+
+void RankReplica::loss(const Batch& batch, ConstVec logits, Vec dlogits, Scale scale) {
+  parts_.network->loss(*parts_.feed, batch.begin(), batch.size(), logits, dlogits, factor(batch, scale));
+}
+
+void RankReplica::backward_from(const Batch& batch, ConstVec dlogits, const Ready& ready) {
+  parts_.network->backward(dlogits, ready);
+  after_backward(batch);
+}
+
+void RankReplica::after_backward(const Batch& batch) {
+  samples_ += batch.size();
+  if (parts_.audit) {
+    add_to(pushed_, *parts_.device, gradients(), {0, gradients().size()}, false);
+    for (std::size_t i = 0; i < batch.size(); ++i) ++seen_[batch.begin() + i];
+  }
+  parts_.meeting->pace().spend(parts_.rank, static_cast<double>(batch.size()));
+}
+
+void RankReplica::update(Range range) {
+  if (!updated_in_step_) optimizer_->advance();
+  updated_in_step_ = true;
+  if (parts_.audit) add_to(applied_, *parts_.device, gradients(), range, false);
+  optimizer_->apply(weights(), gradients(), range, *batch_);
+}
+
+std::unique_ptr<Optimizer> RankReplica::keep(std::unique_ptr<Optimizer> optimizer, bool on_host) {
+  made_.push_back(std::make_shared<Made>(std::move(optimizer), *parts_.device, on_host, pushed_.size()));
+  return std::make_unique<Made::Handle>(made_.back());
+}
+
+std::unique_ptr<Optimizer> RankReplica::host_optimizer() {
+  return keep(make_host_optimizer(*parts_.optimizer, parts_.spec->parts, parts_.device), true);
+}
+
+std::unique_ptr<Optimizer> RankReplica::device_optimizer() {
+  return keep(parts_.platform->optimizer(*parts_.device, *parts_.optimizer, parts_.spec->parts), false);
+}
+
+void RankReplica::metric(std::string_view name, double value) {
+  MetricResult& metric = metrics_[std::string(name)];
+  metric.least = metric.count == 0 ? value : std::min(metric.least, value);
+  metric.most = metric.count == 0 ? value : std::max(metric.most, value);
+  metric.last = value;
+  ++metric.count;
+  metric.mean += (value - metric.mean) / static_cast<double>(metric.count);
+}
+
+Random RankReplica::random(std::uint64_t stream) const {
+  return Random(parts_.seed, (static_cast<std::uint64_t>(parts_.rank + 1) << 40) ^ stream);
+}
+
+std::uint64_t RankReplica::own_updates() const { return dynamic_cast<CountedOptimizer&>(*optimizer_).updates(); }
+
+std::uint64_t RankReplica::made_updates() const {
+  std::uint64_t updates = 0;
+  for (const auto& made : made_) updates += made->counted().updates();
+  return updates;
+}
+
+void RankReplica::forget_counts() {
+  metrics_.clear();
+  samples_ = 0;
+  device_.forget();
+}
+
+std::vector<RankReplica::Saved> RankReplica::state() {
+  std::vector<Saved> saved = {{"weights", weights(), false, nullptr}, {"buffers", buffers(), false, nullptr}};
+  const auto add = [&](const std::string& name, CountedOptimizer& optimizer, bool on_host) {
+    std::size_t number = 0;
+    for (const Vec vector : optimizer.state()) saved.push_back({name + "/" + std::to_string(number++), vector, on_host, nullptr});
+    saved.push_back({name + "/updates", {}, true, &optimizer});
+  };
+  add("optimizer", dynamic_cast<CountedOptimizer&>(*optimizer_), false);
+  for (std::size_t i = 0; i < made_.size(); ++i)
+    add("made" + std::to_string(i), made_[i]->counted(), made_[i]->on_host());
+  return saved;
+}
+
+std::vector<double> RankReplica::applied() const {
+  std::vector<double> sum = applied_;
+  for (const auto& made : made_)
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += made->applied()[i];
+  return sum;
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,105 @@
+#pragma once
+
+// Replica as one rank has it: its network, its data, its optimiser, and what it counted.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "metered_device.h"
+#include "model/network.h"
+#include "model/optimizer.h"
+#include "model/spec.h"
+#include "platform.h"
+#include "result.h"
+#include "rank_group.h"
+
+namespace mgcompare {
+
+// What a replica is made of; everything outlives it.
+struct ReplicaParts {
+  Platform* platform = nullptr;
+  Device* device = nullptr;
+  Network* network = nullptr;
+  Feed* feed = nullptr;             // of the training split
+  const NetworkSpec* spec = nullptr;
+  const OptimizerConfig* optimizer = nullptr;
+  Meeting* meeting = nullptr;
+  std::size_t rank = 0;
+  std::uint64_t seed = 0;
+  bool audit = false;               // keep sums of gradients, see pushed()
+};
+
+class RankReplica : public Replica {
+ public:
+  explicit RankReplica(const ReplicaParts& parts);
+  ~RankReplica() override;
+
+  Vec weights() override { return parts_.network->weights(); }
+  Vec gradients() override { return parts_.network->gradients(); }
+  const std::vector<Part>& parts() const override { return parts_.spec->parts; }
+  Vec buffers() override { return parts_.network->buffers(); }
+  using Replica::backward;
+  void backward(const Batch& batch, const Ready& ready, Scale scale) override;
+  Vec forward(const Batch& batch) override;
+  void loss(const Batch& batch, ConstVec logits, Vec dlogits, Scale scale) override;
+  void backward_from(const Batch& batch, ConstVec dlogits, const Ready& ready) override;
+  std::size_t classes() const override { return parts_.network->classes(); }
+  using Replica::update;
+  void update(Range range) override;
+  Optimizer& optimizer() override { return *optimizer_; }
+  std::unique_ptr<Optimizer> host_optimizer() override;
+  std::unique_ptr<Optimizer> device_optimizer() override;
+  Device& device() override { return device_; }
+  void metric(std::string_view name, double value) override;
+  Random random(std::uint64_t stream) const override;
+
+  // The trial's side.
+  void begin_step(const Batch& batch);
+  MeteredDevice& meter() { return device_; }
+  Network& network() { return *parts_.network; }
+  std::uint64_t samples() const { return samples_; }       // through backward, counting each call
+  std::uint64_t own_updates() const;                       // of optimizer()
+  std::uint64_t made_updates() const;                      // of host_optimizer() and device_optimizer()
+  bool made_optimizers() const { return !made_.empty(); }
+  const std::map<std::string, MetricResult>& metrics() const { return metrics_; }
+  void forget_counts();
+  // Everything that training changes here, by name, for checkpoints.
+  struct Saved {
+    std::string name;
+    Vec data;
+    bool on_host;
+    CountedOptimizer* counter;  // of whose updates, where not null
+  };
+  std::vector<Saved> state();
+  // In an audit: the sum of all gradients that backward made, and of those that optimisers applied, in double.
+  const std::vector<double>& pushed() const { return pushed_; }
+  std::vector<double> applied() const;
+  // In an audit: how often each position of the epoch was learnt from.
+  const std::vector<std::uint32_t>& seen() const { return seen_; }
+  void forget_seen() { seen_.assign(seen_.size(), 0); }
+
+ private:
+  class Made;
+  void after_backward(const Batch& batch);
+  float factor(const Batch& batch, Scale scale) const;
+  std::unique_ptr<Optimizer> keep(std::unique_ptr<Optimizer> optimizer, bool on_host);
+
+  ReplicaParts parts_;
+  MeteredDevice device_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::vector<std::shared_ptr<Made>> made_;
+  std::optional<Batch> batch_;
+  bool updated_in_step_ = false;
+  std::uint64_t samples_ = 0;
+  std::map<std::string, MetricResult> metrics_;
+  std::vector<double> pushed_;
+  std::vector<double> applied_;
+  std::vector<std::uint32_t> seen_;
+  Array<float> dlogits_;
+};
+
+}  // namespace mgcompare

@@ -1,0 +1,83 @@
+#include "session.h"
+
+#include <chrono>
+
+#include "data/load.h"
+#include "plugin_host.h"
+#include "platforms.h"
+#include "training.h"
+
+namespace mgcompare {
+namespace {
+
+// What decides which samples there are.
+std::string key_of(const DataConfig& data) {
+  return data.set + '/' + data.fallback + '/' + std::to_string(data.train_samples) + '/' +
+         std::to_string(data.test_samples) + '/' + std::to_string(data.validation_samples);
+}
+
+Numerics numerics_of(const Config& config) {
+  Numerics numerics;
+  numerics.precision = config.precision;
+  numerics.deterministic = config.deterministic;
+  return numerics;
+}
+
+}  // namespace
+
+struct Session::State {
+  std::string data_key;
+  Dataset dataset;
+
+  const Dataset& data(const DataConfig& config) {
+    if (key_of(config) != data_key) {
+      dataset = load_dataset(config, DataPlaces::standard(""), [](const std::string&) {});
+      data_key = key_of(config);
+    }
+    return dataset;
+  }
+};
+
+Session::Session() : state_(std::make_unique<State>()) {}
+Session::~Session() = default;
+
+Result Session::run(const Trial& trial, const TrialFiles& files, const std::function<void(const Progress&)>& report,
+                    const std::function<bool()>& stop) {
+  Result result;
+  const auto ended = [&result](const char* status, const std::string& cause) {
+    result.status = status;
+    result.cause = cause;
+    return result;
+  };
+  if (!trial.unavailable.empty()) return ended("unavailable", trial.unavailable);
+  try {
+    const auto start = std::chrono::steady_clock::now();
+    TrainingRequest request;
+    request.trial = &trial;
+    request.dataset = &state_->data(trial.config.data);
+    request.platform = &platform(trial.device_kind);
+    request.make = [&trial](Options& options, const Facts& facts) {
+      return make_strategy(trial.plugin_file, options, facts);
+    };
+    request.numerics = numerics_of(trial.config);
+    request.files = files;
+    request.report = report;
+    request.stop = stop;
+    const double before = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    result = train(request).result;
+    result.seconds_setup += before;
+    return result;
+  } catch (const Diverged& error) {
+    return ended("diverged", error.what());
+  } catch (const Interrupted& error) {
+    return ended("interrupted", error.what());
+  } catch (const OutOfMemory& error) {
+    return ended("out of memory", error.what());
+  } catch (const std::exception& error) {
+    return ended("failed", error.what());
+  } catch (...) {
+    return ended("failed", "the plugin threw something that is not an exception");
+  }
+}
+
+}  // namespace mgcompare

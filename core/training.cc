@@ -1,0 +1,565 @@
+#include "training.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "checkpoint.h"
+#include "data/order.h"
+#include "data/sha256.h"
+#include "evaluation.h"
+#include "gate.h"
+#include "model/schedule.h"
+#include "rank_group.h"
+#include "rank_replica.h"
+#include "ranks.h"
+#include "strategy_options.h"
+
+namespace mgcompare {
+namespace {
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// The stripe from which free-running ranks draw; a strategy's own stripes are small numbers.
+constexpr std::size_t kDrawStripe = static_cast<std::size_t>(-1);
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// Everything that one rank owns. Kept until all ranks are done: others may look into its memory.
+struct Rank {
+  std::unique_ptr<Device> device;
+  std::unique_ptr<Network> network;
+  std::unique_ptr<Feed> train_feed, test_feed;
+  std::unique_ptr<RankReplica> replica;
+  std::unique_ptr<RankGroup> group;
+  std::unique_ptr<Strategy> strategy;
+  RankTimes times;
+  std::uint64_t bytes = 0;
+  std::vector<double> step_seconds;
+  Tally epoch_tally;                // of the epoch as it was trained
+  Tally evaluated;
+  std::vector<float> settled;
+};
+
+class Training {
+ public:
+  explicit Training(const TrainingRequest& request)
+      : request_(request), trial_(*request.trial), config_(request.trial->config), data_(*request.dataset),
+        spec_(make_spec(config_.model, data_.train.sample_shape, data_.classes, config_.optimizer.decay_biases)),
+        facts_(facts_of(trial_, data_.train.samples)), ranks_(trial_.ranks()), gate_(trial_.ranks()) {
+    StrategyOptions options(trial_.strategy.options);
+    traits_ = request.make(options, facts_)->traits();
+    free_ = traits_.pace == Traits::Pace::free;
+    many_ = traits_.models == Traits::Models::many;
+  }
+
+  TrainingOutcome run() {
+    run_ranks(ranks_.size(), [this](int rank) { run_rank(static_cast<std::size_t>(rank)); }, [this] { abort(); });
+    return std::move(outcome_);
+  }
+
+ private:
+  void abort() {
+    gate_.abort();
+    const std::lock_guard lock(meetings_mutex_);
+    for (const auto& meeting : meetings_) meeting->abort();
+  }
+
+  void run_rank(std::size_t number) {
+    Rank& rank = ranks_[number];
+    const double start = now();
+    open(number);
+    const double opened = now();
+    if (config_.measure.warm_up_steps > 0) rehearse(number);
+    const double rehearsed = now();
+    prepare(number, *live_meeting_, true);
+    restore(number);
+    gate_.wait();
+    if (number == 0) {
+      result().seconds_warm_up = rehearsed - opened;
+      result().seconds_setup = now() - start - result().seconds_warm_up;
+    }
+    for (std::size_t epoch = first_epoch_; epoch < config_.epochs && !out_of_steps(); ++epoch) {
+      train_epoch(number, epoch);
+      settle(number, epoch);
+      save(number, epoch);
+    }
+    gate_.wait();
+    if (number == 0) conclude();
+    gate_.wait();
+    // Strategies hold arrays of the devices; they go first, each on its rank's thread.
+    rank.strategy.reset();
+    gate_.wait();
+  }
+
+  Result& result() { return outcome_.result; }
+  // In lockstep all ranks have made the same number of steps here; in free pace a limit is not needed.
+  bool out_of_steps() const { return request_.most_steps != 0 && steps_ >= request_.most_steps; }
+
+  void say(std::size_t number, const char* phase, std::size_t epoch, std::size_t step, double loss) {
+    if (number != 0) return;
+    if (now() < next_report_) return;
+    next_report_ = now() + 0.1;
+    request_.report({phase, epoch, config_.epochs, step, facts_.steps_per_epoch, loss});
+    if (request_.stop()) throw Interrupted();
+  }
+
+  void open(std::size_t number) {
+    say(number, "setup", 0, 0, 0);
+    Rank& rank = ranks_[number];
+    Platform& platform = *request_.platform;
+    rank.device = platform.open(static_cast<int>(number / trial_.ranks_per_device));
+    rank.network = platform.build(*rank.device, spec_, request_.numerics);
+    const std::size_t largest = std::max(facts_.global_batch / ranks_.size() + 1, kEvaluationBatch);
+    rank.network->reserve(largest);
+    const bool on_host = config_.data.on == "host";
+    rank.train_feed = platform.upload(*rank.device, data_.train, config_.data.scale, on_host);
+    rank.test_feed = platform.upload(*rank.device, data_.test, config_.data.scale, on_host);
+    std::vector<std::uint32_t> identity(data_.test.samples);
+    for (std::size_t i = 0; i < identity.size(); ++i) identity[i] = static_cast<std::uint32_t>(i);
+    rank.test_feed->set_order({identity.data(), identity.size()});
+    gate_.wait();
+    if (number == 0) {
+      std::vector<Device*> devices;
+      for (const Rank& each : ranks_) devices.push_back(each.device.get());
+      collectives_ = platform.connect(devices);
+      platform.reset_peak_memory();
+      rehearsal_meeting_ = make_meeting();
+      live_meeting_ = make_meeting();
+    }
+    gate_.wait();
+  }
+
+  Meeting* make_meeting() {
+    const bool in_virtual_time = free_ && config_.deterministic;
+    const std::lock_guard lock(meetings_mutex_);
+    meetings_.push_back(std::make_unique<Meeting>(
+        *collectives_, ranks_.size(), in_virtual_time ? virtual_pace(ranks_.size(), trial_.seed) : live_pace()));
+    return meetings_.back().get();
+  }
+
+  // A strategy on fresh weights.
+  void prepare(std::size_t number, Meeting& meeting, bool audited) {
+    Rank& rank = ranks_[number];
+    const std::vector<float> weights = initial_weights(spec_, trial_.seed), buffers = initial_buffers(spec_);
+    copy_to_device(*rank.device, rank.network->weights(), ConstVec(weights.data(), weights.size()));
+    copy_to_device(*rank.device, rank.network->buffers(), ConstVec(buffers.data(), buffers.size()));
+    rank.device->zero(rank.network->gradients().data(), rank.network->gradients().bytes());
+    rank.device->synchronize();
+    rank.replica = std::make_unique<RankReplica>(ReplicaParts{
+        request_.platform, rank.device.get(), rank.network.get(), rank.train_feed.get(), &spec_, &config_.optimizer,
+        &meeting, number, trial_.seed, audited && request_.audit});
+    rank.group = std::make_unique<RankGroup>(meeting, number);
+    if (config_.batch_norm == "sync" && ranks_.size() > 1)
+      rank.network->synchronize_batch_norm([group = rank.group.get()](Vec sums) { group->all_reduce(sums); });
+    StrategyOptions options(trial_.strategy.options);
+    rank.strategy = request_.make(options, facts_);
+    rank.strategy->start(*rank.replica, *rank.group);
+    gate_.wait();
+  }
+
+  // Steps on weights that are thrown away, with a strategy that is thrown away: libraries compile their kernels, pages
+  // are touched, connections made, before the clock starts.
+  void rehearse(std::size_t number) {
+    Rank& rank = ranks_[number];
+    set_order(number, 0);
+    prepare(number, *rehearsal_meeting_, false);
+    rehearsal_meeting_->pace().enter(number);
+    gate_.wait();
+    const std::size_t batches = data_.train.samples / facts_.global_batch;
+    for (std::size_t step = 0; step < config_.measure.warm_up_steps; ++step) {
+      say(number, "warm-up", 0, step, 0);
+      Batch::Position at{0, step, batches == 0 ? 0 : step % batches * facts_.global_batch,
+                         std::min(facts_.global_batch, data_.train.samples), number, ranks_.size(), 0};
+      if (free_) at = {0, step, at.begin + Batch(at, spec_.sample_shape).size() * number, draw_size(), 0, 1, 0};
+      at.begin = std::min(at.begin, data_.train.samples - at.global_size);
+      const Batch batch(at, spec_.sample_shape);
+      rank.replica->begin_step(batch);
+      rank.strategy->step(*rank.replica, *rank.group, batch);
+    }
+    if (free_) rank.strategy->rest(*rank.replica, *rank.group);
+    rehearsal_meeting_->pace().leave(number);
+    rank.device->synchronize();
+    gate_.wait();
+    rank.network->take_tally();
+    rank.strategy.reset();
+    rank.network->synchronize_batch_norm({});
+    gate_.wait();
+    if (number == 0) {
+      // Its shared objects hold memory of the replicas that prepare() replaces.
+      const std::lock_guard lock(meetings_mutex_);
+      std::erase_if(meetings_, [this](const auto& meeting) { return meeting.get() == rehearsal_meeting_; });
+    }
+    gate_.wait();
+  }
+
+  void set_order(std::size_t number, std::size_t epoch) {
+    if (number == 0) order_ = epoch_order(data_.train.samples, trial_.seed, epoch);
+    gate_.wait();
+    ranks_[number].train_feed->set_order({order_.data(), order_.size()});
+  }
+
+  std::size_t draw_size() const { return std::max<std::size_t>(1, facts_.global_batch / ranks_.size()); }
+
+  double rate_at(std::size_t epoch, std::size_t sample) const {
+    const double passed = static_cast<double>(epoch) + static_cast<double>(sample) / static_cast<double>(data_.train.samples);
+    return learning_rate_at(config_.optimizer, config_.schedule, passed, config_.epochs, facts_.global_batch);
+  }
+
+  void step(std::size_t number, const Batch& batch) {
+    Rank& rank = ranks_[number];
+    rank.replica->begin_step(batch);
+    const double start = now();
+    rank.strategy->step(*rank.replica, *rank.group, batch);
+    rank.step_seconds.push_back(now() - start);
+    const Tally tally = rank.network->take_tally();
+    rank.epoch_tally.loss += tally.loss;
+    rank.epoch_tally.correct += tally.correct;
+    rank.epoch_tally.samples += tally.samples;
+    const double loss = tally.samples == 0 ? 0 : tally.loss / static_cast<double>(tally.samples);
+    if (!std::isfinite(loss))
+      throw Diverged("step " + std::to_string(rank.step_seconds.size()) + ", loss " + std::to_string(loss));
+    say(number, "training", batch.epoch(), batch.step(), loss);
+  }
+
+  void train_epoch(std::size_t number, std::size_t epoch) {
+    Rank& rank = ranks_[number];
+    rank.epoch_tally = {};
+    rank.group->forget_traffic();
+    rank.replica->meter().forget();
+    if (request_.audit) rank.replica->forget_seen();
+    gate_.wait();
+    const double start = now();
+    const std::size_t first_step = rank.step_seconds.size();
+    set_order(number, epoch);
+    if (free_) draw_epoch(number, epoch);
+    else march_epoch(number, epoch);
+    rank.device->synchronize();
+    const double done = now();
+    gate_.wait();
+    const double end = now();
+
+    const Traffic& traffic = rank.group->traffic();
+    double stepped = 0;
+    for (std::size_t i = first_step; i < rank.step_seconds.size(); ++i) stepped += rank.step_seconds[i];
+    const double exchange = traffic.seconds - traffic.seconds_waiting + rank.replica->meter().seconds();
+    rank.times.exchange += exchange;
+    rank.times.waiting += traffic.seconds_waiting + (end - done);
+    rank.times.compute += stepped - exchange - traffic.seconds_waiting;
+    rank.times.harness += done - start - stepped;
+    rank.bytes += traffic.bytes + rank.replica->meter().bytes();
+    if (number == 0) {
+      epoch_seconds_ = end - start;
+      result().seconds_training += epoch_seconds_;
+    }
+  }
+
+  void march_epoch(std::size_t number, std::size_t epoch) {
+    std::size_t begin = 0;
+    for (std::size_t index = 0; begin < data_.train.samples; ++index) {
+      const std::size_t size = std::min(facts_.global_batch, data_.train.samples - begin);
+      step(number, Batch({epoch, index, begin, size, number, ranks_.size(), rate_at(epoch, begin)}, spec_.sample_shape));
+      begin += size;
+      if (number == 0) ++steps_;
+      if (request_.most_steps != 0 && ranks_[number].step_seconds.size() >= request_.most_steps) return;
+    }
+  }
+
+  void draw_epoch(std::size_t number, std::size_t epoch) {
+    Rank& rank = ranks_[number];
+    Pace& pace = live_meeting_->pace();
+    if (number == 0) drawn_ = draws_ = 0;
+    pace.enter(number);
+    gate_.wait();
+    for (;;) {
+      std::size_t begin = 0, size = 0, index = 0;
+      pace.exclusive(number, kDrawStripe, [&] {
+        begin = drawn_;
+        size = std::min(draw_size(), data_.train.samples - begin);
+        drawn_ += size;
+        if (size > 0) index = draws_++;
+      });
+      if (size == 0) break;
+      step(number, Batch({epoch, index, begin, size, 0, 1, rate_at(epoch, begin)}, spec_.sample_shape));
+    }
+    rank.strategy->rest(*rank.replica, *rank.group);
+    pace.leave(number);
+  }
+
+  // Replicas that normalise by themselves have statistics of their own; one model is evaluated with their mean.
+  void average_buffers(std::size_t number) {
+    Rank& rank = ranks_[number];
+    const Vec buffers = rank.network->buffers();
+    collectives_->all_reduce(static_cast<int>(number), buffers.data(), buffers.size(), Type::float32);
+    std::vector<float> mean(buffers.size());
+    copy_to_host(*rank.device, Vec(mean.data(), mean.size()), buffers);
+    rank.device->synchronize();
+    for (float& value : mean) value /= static_cast<float>(ranks_.size());
+    copy_to_device(*rank.device, buffers, ConstVec(mean.data(), mean.size()));
+    rank.device->synchronize();
+  }
+
+  void settle(std::size_t number, std::size_t epoch) {
+    Rank& rank = ranks_[number];
+    const double start = now();
+    say(number, "evaluation", epoch, 0, 0);
+    const Vec settled = rank.strategy->settle(*rank.replica, *rank.group);
+    if (settled.size() != spec_.parameters)
+      throw Error("settle() returned " + std::to_string(settled.size()) + " elements; the network has " +
+                  std::to_string(spec_.parameters));
+    rank.settled.resize(settled.size());
+    copy_to_host(*rank.device, Vec(rank.settled.data(), rank.settled.size()), settled);
+    rank.device->synchronize();
+    gate_.wait();
+    if (request_.evaluate) evaluate_rank(number, settled);
+    gate_.wait();
+    if (number == 0) add_epoch(now() - start);
+    gate_.wait();
+  }
+
+  void evaluate_rank(std::size_t number, Vec settled) {
+    Rank& rank = ranks_[number];
+    const Vec buffers = rank.network->buffers();
+    const bool average = !many_ && ranks_.size() > 1 && buffers.size() > 0;
+    std::vector<float> kept(average ? buffers.size() : 0);
+    if (average) {
+      copy_to_host(*rank.device, Vec(kept.data(), kept.size()), buffers);
+      rank.device->synchronize();
+      average_buffers(number);
+    }
+    const Range samples = many_ ? Range{0, data_.test.samples} : share(data_.test.samples, number, ranks_.size());
+    rank.evaluated = evaluate(*rank.network, *rank.test_feed, samples, settled);
+    if (average) {
+      copy_to_device(*rank.device, buffers, ConstVec(kept.data(), kept.size()));
+      rank.device->synchronize();
+    }
+  }
+
+  void add_epoch(double seconds_evaluation) {
+    EpochResult epoch;
+    Tally trained, evaluated;
+    double least = 1, most = 0;
+    for (const Rank& rank : ranks_) {
+      trained.loss += rank.epoch_tally.loss;
+      trained.correct += rank.epoch_tally.correct;
+      trained.samples += rank.epoch_tally.samples;
+      evaluated.correct += rank.evaluated.correct;
+      evaluated.samples += rank.evaluated.samples;
+      if (rank.evaluated.samples == 0) continue;
+      const double accuracy = static_cast<double>(rank.evaluated.correct) / static_cast<double>(rank.evaluated.samples);
+      least = std::min(least, accuracy);
+      most = std::max(most, accuracy);
+    }
+    const std::size_t expected = data_.test.samples * (many_ ? ranks_.size() : 1);
+    if (request_.evaluate && evaluated.samples != expected)
+      throw Error("the evaluation counted " + std::to_string(evaluated.samples) + " samples in place of " + std::to_string(expected));
+    const auto part = [](std::uint64_t some, std::uint64_t all) {
+      return all == 0 ? 0.0 : static_cast<double>(some) / static_cast<double>(all);
+    };
+    epoch.loss = trained.samples == 0 ? 0 : trained.loss / static_cast<double>(trained.samples);
+    epoch.train_accuracy = part(trained.correct, trained.samples);
+    epoch.accuracy = part(evaluated.correct, evaluated.samples);
+    epoch.seconds_training = epoch_seconds_;
+    epoch.seconds_evaluation = seconds_evaluation;
+    Result& r = result();
+    r.epochs.push_back(epoch);
+    r.samples += trained.samples;
+    r.seconds_evaluation += seconds_evaluation;
+    r.accuracy = epoch.accuracy;
+    r.accuracy_spread = many_ ? most - least : 0;
+    if (r.seconds_to_target == 0 && config_.target_accuracy > 0 && epoch.accuracy >= config_.target_accuracy)
+      r.seconds_to_target = r.seconds_training;
+  }
+
+  void save(std::size_t number, std::size_t epoch) {
+    if (request_.files.checkpoint.empty() || config_.checkpoint_epochs == 0) return;
+    if ((epoch + 1) % config_.checkpoint_epochs != 0 || epoch + 1 == config_.epochs) return;
+    const double start = now();
+    Rank& rank = ranks_[number];
+    if (number == 0) checkpoint_ = {nlohmann::json::object(), std::vector<Blobs>(ranks_.size())};
+    gate_.wait();
+    BlobArchive own(*rank.device, checkpoint_.ranks[number]);
+    for (const RankReplica::Saved& part : rank.replica->state()) {
+      if (part.counter != nullptr) own.put_value(part.name, part.counter->updates());
+      else if (part.on_host) own.put_host(part.name, part.data);
+      else own.put(part.name, part.data);
+    }
+    own.put_host("step_seconds", Span<double>(rank.step_seconds.data(), rank.step_seconds.size()));
+    own.put_value("times", rank.times);
+    own.put_value("bytes", rank.bytes);
+    BlobArchive strategys(*rank.device, strategy_blobs(number, true));
+    rank.strategy->save(strategys);
+    gate_.wait();
+    if (number == 0) {
+      for (std::size_t r = 0; r < ranks_.size(); ++r)
+        for (auto& [name, blob] : strategy_blobs_[r]) checkpoint_.ranks[r]["strategy/" + name] = std::move(blob);
+      checkpoint_.progress = {{"epochs", epoch + 1}, {"steps", steps_}, {"result", result()}};
+      write_checkpoint(request_.files.checkpoint, checkpoint_);
+      result().seconds_checkpoint += now() - start;
+      request_.report({"checkpoint", epoch, config_.epochs, 0, facts_.steps_per_epoch, 0});
+    }
+    gate_.wait();
+  }
+
+  // A strategy's names live apart from ours.
+  Blobs& strategy_blobs(std::size_t number, bool clear) {
+    if (clear) strategy_blobs_[number].clear();
+    return strategy_blobs_[number];
+  }
+
+  void restore(std::size_t number) {
+    if (!request_.files.resume || request_.files.checkpoint.empty()) return;
+    if (number == 0) {
+      checkpoint_ = read_checkpoint(request_.files.checkpoint);
+      if (checkpoint_.ranks.size() != ranks_.size())
+        throw Error("the checkpoint " + request_.files.checkpoint + " is of " + std::to_string(checkpoint_.ranks.size()) + " ranks");
+      const double setup = result().seconds_setup, warm_up = result().seconds_warm_up;
+      outcome_.result = checkpoint_.progress.at("result").get<Result>();
+      result().seconds_setup = setup;
+      result().seconds_warm_up = warm_up;
+      first_epoch_ = checkpoint_.progress.at("epochs").get<std::size_t>();
+      steps_ = checkpoint_.progress.at("steps").get<std::size_t>();
+    }
+    gate_.wait();
+    Rank& rank = ranks_[number];
+    Blobs& blobs = checkpoint_.ranks[number];
+    BlobArchive own(*rank.device, blobs);
+    for (const RankReplica::Saved& part : rank.replica->state()) {
+      if (part.counter != nullptr) {
+        std::uint64_t updates = 0;
+        own.get_value(part.name, updates);
+        part.counter->set_updates(updates);
+      } else if (part.on_host) {
+        own.get_host(part.name, part.data);
+      } else {
+        own.get(part.name, part.data);
+      }
+    }
+    rank.step_seconds.resize(blobs["step_seconds"].size() / sizeof(double));
+    own.get_host("step_seconds", Span<double>(rank.step_seconds.data(), rank.step_seconds.size()));
+    own.get_value("times", rank.times);
+    own.get_value("bytes", rank.bytes);
+    constexpr std::string_view prefix = "strategy/";
+    for (auto& [name, blob] : blobs)
+      if (name.starts_with(prefix)) strategy_blobs(number, false)[name.substr(prefix.size())] = std::move(blob);
+    BlobArchive strategys(*rank.device, strategy_blobs(number, false));
+    rank.strategy->restore(strategys);
+    gate_.wait();
+  }
+
+  // Once, by rank 0, when the others stand still.
+  void conclude() {
+    Result& r = result();
+    const Rank& first = ranks_[0];
+    r.parameters = spec_.parameters;
+    r.steps = first.step_seconds.size();
+    r.step_seconds_median = median(first.step_seconds);
+    r.samples_per_second = r.seconds_training > 0 ? static_cast<double>(r.samples) / r.seconds_training : 0;
+    r.harness_share = r.seconds_training > 0 ? first.times.harness / r.seconds_training : 0;
+    r.weights_hash = hash_of(first.settled);
+    double bytes = 0;
+    std::size_t steps = 0;
+    bool made = false;
+    for (Rank& rank : ranks_) {
+      r.ranks.push_back(rank.times);
+      r.metrics.push_back(rank.replica->metrics());
+      bytes += static_cast<double>(rank.bytes);
+      steps += rank.step_seconds.size();
+      made = made || rank.replica->made_optimizers();
+      outcome_.weights.push_back(rank.settled);
+      r.peak_memory = std::max(r.peak_memory, request_.platform->peak_memory(rank.device->index()));
+    }
+    r.bytes_per_step = steps == 0 ? 0 : bytes / static_cast<double>(steps);
+    r.updates = made ? 0 : first.replica->own_updates();
+    if (made)
+      for (const Rank& rank : ranks_) r.updates += rank.replica->made_updates();
+    describe_traits();
+    if (request_.audit) conclude_audit();
+  }
+
+  static std::string hash_of(const std::vector<float>& weights) {
+    Sha256 hash;
+    hash.add(weights.data(), weights.size() * sizeof(float));
+    return hash.digest();
+  }
+
+  void describe_traits() {
+    const bool local_norm = spec_.buffers > 0 && config_.batch_norm == "local" && ranks_.size() > 1;
+    const bool exact = traits_.promise == Traits::Promise::exact && !local_norm;
+    constexpr const char* kRoles[] = {"contender", "baseline", "ceiling"};
+    result().traits = {{"promise", exact ? "exact" : "approximate"},
+                       {"pace", free_ ? "free" : "lockstep"},
+                       {"models", many_ ? "many" : "one"},
+                       {"role", kRoles[static_cast<int>(traits_.role)]}};
+    if (local_norm && traits_.promise == Traits::Promise::exact)
+      result().notes.push_back("each rank normalises its own share (batch_norm: local), so the result differs from one device's");
+    if (trial_.ranks_per_device > 1)
+      result().notes.push_back(std::to_string(trial_.ranks_per_device) + " ranks share a device; not part of a scaling curve");
+  }
+
+  void conclude_audit() {
+    outcome_.pushed.assign(spec_.parameters, 0);
+    outcome_.applied.assign(spec_.parameters, 0);
+    outcome_.times_seen.assign(data_.train.samples, 0);
+    for (const Rank& rank : ranks_) {
+      const std::vector<double> applied = rank.replica->applied();
+      for (std::size_t i = 0; i < applied.size(); ++i) {
+        outcome_.pushed[i] += rank.replica->pushed()[i];
+        outcome_.applied[i] += applied[i];
+      }
+      for (std::size_t i = 0; i < outcome_.times_seen.size(); ++i) outcome_.times_seen[i] += rank.replica->seen()[i];
+    }
+  }
+
+  const TrainingRequest& request_;
+  const Trial& trial_;
+  const Config& config_;
+  const Dataset& data_;
+  NetworkSpec spec_;
+  Facts facts_;
+  Traits traits_;
+  bool free_ = false, many_ = false;
+  std::vector<Rank> ranks_;
+  Gate gate_;
+  std::unique_ptr<Collectives> collectives_;
+  std::mutex meetings_mutex_;
+  std::vector<std::unique_ptr<Meeting>> meetings_;
+  Meeting* rehearsal_meeting_ = nullptr;
+  Meeting* live_meeting_ = nullptr;
+  std::vector<std::uint32_t> order_;
+  std::size_t drawn_ = 0, draws_ = 0;  // of the epoch; under the draw stripe
+  std::size_t first_epoch_ = 0;
+  std::size_t steps_ = 0;
+  double epoch_seconds_ = 0;
+  double next_report_ = 0;
+  Checkpoint checkpoint_;
+  std::vector<Blobs> strategy_blobs_ = std::vector<Blobs>(ranks_.size());
+  TrainingOutcome outcome_;
+};
+
+}  // namespace
+
+Facts facts_of(const Trial& trial, std::size_t training_samples) {
+  Facts facts;
+  facts.ranks = static_cast<int>(trial.ranks());
+  facts.global_batch = trial.global_batch;
+  facts.steps_per_epoch = (training_samples + trial.global_batch - 1) / trial.global_batch;
+  facts.epochs = trial.config.epochs;
+  facts.optimizer = trial.config.optimizer.kind;
+  facts.momentum = trial.config.optimizer.momentum;
+  facts.device = trial.device_kind;
+  return facts;
+}
+
+TrainingOutcome train(const TrainingRequest& request) { return Training(request).run(); }
+
+}  // namespace mgcompare

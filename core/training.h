@@ -1,0 +1,62 @@
+#pragma once
+
+// One training run under one strategy: the path that the benchmark and `verify` share.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/dataset.h"
+#include "mgcompare/strategy.h"
+#include "model/network.h"
+#include "platform.h"
+#include "result.h"
+#include "session.h"
+#include "trial.h"
+
+namespace mgcompare {
+
+// The loss is no longer finite: an outcome, not a failure.
+class Diverged : public Error {
+ public:
+  using Error::Error;
+};
+
+// `stop` said so.
+class Interrupted : public Error {
+ public:
+  Interrupted() : Error("stopped by the user") {}
+};
+
+using MakeStrategy = std::function<std::unique_ptr<Strategy>(Options&, const Facts&)>;
+
+struct TrainingRequest {
+  const Trial* trial = nullptr;
+  const Dataset* dataset = nullptr;
+  Platform* platform = nullptr;
+  MakeStrategy make;
+  Numerics numerics;
+  TrialFiles files;
+  std::function<void(const Progress&)> report = [](const Progress&) {};
+  std::function<bool()> stop = [] { return false; };
+  std::size_t most_steps = 0;       // ends training in the middle of an epoch; 0: whole epochs
+  bool evaluate = true;
+  bool audit = false;
+};
+
+struct TrainingOutcome {
+  Result result;
+  std::vector<std::vector<float>> weights;      // settled, a rank each
+  // Of an audit:
+  std::vector<double> pushed, applied;          // sums over ranks of gradients made, and over optimisers of those applied
+  std::vector<std::uint32_t> times_seen;        // of each position of the last epoch, over ranks
+};
+
+// Throws Diverged, Interrupted, OutOfMemory, or what a rank threw first. The result's status is "done".
+TrainingOutcome train(const TrainingRequest& request);
+
+// What a strategy is told of this trial.
+Facts facts_of(const Trial& trial, std::size_t training_samples);
+
+}  // namespace mgcompare

@@ -1,0 +1,172 @@
+// Averaging on the CPU through host memory. `gradients`: TensorFlow's tower, a master copy and its optimiser live in host
+// memory. `parameters`: each rank updates its own copy and the copies are averaged every k steps, with the optimisers'
+// state, weighted by the samples each has seen (Zinkevich et al. 2010; Su and Chen, arXiv 1507.01239).
+
+#include <algorithm>
+#include <string>
+
+#include "mgcompare/strategy.h"
+
+namespace {
+
+using namespace mgcompare;
+
+// What the ranks meet in: host memory, page-locked where devices are GPUs.
+struct Host {
+  Array<float> master;
+  std::unique_ptr<Optimizer> optimizer;
+  std::vector<Array<float>> from_rank;
+  std::vector<std::size_t> samples;
+};
+
+class Tower : public Strategy {
+ public:
+  Tower(Options& options, const Facts& facts)
+      : parameters_(options.choice("average", "gradients", "what is averaged on the CPU",
+                                   {"gradients", "parameters"}) == "parameters"),
+        every_(static_cast<std::size_t>(options.integer("every", 1, "steps from one averaging to the next", 1))),
+        linear_(facts.optimizer == "sgd"), ranks_(static_cast<std::size_t>(facts.ranks)) {
+    if (!parameters_ && every_ != 1) options.refuse("every", "goes with average: parameters; gradients are averaged in each step");
+    if (every_ > facts.steps_per_epoch && facts.steps_per_epoch > 0)
+      options.refuse("every", "is longer than the epoch of " + std::to_string(facts.steps_per_epoch) + " steps");
+  }
+
+  Traits traits() const override {
+    Traits traits;
+    // Averaged parameters are averaged gradients only where the update is linear in the gradient.
+    const bool exact = !parameters_ || ranks_ == 1 || (every_ == 1 && linear_);
+    traits.promise = exact ? Traits::Promise::exact : Traits::Promise::approximate;
+    traits.in_rank_order = !parameters_;
+    return traits;
+  }
+
+  void start(Replica& replica, Group& group) override {
+    host_ = &group.shared<Host>([&] {
+      auto host = std::make_unique<Host>();
+      if (!parameters_) {
+        host->master = host_array<float>(replica.device(), replica.weights().size());
+        host->optimizer = replica.host_optimizer();
+        copy_to_host(replica.device(), host->master.span(), replica.weights());
+        replica.device().synchronize();
+      }
+      host->from_rank.resize(static_cast<std::size_t>(group.size()));
+      host->samples.resize(static_cast<std::size_t>(group.size()));
+      return host;
+    });
+    first_ = group.rank() == 0;
+    for (const Vec state : parameters_ ? replica.optimizer().state() : std::vector<Vec>()) averaged_.push_back(state);
+    averaged_.push_back(parameters_ ? replica.weights() : replica.gradients());
+    std::size_t elements = 0;
+    for (const Vec vector : averaged_) elements += vector.size();
+    mine(group) = host_array<float>(replica.device(), elements);
+    sum_ = host_array<float>(replica.device(), parameters_ ? elements : replica.weights().size());
+    group.barrier();
+  }
+
+  void step(Replica& replica, Group& group, const Batch& batch) override {
+    if (parameters_) average_parameters(replica, group, batch);
+    else average_gradients(replica, group, batch);
+  }
+
+  Vec settle(Replica& replica, Group& group) override {
+    if (!parameters_ || steps_ == 0) return replica.weights();
+    // In the middle of a period: what averaging now would give, without doing it.
+    if (settled_.empty()) settled_ = device_array<float>(replica.device(), replica.weights().size());
+    collect(replica, group);
+    const Range weights = {sum_.size() - replica.weights().size(), sum_.size()};
+    copy_to_device(replica.device(), settled_.span(), sum_.span().slice(weights));
+    replica.device().synchronize();
+    return settled_;
+  }
+
+  void save(Archive& archive) override {
+    archive.put_value("samples since averaging", samples_);
+    archive.put_value("steps since averaging", steps_);
+    if (!parameters_ && first_) archive.put_host("master", host_->master.span());
+  }
+  void restore(Archive& archive) override {
+    archive.get_value("samples since averaging", samples_);
+    archive.get_value("steps since averaging", steps_);
+    // One copy for all ranks: the first puts it back.
+    if (!parameters_ && first_) archive.get_host("master", host_->master.span());
+  }
+
+ private:
+  Array<float>& mine(Group& group) { return host_->from_rank[static_cast<std::size_t>(group.rank())]; }
+
+  void average_gradients(Replica& replica, Group& group, const Batch& batch) {
+    Device& device = replica.device();
+    replica.backward(batch);
+    copy_to_host(device, mine(group).span(), replica.gradients());
+    device.synchronize();
+    if (group.rank() == 0) host_->optimizer->advance();
+    group.barrier();
+    // Ranks share the work by ranges and add in rank order, so the number of threads does not change a bit.
+    const Range range = share(host_->master.size(), static_cast<std::size_t>(group.rank()), ranks_);
+    const Vec sum = sum_.span();
+    std::copy_n(host_->from_rank[0].data() + range.begin, range.size(), sum.data() + range.begin);
+    for (std::size_t rank = 1; rank < ranks_; ++rank) {
+      const float* from = host_->from_rank[rank].data();
+      for (std::size_t i = range.begin; i < range.end; ++i) sum[i] += from[i];
+    }
+    host_->optimizer->apply(host_->master.span(), sum, range, batch);
+    group.barrier();
+    copy_to_device(device, replica.weights(), host_->master.span());
+    device.synchronize();
+  }
+
+  void average_parameters(Replica& replica, Group& group, const Batch& batch) {
+    // The mean of this rank's own share: weighting by samples makes the mean of all.
+    replica.backward(batch, Scale::own_share);
+    if (batch.size() > 0) replica.update();
+    samples_ += batch.size();
+    if (++steps_ < every_) return;
+    collect(replica, group);
+    std::size_t begin = 0;
+    for (const Vec vector : averaged_) {
+      copy_to_device(replica.device(), vector, sum_.span().slice({begin, begin + vector.size()}));
+      begin += vector.size();
+    }
+    replica.device().synchronize();
+    samples_ = 0;
+    steps_ = 0;
+  }
+
+  // The mean over ranks of all averaged vectors, weighted by samples, into sum_ on every rank.
+  void collect(Replica& replica, Group& group) {
+    std::size_t begin = 0;
+    for (const Vec vector : averaged_) {
+      copy_to_host(replica.device(), mine(group).span().slice({begin, begin + vector.size()}), vector);
+      begin += vector.size();
+    }
+    replica.device().synchronize();
+    host_->samples[static_cast<std::size_t>(group.rank())] = samples_;
+    group.barrier();
+    std::size_t samples = 0;
+    for (const std::size_t count : host_->samples) samples += count;
+    std::fill(sum_.span().begin(), sum_.span().end(), 0.0f);
+    for (std::size_t rank = 0; rank < ranks_; ++rank) {
+      const double share = samples == 0 ? 1.0 / static_cast<double>(ranks_)
+                                        : static_cast<double>(host_->samples[rank]) / static_cast<double>(samples);
+      const float weight = static_cast<float>(share);
+      const float* from = host_->from_rank[rank].data();
+      float* sum = sum_.data();
+      for (std::size_t i = 0; i < sum_.size(); ++i) sum[i] += weight * from[i];
+    }
+    group.barrier();
+  }
+
+  bool parameters_;
+  std::size_t every_;
+  bool linear_;
+  std::size_t ranks_;
+  Host* host_ = nullptr;
+  bool first_ = false;
+  std::vector<Vec> averaged_;
+  Array<float> sum_, settled_;
+  std::size_t samples_ = 0, steps_ = 0;
+};
+
+}  // namespace
+
+MGCOMPARE_STRATEGY(Tower, "tower", "averaging on the CPU through host memory: gradients (TensorFlow's tower) or parameters")
