@@ -1,0 +1,239 @@
+#include "convolution.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace mgcompare {
+namespace {
+
+// The weight kernel sums over this many pixels or more before it adds up lanes, which costs as much as ten pixels.
+constexpr std::size_t kPixelsPerSum = 256;
+
+class Convolution : public Layer {
+ public:
+  Convolution(Device& device, const LayerSpec& spec, const Fusion& fusion, Port& input, Tensor& output)
+      : device_(device), spec_(spec), activation_(fusion.activation), input_(input), output_(output) {
+    const LayerConfig& config = spec.config;
+    const Shape& in = spec.input_shapes.front();
+    padding_[0] = config.padding[0];
+    padding_[1] = config.padding[1];
+    shape_ = {in[0], in[1] + 2 * padding_[0], in[2] + 2 * padding_[1], config.channels, spec.output_shape[1],
+              spec.output_shape[2], config.kernel[0], config.kernel[1], config.stride[0], config.stride[1]};
+    if (fusion.pool != nullptr) {
+      pool_[0] = fusion.pool->config.kernel[0];
+      pool_[1] = fusion.pool->config.kernel[1];
+    }
+    for (std::size_t c = 0; c < shape_.channels; ++c) {
+      for (std::size_t y = 0; y < shape_.kernel_height; ++y) {
+        for (std::size_t x = 0; x < shape_.kernel_width; ++x) {
+          offsets_.push_back(static_cast<std::uint32_t>(((c * shape_.height + y) * shape_.width + x) * kLanes));
+        }
+      }
+    }
+    packed_ = Array<float>(device, shape_.outputs * shape_.terms());
+    group_ = std::max<std::size_t>(1, kPixelsPerSum / shape_.output_plane());
+    bias_sums_.resize(shape_.outputs);
+    if (pooled()) {
+      rows_ = Array<float>(device, kTile * pool_[0] * shape_.out_width * kLanes);
+      out_gradient_ = Array<float>(device, group_ * shape_.outputs * shape_.output_plane() * kLanes);
+    }
+    if (padded()) {
+      padded_input_ = Array<float>(device, group_ * shape_.input_size() * kLanes);
+      padded_gradient_ = Array<float>(device, shape_.input_size() * kLanes);
+    }
+  }
+
+  void reserve(std::size_t samples) override {
+    if (pooled()) choice_ = Array<std::uint8_t>(device_, output_.size(samples));
+  }
+
+  void forward(const Work& work) override {
+    const float* const weights = work.weights + spec_.weights.begin;
+    const float* const bias = spec_.bias.size() == 0 ? nullptr : work.weights + spec_.bias.begin;
+    pack_for_outputs(weights);
+    for (std::size_t b = 0; b < blocks_of(work.samples); ++b) {
+      const float* const in = padded_block(b, 0);
+      for (std::size_t o = 0; o < shape_.outputs; o += kTile) {
+        const float* const tile_bias = bias == nullptr ? nullptr : bias + o;
+        if (pooled()) {
+          pooled_tile(in, tile_bias, b, o);
+        } else {
+          plain_tile(in, tile_bias, b, o);
+        }
+      }
+    }
+  }
+
+  void backward(const Work& work) override {
+    const std::size_t blocks = blocks_of(work.samples);
+    float* const weight_gradient = work.gradients + spec_.weights.begin;
+    if (blocks == 0) std::memset(weight_gradient, 0, spec_.weights.size() * sizeof(float));
+    std::fill(bias_sums_.begin(), bias_sums_.end(), 0.0);
+    if (input_.tensor->wanted) pack_for_terms(work.weights + spec_.weights.begin);
+    for (std::size_t b = 0; b < blocks; b += group_) {
+      const std::size_t count = std::min(group_, blocks - b);
+      const float* const gradient = gradient_before_activation(b, count);
+      const float* const in = padded_group(b, count);
+      kernels().convolve_weights(shape_, offsets_.data(), in, gradient, count, b == 0, weight_gradient);
+      if (!input_.tensor->wanted) continue;
+      for (std::size_t k = 0; k < count; ++k) {
+        send_back(gradient + k * shape_.outputs * shape_.output_plane() * kLanes, b + k);
+      }
+    }
+    if (spec_.bias.size() == 0) return;
+    for (std::size_t o = 0; o < shape_.outputs; ++o) {
+      work.gradients[spec_.bias.begin + o] = static_cast<float>(bias_sums_[o]);
+    }
+  }
+
+ private:
+  bool pooled() const { return pool_[0] > 0; }
+  bool padded() const { return padding_[0] + padding_[1] > 0; }
+  std::size_t tile(std::size_t first, std::size_t all) const { return std::min(kTile, all - first); }
+  std::size_t pooled_height() const { return shape_.out_height / pool_[0]; }
+  std::size_t pooled_width() const { return shape_.out_width / pool_[1]; }
+
+  // (tile of outputs, terms, outputs of the tile)
+  void pack_for_outputs(const float* weights) {
+    const std::size_t terms = shape_.terms();
+    float* to = packed_.data();
+    for (std::size_t o = 0; o < shape_.outputs; o += kTile) {
+      const std::size_t count = tile(o, shape_.outputs);
+      for (std::size_t t = 0; t < terms; ++t) {
+        for (std::size_t k = 0; k < count; ++k) *to++ = weights[(o + k) * terms + t];
+      }
+    }
+  }
+
+  // (tile of terms, outputs, terms of the tile)
+  void pack_for_terms(const float* weights) {
+    const std::size_t terms = shape_.terms();
+    float* to = packed_.data();
+    for (std::size_t t = 0; t < terms; t += kTile) {
+      const std::size_t count = tile(t, terms);
+      for (std::size_t o = 0; o < shape_.outputs; ++o) {
+        for (std::size_t k = 0; k < count; ++k) *to++ = weights[o * terms + t + k];
+      }
+    }
+  }
+
+  void plain_tile(const float* in, const float* bias, std::size_t block, std::size_t o) {
+    const std::size_t count = tile(o, shape_.outputs), plane = shape_.output_plane() * kLanes;
+    float* const out = output_.value + (block * shape_.outputs + o) * plane;
+    kernels().convolve(shape_, offsets_.data(), in, packed_.data() + o * shape_.terms(), bias, count, 0,
+                       shape_.out_height, out);
+    kernels().activate(activation_, out, count * plane);
+  }
+
+  void pooled_tile(const float* in, const float* bias, std::size_t block, std::size_t o) {
+    const std::size_t count = tile(o, shape_.outputs), row = shape_.out_width * kLanes;
+    for (std::size_t y = 0; y < pooled_height(); ++y) {
+      kernels().convolve(shape_, offsets_.data(), in, packed_.data() + o * shape_.terms(), bias, count, y * pool_[0],
+                         (y + 1) * pool_[0], rows_.data());
+      for (std::size_t k = 0; k < count; ++k) {
+        const std::size_t at = pooled_row(block, o + k, y);
+        kernels().pool_row(rows_.data() + k * pool_[0] * row, shape_.out_width, pool_[0], pool_[1], activation_,
+                           output_.value + at, choice_.data() + at);
+      }
+    }
+  }
+
+  std::size_t pooled_row(std::size_t block, std::size_t channel, std::size_t y) const {
+    return ((block * shape_.outputs + channel) * pooled_height() + y) * pooled_width() * kLanes;
+  }
+
+  // The gradient of what the convolution gave, for `count` blocks from `block` on. Adds to the bias sums.
+  const float* gradient_before_activation(std::size_t block, std::size_t count) {
+    const std::size_t pixels = output_.features / shape_.outputs;
+    const std::size_t from = block * output_.features * kLanes;
+    float* const gradient = output_.gradient + from;
+    kernels().activate_back(activation_, output_.value + from, gradient, gradient, count * output_.features * kLanes);
+    for (std::size_t k = 0; k < count; ++k) {
+      for (std::size_t o = 0; o < shape_.outputs; ++o) {
+        bias_sums_[o] += kernels().sum_plane(gradient + (k * shape_.outputs + o) * pixels * kLanes, pixels);
+      }
+    }
+    if (!pooled()) return gradient;
+    const std::size_t plane = shape_.output_plane() * kLanes, row = shape_.out_width * kLanes;
+    const std::size_t used = pooled_height() * pool_[0] * row;
+    for (std::size_t channel = 0; channel < count * shape_.outputs; ++channel) {
+      float* const to = out_gradient_.data() + channel * plane;
+      for (std::size_t y = 0; y < pooled_height(); ++y) {
+        const std::size_t at = pooled_row(block, channel, y);
+        kernels().unpool_row(output_.gradient + at, choice_.data() + at, shape_.out_width, pool_[0], pool_[1],
+                             to + y * pool_[0] * row);
+      }
+      std::memset(to + used, 0, (plane - used) * sizeof(float));
+    }
+    return out_gradient_.data();
+  }
+
+  void send_back(const float* gradient, std::size_t block) {
+    float* const to = input_.gradient + block * input_.tensor->features * kLanes;
+    float* const sum = padded() ? padded_gradient_.data() : to;
+    std::memset(sum, 0, shape_.input_size() * kLanes * sizeof(float));
+    kernels().convolve_back(shape_, offsets_.data(), gradient, packed_.data(), sum);
+    if (padded()) for_each_inner_row([&](std::size_t inner, std::size_t outer, std::size_t floats) {
+      std::memcpy(to + inner, sum + outer, floats * sizeof(float));
+    });
+  }
+
+  template <class F> void for_each_inner_row(F f) const {
+    const std::size_t height = shape_.height - 2 * padding_[0], width = shape_.width - 2 * padding_[1];
+    for (std::size_t c = 0; c < shape_.channels; ++c) {
+      for (std::size_t y = 0; y < height; ++y) {
+        f((c * height + y) * width * kLanes,
+          ((c * shape_.height + y + padding_[0]) * shape_.width + padding_[1]) * kLanes, width * kLanes);
+      }
+    }
+  }
+
+  // Borders of padded_input_ are zero from the start and never written.
+  const float* padded_block(std::size_t block, std::size_t place) {
+    const float* const from = input_.tensor->value + block * input_.tensor->features * kLanes;
+    if (!padded()) return from;
+    float* const to = padded_input_.data() + place * shape_.input_size() * kLanes;
+    for_each_inner_row([&](std::size_t inner, std::size_t outer, std::size_t floats) {
+      std::memcpy(to + outer, from + inner, floats * sizeof(float));
+    });
+    return to;
+  }
+
+  const float* padded_group(std::size_t block, std::size_t count) {
+    if (!padded()) return padded_block(block, 0);
+    for (std::size_t k = 0; k < count; ++k) padded_block(block + k, k);
+    return padded_input_.data();
+  }
+
+  Device& device_;
+  const LayerSpec spec_;
+  Activation activation_;
+  Port& input_;
+  Tensor& output_;
+  ConvolutionShape shape_;
+  std::size_t padding_[2] = {0, 0};
+  std::size_t pool_[2] = {0, 0};
+  std::size_t group_ = 1;           // blocks whose weight gradients are summed together
+  std::vector<std::uint32_t> offsets_;
+  std::vector<double> bias_sums_;
+  Array<float> packed_;             // weights as the kernels read them, made anew in every pass
+  Array<float> rows_;               // convolved rows of one tile, before pooling
+  Array<float> out_gradient_;       // of one group, before pooling
+  Array<float> padded_input_, padded_gradient_;
+  Array<std::uint8_t> choice_;      // which pixel of each window won
+};
+
+}  // namespace
+
+bool fuses(const LayerSpec& pool) {
+  const LayerConfig& config = pool.config;
+  return config.kernel[0] == config.stride[0] && config.kernel[1] == config.stride[1] && config.padding[0] == 0 &&
+         config.padding[1] == 0 && config.kernel[0] * config.kernel[1] <= 256;
+}
+
+std::unique_ptr<Layer> make_convolution(Device& device, const LayerSpec& spec, const Fusion& fusion, Port& input,
+                                        Tensor& output) {
+  return std::make_unique<Convolution>(device, spec, fusion, input, output);
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,70 @@
+#include "dense.h"
+
+#include <cstring>
+
+#include <fmt/format.h>
+#include <oneapi/dnnl/dnnl.h>
+
+#include "mgcompare/error.h"
+
+namespace mgcompare {
+namespace {
+
+// c (m, n) = op(a) op(b), all row-major.
+void multiply(char transpose_a, char transpose_b, std::size_t m, std::size_t n, std::size_t k, const float* a,
+              const float* b, float* c) {
+  const auto rows = static_cast<dnnl_dim_t>(m), columns = static_cast<dnnl_dim_t>(n), terms = static_cast<dnnl_dim_t>(k);
+  const dnnl_status_t status = dnnl_sgemm(transpose_a, transpose_b, rows, columns, terms, 1.0f, a,
+                                          transpose_a == 'N' ? terms : rows, b, transpose_b == 'N' ? columns : terms, 0.0f,
+                                          c, columns);
+  if (status != dnnl_success) {
+    throw Error(fmt::format("oneDNN refused a matrix product of {} x {} x {} (status {}): report this with the config", m, n,
+                            k, static_cast<int>(status)));
+  }
+}
+
+class Dense : public Layer {
+ public:
+  Dense(const LayerSpec& spec, Activation activation, Port& input, Tensor& output)
+      : spec_(spec), activation_(activation), input_(input), output_(output) {}
+
+  void forward(const Work& work) override {
+    if (work.samples == 0) return;
+    multiply('N', 'T', work.samples, output_.features, input_.tensor->features, input_.tensor->value,
+             work.weights + spec_.weights.begin, output_.value);
+    const float* const bias = spec_.bias.size() == 0 ? nullptr : work.weights + spec_.bias.begin;
+    kernels().add_bias(activation_, bias, output_.value, work.samples, output_.features);
+  }
+
+  void backward(const Work& work) override {
+    float* const weight_gradient = work.gradients + spec_.weights.begin;
+    float* const gradient = output_.gradient;
+    kernels().activate_back(activation_, output_.value, gradient, gradient, work.samples * output_.features);
+    if (spec_.bias.size() > 0) {
+      kernels().sum_rows(gradient, work.samples, output_.features, work.gradients + spec_.bias.begin);
+    }
+    if (work.samples == 0) {
+      std::memset(weight_gradient, 0, spec_.weights.size() * sizeof(float));
+      return;
+    }
+    multiply('T', 'N', output_.features, input_.tensor->features, work.samples, gradient, input_.tensor->value,
+             weight_gradient);
+    if (!input_.tensor->wanted) return;
+    multiply('N', 'N', work.samples, input_.tensor->features, output_.features, gradient,
+             work.weights + spec_.weights.begin, input_.gradient);
+  }
+
+ private:
+  const LayerSpec spec_;
+  Activation activation_;
+  Port& input_;
+  Tensor& output_;
+};
+
+}  // namespace
+
+std::unique_ptr<Layer> make_dense(const LayerSpec& spec, Activation activation, Port& input, Tensor& output) {
+  return std::make_unique<Dense>(spec, activation, input, output);
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,42 @@
+#pragma once
+
+// One split in the memory of a CPU device, and how its samples become the input of a network.
+
+#include <cstdint>
+#include <memory>
+
+#include "data/dataset.h"
+#include "layer.h"
+#include "mgcompare/device.h"
+#include "model/network.h"
+
+namespace mgcompare {
+
+class CpuFeed : public Feed {
+ public:
+  CpuFeed(Device& device, const Split& split, double scale);
+  std::size_t samples() const override { return labels_.size(); }
+  const Shape& sample_shape() const override { return shape_; }
+  // Throws Error when an index is not below samples(). Until the first call the order is that of the data set.
+  void set_order(Span<const std::uint32_t> order) override;
+
+  // Sample indices of `count` positions of the order; throws Error when there are not so many.
+  Span<const std::uint32_t> ids(std::size_t first, std::size_t count) const;
+  // Writes these samples into the layout of `tensor`, bytes times the scale.
+  void gather(Span<const std::uint32_t> ids, Tensor& tensor) const;
+  // Copies the labels of these samples.
+  void labels(Span<const std::uint32_t> ids, Span<std::uint8_t> to) const;
+
+ private:
+  Device& device_;
+  Shape shape_;
+  std::size_t features_;
+  float scale_;
+  Array<std::uint8_t> bytes_, labels_;
+  Array<std::uint32_t> order_;
+};
+
+// Copies the split; it need not outlive the call.
+std::unique_ptr<Feed> make_feed(Device& device, const Split& split, double scale);
+
+}  // namespace mgcompare

@@ -1,0 +1,13 @@
+#pragma once
+
+// From blocks of images to rows of features.
+
+#include <memory>
+
+#include "layer.h"
+
+namespace mgcompare {
+
+std::unique_ptr<Layer> make_flatten(Port& input, Tensor& output);
+
+}  // namespace mgcompare
