@@ -97,8 +97,8 @@ void Database::script(const std::string& sql) const {
   if (sqlite3_exec(native(handle_.get()), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail(native(handle_.get()));
 }
 
-void Database::commit(const std::function<void()>& work) const {
-  script("BEGIN IMMEDIATE");
+void Database::transaction(const char* begin, const std::function<void()>& work) const {
+  script(begin);
   try {
     work();
     script("COMMIT");

@@ -50,7 +50,9 @@ class Database {
   // Several statements without values.
   void script(const std::string& sql) const;
   // All of `work` in one commit, or nothing of it where it throws.
-  void commit(const std::function<void()>& work) const;
+  void commit(const std::function<void()>& work) const { transaction("BEGIN IMMEDIATE", work); }
+  // All that `work` reads is of one moment.
+  void snapshot(const std::function<void()>& work) const { transaction("BEGIN", work); }
 
   std::int64_t integer(const std::string& sql) const;
   std::string text(const std::string& sql) const;
@@ -59,6 +61,7 @@ class Database {
   struct Close {
     void operator()(void* handle) const;
   };
+  void transaction(const char* begin, const std::function<void()>& work) const;
   std::unique_ptr<void, Close> handle_;
 };
 

@@ -40,6 +40,7 @@ template <class R, class F> void each_field(R& r, const F& f) {
 }
 
 template <class T> Json written(const T& value);
+template <class T> Json written(const std::map<std::string, T>& values);
 template <class T> Json written(const std::vector<T>& values) {
   Json json = Json::array();
   for (const T& value : values) json.push_back(written(value));
@@ -63,6 +64,7 @@ template <class T> Json written(const T& value) {
 }
 
 template <class T> void read(const Json& json, T& value);
+template <class T> void read(const Json& json, std::map<std::string, T>& values);
 template <class T> void read(const Json& json, std::vector<T>& values) {
   values.clear();
   for (const Json& item : json.get_ref<const Json::array_t&>()) read(item, values.emplace_back());

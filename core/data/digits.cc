@@ -149,9 +149,9 @@ struct Hand {
   float width, height, slant, cosine, sine, x, y;
 
   explicit Hand(Draws& draws)
-      : width(draws.between(7, 17)), height(draws.between(13, 21)), slant(draws.bell(.26f)), cosine(0), sine(0),
-        x(13.5f + draws.bell(1.5f)), y(13.5f + draws.bell(1.5f)) {
-    const float half = draws.bell(.1f);  // the tangent of half the turn, so that no library's sine is needed
+      : width(draws.between(8, 16.5f)), height(draws.between(14, 21)), slant(draws.bell(.23f)), cosine(0), sine(0),
+        x(13.5f + draws.bell(1.3f)), y(13.5f + draws.bell(1.3f)) {
+    const float half = draws.bell(.085f);  // the tangent of half the turn, so that no library's sine is needed
     cosine = (1 - half * half) / (1 + half * half);
     sine = 2 * half / (1 + half * half);
   }
@@ -166,8 +166,8 @@ void draw_sample(std::uint64_t seed, std::uint64_t sample, std::uint8_t label, s
   const std::vector<Glyph>& forms = glyphs()[label];
   const Glyph& glyph = forms[draws.below(forms.size())];
   const Hand hand(draws);
-  const float unrest = draws.between(.03f, .12f);
-  const float radius = draws.between(.5f, 2), softness = draws.between(.8f, 1.8f);
+  const float unrest = draws.between(.025f, .105f);
+  const float radius = draws.between(.6f, 1.9f), softness = draws.between(.8f, 1.8f);
   Canvas canvas;
   std::vector<Point> points;
   for (const Stroke& stroke : glyph) {
@@ -179,16 +179,16 @@ void draw_sample(std::uint64_t seed, std::uint64_t sample, std::uint8_t label, s
     }
     canvas.curve(points, radius, softness);
   }
-  if (draws.chance(.25f)) {  // a stray stroke
+  if (draws.chance(.2f)) {  // a stray stroke
     const Point from = {draws.between(0, 27), draws.between(0, 27)};
     canvas.line(from, {from.x + draws.bell(5), from.y + draws.bell(5)}, radius * .7f, softness);
   }
-  if (draws.chance(.25f)) {  // a gap
+  if (draws.chance(.22f)) {  // a gap
     canvas.wipe(static_cast<int>(draws.below(24)), static_cast<int>(draws.below(24)), 2 + static_cast<int>(draws.below(6)),
                 2 + static_cast<int>(draws.below(6)));
   }
-  const float noise = draws.chance(.5f) ? draws.between(0, .45f) : 0;
-  canvas.develop(draws.between(.45f, 1), noise, draws, bytes);
+  const float noise = draws.chance(.5f) ? draws.between(0, .38f) : 0;
+  canvas.develop(draws.between(.52f, 1), noise, draws, bytes);
 }
 
 Split draw_split(std::uint64_t seed, std::uint64_t first, std::size_t samples) {

@@ -1,0 +1,185 @@
+#include "data/load.h"
+
+#include <chrono>
+#include <cstdlib>
+
+#include <gmock/gmock.h>
+
+#include "data/files.h"
+#include "data/idx.h"
+
+namespace mgcompare {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+// Sets a variable of the environment, and puts back what was there.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) {
+    const char* const before = std::getenv(name);
+    had_ = before != nullptr;
+    if (had_) before_ = before;
+    if (value == nullptr) unsetenv(name);
+    else setenv(name, value, 1);
+  }
+  ~Variable() {
+    if (had_) setenv(name_, before_.c_str(), 1);
+    else unsetenv(name_);
+  }
+
+ private:
+  const char* name_;
+  bool had_ = false;
+  std::string before_;
+};
+
+std::string refusal(const DataConfig& config, const DataPlaces& places) {
+  try {
+    load_dataset(config, places, nullptr);
+  } catch (const DataError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+// Nothing is there: no network either.
+DataPlaces nowhere(const Folder& folder) {
+  DataPlaces places;
+  places.cache_folder = folder.path("cache");
+  return places;
+}
+
+TEST(Load, RefusesAGivenFolderThatIsBad) {
+  const Folder folder;
+  DataConfig config;
+  config.fallback = "digits";
+  for (std::string DataPlaces::* place : {&DataPlaces::given_folder, &DataPlaces::environment_folder}) {
+    const char* const how = place == &DataPlaces::given_folder ? "--data" : "MGCOMPARE_DATA";
+    DataPlaces places = nowhere(folder);
+    places.*place = folder.path("absent");
+    EXPECT_THAT(refusal(config, places), AllOf(HasSubstr("not a folder"), HasSubstr(how)));
+    places.*place = folder.path();
+    EXPECT_THAT(refusal(config, places), AllOf(HasSubstr("train-images-idx3-ubyte (or"), HasSubstr("is missing"), HasSubstr(how)));
+  }
+}
+
+TEST(Load, RefusesASetThatIsNotMnist) {
+  const Folder folder;
+  folder.write("train-images-idx3-ubyte.gz", gzip(images(20)));
+  folder.write("train-labels-idx1-ubyte", labels(20));
+  folder.write("t10k-images.idx3-ubyte", images(20));
+  folder.write("t10k-labels-idx1-ubyte.gz", gzip(labels(20)));
+  EXPECT_THAT([&] { read_mnist(folder.path()); },
+              testing::ThrowsMessage<DataError>(AllOf(HasSubstr("train-images-idx3-ubyte.gz: checksum"), HasSubstr("not that of MNIST"))));
+}
+
+TEST(Load, DrawsDigitsOnlyWhenAllowed) {
+  const Folder folder;
+  DataConfig config;
+  EXPECT_THAT(refusal(config, nowhere(folder)), AllOf(HasSubstr("--data or MGCOMPARE_DATA"), HasSubstr("`fallback: digits`")));
+  config.fallback = "digits";
+  config.train_samples = 500;
+  config.test_samples = 70;
+  std::vector<std::string> log;
+  const Dataset set = load_dataset(config, nowhere(folder), [&](const std::string& line) { log.push_back(line); });
+  EXPECT_EQ(set.name, "digits");
+  EXPECT_EQ(set.origin, "drawn with seed 1");
+  EXPECT_EQ(set.train.samples, 500u);
+  EXPECT_EQ(set.train.bytes.size(), 500u * 784);
+  EXPECT_EQ(set.test.labels.size(), 70u);
+  EXPECT_THAT(log, testing::Contains(HasSubstr("built-in digits")));
+}
+
+TEST(Load, HoldsOutTheLastTrainingSamples) {
+  DataConfig config;
+  config.set = "digits";
+  const Dataset whole = load_dataset(config, {}, nullptr);
+  config.validation_samples = 1003;
+  config.train_samples = 700;
+  const Dataset part = load_dataset(config, {}, nullptr);
+  ASSERT_EQ(part.test.samples, 1003u);
+  EXPECT_EQ(part.train.samples, 700u);
+  const auto last = static_cast<std::ptrdiff_t>(60'000 - 1003);
+  EXPECT_TRUE(std::equal(part.test.bytes.begin(), part.test.bytes.end(), whole.train.bytes.begin() + 784 * last));
+  EXPECT_TRUE(std::equal(part.test.labels.begin(), part.test.labels.end(), whole.train.labels.begin() + last));
+  EXPECT_EQ(part.fingerprint, whole.fingerprint);
+  config.train_samples = 59'000;
+  EXPECT_THAT(refusal(config, {}), HasSubstr("data.train_samples asks for 59000 samples, digits leaves 58997"));
+}
+
+TEST(Load, LooksWhereTheEnvironmentSays) {
+  const Variable data("MGCOMPARE_DATA", "/somewhere");
+  const Variable home("HOME", "/home/me");
+  {
+    const Variable cache("XDG_CACHE_HOME", "/caches");
+    const DataPlaces places = DataPlaces::standard("/given");
+    EXPECT_EQ(places.given_folder, "/given");
+    EXPECT_EQ(places.environment_folder, "/somewhere");
+    EXPECT_EQ(places.cache_folder, "/caches/mgcompare/datasets/mnist");
+  }
+  const Variable cache("XDG_CACHE_HOME", "relative");
+  EXPECT_EQ(DataPlaces::standard("").cache_folder, "/home/me/.cache/mgcompare/datasets/mnist");
+  const Variable no_home("HOME", nullptr);
+  EXPECT_EQ(DataPlaces::standard("").cache_folder, "");
+}
+
+TEST(Download, FailsFastAndLeavesNothing) {
+  const Folder folder;
+  Download download;
+  // A port that nobody listens at, a plain http address, and a name that cannot exist.
+  download.mirrors = {"https://127.0.0.1:1/", "http://127.0.0.1:1/", "https://mgcompare.invalid/"};
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_THAT([&] { download_mnist(folder.path("cache"), download); },
+              testing::ThrowsMessage<DataError>(AllOf(HasSubstr("train-images-idx3-ubyte.gz cannot be downloaded"), HasSubstr("https://127.0.0.1:1/"),
+                                                      HasSubstr("Protocol \"http\""), HasSubstr("mgcompare.invalid"))));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path("cache")));
+}
+
+TEST(Download, GivesUpWhenItsPatienceIsSpent) {
+  const Folder folder;
+  Download download;
+  // An address of the documentation block: packets to it are lost, or refused at once where there is no network.
+  download.mirrors = {"https://192.0.2.1/", "https://192.0.2.2/", "https://192.0.2.3/"};
+  download.patience = std::chrono::milliseconds(600);
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_THROW(download_mnist(folder.path("cache"), download), DataError);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(3));
+}
+
+TEST(Mnist, IsReadAndChecked) {
+  const char* const folder = std::getenv("MGCOMPARE_DATA");
+  if (folder == nullptr) GTEST_SKIP() << "MGCOMPARE_DATA does not name a folder with MNIST";
+  const Dataset set = load_dataset({}, DataPlaces::standard(""), nullptr);
+  EXPECT_EQ(set.name, "mnist");
+  EXPECT_EQ(set.origin, folder);
+  EXPECT_EQ(set.train.samples, 60'000u);
+  EXPECT_EQ(set.test.samples, 10'000u);
+  EXPECT_EQ(set.test.sample_shape, (Shape{1, 28, 28}));
+  EXPECT_EQ(std::vector<std::uint8_t>(set.train.labels.begin(), set.train.labels.begin() + 5), (std::vector<std::uint8_t>{5, 0, 4, 1, 9}));
+}
+
+// One changed byte in one of the real files is found, and so is a file of the other split.
+TEST(Mnist, ChangedFilesAreRefused) {
+  const char* const original = std::getenv("MGCOMPARE_DATA");
+  if (original == nullptr) GTEST_SKIP() << "MGCOMPARE_DATA does not name a folder with MNIST";
+  const Folder folder;
+  const Dataset set = read_mnist(original);
+  Bytes bytes = idx(0x801, {10'000}, 0);
+  bytes.insert(bytes.end(), set.test.labels.begin(), set.test.labels.end());
+  for (const auto& entry : std::filesystem::directory_iterator(original)) {
+    if (entry.path().filename().string().find("t10k-labels") == std::string::npos) {
+      std::filesystem::create_symlink(std::filesystem::absolute(entry.path()), folder.path(entry.path().filename()));
+    }
+  }
+  const std::string labels_path = folder.write("t10k-labels-idx1-ubyte", bytes);
+  EXPECT_NO_THROW(read_mnist(folder.path()));
+  bytes[8 + 77] ^= 1;
+  folder.write("t10k-labels-idx1-ubyte", bytes);
+  EXPECT_THAT([&] { read_mnist(folder.path()); }, testing::ThrowsMessage<DataError>(HasSubstr(labels_path + ": checksum")));
+}
+
+}  // namespace
+}  // namespace mgcompare
