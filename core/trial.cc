@@ -1,0 +1,92 @@
+#include "trial.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "mgcompare/error.h"
+
+namespace mgcompare {
+namespace {
+
+nlohmann::json place_json(const Place& place) { return {place.file, place.line, place.column}; }
+
+Place place_of(const nlohmann::json& json) { return {json.at(0), json.at(1), json.at(2)}; }
+
+nlohmann::json strategy_json(const StrategyConfig& strategy) {
+  nlohmann::json options = nlohmann::json::array();
+  for (const OptionConfig& option : strategy.options) {
+    options.push_back({{"key", option.key}, {"value", option.value}, {"quoted", option.quoted},
+                       {"place", place_json(option.place)}});
+  }
+  return {{"name", strategy.name}, {"label", strategy.label}, {"options", options}, {"place", place_json(strategy.place)}};
+}
+
+StrategyConfig strategy_of(const nlohmann::json& json) {
+  StrategyConfig strategy;
+  strategy.name = json.at("name");
+  strategy.label = json.at("label");
+  strategy.place = place_of(json.at("place"));
+  for (const auto& option : json.at("options")) {
+    strategy.options.push_back({option.at("key"), option.at("value"), option.at("quoted"), place_of(option.at("place"))});
+  }
+  return strategy;
+}
+
+}  // namespace
+
+std::string row_name(const Trial& trial) {
+  const bool weak = trial.scaling == "weak" && trial.devices > 0;
+  std::string name = fmt::format("{} {}:{}", trial.strategy.label, to_string(trial.device_kind), trial.devices);
+  if (trial.ranks_per_device != 1) name += fmt::format(" x {} ranks", trial.ranks_per_device);
+  name += weak ? fmt::format(" batch {} per device", trial.global_batch / trial.devices)
+               : fmt::format(" batch {}", trial.global_batch);
+  return trial.variant.empty() ? name : fmt::format("{} {}", name, trial.variant);
+}
+
+std::string_view to_string(DeviceKind kind) { return kind == DeviceKind::cpu ? "cpu" : "cuda"; }
+
+DeviceKind device_kind(std::string_view name) {
+  if (name == "cpu") return DeviceKind::cpu;
+  if (name == "cuda") return DeviceKind::cuda;
+  throw Error(fmt::format("there is no kind of device '{}'; there are cpu and cuda", name));
+}
+
+void to_json(nlohmann::json& json, const Trial& trial) {
+  json = {{"number", trial.number},
+          {"block", trial.block},
+          {"strategy", strategy_json(trial.strategy)},
+          {"plugin_file", trial.plugin_file},
+          {"device_kind", to_string(trial.device_kind)},
+          {"devices", trial.devices},
+          {"ranks_per_device", trial.ranks_per_device},
+          {"scaling", trial.scaling},
+          {"global_batch", trial.global_batch},
+          {"variant", trial.variant},
+          {"seed", trial.seed},
+          {"config", trial.config},
+          {"unavailable", trial.unavailable}};
+}
+
+void from_json(const nlohmann::json& json, Trial& trial) {
+  try {
+    Trial read;
+    read.number = json.at("number");
+    read.block = json.at("block");
+    read.strategy = strategy_of(json.at("strategy"));
+    read.plugin_file = json.at("plugin_file");
+    read.device_kind = device_kind(json.at("device_kind").get<std::string>());
+    read.devices = json.at("devices");
+    read.ranks_per_device = json.at("ranks_per_device");
+    read.scaling = json.at("scaling");
+    read.global_batch = json.at("global_batch");
+    read.variant = json.at("variant");
+    read.seed = json.at("seed");
+    read.config = json.at("config").get<Config>();
+    read.unavailable = json.at("unavailable");
+    trial = std::move(read);
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(fmt::format("a stored trial cannot be read: {}; it was written by another version", error.what()));
+  }
+}
+
+}  // namespace mgcompare
