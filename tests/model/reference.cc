@@ -1,0 +1,183 @@
+#include "reference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
+
+#include "model/dropout.h"
+
+namespace mgcompare::testing {
+namespace {
+
+std::size_t product(const Shape& shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
+}
+
+// Visits the pixels of a window that lie inside an image: f(row, column, row in the window, column in the window).
+void for_each_pixel(const LayerSpec& layer, std::size_t y, std::size_t x,
+                    const std::function<void(std::size_t, std::size_t, std::size_t, std::size_t)>& f) {
+  const LayerConfig& config = layer.config;
+  const Shape& in = layer.input_shapes.front();
+  for (std::size_t ky = 0; ky < config.kernel[0]; ++ky) {
+    for (std::size_t kx = 0; kx < config.kernel[1]; ++kx) {
+      const auto row = static_cast<long>(y * config.stride[0] + ky) - static_cast<long>(config.padding[0]);
+      const auto column = static_cast<long>(x * config.stride[1] + kx) - static_cast<long>(config.padding[1]);
+      if (row < 0 || column < 0 || row >= static_cast<long>(in[1]) || column >= static_cast<long>(in[2])) continue;
+      f(static_cast<std::size_t>(row), static_cast<std::size_t>(column), ky, kx);
+    }
+  }
+}
+
+Numbers convolve(const LayerSpec& layer, const Numbers& weights, const Numbers& x, std::size_t samples) {
+  const Shape &in = layer.input_shapes.front(), &out = layer.output_shape;
+  const std::size_t kernel = layer.config.kernel[0] * layer.config.kernel[1];
+  Numbers y(samples * product(out));
+  for (std::size_t n = 0, at = 0; n < samples; ++n) {
+    for (std::size_t o = 0; o < out[0]; ++o) {
+      for (std::size_t row = 0; row < out[1]; ++row) {
+        for (std::size_t column = 0; column < out[2]; ++column, ++at) {
+          double sum = layer.bias.size() == 0 ? 0 : weights[layer.bias.begin + o];
+          for (std::size_t c = 0; c < in[0]; ++c) {
+            const double* const image = x.data() + (n * in[0] + c) * in[1] * in[2];
+            const double* const filter = weights.data() + layer.weights.begin + (o * in[0] + c) * kernel;
+            for_each_pixel(layer, row, column, [&](std::size_t r, std::size_t k, std::size_t ky, std::size_t kx) {
+              sum += image[r * in[2] + k] * filter[ky * layer.config.kernel[1] + kx];
+            });
+          }
+          y[at] = sum;
+        }
+      }
+    }
+  }
+  return y;
+}
+
+Numbers pool(const LayerSpec& layer, bool average, const Numbers& x, std::size_t samples) {
+  const Shape &in = layer.input_shapes.front(), &out = layer.output_shape;
+  Numbers y;
+  for (std::size_t plane = 0; plane < samples * in[0]; ++plane) {
+    for (std::size_t row = 0; row < out[1]; ++row) {
+      for (std::size_t column = 0; column < out[2]; ++column) {
+        double sum = 0, largest = -std::numeric_limits<double>::infinity();
+        for_each_pixel(layer, row, column, [&](std::size_t r, std::size_t k, std::size_t, std::size_t) {
+          const double value = x[(plane * in[1] + r) * in[2] + k];
+          sum += value;
+          largest = std::max(largest, value);
+        });
+        y.push_back(average ? sum / static_cast<double>(layer.config.kernel[0] * layer.config.kernel[1]) : largest);
+      }
+    }
+  }
+  return y;
+}
+
+Numbers connect(const LayerSpec& layer, const Numbers& weights, const Numbers& x, std::size_t samples) {
+  const std::size_t inputs = product(layer.input_shapes.front()), outputs = layer.output_shape[0];
+  Numbers y;
+  for (std::size_t n = 0; n < samples; ++n) {
+    for (std::size_t o = 0; o < outputs; ++o) {
+      double sum = layer.bias.size() == 0 ? 0 : weights[layer.bias.begin + o];
+      for (std::size_t i = 0; i < inputs; ++i) sum += weights[layer.weights.begin + o * inputs + i] * x[n * inputs + i];
+      y.push_back(sum);
+    }
+  }
+  return y;
+}
+
+Numbers normalize(const LayerSpec& layer, const Numbers& weights, const Numbers& buffers, const Numbers& x,
+                  std::size_t samples, bool training) {
+  const std::size_t channels = layer.output_shape[0], area = product(layer.output_shape) / channels;
+  Numbers y(x.size());
+  for (std::size_t c = 0; c < channels; ++c) {
+    const auto for_each = [&](auto f) {
+      for (std::size_t n = 0; n < samples; ++n) {
+        for (std::size_t i = 0; i < area; ++i) f((n * channels + c) * area + i);
+      }
+    };
+    double mean = buffers[layer.buffers.begin + c], variance = buffers[layer.buffers.begin + channels + c];
+    if (training) {
+      const auto count = static_cast<double>(samples * area);
+      mean = variance = 0;
+      for_each([&](std::size_t i) { mean += x[i] / count; });
+      for_each([&](std::size_t i) { variance += (x[i] - mean) * (x[i] - mean) / count; });
+    }
+    const double scale = weights[layer.weights.begin + c] / std::sqrt(variance + layer.config.epsilon);
+    for_each([&](std::size_t i) { y[i] = (x[i] - mean) * scale + weights[layer.bias.begin + c]; });
+  }
+  return y;
+}
+
+Numbers drop(const LayerSpec& layer, std::size_t index, Numbers x, const std::vector<std::uint32_t>& ids,
+             const ReferencePass& pass) {
+  if (!pass.training || !pass.dropout) return x;
+  const std::size_t units = product(layer.output_shape);
+  const DropoutMask mask(pass.seed, pass.epoch, index, units, layer.config.rate);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const std::size_t unit = i % units;
+    x[i] *= mask.keeps(mask.bits(ids[i / units], unit / 4).words[unit % 4]) ? 1 / (1 - layer.config.rate) : 0;
+  }
+  return x;
+}
+
+Numbers join(const LayerSpec& layer, const std::vector<const Numbers*>& inputs, std::size_t samples) {
+  Numbers y;
+  if (layer.config.type == "add") {
+    y.assign(inputs.front()->size(), 0);
+    for (const Numbers* input : inputs) std::transform(y.begin(), y.end(), input->begin(), y.begin(), std::plus<>());
+    return y;
+  }
+  for (std::size_t n = 0; n < samples; ++n) {
+    for (const Numbers* input : inputs) {
+      const auto size = static_cast<std::ptrdiff_t>(input->size() / samples);
+      const auto from = input->begin() + static_cast<std::ptrdiff_t>(n) * size;
+      y.insert(y.end(), from, from + size);
+    }
+  }
+  return y;
+}
+
+}  // namespace
+
+Numbers reference_forward(const NetworkSpec& spec, const Numbers& weights, const Numbers& buffers, const Numbers& inputs,
+                          const std::vector<std::uint32_t>& ids, const ReferencePass& pass) {
+  std::vector<Numbers> outputs;
+  const std::size_t samples = ids.size();
+  for (std::size_t index = 0; index < spec.layers.size(); ++index) {
+    const LayerSpec& layer = spec.layers[index];
+    const std::string& type = layer.config.type;
+    std::vector<const Numbers*> from;
+    for (int input : layer.inputs) from.push_back(input < 0 ? &inputs : &outputs[static_cast<std::size_t>(input)]);
+    Numbers y = *from.front();
+    if (type == "conv") y = convolve(layer, weights, y, samples);
+    if (type == "dense") y = connect(layer, weights, y, samples);
+    if (type == "max_pool" || type == "average_pool") {
+      y = pool(layer, type == "average_pool" || pass.average_pooling, y, samples);
+    }
+    if (type == "batch_norm") y = normalize(layer, weights, buffers, y, samples, pass.training);
+    if (type == "dropout") y = drop(layer, index, y, ids, pass);
+    if (type == "add" || type == "concat") y = join(layer, from, samples);
+    for (double& value : y) {
+      if (type == "tanh") value = std::tanh(value);
+      if (type == "relu") value = std::max(value, 0.0);
+      if (type == "sigmoid") value = 1 / (1 + std::exp(-value));
+    }
+    outputs.push_back(std::move(y));
+  }
+  return outputs.back();
+}
+
+double reference_loss(const Numbers& logits, const std::vector<std::uint8_t>& labels) {
+  const std::size_t classes = logits.size() / labels.size();
+  double loss = 0;
+  for (std::size_t n = 0; n < labels.size(); ++n) {
+    const double* const row = logits.data() + n * classes;
+    double sum = 0;
+    for (std::size_t c = 0; c < classes; ++c) sum += std::exp(row[c]);
+    loss += std::log(sum) - row[labels[n]];
+  }
+  return loss;
+}
+
+}  // namespace mgcompare::testing

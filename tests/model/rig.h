@@ -1,0 +1,110 @@
+#pragma once
+
+// A network on a CPU device with data, ready to be asked for logits and gradients.
+
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cpu/device.h"
+#include "cpu/feed.h"
+#include "cpu/network.h"
+#include "model/spec.h"
+#include "reference.h"
+
+namespace mgcompare::testing {
+
+// Bytes and labels from a counter: the same for every test.
+inline Split random_split(const Shape& shape, std::size_t samples, std::size_t classes, std::uint64_t seed = 7) {
+  Split split;
+  split.sample_shape = shape;
+  split.samples = samples;
+  std::size_t features = 1;
+  for (std::size_t size : shape) features *= size;
+  const Random pixels(seed, 1), labels(seed, 2);
+  for (std::size_t i = 0; i < samples * features; ++i) split.bytes.push_back(static_cast<std::uint8_t>(pixels.word(i)));
+  for (std::size_t i = 0; i < samples; ++i) split.labels.push_back(static_cast<std::uint8_t>(labels.below(i, classes)));
+  return split;
+}
+
+class Rig {
+ public:
+  Rig(const ModelConfig& model, const Shape& shape, std::size_t classes, std::size_t samples,
+      const Numerics& numerics = {}, std::uint64_t seed = 3)
+      : device(0, meter), spec(make_spec(model, shape, classes, false)), split(random_split(shape, samples, classes)),
+        feed(make_feed(device, split, 1.0 / 255)), network(make_network(device, spec, numerics)) {
+    weights = initial_weights(spec, seed);
+    // Biases away from zero, so that they are tested too.
+    const Random random(seed, 99);
+    for (std::size_t i = 0; i < weights.size(); ++i) weights[i] += static_cast<float>(0.05 * random.normal(i));
+    load(weights);
+    for (std::size_t i = 0; i < samples; ++i) order.push_back(static_cast<std::uint32_t>((i * 7 + 3) % samples));
+    if (samples % 7 == 0) {
+      for (std::size_t i = 0; i < samples; ++i) order[i] = static_cast<std::uint32_t>(samples - 1 - i);
+    }
+    feed->set_order({order.data(), order.size()});
+  }
+
+  void load(const std::vector<float>& values) {
+    device.copy_to_device(network->weights().data(), values.data(), values.size() * sizeof(float));
+  }
+
+  std::vector<float> logits(std::size_t first, std::size_t count, const Pass& pass = {}) {
+    const Vec out = network->forward(*feed, first, count, pass);
+    return {out.begin(), out.end()};
+  }
+
+  // The gradient of the sum of losses times `scale`.
+  std::vector<float> gradient(std::size_t first, std::size_t count, const Pass& pass = {}, float scale = 1,
+                              const Ready& ready = {}) {
+    const Vec out = network->forward(*feed, first, count, pass);
+    std::vector<float> slopes(out.size());
+    network->loss(*feed, first, count, out, {slopes.data(), slopes.size()}, scale);
+    network->backward({slopes.data(), slopes.size()}, ready);
+    return {network->gradients().begin(), network->gradients().end()};
+  }
+
+  std::vector<std::uint32_t> ids(std::size_t first, std::size_t count) const {
+    return {order.begin() + static_cast<std::ptrdiff_t>(first), order.begin() + static_cast<std::ptrdiff_t>(first + count)};
+  }
+
+  Numbers inputs(std::size_t first, std::size_t count) const {
+    const std::size_t features = split.bytes.size() / split.samples;
+    Numbers numbers;
+    for (std::uint32_t id : ids(first, count)) {
+      for (std::size_t i = 0; i < features; ++i) {
+        numbers.push_back(static_cast<float>(split.bytes[id * features + i]) * static_cast<float>(1.0 / 255));
+      }
+    }
+    return numbers;
+  }
+
+  std::vector<std::uint8_t> labels(std::size_t first, std::size_t count) const {
+    std::vector<std::uint8_t> found;
+    for (std::uint32_t id : ids(first, count)) found.push_back(split.labels[id]);
+    return found;
+  }
+
+  MemoryMeter meter;
+  CpuDevice device;
+  NetworkSpec spec;
+  Split split;
+  std::vector<std::uint32_t> order;
+  std::unique_ptr<Feed> feed;
+  std::unique_ptr<Network> network;
+  std::vector<float> weights;
+};
+
+// |a - b| / |b|
+template <class A, class B> double relative_error(const A& a, const B& b) {
+  double difference = 0, norm = 0;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    difference += (a[i] - b[i]) * (a[i] - b[i]);
+    norm += static_cast<double>(b[i]) * b[i];
+  }
+  return std::sqrt(difference) / std::max(std::sqrt(norm), 1e-30);
+}
+
+}  // namespace mgcompare::testing
