@@ -1,0 +1,86 @@
+#include "fixture.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "data/load.h"
+
+namespace mgcompare::testing {
+namespace {
+
+LayerConfig layer(const std::string& type, std::size_t channels = 0, std::size_t kernel = 0, std::size_t stride = 1) {
+  LayerConfig config;
+  config.type = type;
+  config.channels = channels;
+  config.kernel[0] = config.kernel[1] = kernel;
+  config.stride[0] = config.stride[1] = stride;
+  return config;
+}
+
+ModelConfig named(const std::string& name, std::vector<LayerConfig> layers) {
+  for (std::size_t i = 0; i < layers.size(); ++i) layers[i].name = layers[i].type + std::to_string(i + 1);
+  return {name, std::move(layers)};
+}
+
+}  // namespace
+
+const Dataset& small_digits() {
+  static const Dataset data = [] {
+    DataConfig config;
+    config.set = "digits";
+    config.train_samples = 730;
+    config.test_samples = 200;
+    return load_dataset(config, {}, [](const std::string&) {});
+  }();
+  return data;
+}
+
+ModelConfig small_model() {
+  return named("small", {layer("conv", 5, 5, 2), layer("tanh"), layer("average_pool", 0, 2, 2), layer("dense", 23), layer("tanh"), layer("dense", 10)});
+}
+
+ModelConfig lenet_model() {
+  return named("lenet", {layer("conv", 20, 5), layer("tanh"), layer("max_pool", 0, 2, 2), layer("conv", 50, 5), layer("tanh"),
+                         layer("max_pool", 0, 2, 2), layer("dense", 500), layer("tanh"), layer("dense", 10)});
+}
+
+std::string plugin_file(const std::string& name) {
+  for (const PluginSummary& plugin : find_plugins({}))
+    if (plugin.name == name && plugin.problem.empty()) return plugin.file;
+  throw Error("no plugin " + name);
+}
+
+Trial small_trial(std::size_t ranks, const std::string& plugin, const std::vector<OptionConfig>& options) {
+  Trial trial;
+  trial.ranks_per_device = ranks;
+  trial.global_batch = 50;
+  trial.strategy = {plugin, plugin, options, {}};
+  if (!plugin.empty()) trial.plugin_file = plugin_file(plugin);
+  trial.config.model = small_model();
+  trial.config.data.set = "digits";
+  trial.config.optimizer.momentum = 0.9;
+  trial.config.optimizer.weight_decay = 1e-4;
+  trial.config.epochs = 2;
+  trial.config.measure.warm_up_steps = 1;
+  trial.config.deterministic = true;
+  return trial;
+}
+
+TrainingOutcome run(const Trial& trial, const MakeStrategy& make, const std::function<void(TrainingRequest&)>& tune) {
+  TrainingRequest request;
+  request.trial = &trial;
+  request.dataset = &small_digits();
+  request.platform = &platform(DeviceKind::cpu);
+  request.make = make ? make : [&trial](Options& options, const Facts& facts) { return make_strategy(trial.plugin_file, options, facts); };
+  if (tune) tune(request);
+  return train(request);
+}
+
+double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
+  double most = a.size() == b.size() ? 0 : INFINITY;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+    most = std::max(most, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
+  return most;
+}
+
+}  // namespace mgcompare::testing

@@ -1,0 +1,238 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "fixture.h"
+#include "reference.h"
+
+namespace mgcompare {
+namespace {
+
+using testing::largest_difference;
+using testing::run;
+using testing::small_trial;
+
+MakeStrategy reference(std::size_t shares) {
+  return [shares](Options&, const Facts&) { return make_reference(shares); };
+}
+
+TEST(Training, TheSameSeedGivesTheSameBits) {
+  for (const char* plugin : {"replicated", "tower", "onebit", "async_sgd"}) {
+    const TrainingOutcome first = run(small_trial(3, plugin)), second = run(small_trial(3, plugin));
+    EXPECT_EQ(first.result.weights_hash, second.result.weights_hash) << plugin;
+    EXPECT_EQ(first.weights, second.weights) << plugin;
+    Trial other = small_trial(3, plugin);
+    other.seed = 2;
+    EXPECT_NE(run(other).result.weights_hash, first.result.weights_hash) << plugin;
+  }
+}
+
+TEST(Training, WarmUpLeavesNoTrace) {
+  for (const char* plugin : {"replicated", "tower", "onebit", "async_sgd"}) {
+    Trial cold = small_trial(2, plugin), warm = small_trial(2, plugin);
+    cold.config.measure.warm_up_steps = 0;
+    warm.config.measure.warm_up_steps = 5;
+    EXPECT_EQ(run(cold).result.weights_hash, run(warm).result.weights_hash) << plugin;
+  }
+}
+
+TEST(Training, EverySampleCountsOnceForAnyRanksAndBatch) {
+  for (std::size_t ranks = 1; ranks <= 8; ++ranks)
+    for (const std::size_t batch : {std::size_t{1}, ranks - 1, ranks, ranks + 1, std::size_t{7}, std::size_t{60}, std::size_t{128}}) {
+      if (batch == 0) continue;
+      for (const char* plugin : {"replicated", "async_sgd"}) {
+        Trial trial = small_trial(ranks, plugin);
+        trial.global_batch = batch;
+        trial.config.epochs = 1;
+        trial.config.measure.warm_up_steps = 0;
+        Dataset few = testing::small_digits();
+        few.train.samples = 61;
+        few.train.bytes.resize(61 * 784);
+        few.train.labels.resize(61);
+        const TrainingOutcome outcome = run(trial, {}, [&](TrainingRequest& request) {
+          request.audit = true;
+          request.dataset = &few;
+        });
+        EXPECT_EQ(outcome.result.samples, 61u);
+        for (const std::uint32_t times : outcome.times_seen) ASSERT_EQ(times, 1u) << plugin << " ranks " << ranks << " batch " << batch;
+      }
+    }
+}
+
+TEST(Training, EvaluationCoversAllSamplesForAnyRanks) {
+  // 200 samples do not divide by 3, 6 or 7; the harness itself refuses a wrong count.
+  double one = -1;
+  for (std::size_t ranks = 1; ranks <= 8; ++ranks) {
+    Trial trial = small_trial(ranks, "replicated");
+    trial.config.epochs = 1;
+    const Result result = run(trial).result;
+    if (one < 0) one = result.accuracy;
+    EXPECT_NEAR(result.accuracy, one, 0.02);
+    EXPECT_EQ(result.accuracy * 200, std::round(result.accuracy * 200));
+  }
+}
+
+TEST(Training, TowerOfParametersEqualsTowerOfGradients) {
+  for (const double momentum : {0.0, 0.9})
+    for (const std::size_t ranks : {2u, 3u, 8u}) {
+      Trial gradients = small_trial(ranks, "tower");
+      Trial parameters = small_trial(ranks, "tower", {{"average", "parameters", false, {}}});
+      // A last batch of 2 samples leaves most ranks without any.
+      gradients.global_batch = parameters.global_batch = 7;
+      gradients.config.optimizer.momentum = parameters.config.optimizer.momentum = momentum;
+      gradients.config.epochs = parameters.config.epochs = 1;
+      EXPECT_LT(largest_difference(run(gradients).weights[0], run(parameters).weights[0]), 1e-5) << ranks;
+    }
+}
+
+TEST(Training, ExactStrategiesEqualAccumulatedSharesToTheBit) {
+  for (const char* plugin : {"replicated", "tower"})
+    for (const std::size_t ranks : {2u, 3u, 4u, 8u})
+      EXPECT_EQ(run(small_trial(ranks, plugin)).weights[0], run(small_trial(1), reference(ranks)).weights[0]) << plugin << ranks;
+}
+
+TEST(Training, BucketsOfAnySizeGiveTheSameBits) {
+  const std::vector<float> whole = run(small_trial(3, "replicated")).weights[0];
+  for (const char* bytes : {"4", "100", "1000"})
+    EXPECT_EQ(whole, run(small_trial(3, "replicated", {{"bucket_bytes", bytes, false, {}}, {"first_bucket_bytes", bytes, false, {}}})).weights[0]) << bytes;
+}
+
+TEST(Training, AloneEveryStrategyIsPlainTraining) {
+  const std::vector<float> plain = run(small_trial(1), reference(1)).weights[0];
+  for (const char* plugin : {"serial", "replicated", "tower", "independent", "async_sgd", "onebit"})
+    EXPECT_EQ(run(small_trial(1, plugin)).weights[0], plain) << plugin;
+}
+
+TEST(Training, BytesAreThoseOfTheFormula) {
+  const Result replicated = run(small_trial(4, "replicated")).result;
+  EXPECT_NEAR(replicated.bytes_per_step, 2.0 * 3 / 4 * 4 * static_cast<double>(replicated.parameters), 1);
+  const Result tower = run(small_trial(4, "tower")).result;
+  EXPECT_NEAR(tower.bytes_per_step, 8.0 * static_cast<double>(tower.parameters), 1);
+  const Result independent = run(small_trial(4, "independent")).result;
+  EXPECT_EQ(independent.bytes_per_step, 0);
+}
+
+TEST(Training, ClocksAddUp) {
+  for (const char* plugin : {"replicated", "tower", "async_sgd"}) {
+    const Result result = run(small_trial(2, plugin)).result;
+    ASSERT_EQ(result.ranks.size(), 2u);
+    for (const RankTimes& times : result.ranks) {
+      EXPECT_NEAR(times.compute + times.exchange + times.waiting + times.harness, result.seconds_training, 0.02 * result.seconds_training + 1e-3) << plugin;
+      EXPECT_GT(times.compute, 0) << plugin;
+    }
+  }
+}
+
+TEST(Training, UpdatesAreCountedWhereTheyAreApplied) {
+  EXPECT_EQ(run(small_trial(2, "replicated")).result.updates, 30u);
+  EXPECT_EQ(run(small_trial(2, "tower")).result.updates, 30u);
+  // 730 samples in draws of 25: 30 draws an epoch, the last of 5.
+  EXPECT_EQ(run(small_trial(2, "async_sgd")).result.updates, 60u);
+}
+
+TEST(Training, AsynchronousGradientsAreAllApplied) {
+  for (const std::size_t ranks : {2u, 3u, 8u}) {
+    const TrainingOutcome outcome = run(small_trial(ranks, "async_sgd"), {}, [](TrainingRequest& request) { request.audit = true; });
+    double gap = 0, size = 0;
+    for (std::size_t i = 0; i < outcome.pushed.size(); ++i) {
+      gap = std::max(gap, std::abs(outcome.pushed[i] - outcome.applied[i]));
+      size = std::max(size, std::abs(outcome.pushed[i]));
+    }
+    EXPECT_GT(size, 0);
+    EXPECT_LT(gap, 1e-6 * size);
+    // Each worker has one gradient in flight: the mean staleness is ranks - 1, but for the edges of a run.
+    double staleness = 0, count = 0;
+    for (const auto& metrics : outcome.result.metrics) {
+      staleness += metrics.at("staleness").mean * static_cast<double>(metrics.at("staleness").count);
+      count += static_cast<double>(metrics.at("staleness").count);
+    }
+    const double edges = 2 * 2 * static_cast<double>(ranks * ranks) / count;
+    EXPECT_NEAR(staleness / count, static_cast<double>(ranks - 1), edges) << ranks;
+  }
+}
+
+TEST(Training, OneBitSendsTheBytesOfTheFormula) {
+  // LeNet, a column an output: 58,672 bytes against 1,724,320, once out to the owners and once back to all.
+  Trial trial = small_trial(2, "onebit");
+  trial.config.model = testing::lenet_model();
+  trial.config.epochs = 1;
+  const TrainingOutcome outcome = run(trial, {}, [](TrainingRequest& request) { request.most_steps = 2; });
+  EXPECT_NEAR(outcome.result.bytes_per_step, 58672.0, 1);
+  EXPECT_NEAR(outcome.result.metrics[0].at("compression").last, 1724320.0 / 58672.0, 1e-9);
+}
+
+TEST(Training, OneBitConservesTheGradient) {
+  // Plain SGD without decay moves the weights by rate x what was transmitted; what was not is in the residuals.
+  Trial trial = small_trial(3, "onebit");
+  trial.config.optimizer.momentum = 0;
+  trial.config.optimizer.weight_decay = 0;
+  const TrainingOutcome outcome = run(trial, {}, [](TrainingRequest& request) { request.audit = true; });
+  double residual = 0, gap = 0;
+  for (std::size_t i = 0; i < outcome.pushed.size(); ++i) {
+    // Every rank applied the same transmitted sum.
+    const double left = outcome.pushed[i] - outcome.applied[i] / 3;
+    gap += left * left;
+  }
+  for (const auto& metrics : outcome.result.metrics) residual += metrics.at("residual norm").last;
+  EXPECT_GT(gap, 0);
+  // |sum of the residuals| is at most the sum of their norms, with the owners' own residual of like size beside.
+  EXPECT_LT(std::sqrt(gap), 3 * residual);
+}
+
+TEST(Training, InterruptedAndResumedEqualsUninterrupted) {
+  const std::filesystem::path file = std::filesystem::temp_directory_path() / ("mgcompare-resume-" + std::to_string(::getpid()));
+  for (const char* plugin : {"replicated", "tower", "onebit", "independent"})
+    for (const char* kind : {"sgd", "adam"}) {
+      Trial trial = small_trial(3, plugin);
+      trial.config.optimizer.kind = kind;
+      trial.config.optimizer.learning_rate = std::string(kind) == "adam" ? 0.001 : 0.05;
+      trial.config.epochs = 4;
+      trial.config.checkpoint_epochs = 2;
+      const Result whole = run(trial).result;
+      std::filesystem::remove(file);
+      EXPECT_THROW(run(trial, {}, [&](TrainingRequest& request) {
+                     request.files.checkpoint = file.string();
+                     request.stop = [&] { return std::filesystem::exists(file); };
+                     request.report = [](const Progress&) {};
+                   }),
+                   Interrupted);
+      ASSERT_TRUE(std::filesystem::exists(file));
+      const Result resumed = run(trial, {}, [&](TrainingRequest& request) { request.files = {file.string(), true}; }).result;
+      EXPECT_EQ(resumed.weights_hash, whole.weights_hash) << plugin << " " << kind;
+      EXPECT_EQ(resumed.updates, whole.updates) << plugin;
+      EXPECT_EQ(resumed.samples, whole.samples) << plugin;
+      ASSERT_EQ(resumed.epochs.size(), 4u);
+      EXPECT_EQ(resumed.epochs[3].accuracy, whole.epochs[3].accuracy);
+    }
+  std::filesystem::remove(file);
+}
+
+TEST(Training, ADamagedCheckpointIsASentence) {
+  const std::filesystem::path file = std::filesystem::temp_directory_path() / ("mgcompare-damaged-" + std::to_string(::getpid()));
+  std::FILE* stream = std::fopen(file.c_str(), "w");
+  std::fputs("not a checkpoint", stream);
+  std::fclose(stream);
+  try {
+    run(small_trial(2, "replicated"), {}, [&](TrainingRequest& request) { request.files = {file.string(), true}; });
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("is damaged"), std::string::npos) << error.what();
+  }
+  std::filesystem::remove(file);
+}
+
+TEST(Training, DivergenceIsNamedWithItsStep) {
+  Trial trial = small_trial(2, "replicated");
+  trial.config.optimizer.learning_rate = 1e6;
+  trial.config.optimizer.weight_decay = 1;
+  try {
+    run(trial);
+    ADD_FAILURE();
+  } catch (const Diverged& error) {
+    EXPECT_NE(std::string(error.what()).find("step "), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("nan"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace mgcompare
