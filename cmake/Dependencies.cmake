@@ -1,0 +1,18 @@
+# Everything that is not ours, found once.
+find_package(Threads REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(OpenSSL REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(CURL REQUIRED)
+find_package(SQLite3 REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(OpenMP REQUIRED)
+find_package(Boost 1.74 REQUIRED COMPONENTS filesystem)
+# Debian's dnnl-config asks for OpenCL, which the CPU engine does not use.
+find_path(DNNL_INCLUDE dnnl.hpp REQUIRED)
+find_library(DNNL_LIBRARY dnnl REQUIRED)
+find_path(HWLOC_INCLUDE hwloc.h REQUIRED)
+find_library(HWLOC_LIBRARY hwloc REQUIRED)
