@@ -1,6 +1,7 @@
+# g++ 12 at -O3 takes the unused half of a moved std::string for uninitialised memory, in its own headers.
 add_library(mgcompare_warnings INTERFACE)
 target_compile_options(mgcompare_warnings INTERFACE
-  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wno-missing-field-initializers>
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wno-missing-field-initializers -Wno-maybe-uninitialized>
   $<$<AND:$<BOOL:${MGCOMPARE_WERROR}>,$<COMPILE_LANGUAGE:CXX>>:-Werror>)
 
 if(MGCOMPARE_SANITIZE STREQUAL "address")
