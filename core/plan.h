@@ -36,9 +36,11 @@ std::vector<Trial> only(const Plan& plan, const std::string& filter);
 // The plan as a table for people, with warnings and a rough estimate of the time.
 std::string describe(const Plan& plan);
 
-// Seconds that the trials will take, start-up and evaluation included. `samples_per_second` holds what was measured, by
-// row_name(); rows that are not in it are guessed from the network's arithmetic, which is rough.
-double estimate_seconds(const std::vector<Trial>& trials, const std::map<std::string, double>& samples_per_second = {},
+// Seconds that a trial will take, set-up and evaluation included; 0 for one that cannot run. `measured` holds training
+// samples/s by row_name(); a row that is not in it is guessed from the network's arithmetic, which is rough.
+double estimate_seconds(const Trial& trial, const std::map<std::string, double>& measured = {},
+                        std::size_t samples_in_set = 60000);
+double estimate_seconds(const std::vector<Trial>& trials, const std::map<std::string, double>& measured = {},
                         std::size_t samples_in_set = 60000);
 
 }  // namespace mgcompare
