@@ -12,6 +12,7 @@
 // (N-1)/N S; reduce S on each rank but the root; broadcast, scatter: what the root sends to others; gather: what each
 // rank but the root sends; all_to_all: what is for others; put and add: all; get: counted on the asking rank.
 
+#include <concepts>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -59,7 +60,7 @@ class Group {
 
   // One host object for all ranks of this host: collective, made by the host's first rank, the others wait for it. `name`
   // tells several objects of one type apart. It lives as long as the trial.
-  template <class T, class Make> T& shared(Make make, const std::string& name = "") {
+  template <class T, std::invocable Make> T& shared(Make make, const std::string& name = "") {
     const auto erased = [&make]() -> std::shared_ptr<void> { return std::shared_ptr<T>(make()); };
     return *static_cast<T*>(shared_raw(std::string(typeid(T).name()) + '/' + name, erased));
   }
