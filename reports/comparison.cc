@@ -1,0 +1,164 @@
+#include "reports/comparison.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <tuple>
+
+namespace mgcompare {
+namespace {
+
+bool trait_is(const Row& row, const std::string& key, const std::string& value) {
+  const auto found = row.result.traits.find(key);
+  return found != row.result.traits.end() && found->second == value;
+}
+
+template <class F> Spread over(const std::vector<const Row*>& rows, const F& figure) {
+  std::vector<double> values;
+  for (const Row* row : rows) values.push_back(figure(*row));
+  return spread_of(std::move(values));
+}
+
+void add_up_times(Cell& cell) {
+  RankTimes sum;
+  for (const Row* row : cell.done) {
+    for (const RankTimes& rank : row->result.ranks) {
+      sum.compute += rank.compute;
+      sum.exchange += rank.exchange;
+      sum.waiting += rank.waiting;
+      sum.harness += rank.harness;
+    }
+  }
+  const double all = sum.compute + sum.exchange + sum.waiting + sum.harness;
+  if (!(all > 0)) return;
+  cell.share_compute = sum.compute / all;
+  cell.share_exchange = sum.exchange / all;
+  cell.share_waiting = sum.waiting / all;
+  cell.share_harness = sum.harness / all;
+}
+
+void measure(Cell& cell) {
+  cell.accuracy = over(cell.done, [](const Row& row) { return row.result.accuracy; });
+  cell.samples_per_second = over(cell.done, throughput);
+  cell.seconds_training = over(cell.done, [](const Row& row) { return row.result.seconds_training; });
+  cell.seconds_per_epoch = over(cell.done, [](const Row& row) {
+    const std::size_t epochs = row.result.epochs.size();
+    return epochs == 0 ? std::numeric_limits<double>::quiet_NaN() : row.result.seconds_training / static_cast<double>(epochs);
+  });
+  cell.bytes_per_step = over(cell.done, [](const Row& row) { return row.result.bytes_per_step; });
+  cell.step_seconds = over(cell.done, [](const Row& row) { return row.result.step_seconds_median; });
+  cell.updates = over(cell.done, [](const Row& row) { return static_cast<double>(row.result.updates); });
+  cell.seconds_to_target = over(cell.done, time_to_target);
+  cell.reached_target = cell.seconds_to_target.count;
+  add_up_times(cell);
+}
+
+bool is_baseline_of(const Cell& base, const Cell& cell) {
+  const Trial &one = base.trial(), &trial = cell.trial();
+  // Per device when devices are added at a constant share, in all when one batch is split.
+  const std::size_t batch = trial.scaling == "weak" ? trial.global_batch / std::max<std::size_t>(1, trial.devices) : trial.global_batch;
+  return base.is_baseline && !base.done.empty() && one.devices == 1 && one.ranks_per_device == 1 &&
+         one.device_kind == trial.device_kind && one.global_batch == batch && one.variant == trial.variant;
+}
+
+void set_against_baseline(std::vector<Cell>& cells) {
+  for (Cell& cell : cells) {
+    if (cell.done.empty() || cell.trial().ranks_per_device != 1) continue;
+    const auto base = std::find_if(cells.begin(), cells.end(), [&](const Cell& other) { return is_baseline_of(other, cell); });
+    if (base == cells.end()) continue;
+    cell.baseline = static_cast<std::size_t>(base - cells.begin());
+    cell.speed_up = ratio(cell.done, base->done, throughput);
+    const double devices = static_cast<double>(std::max<std::size_t>(1, cell.trial().devices));
+    cell.efficiency = {cell.speed_up.median / devices, cell.speed_up.least / devices, cell.speed_up.most / devices, cell.speed_up.count};
+  }
+}
+
+void rank_cells(Comparison& comparison) {
+  const std::vector<Cell>& cells = comparison.cells;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (cells[i].done.empty() || cells[i].many_models || cells[i].is_ceiling) continue;
+    comparison.ranking.push_back(i);
+    comparison.by_time_to_target |= cells[i].reached_target > 0;
+  }
+  std::stable_sort(comparison.ranking.begin(), comparison.ranking.end(), [&](std::size_t a, std::size_t b) {
+    const Cell &one = cells[a], &other = cells[b];
+    if (!comparison.by_time_to_target) return one.samples_per_second.median > other.samples_per_second.median;
+    // A row that misses the target in some repeats is behind every row that never does.
+    const auto key = [](const Cell& cell) {
+      const double missed = static_cast<double>(cell.done.size() - cell.reached_target) / static_cast<double>(cell.done.size());
+      return std::tuple(missed, cell.reached_target == 0 ? 0 : cell.seconds_to_target.median, -cell.samples_per_second.median);
+    };
+    return key(one) < key(other);
+  });
+}
+
+// Where a strategy stands in the config; a variant or an old file may have one that is not there.
+std::size_t order_of(const Trial& trial) {
+  const std::vector<StrategyConfig>& all = trial.config.strategies;
+  const auto found = std::find_if(all.begin(), all.end(), [&](const StrategyConfig& one) { return one.label == trial.strategy.label; });
+  return static_cast<std::size_t>(found - all.begin());
+}
+
+}  // namespace
+
+double throughput(const Row& row) { return row.result.samples_per_second; }
+
+double time_to_target(const Row& row) {
+  return row.result.seconds_to_target > 0 ? row.result.seconds_to_target : std::numeric_limits<double>::quiet_NaN();
+}
+
+Spread ratio(const std::vector<const Row*>& one, const std::vector<const Row*>& other, double (*figure)(const Row&)) {
+  std::map<std::uint64_t, double> by_seed;
+  for (const Row* row : other) by_seed[row->trial.seed] = figure(*row);
+  std::vector<double> ratios;
+  for (const Row* row : one) {
+    const auto found = by_seed.find(row->trial.seed);
+    if (found != by_seed.end() && found->second > 0) ratios.push_back(figure(*row) / found->second);
+  }
+  const Spread paired = spread_of(std::move(ratios));
+  if (paired.count > 0) return paired;
+  const Spread above = over(one, figure), below = over(other, figure);
+  if (above.count == 0 || below.count == 0 || !(below.least > 0)) return {};
+  return {above.median / below.median, above.least / below.most, above.most / below.least, std::min(above.count, below.count)};
+}
+
+Comparison compare_rows(const Run& run) {
+  Comparison comparison;
+  comparison.run = &run;
+  std::map<std::string, std::size_t> index;
+  for (const Row& row : run.rows) {
+    ++comparison.trials;
+    const std::string name = row_name(row.trial);
+    const auto [found, is_new] = index.emplace(name, comparison.cells.size());
+    if (is_new) {
+      comparison.cells.emplace_back();
+      comparison.cells.back().name = name;
+      comparison.cells.back().first = &row;
+    }
+    Cell& cell = comparison.cells[found->second];
+    comparison.target_accuracy = std::max(comparison.target_accuracy, row.trial.config.target_accuracy);
+    if (row.state != "finished") {
+      ++cell.missing;
+      continue;
+    }
+    ++comparison.finished;
+    const bool is_done = row.result.status == "done";
+    comparison.done += is_done ? 1 : 0;
+    (is_done ? cell.done : cell.failed).push_back(&row);
+    cell.many_models |= trait_is(row, "models", "many") && row.trial.ranks() > 1;
+    cell.is_baseline |= trait_is(row, "role", "baseline");
+    cell.is_ceiling |= trait_is(row, "role", "ceiling");
+    cell.is_exact |= trait_is(row, "promise", "exact");
+  }
+  const auto place = [](const Cell& cell) {
+    const Trial& trial = cell.trial();
+    return std::tuple(order_of(trial), trial.device_kind, trial.devices, trial.ranks_per_device, trial.global_batch, trial.variant);
+  };
+  std::stable_sort(comparison.cells.begin(), comparison.cells.end(), [&](const Cell& a, const Cell& b) { return place(a) < place(b); });
+  for (Cell& cell : comparison.cells) measure(cell);
+  set_against_baseline(comparison.cells);
+  rank_cells(comparison);
+  return comparison;
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,59 @@
+#pragma once
+
+// The rows of a run put together: repeats of one row become a cell, cells are measured against the one-device baseline.
+// Everything that a report says is taken from here; nothing here knows how it will look.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "results.h"
+#include "reports/statistics.h"
+
+namespace mgcompare {
+
+// Rows that differ in nothing but seed and block.
+struct Cell {
+  std::string name;                 // row_name()
+  const Row* first = nullptr;       // of all repeats, by position
+  std::vector<const Row*> done;     // by position
+  std::vector<const Row*> failed;   // finished in any other way
+  std::size_t missing = 0;          // not finished
+  bool many_models = false;         // N separate models: their accuracy is not that of one model
+  bool is_baseline = false;         // one device, nothing exchanged
+  bool is_ceiling = false;          // exchanges nothing: what cannot be beaten, and is no way to train one model
+  bool is_exact = false;
+
+  Spread accuracy, samples_per_second, seconds_per_epoch, seconds_training, bytes_per_step, step_seconds, updates;
+  std::size_t reached_target = 0;   // repeats that did
+  Spread seconds_to_target;         // of those repeats
+  // Of all ranks' time: they sum to 1 where there is any.
+  double share_compute = 0, share_exchange = 0, share_waiting = 0, share_harness = 0;
+
+  // The index of the cell this one is compared with: the baseline on one device of the same kind, with the same global
+  // batch (strong scaling) or batch per device (weak). Absent where there is none, and where ranks share a device.
+  std::optional<std::size_t> baseline;
+  // samples/s over the baseline's, seed by seed where both have the seed; never clipped. Efficiency: that over devices.
+  Spread speed_up, efficiency;
+
+  const Trial& trial() const { return first->trial; }
+};
+
+struct Comparison {
+  const Run* run = nullptr;         // outlives this
+  double target_accuracy = 0;       // 0: none
+  std::vector<Cell> cells;          // strategies in the config's order, then devices, batch, variant
+  // One-model cells with results, best first: by time to the target where any repeat reached it, else by samples/s.
+  std::vector<std::size_t> ranking;
+  bool by_time_to_target = false;
+  std::size_t trials = 0, finished = 0, done = 0;
+};
+
+Comparison compare_rows(const Run& run);
+
+// one / other, seed by seed where both have the seed.
+Spread ratio(const std::vector<const Row*>& one, const std::vector<const Row*>& other, double (*figure)(const Row&));
+double throughput(const Row& row);
+double time_to_target(const Row& row);  // nan where it was not reached
+
+}  // namespace mgcompare

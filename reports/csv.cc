@@ -1,0 +1,86 @@
+#include "reports/csv.h"
+
+#include <cmath>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "reports/text.h"
+
+namespace mgcompare {
+namespace {
+
+std::string number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : ""; }
+
+// What a trial has before it ran, and what its result says; the latter is empty until it has finished.
+struct Column {
+  const char* name;
+  std::function<std::string(const Row&)> text;
+  bool of_result = true;
+};
+
+const std::vector<Column>& columns() {
+  static const std::vector<Column> all = {
+      {"trial", [](const Row& r) { return fmt::format("{}", r.trial.number); }, false},
+      {"position", [](const Row& r) { return fmt::format("{}", r.position); }, false},
+      {"sequence", [](const Row& r) { return r.sequence == 0 ? "" : fmt::format("{}", r.sequence); }, false},
+      {"state", [](const Row& r) { return csv_field(r.state); }, false},
+      {"attempt", [](const Row& r) { return fmt::format("{}", r.attempt); }, false},
+      {"row", [](const Row& r) { return csv_field(row_name(r.trial)); }, false},
+      {"strategy", [](const Row& r) { return csv_field(r.trial.strategy.name); }, false},
+      {"label", [](const Row& r) { return csv_field(r.trial.strategy.label); }, false},
+      {"variant", [](const Row& r) { return csv_field(r.trial.variant); }, false},
+      {"model", [](const Row& r) { return csv_field(r.trial.config.model.name); }, false},
+      {"device_kind", [](const Row& r) { return std::string(to_string(r.trial.device_kind)); }, false},
+      {"devices", [](const Row& r) { return fmt::format("{}", r.trial.devices); }, false},
+      {"ranks_per_device", [](const Row& r) { return fmt::format("{}", r.trial.ranks_per_device); }, false},
+      {"scaling", [](const Row& r) { return csv_field(r.trial.scaling); }, false},
+      {"global_batch", [](const Row& r) { return fmt::format("{}", r.trial.global_batch); }, false},
+      {"seed", [](const Row& r) { return fmt::format("{}", r.trial.seed); }, false},
+      {"status", [](const Row& r) { return csv_field(r.result.status); }},
+      {"cause", [](const Row& r) { return csv_field(r.result.cause); }},
+      {"epochs", [](const Row& r) { return fmt::format("{}", r.result.epochs.size()); }},
+      {"accuracy", [](const Row& r) { return number(r.result.accuracy); }},
+      {"accuracy_spread", [](const Row& r) { return number(r.result.accuracy_spread); }},
+      {"seconds_to_target", [](const Row& r) { return r.result.seconds_to_target > 0 ? number(r.result.seconds_to_target) : ""; }},
+      {"samples_per_second", [](const Row& r) { return number(r.result.samples_per_second); }},
+      {"step_seconds_median", [](const Row& r) { return number(r.result.step_seconds_median); }},
+      {"seconds_worker_start", [](const Row& r) { return number(r.result.seconds_worker_start); }},
+      {"seconds_setup", [](const Row& r) { return number(r.result.seconds_setup); }},
+      {"seconds_warm_up", [](const Row& r) { return number(r.result.seconds_warm_up); }},
+      {"seconds_training", [](const Row& r) { return number(r.result.seconds_training); }},
+      {"seconds_evaluation", [](const Row& r) { return number(r.result.seconds_evaluation); }},
+      {"seconds_checkpoint", [](const Row& r) { return number(r.result.seconds_checkpoint); }},
+      {"harness_share", [](const Row& r) { return number(r.result.harness_share); }},
+      {"samples", [](const Row& r) { return fmt::format("{}", r.result.samples); }},
+      {"steps", [](const Row& r) { return fmt::format("{}", r.result.steps); }},
+      {"updates", [](const Row& r) { return fmt::format("{}", r.result.updates); }},
+      {"bytes_per_step", [](const Row& r) { return number(r.result.bytes_per_step); }},
+      {"peak_memory_bytes", [](const Row& r) { return fmt::format("{}", r.result.peak_memory); }},
+      {"parameters", [](const Row& r) { return fmt::format("{}", r.result.parameters); }},
+      {"weights_hash", [](const Row& r) { return csv_field(r.result.weights_hash); }},
+  };
+  return all;
+}
+
+}  // namespace
+
+std::string csv_report(const Run& run) {
+  std::string text;
+  for (const Column& column : columns()) text += fmt::format("{}{}", text.empty() ? "" : ",", column.name);
+  text += "\r\n";
+  for (const Row& row : run.rows) {
+    bool first = true;
+    for (const Column& column : columns()) {
+      if (!first) text += ',';
+      first = false;
+      if (!column.of_result || row.state == "finished") text += column.text(row);
+    }
+    text += "\r\n";
+  }
+  return text;
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,13 @@
+#pragma once
+
+// results.csv: a row a trial, in the order of the plan; columns are described in README.md beside this file.
+
+#include <string>
+
+#include "results.h"
+
+namespace mgcompare {
+
+std::string csv_report(const Run& run);
+
+}  // namespace mgcompare

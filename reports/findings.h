@@ -1,0 +1,41 @@
+#pragma once
+
+// What a comparison says, in sentences: the same for the terminal and for the report. Texts are plain(): inert in a
+// terminal, to be escaped for other formats.
+
+#include <string>
+#include <vector>
+
+#include "reports/comparison.h"
+
+namespace mgcompare {
+
+// "replicated, 2 cpu devices, batch 128, variant big"
+std::string title_of(const Cell& cell);
+// "3.12 s [2.90 s .. 3.30 s]"; the median alone where there is one repeat, "-" where there is none.
+std::string with_range(const Spread& spread, std::string (*text)(double));
+// "1.92 [1.78 .. 2.05]"
+std::string with_range(const Spread& spread);
+// "0.9912", or for many models "0.9812, mean of 4 separate models".
+std::string accuracy_of(const Cell& cell);
+
+struct Finding {
+  std::string text;
+  int level = 0;                    // 1: belongs to the finding before it
+};
+
+// The fastest to the target accuracy, against the baseline and the runner-up; then what to keep in mind.
+std::vector<Finding> findings(const Comparison& comparison);
+
+// Trials that ended in any way but done, equal ones together; those that were never possible first, so that the last
+// line is what went wrong last.
+struct Failure {
+  std::string title;
+  std::string status;
+  std::string cause;
+  std::size_t repeats = 0;
+  const Row* last = nullptr;
+};
+std::vector<Failure> failures(const Comparison& comparison);
+
+}  // namespace mgcompare

@@ -1,0 +1,80 @@
+#include "reports/json.h"
+
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "reports/comparison.h"
+
+namespace mgcompare {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+
+Json spread(const Spread& spread) {
+  if (spread.count == 0) return nullptr;
+  return {{"median", number(spread.median)}, {"least", number(spread.least)}, {"most", number(spread.most)}, {"count", spread.count}};
+}
+
+// The same text when it is JSON, else the text as a string.
+Json embedded(const std::string& text) {
+  Json parsed = Json::parse(text, nullptr, false);
+  return parsed.is_discarded() ? Json(text) : parsed;
+}
+
+Json row_json(const Row& row) {
+  Json trial = nlohmann::json(row.trial);
+  // The whole config stands once in the file; of a variant's only the name.
+  trial.erase("config");
+  Json json = {{"position", row.position}, {"state", row.state}, {"attempt", row.attempt}, {"row", row_name(row.trial)}, {"trial", trial}};
+  if (row.sequence > 0) json["sequence"] = row.sequence;
+  if (!row.started.empty()) json["started"] = row.started;
+  if (!row.finished.empty()) json["finished"] = row.finished;
+  if (row.state == "finished") json["result"] = nlohmann::json(row.result);
+  return json;
+}
+
+Json cell_json(const Comparison& comparison, const Cell& cell) {
+  Json json = {{"row", cell.name},
+               {"done", cell.done.size()},
+               {"failed", cell.failed.size()},
+               {"missing", cell.missing},
+               {"separate_models", cell.many_models ? cell.trial().ranks() : 1},
+               {"accuracy", spread(cell.accuracy)},
+               {"samples_per_second", spread(cell.samples_per_second)},
+               {"seconds_per_epoch", spread(cell.seconds_per_epoch)},
+               {"seconds_to_target", spread(cell.seconds_to_target)},
+               {"reached_target", cell.reached_target},
+               {"bytes_per_step", spread(cell.bytes_per_step)},
+               {"compared_with", cell.baseline ? Json(comparison.cells[*cell.baseline].name) : Json()},
+               {"speed_up", spread(cell.speed_up)},
+               {"efficiency", spread(cell.efficiency)}};
+  json["shares"] = {{"compute", cell.share_compute}, {"exchange", cell.share_exchange}, {"waiting", cell.share_waiting},
+                    {"harness", cell.share_harness}};
+  return json;
+}
+
+}  // namespace
+
+std::string json_report(const Run& run) {
+  const Comparison comparison = compare_rows(run);
+  const RunInfo& info = run.info;
+  Json environment = Json::array();
+  for (const auto& [key, value] : info.environment) environment.push_back({{"key", key}, {"value", value}});
+  Json json = {{"schema", info.schema}, {"program_version", info.program_version}, {"name", info.name}, {"started", info.started}};
+  json["data"] = {{"name", info.data_name}, {"origin", info.data_origin}, {"sha256", info.data_fingerprint}};
+  json["config_sha256"] = info.config_hash;
+  json["config"] = embedded(info.config_json);
+  json["environment"] = environment;
+  json["warnings"] = info.warnings;
+  json["target_accuracy"] = comparison.target_accuracy > 0 ? Json(comparison.target_accuracy) : Json();
+  json["trials"] = Json::array();
+  for (const Row& row : run.rows) json["trials"].push_back(row_json(row));
+  json["rows"] = Json::array();
+  for (const Cell& cell : comparison.cells) json["rows"].push_back(cell_json(comparison, cell));
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace mgcompare

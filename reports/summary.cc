@@ -1,0 +1,99 @@
+#include "reports/summary.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "reports/comparison.h"
+#include "reports/findings.h"
+#include "reports/text.h"
+
+namespace mgcompare {
+namespace {
+
+using Line = std::vector<std::string>;
+
+enum class Color { none = 0, bold = 1, red = 31, yellow = 33 };
+
+std::string colored(const Style& style, Color color, const std::string& text) {
+  if (!style.color || color == Color::none) return text;
+  return fmt::format("\x1b[{}m{}\x1b[0m", static_cast<int>(color), text);
+}
+
+Line cell_line(const Comparison& comparison, const Cell& cell) {
+  const Trial& trial = cell.trial();
+  Line line = {plain(trial.strategy.label) + (trial.variant.empty() ? "" : " (" + plain(trial.variant) + ")"),
+               fmt::format("{}:{}", to_string(trial.device_kind), trial.devices) +
+                   (trial.ranks_per_device == 1 ? "" : fmt::format(" x {}", trial.ranks_per_device)),
+               fmt::format("{}", trial.global_batch)};
+  if (cell.done.empty()) {
+    line.push_back(cell.failed.empty() ? "not finished" : plain(cell.failed.back()->result.status));
+    line.resize(comparison.target_accuracy > 0 ? 8 : 7, "");
+    return line;
+  }
+  line.push_back(accuracy_text(cell.accuracy.median) + (cell.many_models ? " *" : ""));
+  if (comparison.target_accuracy > 0) line.push_back(cell.reached_target == 0 ? "-" : seconds_text(cell.seconds_to_target.median));
+  line.push_back(count_text(cell.samples_per_second.median));
+  line.push_back(cell.speed_up.count == 0 ? "-" : fmt::format("{:.2f}x", cell.speed_up.median));
+  line.push_back(cell.efficiency.count == 0 ? "-" : percent_text(cell.efficiency.median));
+  return line;
+}
+
+std::string table(const Comparison& comparison, const Style& style) {
+  std::vector<Line> lines = {{"strategy", "devices", "batch", "accuracy"}};
+  if (comparison.target_accuracy > 0) lines[0].push_back("to " + percent_text(comparison.target_accuracy));
+  for (const char* head : {"samples/s", "speed-up", "efficiency"}) lines[0].push_back(head);
+  for (const Cell& cell : comparison.cells) lines.push_back(cell_line(comparison, cell));
+  std::vector<std::size_t> widths(lines[0].size());
+  for (const Line& line : lines) {
+    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], width_of(line[i]));
+  }
+  std::string text;
+  for (std::size_t k = 0; k < lines.size(); ++k) {
+    std::string row;
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      const std::string gap(widths[i] - width_of(lines[k][i]), ' ');
+      row += "  " + (i < 2 ? lines[k][i] + gap : gap + lines[k][i]);
+    }
+    row.erase(row.find_last_not_of(' ') + 1);
+    const bool winner = k > 0 && !comparison.ranking.empty() && comparison.ranking.front() == k - 1;
+    text += colored(style, k == 0 || winner ? Color::bold : Color::none, row) + "\n";
+  }
+  return text;
+}
+
+std::string failure_lines(const Comparison& comparison, const Style& style) {
+  const std::vector<Failure> all = failures(comparison);
+  if (all.empty()) return "";
+  std::size_t trials = 0;
+  for (const Failure& failure : all) trials += failure.repeats;
+  std::string text = colored(style, Color::red, fmt::format("{} of {} trials were not completed:", trials, comparison.trials)) + "\n";
+  for (const Failure& failure : all) {
+    // What `unavailable (asked 8, have 2)` says already needs no second status before it.
+    const std::string what = failure.cause.empty()                      ? failure.status
+                             : failure.cause.starts_with(failure.status) ? failure.cause
+                                                                         : failure.status + ": " + failure.cause;
+    text += fmt::format("  {}{}: {}\n", failure.title, failure.repeats > 1 ? fmt::format(" ({} repeats)", failure.repeats) : "", what);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string closing_summary(const Run& run, const Style& style) {
+  const Comparison comparison = compare_rows(run);
+  std::string text;
+  for (const Finding& finding : findings(comparison)) {
+    const bool undecided = finding.text.find("undecided") != std::string::npos;
+    const Color color = undecided ? Color::yellow : text.empty() ? Color::bold : Color::none;
+    text += fmt::format("{}{}\n", finding.level == 0 ? "" : "    ", colored(style, color, finding.text));
+  }
+  text += "\n" + table(comparison, style);
+  const bool many = std::any_of(comparison.cells.begin(), comparison.cells.end(), [](const Cell& cell) { return cell.many_models && !cell.done.empty(); });
+  if (many) text += "  * mean of separate models, one a rank\n";
+  if (const std::string failed = failure_lines(comparison, style); !failed.empty()) text += "\n" + failed;
+  return style.utf8 ? text : ascii(text);
+}
+
+}  // namespace mgcompare

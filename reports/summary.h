@@ -1,0 +1,18 @@
+#pragma once
+
+// The end of a run on the terminal: what it has shown in sentences, the rows in a table, and what went wrong, last.
+
+#include <string>
+
+#include "results.h"
+
+namespace mgcompare {
+
+struct Style {
+  bool color = false;
+  bool utf8 = true;                 // false: nothing but ASCII
+};
+
+std::string closing_summary(const Run& run, const Style& style);
+
+}  // namespace mgcompare
