@@ -107,10 +107,10 @@ class Training {
 
   void say(std::size_t number, const char* phase, std::size_t epoch, std::size_t step, double loss) {
     if (number != 0) return;
+    if (request_.stop()) throw Interrupted();
     if (now() < next_report_) return;
     next_report_ = now() + 0.1;
     request_.report({phase, epoch, config_.epochs, step, facts_.steps_per_epoch, loss});
-    if (request_.stop()) throw Interrupted();
   }
 
   void open(std::size_t number) {
