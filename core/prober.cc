@@ -4,7 +4,6 @@
 
 #include <fmt/core.h>
 
-#include "data/load.h"
 #include "mgcompare/error.h"
 #include "platforms.h"
 #include "plugin_host.h"
@@ -15,7 +14,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceSummary, kind, index, name, memory, not
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlatformSummary, kind, problem, devices, facts)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OptionSummary, key, type, value, range, help)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OptionProblem, key, text, warning)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Traits, promise, pace, models, role, devices, least_ranks, most_ranks, repeats_every)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Traits, promise, in_rank_order, pace, models, role, devices, least_ranks, most_ranks,
+                                   repeats_every)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StrategySummary, traits, options, problems, crash)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Facts, ranks, hosts, global_batch, steps_per_epoch, epochs, optimizer, momentum,
                                    device)
@@ -67,8 +67,12 @@ ProbeQuestion question_from_json(const nlohmann::json& json) {
 
 }  // namespace
 
-WorkerProber::WorkerProber(SupervisorSettings settings, std::vector<std::string> extra_plugin_paths)
-    : supervisor_(settings_of_probe(std::move(settings))), extra_plugin_paths_(std::move(extra_plugin_paths)) {}
+WorkerProber::WorkerProber(SupervisorSettings settings) : supervisor_(settings_of_probe(std::move(settings))) {}
+
+void WorkerProber::search(std::vector<std::string> extra_plugin_paths) {
+  extra_plugin_paths_ = std::move(extra_plugin_paths);
+  plugins_.reset();
+}
 
 std::vector<PlatformSummary> WorkerProber::platforms() {
   if (!platforms_) {

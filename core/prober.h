@@ -16,8 +16,10 @@ namespace mgcompare {
 
 class WorkerProber : public Prober {
  public:
-  // `extra_plugin_paths` beside the usual folders.
-  WorkerProber(SupervisorSettings settings, std::vector<std::string> extra_plugin_paths);
+  explicit WorkerProber(SupervisorSettings settings);
+
+  // Folders of plugins beside the usual ones.
+  void search(std::vector<std::string> extra_plugin_paths);
 
   // Each asks once and remembers. Throws Error when the process that looks for devices dies.
   std::vector<PlatformSummary> platforms() override;

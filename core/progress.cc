@@ -51,9 +51,9 @@ std::string duration_text(double seconds) {
   return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
 }
 
-std::string count_text(double count) {
+std::string thousands(double count) {
   std::string digits = fmt::format("{:.0f}", count);
-  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
+  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, 1, ',');
   return digits;
 }
 
@@ -99,7 +99,7 @@ void ProgressDisplay::end(const Trial& trial, const Result& result) {
   if (quiet_) return;
   std::string text = fmt::format("[{:>{}}/{}] {}: ", number_, std::to_string(total_).size(), total_, name_);
   if (result.status == "done") {
-    text += fmt::format("{:.2f} %, {} samples/s, {}", 100 * result.accuracy, count_text(result.samples_per_second),
+    text += fmt::format("{:.2f} %, {} samples/s, {}", 100 * result.accuracy, thousands(result.samples_per_second),
                         duration_text(seconds));
   } else {
     text += (terminal_.color ? "\x1b[31m" : "") + result.status + (terminal_.color ? "\x1b[0m" : "");
@@ -149,7 +149,7 @@ void ProgressDisplay::draw() {
     const double seconds = std::chrono::duration<double>(drawn_ - epoch_begin_).count();
     if (now_.step > epoch_begin_step_ && seconds > 0.05) {
       text += fmt::format(", {} samples/s",
-                          count_text(static_cast<double>((now_.step - epoch_begin_step_) * global_batch_) / seconds));
+                          thousands(static_cast<double>((now_.step - epoch_begin_step_) * global_batch_) / seconds));
     }
   } else if (!now_.phase.empty()) {
     text += ", " + now_.phase;

@@ -30,7 +30,7 @@ Terminal terminal_of(int descriptor, const std::string& color);
 // "0.4 s", "42 s", "3 min 20 s", "2 h 5 min".
 std::string duration_text(double seconds);
 // "12,345"
-std::string count_text(double count);
+std::string thousands(double count);
 
 class ProgressDisplay {
  public:

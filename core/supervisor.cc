@@ -33,13 +33,13 @@ std::chrono::milliseconds milliseconds(double seconds) {
 std::string place(const Progress& progress) {
   if (progress.phase.empty()) return "before the trial began";
   if (progress.phase != "training") return fmt::format("in {}", progress.phase);
-  return fmt::format("in step {} of epoch {} (training)", progress.step, progress.epoch);
+  return fmt::format("in step {} of epoch {} (training)", progress.step, progress.epoch + 1);
 }
 
 }  // namespace
 
 struct Supervisor::Exchange {
-  std::function<void(const Progress&)> report;
+  Listener listener;
   Clock::time_point deadline, heard, progressed, stop_by;
   double limit_seconds = 0;
   bool stop_sent = false;
@@ -121,7 +121,10 @@ void Supervisor::take(Exchange& exchange, const Message& message) {
     exchange.progressed = exchange.heard;
     exchange.last = progress_from_json(message.body);
     exchange.last.phase = sanitized(exchange.last.phase);
-    if (exchange.report) exchange.report(exchange.last);
+    if (exchange.listener.progress) exchange.listener.progress(exchange.last);
+  } else if (message.kind == "note") {
+    exchange.progressed = exchange.heard;
+    if (exchange.listener.note) exchange.listener.note(message.body);
   } else if (message.kind == "answer") {
     exchange.reply = Reply{"answer", "", message.body};
   } else if (message.kind == "failed" || message.kind == "out of memory") {
@@ -186,10 +189,10 @@ void Supervisor::wait_for_events(const Exchange& exchange) {
 }
 
 Reply Supervisor::ask(const std::string& kind, const nlohmann::json& body, double limit_seconds,
-                      const std::function<void(const Progress&)>& report) {
+                      const Listener& listener) {
   start_worker();
   Exchange exchange;
-  exchange.report = report;
+  exchange.listener = listener;
   exchange.limit_seconds = limit_seconds;
   exchange.heard = exchange.progressed = Clock::now();
   exchange.deadline = exchange.heard + seconds(limit_seconds);
@@ -214,7 +217,7 @@ Result Supervisor::run(const Trial& trial, const TrialFiles& files,
                        const std::function<void(const Progress&)>& report) {
   log_.heading(fmt::format("trial {}: {}", trial.number, row_name(trial)));
   const nlohmann::json body = {{"trial", trial}, {"checkpoint", files.checkpoint}, {"resume", files.resume}};
-  Reply reply = ask("trial", body, trial.config.measure.time_limit, report);
+  Reply reply = ask("trial", body, trial.config.measure.time_limit, {report, {}});
   Result result;
   if (reply.status == "answer") {
     try {

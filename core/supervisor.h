@@ -36,6 +36,12 @@ struct Reply {
   nlohmann::json body;
 };
 
+// What is told while a request is answered; either may be empty.
+struct Listener {
+  std::function<void(const Progress&)> progress;
+  std::function<void(const nlohmann::json&)> note;
+};
+
 class Supervisor {
  public:
   explicit Supervisor(SupervisorSettings settings);
@@ -44,8 +50,7 @@ class Supervisor {
   // Never throws for what happens in the worker.
   Result run(const Trial& trial, const TrialFiles& files, const std::function<void(const Progress&)>& report);
   // One request to the worker; anything but an answer ends that worker.
-  Reply ask(const std::string& kind, const nlohmann::json& body, double limit_seconds,
-            const std::function<void(const Progress&)>& report = {});
+  Reply ask(const std::string& kind, const nlohmann::json& body, double limit_seconds, const Listener& listener = {});
   // Ends the worker in good order; the next request starts another.
   void end_worker();
 

@@ -20,6 +20,7 @@
 #include "mgcompare/error.h"
 #include "prober.h"
 #include "process.h"
+#include "verification.h"
 
 namespace mgcompare {
 namespace {
@@ -33,6 +34,7 @@ class Channel : public Line {
   }
 
   void report(const Progress& progress) override { send("progress", progress_to_json(progress)); }
+  void note(const nlohmann::json& note) override { send("note", note); }
   bool stopping() const override { return stopping_; }
 
   void send(std::string_view kind, const nlohmann::json& body) {
@@ -121,6 +123,7 @@ int serve(const Handlers& handlers) {
 
 int run_worker() {
   Handlers handlers = probe_handlers();
+  handlers.merge(verification_handlers());
   Session session;
   handlers["trial"] = [&](const nlohmann::json& body, Line& line) -> nlohmann::json {
     const TrialFiles files{body.at("checkpoint").get<std::string>(), body.at("resume").get<bool>()};

@@ -18,6 +18,7 @@ class Line {
  public:
   virtual ~Line() = default;
   virtual void report(const Progress& progress) = 0;  // any thread
+  virtual void note(const nlohmann::json& note) = 0;  // for the runner's own use: a sign of life too; any thread
   virtual bool stopping() const = 0;                  // the runner asked for an early end; any thread
 };
 

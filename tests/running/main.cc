@@ -52,7 +52,10 @@ json flood(const json& body, Line&) {
   for (int i = 0; i < body.at("megabytes").get<int>() * 16; ++i) std::fwrite(block.data(), 1, block.size(), stdout);
   std::fputs("\n\x1b[31mthe last \x1b]0;title\aline\x1b[0m\n", stdout);
   std::fflush(stdout);
-  if (body.value("abort", false)) std::abort();
+  if (body.value("abort", false)) {
+    std::signal(SIGABRT, SIG_DFL);
+    std::abort();
+  }
   return "flooded";
 }
 
@@ -70,7 +73,10 @@ json until_stopped(const json&, Line& line) {
 json train(const json& body, Line& line) {
   const std::string behaviour = body.at("trial").get<mgcompare::Trial>().strategy.name;
   line.report({"training", 1, 3, 17, 100, 0.5});
-  if (behaviour == "crash") std::raise(SIGSEGV);
+  if (behaviour == "crash") {
+    std::signal(SIGSEGV, SIG_DFL);
+    std::raise(SIGSEGV);
+  }
   if (behaviour == "throw") throw mgcompare::Error("no such layer");
   mgcompare::Result result;
   if (behaviour == "diverge") result.status = "diverged";
@@ -88,6 +94,7 @@ int misbehave() {
       {"memory", [](const json&, Line&) -> json { throw mgcompare::OutOfMemory(100, 10, 50); }},
       {"raise", [](const json& body, Line& line) -> json {
          line.report({"training", 1, 3, 17, 100, 0.5});
+         std::signal(body.get<int>(), SIG_DFL);   // a sanitizer would catch it
          std::raise(body.get<int>());
          return nullptr;
        }},

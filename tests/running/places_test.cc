@@ -3,15 +3,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <thread>
+#include <map>
 
 #include "directory.h"
 #include "environment.h"
-#include "process.h"
 #include "signals.h"
 
 namespace mgcompare {
@@ -34,33 +31,7 @@ class InNewFolder : public testing::Test {
   fs::path before_, folder_;
 };
 
-TEST_F(InNewFolder, OutputIsMadeWithItsParentsAndLeftClean) {
-  make_output_directory("a/b/c");
-  EXPECT_TRUE(fs::is_directory("a/b/c"));
-  EXPECT_TRUE(fs::is_empty("a/b/c"));
-  make_output_directory("a/b/c");
-}
-
-TEST_F(InNewFolder, AFileInTheWayIsASentence) {
-  std::ofstream("file") << "x";
-  for (const char* directory : {"file", "file/below", "/proc/nowhere"}) {
-    try {
-      make_output_directory(directory);
-      ADD_FAILURE() << directory;
-    } catch (const NotWritable& error) {
-      EXPECT_EQ(std::string(error.what()).find(directory), 0u) << error.what();
-      EXPECT_NE(std::string(error.what()).find("-o"), std::string::npos);
-    }
-  }
-}
-
-TEST_F(InNewFolder, RunsAreListedNewestFirst) {
-  EXPECT_TRUE(run_directories().empty());
-  for (const char* name : {"runs/old", "runs/new", "runs/empty"}) fs::create_directories(name);
-  std::ofstream("runs/old/results.sqlite") << "x";
-  std::ofstream("runs/new/results.sqlite") << "x";
-  fs::last_write_time("runs/old/results.sqlite", fs::file_time_type::clock::now() - std::chrono::hours(1));
-  EXPECT_EQ(run_directories(), (std::vector<std::string>{"runs/new", "runs/old"}));
+TEST_F(InNewFolder, ARunNeverGetsAFolderThatIsTaken) {
   const std::string fresh = new_run_directory("lenet");
   EXPECT_EQ(fresh.find("runs/lenet-"), 0u);
   fs::create_directories(fresh);

@@ -82,8 +82,8 @@ TEST(Progress, DurationsAndCountsRead) {
   EXPECT_EQ(duration_text(9.96), "10 s");
   EXPECT_EQ(duration_text(200), "3 min 20 s");
   EXPECT_EQ(duration_text(7500), "2 h 5 min");
-  EXPECT_EQ(count_text(999), "999");
-  EXPECT_EQ(count_text(1234567), "1,234,567");
+  EXPECT_EQ(thousands(999), "999");
+  EXPECT_EQ(thousands(1234567), "1,234,567");
 }
 
 TEST(Progress, ColourIsAskedForOrATerminal) {

@@ -69,7 +69,7 @@ TEST_P(DeathBy, SignalIsNamedWithItsPlaceAtOnce) {
   const auto begin = Clock::now();
   const Reply reply = supervisor.ask("raise", GetParam().first, 20);
   EXPECT_EQ(reply.status, "crashed");
-  EXPECT_EQ(reply.cause, std::string(GetParam().second) + " in step 17 of epoch 1 (training)");
+  EXPECT_EQ(reply.cause, std::string(GetParam().second) + " in step 17 of epoch 2 (training)");
   EXPECT_LT(seconds_since(begin), 5);
   EXPECT_EQ(supervisor.ask("echo", 1, 5).status, "answer");
 }
@@ -98,7 +98,7 @@ TEST(Supervisor, ABusyLoopThatIgnoresTermIsKilledAfterLimitAndGrace) {
   const auto begin = Clock::now();
   const Reply reply = supervisor.ask("hang", nullptr, 0.5);
   EXPECT_EQ(reply.status, "timeout");
-  EXPECT_EQ(reply.cause, "over the limit of 0.5 s in step 17 of epoch 2 (training)");
+  EXPECT_EQ(reply.cause, "over the limit of 0.5 s in step 17 of epoch 3 (training)");
   EXPECT_GE(seconds_since(begin), 0.8);
   EXPECT_LT(seconds_since(begin), 3);
 }
@@ -204,7 +204,7 @@ TEST(Supervisor, TrialsShareAWorkerUntilOneFails) {
   EXPECT_EQ(second.seconds_worker_start, 0);
   const Result crashed = run("crash");
   EXPECT_EQ(crashed.status, "crashed");
-  EXPECT_EQ(crashed.cause, "SIGSEGV in step 17 of epoch 1 (training)");
+  EXPECT_EQ(crashed.cause, "SIGSEGV in step 17 of epoch 2 (training)");
   EXPECT_NE(run("fine").samples, first.samples);
   EXPECT_EQ(run("throw").cause, "no such layer");
   EXPECT_GE(reports, 6u);

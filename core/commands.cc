@@ -1,0 +1,182 @@
+#include "commands.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include "directory.h"
+#include "listing.h"
+#include "problem.h"
+#include "results.h"
+#include "signals.h"
+
+namespace mgcompare {
+namespace {
+
+constexpr std::string_view kHelp = R"(Trains one network under many multi-device strategies and says which of them pays.
+
+  mgcompare configs/lenet.yaml                         compare, into runs/lenet-<time>/
+  mgcompare configs/lenet.yaml --resume                carry on with the newest run of this config
+  mgcompare configs/lenet.yaml --only strategy=serial --set epochs=1
+
+  mgcompare [run] CONFIG     -o DIR       where results go; --resume then carries on there
+                             --only K=V,..  strategy, devices, batch, variant, seed ("devices=1:4")
+                             --set KEY=VALUE  another value than the config's; may be repeated
+                             --seed N     one repeat with this seed in place of the config's seeds
+                             --data DIR   the folder with MNIST's files (also: MGCOMPARE_DATA)
+                             --dry-run    print the plan and a rough estimate; run nothing
+  mgcompare report DIR       write the reports of a run again, also of one that is not finished
+  mgcompare verify CONFIG    prove that the strategies compute what they say
+  mgcompare plugins          list strategies with their options; `check FILE`, `new NAME`
+  mgcompare devices          list the devices of this machine
+  mgcompare config           --explain: every key; --schema: JSON schema for editors
+  -q, -v, --color auto|always|never, --version, --help
+
+Exit codes: 0 done, 2 wrong usage or config, 3 some trials failed, 4 data, device, plugin or output
+missing, 5 directory in use, 70 bug, 130/143 interrupted (the partial report is written).
+)";
+
+constexpr std::array<std::string_view, 6> kCommands = {"run", "report", "verify", "plugins", "devices", "config"};
+
+// CLI11 wants a command first; ours may be left out before a config.
+std::vector<std::string> words_of(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  const bool is_named =
+      std::any_of(words.begin(), words.end(), [](const std::string& word) {
+        return std::find(kCommands.begin(), kCommands.end(), word) != kCommands.end();
+      }) && !words.front().starts_with("-");
+  const bool stands_alone = words.size() == 1 && (words[0] == "--version" || words[0] == "--help" || words[0] == "-h");
+  if (!is_named && !stands_alone && !words.empty()) words.insert(words.begin(), "run");
+  // CLI11 takes them from the back.
+  std::reverse(words.begin(), words.end());
+  return words;
+}
+
+void add_general(CLI::App& app, Command& command) {
+  app.add_flag("-q,--quiet", command.quiet);
+  app.add_flag("-v,--verbose", command.verbose);
+  app.add_option("--color", command.color)->check(CLI::IsMember({"auto", "always", "never"}));
+}
+
+void add_config(CLI::App& app, Command& command, std::string& data, std::optional<std::uint64_t>& seed) {
+  app.add_option("config", command.target)->required();
+  app.add_option("--set", command.overrides)->allow_extra_args(false);
+  app.add_option("--seed", seed);
+  app.add_option("--data", data);
+}
+
+}  // namespace
+
+Parsed parse(int argc, char** argv) {
+  Parsed parsed;
+  Command& command = parsed.command;
+  std::string data;
+  std::vector<std::string> filters;
+  std::optional<std::uint64_t> seed;
+  CLI::App app;
+  app.set_help_flag("-h,--help");
+  app.set_version_flag("--version", "mgcompare " MGCOMPARE_VERSION);
+  app.require_subcommand(1);
+  CLI::App& run = *app.add_subcommand("run");
+  add_config(run, command, data, seed);
+  run.add_option("-o,--output", command.directory);
+  run.add_flag("--resume", command.resume);
+  run.add_flag("--dry-run", command.dry_run);
+  run.add_option("--only", filters)->allow_extra_args(false);
+  CLI::App& report = *app.add_subcommand("report");
+  report.add_option("directory", command.target)->required();
+  add_config(*app.add_subcommand("verify"), command, data, seed);
+  CLI::App& plugins = *app.add_subcommand("plugins");
+  plugins.require_subcommand(0, 1);
+  plugins.add_subcommand("check")->add_option("file", command.target)->required();
+  plugins.add_subcommand("new")->add_option("name", command.target)->required();
+  app.add_subcommand("devices");
+  CLI::App& config = *app.add_subcommand("config");
+  config.add_option("key", command.target);
+  config.add_flag("--explain", command.explain);
+  config.add_flag("--schema", command.schema);
+  for (CLI::App* each : app.get_subcommands([](CLI::App*) { return true; })) add_general(*each, command);
+
+  try {
+    app.parse(words_of(argc, argv));
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", kHelp);
+    parsed.exit_code = kDone;
+    return parsed;
+  } catch (const CLI::CallForVersion&) {
+    fmt::print("mgcompare {}\n", MGCOMPARE_VERSION);
+    parsed.exit_code = kDone;
+    return parsed;
+  } catch (const CLI::ParseError& error) {
+    fmt::print(stderr, "mgcompare: {}; `mgcompare --help` shows what there is\n", error.what());
+    parsed.exit_code = kUsage;
+    return parsed;
+  }
+  const CLI::App& chosen = *app.get_subcommands().front();
+  command.name = chosen.get_name();
+  if (!chosen.get_subcommands().empty()) command.name += " " + chosen.get_subcommands().front()->get_name();
+  for (const std::string& filter : filters) command.only += (command.only.empty() ? "" : ",") + filter;
+  if (seed) command.overrides.push_back(fmt::format("seeds=[{}]", *seed));
+  // Workers look for data where their environment says.
+  if (!data.empty()) setenv("MGCOMPARE_DATA", data.c_str(), 1);
+  return parsed;
+}
+
+int guarded(const std::function<int()>& body) {
+  const auto say = [](std::string_view text, int code) {
+    // Messages of a config begin with the file and its line, as editors like them.
+    const bool has_place = code == kUsage && text.find(": error: ") != std::string_view::npos;
+    fmt::print(stderr, "{}{}\n", has_place ? "" : "mgcompare: ", text);
+    return interruption() != 0 ? exit_code_of(interruption()) : code;
+  };
+  try {
+    return body();
+  } catch (const ConfigError& error) {
+    return say(error.what(), kUsage);
+  } catch (const UsageError& error) {
+    return say(error.what(), kUsage);
+  } catch (const InUse& error) {
+    return say(error.what(), kInUse);
+  } catch (const Error& error) {
+    return say(error.what(), kEnvironment);
+  } catch (const std::exception& error) {
+    return say(fmt::format("an error inside the program, please report it: {}", error.what()), kInternal);
+  }
+}
+
+SupervisorSettings supervisor_settings(const std::string& log_file) {
+  SupervisorSettings settings;
+  settings.log_file = log_file;
+  settings.interrupted = [] { return interruption() != 0; };
+  settings.interruption_descriptor = interruption_descriptor();
+  return settings;
+}
+
+Config config_of(const Command& command, Prober& prober) {
+  ConfigSetting setting;
+  setting.overrides = command.overrides;
+  setting.share_folder = share_folder();
+  for (const PlatformSummary& platform : prober.platforms()) {
+    setting.gpu |= platform.kind != "cpu" && platform.problem.empty() && !platform.devices.empty();
+  }
+  return read_config(command.target, setting);
+}
+
+int other_command(const Command& command) {
+  static const std::map<std::string, int (*)(const Command&)> commands = {
+      {"report", write_report_again}, {"verify", verify_strategies}, {"plugins", list_plugins},
+      {"plugins check", check_plugin}, {"plugins new", new_plugin},  {"devices", list_devices},
+      {"config", explain_config},
+  };
+  return commands.at(command.name)(command);
+}
+
+}  // namespace mgcompare

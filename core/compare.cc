@@ -1,0 +1,194 @@
+#include "compare.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "directory.h"
+#include "environment.h"
+#include "reports/summary.h"
+#include "signals.h"
+
+namespace mgcompare {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kDataSeconds = 600;        // a slow download; one that stalls is given up much earlier
+
+RunInfo info_of(const Plan& plan) {
+  RunInfo info;
+  info.program_version = MGCOMPARE_VERSION;
+  info.name = plan.config.name;
+  info.config_json = nlohmann::json(plan.config).dump();
+  info.config_hash = config_hash(plan.config);
+  info.config_yaml = resolved_yaml(plan.config);
+  info.environment = capture_environment(plan.platforms);
+  info.warnings = plan.warnings;
+  return info;
+}
+
+// "serial (1), tower (6)": the strategies' labels and how many trials each has.
+std::string contents(const std::vector<Trial>& trials) {
+  std::vector<std::pair<std::string, int>> counts;
+  for (const Trial& trial : trials) {
+    const auto known = std::find_if(counts.begin(), counts.end(), [&](const auto& c) { return c.first == trial.strategy.label; });
+    if (known == counts.end()) {
+      counts.emplace_back(trial.strategy.label, 1);
+    } else {
+      ++known->second;
+    }
+  }
+  std::vector<std::string> texts;
+  std::sort(counts.begin(), counts.end());
+  for (const auto& [label, count] : counts) texts.push_back(fmt::format("{} ({})", label, count));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::string checkpoint_of(const Trial& trial, const std::string& directory) {
+  return fmt::format("{}/checkpoints/trial-{}", directory, trial.number);
+}
+
+class DataTeller {
+ public:
+  explicit DataTeller(const Command& command) : terminal_(terminal_of(2, command.color)), quiet_(command.quiet) {}
+  ~DataTeller() { clear(); }
+
+  void tell(const nlohmann::json& note) {
+    if (quiet_) return;
+    if (note.contains("text")) {
+      clear();
+      fmt::print(stderr, "{}\n", sanitized(note["text"].get<std::string>()));
+    } else if (note.contains("download") && terminal_.live) {
+      fmt::print(stderr, "\r\x1b[Kdownloading {}: {} of {} bytes", sanitized(note["download"].get<std::string>()),
+                 note.at("bytes").get<std::size_t>(), note.at("total").get<std::size_t>());
+      is_drawn_ = true;
+    }
+  }
+
+ private:
+  void clear() {
+    if (is_drawn_) fmt::print(stderr, "\r\x1b[K");
+    is_drawn_ = false;
+  }
+
+  Terminal terminal_;
+  bool quiet_;
+  bool is_drawn_ = false;
+};
+
+}  // namespace
+
+Plan filtered(Plan plan, const Command& command) {
+  if (command.only.empty()) return plan;
+  try {
+    plan.trials = only(plan, command.only);
+  } catch (const Error& error) {
+    throw UsageError(error.what());
+  }
+  return plan;
+}
+
+int print_plan(const Plan& plan) {
+  fmt::print("{}", describe(plan));
+  return kDone;
+}
+
+std::string directory_of(const Command& command, const Config& config) {
+  if (!command.directory.empty()) return command.directory;
+  if (!command.resume) return new_run_directory(config_slug(config.name));
+  const std::string newest = newest_run(kRunsFolder, config_hash(config));
+  if (newest.empty()) {
+    throw UsageError(fmt::format("no run in {}/ has this config, so there is nothing to resume; leave --resume out, or "
+                                 "name the folder with -o",
+                                 kRunsFolder));
+  }
+  return newest;
+}
+
+void begin_run(Results& results, const Plan& plan, const Command& command) {
+  if (command.resume && !results.empty()) {
+    results.resume(info_of(plan), plan.trials);
+  } else {
+    results.begin(info_of(plan), plan.trials);
+  }
+}
+
+void check_data(Supervisor& supervisor, Results& results, const Plan& plan, const Command& command) {
+  DataTeller teller(command);
+  const Reply reply = supervisor.ask("data", {{"config", plan.config}}, kDataSeconds,
+                                     {{}, [&](const nlohmann::json& note) { teller.tell(note); }});
+  if (reply.status != "answer") throw Error(reply.cause);
+  const auto text = [&](const char* key) { return reply.body.at(key).get<std::string>(); };
+  results.record_data(text("name"), text("origin"), text("fingerprint"));
+  teller.tell({{"text", fmt::format("data: {}, {} training and {} test samples ({})", text("name"),
+                                    thousands(reply.body.at("train_samples").get<double>()),
+                                    thousands(reply.body.at("test_samples").get<double>()), text("origin"))}});
+}
+
+std::vector<Trial> trials_to_run(const Results& results, const Plan& plan, const Command& command) {
+  std::set<int> planned;
+  for (const Trial& trial : plan.trials) planned.insert(trial.number);
+  std::vector<Trial> trials = results.unfinished(command.resume);
+  std::erase_if(trials, [&](const Trial& trial) { return !planned.contains(trial.number); });
+  return trials;
+}
+
+void announce(const Plan& plan, const std::vector<Trial>& trials, const std::string& directory,
+              const Command& command) {
+  for (const std::string& warning : plan.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  if (command.quiet) return;
+  if (plan.config.cut_down_for_cpu) {
+    fmt::print(stderr, "no GPU: the config's `when_cpu:` block cuts the experiment down ({} epochs{})\n",
+               plan.config.epochs,
+               plan.config.data.train_samples == 0
+                   ? ""
+                   : fmt::format(", {} training samples", thousands(static_cast<double>(plan.config.data.train_samples))));
+  }
+  fmt::print(stderr, "{} trials: {}\nabout {} (a rough guess); results go to {}\n", trials.size(), contents(trials),
+             duration_text(estimate_seconds(trials)), directory);
+}
+
+ProgressDisplay make_display(const std::vector<Trial>& trials, const Command& command) {
+  return ProgressDisplay(stderr, terminal_of(2, command.color), command.quiet, trials,
+                         [](const Trial& trial) { return estimate_seconds({trial}); });
+}
+
+Result run_trial(Supervisor& supervisor, const Trial& trial, const std::string& directory, ProgressDisplay& display) {
+  display.begin(trial);
+  Result result;
+  if (!trial.unavailable.empty()) {
+    result.status = "unavailable";
+    result.cause = trial.unavailable;
+  } else {
+    TrialFiles files;
+    if (trial.config.checkpoint_epochs > 0) {
+      files = {checkpoint_of(trial, directory), true};
+      fs::create_directories(fs::path(files.checkpoint).parent_path());
+    }
+    result = supervisor.run(trial, files, [&](const Progress& progress) { display.update(progress); });
+    std::error_code ignored;
+    if (result.status == "done" && !files.checkpoint.empty()) fs::remove_all(files.checkpoint, ignored);
+  }
+  display.end(trial, result);
+  return result;
+}
+
+void print_summary(const Run& run, const std::vector<std::string>& files, const Command& command) {
+  const Terminal terminal = terminal_of(1, command.color);
+  fmt::print("{}\n", closing_summary(run, {terminal.color, terminal.utf8}));
+  fmt::print("{}/{}\n", run.directory, kResultsFile);
+  for (const std::string& file : files) fmt::print("{}\n", file);
+}
+
+int exit_code_of(const Run& run) {
+  const bool is_complete = std::all_of(run.rows.begin(), run.rows.end(), [](const Row& row) {
+    return row.state == "finished" && row.result.status == "done";
+  });
+  return is_complete ? kDone : kSomeFailed;
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,37 @@
+#pragma once
+
+// The steps of a comparison that main.cc names.
+
+#include <string>
+#include <vector>
+
+#include "commands.h"
+#include "plan.h"
+#include "results.h"
+#include "supervisor.h"
+
+namespace mgcompare {
+
+// The plan without what --only leaves out. Throws UsageError for a filter that fits nothing.
+Plan filtered(Plan plan, const Command& command);
+// The plan and a rough estimate, on stdout.
+int print_plan(const Plan& plan);
+// Where this run's results are or will be: -o, the newest run of this config for --resume, or a new folder.
+std::string directory_of(const Command& command, const Config& config);
+// Begins or carries on with the run of this plan.
+void begin_run(Results& results, const Plan& plan, const Command& command);
+// Has a worker read, fetch or draw the data, records which it was, and says so. Throws Error when there is none.
+void check_data(Supervisor& supervisor, Results& results, const Plan& plan, const Command& command);
+// What is still to run, in the plan's order.
+std::vector<Trial> trials_to_run(const Results& results, const Plan& plan, const Command& command);
+// Says on stderr what will run, where the results go, and about how long it takes.
+void announce(const Plan& plan, const std::vector<Trial>& trials, const std::string& directory, const Command& command);
+// The bar; it is told of each trial's progress.
+ProgressDisplay make_display(const std::vector<Trial>& trials, const Command& command);
+// One trial to its row, whatever happens; a row too where it cannot run.
+Result run_trial(Supervisor& supervisor, const Trial& trial, const std::string& directory, ProgressDisplay& display);
+// The closing summary and the paths of the run's files, on stdout.
+void print_summary(const Run& run, const std::vector<std::string>& files, const Command& command);
+int exit_code_of(const Run& run);
+
+}  // namespace mgcompare

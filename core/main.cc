@@ -1,0 +1,58 @@
+#include <string_view>
+
+#include "commands.h"
+#include "compare.h"
+#include "plan.h"
+#include "prober.h"
+#include "reports/report.h"
+#include "results.h"
+#include "signals.h"
+#include "supervisor.h"
+#include "worker.h"
+
+namespace {
+
+using namespace mgcompare;
+
+// The probing process ends with this: nothing of it is left when trials are timed.
+Plan make_plan(const Command& command) {
+  WorkerProber prober(supervisor_settings());
+  const Config config = config_of(command, prober);
+  prober.search(config.plugin_paths);
+  return filtered(make_plan(config, prober), command);
+}
+
+int compare(const Command& command) {
+  const Plan plan = make_plan(command);
+  if (command.dry_run) return print_plan(plan);
+
+  const std::string directory = directory_of(command, plan.config);
+  Results results(directory);
+  begin_run(results, plan, command);
+  Supervisor supervisor(supervisor_settings(directory + "/worker.log"));
+  check_data(supervisor, results, plan, command);
+  const std::vector<Trial> trials = trials_to_run(results, plan, command);
+  announce(plan, trials, directory, command);
+  ProgressDisplay display = make_display(trials, command);
+  for (const Trial& trial : trials) {
+    if (interruption() != 0) break;
+    results.start(trial);
+    results.add(trial, run_trial(supervisor, trial, directory, display));
+  }
+
+  const Run run = results.read();
+  print_summary(run, write_reports(run, directory), command);
+  return interruption() != 0 ? exit_code_of(interruption()) : exit_code_of(run);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "--worker") return run_worker();
+  return guarded([&] {
+    const Parsed parsed = parse(argc, argv);
+    if (parsed.exit_code) return *parsed.exit_code;
+    listen_to_signals();
+    return parsed.command.name == "run" ? compare(parsed.command) : other_command(parsed.command);
+  });
+}

@@ -1,0 +1,100 @@
+#include "verification.h"
+
+#include <cstdio>
+#include <map>
+#include <string>
+
+#include <fmt/core.h>
+
+#include "data/load.h"
+#include "mgcompare/error.h"
+#include "platforms.h"
+#include "verify.h"
+
+namespace mgcompare {
+namespace {
+
+constexpr double kVerifySeconds = 3600;
+constexpr double kFindingSeconds = 600;    // the longest check on a slow machine
+
+const char* verdict_text(Finding::Verdict verdict) {
+  switch (verdict) {
+    case Finding::Verdict::passed: return "ok";
+    case Finding::Verdict::failed: return "FAILED";
+    case Finding::Verdict::printed: return "info";
+    case Finding::Verdict::skipped: return "skipped";
+  }
+  return "";
+}
+
+nlohmann::json finding_to_json(const Finding& finding) {
+  return {{"verdict", verdict_text(finding.verdict)}, {"strategy", finding.strategy}, {"check", finding.check},
+          {"optimizer", finding.optimizer},           {"ranks", finding.ranks},       {"figure", finding.figure}};
+}
+
+void print_finding(const nlohmann::json& finding) {
+  fmt::print("{:<8} {:<16} {:<9} {} ranks  {}: {}\n", finding.at("verdict").get<std::string>(),
+             finding.at("strategy").get<std::string>(), finding.at("optimizer").get<std::string>(),
+             finding.at("ranks").get<int>(), finding.at("check").get<std::string>(),
+             sanitized(finding.at("figure").get<std::string>()));
+  std::fflush(stdout);
+}
+
+// Data that has to be fetched or drawn says so, in lines for the terminal.
+Dataset load(const DataConfig& config, Line& line) {
+  DataPlaces places = DataPlaces::standard("");
+  places.download.progress = [&](const DownloadProgress& progress) {
+    line.note({{"download", progress.file}, {"bytes", progress.bytes}, {"total", progress.total}});
+  };
+  return load_dataset(config, places, [&](const std::string& text) { line.note({{"text", text}}); });
+}
+
+nlohmann::json answer_verify(const nlohmann::json& body, Line& line) {
+  const Config config = body.at("config").get<Config>();
+  VerifyScope scope;
+  for (const nlohmann::json& plugin : body.at("plugins")) {
+    scope.plugins.push_back({plugin.at("name").get<std::string>(), "", plugin.at("file").get<std::string>(), ""});
+  }
+  const Dataset dataset = load(verify_data(config.data), line);
+  return verify(config, dataset, platform(scope.device_kind), scope,
+                [&](const Finding& finding) { line.note({{"finding", finding_to_json(finding)}}); });
+}
+
+nlohmann::json answer_data(const nlohmann::json& body, Line& line) {
+  const Dataset dataset = load(body.at("config").get<Config>().data, line);
+  return {{"name", dataset.name},
+          {"origin", dataset.origin},
+          {"fingerprint", dataset.fingerprint},
+          {"train_samples", dataset.train.samples},
+          {"test_samples", dataset.test.samples}};
+}
+
+}  // namespace
+
+bool verify_in_worker(const Config& config, Prober& prober, SupervisorSettings settings) {
+  nlohmann::json plugins = nlohmann::json::array();
+  for (const PluginSummary& plugin : prober.plugins()) {
+    if (plugin.problem.empty()) plugins.push_back({{"name", plugin.name}, {"file", plugin.file}});
+  }
+  settings.seconds_without_progress = kFindingSeconds;
+  Supervisor supervisor(std::move(settings));
+  std::map<std::string, int> counts;
+  const auto note = [&](const nlohmann::json& said) {
+    if (said.contains("text")) fmt::print(stderr, "{}\n", sanitized(said["text"].get<std::string>()));
+    if (!said.contains("finding")) return;
+    print_finding(said["finding"]);
+    ++counts[said["finding"]["verdict"].get<std::string>()];
+  };
+  const Reply reply =
+      supervisor.ask("verify", {{"config", config}, {"plugins", plugins}}, kVerifySeconds, {{}, note});
+  if (reply.status != "answer") {
+    throw Error(fmt::format("verify ended before its end: {} ({})", reply.cause, reply.status));
+  }
+  fmt::print("{} checks passed, {} failed, {} printed without a verdict, {} skipped\n", counts["ok"], counts["FAILED"],
+             counts["info"], counts["skipped"]);
+  return reply.body.get<bool>();
+}
+
+Handlers verification_handlers() { return {{"verify", answer_verify}, {"data", answer_data}}; }
+
+}  // namespace mgcompare

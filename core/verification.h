@@ -1,0 +1,16 @@
+#pragma once
+
+// `verify` in a process of its own, because it opens plugins and devices. Both sides are here.
+
+#include "prober.h"
+#include "worker.h"
+
+namespace mgcompare {
+
+// Prints each finding as it is made; returns whether none failed. Throws Error when the process dies.
+bool verify_in_worker(const Config& config, Prober& prober, SupervisorSettings settings);
+
+// The worker's answers: "verify", and "data" for the check of the data before the first trial.
+Handlers verification_handlers();
+
+}  // namespace mgcompare
