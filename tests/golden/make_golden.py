@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Writes gradients.json: loss, logits and gradients of the experiments' networks, computed by PyTorch in double precision.
+
+Run it with an interpreter that has torch and numpy (Debian: python3-torch); the test suite only reads the file. Weights,
+pixels and labels come from a hash of their position, so that both sides make them and none is stored. Dropout is off.
+"""
+import json
+import pathlib
+
+import numpy as np
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+SAMPLES = 8
+KEPT = 64  # elements of each tensor, evenly spread
+
+
+def hashed(stream, count):
+    """32 random bits for each position; golden_test.cc has the same lines."""
+    h = np.arange(count, dtype=np.uint64) * np.uint64(2654435761) + np.uint64(stream) * np.uint64(40503)
+    h = (h & np.uint64(0xFFFFFFFF)).astype(np.uint32)
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):
+        h ^= h >> np.uint32(shift)
+        h *= np.uint32(factor)
+    return h
+
+
+def symmetric(stream, count):
+    """Floats in [-1, 1)."""
+    return (hashed(stream, count) >> np.uint32(8)).astype(np.float32) * np.float32(2.0**-23) - np.float32(1)
+
+
+def conv(inputs, outputs, kernel):
+    return nn.Conv2d(inputs, outputs, kernel)
+
+
+NETWORKS = {
+    "lenet": lambda: [conv(1, 20, 5), nn.Tanh(), nn.MaxPool2d(2), conv(20, 50, 5), nn.Tanh(), nn.MaxPool2d(2),
+                      nn.Flatten(), nn.Linear(800, 500), nn.Tanh(), nn.Linear(500, 10)],
+    "mlp": lambda: [nn.Flatten(), nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 64), nn.ReLU(), nn.Linear(64, 10)],
+    "keras_cnn": lambda: [conv(1, 32, 3), nn.ReLU(), conv(32, 32, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+                          nn.Linear(4608, 128), nn.ReLU(), nn.Linear(128, 10)],
+    "keras_bn_cnn": lambda: [conv(1, 32, 3), nn.ReLU(), conv(32, 256, 3), nn.ReLU(), nn.BatchNorm2d(256, eps=1e-3),
+                             conv(256, 128, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(15488, 128),
+                             nn.ReLU(), nn.Linear(128, 10)],
+}
+
+
+def fill(parameter, stream):
+    values = symmetric(stream, parameter.numel())
+    if parameter.dim() > 1:
+        values = values * np.float32(np.sqrt(3.0 / (parameter.numel() / parameter.shape[0])))
+    else:
+        values = values * np.float32(0.1)
+    with torch.no_grad():
+        parameter.copy_(torch.from_numpy(values.astype(np.float64)).reshape(parameter.shape))
+
+
+def tensor(values):
+    flat = values.detach().reshape(-1).numpy()
+    step = max(1, len(flat) // KEPT)
+    return {"size": len(flat), "norm": float(np.linalg.norm(flat)), "step": step,
+            "values": [float(f"{value:.9g}") for value in flat[::step]]}
+
+
+def run(layers):
+    model = nn.Sequential(*layers).double()
+    stream = 100
+    for module in model:
+        for parameter in module.parameters():
+            fill(parameter, stream)
+            if isinstance(module, nn.BatchNorm2d) and parameter is module.weight:
+                with torch.no_grad():
+                    parameter.add_(1.0)
+            stream += 1
+    pixels = (hashed(1, SAMPLES * 784) & np.uint32(255)).astype(np.float32) * np.float32(1 / 255)
+    labels = torch.from_numpy((hashed(2, SAMPLES) % np.uint32(10)).astype(np.int64))
+    logits = model(torch.from_numpy(pixels.astype(np.float64)).reshape(SAMPLES, 1, 28, 28))
+    loss = F.cross_entropy(logits, labels)
+    loss.backward()
+    return {"loss": float(loss), "logits": tensor(logits), "gradients": [tensor(p.grad) for p in model.parameters()]}
+
+
+torch.set_num_threads(1)
+golden = {"samples": SAMPLES, "torch": torch.__version__, "networks": {name: run(make()) for name, make in NETWORKS.items()}}
+path = pathlib.Path(__file__).with_name("gradients.json")
+path.write_text(json.dumps(golden, indent=None, separators=(",", ":")).replace('"norm"', '\n"norm"') + "\n")
+print(f"{path}: {path.stat().st_size} bytes")

@@ -1,0 +1,144 @@
+#include "model/spec.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <set>
+
+#include "mgcompare/error.h"
+#include "networks.h"
+
+namespace mgcompare::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+NetworkSpec mnist(const ModelConfig& model) { return make_spec(model, {1, 28, 28}, 10, false); }
+
+std::string refusal(const ModelConfig& model, const Shape& shape = {1, 28, 28}) {
+  try {
+    make_spec(model, shape, 10, false);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Spec, CountsTheParametersOfTheExperiments) {
+  EXPECT_EQ(mnist(lenet()).parameters, 431'080u);
+  EXPECT_EQ(mnist(mlp()).parameters, 109'386u);
+  EXPECT_EQ(mnist(keras_cnn()).parameters, 600'810u);
+  EXPECT_EQ(mnist(keras_bn_cnn()).parameters, 2'353'738u);
+  EXPECT_EQ(mnist(keras_bn_cnn()).buffers, 512u);
+}
+
+TEST(Spec, LaysPartsOutInForwardOrderWithoutGaps) {
+  const NetworkSpec spec = mnist(keras_bn_cnn());
+  std::size_t end = 0;
+  for (const Part& part : spec.parts) {
+    EXPECT_EQ(part.range.begin, end) << part.name;
+    end = part.range.end;
+  }
+  EXPECT_EQ(end, spec.parameters);
+  EXPECT_EQ(spec.parts[0].name, "conv1.weight");
+  EXPECT_EQ(spec.parts[0].shape, (Shape{32, 1, 3, 3}));
+  EXPECT_EQ(spec.parts[4].name, "batch_norm1.gamma");
+  EXPECT_EQ(spec.parts[4].layer, "batch_norm1");
+}
+
+TEST(Spec, DecaysWeightsAndBiasesOnlyWhenAsked) {
+  for (const Part& part : mnist(keras_bn_cnn()).parts) EXPECT_EQ(part.decays, part.name.ends_with(".weight")) << part.name;
+  for (const Part& part : make_spec(lenet(), {1, 28, 28}, 10, true).parts) EXPECT_TRUE(part.decays) << part.name;
+}
+
+TEST(Spec, InfersShapesByTheFloorRule) {
+  LayerConfig config = pool("max_pool", 3, 2, 1);
+  const NetworkSpec spec = make_spec({"m", {convolution(4, 5), config, dense(10)}}, {1, 28, 27}, 10, false);
+  EXPECT_EQ(spec.layers[0].output_shape, (Shape{4, 24, 23}));
+  EXPECT_EQ(spec.layers[1].output_shape, (Shape{4, 12, 12}));
+  EXPECT_EQ(spec.parts[2].shape, (Shape{10, 576}));
+}
+
+TEST(Spec, FindsNamedInputs) {
+  const NetworkSpec spec = mnist({"m", {named(dense(4), "a"), named(dense(4), "b", {"input"}),
+                                        named(layer("concat"), "c", {"a", "b"}), dense(10)}});
+  EXPECT_EQ(spec.layers[1].inputs, std::vector<int>{-1});
+  EXPECT_EQ(spec.layers[2].inputs, (std::vector<int>{0, 1}));
+  EXPECT_EQ(spec.layers[2].output_shape, Shape{8});
+}
+
+TEST(Spec, RefusesWhatDoesNotFitInOneSentence) {
+  EXPECT_THAT(refusal({"m", {}}), HasSubstr("no layers"));
+  EXPECT_THAT(refusal({"m", {dense(9)}}), HasSubstr("the last layer gives 9 but the data has 10 classes"));
+  EXPECT_THAT(refusal({"m", {convolution(4, 29), dense(10)}}), HasSubstr("a window of 29 does not fit into 28 pixels"));
+  EXPECT_THAT(refusal({"m", {layer("flatten"), convolution(4, 3), dense(10)}}), HasSubstr("its input is 784"));
+  EXPECT_THAT(refusal({"m", {named(dense(10), "a", {"b"})}}), HasSubstr("no layer before it is called 'b'"));
+  EXPECT_THAT(refusal({"m", {named(dense(4), "a"), named(dense(10), "a")}}), HasSubstr("another layer has this name"));
+  EXPECT_THAT(refusal({"m", {named(dense(10), "input")}}), HasSubstr("the sample itself"));
+  EXPECT_THAT(refusal({"m", {layer("add"), dense(10)}}), HasSubstr("two inputs or more"));
+  EXPECT_THAT(refusal({"m", {named(dense(4), "a"), named(dense(5), "b", {"input"}), named(layer("add"), "c", {"a", "b"}), dense(10)}}),
+              HasSubstr("adds 4 and 5"));
+  EXPECT_THAT(refusal({"m", {named(dense(4), "a"), named(dense(10), "b", {"a", "input"})}}), HasSubstr("takes one input"));
+  EXPECT_THAT(refusal({"m", {dropout(1), dense(10)}}), HasSubstr("use 0 to below 1"));
+  EXPECT_THAT(refusal({"m", {pool("max_pool", 2, 0), dense(10)}}), HasSubstr("at least 1"));
+  EXPECT_THAT(refusal({"m", {pool("max_pool", 2, 2, 2), dense(10)}}), HasSubstr("padding must be smaller"));
+  EXPECT_THAT(refusal({"m", {layer("lstm"), dense(10)}}), HasSubstr("unknown type 'lstm'"));
+  LayerConfig placed = convolution(0, 3);
+  placed.place = {"net.yaml", 7, 5};
+  EXPECT_THAT(refusal({"m", {placed}}), HasSubstr("net.yaml:7:5: layer 'conv1': channels must be at least 1"));
+  LayerConfig drawn = dense(10, "magic");
+  EXPECT_THROW(initial_weights(mnist({"m", {drawn}}), 1), Error);
+}
+
+double deviation(const std::vector<float>& weights, const Part& part) {
+  double sum = 0, squares = 0;
+  for (std::size_t i = part.range.begin; i < part.range.end; ++i) {
+    sum += weights[i];
+    squares += static_cast<double>(weights[i]) * weights[i];
+  }
+  const auto count = static_cast<double>(part.range.size());
+  return std::sqrt(squares / count - sum / count * sum / count);
+}
+
+TEST(InitialWeights, HaveTheDeviationOfTheirInitializer) {
+  const NetworkSpec spec = mnist(lenet());
+  const std::vector<float> weights = initial_weights(spec, 5);
+  EXPECT_NEAR(deviation(weights, spec.parts[2]), std::sqrt(2.0 / 500), 0.001);
+  EXPECT_NEAR(deviation(weights, spec.parts[4]), std::sqrt(2.0 / 800), 0.0005);
+  EXPECT_EQ(deviation(weights, spec.parts[5]), 0);
+
+  const auto drawn = [](const std::string& kind, double scale) {
+    LayerConfig config = dense(10, kind);
+    config.weights.scale = scale;
+    const NetworkSpec small = mnist({"m", {config}});
+    return deviation(initial_weights(small, 5), small.parts[0]);
+  };
+  EXPECT_NEAR(drawn("glorot_uniform", 0), std::sqrt(2.0 / 794), 0.001);
+  EXPECT_NEAR(drawn("he_normal", 0), std::sqrt(2.0 / 784), 0.001);
+  EXPECT_NEAR(drawn("normal", 0.3), 0.3, 0.01);
+  EXPECT_NEAR(drawn("uniform", 0.3), 0.3 / std::sqrt(3), 0.005);
+  EXPECT_EQ(drawn("zeros", 0), 0);
+}
+
+TEST(InitialWeights, DependOnSeedAndPartOnly) {
+  const NetworkSpec spec = mnist(lenet());
+  EXPECT_EQ(initial_weights(spec, 1), initial_weights(spec, 1));
+  EXPECT_NE(initial_weights(spec, 1), initial_weights(spec, 2));
+  // Two tensors of one shape in one network differ.
+  const NetworkSpec twins = mnist({"m", {named(dense(10), "a"), named(dense(10), "b")}});
+  const std::vector<float> weights = initial_weights(twins, 1);
+  std::set<float> first(weights.begin(), weights.begin() + 100);
+  for (std::size_t i = 0; i < 100; ++i) EXPECT_FALSE(first.contains(weights[twins.parts[2].range.begin + i]));
+}
+
+TEST(InitialBuffers, AreMeanZeroAndVarianceOne) {
+  const std::vector<float> buffers = initial_buffers(mnist(keras_bn_cnn()));
+  ASSERT_EQ(buffers.size(), 512u);
+  EXPECT_EQ(buffers[0], 0);
+  EXPECT_EQ(buffers[255], 0);
+  EXPECT_EQ(buffers[256], 1);
+  EXPECT_EQ(buffers[511], 1);
+}
+
+}  // namespace
+}  // namespace mgcompare::testing
