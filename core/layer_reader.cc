@@ -230,7 +230,7 @@ class LayerReader {
     }
     const bool sized = kind == "normal" || kind == "uniform";
     if (named == sized) {
-      return problem(place, fmt::format("'{}' {} a number", kind, sized ? "needs" : "takes no"),
+      return problem(place, fmt::format("'{}' {} number", kind, sized ? "needs a" : "takes no"),
                      sized ? fmt::format("write {{{}: 0.01}}", kind) : "write the name alone", kind.size());
     }
     weights.kind = kind;

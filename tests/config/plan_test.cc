@@ -1,0 +1,278 @@
+#include "plan.h"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/config/workspace.h"
+
+namespace mgcompare {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+// A machine and its plugins, as a table.
+class TableProber : public Prober {
+ public:
+  TableProber(std::size_t cores, std::size_t gpus) {
+    PlatformSummary cpu{"cpu", "", {}, {}}, cuda{"cuda", gpus ? "" : "no driver", {}, {}};
+    cpu.devices.resize(cores);
+    cuda.devices.resize(gpus);
+    platforms_ = {cpu, cuda};
+    for (const std::string name : {"single", "sums", "pair", "own_pace", "cpu_only"}) {
+      plugins_.push_back({name, "does something", "/plugins/" + name + ".so", ""});
+    }
+    plugins_.push_back({"stale", "is old", "/plugins/stale.so", "built for an older program"});
+  }
+  std::vector<PlatformSummary> platforms() override { return platforms_; }
+  std::vector<PluginSummary> plugins() override { return plugins_; }
+  std::vector<StrategySummary> ask(const std::vector<ProbeQuestion>& questions) override {
+    std::vector<StrategySummary> answers;
+    for (const ProbeQuestion& question : questions) answers.push_back(answer(question));
+    asked_.insert(asked_.end(), questions.begin(), questions.end());
+    return answers;
+  }
+
+  std::vector<ProbeQuestion> asked_;
+
+ private:
+  static StrategySummary answer(const ProbeQuestion& question) {
+    StrategySummary summary;
+    const std::string& name = question.strategy.name;
+    if (name == "single") summary.traits.most_ranks = 1, summary.traits.role = Traits::Role::baseline;
+    if (name == "pair") summary.traits.least_ranks = 2;
+    if (name == "own_pace") summary.traits.pace = Traits::Pace::free;
+    if (name == "cpu_only") summary.traits.devices = {DeviceKind::cpu};
+    summary.options.push_back({"every", "integer", "1", "", ""});
+    for (const OptionConfig& option : question.strategy.options) {
+      if (option.key != "every") summary.problems.push_back({option.key, "unknown option '" + option.key + "'"});
+      if (option.value == "x") summary.problems.push_back({"every", "'x' is not an integer"});
+      if (option.value == "9") summary.problems.push_back({"every", "is a lot", true});
+      if (option.value == "8" && question.facts.ranks > 1) summary.problems.push_back({"every", "is too much"});
+      if (option.value == "7") summary.crash = "signal 11";
+    }
+    return summary;
+  }
+
+  std::vector<PlatformSummary> platforms_;
+  std::vector<PluginSummary> plugins_;
+};
+
+class Planning : public Workspace {
+ protected:
+  Config config(const std::string& text) { return read("layers: [{dense: 10}]\n" + text + "\n"); }
+  Plan plan(const std::string& text, std::size_t cores = 4, std::size_t gpus = 0) {
+    TableProber prober(cores, gpus);
+    return make_plan(config(text), prober);
+  }
+  std::string refused(const std::string& text) {
+    TableProber prober(2, 0);
+    try {
+      make_plan(config(text), prober);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  }
+};
+
+std::vector<std::string> rows(const Plan& plan) {
+  std::vector<std::string> names;
+  for (const Trial& trial : plan.trials) names.push_back(row_name(trial));
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+TEST_F(Planning, AutomaticDevicesGoUpToWhatIsThere) {
+  EXPECT_THAT(rows(plan("strategies: [single, sums]", 4)),
+              ElementsAre("single cpu:1 batch 128", "sums cpu:1 batch 128", "sums cpu:2 batch 128", "sums cpu:4 batch 128"));
+  EXPECT_THAT(rows(plan("strategies: [sums]", 6, 0)), SizeIs(4));
+  EXPECT_THAT(rows(plan("strategies: [sums]", 6, 2)), ElementsAre("sums cuda:1 batch 128", "sums cuda:2 batch 128"));
+  EXPECT_THAT(rows(plan("strategies: [sums]", 1)), ElementsAre("sums cpu:1 batch 128"));
+  TableProber nothing(0, 0);
+  EXPECT_THROW(make_plan(config("strategies: [sums]"), nothing), Error);
+}
+
+TEST_F(Planning, OnlyCountsThatAUserWroteAreUnavailable) {
+  const Plan made = plan("strategies: [single, sums]\nscaling: {devices: [2, 8, cuda:1]}", 4);
+  std::map<std::string, std::string> reasons;
+  for (const Trial& trial : made.trials) reasons[row_name(trial)] = trial.unavailable;
+  EXPECT_EQ(reasons.at("sums cpu:2 batch 128"), "");
+  EXPECT_EQ(reasons.at("sums cpu:8 batch 128"), "asked 8, have 4");
+  EXPECT_EQ(reasons.at("sums cuda:1 batch 128"), "asked 1, have 0: no driver");
+  EXPECT_EQ(reasons.at("single cpu:1 batch 128"), "");  // the baseline, although 1 is not in the list
+  EXPECT_EQ(reasons.at("single cuda:1 batch 128"), "asked 1, have 0: no driver");
+  EXPECT_THAT(reasons, SizeIs(5));
+}
+
+TEST_F(Planning, StrongKeepsTheGlobalBatchAndWeakTheDevices) {
+  const std::string text = "strategies: [single, sums]\nscaling: {devices: [1, 4], batch: 64, mode: ";
+  for (const Trial& trial : plan(text + "strong}").trials) EXPECT_EQ(trial.global_batch, 64u);
+  for (const Trial& trial : plan(text + "weak}").trials) EXPECT_EQ(trial.global_batch, 64u * trial.devices);
+}
+
+TEST_F(Planning, BlocksAreCompleteShuffledAndRepeatable) {
+  const std::string text =
+      "strategies: [single, sums]\nscaling: {batch: [32, 64]}\nseeds: [5, 6, 7]\n"
+      "variants: [{name: v, set: {epochs: 3}}]";
+  const Plan made = plan(text), again = plan(text);
+  const std::size_t size = (1 + 3) * 2 * 2;
+  ASSERT_THAT(made.trials, SizeIs(size * 3));
+  std::vector<std::vector<std::string>> blocks(3);
+  for (std::size_t i = 0; i < made.trials.size(); ++i) {
+    const Trial& trial = made.trials[i];
+    EXPECT_EQ(trial.block, static_cast<int>(i / size) + 1);
+    EXPECT_EQ(trial.seed, 5 + i / size);
+    EXPECT_EQ(trial.number, again.trials[i].number);
+    EXPECT_EQ(trial.config.epochs, trial.variant == "v" ? 3u : 12u);
+    EXPECT_EQ(trial.plugin_file, "/plugins/" + trial.strategy.name + ".so");
+    blocks[i / size].push_back(row_name(trial));
+  }
+  EXPECT_NE(blocks[0], blocks[1]);
+  EXPECT_NE(blocks[1], blocks[2]);
+  for (auto& block : blocks) std::sort(block.begin(), block.end());
+  EXPECT_EQ(blocks[0], blocks[1]);
+  EXPECT_EQ(blocks[0], blocks[2]);
+  EXPECT_EQ(std::unique(blocks[0].begin(), blocks[0].end()), blocks[0].end());
+
+  std::vector<int> numbers;
+  for (const Trial& trial : made.trials) numbers.push_back(trial.number);
+  EXPECT_FALSE(std::is_sorted(numbers.begin(), numbers.end()));
+  std::sort(numbers.begin(), numbers.end());
+  for (std::size_t i = 0; i < numbers.size(); ++i) EXPECT_EQ(numbers[i], static_cast<int>(i) + 1);
+
+  std::vector<int> other;
+  for (const Trial& trial : plan(text + "\n# \nmeasure: {time_limit: 9}").trials) other.push_back(trial.number);
+  const Plan reseeded = plan("strategies: [single, sums]\nscaling: {batch: [32, 64]}\nseeds: [6, 7, 5]\n"
+                             "variants: [{name: v, set: {epochs: 3}}]");
+  std::vector<int> order;
+  for (const Trial& trial : reseeded.trials) order.push_back(trial.number);
+  EXPECT_NE(order, other);
+}
+
+TEST_F(Planning, FactsAreAskedForEverySize) {
+  TableProber prober(2, 0);
+  make_plan(config("strategies: [sums]\nepochs: 3\noptimizer: {momentum: 0.9}\nscaling: {batch: [100, 7]}\n"
+                   "data: {train_samples: 1000}\nvariants: [{name: v, set: {optimizer.kind: adam}}]"),
+            prober);
+  std::set<std::tuple<int, std::size_t, std::size_t, std::string>> facts;
+  for (const ProbeQuestion& question : prober.asked_) {
+    facts.insert({question.facts.ranks, question.facts.global_batch, question.facts.steps_per_epoch, question.facts.optimizer});
+    EXPECT_EQ(question.facts.epochs, 3u);
+    EXPECT_EQ(question.facts.momentum, 0.9);
+    EXPECT_EQ(question.plugin_file, "/plugins/sums.so");
+  }
+  EXPECT_THAT(facts, SizeIs(8));
+  EXPECT_THAT(prober.asked_, SizeIs(8));
+  EXPECT_THAT(facts, Contains(std::make_tuple(2, std::size_t{7}, std::size_t{143}, "adam")));
+}
+
+TEST_F(Planning, OptionsAreRefusedAtTheirPlace) {
+  EXPECT_THAT(refused("strategies: [{sums: {evry: 3}}]"),
+              testing::AllOf(HasSubstr("x.yaml:2:28: error: 'evry' of 'sums': unknown option 'evry'"),
+                             HasSubstr("did you mean 'every'?"), HasSubstr("its options: every"), HasSubstr("1 error")));
+  EXPECT_THAT(refused("strategies: [{sums: {every: x}}]"), HasSubstr("x.yaml:2:29: error: 'every' of 'sums': 'x' is not"));
+  EXPECT_THAT(refused("strategies: [{sums: {every: 8}}]"), HasSubstr("is too much (at 2 ranks, global batch 128)"));
+  EXPECT_EQ(refused("strategies: [{sums: {every: 8}}]\nscaling: {devices: [1, 3]}"), "");  // 3 cannot run here at all
+  EXPECT_THAT(refused("strategies: [{sums: {every: 7}}]"), HasSubstr("crashed when it was made from its options: signal 11"));
+  EXPECT_THAT(plan("strategies: [{sums: {every: 9}}]").warnings, Contains("sums, every: is a lot"));
+  EXPECT_THAT(refused("strategies: [summs]"), HasSubstr("did you mean 'sums'?"));
+  EXPECT_THAT(refused("strategies: [stale]"), HasSubstr("strategy 'stale' cannot be used: built for an older program"));
+  EXPECT_THAT(refused("strategies: [own_pace]\nbatch_norm: sync"), HasSubstr("needs one"));
+  EXPECT_EQ(refused("strategies: [own_pace]"), "");
+  TableProber gpus(2, 2);
+  EXPECT_THROW(make_plan(config("strategies: [cpu_only]"), gpus), ConfigError);
+  EXPECT_EQ(refused("strategies: [cpu_only]"), "");
+}
+
+TEST_F(Planning, WarnsOfWhatWillBeMissing) {
+  EXPECT_THAT(plan("strategies: [sums]").warnings, Contains(HasSubstr("no efficiency")));
+  EXPECT_THAT(plan("strategies: [single, sums]").warnings, SizeIs(0));
+  EXPECT_THAT(plan("strategies: [single, pair]").warnings, Contains("pair is left out at 1 rank: it needs at least 2"));
+  EXPECT_THAT(rows(plan("strategies: [pair]", 4)), ElementsAre("pair cpu:2 batch 128", "pair cpu:4 batch 128"));
+  EXPECT_THAT(plan("strategies: [single, pair]", 1).warnings, Contains(HasSubstr("pair has no row")));
+}
+
+TEST_F(Planning, RefusesTooManyTrialsAndImpossibleNetworks) {
+  std::string seeds = "[0";
+  for (int i = 1; i < 6000; ++i) seeds.append(",").append(std::to_string(i));
+  EXPECT_THAT(refused("strategies: [sums]\nseeds: " + seeds + "]"), HasSubstr("more than 10000 trials"));
+  EXPECT_THAT(refused("strategies: [sums]\ndata: {validation_samples: 60000}"), HasSubstr("holds back all"));
+  TableProber prober(2, 0);
+  EXPECT_THROW(make_plan(read("layers: [{max_pool: 100}, {dense: 10}]\nstrategies: [sums]\n"), prober), Error);
+}
+
+TEST_F(Planning, RanksPerDevice) {
+  const Plan made = plan("strategies: [single, sums]\nscaling: {ranks_per_device: 3, devices: [2]}");
+  EXPECT_THAT(rows(made), ElementsAre("single cpu:1 batch 128", "sums cpu:2 x 3 ranks batch 128"));
+  EXPECT_THAT(made.warnings, Contains(HasSubstr("say nothing about speed")));
+}
+
+TEST_F(Planning, FiltersTrials) {
+  const Plan made = plan("strategies: [single, sums, {sums: {every: 2, as: rarely}}]\nscaling: {batch: [32, 64]}\n"
+                         "seeds: [1, 2]\nvariants: [{name: v, set: {epochs: 3}}]");
+  ASSERT_THAT(made.trials, SizeIs(2 * 2 * 2 * (1 + 3 + 3)));
+  EXPECT_THAT(only(made, "strategy=single"), SizeIs(8));
+  EXPECT_THAT(only(made, "strategy=sums"), SizeIs(48));
+  EXPECT_THAT(only(made, "strategy=rarely"), SizeIs(24));
+  EXPECT_THAT(only(made, "strategy=rarely,strategy=single"), SizeIs(32));
+  EXPECT_THAT(only(made, "strategy=rarely,devices=2:4,batch=64,variant=v,seed=1"), SizeIs(2));
+  EXPECT_THAT(only(made, "strategy=rarely,devices=cpu:2,variant=base"), SizeIs(4));
+  EXPECT_THAT(only(made, "devices=cpu"), SizeIs(56));
+  const auto chosen = only(made, "seed=2");
+  EXPECT_EQ(chosen.front().number, made.trials[28].number);
+
+  const auto told = [&](const std::string& filter) -> std::string {
+    try {
+      only(made, filter);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(told("strategie=sums"), "--only strategie=sums: there is no key 'strategie'; did you mean 'strategy'?");
+  EXPECT_EQ(told("batch=65"), "--only batch=65: no trial has batch '65'; there are 32 and 64");
+  EXPECT_EQ(told("variant=w"), "--only variant=w: no trial has variant 'w'; there are base and v");
+  EXPECT_THAT(told("devices=5:8"), HasSubstr("there are cpu:1, cpu:2 and cpu:4"));
+  EXPECT_THAT(told("single"), HasSubstr("'single' is not KEY=VALUE"));
+  EXPECT_THAT(told(""), HasSubstr("is not KEY=VALUE"));
+  EXPECT_THAT(told("strategy=single,devices=4"), HasSubstr("no trial is all of this at once"));
+}
+
+TEST_F(Planning, DescribesAndEstimates) {
+  TableProber prober(4, 0);
+  const Plan made = make_plan(
+      read("layers: [{dense: 4000}, {dense: 10}]\nstrategies: [single, sums]\nscaling: {devices: [1, 2, 8]}\n"), prober);
+  const std::string text = describe(made);
+  EXPECT_THAT(text, HasSubstr("x: 4 trials in 1 block, 1 of them unavailable; about "));
+  EXPECT_THAT(text, HasSubstr("rough"));
+  EXPECT_THAT(text, HasSubstr("unavailable: asked 8, have 4"));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 7);
+
+  double sum = 0;
+  for (const Trial& trial : made.trials) sum += estimate_seconds(trial);
+  EXPECT_NEAR(estimate_seconds(made.trials), sum, 1);
+  const Trial single = only(made, "strategy=single").front();
+  EXPECT_NEAR(estimate_seconds(single, {{row_name(single), 60000.0}}), 12 * (60000 + 10000 / 3.0) / 60000, 0.5);
+  EXPECT_GT(estimate_seconds(single), 2 * estimate_seconds(only(made, "strategy=sums,devices=2").front()) * 0.8);
+  EXPECT_EQ(estimate_seconds(only(made, "devices=8").front()), 0);
+}
+
+TEST_F(Planning, LeNetOnTwoCoresIsAMatterOfMinutes) {
+  const Config lenet = read_config(kLeNet);
+  Config known = lenet;
+  known.strategies.clear();
+  for (const std::string name : {"single", "sums"}) {
+    known.strategies.push_back({name, name, {}, {}});
+  }
+  TableProber prober(2, 0);
+  const Plan made = make_plan(known, prober);
+  const double single = estimate_seconds(only(made, "strategy=single").front());
+  EXPECT_GT(single, 3);
+  EXPECT_LT(single, 8);
+}
+
+}  // namespace
+}  // namespace mgcompare

@@ -1,0 +1,113 @@
+// The resolved config: what is stored, sent and shown must mean what was read.
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/config/workspace.h"
+#include "trial.h"
+
+namespace mgcompare {
+namespace {
+
+using testing::HasSubstr;
+
+class Resolved : public Workspace {
+ protected:
+  const std::string full_ =
+      "name: full\n"
+      "layers:\n"
+      "  - conv: {channels: 20, kernel: [5, 3], weights: {uniform: 0.1}}\n"
+      "  - {max_pool: 2, name: p}\n"
+      "  - {add: ~, inputs: [conv1, p]}\n"
+      "  - {dense: 10, name: dense1}\n"
+      "data: {scale: 0.1}\n"
+      "optimizer: {learning_rate: 0.30000000000000004, weight_decay: 1e-4}\n"
+      "schedule: {kind: step, at: [1, 2.5]}\n"
+      "seeds: [9007199254740991, 0]\n"
+      "scaling: {devices: [cpu:2, 1], batch: [3, 4]}\n"
+      "variants:\n"
+      "  - {name: 'yes', set: {optimizer.learning_rate: 0.07, scaling.devices: [cpu:1], schedule.kind: constant}}\n"
+      "strategies: [serial, {tower: {average: parameters, every: 4, flag: true, word: '12', rate: 0.25, as: 'a: b'}}]\n";
+};
+
+TEST_F(Resolved, YamlReadBackIsEqual) {
+  const Config config = read(full_);
+  const std::string yaml = resolved_yaml(config);
+  const Config again = read(yaml);
+  EXPECT_EQ(config_hash(again), config_hash(config)) << yaml;
+  EXPECT_EQ(resolved_yaml(again), yaml);
+  EXPECT_EQ(again.optimizer.learning_rate, 0.30000000000000004);
+  EXPECT_EQ(again.strategies[1].label, "a: b");
+  EXPECT_EQ(again.variants[0].name, "yes");
+  EXPECT_THAT(yaml, HasSubstr("  - tower: {as: \"a: b\", average: parameters, every: 4, flag: true, word: \"12\", rate: 0.25}"));
+  EXPECT_THAT(yaml, HasSubstr("  beta1: 0.9\n"));
+}
+
+TEST_F(Resolved, ShippedConfigsReadBack) {
+  for (const std::string name : {"lenet", "mlp", "keras_cnn"}) {
+    const Config config = read_config(MGCOMPARE_SOURCE_DIR "/configs/" + name + ".yaml");
+    EXPECT_EQ(config_hash(read(resolved_yaml(config))), config_hash(config)) << resolved_yaml(config);
+  }
+}
+
+TEST_F(Resolved, JsonReadBackIsEqual) {
+  const Config config = read(full_);
+  const nlohmann::json json = config;
+  const Config again = nlohmann::json::parse(json.dump()).get<Config>();
+  EXPECT_EQ(nlohmann::json(again), json);
+  EXPECT_EQ(again.path, config.path);
+  EXPECT_EQ(again.model.layers[1].place.line, 4);
+  for (const OptionConfig& option : again.strategies[1].options) EXPECT_EQ(option.quoted, option.key == "word") << option.key;
+  EXPECT_THROW(nlohmann::json::parse(R"({"epochs": 0})").get<Config>(), ConfigError);
+  EXPECT_THROW(nlohmann::json::parse(R"([1])").get<Config>(), std::exception);
+}
+
+TEST_F(Resolved, TheHashIsAboutMeaning) {
+  const std::string hash = config_hash(read(full_));
+  EXPECT_EQ(hash.size(), 64u);
+  EXPECT_EQ(config_hash(read("# a comment moves every line\n\n" + full_)), hash);
+  EXPECT_EQ(config_hash(read_config(write("elsewhere.yaml", full_))), hash);
+  EXPECT_EQ(config_hash(read(full_ + "epochs: 12\n")), hash);
+  EXPECT_NE(config_hash(read(full_ + "epochs: 13\n")), hash);
+  ConfigSetting setting;
+  setting.overrides = {"optimizer.weight_decay=2e-4"};
+  EXPECT_NE(config_hash(read(full_, setting)), hash);
+}
+
+TEST_F(Resolved, TrialsTravelWhole) {
+  Trial trial;
+  trial.number = 7;
+  trial.block = 2;
+  trial.config = apply_variant(read(full_), {});
+  trial.strategy = trial.config.strategies[1];
+  trial.plugin_file = "/a/b.so";
+  trial.devices = 2;
+  trial.ranks_per_device = 3;
+  trial.scaling = "weak";
+  trial.global_batch = 128;
+  trial.variant = "v";
+  trial.seed = 9007199254740991;
+  trial.unavailable = "asked 8, have 2";
+  const nlohmann::json json = trial;
+  const Trial again = nlohmann::json::parse(json.dump()).get<Trial>();
+  EXPECT_EQ(nlohmann::json(again), json);
+  EXPECT_EQ(again.seed, 9007199254740991u);
+  EXPECT_EQ(again.strategy.options[0].place.column, trial.strategy.options[0].place.column);
+  EXPECT_EQ(row_name(again), "a: b cpu:2 x 3 ranks batch 64 per device v");
+  EXPECT_THROW(nlohmann::json::parse("{}").get<Trial>(), Error);
+}
+
+TEST_F(Resolved, FolderNamesAreSafe) {
+  EXPECT_EQ(config_slug("lenet"), "lenet");
+  EXPECT_EQ(config_slug("keras_cnn-2"), "keras_cnn-2");
+  for (const std::string name : {"../../x", "/etc/x", "..", "", "a/b", "trailing.", "UPPER", "ünï", "a\nb", "-"}) {
+    const std::string slug = config_slug(name);
+    EXPECT_THAT(slug, testing::MatchesRegex("[a-z0-9_-]{1,48}")) << name;
+    EXPECT_NE(slug, name);
+  }
+  EXPECT_LE(config_slug(std::string(300, 'x')).size(), 48u);
+  EXPECT_NE(config_slug("a/b"), config_slug("a?b"));
+}
+
+}  // namespace
+}  // namespace mgcompare

@@ -1,0 +1,78 @@
+// What editors and readers are told comes from the table that the reader uses.
+
+#include <fstream>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include "keys.h"
+#include "tests/config/workspace.h"
+
+namespace mgcompare {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Schema, HasEveryKeyWithItsHelpRangeAndDefault) {
+  const auto schema = nlohmann::json::parse(json_schema());
+  EXPECT_EQ(schema["$schema"], "http://json-schema.org/draft-07/schema#");
+  EXPECT_EQ(schema["additionalProperties"], false);
+  for (const Key& key : keys()) {
+    const auto& top = schema["properties"];
+    const auto& place = key.section().empty() ? top : top[std::string(key.section())]["properties"];
+    ASSERT_TRUE(place.contains(std::string(key.leaf()))) << key.name;
+    EXPECT_THAT(place[std::string(key.leaf())]["description"].get<std::string>(), HasSubstr(std::string(key.help)));
+  }
+  std::size_t leaves = 0;
+  for (const auto& [name, value] : schema["properties"].items()) leaves += value.contains("properties") ? value["properties"].size() : 1;
+  EXPECT_EQ(leaves, keys().size());
+  const auto& epochs = schema["properties"]["epochs"];
+  EXPECT_EQ(epochs["default"], 12);
+  EXPECT_EQ(epochs["anyOf"][0]["minimum"], 1);
+  EXPECT_EQ(schema["properties"]["optimizer"]["properties"]["kind"]["anyOf"][0]["enum"].size(), 4u);
+  EXPECT_EQ(schema["definitions"]["layer"]["anyOf"][0]["enum"].size(), layer_types().size());
+}
+
+TEST(Schema, TheShippedFileIsUpToDate) {
+  std::ifstream file(MGCOMPARE_SOURCE_DIR "/share/mgcompare.schema.json");
+  std::stringstream text;
+  text << file.rdbuf();
+  EXPECT_TRUE(text.str() == json_schema()) << "write it again: mgcompare config --schema > share/mgcompare.schema.json";
+}
+
+TEST(Keys, DefaultsFitTheirOwnRanges) {
+  // A config that says every default aloud is accepted.
+  const std::string path = testing::TempDir() + "/mgcompare-defaults-" + std::to_string(getpid()) + ".yaml";
+  std::ofstream(path) << kGood;
+  const std::string yaml = resolved_yaml(read_config(path));
+  std::ofstream(path) << yaml;
+  EXPECT_NO_THROW(read_config(path)) << yaml;
+  std::filesystem::remove(path);
+}
+
+TEST(Keys, NamesAreUniqueAndExplained) {
+  std::set<std::string_view> names;
+  for (const Key& key : keys()) {
+    EXPECT_TRUE(names.insert(key.name).second) << key.name;
+    EXPECT_TRUE(key.help.ends_with('.')) << key.name;
+    EXPECT_LE(std::count(key.name.begin(), key.name.end(), '.'), 1) << key.name;
+  }
+  const std::string text = explain_keys("");
+  EXPECT_THAT(text, HasSubstr("data.train_samples\n    Train on the first so many samples; 0 for all.\n"
+                              "    a whole number from 0 to 1e+09, samples; 0 when left out\n"));
+  EXPECT_THAT(explain_keys("schedule"), testing::StartsWith("schedule.kind\n"));
+  EXPECT_THAT(explain_keys("schedule"), testing::Not(HasSubstr("optimizer")));
+  EXPECT_THROW(explain_keys("shedule.kind"), Error);
+}
+
+TEST(Keys, SuggestsWhatIsNear) {
+  const std::vector<std::string> names = {"epochs", "seeds", "batch"};
+  EXPECT_EQ(did_you_mean("epoch", names), "did you mean 'epochs'?");
+  EXPECT_EQ(did_you_mean("bacth", names), "did you mean 'batch'?");
+  EXPECT_EQ(did_you_mean("x", names), "");
+  EXPECT_EQ(did_you_mean("something", names), "");
+}
+
+}  // namespace
+}  // namespace mgcompare

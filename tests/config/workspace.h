@@ -1,0 +1,65 @@
+#pragma once
+
+// A folder of its own for each test, and what reading a config in it says.
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "config.h"
+#include "problem.h"
+
+namespace mgcompare {
+
+inline const std::string kLeNet = MGCOMPARE_SOURCE_DIR "/configs/lenet.yaml";
+
+// A config that works, to break in one place.
+inline const std::string kGood =
+    "layers: [{dense: 10}]\n"
+    "strategies: [serial]\n";
+
+class Workspace : public testing::Test {
+ protected:
+  Workspace() {
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = std::filesystem::temp_directory_path() /
+              (std::string("mgcompare-") + test->test_suite_name() + "-" + test->name() + "-" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder_ / "models");
+  }
+  ~Workspace() override { std::filesystem::remove_all(folder_); }
+
+  std::string write(const std::string& name, const std::string& text) const {
+    const std::string path = (folder_ / name).string();
+    std::ofstream(path, std::ios::binary) << text;
+    return path;
+  }
+
+  Config read(const std::string& text, const ConfigSetting& setting = {}) const {
+    return read_config(write("x.yaml", text), setting);
+  }
+
+  // What the user is told, the folder's name left out; "" when the config is fine.
+  std::string complaint(const std::string& text, const ConfigSetting& setting = {}) const {
+    return complaint_of(write("x.yaml", text), setting);
+  }
+  std::string complaint_of(const std::string& path, const ConfigSetting& setting = {}) const {
+    try {
+      read_config(path, setting);
+      return "";
+    } catch (const ConfigError& error) {
+      std::string what = error.what();
+      const std::string folder = folder_.string() + "/";
+      for (std::size_t i = what.find(folder); i != std::string::npos; i = what.find(folder)) what.erase(i, folder.size());
+      return what;
+    }
+  }
+
+  std::filesystem::path folder_;
+};
+
+}  // namespace mgcompare
