@@ -73,7 +73,7 @@ Checkpoint read_checkpoint(const std::string& file) {
 }
 
 void BlobArchive::write(std::string_view name, const void* data, std::size_t bytes, bool on_host) {
-  std::vector<std::uint8_t>& blob = blobs_[std::string(name)];
+  std::vector<std::uint8_t>& blob = blobs_[prefix_ + std::string(name)];
   blob.resize(bytes);
   if (bytes == 0) return;
   if (on_host) std::memcpy(blob.data(), data, bytes);
@@ -82,7 +82,7 @@ void BlobArchive::write(std::string_view name, const void* data, std::size_t byt
 }
 
 void BlobArchive::read(std::string_view name, void* data, std::size_t bytes, bool on_host) {
-  const auto at = blobs_.find(std::string(name));
+  const auto at = blobs_.find(prefix_ + std::string(name));
   if (at == blobs_.end()) throw Error("the checkpoint has no '" + std::string(name) + "'; it is of another strategy or version");
   if (at->second.size() != bytes)
     throw Error("the checkpoint's '" + std::string(name) + "' has " + std::to_string(at->second.size()) + " bytes where " +

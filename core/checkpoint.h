@@ -24,10 +24,12 @@ struct Checkpoint {
 void write_checkpoint(const std::string& file, const Checkpoint& checkpoint);
 Checkpoint read_checkpoint(const std::string& file);
 
-// A rank's part of a checkpoint, as strategies see it.
+// A rank's part of a checkpoint, or the part of that which is a strategy's own.
 class BlobArchive : public Archive {
  public:
-  BlobArchive(Device& device, Blobs& blobs) : device_(device), blobs_(blobs) {}
+  // Names are kept with the prefix before them.
+  BlobArchive(Device& device, Blobs& blobs, std::string prefix)
+      : device_(device), blobs_(blobs), prefix_(std::move(prefix)) {}
 
  protected:
   void write(std::string_view name, const void* data, std::size_t bytes, bool on_host) override;
@@ -36,6 +38,7 @@ class BlobArchive : public Archive {
  private:
   Device& device_;
   Blobs& blobs_;
+  std::string prefix_;
 };
 
 }  // namespace mgcompare

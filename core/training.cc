@@ -4,16 +4,14 @@
 #include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "checkpoint.h"
 #include "data/order.h"
-#include "data/sha256.h"
 #include "evaluation.h"
 #include "gate.h"
 #include "model/schedule.h"
-#include "rank_group.h"
-#include "rank_replica.h"
+#include "outcome.h"
+#include "rank.h"
 #include "ranks.h"
 #include "strategy_options.h"
 
@@ -27,29 +25,6 @@ double now() {
 // The stripe from which free-running ranks draw; a strategy's own stripes are small numbers.
 constexpr std::size_t kDrawStripe = static_cast<std::size_t>(-1);
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-// Everything that one rank owns. Kept until all ranks are done: others may look into its memory.
-struct Rank {
-  std::unique_ptr<Device> device;
-  std::unique_ptr<Network> network;
-  std::unique_ptr<Feed> train_feed, test_feed;
-  std::unique_ptr<RankReplica> replica;
-  std::unique_ptr<RankGroup> group;
-  std::unique_ptr<Strategy> strategy;
-  RankTimes times;
-  std::uint64_t bytes = 0;
-  std::vector<double> step_seconds;
-  Tally epoch_tally;                // of the epoch as it was trained
-  Tally evaluated;
-  std::vector<float> settled;
-};
-
 class Training {
  public:
   explicit Training(const TrainingRequest& request)
@@ -57,9 +32,10 @@ class Training {
         spec_(make_spec(config_.model, data_.train.sample_shape, data_.classes, config_.optimizer.decay_biases)),
         facts_(facts_of(trial_, data_.train.samples)), ranks_(trial_.ranks()), gate_(trial_.ranks()) {
     StrategyOptions options(trial_.strategy.options);
-    traits_ = request.make(options, facts_)->traits();
-    free_ = traits_.pace == Traits::Pace::free;
-    many_ = traits_.models == Traits::Models::many;
+    const Traits traits = request.make(options, facts_)->traits();
+    free_ = traits.pace == Traits::Pace::free;
+    many_ = traits.models == Traits::Models::many;
+    trial_facts_ = {&trial_, &data_, &spec_, traits};
   }
 
   TrainingOutcome run() {
@@ -85,6 +61,7 @@ class Training {
     restore(number);
     gate_.wait();
     if (number == 0) {
+      // Of this process: what an interrupted one spent was set-up for nothing.
       result().seconds_warm_up = rehearsed - opened;
       result().seconds_setup = now() - start - result().seconds_warm_up;
     }
@@ -94,7 +71,7 @@ class Training {
       save(number, epoch);
     }
     gate_.wait();
-    if (number == 0) conclude();
+    if (number == 0) conclude(outcome_, ranks_, trial_facts_, *request_.platform, request_.audit);
     gate_.wait();
     // Strategies hold arrays of the devices; they go first, each on its rank's thread.
     rank.strategy.reset();
@@ -257,10 +234,7 @@ class Training {
     rank.times.compute += stepped - exchange - traffic.seconds_waiting;
     rank.times.harness += done - start - stepped;
     rank.bytes += traffic.bytes + rank.replica->meter().bytes();
-    if (number == 0) {
-      epoch_seconds_ = end - start;
-      result().seconds_training += epoch_seconds_;
-    }
+    if (number == 0) epoch_seconds_ = end - start;
   }
 
   void march_epoch(std::size_t number, std::size_t epoch) {
@@ -322,7 +296,7 @@ class Training {
     gate_.wait();
     if (request_.evaluate) evaluate_rank(number, settled);
     gate_.wait();
-    if (number == 0) add_epoch(now() - start);
+    if (number == 0) add_epoch(result(), ranks_, trial_facts_, request_.evaluate, epoch_seconds_, now() - start);
     gate_.wait();
   }
 
@@ -344,64 +318,15 @@ class Training {
     }
   }
 
-  void add_epoch(double seconds_evaluation) {
-    EpochResult epoch;
-    Tally trained, evaluated;
-    double least = 1, most = 0;
-    for (const Rank& rank : ranks_) {
-      trained.loss += rank.epoch_tally.loss;
-      trained.correct += rank.epoch_tally.correct;
-      trained.samples += rank.epoch_tally.samples;
-      evaluated.correct += rank.evaluated.correct;
-      evaluated.samples += rank.evaluated.samples;
-      if (rank.evaluated.samples == 0) continue;
-      const double accuracy = static_cast<double>(rank.evaluated.correct) / static_cast<double>(rank.evaluated.samples);
-      least = std::min(least, accuracy);
-      most = std::max(most, accuracy);
-    }
-    const std::size_t expected = data_.test.samples * (many_ ? ranks_.size() : 1);
-    if (request_.evaluate && evaluated.samples != expected)
-      throw Error("the evaluation counted " + std::to_string(evaluated.samples) + " samples in place of " + std::to_string(expected));
-    const auto part = [](std::uint64_t some, std::uint64_t all) {
-      return all == 0 ? 0.0 : static_cast<double>(some) / static_cast<double>(all);
-    };
-    epoch.loss = trained.samples == 0 ? 0 : trained.loss / static_cast<double>(trained.samples);
-    epoch.train_accuracy = part(trained.correct, trained.samples);
-    epoch.accuracy = part(evaluated.correct, evaluated.samples);
-    epoch.seconds_training = epoch_seconds_;
-    epoch.seconds_evaluation = seconds_evaluation;
-    Result& r = result();
-    r.epochs.push_back(epoch);
-    r.samples += trained.samples;
-    r.seconds_evaluation += seconds_evaluation;
-    r.accuracy = epoch.accuracy;
-    r.accuracy_spread = many_ ? most - least : 0;
-    if (r.seconds_to_target == 0 && config_.target_accuracy > 0 && epoch.accuracy >= config_.target_accuracy)
-      r.seconds_to_target = r.seconds_training;
-  }
-
   void save(std::size_t number, std::size_t epoch) {
     if (request_.files.checkpoint.empty() || config_.checkpoint_epochs == 0) return;
     if ((epoch + 1) % config_.checkpoint_epochs != 0 || epoch + 1 == config_.epochs) return;
     const double start = now();
-    Rank& rank = ranks_[number];
     if (number == 0) checkpoint_ = {nlohmann::json::object(), std::vector<Blobs>(ranks_.size())};
     gate_.wait();
-    BlobArchive own(*rank.device, checkpoint_.ranks[number]);
-    for (const RankReplica::Saved& part : rank.replica->state()) {
-      if (part.counter != nullptr) own.put_value(part.name, part.counter->updates());
-      else if (part.on_host) own.put_host(part.name, part.data);
-      else own.put(part.name, part.data);
-    }
-    own.put_host("step_seconds", Span<double>(rank.step_seconds.data(), rank.step_seconds.size()));
-    own.put_value("times", rank.times);
-    own.put_value("bytes", rank.bytes);
-    BlobArchive strategys(*rank.device, strategy_blobs(number, true));
-    rank.strategy->save(strategys);
+    checkpoint_.ranks[number] = save_rank(ranks_[number]);
     gate_.wait();
     if (number == 0) {
-      for (std::size_t r = 0; r < ranks_.size(); ++r)
-        for (auto& [name, blob] : strategy_blobs_[r]) checkpoint_.ranks[r]["strategy/" + name] = std::move(blob);
       checkpoint_.progress = {{"epochs", epoch + 1}, {"steps", steps_}, {"result", result()}};
       write_checkpoint(request_.files.checkpoint, checkpoint_);
       result().seconds_checkpoint += now() - start;
@@ -410,114 +335,20 @@ class Training {
     gate_.wait();
   }
 
-  // A strategy's names live apart from ours.
-  Blobs& strategy_blobs(std::size_t number, bool clear) {
-    if (clear) strategy_blobs_[number].clear();
-    return strategy_blobs_[number];
-  }
-
   void restore(std::size_t number) {
     if (!request_.files.resume || request_.files.checkpoint.empty()) return;
     if (number == 0) {
       checkpoint_ = read_checkpoint(request_.files.checkpoint);
       if (checkpoint_.ranks.size() != ranks_.size())
-        throw Error("the checkpoint " + request_.files.checkpoint + " is of " + std::to_string(checkpoint_.ranks.size()) + " ranks");
-      const double setup = result().seconds_setup, warm_up = result().seconds_warm_up;
+        throw Error("the checkpoint " + request_.files.checkpoint + " is of " +
+                    std::to_string(checkpoint_.ranks.size()) + " ranks, this trial has " + std::to_string(ranks_.size()));
       outcome_.result = checkpoint_.progress.at("result").get<Result>();
-      result().seconds_setup = setup;
-      result().seconds_warm_up = warm_up;
       first_epoch_ = checkpoint_.progress.at("epochs").get<std::size_t>();
       steps_ = checkpoint_.progress.at("steps").get<std::size_t>();
     }
     gate_.wait();
-    Rank& rank = ranks_[number];
-    Blobs& blobs = checkpoint_.ranks[number];
-    BlobArchive own(*rank.device, blobs);
-    for (const RankReplica::Saved& part : rank.replica->state()) {
-      if (part.counter != nullptr) {
-        std::uint64_t updates = 0;
-        own.get_value(part.name, updates);
-        part.counter->set_updates(updates);
-      } else if (part.on_host) {
-        own.get_host(part.name, part.data);
-      } else {
-        own.get(part.name, part.data);
-      }
-    }
-    rank.step_seconds.resize(blobs["step_seconds"].size() / sizeof(double));
-    own.get_host("step_seconds", Span<double>(rank.step_seconds.data(), rank.step_seconds.size()));
-    own.get_value("times", rank.times);
-    own.get_value("bytes", rank.bytes);
-    constexpr std::string_view prefix = "strategy/";
-    for (auto& [name, blob] : blobs)
-      if (name.starts_with(prefix)) strategy_blobs(number, false)[name.substr(prefix.size())] = std::move(blob);
-    BlobArchive strategys(*rank.device, strategy_blobs(number, false));
-    rank.strategy->restore(strategys);
+    restore_rank(ranks_[number], checkpoint_.ranks[number]);
     gate_.wait();
-  }
-
-  // Once, by rank 0, when the others stand still.
-  void conclude() {
-    Result& r = result();
-    const Rank& first = ranks_[0];
-    r.parameters = spec_.parameters;
-    r.steps = first.step_seconds.size();
-    r.step_seconds_median = median(first.step_seconds);
-    r.samples_per_second = r.seconds_training > 0 ? static_cast<double>(r.samples) / r.seconds_training : 0;
-    r.harness_share = r.seconds_training > 0 ? first.times.harness / r.seconds_training : 0;
-    r.weights_hash = hash_of(first.settled);
-    double bytes = 0;
-    std::size_t steps = 0;
-    bool made = false;
-    for (Rank& rank : ranks_) {
-      r.ranks.push_back(rank.times);
-      r.metrics.push_back(rank.replica->metrics());
-      bytes += static_cast<double>(rank.bytes);
-      steps += rank.step_seconds.size();
-      made = made || rank.replica->made_optimizers();
-      outcome_.weights.push_back(rank.settled);
-      r.peak_memory = std::max(r.peak_memory, request_.platform->peak_memory(rank.device->index()));
-    }
-    r.bytes_per_step = steps == 0 ? 0 : bytes / static_cast<double>(steps);
-    r.updates = made ? 0 : first.replica->own_updates();
-    if (made)
-      for (const Rank& rank : ranks_) r.updates += rank.replica->made_updates();
-    describe_traits();
-    if (request_.audit) conclude_audit();
-  }
-
-  static std::string hash_of(const std::vector<float>& weights) {
-    Sha256 hash;
-    hash.add(weights.data(), weights.size() * sizeof(float));
-    return hash.digest();
-  }
-
-  void describe_traits() {
-    const bool local_norm = spec_.buffers > 0 && config_.batch_norm == "local" && ranks_.size() > 1;
-    const bool exact = traits_.promise == Traits::Promise::exact && !local_norm;
-    constexpr const char* kRoles[] = {"contender", "baseline", "ceiling"};
-    result().traits = {{"promise", exact ? "exact" : "approximate"},
-                       {"pace", free_ ? "free" : "lockstep"},
-                       {"models", many_ ? "many" : "one"},
-                       {"role", kRoles[static_cast<int>(traits_.role)]}};
-    if (local_norm && traits_.promise == Traits::Promise::exact)
-      result().notes.push_back("each rank normalises its own share (batch_norm: local), so the result differs from one device's");
-    if (trial_.ranks_per_device > 1)
-      result().notes.push_back(std::to_string(trial_.ranks_per_device) + " ranks share a device; not part of a scaling curve");
-  }
-
-  void conclude_audit() {
-    outcome_.pushed.assign(spec_.parameters, 0);
-    outcome_.applied.assign(spec_.parameters, 0);
-    outcome_.times_seen.assign(data_.train.samples, 0);
-    for (const Rank& rank : ranks_) {
-      const std::vector<double> applied = rank.replica->applied();
-      for (std::size_t i = 0; i < applied.size(); ++i) {
-        outcome_.pushed[i] += rank.replica->pushed()[i];
-        outcome_.applied[i] += applied[i];
-      }
-      for (std::size_t i = 0; i < outcome_.times_seen.size(); ++i) outcome_.times_seen[i] += rank.replica->seen()[i];
-    }
   }
 
   const TrainingRequest& request_;
@@ -526,7 +357,7 @@ class Training {
   const Dataset& data_;
   NetworkSpec spec_;
   Facts facts_;
-  Traits traits_;
+  TrialFacts trial_facts_;
   bool free_ = false, many_ = false;
   std::vector<Rank> ranks_;
   Gate gate_;
@@ -542,7 +373,6 @@ class Training {
   double epoch_seconds_ = 0;
   double next_report_ = 0;
   Checkpoint checkpoint_;
-  std::vector<Blobs> strategy_blobs_ = std::vector<Blobs>(ranks_.size());
   TrainingOutcome outcome_;
 };
 

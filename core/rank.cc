@@ -1,0 +1,51 @@
+#include "rank.h"
+
+namespace mgcompare {
+namespace {
+
+constexpr char kOwn[] = "rank/";
+constexpr char kStrategy[] = "strategy/";
+
+}  // namespace
+
+Blobs save_rank(Rank& rank) {
+  Blobs blobs;
+  BlobArchive own(*rank.device, blobs, kOwn);
+  for (const RankReplica::Saved& part : rank.replica->state()) {
+    if (part.counter != nullptr) own.put_value(part.name, part.counter->updates());
+    else if (part.on_host) own.put_host(part.name, part.data);
+    else own.put(part.name, part.data);
+  }
+  own.put_value("steps", rank.step_seconds.size());
+  own.put_host("step_seconds", Span<double>(rank.step_seconds.data(), rank.step_seconds.size()));
+  own.put_value("times", rank.times);
+  own.put_value("bytes", rank.bytes);
+  BlobArchive strategys(*rank.device, blobs, kStrategy);
+  rank.strategy->save(strategys);
+  return blobs;
+}
+
+void restore_rank(Rank& rank, Blobs& blobs) {
+  BlobArchive own(*rank.device, blobs, kOwn);
+  for (const RankReplica::Saved& part : rank.replica->state()) {
+    if (part.counter != nullptr) {
+      std::uint64_t updates = 0;
+      own.get_value(part.name, updates);
+      part.counter->set_updates(updates);
+    } else if (part.on_host) {
+      own.get_host(part.name, part.data);
+    } else {
+      own.get(part.name, part.data);
+    }
+  }
+  std::size_t steps = 0;
+  own.get_value("steps", steps);
+  rank.step_seconds.resize(steps);
+  own.get_host("step_seconds", Span<double>(rank.step_seconds.data(), rank.step_seconds.size()));
+  own.get_value("times", rank.times);
+  own.get_value("bytes", rank.bytes);
+  BlobArchive strategys(*rank.device, blobs, kStrategy);
+  rank.strategy->restore(strategys);
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,37 @@
+#pragma once
+
+// One rank of a trial in training.
+
+#include <memory>
+#include <vector>
+
+#include "checkpoint.h"
+#include "mgcompare/strategy.h"
+#include "model/network.h"
+#include "rank_group.h"
+#include "rank_replica.h"
+#include "result.h"
+
+namespace mgcompare {
+
+// Everything that one rank owns. Kept until all ranks are done: others may look into its memory.
+struct Rank {
+  std::unique_ptr<Device> device;
+  std::unique_ptr<Network> network;
+  std::unique_ptr<Feed> train_feed, test_feed;
+  std::unique_ptr<RankReplica> replica;
+  std::unique_ptr<RankGroup> group;
+  std::unique_ptr<Strategy> strategy;
+  RankTimes times;
+  std::uint64_t bytes = 0;
+  std::vector<double> step_seconds;
+  Tally epoch_tally;                // of the epoch as it was trained
+  Tally evaluated;
+  std::vector<float> settled;
+};
+
+// Everything of a rank that training changes. The strategy writes its own part.
+Blobs save_rank(Rank& rank);
+void restore_rank(Rank& rank, Blobs& blobs);
+
+}  // namespace mgcompare
