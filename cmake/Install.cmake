@@ -1,0 +1,28 @@
+# Where things go, and what find_package(mgcompare) finds: installed, or in the build folder as it is.
+include(CMakePackageConfigHelpers)
+
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/mgcompare)
+install(TARGETS mgcompare RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+# The program looks for both of these beside itself, in ../lib/mgcompare.
+install(TARGETS mgcompare_cpu LIBRARY DESTINATION lib/mgcompare)
+install(DIRECTORY ${PROJECT_BINARY_DIR}/lib/mgcompare/plugins/ DESTINATION lib/mgcompare/plugins
+  FILES_MATCHING PATTERN "strategy_*.so")
+install(DIRECTORY core/include/mgcompare DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY configs DESTINATION ${CMAKE_INSTALL_DATADIR}/mgcompare)
+install(FILES cmake/Contract.cmake DESTINATION ${package_folder})
+
+set(MGCOMPARE_INCLUDE ${CMAKE_INSTALL_INCLUDEDIR})
+set(MGCOMPARE_CONTRACT_MODULE Contract.cmake)
+configure_package_config_file(cmake/mgcompareConfig.cmake.in ${PROJECT_BINARY_DIR}/install/mgcompareConfig.cmake
+  INSTALL_DESTINATION ${package_folder} PATH_VARS MGCOMPARE_INCLUDE)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/install/mgcompareConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/install/mgcompareConfig.cmake
+  ${PROJECT_BINARY_DIR}/install/mgcompareConfigVersion.cmake DESTINATION ${package_folder})
+
+set(MGCOMPARE_INCLUDE ${PROJECT_SOURCE_DIR}/core/include)
+configure_file(cmake/Contract.cmake ${PROJECT_BINARY_DIR}/Contract.cmake COPYONLY)
+configure_package_config_file(cmake/mgcompareConfig.cmake.in ${PROJECT_BINARY_DIR}/mgcompareConfig.cmake
+  INSTALL_DESTINATION ${PROJECT_BINARY_DIR} INSTALL_PREFIX ${PROJECT_BINARY_DIR} PATH_VARS MGCOMPARE_INCLUDE)
+configure_file(${PROJECT_BINARY_DIR}/install/mgcompareConfigVersion.cmake
+  ${PROJECT_BINARY_DIR}/mgcompareConfigVersion.cmake COPYONLY)
