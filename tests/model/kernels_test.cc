@@ -1,0 +1,190 @@
+// Every instruction set's kernels against plain loops, on shapes that leave remainders.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "cpu/kernels.h"
+#include "cpu/kernels_sets.h"
+#include "rig.h"
+
+namespace mgcompare::testing {
+namespace {
+
+std::vector<const Kernels*> sets() {
+  std::vector<const Kernels*> found = {&plain::kKernels};
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) found.push_back(&avx2::kKernels);
+#endif
+  if (&kernels() == &avx512::kKernels) found.push_back(&avx512::kKernels);
+  return found;
+}
+
+class KernelSets : public ::testing::TestWithParam<const Kernels*> {
+ protected:
+  Array<float> random(std::size_t size, std::uint64_t stream) {
+    Array<float> array(device_, size);
+    for (std::size_t i = 0; i < size; ++i) array[i] = static_cast<float>(Random(4, stream).normal(i));
+    return array;
+  }
+
+  MemoryMeter meter_;
+  CpuDevice device_{0, meter_};
+  const Kernels& kernels_ = *GetParam();
+};
+
+std::vector<std::uint32_t> offsets_of(const ConvolutionShape& shape) {
+  std::vector<std::uint32_t> offsets;
+  for (std::size_t c = 0; c < shape.channels; ++c) {
+    for (std::size_t y = 0; y < shape.kernel_height; ++y) {
+      for (std::size_t x = 0; x < shape.kernel_width; ++x) {
+        offsets.push_back(static_cast<std::uint32_t>(((c * shape.height + y) * shape.width + x) * kLanes));
+      }
+    }
+  }
+  return offsets;
+}
+
+TEST_P(KernelSets, ConvolveForwardAndBackward) {
+  for (const ConvolutionShape& shape : {ConvolutionShape{3, 6, 9, 7, 4, 7, 3, 3, 1, 1}, {1, 7, 7, 5, 3, 3, 3, 3, 2, 2},
+                                        {2, 5, 6, 11, 5, 6, 1, 1, 1, 1}, {4, 5, 12, 4, 4, 4, 2, 2, 1, 3}}) {
+    const std::vector<std::uint32_t> offsets = offsets_of(shape);
+    const std::size_t terms = shape.terms(), plane = shape.output_plane(), blocks = 2;
+    const Array<float> in = random(blocks * shape.input_size() * kLanes, 1), weights = random(shape.outputs * terms, 2);
+    const Array<float> slopes = random(blocks * shape.outputs * plane * kLanes, 3), bias = random(shape.outputs, 4);
+    Array<float> out(device_, shape.outputs * plane * kLanes), back(device_, shape.input_size() * kLanes);
+    Array<float> weight_slopes(device_, shape.outputs * terms);
+
+    Numbers expected(out.size()), expected_back(back.size()), expected_weights(weight_slopes.size());
+    for (std::size_t b = 0; b < blocks; ++b) {
+      for (std::size_t o = 0; o < shape.outputs; ++o) {
+        for (std::size_t i = 0; i < plane * kLanes; ++i) {
+          const std::size_t pixel = i / kLanes, y = pixel / shape.out_width, x = pixel % shape.out_width;
+          const std::size_t corner =
+              (y * shape.stride_height * shape.width + x * shape.stride_width) * kLanes + i % kLanes;
+          const double slope = slopes[(b * shape.outputs + o) * plane * kLanes + i];
+          double sum = bias[o];
+          for (std::size_t t = 0; t < terms; ++t) {
+            const double value = in[b * shape.input_size() * kLanes + corner + offsets[t]];
+            sum += value * weights[o * terms + t];
+            expected_weights[o * terms + t] += value * slope;
+            if (b == 0) expected_back[corner + offsets[t]] += slope * weights[o * terms + t];
+          }
+          if (b == 0) expected[o * plane * kLanes + i] = sum;
+        }
+      }
+    }
+
+    for (std::size_t o = 0; o < shape.outputs; o += kTile) {
+      const std::size_t count = std::min(kTile, shape.outputs - o);
+      std::vector<float> packed;
+      for (std::size_t t = 0; t < terms; ++t) {
+        for (std::size_t k = 0; k < count; ++k) packed.push_back(weights[(o + k) * terms + t]);
+      }
+      kernels_.convolve(shape, offsets.data(), in.data(), packed.data(), bias.data() + o, count, 0, shape.out_height,
+                        out.data() + o * plane * kLanes);
+    }
+    EXPECT_LT(relative_error(out, expected), 1e-6);
+
+    std::vector<float> packed;
+    for (std::size_t t = 0; t < terms; t += kTile) {
+      for (std::size_t o = 0; o < shape.outputs; ++o) {
+        for (std::size_t k = t; k < std::min(terms, t + kTile); ++k) packed.push_back(weights[o * terms + k]);
+      }
+    }
+    kernels_.convolve_back(shape, offsets.data(), slopes.data(), packed.data(), back.data());
+    EXPECT_LT(relative_error(back, expected_back), 1e-6);
+
+    kernels_.convolve_weights(shape, offsets.data(), in.data(), slopes.data(), 1, true, weight_slopes.data());
+    kernels_.convolve_weights(shape, offsets.data(), in.data() + shape.input_size() * kLanes,
+                              slopes.data() + shape.outputs * plane * kLanes, 1, false, weight_slopes.data());
+    EXPECT_LT(relative_error(weight_slopes, expected_weights), 1e-6);
+    kernels_.convolve_weights(shape, offsets.data(), in.data(), slopes.data(), 2, true, weight_slopes.data());
+    EXPECT_LT(relative_error(weight_slopes, expected_weights), 1e-6);
+  }
+}
+
+double worst_error(const Kernels& kernels, Activation activation, double (*exact)(double)) {
+  double worst = 0;
+  for (double x = -30; x < 30; x += 0.00137) {
+    auto y = static_cast<float>(x);
+    const double expected = exact(y);
+    kernels.activate(activation, &y, 1);
+    worst = std::max(worst, std::abs(y - expected) / std::max(std::abs(expected), 1e-7));
+  }
+  return worst;
+}
+
+TEST_P(KernelSets, ActivationsAreRightToTheLastBits) {
+  EXPECT_LT(worst_error(kernels_, Activation::tanh, [](double x) { return std::tanh(x); }), 3e-7);
+  EXPECT_LT(worst_error(kernels_, Activation::relu, [](double x) { return std::max(x, 0.0); }), 1e-30);
+  float values[] = {0, 1e-30f, -1e-6f, std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
+                    std::numeric_limits<float>::quiet_NaN()};
+  kernels_.activate(Activation::tanh, values, 6);
+  EXPECT_EQ(values[0], 0);
+  EXPECT_FLOAT_EQ(values[1], 1e-30f);
+  EXPECT_FLOAT_EQ(values[2], -1e-6f);
+  EXPECT_EQ(values[3], 1);
+  EXPECT_EQ(values[4], -1);
+  EXPECT_TRUE(std::isnan(values[5]));
+  // A sigmoid near 0 is a difference of halves: absolute precision is what it has.
+  for (float x = -20; x < 20; x += 0.01f) {
+    float y = x;
+    kernels_.activate(Activation::sigmoid, &y, 1);
+    EXPECT_NEAR(y, 1 / (1 + std::exp(-static_cast<double>(x))), 1e-7);
+  }
+}
+
+TEST_P(KernelSets, ElementwiseKernelsRespectEveryLength) {
+  for (std::size_t size : {1, 3, 4, 15, 16, 17, 50}) {
+    std::vector<float> x(size + 1, 0.5f), gradient(size + 1, 2.0f);
+    kernels_.activate(Activation::relu, x.data(), size);
+    kernels_.activate_back(Activation::sigmoid, x.data(), gradient.data(), gradient.data(), size);
+    for (std::size_t i = 0; i < size; ++i) EXPECT_FLOAT_EQ(gradient[i], 0.5f);
+    EXPECT_EQ(gradient[size], 2.0f) << "wrote past the end";
+
+    std::vector<float> rows(3 * size + 1, 1.0f), bias(size, -3.0f), sums(size + 1, 9.0f);
+    kernels_.add_bias(Activation::none, bias.data(), rows.data(), 3, size);
+    kernels_.sum_rows(rows.data(), 3, size, sums.data());
+    for (std::size_t i = 0; i < size; ++i) EXPECT_EQ(sums[i], -6.0f);
+    EXPECT_EQ(sums[size], 9.0f);
+    EXPECT_EQ(rows[3 * size], 1.0f);
+  }
+}
+
+TEST_P(KernelSets, PoolingGivesGradientsToTheFirstLargestPixel) {
+  constexpr std::size_t kWidth = 7;
+  Array<float> in = random(2 * kWidth * kLanes, 1), out(device_, 3 * kLanes), back(device_, in.size());
+  Array<float> slopes = random(3 * kLanes, 2);
+  Array<std::uint8_t> choice(device_, 3 * kLanes);
+  // A window of equals, and one of negatives.
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    in[lane] = in[kLanes + lane] = in[kWidth * kLanes + lane] = in[(kWidth + 1) * kLanes + lane] = 0.25f;
+  }
+  kernels_.pool_row(in.data(), kWidth, 2, 2, Activation::tanh, out.data(), choice.data());
+  kernels_.unpool_row(slopes.data(), choice.data(), kWidth, 2, 2, back.data());
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    for (std::size_t x = 0; x < 3; ++x) {
+      const std::size_t pixels[] = {2 * x, 2 * x + 1, kWidth + 2 * x, kWidth + 2 * x + 1};
+      std::size_t best = pixels[0];
+      for (std::size_t pixel : pixels) best = in[pixel * kLanes + lane] > in[best * kLanes + lane] ? pixel : best;
+      EXPECT_NEAR(out[x * kLanes + lane], std::tanh(in[best * kLanes + lane]), 1e-6);
+      for (std::size_t pixel : pixels) {
+        EXPECT_EQ(back[pixel * kLanes + lane], pixel == best ? slopes[x * kLanes + lane] : 0);
+      }
+    }
+    EXPECT_EQ(back[6 * kLanes + lane], 0);
+    EXPECT_EQ(back[(kWidth + 6) * kLanes + lane], 0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, KernelSets, ::testing::ValuesIn(sets()), [](const auto& info) {
+  std::string name = info.param->name;
+  std::erase(name, '-');
+  return name;
+});
+
+}  // namespace
+}  // namespace mgcompare::testing

@@ -1,0 +1,257 @@
+// What a network promises beyond its layers' arithmetic.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <barrier>
+#include <limits>
+#include <numeric>
+#include <set>
+#include <thread>
+
+#include "mgcompare/error.h"
+#include "networks.h"
+#include "rig.h"
+
+namespace mgcompare::testing {
+namespace {
+
+const Shape kDigit{1, 28, 28};
+
+ModelConfig normalized() {
+  LayerConfig first = convolution(4, 3);
+  first.bias = false;
+  return {"normalized",
+          {first, layer("batch_norm"), layer("relu"), max_pool(2), convolution(5, 3), layer("batch_norm"), layer("tanh"),
+           dense(10)}};
+}
+
+std::vector<float> copy_of(Vec vector) { return {vector.begin(), vector.end()}; }
+
+TEST(Network, CallsReadyFromTheEndToTheStartWithoutGaps) {
+  for (const ModelConfig& model : {lenet(), mlp(), keras_cnn(), normalized()}) {
+    Rig rig(model, kDigit, 10, 32);
+    for (std::size_t count : {0, 1, 20}) {
+      std::vector<float> seen(rig.spec.parameters);
+      std::size_t begin = rig.spec.parameters;
+      const std::vector<float> gradient = rig.gradient(0, count, {}, 1, [&](Vec slice) {
+        const auto at = static_cast<std::size_t>(slice.data() - rig.network->gradients().data());
+        EXPECT_EQ(at + slice.size(), begin) << model.name;
+        begin = at;
+        std::copy(slice.begin(), slice.end(), seen.begin() + static_cast<std::ptrdiff_t>(at));
+      });
+      EXPECT_EQ(begin, 0u) << model.name;
+      EXPECT_EQ(seen, gradient) << model.name << ": a slice changed after it was ready";
+    }
+  }
+}
+
+TEST(Network, AnEmptyShareGivesZerosAlsoAfterAFullOne) {
+  for (const ModelConfig& model : {lenet(), mlp(), normalized()}) {
+    Rig rig(model, kDigit, 10, 32);
+    rig.gradient(0, 20);
+    const std::vector<float> buffers = copy_of(rig.network->buffers());
+    EXPECT_EQ(rig.gradient(20, 0), std::vector<float>(rig.spec.parameters, 0.0f)) << model.name;
+    EXPECT_EQ(copy_of(rig.network->buffers()), buffers) << model.name;
+    Rig fresh(model, kDigit, 10, 32);
+    EXPECT_EQ(fresh.gradient(0, 0), std::vector<float>(rig.spec.parameters, 0.0f)) << model.name;
+  }
+}
+
+TEST(Network, SharesOfABatchAddUpToItsGradient) {
+  for (const ModelConfig& model : {lenet(), mlp(), keras_cnn()}) {
+    Rig rig(model, kDigit, 10, 64, {"fp32", false, true, true});
+    const Pass pass{true, 5, 1};
+    const std::vector<float> whole = rig.gradient(2, 60, pass, 1.0f / 60);
+    for (std::size_t ranks : {2, 3, 7, 64}) {
+      std::vector<double> sum(whole.size());
+      for (std::size_t rank = 0; rank < ranks; ++rank) {
+        const Range mine = share(60, rank, ranks);
+        const std::vector<float> part = rig.gradient(2 + mine.begin, mine.size(), pass, 1.0f / 60);
+        std::transform(sum.begin(), sum.end(), part.begin(), sum.begin(), std::plus<>());
+      }
+      EXPECT_LT(relative_error(sum, whole), 2e-6) << model.name << ", " << ranks << " ranks";
+    }
+  }
+}
+
+TEST(Network, ASampleGivesTheSameLogitsWhereverItStands) {
+  Rig rig(keras_cnn(), kDigit, 10, 40);
+  const Pass pass{true, 5, 1};
+  const std::vector<float> together = rig.logits(0, 40, pass);
+  for (std::size_t at : {0, 15, 16, 39}) {
+    const std::vector<float> alone = rig.logits(at, 1, pass);
+    for (std::size_t c = 0; c < 10; ++c) EXPECT_NEAR(alone[c], together[at * 10 + c], 2e-5) << at;
+  }
+}
+
+TEST(Network, GivesTheSameBitsOnEveryRunAndEveryThread) {
+  for (const ModelConfig& model : {lenet(), normalized(), keras_cnn()}) {
+    std::vector<std::vector<float>> found(4);
+    std::vector<std::thread> threads;
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      threads.emplace_back([&, k] {
+        Rig rig(model, kDigit, 10, 64);
+        rig.gradient(k, 7 + k);  // what a pass leaves behind must not matter
+        rig.network->reserve(64);
+        found[k] = rig.gradient(3, 50, {true, 5, 1});
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (std::size_t k = 1; k < found.size(); ++k) EXPECT_EQ(found[k], found[0]) << model.name;
+  }
+}
+
+TEST(Network, EvaluatesOtherWeightsWithoutTouchingItsOwn) {
+  Rig rig(lenet(), kDigit, 10, 32), other(lenet(), kDigit, 10, 32, {}, 8);
+  const std::vector<float> own = rig.logits(0, 20), wanted = other.logits(0, 20);
+  const Vec found = rig.network->forward(*rig.feed, 0, 20, {false, 0, 0}, other.network->weights());
+  EXPECT_EQ(copy_of(found), wanted);
+  EXPECT_EQ(rig.logits(0, 20), own);
+  rig.load(other.weights);
+  EXPECT_EQ(rig.logits(0, 20), wanted) << "changed weights must be seen by the next pass";
+}
+
+TEST(Network, TalliesLossHitsAndSamples) {
+  Rig rig(mlp(), kDigit, 10, 32);
+  const std::vector<float> logits = rig.logits(0, 30);
+  std::uint64_t correct = 0;
+  const std::vector<std::uint8_t> labels = rig.labels(0, 30);
+  for (std::size_t n = 0; n < 30; ++n) {
+    const auto row = logits.begin() + static_cast<std::ptrdiff_t>(n * 10);
+    correct += std::max_element(row, row + 10) - row == labels[n];
+  }
+  rig.network->loss(*rig.feed, 0, 30, {logits.data(), logits.size()}, {}, 1);
+  const Tally tally = rig.network->take_tally();
+  EXPECT_NEAR(tally.loss, reference_loss(Numbers(logits.begin(), logits.end()), labels), 1e-4);
+  EXPECT_EQ(tally.correct, correct);
+  EXPECT_EQ(tally.samples, 30u);
+  EXPECT_EQ(rig.network->take_tally().samples, 0u);
+}
+
+TEST(Network, ANaNShowsInTheLossAndIsNeverCorrect) {
+  for (const ModelConfig& model : {lenet(), keras_cnn(), mlp()}) {
+    Rig rig(model, kDigit, 10, 32);
+    std::vector<float> weights = rig.weights;
+    weights[0] = std::numeric_limits<float>::quiet_NaN();
+    rig.load(weights);
+    const Pass pass{false, 0, 0};
+    const Vec logits = rig.network->forward(*rig.feed, 0, 32, pass, {});
+    rig.network->loss(*rig.feed, 0, 32, logits, {}, 1);
+    const Tally tally = rig.network->take_tally();
+    EXPECT_TRUE(std::isnan(tally.loss)) << model.name;
+    EXPECT_EQ(tally.correct, 0u) << model.name;
+  }
+}
+
+TEST(Network, RefusesWhatItCannotDo) {
+  EXPECT_THROW(Rig(mlp(), kDigit, 10, 8, {"bf16", false, false, true}), Error);
+  Rig rig(mlp(), kDigit, 10, 8);
+  EXPECT_THROW(rig.logits(4, 5), Error);
+  rig.logits(0, 4);
+  std::vector<float> slopes(50);
+  EXPECT_THROW(rig.network->backward({slopes.data(), slopes.size()}, {}), Error);
+  rig.split.labels[0] = 10;
+  const auto feed = make_feed(rig.device, rig.split, 1);
+  EXPECT_THROW(rig.network->loss(*feed, 0, 4, {slopes.data(), 40}, {}, 1), Error);
+  const std::uint32_t beyond[] = {8};
+  EXPECT_THROW(feed->set_order({beyond, 1}), Error);
+}
+
+TEST(Network, LosesNoMemory) {
+  MemoryMeter meter;
+  CpuDevice device(0, meter);
+  {
+    const auto network = make_network(device, make_spec(lenet(), kDigit, 10, false), {});
+    network->reserve(64);
+    EXPECT_GT(meter.peak(), 2u * 431'080 * sizeof(float));
+  }
+  meter.reset();
+  EXPECT_EQ(meter.peak(), 0u);
+}
+
+TEST(Dropout, DropsItsShareAndKeepsTheMean) {
+  // Dropout right before the logits, of weights that make every logit the mean of its inputs.
+  Rig rig({"m", {dense(100), dropout(0.3), dense(10)}}, {4}, 10, 64);
+  std::vector<float> weights(rig.spec.parameters, 0.0f);
+  for (std::size_t i = rig.spec.parts[1].range.begin; i < rig.spec.parts[1].range.end; ++i) weights[i] = 1;
+  for (std::size_t i = rig.spec.parts[2].range.begin; i < rig.spec.parts[2].range.end; ++i) weights[i] = 0.01f;
+  rig.load(weights);
+  const std::vector<float> trained = rig.logits(0, 64, {true, 1, 1});
+  double mean = 0;
+  std::set<float> different;
+  for (std::size_t n = 0; n < 64; ++n) {
+    mean += trained[n * 10] / 64;
+    different.insert(trained[n * 10]);
+  }
+  EXPECT_NEAR(mean, 1, 0.03);
+  EXPECT_GT(different.size(), 8u) << "samples share a mask";
+  EXPECT_NE(trained, rig.logits(0, 64, {true, 1, 2})) << "epochs share a mask";
+  EXPECT_NE(trained, rig.logits(0, 64, {true, 2, 1})) << "seeds share a mask";
+  EXPECT_EQ(trained, rig.logits(0, 64, {true, 1, 1}));
+  for (float value : rig.logits(0, 64, {false, 1, 1})) EXPECT_NEAR(value, 1, 1e-5);
+}
+
+TEST(BatchNorm, RunningStatisticsMoveTowardsTheBatchAndServeEvaluation) {
+  LayerConfig config = layer("batch_norm");
+  config.momentum = 0.75;
+  Rig rig({"m", {config, dense(10)}}, {2, 3}, 10, 32);
+  const Numbers inputs = rig.inputs(0, 20);
+  rig.logits(0, 20);
+  const Vec buffers = rig.network->buffers();
+  for (std::size_t c = 0; c < 2; ++c) {
+    double mean = 0, variance = 0;
+    const auto for_each = [&](auto f) {
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (i / 3 % 2 == c) f(inputs[i]);
+      }
+    };
+    for_each([&](double x) { mean += x / 60; });
+    for_each([&](double x) { variance += (x - mean) * (x - mean) / 60; });
+    EXPECT_NEAR(buffers[c], 0.25 * mean, 1e-6);
+    EXPECT_NEAR(buffers[2 + c], 0.75 + 0.25 * variance, 1e-6);
+  }
+  const std::vector<float> before = copy_of(buffers), logits = rig.logits(0, 20, {false, 0, 0});
+  EXPECT_EQ(copy_of(buffers), before) << "evaluation must not learn";
+  const Numbers expected =
+      reference_forward(rig.spec, Numbers(rig.weights.begin(), rig.weights.end()), Numbers(before.begin(), before.end()),
+                        inputs, rig.ids(0, 20), {false, true, false, 0, 0});
+  EXPECT_LT(relative_error(logits, expected), 1e-5);
+}
+
+TEST(BatchNorm, SynchronisedSharesEqualTheWholeBatchAlsoWithEmptyOnes) {
+  constexpr std::size_t kBatch = 21;
+  Rig whole(normalized(), kDigit, 10, 32);
+  const std::vector<float> expected = whole.gradient(3, kBatch, {}, 1.0f / kBatch);
+  const std::vector<float> statistics = copy_of(whole.network->buffers());
+
+  const std::vector<Range> shares = {{0, 9}, {9, 9}, {9, 20}, {20, 21}};
+  std::vector<std::vector<float>> gradients(shares.size()), buffers(shares.size());
+  std::vector<Vec> given(shares.size());
+  std::barrier meeting(static_cast<std::ptrdiff_t>(shares.size()));
+  std::vector<std::thread> threads;
+  for (std::size_t rank = 0; rank < shares.size(); ++rank) {
+    threads.emplace_back([&, rank] {
+      Rig rig(normalized(), kDigit, 10, 32);
+      rig.network->synchronize_batch_norm([&](Vec mine) {
+        given[rank] = mine;
+        meeting.arrive_and_wait();
+        std::vector<float> sum(mine.size(), 0.0f);
+        for (Vec other : given) std::transform(sum.begin(), sum.end(), other.begin(), sum.begin(), std::plus<>());
+        meeting.arrive_and_wait();
+        std::copy(sum.begin(), sum.end(), mine.begin());
+        meeting.arrive_and_wait();
+      });
+      gradients[rank] = rig.gradient(3 + shares[rank].begin, shares[rank].size(), {}, 1.0f / kBatch);
+      buffers[rank] = copy_of(rig.network->buffers());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::vector<double> sum(expected.size());
+  for (const auto& part : gradients) std::transform(sum.begin(), sum.end(), part.begin(), sum.begin(), std::plus<>());
+  EXPECT_LT(relative_error(sum, expected), 1e-5);
+  for (const auto& found : buffers) EXPECT_LT(relative_error(found, statistics), 1e-6);
+}
+
+}  // namespace
+}  // namespace mgcompare::testing
