@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -155,7 +156,10 @@ Run read_whole_run(const std::string& directory, const Database& database) {
     } catch (const DatabaseError&) {
       throw;
     } catch (const std::exception& error) {
-      refuse(path, fmt::format("damaged ({})", error.what()));
+      // Errors of a config take several lines.
+      std::string reason = error.what();
+      std::replace(reason.begin(), reason.end(), '\n', ' ');
+      refuse(path, fmt::format("damaged ({})", reason));
     }
     return run;
   });

@@ -221,7 +221,7 @@ std::string notes(const Comparison& comparison) {
       }
     }
   }
-  return text.empty() ? "" : "\n## Notes\n\n" + text;
+  return text.empty() ? "" : fmt::format("\n## Notes\n\n{}", text);
 }
 
 std::string origin_section(const Run& run) {

@@ -23,10 +23,10 @@ std::string colored(const Style& style, Color color, const std::string& text) {
 
 Line cell_line(const Comparison& comparison, const Cell& cell) {
   const Trial& trial = cell.trial();
-  Line line = {plain(trial.strategy.label) + (trial.variant.empty() ? "" : " (" + plain(trial.variant) + ")"),
-               fmt::format("{}:{}", to_string(trial.device_kind), trial.devices) +
-                   (trial.ranks_per_device == 1 ? "" : fmt::format(" x {}", trial.ranks_per_device)),
+  Line line = {plain(trial.strategy.label), fmt::format("{}:{}", to_string(trial.device_kind), trial.devices),
                fmt::format("{}", trial.global_batch)};
+  if (!trial.variant.empty()) line[0] += fmt::format(" ({})", plain(trial.variant));
+  if (trial.ranks_per_device != 1) line[1] += fmt::format(" x {}", trial.ranks_per_device);
   if (cell.done.empty()) {
     line.push_back(cell.failed.empty() ? "not finished" : plain(cell.failed.back()->result.status));
     line.resize(comparison.target_accuracy > 0 ? 8 : 7, "");
@@ -42,7 +42,7 @@ Line cell_line(const Comparison& comparison, const Cell& cell) {
 
 std::string table(const Comparison& comparison, const Style& style) {
   std::vector<Line> lines = {{"strategy", "devices", "batch", "accuracy"}};
-  if (comparison.target_accuracy > 0) lines[0].push_back("to " + percent_text(comparison.target_accuracy));
+  if (comparison.target_accuracy > 0) lines[0].push_back(fmt::format("to {}", percent_text(comparison.target_accuracy)));
   for (const char* head : {"samples/s", "speed-up", "efficiency"}) lines[0].push_back(head);
   for (const Cell& cell : comparison.cells) lines.push_back(cell_line(comparison, cell));
   std::vector<std::size_t> widths(lines[0].size());
@@ -54,7 +54,7 @@ std::string table(const Comparison& comparison, const Style& style) {
     std::string row;
     for (std::size_t i = 0; i < widths.size(); ++i) {
       const std::string gap(widths[i] - width_of(lines[k][i]), ' ');
-      row += "  " + (i < 2 ? lines[k][i] + gap : gap + lines[k][i]);
+      row += i < 2 ? fmt::format("  {}{}", lines[k][i], gap) : fmt::format("  {}{}", gap, lines[k][i]);
     }
     row.erase(row.find_last_not_of(' ') + 1);
     const bool winner = k > 0 && !comparison.ranking.empty() && comparison.ranking.front() == k - 1;
@@ -73,7 +73,7 @@ std::string failure_lines(const Comparison& comparison, const Style& style) {
     // What `unavailable (asked 8, have 2)` says already needs no second status before it.
     const std::string what = failure.cause.empty()                      ? failure.status
                              : failure.cause.starts_with(failure.status) ? failure.cause
-                                                                         : failure.status + ": " + failure.cause;
+                                                                         : fmt::format("{}: {}", failure.status, failure.cause);
     text += fmt::format("  {}{}: {}\n", failure.title, failure.repeats > 1 ? fmt::format(" ({} repeats)", failure.repeats) : "", what);
   }
   return text;
@@ -89,10 +89,10 @@ std::string closing_summary(const Run& run, const Style& style) {
     const Color color = undecided ? Color::yellow : text.empty() ? Color::bold : Color::none;
     text += fmt::format("{}{}\n", finding.level == 0 ? "" : "    ", colored(style, color, finding.text));
   }
-  text += "\n" + table(comparison, style);
+  text += fmt::format("\n{}", table(comparison, style));
   const bool many = std::any_of(comparison.cells.begin(), comparison.cells.end(), [](const Cell& cell) { return cell.many_models && !cell.done.empty(); });
   if (many) text += "  * mean of separate models, one a rank\n";
-  if (const std::string failed = failure_lines(comparison, style); !failed.empty()) text += "\n" + failed;
+  if (const std::string failed = failure_lines(comparison, style); !failed.empty()) text += fmt::format("\n{}", failed);
   return style.utf8 ? text : ascii(text);
 }
 

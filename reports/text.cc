@@ -102,10 +102,10 @@ std::string markdown_code(std::string_view text, std::string_view language) {
 std::string csv_field(std::string_view text) {
   std::string clean = plain(text);
   const std::size_t first = clean.find_first_not_of(' ');
-  if (first != std::string::npos && std::string_view("=+-@").find(clean[first]) != std::string_view::npos) clean.insert(0, "'");
+  if (first != std::string::npos && std::string_view("=+-@").find(clean[first]) != std::string_view::npos) clean.insert(clean.begin(), '\'');
   if (clean.find_first_of(",\"") == std::string::npos) return clean;
-  std::string quoted = "\"";
-  for (const char c : clean) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  std::string quoted(1, '"');
+  for (const char c : clean) quoted.append(c == '"' ? 2 : 1, c);
   return quoted + '"';
 }
 
@@ -128,8 +128,8 @@ std::string accuracy_text(double accuracy) { return std::isfinite(accuracy) ? fm
 std::string count_text(double count) {
   if (!std::isfinite(count)) return "-";
   std::string digits = fmt::format("{:.0f}", std::abs(count));
-  for (std::ptrdiff_t i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > 0; i -= 3) digits.insert(static_cast<std::size_t>(i), ",");
-  return count < 0 ? "-" + digits : digits;
+  for (std::ptrdiff_t i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > 0; i -= 3) digits.insert(static_cast<std::size_t>(i), 1, ',');
+  return fmt::format("{}{}", count < 0 ? "-" : "", digits);
 }
 
 std::string seconds_text(double seconds) {

@@ -1,0 +1,178 @@
+#include "reports/report.h"
+
+#include <sys/stat.h>
+
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include "reports/csv.h"
+#include "reports/json.h"
+#include "reports/markdown.h"
+#include "results/runs.h"
+
+namespace mgcompare {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST(MarkdownReport, HasTheColumnsOfTheSourceExperiments) {
+  const std::string text = markdown_report(three_by_three());
+  EXPECT_THAT(text, HasSubstr("| infrastructure | model | strategy | batch size | gpus | accuracy | epochs | training time (s/epoch) |\n"));
+  EXPECT_THAT(text, HasSubstr("| 1 | lenet | together | 128 | 0 (cpu:2) | 0.9840 \\[0.9840 .. 0.9840\\] | 2 | "
+                              "3.09 s \\[3.06 s .. 3.12 s\\] (1,616 samples/s) |\n"));
+  EXPECT_THAT(text, HasSubstr("* **Infrastructure 1**: Imaginary 9000, Linux 6.1\n"));
+}
+
+TEST(MarkdownReport, CountsGpus) {
+  RunMaker maker;
+  maker.add("together", 4, 1, make_result(1600, 5, 0.98)).trial.device_kind = DeviceKind::cuda;
+  EXPECT_THAT(markdown_report(maker.run), HasSubstr("| 1 | lenet | together | 128 | 4 | 0.9800 | 2 |"));
+}
+
+TEST(MarkdownReport, LabelsSeparateModels) {
+  const std::string text = markdown_report(three_by_three());
+  EXPECT_THAT(text, HasSubstr("| apart | 128 | 0 (cpu:2) | 0.9700 \\[0.9700 .. 0.9700\\], mean of 2 separate models |"));
+  EXPECT_THAT(text, HasSubstr("| apart | cpu:2 | 128 | - | 0 of 3 | separate models |"));
+}
+
+TEST(MarkdownReport, HasEverySection) {
+  mgcompare::Run run = three_by_three();
+  run.info.warnings = {"devices: auto found two"};
+  run.rows[1].result.notes = {"oversubscribed"};
+  run.rows[1].result.metrics = {{{"staleness", {.mean = 1.5}}}};
+  run.rows[2].result.status = "crashed";
+  run.rows[2].result.cause = "SIGSEGV in step 17";
+  run.rows[2].result.log = {"last words"};
+  const std::string text = markdown_report(run);
+  for (const char* part :
+       {"# small\n", "\n## Results\n", "\n## Speed-up and efficiency\n", "| together | cpu:2 | 128 | 1,616 \\[1,600 .. 1,632\\] | 1.60 \\[1.60 .. 1.60\\] | 80 % \\[80 % .. 80 %\\] | alone, 1 cpu device, batch 128 |",
+        "\n## Time to 97 %\n", "\n## Where the time goes\n", "| 60 % | 25 % | 14 % | 1.0 % |", "\n## Bytes\n", "| 1.72 MB | 1.72 MB | 1.000 |",
+        "\n## Accuracy by epoch\n", "| together | cpu:2 | 128 | 0.8856 | 0.9840 |", "| 0 | staleness | 1.5 |",
+        "\n## Trials that were not completed\n", "| apart, 2 cpu devices, batch 128 | crashed | SIGSEGV in step 17 | 1 |", "```\nlast words\n```",
+        "\n## Notes\n", "oversubscribed", "devices: auto found two", "\n## Environment\n", "| cpu | Imaginary 9000 |",
+        "\n## Order of execution\n", "| 9 | 9 | apart cpu:2 batch 128 | 3 | done |", "\n## Config\n", "```yaml\nname: small\n```"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+}
+
+// What a plugin, a log or an environment says stays text.
+TEST(MarkdownReport, IsInert) {
+  for (const char* payload : {"</td><script>alert(1)</script>", "a | b | c", "x\n\n# heading", "[a](javascript:b)", "![x](http://y)", "\x1b[31mred",
+                              "`code`", "```\n# out"}) {
+    RunMaker maker;
+    maker.add(payload, 2, 1, make_result(1600, 5, 0.98)).result.notes = {payload};
+    Result& failed = maker.failed(payload, 4, 1, "crashed", payload).result;
+    failed.log = {payload};
+    maker.run.info.environment = {{payload, payload}};
+    maker.run.info.name = payload;
+    maker.run.info.data_origin = payload;
+    maker.run.info.warnings = {payload};
+    std::string fence;
+    std::size_t columns = 0;
+    for (const std::string& line : lines_of(markdown_report(maker.run))) {
+      EXPECT_THAT(line, Not(HasSubstr("\x1b")));
+      const std::size_t ticks = std::min(line.find_first_not_of('`'), line.size());
+      if (fence.empty() ? ticks >= 3 : line == fence) {
+        fence = fence.empty() ? std::string(ticks, '`') : "";
+        continue;
+      }
+      if (!fence.empty()) continue;
+      EXPECT_THAT(line, AllOf(Not(HasSubstr("<")), Not(testing::StartsWith("# heading")), Not(testing::ContainsRegex("(^|[^\\\\])!\\["))));
+      // Every row of a table has as many cells as its head.
+      std::size_t bars = 0;
+      for (std::size_t k = 0; k < line.size(); ++k) bars += line[k] == '|' && (k == 0 || line[k - 1] != '\\') ? 1 : 0;
+      if (columns != 0 && bars != 0) {
+        EXPECT_EQ(bars, columns) << line;
+      }
+      columns = bars;
+    }
+    EXPECT_EQ(fence, "");
+  }
+}
+
+TEST(CsvReport, HasARowATrial) {
+  mgcompare::Run run = three_by_three();
+  run.rows[8].state = "pending";
+  const std::vector<std::string> lines = lines_of(csv_report(run));
+  ASSERT_EQ(lines.size(), 10u);
+  EXPECT_THAT(lines[0], testing::StartsWith("trial,position,sequence,state,attempt,row,strategy,"));
+  EXPECT_THAT(lines[2], testing::StartsWith("2,1,2,finished,1,together cpu:2 batch 128,together,together,,lenet,cpu,2,1,strong,128,1,done,,2,0.984,"));
+  EXPECT_THAT(lines[9], testing::EndsWith(",128,3,,,,,,,,,,,,,,,,,,,,,,\r"));
+  for (const std::string& line : lines) EXPECT_EQ(std::count(line.begin(), line.end(), ','), std::count(lines[0].begin(), lines[0].end(), ','));
+}
+
+TEST(CsvReport, NeutralisesFormulasAndNan) {
+  RunMaker maker;
+  Row& row = maker.failed("=HYPERLINK(\"x\")", 2, 1, "diverged", "-1+1|cmd");
+  row.result.accuracy = std::nan("");
+  const std::string line = lines_of(csv_report(maker.run)).at(1);
+  EXPECT_THAT(line, HasSubstr(",\"'=HYPERLINK(\"\"x\"\")\","));
+  EXPECT_THAT(line, HasSubstr(",diverged,'-1+1|cmd,0,,"));
+}
+
+TEST(JsonReport, HoldsTheRun) {
+  mgcompare::Run run = three_by_three();
+  run.rows[0].result.accuracy = std::nan("");
+  run.rows[1].result.cause = "\xff\x1b[0m";
+  const nlohmann::json json = nlohmann::json::parse(json_report(run));
+  EXPECT_EQ(json["schema"], "mgcompare.result/1");
+  EXPECT_EQ(json["config"]["name"], "small");
+  EXPECT_EQ(json["data"]["name"], "mnist");
+  EXPECT_EQ(json["trials"].size(), 9u);
+  EXPECT_TRUE(json["trials"][0]["result"]["accuracy"].is_null());
+  EXPECT_EQ(json["trials"][1]["result"]["epochs"].size(), 2u);
+  EXPECT_EQ(json["rows"].size(), 3u);
+  EXPECT_EQ(json["rows"][1]["row"], "together cpu:2 batch 128");
+  EXPECT_NEAR(json["rows"][1]["efficiency"]["median"].get<double>(), 0.8, 1e-9);
+  EXPECT_EQ(json["rows"][1]["compared_with"], "alone cpu:1 batch 128");
+  EXPECT_EQ(json["rows"][2]["separate_models"], 2);
+}
+
+TEST(WriteReports, ReplacesFilesInOneStep) {
+  const Folder folder;
+  const std::vector<std::string> paths = write_reports(three_by_three(), folder.path());
+  EXPECT_THAT(paths, testing::ElementsAre(folder.path("report.md"), folder.path("results.csv"), folder.path("results.json")));
+  EXPECT_EQ(content(paths[0]), markdown_report(three_by_three()));
+  EXPECT_EQ(content(paths[1]), csv_report(three_by_three()));
+  EXPECT_EQ(content(paths[2]), json_report(three_by_three()));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 3);
+  // A symbolic link is replaced, what it points at is left alone.
+  std::ofstream(folder.path("precious")) << "precious";
+  std::filesystem::remove(paths[0]);
+  std::filesystem::create_symlink(folder.path("precious"), paths[0]);
+  write_reports(three_by_three(), folder.path());
+  EXPECT_EQ(content(folder.path("precious")), "precious");
+  EXPECT_FALSE(std::filesystem::is_symlink(paths[0]));
+}
+
+TEST(WriteReports, LeavesTheOldFileWhereItCannotWrite) {
+  const Folder folder;
+  write_file(folder.path("a"), "old");
+  // The fresh file cannot be made where a folder has its name.
+  std::filesystem::create_directory(folder.path("a.tmp"));
+  EXPECT_THAT([&] { write_file(folder.path("a"), "new"); }, testing::ThrowsMessage<NotWritable>(HasSubstr(folder.path("a: cannot be written"))));
+  EXPECT_EQ(content(folder.path("a")), "old");
+  EXPECT_THROW(write_file("/dev/full/x", "y"), NotWritable);
+  EXPECT_THROW(write_file(folder.path("absent/x"), "y"), NotWritable);
+}
+
+}  // namespace
+}  // namespace mgcompare

@@ -1,0 +1,352 @@
+#include "results.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <cmath>
+#include <fstream>
+#include <limits>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include "database.h"
+#include "results/runs.h"
+
+namespace mgcompare {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+RunInfo info_with(const std::string& hash = "h1") {
+  RunInfo info;
+  info.program_version = "0.1.0";
+  info.name = "small";
+  info.config_hash = hash;
+  info.config_json = R"({"epochs": 2, "optimizer": {"learning_rate": 0.05}, "@path": "a.yaml"})";
+  info.config_yaml = "epochs: 2\n";
+  info.environment = {{"cpu", "one"}, {"another", "two"}};
+  info.warnings = {"mind the gap"};
+  return info;
+}
+
+std::vector<Trial> plan() {
+  return {make_trial(2, "together", 2, 1), make_trial(1, "alone", 1, 1), make_trial(3, "apart", 2, 1)};
+}
+
+std::vector<int> numbers(const std::vector<Trial>& trials) {
+  std::vector<int> all;
+  for (const Trial& trial : trials) all.push_back(trial.number);
+  return all;
+}
+
+TEST(ResultJson, KeepsEveryField) {
+  Result result = make_result(1234.5, 3.25, 0.99);
+  result.status = "diverged";
+  result.cause = "step 12, loss is nan";
+  result.log = {"one", "two"};
+  result.accuracy_spread = 0.01;
+  result.seconds_worker_start = 0.1;
+  result.seconds_setup = 0.2;
+  result.seconds_warm_up = 0.3;
+  result.seconds_evaluation = 0.4;
+  result.seconds_checkpoint = 0.5;
+  result.step_seconds_median = 0.006;
+  result.harness_share = 0.007;
+  result.peak_memory = 1ull << 40;
+  result.metrics = {{{"staleness", {.mean = 1.5, .least = 0, .most = 7, .last = 2, .count = 99}}}, {}};
+  result.notes = {"oversubscribed"};
+  const nlohmann::json json = result;
+  // Equal again, and not because everything was left out.
+  EXPECT_EQ(nlohmann::json(json.get<Result>()), json);
+  EXPECT_EQ(json.size(), 27u);
+  const Result back = json.get<Result>();
+  EXPECT_EQ(back.peak_memory, 1ull << 40);
+  EXPECT_EQ(back.metrics.at(0).at("staleness").count, 99u);
+  EXPECT_EQ(back.epochs.at(1).accuracy, 0.99);
+  EXPECT_EQ(back.ranks.at(0).waiting, result.ranks[0].waiting);
+  EXPECT_EQ(back.traits, result.traits);
+}
+
+TEST(ResultJson, HasNoWordForNan) {
+  Result result;
+  result.accuracy = std::numeric_limits<double>::quiet_NaN();
+  result.epochs.push_back({.loss = std::numeric_limits<double>::infinity()});
+  const std::string text = nlohmann::json(result).dump();
+  EXPECT_THAT(text, HasSubstr("\"accuracy\":null"));
+  const Result back = nlohmann::json::parse(text).get<Result>();
+  EXPECT_TRUE(std::isnan(back.accuracy));
+  EXPECT_TRUE(std::isnan(back.epochs.at(0).loss));
+}
+
+TEST(ResultJson, ReadsOlderAndNewerVersionsAndRefusesNonsense) {
+  EXPECT_EQ(nlohmann::json::parse(R"({"status": "done", "of_tomorrow": [1]})").get<Result>().status, "done");
+  EXPECT_THROW(nlohmann::json::parse(R"({"steps": "many"})").get<Result>(), Error);
+  EXPECT_THROW(nlohmann::json::parse(R"({"epochs": {}})").get<Result>(), Error);
+  EXPECT_THROW(nlohmann::json::parse("[]").get<Result>(), Error);
+}
+
+TEST(Results, KeepWhatWasAdded) {
+  const Folder folder;
+  const Result good = make_result(1000, 8, 0.985);
+  {
+    Results results(folder.path("run"));
+    EXPECT_TRUE(results.empty());
+    results.begin(info_with(), plan());
+    results.record_data("mnist", "/data", "abc");
+    results.start(plan()[0], 77);
+    results.add(plan()[0], good);
+    results.start(plan()[1], 78);
+  }
+  const mgcompare::Run run = read_run(folder.path("run"));
+  EXPECT_EQ(run.info.schema, "mgcompare.result/1");
+  EXPECT_EQ(run.info.config_yaml, "epochs: 2\n");
+  EXPECT_EQ(run.info.data_fingerprint, "abc");
+  EXPECT_EQ(run.info.environment, info_with().environment);
+  EXPECT_EQ(run.info.warnings, info_with().warnings);
+  EXPECT_THAT(run.info.started, testing::MatchesRegex("20..-..-..T..:..:..Z"));
+  ASSERT_EQ(run.rows.size(), 3u);
+  EXPECT_EQ(run.rows[0].trial.number, 2);
+  EXPECT_EQ(run.rows[0].state, "finished");
+  EXPECT_EQ(run.rows[0].sequence, 1);
+  EXPECT_EQ(nlohmann::json(run.rows[0].result), nlohmann::json(good));
+  EXPECT_EQ(nlohmann::json(run.rows[2].trial), nlohmann::json(plan()[2]));
+  EXPECT_EQ(run.rows[1].state, "running");
+  EXPECT_EQ(run.rows[1].attempt, 1);
+  EXPECT_EQ(run.rows[2].state, "pending");
+  // Nothing but the one file is left, which opens where nothing may be written.
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path("run")), {}), 1);
+}
+
+TEST(Results, CanBeQueriedBySql) {
+  const Folder folder;
+  Results results(folder.path());
+  results.begin(info_with(), plan());
+  Result result = make_result(1000, 8, 0.985);
+  result.metrics = {{{"staleness", {.mean = 1.5}}}};
+  results.add(plan()[1], result);
+  results.add(plan()[1], result);  // again: the details stand once
+  const Database database(folder.path(kResultsFile), Database::Mode::read);
+  EXPECT_EQ(database.text("SELECT row || ' ' || accuracy || ' ' || samples_per_second FROM trial WHERE status = 'done'"),
+            row_name(plan()[1]) + " 0.985 1000.0");
+  EXPECT_EQ(database.integer("SELECT count(*) FROM epoch WHERE trial = 1"), 2);
+  EXPECT_EQ(database.text("SELECT seconds_waiting FROM rank WHERE trial = 1"), "1.4");
+  EXPECT_EQ(database.text("SELECT mean FROM metric WHERE name = 'staleness'"), "1.5");
+  EXPECT_EQ(database.integer("SELECT count(*) FROM pragma_table_list WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND strict = 0"), 0);
+}
+
+TEST(Results, AreReadWhileTheyAreWritten) {
+  const Folder folder;
+  Results results(folder.path());
+  results.begin(info_with(), plan());
+  results.add(plan()[0], make_result(1000, 8, 0.985));
+  EXPECT_EQ(read_run(folder.path()).rows[0].state, "finished");
+}
+
+TEST(Results, RefuseATrialThatIsNotPlanned) {
+  const Folder folder;
+  Results results(folder.path());
+  results.begin(info_with(), plan());
+  EXPECT_THROW(results.add(make_trial(99, "alone", 1, 1), make_result(1, 1, 1)), Error);
+}
+
+TEST(Results, SurviveStringsOfAnyKind) {
+  const Folder folder;
+  Results results(folder.path());
+  results.begin(info_with(), plan());
+  Result result;
+  result.status = "crashed";
+  result.cause = "bytes \xff\xfe and '; DROP TABLE trial; --";
+  result.log = {std::string("nul\0inside", 10), "\x1b[31mred"};
+  results.add(plan()[0], result);
+  EXPECT_THAT(results.read().rows[0].result.cause, HasSubstr("'; DROP TABLE trial; --"));
+  EXPECT_EQ(results.read().rows[0].result.log.at(0), std::string("nul\0inside", 10));
+}
+
+TEST(Results, SurviveAKill) {
+  const Folder folder;
+  for (int round = 0; round < 5; ++round) {
+    const std::string directory = folder.path(fmt::format("{}", round));
+    const pid_t child = fork();
+    if (child == 0) {
+      Results results(directory);
+      results.begin(info_with(), plan());
+      results.add(plan()[0], make_result(1000, 8, 0.985));
+      results.start(plan()[1], getpid());
+      kill(getpid(), SIGKILL);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFSIGNALED(status));
+    Results results(directory);
+    results.resume(info_with(), plan());
+    EXPECT_EQ(results.read().rows[0].state, "finished");
+    EXPECT_EQ(results.read().rows[1].state, "pending");
+    EXPECT_EQ(results.read().rows[1].attempt, 1);
+    EXPECT_EQ(numbers(results.unfinished()), (std::vector<int>{1, 3}));
+  }
+}
+
+TEST(Results, SayWhatIsLeftToRun) {
+  const Folder folder;
+  Results results(folder.path());
+  results.begin(info_with(), plan());
+  EXPECT_EQ(numbers(results.unfinished()), (std::vector<int>{2, 1, 3}));
+  Result result;
+  result.status = "crashed";
+  results.add(plan()[0], result);
+  result.status = "interrupted";
+  results.add(plan()[1], result);
+  EXPECT_EQ(numbers(results.unfinished()), (std::vector<int>{1, 3}));
+  EXPECT_EQ(numbers(results.unfinished(true)), (std::vector<int>{2, 1, 3}));
+}
+
+TEST(Results, ResumeTheSameExperimentOnly) {
+  const Folder folder;
+  Results(folder.path()).begin(info_with(), plan());
+  Results results(folder.path());
+  EXPECT_THAT([&] { results.begin(info_with(), plan()); }, ThrowsMessage<InUse>(HasSubstr("--resume")));
+  RunInfo other = info_with("h2");
+  other.config_json = R"({"epochs": 3, "optimizer": {"learning_rate": 0.1}, "extra": 1, "@path": "b.yaml"})";
+  EXPECT_THAT([&] { results.resume(other, plan()); }, ThrowsMessage<InUse>(HasSubstr("epochs, extra, optimizer.learning_rate)")));
+  std::vector<Trial> changed = plan();
+  changed[0].devices = 4;
+  EXPECT_THAT([&] { results.resume(info_with(), changed); }, ThrowsMessage<InUse>(HasSubstr("trial 2")));
+  std::vector<Trial> more = plan();
+  more.push_back(make_trial(4, "alone", 1, 2));
+  results.resume(info_with(), more);
+  EXPECT_EQ(numbers(results.unfinished()), (std::vector<int>{2, 1, 3, 4}));
+}
+
+TEST(Results, NeverMixData) {
+  const Folder folder;
+  Results results(folder.path());
+  results.begin(info_with(), plan());
+  results.record_data("mnist", "/data", "abc");
+  results.record_data("mnist", "elsewhere", "abc");
+  EXPECT_THAT([&] { results.record_data("digits", "drawn", "def"); }, ThrowsMessage<InUse>(AllOf(HasSubstr("mnist"), HasSubstr("digits"), HasSubstr("never mix"))));
+}
+
+TEST(Results, TwoRunsDoNotShareADirectory) {
+  const Folder folder;
+  {
+    const Results first(folder.path());
+    EXPECT_THAT([&] { Results second(folder.path()); },
+                ThrowsMessage<InUse>(AllOf(HasSubstr(fmt::format("process {} on ", getpid())), HasSubstr("started 20"))));
+  }
+  EXPECT_NO_THROW(Results(folder.path()));
+}
+
+TEST(Results, SayWhatCannotBeWritten) {
+  const Folder folder;
+  std::ofstream(folder.path("file")) << "x";
+  EXPECT_THAT([&] { Results(folder.path("file")); }, ThrowsMessage<NotWritable>(HasSubstr(folder.path("file"))));
+  EXPECT_THAT([&] { Results(folder.path("file/below")); }, ThrowsMessage<NotWritable>(HasSubstr("file/below")));
+  EXPECT_THAT([&] { Results("/proc/mgcompare"); }, ThrowsMessage<NotWritable>(HasSubstr("/proc/mgcompare")));
+}
+
+struct BadStore {
+  const char* name;
+  std::function<void(const std::string& path)> make;
+  const char* says;
+};
+void PrintTo(const BadStore& store, std::ostream* out) { *out << store.name; }
+
+class ResultsRefuse : public testing::TestWithParam<BadStore> {};
+
+TEST_P(ResultsRefuse, AndLeaveTheFileAsItIs) {
+  const Folder folder;
+  const std::string path = folder.path(kResultsFile);
+  GetParam().make(path);
+  const auto content = [&] {
+    std::ifstream file(path, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const bool is_file = std::filesystem::is_regular_file(path);
+  const std::string before = is_file ? content() : "";
+  EXPECT_THAT([&] { Results results(folder.path()); }, ThrowsMessage<BadResults>(AllOf(HasSubstr(GetParam().says), HasSubstr("left as it is"))));
+  EXPECT_THAT([&] { read_run(folder.path()); }, ThrowsMessage<BadResults>(HasSubstr(GetParam().says)));
+  EXPECT_EQ(std::filesystem::is_regular_file(path), is_file);
+  EXPECT_EQ(is_file ? content() : "", before);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Stores, ResultsRefuse,
+    testing::Values(
+        BadStore{"Empty", [](const std::string& path) { std::ofstream{path}; }, "empty"},
+        BadStore{"Text", [](const std::string& path) { std::ofstream(path) << std::string(9000, 'x'); }, "damaged (file is not a database)"},
+        BadStore{"HeaderOnly", [](const std::string& path) { std::ofstream(path) << "SQLite format 3" << '\0'; }, "database"},
+        BadStore{"OtherProgram", [](const std::string& path) { Database(path, Database::Mode::create).script("CREATE TABLE a (b)"); }, "not a results file"},
+        BadStore{"Newer",
+                 [](const std::string& path) {
+                   Results(std::filesystem::path(path).parent_path().string()).empty();
+                   Database(path, Database::Mode::write).script("PRAGMA user_version = 9");
+                 },
+                 "written by a newer mgcompare (format 9, this program knows up to 1)"},
+        BadStore{"Pipe", [](const std::string& path) { ASSERT_EQ(mkfifo(path.c_str(), 0600), 0); }, "not a regular file"},
+        BadStore{"Link", [](const std::string& path) { std::filesystem::create_symlink("/etc/passwd", path); }, "not a regular file"}),
+    [](const testing::TestParamInfo<BadStore>& info) { return info.param.name; });
+
+// Whatever happened to a page of the file: a refusal or a run, never a crash, and never a changed file.
+TEST(Results, SurviveDamageToAnyPage) {
+  const Folder folder;
+  {
+    Results results(folder.path("good"));
+    results.begin(info_with(), plan());
+    for (const Trial& trial : plan()) {
+      Result result = make_result(1000, 8, 0.985);
+      result.log.assign(200, "a line of a log that fills the pages of the file");
+      results.add(trial, result);
+    }
+  }
+  std::ifstream file(folder.path("good/results.sqlite"), std::ios::binary);
+  const std::string good(std::istreambuf_iterator<char>(file), {});
+  ASSERT_GT(good.size(), 10u * 4096);
+  std::filesystem::create_directory(folder.path("bad"));
+  int refused = 0;
+  const auto attempt = [&](const std::string& bytes) {
+    std::ofstream(folder.path("bad/results.sqlite"), std::ios::binary | std::ios::trunc) << bytes;
+    try {
+      EXPECT_LE(read_run(folder.path("bad")).rows.size(), 3u);
+    } catch (const BadResults&) {
+      ++refused;
+    }
+    std::ifstream after(folder.path("bad/results.sqlite"), std::ios::binary);
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(after), {}), bytes);
+  };
+  int tries = 0;
+  for (std::size_t page = 0; page * 4096 < good.size(); ++page) {
+    for (const char filler : {'\0', '\x55', '\xff'}) {
+      std::string bytes = good;
+      std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(page * 4096), 4096, filler);
+      attempt(bytes);
+      ++tries;
+    }
+    std::string flipped = good;
+    for (std::size_t i = page * 4096; i < (page + 1) * 4096; ++i) flipped[i] = static_cast<char>(~flipped[i]);
+    attempt(flipped);
+    attempt(good.substr(0, page * 4096 + 2048));
+    tries += 2;
+  }
+  EXPECT_GT(refused, tries / 2);
+}
+
+TEST(NewestRun, IsTheLatestOfAnEqualConfig) {
+  const Folder folder;
+  Results(folder.path("b-first")).begin(info_with("h1"), plan());
+  Results(folder.path("a-second")).begin(info_with("h1"), plan());
+  Results(folder.path("other")).begin(info_with("h2"), plan());
+  std::filesystem::create_directory(folder.path("broken"));
+  std::ofstream(folder.path("broken/results.sqlite")) << "x";
+  Database(folder.path("a-second/results.sqlite"), Database::Mode::write).script("UPDATE run SET value = '2999-01-01T00:00:00Z' WHERE key = 'started'");
+  EXPECT_EQ(newest_run(folder.path(), "h1"), folder.path("a-second"));
+  EXPECT_EQ(newest_run(folder.path(), "h3"), "");
+  EXPECT_EQ(newest_run(folder.path("absent"), "h1"), "");
+}
+
+}  // namespace
+}  // namespace mgcompare

@@ -1,0 +1,143 @@
+#pragma once
+
+// Runs as they could have been: rows with figures that are easy to check.
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "results.h"
+
+namespace mgcompare {
+
+class Folder {
+ public:
+  Folder() {
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    path_ = std::filesystem::path(testing::TempDir()) / (std::string(test->name()) + "." + std::to_string(getpid()));
+    std::filesystem::remove_all(path_);
+    std::filesystem::create_directories(path_);
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  std::string path(const std::string& name = "") const { return name.empty() ? path_.string() : (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline Config small_config() {
+  Config config;
+  config.name = "small";
+  config.path = "small.yaml";
+  config.model.name = "lenet";
+  LayerConfig layer;
+  layer.type = "dense";
+  layer.name = "dense1";
+  layer.channels = 10;
+  config.model.layers.push_back(layer);
+  config.target_accuracy = 0.97;
+  for (const char* name : {"alone", "together", "apart"}) {
+    StrategyConfig strategy;
+    strategy.name = strategy.label = name;
+    config.strategies.push_back(strategy);
+  }
+  return config;
+}
+
+inline Trial make_trial(int number, const std::string& strategy, std::size_t devices, std::uint64_t seed, std::size_t batch = 128) {
+  Trial trial;
+  trial.number = number;
+  trial.config = small_config();
+  trial.strategy.name = trial.strategy.label = strategy;
+  trial.plugin_file = "strategy_" + strategy + ".so";
+  trial.devices = devices;
+  trial.seed = seed;
+  trial.block = static_cast<int>(seed);
+  trial.global_batch = batch;
+  return trial;
+}
+
+// A done trial: 10 s for two epochs at 1000 samples/s, unless told otherwise.
+inline Result make_result(double samples_per_second, double seconds_to_target, double accuracy) {
+  Result result;
+  const double seconds = 10'000 / samples_per_second;
+  for (const double share : {0.9, 1.0}) {
+    result.epochs.push_back({.loss = 0.2, .train_accuracy = 0.95, .accuracy = accuracy * share, .seconds_training = seconds / 2, .seconds_evaluation = 0.1});
+  }
+  result.accuracy = accuracy;
+  result.samples_per_second = samples_per_second;
+  result.seconds_training = seconds;
+  result.seconds_to_target = seconds_to_target;
+  result.samples = 10'000;
+  result.steps = result.updates = 79;
+  result.parameters = 431'080;
+  result.bytes_per_step = 1'724'320;
+  result.ranks = {{.compute = 0.6 * seconds, .exchange = 0.25 * seconds, .waiting = 0.14 * seconds, .harness = 0.01 * seconds}};
+  result.traits = {{"promise", "exact"}, {"pace", "lockstep"}, {"models", "one"}, {"role", "contender"}};
+  result.weights_hash = std::string(64, 'a');
+  return result;
+}
+
+class RunMaker {
+ public:
+  RunMaker() {
+    run.info.name = "small";
+    run.info.data_name = "mnist";
+    run.info.data_origin = "/data/mnist";
+    run.info.data_fingerprint = std::string(64, 'f');
+    run.info.config_yaml = "name: small\n";
+    run.info.config_json = R"({"name": "small"})";
+    run.info.environment = {{"cpu", "Imaginary 9000"}, {"kernel", "Linux 6.1"}};
+  }
+  Row& add(const std::string& strategy, std::size_t devices, std::uint64_t seed, const Result& result, std::size_t batch = 128) {
+    Row row;
+    row.position = static_cast<int>(run.rows.size());
+    row.trial = make_trial(row.position + 1, strategy, devices, seed, batch);
+    row.state = "finished";
+    row.attempt = 1;
+    row.sequence = row.position + 1;
+    row.started = "2024-05-01T12:00:00Z";
+    row.finished = "2024-05-01T12:00:10Z";
+    row.result = result;
+    return run.rows.emplace_back(row);
+  }
+  Row& baseline(std::uint64_t seed, const Result& result, std::size_t batch = 128) {
+    Row& row = add("alone", 1, seed, result, batch);
+    row.result.traits["role"] = "baseline";
+    return row;
+  }
+  Row& ceiling(std::size_t devices, std::uint64_t seed, const Result& result) {
+    Row& row = add("apart", devices, seed, result);
+    row.result.traits["role"] = "ceiling";
+    row.result.traits["models"] = "many";
+    return row;
+  }
+  Row& failed(const std::string& strategy, std::size_t devices, std::uint64_t seed, const std::string& status, const std::string& cause) {
+    Result result;
+    result.status = status;
+    result.cause = cause;
+    return add(strategy, devices, seed, result);
+  }
+
+  Run run;
+};
+
+// Three seeds each: one device, two devices together (1.6 times as fast), two apart.
+inline Run three_by_three() {
+  RunMaker maker;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const double noise = 1 + 0.01 * static_cast<double>(seed - 1);
+    maker.baseline(seed, make_result(1000 * noise, 8 / noise, 0.985));
+    maker.add("together", 2, seed, make_result(1600 * noise, 5 / noise, 0.984));
+    maker.ceiling(2, seed, make_result(1900 * noise, 0, 0.97));
+  }
+  return maker.run;
+}
+
+}  // namespace mgcompare
