@@ -2,7 +2,6 @@
 
 #include <chrono>
 
-#include "data/load.h"
 #include "plugin_host.h"
 #include "platforms.h"
 #include "training.h"
@@ -29,9 +28,9 @@ struct Session::State {
   std::string data_key;
   Dataset dataset;
 
-  const Dataset& data(const DataConfig& config) {
+  const Dataset& data(const DataConfig& config, const DataPlaces& places, const DataLog& log) {
     if (key_of(config) != data_key) {
-      dataset = load_dataset(config, DataPlaces::standard(""), [](const std::string&) {});
+      dataset = load_dataset(config, places, log);
       data_key = key_of(config);
     }
     return dataset;
@@ -40,6 +39,10 @@ struct Session::State {
 
 Session::Session() : state_(std::make_unique<State>()) {}
 Session::~Session() = default;
+
+const Dataset& Session::data(const DataConfig& config, const DataPlaces& places, const DataLog& log) {
+  return state_->data(config, places, log);
+}
 
 Result Session::run(const Trial& trial, const TrialFiles& files, const std::function<void(const Progress&)>& report,
                     const std::function<bool()>& stop) {
@@ -54,7 +57,7 @@ Result Session::run(const Trial& trial, const TrialFiles& files, const std::func
     const auto start = std::chrono::steady_clock::now();
     TrainingRequest request;
     request.trial = &trial;
-    request.dataset = &state_->data(trial.config.data);
+    request.dataset = &data(trial.config.data, DataPlaces::standard(""), [](const std::string&) {});
     request.platform = &platform(trial.device_kind);
     request.make = [&trial](Options& options, const Facts& facts) {
       return make_strategy(trial.plugin_file, options, facts);

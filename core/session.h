@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "data/load.h"
 #include "result.h"
 #include "trial.h"
 
@@ -29,6 +30,8 @@ class Session {
  public:
   Session();
   ~Session();
+  // The samples of trials with this config, kept for them. Throws DataError.
+  const Dataset& data(const DataConfig& config, const DataPlaces& places, const DataLog& log);
   // Never throws for what happens inside the trial: that is the result's status and cause. `stop` is polled between
   // steps: true ends the trial as "interrupted" after writing a checkpoint where one is wanted.
   Result run(const Trial& trial, const TrialFiles& files, const std::function<void(const Progress&)>& report,

@@ -40,33 +40,15 @@ void print_finding(const nlohmann::json& finding) {
   std::fflush(stdout);
 }
 
-// Data that has to be fetched or drawn says so, in lines for the terminal.
-Dataset load(const DataConfig& config, Line& line) {
-  DataPlaces places = DataPlaces::standard("");
-  places.download.progress = [&](const DownloadProgress& progress) {
-    line.note({{"download", progress.file}, {"bytes", progress.bytes}, {"total", progress.total}});
-  };
-  return load_dataset(config, places, [&](const std::string& text) { line.note({{"text", text}}); });
-}
-
 nlohmann::json answer_verify(const nlohmann::json& body, Line& line) {
   const Config config = body.at("config").get<Config>();
   VerifyScope scope;
   for (const nlohmann::json& plugin : body.at("plugins")) {
     scope.plugins.push_back({plugin.at("name").get<std::string>(), "", plugin.at("file").get<std::string>(), ""});
   }
-  const Dataset dataset = load(verify_data(config.data), line);
+  const Dataset dataset = load_dataset(verify_data(config.data), telling_places(line), telling_log(line));
   return verify(config, dataset, platform(scope.device_kind), scope,
                 [&](const Finding& finding) { line.note({{"finding", finding_to_json(finding)}}); });
-}
-
-nlohmann::json answer_data(const nlohmann::json& body, Line& line) {
-  const Dataset dataset = load(body.at("config").get<Config>().data, line);
-  return {{"name", dataset.name},
-          {"origin", dataset.origin},
-          {"fingerprint", dataset.fingerprint},
-          {"train_samples", dataset.train.samples},
-          {"test_samples", dataset.test.samples}};
 }
 
 }  // namespace
@@ -95,6 +77,6 @@ bool verify_in_worker(const Config& config, Prober& prober, SupervisorSettings s
   return reply.body.get<bool>();
 }
 
-Handlers verification_handlers() { return {{"verify", answer_verify}, {"data", answer_data}}; }
+Handlers verification_handlers() { return {{"verify", answer_verify}}; }
 
 }  // namespace mgcompare

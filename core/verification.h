@@ -10,7 +10,6 @@ namespace mgcompare {
 // Prints each finding as it is made; returns whether none failed. Throws Error when the process dies.
 bool verify_in_worker(const Config& config, Prober& prober, SupervisorSettings settings);
 
-// The worker's answers: "verify", and "data" for the check of the data before the first trial.
 Handlers verification_handlers();
 
 }  // namespace mgcompare

@@ -130,7 +130,28 @@ int run_worker() {
     return session.run(body.at("trial").get<Trial>(), files, [&](const Progress& progress) { line.report(progress); },
                        [&] { return line.stopping(); });
   };
+  handlers["data"] = [&](const nlohmann::json& body, Line& line) -> nlohmann::json {
+    const Dataset& data =
+        session.data(body.at("config").get<Config>().data, telling_places(line), telling_log(line));
+    return {{"name", data.name},
+            {"origin", data.origin},
+            {"fingerprint", data.fingerprint},
+            {"train_samples", data.train.samples},
+            {"test_samples", data.test.samples}};
+  };
   return serve(handlers);
+}
+
+DataPlaces telling_places(Line& line) {
+  DataPlaces places = DataPlaces::standard("");
+  places.download.progress = [&line](const DownloadProgress& progress) {
+    line.note({{"download", progress.file}, {"bytes", progress.bytes}, {"total", progress.total}});
+  };
+  return places;
+}
+
+DataLog telling_log(Line& line) {
+  return [&line](const std::string& text) { line.note({{"text", text}}); };
 }
 
 nlohmann::json progress_to_json(const Progress& progress) {

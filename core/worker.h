@@ -32,6 +32,10 @@ int serve(const Handlers& handlers);
 // The hidden command that makes this program a worker: trials by a Session, and the questions of a probe.
 int run_worker();
 
+// Data that have to be fetched or drawn say so to the runner: {"text": ...}, {"download": ..., "bytes": ..., "total": ...}.
+DataPlaces telling_places(Line& line);
+DataLog telling_log(Line& line);
+
 nlohmann::json progress_to_json(const Progress& progress);
 Progress progress_from_json(const nlohmann::json& json);
 

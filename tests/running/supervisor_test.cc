@@ -33,6 +33,13 @@ pid_t process_of(Supervisor& supervisor) { return supervisor.ask("process", null
 Trial trial_of(const std::string& behaviour) {
   Trial trial;
   trial.strategy.name = trial.strategy.label = behaviour;
+  LayerConfig layer;
+  layer.type = "dense";
+  layer.name = "dense1";
+  layer.channels = 10;
+  trial.config.name = trial.config.model.name = "test";
+  trial.config.model.layers = {layer};
+  trial.config.strategies = {trial.strategy};
   return trial;
 }
 

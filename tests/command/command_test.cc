@@ -1,0 +1,178 @@
+// The command line as a user and a shell see it.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "rig.h"
+
+namespace mgcompare {
+namespace {
+
+namespace fs = std::filesystem;
+
+class CommandLine : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string missing = missing_piece(); !missing.empty()) GTEST_SKIP() << missing;
+  }
+  std::string fine() const {
+    return place_.write("fine.yaml", small_config("scaling: {devices: [cpu:1], batch: 64}\nstrategies: [serial, tower]\n"));
+  }
+  Workplace place_;
+};
+
+TEST_F(CommandLine, HelpIsShortAndBeginsWithExamples) {
+  for (const char* flag : {"--help", "-h"}) {
+    const Ended ended = place_.run({flag});
+    EXPECT_EQ(ended.code, 0);
+    EXPECT_LE(std::count(ended.out.begin(), ended.out.end(), '\n'), 24);
+    EXPECT_LT(ended.out.find("configs/lenet.yaml"), ended.out.find("--dry-run"));
+    EXPECT_EQ(ended.err, "");
+  }
+  EXPECT_EQ(place_.run({"--version"}).out.find("mgcompare "), 0u);
+  EXPECT_EQ(place_.run({"run", "--help"}).code, 0);
+}
+
+TEST_F(CommandLine, WrongUsageIsTwoAndOneSentence) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {}, {"--no-such-flag"}, {"a.yaml", "b.yaml"}, {"run"}, {"fine.yaml", "--seed", "x"}, {"no-such-file.yaml"},
+           {"fine.yaml", "--color", "blue"}, {"fine.yaml", "--only", "planet=mars"}, {"fine.yaml", "--resume"},
+           {"fine.yaml", "--set", "epochz=3"}, {"plugins", "new", "../escape"}}) {
+    fine();
+    const Ended ended = place_.run(words);
+    EXPECT_EQ(ended.code, 2) << testing::PrintToString(words) << ended.err;
+    EXPECT_NE(ended.err, "");
+    EXPECT_EQ(ended.out, "");
+    EXPECT_LT(ended.seconds, 5);
+  }
+  EXPECT_FALSE(place_.has_runs());
+}
+
+TEST_F(CommandLine, BadYamlHasItsPlaceAndRunsNothing) {
+  const Ended ended = place_.run({place_.write("bad.yaml", small_config("scalling: {batch: 64}\nstrategies: [serial]\n"))});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_NE(ended.err.find("bad.yaml:5:1: error:"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("did you mean 'scaling'"), std::string::npos) << ended.err;
+  EXPECT_LT(ended.seconds, 5);
+  EXPECT_FALSE(place_.has_runs());
+}
+
+TEST_F(CommandLine, AnOptionThatNobodyReadsHasItsPlace) {
+  const Ended ended = place_.run({place_.write("bad.yaml", small_config("strategies: [{tower: {averege: parameters}}]\n"))});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_NE(ended.err.find("bad.yaml:5:"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("averege"), std::string::npos) << ended.err;
+}
+
+TEST_F(CommandLine, AComparisonPrintsResultsOnStdoutAndTheRestOnStderr) {
+  const Ended ended = place_.run({fine()});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  const auto run = place_.only_run();
+  EXPECT_EQ(run.rows.size(), 2u);
+  EXPECT_EQ(run.info.data_name, "digits");
+  for (const char* file : {"results.sqlite", "report.md", "results.csv", "results.json"}) {
+    EXPECT_NE(ended.out.find(file), std::string::npos) << ended.out;
+    EXPECT_TRUE(fs::exists(run.directory + "/" + file)) << file;
+  }
+  EXPECT_EQ(ended.out.find('\x1b'), std::string::npos);
+  EXPECT_EQ(ended.err.find('\x1b'), std::string::npos);
+  EXPECT_EQ(ended.err.find('\r'), std::string::npos);
+  EXPECT_NE(ended.err.find("[2/2]"), std::string::npos) << ended.err;
+  EXPECT_EQ(ended.out.find("[2/2]"), std::string::npos);
+
+  const Ended report = place_.run({"report", run.directory});
+  EXPECT_EQ(report.code, 0) << report.err;
+  EXPECT_EQ(report.out, ended.out) << "the same results, the same words";
+}
+
+TEST_F(CommandLine, QuietLeavesResultsOnly) {
+  const Ended ended = place_.run({fine(), "-q", "--color", "always", "--only", "strategy=serial"});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.err, "");
+  EXPECT_NE(ended.out, "");
+  EXPECT_EQ(place_.only_run().rows.size(), 1u);
+}
+
+TEST_F(CommandLine, ADryRunPrintsThePlanAndRunsNothing) {
+  const Ended ended = place_.run({fine(), "--dry-run"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_NE(ended.out.find("serial"), std::string::npos);
+  EXPECT_NE(ended.out.find("tower"), std::string::npos);
+  EXPECT_FALSE(place_.has_runs());
+}
+
+TEST_F(CommandLine, ASeedReplacesTheConfigsSeeds) {
+  EXPECT_EQ(place_.run({fine(), "--seed", "17", "--only", "strategy=serial"}).code, 0);
+  EXPECT_EQ(place_.only_run().rows[0].trial.seed, 17u);
+}
+
+TEST_F(CommandLine, MoreDevicesThanThereAreIsARow) {
+  const Ended ended = place_.run(
+      {place_.write("many.yaml", small_config("scaling: {devices: [cpu:1, cpu:4096], batch: 64}\nstrategies: [replicated]\n"))});
+  EXPECT_EQ(ended.code, 3) << ended.err;
+  const auto run = place_.only_run();
+  ASSERT_EQ(run.rows.size(), 2u);
+  for (const Row& row : run.rows) {
+    EXPECT_EQ(row.result.status, row.trial.devices == 1 ? "done" : "unavailable");
+    EXPECT_EQ(row.result.cause.find("asked 4096") != std::string::npos, row.trial.devices > 1) << row.result.cause;
+  }
+}
+
+TEST_F(CommandLine, OutputThatCannotBeWrittenIsSaidBeforeAnythingIsTrained) {
+  std::ofstream(place_.folder() / "file") << "x";
+  for (const char* directory : {"file/below", "/proc/nowhere"}) {
+    const Ended ended = place_.run({fine(), "-o", directory});
+    EXPECT_EQ(ended.code, 4) << ended.err;
+    EXPECT_NE(ended.err.find(directory), std::string::npos) << ended.err;
+    EXPECT_EQ(ended.err.find("[1/"), std::string::npos);
+  }
+}
+
+TEST_F(CommandLine, DataThatAreBrokenAreSaidBeforeAnythingIsTrained) {
+  fs::create_directories(place_.folder() / "data");
+  std::ofstream(place_.folder() / "data" / "train-images-idx3-ubyte") << "broken";
+  fine();
+  const Ended ended = place_.run({"fine.yaml", "--set", "data.set=mnist", "--data", "data"});
+  EXPECT_EQ(ended.code, 4) << ended.err;
+  EXPECT_NE(ended.err.find("data"), std::string::npos) << ended.err;
+  EXPECT_EQ(ended.err.find("[1/"), std::string::npos);
+}
+
+TEST_F(CommandLine, PluginsAreListedWithOptionsAndRefusals) {
+  const std::string bad = std::string(MGCOMPARE_BINARY_DIR) + "/lib/mgcompare/bad_plugins";
+  const Ended listed = place_.run({"plugins"}, {{"MGCOMPARE_PLUGIN_PATH", bad + ":" + bad + "/outdated"}});
+  EXPECT_EQ(listed.code, 0) << listed.err;
+  for (const char* text : {"serial", "average", "misbehave", "refused: ", "sdk=0123456789abcdef"}) {
+    EXPECT_NE(listed.out.find(text), std::string::npos) << text << "\n" << listed.out;
+  }
+  EXPECT_EQ(place_.run({"plugins", "check", bad + "/strategy_misbehave.so"}).code, 0);
+  const Ended outdated = place_.run({"plugins", "check", bad + "/outdated/strategy_outdated.so"});
+  EXPECT_EQ(outdated.code, 1);
+  EXPECT_NE(outdated.out.find("built for"), std::string::npos) << outdated.out;
+  EXPECT_EQ(place_.run({"plugins", "check", fine()}).code, 1);
+  EXPECT_EQ(place_.run({"plugins", "check", "/dev/zero"}).code, 1);
+}
+
+TEST_F(CommandLine, ANewPluginIsAFileAndItsBuild) {
+  const Ended ended = place_.run({"plugins", "new", "my_idea"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  std::ifstream stream(place_.folder() / "my_idea" / "my_idea.cc");
+  const std::string source((std::istreambuf_iterator<char>(stream)), {});
+  EXPECT_NE(source.find("MGCOMPARE_STRATEGY(MyIdea, \"my_idea\""), std::string::npos) << source;
+  EXPECT_TRUE(fs::exists(place_.folder() / "my_idea" / "CMakeLists.txt"));
+  EXPECT_EQ(place_.run({"plugins", "new", "my_idea"}).code, 2) << "nothing is overwritten";
+}
+
+TEST_F(CommandLine, ExplainsDevicesAndKeys) {
+  const Ended devices = place_.run({"devices"});
+  EXPECT_EQ(devices.code, 0);
+  EXPECT_NE(devices.out.find("cpu:0"), std::string::npos);
+  EXPECT_NE(place_.run({"config", "--explain"}).out.find("optimizer.learning_rate"), std::string::npos);
+  EXPECT_EQ(place_.run({"config", "--schema"}).out.find('{'), 0u);
+}
+
+}  // namespace
+}  // namespace mgcompare

@@ -1,0 +1,207 @@
+// What a strategy, a user or an administrator can do to a run that is under way.
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "rig.h"
+
+namespace mgcompare {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Faults : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string missing = missing_piece(); !missing.empty()) GTEST_SKIP() << missing;
+  }
+  Workplace place_;
+};
+
+std::string misbehaving(const std::string& options, double limit_seconds = 60, const std::string& devices = "cpu:1") {
+  return small_config("scaling: {devices: [" + devices + "], batch: 64}\n" +
+                      "measure: {time_limit: " + std::to_string(limit_seconds) + "}\n" +
+                      "strategies: [serial, {misbehave: {" + options + "}}, replicated]\n");
+}
+
+struct Fault {
+  std::string how, where, status, cause;
+  double limit_seconds = 60;
+};
+
+class BadStrategy : public Faults, public testing::WithParamInterface<Fault> {};
+
+TEST_P(BadStrategy, IsARowAndTheOthersRun) {
+  if (IsSkipped()) return;
+  const Fault& fault = GetParam();
+  const std::string config = place_.write(
+      "bad.yaml", misbehaving("how: " + fault.how + ", where: " + fault.where, fault.limit_seconds, "cpu:1, cpu:2"));
+  const Ended ended = place_.run({config});
+  EXPECT_EQ(ended.code, 3) << ended.err;
+  const auto run = place_.only_run();
+  int faulty = 0, done = 0;
+  for (const Row& row : run.rows) {
+    EXPECT_EQ(row.state, "finished");
+    if (row.trial.strategy.name == "misbehave") {
+      ++faulty;
+      EXPECT_EQ(row.result.status, fault.status) << row.result.cause;
+      EXPECT_NE(row.result.cause.find(fault.cause), std::string::npos) << row.result.cause;
+    } else {
+      ++done;
+      EXPECT_EQ(row.result.status, "done") << row.result.cause;
+    }
+  }
+  EXPECT_EQ(faulty, 2);
+  EXPECT_EQ(done, 3);
+  EXPECT_TRUE(fs::exists(run.directory + "/report.md"));
+  EXPECT_FALSE(anything_survives());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, BadStrategy,
+    testing::Values(Fault{"throw", "start", "failed", "the planted error"},
+                    Fault{"throw", "step", "failed", "the planted error"},
+                    Fault{"throw number", "settle", "failed", "not an exception"},
+                    Fault{"out of memory", "step", "out of memory", "asked 1000"},
+                    Fault{"segv", "start", "crashed", "SIGSEGV"}, Fault{"segv", "step", "crashed", "SIGSEGV"},
+                    Fault{"abort", "settle", "crashed", "SIGABRT"},
+                    Fault{"exit", "step", "crashed", "ended by itself (exit code 0)"},
+                    Fault{"busy", "step", "timeout", "over the limit of 3 s", 3},
+                    Fault{"blocked", "start", "timeout", "over the limit of 3 s", 3}),
+    [](const auto& info) {
+      std::string name = info.param.how + "_in_" + info.param.where;
+      std::replace(name.begin(), name.end(), ' ', '_');
+      return name;
+    });
+
+TEST_F(Faults, AGrandchildInItsOwnSessionDoesNotSurvive) {
+  const std::string file = (place_.folder() / "grandchild").string();
+  const Ended ended =
+      place_.run({place_.write("bad.yaml", misbehaving("how: grandchild"))}, {{"MGCOMPARE_TEST_GRANDCHILD", file}});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  pid_t grandchild = 0;
+  std::ifstream(file) >> grandchild;
+  ASSERT_GT(grandchild, 0);
+  EXPECT_FALSE(anything_survives());
+  EXPECT_NE(kill(grandchild, 0), 0);
+}
+
+TEST_F(Faults, AFloodOfOutputIsALogOfBoundedSize) {
+  const Ended ended = place_.run({place_.write("bad.yaml", misbehaving("how: flood"))});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_LT(ended.err.size(), 10000u);
+  EXPECT_LT(fs::file_size(place_.only_run().directory + "/worker.log"), std::size_t{11} << 20);
+}
+
+TEST_F(Faults, ADivergedTrialIsARow) {
+  const Ended ended = place_.run({place_.write("bad.yaml", small_config("optimizer: {learning_rate: 1000000}\n"
+                                                                        "scaling: {devices: [cpu:1], batch: 64}\n"
+                                                                        "strategies: [serial]\n"))});
+  EXPECT_EQ(ended.code, 3) << ended.err;
+  const auto run = place_.only_run();
+  EXPECT_EQ(run.rows[0].result.status, "diverged");
+  EXPECT_NE(run.rows[0].result.cause.find("step"), std::string::npos) << run.rows[0].result.cause;
+}
+
+// Trains for hours when nobody stops it.
+std::string endless() {
+  return small_config("scaling: {devices: [cpu:1], batch: 64}\nstrategies: [serial, replicated]\n") ;
+}
+
+class Interrupted : public Faults, public testing::WithParamInterface<std::pair<int, int>> {};
+
+TEST_P(Interrupted, StopsAfterItsStepWithAPartialReport) {
+  if (IsSkipped()) return;
+  Program program = place_.start({place_.write("long.yaml", endless()), "--set", "epochs=100000"});
+  ASSERT_TRUE(program.says("2 trials", 30));
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  const auto begin = std::chrono::steady_clock::now();
+  program.signal(GetParam().first);
+  const Ended ended = program.wait();
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), 5);
+  EXPECT_EQ(ended.code, GetParam().second) << ended.err;
+  const auto run = place_.only_run();
+  EXPECT_TRUE(fs::exists(run.directory + "/report.md"));
+  EXPECT_EQ(run.rows[0].result.status, "interrupted") << run.rows[0].result.cause;
+  EXPECT_NE(run.rows[1].state, "finished");
+  EXPECT_FALSE(anything_survives());
+}
+
+INSTANTIATE_TEST_SUITE_P(Signals, Interrupted,
+                         testing::Values(std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}, std::pair{SIGHUP, 143}));
+
+TEST_F(Faults, ASecondInterruptionEndsAtOnce) {
+  const std::string config = place_.write("hang.yaml", misbehaving("how: busy, where: start"));
+  Program program = place_.start({config, "--only", "strategy=misbehave"});
+  ASSERT_TRUE(program.says("1 trials", 30));
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  program.signal(SIGINT);
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  const auto begin = std::chrono::steady_clock::now();
+  program.signal(SIGINT);
+  EXPECT_EQ(program.wait().code, 130);
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), 0.5);
+  EXPECT_FALSE(anything_survives());
+}
+
+TEST_F(Faults, AHangingTrialDoesNotHoldUpAnInterruption) {
+  const std::string config = place_.write("hang.yaml", misbehaving("how: busy, where: step"));
+  Program program = place_.start({config, "--only", "strategy=misbehave"});
+  ASSERT_TRUE(program.says("1 trials", 30));
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  const auto begin = std::chrono::steady_clock::now();
+  program.signal(SIGINT);
+  EXPECT_EQ(program.wait().code, 130);
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), 5);
+  EXPECT_EQ(place_.only_run().rows[0].result.status, "interrupted");
+}
+
+TEST_F(Faults, AKilledRunLosesNothingAndIsResumed) {
+  const std::string config = place_.write("hang.yaml", misbehaving("how: blocked, where: step"));
+  Program program = place_.start({config});
+  // At the latest the third of three trials hangs; whatever came before it is in the results.
+  ASSERT_TRUE(program.says("3 trials", 30));
+  std::this_thread::sleep_for(std::chrono::milliseconds(3000));
+  program.signal(SIGKILL);
+  EXPECT_EQ(program.wait().code, -SIGKILL);
+  EXPECT_FALSE(anything_survives()) << "a worker outlived its runner";
+  const auto before = place_.only_run();
+  EXPECT_NE(row_of(before, "misbehave").state, "finished");
+
+  const Ended resumed = place_.run({config, "--resume"}, {{"MGCOMPARE_TEST_CALM", "1"}});
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  const auto after = place_.only_run();
+  ASSERT_EQ(after.rows.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(after.rows[i].result.status, "done");
+    if (before.rows[i].state == "finished") {
+      EXPECT_EQ(after.rows[i].attempt, before.rows[i].attempt) << "run twice";
+      EXPECT_EQ(after.rows[i].result.weights_hash, before.rows[i].result.weights_hash);
+      EXPECT_EQ(after.rows[i].sequence, before.rows[i].sequence);
+    }
+  }
+  EXPECT_EQ(row_of(after, "misbehave").attempt, 2);
+}
+
+TEST_F(Faults, AFolderIsOneRunsAtATime) {
+  const std::string config = place_.write("hang.yaml", misbehaving("how: blocked, where: start"));
+  Program first = place_.start({config, "-o", "here", "--only", "strategy=misbehave"});
+  ASSERT_TRUE(first.says("1 trials", 30));
+  const Ended second = place_.run({config, "-o", "here", "--resume", "--only", "strategy=misbehave"});
+  EXPECT_EQ(second.code, 5) << second.err;
+  EXPECT_NE(second.err.find(std::to_string(first.id())), std::string::npos) << second.err;
+  first.signal(SIGTERM);
+  EXPECT_EQ(first.wait().code, 143);
+  const Ended other = place_.run({config, "-o", "here", "--resume", "--set", "epochs=3"});
+  EXPECT_EQ(other.code, 5) << other.err;
+  EXPECT_NE(other.err.find("epochs"), std::string::npos) << "names what differs: " << other.err;
+}
+
+}  // namespace
+}  // namespace mgcompare

@@ -1,0 +1,109 @@
+// Trains as it should until the step (or the call) in which it does what `how` says.
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "mgcompare/strategy.h"
+
+namespace {
+
+using namespace mgcompare;
+
+[[noreturn]] void spin() {
+  std::signal(SIGTERM, SIG_IGN);
+  for (std::atomic<unsigned> turns{0};;) ++turns;
+}
+
+// A process that outlives its parent and does not listen; its number goes to the file that MGCOMPARE_TEST_GRANDCHILD names.
+void leave_grandchild() {
+  const pid_t child = fork();
+  if (child == 0) {
+    setsid();
+    const pid_t grandchild = fork();
+    if (grandchild != 0) {
+      if (const char* name = std::getenv("MGCOMPARE_TEST_GRANDCHILD"); name != nullptr) {
+        const int file = open(name, O_CREAT | O_WRONLY | O_TRUNC, 0644);
+        dprintf(file, "%d\n", grandchild);
+      }
+      _exit(0);
+    }
+    std::signal(SIGTERM, SIG_IGN);
+    std::signal(SIGHUP, SIG_IGN);
+    for (;;) pause();
+  }
+  waitpid(child, nullptr, 0);
+}
+
+void die_of(int number) {
+  std::signal(number, SIG_DFL);     // a sanitizer would catch it
+  std::raise(number);
+}
+
+void flood() {
+  const std::string block(1 << 16, 'x');
+  for (int i = 0; i < 50 * 16; ++i) std::fwrite(block.data(), 1, block.size(), stderr);
+  std::fputs("\n\x1b[31mthe end of the flood\x1b[0m\n", stderr);
+}
+
+class Misbehave : public Strategy {
+ public:
+  Misbehave(Options& options, const Facts& facts)
+      : how_(options.choice("how", "never", "what goes wrong",
+                            {"never", "throw", "throw number", "segv", "abort", "exit", "busy", "blocked", "grandchild",
+                             "flood", "out of memory"})),
+        where_(options.choice("where", "step", "the call in which it does", {"construct", "start", "step", "settle"})),
+        step_(options.integer("step", 3, "the step of the first epoch in which it does", 0)),
+        rank_(options.integer("rank", facts.ranks - 1, "the rank that does", 0)) {
+    if (where_ == "construct") do_it();
+  }
+
+  Traits traits() const override { return {}; }
+
+  void start(Replica&, Group& group) override {
+    if (where_ == "start" && group.rank() == rank_) do_it();
+  }
+
+  void step(Replica& replica, Group& group, const Batch& batch) override {
+    if (where_ == "step" && group.rank() == rank_ && batch.epoch() == 0 && batch.step() == static_cast<std::size_t>(step_)) {
+      do_it();
+    }
+    replica.backward(batch);
+    group.all_reduce(replica.gradients());
+    replica.update();
+  }
+
+  Vec settle(Replica& replica, Group& group) override {
+    if (where_ == "settle" && group.rank() == rank_) do_it();
+    return replica.weights();
+  }
+
+ private:
+  void do_it() const {
+    // The same config can be run again without the fault.
+    if (std::getenv("MGCOMPARE_TEST_CALM") != nullptr) return;
+    if (how_ == "throw") throw Error("the planted error");
+    if (how_ == "throw number") throw 42;
+    if (how_ == "segv") die_of(SIGSEGV);
+    if (how_ == "abort") die_of(SIGABRT);
+    if (how_ == "exit") _exit(0);
+    if (how_ == "busy") spin();
+    if (how_ == "grandchild") leave_grandchild();
+    if (how_ == "flood") flood();
+    if (how_ == "out of memory") throw OutOfMemory(1000, 10, 100);
+    while (how_ == "blocked") pause();
+  }
+
+  std::string how_, where_;
+  std::int64_t step_, rank_;
+};
+
+}  // namespace
+
+MGCOMPARE_STRATEGY(Misbehave, "misbehave", "wrong on purpose: throws, crashes, hangs, forks or floods when told to")
