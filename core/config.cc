@@ -1,10 +1,10 @@
 #include "config.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <tuple>
-
-#include <fmt/format.h>
 
 #include "config_reader.h"
 #include "config_tree.h"
@@ -65,17 +65,12 @@ bool asks_for_cpu_only(const ScalingConfig& scaling) {
 // Each once, in the order of the file: the same tree is read with and without overrides.
 void tidy(std::vector<Problem>& problems, const std::string& path) {
   const auto order = [&](const Problem& p) {
-    return std::make_tuple(p.place.file != path, p.place.file, p.place.line, p.place.column);
+    return std::make_tuple(p.place.file != path, std::string_view(p.place.file), p.place.line, p.place.column,
+                           std::string_view(p.text));
   };
-  std::vector<Problem> once;
-  for (Problem& problem : problems) {
-    const bool known = std::any_of(once.begin(), once.end(), [&](const Problem& other) {
-      return other.text == problem.text && order(other) == order(problem);
-    });
-    if (!known) once.push_back(std::move(problem));
-  }
-  std::stable_sort(once.begin(), once.end(), [&](const Problem& a, const Problem& b) { return order(a) < order(b); });
-  problems = std::move(once);
+  std::sort(problems.begin(), problems.end(), [&](const Problem& a, const Problem& b) { return order(a) < order(b); });
+  const auto same = [&](const Problem& a, const Problem& b) { return order(a) == order(b); };
+  problems.erase(std::unique(problems.begin(), problems.end(), same), problems.end());
 }
 
 void check_variants(const Node& root, const std::vector<VariantConfig>& variants, ConfigReader& reader) {
@@ -135,13 +130,15 @@ Config apply_variant(const Config& config, const VariantConfig& variant) {
   Node root = to_node(resolved_tree(config));
   std::erase_if(root.entries, [](const Entry& entry) { return entry.key == "variants"; });
   for (const auto& [name, text] : variant.overrides) {
-    if (const auto value = parse_yaml(text, variant.place.file, problems)) set_value(root, {name, variant.place, *value});
+    if (const auto value = parse_yaml(text, variant.place.file, problems))
+      set_value(root, {name, variant.place, *value});
   }
   Config result = ConfigReader(config.path, "", problems).read(root);
   result.cut_down_for_cpu = config.cut_down_for_cpu;
   // Options keep their places, which the tree does not carry: a variant leaves strategies as they are.
   result.strategies = config.strategies;
-  result.scaling.devices = variant.overrides.contains("scaling.devices") ? result.scaling.devices : config.scaling.devices;
+  result.scaling.devices =
+      variant.overrides.contains("scaling.devices") ? result.scaling.devices : config.scaling.devices;
   if (!problems.empty()) throw ConfigError(std::move(problems));
   return result;
 }

@@ -149,7 +149,7 @@ struct Config {
 // What surrounds a config file.
 struct ConfigSetting {
   std::vector<std::string> overrides;  // "optimizer.learning_rate=0.1", in the order of the command line: the last wins
-  bool gpu = false;                 // a GPU is there; without one, and where only CPU devices are asked for, `when_cpu:` applies
+  bool gpu = false;                 // one is there; without it, or where only CPU devices are asked for, `when_cpu:` applies
   std::string share_folder;         // where the installed models/ are; empty: nowhere
 };
 
@@ -173,7 +173,7 @@ std::string config_hash(const Config& config);
 // The config's name made safe for a folder's: [a-z0-9_-]{1,48}, with part of a hash where characters had to go.
 std::string config_slug(const std::string& name);
 
-// Samples that an epoch trains on when the set has `in_set`: its validation part and what is over the limit are left out.
+// Samples that an epoch trains on when the set has `in_set`, without its validation part and what is over the limit.
 std::size_t training_samples(const DataConfig& data, std::size_t in_set);
 
 }  // namespace mgcompare

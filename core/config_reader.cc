@@ -1,11 +1,10 @@
 #include "config_reader.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
-#include <regex>
 #include <set>
-
-#include <fmt/format.h>
 
 #include "keys.h"
 
@@ -13,7 +12,6 @@ namespace mgcompare {
 namespace {
 
 constexpr std::size_t kLongestName = 200;
-constexpr std::size_t kLongestLabel = 80;
 constexpr std::size_t kMostDevices = 4096;
 
 // Stores one value into the field of its key, or says why not.
@@ -23,10 +21,12 @@ class Store {
       : key_(key), node_(node), config_(config), problems_(problems) {}
 
   void operator()(std::monostate) {}
-  template <class T> void operator()(T& (*field)(Config&)) {
+  template <class T>
+  void operator()(T& (*field)(Config&)) {
     if (std::optional<T> value = one<T>(node_)) field(config_) = *value;
   }
-  template <class T> void operator()(std::vector<T>& (*field)(Config&)) {
+  template <class T>
+  void operator()(std::vector<T>& (*field)(Config&)) {
     std::vector<T> values;
     if (node_.is(Node::Kind::sequence)) {
       for (const Node& item : node_.items) {
@@ -51,12 +51,14 @@ class Store {
   void complain(const Node& node, std::string text, std::string hint) {
     problems_.push_back({node.place, std::move(text), std::move(hint), "", width_of(node)});
   }
-  template <class T> std::optional<T> refuse(const Node& node, const std::string& why) {
+  template <class T>
+  std::optional<T> refuse(const Node& node, const std::string& why) {
     complain(node, fmt::format("'{}' must be {}, not {}", key_.name, expected(key_), said(node)), why);
     return std::nullopt;
   }
 
-  template <class T> std::optional<T> one(const Node& node) {
+  template <class T>
+  std::optional<T> one(const Node& node) {
     std::string why;
     if constexpr (std::is_same_v<T, bool>) {
       const std::optional<bool> value = as_flag(node, why);
@@ -64,12 +66,15 @@ class Store {
     } else if constexpr (std::is_same_v<T, std::string>) {
       if (!node.is(Node::Kind::scalar) || node.text.size() > kLongestName) return refuse<T>(node, "");
       const auto& allowed = key_.choices;
-      const bool fits = allowed.empty() ? !node.text.empty() : std::find(allowed.begin(), allowed.end(), node.text) !=
-                                                                   allowed.end();
+      const bool fits =
+          allowed.empty() ? !node.text.empty() : std::find(allowed.begin(), allowed.end(), node.text) != allowed.end();
       return fits ? std::optional<T>(node.text) : refuse<T>(node, did_you_mean(node.text, allowed));
     } else {
       std::optional<T> value;
-      if constexpr (std::is_same_v<T, double>) value = as_number(node, why); else value = as_count(node, why);
+      if constexpr (std::is_same_v<T, double>)
+        value = as_number(node, why);
+      else
+        value = as_count(node, why);
       if (value && static_cast<double>(*value) >= key_.least && static_cast<double>(*value) <= key_.most) return value;
       return refuse<T>(node, why);
     }
@@ -96,10 +101,14 @@ std::vector<std::string> models_in(const std::vector<std::string>& folders) {
 
 std::string said(const Node& node) {
   switch (node.kind) {
-    case Node::Kind::null: return "nothing";
-    case Node::Kind::sequence: return node.items.empty() ? "an empty list" : "a list";
-    case Node::Kind::map: return "a section of keys";
-    case Node::Kind::scalar: break;
+    case Node::Kind::null:
+      return "nothing";
+    case Node::Kind::sequence:
+      return node.items.empty() ? "an empty list" : "a list";
+    case Node::Kind::map:
+      return "a section of keys";
+    case Node::Kind::scalar:
+      break;
   }
   return node.text.size() > 40 ? fmt::format("'{}...'", node.text.substr(0, 40)) : fmt::format("'{}'", node.text);
 }
@@ -129,7 +138,8 @@ void set_value(Node& root, const Override& override) {
 ConfigReader::ConfigReader(std::string config_path, std::string share_folder, std::vector<Problem>& problems)
     : path_(std::move(config_path)), share_folder_(std::move(share_folder)), problems_(problems) {}
 
-void ConfigReader::problem(const Place& place, std::string text, std::string hint, std::size_t width, std::string note) {
+void ConfigReader::problem(const Place& place, std::string text, std::string hint, std::size_t width,
+                           std::string note) {
   problems_.push_back({place, std::move(text), std::move(hint), std::move(note), width});
 }
 
@@ -158,12 +168,14 @@ void ConfigReader::check_names(const Node& root) {
         hint = fmt::format("write {}: {{{}: ...}}", key.section(), key.leaf());
       }
       for (const Key& key : keys()) {
-        if (hint.empty() && key.leaf() == entry.key) hint = fmt::format("'{}' belongs {}", entry.key, key.section().empty()
-                                                              ? "at the top, not in a section"
-                                                              : fmt::format("in '{}'", key.section()));
+        if (hint.empty() && key.leaf() == entry.key)
+          hint = fmt::format(
+              "'{}' belongs {}", entry.key,
+              key.section().empty() ? "at the top, not in a section" : fmt::format("in '{}'", key.section()));
       }
-      problem(entry.place, fmt::format("unknown key '{}'{}", entry.key.substr(0, 60),
-                                       section.empty() ? "" : fmt::format(" in '{}'", section)),
+      problem(entry.place,
+              fmt::format("unknown key '{}'{}", entry.key.substr(0, 60),
+                          section.empty() ? "" : fmt::format(" in '{}'", section)),
               hint, entry.key.size(), "allowed here: " + listed(allowed));
     }
   };
@@ -173,8 +185,8 @@ void ConfigReader::check_names(const Node& root) {
     if (entry.value.is(Node::Kind::map)) {
       check(entry.value, entry.key);
     } else {
-      problem(entry.value.place, fmt::format("'{}' must be a section of keys, not {}", entry.key, said(entry.value)), "",
-              width_of(entry.value), "keys: " + listed(names_in(entry.key)));
+      problem(entry.value.place, fmt::format("'{}' must be a section of keys, not {}", entry.key, said(entry.value)),
+              "", width_of(entry.value), "keys: " + listed(names_in(entry.key)));
     }
   }
 }
@@ -204,8 +216,9 @@ void ConfigReader::read_model(const Node& root, Config& config) {
       const auto tree = parse_yaml(read_text(file), file, problems_);
       const Node* list = tree ? tree->find("layers") : nullptr;
       for (const Entry& entry : tree ? tree->entries : std::vector<Entry>()) {
-        if (entry.key != "layers") problem(entry.place, fmt::format("unknown key '{}' in a network", entry.key),
-                                           did_you_mean(entry.key, {"layers"}), entry.key.size(), "allowed here: layers");
+        if (entry.key != "layers")
+          problem(entry.place, fmt::format("unknown key '{}' in a network", entry.key),
+                  did_you_mean(entry.key, {"layers"}), entry.key.size(), "allowed here: layers");
       }
       if (list) config.model.layers = read_layers(*list, problems_);
       if (tree && !list) problem({file, 1, 1}, "this network has no `layers:`", "list them");
@@ -263,8 +276,11 @@ void ConfigReader::read_device(const Node& node, ScalingConfig& scaling) {
                                             : std::find(kinds.begin(), kinds.end(), devices.kind) != kinds.end();
   if (!value || *value == 0 || *value > kMostDevices || !known) {
     if (why.empty() && !known) why = devices.kind == "gpu" ? "did you mean 'cuda'?" : did_you_mean(devices.kind, kinds);
-    return problem(node.place, fmt::format("'scaling.devices' has auto, or counts from 1 to {} such as 2, cpu:2 or cuda:4, not "
-                                           "{}", kMostDevices, said(node)), why, width_of(node));
+    return problem(node.place,
+                   fmt::format("'scaling.devices' has auto, or counts from 1 to {} such as 2, cpu:2 or cuda:4, not "
+                               "{}",
+                               kMostDevices, said(node)),
+                   why, width_of(node));
   }
   devices.count = *value;
   for (const DevicesConfig& other : scaling.devices) {
@@ -274,78 +290,6 @@ void ConfigReader::read_device(const Node& node, ScalingConfig& scaling) {
     }
   }
   scaling.devices.push_back(devices);
-}
-
-void ConfigReader::read_strategies(const Node* list, Config& config) {
-  if (!list || !list->is(Node::Kind::sequence) || list->items.empty()) {
-    return problem(list ? list->place : Place{path_, 1, 1},
-                   list ? "'strategies' must be a list of strategies, not " + said(*list) : "'strategies' is missing",
-                   "list what to compare, each as `- NAME`");
-  }
-  for (const Node& item : list->items) {
-    StrategyConfig strategy = read_strategy(item);
-    if (strategy.name.empty()) continue;
-    const auto same = std::find_if(config.strategies.begin(), config.strategies.end(),
-                                   [&](const StrategyConfig& other) { return other.label == strategy.label; });
-    if (same != config.strategies.end()) {
-      problem(item.place, fmt::format("two strategies are called '{}'", strategy.label),
-              "name this one with an option `as: LABEL`", strategy.label.size());
-    }
-    config.strategies.push_back(std::move(strategy));
-  }
-}
-
-StrategyConfig ConfigReader::read_strategy(const Node& node) {
-  static const std::regex kName("[A-Za-z0-9_-]{1,64}");
-  StrategyConfig strategy;
-  strategy.place = node.place;
-  const bool mapped = node.is(Node::Kind::map) && !node.entries.empty();
-  if (!mapped && !node.is(Node::Kind::scalar)) {
-    problem(node.place, "a strategy is a name, or a name with options, not " + said(node), "", width_of(node));
-    return strategy;
-  }
-  const std::string& name = mapped ? node.entries[0].key : node.text;
-  if (name.size() > 64 || !std::regex_match(name, kName)) {
-    problem(node.place, fmt::format("'{}' cannot be a strategy's name", name.substr(0, 40)), "", name.size());
-    return strategy;
-  }
-  if (mapped && node.entries.size() > 1) {
-    problem(node.entries[1].place, fmt::format("'{}' stands beside '{}'", node.entries[1].key.substr(0, 40), name),
-            fmt::format("indent an option further than '{}', or begin another strategy with '- '", name),
-            node.entries[1].key.size());
-  }
-  strategy.name = strategy.label = name;
-  if (mapped) read_options(node.entries[0].value, strategy);
-  return strategy;
-}
-
-void ConfigReader::read_options(const Node& node, StrategyConfig& strategy) {
-  if (node.is(Node::Kind::null)) return;
-  if (!node.is(Node::Kind::map)) {
-    return problem(node.place, fmt::format("the options of '{}' are keys with values, not {}", strategy.name, said(node)),
-                   fmt::format("write {}: {{option: value}}", strategy.name), width_of(node));
-  }
-  for (const Entry& entry : node.entries) {
-    const Node& value = entry.value;
-    if (value.is(Node::Kind::null)) continue;
-    if (!value.is(Node::Kind::scalar)) {
-      problem(value.place, fmt::format("'{}' of '{}' must be a single value, not {}", entry.key.substr(0, 40), strategy.name,
-                                       said(value)));
-    } else if (entry.key == "as") {
-      if (value.text.empty() || value.text.size() > kLongestLabel) {
-        problem(value.place, fmt::format("a label has 1 to {} characters", kLongestLabel), "", width_of(value));
-      } else {
-        strategy.label = value.text;
-      }
-    } else {
-      std::string why;
-      if (!value.quoted && !as_number(value, why) && !why.empty()) {
-        problem(value.place, fmt::format("'{}' of '{}' cannot be {}", entry.key.substr(0, 40), strategy.name, said(value)), why,
-                width_of(value));
-      }
-      strategy.options.push_back({entry.key, value.text, value.quoted, value.place});
-    }
-  }
 }
 
 void ConfigReader::check_together(const Node& root, const Config& config) {
@@ -363,44 +307,6 @@ void ConfigReader::check_together(const Node& root, const Config& config) {
   if (config.optimizer.nesterov && config.optimizer.kind == "sgd" && config.optimizer.momentum == 0) {
     problem(place("optimizer", "nesterov"), "Nesterov's form needs momentum", "set `momentum:` above 0", 4);
   }
-}
-
-std::vector<VariantConfig> ConfigReader::read_variants(const Node* list) {
-  std::vector<VariantConfig> variants;
-  if (!list || list->is(Node::Kind::null)) return variants;
-  const std::string form = "write {name: X, set: {optimizer.learning_rate: 0.07}}";
-  if (!list->is(Node::Kind::sequence)) {
-    problem(list->place, "'variants' must be a list, not " + said(*list), form, width_of(*list));
-    return variants;
-  }
-  std::set<std::string> names;
-  for (const Node& item : list->items) {
-    const Node* name = item.find("name");
-    const Node* set = item.find("set");
-    for (const Entry& entry : item.entries) {
-      if (entry.key != "name" && entry.key != "set") {
-        problem(entry.place, fmt::format("unknown key '{}' in a variant", entry.key.substr(0, 60)),
-                did_you_mean(entry.key, {"name", "set"}), entry.key.size(), "allowed here: name and set");
-      }
-    }
-    if (!name || !name->is(Node::Kind::scalar) || name->text.empty() || name->text.size() > kLongestLabel) {
-      problem(item.place, "a variant needs a name of 1 to 80 characters", form);
-      continue;
-    }
-    if (name->text == "base" || !names.insert(name->text).second) {
-      problem(name->place, fmt::format("the name '{}' is taken", name->text), "give this variant another", width_of(*name));
-    }
-    if (!set || !set->is(Node::Kind::map) || set->entries.empty()) {
-      problem(item.place, fmt::format("variant '{}' sets nothing", name->text), form);
-      continue;
-    }
-    VariantConfig variant{name->text, {}, item.place};
-    for (const Override& one : overrides(*set, "a variant", true)) {
-      variant.overrides[one.name] = to_flow(one.value);
-    }
-    variants.push_back(std::move(variant));
-  }
-  return variants;
 }
 
 std::vector<Override> ConfigReader::overrides(const Node& map, const std::string& where, bool of_variant) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// From a parsed tree to a Config, one function a form. Used for files, for the command line and for what a worker is sent,
-// so that all of them are checked alike.
+// From a parsed tree to a Config, one function a form. Used for files, for the command line and for what a worker is
+// sent, so that all of them are checked alike.
 
 #include <string>
 #include <string_view>
@@ -24,11 +24,12 @@ class ConfigReader {
  public:
   ConfigReader(std::string config_path, std::string share_folder, std::vector<Problem>& problems);
 
-  // Reads everything but `variants` and `when_cpu`, and checks what keys mean together. Values that do not fit leave the
-  // default and a problem.
+  // Reads everything but `variants` and `when_cpu`, and checks what keys mean together. Values that do not fit leave
+  // the default and a problem.
   Config read(const Node& root);
   std::vector<VariantConfig> read_variants(const Node* list);
-  // A map of nested or dotted keys as a list of single overrides; `where` names it in problems. Unknown keys are problems.
+  // A map of nested or dotted keys as a list of single overrides; `where` names it in problems. Unknown keys are
+  // problems.
   std::vector<Override> overrides(const Node& map, const std::string& where, bool of_variant);
 
  private:
@@ -44,7 +45,8 @@ class ConfigReader {
   void check_together(const Node& root, const Config& config);
   void collect(const Node& map, const std::string& prefix, const std::string& where, bool of_variant,
                std::vector<Override>& list);
-  void problem(const Place& place, std::string text, std::string hint = "", std::size_t width = 1, std::string note = "");
+  void problem(const Place& place, std::string text, std::string hint = "", std::size_t width = 1,
+               std::string note = "");
 
   std::string path_;
   std::string share_folder_;

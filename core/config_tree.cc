@@ -1,9 +1,9 @@
 #include "config_tree.h"
 
-#include <map>
-
 #include <fmt/format.h>
 #include <openssl/evp.h>
+
+#include <map>
 
 #include "config_reader.h"
 #include "keys.h"
@@ -24,14 +24,17 @@ Json scalar_json(const std::string& text, bool quoted) {
 
 Json node_json(const Node& node) {
   switch (node.kind) {
-    case Node::Kind::null: return nullptr;
-    case Node::Kind::scalar: return scalar_json(node.text, node.quoted);
+    case Node::Kind::null:
+      return nullptr;
+    case Node::Kind::scalar:
+      return scalar_json(node.text, node.quoted);
     case Node::Kind::sequence: {
       Json list = Json::array();
       for (const Node& item : node.items) list.push_back(node_json(item));
       return list;
     }
-    case Node::Kind::map: break;
+    case Node::Kind::map:
+      break;
   }
   Json map = Json::object();
   for (const Entry& entry : node.entries) map[entry.key] = node_json(entry.value);
@@ -47,7 +50,10 @@ struct ShowSetting {
   LayerConfig& layer;
   Json operator()(InitializerConfig& (*field)(LayerConfig&)) const { return initializer_json(field(layer)); }
   Json operator()(std::size_t* (*field)(LayerConfig&)) const { return Json::array({field(layer)[0], field(layer)[1]}); }
-  template <class T> Json operator()(T& (*field)(LayerConfig&)) const { return field(layer); }
+  template <class T>
+  Json operator()(T& (*field)(LayerConfig&)) const {
+    return field(layer);
+  }
 };
 
 Json layer_settings(const LayerConfig& layer) {
@@ -106,7 +112,8 @@ Json strategies_json(const std::vector<StrategyConfig>& strategies) {
     Json options = Json::object();
     if (strategy.label != strategy.name) options["as"] = strategy.label;
     for (const OptionConfig& option : strategy.options) options[option.key] = scalar_json(option.value, option.quoted);
-    list.push_back({{strategy.name, options.empty() ? Json(nullptr) : options}, {"@place", place_json(strategy.place)}});
+    list.push_back(
+        {{strategy.name, options.empty() ? Json(nullptr) : options}, {"@place", place_json(strategy.place)}});
   }
   return list;
 }
@@ -124,10 +131,14 @@ struct Show {
   Config& config;
   std::string_view name;
   Json operator()(std::monostate) const { return special_json(name, config); }
-  template <class T> Json operator()(T& (*field)(Config&)) const { return field(config); }
+  template <class T>
+  Json operator()(T& (*field)(Config&)) const {
+    return field(config);
+  }
 };
 
-template <class AnyJson> AnyJson settings_of(const AnyJson& json) {
+template <class AnyJson>
+AnyJson settings_of(const AnyJson& json) {
   if (json.is_array()) {
     AnyJson list = AnyJson::array();
     for (const auto& item : json) list.push_back(settings_of(item));
@@ -195,6 +206,9 @@ Node to_node(const Json& json) {
   } else if (!json.is_null()) {
     node.kind = Node::Kind::scalar;
     node.text = json.is_string() ? json.get<std::string>() : json.dump();
+    // YAML 1.1 readers take 1e-08 for text, and 1.0e-08 for a number.
+    const std::size_t exponent = json.is_number_float() ? node.text.find('e') : std::string::npos;
+    if (exponent != std::string::npos && node.text.find('.') == std::string::npos) node.text.insert(exponent, ".0");
     node.quoted = json.is_string() && needs_quotes(node.text);
   }
   return node;

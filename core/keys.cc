@@ -1,9 +1,9 @@
 #include "keys.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <type_traits>
-
-#include <fmt/format.h>
 
 #include "mgcompare/error.h"
 #include "problem.h"
@@ -26,113 +26,214 @@ using Texts = std::vector<std::string>& (*)(Config&);
 
 std::vector<Key> make_keys() {
   return {
-      {.name = "name", .help = "How results call the experiment; the file's name when left out.",
-       .field = Text([](Config& c) -> std::string& { return c.name; }), .varies = false},
-      {.name = "model", .help = "A network: models/NAME.yaml beside the config or among the installed ones, or a path that "
-       "ends in .yaml. Beside `layers` it is only their name.", .varies = false},
-      {.name = "layers", .help = "The network itself, a list of layers; the loss (softmax cross-entropy) is not one of them.",
+      {.name = "name",
+       .help = "How results call the experiment; the file's name when left out.",
+       .field = Text([](Config& c) -> std::string& { return c.name; }),
+       .varies = false},
+      {.name = "model",
+       .help = "A network: models/NAME.yaml beside the config or among the installed ones, or a path that "
+               "ends in .yaml. Beside `layers` it is only their name.",
+       .varies = false},
+      {.name = "layers",
+       .help = "The network itself, a list of layers; the loss (softmax cross-entropy) is not one of them.",
        .varies = false},
 
-      {.name = "data.set", .help = "The samples: MNIST, or the built-in handwritten-like digits.",
-       .field = Text([](Config& c) -> std::string& { return c.data.set; }), .choices = {"mnist", "digits"}},
-      {.name = "data.fallback", .help = "What to train on when MNIST cannot be had; none ends the run.",
-       .field = Text([](Config& c) -> std::string& { return c.data.fallback; }), .choices = {"none", "digits"}},
-      {.name = "data.on", .help = "Where the samples stay: in the device's memory, or in the host's with double buffering.",
-       .field = Text([](Config& c) -> std::string& { return c.data.on; }), .choices = {"device", "host"}},
-      {.name = "data.train_samples", .help = "Train on the first so many samples; 0 for all.",
-       .field = Count([](Config& c) -> std::size_t& { return c.data.train_samples; }), .most = kMany, .unit = "samples"},
-      {.name = "data.test_samples", .help = "Evaluate on the first so many test samples; 0 for all.",
-       .field = Count([](Config& c) -> std::size_t& { return c.data.test_samples; }), .most = kMany, .unit = "samples"},
-      {.name = "data.validation_samples", .help = "Hold back the last so many training samples and evaluate on them in place "
-       "of the test set; 0 for none.",
-       .field = Count([](Config& c) -> std::size_t& { return c.data.validation_samples; }), .most = kMany, .unit = "samples"},
-      {.name = "data.scale", .help = "A byte of a sample times this is an input of the network.",
-       .field = Number([](Config& c) -> double& { return c.data.scale; }), .least = 1e-9, .most = 1e6},
+      {.name = "data.set",
+       .help = "The samples: MNIST, or the built-in handwritten-like digits.",
+       .field = Text([](Config& c) -> std::string& { return c.data.set; }),
+       .choices = {"mnist", "digits"}},
+      {.name = "data.fallback",
+       .help = "What to train on when MNIST cannot be had; none ends the run.",
+       .field = Text([](Config& c) -> std::string& { return c.data.fallback; }),
+       .choices = {"none", "digits"}},
+      {.name = "data.on",
+       .help = "Where the samples stay: in the device's memory, or in the host's with double buffering.",
+       .field = Text([](Config& c) -> std::string& { return c.data.on; }),
+       .choices = {"device", "host"}},
+      {.name = "data.train_samples",
+       .help = "Train on the first so many samples; 0 for all.",
+       .field = Count([](Config& c) -> std::size_t& { return c.data.train_samples; }),
+       .most = kMany,
+       .unit = "samples"},
+      {.name = "data.test_samples",
+       .help = "Evaluate on the first so many test samples; 0 for all.",
+       .field = Count([](Config& c) -> std::size_t& { return c.data.test_samples; }),
+       .most = kMany,
+       .unit = "samples"},
+      {.name = "data.validation_samples",
+       .help = "Hold back the last so many training samples and evaluate on them in place "
+               "of the test set; 0 for none.",
+       .field = Count([](Config& c) -> std::size_t& { return c.data.validation_samples; }),
+       .most = kMany,
+       .unit = "samples"},
+      {.name = "data.scale",
+       .help = "A byte of a sample times this is an input of the network.",
+       .field = Number([](Config& c) -> double& { return c.data.scale; }),
+       .least = 1e-9,
+       .most = 1e6},
 
-      {.name = "optimizer.kind", .help = "The update rule.",
+      {.name = "optimizer.kind",
+       .help = "The update rule.",
        .field = Text([](Config& c) -> std::string& { return c.optimizer.kind; }),
        .choices = {"sgd", "adam", "adagrad", "adadelta"}},
-      {.name = "optimizer.learning_rate", .help = "The rate before schedule and batch rule.",
-       .field = Number([](Config& c) -> double& { return c.optimizer.learning_rate; }), .least = 1e-12, .most = kMany},
-      {.name = "optimizer.momentum", .help = "sgd: the share of the last update that is kept.",
-       .field = Number([](Config& c) -> double& { return c.optimizer.momentum; }), .most = 0.999999},
-      {.name = "optimizer.nesterov", .help = "sgd: Nesterov's form of momentum.",
-       .field = Flag([](Config& c) -> bool& { return c.optimizer.nesterov; })},
-      {.name = "optimizer.weight_decay", .help = "The weight times this is added to its gradient.",
-       .field = Number([](Config& c) -> double& { return c.optimizer.weight_decay; }), .most = 1000},
-      {.name = "optimizer.decay_biases", .help = "Whether biases decay like weights.",
+      {.name = "optimizer.learning_rate",
+       .help = "The rate before schedule and batch rule.",
+       .field = Number([](Config& c) -> double& { return c.optimizer.learning_rate; }),
+       .least = 1e-12,
+       .most = kMany},
+      {.name = "optimizer.momentum",
+       .help = "sgd: the share of the last update that is kept.",
+       .field = Number([](Config& c) -> double& { return c.optimizer.momentum; }),
+       .most = 0.999999},
+      {.name = "optimizer.nesterov", .help = "sgd: Nesterov's form of momentum.", .field = Flag([](Config& c) -> bool& {
+                                                                                    return c.optimizer.nesterov;
+                                                                                  })},
+      {.name = "optimizer.weight_decay",
+       .help = "The weight times this is added to its gradient.",
+       .field = Number([](Config& c) -> double& { return c.optimizer.weight_decay; }),
+       .most = 1000},
+      {.name = "optimizer.decay_biases",
+       .help = "Whether biases decay like weights.",
        .field = Flag([](Config& c) -> bool& { return c.optimizer.decay_biases; })},
-      {.name = "optimizer.beta1", .help = "adam: decay of the mean of gradients.",
-       .field = Number([](Config& c) -> double& { return c.optimizer.beta1; }), .most = 0.999999999},
-      {.name = "optimizer.beta2", .help = "adam: decay of the mean of squared gradients.",
-       .field = Number([](Config& c) -> double& { return c.optimizer.beta2; }), .most = 0.999999999},
-      {.name = "optimizer.rho", .help = "adadelta: decay of both means of squares.",
-       .field = Number([](Config& c) -> double& { return c.optimizer.rho; }), .most = 0.999999999},
-      {.name = "optimizer.epsilon", .help = "adam, adagrad, adadelta: keeps divisors away from zero.",
-       .field = Number([](Config& c) -> double& { return c.optimizer.epsilon; }), .least = 1e-30, .most = 1},
+      {.name = "optimizer.beta1",
+       .help = "adam: decay of the mean of gradients.",
+       .field = Number([](Config& c) -> double& { return c.optimizer.beta1; }),
+       .most = 0.999999999},
+      {.name = "optimizer.beta2",
+       .help = "adam: decay of the mean of squared gradients.",
+       .field = Number([](Config& c) -> double& { return c.optimizer.beta2; }),
+       .most = 0.999999999},
+      {.name = "optimizer.rho",
+       .help = "adadelta: decay of both means of squares.",
+       .field = Number([](Config& c) -> double& { return c.optimizer.rho; }),
+       .most = 0.999999999},
+      {.name = "optimizer.epsilon",
+       .help = "adam, adagrad, adadelta: keeps divisors away from zero.",
+       .field = Number([](Config& c) -> double& { return c.optimizer.epsilon; }),
+       .least = 1e-30,
+       .most = 1},
 
-      {.name = "schedule.kind", .help = "How the learning rate changes over the epochs.",
-       .field = Text([](Config& c) -> std::string& { return c.schedule.kind; }), .choices = {"constant", "step", "cosine"}},
-      {.name = "schedule.at", .help = "step: when the rate is multiplied by `factor`, counted in epochs.",
-       .field = Numbers([](Config& c) -> std::vector<double>& { return c.schedule.at; }), .most = 1e6, .unit = "epochs"},
-      {.name = "schedule.factor", .help = "step: what the rate is multiplied by.",
-       .field = Number([](Config& c) -> double& { return c.schedule.factor; }), .most = 100},
-      {.name = "schedule.final_rate", .help = "cosine: the rate at the end of the last epoch.",
-       .field = Number([](Config& c) -> double& { return c.schedule.final_rate; }), .most = kMany},
-      {.name = "schedule.warm_up_epochs", .help = "The rate grows from that of one base batch to its full value over so many "
-       "epochs.", .field = Number([](Config& c) -> double& { return c.schedule.warm_up_epochs; }), .most = 1e6,
+      {.name = "schedule.kind",
+       .help = "How the learning rate changes over the epochs.",
+       .field = Text([](Config& c) -> std::string& { return c.schedule.kind; }),
+       .choices = {"constant", "step", "cosine"}},
+      {.name = "schedule.at",
+       .help = "step: when the rate is multiplied by `factor`, counted in epochs.",
+       .field = Numbers([](Config& c) -> std::vector<double>& { return c.schedule.at; }),
+       .most = 1e6,
        .unit = "epochs"},
-      {.name = "schedule.batch_rule", .help = "How the rate follows the global batch: not at all, in proportion to it, or to "
-       "its root.", .field = Text([](Config& c) -> std::string& { return c.schedule.batch_rule; }),
+      {.name = "schedule.factor",
+       .help = "step: what the rate is multiplied by.",
+       .field = Number([](Config& c) -> double& { return c.schedule.factor; }),
+       .most = 100},
+      {.name = "schedule.final_rate",
+       .help = "cosine: the rate at the end of the last epoch.",
+       .field = Number([](Config& c) -> double& { return c.schedule.final_rate; }),
+       .most = kMany},
+      {.name = "schedule.warm_up_epochs",
+       .help = "The rate grows from that of one base batch to its full value over so many "
+               "epochs.",
+       .field = Number([](Config& c) -> double& { return c.schedule.warm_up_epochs; }),
+       .most = 1e6,
+       .unit = "epochs"},
+      {.name = "schedule.batch_rule",
+       .help = "How the rate follows the global batch: not at all, in proportion to it, or to "
+               "its root.",
+       .field = Text([](Config& c) -> std::string& { return c.schedule.batch_rule; }),
        .choices = {"none", "linear", "sqrt"}},
-      {.name = "schedule.base_batch", .help = "The global batch at which `batch_rule` leaves the rate alone.",
-       .field = Count([](Config& c) -> std::size_t& { return c.schedule.base_batch; }), .least = 1, .most = kMany,
+      {.name = "schedule.base_batch",
+       .help = "The global batch at which `batch_rule` leaves the rate alone.",
+       .field = Count([](Config& c) -> std::size_t& { return c.schedule.base_batch; }),
+       .least = 1,
+       .most = kMany,
        .unit = "samples"},
 
-      {.name = "epochs", .help = "How often every training sample is seen.",
-       .field = Count([](Config& c) -> std::size_t& { return c.epochs; }), .least = 1, .most = 1e6, .unit = "epochs"},
-      {.name = "target_accuracy", .help = "Reports the time until this share of the evaluated samples is right; 0 for none.",
-       .field = Number([](Config& c) -> double& { return c.target_accuracy; }), .most = 1},
-      {.name = "seeds", .help = "One block of trials a seed: each trial is repeated with each of them.",
-       .field = Counts([](Config& c) -> std::vector<std::size_t>& { return c.seeds; }), .most = kWholeInAnyReader,
+      {.name = "epochs",
+       .help = "How often every training sample is seen.",
+       .field = Count([](Config& c) -> std::size_t& { return c.epochs; }),
+       .least = 1,
+       .most = 1e6,
+       .unit = "epochs"},
+      {.name = "target_accuracy",
+       .help = "Reports the time until this share of the evaluated samples is right; 0 for none.",
+       .field = Number([](Config& c) -> double& { return c.target_accuracy; }),
+       .most = 1},
+      {.name = "seeds",
+       .help = "One block of trials a seed: each trial is repeated with each of them.",
+       .field = Counts([](Config& c) -> std::vector<std::size_t>& { return c.seeds; }),
+       .most = kWholeInAnyReader,
        .varies = false},
 
-      {.name = "scaling.mode", .help = "strong: `batch` is the global batch, divided among the devices; weak: each device's.",
-       .field = Text([](Config& c) -> std::string& { return c.scaling.mode; }), .choices = {"strong", "weak"}},
-      {.name = "scaling.devices", .help = "auto (1, 2, 4 ... up to what is there), or counts: 2, cpu:2, cuda:4, or a list."},
-      {.name = "scaling.batch", .help = "One batch size, or a list of them.",
-       .field = Counts([](Config& c) -> std::vector<std::size_t>& { return c.scaling.batch; }), .least = 1, .most = 1e7,
+      {.name = "scaling.mode",
+       .help = "strong: `batch` is the global batch, divided among the devices; weak: each device's.",
+       .field = Text([](Config& c) -> std::string& { return c.scaling.mode; }),
+       .choices = {"strong", "weak"}},
+      {.name = "scaling.devices",
+       .help = "auto (1, 2, 4 ... up to what is there), or counts: 2, cpu:2, cuda:4, or a list."},
+      {.name = "scaling.batch",
+       .help = "One batch size, or a list of them.",
+       .field = Counts([](Config& c) -> std::vector<std::size_t>& { return c.scaling.batch; }),
+       .least = 1,
+       .most = 1e7,
        .unit = "samples"},
-      {.name = "scaling.ranks_per_device", .help = "More than 1 puts several ranks on a device: for tests, not for speed.",
-       .field = Count([](Config& c) -> std::size_t& { return c.scaling.ranks_per_device; }), .least = 1, .most = 64},
+      {.name = "scaling.ranks_per_device",
+       .help = "More than 1 puts several ranks on a device: for tests, not for speed.",
+       .field = Count([](Config& c) -> std::size_t& { return c.scaling.ranks_per_device; }),
+       .least = 1,
+       .most = 64},
 
-      {.name = "variants", .help = "Rows with other settings: a list of {name: X, set: {optimizer.learning_rate: 0.07}}.",
+      {.name = "variants",
+       .help = "Rows with other settings: a list of {name: X, set: {optimizer.learning_rate: 0.07}}.",
        .varies = false},
-      {.name = "strategies", .help = "What is compared: a list of names, or {NAME: {option: value, as: label}}.",
+      {.name = "strategies",
+       .help = "What is compared: a list of names, or {NAME: {option: value, as: label}}.",
        .varies = false},
 
-      {.name = "numerics.precision", .help = "The arithmetic of convolutions and matrix products.",
-       .field = Text([](Config& c) -> std::string& { return c.precision; }), .choices = {"fp32", "tf32", "bf16"}},
-      {.name = "numerics.deterministic", .help = "The same bits on every run; strategies without a common step then run in "
-       "virtual time.", .field = Flag([](Config& c) -> bool& { return c.deterministic; })},
-      {.name = "batch_norm", .help = "Statistics of each rank's share, or of the global batch.",
-       .field = Text([](Config& c) -> std::string& { return c.batch_norm; }), .choices = {"local", "sync"}},
+      {.name = "numerics.precision",
+       .help = "The arithmetic of convolutions and matrix products.",
+       .field = Text([](Config& c) -> std::string& { return c.precision; }),
+       .choices = {"fp32", "tf32", "bf16"}},
+      {.name = "numerics.deterministic",
+       .help = "The same bits on every run; strategies without a common step then run in "
+               "virtual time.",
+       .field = Flag([](Config& c) -> bool& { return c.deterministic; })},
+      {.name = "batch_norm",
+       .help = "Statistics of each rank's share, or of the global batch.",
+       .field = Text([](Config& c) -> std::string& { return c.batch_norm; }),
+       .choices = {"local", "sync"}},
 
-      {.name = "measure.effort", .help = "How much is measured for the sake of narrow intervals.",
-       .field = Text([](Config& c) -> std::string& { return c.measure.effort; }), .choices = {"quick", "normal", "thorough"}},
-      {.name = "measure.warm_up_steps", .help = "Steps on throw-away weights before the clock starts.",
-       .field = Count([](Config& c) -> std::size_t& { return c.measure.warm_up_steps; }), .most = 1e5, .unit = "steps"},
-      {.name = "measure.time_limit", .help = "A trial that takes longer is ended, and its row says so.",
-       .field = Number([](Config& c) -> double& { return c.measure.time_limit; }), .least = 0.1, .most = 1e7,
+      {.name = "measure.effort",
+       .help = "How much is measured for the sake of narrow intervals.",
+       .field = Text([](Config& c) -> std::string& { return c.measure.effort; }),
+       .choices = {"quick", "normal", "thorough"}},
+      {.name = "measure.warm_up_steps",
+       .help = "Steps on throw-away weights before the clock starts.",
+       .field = Count([](Config& c) -> std::size_t& { return c.measure.warm_up_steps; }),
+       .most = 1e5,
+       .unit = "steps"},
+      {.name = "measure.time_limit",
+       .help = "A trial that takes longer is ended, and its row says so.",
+       .field = Number([](Config& c) -> double& { return c.measure.time_limit; }),
+       .least = 0.1,
+       .most = 1e7,
        .unit = "seconds"},
-      {.name = "checkpoint_epochs", .help = "Keep the state of a trial every so many epochs, to go on from after an "
-       "interruption; 0 for never.", .field = Count([](Config& c) -> std::size_t& { return c.checkpoint_epochs; }),
-       .most = 1e6, .unit = "epochs"},
-      {.name = "isolation", .help = "One worker process for many trials, or a fresh one for each.",
-       .field = Text([](Config& c) -> std::string& { return c.isolation; }), .choices = {"sweep", "trial"}, .varies = false},
-      {.name = "plugins", .help = "Further folders or files to find strategies in.",
-       .field = Texts([](Config& c) -> std::vector<std::string>& { return c.plugin_paths; }), .varies = false},
-      {.name = "when_cpu", .help = "Settings that replace others where no GPU is used: nested, or with dotted keys.",
+      {.name = "checkpoint_epochs",
+       .help = "Keep the state of a trial every so many epochs, to go on from after an "
+               "interruption; 0 for never.",
+       .field = Count([](Config& c) -> std::size_t& { return c.checkpoint_epochs; }),
+       .most = 1e6,
+       .unit = "epochs"},
+      {.name = "isolation",
+       .help = "One worker process for many trials, or a fresh one for each.",
+       .field = Text([](Config& c) -> std::string& { return c.isolation; }),
+       .choices = {"sweep", "trial"},
+       .varies = false},
+      {.name = "plugins",
+       .help = "Further folders or files to find strategies in.",
+       .field = Texts([](Config& c) -> std::vector<std::string>& { return c.plugin_paths; }),
+       .varies = false},
+      {.name = "when_cpu",
+       .help = "Settings that replace others where no GPU is used: nested, or with dotted keys.",
        .varies = false},
   };
 }
@@ -151,13 +252,17 @@ std::string range_text(const Key& key) {
 struct DefaultText {
   Config config;
   std::string operator()(std::monostate) { return ""; }
-  template <class T> std::string operator()(T& (*field)(Config&)) { return text(field(config)); }
+  template <class T>
+  std::string operator()(T& (*field)(Config&)) {
+    return text(field(config));
+  }
 
   static std::string text(const std::string& value) { return value; }
   static std::string text(bool value) { return value ? "true" : "false"; }
   static std::string text(double value) { return fmt::format("{:.6g}", value); }
   static std::string text(std::size_t value) { return fmt::format("{}", value); }
-  template <class T> static std::string text(const std::vector<T>& values) {
+  template <class T>
+  static std::string text(const std::vector<T>& values) {
     std::vector<std::string> words;
     for (const T& value : values) words.push_back(text(value));
     return words.empty() ? "" : fmt::format("[{}]", fmt::join(words, ", "));
@@ -181,7 +286,8 @@ const Key* find_key(std::string_view name) {
 }
 
 bool is_section(std::string_view name) {
-  return !name.empty() && std::any_of(keys().begin(), keys().end(), [&](const Key& key) { return key.section() == name; });
+  return !name.empty() &&
+         std::any_of(keys().begin(), keys().end(), [&](const Key& key) { return key.section() == name; });
 }
 
 std::vector<std::string> names_in(std::string_view section) {

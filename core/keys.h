@@ -16,17 +16,17 @@ namespace mgcompare {
 
 // Where a key's value lives. Keys without a field (layers, strategies ...) have a form of their own.
 using Field = std::variant<std::monostate, std::string& (*)(Config&), double& (*)(Config&), std::size_t& (*)(Config&),
-                           bool& (*)(Config&), std::vector<double>& (*)(Config&), std::vector<std::size_t>& (*)(Config&),
-                           std::vector<std::string>& (*)(Config&)>;
+                           bool& (*)(Config&), std::vector<double>& (*)(Config&),
+                           std::vector<std::size_t>& (*)(Config&), std::vector<std::string>& (*)(Config&)>;
 
 struct Key {
-  std::string_view name;            // dotted: "optimizer.learning_rate"
+  std::string_view name;  // dotted: "optimizer.learning_rate"
   std::string_view help;
   Field field;
   double least = 0, most = std::numeric_limits<double>::max();  // inclusive
-  std::vector<std::string> choices;  // of a text; empty: any
+  std::vector<std::string> choices;                             // of a text; empty: any
   std::string_view unit;
-  bool varies = true;               // a variant may set it
+  bool varies = true;  // a variant may set it
 
   std::string_view section() const;  // "optimizer"; empty for a key at the top
   std::string_view leaf() const;
@@ -41,13 +41,14 @@ std::vector<std::string> names_in(std::string_view section);
 std::vector<std::string> all_names();
 
 // The same for one layer of a network.
-using LayerField = std::variant<std::size_t& (*)(LayerConfig&), std::size_t* (*)(LayerConfig&), double& (*)(LayerConfig&),
-                                bool& (*)(LayerConfig&), InitializerConfig& (*)(LayerConfig&)>;
+using LayerField =
+    std::variant<std::size_t& (*)(LayerConfig&), std::size_t* (*)(LayerConfig&), double& (*)(LayerConfig&),
+                 bool& (*)(LayerConfig&), InitializerConfig& (*)(LayerConfig&)>;
 
 struct LayerKey {
   std::string_view name;
   std::string_view help;
-  LayerField field;                 // size_t*: a pair, height and width
+  LayerField field;  // size_t*: a pair, height and width
   double least = 0, most = 0;
 };
 
@@ -55,7 +56,7 @@ struct LayerType {
   std::string_view name;
   std::string_view help;
   std::vector<std::string> keys;
-  std::string_view shorthand;       // the key that a bare value stands for; empty: none
+  std::string_view shorthand;  // the key that a bare value stands for; empty: none
   std::vector<std::string> required;
 };
 
@@ -68,7 +69,8 @@ const std::vector<std::string>& initializers();
 // "a number from 0 to 1", "true or false", "one of sgd, adam": what a key expects.
 std::string expected(const Key& key);
 
-// The documentation of the keys whose dotted name begins with `prefix`; all of them for "". Throws Error when there are none.
+// The documentation of the keys whose dotted name begins with `prefix`; all of them for "". Throws Error when there are
+// none.
 std::string explain_keys(std::string_view prefix);
 
 // JSON schema (draft 7) of a config file.

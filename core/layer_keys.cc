@@ -15,16 +15,21 @@ using Initializer = InitializerConfig& (*)(LayerConfig&);
 
 const std::vector<LayerKey>& layer_keys() {
   static const std::vector<LayerKey> table = {
-      {"channels", "Outputs of a convolution.", Count([](LayerConfig& c) -> std::size_t& { return c.channels; }), 1, 65536},
-      {"units", "Outputs of a dense layer.", Count([](LayerConfig& c) -> std::size_t& { return c.channels; }), 1, 1 << 20},
+      {"channels", "Outputs of a convolution.", Count([](LayerConfig& c) -> std::size_t& { return c.channels; }), 1,
+       65536},
+      {"units", "Outputs of a dense layer.", Count([](LayerConfig& c) -> std::size_t& { return c.channels; }), 1,
+       1 << 20},
       {"kernel", "Height and width of the window: one number, or [height, width].",
        Pair([](LayerConfig& c) { return &c.kernel[0]; }), 1, 1024},
       {"stride", "Steps of the window; a pooling layer's default is its window.",
        Pair([](LayerConfig& c) { return &c.stride[0]; }), 1, 1024},
-      {"padding", "Rows and columns of zeros on each side.", Pair([](LayerConfig& c) { return &c.padding[0]; }), 0, 1024},
+      {"padding", "Rows and columns of zeros on each side.", Pair([](LayerConfig& c) { return &c.padding[0]; }), 0,
+       1024},
       {"bias", "Whether the outputs have a bias.", Flag([](LayerConfig& c) -> bool& { return c.bias; })},
-      {"rate", "The share of values that is dropped.", Number([](LayerConfig& c) -> double& { return c.rate; }), 0, 0.999999},
-      {"epsilon", "Keeps the variance away from zero.", Number([](LayerConfig& c) -> double& { return c.epsilon; }), 1e-12, 1},
+      {"rate", "The share of values that is dropped.", Number([](LayerConfig& c) -> double& { return c.rate; }), 0,
+       0.999999},
+      {"epsilon", "Keeps the variance away from zero.", Number([](LayerConfig& c) -> double& { return c.epsilon; }),
+       1e-12, 1},
       {"momentum", "The share of the running statistics that is kept at each batch.",
        Number([](LayerConfig& c) -> double& { return c.momentum; }), 0, 1},
       {"weights", "How weights begin: a name, or {normal: 0.01}.",
@@ -41,7 +46,11 @@ const LayerKey* find_layer_key(std::string_view name) {
 
 const std::vector<LayerType>& layer_types() {
   static const std::vector<LayerType> table = {
-      {"conv", "Convolution.", {"channels", "kernel", "stride", "padding", "bias", "weights"}, "", {"channels", "kernel"}},
+      {"conv",
+       "Convolution.",
+       {"channels", "kernel", "stride", "padding", "bias", "weights"},
+       "",
+       {"channels", "kernel"}},
       {"max_pool", "The largest value of each window.", {"kernel", "stride", "padding"}, "kernel", {"kernel"}},
       {"average_pool", "The mean of each window.", {"kernel", "stride", "padding"}, "kernel", {"kernel"}},
       {"dense", "Every input to every output; flattens its input.", {"units", "bias", "weights"}, "units", {"units"}},

@@ -1,10 +1,10 @@
 // `layers:`, the network as a list.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
-
-#include <fmt/format.h>
 
 #include "config_reader.h"
 #include "keys.h"
@@ -28,7 +28,8 @@ class LayerReader {
 
   std::vector<LayerConfig> read(const Node& list) {
     if (!list.is(Node::Kind::sequence) || list.items.empty()) {
-      problem(list.place, "'layers' must be a list of layers, not " + said(list), "begin each with '- '", width_of(list));
+      problem(list.place, "'layers' must be a list of layers, not " + said(list), "begin each with '- '",
+              width_of(list));
       return {};
     }
     for (const Node& item : list.items) read_layer(item);
@@ -36,13 +37,14 @@ class LayerReader {
   }
 
  private:
-  void problem(const Place& place, std::string text, std::string hint = "", std::size_t width = 1, std::string note = "") {
+  void problem(const Place& place, std::string text, std::string hint = "", std::size_t width = 1,
+               std::string note = "") {
     problems_.push_back({place, std::move(text), std::move(hint), std::move(note), width});
   }
 
   void unknown_type(const Place& place, const std::string& name) {
-    problem(place, fmt::format("there is no layer '{}'", name.substr(0, 40)), did_you_mean(name, type_names()), name.size(),
-            "layers: " + listed(type_names()));
+    problem(place, fmt::format("there is no layer '{}'", name.substr(0, 40)), did_you_mean(name, type_names()),
+            name.size(), "layers: " + listed(type_names()));
   }
 
   void read_layer(const Node& item) {
@@ -77,9 +79,8 @@ class LayerReader {
       if (type) found = type;
     }
     if (!found && !item.entries.empty()) {
-      const auto first = std::find_if(item.entries.begin(), item.entries.end(), [](const Entry& entry) {
-        return entry.key != "name" && entry.key != "inputs";
-      });
+      const auto first = std::find_if(item.entries.begin(), item.entries.end(),
+                                      [](const Entry& entry) { return entry.key != "name" && entry.key != "inputs"; });
       const Entry& entry = first == item.entries.end() ? item.entries.front() : *first;
       unknown_type(entry.place, entry.key);
     } else if (!found) {
@@ -94,7 +95,8 @@ class LayerReader {
     if (entry.key == "name") {
       const Node& value = entry.value;
       if (!value.is(Node::Kind::scalar) || value.text.empty() || value.text.size() > kLongestName) {
-        return problem(value.place, fmt::format("a layer's name has 1 to {} characters", kLongestName), "", width_of(value));
+        return problem(value.place, fmt::format("a layer's name has 1 to {} characters", kLongestName), "",
+                       width_of(value));
       }
       layer.name = value.text;
       return;
@@ -132,8 +134,8 @@ class LayerReader {
     if (node.is(Node::Kind::null)) return require(type, node, layer);
     if (!node.is(Node::Kind::map)) {
       if (!type.shorthand.empty()) return read_setting(*find_layer_key(type.shorthand), node, layer);
-      return problem(node.place, fmt::format("'{}' takes settings by name, not {}", type.name, said(node)), "", width_of(node),
-                     type.keys.empty() ? "it has no settings" : "settings: " + listed(type.keys));
+      return problem(node.place, fmt::format("'{}' takes settings by name, not {}", type.name, said(node)), "",
+                     width_of(node), type.keys.empty() ? "it has no settings" : "settings: " + listed(type.keys));
     }
     for (const Entry& entry : node.entries) {
       if (std::find(type.keys.begin(), type.keys.end(), entry.key) == type.keys.end()) {
@@ -201,8 +203,9 @@ class LayerReader {
       field = *value;
       return;
     }
-    problem(node.place, fmt::format("'{}' must be a whole number from {} to {}, not {}", key.name, key.least, key.most,
-                                    said(node)), why, width_of(node));
+    problem(node.place,
+            fmt::format("'{}' must be a whole number from {} to {}, not {}", key.name, key.least, key.most, said(node)),
+            why, width_of(node));
   }
 
   void read_number(const LayerKey& key, const Node& node, double& field) {
@@ -212,8 +215,9 @@ class LayerReader {
       field = *value;
       return;
     }
-    problem(node.place, fmt::format("'{}' must be a number from {} to {}, not {}", key.name, key.least, key.most, said(node)),
-            why, width_of(node));
+    problem(node.place,
+            fmt::format("'{}' must be a number from {} to {}, not {}", key.name, key.least, key.most, said(node)), why,
+            width_of(node));
   }
 
   void read_initializer(const Node& node, InitializerConfig& weights) {

@@ -1,11 +1,11 @@
 #include "plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
-
-#include <fmt/format.h>
 
 #include "mgcompare/random.h"
 #include "model/spec.h"
@@ -31,7 +31,7 @@ struct Row {
   std::size_t strategy = 0;
   std::size_t version = 0;
   std::size_t question = 0;
-  bool alone = false;               // one rank, whatever devices were asked for
+  bool alone = false;  // one rank, whatever devices were asked for
 };
 
 class Planner {
@@ -57,7 +57,8 @@ class Planner {
   }
 
  private:
-  void problem(const Place& place, std::string text, std::string hint = "", std::size_t width = 1, std::string note = "") {
+  void problem(const Place& place, std::string text, std::string hint = "", std::size_t width = 1,
+               std::string note = "") {
     for (const Problem& known : problems_) {
       if (known.text == text && known.place.line == place.line && known.place.column == place.column) return;
     }
@@ -79,8 +80,9 @@ class Planner {
       }
       files_.push_back(found ? found->file : "");
       if (found) continue;
-      const std::string text = refused ? fmt::format("strategy '{}' cannot be used: {}", strategy.name, refused->problem)
-                                       : fmt::format("there is no strategy '{}'", strategy.name);
+      const std::string text = refused
+                                   ? fmt::format("strategy '{}' cannot be used: {}", strategy.name, refused->problem)
+                                   : fmt::format("there is no strategy '{}'", strategy.name);
       problem(strategy.place, text, refused ? "" : did_you_mean(strategy.name, names), strategy.name.size(),
               "strategies found: " + (names.empty() ? "none" : listed(names)));
     }
@@ -145,18 +147,20 @@ class Planner {
       const std::vector<Devices> devices = devices_of(scaling);
       rows += config_.strategies.size() * devices.size() * scaling.batch.size();
       if (rows * config_.seeds.size() > kMostTrials) {
-        throw Error(fmt::format("this experiment has more than {} trials; give fewer devices, batches, variants or seeds",
-                                kMostTrials));
+        throw Error(fmt::format(
+            "this experiment has more than {} trials; give fewer devices, batches, variants or seeds", kMostTrials));
       }
       for (std::size_t strategy = 0; strategy < config_.strategies.size(); ++strategy) {
         for (const std::size_t batch : scaling.batch) {
-          for (const Devices& some : devices) add_candidate(version, strategy, some, batch, scaling.ranks_per_device, false);
+          for (const Devices& some : devices)
+            add_candidate(version, strategy, some, batch, scaling.ranks_per_device, false);
           std::set<DeviceKind> kinds;
           for (const Devices& some : devices) {
             if (!kinds.insert(some.kind).second) continue;
             const bool there = have(to_string(some.kind)) > 0;
-            add_candidate(version, strategy, {some.kind, 1, there ? "" : "asked 1, have 0" + missing(to_string(some.kind))},
-                          batch, 1, true);
+            add_candidate(version, strategy,
+                          {some.kind, 1, there ? "" : "asked 1, have 0" + missing(to_string(some.kind))}, batch, 1,
+                          true);
           }
         }
       }
@@ -230,29 +234,35 @@ class Planner {
     const StrategySummary& answer = answers_[row.question];
     if (!row.trial.unavailable.empty()) return;
     if (!answer.crash.empty()) {
-      return problem(strategy.place, fmt::format("strategy '{}' crashed when it was made from its options: {}",
-                                                 strategy.name, answer.crash), "", strategy.name.size());
+      return problem(
+          strategy.place,
+          fmt::format("strategy '{}' crashed when it was made from its options: {}", strategy.name, answer.crash), "",
+          strategy.name.size());
     }
     for (const OptionProblem& found : answer.problems) tell(row, found);
     const auto& kinds = answer.traits.devices;
     if (std::find(kinds.begin(), kinds.end(), row.trial.device_kind) == kinds.end()) {
-      problem(strategy.place, fmt::format("strategy '{}' does not run on {} devices", strategy.name,
-                                          to_string(row.trial.device_kind)),
+      problem(strategy.place,
+              fmt::format("strategy '{}' does not run on {} devices", strategy.name, to_string(row.trial.device_kind)),
               "leave it out, or ask for devices of another kind", strategy.name.size());
     }
     if (answer.traits.pace == Traits::Pace::free && versions_[row.version].batch_norm == "sync") {
-      problem(strategy.place, fmt::format("strategy '{}' has no common step, and `batch_norm: sync` needs one",
-                                          strategy.name), "write `batch_norm: local`, or leave it out", strategy.name.size());
+      problem(strategy.place,
+              fmt::format("strategy '{}' has no common step, and `batch_norm: sync` needs one", strategy.name),
+              "write `batch_norm: local`, or leave it out", strategy.name.size());
     }
   }
 
   void tell(const Row& row, const OptionProblem& found) {
     const StrategyConfig& strategy = config_.strategies[row.strategy];
     const StrategySummary& answer = answers_[row.question];
-    const std::string where = said_everywhere(row, found) ? "" : fmt::format(" (at {} rank{}, global batch {})",
-                                  row.trial.ranks(), row.trial.ranks() == 1 ? "" : "s", row.trial.global_batch);
+    const std::string where = said_everywhere(row, found)
+                                  ? ""
+                                  : fmt::format(" (at {} rank{}, global batch {})", row.trial.ranks(),
+                                                row.trial.ranks() == 1 ? "" : "s", row.trial.global_batch);
     if (found.warning) {
-      return warn_once(fmt::format("{}{}{}: {}{}", strategy.label, found.key.empty() ? "" : ", ", found.key, found.text, where));
+      return warn_once(
+          fmt::format("{}{}{}: {}{}", strategy.label, found.key.empty() ? "" : ", ", found.key, found.text, where));
     }
     std::vector<std::string> options;
     for (const OptionSummary& option : answer.options) options.push_back(option.key);
@@ -265,7 +275,9 @@ class Planner {
                                                   : fmt::format("'{}' of '{}'", found.key, strategy.name);
     problem(place, fmt::format("{}: {}{}", subject, found.text, where),
             found.key.empty() || read ? "" : did_you_mean(found.key, options), width,
-            found.key.empty() || read ? "" : options.empty() ? "it has no options" : "its options: " + listed(options));
+            found.key.empty() || read ? ""
+            : options.empty()         ? "it has no options"
+                                      : "its options: " + listed(options));
   }
 
   // Whether every row of the strategy is told the same: then it is not about a size.
@@ -273,9 +285,8 @@ class Planner {
     return std::all_of(rows_.begin(), rows_.end(), [&](const Row& other) {
       const auto& problems = answers_[other.question].problems;
       return other.strategy != row.strategy || !other.trial.unavailable.empty() ||
-             std::any_of(problems.begin(), problems.end(), [&](const OptionProblem& same) {
-               return same.key == found.key && same.text == found.text;
-             });
+             std::any_of(problems.begin(), problems.end(),
+                         [&](const OptionProblem& same) { return same.key == found.key && same.text == found.text; });
     });
   }
 
@@ -326,8 +337,8 @@ class Planner {
   Prober& prober_;
   std::size_t samples_in_set_;
   Plan plan_;
-  std::vector<std::string> files_;      // of each strategy
-  std::vector<Config> versions_;        // the config as it is, then each variant
+  std::vector<std::string> files_;  // of each strategy
+  std::vector<Config> versions_;    // the config as it is, then each variant
   std::vector<Row> rows_;
   std::vector<ProbeQuestion> questions_;
   std::map<std::tuple<std::size_t, std::size_t, int, std::size_t, DeviceKind>, std::size_t> asked_;

@@ -1,7 +1,8 @@
 #pragma once
 
-// Which trials an experiment asks for, in the order in which they run: randomised complete blocks, one a seed, each with
-// every combination of strategy, devices, batch and variant once. What cannot be is refused here, before the first trial.
+// Which trials an experiment asks for, in the order in which they run: randomised complete blocks, one a seed, each
+// with every combination of strategy, devices, batch and variant once. What cannot be is refused here, before the first
+// trial.
 
 #include <cstddef>
 #include <functional>
@@ -17,7 +18,7 @@ namespace mgcompare {
 
 struct Plan {
   Config config;
-  std::vector<Trial> trials;        // in order of execution
+  std::vector<Trial> trials;  // in order of execution
   std::vector<std::string> warnings;
   std::vector<PlatformSummary> platforms;
   std::vector<PluginSummary> plugins;
@@ -28,9 +29,9 @@ struct Plan {
 // Error where nothing could run at all.
 Plan make_plan(const Config& config, Prober& prober, std::size_t samples_in_set = 60000);
 
-// The trials that a filter names, in the plan's order: "strategy=tower,devices=1:4,batch=64,variant=x,seed=1". A key given
-// twice means either; devices are a count, a range, a kind, or both ("cpu:2"); `variant=base` is the config as it is.
-// Throws Error for a key that does not exist and for a value that no trial has.
+// The trials that a filter names, in the plan's order: "strategy=tower,devices=1:4,batch=64,variant=x,seed=1". A key
+// given twice means either; devices are a count, a range, a kind, or both ("cpu:2"); `variant=base` is the config as it
+// is. Throws Error for a key that does not exist and for a value that no trial has.
 std::vector<Trial> only(const Plan& plan, const std::string& filter);
 
 // The plan as a table for people, with warnings and a rough estimate of the time.

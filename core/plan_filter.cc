@@ -1,11 +1,11 @@
 // --only: the trials that a filter names.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <optional>
 #include <set>
-
-#include <fmt/format.h>
 
 #include "plan.h"
 #include "problem.h"

@@ -1,9 +1,9 @@
 // The plan for people, and how long it may take.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-
-#include <fmt/format.h>
 
 #include "model/spec.h"
 #include "plan.h"
@@ -11,8 +11,8 @@
 namespace mgcompare {
 namespace {
 
-// Guesses, for machines that have not been measured: what a core reaches in a small convolutional network, and a GPU with
-// the cost of launching its kernels.
+// Guesses, for machines that have not been measured: what a core reaches in a small convolutional network, and a GPU
+// with the cost of launching its kernels.
 constexpr double kCpuOperationsPerSecond = 80e9, kCpuSecondsPerStep = 50e-6;
 constexpr double kCudaOperationsPerSecond = 8e12, kCudaSecondsPerStep = 150e-6;
 constexpr double kSecondsOfSetup = 0.3, kSecondsOfWorkerStart = 0.5;
@@ -33,9 +33,9 @@ double operations(const ModelConfig& model) {
 double guessed_samples_per_second(const Trial& trial) {
   const bool cpu = trial.device_kind == DeviceKind::cpu;
   const double share = static_cast<double>(trial.global_batch) / static_cast<double>(trial.devices);
-  const double seconds_per_step =
-      share * kPassesOfTraining * operations(trial.config.model) / (cpu ? kCpuOperationsPerSecond : kCudaOperationsPerSecond) +
-      (cpu ? kCpuSecondsPerStep : kCudaSecondsPerStep);
+  const double seconds_per_step = share * kPassesOfTraining * operations(trial.config.model) /
+                                      (cpu ? kCpuOperationsPerSecond : kCudaOperationsPerSecond) +
+                                  (cpu ? kCpuSecondsPerStep : kCudaSecondsPerStep);
   return static_cast<double>(trial.global_batch) / seconds_per_step;
 }
 
@@ -68,8 +68,10 @@ double estimate_seconds(const Trial& trial, const std::map<std::string, double>&
   const auto known = measured.find(row_name(trial));
   const double rate = known != measured.end() && known->second > 0 ? known->second : guessed_samples_per_second(trial);
   const auto samples = static_cast<double>(training_samples(config.data, samples_in_set));
-  const std::size_t test = config.data.test_samples > 0 ? std::min(config.data.test_samples, kTestSamples) : kTestSamples;
-  const auto evaluated = static_cast<double>(config.data.validation_samples > 0 ? config.data.validation_samples : test);
+  const std::size_t test =
+      config.data.test_samples > 0 ? std::min(config.data.test_samples, kTestSamples) : kTestSamples;
+  const auto evaluated =
+      static_cast<double>(config.data.validation_samples > 0 ? config.data.validation_samples : test);
   const auto warm_up = static_cast<double>(config.measure.warm_up_steps * trial.global_batch);
   const double seconds = kSecondsOfSetup + (config.isolation == "trial" ? kSecondsOfWorkerStart : 0) + warm_up / rate +
                          static_cast<double>(config.epochs) * (samples + evaluated / kPassesOfTraining) / rate;
@@ -90,7 +92,8 @@ std::string describe(const Plan& plan) {
   std::string text = fmt::format("{}: {} trial{} in {} block{}", plan.config.name, plan.trials.size(),
                                  plan.trials.size() == 1 ? "" : "s", blocks, blocks == 1 ? "" : "s");
   if (unavailable > 0) text += fmt::format(", {} of them unavailable", unavailable);
-  text += fmt::format("; about {} (rough: guessed from the network's arithmetic)\n", duration(estimate_seconds(plan.trials)));
+  text += fmt::format("; about {} (rough: guessed from the network's arithmetic)\n",
+                      duration(estimate_seconds(plan.trials)));
   if (plan.config.cut_down_for_cpu) text += "cut down by `when_cpu:`, as no GPU is used\n";
   for (const std::string& warning : plan.warnings) text += "warning: " + warning + "\n";
 
@@ -100,10 +103,11 @@ std::string describe(const Plan& plan) {
     const Trial& trial = plan.trials[i];
     std::string devices = fmt::format("{}:{}", to_string(trial.device_kind), trial.devices);
     if (trial.ranks_per_device > 1) devices += fmt::format(" x {}", trial.ranks_per_device);
-    rows.push_back({std::to_string(i + 1), std::to_string(trial.number), std::to_string(trial.block), trial.strategy.label,
-                    devices, std::to_string(trial.global_batch), trial.variant.empty() ? "-" : trial.variant,
-                    std::to_string(trial.seed),
-                    trial.unavailable.empty() ? duration(estimate_seconds(trial)) : "unavailable: " + trial.unavailable});
+    rows.push_back(
+        {std::to_string(i + 1), std::to_string(trial.number), std::to_string(trial.block), trial.strategy.label,
+         devices, std::to_string(trial.global_batch), trial.variant.empty() ? "-" : trial.variant,
+         std::to_string(trial.seed),
+         trial.unavailable.empty() ? duration(estimate_seconds(trial)) : "unavailable: " + trial.unavailable});
   }
   return text + "\n" + table(rows);
 }

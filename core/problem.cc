@@ -1,9 +1,9 @@
 #include "problem.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
-
-#include <fmt/format.h>
 
 #include "yaml_guard.h"
 
@@ -49,9 +49,14 @@ std::vector<std::string> lines_of(const std::string& file) {
   return lines;
 }
 
-std::vector<std::string> characters(std::string_view text) {
+// The first `most` of them.
+std::vector<std::string> characters(std::string_view text, std::size_t most) {
   std::vector<std::string> result;
   for (const char byte : text) {
+    if (result.size() > most) {
+      result.pop_back();
+      break;
+    }
     if ((static_cast<unsigned char>(byte) & 0xc0u) == 0x80u && !result.empty()) {
       result.back() += byte;
     } else {
@@ -72,7 +77,8 @@ class Page {
     if (fresh) found->second = lines_of(place.file);
     if (static_cast<std::size_t>(place.line) > found->second.size()) return without_source(problem, where);
 
-    const auto line = characters(found->second[static_cast<std::size_t>(place.line - 1)]);
+    const auto line = characters(found->second[static_cast<std::size_t>(place.line - 1)],
+                                 static_cast<std::size_t>(std::max(place.column, 1)) + kLineWidth);
     const std::size_t column = std::min(static_cast<std::size_t>(std::max(place.column, 1) - 1), line.size());
     const std::size_t first = column > kLineWidth / 2 && line.size() > kLineWidth ? column - kLineWidth / 2 : 0;
     std::string source;

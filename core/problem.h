@@ -13,14 +13,14 @@ namespace mgcompare {
 
 struct Problem {
   Place place;
-  std::string text;                 // "unknown key 'epoch'"
-  std::string hint;                 // "did you mean 'epochs'?"; may be empty
-  std::string note;                 // a line of its own below ("allowed here: ..."); may be empty
-  std::size_t width = 1;            // characters that the caret underlines
+  std::string text;       // "unknown key 'epoch'"
+  std::string hint;       // "did you mean 'epochs'?"; may be empty
+  std::string note;       // a line of its own below ("allowed here: ..."); may be empty
+  std::size_t width = 1;  // characters that the caret underlines
 };
 
-// All problems of one reading. what() is the whole text for the terminal, source lines and count included; the lines are
-// read again from the files that the places name.
+// All problems of one reading. what() is the whole text for the terminal, source lines and count included; the lines
+// are read again from the files that the places name.
 class ConfigError : public Error {
  public:
   explicit ConfigError(std::vector<Problem> problems);

@@ -11,7 +11,9 @@ using Json = nlohmann::ordered_json;
 
 Json nullable(Json schema) { return {{"anyOf", {std::move(schema), {{"type", "null"}}}}}; }
 
-Json list_or_one(const Json& item) { return {{"anyOf", {item, {{"type", "array"}, {"items", item}, {"uniqueItems", true}}}}}; }
+Json list_or_one(const Json& item) {
+  return {{"anyOf", {item, {{"type", "array"}, {"items", item}, {"uniqueItems", true}}}}};
+}
 
 Json number(const char* type, double least, double most) {
   Json schema = {{"type", type}};
@@ -35,8 +37,10 @@ Json special(std::string_view name) {
   if (name == "model") return {{"type", "string"}};
   if (name == "layers") return {{"type", "array"}, {"minItems", 1}, {"items", reference("layer")}};
   if (name == "scaling.devices") {
-    const Json one = {{"anyOf", {number("integer", 1, 4096), {{"type", "string"}, {"pattern", "^(cpu|cuda):[1-9][0-9]*$"}}}}};
-    return {{"anyOf", {{{"const", "auto"}}, one, {{"type", "array"}, {"items", one}, {"minItems", 1}, {"uniqueItems", true}}}}};
+    const Json one = {
+        {"anyOf", {number("integer", 1, 4096), {{"type", "string"}, {"pattern", "^(cpu|cuda):[1-9][0-9]*$"}}}}};
+    return {{"anyOf",
+             {{{"const", "auto"}}, one, {{"type", "array"}, {"items", one}, {"minItems", 1}, {"uniqueItems", true}}}}};
   }
   if (name == "variants") {
     Json variant = object({{"name", {{"type", "string"}}}, {"set", {{"type", "object"}}}});
@@ -44,11 +48,15 @@ Json special(std::string_view name) {
     return {{"type", "array"}, {"items", variant}};
   }
   if (name == "strategies") {
-    const Json options = {{"type", {"object", "null"}}, {"additionalProperties", {{"type", {"string", "number", "boolean"}}}}};
-    return {{"type", "array"},
-            {"minItems", 1},
-            {"items", {{"anyOf", {{{"type", "string"}}, {{"type", "object"}, {"maxProperties", 1}, {"minProperties", 1},
-                                                         {"additionalProperties", options}}}}}}};
+    const Json options = {{"type", {"object", "null"}},
+                          {"additionalProperties", {{"type", {"string", "number", "boolean"}}}}};
+    return {
+        {"type", "array"},
+        {"minItems", 1},
+        {"items",
+         {{"anyOf",
+           {{{"type", "string"}},
+            {{"type", "object"}, {"maxProperties", 1}, {"minProperties", 1}, {"additionalProperties", options}}}}}}};
   }
   return {{"type", "object"}};  // when_cpu: the same keys, nested or dotted
 }
@@ -64,7 +72,9 @@ struct SchemaOf {
   Json operator()(double& (*)(Config&)) const { return number("number", key.least, key.most); }
   Json operator()(std::size_t& (*)(Config&)) const { return number("integer", key.least, key.most); }
   Json operator()(bool& (*)(Config&)) const { return {{"type", "boolean"}}; }
-  Json operator()(std::vector<double>& (*)(Config&)) const { return list_or_one(number("number", key.least, key.most)); }
+  Json operator()(std::vector<double>& (*)(Config&)) const {
+    return list_or_one(number("number", key.least, key.most));
+  }
   Json operator()(std::vector<std::size_t>& (*)(Config&)) const {
     return list_or_one(number("integer", key.least, key.most));
   }
@@ -74,7 +84,10 @@ struct SchemaOf {
 struct DefaultOf {
   Config config;
   Json operator()(std::monostate) { return nullptr; }
-  template <class T> Json operator()(T& (*field)(Config&)) { return field(config); }
+  template <class T>
+  Json operator()(T& (*field)(Config&)) {
+    return field(config);
+  }
 };
 
 struct SettingSchema {
@@ -87,8 +100,9 @@ struct SettingSchema {
     return {{"anyOf", {one, {{"type", "array"}, {"items", one}, {"minItems", 2}, {"maxItems", 2}}}}};
   }
   Json operator()(InitializerConfig& (*)(LayerConfig&)) const {
-    return {{"anyOf", {{{"type", "string"}, {"enum", initializers()}},
-                       object({{"normal", {{"type", "number"}}}, {"uniform", {{"type", "number"}}}})}}};
+    return {{"anyOf",
+             {{{"type", "string"}, {"enum", initializers()}},
+              object({{"normal", {{"type", "number"}}}, {"uniform", {{"type", "number"}}}})}}};
   }
 };
 

@@ -1,6 +1,7 @@
 #include "trial.h"
 
 #include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "mgcompare/error.h"
@@ -15,10 +16,11 @@ Place place_of(const nlohmann::json& json) { return {json.at(0), json.at(1), jso
 nlohmann::json strategy_json(const StrategyConfig& strategy) {
   nlohmann::json options = nlohmann::json::array();
   for (const OptionConfig& option : strategy.options) {
-    options.push_back({{"key", option.key}, {"value", option.value}, {"quoted", option.quoted},
-                       {"place", place_json(option.place)}});
+    options.push_back(
+        {{"key", option.key}, {"value", option.value}, {"quoted", option.quoted}, {"place", place_json(option.place)}});
   }
-  return {{"name", strategy.name}, {"label", strategy.label}, {"options", options}, {"place", place_json(strategy.place)}};
+  return {
+      {"name", strategy.name}, {"label", strategy.label}, {"options", options}, {"place", place_json(strategy.place)}};
 }
 
 StrategyConfig strategy_of(const nlohmann::json& json) {
@@ -27,7 +29,8 @@ StrategyConfig strategy_of(const nlohmann::json& json) {
   strategy.label = json.at("label");
   strategy.place = place_of(json.at("place"));
   for (const auto& option : json.at("options")) {
-    strategy.options.push_back({option.at("key"), option.at("value"), option.at("quoted"), place_of(option.at("place"))});
+    strategy.options.push_back(
+        {option.at("key"), option.at("value"), option.at("quoted"), place_of(option.at("place"))});
   }
   return strategy;
 }

@@ -1,5 +1,9 @@
 #include "yaml_guard.h"
 
+#include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/yaml.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -7,10 +11,6 @@
 #include <fstream>
 #include <regex>
 #include <sstream>
-
-#include <fmt/format.h>
-#include <yaml-cpp/eventhandler.h>
-#include <yaml-cpp/yaml.h>
 
 namespace mgcompare {
 namespace {
@@ -31,31 +31,35 @@ std::size_t character_length(std::string_view text, std::size_t i) {
     if ((byte(i + k) & 0xc0u) != 0x80u) return 0;
   }
   const unsigned second = byte(i + 1);
-  const bool bad = (lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) || (lead == 0xf0 && second < 0x90) ||
-                   (lead == 0xf4 && second > 0x8f);
+  const bool bad = (lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) ||
+                   (lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second > 0x8f);
   return bad ? 0 : length;
 }
 
 void check_characters(const std::string& path, std::string_view text) {
   int line = 1, column = 1;
+  std::size_t line_begin = 0;
   for (std::size_t i = 0; i < text.size();) {
+    // yaml-cpp keeps all of a line that may turn out to be a key: hundreds of megabytes for one of brackets.
+    if (i - line_begin > kMostLineBytes) refuse_file(path, "has a line that is too long; break it", line, 1);
     const std::size_t length = character_length(text, i);
     if (length == 0) refuse_file(path, "is not UTF-8 here; save it with that encoding", line, column);
     const auto byte = static_cast<unsigned char>(text[i]);
-    if (byte == 0) refuse_file(path, "has a NUL character here; this is not a text file, or a damaged one", line, column);
+    if (byte == 0)
+      refuse_file(path, "has a NUL character here; this is not a text file, or a damaged one", line, column);
     if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f) {
       refuse_file(path, fmt::format("has a control character (U+{:04X}) here; delete it", byte), line, column);
     }
     column = byte == '\n' ? 1 : column + 1;
-    line += byte == '\n' ? 1 : 0;
     i += length;
+    if (byte == '\n') ++line, line_begin = i;
   }
 }
 
 struct Stop {};
 
-// Builds the tree from yaml-cpp's events: unlike its nodes they show anchors, aliases, tags and duplicates, and come one by
-// one, so that limits hold before the whole of a hostile file is in memory.
+// Builds the tree from yaml-cpp's events: unlike its nodes they show anchors, aliases, tags and duplicates, and come
+// one by one, so that limits hold before the whole of a hostile file is in memory.
 class Builder : public YAML::EventHandler {
  public:
   Builder(const std::string& text, const std::string& file, std::vector<Problem>& problems)
@@ -80,6 +84,13 @@ class Builder : public YAML::EventHandler {
     return {file_, static_cast<int>(line) + 1, column};
   }
 
+  std::string advice(const Place& place) const {
+    const auto line = static_cast<std::size_t>(place.line) - 1;
+    const std::size_t indented = line < lines_.size() ? lines_[line].find_first_not_of(" \t") : 0;
+    const bool tab = indented != std::string::npos && indented > 0 && lines_[line].find('\t') < indented;
+    return tab ? "indent with spaces, not with tabs" : "";
+  }
+
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
@@ -92,7 +103,8 @@ class Builder : public YAML::EventHandler {
     problem(mark, "aliases (*name) are not supported", "write the value out");
     OnNull(mark, YAML::NullAnchor);
   }
-  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string& value) override {
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
     check(mark, tag, anchor);
     Node node;
     node.kind = Node::Kind::scalar;
@@ -115,7 +127,7 @@ class Builder : public YAML::EventHandler {
  private:
   struct Level {
     Node node;
-    std::optional<Node> key;        // of a map: read, and its value is awaited
+    std::optional<Node> key;  // of a map: read, and its value is awaited
   };
 
   void problem(const YAML::Mark& mark, const std::string& text, const std::string& hint) {
@@ -127,7 +139,8 @@ class Builder : public YAML::EventHandler {
       problem(mark, fmt::format("the file has more than {} values", kMostNodes), "make the experiment smaller");
       throw Stop();
     }
-    if (anchor != YAML::NullAnchor) problem(mark, "anchors (&name) are not supported", "write the value out where it is used");
+    if (anchor != YAML::NullAnchor)
+      problem(mark, "anchors (&name) are not supported", "write the value out where it is used");
     if (!tag.empty() && tag != "?" && tag != "!") {
       problem(mark, fmt::format("tags ({}) are not supported", tag.substr(0, 40)), "delete the tag");
     }
@@ -178,7 +191,8 @@ class Builder : public YAML::EventHandler {
                                                [&](const Entry& entry) { return entry.key == key.text; });
                first != map.entries.end()) {
       problems_.push_back({key.place, fmt::format("key '{}' is given twice", key.text),
-                           fmt::format("it is already at {}:{}:{}", file_, first->place.line, first->place.column), "", width});
+                           fmt::format("it is already at {}:{}:{}", file_, first->place.line, first->place.column), "",
+                           width});
     } else {
       map.entries.push_back({key.text, key.place, std::move(value)});
     }
@@ -213,15 +227,16 @@ std::string number_advice(const Node& node) {
 
 void emit(YAML::Emitter& out, const Node& node, std::size_t depth, bool flow) {
   switch (node.kind) {
-    case Node::Kind::null: out << YAML::Null; return;
+    case Node::Kind::null:
+      out << YAML::Null;
+      return;
     case Node::Kind::scalar:
       if (node.quoted) out << YAML::DoubleQuoted;
       out << node.text;
       return;
     case Node::Kind::sequence: {
-      const bool plain = std::all_of(node.items.begin(), node.items.end(), [](const Node& item) {
-        return item.is(Node::Kind::scalar);
-      });
+      const bool plain = std::all_of(node.items.begin(), node.items.end(),
+                                     [](const Node& item) { return item.is(Node::Kind::scalar); });
       flow = flow || plain || node.items.empty();
       out << (flow ? YAML::Flow : YAML::Block) << YAML::BeginSeq;
       for (const Node& item : node.items) emit(out, item, depth + 1, flow);
@@ -286,13 +301,15 @@ std::optional<Node> parse_yaml(const std::string& original, const std::string& f
     if (!parser.HandleNextDocument(builder)) return Node{Node::Kind::null, "", false, {file, 1, 1}, {}, {}};
     Node root = builder.take();
     if (parser.HandleNextDocument(builder)) {
-      problems.push_back({{file, 1, 1}, "the file has several documents", "keep one, and delete the lines '---'", "", 1});
+      problems.push_back(
+          {{file, 1, 1}, "the file has several documents", "keep one, and delete the lines '---'", "", 1});
     }
     return root;
   } catch (const Stop&) {
     return std::nullopt;
   } catch (const YAML::Exception& error) {
-    problems.push_back({builder.place(error.mark), "this is not YAML: " + error.msg, "", "", 1});
+    const Place place = builder.place(error.mark);
+    problems.push_back({place, "this is not YAML: " + error.msg, builder.advice(place), "", 1});
     return std::nullopt;
   }
 }
@@ -317,7 +334,8 @@ std::optional<std::uint64_t> as_count(const Node& node, std::string& why) {
   const auto [end, error] = std::from_chars(node.text.data(), last, value);
   if (error == std::errc() && end == last) return value;
   std::string ignored;
-  if (const auto number = as_number(node, ignored); number && *number >= 0 && *number < 1e15 && *number == std::floor(*number)) {
+  if (const auto number = as_number(node, ignored);
+      number && *number >= 0 && *number < 1e15 && *number == std::floor(*number)) {
     why = fmt::format("write {}", static_cast<std::uint64_t>(*number));
   }
   return std::nullopt;
@@ -335,8 +353,8 @@ std::optional<bool> as_flag(const Node& node, std::string& why) {
 }
 
 bool needs_quotes(std::string_view text) {
-  static const std::regex kPlain("[A-Za-z_./][A-Za-z0-9_./+-]*"), kWord("(null|true|false|yes|no|on|off|y|n|\\.nan|\\.inf)",
-                                                                        std::regex::icase);
+  static const std::regex kPlain("[A-Za-z_./][A-Za-z0-9_./+-]*"),
+      kWord("(null|true|false|yes|no|on|off|y|n|\\.nan|\\.inf)", std::regex::icase);
   const std::string whole(text.substr(0, 256));
   return text.size() > 256 || !std::regex_match(whole, kPlain) || std::regex_match(whole, kWord);
 }

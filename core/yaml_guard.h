@@ -1,7 +1,7 @@
 #pragma once
 
-// YAML files from anyone, read without surprises: what yaml-cpp would let pass, or choke on, is refused here with its place.
-// The only user of yaml-cpp.
+// YAML files from anyone, read without surprises: what yaml-cpp would let pass, or choke on, is refused here with its
+// place. The only user of yaml-cpp.
 
 #include <optional>
 #include <string>
@@ -14,6 +14,7 @@
 namespace mgcompare {
 
 inline constexpr std::size_t kMostBytes = 1 << 20;
+inline constexpr std::size_t kMostLineBytes = 1 << 16;
 inline constexpr std::size_t kMostNodes = 10000;
 inline constexpr std::size_t kMostDepth = 32;
 inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
@@ -27,7 +28,7 @@ struct Node {
   bool quoted = false;
   Place place;
   std::vector<Node> items;
-  std::vector<Entry> entries;       // in the order of the file; keys are unique
+  std::vector<Entry> entries;  // in the order of the file; keys are unique
 
   const Node* find(std::string_view key) const;
   bool is(Kind other) const { return kind == other; }
@@ -42,13 +43,14 @@ struct Entry {
 // The file's bytes. Throws ConfigError when it is not a regular file of at most kMostBytes; looks before it reads.
 std::string read_text(const std::string& path);
 
-// Adds a problem for each thing that is refused: what is not UTF-8, control characters, duplicate keys, anchors, aliases,
-// merge keys, tags, a second document, more than kMostDepth levels or kMostNodes nodes. `file` is what places say. Nothing
-// when the syntax is broken. A byte order mark and carriage returns are left out.
+// Adds a problem for each thing that is refused: what is not UTF-8, control characters, duplicate keys, anchors,
+// aliases, merge keys, tags, a second document, more than kMostDepth levels, kMostNodes nodes or kMostLineBytes in a
+// line. `file` is what places say. Nothing when the syntax is broken. A byte order mark and carriage returns are left
+// out.
 std::optional<Node> parse_yaml(const std::string& text, const std::string& file, std::vector<Problem>& problems);
 
-// A plain scalar as a value of that type. Nothing when it is not one; `why` is then advice, or empty. Numbers are decimal
-// and finite: no leading zeros, no hexadecimal, no underscores.
+// A plain scalar as a value of that type. Nothing when it is not one; `why` is then advice, or empty. Numbers are
+// decimal and finite: no leading zeros, no hexadecimal, no underscores.
 std::optional<double> as_number(const Node& node, std::string& why);
 std::optional<std::uint64_t> as_count(const Node& node, std::string& why);
 std::optional<bool> as_flag(const Node& node, std::string& why);

@@ -193,7 +193,8 @@ TEST_F(Reading, ReadsEveryForm) {
 
 TEST_F(Reading, OverridesAreCheckedLikeTheFile) {
   ConfigSetting setting;
-  setting.overrides = {"epochs=3", "seeds=[4, 5]", "optimizer.momentum=0.5", "scaling={batch: 32}", "name=other", "epochs=4"};
+  setting.overrides = {"epochs=3",   "seeds=[4, 5]", "optimizer.momentum=0.5", "scaling={batch: 32}",
+                       "name=other", "epochs=4"};
   const Config config = read(kGood + "epochs: 9\n", setting);
   EXPECT_EQ(config.epochs, 4u);
   EXPECT_THAT(config.seeds, ElementsAre(4u, 5u));

@@ -1,6 +1,7 @@
 #include "plan.h"
 
 #include <gmock/gmock.h>
+
 #include <nlohmann/json.hpp>
 
 #include "tests/config/workspace.h"
@@ -86,8 +87,8 @@ std::vector<std::string> rows(const Plan& plan) {
 }
 
 TEST_F(Planning, AutomaticDevicesGoUpToWhatIsThere) {
-  EXPECT_THAT(rows(plan("strategies: [single, sums]", 4)),
-              ElementsAre("single cpu:1 batch 128", "sums cpu:1 batch 128", "sums cpu:2 batch 128", "sums cpu:4 batch 128"));
+  EXPECT_THAT(rows(plan("strategies: [single, sums]", 4)), ElementsAre("single cpu:1 batch 128", "sums cpu:1 batch 128",
+                                                                       "sums cpu:2 batch 128", "sums cpu:4 batch 128"));
   EXPECT_THAT(rows(plan("strategies: [sums]", 6, 0)), SizeIs(4));
   EXPECT_THAT(rows(plan("strategies: [sums]", 6, 2)), ElementsAre("sums cuda:1 batch 128", "sums cuda:2 batch 128"));
   EXPECT_THAT(rows(plan("strategies: [sums]", 1)), ElementsAre("sums cpu:1 batch 128"));
@@ -145,8 +146,9 @@ TEST_F(Planning, BlocksAreCompleteShuffledAndRepeatable) {
 
   std::vector<int> other;
   for (const Trial& trial : plan(text + "\n# \nmeasure: {time_limit: 9}").trials) other.push_back(trial.number);
-  const Plan reseeded = plan("strategies: [single, sums]\nscaling: {batch: [32, 64]}\nseeds: [6, 7, 5]\n"
-                             "variants: [{name: v, set: {epochs: 3}}]");
+  const Plan reseeded = plan(
+      "strategies: [single, sums]\nscaling: {batch: [32, 64]}\nseeds: [6, 7, 5]\n"
+      "variants: [{name: v, set: {epochs: 3}}]");
   std::vector<int> order;
   for (const Trial& trial : reseeded.trials) order.push_back(trial.number);
   EXPECT_NE(order, other);
@@ -159,7 +161,8 @@ TEST_F(Planning, FactsAreAskedForEverySize) {
             prober);
   std::set<std::tuple<int, std::size_t, std::size_t, std::string>> facts;
   for (const ProbeQuestion& question : prober.asked_) {
-    facts.insert({question.facts.ranks, question.facts.global_batch, question.facts.steps_per_epoch, question.facts.optimizer});
+    facts.insert(
+        {question.facts.ranks, question.facts.global_batch, question.facts.steps_per_epoch, question.facts.optimizer});
     EXPECT_EQ(question.facts.epochs, 3u);
     EXPECT_EQ(question.facts.momentum, 0.9);
     EXPECT_EQ(question.plugin_file, "/plugins/sums.so");
@@ -170,13 +173,16 @@ TEST_F(Planning, FactsAreAskedForEverySize) {
 }
 
 TEST_F(Planning, OptionsAreRefusedAtTheirPlace) {
-  EXPECT_THAT(refused("strategies: [{sums: {evry: 3}}]"),
-              testing::AllOf(HasSubstr("x.yaml:2:28: error: 'evry' of 'sums': unknown option 'evry'"),
-                             HasSubstr("did you mean 'every'?"), HasSubstr("its options: every"), HasSubstr("1 error")));
-  EXPECT_THAT(refused("strategies: [{sums: {every: x}}]"), HasSubstr("x.yaml:2:29: error: 'every' of 'sums': 'x' is not"));
+  EXPECT_THAT(
+      refused("strategies: [{sums: {evry: 3}}]"),
+      testing::AllOf(HasSubstr("x.yaml:2:28: error: 'evry' of 'sums': unknown option 'evry'"),
+                     HasSubstr("did you mean 'every'?"), HasSubstr("its options: every"), HasSubstr("1 error")));
+  EXPECT_THAT(refused("strategies: [{sums: {every: x}}]"),
+              HasSubstr("x.yaml:2:29: error: 'every' of 'sums': 'x' is not"));
   EXPECT_THAT(refused("strategies: [{sums: {every: 8}}]"), HasSubstr("is too much (at 2 ranks, global batch 128)"));
   EXPECT_EQ(refused("strategies: [{sums: {every: 8}}]\nscaling: {devices: [1, 3]}"), "");  // 3 cannot run here at all
-  EXPECT_THAT(refused("strategies: [{sums: {every: 7}}]"), HasSubstr("crashed when it was made from its options: signal 11"));
+  EXPECT_THAT(refused("strategies: [{sums: {every: 7}}]"),
+              HasSubstr("crashed when it was made from its options: signal 11"));
   EXPECT_THAT(plan("strategies: [{sums: {every: 9}}]").warnings, Contains("sums, every: is a lot"));
   EXPECT_THAT(refused("strategies: [summs]"), HasSubstr("did you mean 'sums'?"));
   EXPECT_THAT(refused("strategies: [stale]"), HasSubstr("strategy 'stale' cannot be used: built for an older program"));
@@ -211,8 +217,9 @@ TEST_F(Planning, RanksPerDevice) {
 }
 
 TEST_F(Planning, FiltersTrials) {
-  const Plan made = plan("strategies: [single, sums, {sums: {every: 2, as: rarely}}]\nscaling: {batch: [32, 64]}\n"
-                         "seeds: [1, 2]\nvariants: [{name: v, set: {epochs: 3}}]");
+  const Plan made = plan(
+      "strategies: [single, sums, {sums: {every: 2, as: rarely}}]\nscaling: {batch: [32, 64]}\n"
+      "seeds: [1, 2]\nvariants: [{name: v, set: {epochs: 3}}]");
   ASSERT_THAT(made.trials, SizeIs(2 * 2 * 2 * (1 + 3 + 3)));
   EXPECT_THAT(only(made, "strategy=single"), SizeIs(8));
   EXPECT_THAT(only(made, "strategy=sums"), SizeIs(48));
@@ -244,7 +251,8 @@ TEST_F(Planning, FiltersTrials) {
 TEST_F(Planning, DescribesAndEstimates) {
   TableProber prober(4, 0);
   const Plan made = make_plan(
-      read("layers: [{dense: 4000}, {dense: 10}]\nstrategies: [single, sums]\nscaling: {devices: [1, 2, 8]}\n"), prober);
+      read("layers: [{dense: 4000}, {dense: 10}]\nstrategies: [single, sums]\nscaling: {devices: [1, 2, 8]}\n"),
+      prober);
   const std::string text = describe(made);
   EXPECT_THAT(text, HasSubstr("x: 4 trials in 1 block, 1 of them unavailable; about "));
   EXPECT_THAT(text, HasSubstr("rough"));

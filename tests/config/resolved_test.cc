@@ -1,6 +1,7 @@
 // The resolved config: what is stored, sent and shown must mean what was read.
 
 #include <gmock/gmock.h>
+
 #include <nlohmann/json.hpp>
 
 #include "tests/config/workspace.h"
@@ -27,7 +28,8 @@ class Resolved : public Workspace {
       "scaling: {devices: [cpu:2, 1], batch: [3, 4]}\n"
       "variants:\n"
       "  - {name: 'yes', set: {optimizer.learning_rate: 0.07, scaling.devices: [cpu:1], schedule.kind: constant}}\n"
-      "strategies: [serial, {tower: {average: parameters, every: 4, flag: true, word: '12', rate: 0.25, as: 'a: b'}}]\n";
+      "strategies: [serial, {tower: {average: parameters, every: 4, flag: true, word: '12', rate: 0.25, as: 'a: "
+      "b'}}]\n";
 };
 
 TEST_F(Resolved, YamlReadBackIsEqual) {
@@ -39,7 +41,9 @@ TEST_F(Resolved, YamlReadBackIsEqual) {
   EXPECT_EQ(again.optimizer.learning_rate, 0.30000000000000004);
   EXPECT_EQ(again.strategies[1].label, "a: b");
   EXPECT_EQ(again.variants[0].name, "yes");
-  EXPECT_THAT(yaml, HasSubstr("  - tower: {as: \"a: b\", average: parameters, every: 4, flag: true, word: \"12\", rate: 0.25}"));
+  EXPECT_THAT(
+      yaml,
+      HasSubstr("  - tower: {as: \"a: b\", average: parameters, every: 4, flag: true, word: \"12\", rate: 0.25}"));
   EXPECT_THAT(yaml, HasSubstr("  beta1: 0.9\n"));
 }
 
@@ -57,7 +61,8 @@ TEST_F(Resolved, JsonReadBackIsEqual) {
   EXPECT_EQ(nlohmann::json(again), json);
   EXPECT_EQ(again.path, config.path);
   EXPECT_EQ(again.model.layers[1].place.line, 4);
-  for (const OptionConfig& option : again.strategies[1].options) EXPECT_EQ(option.quoted, option.key == "word") << option.key;
+  for (const OptionConfig& option : again.strategies[1].options)
+    EXPECT_EQ(option.quoted, option.key == "word") << option.key;
   EXPECT_THROW(nlohmann::json::parse(R"({"epochs": 0})").get<Config>(), ConfigError);
   EXPECT_THROW(nlohmann::json::parse(R"([1])").get<Config>(), std::exception);
 }

@@ -1,10 +1,10 @@
 // What editors and readers are told comes from the table that the reader uses.
 
-#include <fstream>
-#include <sstream>
-
 #include <gmock/gmock.h>
+
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "keys.h"
 #include "tests/config/workspace.h"
@@ -25,7 +25,8 @@ TEST(Schema, HasEveryKeyWithItsHelpRangeAndDefault) {
     EXPECT_THAT(place[std::string(key.leaf())]["description"].get<std::string>(), HasSubstr(std::string(key.help)));
   }
   std::size_t leaves = 0;
-  for (const auto& [name, value] : schema["properties"].items()) leaves += value.contains("properties") ? value["properties"].size() : 1;
+  for (const auto& [name, value] : schema["properties"].items())
+    leaves += value.contains("properties") ? value["properties"].size() : 1;
   EXPECT_EQ(leaves, keys().size());
   const auto& epochs = schema["properties"]["epochs"];
   EXPECT_EQ(epochs["default"], 12);

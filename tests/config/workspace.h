@@ -2,14 +2,13 @@
 
 // A folder of its own for each test, and what reading a config in it says.
 
+#include <gtest/gtest.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
-
-#include <unistd.h>
-
-#include <gtest/gtest.h>
 
 #include "config.h"
 #include "problem.h"
@@ -27,8 +26,8 @@ class Workspace : public testing::Test {
  protected:
   Workspace() {
     const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = std::filesystem::temp_directory_path() /
-              (std::string("mgcompare-") + test->test_suite_name() + "-" + test->name() + "-" + std::to_string(getpid()));
+    folder_ = std::filesystem::temp_directory_path() / (std::string("mgcompare-") + test->test_suite_name() + "-" +
+                                                        test->name() + "-" + std::to_string(getpid()));
     std::filesystem::create_directories(folder_ / "models");
   }
   ~Workspace() override { std::filesystem::remove_all(folder_); }
@@ -54,7 +53,8 @@ class Workspace : public testing::Test {
     } catch (const ConfigError& error) {
       std::string what = error.what();
       const std::string folder = folder_.string() + "/";
-      for (std::size_t i = what.find(folder); i != std::string::npos; i = what.find(folder)) what.erase(i, folder.size());
+      for (std::size_t i = what.find(folder); i != std::string::npos; i = what.find(folder))
+        what.erase(i, folder.size());
       return what;
     }
   }
