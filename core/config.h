@@ -149,7 +149,7 @@ struct Config {
 // What surrounds a config file.
 struct ConfigSetting {
   std::vector<std::string> overrides;  // "optimizer.learning_rate=0.1", in the order of the command line: the last wins
-  bool gpu = false;                 // one is there; without it, or where only CPU devices are asked for, `when_cpu:` applies
+  bool gpu = false;                 // one is there; without it, or for CPU devices alone, `when_cpu:` applies
   std::string share_folder;         // where the installed models/ are; empty: nowhere
 };
 

@@ -29,7 +29,7 @@ struct Plan {
 // Error where nothing could run at all.
 Plan make_plan(const Config& config, Prober& prober, std::size_t samples_in_set = 60000);
 
-// The trials that a filter names, in the plan's order: "strategy=tower,devices=1:4,batch=64,variant=x,seed=1". A key
+// The trials that a filter names, in the plan's order: "strategy=NAME,devices=1:4,batch=64,variant=x,seed=1". A key
 // given twice means either; devices are a count, a range, a kind, or both ("cpu:2"); `variant=base` is the config as it
 // is. Throws Error for a key that does not exist and for a value that no trial has.
 std::vector<Trial> only(const Plan& plan, const std::string& filter);

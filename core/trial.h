@@ -32,7 +32,7 @@ struct Trial {
   std::size_t ranks() const { return devices * ranks_per_device; }
 };
 
-// The name of a row that repeats share: everything but seed and block ("replicated cpu:2 batch 128").
+// The name of a row that repeats share: everything but seed and block ("serial cpu:1 batch 128").
 std::string row_name(const Trial& trial);
 
 std::string_view to_string(DeviceKind kind);
