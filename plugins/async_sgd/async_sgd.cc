@@ -22,9 +22,14 @@ constexpr std::size_t kServer = 0;
 
 class AsyncSgd : public Strategy {
  public:
-  AsyncSgd(Options& options, const Facts&)
+  AsyncSgd(Options& options, const Facts& facts)
       : aware_(options.choice("staleness", "aware", "what is done about old gradients: nothing, or rate / staleness",
-                              {"none", "aware"}) == "aware") {}
+                              {"none", "aware"}) == "aware"),
+        rate_(options.number("rate", 1, "the server's learning rate over the experiment's", 1e-6, 1e6)) {
+    const std::string momentum = options.choice("momentum", "auto", "of the server's sgd; auto: none with several ranks",
+                                                {"auto", "server", "none"});
+    forgets_ = facts.optimizer == "sgd" && (momentum == "none" || (momentum == "auto" && facts.ranks > 1));
+  }
 
   Traits traits() const override {
     Traits traits;
@@ -62,7 +67,9 @@ class AsyncSgd : public Strategy {
     std::uint64_t staleness = 0;
     group.exclusive(kServer, [&] {
       staleness = server_->clock++ - version;
-      const double rate_scale = aware_ && staleness > 0 ? 1.0 / static_cast<double>(staleness) : 1.0;
+      const double rate_scale = rate_ * (aware_ && staleness > 0 ? 1.0 / static_cast<double>(staleness) : 1.0);
+      if (forgets_)
+        for (const Vec state : server_->optimizer->state()) std::fill(state.begin(), state.end(), 0.0f);
       server_->optimizer->update(server_->weights.span(), pushed_.span(), batch, rate_scale);
     });
     replica.metric("staleness", static_cast<double>(staleness));
@@ -88,6 +95,8 @@ class AsyncSgd : public Strategy {
 
  private:
   bool aware_;
+  double rate_;
+  bool forgets_ = false;
   bool first_ = false;
   Server* server_ = nullptr;
   Array<float> pulled_, pushed_, settled_;

@@ -1,0 +1,71 @@
+#include "verify.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "fixture.h"
+
+namespace mgcompare {
+namespace {
+
+using Verdict = Finding::Verdict;
+
+struct Verified {
+  bool passed = false;
+  std::vector<Finding> findings;
+  std::size_t count(const std::string& strategy, Verdict verdict) const {
+    return static_cast<std::size_t>(std::count_if(findings.begin(), findings.end(), [&](const Finding& finding) {
+      return finding.strategy == strategy && finding.verdict == verdict;
+    }));
+  }
+};
+
+Verified verify_with(const ModelConfig& model, const std::vector<PluginSummary>& plugins, const std::vector<int>& ranks,
+                     const std::vector<std::string>& optimizers, const std::vector<StrategyConfig>& strategies = {}) {
+  Config config;
+  config.model = model;
+  config.optimizer.weight_decay = 1e-4;
+  config.strategies = strategies;
+  VerifyScope scope;
+  scope.plugins = plugins;
+  scope.ranks = ranks;
+  scope.optimizers = optimizers;
+  Verified verified;
+  verified.passed = verify(config, testing::small_digits(), platform(DeviceKind::cpu), scope,
+                           [&](const Finding& finding) { verified.findings.push_back(finding); });
+  return verified;
+}
+
+std::string failures(const Verified& verified) {
+  std::string text;
+  for (const Finding& finding : verified.findings)
+    if (finding.verdict == Verdict::failed)
+      text += finding.strategy + ", " + finding.optimizer + ", " + std::to_string(finding.ranks) + " ranks: " + finding.check + ": " + finding.figure + "\n";
+  return text;
+}
+
+TEST(Verify, PassesForEveryPluginEveryOptimizerAndEveryRankCount) {
+  StrategyConfig parameters = {"tower", "tower of parameters", {{"average", "parameters", false, {}}}, {}};
+  const Verified verified = verify_with(testing::small_model(), find_plugins({}), {2, 3, 4, 8}, {"sgd", "momentum", "adam", "adadelta"},
+                                        {{"serial", "serial", {}, {}}, {"tower", "tower", {}, {}}, parameters});
+  EXPECT_TRUE(verified.passed) << failures(verified);
+  for (const PluginSummary& plugin : find_plugins({})) EXPECT_GT(verified.count(plugin.name, Verdict::passed), 0u) << plugin.name;
+}
+
+TEST(Verify, PassesOnLeNet) {
+  const Verified verified = verify_with(testing::lenet_model(), find_plugins({}), {3}, {"momentum", "adam"});
+  EXPECT_TRUE(verified.passed) << failures(verified);
+}
+
+TEST(Verify, APluginThatIsWrongOnPurposeFails) {
+  const PluginSummary wrong = inspect_plugin(std::string(MGCOMPARE_BINARY_DIR) + "/lib/mgcompare/bad_plugins/strategy_mean_of_means.so");
+  ASSERT_EQ(wrong.problem, "");
+  const Verified verified = verify_with(testing::small_model(), {wrong}, {3}, {"sgd"});
+  EXPECT_FALSE(verified.passed);
+  EXPECT_THAT(failures(verified), ::testing::HasSubstr("equals one device on the global batch"));
+}
+
+}  // namespace
+}  // namespace mgcompare
