@@ -53,7 +53,7 @@ Parsed parse(int argc, char** argv);
 int guarded(const std::function<int()>& body);
 
 // Settings of a process that listens to this program's signals.
-SupervisorSettings supervisor_settings(const std::string& log_file = "");
+SupervisorSettings supervisor_settings(const std::string& log_file = {});
 // The config with the command line's overrides, read for the devices that the prober finds.
 Config config_of(const Command& command, Prober& prober);
 

@@ -117,6 +117,12 @@ void begin_run(Results& results, const Plan& plan, const Command& command) {
   }
 }
 
+SupervisorSettings trial_settings(const std::string& directory) {
+  SupervisorSettings settings = supervisor_settings(directory + "/worker.log");
+  settings.seconds_to_prepare = kDataSeconds;
+  return settings;
+}
+
 void check_data(Supervisor& supervisor, Results& results, const Plan& plan, const Command& command) {
   DataTeller teller(command);
   const Reply reply = supervisor.ask("data", {{"config", plan.config}}, kDataSeconds,

@@ -20,6 +20,8 @@ int print_plan(const Plan& plan);
 std::string directory_of(const Command& command, const Config& config);
 // Begins or carries on with the run of this plan.
 void begin_run(Results& results, const Plan& plan, const Command& command);
+// Of the process that trials run in.
+SupervisorSettings trial_settings(const std::string& directory);
 // Has a worker read, fetch or draw the data, records which it was, and says so. Throws Error when there is none.
 void check_data(Supervisor& supervisor, Results& results, const Plan& plan, const Command& command);
 // What is still to run, in the plan's order.

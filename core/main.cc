@@ -29,7 +29,7 @@ int compare(const Command& command) {
   const std::string directory = directory_of(command, plan.config);
   Results results(directory);
   begin_run(results, plan, command);
-  Supervisor supervisor(supervisor_settings(directory + "/worker.log"));
+  Supervisor supervisor(trial_settings(directory));
   check_data(supervisor, results, plan, command);
   const std::vector<Trial> trials = trials_to_run(results, plan, command);
   announce(plan, trials, directory, command);

@@ -42,6 +42,7 @@ struct Supervisor::Exchange {
   Listener listener;
   Clock::time_point deadline, heard, progressed, stop_by;
   double limit_seconds = 0;
+  bool is_preparing = false;        // a fresh worker has not said anything of this request yet
   bool stop_sent = false;
   Progress last;
   std::optional<Reply> reply;
@@ -53,9 +54,9 @@ Supervisor::Supervisor(SupervisorSettings settings) : settings_(std::move(settin
 
 Supervisor::~Supervisor() { end_worker(); }
 
-void Supervisor::start_worker() {
+bool Supervisor::start_worker() {
   // One that died while it had nothing to do is no fault of the next trial.
-  if (worker_ && !worker_->wait(std::chrono::milliseconds(0))) return;
+  if (worker_ && !worker_->wait(std::chrono::milliseconds(0))) return false;
   started_ = Clock::now();
   // Waiting threads must sleep: a spinning one takes the core of a rank that works. The runtime reads both at its start.
   worker_ = std::make_unique<Process>(
@@ -64,6 +65,7 @@ void Supervisor::start_worker() {
   reader_ = std::make_unique<MessageReader>();
   writer_ = std::make_unique<MessageWriter>(worker_->channel());
   spdlog::debug("worker {} started", worker_->id());
+  return true;
 }
 
 void Supervisor::end_worker() {
@@ -114,6 +116,10 @@ void Supervisor::read_channel(Exchange& exchange) {
 
 void Supervisor::take(Exchange& exchange, const Message& message) {
   exchange.heard = Clock::now();
+  // A fresh worker reads the data first, which is not the request's time.
+  if (message.kind == "note" || (message.kind == "progress" && std::exchange(exchange.is_preparing, false))) {
+    exchange.deadline = exchange.heard + seconds(exchange.limit_seconds);
+  }
   if (message.kind == "hello") {
     seconds_start_ = std::chrono::duration<double>(exchange.heard - started_).count();
     exchange.progressed = exchange.heard;
@@ -190,12 +196,14 @@ void Supervisor::wait_for_events(const Exchange& exchange) {
 
 Reply Supervisor::ask(const std::string& kind, const nlohmann::json& body, double limit_seconds,
                       const Listener& listener) {
-  start_worker();
   Exchange exchange;
+  exchange.is_preparing = start_worker();
   exchange.listener = listener;
   exchange.limit_seconds = limit_seconds;
   exchange.heard = exchange.progressed = Clock::now();
-  exchange.deadline = exchange.heard + seconds(limit_seconds);
+  exchange.deadline =
+      exchange.heard +
+      seconds(exchange.is_preparing ? limit_seconds + settings_.seconds_to_prepare : limit_seconds);
   // A failed send means that the worker is dead or stuck, which the loop finds out.
   writer_->send(kind, body);
   while (!exchange.reply) {

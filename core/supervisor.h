@@ -23,6 +23,7 @@ struct SupervisorSettings {
   std::string log_file;                               // what workers print; empty: only the last lines are kept
   double seconds_without_progress = 120;              // a trial that says nothing for so long hangs
   double seconds_without_heartbeat = 30;
+  double seconds_to_prepare = 0;                      // what a fresh worker gets before its first sign of a request
   double seconds_to_stop = 2.5;                       // what a trial gets to end by itself after an interruption
   double seconds_grace = 2;                           // between TERM and KILL
   std::function<bool()> interrupted = [] { return false; };
@@ -49,7 +50,7 @@ class Supervisor {
 
   // Never throws for what happens in the worker.
   Result run(const Trial& trial, const TrialFiles& files, const std::function<void(const Progress&)>& report);
-  // One request to the worker; anything but an answer ends that worker.
+  // One request to the worker; anything but an answer ends that worker. The limit is counted anew from each note.
   Reply ask(const std::string& kind, const nlohmann::json& body, double limit_seconds, const Listener& listener = {});
   // Ends the worker in good order; the next request starts another.
   void end_worker();
@@ -57,7 +58,7 @@ class Supervisor {
  private:
   using Clock = std::chrono::steady_clock;
   struct Exchange;
-  void start_worker();
+  bool start_worker();                // whether there was none
   void kill_worker(Exchange& exchange, const std::string& status, const std::string& cause);
   void read_output();
   void read_channel(Exchange& exchange);

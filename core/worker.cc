@@ -127,7 +127,10 @@ int run_worker() {
   Session session;
   handlers["trial"] = [&](const nlohmann::json& body, Line& line) -> nlohmann::json {
     const TrialFiles files{body.at("checkpoint").get<std::string>(), body.at("resume").get<bool>()};
-    return session.run(body.at("trial").get<Trial>(), files, [&](const Progress& progress) { line.report(progress); },
+    const Trial trial = body.at("trial").get<Trial>();
+    session.data(trial.config.data, telling_places(line), telling_log(line));
+    line.note({{"ready", true}});
+    return session.run(trial, files, [&](const Progress& progress) { line.report(progress); },
                        [&] { return line.stopping(); });
   };
   handlers["data"] = [&](const nlohmann::json& body, Line& line) -> nlohmann::json {

@@ -83,7 +83,7 @@ TEST_F(CommandLine, AComparisonPrintsResultsOnStdoutAndTheRestOnStderr) {
   EXPECT_NE(ended.err.find("[2/2]"), std::string::npos) << ended.err;
   EXPECT_EQ(ended.out.find("[2/2]"), std::string::npos);
 
-  const Ended report = place_.run({"report", run.directory});
+  const Ended report = place_.run({"report", "runs/" + fs::path(run.directory).filename().string()});
   EXPECT_EQ(report.code, 0) << report.err;
   EXPECT_EQ(report.out, ended.out) << "the same results, the same words";
 }
