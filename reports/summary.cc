@@ -70,10 +70,7 @@ std::string failure_lines(const Comparison& comparison, const Style& style) {
   for (const Failure& failure : all) trials += failure.repeats;
   std::string text = colored(style, Color::red, fmt::format("{} of {} trials were not completed:", trials, comparison.trials)) + "\n";
   for (const Failure& failure : all) {
-    // What `unavailable (asked 8, have 2)` says already needs no second status before it.
-    const std::string what = failure.cause.empty()                      ? failure.status
-                             : failure.cause.starts_with(failure.status) ? failure.cause
-                                                                         : fmt::format("{}: {}", failure.status, failure.cause);
+    const std::string what = failure.cause.empty() ? failure.status : fmt::format("{} ({})", failure.status, failure.cause);
     text += fmt::format("  {}{}: {}\n", failure.title, failure.repeats > 1 ? fmt::format(" ({} repeats)", failure.repeats) : "", what);
   }
   return text;

@@ -1,10 +1,12 @@
 #include "results.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <cmath>
+#include <csignal>
 #include <fstream>
 #include <limits>
 
@@ -247,6 +249,39 @@ TEST(Results, SayWhatCannotBeWritten) {
   EXPECT_THAT([&] { Results(folder.path("file")); }, ThrowsMessage<NotWritable>(HasSubstr(folder.path("file"))));
   EXPECT_THAT([&] { Results(folder.path("file/below")); }, ThrowsMessage<NotWritable>(HasSubstr("file/below")));
   EXPECT_THAT([&] { Results("/proc/mgcompare"); }, ThrowsMessage<NotWritable>(HasSubstr("/proc/mgcompare")));
+}
+
+// A disk that is full, as this process meets it: no file may grow past 200 kB.
+TEST(Results, SayThatTheDiskIsFullAndKeepWhatTheyHave) {
+  const Folder folder;
+  const pid_t child = fork();
+  if (child == 0) {
+    signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit = {200'000, 200'000};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    Results results(folder.path());
+    results.begin(info_with(), plan());
+    int added = 0;
+    try {
+      for (; added < 100; ++added) {
+        Result result = make_result(1000, 8, 0.985);
+        result.log.assign(20 << (added == 0 ? 0 : 8), "a line of a log that fills the pages of the file");
+        results.add(plan()[added == 0 ? 0 : 1], result);
+      }
+    } catch (const NotWritable& error) {
+      _exit(added == 1 && std::string(error.what()).find("cannot be written") != std::string::npos ? 42 : 43);
+    }
+    _exit(44);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 42);
+  Results results(folder.path());
+  results.resume(info_with(), plan());
+  EXPECT_EQ(numbers(results.unfinished()), (std::vector<int>{1, 3}));
+  results.add(plan()[1], make_result(1000, 8, 0.985));
+  EXPECT_EQ(numbers(results.unfinished()), (std::vector<int>{3}));
 }
 
 struct BadStore {

@@ -73,10 +73,10 @@ TEST(Summary, EndsWithWhatWentWrong) {
   maker.baseline(1, make_result(1000, 8, 0.98));
   maker.failed("together", 2, 1, "crashed", "SIGSEGV in step 17");
   maker.failed("together", 2, 2, "crashed", "SIGSEGV in step 17");
-  maker.failed("together", 8, 1, "unavailable", "unavailable (asked 8, have 2)");
+  maker.failed("together", 8, 1, "unavailable", "asked 8, have 2");
   EXPECT_THAT(closing_summary(maker.run, {}), EndsWith("\n3 of 4 trials were not completed:\n"
                                                        "  together, 8 cpu devices, batch 128: unavailable (asked 8, have 2)\n"
-                                                       "  together, 2 cpu devices, batch 128 (2 repeats): crashed: SIGSEGV in step 17\n"));
+                                                       "  together, 2 cpu devices, batch 128 (2 repeats): crashed (SIGSEGV in step 17)\n"));
 }
 
 TEST(Summary, OfARunThatHasHardlyBegun) {
