@@ -208,7 +208,7 @@ void CpuNetwork::reserve(std::size_t samples) {
 
 Vec CpuNetwork::forward(Feed& feed, std::size_t first, std::size_t count, const Pass& pass, ConstVec weights) {
   omp_set_num_threads(1);  // of this thread only: every rank computes alone
-  reserve(count);
+  reserve(std::max<std::size_t>(count, 1));  // an empty share has memory too: layers need not ask
   const auto& source = static_cast<const CpuFeed&>(feed);
   const Span<const std::uint32_t> ids = source.ids(first, count);
   std::copy(ids.begin(), ids.end(), ids_.begin());
