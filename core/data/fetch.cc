@@ -83,7 +83,8 @@ void configure(CURL* curl, const std::string& url, Transfer& transfer, milliseco
 }
 
 // What went wrong, or nothing.
-std::string transfer_file(const std::string& mirror, const FetchRequest& request, milliseconds patience, std::size_t& bytes) {
+std::string transfer_file(const std::string& mirror, const FetchRequest& request, milliseconds patience,
+                          const std::string& authorities, std::size_t& bytes) {
   Transfer transfer;
   transfer.request = &request;
   transfer.mirror = mirror;
@@ -96,6 +97,7 @@ std::string transfer_file(const std::string& mirror, const FetchRequest& request
   char detail[CURL_ERROR_SIZE] = "";
   configure(curl.get(), mirror + request.name, transfer, patience);
   curl_easy_setopt(curl.get(), CURLOPT_ERRORBUFFER, detail);
+  if (!authorities.empty()) curl_easy_setopt(curl.get(), CURLOPT_CAINFO, authorities.c_str());
   const CURLcode code = curl_easy_perform(curl.get());
   transfer.disk_full |= std::fclose(transfer.file) != 0;
   bytes = transfer.bytes;
@@ -114,8 +116,8 @@ std::string transfer_file(const std::string& mirror, const FetchRequest& request
 
 }  // namespace
 
-Fetcher::Fetcher(std::vector<std::string> mirrors, milliseconds patience)
-    : mirrors_(std::move(mirrors)), patience_(patience) {
+Fetcher::Fetcher(std::vector<std::string> mirrors, milliseconds patience, std::string authorities)
+    : mirrors_(std::move(mirrors)), patience_(patience), authorities_(std::move(authorities)) {
   static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
   if (ready != CURLE_OK) throw DataError("libcurl cannot start");
 }
@@ -126,7 +128,7 @@ std::size_t Fetcher::fetch(const FetchRequest& request) {
     std::size_t bytes = 0;
     std::string problem;
     try {
-      problem = transfer_file(mirrors_.front(), request, patience_, bytes);
+      problem = transfer_file(mirrors_.front(), request, patience_, authorities_, bytes);
     } catch (...) {
       unlink(request.part.c_str());
       throw;

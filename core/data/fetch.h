@@ -23,8 +23,8 @@ struct FetchRequest {
 class Fetcher {
  public:
   // `patience` is all that mirrors without an answer may cost over the life of this object. A mirror that failed is not
-  // asked again.
-  Fetcher(std::vector<std::string> mirrors, std::chrono::milliseconds patience);
+  // asked again. `authorities` is a file of certificates to trust; empty: the system's.
+  Fetcher(std::vector<std::string> mirrors, std::chrono::milliseconds patience, std::string authorities = "");
 
   // Returns the size in bytes. Throws DataError with one clause a mirror where none gave the file.
   std::size_t fetch(const FetchRequest& request);
@@ -33,6 +33,7 @@ class Fetcher {
   std::vector<std::string> mirrors_;
   std::vector<std::string> failures_;
   std::chrono::milliseconds patience_;
+  std::string authorities_;
 };
 
 }  // namespace mgcompare

@@ -1,6 +1,11 @@
 #include "data/load.h"
 
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 
 #include <gmock/gmock.h>
@@ -147,6 +152,85 @@ TEST(Download, GivesUpWhenItsPatienceIsSpent) {
   const auto start = std::chrono::steady_clock::now();
   EXPECT_THROW(download_mnist(folder.path("cache"), download), DataError);
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(3));
+}
+
+// A mirror on this machine: `openssl s_server` over a folder. Its port is 0 where it could not be started.
+class Mirror {
+ public:
+  explicit Mirror(const Folder& folder) : certificate_(folder.path("certificate.pem")) {
+    const std::string make = "cd '" + folder.path() + "' && openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out certificate.pem "
+                             "-days 2 -subj /CN=mirror -addext subjectAltName=IP:127.0.0.1 >/dev/null 2>&1";
+    int channel[2];
+    if (std::system(make.c_str()) != 0 || pipe(channel) != 0) return;
+    process_ = fork();
+    if (process_ == 0) {
+      dup2(channel[1], STDOUT_FILENO);
+      dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
+      if (chdir(folder.path().c_str()) != 0) _exit(1);
+      execlp("openssl", "openssl", "s_server", "-WWW", "-accept", "127.0.0.1:0", "-cert", "certificate.pem", "-key", "key.pem", nullptr);
+      _exit(1);
+    }
+    close(channel[1]);
+    std::string said;
+    for (char c = 0; read(channel[0], &c, 1) == 1;) {
+      said += c;
+      const std::size_t at = said.find("127.0.0.1:");
+      if (c != '\n' || at == std::string::npos) continue;
+      port_ = std::atoi(said.c_str() + at + 10);
+      break;
+    }
+    reader_ = channel[0];
+  }
+  ~Mirror() {
+    if (reader_ >= 0) close(reader_);
+    if (process_ <= 0) return;
+    kill(process_, SIGKILL);
+    waitpid(process_, nullptr, 0);
+  }
+  int port() const { return port_; }
+  std::string address(const std::string& folder) const { return "https://127.0.0.1:" + std::to_string(port_) + "/" + folder + "/"; }
+  const std::string& certificate() const { return certificate_; }
+
+ private:
+  std::string certificate_;
+  pid_t process_ = -1;
+  int reader_ = -1;
+  int port_ = 0;
+};
+
+TEST(Download, TakesTheNextMirrorWhenOneGivesAWrongFile) {
+  const char* const original = std::getenv("MGCOMPARE_DATA");
+  if (original == nullptr) GTEST_SKIP() << "MGCOMPARE_DATA does not name a folder with MNIST";
+  const Folder folder;
+  std::filesystem::create_directories(folder.path("good"));
+  std::filesystem::create_directories(folder.path("bad"));
+  for (const char* name : {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"}) {
+    const std::string file = std::string(name) + ".gz";
+    if (!std::filesystem::exists(std::filesystem::path(original) / file)) GTEST_SKIP() << "the files in MGCOMPARE_DATA are not packed";
+    std::filesystem::copy(std::filesystem::path(original) / file, folder.path("good/" + file));
+    folder.write("bad/" + file, gzip(images(5)));
+  }
+  const Mirror mirror(folder);
+  if (mirror.port() == 0) GTEST_SKIP() << "openssl cannot serve files here";
+
+  std::size_t most = 0;
+  DataPlaces places;
+  places.cache_folder = folder.path("cache");
+  places.download.mirrors = {mirror.address("absent"), mirror.address("bad"), mirror.address("good")};
+  places.download.progress = [&](const DownloadProgress& progress) { most = std::max(most, progress.bytes); };
+  // A certificate that nobody vouches for is refused.
+  EXPECT_THAT(refusal({}, places), HasSubstr("certificate"));
+  EXPECT_TRUE(std::filesystem::is_empty(places.cache_folder));
+
+  places.download.authorities = mirror.certificate();
+  const Dataset set = load_dataset({}, places, nullptr);
+  EXPECT_EQ(set.origin, "downloaded to " + places.cache_folder);
+  EXPECT_EQ(set.fingerprint, fingerprint_of(read_mnist(original)));
+  EXPECT_GT(most, 9u << 20);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(places.cache_folder), {}), 4);
+  // From now on the cache is enough.
+  places.download.mirrors.clear();
+  EXPECT_EQ(load_dataset({}, places, nullptr).origin, places.cache_folder);
 }
 
 TEST(Mnist, IsReadAndChecked) {
