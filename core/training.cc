@@ -156,8 +156,8 @@ class Training {
     for (std::size_t step = 0; step < config_.measure.warm_up_steps; ++step) {
       say(number, "warm-up", 0, step, 0);
       Batch::Position at{0, step, batches == 0 ? 0 : step % batches * facts_.global_batch,
-                         std::min(facts_.global_batch, data_.train.samples), number, ranks_.size(), 0};
-      if (free_) at = {0, step, at.begin + Batch(at, spec_.sample_shape).size() * number, draw_size(), 0, 1, 0};
+                         std::min(facts_.global_batch, data_.train.samples), number, ranks_.size(), rate_at(0, 0)};
+      if (free_) at = {0, step, at.begin + Batch(at, spec_.sample_shape).size() * number, draw_size(), 0, 1, rate_at(0, 0)};
       at.begin = std::min(at.begin, data_.train.samples - at.global_size);
       const Batch batch(at, spec_.sample_shape);
       rank.replica->begin_step(batch);
