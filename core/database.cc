@@ -48,13 +48,15 @@ bool DatabaseError::damaged() const {
 
 bool DatabaseError::cannot_write() const {
   const int code = code_ & 0xff;
-  return code == SQLITE_READONLY || code == SQLITE_FULL || code == SQLITE_IOERR || code == SQLITE_CANTOPEN || code == SQLITE_PERM;
+  return code == SQLITE_READONLY || code == SQLITE_FULL || code == SQLITE_IOERR || code == SQLITE_CANTOPEN ||
+         code == SQLITE_PERM;
 }
 
 std::int64_t Columns::integer(int column) const { return sqlite3_column_int64(native_statement(statement_), column); }
 
 double Columns::number(int column) const {
-  if (sqlite3_column_type(native_statement(statement_), column) == SQLITE_NULL) return std::numeric_limits<double>::quiet_NaN();
+  if (sqlite3_column_type(native_statement(statement_), column) == SQLITE_NULL)
+    return std::numeric_limits<double>::quiet_NaN();
   return sqlite3_column_double(native_statement(statement_), column);
 }
 
@@ -94,7 +96,8 @@ void Database::query(const std::string& sql, const std::vector<Value>& values,
 }
 
 void Database::script(const std::string& sql) const {
-  if (sqlite3_exec(native(handle_.get()), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail(native(handle_.get()));
+  if (sqlite3_exec(native(handle_.get()), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
+    fail(native(handle_.get()));
 }
 
 void Database::transaction(const char* begin, const std::function<void()>& work) const {
@@ -104,7 +107,8 @@ void Database::transaction(const char* begin, const std::function<void()>& work)
     script("COMMIT");
   } catch (...) {
     // After some errors SQLite has rolled back by itself; a second ROLLBACK then only says so.
-    if (sqlite3_get_autocommit(native(handle_.get())) == 0) sqlite3_exec(native(handle_.get()), "ROLLBACK", nullptr, nullptr, nullptr);
+    if (sqlite3_get_autocommit(native(handle_.get())) == 0)
+      sqlite3_exec(native(handle_.get()), "ROLLBACK", nullptr, nullptr, nullptr);
     throw;
   }
 }

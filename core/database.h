@@ -46,7 +46,8 @@ class Database {
 
   // One statement with values for its question marks. Throws DatabaseError.
   void run(const std::string& sql, const std::vector<Value>& values = {}) const;
-  void query(const std::string& sql, const std::vector<Value>& values, const std::function<void(const Columns&)>& row) const;
+  void query(const std::string& sql, const std::vector<Value>& values,
+             const std::function<void(const Columns&)>& row) const;
   // Several statements without values.
   void script(const std::string& sql) const;
   // All of `work` in one commit, or nothing of it where it throws.

@@ -2,9 +2,8 @@
 
 #include <cmath>
 #include <limits>
-#include <type_traits>
-
 #include <nlohmann/json.hpp>
+#include <type_traits>
 
 #include "mgcompare/error.h"
 
@@ -14,7 +13,8 @@ namespace {
 using Json = nlohmann::json;
 
 // The fields of each struct by their names in JSON: one list for writing and reading.
-template <class R, class F> void each_field(R& r, const F& f) {
+template <class R, class F>
+void each_field(R& r, const F& f) {
   using Plain = std::remove_const_t<R>;
   if constexpr (std::is_same_v<Plain, EpochResult>) {
     f("loss", r.loss), f("train_accuracy", r.train_accuracy), f("accuracy", r.accuracy);
@@ -39,19 +39,24 @@ template <class R, class F> void each_field(R& r, const F& f) {
   }
 }
 
-template <class T> Json written(const T& value);
-template <class T> Json written(const std::map<std::string, T>& values);
-template <class T> Json written(const std::vector<T>& values) {
+template <class T>
+Json written(const T& value);
+template <class T>
+Json written(const std::map<std::string, T>& values);
+template <class T>
+Json written(const std::vector<T>& values) {
   Json json = Json::array();
   for (const T& value : values) json.push_back(written(value));
   return json;
 }
-template <class T> Json written(const std::map<std::string, T>& values) {
+template <class T>
+Json written(const std::map<std::string, T>& values) {
   Json json = Json::object();
   for (const auto& [key, value] : values) json[key] = written(value);
   return json;
 }
-template <class T> Json written(const T& value) {
+template <class T>
+Json written(const T& value) {
   if constexpr (std::is_floating_point_v<T>) {
     return std::isfinite(value) ? Json(value) : Json();  // JSON has no word for nan
   } else if constexpr (std::is_class_v<T> && !std::is_same_v<T, std::string>) {
@@ -63,17 +68,22 @@ template <class T> Json written(const T& value) {
   }
 }
 
-template <class T> void read(const Json& json, T& value);
-template <class T> void read(const Json& json, std::map<std::string, T>& values);
-template <class T> void read(const Json& json, std::vector<T>& values) {
+template <class T>
+void read(const Json& json, T& value);
+template <class T>
+void read(const Json& json, std::map<std::string, T>& values);
+template <class T>
+void read(const Json& json, std::vector<T>& values) {
   values.clear();
   for (const Json& item : json.get_ref<const Json::array_t&>()) read(item, values.emplace_back());
 }
-template <class T> void read(const Json& json, std::map<std::string, T>& values) {
+template <class T>
+void read(const Json& json, std::map<std::string, T>& values) {
   values.clear();
   for (const auto& [key, item] : json.get_ref<const Json::object_t&>()) read(item, values[key]);
 }
-template <class T> void read(const Json& json, T& value) {
+template <class T>
+void read(const Json& json, T& value) {
   if constexpr (std::is_floating_point_v<T>) {
     value = json.is_null() ? std::numeric_limits<T>::quiet_NaN() : json.get<T>();
   } else if constexpr (std::is_class_v<T> && !std::is_same_v<T, std::string>) {

@@ -1,6 +1,8 @@
 #include "results.h"
 
 #include <fcntl.h>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -13,12 +15,9 @@
 #include <ctime>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
-
-#include <fmt/chrono.h>
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "results_file.h"
 
@@ -88,7 +87,8 @@ struct Results::State {
     lock = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (lock < 0) throw NotWritable(fmt::format("{}: {}", directory, std::strerror(errno)));
     if (flock(lock, LOCK_EX | LOCK_NB) == 0) return;
-    if (errno != EWOULDBLOCK) throw NotWritable(fmt::format("{}: cannot be locked: {}", directory, std::strerror(errno)));
+    if (errno != EWOULDBLOCK)
+      throw NotWritable(fmt::format("{}: cannot be locked: {}", directory, std::strerror(errno)));
     std::string holder = "another process";
     try {
       const Database other(path, Database::Mode::read);
@@ -102,11 +102,14 @@ struct Results::State {
   }
 
   void insert(const Trial& trial, int position) const {
-    database->run("INSERT INTO trial (number, position, block, row, strategy, label, variant, device_kind, devices, ranks_per_device, "
-                  "scaling, global_batch, seed, trial_json) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-                  {std::int64_t{trial.number}, std::int64_t{position}, std::int64_t{trial.block}, row_name(trial), trial.strategy.name,
-                   trial.strategy.label, trial.variant, std::string(to_string(trial.device_kind)), whole(trial.devices),
-                   whole(trial.ranks_per_device), trial.scaling, whole(trial.global_batch), whole(trial.seed), dump(Json(trial))});
+    database->run(
+        "INSERT INTO trial (number, position, block, row, strategy, label, variant, device_kind, devices, "
+        "ranks_per_device, "
+        "scaling, global_batch, seed, trial_json) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        {std::int64_t{trial.number}, std::int64_t{position}, std::int64_t{trial.block}, row_name(trial),
+         trial.strategy.name, trial.strategy.label, trial.variant, std::string(to_string(trial.device_kind)),
+         whole(trial.devices), whole(trial.ranks_per_device), trial.scaling, whole(trial.global_batch),
+         whole(trial.seed), dump(Json(trial))});
   }
 
   void set(const std::string& key, const std::string& value) const {
@@ -127,12 +130,14 @@ struct Results::State {
     }
     std::int64_t index = 0;
     for (const EpochResult& epoch : result.epochs) {
-      database->run("INSERT INTO epoch VALUES (?,?,?,?,?,?,?)", {number, ++index, epoch.loss, epoch.train_accuracy, epoch.accuracy,
-                                                                 epoch.seconds_training, epoch.seconds_evaluation});
+      database->run("INSERT INTO epoch VALUES (?,?,?,?,?,?,?)",
+                    {number, ++index, epoch.loss, epoch.train_accuracy, epoch.accuracy, epoch.seconds_training,
+                     epoch.seconds_evaluation});
     }
     index = 0;
     for (const RankTimes& rank : result.ranks) {
-      database->run("INSERT INTO rank VALUES (?,?,?,?,?,?)", {number, index++, rank.compute, rank.exchange, rank.waiting, rank.harness});
+      database->run("INSERT INTO rank VALUES (?,?,?,?,?,?)",
+                    {number, index++, rank.compute, rank.exchange, rank.waiting, rank.harness});
     }
     index = 0;
     for (const auto& metrics : result.metrics) {
@@ -148,7 +153,9 @@ struct Results::State {
 Results::Results(const std::string& directory) : state_(std::make_unique<State>()) {
   std::error_code failure;
   fs::create_directories(directory, failure);
-  if (failure) throw NotWritable(fmt::format("{}: cannot be made: {}; give another directory with -o", directory, failure.message()));
+  if (failure)
+    throw NotWritable(
+        fmt::format("{}: cannot be made: {}; give another directory with -o", directory, failure.message()));
   if (access(directory.c_str(), W_OK | X_OK) != 0) {
     throw NotWritable(fmt::format("{}: {}; give another directory with -o", directory, std::strerror(errno)));
   }
@@ -159,8 +166,9 @@ Results::Results(const std::string& directory) : state_(std::make_unique<State>(
   if (lstat(state_->path.c_str(), &facts) != 0) create_results_file(state_->path);
   state_->database.emplace(open_results_file(state_->path, Database::Mode::write));
   guarded(state_->path, [&] {
-    state_->database->script(fmt::format("PRAGMA journal_mode = {}; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;",
-                                         on_network(directory) ? "DELETE" : "WAL"));
+    state_->database->script(
+        fmt::format("PRAGMA journal_mode = {}; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;",
+                    on_network(directory) ? "DELETE" : "WAL"));
     std::array<char, 256> host{};
     gethostname(host.data(), host.size() - 1);
     state_->database->run("INSERT INTO session (pid, host, started) VALUES (?, ?, ?)",
@@ -177,7 +185,8 @@ bool Results::empty() const {
 
 void Results::begin(const RunInfo& info, const std::vector<Trial>& plan) {
   if (!empty()) {
-    throw InUse(fmt::format("{}: holds a run already: --resume carries on with it, -o gives another directory", state_->directory));
+    throw InUse(fmt::format("{}: holds a run already: --resume carries on with it, -o gives another directory",
+                            state_->directory));
   }
   guarded(state_->path, [&] {
     state_->database->commit([&] {
@@ -201,8 +210,9 @@ void Results::resume(const RunInfo& info, const std::vector<Trial>& plan) {
   const Run run = read();
   if (run.info.config_hash != info.config_hash) {
     const std::vector<std::string> keys = differing_keys(run.info.config_json, info.config_json);
-    throw InUse(fmt::format("{}: holds the run of another config (different: {}): run without --resume, in another directory",
-                            state_->directory, keys.empty() ? "its hash" : fmt::format("{}", fmt::join(keys, ", "))));
+    throw InUse(
+        fmt::format("{}: holds the run of another config (different: {}): run without --resume, in another directory",
+                    state_->directory, keys.empty() ? "its hash" : fmt::format("{}", fmt::join(keys, ", "))));
   }
   std::map<int, const Row*> known;
   for (const Row& row : run.rows) known[row.trial.number] = &row;
@@ -211,9 +221,10 @@ void Results::resume(const RunInfo& info, const std::vector<Trial>& plan) {
     if (found == known.end()) continue;
     const Trial& before = found->second->trial;
     if (row_name(before) != row_name(trial) || before.seed != trial.seed) {
-      throw InUse(fmt::format("{}: trial {} of this run is `{}` with seed {}, of this plan `{}` with seed {} (the machine has "
-                              "other devices now?): run in another directory", state_->directory, trial.number, row_name(before),
-                              before.seed, row_name(trial), trial.seed));
+      throw InUse(
+          fmt::format("{}: trial {} of this run is `{}` with seed {}, of this plan `{}` with seed {} (the machine has "
+                      "other devices now?): run in another directory",
+                      state_->directory, trial.number, row_name(before), before.seed, row_name(trial), trial.seed));
     }
   }
   guarded(state_->path, [&] {
@@ -234,8 +245,10 @@ void Results::record_data(const std::string& name, const std::string& origin, co
   guarded(state_->path, [&] {
     const RunInfo info = read_info(*state_->database);
     if (!info.data_fingerprint.empty() && info.data_fingerprint != fingerprint) {
-      throw InUse(fmt::format("{}: this run has used {} ({}), now there is {} ({}): results of different data never mix; run in "
-                              "another directory", state_->directory, info.data_name, info.data_origin, name, origin));
+      throw InUse(fmt::format(
+          "{}: this run has used {} ({}), now there is {} ({}): results of different data never mix; run in "
+          "another directory",
+          state_->directory, info.data_name, info.data_origin, name, origin));
     }
     state_->database->commit([&] {
       state_->set("data_name", name);
@@ -258,9 +271,10 @@ std::vector<Trial> Results::unfinished(bool retry_failed) const {
 
 void Results::start(const Trial& trial, std::int64_t pid) {
   guarded(state_->path, [&] {
-    state_->database->run("UPDATE trial SET state = 'running', attempt = attempt + 1, pid = ?, started = ?, finished = NULL, "
-                          "sequence = NULL, status = NULL, cause = NULL, result_json = NULL WHERE number = ?",
-                          {pid == 0 ? Value(nullptr) : Value(pid), now(), std::int64_t{trial.number}});
+    state_->database->run(
+        "UPDATE trial SET state = 'running', attempt = attempt + 1, pid = ?, started = ?, finished = NULL, "
+        "sequence = NULL, status = NULL, cause = NULL, result_json = NULL WHERE number = ?",
+        {pid == 0 ? Value(nullptr) : Value(pid), now(), std::int64_t{trial.number}});
   });
 }
 
@@ -271,16 +285,38 @@ void Results::add(const Trial& trial, const Result& result) {
       state_->database->run(
           "UPDATE trial SET state = 'finished', attempt = max(attempt, 1), pid = NULL, finished = ?, "
           "sequence = (SELECT coalesce(max(sequence), 0) + 1 FROM trial), status = ?, cause = ?, accuracy = ?, "
-          "samples_per_second = ?, seconds_training = ?, seconds_to_target = ?, seconds_setup = ?, seconds_warm_up = ?, "
-          "seconds_evaluation = ?, seconds_checkpoint = ?, seconds_worker_start = ?, step_seconds_median = ?, harness_share = ?, "
-          "samples = ?, steps = ?, updates = ?, bytes_per_step = ?, peak_memory_bytes = ?, parameters = ?, weights_hash = ?, "
+          "samples_per_second = ?, seconds_training = ?, seconds_to_target = ?, seconds_setup = ?, seconds_warm_up = "
+          "?, "
+          "seconds_evaluation = ?, seconds_checkpoint = ?, seconds_worker_start = ?, step_seconds_median = ?, "
+          "harness_share = ?, "
+          "samples = ?, steps = ?, updates = ?, bytes_per_step = ?, peak_memory_bytes = ?, parameters = ?, "
+          "weights_hash = ?, "
           "result_json = ? WHERE number = ?",
-          {now(), result.status, result.cause, result.accuracy, result.samples_per_second, result.seconds_training,
-           result.seconds_to_target, result.seconds_setup, result.seconds_warm_up, result.seconds_evaluation,
-           result.seconds_checkpoint, result.seconds_worker_start, result.step_seconds_median, result.harness_share,
-           whole(result.samples), whole(result.steps), whole(result.updates), result.bytes_per_step, whole(result.peak_memory),
-           whole(result.parameters), result.weights_hash, dump(Json(result)), number});
-      if (state_->database->integer("SELECT changes()") != 1) throw Error(fmt::format("trial {} is not in the plan of this run", number));
+          {now(),
+           result.status,
+           result.cause,
+           result.accuracy,
+           result.samples_per_second,
+           result.seconds_training,
+           result.seconds_to_target,
+           result.seconds_setup,
+           result.seconds_warm_up,
+           result.seconds_evaluation,
+           result.seconds_checkpoint,
+           result.seconds_worker_start,
+           result.step_seconds_median,
+           result.harness_share,
+           whole(result.samples),
+           whole(result.steps),
+           whole(result.updates),
+           result.bytes_per_step,
+           whole(result.peak_memory),
+           whole(result.parameters),
+           result.weights_hash,
+           dump(Json(result)),
+           number});
+      if (state_->database->integer("SELECT changes()") != 1)
+        throw Error(fmt::format("trial {} is not in the plan of this run", number));
       state_->insert_details(number, result);
     });
   });

@@ -1,8 +1,8 @@
 #pragma once
 
-// What a run has found, in DIR/results.sqlite: written by one process at a time, one commit a trial, so that nothing that
-// was acknowledged is ever lost; read by reports, during the run too. Times are seconds, sizes bytes; moments are UTC
-// ("2024-05-01T12:00:00Z") and serve as labels only: order comes from sequence numbers.
+// What a run has found, in DIR/results.sqlite: written by one process at a time, one commit a trial, so that nothing
+// that was acknowledged is ever lost; read by reports, during the run too. Times are seconds, sizes bytes; moments are
+// UTC ("2024-05-01T12:00:00Z") and serve as labels only: order comes from sequence numbers.
 
 #include <cstdint>
 #include <memory>
@@ -82,8 +82,8 @@ class Results {
   // Results of different data never mix: throws InUse when the run has used other data.
   void record_data(const std::string& name, const std::string& origin, const std::string& fingerprint);
 
-  // The trials still to run, in the plan's order: those that never finished, those that were interrupted, and, when asked
-  // for, those that failed, crashed or took too long.
+  // The trials still to run, in the plan's order: those that never finished, those that were interrupted, and, when
+  // asked for, those that failed, crashed or took too long.
   std::vector<Trial> unfinished(bool retry_failed = false) const;
   // The trial is about to run in process `pid` (0: not known).
   void start(const Trial& trial, std::int64_t pid = 0);
@@ -100,8 +100,8 @@ class Results {
 // The run in a directory, also while it is being written. Throws BadResults.
 Run read_run(const std::string& directory);
 
-// The directory below `folder` with the newest run of this config hash; empty where there is none. Directories that cannot
-// be read are passed over.
+// The directory below `folder` with the newest run of this config hash; empty where there is none. Directories that
+// cannot be read are passed over.
 std::string newest_run(const std::string& folder, const std::string& config_hash);
 
 }  // namespace mgcompare

@@ -1,5 +1,6 @@
 #include "results_file.h"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,8 +10,6 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
-
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace mgcompare {
@@ -24,7 +23,8 @@ constexpr std::int64_t kVersion = 1;
 constexpr char kTables[] = R"(
 CREATE TABLE run (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE environment (position INTEGER PRIMARY KEY, key TEXT NOT NULL, value TEXT NOT NULL) STRICT;
-CREATE TABLE session (number INTEGER PRIMARY KEY, pid INTEGER NOT NULL, host TEXT NOT NULL, started TEXT NOT NULL) STRICT;
+CREATE TABLE session (
+  number INTEGER PRIMARY KEY, pid INTEGER NOT NULL, host TEXT NOT NULL, started TEXT NOT NULL) STRICT;
 CREATE TABLE trial (
   number INTEGER PRIMARY KEY, position INTEGER NOT NULL UNIQUE, block INTEGER NOT NULL, row TEXT NOT NULL,
   strategy TEXT NOT NULL, label TEXT NOT NULL, variant TEXT NOT NULL, device_kind TEXT NOT NULL,
@@ -49,7 +49,8 @@ CREATE TABLE metric (
 )";
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
-  throw BadResults(fmt::format("{}: {}; it is left as it is: give another directory with -o, or move the file away", path, why));
+  throw BadResults(
+      fmt::format("{}: {}; it is left as it is: give another directory with -o, or move the file away", path, why));
 }
 
 // Throws unless the file is a sound database of this program and version.
@@ -57,7 +58,9 @@ void check(const std::string& path, const Database& database) {
   if (database.integer("PRAGMA application_id") != kApplicationId) refuse(path, "not a results file of mgcompare");
   const std::int64_t version = database.integer("PRAGMA user_version");
   if (version > kVersion) {
-    refuse(path, fmt::format("written by a newer mgcompare (format {}, this program knows up to {}); update the program", version, kVersion));
+    refuse(path,
+           fmt::format("written by a newer mgcompare (format {}, this program knows up to {}); update the program",
+                       version, kVersion));
   }
   const std::string health = database.text("PRAGMA quick_check(1)");
   if (health != "ok") refuse(path, fmt::format("damaged ({}); `sqlite3 FILE .recover` may save what is in it", health));
@@ -65,32 +68,39 @@ void check(const std::string& path, const Database& database) {
 
 std::vector<Row> read_rows(const Database& database) {
   std::vector<Row> rows;
-  database.query("SELECT position, state, attempt, sequence, started, finished, trial_json, result_json FROM trial ORDER BY position", {},
-                 [&](const Columns& columns) {
-                   Row row;
-                   row.position = static_cast<int>(columns.integer(0));
-                   row.state = columns.text(1);
-                   row.attempt = static_cast<int>(columns.integer(2));
-                   row.sequence = static_cast<int>(columns.integer(3));
-                   row.started = columns.text(4);
-                   row.finished = columns.text(5);
-                   row.trial = Json::parse(columns.text(6)).get<Trial>();
-                   if (row.state == "finished") row.result = Json::parse(columns.text(7)).get<Result>();
-                   rows.push_back(std::move(row));
-                 });
+  database.query(
+      "SELECT position, state, attempt, sequence, started, finished, trial_json, result_json FROM trial ORDER BY "
+      "position",
+      {}, [&](const Columns& columns) {
+        Row row;
+        row.position = static_cast<int>(columns.integer(0));
+        row.state = columns.text(1);
+        row.attempt = static_cast<int>(columns.integer(2));
+        row.sequence = static_cast<int>(columns.integer(3));
+        row.started = columns.text(4);
+        row.finished = columns.text(5);
+        row.trial = Json::parse(columns.text(6)).get<Trial>();
+        if (row.state == "finished") row.result = Json::parse(columns.text(7)).get<Result>();
+        rows.push_back(std::move(row));
+      });
   return rows;
 }
 
 }  // namespace
 
-std::string results_file(const std::string& directory) { return (std::filesystem::path(directory) / kResultsFile).string(); }
+std::string results_file(const std::string& directory) {
+  return (std::filesystem::path(directory) / kResultsFile).string();
+}
 
 void throw_translated(const std::string& path, const DatabaseError& error) {
   if (error.cannot_write()) {
-    throw NotWritable(fmt::format("{}: cannot be written ({}): free some space or choose another directory with -o; what was "
-                                  "recorded is kept, and --resume carries on", path, error.what()));
+    throw NotWritable(
+        fmt::format("{}: cannot be written ({}): free some space or choose another directory with -o; what was "
+                    "recorded is kept, and --resume carries on",
+                    path, error.what()));
   }
-  if (error.damaged()) refuse(path, fmt::format("damaged ({}); `sqlite3 FILE .recover` may save what is in it", error.what()));
+  if (error.damaged())
+    refuse(path, fmt::format("damaged ({}); `sqlite3 FILE .recover` may save what is in it", error.what()));
   throw BadResults(fmt::format("{}: {}", path, error.what()));
 }
 
@@ -113,7 +123,8 @@ void create_results_file(const std::string& path) {
 
 Database open_results_file(const std::string& path, Database::Mode mode) {
   struct stat facts {};
-  if (lstat(path.c_str(), &facts) != 0) throw BadResults(fmt::format("{}: {}: there is no run in this directory", path, std::strerror(errno)));
+  if (lstat(path.c_str(), &facts) != 0)
+    throw BadResults(fmt::format("{}: {}: there is no run in this directory", path, std::strerror(errno)));
   if (!S_ISREG(facts.st_mode)) refuse(path, "not a regular file");
   if (facts.st_size == 0) refuse(path, "empty");
   return guarded(path, [&] {
@@ -137,7 +148,8 @@ RunInfo read_info(const Database& database) {
   info.data_name = values["data_name"];
   info.data_origin = values["data_origin"];
   info.data_fingerprint = values["data_fingerprint"];
-  if (const std::string& warnings = values["warnings"]; !warnings.empty()) info.warnings = Json::parse(warnings).get<std::vector<std::string>>();
+  if (const std::string& warnings = values["warnings"]; !warnings.empty())
+    info.warnings = Json::parse(warnings).get<std::vector<std::string>>();
   database.query("SELECT key, value FROM environment ORDER BY position", {},
                  [&](const Columns& row) { info.environment.emplace_back(row.text(0), row.text(1)); });
   return info;

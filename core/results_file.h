@@ -1,7 +1,7 @@
 #pragma once
 
-// The file behind the results: its tables, how it is made, opened and read. What SQLite says of it becomes NotWritable or
-// BadResults here.
+// The file behind the results: its tables, how it is made, opened and read. What SQLite says of it becomes NotWritable
+// or BadResults here.
 
 #include <string>
 
@@ -15,7 +15,8 @@ std::string results_file(const std::string& directory);
 // Makes a file with empty tables, which appears under its name only when they are in it.
 void create_results_file(const std::string& path);
 
-// Throws BadResults unless the file is a sound database of this program and of a version that it knows. Changes nothing.
+// Throws BadResults unless the file is a sound database of this program and of a version that it knows. Changes
+// nothing.
 Database open_results_file(const std::string& path, Database::Mode mode);
 
 // Throws the error for what SQLite said while it worked on `path`.

@@ -13,7 +13,8 @@ bool trait_is(const Row& row, const std::string& key, const std::string& value) 
   return found != row.result.traits.end() && found->second == value;
 }
 
-template <class F> Spread over(const std::vector<const Row*>& rows, const F& figure) {
+template <class F>
+Spread over(const std::vector<const Row*>& rows, const F& figure) {
   std::vector<double> values;
   for (const Row* row : rows) values.push_back(figure(*row));
   return spread_of(std::move(values));
@@ -43,7 +44,8 @@ void measure(Cell& cell) {
   cell.seconds_training = over(cell.done, [](const Row& row) { return row.result.seconds_training; });
   cell.seconds_per_epoch = over(cell.done, [](const Row& row) {
     const std::size_t epochs = row.result.epochs.size();
-    return epochs == 0 ? std::numeric_limits<double>::quiet_NaN() : row.result.seconds_training / static_cast<double>(epochs);
+    return epochs == 0 ? std::numeric_limits<double>::quiet_NaN()
+                       : row.result.seconds_training / static_cast<double>(epochs);
   });
   cell.bytes_per_step = over(cell.done, [](const Row& row) { return row.result.bytes_per_step; });
   cell.step_seconds = over(cell.done, [](const Row& row) { return row.result.step_seconds_median; });
@@ -56,7 +58,8 @@ void measure(Cell& cell) {
 bool is_baseline_of(const Cell& base, const Cell& cell) {
   const Trial &one = base.trial(), &trial = cell.trial();
   // Per device when devices are added at a constant share, in all when one batch is split.
-  const std::size_t batch = trial.scaling == "weak" ? trial.global_batch / std::max<std::size_t>(1, trial.devices) : trial.global_batch;
+  const std::size_t batch =
+      trial.scaling == "weak" ? trial.global_batch / std::max<std::size_t>(1, trial.devices) : trial.global_batch;
   return base.is_baseline && !base.done.empty() && one.devices == 1 && one.ranks_per_device == 1 &&
          one.device_kind == trial.device_kind && one.global_batch == batch && one.variant == trial.variant;
 }
@@ -64,12 +67,14 @@ bool is_baseline_of(const Cell& base, const Cell& cell) {
 void set_against_baseline(std::vector<Cell>& cells) {
   for (Cell& cell : cells) {
     if (cell.done.empty() || cell.trial().ranks_per_device != 1) continue;
-    const auto base = std::find_if(cells.begin(), cells.end(), [&](const Cell& other) { return is_baseline_of(other, cell); });
+    const auto base =
+        std::find_if(cells.begin(), cells.end(), [&](const Cell& other) { return is_baseline_of(other, cell); });
     if (base == cells.end()) continue;
     cell.baseline = static_cast<std::size_t>(base - cells.begin());
     cell.speed_up = ratio(cell.done, base->done, throughput);
     const double devices = static_cast<double>(std::max<std::size_t>(1, cell.trial().devices));
-    cell.efficiency = {cell.speed_up.median / devices, cell.speed_up.least / devices, cell.speed_up.most / devices, cell.speed_up.count};
+    cell.efficiency = {cell.speed_up.median / devices, cell.speed_up.least / devices, cell.speed_up.most / devices,
+                       cell.speed_up.count};
   }
 }
 
@@ -85,8 +90,10 @@ void rank_cells(Comparison& comparison) {
     if (!comparison.by_time_to_target) return one.samples_per_second.median > other.samples_per_second.median;
     // A row that misses the target in some repeats is behind every row that never does.
     const auto key = [](const Cell& cell) {
-      const double missed = static_cast<double>(cell.done.size() - cell.reached_target) / static_cast<double>(cell.done.size());
-      return std::tuple(missed, cell.reached_target == 0 ? 0 : cell.seconds_to_target.median, -cell.samples_per_second.median);
+      const double missed =
+          static_cast<double>(cell.done.size() - cell.reached_target) / static_cast<double>(cell.done.size());
+      return std::tuple(missed, cell.reached_target == 0 ? 0 : cell.seconds_to_target.median,
+                        -cell.samples_per_second.median);
     };
     return key(one) < key(other);
   });
@@ -95,7 +102,8 @@ void rank_cells(Comparison& comparison) {
 // Where a strategy stands in the config; a variant or an old file may have one that is not there.
 std::size_t order_of(const Trial& trial) {
   const std::vector<StrategyConfig>& all = trial.config.strategies;
-  const auto found = std::find_if(all.begin(), all.end(), [&](const StrategyConfig& one) { return one.label == trial.strategy.label; });
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const StrategyConfig& one) { return one.label == trial.strategy.label; });
   return static_cast<std::size_t>(found - all.begin());
 }
 
@@ -119,7 +127,8 @@ Spread ratio(const std::vector<const Row*>& one, const std::vector<const Row*>& 
   if (paired.count > 0) return paired;
   const Spread above = over(one, figure), below = over(other, figure);
   if (above.count == 0 || below.count == 0 || !(below.least > 0)) return {};
-  return {above.median / below.median, above.least / below.most, above.most / below.least, std::min(above.count, below.count)};
+  return {above.median / below.median, above.least / below.most, above.most / below.least,
+          std::min(above.count, below.count)};
 }
 
 Comparison compare_rows(const Run& run) {
@@ -152,9 +161,11 @@ Comparison compare_rows(const Run& run) {
   }
   const auto place = [](const Cell& cell) {
     const Trial& trial = cell.trial();
-    return std::tuple(order_of(trial), trial.device_kind, trial.devices, trial.ranks_per_device, trial.global_batch, trial.variant);
+    return std::tuple(order_of(trial), trial.device_kind, trial.devices, trial.ranks_per_device, trial.global_batch,
+                      trial.variant);
   };
-  std::stable_sort(comparison.cells.begin(), comparison.cells.end(), [&](const Cell& a, const Cell& b) { return place(a) < place(b); });
+  std::stable_sort(comparison.cells.begin(), comparison.cells.end(),
+                   [&](const Cell& a, const Cell& b) { return place(a) < place(b); });
   for (Cell& cell : comparison.cells) measure(cell);
   set_against_baseline(comparison.cells);
   rank_cells(comparison);

@@ -1,11 +1,11 @@
 #include "reports/csv.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <functional>
 #include <utility>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "reports/text.h"
 
@@ -44,7 +44,8 @@ const std::vector<Column>& columns() {
       {"epochs", [](const Row& r) { return fmt::format("{}", r.result.epochs.size()); }},
       {"accuracy", [](const Row& r) { return number(r.result.accuracy); }},
       {"accuracy_spread", [](const Row& r) { return number(r.result.accuracy_spread); }},
-      {"seconds_to_target", [](const Row& r) { return r.result.seconds_to_target > 0 ? number(r.result.seconds_to_target) : ""; }},
+      {"seconds_to_target",
+       [](const Row& r) { return r.result.seconds_to_target > 0 ? number(r.result.seconds_to_target) : ""; }},
       {"samples_per_second", [](const Row& r) { return number(r.result.samples_per_second); }},
       {"step_seconds_median", [](const Row& r) { return number(r.result.step_seconds_median); }},
       {"seconds_worker_start", [](const Row& r) { return number(r.result.seconds_worker_start); }},

@@ -1,9 +1,9 @@
 #include "reports/findings.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
-
-#include <fmt/format.h>
 
 #include "reports/text.h"
 
@@ -23,7 +23,7 @@ std::string against(const Spread& factor, Order order, bool enough_repeats, cons
 
 struct Rival {
   const Cell* cell;
-  Spread factor;                    // how many times faster the winner is
+  Spread factor;  // how many times faster the winner is
   Order order;
   bool enough_repeats;
 };
@@ -32,8 +32,8 @@ Rival measure_rival(const Comparison& comparison, const Cell& winner, const Cell
   const bool by_time = comparison.by_time_to_target;
   const Spread& mine = by_time ? winner.seconds_to_target : winner.samples_per_second;
   const Spread& its = by_time ? other.seconds_to_target : other.samples_per_second;
-  return {&other, by_time ? ratio(other.done, winner.done, time_to_target) : ratio(winner.done, other.done, throughput), compare(mine, its),
-          mine.count >= 2 && its.count >= 2};
+  return {&other, by_time ? ratio(other.done, winner.done, time_to_target) : ratio(winner.done, other.done, throughput),
+          compare(mine, its), mine.count >= 2 && its.count >= 2};
 }
 
 std::string rival_text(const Comparison& comparison, const Rival& rival) {
@@ -46,13 +46,15 @@ std::string rival_text(const Comparison& comparison, const Rival& rival) {
 void add_headline(const Comparison& comparison, const Cell& winner, std::vector<Finding>& all) {
   if (comparison.by_time_to_target) {
     const bool always = winner.reached_target == winner.done.size();
-    all.push_back({fmt::format("{} reached {} in {}{}", title_of(winner), percent_text(comparison.target_accuracy),
-                               with_range(winner.seconds_to_target, seconds_text),
-                               always ? "" : fmt::format(", in {} of {} repeats", winner.reached_target, winner.done.size()))});
+    all.push_back(
+        {fmt::format("{} reached {} in {}{}", title_of(winner), percent_text(comparison.target_accuracy),
+                     with_range(winner.seconds_to_target, seconds_text),
+                     always ? "" : fmt::format(", in {} of {} repeats", winner.reached_target, winner.done.size()))});
     return;
   }
   if (comparison.target_accuracy > 0) {
-    all.push_back({fmt::format("No row reached {}; what follows is speed alone", percent_text(comparison.target_accuracy))});
+    all.push_back(
+        {fmt::format("No row reached {}; what follows is speed alone", percent_text(comparison.target_accuracy))});
   }
   all.push_back({fmt::format("{} trained fastest: {} samples/s, accuracy {}", title_of(winner),
                              with_range(winner.samples_per_second, count_text), accuracy_of(winner))});
@@ -69,15 +71,17 @@ void add_baseline(const Comparison& comparison, const Cell& winner, std::vector<
   }
   const Cell& base = comparison.cells[*winner.baseline];
   std::string text = rival_text(comparison, measure_rival(comparison, winner, base));
-  if (comparison.by_time_to_target) text += fmt::format(" (throughput alone: {}x)", factor_text(winner.speed_up.median));
+  if (comparison.by_time_to_target)
+    text += fmt::format(" (throughput alone: {}x)", factor_text(winner.speed_up.median));
   all.push_back({text, 1});
 }
 
 void add_reasons(const Comparison& comparison, const Cell& winner, std::vector<Finding>& all) {
   const std::size_t devices = winner.trial().devices;
   if (devices > 1 && winner.efficiency.count > 0 && winner.efficiency.median < 0.95) {
-    all.push_back({fmt::format("Why not {}x: {} of its time is exchange, {} waiting for other ranks, {} outside of steps", devices,
-                               percent_text(winner.share_exchange), percent_text(winner.share_waiting), percent_text(winner.share_harness))});
+    all.push_back({fmt::format(
+        "Why not {}x: {} of its time is exchange, {} waiting for other ranks, {} outside of steps", devices,
+        percent_text(winner.share_exchange), percent_text(winner.share_waiting), percent_text(winner.share_harness))});
   }
   const Cell* cheapest = nullptr;
   for (const std::size_t index : comparison.ranking) {
@@ -92,15 +96,18 @@ void add_reasons(const Comparison& comparison, const Cell& winner, std::vector<F
 void add_reservations(const Comparison& comparison, std::vector<Finding>& all) {
   for (const Cell& cell : comparison.cells) {
     if (cell.done.empty() || !cell.many_models) continue;
-    all.push_back({fmt::format("{} trains {} separate models: its accuracy is their mean, its speed a ceiling", title_of(cell), cell.trial().ranks())});
+    all.push_back({fmt::format("{} trains {} separate models: its accuracy is their mean, its speed a ceiling",
+                               title_of(cell), cell.trial().ranks())});
   }
   const RunInfo& info = comparison.run->info;
-  if (info.data_name == "digits") all.push_back({"The data are built-in drawn digits, not MNIST: accuracies do not compare with published ones"});
+  if (info.data_name == "digits")
+    all.push_back({"The data are built-in drawn digits, not MNIST: accuracies do not compare with published ones"});
   if (!comparison.run->rows.empty() && comparison.run->rows.front().trial.config.cut_down_for_cpu) {
     all.push_back({"The experiment was cut down for a machine without a GPU, as its `when_cpu:` block says"});
   }
   if (comparison.finished < comparison.trials) {
-    all.push_back({fmt::format("{} of {} trials have not finished: --resume runs them", comparison.trials - comparison.finished, comparison.trials)});
+    all.push_back({fmt::format("{} of {} trials have not finished: --resume runs them",
+                               comparison.trials - comparison.finished, comparison.trials)});
   }
 }
 
@@ -109,9 +116,11 @@ void add_reservations(const Comparison& comparison, std::vector<Finding>& all) {
 std::string title_of(const Cell& cell) {
   const Trial& trial = cell.trial();
   const bool weak = trial.scaling == "weak";
-  std::string title = fmt::format("{}, {} {} device{}", trial.strategy.label, trial.devices, to_string(trial.device_kind), trial.devices == 1 ? "" : "s");
+  std::string title = fmt::format("{}, {} {} device{}", trial.strategy.label, trial.devices,
+                                  to_string(trial.device_kind), trial.devices == 1 ? "" : "s");
   if (trial.ranks_per_device != 1) title += fmt::format(" with {} ranks each", trial.ranks_per_device);
-  title += fmt::format(", batch {}", weak ? trial.global_batch / std::max<std::size_t>(1, trial.devices) : trial.global_batch);
+  title += fmt::format(", batch {}",
+                       weak ? trial.global_batch / std::max<std::size_t>(1, trial.devices) : trial.global_batch);
   if (weak) title += " per device";
   if (!trial.variant.empty()) title += fmt::format(", {}", trial.variant);
   return plain(title);
@@ -127,13 +136,16 @@ std::string with_range(const Spread& spread) { return with_range(spread, factor_
 
 std::string accuracy_of(const Cell& cell) {
   const std::string text = with_range(cell.accuracy, accuracy_text);
-  return cell.many_models && cell.accuracy.count > 0 ? fmt::format("{}, mean of {} separate models", text, cell.trial().ranks()) : text;
+  return cell.many_models && cell.accuracy.count > 0
+             ? fmt::format("{}, mean of {} separate models", text, cell.trial().ranks())
+             : text;
 }
 
 std::vector<Finding> findings(const Comparison& comparison) {
   std::vector<Finding> all;
   if (comparison.ranking.empty()) {
-    all.push_back({comparison.done == 0 ? "No trial was completed: there is nothing to compare" : "No strategy that trains one model was completed"});
+    all.push_back({comparison.done == 0 ? "No trial was completed: there is nothing to compare"
+                                        : "No strategy that trains one model was completed"});
   } else {
     const Cell& winner = comparison.cells[comparison.ranking.front()];
     add_headline(comparison, winner, all);
@@ -163,7 +175,9 @@ std::vector<Failure> failures(const Comparison& comparison) {
     }
   }
   std::stable_sort(all.begin(), all.end(), [](const Failure& a, const Failure& b) {
-    const auto key = [](const Failure& failure) { return std::pair(failure.status != "unavailable", failure.last->sequence); };
+    const auto key = [](const Failure& failure) {
+      return std::pair(failure.status != "unavailable", failure.last->sequence);
+    };
     return key(a) < key(b);
   });
   return all;

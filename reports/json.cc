@@ -1,7 +1,6 @@
 #include "reports/json.h"
 
 #include <cmath>
-
 #include <nlohmann/json.hpp>
 
 #include "reports/comparison.h"
@@ -15,7 +14,10 @@ Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); 
 
 Json spread(const Spread& spread) {
   if (spread.count == 0) return nullptr;
-  return {{"median", number(spread.median)}, {"least", number(spread.least)}, {"most", number(spread.most)}, {"count", spread.count}};
+  return {{"median", number(spread.median)},
+          {"least", number(spread.least)},
+          {"most", number(spread.most)},
+          {"count", spread.count}};
 }
 
 // The same text when it is JSON, else the text as a string.
@@ -28,7 +30,11 @@ Json row_json(const Row& row) {
   Json trial = nlohmann::json(row.trial);
   // The whole config stands once in the file; of a variant's only the name.
   trial.erase("config");
-  Json json = {{"position", row.position}, {"state", row.state}, {"attempt", row.attempt}, {"row", row_name(row.trial)}, {"trial", trial}};
+  Json json = {{"position", row.position},
+               {"state", row.state},
+               {"attempt", row.attempt},
+               {"row", row_name(row.trial)},
+               {"trial", trial}};
   if (row.sequence > 0) json["sequence"] = row.sequence;
   if (!row.started.empty()) json["started"] = row.started;
   if (!row.finished.empty()) json["finished"] = row.finished;
@@ -51,7 +57,9 @@ Json cell_json(const Comparison& comparison, const Cell& cell) {
                {"compared_with", cell.baseline ? Json(comparison.cells[*cell.baseline].name) : Json()},
                {"speed_up", spread(cell.speed_up)},
                {"efficiency", spread(cell.efficiency)}};
-  json["shares"] = {{"compute", cell.share_compute}, {"exchange", cell.share_exchange}, {"waiting", cell.share_waiting},
+  json["shares"] = {{"compute", cell.share_compute},
+                    {"exchange", cell.share_exchange},
+                    {"waiting", cell.share_waiting},
                     {"harness", cell.share_harness}};
   return json;
 }
@@ -63,7 +71,10 @@ std::string json_report(const Run& run) {
   const RunInfo& info = run.info;
   Json environment = Json::array();
   for (const auto& [key, value] : info.environment) environment.push_back({{"key", key}, {"value", value}});
-  Json json = {{"schema", info.schema}, {"program_version", info.program_version}, {"name", info.name}, {"started", info.started}};
+  Json json = {{"schema", info.schema},
+               {"program_version", info.program_version},
+               {"name", info.name},
+               {"started", info.started}};
   json["data"] = {{"name", info.data_name}, {"origin", info.data_origin}, {"sha256", info.data_fingerprint}};
   json["config_sha256"] = info.config_hash;
   json["config"] = embedded(info.config_json);

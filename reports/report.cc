@@ -1,14 +1,13 @@
 #include "reports/report.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-
-#include <fmt/format.h>
 
 #include "reports/csv.h"
 #include "reports/json.h"
@@ -35,8 +34,9 @@ void write_file(const std::string& path, const std::string& text) {
   const auto fail = [&] {
     const int reason = errno;
     unlink(fresh.c_str());
-    throw NotWritable(fmt::format("{}: cannot be written: {}; the results are kept, and `mgcompare report` writes it again", path,
-                                  std::strerror(reason)));
+    throw NotWritable(
+        fmt::format("{}: cannot be written: {}; the results are kept, and `mgcompare report` writes it again", path,
+                    std::strerror(reason)));
   };
   const int file = open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (file < 0) fail();

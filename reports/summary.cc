@@ -1,9 +1,9 @@
 #include "reports/summary.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "reports/comparison.h"
 #include "reports/findings.h"
@@ -33,7 +33,8 @@ Line cell_line(const Comparison& comparison, const Cell& cell) {
     return line;
   }
   line.push_back(accuracy_text(cell.accuracy.median) + (cell.many_models ? " *" : ""));
-  if (comparison.target_accuracy > 0) line.push_back(cell.reached_target == 0 ? "-" : seconds_text(cell.seconds_to_target.median));
+  if (comparison.target_accuracy > 0)
+    line.push_back(cell.reached_target == 0 ? "-" : seconds_text(cell.seconds_to_target.median));
   line.push_back(count_text(cell.samples_per_second.median));
   line.push_back(cell.speed_up.count == 0 ? "-" : fmt::format("{:.2f}x", cell.speed_up.median));
   line.push_back(cell.efficiency.count == 0 ? "-" : percent_text(cell.efficiency.median));
@@ -42,7 +43,8 @@ Line cell_line(const Comparison& comparison, const Cell& cell) {
 
 std::string table(const Comparison& comparison, const Style& style) {
   std::vector<Line> lines = {{"strategy", "devices", "batch", "accuracy"}};
-  if (comparison.target_accuracy > 0) lines[0].push_back(fmt::format("to {}", percent_text(comparison.target_accuracy)));
+  if (comparison.target_accuracy > 0)
+    lines[0].push_back(fmt::format("to {}", percent_text(comparison.target_accuracy)));
   for (const char* head : {"samples/s", "speed-up", "efficiency"}) lines[0].push_back(head);
   for (const Cell& cell : comparison.cells) lines.push_back(cell_line(comparison, cell));
   std::vector<std::size_t> widths(lines[0].size());
@@ -68,10 +70,13 @@ std::string failure_lines(const Comparison& comparison, const Style& style) {
   if (all.empty()) return "";
   std::size_t trials = 0;
   for (const Failure& failure : all) trials += failure.repeats;
-  std::string text = colored(style, Color::red, fmt::format("{} of {} trials were not completed:", trials, comparison.trials)) + "\n";
+  std::string text =
+      colored(style, Color::red, fmt::format("{} of {} trials were not completed:", trials, comparison.trials)) + "\n";
   for (const Failure& failure : all) {
-    const std::string what = failure.cause.empty() ? failure.status : fmt::format("{} ({})", failure.status, failure.cause);
-    text += fmt::format("  {}{}: {}\n", failure.title, failure.repeats > 1 ? fmt::format(" ({} repeats)", failure.repeats) : "", what);
+    const std::string what =
+        failure.cause.empty() ? failure.status : fmt::format("{} ({})", failure.status, failure.cause);
+    text += fmt::format("  {}{}: {}\n", failure.title,
+                        failure.repeats > 1 ? fmt::format(" ({} repeats)", failure.repeats) : "", what);
   }
   return text;
 }
@@ -87,7 +92,8 @@ std::string closing_summary(const Run& run, const Style& style) {
     text += fmt::format("{}{}\n", finding.level == 0 ? "" : "    ", colored(style, color, finding.text));
   }
   text += fmt::format("\n{}", table(comparison, style));
-  const bool many = std::any_of(comparison.cells.begin(), comparison.cells.end(), [](const Cell& cell) { return cell.many_models && !cell.done.empty(); });
+  const bool many = std::any_of(comparison.cells.begin(), comparison.cells.end(),
+                                [](const Cell& cell) { return cell.many_models && !cell.done.empty(); });
   if (many) text += "  * mean of separate models, one a rank\n";
   if (const std::string failed = failure_lines(comparison, style); !failed.empty()) text += fmt::format("\n{}", failed);
   return style.utf8 ? text : ascii(text);

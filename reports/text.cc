@@ -1,11 +1,11 @@
 #include "reports/text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
-
-#include <fmt/format.h>
 
 namespace mgcompare {
 namespace {
@@ -15,7 +15,12 @@ constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 // The length of the valid character that begins at `text[0]`; 0 where there is none.
 std::size_t character_length(std::string_view text, std::uint32_t& code) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const std::size_t length = byte(0) < 0x80 ? 1 : byte(0) < 0xc2 ? 0 : byte(0) < 0xe0 ? 2 : byte(0) < 0xf0 ? 3 : byte(0) < 0xf5 ? 4 : 0;
+  const std::size_t length = byte(0) < 0x80   ? 1
+                             : byte(0) < 0xc2 ? 0
+                             : byte(0) < 0xe0 ? 2
+                             : byte(0) < 0xf0 ? 3
+                             : byte(0) < 0xf5 ? 4
+                                              : 0;
   if (length == 0 || length > text.size()) return 0;
   code = length == 1 ? byte(0) : byte(0) & (0xffu >> (length + 1));
   for (std::size_t i = 1; i < length; ++i) {
@@ -79,11 +84,16 @@ std::string plain_lines(std::string_view text) { return cleaned(text, true); }
 std::string markdown(std::string_view text) {
   std::string safe;
   for (const char c : plain(text)) {
-    if (c == '<') safe += "&lt;";
-    else if (c == '>') safe += "&gt;";
-    else if (c == '&') safe += "&amp;";
-    else if (std::string_view("\\`*_[]|#~!").find(c) != std::string_view::npos) (safe += '\\') += c;
-    else safe += c;
+    if (c == '<')
+      safe += "&lt;";
+    else if (c == '>')
+      safe += "&gt;";
+    else if (c == '&')
+      safe += "&amp;";
+    else if (std::string_view("\\`*_[]|#~!").find(c) != std::string_view::npos)
+      (safe += '\\') += c;
+    else
+      safe += c;
   }
   return safe;
 }
@@ -96,13 +106,15 @@ std::string markdown_code(std::string_view text, std::string_view language) {
     longest = std::max(longest, run);
   }
   const std::string fence(longest + 1, '`');
-  return fmt::format("{}{}\n{}{}{}\n", fence, language, clean, clean.empty() || clean.back() == '\n' ? "" : "\n", fence);
+  return fmt::format("{}{}\n{}{}{}\n", fence, language, clean, clean.empty() || clean.back() == '\n' ? "" : "\n",
+                     fence);
 }
 
 std::string csv_field(std::string_view text) {
   std::string clean = plain(text);
   const std::size_t first = clean.find_first_not_of(' ');
-  if (first != std::string::npos && std::string_view("=+-@").find(clean[first]) != std::string_view::npos) clean.insert(clean.begin(), '\'');
+  if (first != std::string::npos && std::string_view("=+-@").find(clean[first]) != std::string_view::npos)
+    clean.insert(clean.begin(), '\'');
   if (clean.find_first_of(",\"") == std::string::npos) return clean;
   std::string quoted(1, '"');
   for (const char c : clean) quoted.append(c == '"' ? 2 : 1, c);
@@ -110,15 +122,18 @@ std::string csv_field(std::string_view text) {
 }
 
 std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
 std::string ascii(std::string_view text) {
   std::string plain_ascii;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x80) plain_ascii += c;
-    else if (byte >= 0xc0) plain_ascii += '?';
+    if (byte < 0x80)
+      plain_ascii += c;
+    else if (byte >= 0xc0)
+      plain_ascii += '?';
   }
   return plain_ascii;
 }
@@ -128,7 +143,8 @@ std::string accuracy_text(double accuracy) { return std::isfinite(accuracy) ? fm
 std::string count_text(double count) {
   if (!std::isfinite(count)) return "-";
   std::string digits = fmt::format("{:.0f}", std::abs(count));
-  for (std::ptrdiff_t i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > 0; i -= 3) digits.insert(static_cast<std::size_t>(i), 1, ',');
+  for (std::ptrdiff_t i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > 0; i -= 3)
+    digits.insert(static_cast<std::size_t>(i), 1, ',');
   return fmt::format("{}{}", count < 0 ? "-" : "", digits);
 }
 

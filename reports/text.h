@@ -1,6 +1,7 @@
 #pragma once
 
-// Names, causes and log lines come from plugins, files and other programs. These make them inert in each kind of output.
+// Names, causes and log lines come from plugins, files and other programs. These make them inert in each kind of
+// output.
 
 #include <string>
 #include <string_view>

@@ -1,12 +1,12 @@
 #include "data/digits.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <span>
 #include <thread>
-
-#include <fmt/format.h>
 
 #include "mgcompare/random.h"
 
@@ -26,43 +26,56 @@ using Stroke = std::vector<Point>;
 using Glyph = std::vector<Stroke>;
 
 const std::array<std::vector<Glyph>, kClasses>& glyphs() {
+  // clang-format off
   static const std::array<std::vector<Glyph>, kClasses> all = {{
       {{{{.55f, 0}, {.15f, 0}, {.08f, .5f}, {.12f, 1}, {.5f, 1.03f}, {.88f, 1}, {.92f, .5f}, {.85f, 0}, {.5f, 0}}},
-       {{{.7f, .02f}, {.3f, -.05f}, {.05f, .35f}, {.1f, .9f}, {.5f, 1.05f}, {.9f, .9f}, {.95f, .4f}, {.7f, .05f}, {.4f, .1f}}}},
+       {{{.7f, .02f}, {.3f, -.05f}, {.05f, .35f}, {.1f, .9f}, {.5f, 1.05f}, {.9f, .9f}, {.95f, .4f},
+         {.7f, .05f}, {.4f, .1f}}}},
       {{{{.5f, 0}, {.5f, .5f}, {.5f, 1}}},
        {{{.25f, .28f}, {.4f, .2f}, {.56f, 0}, {.56f, 0}, {.54f, .5f}, {.54f, 1}}},
        {{{.3f, .22f}, {.52f, 0}, {.52f, 0}, {.52f, 1}}, {{.25f, 1}, {.8f, .99f}}}},
-      {{{{.1f, .28f}, {.15f, 0}, {.55f, -.06f}, {.92f, .12f}, {.82f, .5f}, {.3f, .85f}, {.08f, 1}, {.08f, 1}, {.92f, .98f}}},
-       {{{.15f, .2f}, {.4f, -.06f}, {.88f, .05f}, {.78f, .5f}, {.35f, .98f}, {.08f, .98f}, {.12f, .74f}, {.4f, .78f}, {.65f, 1.03f},
-         {.98f, .9f}}}},
-      {{{{.12f, .12f}, {.4f, -.06f}, {.88f, .02f}, {.82f, .42f}, {.4f, .48f}, {.4f, .48f}, {.88f, .52f}, {.98f, .92f}, {.5f, 1.1f},
+      {{{{.1f, .28f}, {.15f, 0}, {.55f, -.06f}, {.92f, .12f}, {.82f, .5f}, {.3f, .85f}, {.08f, 1}, {.08f, 1},
+         {.92f, .98f}}},
+       {{{.15f, .2f}, {.4f, -.06f}, {.88f, .05f}, {.78f, .5f}, {.35f, .98f}, {.08f, .98f}, {.12f, .74f}, {.4f, .78f},
+         {.65f, 1.03f}, {.98f, .9f}}}},
+      {{{{.12f, .12f}, {.4f, -.06f}, {.88f, .02f}, {.82f, .42f}, {.4f, .48f}, {.4f, .48f}, {.88f, .52f},
+         {.98f, .92f}, {.5f, 1.1f},
          {.08f, .88f}}},
        {{{.15f, .02f}, {.85f, .02f}, {.85f, .02f}, {.45f, .42f}, {.45f, .42f}, {.92f, .45f}, {.95f, 1}, {.45f, 1.05f},
          {.1f, .9f}}}},
       {{{{.25f, 0}, {.15f, .3f}, {.08f, .56f}, {.08f, .56f}, {.92f, .54f}}, {{.74f, .1f}, {.7f, .5f}, {.66f, 1}}},
        {{{.72f, 1}, {.72f, 0}, {.72f, 0}, {.06f, .66f}, {.06f, .66f}, {.96f, .66f}}},
        {{{.2f, .02f}, {.1f, .55f}, {.5f, .6f}, {.8f, .4f}}, {{.82f, 0}, {.78f, .5f}, {.75f, 1}}}},
-      {{{{.88f, .02f}, {.24f, .02f}, {.24f, .02f}, {.18f, .46f}, {.18f, .46f}, {.62f, .32f}, {.98f, .62f}, {.82f, 1.02f}, {.4f, 1.06f},
+      {{{{.88f, .02f}, {.24f, .02f}, {.24f, .02f}, {.18f, .46f}, {.18f, .46f}, {.62f, .32f}, {.98f, .62f},
+         {.82f, 1.02f}, {.4f, 1.06f},
          {.08f, .88f}}},
-       {{{.25f, .05f}, {.22f, .42f}, {.22f, .42f}, {.8f, .4f}, {.95f, .8f}, {.6f, 1.08f}, {.1f, .95f}}, {{.25f, .05f}, {.9f, .02f}}}},
-      {{{{.76f, .02f}, {.35f, .12f}, {.08f, .6f}, {.16f, 1.02f}, {.6f, 1.08f}, {.92f, .8f}, {.72f, .5f}, {.35f, .54f}, {.14f, .76f}}},
+       {{{.25f, .05f}, {.22f, .42f}, {.22f, .42f}, {.8f, .4f}, {.95f, .8f}, {.6f, 1.08f}, {.1f, .95f}},
+         {{.25f, .05f}, {.9f, .02f}}}},
+      {{{{.76f, .02f}, {.35f, .12f}, {.08f, .6f}, {.16f, 1.02f}, {.6f, 1.08f}, {.92f, .8f}, {.72f, .5f},
+         {.35f, .54f}, {.14f, .76f}}},
        {{{.4f, 0}, {.15f, .4f}, {.1f, .9f}, {.5f, 1.1f}, {.9f, .85f}, {.7f, .6f}, {.3f, .65f}, {.2f, .85f}}}},
       {{{{.08f, .04f}, {.9f, .04f}, {.9f, .04f}, {.58f, .5f}, {.4f, 1}}},
        {{{.08f, .06f}, {.88f, .03f}, {.88f, .03f}, {.5f, .6f}, {.42f, 1}}, {{.28f, .52f}, {.82f, .5f}}},
        {{{.1f, .22f}, {.12f, .04f}, {.12f, .04f}, {.9f, .06f}, {.9f, .06f}, {.7f, .45f}, {.62f, 1}}}},
-      {{{{.55f, .5f}, {.12f, .36f}, {.18f, -.02f}, {.55f, -.04f}, {.92f, .02f}, {.84f, .36f}, {.45f, .52f}, {.06f, .72f}, {.14f, 1.05f},
+      {{{{.55f, .5f}, {.12f, .36f}, {.18f, -.02f}, {.55f, -.04f}, {.92f, .02f}, {.84f, .36f}, {.45f, .52f},
+         {.06f, .72f}, {.14f, 1.05f},
          {.5f, 1.05f}, {.92f, 1}, {.92f, .66f}, {.5f, .48f}}},
-       {{{.85f, .12f}, {.5f, -.1f}, {.1f, .15f}, {.4f, .45f}, {.9f, .7f}, {.75f, 1.1f}, {.2f, 1.08f}, {.12f, .7f}, {.6f, .45f},
+       {{{.85f, .12f}, {.5f, -.1f}, {.1f, .15f}, {.4f, .45f}, {.9f, .7f}, {.75f, 1.1f}, {.2f, 1.08f},
+         {.12f, .7f}, {.6f, .45f},
          {.88f, .1f}}}},
-      {{{{.86f, .26f}, {.6f, -.04f}, {.16f, .02f}, {.1f, .45f}, {.5f, .58f}, {.86f, .3f}, {.86f, .12f}, {.82f, .5f}, {.76f, 1}}},
-       {{{.84f, .22f}, {.55f, -.05f}, {.12f, .08f}, {.14f, .48f}, {.55f, .55f}, {.86f, .2f}, {.9f, .7f}, {.7f, 1.05f}, {.2f, 1}}},
-       {{{.5f, .02f}, {.08f, .1f}, {.12f, .5f}, {.6f, .52f}, {.75f, .1f}, {.5f, 0}}, {{.74f, .05f}, {.72f, .5f}, {.55f, 1}}}},
+      {{{{.86f, .26f}, {.6f, -.04f}, {.16f, .02f}, {.1f, .45f}, {.5f, .58f}, {.86f, .3f}, {.86f, .12f},
+         {.82f, .5f}, {.76f, 1}}},
+       {{{.84f, .22f}, {.55f, -.05f}, {.12f, .08f}, {.14f, .48f}, {.55f, .55f}, {.86f, .2f}, {.9f, .7f},
+         {.7f, 1.05f}, {.2f, 1}}},
+       {{{.5f, .02f}, {.08f, .1f}, {.12f, .5f}, {.6f, .52f}, {.75f, .1f}, {.5f, 0}}, {{.74f, .05f},
+         {.72f, .5f}, {.55f, 1}}}},
   }};
+  // clang-format on
   return all;
 }
 
-// The numbers of one sample, in the order of the calls. Only additions, products and square roots follow, which IEEE 754
-// fixes: the same bytes on every machine.
+// The numbers of one sample, in the order of the calls. Only additions, products and square roots follow, which IEEE
+// 754 fixes: the same bytes on every machine.
 class Draws {
  public:
   Draws(std::uint64_t seed, std::uint64_t sample) : random_(seed, 0x6469676974000000ull + sample) {}
@@ -112,7 +125,8 @@ class Canvas {
       const Point end = ends ? after : Point{(bend.x + after.x) / 2, (bend.y + after.y) / 2};
       for (int piece = 1; piece <= kPieces; ++piece) {
         const float t = static_cast<float>(piece) / kPieces, s = 1 - t;
-        const Point next = {s * s * begin.x + 2 * s * t * bend.x + t * t * end.x, s * s * begin.y + 2 * s * t * bend.y + t * t * end.y};
+        const Point next = {s * s * begin.x + 2 * s * t * bend.x + t * t * end.x,
+                            s * s * begin.y + 2 * s * t * bend.y + t * t * end.y};
         line(last, next, radius, softness);
         last = next;
       }
@@ -149,8 +163,13 @@ struct Hand {
   float width, height, slant, cosine, sine, x, y;
 
   explicit Hand(Draws& draws)
-      : width(draws.between(8, 16.5f)), height(draws.between(14, 21)), slant(draws.bell(.23f)), cosine(0), sine(0),
-        x(13.5f + draws.bell(1.3f)), y(13.5f + draws.bell(1.3f)) {
+      : width(draws.between(8, 16.5f)),
+        height(draws.between(14, 21)),
+        slant(draws.bell(.23f)),
+        cosine(0),
+        sine(0),
+        x(13.5f + draws.bell(1.3f)),
+        y(13.5f + draws.bell(1.3f)) {
     const float half = draws.bell(.085f);  // the tangent of half the turn, so that no library's sine is needed
     cosine = (1 - half * half) / (1 + half * half);
     sine = 2 * half / (1 + half * half);
@@ -174,8 +193,10 @@ void draw_sample(std::uint64_t seed, std::uint64_t sample, std::uint8_t label, s
     points.clear();
     for (const Point& control : stroke) {
       // A corner keeps its two points together.
-      const bool corner = !points.empty() && control.x == stroke[points.size() - 1].x && control.y == stroke[points.size() - 1].y;
-      points.push_back(corner ? points.back() : hand.place({control.x + draws.bell(unrest), control.y + draws.bell(unrest)}));
+      const bool corner =
+          !points.empty() && control.x == stroke[points.size() - 1].x && control.y == stroke[points.size() - 1].y;
+      points.push_back(corner ? points.back()
+                              : hand.place({control.x + draws.bell(unrest), control.y + draws.bell(unrest)}));
     }
     canvas.curve(points, radius, softness);
   }
@@ -184,8 +205,8 @@ void draw_sample(std::uint64_t seed, std::uint64_t sample, std::uint8_t label, s
     canvas.line(from, {from.x + draws.bell(5), from.y + draws.bell(5)}, radius * .7f, softness);
   }
   if (draws.chance(.22f)) {  // a gap
-    canvas.wipe(static_cast<int>(draws.below(24)), static_cast<int>(draws.below(24)), 2 + static_cast<int>(draws.below(6)),
-                2 + static_cast<int>(draws.below(6)));
+    canvas.wipe(static_cast<int>(draws.below(24)), static_cast<int>(draws.below(24)),
+                2 + static_cast<int>(draws.below(6)), 2 + static_cast<int>(draws.below(6)));
   }
   const float noise = draws.chance(.5f) ? draws.between(0, .38f) : 0;
   canvas.develop(draws.between(.52f, 1), noise, draws, bytes);

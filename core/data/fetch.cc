@@ -2,6 +2,7 @@
 
 #include <curl/curl.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,8 +10,6 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
-
-#include <fmt/format.h>
 
 #include "data/idx.h"
 
@@ -103,7 +102,8 @@ std::string transfer_file(const std::string& mirror, const FetchRequest& request
   bytes = transfer.bytes;
 
   if (transfer.disk_full) throw DataError(fmt::format("{}: cannot be written: {}", request.part, std::strerror(errno)));
-  if (transfer.too_large || code == CURLE_FILESIZE_EXCEEDED) return fmt::format("sends more than {} bytes", request.most_bytes);
+  if (transfer.too_large || code == CURLE_FILESIZE_EXCEEDED)
+    return fmt::format("sends more than {} bytes", request.most_bytes);
   if (transfer.stalled) return "stopped sending";
   if (code != CURLE_OK) return detail[0] != 0 ? detail : curl_easy_strerror(code);
   try {

@@ -1,6 +1,7 @@
 #include "data/idx.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -9,8 +10,6 @@
 #include <cerrno>
 #include <cstring>
 #include <string_view>
-
-#include <fmt/format.h>
 
 #include "data/sha256.h"
 
@@ -63,7 +62,8 @@ class Unpacker {
     const char* text = gzerror(file_, &code);
     if (code == Z_OK || code == Z_STREAM_END) return;
     if (code == Z_BUF_ERROR) {
-      throw DataError(fmt::format("{}: truncated: the gzip stream ends early, after {} unpacked bytes", path_, offset_));
+      throw DataError(
+          fmt::format("{}: truncated: the gzip stream ends early, after {} unpacked bytes", path_, offset_));
     }
     // zlib puts its own name of the file before the reason.
     std::string_view reason = code == Z_ERRNO ? std::strerror(errno) : text;
@@ -110,8 +110,9 @@ IdxArray read_idx(const std::string& path, int dimensions, std::size_t most_byte
   const std::size_t got = file.read(header, header_bytes);
   const std::uint32_t expected = 0x0800u | static_cast<std::uint32_t>(dimensions);
   if (got >= 4 && big_endian(header) != expected) {
-    throw DataError(fmt::format("{}: wrong magic 0x{:08x} at byte 0: an IDX file of bytes in {} dimension{} begins with 0x{:08x}",
-                                path, big_endian(header), dimensions, dimensions == 1 ? "" : "s", expected));
+    throw DataError(
+        fmt::format("{}: wrong magic 0x{:08x} at byte 0: an IDX file of bytes in {} dimension{} begins with 0x{:08x}",
+                    path, big_endian(header), dimensions, dimensions == 1 ? "" : "s", expected));
   }
   if (got < header_bytes) {
     throw DataError(fmt::format("{}: truncated at byte {}: the header alone has {} bytes", path, got, header_bytes));
@@ -136,8 +137,8 @@ IdxArray read_idx(const std::string& path, int dimensions, std::size_t most_byte
   read_body(file, path, count, array, hash);
   std::uint8_t more = 0;
   if (file.read(&more, 1) != 0) {
-    throw DataError(fmt::format("{}: trailing bytes from byte {} on: the header promises {} values ({}) and no more", path,
-                                file.offset() - 1, count, shape_text(array.shape)));
+    throw DataError(fmt::format("{}: trailing bytes from byte {} on: the header promises {} values ({}) and no more",
+                                path, file.offset() - 1, count, shape_text(array.shape)));
   }
   array.sha256 = hash.digest();
   return array;
@@ -147,10 +148,12 @@ LabelledSplit read_labelled(const LabelledFiles& files, std::size_t classes) {
   IdxArray images = read_idx(files.images, 3);
   IdxArray labels = read_idx(files.labels, 1);
   if (images.shape[0] != labels.shape[0]) {
-    throw DataError(fmt::format("{} holds {} images, but {} holds {} labels (byte 4 of each): they do not belong together",
-                                files.images, images.shape[0], files.labels, labels.shape[0]));
+    throw DataError(
+        fmt::format("{} holds {} images, but {} holds {} labels (byte 4 of each): they do not belong together",
+                    files.images, images.shape[0], files.labels, labels.shape[0]));
   }
-  const auto wrong = std::find_if(labels.bytes.begin(), labels.bytes.end(), [&](std::uint8_t label) { return label >= classes; });
+  const auto wrong =
+      std::find_if(labels.bytes.begin(), labels.bytes.end(), [&](std::uint8_t label) { return label >= classes; });
   if (wrong != labels.bytes.end()) {
     throw DataError(fmt::format("{}: label {} at byte {}: labels go from 0 to {}", files.labels, *wrong,
                                 8 + (wrong - labels.bytes.begin()), classes - 1));

@@ -1,8 +1,8 @@
 #pragma once
 
-// IDX files (bytes in some dimensions, big-endian header), packed by gzip or not. A file is data from anywhere: whatever is
-// in it, reading ends in an array or in one DataError that names the file and the byte, and takes no more memory than the
-// file itself can hold.
+// IDX files (bytes in some dimensions, big-endian header), packed by gzip or not. A file is data from anywhere:
+// whatever is in it, reading ends in an array or in one DataError that names the file and the byte, and takes no more
+// memory than the file itself can hold.
 
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +32,8 @@ inline constexpr std::size_t kMostIdxBytes = 64u << 20;
 // `dimensions` is 3 for images and 1 for labels; a file of another kind is refused.
 IdxArray read_idx(const std::string& path, int dimensions, std::size_t most_bytes = kMostIdxBytes);
 
-// Images (samples, height, width) with their labels (samples), each below `classes`. The sample shape is {1, height, width}.
+// Images (samples, height, width) with their labels (samples), each below `classes`. A sample has the shape
+// {1, height, width}.
 struct LabelledFiles {
   std::string images;
   std::string labels;

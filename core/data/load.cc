@@ -1,9 +1,9 @@
 #include "data/load.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
-
-#include <fmt/format.h>
 
 #include "data/digits.h"
 #include "data/idx.h"
@@ -29,7 +29,8 @@ void keep_first(Split& split, std::size_t samples) {
 void limit(Split& split, std::size_t samples, const char* key, const std::string& set) {
   if (samples == 0) return;
   if (samples > split.samples) {
-    throw DataError(fmt::format("data.{} asks for {} samples, {} leaves {}: ask for fewer", key, samples, set, split.samples));
+    throw DataError(
+        fmt::format("data.{} asks for {} samples, {} leaves {}: ask for fewer", key, samples, set, split.samples));
   }
   keep_first(split, samples);
 }
@@ -38,8 +39,9 @@ void limit(Split& split, std::size_t samples, const char* key, const std::string
 void hold_out(Dataset& set, std::size_t samples) {
   if (samples == 0) return;
   if (samples >= set.train.samples) {
-    throw DataError(fmt::format("data.validation_samples takes {} of the {} training samples of {}: leave some to train on",
-                                samples, set.train.samples, set.name));
+    throw DataError(
+        fmt::format("data.validation_samples takes {} of the {} training samples of {}: leave some to train on",
+                    samples, set.train.samples, set.name));
   }
   const std::size_t kept = set.train.samples - samples;
   const std::size_t size = set.train.bytes.size() / set.train.samples;
@@ -69,7 +71,8 @@ Dataset digits(const std::string& reason, const DataLog& log) {
 }
 
 Dataset find_mnist(const DataConfig& config, const DataPlaces& places, const DataLog& log) {
-  for (const auto& [folder, how] : {std::pair(places.given_folder, "--data"), std::pair(places.environment_folder, "MGCOMPARE_DATA")}) {
+  for (const auto& [folder, how] :
+       {std::pair(places.given_folder, "--data"), std::pair(places.environment_folder, "MGCOMPARE_DATA")}) {
     if (folder.empty()) continue;
     try {
       return read_mnist(folder);
@@ -88,8 +91,10 @@ Dataset find_mnist(const DataConfig& config, const DataPlaces& places, const Dat
     return downloaded(places, log);
   } catch (const DataError& missing) {
     if (config.fallback != "digits") {
-      throw DataError(fmt::format("{}; name a folder that has MNIST's four files by --data or MGCOMPARE_DATA, or allow "
-                                  "`fallback: digits`", missing.what()));
+      throw DataError(
+          fmt::format("{}; name a folder that has MNIST's four files by --data or MGCOMPARE_DATA, or allow "
+                      "`fallback: digits`",
+                      missing.what()));
     }
     log(missing.what());
     return digits("no MNIST, and the config allows `fallback: digits`", log);

@@ -1,7 +1,7 @@
 #pragma once
 
-// From a config to the samples, by the first of: the folder given, MGCOMPARE_DATA, the cache, a download, and, only where
-// the config allows it, the built-in digits. A folder that was named is used or is an error, never passed over.
+// From a config to the samples, by the first of: the folder given, MGCOMPARE_DATA, the cache, a download, and, only
+// where the config allows it, the built-in digits. A folder that was named is used or is an error, never passed over.
 
 #include <functional>
 #include <string>
@@ -25,8 +25,8 @@ struct DataPlaces {
 // Says in one line each what was found where, and what was tried in vain.
 using DataLog = std::function<void(const std::string&)>;
 
-// Applies the config's limits on samples. The fingerprint is of the whole set, before the limits: two trials on parts of
-// one set are on the same data. Throws DataError.
+// Applies the config's limits on samples. The fingerprint is of the whole set, before the limits: two trials on parts
+// of one set are on the same data. Throws DataError.
 Dataset load_dataset(const DataConfig& config, const DataPlaces& places, const DataLog& log);
 
 // SHA-256 over shapes, samples and labels of both splits.

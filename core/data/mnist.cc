@@ -1,13 +1,12 @@
 #include "data/mnist.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
 #include <optional>
-
-#include <fmt/format.h>
 
 #include "data/fetch.h"
 #include "data/idx.h"
@@ -50,8 +49,9 @@ std::optional<std::string> find_file(const std::string& folder, const KnownFile&
 
 void check_sha256(const std::string& path, const std::string& found, const KnownFile& file) {
   if (found == file.sha256) return;
-  throw DataError(fmt::format("{}: checksum {}... is not that of MNIST's {} ({}...): the file was changed, or it is another set",
-                              path, found.substr(0, 12), file.name, std::string(file.sha256).substr(0, 12)));
+  throw DataError(
+      fmt::format("{}: checksum {}... is not that of MNIST's {} ({}...): the file was changed, or it is another set",
+                  path, found.substr(0, 12), file.name, std::string(file.sha256).substr(0, 12)));
 }
 
 Split read_split(const std::string& folder, const KnownFile& images, const KnownFile& labels) {
@@ -76,12 +76,14 @@ std::vector<std::string> mnist_mirrors() {
 }
 
 bool has_mnist(const std::string& folder) {
-  return std::any_of(kFiles.begin(), kFiles.end(), [&](const KnownFile& file) { return find_file(folder, file).has_value(); });
+  return std::any_of(kFiles.begin(), kFiles.end(),
+                     [&](const KnownFile& file) { return find_file(folder, file).has_value(); });
 }
 
 Dataset read_mnist(const std::string& folder) {
   std::error_code ignored;
-  if (!fs::is_directory(folder, ignored)) throw DataError(fmt::format("{}: not a folder with MNIST's four files", folder));
+  if (!fs::is_directory(folder, ignored))
+    throw DataError(fmt::format("{}: not a folder with MNIST's four files", folder));
   Dataset set;
   set.name = "mnist";
   set.origin = folder;

@@ -12,7 +12,8 @@ struct Sha256::State {
 };
 
 Sha256::Sha256() : state_(std::make_unique<State>()) {
-  if (EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) != 1) throw Error("OpenSSL offers no SHA-256; check its configuration");
+  if (EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) != 1)
+    throw Error("OpenSSL offers no SHA-256; check its configuration");
 }
 Sha256::~Sha256() = default;
 Sha256::Sha256(Sha256&&) noexcept = default;

@@ -1,12 +1,12 @@
 #include "data/digits.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <array>
 #include <numeric>
 #include <set>
 #include <string>
-
-#include <gtest/gtest.h>
 
 #include "data/load.h"
 
@@ -59,8 +59,8 @@ TEST(Digits, NoTwoAreAlikeAndNoneIsBlank) {
   }
 }
 
-// The nearest class mean is far better than guessing and far worse than a network: drawn digits are digits, not noise and
-// not stamps.
+// The nearest class mean is far better than guessing and far worse than a network: drawn digits are digits, not noise
+// and not stamps.
 TEST(Digits, CanBeLearntButNotByTheirMeans) {
   const Dataset set = draw_digits(1, 4000, 1000);
   std::vector<double> mean(7840);

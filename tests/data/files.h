@@ -2,6 +2,7 @@
 
 // IDX files made by the tests, right and wrong.
 
+#include <gtest/gtest.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -11,8 +12,6 @@
 #include <fstream>
 #include <string>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 namespace mgcompare {
 
@@ -34,7 +33,8 @@ class Folder {
   }
   std::string path(const std::string& name = "") const { return (path_ / name).string(); }
   std::string write(const std::string& name, const Bytes& bytes) const {
-    std::ofstream(path(name), std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    std::ofstream(path(name), std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
     return path(name);
   }
 
@@ -46,7 +46,8 @@ inline void append(Bytes& bytes, std::uint32_t value) {
   for (int shift = 24; shift >= 0; shift -= 8) bytes.push_back(static_cast<std::uint8_t>(value >> shift));
 }
 
-inline Bytes idx(std::uint32_t magic, const std::vector<std::uint32_t>& counts, std::size_t values, std::uint8_t value = 1) {
+inline Bytes idx(std::uint32_t magic, const std::vector<std::uint32_t>& counts, std::size_t values,
+                 std::uint8_t value = 1) {
   Bytes bytes;
   append(bytes, magic);
   for (const std::uint32_t count : counts) append(bytes, count);
@@ -73,7 +74,8 @@ inline Bytes gzip(const Bytes& bytes, std::size_t zeros = 0) {
     } while (stream.avail_out == 0);
   };
   add(bytes.data(), bytes.size(), Z_NO_FLUSH);
-  for (; zeros > 0; zeros -= std::min(zeros, blank.size())) add(blank.data(), std::min(zeros, blank.size()), Z_NO_FLUSH);
+  for (; zeros > 0; zeros -= std::min(zeros, blank.size()))
+    add(blank.data(), std::min(zeros, blank.size()), Z_NO_FLUSH);
   add(nullptr, 0, Z_FINISH);
   deflateEnd(&stream);
   return packed;

@@ -1,11 +1,10 @@
 #include "data/idx.h"
 
+#include <gmock/gmock.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <functional>
-
-#include <gmock/gmock.h>
 
 #include "data/files.h"
 #include "mgcompare/random.h"
@@ -93,26 +92,66 @@ INSTANTIATE_TEST_SUITE_P(
     Bad, IdxRefuses,
     testing::Values(
         BadFile{"Empty", [] { return Bytes(); }, 3, "truncated at byte 0: the header alone has 16 bytes"},
-        BadFile{"TwoBytes", [] { return Bytes{0, 0}; }, 3, "truncated at byte 2"},
+        BadFile{"TwoBytes",
+                [] {
+                  return Bytes{0, 0};
+                },
+                3, "truncated at byte 2"},
         BadFile{"HalfAHeader", [] { return cut(images(2), 9); }, 3, "truncated at byte 9"},
         BadFile{"Text", [] { return Bytes(100, 'x'); }, 3, "wrong magic 0x78787878 at byte 0"},
         BadFile{"LabelsForImages", [] { return labels(20); }, 3, "wrong magic 0x00000801 at byte 0"},
         BadFile{"ImagesForLabels", [] { return images(2); }, 1, "begins with 0x00000801"},
-        BadFile{"Floats", [] { return idx(0xd03, {2, 4, 3}, 96); }, 3, "wrong magic 0x00000d03"},
-        BadFile{"NoImages", [] { return idx(0x803, {0, 4, 3}, 0); }, 3, "count 0 at byte 4"},
-        BadFile{"NoColumns", [] { return idx(0x803, {2, 4, 0}, 0); }, 3, "count 0 at byte 12"},
-        BadFile{"FourGigaImages", [] { return idx(0x803, {0xffffffff, 28, 28}, 784); }, 3, "wrong counts (4294967295 x 28 x 28)"},
-        BadFile{"ProductOverflows", [] { return idx(0x803, {0xffffffff, 0xffffffff, 0xffffffff}, 9); }, 3, "wrong counts"},
-        BadFile{"MoreThanTheFile", [] { return idx(0x803, {60000, 28, 28}, 784); }, 3, "wrong counts"},
-        BadFile{"Truncated", [] { return cut(idx(0x803, {2, 4, 3}, 24), 30); }, 3, "truncated at byte 30: the header promises 24 values"},
+        BadFile{"Floats",
+                [] {
+                  return idx(0xd03, {2, 4, 3}, 96);
+                },
+                3, "wrong magic 0x00000d03"},
+        BadFile{"NoImages",
+                [] {
+                  return idx(0x803, {0, 4, 3}, 0);
+                },
+                3, "count 0 at byte 4"},
+        BadFile{"NoColumns",
+                [] {
+                  return idx(0x803, {2, 4, 0}, 0);
+                },
+                3, "count 0 at byte 12"},
+        BadFile{"FourGigaImages",
+                [] {
+                  return idx(0x803, {0xffffffff, 28, 28}, 784);
+                },
+                3, "wrong counts (4294967295 x 28 x 28)"},
+        BadFile{"ProductOverflows",
+                [] {
+                  return idx(0x803, {0xffffffff, 0xffffffff, 0xffffffff}, 9);
+                },
+                3, "wrong counts"},
+        BadFile{"MoreThanTheFile",
+                [] {
+                  return idx(0x803, {60000, 28, 28}, 784);
+                },
+                3, "wrong counts"},
+        BadFile{"Truncated",
+                [] {
+                  return cut(idx(0x803, {2, 4, 3}, 24), 30);
+                },
+                3, "truncated at byte 30: the header promises 24 values"},
         BadFile{"OneByteShort", [] { return cut(images(3), 51); }, 3, "truncated at byte 51"},
         BadFile{"OneByteLong", [] { return longer(images(3), 1); }, 3, "trailing bytes from byte 52 on"},
         BadFile{"PackedTruncated", [] { return gzip(cut(images(3), 40)); }, 3, "truncated at byte 40"},
         BadFile{"PackedTrailing", [] { return gzip(longer(images(3), 9)); }, 3, "trailing bytes from byte 52 on"},
-        BadFile{"GzipCut", [] { Bytes b = gzip(images(900)); return cut(b, b.size() - 12); }, 3, "gzip stream ends early"},
-        BadFile{"GzipChecksum", [] { return flip(gzip(images(3)), 6); }, 3, "gzip stream is damaged after unpacked byte 0 (incorrect data check)"},
+        BadFile{"GzipCut",
+                [] {
+                  Bytes b = gzip(images(900));
+                  return cut(b, b.size() - 12);
+                },
+                3, "gzip stream ends early"},
+        BadFile{"GzipChecksum", [] { return flip(gzip(images(3)), 6); }, 3,
+                "gzip stream is damaged after unpacked byte 0 (incorrect data check)"},
         BadFile{"GzipLength", [] { return flip(gzip(images(3)), 2); }, 3, "gzip stream is damaged"},
-        BadFile{"GzipBody", [] { return Bytes{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}; }, 3, "damaged after unpacked byte 0"}),
+        BadFile{"GzipBody",
+                [] { return Bytes{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}; }, 3,
+                "damaged after unpacked byte 0"}),
     [](const testing::TestParamInfo<BadFile>& info) { return info.param.name; });
 
 TEST(Idx, RefusesWhatIsNoFile) {
@@ -127,11 +166,16 @@ TEST(Idx, RefusesWhatIsNoFile) {
 TEST(Idx, RefusesPairsThatDoNotMatch) {
   const Folder folder;
   const std::string five = folder.write("i", images(5));
-  EXPECT_THAT(refusal([&] { read_labelled({five, folder.write("l4", labels(4))}, 10); }),
+  EXPECT_THAT(refusal([&] {
+                read_labelled({five, folder.write("l4", labels(4))}, 10);
+              }),
               testing::AllOf(HasSubstr("holds 5 images"), HasSubstr("holds 4 labels")));
   Bytes wrong = labels(5);
   wrong[8 + 3] = 12;
-  EXPECT_THAT(refusal([&] { read_labelled({five, folder.write("l12", wrong)}, 10); }), HasSubstr("label 12 at byte 11: labels go from 0 to 9"));
+  EXPECT_THAT(refusal([&] {
+                read_labelled({five, folder.write("l12", wrong)}, 10);
+              }),
+              HasSubstr("label 12 at byte 11: labels go from 0 to 9"));
 }
 
 TEST(Idx, ABombCostsNoMemory) {

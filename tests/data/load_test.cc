@@ -1,14 +1,13 @@
 #include "data/load.h"
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-
-#include <gmock/gmock.h>
 
 #include "data/files.h"
 #include "data/idx.h"
@@ -26,12 +25,16 @@ class Variable {
     const char* const before = std::getenv(name);
     had_ = before != nullptr;
     if (had_) before_ = before;
-    if (value == nullptr) unsetenv(name);
-    else setenv(name, value, 1);
+    if (value == nullptr)
+      unsetenv(name);
+    else
+      setenv(name, value, 1);
   }
   ~Variable() {
-    if (had_) setenv(name_, before_.c_str(), 1);
-    else unsetenv(name_);
+    if (had_)
+      setenv(name_, before_.c_str(), 1);
+    else
+      unsetenv(name_);
   }
 
  private:
@@ -60,13 +63,14 @@ TEST(Load, RefusesAGivenFolderThatIsBad) {
   const Folder folder;
   DataConfig config;
   config.fallback = "digits";
-  for (std::string DataPlaces::* place : {&DataPlaces::given_folder, &DataPlaces::environment_folder}) {
+  for (std::string DataPlaces::*place : {&DataPlaces::given_folder, &DataPlaces::environment_folder}) {
     const char* const how = place == &DataPlaces::given_folder ? "--data" : "MGCOMPARE_DATA";
     DataPlaces places = nowhere(folder);
     places.*place = folder.path("absent");
     EXPECT_THAT(refusal(config, places), AllOf(HasSubstr("not a folder"), HasSubstr(how)));
     places.*place = folder.path();
-    EXPECT_THAT(refusal(config, places), AllOf(HasSubstr("train-images-idx3-ubyte (or"), HasSubstr("is missing"), HasSubstr(how)));
+    EXPECT_THAT(refusal(config, places),
+                AllOf(HasSubstr("train-images-idx3-ubyte (or"), HasSubstr("is missing"), HasSubstr(how)));
   }
 }
 
@@ -77,13 +81,15 @@ TEST(Load, RefusesASetThatIsNotMnist) {
   folder.write("t10k-images.idx3-ubyte", images(20));
   folder.write("t10k-labels-idx1-ubyte.gz", gzip(labels(20)));
   EXPECT_THAT([&] { read_mnist(folder.path()); },
-              testing::ThrowsMessage<DataError>(AllOf(HasSubstr("train-images-idx3-ubyte.gz: checksum"), HasSubstr("not that of MNIST"))));
+              testing::ThrowsMessage<DataError>(
+                  AllOf(HasSubstr("train-images-idx3-ubyte.gz: checksum"), HasSubstr("not that of MNIST"))));
 }
 
 TEST(Load, DrawsDigitsOnlyWhenAllowed) {
   const Folder folder;
   DataConfig config;
-  EXPECT_THAT(refusal(config, nowhere(folder)), AllOf(HasSubstr("--data or MGCOMPARE_DATA"), HasSubstr("`fallback: digits`")));
+  EXPECT_THAT(refusal(config, nowhere(folder)),
+              AllOf(HasSubstr("--data or MGCOMPARE_DATA"), HasSubstr("`fallback: digits`")));
   config.fallback = "digits";
   config.train_samples = 500;
   config.test_samples = 70;
@@ -137,8 +143,9 @@ TEST(Download, FailsFastAndLeavesNothing) {
   download.mirrors = {"https://127.0.0.1:1/", "http://127.0.0.1:1/", "https://mgcompare.invalid/"};
   const auto start = std::chrono::steady_clock::now();
   EXPECT_THAT([&] { download_mnist(folder.path("cache"), download); },
-              testing::ThrowsMessage<DataError>(AllOf(HasSubstr("train-images-idx3-ubyte.gz cannot be downloaded"), HasSubstr("https://127.0.0.1:1/"),
-                                                      HasSubstr("Protocol \"http\""), HasSubstr("mgcompare.invalid"))));
+              testing::ThrowsMessage<DataError>(AllOf(HasSubstr("train-images-idx3-ubyte.gz cannot be downloaded"),
+                                                      HasSubstr("https://127.0.0.1:1/"), HasSubstr("Protocol \"http\""),
+                                                      HasSubstr("mgcompare.invalid"))));
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
   EXPECT_TRUE(std::filesystem::is_empty(folder.path("cache")));
 }
@@ -158,7 +165,8 @@ TEST(Download, GivesUpWhenItsPatienceIsSpent) {
 class Mirror {
  public:
   explicit Mirror(const Folder& folder) : certificate_(folder.path("certificate.pem")) {
-    const std::string make = "cd '" + folder.path() + "' && openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out certificate.pem "
+    const std::string make = "cd '" + folder.path() +
+                             "' && openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out certificate.pem "
                              "-days 2 -subj /CN=mirror -addext subjectAltName=IP:127.0.0.1 >/dev/null 2>&1";
     int channel[2];
     if (std::system(make.c_str()) != 0 || pipe(channel) != 0) return;
@@ -167,7 +175,8 @@ class Mirror {
       dup2(channel[1], STDOUT_FILENO);
       dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
       if (chdir(folder.path().c_str()) != 0) _exit(1);
-      execlp("openssl", "openssl", "s_server", "-WWW", "-accept", "127.0.0.1:0", "-cert", "certificate.pem", "-key", "key.pem", nullptr);
+      execlp("openssl", "openssl", "s_server", "-WWW", "-accept", "127.0.0.1:0", "-cert", "certificate.pem", "-key",
+             "key.pem", nullptr);
       _exit(1);
     }
     close(channel[1]);
@@ -188,7 +197,9 @@ class Mirror {
     waitpid(process_, nullptr, 0);
   }
   int port() const { return port_; }
-  std::string address(const std::string& folder) const { return "https://127.0.0.1:" + std::to_string(port_) + "/" + folder + "/"; }
+  std::string address(const std::string& folder) const {
+    return "https://127.0.0.1:" + std::to_string(port_) + "/" + folder + "/";
+  }
   const std::string& certificate() const { return certificate_; }
 
  private:
@@ -204,9 +215,11 @@ TEST(Download, TakesTheNextMirrorWhenOneGivesAWrongFile) {
   const Folder folder;
   std::filesystem::create_directories(folder.path("good"));
   std::filesystem::create_directories(folder.path("bad"));
-  for (const char* name : {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"}) {
+  for (const char* name :
+       {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"}) {
     const std::string file = std::string(name) + ".gz";
-    if (!std::filesystem::exists(std::filesystem::path(original) / file)) GTEST_SKIP() << "the files in MGCOMPARE_DATA are not packed";
+    if (!std::filesystem::exists(std::filesystem::path(original) / file))
+      GTEST_SKIP() << "the files in MGCOMPARE_DATA are not packed";
     std::filesystem::copy(std::filesystem::path(original) / file, folder.path("good/" + file));
     folder.write("bad/" + file, gzip(images(5)));
   }
@@ -242,7 +255,8 @@ TEST(Mnist, IsReadAndChecked) {
   EXPECT_EQ(set.train.samples, 60'000u);
   EXPECT_EQ(set.test.samples, 10'000u);
   EXPECT_EQ(set.test.sample_shape, (Shape{1, 28, 28}));
-  EXPECT_EQ(std::vector<std::uint8_t>(set.train.labels.begin(), set.train.labels.begin() + 5), (std::vector<std::uint8_t>{5, 0, 4, 1, 9}));
+  EXPECT_EQ(std::vector<std::uint8_t>(set.train.labels.begin(), set.train.labels.begin() + 5),
+            (std::vector<std::uint8_t>{5, 0, 4, 1, 9}));
 }
 
 // One changed byte in one of the real files is found, and so is a file of the other split.
@@ -262,7 +276,8 @@ TEST(Mnist, ChangedFilesAreRefused) {
   EXPECT_NO_THROW(read_mnist(folder.path()));
   bytes[8 + 77] ^= 1;
   folder.write("t10k-labels-idx1-ubyte", bytes);
-  EXPECT_THAT([&] { read_mnist(folder.path()); }, testing::ThrowsMessage<DataError>(HasSubstr(labels_path + ": checksum")));
+  EXPECT_THAT([&] { read_mnist(folder.path()); },
+              testing::ThrowsMessage<DataError>(HasSubstr(labels_path + ": checksum")));
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 #include "data/order.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <array>
-
-#include <gtest/gtest.h>
 
 namespace mgcompare {
 namespace {

@@ -7,7 +7,8 @@
 namespace mgcompare {
 namespace {
 
-const Cell& cell_of(const Comparison& comparison, const std::string& strategy, std::size_t devices, std::size_t batch = 128) {
+const Cell& cell_of(const Comparison& comparison, const std::string& strategy, std::size_t devices,
+                    std::size_t batch = 128) {
   for (const Cell& cell : comparison.cells) {
     const Trial& trial = cell.trial();
     if (trial.strategy.label == strategy && trial.devices == devices && trial.global_batch == batch) return cell;
@@ -27,7 +28,8 @@ TEST(Comparison, PutsRepeatsTogether) {
   EXPECT_NEAR(together.samples_per_second.least, 1600, 1e-9);
   EXPECT_NEAR(together.samples_per_second.most, 1632, 1e-9);
   EXPECT_NEAR(together.share_exchange, 0.25, 1e-12);
-  EXPECT_NEAR(together.share_compute + together.share_exchange + together.share_waiting + together.share_harness, 1, 1e-12);
+  EXPECT_NEAR(together.share_compute + together.share_exchange + together.share_waiting + together.share_harness, 1,
+              1e-12);
   EXPECT_TRUE(cell_of(comparison, "apart", 2).many_models);
   EXPECT_FALSE(together.many_models);
 }
@@ -77,7 +79,8 @@ TEST(Comparison, RowsOnAnotherKindOrAnotherVariantHaveNoBaseline) {
   maker.add("together", 2, 1, make_result(1800, 5, 0.98)).trial.device_kind = DeviceKind::cuda;
   maker.add("together", 4, 1, make_result(1800, 5, 0.98)).trial.variant = "big";
   maker.add("together", 1, 1, make_result(1800, 5, 0.98)).trial.ranks_per_device = 2;
-  for (const Cell& cell : compare_rows(maker.run).cells) EXPECT_EQ(cell.baseline.has_value(), cell.is_baseline) << cell.name;
+  for (const Cell& cell : compare_rows(maker.run).cells)
+    EXPECT_EQ(cell.baseline.has_value(), cell.is_baseline) << cell.name;
 }
 
 TEST(Comparison, AStrategyIsNotItsOwnBaseline) {

@@ -1,13 +1,12 @@
 #include "reports/report.h"
 
+#include <gmock/gmock.h>
 #include <sys/stat.h>
 
 #include <cmath>
 #include <fstream>
-#include <sstream>
-
-#include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "reports/csv.h"
 #include "reports/json.h"
@@ -35,7 +34,10 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 TEST(MarkdownReport, HasTheColumnsOfTheSourceExperiments) {
   const std::string text = markdown_report(three_by_three());
-  EXPECT_THAT(text, HasSubstr("| infrastructure | model | strategy | batch size | gpus | accuracy | epochs | training time (s/epoch) |\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "| infrastructure | model | strategy | batch size | gpus | accuracy | epochs | training time (s/epoch) |\n"));
   EXPECT_THAT(text, HasSubstr("| 1 | lenet | together | 128 | 0 (cpu:2) | 0.9840 \\[0.9840 .. 0.9840\\] | 2 | "
                               "3.09 s \\[3.06 s .. 3.12 s\\] (1,616 samples/s) |\n"));
   EXPECT_THAT(text, HasSubstr("* **Infrastructure 1**: Imaginary 9000, Linux 6.1\n"));
@@ -49,7 +51,8 @@ TEST(MarkdownReport, CountsGpus) {
 
 TEST(MarkdownReport, LabelsSeparateModels) {
   const std::string text = markdown_report(three_by_three());
-  EXPECT_THAT(text, HasSubstr("| apart | 128 | 0 (cpu:2) | 0.9700 \\[0.9700 .. 0.9700\\], mean of 2 separate models |"));
+  EXPECT_THAT(text,
+              HasSubstr("| apart | 128 | 0 (cpu:2) | 0.9700 \\[0.9700 .. 0.9700\\], mean of 2 separate models |"));
   EXPECT_THAT(text, HasSubstr("| apart | cpu:2 | 128 | - | 0 of 3 | separate models |"));
 }
 
@@ -62,21 +65,39 @@ TEST(MarkdownReport, HasEverySection) {
   run.rows[2].result.cause = "SIGSEGV in step 17";
   run.rows[2].result.log = {"last words"};
   const std::string text = markdown_report(run);
-  for (const char* part :
-       {"# small\n", "\n## Results\n", "\n## Speed-up and efficiency\n", "| together | cpu:2 | 128 | 1,616 \\[1,600 .. 1,632\\] | 1.60 \\[1.60 .. 1.60\\] | 80 % \\[80 % .. 80 %\\] | alone, 1 cpu device, batch 128 |",
-        "\n## Time to 97 %\n", "\n## Where the time goes\n", "| 60 % | 25 % | 14 % | 1.0 % |", "\n## Bytes\n", "| 1.72 MB | 1.72 MB | 1.000 |",
-        "\n## Accuracy by epoch\n", "| together | cpu:2 | 128 | 0.8856 | 0.9840 |", "| 0 | staleness | 1.5 |",
-        "\n## Trials that were not completed\n", "| apart, 2 cpu devices, batch 128 | crashed | SIGSEGV in step 17 | 1 |", "```\nlast words\n```",
-        "\n## Notes\n", "oversubscribed", "devices: auto found two", "\n## Environment\n", "| cpu | Imaginary 9000 |",
-        "\n## Order of execution\n", "| 9 | 9 | apart cpu:2 batch 128 | 3 | done |", "\n## Config\n", "```yaml\nname: small\n```"}) {
+  for (const char* part : {"# small\n",
+                           "\n## Results\n",
+                           "\n## Speed-up and efficiency\n",
+                           "| together | cpu:2 | 128 | 1,616 \\[1,600 .. 1,632\\] | 1.60 \\[1.60 .. 1.60\\] | 80 % "
+                           "\\[80 % .. 80 %\\] | alone, 1 cpu device, batch 128 |",
+                           "\n## Time to 97 %\n",
+                           "\n## Where the time goes\n",
+                           "| 60 % | 25 % | 14 % | 1.0 % |",
+                           "\n## Bytes\n",
+                           "| 1.72 MB | 1.72 MB | 1.000 |",
+                           "\n## Accuracy by epoch\n",
+                           "| together | cpu:2 | 128 | 0.8856 | 0.9840 |",
+                           "| 0 | staleness | 1.5 |",
+                           "\n## Trials that were not completed\n",
+                           "| apart, 2 cpu devices, batch 128 | crashed | SIGSEGV in step 17 | 1 |",
+                           "```\nlast words\n```",
+                           "\n## Notes\n",
+                           "oversubscribed",
+                           "devices: auto found two",
+                           "\n## Environment\n",
+                           "| cpu | Imaginary 9000 |",
+                           "\n## Order of execution\n",
+                           "| 9 | 9 | apart cpu:2 batch 128 | 3 | done |",
+                           "\n## Config\n",
+                           "```yaml\nname: small\n```"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
 }
 
 // What a plugin, a log or an environment says stays text.
 TEST(MarkdownReport, IsInert) {
-  for (const char* payload : {"</td><script>alert(1)</script>", "a | b | c", "x\n\n# heading", "[a](javascript:b)", "![x](http://y)", "\x1b[31mred",
-                              "`code`", "```\n# out"}) {
+  for (const char* payload : {"</td><script>alert(1)</script>", "a | b | c", "x\n\n# heading", "[a](javascript:b)",
+                              "![x](http://y)", "\x1b[31mred", "`code`", "```\n# out"}) {
     RunMaker maker;
     maker.add(payload, 2, 1, make_result(1600, 5, 0.98)).result.notes = {payload};
     Result& failed = maker.failed(payload, 4, 1, "crashed", payload).result;
@@ -95,7 +116,8 @@ TEST(MarkdownReport, IsInert) {
         continue;
       }
       if (!fence.empty()) continue;
-      EXPECT_THAT(line, AllOf(Not(HasSubstr("<")), Not(testing::StartsWith("# heading")), Not(testing::ContainsRegex("(^|[^\\\\])!\\["))));
+      EXPECT_THAT(line, AllOf(Not(HasSubstr("<")), Not(testing::StartsWith("# heading")),
+                              Not(testing::ContainsRegex("(^|[^\\\\])!\\["))));
       // Every row of a table has as many cells as its head.
       std::size_t bars = 0;
       for (std::size_t k = 0; k < line.size(); ++k) bars += line[k] == '|' && (k == 0 || line[k - 1] != '\\') ? 1 : 0;
@@ -114,9 +136,13 @@ TEST(CsvReport, HasARowATrial) {
   const std::vector<std::string> lines = lines_of(csv_report(run));
   ASSERT_EQ(lines.size(), 10u);
   EXPECT_THAT(lines[0], testing::StartsWith("trial,position,sequence,state,attempt,row,strategy,"));
-  EXPECT_THAT(lines[2], testing::StartsWith("2,1,2,finished,1,together cpu:2 batch 128,together,together,,lenet,cpu,2,1,strong,128,1,done,,2,0.984,"));
+  EXPECT_THAT(
+      lines[2],
+      testing::StartsWith(
+          "2,1,2,finished,1,together cpu:2 batch 128,together,together,,lenet,cpu,2,1,strong,128,1,done,,2,0.984,"));
   EXPECT_THAT(lines[9], testing::EndsWith(",128,3,,,,,,,,,,,,,,,,,,,,,,\r"));
-  for (const std::string& line : lines) EXPECT_EQ(std::count(line.begin(), line.end(), ','), std::count(lines[0].begin(), lines[0].end(), ','));
+  for (const std::string& line : lines)
+    EXPECT_EQ(std::count(line.begin(), line.end(), ','), std::count(lines[0].begin(), lines[0].end(), ','));
 }
 
 TEST(CsvReport, NeutralisesFormulasAndNan) {
@@ -149,7 +175,8 @@ TEST(JsonReport, HoldsTheRun) {
 TEST(WriteReports, ReplacesFilesInOneStep) {
   const Folder folder;
   const std::vector<std::string> paths = write_reports(three_by_three(), folder.path());
-  EXPECT_THAT(paths, testing::ElementsAre(folder.path("report.md"), folder.path("results.csv"), folder.path("results.json")));
+  EXPECT_THAT(paths,
+              testing::ElementsAre(folder.path("report.md"), folder.path("results.csv"), folder.path("results.json")));
   EXPECT_EQ(content(paths[0]), markdown_report(three_by_three()));
   EXPECT_EQ(content(paths[1]), csv_report(three_by_three()));
   EXPECT_EQ(content(paths[2]), json_report(three_by_three()));
@@ -168,7 +195,8 @@ TEST(WriteReports, LeavesTheOldFileWhereItCannotWrite) {
   write_file(folder.path("a"), "old");
   // The fresh file cannot be made where a folder has its name.
   std::filesystem::create_directory(folder.path("a.tmp"));
-  EXPECT_THAT([&] { write_file(folder.path("a"), "new"); }, testing::ThrowsMessage<NotWritable>(HasSubstr(folder.path("a: cannot be written"))));
+  EXPECT_THAT([&] { write_file(folder.path("a"), "new"); },
+              testing::ThrowsMessage<NotWritable>(HasSubstr(folder.path("a: cannot be written"))));
   EXPECT_EQ(content(folder.path("a")), "old");
   EXPECT_THROW(write_file("/dev/full/x", "y"), NotWritable);
   EXPECT_THROW(write_file(folder.path("absent/x"), "y"), NotWritable);

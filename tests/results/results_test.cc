@@ -1,6 +1,8 @@
 #include "results.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -9,9 +11,6 @@
 #include <csignal>
 #include <fstream>
 #include <limits>
-
-#include <fmt/format.h>
-#include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
 #include "database.h"
@@ -133,12 +132,16 @@ TEST(Results, CanBeQueriedBySql) {
   results.add(plan()[1], result);
   results.add(plan()[1], result);  // again: the details stand once
   const Database database(folder.path(kResultsFile), Database::Mode::read);
-  EXPECT_EQ(database.text("SELECT row || ' ' || accuracy || ' ' || samples_per_second FROM trial WHERE status = 'done'"),
-            row_name(plan()[1]) + " 0.985 1000.0");
+  EXPECT_EQ(
+      database.text("SELECT row || ' ' || accuracy || ' ' || samples_per_second FROM trial WHERE status = 'done'"),
+      row_name(plan()[1]) + " 0.985 1000.0");
   EXPECT_EQ(database.integer("SELECT count(*) FROM epoch WHERE trial = 1"), 2);
   EXPECT_EQ(database.text("SELECT seconds_waiting FROM rank WHERE trial = 1"), "1.4");
   EXPECT_EQ(database.text("SELECT mean FROM metric WHERE name = 'staleness'"), "1.5");
-  EXPECT_EQ(database.integer("SELECT count(*) FROM pragma_table_list WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND strict = 0"), 0);
+  EXPECT_EQ(
+      database.integer(
+          "SELECT count(*) FROM pragma_table_list WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND strict = 0"),
+      0);
 }
 
 TEST(Results, AreReadWhileTheyAreWritten) {
@@ -214,7 +217,8 @@ TEST(Results, ResumeTheSameExperimentOnly) {
   EXPECT_THAT([&] { results.begin(info_with(), plan()); }, ThrowsMessage<InUse>(HasSubstr("--resume")));
   RunInfo other = info_with("h2");
   other.config_json = R"({"epochs": 3, "optimizer": {"learning_rate": 0.1}, "extra": 1, "@path": "b.yaml"})";
-  EXPECT_THAT([&] { results.resume(other, plan()); }, ThrowsMessage<InUse>(HasSubstr("epochs, extra, optimizer.learning_rate)")));
+  EXPECT_THAT([&] { results.resume(other, plan()); },
+              ThrowsMessage<InUse>(HasSubstr("epochs, extra, optimizer.learning_rate)")));
   std::vector<Trial> changed = plan();
   changed[0].devices = 4;
   EXPECT_THAT([&] { results.resume(info_with(), changed); }, ThrowsMessage<InUse>(HasSubstr("trial 2")));
@@ -230,15 +234,17 @@ TEST(Results, NeverMixData) {
   results.begin(info_with(), plan());
   results.record_data("mnist", "/data", "abc");
   results.record_data("mnist", "elsewhere", "abc");
-  EXPECT_THAT([&] { results.record_data("digits", "drawn", "def"); }, ThrowsMessage<InUse>(AllOf(HasSubstr("mnist"), HasSubstr("digits"), HasSubstr("never mix"))));
+  EXPECT_THAT([&] { results.record_data("digits", "drawn", "def"); },
+              ThrowsMessage<InUse>(AllOf(HasSubstr("mnist"), HasSubstr("digits"), HasSubstr("never mix"))));
 }
 
 TEST(Results, TwoRunsDoNotShareADirectory) {
   const Folder folder;
   {
     const Results first(folder.path());
-    EXPECT_THAT([&] { Results second(folder.path()); },
-                ThrowsMessage<InUse>(AllOf(HasSubstr(fmt::format("process {} on ", getpid())), HasSubstr("started 20"))));
+    EXPECT_THAT(
+        [&] { Results second(folder.path()); },
+        ThrowsMessage<InUse>(AllOf(HasSubstr(fmt::format("process {} on ", getpid())), HasSubstr("started 20"))));
   }
   EXPECT_NO_THROW(Results(folder.path()));
 }
@@ -303,7 +309,8 @@ TEST_P(ResultsRefuse, AndLeaveTheFileAsItIs) {
   };
   const bool is_file = std::filesystem::is_regular_file(path);
   const std::string before = is_file ? content() : "";
-  EXPECT_THAT([&] { Results results(folder.path()); }, ThrowsMessage<BadResults>(AllOf(HasSubstr(GetParam().says), HasSubstr("left as it is"))));
+  EXPECT_THAT([&] { Results results(folder.path()); },
+              ThrowsMessage<BadResults>(AllOf(HasSubstr(GetParam().says), HasSubstr("left as it is"))));
   EXPECT_THAT([&] { read_run(folder.path()); }, ThrowsMessage<BadResults>(HasSubstr(GetParam().says)));
   EXPECT_EQ(std::filesystem::is_regular_file(path), is_file);
   EXPECT_EQ(is_file ? content() : "", before);
@@ -313,17 +320,23 @@ INSTANTIATE_TEST_SUITE_P(
     Stores, ResultsRefuse,
     testing::Values(
         BadStore{"Empty", [](const std::string& path) { std::ofstream{path}; }, "empty"},
-        BadStore{"Text", [](const std::string& path) { std::ofstream(path) << std::string(9000, 'x'); }, "damaged (file is not a database)"},
-        BadStore{"HeaderOnly", [](const std::string& path) { std::ofstream(path) << "SQLite format 3" << '\0'; }, "database"},
-        BadStore{"OtherProgram", [](const std::string& path) { Database(path, Database::Mode::create).script("CREATE TABLE a (b)"); }, "not a results file"},
+        BadStore{"Text", [](const std::string& path) { std::ofstream(path) << std::string(9000, 'x'); },
+                 "damaged (file is not a database)"},
+        BadStore{"HeaderOnly", [](const std::string& path) { std::ofstream(path) << "SQLite format 3" << '\0'; },
+                 "database"},
+        BadStore{"OtherProgram",
+                 [](const std::string& path) { Database(path, Database::Mode::create).script("CREATE TABLE a (b)"); },
+                 "not a results file"},
         BadStore{"Newer",
                  [](const std::string& path) {
                    Results(std::filesystem::path(path).parent_path().string()).empty();
                    Database(path, Database::Mode::write).script("PRAGMA user_version = 9");
                  },
                  "written by a newer mgcompare (format 9, this program knows up to 1)"},
-        BadStore{"Pipe", [](const std::string& path) { ASSERT_EQ(mkfifo(path.c_str(), 0600), 0); }, "not a regular file"},
-        BadStore{"Link", [](const std::string& path) { std::filesystem::create_symlink("/etc/passwd", path); }, "not a regular file"}),
+        BadStore{"Pipe", [](const std::string& path) { ASSERT_EQ(mkfifo(path.c_str(), 0600), 0); },
+                 "not a regular file"},
+        BadStore{"Link", [](const std::string& path) { std::filesystem::create_symlink("/etc/passwd", path); },
+                 "not a regular file"}),
     [](const testing::TestParamInfo<BadStore>& info) { return info.param.name; });
 
 // Whatever happened to a page of the file: a refusal or a run, never a crash, and never a changed file.
@@ -377,7 +390,8 @@ TEST(NewestRun, IsTheLatestOfAnEqualConfig) {
   Results(folder.path("other")).begin(info_with("h2"), plan());
   std::filesystem::create_directory(folder.path("broken"));
   std::ofstream(folder.path("broken/results.sqlite")) << "x";
-  Database(folder.path("a-second/results.sqlite"), Database::Mode::write).script("UPDATE run SET value = '2999-01-01T00:00:00Z' WHERE key = 'started'");
+  Database(folder.path("a-second/results.sqlite"), Database::Mode::write)
+      .script("UPDATE run SET value = '2999-01-01T00:00:00Z' WHERE key = 'started'");
   EXPECT_EQ(newest_run(folder.path(), "h1"), folder.path("a-second"));
   EXPECT_EQ(newest_run(folder.path(), "h3"), "");
   EXPECT_EQ(newest_run(folder.path("absent"), "h1"), "");

@@ -2,12 +2,11 @@
 
 // Runs as they could have been: rows with figures that are easy to check.
 
+#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <string>
-
-#include <gtest/gtest.h>
 
 #include "results.h"
 
@@ -25,7 +24,9 @@ class Folder {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
   }
-  std::string path(const std::string& name = "") const { return name.empty() ? path_.string() : (path_ / name).string(); }
+  std::string path(const std::string& name = "") const {
+    return name.empty() ? path_.string() : (path_ / name).string();
+  }
 
  private:
   std::filesystem::path path_;
@@ -50,7 +51,8 @@ inline Config small_config() {
   return config;
 }
 
-inline Trial make_trial(int number, const std::string& strategy, std::size_t devices, std::uint64_t seed, std::size_t batch = 128) {
+inline Trial make_trial(int number, const std::string& strategy, std::size_t devices, std::uint64_t seed,
+                        std::size_t batch = 128) {
   Trial trial;
   trial.number = number;
   trial.config = small_config();
@@ -68,7 +70,11 @@ inline Result make_result(double samples_per_second, double seconds_to_target, d
   Result result;
   const double seconds = 10'000 / samples_per_second;
   for (const double share : {0.9, 1.0}) {
-    result.epochs.push_back({.loss = 0.2, .train_accuracy = 0.95, .accuracy = accuracy * share, .seconds_training = seconds / 2, .seconds_evaluation = 0.1});
+    result.epochs.push_back({.loss = 0.2,
+                             .train_accuracy = 0.95,
+                             .accuracy = accuracy * share,
+                             .seconds_training = seconds / 2,
+                             .seconds_evaluation = 0.1});
   }
   result.accuracy = accuracy;
   result.samples_per_second = samples_per_second;
@@ -78,7 +84,8 @@ inline Result make_result(double samples_per_second, double seconds_to_target, d
   result.steps = result.updates = 79;
   result.parameters = 431'080;
   result.bytes_per_step = 1'724'320;
-  result.ranks = {{.compute = 0.6 * seconds, .exchange = 0.25 * seconds, .waiting = 0.14 * seconds, .harness = 0.01 * seconds}};
+  result.ranks = {
+      {.compute = 0.6 * seconds, .exchange = 0.25 * seconds, .waiting = 0.14 * seconds, .harness = 0.01 * seconds}};
   result.traits = {{"promise", "exact"}, {"pace", "lockstep"}, {"models", "one"}, {"role", "contender"}};
   result.weights_hash = std::string(64, 'a');
   return result;
@@ -95,7 +102,8 @@ class RunMaker {
     run.info.config_json = R"({"name": "small"})";
     run.info.environment = {{"cpu", "Imaginary 9000"}, {"kernel", "Linux 6.1"}};
   }
-  Row& add(const std::string& strategy, std::size_t devices, std::uint64_t seed, const Result& result, std::size_t batch = 128) {
+  Row& add(const std::string& strategy, std::size_t devices, std::uint64_t seed, const Result& result,
+           std::size_t batch = 128) {
     Row row;
     row.position = static_cast<int>(run.rows.size());
     row.trial = make_trial(row.position + 1, strategy, devices, seed, batch);
@@ -118,7 +126,8 @@ class RunMaker {
     row.result.traits["models"] = "many";
     return row;
   }
-  Row& failed(const std::string& strategy, std::size_t devices, std::uint64_t seed, const std::string& status, const std::string& cause) {
+  Row& failed(const std::string& strategy, std::size_t devices, std::uint64_t seed, const std::string& status,
+              const std::string& cause) {
     Result result;
     result.status = status;
     result.cause = cause;

@@ -1,8 +1,8 @@
 #include "reports/statistics.h"
 
-#include <limits>
-
 #include <gtest/gtest.h>
+
+#include <limits>
 
 namespace mgcompare {
 namespace {
@@ -19,7 +19,8 @@ TEST(Spread, OfOddAndEvenCounts) {
 }
 
 TEST(Spread, LeavesOutWhatIsNoNumber) {
-  const Spread spread = spread_of({std::numeric_limits<double>::quiet_NaN(), 2, std::numeric_limits<double>::infinity()});
+  const Spread spread =
+      spread_of({std::numeric_limits<double>::quiet_NaN(), 2, std::numeric_limits<double>::infinity()});
   EXPECT_EQ(spread.count, 1u);
   EXPECT_EQ(spread.median, 2);
 }

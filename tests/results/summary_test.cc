@@ -1,8 +1,8 @@
 #include "reports/summary.h"
 
-#include <cmath>
-
 #include <gmock/gmock.h>
+
+#include <cmath>
 
 #include "results/runs.h"
 
@@ -17,8 +17,11 @@ using testing::StartsWith;
 
 TEST(Summary, SaysWhoWonByHowMuchAndHowSurely) {
   const std::string text = closing_summary(three_by_three(), {});
-  EXPECT_THAT(text, StartsWith("together, 2 cpu devices, batch 128 reached 97 % in 4.95 s [4.90 s .. 5.00 s]\n"
-                               "    1.60 [1.60 .. 1.60] times faster than alone, 1 cpu device, batch 128 (throughput alone: 1.60x)\n"));
+  EXPECT_THAT(
+      text,
+      StartsWith(
+          "together, 2 cpu devices, batch 128 reached 97 % in 4.95 s [4.90 s .. 5.00 s]\n"
+          "    1.60 [1.60 .. 1.60] times faster than alone, 1 cpu device, batch 128 (throughput alone: 1.60x)\n"));
   EXPECT_THAT(text, HasSubstr("Why not 2x: 25 % of its time is exchange, 14 % waiting"));
   EXPECT_THAT(text, HasSubstr("apart, 2 cpu devices, batch 128 trains 2 separate models"));
   EXPECT_THAT(text, Not(HasSubstr("undecided")));
@@ -36,7 +39,8 @@ TEST(Summary, CallsASingleRepeatUndecided) {
   RunMaker maker;
   maker.baseline(1, make_result(1000, 8, 0.98));
   maker.add("together", 2, 1, make_result(1600, 5, 0.98));
-  EXPECT_THAT(closing_summary(maker.run, {}), HasSubstr("1.60 times faster than alone, 1 cpu device, batch 128; undecided: a single repeat"));
+  EXPECT_THAT(closing_summary(maker.run, {}),
+              HasSubstr("1.60 times faster than alone, 1 cpu device, batch 128; undecided: a single repeat"));
 }
 
 TEST(Summary, CallsOverlappingRepeatsUndecidedAndNamesTheCheaper) {
@@ -48,7 +52,10 @@ TEST(Summary, CallsOverlappingRepeatsUndecidedAndNamesTheCheaper) {
     maker.add("other", 2, seed, make_result(1600, 5.1 * noise, 0.98));
   }
   const std::string text = closing_summary(maker.run, {});
-  EXPECT_THAT(text, HasSubstr("1.02 [1.02 .. 1.02] times faster than other, 2 cpu devices, batch 128; undecided: their repeats overlap"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "1.02 [1.02 .. 1.02] times faster than other, 2 cpu devices, batch 128; undecided: their repeats overlap"));
   EXPECT_THAT(text, HasSubstr("Cheapest within noise: other, 2 cpu devices"));
 }
 
@@ -57,7 +64,8 @@ TEST(Summary, SaysWhenTheBaselineWins) {
   maker.baseline(1, make_result(1000, 5, 0.98));
   maker.add("together", 2, 1, make_result(900, 8, 0.98));
   const std::string text = closing_summary(maker.run, {});
-  EXPECT_THAT(text, StartsWith("alone, 1 cpu device, batch 128 reached 97 % in 5.00 s\n    it is the one-device baseline: nothing else was faster\n"));
+  EXPECT_THAT(text, StartsWith("alone, 1 cpu device, batch 128 reached 97 % in 5.00 s\n    it is the one-device "
+                               "baseline: nothing else was faster\n"));
 }
 
 TEST(Summary, SaysWhenNoRowReachedTheTarget) {
@@ -65,7 +73,8 @@ TEST(Summary, SaysWhenNoRowReachedTheTarget) {
   maker.baseline(1, make_result(1000, 0, 0.91));
   maker.add("together", 2, 1, make_result(1600, 0, 0.9));
   EXPECT_THAT(closing_summary(maker.run, {}),
-              AllOf(StartsWith("No row reached 97 %"), HasSubstr("together, 2 cpu devices, batch 128 trained fastest: 1,600 samples/s, accuracy 0.9000")));
+              AllOf(StartsWith("No row reached 97 %"),
+                    HasSubstr("together, 2 cpu devices, batch 128 trained fastest: 1,600 samples/s, accuracy 0.9000")));
 }
 
 TEST(Summary, EndsWithWhatWentWrong) {
@@ -74,15 +83,18 @@ TEST(Summary, EndsWithWhatWentWrong) {
   maker.failed("together", 2, 1, "crashed", "SIGSEGV in step 17");
   maker.failed("together", 2, 2, "crashed", "SIGSEGV in step 17");
   maker.failed("together", 8, 1, "unavailable", "asked 8, have 2");
-  EXPECT_THAT(closing_summary(maker.run, {}), EndsWith("\n3 of 4 trials were not completed:\n"
-                                                       "  together, 8 cpu devices, batch 128: unavailable (asked 8, have 2)\n"
-                                                       "  together, 2 cpu devices, batch 128 (2 repeats): crashed (SIGSEGV in step 17)\n"));
+  EXPECT_THAT(closing_summary(maker.run, {}),
+              EndsWith("\n3 of 4 trials were not completed:\n"
+                       "  together, 8 cpu devices, batch 128: unavailable (asked 8, have 2)\n"
+                       "  together, 2 cpu devices, batch 128 (2 repeats): crashed (SIGSEGV in step 17)\n"));
 }
 
 TEST(Summary, OfARunThatHasHardlyBegun) {
   RunMaker maker;
   maker.add("together", 2, 1, {}).state = "pending";
-  EXPECT_THAT(closing_summary(maker.run, {}), AllOf(StartsWith("No trial was completed"), HasSubstr("1 of 1 trials have not finished"), HasSubstr("not finished\n")));
+  EXPECT_THAT(closing_summary(maker.run, {}),
+              AllOf(StartsWith("No trial was completed"), HasSubstr("1 of 1 trials have not finished"),
+                    HasSubstr("not finished\n")));
   EXPECT_THAT(closing_summary(mgcompare::Run(), {}), StartsWith("No trial was completed"));
 }
 

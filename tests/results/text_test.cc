@@ -1,8 +1,8 @@
 #include "reports/text.h"
 
-#include <cmath>
-
 #include <gmock/gmock.h>
+
+#include <cmath>
 
 namespace mgcompare {
 namespace {
@@ -18,8 +18,13 @@ TEST(Plain, TakesAwayWhatATerminalWouldObey) {
   EXPECT_EQ(plain("a\rb\bc\x7f\a"), "abc");
   EXPECT_EQ(plain("two\nlines\tand"), "two lines and");
   EXPECT_EQ(plain_lines("two\nlines\x1b[2J"), "two\nlines");
-  EXPECT_EQ(plain("\xc2\x9b" "31m"), "31m");
-  EXPECT_EQ(plain("a\xe2\x80\xae" "b\xe2\x80\x8b" "c"), "abc");
+  EXPECT_EQ(plain("\xc2\x9b"
+                  "31m"),
+            "31m");
+  EXPECT_EQ(plain("a\xe2\x80\xae"
+                  "b\xe2\x80\x8b"
+                  "c"),
+            "abc");
   EXPECT_EQ(plain(std::string_view("nul\0!", 5)), "nul!");
 }
 
