@@ -25,7 +25,7 @@ constexpr std::string_view kHelp = R"(Trains one network under many multi-device
 
   mgcompare configs/lenet.yaml                         compare, into runs/lenet-<time>/
   mgcompare configs/lenet.yaml --resume                carry on with the newest run of this config
-  mgcompare configs/lenet.yaml --only strategy=serial --set epochs=1
+  mgcompare configs/lenet.yaml --only devices=1 --set epochs=1   a part of it, shorter
 
   mgcompare [run] CONFIG     -o DIR       where results go; --resume then carries on there
                              --only K=V,..  strategy, devices, batch, variant, seed ("devices=1:4")

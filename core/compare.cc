@@ -31,7 +31,7 @@ RunInfo info_of(const Plan& plan) {
   return info;
 }
 
-// "serial (1), tower (6)": the strategies' labels and how many trials each has.
+// "first (1), second (6)": the strategies' labels and how many trials each has.
 std::string contents(const std::vector<Trial>& trials) {
   std::vector<std::pair<std::string, int>> counts;
   for (const Trial& trial : trials) {
