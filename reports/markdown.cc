@@ -76,7 +76,7 @@ std::string infrastructure(const Comparison& comparison) {
   std::map<std::string, std::string> facts(comparison.run->info.environment.begin(),
                                            comparison.run->info.environment.end());
   std::string text;
-  for (const char* key : {"cpu", "cpu cores", "memory", "cpu:0", "cuda:0", "kernel"}) {
+  for (const char* key : {"cpu", "cpu cores", "memory", "cuda:0", "kernel"}) {
     const std::string& value = facts[key];
     if (!value.empty() && text.find(value) == std::string::npos) text += (text.empty() ? "" : ", ") + value;
   }
