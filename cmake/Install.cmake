@@ -8,7 +8,9 @@ install(TARGETS mgcompare_cpu LIBRARY DESTINATION lib/mgcompare)
 install(DIRECTORY ${PROJECT_BINARY_DIR}/lib/mgcompare/plugins/ DESTINATION lib/mgcompare/plugins
   FILES_MATCHING PATTERN "strategy_*.so")
 install(DIRECTORY core/include/mgcompare DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(DIRECTORY configs DESTINATION ${CMAKE_INSTALL_DATADIR}/mgcompare)
+install(DIRECTORY configs share DESTINATION ${CMAKE_INSTALL_DATADIR}/mgcompare)
+# Where a config anywhere on the machine finds its `model:`.
+install(DIRECTORY configs/models DESTINATION ${CMAKE_INSTALL_DATADIR}/mgcompare)
 install(FILES cmake/Contract.cmake DESTINATION ${package_folder})
 
 set(MGCOMPARE_INCLUDE ${CMAKE_INSTALL_INCLUDEDIR})

@@ -38,7 +38,7 @@ constexpr std::string_view kHelp = R"(Trains one network under many multi-device
   mgcompare plugins          list strategies with their options; `check FILE`, `new NAME`
   mgcompare devices          list the devices of this machine
   mgcompare config           --explain: every key; --schema: JSON schema for editors
-  -q, -v, --color auto|always|never, --version, --help
+  -q results only, -v also log what the program does, --color auto|always|never, --version
 
 Exit codes: 0 done, 2 wrong usage or config, 3 some trials failed, 4 data, device, plugin or output
 missing, 5 directory in use, 70 bug, 130/143 interrupted (the partial report is written).
@@ -125,6 +125,10 @@ Parsed parse(int argc, char** argv) {
   if (!chosen.get_subcommands().empty()) command.name += " " + chosen.get_subcommands().front()->get_name();
   for (const std::string& filter : filters) command.only += (command.only.empty() ? "" : ",") + filter;
   if (seed) command.overrides.push_back(fmt::format("seeds=[{}]", *seed));
+  // Logging tells developers what happened; what users must know is printed without being asked.
+  spdlog::set_default_logger(spdlog::stderr_color_st("mgcompare"));
+  spdlog::set_pattern("%T.%e %^%l%$ %v");
+  spdlog::set_level(command.verbose ? spdlog::level::debug : spdlog::level::warn);
   // Workers look for data where their environment says.
   if (!data.empty()) setenv("MGCOMPARE_DATA", data.c_str(), 1);
   return parsed;

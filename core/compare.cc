@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
 
 #include "directory.h"
 #include "environment.h"
@@ -175,6 +176,9 @@ Result run_trial(Supervisor& supervisor, const Trial& trial, const std::string& 
       files = {checkpoint_of(trial, directory), true};
       fs::create_directories(fs::path(files.checkpoint).parent_path());
     }
+    spdlog::debug("trial {}: {} on {} {} device(s), {} rank(s) each, global batch {}, seed {}, plugin {}", trial.number,
+                  trial.strategy.label, trial.devices, to_string(trial.device_kind), trial.ranks_per_device,
+                  trial.global_batch, trial.seed, trial.plugin_file);
     result = supervisor.run(trial, files, [&](const Progress& progress) { display.update(progress); });
     std::error_code ignored;
     if (result.status == "done" && !files.checkpoint.empty()) fs::remove_all(files.checkpoint, ignored);

@@ -118,7 +118,6 @@ struct VariantConfig {
 };
 
 struct MeasureConfig {
-  std::string effort = "normal";    // quick | normal | thorough
   std::size_t warm_up_steps = 3;    // steps on throw-away weights before the clock starts
   double time_limit = 600;          // seconds a trial may take
 };

@@ -202,10 +202,6 @@ std::vector<Key> make_keys() {
        .field = Text([](Config& c) -> std::string& { return c.batch_norm; }),
        .choices = {"local", "sync"}},
 
-      {.name = "measure.effort",
-       .help = "How much is measured for the sake of narrow intervals.",
-       .field = Text([](Config& c) -> std::string& { return c.measure.effort; }),
-       .choices = {"quick", "normal", "thorough"}},
       {.name = "measure.warm_up_steps",
        .help = "Steps on throw-away weights before the clock starts.",
        .field = Count([](Config& c) -> std::size_t& { return c.measure.warm_up_steps; }),

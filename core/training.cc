@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "checkpoint.h"
@@ -36,6 +37,7 @@ class Training {
     free_ = traits.pace == Traits::Pace::free;
     many_ = traits.models == Traits::Models::many;
     trial_facts_ = {&trial_, &data_, &spec_, traits};
+    resumes_ = request.files.resume && std::filesystem::exists(request.files.checkpoint);
   }
 
   TrainingOutcome run() {
@@ -336,7 +338,7 @@ class Training {
   }
 
   void restore(std::size_t number) {
-    if (!request_.files.resume || request_.files.checkpoint.empty()) return;
+    if (!resumes_) return;
     if (number == 0) {
       checkpoint_ = read_checkpoint(request_.files.checkpoint);
       if (checkpoint_.ranks.size() != ranks_.size())
@@ -358,7 +360,7 @@ class Training {
   NetworkSpec spec_;
   Facts facts_;
   TrialFacts trial_facts_;
-  bool free_ = false, many_ = false;
+  bool free_ = false, many_ = false, resumes_ = false;
   std::vector<Rank> ranks_;
   Gate gate_;
   std::unique_ptr<Collectives> collectives_;

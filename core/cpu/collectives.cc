@@ -62,32 +62,12 @@ char* at(void* data, std::size_t bytes) { return static_cast<char*>(data) + byte
 
 double CpuCollectives::wait() {
   const auto start = std::chrono::steady_clock::now();
-  std::unique_lock lock(mutex_);
-  const std::uint64_t round = round_;
-  if (++came_ == ranks_) {
-    came_ = 0;
-    ++round_;
-    everyone_came_.notify_all();
-  } else {
-    everyone_came_.wait(lock, [&] { return aborted_ || round_ != round; });
-  }
-  if (aborted_) {
-    everyone_came_.wait(lock, [&] { return reading_ == 0; });
-    throw Aborted();
-  }
+  gate_.wait();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-void CpuCollectives::abort() {
-  const std::lock_guard lock(mutex_);
-  aborted_ = true;
-  everyone_came_.notify_all();
-}
-
 template <class Work> double CpuCollectives::meet(int rank, const Slot& slot, Work work) {
-  slots_[static_cast<std::size_t>(rank)] = slot;
-  const double waited = wait();
-  // A rank that unwinds after an abort frees its vectors, so it must not leave while another still reads them.
+  // Counted before it comes, so that a rank which unwinds knows of everyone who may read its vectors.
   struct Reading {
     CpuCollectives& all;
     explicit Reading(CpuCollectives& collectives) : all(collectives) {
@@ -95,16 +75,25 @@ template <class Work> double CpuCollectives::meet(int rank, const Slot& slot, Wo
       ++all.reading_;
     }
     ~Reading() {
-      std::unique_lock lock(all.mutex_);
-      if (--all.reading_ == 0) all.everyone_came_.notify_all();
-      if (all.aborted_) all.everyone_came_.wait(lock, [this] { return all.reading_ == 0; });
+      const std::lock_guard lock(all.mutex_);
+      if (--all.reading_ == 0) all.nobody_reads_.notify_all();
     }
   };
-  {
-    const Reading reading(*this);
-    work();
+  try {
+    slots_[static_cast<std::size_t>(rank)] = slot;
+    double waited = 0;
+    {
+      const Reading reading(*this);
+      waited = wait();
+      work();
+    }
+    return waited + wait();
+  } catch (...) {
+    // This rank's vectors go with it: not while another still reads them.
+    std::unique_lock lock(mutex_);
+    nobody_reads_.wait(lock, [&] { return reading_ == 0; });
+    throw;
   }
-  return waited + wait();
 }
 
 void CpuCollectives::check_equal_sizes() const {

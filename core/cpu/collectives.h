@@ -4,17 +4,18 @@
 // sleep. Reductions add in rank order, each rank its share of the elements, so every rank ends with the same bits.
 
 #include <condition_variable>
-#include <cstdint>
+#include <cstddef>
 #include <mutex>
 #include <vector>
 
+#include "gate.h"
 #include "platform.h"
 
 namespace mgcompare {
 
 class CpuCollectives : public Collectives {
  public:
-  explicit CpuCollectives(std::size_t ranks) : ranks_(ranks), slots_(ranks) {}
+  explicit CpuCollectives(std::size_t ranks) : ranks_(ranks), slots_(ranks), gate_(ranks) {}
 
   double all_reduce(int rank, void* data, std::size_t count, Type type) override;
   double reduce(int rank, void* data, std::size_t count, Type type, int root) override;
@@ -27,7 +28,7 @@ class CpuCollectives : public Collectives {
   void get(int rank, int peer, const float* from, Vec into) override;
   void put(int rank, int peer, float* to, ConstVec from) override;
   void add(int rank, int peer, float* to, ConstVec from) override;
-  void abort() override;
+  void abort() override { gate_.abort(); }
 
  private:
   // What a rank shows the others between the two barriers of a collective.
@@ -43,12 +44,10 @@ class CpuCollectives : public Collectives {
 
   std::size_t ranks_;
   std::vector<Slot> slots_;
+  Gate gate_;
   std::mutex mutex_;
-  std::condition_variable everyone_came_;
-  std::size_t came_ = 0;
-  std::size_t reading_ = 0;  // ranks between the two barriers of a collective
-  std::uint64_t round_ = 0;
-  bool aborted_ = false;
+  std::condition_variable nobody_reads_;
+  std::size_t reading_ = 0;  // ranks that are reading others' vectors, or are about to
 };
 
 }  // namespace mgcompare

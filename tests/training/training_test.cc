@@ -207,6 +207,15 @@ TEST(Training, InterruptedAndResumedEqualsUninterrupted) {
   std::filesystem::remove(file);
 }
 
+TEST(Training, NothingToResumeFromIsABeginning) {
+  Trial trial = small_trial(2, "replicated");
+  trial.config.checkpoint_epochs = 1;
+  const std::string file = (std::filesystem::temp_directory_path() / ("mgcompare-none-" + std::to_string(::getpid()))).string();
+  const Result fresh = run(trial, {}, [&](TrainingRequest& request) { request.files = {file, true}; }).result;
+  EXPECT_EQ(fresh.weights_hash, run(trial).result.weights_hash);
+  EXPECT_TRUE(std::filesystem::remove(file));
+}
+
 TEST(Training, ADamagedCheckpointIsASentence) {
   const std::filesystem::path file = std::filesystem::temp_directory_path() / ("mgcompare-damaged-" + std::to_string(::getpid()));
   std::FILE* stream = std::fopen(file.c_str(), "w");
