@@ -5,6 +5,9 @@ set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/mgcompare)
 install(TARGETS mgcompare RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 # The program looks for both of these beside itself, in ../lib/mgcompare.
 install(TARGETS mgcompare_cpu LIBRARY DESTINATION lib/mgcompare)
+if(MGCOMPARE_WITH_CUDA)
+  install(TARGETS mgcompare_cuda LIBRARY DESTINATION lib/mgcompare)
+endif()
 install(DIRECTORY ${PROJECT_BINARY_DIR}/lib/mgcompare/plugins/ DESTINATION lib/mgcompare/plugins
   FILES_MATCHING PATTERN "strategy_*.so")
 install(DIRECTORY core/include/mgcompare DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

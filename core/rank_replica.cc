@@ -53,7 +53,9 @@ class RankReplica::Made {
 
 RankReplica::RankReplica(const ReplicaParts& parts)
     : parts_(parts), device_(*parts.device),
-      optimizer_(parts.platform->optimizer(*parts.device, *parts.optimizer, parts.spec->parts)) {
+      optimizer_(parts.platform->optimizer(*parts.device, *parts.optimizer, parts.spec->parts)),
+      // Not in the first step: an allocation there could wait for a collective that waits for this rank.
+      dlogits_(*parts.device, parts.largest_batch * parts.spec->classes) {
   if (!parts_.audit) return;
   pushed_.assign(parts_.spec->parameters, 0);
   applied_.assign(parts_.spec->parameters, 0);

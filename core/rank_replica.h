@@ -30,6 +30,7 @@ struct ReplicaParts {
   Meeting* meeting = nullptr;
   std::size_t rank = 0;
   std::uint64_t seed = 0;
+  std::size_t largest_batch = 0;    // samples, of all ranks together
   bool audit = false;               // keep sums of gradients, see pushed()
 };
 

@@ -136,7 +136,7 @@ class Training {
     rank.device->synchronize();
     rank.replica = std::make_unique<RankReplica>(ReplicaParts{
         request_.platform, rank.device.get(), rank.network.get(), rank.train_feed.get(), &spec_, &config_.optimizer,
-        &meeting, number, trial_.seed, audited && request_.audit});
+        &meeting, number, trial_.seed, facts_.global_batch, audited && request_.audit});
     rank.group = std::make_unique<RankGroup>(meeting, number);
     if (config_.batch_norm == "sync" && ranks_.size() > 1)
       rank.network->synchronize_batch_norm([group = rank.group.get()](Vec sums) { group->all_reduce(sums); });

@@ -118,48 +118,7 @@ class OneBit : public Strategy {
     archive.get("residual of the sum", sum_residual_.span());
   }
 
- private:
-  template <class T> static Array<T> upload(Device& device, const std::vector<T>& values) {
-    Array<T> array = device_array<T>(device, values.size());
-    copy_to_device(device, array.span(), Span<const T>(values.data(), values.size()));
-    device.synchronize();
-    return array;
-  }
-
-  // Consecutive columns to each rank, nearly equal in words: one layer may have most of them.
-  void cut_stripes(const Columns& columns, std::size_t own_rank) {
-    const std::size_t total = columns.first_word.back();
-    std::size_t column = 0;
-    for (std::size_t rank = 0; rank < ranks_; ++rank) {
-      const std::size_t begin = column;
-      while (column < columns.segments.size() && columns.first_word[column] * ranks_ < total * (rank + 1)) ++column;
-      const Range words = {columns.first_word[begin], columns.first_word[column]};
-      counts_.push_back(words.size());
-      if (rank != own_rank) continue;
-      stripe_ = {begin, column};
-      words_ = words;
-    }
-  }
-
-  void exchange(Replica& replica, Group& group) {
-    Device& device = replica.device();
-    const Vec gradients = replica.gradients();
-    const Range all = {0, segments_.size()};
-
-    quantise(device, all, {0, gradients.size()}, gradients, residual_.span());
-    const Counts from_each(ranks_, words_.size());
-    group.all_to_all(wire_.span(), counts_, received_.span(), from_each);
-
-    const Vec sum = sum_.span();
-    for (std::size_t rank = 0; rank < ranks_; ++rank)
-      decode(device, elements_, received_.data() + rank * words_.size(), words_.begin, sum, rank > 0);
-    quantise(device, stripe_, elements_, sum, sum_residual_.span());
-    // The owner's words leave from a place of their own: the gather overwrites the wire.
-    const Span<std::uint32_t> mine = received_.span().slice({0, words_.size()});
-    copy(device, mine, wire_.span().slice(words_));
-    group.all_gather(mine, wire_.span(), counts_);
-    decode(device, {0, gradients.size()}, wire_.data(), 0, gradients, false);
-  }
+  // Public because nvcc allows no functor that runs on a GPU inside a private function.
 
   // vector + residual to the wire, for the columns and elements given; the residual keeps what the bits do not say.
   void quantise(Device& device, Range columns, Range elements, Vec vector, Vec residual) {
@@ -206,6 +165,49 @@ class OneBit : public Strategy {
       const float value = std::bit_cast<float>(up ? at[-1] : at[-2]);
       o[i] = add ? o[i] + value : value;
     });
+  }
+
+ private:
+  template <class T> static Array<T> upload(Device& device, const std::vector<T>& values) {
+    Array<T> array = device_array<T>(device, values.size());
+    copy_to_device(device, array.span(), Span<const T>(values.data(), values.size()));
+    device.synchronize();
+    return array;
+  }
+
+  // Consecutive columns to each rank, nearly equal in words: one layer may have most of them.
+  void cut_stripes(const Columns& columns, std::size_t own_rank) {
+    const std::size_t total = columns.first_word.back();
+    std::size_t column = 0;
+    for (std::size_t rank = 0; rank < ranks_; ++rank) {
+      const std::size_t begin = column;
+      while (column < columns.segments.size() && columns.first_word[column] * ranks_ < total * (rank + 1)) ++column;
+      const Range words = {columns.first_word[begin], columns.first_word[column]};
+      counts_.push_back(words.size());
+      if (rank != own_rank) continue;
+      stripe_ = {begin, column};
+      words_ = words;
+    }
+  }
+
+  void exchange(Replica& replica, Group& group) {
+    Device& device = replica.device();
+    const Vec gradients = replica.gradients();
+    const Range all = {0, segments_.size()};
+
+    quantise(device, all, {0, gradients.size()}, gradients, residual_.span());
+    const Counts from_each(ranks_, words_.size());
+    group.all_to_all(wire_.span(), counts_, received_.span(), from_each);
+
+    const Vec sum = sum_.span();
+    for (std::size_t rank = 0; rank < ranks_; ++rank)
+      decode(device, elements_, received_.data() + rank * words_.size(), words_.begin, sum, rank > 0);
+    quantise(device, stripe_, elements_, sum, sum_residual_.span());
+    // The owner's words leave from a place of their own: the gather overwrites the wire.
+    const Span<std::uint32_t> mine = received_.span().slice({0, words_.size()});
+    copy(device, mine, wire_.span().slice(words_));
+    group.all_gather(mine, wire_.span(), counts_);
+    decode(device, {0, gradients.size()}, wire_.data(), 0, gradients, false);
   }
 
   void report_residual(Replica& replica) {

@@ -1,0 +1,125 @@
+#include "activate.h"
+#include "bias.h"
+#include "launch.h"
+
+namespace mgcompare::cuda {
+namespace {
+
+constexpr unsigned kSplits = 64;
+constexpr unsigned kColumns = 32;
+
+// The last block of a column of blocks adds their partial sums, in order.
+__device__ bool is_last(unsigned* finished, unsigned blocks) {
+  __shared__ bool last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    last = atomicAdd(finished, 1u) == blocks - 1;
+    if (last) *finished = 0;
+  }
+  __syncthreads();
+  if (last) __threadfence();
+  return last;
+}
+
+// Block (channel, split) walks over the pixels of every gridDim.y-th sample.
+template <Activation A>
+__global__ void images_back(const float* y, float* gradient, float* sums, float* partial, unsigned* finished,
+                            unsigned samples, unsigned channels, unsigned pixels) {
+  const unsigned channel = blockIdx.x, split = blockIdx.y, splits = gridDim.y;
+  float sum = 0;
+  // Samples and pixels as one index, so that small images fill the threads too.
+  const unsigned mine = (samples - split + splits - 1) / splits;
+  for (std::size_t i = threadIdx.x; i < static_cast<std::size_t>(mine) * pixels; i += blockDim.x) {
+    const std::size_t sample = split + i / pixels * splits;
+    const std::size_t at = (sample * channels + channel) * pixels + i % pixels;
+    const float value = A == Activation::none ? gradient[at] : slope<A>(y[at], gradient[at]);
+    if (A != Activation::none) gradient[at] = value;
+    sum += value;
+  }
+  if (sums == nullptr) return;
+  sum = block_sum(sum);
+  if (threadIdx.x == 0) partial[channel * splits + split] = sum;
+  if (!is_last(finished + channel, splits)) return;
+  const float all = block_sum(threadIdx.x < splits ? partial[channel * splits + threadIdx.x] : 0.0f);
+  if (threadIdx.x == 0) sums[channel] = all;
+}
+
+// Rows: block (columns, split), 32 x 8 threads; thread (x, y) has one column and every 8th row of the split.
+template <Activation A>
+__global__ void rows_back(const float* y, float* gradient, float* sums, float* partial, unsigned* finished,
+                          unsigned samples, unsigned columns) {
+  __shared__ float tile[8][kColumns + 1];
+  const unsigned x = threadIdx.x % kColumns, row = threadIdx.x / kColumns;
+  const unsigned column = blockIdx.x * kColumns + x, splits = gridDim.y;
+  float sum = 0;
+  if (column < columns) {
+    for (unsigned sample = blockIdx.y * 8 + row; sample < samples; sample += splits * 8) {
+      const std::size_t at = static_cast<std::size_t>(sample) * columns + column;
+      const float value = A == Activation::none ? gradient[at] : slope<A>(y[at], gradient[at]);
+      if (A != Activation::none) gradient[at] = value;
+      sum += value;
+    }
+  }
+  if (sums == nullptr) return;
+  tile[row][x] = sum;
+  __syncthreads();
+  if (row == 0 && column < columns) {
+    for (unsigned k = 1; k < 8; ++k) sum += tile[k][x];
+    partial[static_cast<std::size_t>(blockIdx.y) * columns + column] = sum;
+  }
+  if (!is_last(finished + blockIdx.x, splits)) return;
+  if (row != 0 || column >= columns) return;
+  float all = 0;
+  for (unsigned k = 0; k < splits; ++k) all += partial[static_cast<std::size_t>(k) * columns + column];
+  sums[column] = all;
+}
+
+template <Activation A>
+__global__ void bias_images(const float* bias, float* x, std::size_t size, unsigned channels, unsigned pixels) {
+  for (std::size_t i = first_index(); i < size; i += index_stride())
+    x[i] = activated<A>(x[i] + (bias == nullptr ? 0.0f : bias[i / pixels % channels]));
+}
+
+}  // namespace
+
+void add_bias(CudaDevice& device, Activation activation, const float* bias, float* x, std::size_t samples,
+              std::size_t channels, std::size_t pixels) {
+  const std::size_t size = samples * channels * pixels;
+  if (size == 0 || (bias == nullptr && activation == Activation::none)) return;
+  with_activation(activation, [&](auto chosen) {
+    bias_images<decltype(chosen)::value><<<blocks_for(size), kThreads, 0, device.queue()>>>(
+        bias, x, size, static_cast<unsigned>(channels), static_cast<unsigned>(pixels));
+  });
+  check(cudaGetLastError(), "adding a bias");
+}
+
+ChannelSums::ChannelSums(CudaDevice& device, std::size_t channels)
+    : device_(device), channels_(channels), partial_(device, channels * kSplits), finished_(device, channels) {}
+
+void ChannelSums::backward(Activation activation, const float* y, float* gradient, float* sums, std::size_t samples,
+                           std::size_t pixels) {
+  if (samples == 0) {
+    if (sums != nullptr) device_.zero(sums, channels_ * sizeof(float));
+    return;
+  }
+  if (sums == nullptr && activation == Activation::none) return;
+  const auto n = static_cast<unsigned>(samples), channels = static_cast<unsigned>(channels_);
+  with_activation(activation, [&](auto chosen) {
+    constexpr Activation A = decltype(chosen)::value;
+    if (pixels == 1) {
+      const dim3 grid((channels + kColumns - 1) / kColumns, std::min(kSplits, (n + 31) / 32));
+      rows_back<A><<<grid, 256, 0, device_.queue()>>>(y, gradient, sums, partial_.data(), finished_.data(), n, channels);
+    } else {
+      const std::size_t per_block = 2048;
+      const auto splits = static_cast<unsigned>(std::clamp<std::size_t>(samples * pixels / per_block, 1,
+                                                                        std::min<std::size_t>(kSplits, samples)));
+      images_back<A><<<dim3(channels, splits), 256, 0, device_.queue()>>>(y, gradient, sums, partial_.data(),
+                                                                          finished_.data(), n, channels,
+                                                                          static_cast<unsigned>(pixels));
+    }
+  });
+  check(cudaGetLastError(), "summing a bias's gradient");
+}
+
+}  // namespace mgcompare::cuda

@@ -1,0 +1,255 @@
+#include "convolution.h"
+
+#include <map>
+#include <string>
+
+#include <cuda_bf16.h>
+
+#include "bias.h"
+#include "device.h"
+#include "launch.h"
+#include "mgcompare/error.h"
+#include "window.h"
+
+namespace mgcompare::cuda {
+namespace {
+
+constexpr char kWhat[] = "computing a convolution";
+
+// cuDNN's descriptions of one batch size, and the algorithms chosen for it.
+struct Shapes {
+  cudnnTensorDescriptor_t in = nullptr, out = nullptr;
+  cudnnConvolutionFwdAlgo_t forward{};
+  cudnnConvolutionBwdDataAlgo_t data{};
+  cudnnConvolutionBwdFilterAlgo_t filter{};
+
+  Shapes() {
+    check(cudnnCreateTensorDescriptor(&in), kWhat);
+    check(cudnnCreateTensorDescriptor(&out), kWhat);
+  }
+  Shapes(const Shapes&) = delete;
+  Shapes& operator=(const Shapes&) = delete;
+  ~Shapes() {
+    cudnnDestroyTensorDescriptor(in);
+    cudnnDestroyTensorDescriptor(out);
+  }
+};
+
+// cuDNN lists its algorithms from the fastest, as it believes, to the slowest.
+template <class Found> const Found& best(const Found* found, int count, bool deterministic, bool exact) {
+  for (int i = 0; i < count; ++i) {
+    if (found[i].status != CUDNN_STATUS_SUCCESS || found[i].memory > kWorkspaceBytes) continue;
+    if (deterministic && found[i].determinism != CUDNN_DETERMINISTIC) continue;
+    if (exact && found[i].mathType != CUDNN_FMA_MATH && found[i].mathType != CUDNN_DEFAULT_MATH) continue;
+    return found[i];
+  }
+  throw Error("cuDNN has no algorithm for this convolution: report this with the config");
+}
+
+void to_bfloat16(cudaStream_t stream, const float* from, __nv_bfloat16* to, std::size_t size) {
+  for_each_index(stream, size, [=] __device__(std::size_t i) { to[i] = __float2bfloat16_rn(from[i]); });
+}
+
+void from_bfloat16(cudaStream_t stream, const __nv_bfloat16* from, float* to, std::size_t size) {
+  for_each_index(stream, size, [=] __device__(std::size_t i) { to[i] = __bfloat162float(from[i]); });
+}
+
+class Convolution : public Layer {
+ public:
+  Convolution(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion, Precision precision, bool deterministic,
+              Port& input, Tensor& output)
+      : device_(device), spec_(spec), activation_(fusion.activation), precision_(precision),
+        deterministic_(deterministic), input_(input), output_(output), bias_sums_(device, spec.output_shape[0]) {
+    const Shape& in = spec.input_shapes.front();
+    const LayerConfig& config = spec.config;
+    if (fusion.pool != nullptr) {
+      windows_ = {static_cast<unsigned>(spec.output_shape[1]), static_cast<unsigned>(spec.output_shape[2]),
+                  static_cast<unsigned>(fusion.pool->config.kernel[0]),
+                  static_cast<unsigned>(fusion.pool->config.kernel[1])};
+    }
+    check(cudnnCreateFilterDescriptor(&filter_), kWhat);
+    check(cudnnCreateConvolutionDescriptor(&convolution_), kWhat);
+    check(cudnnSetFilter4dDescriptor(filter_, type(), CUDNN_TENSOR_NCHW, static_cast<int>(config.channels),
+                                     static_cast<int>(in[0]), static_cast<int>(config.kernel[0]),
+                                     static_cast<int>(config.kernel[1])),
+          kWhat);
+    check(cudnnSetConvolution2dDescriptor(convolution_, static_cast<int>(config.padding[0]),
+                                          static_cast<int>(config.padding[1]), static_cast<int>(config.stride[0]),
+                                          static_cast<int>(config.stride[1]), 1, 1, CUDNN_CROSS_CORRELATION,
+                                          CUDNN_DATA_FLOAT),
+          kWhat);
+    const cudnnMathType_t math = precision == Precision::fp32   ? CUDNN_FMA_MATH
+                                 : precision == Precision::tf32 ? CUDNN_DEFAULT_MATH
+                                                                : CUDNN_TENSOR_OP_MATH;
+    check(cudnnSetConvolutionMathType(convolution_, math), kWhat);
+  }
+  ~Convolution() override {
+    cudnnDestroyFilterDescriptor(filter_);
+    cudnnDestroyConvolutionDescriptor(convolution_);
+  }
+
+  bool spoils_gradient() const override { return activation_ != Activation::none; }
+
+  void reserve(std::size_t samples) override {
+    if (pooled()) {
+      full_ = device_array<float>(device_, samples * full_features());
+      choice_ = device_array<std::uint8_t>(device_, output_.size(samples));
+    }
+    if (precision_ != Precision::bf16) return;
+    narrow_in_ = device_array<__nv_bfloat16>(device_, input_.tensor->size(samples));
+    narrow_out_ = device_array<__nv_bfloat16>(device_, samples * full_features());
+    narrow_weights_ = device_array<__nv_bfloat16>(device_, spec_.weights.size());
+    narrow_back_ = device_array<__nv_bfloat16>(device_, std::max(narrow_in_.size(), spec_.weights.size()));
+  }
+
+  void forward(const Work& work) override {
+    if (work.samples == 0) return;
+    Shapes& shapes = this->shapes(work.samples);
+    const float* const bias = spec_.bias.size() == 0 ? nullptr : work.weights + spec_.bias.begin;
+    float* const out = pooled() ? full_.data() : output_.value;
+    const void* in = input_.tensor->value;
+    const void* weights = work.weights + spec_.weights.begin;
+    void* to = out;
+    if (narrow()) {
+      in = narrowed(input_.tensor->value, narrow_in_, input_.tensor->size(work.samples));
+      weights = narrowed(work.weights + spec_.weights.begin, narrow_weights_, spec_.weights.size());
+      to = narrow_out_.data();
+    }
+    const float one = 1, zero = 0;
+    check(cudnnConvolutionForward(device_.handles().cudnn, &one, shapes.in, in, filter_, weights, convolution_,
+                                  shapes.forward, device_.handles().workspace, kWorkspaceBytes, &zero, shapes.out, to),
+          kWhat);
+    if (narrow()) from_bfloat16(device_.queue(), narrow_out_.data(), out, work.samples * full_features());
+    if (pooled()) {
+      pool(device_, windows_, activation_, out, bias, output_.value, choice_.data(), work.samples, channels());
+    } else {
+      add_bias(device_, activation_, bias, out, work.samples, channels(), output_.features / channels());
+    }
+  }
+
+  void backward(const Work& work) override {
+    float* const weight_gradient = work.gradients + spec_.weights.begin;
+    float* const bias_gradient = spec_.bias.size() == 0 ? nullptr : work.gradients + spec_.bias.begin;
+    bias_sums_.backward(activation_, output_.value, output_.gradient, bias_gradient, work.samples,
+                        output_.features / channels());
+    if (work.samples == 0) {
+      device_.zero(weight_gradient, spec_.weights.size() * sizeof(float));
+      return;
+    }
+    const float* gradient = output_.gradient;
+    if (pooled()) {
+      unpool(device_, windows_, gradient, choice_.data(), full_.data(), work.samples * channels());
+      gradient = full_.data();
+    }
+    if (narrow()) {
+      narrow_backward(work, gradient);
+      return;
+    }
+    filter_back(work, input_.tensor->value, gradient, weight_gradient);
+    if (input_.tensor->wanted) data_back(work, work.weights + spec_.weights.begin, gradient, input_.gradient);
+  }
+
+ private:
+  bool pooled() const { return windows_.rows > 0; }
+  bool narrow() const { return precision_ == Precision::bf16; }
+  cudnnDataType_t type() const { return narrow() ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT; }
+  std::size_t channels() const { return spec_.output_shape[0]; }
+  std::size_t full_features() const { return channels() * spec_.output_shape[1] * spec_.output_shape[2]; }
+
+  const void* narrowed(const float* from, const Array<__nv_bfloat16>& to, std::size_t size) const {
+    to_bfloat16(device_.queue(), from, to.data(), size);
+    return to.data();
+  }
+
+  void filter_back(const Work& work, const void* in, const void* gradient, void* to) {
+    const Shapes& shapes = this->shapes(work.samples);
+    const float one = 1, zero = 0;
+    check(cudnnConvolutionBackwardFilter(device_.handles().cudnn, &one, shapes.in, in, shapes.out, gradient,
+                                         convolution_, shapes.filter, device_.handles().workspace, kWorkspaceBytes,
+                                         &zero, filter_, to),
+          kWhat);
+  }
+
+  void data_back(const Work& work, const void* weights, const void* gradient, void* to) {
+    const Shapes& shapes = this->shapes(work.samples);
+    const float one = 1, zero = 0;
+    check(cudnnConvolutionBackwardData(device_.handles().cudnn, &one, filter_, weights, shapes.out, gradient,
+                                       convolution_, shapes.data, device_.handles().workspace, kWorkspaceBytes, &zero,
+                                       shapes.in, to),
+          kWhat);
+  }
+
+  void narrow_backward(const Work& work, const float* gradient) {
+    // The narrow input and weights are those of the forward pass.
+    const void* const slope = narrowed(gradient, narrow_out_, work.samples * full_features());
+    filter_back(work, narrow_in_.data(), slope, narrow_back_.data());
+    from_bfloat16(device_.queue(), narrow_back_.data(), work.gradients + spec_.weights.begin, spec_.weights.size());
+    if (!input_.tensor->wanted) return;
+    data_back(work, narrow_weights_.data(), slope, narrow_back_.data());
+    from_bfloat16(device_.queue(), narrow_back_.data(), input_.gradient, input_.tensor->size(work.samples));
+  }
+
+  Shapes& shapes(std::size_t samples) {
+    const auto found = shapes_.find(samples);
+    if (found != shapes_.end()) return found->second;
+    Shapes& made = shapes_[samples];
+    const Shape& in = spec_.input_shapes.front();
+    const int n = static_cast<int>(samples);
+    check(cudnnSetTensor4dDescriptor(made.in, CUDNN_TENSOR_NCHW, type(), n, static_cast<int>(in[0]),
+                                     static_cast<int>(in[1]), static_cast<int>(in[2])),
+          kWhat);
+    check(cudnnSetTensor4dDescriptor(made.out, CUDNN_TENSOR_NCHW, type(), n, static_cast<int>(channels()),
+                                     static_cast<int>(spec_.output_shape[1]), static_cast<int>(spec_.output_shape[2])),
+          kWhat);
+    const cudnnHandle_t cudnn = device_.handles().cudnn;
+    const bool exact = precision_ == Precision::fp32;
+    int count = 0;
+    cudnnConvolutionFwdAlgoPerf_t forward[CUDNN_CONVOLUTION_FWD_ALGO_COUNT];
+    check(cudnnGetConvolutionForwardAlgorithm_v7(cudnn, made.in, filter_, convolution_, made.out,
+                                                 CUDNN_CONVOLUTION_FWD_ALGO_COUNT, &count, forward),
+          kWhat);
+    made.forward = best(forward, count, deterministic_, exact).algo;
+    cudnnConvolutionBwdFilterAlgoPerf_t filter[CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT];
+    check(cudnnGetConvolutionBackwardFilterAlgorithm_v7(cudnn, made.in, made.out, convolution_, filter_,
+                                                        CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT, &count, filter),
+          kWhat);
+    made.filter = best(filter, count, deterministic_, exact).algo;
+    cudnnConvolutionBwdDataAlgoPerf_t data[CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT];
+    check(cudnnGetConvolutionBackwardDataAlgorithm_v7(cudnn, filter_, made.out, convolution_, made.in,
+                                                      CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT, &count, data),
+          kWhat);
+    made.data = best(data, count, deterministic_, exact).algo;
+    return made;
+  }
+
+  CudaDevice& device_;
+  const LayerSpec spec_;
+  Activation activation_;
+  Precision precision_;
+  bool deterministic_;
+  Port& input_;
+  Tensor& output_;
+  ChannelSums bias_sums_;
+  Windows windows_;
+  cudnnFilterDescriptor_t filter_ = nullptr;
+  cudnnConvolutionDescriptor_t convolution_ = nullptr;
+  std::map<std::size_t, Shapes> shapes_;
+  Array<float> full_;               // forward: what the convolution gave; backward: its gradient
+  Array<std::uint8_t> choice_;
+  Array<__nv_bfloat16> narrow_in_, narrow_out_, narrow_weights_, narrow_back_;
+};
+
+}  // namespace
+
+bool fuses(const LayerSpec& pool) {
+  const LayerConfig& config = pool.config;
+  return config.kernel[0] == config.stride[0] && config.kernel[1] == config.stride[1] && config.padding[0] == 0 &&
+         config.padding[1] == 0 && config.kernel[0] * config.kernel[1] <= 256;
+}
+
+std::unique_ptr<Layer> make_convolution(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion,
+                                        Precision precision, bool deterministic, Port& input, Tensor& output) {
+  return std::make_unique<Convolution>(device, spec, fusion, precision, deterministic, input, output);
+}
+
+}  // namespace mgcompare::cuda

@@ -1,0 +1,17 @@
+#pragma once
+
+// A fully connected layer with the activation that follows it: cuBLASLt's matrix products.
+
+#include <memory>
+
+#include "activation.h"
+#include "blas.h"
+#include "layer.h"
+#include "model/spec.h"
+
+namespace mgcompare::cuda {
+
+std::unique_ptr<Layer> make_dense(CudaDevice& device, const LayerSpec& spec, Activation activation, Precision precision,
+                                  Port& input, Tensor& output);
+
+}  // namespace mgcompare::cuda

@@ -1,0 +1,135 @@
+#include "device.h"
+
+#include <cstring>
+
+#include "mgcompare/error.h"
+
+namespace mgcompare::cuda {
+
+Current::Current(int index) {
+  check(cudaGetDevice(&former_), "asking for the current device");
+  if (former_ != index) check(cudaSetDevice(index), "choosing a device");
+}
+
+Current::~Current() { cudaSetDevice(former_); }
+
+std::unique_ptr<Handles> Gpu::take_handles() {
+  {
+    const std::lock_guard lock(mutex);
+    if (!idle.empty()) {
+      std::unique_ptr<Handles> handles = std::move(idle.back());
+      idle.pop_back();
+      return handles;
+    }
+  }
+  auto handles = std::make_unique<Handles>();
+  for (cudaStream_t* stream : {&handles->stream, &handles->exchange, &handles->branch})
+    check(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), "making a stream");
+  for (cudaEvent_t* event : {&handles->fork, &handles->join, &handles->exchanged})
+    check(cudaEventCreateWithFlags(event, cudaEventDisableTiming), "making an event");
+  check(cudnnCreate(&handles->cudnn), "starting cuDNN");
+  check(cudnnSetStream(handles->cudnn, handles->stream), "starting cuDNN");
+  check(cudaMalloc(&handles->workspace, kWorkspaceBytes), "allocating cuDNN's workspace");
+  handles->blas = std::make_unique<Blas>(handles->stream);
+  handles->branch_blas = std::make_unique<Blas>(handles->branch);
+  return handles;
+}
+
+CudaDevice::CudaDevice(Gpu& gpu) : gpu_(gpu) {
+  check(cudaSetDevice(gpu.index), "choosing a device");
+  handles_ = gpu.take_handles();
+}
+
+CudaDevice::~CudaDevice() {
+  // After an error the stream may be unusable: then its handles are dropped.
+  const Current current(gpu_.index);
+  if (cudaStreamSynchronize(handles_->stream) != cudaSuccess) {
+    static_cast<void>(handles_.release());
+    return;
+  }
+  const std::lock_guard lock(gpu_.mutex);
+  gpu_.idle.push_back(std::move(handles_));
+}
+
+void* CudaDevice::allocate(std::size_t bytes) {
+  const Current current(gpu_.index);
+  void* memory = gpu_.memory.take(bytes);
+  // On the rank's stream and waited for: other streams may use the memory next.
+  check(cudaMemsetAsync(memory, 0, bytes, queue()), "clearing device memory");
+  check(cudaStreamSynchronize(queue()), "clearing device memory");
+  return memory;
+}
+
+void CudaDevice::release(void* memory) noexcept {
+  if (memory == nullptr) return;
+  cudaStreamSynchronize(queue());
+  cudaStreamSynchronize(handles_->exchange);
+  gpu_.memory.give(memory);
+}
+
+void* CudaDevice::allocate_host(std::size_t bytes) {
+  const Current current(gpu_.index);
+  void* memory = nullptr;
+  const cudaError_t status = cudaHostAlloc(&memory, bytes == 0 ? 1 : bytes, cudaHostAllocPortable);
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    throw OutOfMemory(bytes, 0, 0);
+  }
+  check(status, "allocating page-locked host memory");
+  std::memset(memory, 0, bytes);
+  return memory;
+}
+
+void CudaDevice::release_host(void* memory) noexcept {
+  if (memory == nullptr) return;
+  cudaStreamSynchronize(queue());
+  cudaFreeHost(memory);
+}
+
+void CudaDevice::copy(void* to, const void* from, std::size_t bytes) {
+  if (bytes != 0) check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, queue()), "copying on a device");
+}
+
+void CudaDevice::copy_to_host(void* host, const void* device, std::size_t bytes) {
+  if (bytes != 0) check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, queue()), "copying to the host");
+}
+
+void CudaDevice::copy_to_device(void* device, const void* host, std::size_t bytes) {
+  if (bytes != 0) check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, queue()), "copying to a device");
+}
+
+void CudaDevice::zero(void* memory, std::size_t bytes) {
+  if (bytes != 0) check(cudaMemsetAsync(memory, 0, bytes, queue()), "clearing device memory");
+}
+
+void CudaDevice::matmul(const Matmul& p) { handles_->blas->multiply(p, Precision::fp32); }
+
+void CudaDevice::synchronize() { check(cudaStreamSynchronize(queue()), "waiting for a device"); }
+
+cudaStream_t CudaDevice::exchange_stream() {
+  if (!overlap_) return queue();
+  check(cudaEventRecord(handles_->fork, queue()), "starting an exchange");
+  check(cudaStreamWaitEvent(handles_->exchange, handles_->fork), "starting an exchange");
+  exchanging_ = true;
+  return handles_->exchange;
+}
+
+void CudaDevice::join_exchanges() {
+  if (!exchanging_) return;
+  exchanging_ = false;
+  check(cudaEventRecord(handles_->exchanged, handles_->exchange), "ending an exchange");
+  check(cudaStreamWaitEvent(queue(), handles_->exchanged), "ending an exchange");
+}
+
+cudaStream_t CudaDevice::fork_branch() {
+  check(cudaEventRecord(handles_->fork, queue()), "starting a branch");
+  check(cudaStreamWaitEvent(handles_->branch, handles_->fork), "starting a branch");
+  return handles_->branch;
+}
+
+void CudaDevice::join_branch() {
+  check(cudaEventRecord(handles_->join, handles_->branch), "ending a branch");
+  check(cudaStreamWaitEvent(queue(), handles_->join), "ending a branch");
+}
+
+}  // namespace mgcompare::cuda

@@ -1,0 +1,94 @@
+#pragma once
+
+// A GPU as one rank has it: a stream for its work, one for exchanges that overlap it, one for a second branch of the
+// backward pass, and the libraries' handles. Handles are kept and used again by later trials.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "blas.h"
+#include "cursor.h"
+#include "memory.h"
+#include "mgcompare/device.h"
+#include "status.h"
+
+namespace mgcompare::cuda {
+
+// What is dear to make. Made and used with its device current.
+struct Handles {
+  cudaStream_t stream = nullptr, exchange = nullptr, branch = nullptr;
+  cudaEvent_t fork = nullptr, join = nullptr, exchanged = nullptr;
+  cudnnHandle_t cudnn = nullptr;
+  std::unique_ptr<Blas> blas, branch_blas;  // one a stream: each has a workspace
+  void* workspace = nullptr;                // of cuDNN; kWorkspaceBytes
+};
+
+// A GPU of this process.
+struct Gpu {
+  int index = 0;
+  DeviceMemory memory;
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Handles>> idle;
+
+  std::unique_ptr<Handles> take_handles();
+};
+
+inline constexpr std::size_t kWorkspaceBytes = 64u << 20;
+
+class CudaDevice : public Device {
+ public:
+  explicit CudaDevice(Gpu& gpu);
+  ~CudaDevice() override;
+  DeviceKind kind() const override { return DeviceKind::cuda; }
+  int index() const override { return gpu_.index; }
+  void* stream() const override { return handles_->stream; }
+  void* allocate(std::size_t bytes) override;
+  void release(void* memory) noexcept override;
+  void* allocate_host(std::size_t bytes) override;
+  void release_host(void* memory) noexcept override;
+  void copy(void* to, const void* from, std::size_t bytes) override;
+  void copy_to_host(void* host, const void* device, std::size_t bytes) override;
+  void copy_to_device(void* device, const void* host, std::size_t bytes) override;
+  void zero(void* memory, std::size_t bytes) override;
+  void matmul(const Matmul& problem) override;
+  void synchronize() override;
+
+  cudaStream_t queue() const { return handles_->stream; }
+  Handles& handles() const { return *handles_; }
+
+  // The stream for a collective: the rank's own, or, while a backward pass calls `ready`, one beside it that starts after
+  // what is queued so far.
+  cudaStream_t exchange_stream();
+  void allow_overlap(bool allow) { overlap_ = allow; }
+  // Lets the rank's stream wait for exchanges that overlapped.
+  void join_exchanges();
+
+  // A branch of work beside the rank's stream, from here to join_branch().
+  cudaStream_t fork_branch();
+  void join_branch();
+
+  // Where the step's position, rate and epoch are read while a step is being recorded; empty otherwise.
+  const Cursor& cursor() const { return cursor_; }
+  void set_cursor(const Cursor& cursor) { cursor_ = cursor; }
+
+ private:
+  Gpu& gpu_;
+  std::unique_ptr<Handles> handles_;
+  Cursor cursor_;
+  bool overlap_ = false, exchanging_ = false;
+};
+
+// Makes a device current for the calling thread, and puts the former one back.
+class Current {
+ public:
+  explicit Current(int index);
+  ~Current();
+  Current(const Current&) = delete;
+  Current& operator=(const Current&) = delete;
+
+ private:
+  int former_ = 0;
+};
+
+}  // namespace mgcompare::cuda

@@ -1,0 +1,16 @@
+#pragma once
+
+// Inverted dropout: kept units are scaled by 1 / (1 - rate) in training, evaluation passes everything.
+
+#include <memory>
+
+#include "layer.h"
+#include "model/spec.h"
+
+namespace mgcompare::cuda {
+
+// `index` is the layer's number in the network: it keys the mask.
+std::unique_ptr<Layer> make_dropout(CudaDevice& device, const LayerSpec& spec, std::size_t index, Port& input,
+                                    Tensor& output);
+
+}  // namespace mgcompare::cuda

@@ -1,0 +1,18 @@
+#pragma once
+
+// Layers of several inputs: the sum, and one behind the other along the first axis.
+
+#include <memory>
+#include <vector>
+
+#include "layer.h"
+
+namespace mgcompare::cuda {
+
+std::unique_ptr<Layer> make_sum(CudaDevice& device, std::vector<Port*> inputs, Tensor& output);
+std::unique_ptr<Layer> make_concatenation(CudaDevice& device, std::vector<Port*> inputs, Tensor& output);
+
+// to += from, or to = from.
+void add_vector(CudaDevice& device, float* to, const float* from, std::size_t size, bool first);
+
+}  // namespace mgcompare::cuda

@@ -1,0 +1,51 @@
+#pragma once
+
+// Starting kernels; included by nvcc only.
+
+#include <algorithm>
+#include <cstddef>
+
+#include "status.h"
+
+namespace mgcompare::cuda {
+
+inline constexpr unsigned kThreads = 256;
+
+// One thread an element, up to a number of blocks that fills any GPU; kernels stride over the rest.
+inline unsigned blocks_for(std::size_t elements) {
+  return static_cast<unsigned>(std::min<std::size_t>((elements + kThreads - 1) / kThreads, 132 * 16));
+}
+
+__device__ inline std::size_t first_index() { return blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; }
+__device__ inline std::size_t index_stride() { return gridDim.x * static_cast<std::size_t>(blockDim.x); }
+
+namespace kernels {
+template <class F> __global__ void for_each_index(std::size_t n, F f) {
+  for (std::size_t i = first_index(); i < n; i += index_stride()) f(i);
+}
+}  // namespace kernels
+
+// f(i) on the device for i in [0, n).
+template <class F> void for_each_index(cudaStream_t stream, std::size_t n, F f) {
+  if (n == 0) return;
+  kernels::for_each_index<<<blocks_for(n), kThreads, 0, stream>>>(n, f);
+  check(cudaGetLastError(), "starting a kernel");
+}
+
+__device__ inline float warp_sum(float value) {
+  for (int offset = 16; offset > 0; offset /= 2) value += __shfl_down_sync(0xffffffffu, value, offset);
+  return value;
+}
+
+// The sum over the block, in thread 0; the same bits every time. blockDim.x is a multiple of 32, at most 1024.
+__device__ inline float block_sum(float value) {
+  __shared__ float partial[32];
+  value = warp_sum(value);
+  __syncthreads();  // an earlier sum may still be read
+  if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = value;
+  __syncthreads();
+  if (threadIdx.x >= 32) return 0;
+  return warp_sum(threadIdx.x < blockDim.x / 32 ? partial[threadIdx.x] : 0.0f);
+}
+
+}  // namespace mgcompare::cuda

@@ -1,0 +1,79 @@
+#include "launch.h"
+#include "loss.h"
+
+namespace mgcompare::cuda {
+namespace {
+
+constexpr unsigned kWarps = 8;
+
+// One warp a sample.
+__global__ void cross_entropy(const float* logits, unsigned samples, unsigned classes, const std::uint32_t* order,
+                              Cursor cursor, const std::uint8_t* labels, float* dlogits, float scale,
+                              DeviceTally* tally) {
+  __shared__ double losses[kWarps];
+  __shared__ unsigned hits[kWarps];
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const unsigned sample = blockIdx.x * kWarps + warp;
+  double loss = 0;
+  bool hit = false;
+  if (sample < samples) {
+    const float* const row = logits + static_cast<std::size_t>(sample) * classes;
+    const unsigned label = labels[order[sample + cursor.shift()]];
+    float best = -INFINITY;
+    unsigned winner = 0xffffffffu;
+    for (unsigned c = lane; c < classes; c += 32) {
+      if (row[c] > best || winner == 0xffffffffu) {
+        best = row[c];
+        winner = c;
+      }
+    }
+    for (int offset = 16; offset > 0; offset /= 2) {
+      const float other = __shfl_xor_sync(0xffffffffu, best, offset);
+      const unsigned place = __shfl_xor_sync(0xffffffffu, winner, offset);
+      if (place != 0xffffffffu && (winner == 0xffffffffu || other > best || (other == best && place < winner))) {
+        best = other;
+        winner = place;
+      }
+    }
+    float sum = 0;
+    for (unsigned c = lane; c < classes; c += 32) sum += expf(row[c] - best);
+    for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, offset);
+    loss = static_cast<double>(logf(sum) - (row[label] - best));
+    hit = winner == label && sum == sum;
+    if (dlogits != nullptr) {
+      for (unsigned c = lane; c < classes; c += 32) {
+        const float probability = expf(row[c] - best) / sum;
+        dlogits[static_cast<std::size_t>(sample) * classes + c] = (probability - (c == label ? 1.0f : 0.0f)) * scale;
+      }
+    }
+  }
+  if (lane == 0) {
+    losses[warp] = loss;
+    hits[warp] = hit ? 1 : 0;
+  }
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  unsigned correct = 0;
+  loss = 0;
+  for (unsigned w = 0; w < kWarps; ++w) {
+    loss += losses[w];
+    correct += hits[w];
+  }
+  atomicAdd(&tally->loss, loss);
+  atomicAdd(&tally->correct, static_cast<unsigned long long>(correct));
+  if (blockIdx.x == 0) atomicAdd(&tally->samples, static_cast<unsigned long long>(samples));
+}
+
+}  // namespace
+
+void softmax_cross_entropy(CudaDevice& device, const float* logits, std::size_t samples, std::size_t classes,
+                           const std::uint32_t* order, const std::uint8_t* labels, float* dlogits, float scale,
+                           DeviceTally* tally) {
+  if (samples == 0) return;
+  const auto n = static_cast<unsigned>(samples);
+  cross_entropy<<<(n + kWarps - 1) / kWarps, kWarps * 32, 0, device.queue()>>>(
+      logits, n, static_cast<unsigned>(classes), order, device.cursor(), labels, dlogits, scale, tally);
+  check(cudaGetLastError(), "computing the loss");
+}
+
+}  // namespace mgcompare::cuda

@@ -1,0 +1,172 @@
+#include "meeting.h"
+
+#include <chrono>
+#include <numeric>
+#include <string>
+
+#include "combine.h"
+#include "mgcompare/error.h"
+
+namespace mgcompare::cuda {
+namespace {
+
+std::size_t before(const Counts& counts, std::size_t rank) {
+  return std::accumulate(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(rank), std::size_t{0});
+}
+
+void copy_bytes(cudaStream_t stream, void* to, const void* from, std::size_t bytes) {
+  if (bytes != 0 && to != from)
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream), "copying between ranks");
+}
+
+char* at(void* data, std::size_t bytes) { return static_cast<char*>(data) + bytes; }
+
+}  // namespace
+
+MeetingCollectives::MeetingCollectives(const std::vector<CudaDevice*>& devices)
+    : PeerCollectives(devices), slots_(devices.size()) {
+  if (!all_reach_all())
+    throw Error("ranks that share devices need peer access between all devices used, which these lack: "
+                "use one rank a device");
+  if (devices.size() > kMostSummands)
+    throw Error(std::to_string(devices.size()) + " ranks that share devices are too many: use at most " +
+                std::to_string(kMostSummands));
+  for (std::size_t rank = 0; rank < slots_.size(); ++rank) {
+    const Current current(devices[rank]->index());
+    for (cudaEvent_t* event : {&slots_[rank].shown, &slots_[rank].done})
+      check(cudaEventCreateWithFlags(event, cudaEventDisableTiming), "making an event");
+  }
+}
+
+MeetingCollectives::~MeetingCollectives() {
+  for (const Slot& slot : slots_) {
+    cudaEventDestroy(slot.shown);
+    cudaEventDestroy(slot.done);
+  }
+}
+
+double MeetingCollectives::wait() {
+  const auto start = std::chrono::steady_clock::now();
+  std::unique_lock lock(mutex_);
+  const std::uint64_t round = round_;
+  if (++came_ == slots_.size()) {
+    came_ = 0;
+    ++round_;
+    everyone_came_.notify_all();
+  } else {
+    everyone_came_.wait(lock, [&] { return aborted_ || round_ != round; });
+  }
+  if (aborted_) throw Aborted();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void MeetingCollectives::abort() {
+  const std::lock_guard lock(mutex_);
+  aborted_ = true;
+  everyone_came_.notify_all();
+}
+
+template <class Work>
+double MeetingCollectives::meet(int rank, const void* data, const Counts* counts, std::size_t size, Work work) {
+  Slot& mine = slots_[static_cast<std::size_t>(rank)];
+  mine.data = const_cast<void*>(data);
+  mine.counts = counts;
+  mine.size = size;
+  const cudaStream_t stream = this->stream(rank);
+  check(cudaEventRecord(mine.shown, stream), "meeting other ranks");
+  double waited = wait();
+  for (const Slot& slot : slots_) check(cudaStreamWaitEvent(stream, slot.shown), "meeting other ranks");
+  work(stream);
+  check(cudaEventRecord(mine.done, stream), "meeting other ranks");
+  waited += wait();
+  for (const Slot& slot : slots_) check(cudaStreamWaitEvent(stream, slot.done), "meeting other ranks");
+  // Nobody may record its events again before all have queued their waits for them.
+  return waited + wait();
+}
+
+void MeetingCollectives::check_equal_sizes() const {
+  for (const Slot& slot : slots_)
+    if (slot.size != slots_[0].size)
+      throw Error("a collective was called with " + std::to_string(slots_[0].size) + " elements on rank 0 and " +
+                  std::to_string(slot.size) + " on another; every rank must give the same number");
+}
+
+double MeetingCollectives::all_reduce(int rank, void* data, std::size_t count, Type type) {
+  return meet(rank, data, nullptr, count, [&](cudaStream_t stream) {
+    check_equal_sizes();
+    Combination c{};
+    for (const Slot& slot : slots_) {
+      c.from[c.sources++] = slot.data;
+      c.to[c.targets++] = slot.data;
+    }
+    c.range = share(count, static_cast<std::size_t>(rank), ranks());
+    combine(stream, c, type);
+  });
+}
+
+double MeetingCollectives::reduce(int rank, void* data, std::size_t count, Type type, int root) {
+  return meet(rank, data, nullptr, count, [&](cudaStream_t stream) {
+    check_equal_sizes();
+    Combination c{};
+    for (const Slot& slot : slots_) c.from[c.sources++] = slot.data;
+    c.to[c.targets++] = slots_[static_cast<std::size_t>(root)].data;
+    c.range = share(count, static_cast<std::size_t>(rank), ranks());
+    combine(stream, c, type);
+  });
+}
+
+double MeetingCollectives::broadcast(int rank, void* data, std::size_t bytes, int root) {
+  return meet(rank, data, nullptr, bytes, [&](cudaStream_t stream) {
+    check_equal_sizes();
+    if (rank != root) copy_bytes(stream, data, slots_[static_cast<std::size_t>(root)].data, bytes);
+  });
+}
+
+double MeetingCollectives::gather(int rank, const void* mine, void* all, const Counts& bytes, int root) {
+  return meet(rank, mine, nullptr, 0, [&](cudaStream_t stream) {
+    if (rank != root) return;
+    for (std::size_t r = 0, begin = 0; r < ranks(); begin += bytes[r++])
+      copy_bytes(stream, at(all, begin), slots_[r].data, bytes[r]);
+  });
+}
+
+double MeetingCollectives::scatter(int rank, const void* all, void* mine, const Counts& bytes, int root) {
+  return meet(rank, all, nullptr, 0, [&](cudaStream_t stream) {
+    const auto me = static_cast<std::size_t>(rank);
+    copy_bytes(stream, mine, at(slots_[static_cast<std::size_t>(root)].data, before(bytes, me)), bytes[me]);
+  });
+}
+
+double MeetingCollectives::all_gather(int rank, const void* mine, void* all, const Counts& bytes) {
+  return meet(rank, mine, nullptr, 0, [&](cudaStream_t stream) {
+    for (std::size_t r = 0, begin = 0; r < ranks(); begin += bytes[r++])
+      copy_bytes(stream, at(all, begin), slots_[r].data, bytes[r]);
+  });
+}
+
+double MeetingCollectives::reduce_scatter(int rank, const void* all, void* mine, const Counts& counts, Type type) {
+  return meet(rank, all, nullptr, 0, [&](cudaStream_t stream) {
+    const auto me = static_cast<std::size_t>(rank);
+    Combination c{};
+    for (const Slot& slot : slots_) c.from[c.sources++] = at(slot.data, before(counts, me) * size_of(type));
+    c.to[c.targets++] = mine;
+    c.range = {0, counts[me]};
+    combine(stream, c, type);
+  });
+}
+
+double MeetingCollectives::all_to_all(int rank, const void* out, const Counts& out_bytes, void* in,
+                                      const Counts& in_bytes) {
+  return meet(rank, out, &out_bytes, 0, [&](cudaStream_t stream) {
+    const auto me = static_cast<std::size_t>(rank);
+    for (std::size_t r = 0, begin = 0; r < ranks(); begin += in_bytes[r++]) {
+      const Slot& slot = slots_[r];
+      if ((*slot.counts)[me] != in_bytes[r])
+        throw Error("all_to_all: rank " + std::to_string(r) + " sends " + std::to_string((*slot.counts)[me]) +
+                    " bytes to rank " + std::to_string(rank) + ", which expects " + std::to_string(in_bytes[r]));
+      copy_bytes(stream, at(in, begin), at(slot.data, before(*slot.counts, me)), in_bytes[r]);
+    }
+  });
+}
+
+}  // namespace mgcompare::cuda

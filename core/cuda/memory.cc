@@ -1,0 +1,74 @@
+#include "memory.h"
+
+#include <algorithm>
+
+#include "mgcompare/error.h"
+#include "status.h"
+
+namespace mgcompare::cuda {
+namespace {
+
+constexpr std::size_t kGrain = 512;
+
+}  // namespace
+
+void* DeviceMemory::allocate(std::size_t bytes) {
+  void* memory = nullptr;
+  cudaError_t status = cudaMalloc(&memory, bytes);
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    for (auto& [size, blocks] : kept_) {
+      for (void* block : blocks) {
+        sizes_.erase(block);
+        cudaFree(block);
+      }
+      blocks.clear();
+    }
+    status = cudaMalloc(&memory, bytes);
+  }
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    std::size_t free = 0, total = 0;
+    cudaMemGetInfo(&free, &total);
+    throw OutOfMemory(bytes, free, total);
+  }
+  check(status, "allocating device memory");
+  sizes_[memory] = bytes;
+  return memory;
+}
+
+void* DeviceMemory::take(std::size_t bytes) {
+  // Not more than a device could ever have: the rounding must not wrap around.
+  const std::size_t rounded = std::max<std::size_t>(1, (std::min(bytes, SIZE_MAX - kGrain) + kGrain - 1) / kGrain) * kGrain;
+  const std::lock_guard lock(mutex_);
+  std::vector<void*>& blocks = kept_[rounded];
+  void* memory = nullptr;
+  if (blocks.empty()) {
+    memory = allocate(rounded);
+  } else {
+    memory = blocks.back();
+    blocks.pop_back();
+  }
+  held_ += rounded;
+  peak_ = std::max(peak_, held_);
+  return memory;
+}
+
+void DeviceMemory::give(void* memory) noexcept {
+  const std::lock_guard lock(mutex_);
+  const std::size_t size = sizes_.at(memory);
+  held_ -= size;
+  kept_[size].push_back(memory);
+}
+
+std::uint64_t DeviceMemory::peak() const {
+  const std::lock_guard lock(mutex_);
+  return peak_;
+}
+
+void DeviceMemory::reset_peak() {
+  const std::lock_guard lock(mutex_);
+  peak_ = held_;
+}
+
+}  // namespace mgcompare::cuda

@@ -1,0 +1,245 @@
+#include "network.h"
+
+#include <algorithm>
+#include <deque>
+#include <string>
+
+#include "activation.h"
+#include "batch_norm.h"
+#include "convolution.h"
+#include "dense.h"
+#include "dropout.h"
+#include "feed.h"
+#include "join.h"
+#include "loss.h"
+#include "mgcompare/error.h"
+#include "pooling.h"
+
+namespace mgcompare::cuda {
+namespace {
+
+struct Node {
+  std::unique_ptr<Layer> layer;
+  Tensor* output = nullptr;
+  Range parameters;                 // weights and bias, consecutive
+};
+
+class CudaNetwork : public Network {
+ public:
+  CudaNetwork(CudaDevice& device, const NetworkSpec& spec, const Numerics& numerics)
+      : device_(device), spec_(spec), numerics_(numerics), precision_(precision_of(numerics.precision)),
+        weights_(device, spec.parameters), gradients_(device, spec.parameters), buffers_(device, spec.buffers),
+        tally_(device, 1), host_tally_(device, 1, true) {
+    const std::vector<float> buffers = initial_buffers(spec);
+    device.copy_to_device(buffers_.data(), buffers.data(), buffers.size() * sizeof(float));
+    device.synchronize();
+    build();
+  }
+
+  Vec weights() override { return weights_.span(); }
+  Vec gradients() override { return gradients_.span(); }
+  Vec buffers() override { return buffers_.span(); }
+  std::size_t classes() const override { return spec_.classes; }
+  void reserve(std::size_t samples) override;
+  Vec forward(Feed& feed, std::size_t first, std::size_t count, const Pass& pass, ConstVec weights) override;
+  void loss(Feed& feed, std::size_t first, std::size_t count, ConstVec logits, Vec dlogits, float scale) override;
+  void backward(ConstVec dlogits, const Ready& ready) override;
+  Tally take_tally() override;
+  void synchronize_batch_norm(std::function<void(Vec)> all_reduce) override {
+    for (Node& node : nodes_) node.layer->synchronize(all_reduce);
+  }
+
+ private:
+  void build();
+  std::size_t add_layer(std::size_t index);
+  std::unique_ptr<Layer> make_layer(std::size_t index, const Fusion& fusion, const std::vector<Port*>& ports,
+                                    Tensor& output);
+  bool reads_alone(std::size_t index, std::size_t producer) const;
+  Tensor& new_tensor(const Shape& shape, bool wanted);
+  void add_gradients(Tensor& tensor) const;
+
+  CudaDevice& device_;
+  const NetworkSpec spec_;
+  const Numerics numerics_;
+  Precision precision_;
+  Array<float> weights_, gradients_, buffers_;
+  Array<DeviceTally> tally_, host_tally_;
+
+  // References to tensors and ports are held by layers: deques keep them where they are.
+  std::deque<Tensor> tensors_;
+  std::deque<Port> ports_;
+  std::vector<Node> nodes_;
+  std::vector<Tensor*> outputs_;    // of layer i - 1; the first is the sample
+  std::vector<std::size_t> readers_;
+
+  std::vector<Array<float>> memory_;
+  float* logit_gradients_ = nullptr;
+  std::size_t capacity_ = 0;
+  Work work_;
+};
+
+Tensor& CudaNetwork::new_tensor(const Shape& shape, bool wanted) {
+  std::size_t features = 1;
+  for (const std::size_t size : shape) features *= size;
+  return tensors_.emplace_back(Tensor{features, wanted});
+}
+
+// Whether layer `index` exists and is the one reader of what layer `producer` gives.
+bool CudaNetwork::reads_alone(std::size_t index, std::size_t producer) const {
+  return index < spec_.layers.size() && readers_[producer + 1] == 1 && spec_.layers[index].inputs.size() == 1 &&
+         spec_.layers[index].inputs.front() == static_cast<int>(producer);
+}
+
+void CudaNetwork::build() {
+  readers_.assign(spec_.layers.size() + 1, 0);
+  for (const LayerSpec& layer : spec_.layers) {
+    for (const int input : layer.inputs) ++readers_[static_cast<std::size_t>(input + 1)];
+  }
+  outputs_.assign(spec_.layers.size() + 1, nullptr);
+  outputs_[0] = &new_tensor(spec_.sample_shape, false);
+  for (std::size_t index = 0; index < spec_.layers.size();) index += add_layer(index);
+}
+
+// Adds layer `index` and what is fused into it; returns how many layers of the specification that was.
+std::size_t CudaNetwork::add_layer(std::size_t index) {
+  const LayerSpec& layer = spec_.layers[index];
+  const std::string& type = layer.config.type;
+  std::vector<Tensor*> inputs;
+  for (const int input : layer.inputs) inputs.push_back(outputs_[static_cast<std::size_t>(input + 1)]);
+
+  if (type == "flatten" || (type == "dropout" && !numerics_.dropout)) {
+    outputs_[index + 1] = inputs.front();
+    return 1;
+  }
+
+  std::size_t used = 1;
+  Fusion fusion{activation_of(type), nullptr};
+  if (type == "conv" || type == "dense") {
+    if (reads_alone(index + used, index)) fusion.activation = activation_of(spec_.layers[index + 1].config.type);
+    if (fusion.activation != Activation::none) ++used;
+  }
+  if (type == "conv" && !numerics_.average_pooling && reads_alone(index + used, index + used - 1)) {
+    const LayerSpec& next = spec_.layers[index + used];
+    if (next.config.type == "max_pool" && fuses(next)) {
+      fusion.pool = &next;
+      ++used;
+    }
+  }
+
+  const Range parameters{layer.weights.begin, std::max(layer.weights.end, layer.bias.end)};
+  const bool wanted = parameters.size() > 0 ||
+                      std::any_of(inputs.begin(), inputs.end(), [](const Tensor* input) { return input->wanted; });
+  Tensor& output = new_tensor(spec_.layers[index + used - 1].output_shape, wanted);
+  std::vector<Port*> ports;
+  for (Tensor* input : inputs) ports.push_back(&ports_.emplace_back(Port{input}));
+  nodes_.push_back({make_layer(index, fusion, ports, output), &output, parameters});
+  outputs_[index + used] = &output;
+  return used;
+}
+
+std::unique_ptr<Layer> CudaNetwork::make_layer(std::size_t index, const Fusion& fusion, const std::vector<Port*>& ports,
+                                               Tensor& output) {
+  const LayerSpec& layer = spec_.layers[index];
+  const std::string& type = layer.config.type;
+  Port& port = *ports.front();
+  if (type == "conv")
+    return make_convolution(device_, layer, fusion, precision_, numerics_.deterministic, port, output);
+  if (type == "dense") return make_dense(device_, layer, fusion.activation, precision_, port, output);
+  if (type == "max_pool" || type == "average_pool")
+    return make_pooling(device_, layer, type == "average_pool" || numerics_.average_pooling, port, output);
+  if (type == "dropout") return make_dropout(device_, layer, index, port, output);
+  if (type == "batch_norm") return make_batch_norm(device_, layer, port, output);
+  if (type == "add") return make_sum(device_, ports, output);
+  if (type == "concat") return make_concatenation(device_, ports, output);
+  return make_activation(device_, fusion.activation, port, output);
+}
+
+void CudaNetwork::reserve(std::size_t samples) {
+  if (samples <= capacity_) return;
+  memory_.clear();
+  const auto room = [&](const Tensor& tensor) { return memory_.emplace_back(device_, tensor.size(samples)).data(); };
+  for (Tensor& tensor : tensors_) {
+    tensor.value = room(tensor);
+    if (tensor.wanted) tensor.gradient = room(tensor);
+  }
+  logit_gradients_ = outputs_.back()->gradient;
+  for (Port& port : ports_) {
+    if (!port.tensor->wanted) continue;
+    const auto same = [&](const Port& other) { return other.tensor == port.tensor; };
+    const bool alone = std::count_if(ports_.begin(), ports_.end(), same) == 1;
+    port.gradient = alone ? port.tensor->gradient : room(*port.tensor);
+  }
+  for (Node& node : nodes_) node.layer->reserve(samples);
+  capacity_ = samples;
+}
+
+Vec CudaNetwork::forward(Feed& feed, std::size_t first, std::size_t count, const Pass& pass, ConstVec weights) {
+  reserve(std::max<std::size_t>(count, 1));
+  auto& source = static_cast<CudaFeed&>(feed);
+  work_ = {count, pass.training, pass.seed, pass.epoch, source.order(first, count), device_.cursor(),
+           weights.empty() ? weights_.data() : weights.data(), gradients_.data(), buffers_.data()};
+  source.gather(first, count, outputs_.front()->value);
+  for (Node& node : nodes_) node.layer->forward(work_);
+  return {outputs_.back()->value, count * spec_.classes};
+}
+
+void CudaNetwork::loss(Feed& feed, std::size_t first, std::size_t count, ConstVec logits, Vec dlogits, float scale) {
+  const auto& source = static_cast<const CudaFeed&>(feed);
+  if (source.largest_label() >= spec_.classes) {
+    throw Error("a sample has label " + std::to_string(source.largest_label()) + " but the network has " +
+                std::to_string(spec_.classes) + " classes: give it more outputs");
+  }
+  softmax_cross_entropy(device_, logits.data(), count, spec_.classes, source.order(first, count), source.labels(),
+                        dlogits.empty() ? nullptr : dlogits.data(), scale, tally_.data());
+}
+
+void CudaNetwork::add_gradients(Tensor& tensor) const {
+  bool begun = false;
+  for (const Port& port : ports_) {
+    if (port.tensor != &tensor || port.gradient == tensor.gradient) continue;
+    add_vector(device_, tensor.gradient, port.gradient, tensor.size(work_.samples), !begun);
+    begun = true;
+  }
+}
+
+void CudaNetwork::backward(ConstVec dlogits, const Ready& ready) {
+  if (dlogits.size() != work_.samples * spec_.classes) {
+    throw Error("backward() was given " + std::to_string(dlogits.size()) + " values for " +
+                std::to_string(work_.samples) + " samples of " + std::to_string(spec_.classes) +
+                " classes: call it after forward() of its batch");
+  }
+  Tensor& logits = *outputs_.back();
+  logits.gradient = logit_gradients_;
+  if (logits.wanted && nodes_.back().layer->spoils_gradient()) {
+    device_.copy(logits.gradient, dlogits.data(), dlogits.bytes());
+  } else {
+    logits.gradient = const_cast<float*>(dlogits.data());  // only read
+  }
+  device_.allow_overlap(true);
+  for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
+    if (!node->output->wanted) continue;
+    if (node->output != &logits) add_gradients(*node->output);
+    // A layer's own exchanges (of batch normalisation) are waited for by what follows in the layer.
+    device_.allow_overlap(false);
+    node->layer->backward(work_);
+    device_.allow_overlap(true);
+    if (node->parameters.size() > 0 && ready) ready(gradients().slice(node->parameters));
+  }
+  device_.allow_overlap(false);
+  device_.join_exchanges();
+}
+
+Tally CudaNetwork::take_tally() {
+  device_.copy_to_host(host_tally_.data(), tally_.data(), sizeof(DeviceTally));
+  device_.zero(tally_.data(), sizeof(DeviceTally));
+  device_.synchronize();
+  return {host_tally_[0].loss, host_tally_[0].correct, host_tally_[0].samples};
+}
+
+}  // namespace
+
+std::unique_ptr<Network> make_network(CudaDevice& device, const NetworkSpec& spec, const Numerics& numerics) {
+  return std::make_unique<CudaNetwork>(device, spec, numerics);
+}
+
+}  // namespace mgcompare::cuda

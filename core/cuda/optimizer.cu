@@ -1,0 +1,169 @@
+#include "optimizer.h"
+
+#include <cmath>
+
+#include "launch.h"
+#include "model/update_rules.h"
+
+namespace mgcompare::cuda {
+namespace {
+
+// Whether weight decay applies to an element: parts lie one behind the other, each ends where the next begins.
+struct Decays {
+  const std::uint32_t* ends;
+  const std::uint8_t* flags;
+  std::uint32_t parts;
+  float decay;
+  __device__ float at(std::size_t i) const {
+    if (decay == 0) return 0;
+    std::uint32_t low = 0, high = parts - 1;
+    while (low < high) {
+      const std::uint32_t middle = (low + high) / 2;
+      if (i < ends[middle]) high = middle;
+      else low = middle + 1;
+    }
+    return flags[low] != 0 ? decay : 0.0f;
+  }
+};
+
+struct Vectors {
+  float* weights;
+  const float* gradients;
+  float* first;
+  float* second;
+};
+
+// The rate, and for Adam the step number, of a recorded step are only known when it runs.
+struct Moment {
+  Cursor cursor;
+  float rate_scale;
+  const unsigned long long* updates;  // null outside of a recording
+  double beta1, beta2;
+};
+
+template <class Rule> __global__ void apply_rule(Rule rule, Moment moment, Decays decays, Vectors v, Range range) {
+  rule.rate = moment.cursor.rate(rule.rate, moment.rate_scale);
+  if constexpr (std::is_same_v<Rule, AdamRule>) {
+    if (moment.updates != nullptr) {
+      const auto steps = static_cast<double>(*moment.updates);
+      rule.unbias1 = static_cast<float>(1 / (1 - pow(moment.beta1, steps)));
+      rule.unbias2 = static_cast<float>(1 / (1 - pow(moment.beta2, steps)));
+    }
+  }
+  for (std::size_t i = range.begin + first_index(); i < range.end; i += index_stride()) {
+    rule.decay = decays.at(i);
+    float weight = v.weights[i];
+    if constexpr (Rule::kStates == 0) rule(weight, v.gradients[i]);
+    if constexpr (Rule::kStates == 1) rule(weight, v.gradients[i], v.first[i]);
+    if constexpr (Rule::kStates == 2) rule(weight, v.gradients[i], v.first[i], v.second[i]);
+    v.weights[i] = weight;
+  }
+}
+
+__global__ void count_up(unsigned long long* updates) { ++*updates; }
+
+class CudaOptimizer : public CountedOptimizer {
+ public:
+  CudaOptimizer(CudaDevice& device, const OptimizerConfig& config, const std::vector<Part>& parts)
+      : device_(device), config_(config), counter_(device, 1) {
+    std::vector<std::uint32_t> ends;
+    std::vector<std::uint8_t> flags;
+    for (const Part& part : parts) {
+      ends.push_back(static_cast<std::uint32_t>(part.range.end));
+      flags.push_back(part.decays ? 1 : 0);
+    }
+    for (int i = 0; i < optimizer_states(config); ++i)
+      states_.emplace_back(device, parts.empty() ? 0 : parts.back().range.end);
+    ends_ = device_array<std::uint32_t>(device, ends.size());
+    flags_ = device_array<std::uint8_t>(device, flags.size());
+    device.copy_to_device(ends_.data(), ends.data(), ends.size() * sizeof(std::uint32_t));
+    device.copy_to_device(flags_.data(), flags.data(), flags.size());
+    device.synchronize();
+  }
+
+  std::vector<Vec> state() override {
+    std::vector<Vec> spans;
+    for (const Array<float>& state : states_) spans.push_back(state.span());
+    return spans;
+  }
+  void reset() override {
+    for (const Array<float>& state : states_) device_.zero(state.data(), state.size() * sizeof(float));
+    set_updates(0);
+  }
+  void advance() override {
+    ++updates_;
+    if (recording() && config_.kind == "adam") {
+      count_up<<<1, 1, 0, device_.queue()>>>(counter_.data());
+      check(cudaGetLastError(), "counting an update");
+    }
+  }
+  std::uint64_t updates() const override { return updates_; }
+  void set_updates(std::uint64_t updates) override {
+    updates_ = updates;
+    const unsigned long long value = updates;
+    device_.copy_to_device(counter_.data(), &value, sizeof(value));
+    device_.synchronize();
+  }
+
+  void apply(Vec weights, ConstVec gradients, Range range, const Batch& batch, double rate_scale) override {
+    if (range.size() == 0) return;
+    const auto rate = static_cast<float>(batch.learning_rate() * rate_scale);
+    const auto momentum = static_cast<float>(config_.momentum), epsilon = static_cast<float>(config_.epsilon);
+    const Call call{weights, gradients, range, static_cast<float>(rate_scale)};
+    if (config_.kind == "adam") {
+      const auto steps = static_cast<double>(std::max<std::uint64_t>(updates_, 1));
+      run(AdamRule{rate, 0, static_cast<float>(config_.beta1), static_cast<float>(config_.beta2), epsilon,
+                   static_cast<float>(1 / (1 - std::pow(config_.beta1, steps))),
+                   static_cast<float>(1 / (1 - std::pow(config_.beta2, steps)))},
+          call);
+    } else if (config_.kind == "adagrad") {
+      run(AdaGradRule{rate, 0, epsilon}, call);
+    } else if (config_.kind == "adadelta") {
+      run(AdadeltaRule{rate, 0, static_cast<float>(config_.rho), epsilon}, call);
+    } else if (config_.momentum == 0) {
+      run(SgdRule{rate, 0}, call);
+    } else if (config_.nesterov) {
+      run(NesterovRule{rate, 0, momentum}, call);
+    } else {
+      run(MomentumRule{rate, 0, momentum}, call);
+    }
+  }
+
+ private:
+  struct Call {
+    Vec weights;
+    ConstVec gradients;
+    Range range;
+    float rate_scale;
+  };
+
+  bool recording() const { return device_.cursor().state != nullptr; }
+
+  template <class Rule> void run(const Rule& rule, const Call& call) {
+    const Decays decays{ends_.data(), flags_.data(), static_cast<std::uint32_t>(ends_.size()),
+                        static_cast<float>(config_.weight_decay)};
+    const Moment moment{device_.cursor(), call.rate_scale, recording() ? counter_.data() : nullptr, config_.beta1,
+                        config_.beta2};
+    const Vectors vectors{call.weights.data(), call.gradients.data(), states_.empty() ? nullptr : states_[0].data(),
+                          states_.size() < 2 ? nullptr : states_[1].data()};
+    apply_rule<<<blocks_for(call.range.size()), kThreads, 0, device_.queue()>>>(rule, moment, decays, vectors, call.range);
+    check(cudaGetLastError(), "updating weights");
+  }
+
+  CudaDevice& device_;
+  OptimizerConfig config_;
+  Array<unsigned long long> counter_;  // of updates, for recorded steps
+  Array<std::uint32_t> ends_;
+  Array<std::uint8_t> flags_;
+  std::vector<Array<float>> states_;
+  std::uint64_t updates_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<CountedOptimizer> make_optimizer(CudaDevice& device, const OptimizerConfig& config,
+                                                 const std::vector<Part>& parts) {
+  return std::make_unique<CudaOptimizer>(device, config, parts);
+}
+
+}  // namespace mgcompare::cuda

@@ -1,0 +1,60 @@
+#include "peers.h"
+
+#include <string>
+
+#include "combine.h"
+#include "mgcompare/error.h"
+
+namespace mgcompare::cuda {
+namespace {
+
+// Whether kernels on `from` can use memory of `to`, after letting them.
+bool enable_access(int from, int to) {
+  if (from == to) return true;
+  int possible = 0;
+  check(cudaDeviceCanAccessPeer(&possible, from, to), "asking for peer access");
+  if (possible == 0) return false;
+  const Current current(from);
+  const cudaError_t status = cudaDeviceEnablePeerAccess(to, 0);
+  if (status == cudaErrorPeerAccessAlreadyEnabled) cudaGetLastError();
+  else check(status, "allowing peer access");
+  return true;
+}
+
+bool adds_atomically(int from, int to) {
+  if (from == to) return true;
+  int possible = 0;
+  check(cudaDeviceGetP2PAttribute(&possible, cudaDevP2PAttrNativeAtomicSupported, from, to), "asking for peer access");
+  return possible != 0;
+}
+
+}  // namespace
+
+PeerCollectives::PeerCollectives(const std::vector<CudaDevice*>& devices) : devices_(devices) {
+  for (const CudaDevice* from : devices)
+    for (const CudaDevice* to : devices) all_reach_all_ = enable_access(from->index(), to->index()) && all_reach_all_;
+}
+
+void PeerCollectives::copy(int rank, void* to, int to_device, const void* from, int from_device,
+                           std::size_t bytes) const {
+  if (bytes == 0) return;
+  check(cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, stream(rank)), "copying between ranks");
+}
+
+void PeerCollectives::get(int rank, int peer, const float* from, Vec into) {
+  copy(rank, into.data(), device(rank).index(), from, device(peer).index(), into.bytes());
+}
+
+void PeerCollectives::put(int rank, int peer, float* to, ConstVec from) {
+  copy(rank, to, device(peer).index(), from.data(), device(rank).index(), from.bytes());
+}
+
+void PeerCollectives::add(int rank, int peer, float* to, ConstVec from) {
+  if (!adds_atomically(device(rank).index(), device(peer).index()))
+    throw Error("device " + std::to_string(device(rank).index()) + " cannot add to the memory of device " +
+                std::to_string(device(peer).index()) +
+                ": this strategy needs GPUs whose links support atomic additions (NVLink)");
+  add_atomically(stream(rank), to, from.data(), from.size());
+}
+
+}  // namespace mgcompare::cuda
