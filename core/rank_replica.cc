@@ -117,7 +117,9 @@ std::unique_ptr<Optimizer> RankReplica::keep(std::unique_ptr<Optimizer> optimize
 }
 
 std::unique_ptr<Optimizer> RankReplica::host_optimizer() {
-  return keep(make_host_optimizer(*parts_.optimizer, parts_.spec->parts, parts_.device), true);
+  // Only a CPU device's memory is the host's too.
+  Device* const memory = parts_.device->kind() == DeviceKind::cpu ? parts_.device : nullptr;
+  return keep(make_host_optimizer(*parts_.optimizer, parts_.spec->parts, memory), true);
 }
 
 std::unique_ptr<Optimizer> RankReplica::device_optimizer() {

@@ -35,15 +35,18 @@ struct Shapes {
   }
 };
 
-// cuDNN lists its algorithms from the fastest, as it believes, to the slowest.
-template <class Found> const Found& best(const Found* found, int count, bool deterministic, bool exact) {
+// cuDNN lists its algorithms from the fastest, as it believes, to the slowest. workspace(algorithm, &bytes) asks what one
+// needs: the list's own figure is for another arithmetic than the one that was asked for.
+template <class Found, class Workspace>
+auto best(const std::string& layer, const Found* found, int count, bool deterministic, Workspace workspace) {
   for (int i = 0; i < count; ++i) {
-    if (found[i].status != CUDNN_STATUS_SUCCESS || found[i].memory > kWorkspaceBytes) continue;
+    if (found[i].status != CUDNN_STATUS_SUCCESS) continue;
     if (deterministic && found[i].determinism != CUDNN_DETERMINISTIC) continue;
-    if (exact && found[i].mathType != CUDNN_FMA_MATH && found[i].mathType != CUDNN_DEFAULT_MATH) continue;
-    return found[i];
+    std::size_t bytes = 0;
+    if (workspace(found[i].algo, &bytes) == CUDNN_STATUS_SUCCESS && bytes <= kWorkspaceBytes) return found[i].algo;
   }
-  throw Error("cuDNN has no algorithm for this convolution: report this with the config");
+  throw Error("cuDNN has no " + std::string(deterministic ? "deterministic " : "") + "algorithm for layer '" + layer +
+              "' within " + std::to_string(kWorkspaceBytes >> 20) + " MiB of workspace: use a smaller batch");
 }
 
 void to_bfloat16(cudaStream_t stream, const float* from, __nv_bfloat16* to, std::size_t size) {
@@ -202,23 +205,31 @@ class Convolution : public Layer {
                                      static_cast<int>(spec_.output_shape[1]), static_cast<int>(spec_.output_shape[2])),
           kWhat);
     const cudnnHandle_t cudnn = device_.handles().cudnn;
-    const bool exact = precision_ == Precision::fp32;
     int count = 0;
+    const std::string& name = spec_.config.name;
     cudnnConvolutionFwdAlgoPerf_t forward[CUDNN_CONVOLUTION_FWD_ALGO_COUNT];
     check(cudnnGetConvolutionForwardAlgorithm_v7(cudnn, made.in, filter_, convolution_, made.out,
                                                  CUDNN_CONVOLUTION_FWD_ALGO_COUNT, &count, forward),
           kWhat);
-    made.forward = best(forward, count, deterministic_, exact).algo;
+    made.forward = best(name, forward, count, deterministic_, [&](auto algorithm, std::size_t* bytes) {
+      return cudnnGetConvolutionForwardWorkspaceSize(cudnn, made.in, filter_, convolution_, made.out, algorithm, bytes);
+    });
     cudnnConvolutionBwdFilterAlgoPerf_t filter[CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT];
     check(cudnnGetConvolutionBackwardFilterAlgorithm_v7(cudnn, made.in, made.out, convolution_, filter_,
                                                         CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT, &count, filter),
           kWhat);
-    made.filter = best(filter, count, deterministic_, exact).algo;
+    made.filter = best(name, filter, count, deterministic_, [&](auto algorithm, std::size_t* bytes) {
+      return cudnnGetConvolutionBackwardFilterWorkspaceSize(cudnn, made.in, made.out, convolution_, filter_, algorithm,
+                                                            bytes);
+    });
     cudnnConvolutionBwdDataAlgoPerf_t data[CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT];
     check(cudnnGetConvolutionBackwardDataAlgorithm_v7(cudnn, filter_, made.out, convolution_, made.in,
                                                       CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT, &count, data),
           kWhat);
-    made.data = best(data, count, deterministic_, exact).algo;
+    made.data = best(name, data, count, deterministic_, [&](auto algorithm, std::size_t* bytes) {
+      return cudnnGetConvolutionBackwardDataWorkspaceSize(cudnn, filter_, made.out, convolution_, made.in, algorithm,
+                                                          bytes);
+    });
     return made;
   }
 

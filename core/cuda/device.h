@@ -34,7 +34,7 @@ struct Gpu {
   std::unique_ptr<Handles> take_handles();
 };
 
-inline constexpr std::size_t kWorkspaceBytes = 64u << 20;
+inline constexpr std::size_t kWorkspaceBytes = 256u << 20;
 
 class CudaDevice : public Device {
  public:

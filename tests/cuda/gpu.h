@@ -1,0 +1,114 @@
+#pragma once
+
+// The GPUs that the tests use, a rank's device on each, and groups of ranks. Without a GPU the tests skip.
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "cuda/collectives.h"
+#include "cuda/device.h"
+#include "cuda/feed.h"
+#include "cuda/meeting.h"
+#include "cuda/network.h"
+#include "model/reference.h"
+#include "model/rig.h"
+#include "rank_group.h"
+#include "ranks.h"
+
+namespace mgcompare::testing {
+
+inline int gpu_count() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
+  cudaGetLastError();
+  return 0;
+}
+
+inline cuda::Gpu& gpu(int index) {
+  static std::vector<std::unique_ptr<cuda::Gpu>> gpus;
+  while (static_cast<int>(gpus.size()) <= index) {
+    gpus.push_back(std::make_unique<cuda::Gpu>());
+    gpus.back()->index = static_cast<int>(gpus.size()) - 1;
+  }
+  return *gpus[static_cast<std::size_t>(index)];
+}
+
+class OnGpu : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (gpu_count() == 0) GTEST_SKIP() << "this machine has no NVIDIA GPU that this program can use";
+  }
+};
+
+template <class T> std::vector<T> to_host(Device& device, Span<T> from) {
+  std::vector<T> host(from.size());
+  device.copy_to_host(host.data(), from.data(), from.bytes());
+  device.synchronize();
+  return host;
+}
+
+template <class T> Array<T> to_device(Device& device, const std::vector<T>& from) {
+  Array<T> array(device, from.size());
+  device.copy_to_device(array.data(), from.data(), from.size() * sizeof(T));
+  device.synchronize();
+  return array;
+}
+
+// A network on a GPU with the weights, data and order of a Rig on the CPU.
+class GpuRig {
+ public:
+  GpuRig(Rig& rig, const Numerics& numerics, bool on_host = false)
+      : device(gpu(0)), feed(device, rig.split, 1.0 / 255, on_host), network(make_network(device, rig.spec, numerics)) {
+    feed.set_order({rig.order.data(), rig.order.size()});
+    device.copy_to_device(network->weights().data(), rig.weights.data(), rig.weights.size() * sizeof(float));
+    device.synchronize();
+  }
+
+  std::vector<float> logits(std::size_t first, std::size_t count, const Pass& pass = {}) {
+    return to_host(device, network->forward(feed, first, count, pass, {}));
+  }
+
+  std::vector<float> gradient(std::size_t first, std::size_t count, const Pass& pass = {}, float scale = 1,
+                              const Ready& ready = {}) {
+    const Vec out = network->forward(feed, first, count, pass, {});
+    const Array<float> slopes(device, out.size());
+    network->loss(feed, first, count, out, slopes.span(), scale);
+    network->backward(slopes.span(), ready);
+    return to_host(device, network->gradients());
+  }
+
+  cuda::CudaDevice device;
+  cuda::CudaFeed feed;
+  std::unique_ptr<Network> network;
+};
+
+// Runs body(device, group) on a rank for each entry of `gpus`, the index of its GPU.
+inline void spawn_on(const std::vector<int>& gpus, const std::function<void(Device&, RankGroup&)>& body) {
+  std::vector<std::unique_ptr<cuda::CudaDevice>> devices;
+  std::vector<cuda::CudaDevice*> of_rank;
+  for (const int index : gpus) {
+    devices.push_back(std::make_unique<cuda::CudaDevice>(gpu(index)));
+    of_rank.push_back(devices.back().get());
+  }
+  bool apart = gpus.size() > 1;
+  for (std::size_t k = 0; k < gpus.size(); ++k) apart = apart && gpus[k] == static_cast<int>(k);
+  std::unique_ptr<Collectives> collectives;
+  if (apart) collectives = std::make_unique<cuda::NcclCollectives>(of_rank, cuda::Communicators::make(gpus), [](auto) {});
+  else collectives = std::make_unique<cuda::MeetingCollectives>(of_rank);
+  Meeting meeting(*collectives, gpus.size(), live_pace());
+  run_ranks(
+      gpus.size(),
+      [&](int rank) {
+        cuda::check(cudaSetDevice(gpus[static_cast<std::size_t>(rank)]), "choosing a device");
+        RankGroup group(meeting, static_cast<std::size_t>(rank));
+        body(*of_rank[static_cast<std::size_t>(rank)], group);
+        of_rank[static_cast<std::size_t>(rank)]->synchronize();
+        group.barrier();
+      },
+      [&] { meeting.abort(); });
+}
+
+}  // namespace mgcompare::testing

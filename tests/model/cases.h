@@ -1,0 +1,85 @@
+#pragma once
+
+// Every layer inside small networks of three outputs; every kind of device is tested on them.
+
+#include <string>
+#include <vector>
+
+#include "model/network.h"
+#include "networks.h"
+
+namespace mgcompare::testing {
+
+struct Case {
+  std::string name;
+  Shape shape;
+  std::vector<LayerConfig> layers;
+  Numerics numerics;
+};
+
+inline LayerConfig strided(LayerConfig config, std::size_t down, std::size_t right) {
+  config.stride[0] = down;
+  config.stride[1] = right;
+  return config;
+}
+
+inline LayerConfig padded(LayerConfig config, std::size_t rows, std::size_t columns) {
+  config.padding[0] = rows;
+  config.padding[1] = columns;
+  return config;
+}
+
+inline LayerConfig kernel(LayerConfig config, std::size_t height, std::size_t width) {
+  config.kernel[0] = height;
+  config.kernel[1] = width;
+  return config;
+}
+
+inline LayerConfig unbiased(LayerConfig config) {
+  config.bias = false;
+  return config;
+}
+
+inline std::vector<Case> cases() {
+  const Shape small{1, 9, 7}, colour{3, 8, 11};
+  return {
+      {"dense", {5}, {dense(6), layer("tanh"), dense(3)}, {}},
+      {"dense_without_bias", {4, 3}, {unbiased(dense(7)), layer("sigmoid"), dense(3)}, {}},
+      {"dense_of_image", small, {dense(5), layer("relu"), dense(3)}, {}},
+      {"convolution", small, {convolution(3, 3), layer("tanh"), layer("flatten"), dense(3)}, {}},
+      {"two_convolutions", colour, {convolution(6, 3), layer("tanh"), convolution(7, 3), layer("flatten"), dense(3)}, {}},
+      {"convolution_one_by_one", colour, {convolution(4, 1), convolution(11, 1), layer("sigmoid"), dense(3)}, {}},
+      {"convolution_strided", colour,
+       {strided(convolution(5, 3), 2, 3), layer("tanh"), strided(convolution(3, 2), 1, 2), layer("flatten"), dense(3)}, {}},
+      {"convolution_padded", colour,
+       {padded(convolution(4, 3), 1, 2), layer("tanh"), padded(strided(convolution(6, 3), 2, 2), 2, 1), dense(3)}, {}},
+      {"convolution_oblong", small,
+       {kernel(convolution(2, 1), 2, 5), layer("relu"), unbiased(kernel(convolution(9, 1), 4, 1)), dense(3)}, {}},
+      {"fused_max_pool", colour, {convolution(6, 3), layer("tanh"), max_pool(2), convolution(5, 2), max_pool(2), dense(3)}, {}},
+      {"fused_relu_max_pool_remainders", colour, {convolution(7, 2), layer("relu"), max_pool(3), layer("flatten"), dense(3)}, {}},
+      {"fused_sigmoid_max_pool", small, {convolution(2, 2), layer("sigmoid"), max_pool(2), dense(3)}, {}},
+      {"max_pool_overlapping", small, {convolution(3, 2), layer("tanh"), pool("max_pool", 3, 2, 1), dense(3)}, {}},
+      {"max_pool_of_activation", small, {convolution(3, 2), max_pool(2), layer("tanh"), dense(3)}, {}},
+      {"average_pool", small, {convolution(3, 2), layer("tanh"), pool("average_pool", 3, 2, 1), dense(3)}, {}},
+      {"max_pool_as_average", small, {convolution(3, 2), layer("tanh"), max_pool(2), dense(3)}, {"fp32", false, true, true}},
+      {"dropout_of_image", small, {convolution(3, 2), layer("tanh"), dropout(0.4), dense(3)}, {}},
+      {"dropout_of_rows", {6}, {dense(9), layer("tanh"), dropout(0.5), dense(3)}, {}},
+      {"dropout_switched_off", {6}, {dense(9), layer("tanh"), dropout(0.5), dense(3)}, {"fp32", false, false, false}},
+      {"batch_norm_of_image", small, {convolution(3, 2), layer("batch_norm"), layer("tanh"), convolution(2, 3), dense(3)}, {}},
+      {"batch_norm_of_rows", {6}, {dense(5), layer("batch_norm"), layer("sigmoid"), dense(3)}, {}},
+      {"batch_norm_of_sequence", {4, 3}, {layer("batch_norm"), layer("tanh"), dense(3)}, {}},
+      {"residual", small,
+       {named(padded(convolution(3, 3), 1, 1), "a"), named(layer("tanh"), "b"), padded(convolution(3, 3), 1, 1),
+        named(layer("tanh"), "c"), named(layer("add"), "sum", {"b", "c", "b"}), layer("relu"), dense(3)}, {}},
+      {"branches_of_the_sample", colour,
+       {named(padded(convolution(2, 3), 1, 1), "a", {"input"}), named(convolution(4, 1), "b", {"input"}),
+        named(layer("concat"), "both", {"a", "b", "input"}), layer("tanh"), max_pool(2), dense(3)}, {}},
+      {"branches_of_rows", {5},
+       {named(dense(4), "a"), named(layer("sigmoid"), "b", {"a"}), named(dense(6), "c", {"a"}),
+        named(layer("concat"), "both", {"b", "c"}), dense(3)}, {}},
+      {"activations_alone", {4, 3}, {layer("tanh"), layer("sigmoid"), layer("relu"), dense(3), layer("tanh")}, {}},
+      {"weights_behind_a_dead_end", {5}, {named(dense(4), "a"), named(dense(3), "unread", {"a"}), named(dense(3), "read", {"a"})}, {}},
+  };
+}
+
+}  // namespace mgcompare::testing
