@@ -35,6 +35,7 @@ struct Fault {
   double limit_seconds = 60;
   std::string devices = "cpu:1";
 };
+void PrintTo(const Fault& fault, std::ostream* out) { *out << fault.how << " in " << fault.where; }
 
 class BadStrategy : public Faults, public testing::WithParamInterface<Fault> {};
 
