@@ -2,6 +2,7 @@
 
 // Every layer inside small networks of three outputs; every kind of device is tested on them.
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct Case {
   std::vector<LayerConfig> layers;
   Numerics numerics;
 };
+inline void PrintTo(const Case& test, std::ostream* out) { *out << test.name; }
 
 inline LayerConfig strided(LayerConfig config, std::size_t down, std::size_t right) {
   config.stride[0] = down;
