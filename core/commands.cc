@@ -40,7 +40,7 @@ constexpr std::string_view kHelp = R"(Trains one network under many multi-device
   mgcompare config           --explain: every key; --schema: JSON schema for editors
   -q results only, -v also log what the program does, --color auto|always|never, --version
 
-Exit codes: 0 done, 2 wrong usage or config, 3 some trials failed, 4 data, device, plugin or output
+Exit codes: 0 done, 1 a check failed, 2 wrong usage or config, 3 some trials failed, 4 data, device, plugin or output
 missing, 5 directory in use, 70 bug, 130/143 interrupted (the partial report is written).
 )";
 
@@ -49,10 +49,10 @@ constexpr std::array<std::string_view, 6> kCommands = {"run", "report", "verify"
 // CLI11 wants a command first; ours may be left out before a config.
 std::vector<std::string> words_of(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
-  const bool is_named =
-      std::any_of(words.begin(), words.end(), [](const std::string& word) {
-        return std::find(kCommands.begin(), kCommands.end(), word) != kCommands.end();
-      }) && !words.front().starts_with("-");
+  const auto first = std::find_if(words.begin(), words.end(), [](const auto& word) { return !word.starts_with("-"); });
+  const bool is_named = first != words.end() && std::find(kCommands.begin(), kCommands.end(), *first) != kCommands.end();
+  // Options that stand before the command belong to it.
+  if (is_named) std::rotate(words.begin(), first, first + 1);
   const bool stands_alone = words.size() == 1 && (words[0] == "--version" || words[0] == "--help" || words[0] == "-h");
   if (!is_named && !stands_alone && !words.empty()) words.insert(words.begin(), "run");
   // CLI11 takes them from the back.

@@ -110,11 +110,15 @@ std::string directory_of(const Command& command, const Config& config) {
   return newest;
 }
 
-void begin_run(Results& results, const Plan& plan, const Command& command) {
+void begin_run(Results& results, const Plan& plan, const FoundData& data, const Command& command) {
+  RunInfo info = info_of(plan);
+  info.data_name = data.name;
+  info.data_origin = data.origin;
+  info.data_fingerprint = data.fingerprint;
   if (command.resume && !results.empty()) {
-    results.resume(info_of(plan), plan.trials);
+    results.resume(info, plan.trials);
   } else {
-    results.begin(info_of(plan), plan.trials);
+    results.begin(info, plan.trials);
   }
 }
 
@@ -124,16 +128,16 @@ SupervisorSettings trial_settings(const std::string& directory) {
   return settings;
 }
 
-void check_data(Supervisor& supervisor, Results& results, const Plan& plan, const Command& command) {
+FoundData find_data(Supervisor& supervisor, const Plan& plan, const Command& command) {
   DataTeller teller(command);
   const Reply reply = supervisor.ask("data", {{"config", plan.config}}, kDataSeconds,
                                      {{}, [&](const nlohmann::json& note) { teller.tell(note); }});
   if (reply.status != "answer") throw Error(reply.cause);
   const auto text = [&](const char* key) { return reply.body.at(key).get<std::string>(); };
-  results.record_data(text("name"), text("origin"), text("fingerprint"));
   teller.tell({{"text", fmt::format("data: {}, {} training and {} test samples ({})", text("name"),
                                     thousands(reply.body.at("train_samples").get<double>()),
                                     thousands(reply.body.at("test_samples").get<double>()), text("origin"))}});
+  return {text("name"), text("origin"), text("fingerprint")};
 }
 
 std::vector<Trial> trials_to_run(const Results& results, const Plan& plan, const Command& command) {
@@ -141,6 +145,9 @@ std::vector<Trial> trials_to_run(const Results& results, const Plan& plan, const
   for (const Trial& trial : plan.trials) planned.insert(trial.number);
   std::vector<Trial> trials = results.unfinished(command.resume);
   std::erase_if(trials, [&](const Trial& trial) { return !planned.contains(trial.number); });
+  // A fresh worker looks for the data again; should it find others, the trial fails.
+  const std::string fingerprint = results.read().info.data_fingerprint;
+  for (Trial& trial : trials) trial.data_fingerprint = fingerprint;
   return trials;
 }
 

@@ -18,12 +18,16 @@ Plan filtered(Plan plan, const Command& command);
 int print_plan(const Plan& plan);
 // Where this run's results are or will be: -o, the newest run of this config for --resume, or a new folder.
 std::string directory_of(const Command& command, const Config& config);
-// Begins or carries on with the run of this plan.
-void begin_run(Results& results, const Plan& plan, const Command& command);
 // Of the process that trials run in.
 SupervisorSettings trial_settings(const std::string& directory);
-// Has a worker read, fetch or draw the data, records which it was, and says so. Throws Error when there is none.
-void check_data(Supervisor& supervisor, Results& results, const Plan& plan, const Command& command);
+// Which samples all trials train on.
+struct FoundData {
+  std::string name, origin, fingerprint;
+};
+// Has a worker read, fetch or draw the data and says which it was. Throws Error when there is none.
+FoundData find_data(Supervisor& supervisor, const Plan& plan, const Command& command);
+// Begins or carries on with the run of this plan on these data.
+void begin_run(Results& results, const Plan& plan, const FoundData& data, const Command& command);
 // What is still to run, in the plan's order.
 std::vector<Trial> trials_to_run(const Results& results, const Plan& plan, const Command& command);
 // Says on stderr what will run, where the results go, and about how long it takes.

@@ -28,9 +28,8 @@ int compare(const Command& command) {
 
   const std::string directory = directory_of(command, plan.config);
   Results results(directory);
-  begin_run(results, plan, command);
   Supervisor supervisor(trial_settings(directory));
-  check_data(supervisor, results, plan, command);
+  begin_run(results, plan, find_data(supervisor, plan, command), command);
   const std::vector<Trial> trials = trials_to_run(results, plan, command);
   announce(plan, trials, directory, command);
   ProgressDisplay display = make_display(trials, command);

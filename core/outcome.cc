@@ -35,6 +35,8 @@ void describe(Result& result, const TrialFacts& facts) {
                    {"role", kRoles[static_cast<int>(facts.traits.role)]}};
   if (local_norm && promised)
     result.notes.push_back("each rank normalises its own share (batch_norm: local), so the result differs from one device's");
+  if (facts.traits.pace == Traits::Pace::free && trial.config.deterministic && trial.ranks() > 1)
+    result.notes.push_back("ran in virtual time (numerics.deterministic), in which ranks wait for their turn: its speed is not a free run's");
   if (trial.ranks_per_device > 1)
     result.notes.push_back(std::to_string(trial.ranks_per_device) + " ranks share a device; not part of a scaling curve");
 }

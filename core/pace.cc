@@ -43,7 +43,7 @@ class LivePace : public Pace {
   }
 
   void spend(std::size_t, double) override {}
-  void enter(std::size_t) override {}
+  void enter(std::size_t, std::size_t) override {}
   void leave(std::size_t) override {}
 
   void abort() override {
@@ -87,7 +87,7 @@ class VirtualPace : public Pace {
     State& state = states_[rank];
     state.blocked_on = &predicate;
     turn_.notify_all();
-    turn_.wait(lock, [&] { return aborted_ || state.blocked_on == nullptr || nobody_moves(); });
+    turn_.wait(lock, [&] { return aborted_ || state.blocked_on == nullptr || (state.inside && nobody_moves()); });
     if (aborted_) throw Aborted();
     if (state.blocked_on != nullptr) throw Error("every rank waits for another; the strategy can never go on");
   }
@@ -101,9 +101,11 @@ class VirtualPace : public Pace {
     turn_.notify_all();
   }
 
-  void enter(std::size_t rank) override {
+  // The clocks begin anew with each epoch, so that a resumed trial meets in the order of an uninterrupted one.
+  void enter(std::size_t rank, std::size_t epoch) override {
     const std::lock_guard lock(mutex_);
     states_[rank].clock = 0;
+    states_[rank].draws = static_cast<std::uint64_t>(epoch) << 32;
     states_[rank].inside = true;
   }
 

@@ -21,7 +21,7 @@ class Pace {
   virtual void spend(std::size_t rank, double samples) = 0;
   // Between these two calls of a rank its meetings are ordered; outside, exclusives are only mutually exclusive. All
   // ranks enter before any meets (a barrier lies between).
-  virtual void enter(std::size_t rank) = 0;
+  virtual void enter(std::size_t rank, std::size_t epoch) = 0;
   virtual void leave(std::size_t rank) = 0;
   // Wakes every rank that sleeps here, now and later, with Aborted.
   virtual void abort() = 0;

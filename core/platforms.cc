@@ -15,23 +15,21 @@ namespace {
 
 fs::path module_file(DeviceKind kind) {
   const fs::path program = fs::path(boost::dll::program_location().string()).parent_path();
-  return program / ".." / "lib" / "mgcompare" / ("platform_" + kind_name(kind) + ".so");
+  return program / ".." / "lib" / "mgcompare" / ("platform_" + std::string(to_string(kind)) + ".so");
 }
 
 Platform& open_module(DeviceKind kind) {
   const fs::path file = module_file(kind);
-  if (!fs::exists(file)) throw Error("this build has no module for " + kind_name(kind) + " devices");
+  if (!fs::exists(file)) throw Error("this build has no module for " + std::string(to_string(kind)) + " devices");
   boost::dll::fs::error_code error;
   // Leaked on purpose: devices and their libraries live until the process ends.
   auto* library = new boost::dll::shared_library(
       file.string(), boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local, error);
-  if (error) throw Error("the module for " + kind_name(kind) + " devices cannot be opened: " + error.message());
+  if (error) throw Error("the module for " + std::string(to_string(kind)) + " devices cannot be opened: " + error.message());
   return *library->get<Platform*()>("mgcompare_platform")();
 }
 
 }  // namespace
-
-std::string kind_name(DeviceKind kind) { return kind == DeviceKind::cpu ? "cpu" : "cuda"; }
 
 Platform& platform(DeviceKind kind) {
   static std::map<DeviceKind, Platform*> opened;
@@ -46,7 +44,7 @@ std::vector<PlatformSummary> find_platforms() {
   std::vector<PlatformSummary> found;
   for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda}) {
     PlatformSummary summary;
-    summary.kind = kind_name(kind);
+    summary.kind = std::string(to_string(kind));
     try {
       Platform& module = platform(kind);
       for (const DeviceInfo& device : module.devices())

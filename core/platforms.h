@@ -11,8 +11,6 @@
 
 namespace mgcompare {
 
-std::string kind_name(DeviceKind kind);
-
 // Every kind this program knows, with its devices or the sentence that says why there are none.
 std::vector<PlatformSummary> find_platforms();
 

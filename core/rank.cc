@@ -20,6 +20,11 @@ Blobs save_rank(Rank& rank) {
   own.put_host("step_seconds", Span<double>(rank.step_seconds.data(), rank.step_seconds.size()));
   own.put_value("times", rank.times);
   own.put_value("bytes", rank.bytes);
+  nlohmann::json figures = nlohmann::json::object();
+  for (const auto& [name, m] : rank.replica->metrics()) figures[name] = {m.mean, m.least, m.most, m.last, m.count};
+  const std::vector<std::uint8_t> metrics = nlohmann::json::to_cbor(figures);
+  own.put_value("metrics size", metrics.size());
+  own.put_host("metrics", Span<const std::uint8_t>(metrics.data(), metrics.size()));
   BlobArchive strategys(*rank.device, blobs, kStrategy);
   rank.strategy->save(strategys);
   return blobs;
@@ -44,6 +49,14 @@ void restore_rank(Rank& rank, Blobs& blobs) {
   own.get_host("step_seconds", Span<double>(rank.step_seconds.data(), rank.step_seconds.size()));
   own.get_value("times", rank.times);
   own.get_value("bytes", rank.bytes);
+  std::size_t size = 0;
+  own.get_value("metrics size", size);
+  std::vector<std::uint8_t> metrics(size);
+  own.get_host("metrics", Span<std::uint8_t>(metrics.data(), size));
+  std::map<std::string, MetricResult> figures;
+  for (const auto& [name, m] : nlohmann::json::from_cbor(metrics).items())
+    figures[name] = {m.at(0), m.at(1), m.at(2), m.at(3), m.at(4)};
+  rank.replica->set_metrics(std::move(figures));
   BlobArchive strategys(*rank.device, blobs, kStrategy);
   rank.strategy->restore(strategys);
 }

@@ -25,6 +25,7 @@ struct Rank {
   RankTimes times;
   std::uint64_t bytes = 0;
   std::vector<double> step_seconds;
+  double rest_seconds = 0;          // of the epoch: a strategy's work after its last step
   Tally epoch_tally;                // of the epoch as it was trained
   Tally evaluated;
   std::vector<float> settled;

@@ -116,14 +116,20 @@ std::unique_ptr<Optimizer> RankReplica::keep(std::unique_ptr<Optimizer> optimize
   return std::make_unique<Made::Handle>(made_.back());
 }
 
-std::unique_ptr<Optimizer> RankReplica::host_optimizer() {
+std::unique_ptr<Optimizer> RankReplica::host_optimizer(bool plain) {
   // Only a CPU device's memory is the host's too.
   Device* const memory = parts_.device->kind() == DeviceKind::cpu ? parts_.device : nullptr;
-  return keep(make_host_optimizer(*parts_.optimizer, parts_.spec->parts, memory), true);
+  return keep(make_host_optimizer(optimizer_config(plain), parts_.spec->parts, memory), true);
 }
 
-std::unique_ptr<Optimizer> RankReplica::device_optimizer() {
-  return keep(parts_.platform->optimizer(*parts_.device, *parts_.optimizer, parts_.spec->parts), false);
+std::unique_ptr<Optimizer> RankReplica::device_optimizer(bool plain) {
+  return keep(parts_.platform->optimizer(*parts_.device, optimizer_config(plain), parts_.spec->parts), false);
+}
+
+OptimizerConfig RankReplica::optimizer_config(bool plain) const {
+  OptimizerConfig config = *parts_.optimizer;
+  if (plain) config.momentum = 0, config.nesterov = false;
+  return config;
 }
 
 void RankReplica::metric(std::string_view name, double value) {
@@ -145,12 +151,6 @@ std::uint64_t RankReplica::made_updates() const {
   std::uint64_t updates = 0;
   for (const auto& made : made_) updates += made->counted().updates();
   return updates;
-}
-
-void RankReplica::forget_counts() {
-  metrics_.clear();
-  samples_ = 0;
-  device_.forget();
 }
 
 std::vector<RankReplica::Saved> RankReplica::state() {

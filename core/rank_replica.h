@@ -52,8 +52,8 @@ class RankReplica : public Replica {
   using Replica::update;
   void update(Range range) override;
   Optimizer& optimizer() override { return *optimizer_; }
-  std::unique_ptr<Optimizer> host_optimizer() override;
-  std::unique_ptr<Optimizer> device_optimizer() override;
+  std::unique_ptr<Optimizer> host_optimizer(bool plain) override;
+  std::unique_ptr<Optimizer> device_optimizer(bool plain) override;
   Device& device() override { return device_; }
   void metric(std::string_view name, double value) override;
   Random random(std::uint64_t stream) const override;
@@ -67,7 +67,7 @@ class RankReplica : public Replica {
   std::uint64_t made_updates() const;                      // of host_optimizer() and device_optimizer()
   bool made_optimizers() const { return !made_.empty(); }
   const std::map<std::string, MetricResult>& metrics() const { return metrics_; }
-  void forget_counts();
+  void set_metrics(std::map<std::string, MetricResult> metrics) { metrics_ = std::move(metrics); }
   // Everything that training changes here, by name, for checkpoints.
   struct Saved {
     std::string name;
@@ -87,6 +87,7 @@ class RankReplica : public Replica {
   class Made;
   void after_backward(const Batch& batch);
   float factor(const Batch& batch, Scale scale) const;
+  OptimizerConfig optimizer_config(bool plain) const;
   std::unique_ptr<Optimizer> keep(std::unique_ptr<Optimizer> optimizer, bool on_host);
 
   ReplicaParts parts_;

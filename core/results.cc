@@ -206,6 +206,12 @@ void Results::begin(const RunInfo& info, const std::vector<Trial>& plan) {
   if (!info.data_fingerprint.empty()) record_data(info.data_name, info.data_origin, info.data_fingerprint);
 }
 
+static std::string environment_value(const RunInfo& info, std::string_view key) {
+  for (const auto& [name, value] : info.environment)
+    if (name == key) return value;
+  return "";
+}
+
 void Results::resume(const RunInfo& info, const std::vector<Trial>& plan) {
   const Run run = read();
   if (run.info.config_hash != info.config_hash) {
@@ -213,6 +219,18 @@ void Results::resume(const RunInfo& info, const std::vector<Trial>& plan) {
     throw InUse(
         fmt::format("{}: holds the run of another config (different: {}): run without --resume, in another directory",
                     state_->directory, keys.empty() ? "its hash" : fmt::format("{}", fmt::join(keys, ", "))));
+  }
+  // Speeds of two machines or two builds do not belong in one table.
+  if (!run.rows.empty() && run.info.program_version != info.program_version) {
+    throw InUse(fmt::format("{}: was begun with mgcompare {}, this is {}: run in another directory", state_->directory,
+                            run.info.program_version, info.program_version));
+  }
+  for (const char* key : {"cpu", "cpu cores", "cpu devices", "cuda devices", "cuda:0"}) {
+    const std::string before = environment_value(run.info, key), now = environment_value(info, key);
+    if (!before.empty() && !now.empty() && before != now) {
+      throw InUse(fmt::format("{}: was begun on another machine ({}: {}, now {}): run in another directory",
+                              state_->directory, key, before, now));
+    }
   }
   std::map<int, const Row*> known;
   for (const Row& row : run.rows) known[row.trial.number] = &row;

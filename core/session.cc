@@ -1,6 +1,7 @@
 #include "session.h"
 
 #include <chrono>
+#include <new>
 
 #include "plugin_host.h"
 #include "platforms.h"
@@ -58,6 +59,9 @@ Result Session::run(const Trial& trial, const TrialFiles& files, const std::func
     TrainingRequest request;
     request.trial = &trial;
     request.dataset = &data(trial.config.data, DataPlaces::standard(""), [](const std::string&) {});
+    if (!trial.data_fingerprint.empty() && request.dataset->fingerprint != trial.data_fingerprint)
+      throw Error("the data changed during the run: it began with other samples than " + request.dataset->name + " (" +
+                  request.dataset->origin + ") has now; results of different data never mix");
     request.platform = &platform(trial.device_kind);
     request.make = [&trial](Options& options, const Facts& facts) {
       return make_strategy(trial.plugin_file, options, facts);
@@ -76,6 +80,8 @@ Result Session::run(const Trial& trial, const TrialFiles& files, const std::func
     return ended("interrupted", error.what());
   } catch (const OutOfMemory& error) {
     return ended("out of memory", error.what());
+  } catch (const std::bad_alloc&) {
+    return ended("out of memory", "the host has no more memory");
   } catch (const std::exception& error) {
     return ended("failed", error.what());
   } catch (...) {

@@ -33,7 +33,7 @@ class Session {
   // The samples of trials with this config, kept for them. Throws DataError.
   const Dataset& data(const DataConfig& config, const DataPlaces& places, const DataLog& log);
   // Never throws for what happens inside the trial: that is the result's status and cause. `stop` is polled between
-  // steps: true ends the trial as "interrupted" after writing a checkpoint where one is wanted.
+  // steps: true ends the trial as "interrupted"; the checkpoint of its last whole epoch, where one is wanted, is there.
   Result run(const Trial& trial, const TrialFiles& files, const std::function<void(const Progress&)>& report,
              const std::function<bool()>& stop);
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <utility>
 #include <nlohmann/json.hpp>
 
 #include "checkpoint.h"
@@ -152,7 +153,7 @@ class Training {
     Rank& rank = ranks_[number];
     set_order(number, 0);
     prepare(number, *rehearsal_meeting_, false);
-    rehearsal_meeting_->pace().enter(number);
+    rehearsal_meeting_->pace().enter(number, 0);
     gate_.wait();
     const std::size_t batches = data_.train.samples / facts_.global_batch;
     for (std::size_t step = 0; step < config_.measure.warm_up_steps; ++step) {
@@ -187,7 +188,9 @@ class Training {
     ranks_[number].train_feed->set_order({order_.data(), order_.size()});
   }
 
-  std::size_t draw_size() const { return std::max<std::size_t>(1, facts_.global_batch / ranks_.size()); }
+  std::size_t draw_size() const {
+    return std::clamp<std::size_t>(facts_.global_batch / ranks_.size(), 1, data_.train.samples);
+  }
 
   double rate_at(std::size_t epoch, std::size_t sample) const {
     const double passed = static_cast<double>(epoch) + static_cast<double>(sample) / static_cast<double>(data_.train.samples);
@@ -206,8 +209,9 @@ class Training {
     rank.epoch_tally.samples += tally.samples;
     const double loss = tally.samples == 0 ? 0 : tally.loss / static_cast<double>(tally.samples);
     if (!std::isfinite(loss))
-      throw Diverged("step " + std::to_string(rank.step_seconds.size()) + ", loss " + std::to_string(loss));
-    say(number, "training", batch.epoch(), batch.step(), loss);
+      throw Diverged("step " + std::to_string(rank.step_seconds.size()) + ", loss " + (std::isnan(loss) ? "nan" : "infinite"));
+    // In batches of the epoch that are used up: ranks that run freely count their draws, which are smaller.
+    say(number, "training", batch.epoch(), batch.whole().begin() / facts_.global_batch, loss);
   }
 
   void train_epoch(std::size_t number, std::size_t epoch) {
@@ -228,7 +232,7 @@ class Training {
     const double end = now();
 
     const Traffic& traffic = rank.group->traffic();
-    double stepped = 0;
+    double stepped = std::exchange(rank.rest_seconds, 0.0);
     for (std::size_t i = first_step; i < rank.step_seconds.size(); ++i) stepped += rank.step_seconds[i];
     const double exchange = traffic.seconds - traffic.seconds_waiting + rank.replica->meter().seconds();
     rank.times.exchange += exchange;
@@ -254,7 +258,7 @@ class Training {
     Rank& rank = ranks_[number];
     Pace& pace = live_meeting_->pace();
     if (number == 0) drawn_ = draws_ = 0;
-    pace.enter(number);
+    pace.enter(number, epoch);
     gate_.wait();
     for (;;) {
       std::size_t begin = 0, size = 0, index = 0;
@@ -267,7 +271,9 @@ class Training {
       if (size == 0) break;
       step(number, Batch({epoch, index, begin, size, 0, 1, rate_at(epoch, begin)}, spec_.sample_shape));
     }
+    const double start = now();
     rank.strategy->rest(*rank.replica, *rank.group);
+    rank.rest_seconds = now() - start;
     pace.leave(number);
   }
 
@@ -295,14 +301,17 @@ class Training {
     rank.settled.resize(settled.size());
     copy_to_host(*rank.device, Vec(rank.settled.data(), rank.settled.size()), settled);
     rank.device->synchronize();
+    // The last update of an epoch has no loss after it that would show it.
+    for (const float weight : rank.settled)
+      if (!std::isfinite(weight)) throw Diverged("after epoch " + std::to_string(epoch + 1) + ", weights are not finite");
     gate_.wait();
-    if (request_.evaluate) evaluate_rank(number, settled);
+    if (request_.evaluate) evaluate_rank(number, epoch, settled);
     gate_.wait();
     if (number == 0) add_epoch(result(), ranks_, trial_facts_, request_.evaluate, epoch_seconds_, now() - start);
     gate_.wait();
   }
 
-  void evaluate_rank(std::size_t number, Vec settled) {
+  void evaluate_rank(std::size_t number, std::size_t epoch, Vec settled) {
     Rank& rank = ranks_[number];
     const Vec buffers = rank.network->buffers();
     const bool average = !many_ && ranks_.size() > 1 && buffers.size() > 0;
@@ -314,6 +323,8 @@ class Training {
     }
     const Range samples = many_ ? Range{0, data_.test.samples} : share(data_.test.samples, number, ranks_.size());
     rank.evaluated = evaluate(*rank.network, *rank.test_feed, samples, settled);
+    if (!std::isfinite(rank.evaluated.loss))
+      throw Diverged("after epoch " + std::to_string(epoch + 1) + ", loss of the evaluation is not finite");
     if (average) {
       copy_to_device(*rank.device, buffers, ConstVec(kept.data(), kept.size()));
       rank.device->synchronize();

@@ -67,6 +67,7 @@ void to_json(nlohmann::json& json, const Trial& trial) {
           {"variant", trial.variant},
           {"seed", trial.seed},
           {"config", trial.config},
+          {"data_fingerprint", trial.data_fingerprint},
           {"unavailable", trial.unavailable}};
 }
 
@@ -85,6 +86,7 @@ void from_json(const nlohmann::json& json, Trial& trial) {
     read.variant = json.at("variant");
     read.seed = json.at("seed");
     read.config = json.at("config").get<Config>();
+    read.data_fingerprint = json.value("data_fingerprint", "");
     read.unavailable = json.at("unavailable");
     trial = std::move(read);
   } catch (const nlohmann::json::exception& error) {

@@ -27,6 +27,7 @@ struct Trial {
   std::string variant;              // "" for the config as it is
   std::uint64_t seed = 1;
   Config config;                    // with the variant's overrides applied
+  std::string data_fingerprint;     // of the data the run began with; empty: any
   std::string unavailable;          // not empty: cannot run, and why ("asked 8, have 2")
 
   std::size_t ranks() const { return devices * ranks_per_device; }

@@ -32,7 +32,7 @@ struct VerifyScope {
 };
 
 // Strategies are the config's, with their options, and every other plugin with its defaults. Each finding is told as it
-// is made; the return value is whether none failed. `finished` counts checks for a progress line.
+// is made; the return value is whether none failed.
 bool verify(const Config& config, const Dataset& dataset, Platform& platform, const VerifyScope& scope,
             const std::function<void(const Finding&)>& tell);
 

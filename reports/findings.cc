@@ -16,7 +16,7 @@ std::string factor_text(double factor) { return fmt::format("{:.2f}", factor); }
 std::string against(const Spread& factor, Order order, bool enough_repeats, const std::string& other) {
   const std::string how = factor.median >= 1 ? "times faster than" : "times the speed of";
   std::string text = fmt::format("{} {} {}", with_range(factor), how, other);
-  if (!enough_repeats) return text + "; undecided: a single repeat";
+  if (!enough_repeats) return text + "; undecided: fewer than three repeats";
   if (order == Order::undecided) return text + "; undecided: their repeats overlap";
   return text;
 }
@@ -33,7 +33,7 @@ Rival measure_rival(const Comparison& comparison, const Cell& winner, const Cell
   const Spread& mine = by_time ? winner.seconds_to_target : winner.samples_per_second;
   const Spread& its = by_time ? other.seconds_to_target : other.samples_per_second;
   return {&other, by_time ? ratio(other.done, winner.done, time_to_target) : ratio(winner.done, other.done, throughput),
-          compare(mine, its), mine.count >= 2 && its.count >= 2};
+          compare(mine, its), mine.count >= kDecisiveRepeats && its.count >= kDecisiveRepeats};
 }
 
 std::string rival_text(const Comparison& comparison, const Rival& rival) {
@@ -62,7 +62,7 @@ void add_headline(const Comparison& comparison, const Cell& winner, std::vector<
 
 void add_baseline(const Comparison& comparison, const Cell& winner, std::vector<Finding>& all) {
   if (winner.is_baseline) {
-    if (comparison.ranking.size() > 1) all.push_back({"it is the one-device baseline: nothing else was faster", 1});
+    if (comparison.ranking.size() > 1) all.push_back({"it is the one-device baseline: no other row's median is better", 1});
     return;
   }
   if (!winner.baseline) {

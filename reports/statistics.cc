@@ -14,7 +14,7 @@ Spread spread_of(std::vector<double> values) {
 }
 
 Order compare(const Spread& one, const Spread& other) {
-  if (one.count < 2 || other.count < 2) return Order::undecided;
+  if (one.count < kDecisiveRepeats || other.count < kDecisiveRepeats) return Order::undecided;
   if (one.most < other.least) return Order::below;
   if (one.least > other.most) return Order::above;
   return Order::undecided;

@@ -103,6 +103,12 @@ void CpuCollectives::check_equal_sizes() const {
                   std::to_string(slot.size) + " on another; every rank must give the same number");
 }
 
+void CpuCollectives::check_equal_counts() const {
+  for (const Slot& slot : slots_)
+    if (*slot.counts != *slots_[0].counts)
+      throw Error("a collective was called with other counts on rank 0 than on another; every rank must give the same list");
+}
+
 double CpuCollectives::all_reduce(int rank, void* data, std::size_t count, Type type) {
   return meet(rank, {data, nullptr, count}, [&] {
     check_equal_sizes();
@@ -138,7 +144,8 @@ double CpuCollectives::broadcast(int rank, void* data, std::size_t bytes, int ro
 }
 
 double CpuCollectives::gather(int rank, const void* mine, void* all, const Counts& bytes, int root) {
-  return meet(rank, {const_cast<void*>(mine)}, [&] {
+  return meet(rank, {const_cast<void*>(mine), &bytes}, [&] {
+    check_equal_counts();
     if (rank != root) return;
     for (std::size_t r = 0, begin = 0; r < ranks_; begin += bytes[r++])
       copy_bytes(at(all, begin), slots_[r].data, bytes[r]);
@@ -146,21 +153,24 @@ double CpuCollectives::gather(int rank, const void* mine, void* all, const Count
 }
 
 double CpuCollectives::scatter(int rank, const void* all, void* mine, const Counts& bytes, int root) {
-  return meet(rank, {const_cast<void*>(all)}, [&] {
+  return meet(rank, {const_cast<void*>(all), &bytes}, [&] {
+    check_equal_counts();
     const auto me = static_cast<std::size_t>(rank);
     copy_bytes(mine, at(slots_[static_cast<std::size_t>(root)].data, before(bytes, me)), bytes[me]);
   });
 }
 
 double CpuCollectives::all_gather(int rank, const void* mine, void* all, const Counts& bytes) {
-  return meet(rank, {const_cast<void*>(mine)}, [&] {
+  return meet(rank, {const_cast<void*>(mine), &bytes}, [&] {
+    check_equal_counts();
     for (std::size_t r = 0, begin = 0; r < ranks_; begin += bytes[r++])
       copy_bytes(at(all, begin), slots_[r].data, bytes[r]);
   });
 }
 
 double CpuCollectives::reduce_scatter(int rank, const void* all, void* mine, const Counts& counts, Type type) {
-  return meet(rank, {const_cast<void*>(all)}, [&] {
+  return meet(rank, {const_cast<void*>(all), &counts}, [&] {
+    check_equal_counts();
     const auto me = static_cast<std::size_t>(rank);
     with_type(type, [&]<class T>(T) {
       std::vector<const T*> from;

@@ -41,6 +41,7 @@ class CpuCollectives : public Collectives {
   template <class Work> double meet(int rank, const Slot& slot, Work work);
   double wait();
   void check_equal_sizes() const;
+  void check_equal_counts() const;
 
   std::size_t ranks_;
   std::vector<Slot> slots_;

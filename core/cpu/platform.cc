@@ -22,6 +22,8 @@ class CpuPlatform : public Platform {
  public:
   CpuPlatform() {
     hwloc_topology_init(&topology_);
+    // taskset and the like: cores that are not this process's are not its devices.
+    hwloc_topology_set_flags(topology_, HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM | HWLOC_TOPOLOGY_FLAG_RESTRICT_TO_CPUBINDING);
     hwloc_topology_load(topology_);
     const int cores = hwloc_get_nbobjs_by_type(topology_, HWLOC_OBJ_CORE);
     meters_ = std::vector<MemoryMeter>(static_cast<std::size_t>(cores < 1 ? 1 : cores));

@@ -72,7 +72,7 @@ Dataset digits(const std::string& reason, const DataLog& log) {
 
 Dataset find_mnist(const DataConfig& config, const DataPlaces& places, const DataLog& log) {
   for (const auto& [folder, how] :
-       {std::pair(places.given_folder, "--data"), std::pair(places.environment_folder, "MGCOMPARE_DATA")}) {
+       {std::pair(places.given_folder, "--data"), std::pair(places.environment_folder, "--data or MGCOMPARE_DATA")}) {
     if (folder.empty()) continue;
     try {
       return read_mnist(folder);

@@ -26,12 +26,13 @@ TEST(Spread, LeavesOutWhatIsNoNumber) {
 }
 
 TEST(Compare, DecidesOnlyWhenRepeatsAreApart) {
-  const Spread low = spread_of({1, 2, 3}), high = spread_of({4, 5}), middle = spread_of({2.5, 4.5});
+  const Spread low = spread_of({1, 2, 3}), high = spread_of({4, 5, 6}), middle = spread_of({2.5, 4.5, 4.6});
   EXPECT_EQ(compare(low, high), Order::below);
   EXPECT_EQ(compare(high, low), Order::above);
   EXPECT_EQ(compare(low, middle), Order::undecided);
   EXPECT_EQ(compare(middle, high), Order::undecided);
   EXPECT_EQ(compare(spread_of({1}), high), Order::undecided);
+  EXPECT_EQ(compare(spread_of({1, 2}), high), Order::undecided);
   EXPECT_EQ(compare(low, spread_of({})), Order::undecided);
 }
 

@@ -202,6 +202,15 @@ TEST(Group, UnequalSizesAreAnErrorNotACorruption) {
                Error);
 }
 
+TEST(Group, UnequalCountsAreAnErrorNotACorruption) {
+  EXPECT_THROW(spawn(2, [](Device& device, RankGroup& group) {
+                 const std::size_t mine = group.rank() == 0 ? 10 : 9;
+                 const Array<float> data = device_array<float>(device, mine), all = device_array<float>(device, 20);
+                 group.all_gather(data.span(), all.span());
+               }),
+               Error);
+}
+
 TEST(Pace, VirtualTimeGivesOneOrderWhateverTheThreadsDo) {
   const auto order_of = [](int delay) {
     std::vector<int> order;
@@ -209,7 +218,7 @@ TEST(Pace, VirtualTimeGivesOneOrderWhateverTheThreadsDo) {
     Pace& shared = *pace;
     spawn(4, [&](Device&, RankGroup& group) {
       const auto rank = static_cast<std::size_t>(group.rank());
-      shared.enter(rank);
+      shared.enter(rank, 0);
       group.barrier();
       for (int i = 0; i < 20; ++i) {
         group.exclusive(0, [&] { order.push_back(group.rank()); });
@@ -235,7 +244,7 @@ TEST(Pace, VirtualTimeNamesADeadlock) {
   std::unique_ptr<Pace> pace = virtual_pace(2, 7);
   Pace& shared = *pace;
   EXPECT_THROW(spawn(2, [&](Device&, RankGroup& group) {
-                 shared.enter(static_cast<std::size_t>(group.rank()));
+                 shared.enter(static_cast<std::size_t>(group.rank()), 0);
                  group.barrier();
                  group.wait_until([] { return false; });
                }, std::move(pace)),

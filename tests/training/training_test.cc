@@ -181,7 +181,7 @@ TEST(Training, OneBitConservesTheGradient) {
 
 TEST(Training, InterruptedAndResumedEqualsUninterrupted) {
   const std::filesystem::path file = std::filesystem::temp_directory_path() / ("mgcompare-resume-" + std::to_string(::getpid()));
-  for (const char* plugin : {"replicated", "tower", "onebit", "independent"})
+  for (const char* plugin : {"replicated", "tower", "onebit", "independent", "async_sgd"})
     for (const char* kind : {"sgd", "adam"}) {
       Trial trial = small_trial(3, plugin);
       trial.config.optimizer.kind = kind;
@@ -207,6 +207,23 @@ TEST(Training, InterruptedAndResumedEqualsUninterrupted) {
   std::filesystem::remove(file);
 }
 
+TEST(Training, AResumedTrialKeepsItsStrategysFigures) {
+  const std::filesystem::path file = std::filesystem::temp_directory_path() / ("mgcompare-figures-" + std::to_string(::getpid()));
+  Trial trial = small_trial(2, "async_sgd");
+  trial.config.checkpoint_epochs = 1;
+  const MetricResult whole = run(trial).result.metrics[0].at("staleness");
+  std::filesystem::remove(file);
+  EXPECT_THROW(run(trial, {}, [&](TrainingRequest& request) {
+                 request.files.checkpoint = file.string();
+                 request.stop = [&] { return std::filesystem::exists(file); };
+               }),
+               Interrupted);
+  const MetricResult resumed = run(trial, {}, [&](TrainingRequest& request) { request.files = {file.string(), true}; }).result.metrics[0].at("staleness");
+  EXPECT_EQ(resumed.count, whole.count);
+  EXPECT_NEAR(resumed.mean, whole.mean, 1e-12);
+  std::filesystem::remove(file);
+}
+
 TEST(Training, NothingToResumeFromIsABeginning) {
   Trial trial = small_trial(2, "replicated");
   trial.config.checkpoint_epochs = 1;
@@ -228,6 +245,30 @@ TEST(Training, ADamagedCheckpointIsASentence) {
     EXPECT_NE(std::string(error.what()).find("is damaged"), std::string::npos) << error.what();
   }
   std::filesystem::remove(file);
+}
+
+TEST(Training, ADrawLargerThanTheDataIsAllOfThem) {
+  Trial trial = small_trial(2, "async_sgd");
+  trial.global_batch = 4000;
+  const Result result = run(trial).result;
+  EXPECT_EQ(result.samples, 2 * 730u);
+  EXPECT_EQ(result.updates, 2u);
+}
+
+TEST(Training, WithoutMomentumThereIsNoneOfNesterovsEither) {
+  Trial plain = small_trial(1, "async_sgd", {{"momentum", "none", false, {}}}), nesterov = plain;
+  plain.config.optimizer.momentum = 0;
+  nesterov.config.optimizer.nesterov = true;
+  EXPECT_EQ(run(plain).result.weights_hash, run(nesterov).result.weights_hash);
+}
+
+TEST(Training, AnExplosionOfTheLastUpdateIsADivergence) {
+  Trial trial = small_trial(1, "serial");
+  trial.global_batch = 730;
+  trial.config.epochs = 1;
+  trial.config.measure.warm_up_steps = 0;
+  trial.config.optimizer.learning_rate = 1e39;
+  EXPECT_THROW(run(trial), Diverged);
 }
 
 TEST(Training, DivergenceIsNamedWithItsStep) {

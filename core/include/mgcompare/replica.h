@@ -84,10 +84,10 @@ class Replica {
   void update() { update({0, weights().size()}); }
   virtual Optimizer& optimizer() = 0;
   // A further optimiser of the experiment's kind for a vector of the same length in host memory. Its updates, not the
-  // replicas', are then the trial's count of updates.
-  virtual std::unique_ptr<Optimizer> host_optimizer() = 0;
+  // replicas', are then the trial's count of updates. Plain: an sgd has no momentum then, whatever the experiment says.
+  virtual std::unique_ptr<Optimizer> host_optimizer(bool plain = false) = 0;
   // The same for a vector in this device's memory: a server on a device.
-  virtual std::unique_ptr<Optimizer> device_optimizer() = 0;
+  virtual std::unique_ptr<Optimizer> device_optimizer(bool plain = false) = 0;
 
   virtual Device& device() = 0;
   // Records a figure of this step; the results keep its mean, extremes and last value for each rank.
