@@ -14,6 +14,7 @@
 
 #include "directory.h"
 #include "listing.h"
+#include "message.h"
 #include "problem.h"
 #include "results.h"
 #include "signals.h"
@@ -116,7 +117,7 @@ Parsed parse(int argc, char** argv) {
     parsed.exit_code = kDone;
     return parsed;
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "mgcompare: {}; `mgcompare --help` shows what there is\n", error.what());
+    tell("mgcompare: {}; `mgcompare --help` shows what there is\n", error.what());
     parsed.exit_code = kUsage;
     return parsed;
   }
@@ -138,7 +139,7 @@ int guarded(const std::function<int()>& body) {
   const auto say = [](std::string_view text, int code) {
     // Messages of a config begin with the file and its line, as editors like them.
     const bool has_place = code == kUsage && text.find(": error: ") != std::string_view::npos;
-    fmt::print(stderr, "{}{}\n", has_place ? "" : "mgcompare: ", text);
+    tell("{}{}\n", has_place ? "" : "mgcompare: ", text);
     return interruption() != 0 ? exit_code_of(interruption()) : code;
   };
   try {

@@ -10,6 +10,7 @@
 
 #include "directory.h"
 #include "environment.h"
+#include "message.h"
 #include "reports/summary.h"
 #include "signals.h"
 
@@ -58,13 +59,13 @@ class DataTeller {
   explicit DataTeller(const Command& command) : terminal_(terminal_of(2, command.color)), quiet_(command.quiet) {}
   ~DataTeller() { clear(); }
 
-  void tell(const nlohmann::json& note) {
+  void hear(const nlohmann::json& note) {
     if (quiet_) return;
     if (note.contains("text")) {
       clear();
-      fmt::print(stderr, "{}\n", sanitized(note["text"].get<std::string>()));
+      tell("{}\n", sanitized(note["text"].get<std::string>()));
     } else if (note.contains("download") && terminal_.live) {
-      fmt::print(stderr, "\r\x1b[Kdownloading {}: {} of {} bytes", sanitized(note["download"].get<std::string>()),
+      tell("\r\x1b[Kdownloading {}: {} of {} bytes", sanitized(note["download"].get<std::string>()),
                  note.at("bytes").get<std::size_t>(), note.at("total").get<std::size_t>());
       is_drawn_ = true;
     }
@@ -72,7 +73,7 @@ class DataTeller {
 
  private:
   void clear() {
-    if (is_drawn_) fmt::print(stderr, "\r\x1b[K");
+    if (is_drawn_) tell("\r\x1b[K");
     is_drawn_ = false;
   }
 
@@ -131,10 +132,10 @@ SupervisorSettings trial_settings(const std::string& directory) {
 FoundData find_data(Supervisor& supervisor, const Plan& plan, const Command& command) {
   DataTeller teller(command);
   const Reply reply = supervisor.ask("data", {{"config", plan.config}}, kDataSeconds,
-                                     {{}, [&](const nlohmann::json& note) { teller.tell(note); }});
+                                     {{}, [&](const nlohmann::json& note) { teller.hear(note); }});
   if (reply.status != "answer") throw Error(reply.cause);
   const auto text = [&](const char* key) { return reply.body.at(key).get<std::string>(); };
-  teller.tell({{"text", fmt::format("data: {}, {} training and {} test samples ({})", text("name"),
+  teller.hear({{"text", fmt::format("data: {}, {} training and {} test samples ({})", text("name"),
                                     thousands(reply.body.at("train_samples").get<double>()),
                                     thousands(reply.body.at("test_samples").get<double>()), text("origin"))}});
   return {text("name"), text("origin"), text("fingerprint")};
@@ -153,16 +154,16 @@ std::vector<Trial> trials_to_run(const Results& results, const Plan& plan, const
 
 void announce(const Plan& plan, const std::vector<Trial>& trials, const std::string& directory,
               const Command& command) {
-  for (const std::string& warning : plan.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  for (const std::string& warning : plan.warnings) tell("warning: {}\n", warning);
   if (command.quiet) return;
   if (plan.config.cut_down_for_cpu) {
-    fmt::print(stderr, "no GPU: the config's `when_cpu:` block cuts the experiment down ({} epochs{})\n",
+    tell("no GPU: the config's `when_cpu:` block applies ({} epochs{})\n",
                plan.config.epochs,
                plan.config.data.train_samples == 0
                    ? ""
                    : fmt::format(", {} training samples", thousands(static_cast<double>(plan.config.data.train_samples))));
   }
-  fmt::print(stderr, "{} trials: {}\nabout {} (a rough guess); results go to {}\n", trials.size(), contents(trials),
+  tell("{} trials: {}\nabout {} (a rough guess); results go to {}\n", trials.size(), contents(trials),
              duration_text(estimate_seconds(trials)), directory);
 }
 

@@ -33,6 +33,10 @@ void read_override(const std::string& text, ConfigReader& reader, std::vector<Pr
     problems.push_back({place, "an override is KEY=VALUE", "for example optimizer.learning_rate=0.1"});
     return;
   }
+  if (text.find_first_not_of(" \t", equals + 1) == std::string::npos) {
+    problems.push_back({place, "the value is missing", "an override is KEY=VALUE"});
+    return;
+  }
   std::vector<Problem> broken;
   std::optional<Node> value = parse_yaml(text.substr(equals + 1), place.file, broken);
   for (Problem& problem : broken) {

@@ -13,8 +13,12 @@ namespace fs = std::filesystem;
 
 std::string new_run_directory(const std::string& slug) {
   const std::string base = fmt::format("{}/{}-{:%Y%m%d-%H%M%S}", kRunsFolder, slug, fmt::localtime(std::time(nullptr)));
+  // Made here and now: another run of the same second takes the next name.
+  std::error_code ignored;
+  fs::create_directories(kRunsFolder, ignored);
   std::string directory = base;
-  for (int i = 2; fs::exists(directory); ++i) directory = fmt::format("{}-{}", base, i);
+  for (int i = 2; !fs::create_directory(directory, ignored) && fs::exists(directory); ++i)
+    directory = fmt::format("{}-{}", base, i);
   return directory;
 }
 

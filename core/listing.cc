@@ -9,6 +9,8 @@
 
 #include "compare.h"
 #include "keys.h"
+#include "message.h"
+#include "mgcompare/strategy.h"
 #include "plugin_host.h"
 #include "reports/report.h"
 #include "results.h"
@@ -17,8 +19,7 @@
 namespace mgcompare {
 namespace {
 
-constexpr std::string_view kSkeleton = R"(#include "mgcompare/strategy.h"
-
+constexpr std::string_view kSkeleton = R"(
 namespace {{
 
 using namespace mgcompare;
@@ -166,13 +167,13 @@ int new_plugin(const Command& command) {
   std::ofstream(name + "/" + name + ".cc") << fmt::format(fmt::runtime(kSkeleton), name, class_name(name));
   std::ofstream(name + "/CMakeLists.txt") << fmt::format(fmt::runtime(kSkeletonBuild), name);
   fmt::print("{0}/{0}.cc\n{0}/CMakeLists.txt\n", name);
-  fmt::print(stderr, "build it with: cmake -S {0} -B {0}/build -DCMAKE_BUILD_TYPE=Release && cmake --build {0}/build\n"
+  tell("build it with: cmake -S {0} -B {0}/build -DCMAKE_BUILD_TYPE=Release && cmake --build {0}/build\n"
                      "try it with: MGCOMPARE_PLUGIN_PATH={0}/build mgcompare plugins\n", name);
   return kDone;
 }
 
 int explain_config(const Command& command) {
-  fmt::print("{}\n", command.schema ? json_schema() : explain_keys(command.target));
+  fmt::print("{}", command.schema ? json_schema() : explain_keys(command.target));
   return kDone;
 }
 

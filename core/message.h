@@ -3,6 +3,10 @@
 // What the runner and a worker say to each other: frames of a four-byte length (little endian) and one JSON text, numbered
 // from 0 in each direction. The reader trusts nothing: a frame that is too long, out of order or not a message throws.
 
+#include <fmt/core.h>
+
+#include <cstdio>
+#include <utility>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -47,5 +51,11 @@ class MessageWriter {
 
 // Text from elsewhere (a worker's output, an exception) without escape sequences, control characters and broken UTF-8.
 std::string sanitized(std::string_view text);
+
+// Formats to stderr. A stderr that is closed, full or a broken pipe loses the text, never the run.
+template <class... Args> void tell(fmt::format_string<Args...> format, Args&&... args) {
+  const std::string text = fmt::format(format, std::forward<Args>(args)...);
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
 
 }  // namespace mgcompare

@@ -54,7 +54,8 @@ void restore_rank(Rank& rank, Blobs& blobs) {
   std::vector<std::uint8_t> metrics(size);
   own.get_host("metrics", Span<std::uint8_t>(metrics.data(), size));
   std::map<std::string, MetricResult> figures;
-  for (const auto& [name, m] : nlohmann::json::from_cbor(metrics).items())
+  const nlohmann::json kept = nlohmann::json::from_cbor(metrics);
+  for (const auto& [name, m] : kept.items())
     figures[name] = {m.at(0), m.at(1), m.at(2), m.at(3), m.at(4)};
   rank.replica->set_metrics(std::move(figures));
   BlobArchive strategys(*rank.device, blobs, kStrategy);

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "data/load.h"
+#include "message.h"
 #include "mgcompare/error.h"
 #include "platforms.h"
 #include "verify.h"
@@ -62,7 +63,7 @@ bool verify_in_worker(const Config& config, Prober& prober, SupervisorSettings s
   Supervisor supervisor(std::move(settings));
   std::map<std::string, int> counts;
   const auto note = [&](const nlohmann::json& said) {
-    if (said.contains("text")) fmt::print(stderr, "{}\n", sanitized(said["text"].get<std::string>()));
+    if (said.contains("text")) tell("{}\n", sanitized(said["text"].get<std::string>()));
     if (!said.contains("finding")) return;
     print_finding(said["finding"]);
     ++counts[said["finding"]["verdict"].get<std::string>()];

@@ -106,6 +106,9 @@ class Builder : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     check(mark, tag, anchor);
+    // "\e[31m" and the like would reach terminals and file names.
+    if (std::any_of(value.begin(), value.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
+      problem(mark, "text must not have control characters", "write it without escape sequences");
     Node node;
     node.kind = Node::Kind::scalar;
     node.text = value;

@@ -76,6 +76,26 @@ void add_baseline(const Comparison& comparison, const Cell& winner, std::vector<
   all.push_back({text, 1});
 }
 
+// Whether several devices pay: the fastest row on several, against the one-device baseline.
+void add_answer(const Comparison& comparison, std::vector<Finding>& all) {
+  const Cell* best = nullptr;
+  bool several = false;
+  for (const std::size_t index : comparison.ranking) {
+    const Cell& cell = comparison.cells[index];
+    if (cell.trial().devices < 2 || !cell.baseline || cell.is_ceiling || cell.speed_up.count == 0) continue;
+    several = true;
+    if (best == nullptr || cell.speed_up.median > best->speed_up.median) best = &cell;
+  }
+  if (!several) return;
+  const Cell& base = comparison.cells[*best->baseline];
+  const Order order = compare(best->samples_per_second, base.samples_per_second);
+  const std::string verdict = order == Order::above   ? "Several devices are faster"
+                              : order == Order::below ? "Several devices do not pay"
+                                                      : "Whether several devices pay is undecided";
+  all.push_back({fmt::format("{}: at best {} times the samples/s of {}, by {}", verdict, with_range(best->speed_up),
+                             title_of(base), title_of(*best))});
+}
+
 void add_reasons(const Comparison& comparison, const Cell& winner, std::vector<Finding>& all) {
   const std::size_t devices = winner.trial().devices;
   if (devices > 1 && winner.efficiency.count > 0 && winner.efficiency.median < 0.95) {
@@ -148,6 +168,7 @@ std::vector<Finding> findings(const Comparison& comparison) {
                                         : "No strategy that trains one model was completed"});
   } else {
     const Cell& winner = comparison.cells[comparison.ranking.front()];
+    add_answer(comparison, all);
     add_headline(comparison, winner, all);
     add_baseline(comparison, winner, all);
     const auto second = std::find_if(comparison.ranking.begin() + 1, comparison.ranking.end(),

@@ -92,6 +92,7 @@ std::string closing_summary(const Run& run, const Style& style) {
     text += fmt::format("{}{}\n", finding.level == 0 ? "" : "    ", colored(style, color, finding.text));
   }
   text += fmt::format("\n{}", table(comparison, style));
+  text += "  medians over repeats; speed-up is the median of the ratios seed by seed\n";
   const bool many = std::any_of(comparison.cells.begin(), comparison.cells.end(),
                                 [](const Cell& cell) { return cell.many_models && !cell.done.empty(); });
   if (many) text += "  * mean of separate models, one a rank\n";

@@ -47,8 +47,7 @@ class CpuPlatform : public Platform {
   std::vector<std::pair<std::string, std::string>> facts() const override {
     const dnnl_version_t* version = dnnl_version();
     return {{"oneDNN", std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
-                           std::to_string(version->patch)},
-            {"oneDNN instruction set", std::to_string(dnnl_get_effective_cpu_isa())}};
+                           std::to_string(version->patch)}};
   }
 
   std::unique_ptr<Device> open(int device_index) override {

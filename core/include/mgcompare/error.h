@@ -22,8 +22,8 @@ class Aborted : public Error {
 class OutOfMemory : public Error {
  public:
   OutOfMemory(std::size_t asked, std::size_t free, std::size_t total)
-      : Error("out of memory (asked " + std::to_string(asked) + " bytes, free " + std::to_string(free) + ", total " +
-              std::to_string(total) + ")") {}
+      : Error("asked " + std::to_string(asked) + " bytes, free " + std::to_string(free) + ", total " +
+              std::to_string(total)) {}
 };
 
 }  // namespace mgcompare
