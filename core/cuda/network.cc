@@ -33,6 +33,7 @@ class CudaNetwork : public Network {
     const std::vector<float> buffers = initial_buffers(spec);
     device.copy_to_device(buffers_.data(), buffers.data(), buffers.size() * sizeof(float));
     device.synchronize();
+    device.set_tally(tally_.data());
     build();
   }
 
