@@ -5,17 +5,27 @@
 namespace mgcompare {
 namespace {
 
-// Enough that the pause between two repetitions does not count, few enough that little of an epoch is left over.
-constexpr std::size_t kSteps = 12;
+// Enough that the pause between two repetitions does not count, few enough that recording is quick.
+constexpr std::size_t kLeast = 8, kMost = 24;
+
+// How many steps make a repetition: of the whole periods between these bounds, what leaves least of an epoch to the host.
+std::size_t best_length(std::size_t full, std::size_t period) {
+  const std::size_t shortest = (kLeast + period - 1) / period * period;
+  std::size_t best = shortest;
+  for (std::size_t length = shortest; length <= std::max(kMost, shortest); length += period)
+    if (length <= full && full % length <= full % best) best = length;
+  return best;
+}
 
 }  // namespace
 
 RecordedSteps::RecordedSteps(std::unique_ptr<Recorder> recorder, const StepParts& parts, std::size_t period)
-    : recorder_(std::move(recorder)), parts_(parts), period_(period), length_((kSteps + period - 1) / period * period) {}
+    : recorder_(std::move(recorder)), parts_(parts), period_(period) {}
 
 void RecordedSteps::begin_epoch(std::size_t epoch, std::size_t full,
                                 const std::function<Batch(std::size_t step)>& batch_of) {
   full_ = full;
+  if (!recorded_) length_ = best_length(full, period_);
   batch_of_ = batch_of;
   std::vector<std::uint32_t> begins;
   std::vector<float> rates;

@@ -47,8 +47,9 @@ class RecordedSteps {
 
   std::unique_ptr<Recorder> recorder_;
   StepParts parts_;
-  std::size_t period_, length_;
-  std::size_t full_ = 0;
+  std::size_t period_;
+  std::size_t length_ = 0;          // steps of a repetition
+  std::size_t full_ = 0;            // steps of the epoch whose batches are whole
   std::function<Batch(std::size_t)> batch_of_;
   bool recorded_ = false;
   bool running_ = false;            // repetitions are queued and not settled

@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(kMostThreads)
   for (unsigned n = blockIdx.x; n < samples; n += gridDim.x) {
     __syncthreads();
     for (unsigned i = threadIdx.x; i < s.height * s.width; i += blockDim.x)
-      image[i] = in[static_cast<std::size_t>(n) * s.height * s.width + i];
+      image[i] = __ldg(in + static_cast<std::size_t>(n) * s.height * s.width + i);
     __syncthreads();
     float patch[kKernel + 1][kKernel + 1];
 #pragma unroll
@@ -85,12 +85,13 @@ __global__ void __launch_bounds__(1024) stem_backward(Stem s, const float* in, c
   for (unsigned n = blockIdx.x; n < samples; n += gridDim.x) {
     __syncthreads();
     for (unsigned i = threadIdx.x; i < s.height * s.width; i += blockDim.x)
-      image[i] = in[static_cast<std::size_t>(n) * s.height * s.width + i];
+      image[i] = __ldg(in + static_cast<std::size_t>(n) * s.height * s.width + i);
     __syncthreads();
+#pragma unroll 2
     for (unsigned place = lane; place < s.places(); place += 32) {
       const std::size_t at = (static_cast<std::size_t>(n) * s.channels + c) * s.places() + place;
-      const float value = slope<A>(out[at], gradient[at]);
-      const unsigned winner = choice[at];
+      const float value = slope<A>(__ldg(out + at), __ldg(gradient + at));
+      const unsigned winner = __ldg(choice + at);
       const float* const window =
           &image[(place / s.across * 2 + winner / 2) * s.width + place % s.across * 2 + winner % 2];
 #pragma unroll

@@ -16,9 +16,11 @@ __device__ unsigned term_offset(unsigned t) {
   return t >= kTerms ? 0 : t / kTaps * kArea + t % kTaps / kKernel * kSize + t % kKernel;
 }
 
+// Through __ldg everywhere: the compiler may then have several loads under way before the first store.
 __device__ void load_image(float* to, const float* from) {
+#pragma unroll 4
   for (unsigned i = threadIdx.x; i < kPixels / 4; i += blockDim.x) {
-    const float4 four = reinterpret_cast<const float4*>(from)[i];
+    const float4 four = __ldg(reinterpret_cast<const float4*>(from) + i);
     reinterpret_cast<float4*>(to)[i] = make_float4(to_tf32(four.x), to_tf32(four.y), to_tf32(four.z), to_tf32(four.w));
   }
 }
@@ -38,9 +40,10 @@ __global__ void __launch_bounds__(256) convolve(Call call) {
   float* const weights = memory;                                        // (kRows, kRowOfTerms)
   float* const images = weights + F::kRows * kRowOfTerms;
   unsigned* const offsets = reinterpret_cast<unsigned*>(images + kSamples * kPixels);
+#pragma unroll 16
   for (unsigned i = threadIdx.x; i < F::kRows * kRowOfTerms; i += blockDim.x) {
     const unsigned row = i / kRowOfTerms, term = i % kRowOfTerms;
-    weights[i] = row < kOutputs && term < kTerms ? to_tf32(call.weights[row * kTerms + term]) : 0.0f;
+    weights[i] = row < kOutputs && term < kTerms ? to_tf32(__ldg(call.weights + row * kTerms + term)) : 0.0f;
   }
   for (unsigned i = threadIdx.x; i < kTermsPadded; i += blockDim.x) offsets[i] = term_offset(i);
   const unsigned warp = threadIdx.x / 32, row = threadIdx.x % 32 / 4, column = threadIdx.x % 4;
@@ -109,9 +112,9 @@ __global__ void __launch_bounds__(256) convolve(Call call) {
 // The gradient of window i before the activation, and its winner's place in the 8 x 8 image.
 template <Activation A> __device__ float window_gradient(const Call& call, unsigned sample, unsigned i, unsigned& place) {
   const std::size_t at = static_cast<std::size_t>(sample) * kWindows + i;
-  const unsigned winner = call.choice[at], y = i / kPooled % kPooled, x = i % kPooled;
+  const unsigned winner = __ldg(call.choice + at), y = i / kPooled % kPooled, x = i % kPooled;
   place = (2 * y + winner / 2) * kOut + 2 * x + winner % 2;
-  return slope<A>(call.out[at], call.gradient[at]);
+  return slope<A>(__ldg(call.out + at), __ldg(call.gradient + at));
 }
 
 // Outputs x terms += gradient (outputs x 64 pixels) times windows (64 pixels x terms); 16 warps share the terms.
@@ -133,8 +136,10 @@ __global__ void __launch_bounds__(kWeightWarps * 32) weights_back(Call call, flo
   for (unsigned sample = blockIdx.x; sample < call.samples; sample += gridDim.x) {
     __syncthreads();
     load_image(image, call.in + static_cast<std::size_t>(sample) * kPixels);
-    for (unsigned i = threadIdx.x; i < kOutputsPadded * kRowOfPixels; i += blockDim.x) gradients[i] = 0;
+    for (unsigned i = threadIdx.x; i < kOutputsPadded * kRowOfPixels / 4; i += blockDim.x)
+      reinterpret_cast<float4*>(gradients)[i] = make_float4(0, 0, 0, 0);
     __syncthreads();
+#pragma unroll 3
     for (unsigned i = threadIdx.x; i < kWindows; i += blockDim.x) {
       unsigned place;
       const float value = window_gradient<A>(call, sample, i, place);
@@ -202,9 +207,10 @@ __global__ void __launch_bounds__(kDataWarps * 32) data_back(Call call, float* t
   std::uint16_t* const offsets = reinterpret_cast<std::uint16_t*>(bordered + kScratch);
   for (unsigned i = threadIdx.x; i < kChannelsPadded * kRowOfData; i += blockDim.x) weights[i] = 0;
   __syncthreads();
+#pragma unroll 16
   for (unsigned i = threadIdx.x; i < kWeights; i += blockDim.x) {
     const unsigned output = i / kTerms, channel = i % kTerms / kTaps, tap = i % kTaps;
-    weights[channel * kRowOfData + output * kTaps + tap] = to_tf32(call.weights[i]);
+    weights[channel * kRowOfData + output * kTaps + tap] = to_tf32(__ldg(call.weights + i));
   }
   for (unsigned i = threadIdx.x; i < kDataTermsPadded; i += blockDim.x) {
     const unsigned tap = i % kTaps;
@@ -223,8 +229,10 @@ __global__ void __launch_bounds__(kDataWarps * 32) data_back(Call call, float* t
   }
   for (unsigned sample = blockIdx.x; sample < call.samples; sample += gridDim.x) {
     __syncthreads();
-    for (unsigned i = threadIdx.x; i < kBorderedSize; i += blockDim.x) bordered[i] = 0;
+    for (unsigned i = threadIdx.x; i < kBorderedSize / 4; i += blockDim.x)
+      reinterpret_cast<float4*>(bordered)[i] = make_float4(0, 0, 0, 0);
     __syncthreads();
+#pragma unroll 3
     for (unsigned i = threadIdx.x; i < kWindows; i += blockDim.x) {
       unsigned place;
       const float value = window_gradient<A>(call, sample, i, place);
