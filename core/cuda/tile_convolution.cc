@@ -14,13 +14,16 @@ class TileConvolution : public Layer {
     int processors = 0;
     check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device.index()), "asking what a device is");
     processors_ = static_cast<unsigned>(processors);
+    packed_ = device_array<float>(device, tile::kPacked);
     partial_ = device_array<float>(device, processors_ * (tile::kWeights + tile::kOutputs));
   }
 
   void reserve(std::size_t samples) override { choice_ = device_array<std::uint8_t>(device_, output_.size(samples)); }
 
   void forward(const Work& work) override {
-    if (work.samples > 0) tile::forward(call(work, device_.queue()));
+    if (work.samples == 0) return;
+    tile::pack(device_.queue(), work.weights + spec_.weights.begin, packed_.data());
+    tile::forward(call(work, device_.queue()));
   }
 
   void backward(const Work& work) override {
@@ -47,7 +50,7 @@ class TileConvolution : public Layer {
             activation_,
             static_cast<unsigned>(work.samples),
             input_.tensor->value,
-            work.weights + spec_.weights.begin,
+            packed_.data(),
             work.weights + spec_.bias.begin,
             output_.value,
             choice_.data(),
@@ -60,6 +63,7 @@ class TileConvolution : public Layer {
   Port& input_;
   Tensor& output_;
   unsigned processors_ = 0;
+  Array<float> packed_;             // of the last forward pass
   Array<float> partial_;
   Array<std::uint8_t> choice_;
 };

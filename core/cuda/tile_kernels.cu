@@ -1,3 +1,5 @@
+#include <cuda_pipeline.h>
+
 #include "activate.h"
 #include "launch.h"
 #include "tensor_core.h"
@@ -8,7 +10,7 @@ namespace {
 
 constexpr unsigned kArea = kSize * kSize, kTaps = kKernel * kKernel;
 constexpr unsigned kTermsPadded = (kTerms + 7) / 8 * 8;                 // 504
-constexpr unsigned kRowOfTerms = kTermsPadded + 4;                      // + 4: a warp's reads then meet 32 banks
+static_assert(kRowOfTerms == kTermsPadded + 4);
 constexpr char kWhat[] = "computing a convolution";
 
 // Where term t of a window begins, from the window's first pixel.
@@ -23,6 +25,12 @@ __device__ void load_image(float* to, const float* from) {
     const float4 four = __ldg(reinterpret_cast<const float4*>(from) + i);
     reinterpret_cast<float4*>(to)[i] = make_float4(to_tf32(four.x), to_tf32(four.y), to_tf32(four.z), to_tf32(four.w));
   }
+}
+
+// Copies behind the thread's back; __pipeline_wait_prior(0) and a barrier end it.
+__device__ void start_copy(float* to, const float* from, unsigned floats) {
+  for (unsigned i = threadIdx.x * 4; i < floats; i += blockDim.x * 4) __pipeline_memcpy_async(to + i, from + i, 16);
+  __pipeline_commit();
 }
 
 // kSamples at a time; each has 2 x kGroups warps: 4 image rows, and one of kGroups parts of the outputs.
@@ -40,11 +48,7 @@ __global__ void __launch_bounds__(256) convolve(Call call) {
   float* const weights = memory;                                        // (kRows, kRowOfTerms)
   float* const images = weights + F::kRows * kRowOfTerms;
   unsigned* const offsets = reinterpret_cast<unsigned*>(images + kSamples * kPixels);
-#pragma unroll 16
-  for (unsigned i = threadIdx.x; i < F::kRows * kRowOfTerms; i += blockDim.x) {
-    const unsigned row = i / kRowOfTerms, term = i % kRowOfTerms;
-    weights[i] = row < kOutputs && term < kTerms ? to_tf32(__ldg(call.weights + row * kTerms + term)) : 0.0f;
-  }
+  start_copy(weights, call.packed, F::kRows * kRowOfTerms);
   for (unsigned i = threadIdx.x; i < kTermsPadded; i += blockDim.x) offsets[i] = term_offset(i);
   const unsigned warp = threadIdx.x / 32, row = threadIdx.x % 32 / 4, column = threadIdx.x % 4;
   const unsigned slot = warp / (2 * F::kGroups), first_row = warp % 2 * 4;
@@ -53,6 +57,7 @@ __global__ void __launch_bounds__(256) convolve(Call call) {
     __syncthreads();
     for (unsigned k = 0; k < kSamples && first + k < call.samples; ++k)
       load_image(images + k * kPixels, call.in + static_cast<std::size_t>(first + k) * kPixels);
+    __pipeline_wait_prior(0);
     __syncthreads();
     const unsigned sample = first + slot;
     if (sample >= call.samples) continue;
@@ -193,25 +198,19 @@ constexpr unsigned kParts = 4, kPixelWarps = 3, kDataWarps = kParts * kPixelWarp
 constexpr unsigned kDataTerms = kOutputs * kTaps;                       // 1250
 constexpr unsigned kStepsOfPart = (kDataTerms + 8 * kParts - 1) / (8 * kParts);
 constexpr unsigned kDataTermsPadded = kStepsOfPart * 8 * kParts;        // 1280
-constexpr unsigned kRowOfData = kDataTermsPadded + 4, kChannelsPadded = 24;
+static_assert(kRowOfData == kDataTermsPadded + 4);
 constexpr unsigned kBorderedSize = kOutputs * kBordered * kBordered;
 constexpr unsigned kScratch = kBorderedSize > kParts * kPixels ? kBorderedSize : kParts * kPixels;
 constexpr unsigned kDataBytes =
-    (kChannelsPadded * kRowOfData + kScratch) * sizeof(float) + kDataTermsPadded * sizeof(std::uint16_t);
+    (kRowsBackward * kRowOfData + kScratch) * sizeof(float) + kDataTermsPadded * sizeof(std::uint16_t);
 
 template <Activation A>
 __global__ void __launch_bounds__(kDataWarps * 32) data_back(Call call, float* to) {
   extern __shared__ __align__(16) float memory[];
-  float* const weights = memory;                                        // (kChannelsPadded, kRowOfData)
-  float* const bordered = weights + kChannelsPadded * kRowOfData;       // (kOutputs, kBordered, kBordered); then sums
+  float* const weights = memory;                                        // (kRowsBackward, kRowOfData)
+  float* const bordered = weights + kRowsBackward * kRowOfData;       // (kOutputs, kBordered, kBordered); then sums
   std::uint16_t* const offsets = reinterpret_cast<std::uint16_t*>(bordered + kScratch);
-  for (unsigned i = threadIdx.x; i < kChannelsPadded * kRowOfData; i += blockDim.x) weights[i] = 0;
-  __syncthreads();
-#pragma unroll 16
-  for (unsigned i = threadIdx.x; i < kWeights; i += blockDim.x) {
-    const unsigned output = i / kTerms, channel = i % kTerms / kTaps, tap = i % kTaps;
-    weights[channel * kRowOfData + output * kTaps + tap] = to_tf32(__ldg(call.weights + i));
-  }
+  start_copy(weights, call.packed + kPackedForward, kRowsBackward * kRowOfData);
   for (unsigned i = threadIdx.x; i < kDataTermsPadded; i += blockDim.x) {
     const unsigned tap = i % kTaps;
     offsets[i] = static_cast<std::uint16_t>(
@@ -239,6 +238,7 @@ __global__ void __launch_bounds__(kDataWarps * 32) data_back(Call call, float* t
       bordered[(i / (kPooled * kPooled) * kBordered + place / kOut + kKernel - 1) * kBordered + place % kOut + kKernel - 1] =
           to_tf32(value);
     }
+    __pipeline_wait_prior(0);
     __syncthreads();
     float sums[3][3][4] = {};
 #pragma unroll 2
@@ -303,6 +303,22 @@ bool prepare(int device) {
     });
   }
   return fits;
+}
+
+void pack(cudaStream_t stream, const float* weights, float* packed) {
+  for_each_index(stream, kPacked, [=] __device__(std::size_t index) {
+    const auto i = static_cast<unsigned>(index);
+    float value = 0;
+    if (i < kPackedForward) {
+      const unsigned output = i / kRowOfTerms, term = i % kRowOfTerms;
+      if (output < kOutputs && term < kTerms) value = weights[output * kTerms + term];
+    } else {
+      const unsigned channel = (i - kPackedForward) / kRowOfData, term = (i - kPackedForward) % kRowOfData;
+      if (channel < kChannels && term < kDataTerms)
+        value = weights[term / kTaps * kTerms + channel * kTaps + term % kTaps];
+    }
+    packed[i] = to_tf32(value);
+  });
 }
 
 void forward(const Call& call) {

@@ -16,6 +16,13 @@ inline constexpr unsigned kTerms = kChannels * kKernel * kKernel;       // of on
 inline constexpr unsigned kWindows = kOutputs * kPooled * kPooled;      // of an output sample
 inline constexpr unsigned kWeights = kOutputs * kTerms;
 
+// The weights as the kernels read them: rounded to tf32, in rows that are padded. For the forward pass (outputs, terms),
+// for the backward pass (channels, outputs x taps).
+inline constexpr unsigned kRowOfTerms = 504 + 4, kRowsForward = 64;     // + 4: a warp's reads then meet 32 banks
+inline constexpr unsigned kRowOfData = 1280 + 4, kRowsBackward = 24;
+inline constexpr unsigned kPackedForward = kRowsForward * kRowOfTerms;
+inline constexpr unsigned kPacked = kPackedForward + kRowsBackward * kRowOfData;
+
 // All pointers are to device memory. `processors`: of the device.
 struct Call {
   cudaStream_t stream;
@@ -23,7 +30,7 @@ struct Call {
   Activation activation;
   unsigned samples;
   const float* in;        // (samples, kPixels)
-  const float* weights;   // (kOutputs, kTerms)
+  const float* packed;    // (kPacked)
   const float* bias;      // or null
   float* out;             // (samples, kWindows)
   std::uint8_t* choice;
@@ -32,6 +39,8 @@ struct Call {
 
 // Lets the kernels have the shared memory that they need; false where the device has not so much.
 bool prepare(int device);
+// weights (kOutputs, kTerms) to `packed`.
+void pack(cudaStream_t stream, const float* weights, float* packed);
 void forward(const Call& call);
 // partial (blocks, kWeights + kOutputs): sums of the weights' and the bias's gradients; returns the blocks, at most
 // `processors`.
