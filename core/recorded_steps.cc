@@ -6,7 +6,7 @@ namespace mgcompare {
 namespace {
 
 // Enough that the pause between two repetitions does not count, few enough that recording is quick.
-constexpr std::size_t kLeast = 8, kMost = 24;
+constexpr std::size_t kLeast = 4, kMost = 24;
 
 // How many steps make a repetition: of the whole periods between these bounds, what leaves least of an epoch to the host.
 std::size_t best_length(std::size_t full, std::size_t period) {

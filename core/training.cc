@@ -216,8 +216,8 @@ class Training {
     rank.replica->begin_step(batch);
     const double start = now();
     rank.strategy->step(*rank.replica, *rank.group, batch);
+    const Tally tally = rank.network->take_tally();  // waits for the device
     rank.step_seconds.push_back(now() - start);
-    const Tally tally = rank.network->take_tally();
     add(rank.epoch_tally, tally);
     const double loss = tally.samples == 0 ? 0 : tally.loss / static_cast<double>(tally.samples);
     check_loss(rank, loss);
