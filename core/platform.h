@@ -45,6 +45,36 @@ class Collectives {
   virtual void add(int rank, int peer, float* to, ConstVec from) = 0;
   // Wakes every rank that waits, now and later, with Aborted.
   virtual void abort() = 0;
+  // Whether they may be called while a Recorder records.
+  virtual bool recordable() const { return false; }
+};
+
+// Records the device work of steps of one rank and repeats it without the host, each time with the position, rate and
+// epoch that are then due. Used by the rank's thread. It must go before the group's collectives.
+class Recorder {
+ public:
+  virtual ~Recorder() = default;
+  // Of every step of the epoch: the first position of its global batch and its learning rate.
+  virtual void begin_epoch(std::size_t epoch, const std::vector<std::uint32_t>& begins,
+                           const std::vector<float>& rates) = 0;
+  // What is queued on the device between begin() and end() is recorded and not run; every step of it is between
+  // begin_step(number in the epoch) and end_step().
+  virtual void begin() = 0;
+  virtual void begin_step(std::size_t step) = 0;
+  virtual void end_step() = 0;
+  virtual void end() = 0;
+  // The next repeat() begins at this step of the epoch.
+  virtual void seek(std::size_t step) = 0;
+  // Queues the recorded steps once.
+  virtual void repeat() = 0;
+  // The mean loss of the repeated steps, as far as the device has come; does not wait.
+  virtual double loss() const = 0;
+  // Waits for the device. Of each step repeated since the last seek(): its seconds, and the sum of losses after it.
+  struct StepRecord {
+    double seconds = 0;
+    double loss = 0;
+  };
+  virtual std::vector<StepRecord> take_records() = 0;
 };
 
 class Platform {
@@ -64,6 +94,8 @@ class Platform {
                                                const std::vector<Part>& parts) = 0;
   // The split in the form in which networks of this device read it; kept by the caller for many trials.
   virtual std::unique_ptr<Feed> upload(Device& device, const Split& split, double scale, bool keep_on_host) = 0;
+  // For epochs of up to `steps` steps; none where steps cannot be recorded. After build().
+  virtual std::unique_ptr<Recorder> recorder(Device& /*device*/, std::size_t /*steps*/) { return nullptr; }
   // Called once a trial, by one thread, with every rank's device.
   virtual std::unique_ptr<Collectives> connect(const std::vector<Device*>& device_of_rank) = 0;
 };

@@ -10,6 +10,7 @@
 #include "model/network.h"
 #include "rank_group.h"
 #include "rank_replica.h"
+#include "recorded_steps.h"
 #include "result.h"
 
 namespace mgcompare {
@@ -22,6 +23,7 @@ struct Rank {
   std::unique_ptr<RankReplica> replica;
   std::unique_ptr<RankGroup> group;
   std::unique_ptr<Strategy> strategy;
+  std::unique_ptr<RecordedSteps> recorded;  // none where every step is the host's
   RankTimes times;
   std::uint64_t bytes = 0;
   std::vector<double> step_seconds;

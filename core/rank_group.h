@@ -56,6 +56,8 @@ class RankGroup : public Group {
 
   const Traffic& traffic() const { return traffic_; }
   void forget_traffic() { traffic_ = {}; }
+  // Of steps that the device repeated by itself; wraps around, so that bytes can be taken back.
+  void add_bytes(std::uint64_t bytes) { traffic_.bytes += bytes; }
 
  protected:
   void all_reduce_raw(void* data, std::size_t count, Type type) override;

@@ -153,6 +153,34 @@ std::uint64_t RankReplica::made_updates() const {
   return updates;
 }
 
+RankReplica::Counts RankReplica::Counts::operator+(const Counts& other) const {
+  Counts sum{samples + other.samples, updates};
+  for (std::size_t i = 0; i < updates.size(); ++i) sum.updates[i] += other.updates[i];
+  return sum;
+}
+
+RankReplica::Counts RankReplica::Counts::operator*(std::uint64_t times) const {
+  Counts product{samples * times, updates};
+  for (std::uint64_t& count : product.updates) count *= times;
+  return product;
+}
+
+RankReplica::Counts RankReplica::Counts::operator-(const Counts& other) const {
+  return *this + other * static_cast<std::uint64_t>(-1);
+}
+
+RankReplica::Counts RankReplica::counts() const {
+  Counts counts{samples_, {own_updates()}};
+  for (const auto& made : made_) counts.updates.push_back(made->counted().updates());
+  return counts;
+}
+
+void RankReplica::set_counts(const Counts& counts) {
+  samples_ = counts.samples;
+  dynamic_cast<CountedOptimizer&>(*optimizer_).set_updates(counts.updates[0]);
+  for (std::size_t i = 0; i < made_.size(); ++i) made_[i]->counted().set_updates(counts.updates[i + 1]);
+}
+
 std::vector<RankReplica::Saved> RankReplica::state() {
   std::vector<Saved> saved = {{"weights", weights(), false, nullptr}, {"buffers", buffers(), false, nullptr}};
   const auto add = [&](const std::string& name, CountedOptimizer& optimizer, bool on_host) {

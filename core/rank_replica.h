@@ -68,6 +68,16 @@ class RankReplica : public Replica {
   bool made_optimizers() const { return !made_.empty(); }
   const std::map<std::string, MetricResult>& metrics() const { return metrics_; }
   void set_metrics(std::map<std::string, MetricResult> metrics) { metrics_ = std::move(metrics); }
+  // What steps count here, for steps that the device repeats by itself. Writing them waits for the device.
+  struct Counts {
+    std::uint64_t samples = 0;
+    std::vector<std::uint64_t> updates;  // of optimizer(), then of those that were made
+    Counts operator-(const Counts& other) const;
+    Counts operator+(const Counts& other) const;
+    Counts operator*(std::uint64_t times) const;
+  };
+  Counts counts() const;
+  void set_counts(const Counts& counts);
   // Everything that training changes here, by name, for checkpoints.
   struct Saved {
     std::string name;

@@ -62,6 +62,7 @@ class Training {
     const double rehearsed = now();
     prepare(number, *live_meeting_, true);
     restore(number);
+    let_device_step(number);
     gate_.wait();
     if (number == 0) {
       // Of this process: what an interrupted one spent was set-up for nothing.
@@ -77,6 +78,7 @@ class Training {
     if (number == 0) conclude(outcome_, ranks_, trial_facts_, *request_.platform, request_.audit);
     gate_.wait();
     // Strategies hold arrays of the devices; they go first, each on its rank's thread.
+    rank.recorded.reset();
     rank.strategy.reset();
     gate_.wait();
   }
@@ -182,6 +184,21 @@ class Training {
     gate_.wait();
   }
 
+  // Where the strategy's steps repeat and nothing of them is decided or looked at by the host.
+  void let_device_step(std::size_t number) {
+    const int period = trial_facts_.traits.repeats_every;
+    if (free_ || period <= 0 || request_.audit || request_.most_steps != 0 || config_.data.on == "host" ||
+        !collectives_->recordable())
+      return;
+    Rank& rank = ranks_[number];
+    std::unique_ptr<Recorder> recorder = request_.platform->recorder(*rank.device, facts_.steps_per_epoch);
+    if (recorder == nullptr) return;
+    rank.recorded = std::make_unique<RecordedSteps>(
+        std::move(recorder),
+        StepParts{rank.strategy.get(), rank.replica.get(), rank.group.get(), &gate_},
+        static_cast<std::size_t>(period));
+  }
+
   void set_order(std::size_t number, std::size_t epoch) {
     if (number == 0) order_ = epoch_order(data_.train.samples, trial_.seed, epoch);
     gate_.wait();
@@ -202,14 +219,11 @@ class Training {
     rank.replica->begin_step(batch);
     const double start = now();
     rank.strategy->step(*rank.replica, *rank.group, batch);
+    const Tally tally = rank.network->take_tally();  // waits for the device
     rank.step_seconds.push_back(now() - start);
-    const Tally tally = rank.network->take_tally();
-    rank.epoch_tally.loss += tally.loss;
-    rank.epoch_tally.correct += tally.correct;
-    rank.epoch_tally.samples += tally.samples;
+    add(rank.epoch_tally, tally);
     const double loss = tally.samples == 0 ? 0 : tally.loss / static_cast<double>(tally.samples);
-    if (!std::isfinite(loss))
-      throw Diverged("step " + std::to_string(rank.step_seconds.size()) + ", loss " + (std::isnan(loss) ? "nan" : "infinite"));
+    check_loss(rank, loss);
     // In batches of the epoch that are used up: ranks that run freely count their draws, which are smaller.
     say(number, "training", batch.epoch(), batch.whole().begin() / facts_.global_batch, loss);
   }
@@ -244,14 +258,52 @@ class Training {
   }
 
   void march_epoch(std::size_t number, std::size_t epoch) {
-    std::size_t begin = 0;
-    for (std::size_t index = 0; begin < data_.train.samples; ++index) {
+    Rank& rank = ranks_[number];
+    RecordedSteps* const recorded = rank.recorded.get();
+    const std::size_t first = rank.step_seconds.size();
+    const auto batch_of = [this, number, epoch](std::size_t index) {
+      const std::size_t begin = index * facts_.global_batch;
       const std::size_t size = std::min(facts_.global_batch, data_.train.samples - begin);
-      step(number, Batch({epoch, index, begin, size, number, ranks_.size(), rate_at(epoch, begin)}, spec_.sample_shape));
-      begin += size;
-      if (number == 0) ++steps_;
-      if (request_.most_steps != 0 && ranks_[number].step_seconds.size() >= request_.most_steps) return;
+      return Batch({epoch, index, begin, size, number, ranks_.size(), rate_at(epoch, begin)}, spec_.sample_shape);
+    };
+    if (recorded != nullptr) recorded->begin_epoch(epoch, data_.train.samples / facts_.global_batch, batch_of);
+    for (std::size_t index = 0; index < facts_.steps_per_epoch;) {
+      const std::size_t from = index;
+      if (recorded != nullptr && recorded->ready(index, first + index)) {
+        recorded->repeat(index, first + index);
+        index += recorded->length();
+        if (!std::isfinite(recorded->loss())) take_records(rank);
+        say(number, "training", epoch, index - 1, recorded->loss());
+      } else {
+        take_records(rank);
+        step(number, batch_of(index++));
+      }
+      if (number == 0) steps_ += index - from;
+      if (request_.most_steps != 0 && rank.step_seconds.size() >= request_.most_steps) return;
     }
+    take_records(rank);
+  }
+
+  // Of steps that the device repeated by itself; it is waited for.
+  void take_records(Rank& rank) {
+    if (rank.recorded == nullptr) return;
+    const std::vector<Recorder::StepRecord> records = rank.recorded->settle();
+    for (const Recorder::StepRecord& record : records) {
+      rank.step_seconds.push_back(record.seconds);
+      check_loss(rank, record.loss);
+    }
+    if (!records.empty()) add(rank.epoch_tally, rank.network->take_tally());
+  }
+
+  static void add(Tally& sum, const Tally& tally) {
+    sum.loss += tally.loss;
+    sum.correct += tally.correct;
+    sum.samples += tally.samples;
+  }
+
+  static void check_loss(const Rank& rank, double loss) {
+    if (!std::isfinite(loss))
+      throw Diverged("step " + std::to_string(rank.step_seconds.size()) + ", loss " + (std::isnan(loss) ? "nan" : "infinite"));
   }
 
   void draw_epoch(std::size_t number, std::size_t epoch) {

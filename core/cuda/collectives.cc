@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
+#include <thread>
 
 #include "combine.h"
 #include "mgcompare/error.h"
@@ -108,7 +109,9 @@ void NcclCollectives::abort() {
   if (aborted_.exchange(true)) return;
   for (std::size_t rank = 0; rank < ranks(); ++rank) {
     const std::unique_lock lock(calling_[rank], kAbortPatience);
-    ncclCommAbort(communicators_->comms[rank]);
+    // It frees the kernels at once but returns only when no recorded step holds its collectives any more: those of this
+    // very thread go later.
+    std::thread([comm = communicators_->comms[rank]] { ncclCommAbort(comm); }).detach();
   }
 }
 

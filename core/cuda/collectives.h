@@ -39,6 +39,7 @@ class NcclCollectives : public PeerCollectives {
   double reduce_scatter(int rank, const void* all, void* mine, const Counts& counts, Type type) override;
   double all_to_all(int rank, const void* out, const Counts& out_bytes, void* in, const Counts& in_bytes) override;
   void abort() override;
+  bool recordable() const override { return true; }
 
  private:
   struct Piece {

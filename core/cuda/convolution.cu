@@ -9,6 +9,8 @@
 #include "device.h"
 #include "launch.h"
 #include "mgcompare/error.h"
+#include "stem_convolution.h"
+#include "tile_convolution.h"
 #include "window.h"
 
 namespace mgcompare::cuda {
@@ -260,6 +262,8 @@ bool fuses(const LayerSpec& pool) {
 
 std::unique_ptr<Layer> make_convolution(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion,
                                         Precision precision, bool deterministic, Port& input, Tensor& output) {
+  if (is_stem(spec, fusion, *input.tensor)) return make_stem_convolution(device, spec, fusion, input, output);
+  if (is_tile(device, spec, fusion, precision)) return make_tile_convolution(device, spec, fusion, input, output);
   return std::make_unique<Convolution>(device, spec, fusion, precision, deterministic, input, output);
 }
 

@@ -16,12 +16,21 @@ struct StepState {
   float learning_rate;
 };
 
+// Sums over the samples since they were last taken.
+struct DeviceTally {
+  double loss;
+  unsigned long long correct;
+  unsigned long long samples;
+};
+
 struct Cursor {
   const StepState* state = nullptr;  // in device memory, or null
   std::uint32_t base = 0;            // `begin` of the step that was recorded
 
   // What to add to positions that the host computed for the recorded step. Device only.
-  MGCOMPARE_FUNCTION std::uint32_t shift() const { return state == nullptr ? 0 : state->begin - base; }
+  MGCOMPARE_FUNCTION std::int64_t shift() const {
+    return state == nullptr ? 0 : static_cast<std::int64_t>(state->begin) - base;
+  }
   MGCOMPARE_FUNCTION std::uint64_t epoch(std::uint64_t of_host) const { return state == nullptr ? of_host : state->epoch; }
   MGCOMPARE_FUNCTION float rate(float of_host, float scale) const {
     return state == nullptr ? of_host : state->learning_rate * scale;

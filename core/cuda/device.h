@@ -72,10 +72,15 @@ class CudaDevice : public Device {
   const Cursor& cursor() const { return cursor_; }
   void set_cursor(const Cursor& cursor) { cursor_ = cursor; }
 
+  // Where the rank's network adds up losses; device memory.
+  const DeviceTally* tally() const { return tally_; }
+  void set_tally(const DeviceTally* tally) { tally_ = tally; }
+
  private:
   Gpu& gpu_;
   std::unique_ptr<Handles> handles_;
   Cursor cursor_;
+  const DeviceTally* tally_ = nullptr;
   bool overlap_ = false, exchanging_ = false;
 };
 

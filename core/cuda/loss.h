@@ -10,13 +10,6 @@
 
 namespace mgcompare::cuda {
 
-// Sums in device memory.
-struct DeviceTally {
-  double loss;
-  unsigned long long correct;
-  unsigned long long samples;
-};
-
 // Adds loss, hits and samples of rows `logits` to `tally`; dlogits = (softmax - one hot) * scale unless it is null. Row i
 // is of sample order[i], moved by the device's cursor. A sample counts as correct when its label is the first of the
 // largest logits. Labels are below `classes`.

@@ -27,6 +27,8 @@ class MeetingCollectives : public PeerCollectives {
   double reduce_scatter(int rank, const void* all, void* mine, const Counts& counts, Type type) override;
   double all_to_all(int rank, const void* out, const Counts& out_bytes, void* in, const Counts& in_bytes) override;
   void abort() override;
+  // A lone rank meets nobody.
+  bool recordable() const override { return ranks() == 1; }
 
  private:
   // What a rank shows the others between the two meetings of a collective.

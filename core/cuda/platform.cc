@@ -15,6 +15,7 @@
 #include "mgcompare/error.h"
 #include "network.h"
 #include "optimizer.h"
+#include "recorder.h"
 
 namespace mgcompare::cuda {
 namespace {
@@ -95,6 +96,10 @@ class CudaPlatform : public Platform {
   }
   std::unique_ptr<Feed> upload(Device& device, const Split& split, double scale, bool keep_on_host) override {
     return std::make_unique<CudaFeed>(static_cast<CudaDevice&>(device), split, scale, keep_on_host);
+  }
+
+  std::unique_ptr<Recorder> recorder(Device& device, std::size_t steps) override {
+    return std::make_unique<CudaRecorder>(static_cast<CudaDevice&>(device), steps);
   }
 
   std::unique_ptr<Collectives> connect(const std::vector<Device*>& device_of_rank) override {

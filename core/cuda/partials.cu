@@ -1,0 +1,32 @@
+#include "launch.h"
+#include "partials.h"
+
+namespace mgcompare::cuda {
+namespace {
+
+constexpr unsigned kColumns = 32, kRows = 16;
+
+__global__ void add_rows(const float* partial, unsigned blocks, unsigned size, float* sums) {
+  __shared__ float tile[kRows][kColumns + 1];
+  const unsigned x = threadIdx.x % kColumns, y = threadIdx.x / kColumns, column = blockIdx.x * kColumns + x;
+  float sum = 0;
+  if (column < size) {
+#pragma unroll 4
+    for (unsigned row = y; row < blocks; row += kRows) sum += partial[static_cast<std::size_t>(row) * size + column];
+  }
+  tile[y][x] = sum;
+  __syncthreads();
+  if (y != 0 || column >= size) return;
+  for (unsigned row = 1; row < kRows; ++row) sum += tile[row][x];
+  sums[column] = sum;
+}
+
+}  // namespace
+
+void add_partials(CudaDevice& device, const float* partial, std::size_t blocks, std::size_t size, float* sums) {
+  add_rows<<<static_cast<unsigned>((size + kColumns - 1) / kColumns), kColumns * kRows, 0, device.queue()>>>(
+      partial, static_cast<unsigned>(blocks), static_cast<unsigned>(size), sums);
+  check(cudaGetLastError(), "adding partial gradients");
+}
+
+}  // namespace mgcompare::cuda

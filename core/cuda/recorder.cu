@@ -1,0 +1,133 @@
+#include "launch.h"
+#include "mgcompare/error.h"
+#include "recorder.h"
+
+namespace mgcompare::cuda {
+namespace {
+
+constexpr char kWhat[] = "recording steps";
+
+__device__ unsigned long long now_nanoseconds() {
+  unsigned long long now;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+  return now;
+}
+
+__device__ void go_to(StepState* state, const CudaRecorder::Tables& tables, std::uint32_t step) {
+  state->step = step;
+  if (step >= tables.steps) return;
+  state->begin = tables.begins[step];
+  state->learning_rate = tables.rates[step];
+}
+
+__global__ void seek_step(StepState* state, CudaRecorder::Tables tables, std::uint32_t step, std::uint32_t epoch) {
+  state->epoch = epoch;
+  go_to(state, tables, step);
+  tables.stamps[step] = {now_nanoseconds(), 0};
+}
+
+__global__ void next_step(StepState* state, CudaRecorder::Tables tables, const DeviceTally* tally) {
+  const std::uint32_t next = state->step + 1;
+  tables.stamps[next] = {now_nanoseconds(), tally->loss};
+  tables.seen[0] = tally->loss;
+  tables.seen[1] = static_cast<double>(tally->samples);
+  go_to(state, tables, next);
+}
+
+}  // namespace
+
+CudaRecorder::CudaRecorder(CudaDevice& device, std::size_t steps)
+    : device_(device), state_(device, 1), begins_(device, steps), rates_(device, steps), stamps_(device, steps + 1),
+      seen_(device, 2, true) {}
+
+CudaRecorder::~CudaRecorder() {
+  if (recording_) {
+    // A step failed: what was recorded of it is thrown away, or the stream stays unusable.
+    cudaGraph_t unfinished = nullptr;
+    cudaStreamEndCapture(device_.queue(), &unfinished);
+    if (unfinished != nullptr) cudaGraphDestroy(unfinished);
+    device_.set_cursor({});
+  }
+  cudaGetLastError();
+  drop();
+}
+
+void CudaRecorder::drop() {
+  if (runnable_ != nullptr) cudaGraphExecDestroy(runnable_);
+  if (graph_ != nullptr) cudaGraphDestroy(graph_);
+  runnable_ = nullptr;
+  graph_ = nullptr;
+}
+
+CudaRecorder::Tables CudaRecorder::tables() const {
+  return {begins_.data(), rates_.data(), stamps_.data(), seen_.data(), static_cast<std::uint32_t>(begins_.size())};
+}
+
+void CudaRecorder::begin_epoch(std::size_t epoch, const std::vector<std::uint32_t>& begins,
+                               const std::vector<float>& rates) {
+  if (begins.size() > begins_.size()) throw Error("an epoch has more steps than were announced");
+  epoch_ = epoch;
+  host_begins_ = begins;
+  seen_[0] = seen_[1] = 0;
+  device_.copy_to_device(begins_.data(), begins.data(), begins.size() * sizeof(std::uint32_t));
+  device_.copy_to_device(rates_.data(), rates.data(), rates.size() * sizeof(float));
+  device_.synchronize();
+}
+
+void CudaRecorder::begin() {
+  drop();
+  length_ = 0;
+  // Thread-local: other ranks of this process go on meanwhile.
+  check(cudaStreamBeginCapture(device_.queue(), cudaStreamCaptureModeThreadLocal), kWhat);
+  recording_ = true;
+}
+
+void CudaRecorder::begin_step(std::size_t step) { device_.set_cursor({state_.data(), host_begins_.at(step)}); }
+
+void CudaRecorder::end_step() {
+  next_step<<<1, 1, 0, device_.queue()>>>(state_.data(), tables(), device_.tally());
+  check(cudaGetLastError(), kWhat);
+  ++length_;
+}
+
+void CudaRecorder::end() {
+  device_.set_cursor({});
+  recording_ = false;
+  check(cudaStreamEndCapture(device_.queue(), &graph_), kWhat);
+  check(cudaGraphInstantiate(&runnable_, graph_, 0), kWhat);
+  check(cudaGraphUpload(runnable_, device_.queue()), kWhat);
+  device_.synchronize();
+}
+
+void CudaRecorder::seek(std::size_t step) {
+  sought_ = step;
+  queued_ = 0;
+  seen_[0] = seen_[1] = 0;
+  seek_step<<<1, 1, 0, device_.queue()>>>(state_.data(), tables(), static_cast<std::uint32_t>(step),
+                                          static_cast<std::uint32_t>(epoch_));
+  check(cudaGetLastError(), kWhat);
+}
+
+void CudaRecorder::repeat() {
+  check(cudaGraphLaunch(runnable_, device_.queue()), "repeating recorded steps");
+  queued_ += length_;
+}
+
+double CudaRecorder::loss() const {
+  const volatile double* const seen = seen_.data();
+  const double samples = seen[1];
+  return samples == 0 ? 0 : seen[0] / samples;
+}
+
+std::vector<Recorder::StepRecord> CudaRecorder::take_records() {
+  std::vector<Stamp> stamps(queued_ + 1);
+  device_.copy_to_host(stamps.data(), stamps_.data() + sought_, stamps.size() * sizeof(Stamp));
+  device_.synchronize();
+  std::vector<StepRecord> records;
+  for (std::size_t k = 1; k < stamps.size(); ++k)
+    records.push_back({static_cast<double>(stamps[k].nanoseconds - stamps[k - 1].nanoseconds) * 1e-9, stamps[k].loss});
+  queued_ = 0;
+  return records;
+}
+
+}  // namespace mgcompare::cuda

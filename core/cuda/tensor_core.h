@@ -1,0 +1,29 @@
+#pragma once
+
+// Matrix units, one warp at a time: D (16 x 8) += A (16 x 8) B (8 x 8) with factors rounded to tf32 and sums in float32.
+// Lane l has row l / 4 and column l % 4 of its pieces; included by nvcc only.
+
+namespace mgcompare::cuda {
+
+__device__ inline float to_tf32(float value) {
+#if __CUDA_ARCH__ >= 800
+  unsigned bits;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
+  return __uint_as_float(bits);
+#else
+  return value;
+#endif
+}
+
+// a: (row, column), (row + 8, column), (row, column + 4), (row + 8, column + 4). b: (column, row), (column + 4, row).
+// d: (row, 2 column), (row, 2 column + 1), (row + 8, 2 column), (row + 8, 2 column + 1).
+__device__ inline void multiply_add(float (&d)[4], const float (&a)[4], const float (&b)[2]) {
+#if __CUDA_ARCH__ >= 800
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])), "r"(__float_as_uint(a[2])), "r"(__float_as_uint(a[3])),
+        "r"(__float_as_uint(b[0])), "r"(__float_as_uint(b[1])));
+#endif
+}
+
+}  // namespace mgcompare::cuda

@@ -1,0 +1,90 @@
+#include "tile_convolution.h"
+
+#include "device.h"
+#include "partials.h"
+#include "tile_kernels.h"
+
+namespace mgcompare::cuda {
+namespace {
+
+class TileConvolution : public Layer {
+ public:
+  TileConvolution(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion, Port& input, Tensor& output)
+      : device_(device), spec_(spec), activation_(fusion.activation), input_(input), output_(output) {
+    int processors = 0;
+    check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device.index()), "asking what a device is");
+    processors_ = static_cast<unsigned>(processors);
+    packed_ = device_array<float>(device, tile::kPacked);
+    partial_ = device_array<float>(device, processors_ * (tile::kWeights + tile::kOutputs));
+  }
+
+  void reserve(std::size_t samples) override { choice_ = device_array<std::uint8_t>(device_, output_.size(samples)); }
+
+  void forward(const Work& work) override {
+    if (work.samples == 0) return;
+    tile::pack(device_.queue(), work.weights + spec_.weights.begin, packed_.data());
+    tile::forward(call(work, device_.queue()));
+  }
+
+  void backward(const Work& work) override {
+    float* const to = work.gradients + spec_.weights.begin;
+    // The bias lies behind the weights.
+    const std::size_t size = spec_.weights.size() + spec_.bias.size();
+    if (work.samples == 0) {
+      device_.zero(to, size * sizeof(float));
+      return;
+    }
+    if (input_.tensor->wanted) {
+      // Both need nothing of each other.
+      tile::backward_data(call(work, device_.fork_branch()), input_.gradient);
+    }
+    const unsigned blocks = tile::backward_weights(call(work, device_.queue()), partial_.data());
+    add_partials(device_, partial_.data(), blocks, size, to);
+    if (input_.tensor->wanted) device_.join_branch();
+  }
+
+ private:
+  tile::Call call(const Work& work, cudaStream_t stream) const {
+    return {stream,
+            processors_,
+            activation_,
+            static_cast<unsigned>(work.samples),
+            input_.tensor->value,
+            packed_.data(),
+            work.weights + spec_.bias.begin,
+            output_.value,
+            choice_.data(),
+            output_.gradient};
+  }
+
+  CudaDevice& device_;
+  const LayerSpec spec_;
+  Activation activation_;
+  Port& input_;
+  Tensor& output_;
+  unsigned processors_ = 0;
+  Array<float> packed_;             // of the last forward pass
+  Array<float> partial_;
+  Array<std::uint8_t> choice_;
+};
+
+}  // namespace
+
+bool is_tile(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion, Precision precision) {
+  const LayerConfig& config = spec.config;
+  if (precision != Precision::tf32 || fusion.pool == nullptr || spec.bias.size() == 0) return false;
+  if (spec.input_shapes.front() != Shape{tile::kChannels, tile::kSize, tile::kSize}) return false;
+  if (spec.output_shape != Shape{tile::kOutputs, tile::kOut, tile::kOut}) return false;
+  for (const int axis : {0, 1}) {
+    if (config.kernel[axis] != tile::kKernel || config.stride[axis] != 1 || config.padding[axis] != 0) return false;
+    if (fusion.pool->config.kernel[axis] != tile::kOut / tile::kPooled) return false;
+  }
+  return tile::prepare(device.index());
+}
+
+std::unique_ptr<Layer> make_tile_convolution(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion, Port& input,
+                                             Tensor& output) {
+  return std::make_unique<TileConvolution>(device, spec, fusion, input, output);
+}
+
+}  // namespace mgcompare::cuda
