@@ -47,6 +47,7 @@ nlohmann::json answer_verify(const nlohmann::json& body, Line& line) {
   for (const nlohmann::json& plugin : body.at("plugins")) {
     scope.plugins.push_back({plugin.at("name").get<std::string>(), "", plugin.at("file").get<std::string>(), ""});
   }
+  scope.device_kind = device_kind(body.at("device_kind").get<std::string>());
   const Dataset dataset = load_dataset(verify_data(config.data), telling_places(line), telling_log(line));
   return verify(config, dataset, platform(scope.device_kind), scope,
                 [&](const Finding& finding) { line.note({{"finding", finding_to_json(finding)}}); });
@@ -59,6 +60,11 @@ bool verify_in_worker(const Config& config, Prober& prober, SupervisorSettings s
   for (const PluginSummary& plugin : prober.plugins()) {
     if (plugin.problem.empty()) plugins.push_back({{"name", plugin.name}, {"file", plugin.file}});
   }
+  // Where training would run: on GPUs, where there are any.
+  std::string kind(to_string(DeviceKind::cpu));
+  for (const PlatformSummary& platform : prober.platforms())
+    if (!platform.devices.empty()) kind = platform.kind;
+  fmt::print("on {} devices\n", kind);
   settings.seconds_without_progress = kFindingSeconds;
   Supervisor supervisor(std::move(settings));
   std::map<std::string, int> counts;
@@ -69,7 +75,7 @@ bool verify_in_worker(const Config& config, Prober& prober, SupervisorSettings s
     ++counts[said["finding"]["verdict"].get<std::string>()];
   };
   const Reply reply =
-      supervisor.ask("verify", {{"config", config}, {"plugins", plugins}}, kVerifySeconds, {{}, note});
+      supervisor.ask("verify", {{"config", config}, {"plugins", plugins}, {"device_kind", kind}}, kVerifySeconds, {{}, note});
   if (reply.status != "answer") {
     throw Error(fmt::format("verify ended before its end: {} ({})", reply.cause, reply.status));
   }
