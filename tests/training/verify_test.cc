@@ -59,6 +59,14 @@ TEST(Verify, PassesOnLeNet) {
   EXPECT_TRUE(verified.passed) << failures(verified);
 }
 
+TEST(Verify, JudgesNetworksOfReluWithoutTheirNearTies) {
+  ModelConfig model = testing::small_model();
+  for (LayerConfig& layer : model.layers)
+    if (layer.type == "tanh") layer.type = "relu";
+  const Verified verified = verify_with(model, find_plugins({}), {2, 4}, {"adam"});
+  EXPECT_TRUE(verified.passed) << failures(verified);
+}
+
 TEST(Verify, APluginThatIsWrongOnPurposeFails) {
   const PluginSummary wrong = inspect_plugin(std::string(MGCOMPARE_BINARY_DIR) + "/lib/mgcompare/bad_plugins/strategy_mean_of_means.so");
   ASSERT_EQ(wrong.problem, "");
