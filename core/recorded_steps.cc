@@ -94,8 +94,8 @@ RecordedSteps::Recording RecordedSteps::record(std::size_t step, std::size_t len
   made.number = recorder_->end();
   made.counts = parts_.replica->counts() - before;
   made.bytes = parts_.group->traffic().bytes - bytes;
-  // What was recorded has not run yet.
-  parts_.replica->set_counts(before);
+  // What was recorded has not run yet; what is queued has.
+  parts_.replica->set_counts(running_ ? counts_ : before);
   parts_.group->add_bytes(0 - made.bytes);
   parts_.gate->wait();
   recording_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -130,9 +130,11 @@ Recorder::ExchangeRecord RecordedSteps::time_exchanges() {
   if (body_ > full_) return {};
   const Recording timed = record(0, body_, true);
   parts_.replica->set_counts(parts_.replica->counts());
-  recorder_->seek(0);
   // The first repetition finds ranks that begin apart; the second is like all others.
-  for (int round = 0; round < 2; ++round) recorder_->repeat(timed.number);
+  for (int round = 0; round < 2; ++round) {
+    recorder_->seek(0);
+    recorder_->repeat(timed.number);
+  }
   Recorder::ExchangeRecord exchanges = recorder_->take_exchanges();
   recorder_->take_records();
   exchanges.exposed /= static_cast<double>(body_);

@@ -28,7 +28,6 @@ std::unique_ptr<Handles> Gpu::take_handles() {
   // An exchange beside large kernels gets the next processor that falls free: other devices wait for it too.
   int least = 0, greatest = 0;
   check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "making a stream");
-  if (getenv("MG_NOPRIO")) greatest = least;
   check(cudaStreamCreateWithPriority(&handles->exchange, cudaStreamNonBlocking, greatest), "making a stream");
   for (cudaEvent_t* event : {&handles->fork, &handles->join, &handles->exchanged})
     check(cudaEventCreateWithFlags(event, cudaEventDisableTiming), "making an event");
