@@ -48,7 +48,8 @@ std::vector<PlatformSummary> find_platforms() {
     try {
       Platform& module = platform(kind);
       for (const DeviceInfo& device : module.devices())
-        summary.devices.push_back({summary.kind, device.index, device.name, device.memory, device.notes});
+        summary.devices.push_back({summary.kind, device.index, device.name, device.memory, device.notes, device.id,
+                                   device.problems});
       summary.facts = module.facts();
     } catch (const std::exception& error) {
       summary.problem = error.what();

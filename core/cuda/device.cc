@@ -29,7 +29,7 @@ std::unique_ptr<Handles> Gpu::take_handles() {
     check(cudaEventCreateWithFlags(event, cudaEventDisableTiming), "making an event");
   check(cudnnCreate(&handles->cudnn), "starting cuDNN");
   check(cudnnSetStream(handles->cudnn, handles->stream), "starting cuDNN");
-  check(cudaMalloc(&handles->workspace, kWorkspaceBytes), "allocating cuDNN's workspace");
+  handles->workspace = allocate_device(kWorkspaceBytes);
   handles->blas = std::make_unique<Blas>(handles->stream);
   handles->branch_blas = std::make_unique<Blas>(handles->branch);
   return handles;
