@@ -118,7 +118,7 @@ void print_all_reduces(const Links& links) {
 void print_links(const Links& links) {
   if (links.devices.empty()) return;
   const auto rate = [](double bytes_per_second) { return fmt::format("{:.1f}", bytes_per_second / 1e9); };
-  const auto microseconds = [](double seconds) { return fmt::format("{:.2f}", seconds * 1e6); };
+  const auto microseconds = [](double seconds) { return fmt::format("{:.3g}", seconds * 1e6); };
   print_matrix(links, "GB/s", &DeviceFigures::bytes_per_second_to_device, &DeviceFigures::bytes_per_second_to_host,
                &PairLink::bytes_per_second, rate);
   print_matrix(links, "us of a small copy behind others", &DeviceFigures::seconds_small_to_device, nullptr,

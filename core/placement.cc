@@ -20,7 +20,7 @@ std::string text_of(const RankPlacement& place) {
   std::vector<std::string> parts;
   for (const Kept& kept : place.kept)
     parts.push_back(fmt::format("{} ({}) on {}", kept.what, size_text(static_cast<double>(kept.bytes)),
-                                kept.where == place.device ? "the device" : "the " + kept.where));
+                                kept.where == place.device ? "the device" : "the host"));
   std::string text = fmt::format("{}", fmt::join(parts, ", "));
   for (const Sent& sent : place.sent)
     text += fmt::format("; {} {} a step over {} ({:.3g} calls)", sent.call, size_text(sent.bytes), sent.over, sent.calls);
