@@ -92,7 +92,7 @@ TEST_F(BrokenMachine, ARunOverABrokenPairIsTainted) {
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_NE(ended.err.find("tainted: data copied from cuda:1 to cuda:2"), std::string::npos) << ended.err;
   EXPECT_NE(ended.out.find("TAINTED: data copied from cuda:1 to cuda:2"), std::string::npos) << ended.out;
-  const Run run = place_.only_run();
+  const auto run = place_.only_run();
   ASSERT_EQ(run.info.taints.size(), 1u);
   EXPECT_NE(text_of(run.directory + "/report.md").find("TAINTED"), std::string::npos);
   EXPECT_EQ(Json::parse(text_of(run.directory + "/results.json")).at("tainted").size(), 1u);
@@ -101,7 +101,7 @@ TEST_F(BrokenMachine, ARunOverABrokenPairIsTainted) {
 TEST_F(BrokenMachine, ARunThatDoesNotUseTheBrokenPairIsNot) {
   const Ended ended = place_.run({config("1, 2")}, fault("pair 1 2"));
   EXPECT_EQ(ended.code, 0) << ended.err;
-  const Run run = place_.only_run();
+  const auto run = place_.only_run();
   EXPECT_TRUE(run.info.taints.empty());
   ASSERT_EQ(run.info.links.size(), 1u);
   EXPECT_EQ(run.info.links[0].pairs.size(), 2u);
@@ -120,7 +120,7 @@ TEST_P(DisappearingDevice, MakesRowsOfItsTrialsAndTheOthersRun) {
   if (IsSkipped()) return;
   const Ended ended = place_.run({config("1, 2, 4")}, fault(std::string(GetParam()) + " 2"));
   EXPECT_EQ(ended.code, 3) << ended.err;
-  const Run run = place_.only_run();
+  const auto run = place_.only_run();
   int first_causes = 0, at_once = 0;
   for (const Row& row : run.rows) {
     EXPECT_EQ(row.state, "finished");
@@ -153,8 +153,8 @@ TEST_F(BrokenMachine, ADeviceWithoutMemoryIsARowWithFigures) {
   EXPECT_EQ(ended.code, 3) << ended.err;
   for (const Row& row : place_.only_run().rows) {
     EXPECT_EQ(row.result.status, row.trial.devices == 1 ? "done" : "out of memory") << row.result.cause;
-    if (row.trial.devices == 2)
-      EXPECT_NE(row.result.cause.find("free 1048576, total 2097152"), std::string::npos) << row.result.cause;
+    const bool has_figures = row.result.cause.find("free 1048576, total 2097152") != std::string::npos;
+    EXPECT_EQ(has_figures, row.trial.devices == 2) << row.result.cause;
   }
 }
 
@@ -171,13 +171,13 @@ TEST_F(BrokenMachine, ADriverThatIsTooOldIsOneSentenceWithBothVersions) {
   const Ended listed = place_.run({"devices"}, fault("driver"));
   EXPECT_EQ(listed.code, 0) << "there are CPUs";
   EXPECT_NE(listed.out.find("supports CUDA 12.4, this program needs CUDA 13.0"), std::string::npos) << listed.out;
-  const Ended ended = place_.run({place_.write("both.yaml", small_config("scaling: {devices: [cpu:1, 1], batch: 64}\nstrategies: [serial]\n"))},
+  const Ended ended = place_.run({place_.write("both.yaml", small_config("scaling: {devices: [cpu:1, cuda:1], batch: 64}\nstrategies: [serial]\n"))},
                                  fault("driver"));
   EXPECT_EQ(ended.code, 3) << ended.err;
   for (const Row& row : place_.only_run().rows) {
     const bool gpu = row.trial.device_kind == DeviceKind::cuda;
     EXPECT_EQ(row.result.status, gpu ? "unavailable" : "done");
-    if (gpu) EXPECT_NE(row.result.cause.find("CUDA 12.4"), std::string::npos) << row.result.cause;
+    EXPECT_EQ(row.result.cause.find("CUDA 12.4") != std::string::npos, gpu) << row.result.cause;
   }
 }
 
@@ -186,7 +186,7 @@ TEST_F(BrokenMachine, VerboseSaysWhereEachPartOfATrialIs) {
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_NE(ended.err.find("ranks 0 on cuda:0, 1 on cuda:1: weights and gradients"), std::string::npos) << ended.err;
   EXPECT_NE(ended.err.find("all_reduce 50.9 KB a step over the links between devices"), std::string::npos) << ended.err;
-  const Run run = place_.only_run();
+  const auto run = place_.only_run();
   EXPECT_EQ(run.rows[0].result.placement.size(), 2u);
   EXPECT_NE(text_of(run.directory + "/report.md").find("## Placement"), std::string::npos);
 }
