@@ -14,21 +14,19 @@ namespace mgcompare {
 namespace {
 
 constexpr std::size_t kSmallBytes = 4;
-constexpr std::size_t kTail = 52;           // odd sizes: nothing is checked by whole pages only
+constexpr std::size_t kTail = 52;  // odd sizes: nothing is checked by whole pages only
 constexpr std::size_t kMatrix = 1024;
 constexpr std::size_t kMostCalls = 1u << 16;
 
 struct Effort {
   std::size_t copy_bytes, check_bytes, most_sum_bytes;
-  double seconds;                           // that one timed batch of calls lasts, at least
+  double seconds;  // that one timed batch of calls lasts, at least
   int repeats;
 };
 constexpr Effort kThorough = {16u << 20, 4u << 20, 64u << 20, 4e-3, 7};
 constexpr Effort kBrief = {4u << 20, 1u << 20, 4u << 20, 5e-4, 3};
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -54,18 +52,26 @@ bool holds(const std::uint32_t* words, std::size_t count, std::uint32_t use) {
 class Examination {
  public:
   Examination(Platform& platform, const DoctorScope& scope, const std::function<void(const std::string&)>& say)
-      : platform_(platform), scope_(scope), effort_(scope.brief ? kBrief : kThorough), say_(say), gate_(scope.devices),
-        devices_(scope.devices), memories_(scope.devices), good_(scope.devices) {
+      : platform_(platform),
+        scope_(scope),
+        effort_(scope.brief ? kBrief : kThorough),
+        say_(say),
+        gate_(scope.devices),
+        devices_(scope.devices),
+        memories_(scope.devices),
+        good_(scope.devices) {
     links_.kind = std::string(to_string(platform.kind()));
     links_.devices.resize(scope.devices);
   }
 
   Links run() {
-    run_ranks(scope_.devices, [this](int rank) { examine(static_cast<std::size_t>(rank)); }, [this] {
-      gate_.abort();
-      const std::lock_guard lock(mutex_);
-      for (const auto& collectives : made_) collectives->abort();
-    });
+    run_ranks(
+        scope_.devices, [this](int rank) { examine(static_cast<std::size_t>(rank)); },
+        [this] {
+          gate_.abort();
+          const std::lock_guard lock(mutex_);
+          for (const auto& collectives : made_) collectives->abort();
+        });
     // Before the devices whose memory they may hold.
     made_.clear();
     memories_.clear();
@@ -76,10 +82,10 @@ class Examination {
  private:
   // Allocated before the first exchange and kept until the last has ended.
   struct Memory {
-    Array<float> sums;                      // for all-reduce
-    Array<std::uint32_t> out, in;           // for copies between devices
+    Array<float> sums;             // for all-reduce
+    Array<std::uint32_t> out, in;  // for copies between devices
     Array<std::uint32_t> host;
-    Array<float> a, b, c;                   // for arithmetic
+    Array<float> a, b, c;  // for arithmetic
   };
 
   void examine(std::size_t me) {
@@ -112,7 +118,8 @@ class Examination {
     memory.in = device_array<std::uint32_t>(device, words);
     memory.host = host_array<std::uint32_t>(device, std::max(words, effort_.check_bytes / sizeof(float)));
     if (scope_.brief) return;
-    for (Array<float>* matrix : {&memory.a, &memory.b, &memory.c}) *matrix = device_array<float>(device, kMatrix * kMatrix);
+    for (Array<float>* matrix : {&memory.a, &memory.b, &memory.c})
+      *matrix = device_array<float>(device, kMatrix * kMatrix);
   }
 
   // Collective: of the first `devices` devices.
@@ -131,7 +138,8 @@ class Examination {
   }
 
   // Median seconds of a call, from batches that are long enough for the clock and for the wait at their end.
-  template <class Call> double seconds_of(Device& device, Call call) const {
+  template <class Call>
+  double seconds_of(Device& device, Call call) const {
     const auto batch = [&](std::size_t calls) {
       const double start = now();
       for (std::size_t i = 0; i < calls; ++i) call();
@@ -150,7 +158,8 @@ class Examination {
   }
 
   std::size_t more(std::size_t calls, double took) const {
-    return calls * static_cast<std::size_t>(std::clamp(std::ceil(1.2 * effort_.seconds / std::max(took, 1e-7)), 2.0, 16.0));
+    return calls *
+           static_cast<std::size_t>(std::clamp(std::ceil(1.2 * effort_.seconds / std::max(took, 1e-7)), 2.0, 16.0));
   }
 
   double rate(double seconds) const { return seconds > 0 ? static_cast<double>(effort_.copy_bytes) / seconds : 0; }
@@ -170,12 +179,12 @@ class Examination {
     device.copy_to_host(memory.host.data(), memory.out.data(), bytes);
     device.synchronize();
     figures.intact = holds(memory.host.data(), words, use);
-    figures.bytes_per_second_to_device = rate(seconds_of(
-        device, [&] { device.copy_to_device(memory.out.data(), memory.host.data(), effort_.copy_bytes); }));
-    figures.bytes_per_second_to_host = rate(seconds_of(
-        device, [&] { device.copy_to_host(memory.host.data(), memory.out.data(), effort_.copy_bytes); }));
-    figures.seconds_small_to_device = seconds_of(
-        device, [&] { device.copy_to_device(memory.out.data(), memory.host.data(), kSmallBytes); });
+    figures.bytes_per_second_to_device = rate(
+        seconds_of(device, [&] { device.copy_to_device(memory.out.data(), memory.host.data(), effort_.copy_bytes); }));
+    figures.bytes_per_second_to_host = rate(
+        seconds_of(device, [&] { device.copy_to_host(memory.host.data(), memory.out.data(), effort_.copy_bytes); }));
+    figures.seconds_small_to_device =
+        seconds_of(device, [&] { device.copy_to_device(memory.out.data(), memory.host.data(), kSmallBytes); });
     if (scope_.brief) return;
     const double product = seconds_of(device, [&] {
       device.matmul({memory.a.data(), memory.b.data(), memory.c.data(), kMatrix, kMatrix, kMatrix});
@@ -230,14 +239,16 @@ class Examination {
       links_.wrong_sums.push_back(devices);
     for (std::size_t bytes = 4096; bytes <= effort_.most_sum_bytes; bytes *= 4) {
       const double seconds = seconds_of_sum(me, [&] {
-        if (member) group.all_reduce(static_cast<int>(me), memories_[me].sums.data(), bytes / sizeof(float), Type::float32);
+        if (member)
+          group.all_reduce(static_cast<int>(me), memories_[me].sums.data(), bytes / sizeof(float), Type::float32);
       });
       if (me == 0) links_.all_reduces.push_back({devices, bytes, seconds});
     }
   }
 
   // As seconds_of(), with all ranks in step; the first decides how often to call.
-  template <class Call> double seconds_of_sum(std::size_t me, Call call) {
+  template <class Call>
+  double seconds_of_sum(std::size_t me, Call call) {
     const auto batch = [&](std::size_t calls) {
       gate_.wait();
       const double start = now();
@@ -249,7 +260,8 @@ class Examination {
     batch(1);
     std::size_t calls = 1;
     for (double took = batch(calls);; took = batch(calls)) {
-      if (me == 0) calls_ = took < effort_.seconds && calls < kMostCalls ? std::min(kMostCalls, more(calls, took)) : calls;
+      if (me == 0)
+        calls_ = took < effort_.seconds && calls < kMostCalls ? std::min(kMostCalls, more(calls, took)) : calls;
       gate_.wait();
       if (calls_ == calls) break;
       calls = calls_;
@@ -284,10 +296,10 @@ class Examination {
   Gate gate_;
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<Memory> memories_;
-  std::vector<char> good_;                  // of each rank's last sums
+  std::vector<char> good_;  // of each rank's last sums
   std::mutex mutex_;
   std::vector<std::unique_ptr<Collectives>> made_;
-  std::size_t calls_ = 1;                   // of the next batch of sums
+  std::size_t calls_ = 1;  // of the next batch of sums
   Links links_;
 };
 

@@ -11,9 +11,9 @@ namespace mgcompare {
 class Ledger {
  public:
   struct Entry {
-    std::string_view call;          // "all_reduce"; text that lives as long as the program
+    std::string_view call;  // "all_reduce"; text that lives as long as the program
     std::uint64_t calls = 0;
-    double bytes = 0;               // sent by this rank, as Group counts them
+    double bytes = 0;  // sent by this rank, as Group counts them
   };
 
   // Calls outside of steps (start, settle, checkpoints) are not entered.

@@ -1,9 +1,9 @@
 #include "links.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
-
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "mgcompare/error.h"
@@ -45,15 +45,17 @@ std::vector<std::string> broken_links(const Links& links) {
   std::vector<std::string> broken;
   for (const DeviceFigures& device : links.devices) {
     if (!device.intact)
-      broken.push_back(fmt::format("data copied to {0}:{1} and back are damaged: take the device out of use with "
-                                   "CUDA_VISIBLE_DEVICES and have it repaired",
-                                   links.kind, device.device));
+      broken.push_back(
+          fmt::format("data copied to {0}:{1} and back are damaged: take the device out of use with "
+                      "CUDA_VISIBLE_DEVICES and have it repaired",
+                      links.kind, device.device));
   }
   for (const PairLink& pair : links.pairs) {
     if (!pair.intact)
-      broken.push_back(fmt::format("data copied from {0}:{1} to {0}:{2} arrive damaged: what these devices train together "
-                                   "is wrong; the usual cause is an IOMMU or PCIe ACS that redirects peer-to-peer copies",
-                                   links.kind, pair.from, pair.to));
+      broken.push_back(
+          fmt::format("data copied from {0}:{1} to {0}:{2} arrive damaged: what these devices train together "
+                      "is wrong; the usual cause is an IOMMU or PCIe ACS that redirects peer-to-peer copies",
+                      links.kind, pair.from, pair.to));
   }
   for (const std::size_t devices : links.wrong_sums)
     broken.push_back(fmt::format("an all-reduce over {} {} devices gives wrong sums: what they train together is wrong",
@@ -71,14 +73,16 @@ std::vector<std::string> slow_links(const Links& links) {
     std::vector<PairLink> pairs;
     std::copy_if(links.pairs.begin(), links.pairs.end(), std::back_inserter(pairs),
                  [&](const PairLink& pair) { return pair.direct == direct; });
-    find_slow(pairs, kSlowLink, std::mem_fn(&PairLink::bytes_per_second), [&](const PairLink& pair, double found, double usual) {
-      link(fmt::format("the link from {0}:{1} to {0}:{2}", links.kind, pair.from, pair.to), found, usual);
-    });
+    find_slow(pairs, kSlowLink, std::mem_fn(&PairLink::bytes_per_second),
+              [&](const PairLink& pair, double found, double usual) {
+                link(fmt::format("the link from {0}:{1} to {0}:{2}", links.kind, pair.from, pair.to), found, usual);
+              });
   }
   const auto host_link = [&](auto figure, const char* way) {
-    find_slow(links.devices, kSlowLink, std::mem_fn(figure), [&](const DeviceFigures& device, double found, double usual) {
-      link(fmt::format("the link {} {}:{}", way, links.kind, device.device), found, usual);
-    });
+    find_slow(links.devices, kSlowLink, std::mem_fn(figure),
+              [&](const DeviceFigures& device, double found, double usual) {
+                link(fmt::format("the link {} {}:{}", way, links.kind, device.device), found, usual);
+              });
   };
   host_link(&DeviceFigures::bytes_per_second_to_device, "from the host to");
   host_link(&DeviceFigures::bytes_per_second_to_host, "to the host from");

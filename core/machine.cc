@@ -1,10 +1,10 @@
 #include "machine.h"
 
-#include <algorithm>
-#include <functional>
-
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "examination.h"
@@ -32,8 +32,12 @@ std::vector<std::string> problems_of(const PlatformSummary& platform) {
 nlohmann::json json_of(const PlatformSummary& platform) {
   nlohmann::json devices = nlohmann::json::array(), facts = nlohmann::json::object();
   for (const DeviceSummary& device : platform.devices)
-    devices.push_back({{"device", name_of(device)}, {"name", device.name}, {"memory_bytes", device.memory},
-                       {"id", device.id}, {"notes", device.notes}, {"problems", device.problems}});
+    devices.push_back({{"device", name_of(device)},
+                       {"name", device.name},
+                       {"memory_bytes", device.memory},
+                       {"id", device.id},
+                       {"notes", device.notes},
+                       {"problems", device.problems}});
   for (const auto& [name, value] : platform.facts) facts[name] = value;
   return {{"kind", platform.kind}, {"problem", platform.problem}, {"devices", devices}, {"facts", facts}};
 }
@@ -45,8 +49,8 @@ void print(const nlohmann::json& json) {
 void print_platform(const PlatformSummary& platform) {
   if (!platform.problem.empty()) fmt::print("{:<8} {}\n", platform.kind, sanitized(platform.problem));
   for (const DeviceSummary& device : platform.devices) {
-    std::vector<std::string> words = {device.name, fmt::format("{:.1f} GiB", static_cast<double>(device.memory) /
-                                                                                 (1024.0 * 1024 * 1024))};
+    std::vector<std::string> words = {
+        device.name, fmt::format("{:.1f} GiB", static_cast<double>(device.memory) / (1024.0 * 1024 * 1024))};
     words.insert(words.end(), device.notes.begin(), device.notes.end());
     fmt::print("{:<8} {}\n", name_of(device), sanitized(fmt::format("{}", fmt::join(words, ", "))));
   }
@@ -67,7 +71,8 @@ void print_table(const std::vector<std::vector<std::string>>& lines) {
 
 // From row to column, the host among them. A star marks copies that go through the host, ! those that damage data.
 void print_matrix(const Links& links, const std::string& title, double DeviceFigures::*to_device,
-                  double DeviceFigures::*to_host, double PairLink::*between, const std::function<std::string(double)>& text) {
+                  double DeviceFigures::*to_host, double PairLink::*between,
+                  const std::function<std::string(double)>& text) {
   fmt::print("\n{} devices: {}, from row to column\n", links.kind, title);
   std::vector<std::vector<std::string>> lines = {{"", "host"}, {"host", "-"}};
   for (const DeviceFigures& device : links.devices) {
@@ -107,7 +112,8 @@ void print_all_reduces(const Links& links) {
     for (const std::size_t devices : groups) {
       for (const AllReduceTime& time : links.all_reduces) {
         if (time.devices != devices || time.bytes != bytes) continue;
-        const double sent = 2.0 * static_cast<double>(devices - 1) / static_cast<double>(devices) * static_cast<double>(bytes);
+        const double sent =
+            2.0 * static_cast<double>(devices - 1) / static_cast<double>(devices) * static_cast<double>(bytes);
         lines.back().push_back(fmt::format("{:.1f} ({:.2f})", time.seconds * 1e6, sent / time.seconds / 1e9));
       }
     }
@@ -149,9 +155,18 @@ Links examine_platform(const PlatformSummary& platform, const Command& command) 
                                   [&](const std::string& what) {
                                     if (command.verbose) tell("{} devices: {}\n", platform.kind, what);
                                   });
-  const std::vector<std::string> slow = slow_links(links), conditions = problems_of(platform);
-  links.problems.insert(links.problems.end(), slow.begin(), slow.end());
-  links.problems.insert(links.problems.end(), conditions.begin(), conditions.end());
+  supervisor.end_worker();
+  const auto add = [&](const std::vector<std::string>& problems) {
+    for (const std::string& problem : problems)
+      if (std::find(links.problems.begin(), links.problems.end(), problem) == links.problems.end())
+        links.problems.push_back(problem);
+  };
+  add(slow_links(links));
+  add(problems_of(platform));
+  // Heat comes with the work.
+  WorkerProber prober(supervisor_settings());
+  for (const PlatformSummary& after : prober.platforms())
+    if (after.kind == platform.kind) add(problems_of(after));
   return links;
 }
 

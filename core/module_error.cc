@@ -26,11 +26,12 @@ std::string explain_module_error(const std::string& said, const std::function<bo
           return found + " is installed, " + needed + " is needed: install that version of it";
       }
     }
-    return needed + " is not installed, or not where the loader looks: install it, or name its folder in LD_LIBRARY_PATH";
+    return needed +
+           " is not installed, or not where the loader looks: install it, or name its folder in LD_LIBRARY_PATH";
   }
   if (std::regex_search(said, match, undefined))
-    return "a library of this machine is older than the one that the program was built with, it lacks " + match[1].str() +
-           ": install a newer one";
+    return "a library of this machine is older than the one that the program was built with, it lacks " +
+           match[1].str() + ": install a newer one";
   return said;
 }
 

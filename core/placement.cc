@@ -1,10 +1,10 @@
 #include "placement.h"
 
-#include <algorithm>
-#include <utility>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
 
 namespace mgcompare {
 namespace {
@@ -23,7 +23,8 @@ std::string text_of(const RankPlacement& place) {
                                 kept.where == place.device ? "the device" : "the host"));
   std::string text = fmt::format("{}", fmt::join(parts, ", "));
   for (const Sent& sent : place.sent)
-    text += fmt::format("; {} {} a step over {} ({:.3g} calls)", sent.call, size_text(sent.bytes), sent.over, sent.calls);
+    text +=
+        fmt::format("; {} {} a step over {} ({:.3g} calls)", sent.call, size_text(sent.bytes), sent.over, sent.calls);
   return place.sent.empty() ? text + "; sends nothing in a step" : text;
 }
 

@@ -10,20 +10,20 @@
 namespace mgcompare {
 
 struct Kept {
-  std::string what;                 // "weights and gradients", "optimiser state", "arrays of the strategy"
-  std::string where;                // "cuda:1", "host"
+  std::string what;   // "weights and gradients", "optimiser state", "arrays of the strategy"
+  std::string where;  // "cuda:1", "host"
   std::uint64_t bytes = 0;
 };
 
 struct Sent {
-  std::string call;                 // "all_reduce", "copy to host"
-  std::string over;                 // "the links between devices", "the host link"
-  double calls = 0;                 // a step, mean
-  double bytes = 0;                 // a step, mean, sent by this rank
+  std::string call;  // "all_reduce", "copy to host"
+  std::string over;  // "the links between devices", "the host link"
+  double calls = 0;  // a step, mean
+  double bytes = 0;  // a step, mean, sent by this rank
 };
 
 struct RankPlacement {
-  std::string device;               // "cuda:1"
+  std::string device;  // "cuda:1"
   std::vector<Kept> kept;
   std::vector<Sent> sent;
 };

@@ -1,8 +1,8 @@
 #include "rank_placement.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace mgcompare {
 namespace {
@@ -23,8 +23,7 @@ void add_kept(RankPlacement& place, const Rank& rank) {
   RankReplica& replica = *rank.replica;
   keep(place, "weights and gradients", place.device, replica.weights().bytes() + replica.gradients().bytes());
   keep(place, "statistics of batch normalisation", place.device, replica.buffers().bytes());
-  if (replica.own_updates() > 0)
-    keep(place, "optimiser state", place.device, bytes_of(replica.optimizer().state()));
+  if (replica.own_updates() > 0) keep(place, "optimiser state", place.device, bytes_of(replica.optimizer().state()));
   for (const bool on_host : {false, true})
     keep(place, "state of the strategy's optimisers", on_host ? kHost : place.device,
          replica.made_state_bytes(on_host));
@@ -39,9 +38,11 @@ void add_sent(RankPlacement& place, const Rank& rank, const Trial& trial) {
   // A CPU device's memory is the host's.
   const std::string host_link = trial.device_kind == DeviceKind::cpu ? "the host's memory" : "the host link";
   for (const Ledger::Entry& entry : rank.group->ledger().entries())
-    place.sent.push_back({std::string(entry.call), links, static_cast<double>(entry.calls) / steps, entry.bytes / steps});
+    place.sent.push_back(
+        {std::string(entry.call), links, static_cast<double>(entry.calls) / steps, entry.bytes / steps});
   for (const Ledger::Entry& entry : rank.replica->meter().ledger().entries())
-    place.sent.push_back({std::string(entry.call), host_link, static_cast<double>(entry.calls) / steps, entry.bytes / steps});
+    place.sent.push_back(
+        {std::string(entry.call), host_link, static_cast<double>(entry.calls) / steps, entry.bytes / steps});
 }
 
 }  // namespace

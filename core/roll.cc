@@ -1,9 +1,9 @@
 #include "roll.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
-
-#include <fmt/format.h>
 
 #include "examination.h"
 

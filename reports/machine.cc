@@ -1,8 +1,8 @@
 #include "reports/machine.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "reports/findings.h"
 #include "reports/text.h"
@@ -15,7 +15,8 @@ std::string between(const std::vector<double>& values, double unit, const char* 
   return fmt::format("{:.3g} .. {:.3g} {}", *least / unit, *most / unit, name);
 }
 
-template <class T> std::vector<double> figures(const std::vector<T>& all, double T::*figure) {
+template <class T>
+std::vector<double> figures(const std::vector<T>& all, double T::*figure) {
   std::vector<double> values;
   for (const T& each : all) values.push_back(each.*figure);
   return values;
@@ -31,8 +32,10 @@ std::string placement_section(const Comparison& comparison) {
       text += fmt::format("- {}: {}\n", markdown(title_of(cell)), markdown(line));
   }
   if (text.empty()) return "";
-  return "\n## Placement\n\nWhere the ranks were, what they kept where, and what each sent in a step, from the calls that "
-         "the strategies made.\n\n" + text;
+  return "\n## Placement\n\nWhere the ranks were, what they kept where, and what each sent in a step, from the calls "
+         "that "
+         "the strategies made.\n\n" +
+         text;
 }
 
 std::string links_section(const Run& run) {
@@ -44,7 +47,8 @@ std::string links_section(const Run& run) {
                         between(figures(links.devices, &DeviceFigures::bytes_per_second_to_device), 1e9, "GB/s"),
                         between(figures(links.devices, &DeviceFigures::bytes_per_second_to_host), 1e9, "GB/s"));
     if (!links.pairs.empty()) {
-      const auto direct = std::count_if(links.pairs.begin(), links.pairs.end(), [](const PairLink& pair) { return pair.direct; });
+      const auto direct =
+          std::count_if(links.pairs.begin(), links.pairs.end(), [](const PairLink& pair) { return pair.direct; });
       text += fmt::format("- {} ordered pairs of {} devices, {} of them peer-to-peer: {}, a small copy {}.\n",
                           links.pairs.size(), kind, direct,
                           between(figures(links.pairs, &PairLink::bytes_per_second), 1e9, "GB/s"),
@@ -58,7 +62,8 @@ std::string links_section(const Run& run) {
   }
   for (const std::string& taint : run.info.taints) text += fmt::format("- **Tainted**: {}.\n", markdown(taint));
   if (text.empty()) return "";
-  return "\n## Links\n\nMeasured before the first trial, briefly; every copy was compared with what was sent.\n\n" + text;
+  return "\n## Links\n\nMeasured before the first trial, briefly; every copy was compared with what was sent.\n\n" +
+         text;
 }
 
 }  // namespace mgcompare

@@ -1,5 +1,7 @@
 #include "device.h"
 
+#include <sys/sysinfo.h>
+
 #include <cstring>
 
 #include "mgcompare/error.h"
@@ -73,7 +75,9 @@ void* CudaDevice::allocate_host(std::size_t bytes) {
   const cudaError_t status = cudaHostAlloc(&memory, bytes == 0 ? 1 : bytes, cudaHostAllocPortable);
   if (status == cudaErrorMemoryAllocation) {
     cudaGetLastError();
-    throw OutOfMemory(bytes, 0, 0);
+    struct sysinfo info {};
+    sysinfo(&info);
+    throw OutOfMemory(bytes, info.freeram * info.mem_unit, info.totalram * info.mem_unit);
   }
   check(status, "allocating page-locked host memory");
   std::memset(memory, 0, bytes);

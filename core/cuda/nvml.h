@@ -29,7 +29,8 @@ class Nvml {
  private:
   struct Functions;
   using Handle = void*;
-  template <class F> std::optional<unsigned> number(F function, Handle gpu) const;
+  template <class F>
+  std::optional<unsigned> number(F function, Handle gpu) const;
 
   void* library_ = nullptr;
   Functions* functions_ = nullptr;

@@ -1,7 +1,7 @@
 #include "versions.h"
 
-#include <cudnn.h>
 #include <cuda_runtime_api.h>
+#include <cudnn.h>
 #include <nccl.h>
 
 namespace mgcompare::cuda {
@@ -22,7 +22,9 @@ Versions Versions::found() {
   return versions;
 }
 
-std::string cuda_version(int version) { return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10); }
+std::string cuda_version(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
 
 std::string library_version(int version) {
   const int major = version >= 10000 ? 10000 : 1000;

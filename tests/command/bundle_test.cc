@@ -18,7 +18,8 @@ class Bundle : public testing::Test {
  protected:
   void SetUp() override {
     if (const std::string missing = missing_piece(); !missing.empty()) GTEST_SKIP() << missing;
-    const Ended made = shell(std::string(MGCOMPARE_SOURCE_DIR) + "/scripts/bundle made --build " + MGCOMPARE_BINARY_DIR);
+    const Ended made =
+        shell(std::string(MGCOMPARE_SOURCE_DIR) + "/scripts/bundle made --build " + MGCOMPARE_BINARY_DIR);
     ASSERT_EQ(made.code, 0) << made.err;
     EXPECT_NE(made.err.find("MB as tar.gz"), std::string::npos) << made.err;
     fs::create_directories(place_.folder() / "far away");
@@ -29,14 +30,16 @@ class Bundle : public testing::Test {
     return Program(place_.folder(), "/bin/bash", {"-c", script}, {}).wait();
   }
   Ended launch(const std::string& words) const {
-    return shell("env -i PATH=/usr/bin:/bin ASAN_OPTIONS=\"$ASAN_OPTIONS\" HOME=\"$PWD\" '" + (folder() / "mgcompare").string() + "' " + words);
+    return shell("env -i PATH=/usr/bin:/bin ASAN_OPTIONS=\"$ASAN_OPTIONS\" HOME=\"$PWD\" '" +
+                 (folder() / "mgcompare").string() + "' " + words);
   }
   Workplace place_;
 };
 
 TEST_F(Bundle, NeedsTheCLibraryAndCudaOnly) {
-  const Ended ended = shell("cd 'far away/bundle' && export LD_LIBRARY_PATH=$PWD/lib/system:$PWD/lib/compiler && "
-                            "find bin lib -name mgcompare -type f -o -name '*.so*' -type f | xargs ldd");
+  const Ended ended = shell(
+      "cd 'far away/bundle' && export LD_LIBRARY_PATH=$PWD/lib/system:$PWD/lib/compiler && "
+      "find bin lib -name mgcompare -type f -o -name '*.so*' -type f | xargs ldd");
   static const std::regex others(
       R"((ld-linux-x86-64|libc|libm|libmvec|libpthread|libdl|librt|libresolv|libutil|libcublas\w*|libcudnn\w*|libnccl)\.so.*)");
   std::istringstream lines(ended.out);

@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <fstream>
-
 #include <nlohmann/json.hpp>
 
 #include "rig.h"
@@ -38,7 +37,8 @@ class BrokenMachine : public Machine {
     return {{"MGCOMPARE_TEST_FAULT", fault}, {"MGCOMPARE_TEST_MARK", (place_.folder() / "mark").string()}};
   }
   std::string config(const std::string& devices) const {
-    return place_.write("gpus.yaml", small_config("scaling: {devices: [" + devices + "], batch: 64}\nseeds: [1, 2]\n"
+    return place_.write("gpus.yaml", small_config("scaling: {devices: [" + devices +
+                                                  "], batch: 64}\nseeds: [1, 2]\n"
                                                   "strategies: [serial, replicated]\n"));
   }
 };
@@ -145,10 +145,11 @@ TEST_P(DisappearingDevice, MakesRowsOfItsTrialsAndTheOthersRun) {
 INSTANTIATE_TEST_SUITE_P(Ways, DisappearingDevice, testing::Values("lost", "gone"));
 
 TEST_F(BrokenMachine, ADeviceWithoutMemoryIsARowWithFigures) {
-  const std::string config = place_.write(
-      "big.yaml", "layers: [flatten, {dense: 1024}, tanh, {dense: 10}]\n"
-                  "data: {set: digits, train_samples: 256, test_samples: 128}\nepochs: 1\n"
-                  "scaling: {devices: [1, 2], batch: 64}\nseeds: [1, 2]\nstrategies: [serial, replicated]\n");
+  const std::string config =
+      place_.write("big.yaml",
+                   "layers: [flatten, {dense: 1024}, tanh, {dense: 10}]\n"
+                   "data: {set: digits, train_samples: 256, test_samples: 128}\nepochs: 1\n"
+                   "scaling: {devices: [1, 2], batch: 64}\nseeds: [1, 2]\nstrategies: [serial, replicated]\n");
   const Ended ended = place_.run({config}, fault("memory 1"));
   EXPECT_EQ(ended.code, 3) << ended.err;
   for (const Row& row : place_.only_run().rows) {
@@ -171,8 +172,10 @@ TEST_F(BrokenMachine, ADriverThatIsTooOldIsOneSentenceWithBothVersions) {
   const Ended listed = place_.run({"devices"}, fault("driver"));
   EXPECT_EQ(listed.code, 0) << "there are CPUs";
   EXPECT_NE(listed.out.find("supports CUDA 12.4, this program needs CUDA 13.0"), std::string::npos) << listed.out;
-  const Ended ended = place_.run({place_.write("both.yaml", small_config("scaling: {devices: [cpu:1, cuda:1], batch: 64}\nstrategies: [serial]\n"))},
-                                 fault("driver"));
+  const Ended ended =
+      place_.run({place_.write("both.yaml",
+                               small_config("scaling: {devices: [cpu:1, cuda:1], batch: 64}\nstrategies: [serial]\n"))},
+                 fault("driver"));
   EXPECT_EQ(ended.code, 3) << ended.err;
   for (const Row& row : place_.only_run().rows) {
     const bool gpu = row.trial.device_kind == DeviceKind::cuda;

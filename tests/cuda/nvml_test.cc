@@ -52,7 +52,8 @@ TEST(VersionsTest, WhatIsTooOldIsSaidWithBothVersions) {
   EXPECT_EQ(cuda::too_old(good), "");
   cuda::Versions old = good;
   old.driver = 12040;
-  EXPECT_EQ(cuda::too_old(old), "the NVIDIA driver supports CUDA 12.4, this program needs CUDA 13.0: install a newer driver");
+  EXPECT_EQ(cuda::too_old(old),
+            "the NVIDIA driver supports CUDA 12.4, this program needs CUDA 13.0: install a newer driver");
   old = good;
   old.cudnn = 8907;
   EXPECT_EQ(cuda::too_old(old), "cuDNN 8.9.7 is installed, this program needs 9.0.0: install a newer cuDNN");

@@ -1,5 +1,5 @@
-// Four "GPUs" that compute on the CPU, for tests of what the program does when devices or links are broken. The fault is
-// MGCOMPARE_TEST_FAULT: a word and numbers of devices.
+// Four "GPUs" that compute on the CPU, for tests of what the program does when devices or links are broken. The fault
+// is MGCOMPARE_TEST_FAULT: a word and numbers of devices.
 //   pair A B     data that A sends to B arrive damaged
 //   lost A       A stops in the middle of a trial and never answers again (while the file MGCOMPARE_TEST_MARK is there)
 //   gone A       the same, and A is not listed any more
@@ -28,8 +28,8 @@ namespace {
 using namespace mgcompare;
 
 constexpr int kDevices = 4;
-constexpr int kWaitsOfALostDevice = 3;      // of a trial
-constexpr std::size_t kMemory = 1 << 20;    // bytes an allocation may have where memory is short
+constexpr int kWaitsOfALostDevice = 3;    // of a trial
+constexpr std::size_t kMemory = 1 << 20;  // bytes an allocation may have where memory is short
 
 struct Fault {
   std::string word;
@@ -61,7 +61,8 @@ class FakeGpu : public CpuDevice {
       : CpuDevice(index, meter), networks_(networks) {}
   DeviceKind kind() const override { return DeviceKind::cuda; }
   void* allocate(std::size_t bytes) override {
-    if (networks_ > 0 && fault().is("memory", index()) && bytes > kMemory) throw OutOfMemory(bytes, kMemory, 2 * kMemory);
+    if (networks_ > 0 && fault().is("memory", index()) && bytes > kMemory)
+      throw OutOfMemory(bytes, kMemory, 2 * kMemory);
     return CpuDevice::allocate(bytes);
   }
   void synchronize() override {
@@ -72,7 +73,7 @@ class FakeGpu : public CpuDevice {
   }
 
  private:
-  const std::atomic<int>& networks_;        // of this process: none before its first trial
+  const std::atomic<int>& networks_;  // of this process: none before its first trial
   int waits_ = 0;
 };
 
@@ -95,7 +96,8 @@ class FakeGpus : public Platform {
     std::vector<DeviceInfo> found;
     for (int device = 0; device < kDevices; ++device) {
       if (fault().word == "gone" && has_fallen(device)) continue;
-      DeviceInfo info{static_cast<int>(found.size()), "no GPU, a test", 1ull << 30, {}, "slot " + std::to_string(device), {}};
+      DeviceInfo info{
+          static_cast<int>(found.size()), "no GPU, a test", 1ull << 30, {}, "slot " + std::to_string(device), {}};
       if (fault().is("hot", device)) info.problems.push_back("is slowed down by its temperature");
       found.push_back(info);
     }
@@ -114,7 +116,8 @@ class FakeGpus : public Platform {
     ++networks_;
     return make_network(device, spec, numerics);
   }
-  std::unique_ptr<Optimizer> optimizer(Device& device, const OptimizerConfig& config, const std::vector<Part>& parts) override {
+  std::unique_ptr<Optimizer> optimizer(Device& device, const OptimizerConfig& config,
+                                       const std::vector<Part>& parts) override {
     return make_host_optimizer(config, parts, &device);
   }
   std::unique_ptr<Feed> upload(Device& device, const Split& split, double scale, bool) override {

@@ -1,4 +1,5 @@
-// A management library with two GPUs: one in order, one that is hot, busy and has had memory errors.
+// A management library with two GPUs: one in order, which has just been used, and one that is hot, busy and has had
+// memory errors.
 
 #include <cstring>
 
@@ -51,7 +52,7 @@ FAKE nvmlDeviceGetEnforcedPowerLimit(void*, unsigned* milliwatts) {
   return 0;
 }
 FAKE nvmlDeviceGetCurrentClocksThrottleReasons(void* gpu, unsigned long long* reasons) {
-  *reasons = is_sick(gpu) ? 0x60 : 0x1;   // 0x1: idle, which is no slow-down
+  *reasons = is_sick(gpu) ? 0x60 : 0x1;  // 0x1: idle, which is no slow-down
   return 0;
 }
 FAKE nvmlDeviceGetTotalEccErrors(void* gpu, int, int, unsigned long long* errors) {
@@ -63,6 +64,10 @@ FAKE nvmlDeviceGetMemoryInfo(void*, Memory* memory) {
   return 0;
 }
 FAKE nvmlDeviceGetUtilizationRates(void* gpu, Utilization* utilization) {
-  *utilization = {is_sick(gpu) ? 85u : 0u, 0u};
+  *utilization = {is_sick(gpu) ? 85u : 40u, 0u};
   return 0;
+}
+FAKE nvmlDeviceGetComputeRunningProcesses_v3(void* gpu, unsigned* count, void*) {
+  *count = is_sick(gpu) ? 1 : 0;
+  return is_sick(gpu) ? 7 : 0;  // 7: there are more than asked for
 }

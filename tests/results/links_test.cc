@@ -29,7 +29,7 @@ TEST(LinksTest, SoundOnesGiveNoReason) {
 
 TEST(LinksTest, DamagedDataNameThePairAndTheDevice) {
   Links links = sound(3);
-  links.pairs[3].intact = false;   // from 1 to 2
+  links.pairs[3].intact = false;  // from 1 to 2
   links.devices[2].intact = false;
   links.wrong_sums = {3};
   const auto broken = broken_links(links);
@@ -41,7 +41,7 @@ TEST(LinksTest, DamagedDataNameThePairAndTheDevice) {
 
 TEST(LinksTest, SlowOnesAreNamedWithBothFigures) {
   Links links = sound(4);
-  links.pairs[0].bytes_per_second = 12e9;                 // from 0 to 1
+  links.pairs[0].bytes_per_second = 12e9;  // from 0 to 1
   links.devices[3].bytes_per_second_to_host = 3e9;
   links.devices[1].flops_per_second = 30e12;
   const auto slow = slow_links(links);

@@ -13,9 +13,9 @@ namespace {
 class SpoiltPlatform : public Platform {
  public:
   struct Spoiler {
-    int from = -1, to = -1;         // copies that arrive damaged
-    int wrong_adder = -1;           // a rank whose sums are wrong
-    int thief = -1;                 // a rank whose exchange throws
+    int from = -1, to = -1;  // copies that arrive damaged
+    int wrong_adder = -1;    // a rank whose sums are wrong
+    int thief = -1;          // a rank whose exchange throws
   };
   explicit SpoiltPlatform(Spoiler spoiler) : spoiler_(spoiler) {}
   DeviceKind kind() const override { return DeviceKind::cpu; }
@@ -26,7 +26,9 @@ class SpoiltPlatform : public Platform {
   std::uint64_t peak_memory(int) const override { return 0; }
   void reset_peak_memory() override {}
   std::unique_ptr<Network> build(Device&, const NetworkSpec&, const Numerics&) override { return nullptr; }
-  std::unique_ptr<Optimizer> optimizer(Device&, const OptimizerConfig&, const std::vector<Part>&) override { return nullptr; }
+  std::unique_ptr<Optimizer> optimizer(Device&, const OptimizerConfig&, const std::vector<Part>&) override {
+    return nullptr;
+  }
   std::unique_ptr<Feed> upload(Device&, const Split&, double, bool) override { return nullptr; }
   std::unique_ptr<Collectives> connect(const std::vector<Device*>& devices) override {
     return std::make_unique<Spoilt>(cpu_.connect(devices), spoiler_);

@@ -1,9 +1,10 @@
 // Where a trial's parts are, told from the calls that its strategy made.
 
+#include "placement.h"
+
 #include <gtest/gtest.h>
 
 #include "fixture.h"
-#include "placement.h"
 
 namespace mgcompare {
 namespace {
@@ -60,13 +61,15 @@ TEST(Placement, ALoneRankSendsNothing) {
 }
 
 TEST(Placement, RanksThatAreAlikeShareALine) {
-  RankPlacement one{"cuda:0", {{"weights and gradients", "cuda:0", 8000}}, {{"all_reduce", "the links between devices", 2, 6000}}};
+  RankPlacement one{
+      "cuda:0", {{"weights and gradients", "cuda:0", 8000}}, {{"all_reduce", "the links between devices", 2, 6000}}};
   RankPlacement two = one;
   two.device = two.kept[0].where = "cuda:1";
   const auto lines = placement_lines({one, two});
   ASSERT_EQ(lines.size(), 1u);
-  EXPECT_EQ(lines[0], "ranks 0 on cuda:0, 1 on cuda:1: weights and gradients (8 KB) on the device; all_reduce 6 KB a step "
-                      "over the links between devices (2 calls)");
+  EXPECT_EQ(lines[0],
+            "ranks 0 on cuda:0, 1 on cuda:1: weights and gradients (8 KB) on the device; all_reduce 6 KB a step "
+            "over the links between devices (2 calls)");
   two.kept[0].where = "host";
   EXPECT_EQ(placement_lines({one, two}).size(), 2u);
 }
