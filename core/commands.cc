@@ -14,6 +14,7 @@
 
 #include "directory.h"
 #include "listing.h"
+#include "machine.h"
 #include "message.h"
 #include "problem.h"
 #include "results.h"
@@ -37,7 +38,8 @@ constexpr std::string_view kHelp = R"(Trains one network under many multi-device
   mgcompare report DIR       write the reports of a run again, also of one that is not finished
   mgcompare verify CONFIG    prove that the strategies compute what they say
   mgcompare plugins          list strategies with their options; `check FILE`, `new NAME`
-  mgcompare devices          list the devices of this machine
+  mgcompare devices          list the devices of this machine; --json
+  mgcompare doctor           check and measure devices and the links between them; --json
   mgcompare config           --explain: every key; --schema: JSON schema for editors
   -q results only, -v also log what the program does, --color auto|always|never, --version
 
@@ -45,7 +47,8 @@ Exit codes: 0 done, 1 a check failed, 2 wrong usage or config, 3 some trials fai
 missing, 5 directory in use, 70 bug, 130/143 interrupted (the partial report is written).
 )";
 
-constexpr std::array<std::string_view, 6> kCommands = {"run", "report", "verify", "plugins", "devices", "config"};
+constexpr std::array<std::string_view, 7> kCommands = {"run",     "report", "verify", "plugins",
+                                                       "devices", "doctor", "config"};
 
 // CLI11 wants a command first; ours may be left out before a config.
 std::vector<std::string> words_of(int argc, char** argv) {
@@ -99,7 +102,7 @@ Parsed parse(int argc, char** argv) {
   plugins.require_subcommand(0, 1);
   plugins.add_subcommand("check")->add_option("file", command.target)->required();
   plugins.add_subcommand("new")->add_option("name", command.target)->required();
-  app.add_subcommand("devices");
+  for (const char* about_machine : {"devices", "doctor"}) app.add_subcommand(about_machine)->add_flag("--json", command.json);
   CLI::App& config = *app.add_subcommand("config");
   config.add_option("key", command.target);
   config.add_flag("--explain", command.explain);
@@ -179,7 +182,7 @@ int other_command(const Command& command) {
   static const std::map<std::string, int (*)(const Command&)> commands = {
       {"report", write_report_again}, {"verify", verify_strategies}, {"plugins", list_plugins},
       {"plugins check", check_plugin}, {"plugins new", new_plugin},  {"devices", list_devices},
-      {"config", explain_config},
+      {"doctor", examine_machine},             {"config", explain_config},
   };
   return commands.at(command.name)(command);
 }

@@ -26,11 +26,11 @@ enum ExitCode {
 };
 
 struct Command {
-  std::string name;                 // run, report, verify, plugins, plugins check, plugins new, devices, config
+  std::string name;                 // run, report, verify, plugins, plugins check, plugins new, devices, doctor, config
   std::string target;               // the config, directory, file or name that it is about
   std::string directory;            // -o
   bool resume = false, dry_run = false, quiet = false, verbose = false;
-  bool explain = false, schema = false;
+  bool explain = false, schema = false, json = false;
   std::string only;
   std::vector<std::string> overrides;  // "key=value"
   std::string color = "auto";

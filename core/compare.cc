@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include <fmt/core.h>
@@ -10,6 +11,7 @@
 
 #include "directory.h"
 #include "environment.h"
+#include "examination.h"
 #include "message.h"
 #include "reports/summary.h"
 #include "signals.h"
@@ -31,6 +33,23 @@ RunInfo info_of(const Plan& plan) {
   info.environment = capture_environment(plan.platforms);
   info.warnings = plan.warnings;
   return info;
+}
+
+// What makes figures of this plan on this machine doubtful: broken links, and the condition of devices that it uses.
+std::vector<std::string> taints_of(const Plan& plan, const std::vector<Links>& links) {
+  std::vector<std::string> taints;
+  for (const Links& each : links) taints.insert(taints.end(), each.problems.begin(), each.problems.end());
+  for (const PlatformSummary& platform : plan.platforms) {
+    for (const DeviceSummary& device : platform.devices) {
+      const bool is_used = std::any_of(plan.trials.begin(), plan.trials.end(), [&](const Trial& trial) {
+        return to_string(trial.device_kind) == platform.kind && trial.unavailable.empty() &&
+               device.index < static_cast<int>(trial.devices);
+      });
+      for (const std::string& problem : device.problems)
+        if (is_used) taints.push_back(fmt::format("{}:{} {}", platform.kind, device.index, sanitized(problem)));
+    }
+  }
+  return taints;
 }
 
 // "first (1), second (6)": the strategies' labels and how many trials each has.
@@ -111,8 +130,24 @@ std::string directory_of(const Command& command, const Config& config) {
   return newest;
 }
 
-void begin_run(Results& results, const Plan& plan, const FoundData& data, const Command& command) {
+std::vector<Links> check_links(Supervisor& supervisor, const Plan& plan) {
+  std::map<DeviceKind, std::set<std::size_t>> groups;
+  for (const Trial& trial : plan.trials)
+    if (trial.unavailable.empty() && trial.devices > 1) groups[trial.device_kind].insert(trial.devices);
+  std::vector<Links> found;
+  for (const auto& [kind, counts] : groups) {
+    const DoctorScope scope{*counts.rbegin(), {counts.begin(), counts.end()}, true};
+    found.push_back(examine_in_worker(supervisor, kind, scope, [](const std::string&) {}));
+  }
+  return found;
+}
+
+void begin_run(Results& results, const Plan& plan, const FoundData& data, const std::vector<Links>& links,
+               const Command& command) {
   RunInfo info = info_of(plan);
+  info.links = links;
+  info.taints = taints_of(plan, links);
+  for (const std::string& taint : info.taints) tell("tainted: {}\n", taint);
   info.data_name = data.name;
   info.data_origin = data.origin;
   info.data_fingerprint = data.fingerprint;
@@ -172,12 +207,16 @@ ProgressDisplay make_display(const std::vector<Trial>& trials, const Command& co
                          [](const Trial& trial) { return estimate_seconds({trial}); });
 }
 
-Result run_trial(Supervisor& supervisor, const Trial& trial, const std::string& directory, ProgressDisplay& display) {
+Result run_trial(Supervisor& supervisor, Roll& roll, const Trial& trial, const std::string& directory,
+                 ProgressDisplay& display) {
   display.begin(trial);
   Result result;
   if (!trial.unavailable.empty()) {
     result.status = "unavailable";
     result.cause = trial.unavailable;
+  } else if (const std::string cause = roll.lost(trial); !cause.empty()) {
+    result.status = "device lost";
+    result.cause = cause;
   } else {
     TrialFiles files;
     if (trial.config.checkpoint_epochs > 0) {
@@ -188,6 +227,8 @@ Result run_trial(Supervisor& supervisor, const Trial& trial, const std::string& 
                   trial.strategy.label, trial.devices, to_string(trial.device_kind), trial.ranks_per_device,
                   trial.global_batch, trial.seed, trial.plugin_file);
     result = supervisor.run(trial, files, [&](const Progress& progress) { display.update(progress); });
+    roll.check(supervisor, trial, result);
+    for (const std::string& line : placement_lines(result.placement)) spdlog::debug("trial {}: {}", trial.number, line);
     std::error_code ignored;
     if (result.status == "done" && !files.checkpoint.empty()) fs::remove_all(files.checkpoint, ignored);
   }

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "commands.h"
+#include "links.h"
 #include "plan.h"
 #include "results.h"
+#include "roll.h"
 #include "supervisor.h"
 
 namespace mgcompare {
@@ -26,8 +28,11 @@ struct FoundData {
 };
 // Has a worker read, fetch or draw the data and says which it was. Throws Error when there is none.
 FoundData find_data(Supervisor& supervisor, const Plan& plan, const Command& command);
+// What the devices that trials share a model over do to data, briefly, for each kind. A problem taints the run.
+std::vector<Links> check_links(Supervisor& supervisor, const Plan& plan);
 // Begins or carries on with the run of this plan on these data.
-void begin_run(Results& results, const Plan& plan, const FoundData& data, const Command& command);
+void begin_run(Results& results, const Plan& plan, const FoundData& data, const std::vector<Links>& links,
+               const Command& command);
 // What is still to run, in the plan's order.
 std::vector<Trial> trials_to_run(const Results& results, const Plan& plan, const Command& command);
 // Says on stderr what will run, where the results go, and about how long it takes.
@@ -35,7 +40,8 @@ void announce(const Plan& plan, const std::vector<Trial>& trials, const std::str
 // The bar; it is told of each trial's progress.
 ProgressDisplay make_display(const std::vector<Trial>& trials, const Command& command);
 // One trial to its row, whatever happens; a row too where it cannot run.
-Result run_trial(Supervisor& supervisor, const Trial& trial, const std::string& directory, ProgressDisplay& display);
+Result run_trial(Supervisor& supervisor, Roll& roll, const Trial& trial, const std::string& directory,
+                 ProgressDisplay& display);
 // The closing summary and the paths of the run's files, on stdout.
 void print_summary(const Run& run, const std::vector<std::string>& files, const Command& command);
 int exit_code_of(const Run& run);

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "message.h"
 
@@ -113,7 +114,9 @@ Environment capture_environment(const std::vector<PlatformSummary>& platforms) {
     all.emplace_back(platform.kind + " devices", platform.problem.empty() ? fmt::format("{}", platform.devices.size())
                                                                           : platform.problem);
     for (const DeviceSummary& device : platform.devices) {
-      all.emplace_back(fmt::format("{}:{}", platform.kind, device.index), device.name);
+      const std::string name = fmt::format("{}:{}", platform.kind, device.index);
+      all.emplace_back(name, device.name);
+      all.emplace_back(name + " state", fmt::format("{}", fmt::join(device.notes, ", ")));
     }
     for (const auto& [name, value] : platform.facts) all.emplace_back(name, value);
   }

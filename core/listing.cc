@@ -104,22 +104,6 @@ void print_strategy(Prober& prober, const PluginSummary& plugin) {
 
 }  // namespace
 
-int list_devices(const Command&) {
-  WorkerProber prober(supervisor_settings());
-  bool is_usable = false;
-  for (const PlatformSummary& platform : prober.platforms()) {
-    if (!platform.problem.empty()) fmt::print("{:<8} {}\n", platform.kind, platform.problem);
-    for (const DeviceSummary& device : platform.devices) {
-      is_usable = true;
-      fmt::print("{:<8} {}, {:.1f} GiB{}{}\n", fmt::format("{}:{}", platform.kind, device.index), device.name,
-                 static_cast<double>(device.memory) / (1024.0 * 1024 * 1024), device.notes.empty() ? "" : "; ",
-                 fmt::join(device.notes, "; "));
-    }
-    for (const auto& [name, value] : platform.facts) fmt::print("{:<8} {}: {}\n", "", name, value);
-  }
-  return is_usable ? kDone : kEnvironment;
-}
-
 int list_plugins(const Command&) {
   WorkerProber prober(supervisor_settings());
   std::vector<std::string> refused;

@@ -6,7 +6,6 @@
 
 namespace mgcompare {
 
-int list_devices(const Command& command);
 int list_plugins(const Command& command);   // with the options that each strategy asks for
 int check_plugin(const Command& command);   // one file: what the program says of it
 int new_plugin(const Command& command);     // a folder with a strategy that builds

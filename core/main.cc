@@ -29,14 +29,16 @@ int compare(const Command& command) {
   const std::string directory = directory_of(command, plan.config);
   Results results(directory);
   Supervisor supervisor(trial_settings(directory));
-  begin_run(results, plan, find_data(supervisor, plan, command), command);
+  const FoundData data = find_data(supervisor, plan, command);
+  begin_run(results, plan, data, check_links(supervisor, plan), command);
   const std::vector<Trial> trials = trials_to_run(results, plan, command);
   announce(plan, trials, directory, command);
   ProgressDisplay display = make_display(trials, command);
+  Roll roll(plan.platforms);
   for (const Trial& trial : trials) {
     if (interruption() != 0) break;
     results.start(trial);
-    results.add(trial, run_trial(supervisor, trial, directory, display));
+    results.add(trial, run_trial(supervisor, roll, trial, directory, display));
   }
 
   const Run run = results.read();

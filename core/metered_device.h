@@ -1,9 +1,13 @@
 #pragma once
 
-// The device that a strategy sees: the rank's own, with its copies over the host link counted.
+// The device that a strategy sees: the rank's own, with its copies over the host link counted, and what
+// the strategy holds of its memory and the host's.
 
 #include <chrono>
+#include <cstdint>
+#include <unordered_map>
 
+#include "ledger.h"
 #include "mgcompare/device.h"
 
 namespace mgcompare {
@@ -14,10 +18,16 @@ class MeteredDevice : public Device {
   DeviceKind kind() const override { return device_.kind(); }
   int index() const override { return device_.index(); }
   void* stream() const override { return device_.stream(); }
-  void* allocate(std::size_t bytes) override { return device_.allocate(bytes); }
-  void release(void* memory) noexcept override { device_.release(memory); }
-  void* allocate_host(std::size_t bytes) override { return device_.allocate_host(bytes); }
-  void release_host(void* memory) noexcept override { device_.release_host(memory); }
+  void* allocate(std::size_t bytes) override { return hold(device_.allocate(bytes), bytes, false); }
+  void release(void* memory) noexcept override {
+    blocks_.erase(memory);
+    device_.release(memory);
+  }
+  void* allocate_host(std::size_t bytes) override { return hold(device_.allocate_host(bytes), bytes, true); }
+  void release_host(void* memory) noexcept override {
+    blocks_.erase(memory);
+    device_.release_host(memory);
+  }
   void copy(void* to, const void* from, std::size_t bytes) override { device_.copy(to, from, bytes); }
   void zero(void* memory, std::size_t bytes) override { device_.zero(memory, bytes); }
   void matmul(const Matmul& problem) override { device_.matmul(problem); }
@@ -25,25 +35,43 @@ class MeteredDevice : public Device {
   void copy_to_host(void* host, const void* device, std::size_t bytes) override {
     const auto start = std::chrono::steady_clock::now();
     device_.copy_to_host(host, device, bytes);
-    count(bytes, start);
+    count("copy to host", bytes, start);
   }
   void copy_to_device(void* device, const void* host, std::size_t bytes) override {
     const auto start = std::chrono::steady_clock::now();
     device_.copy_to_device(device, host, bytes);
-    count(bytes, start);
+    count("copy to device", bytes, start);
   }
 
   std::uint64_t bytes() const { return bytes_; }
   double seconds() const { return seconds_; }
   void forget() { bytes_ = 0, seconds_ = 0; }
+  Ledger& ledger() { return ledger_; }
+  // Bytes that are allocated now, on the host or on the device.
+  std::uint64_t held(bool on_host) const {
+    std::uint64_t bytes = 0;
+    for (const auto& [memory, block] : blocks_) bytes += block.on_host == on_host ? block.bytes : 0;
+    return bytes;
+  }
 
  private:
-  void count(std::size_t bytes, std::chrono::steady_clock::time_point start) {
+  struct Block {
+    std::size_t bytes;
+    bool on_host;
+  };
+  void* hold(void* memory, std::size_t bytes, bool on_host) {
+    blocks_[memory] = {bytes, on_host};
+    return memory;
+  }
+  void count(const char* call, std::size_t bytes, std::chrono::steady_clock::time_point start) {
+    ledger_.enter(call, static_cast<double>(bytes));
     bytes_ += bytes;
     seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
   Device& device_;
+  Ledger ledger_;
+  std::unordered_map<void*, Block> blocks_;
   std::uint64_t bytes_ = 0;
   double seconds_ = 0;
 };

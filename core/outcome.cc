@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "data/sha256.h"
+#include "rank_placement.h"
 
 namespace mgcompare {
 namespace {
@@ -120,6 +121,7 @@ void conclude(TrainingOutcome& outcome, const std::vector<Rank>& ranks, const Tr
   result.updates = served ? 0 : first.replica->own_updates();
   if (served)
     for (const Rank& rank : ranks) result.updates += rank.replica->made_updates();
+  result.placement = placement_of(ranks, *facts.trial);
   describe(result, facts);
   if (audit) add_audit(outcome, ranks, facts);
 }

@@ -24,6 +24,14 @@ struct DeviceInfo {
   std::string name;
   std::uint64_t memory = 0;         // bytes
   std::vector<std::string> notes;
+  std::string id;                   // the same however the devices are numbered: a PCI address
+  std::vector<std::string> problems;  // what makes its figures doubtful: "is slowed down by its temperature"
+};
+
+// The device does not answer, or says itself that it is broken.
+class DeviceLost : public Error {
+ public:
+  using Error::Error;
 };
 
 // The data movement beneath Group, for all ranks of a trial; one object shared by them. Each call is made by every rank
@@ -90,9 +98,12 @@ class Platform {
  public:
   virtual ~Platform() = default;
   virtual DeviceKind kind() const = 0;
+  // Throws Error with the sentence that says why there can be none.
   virtual std::vector<DeviceInfo> devices() const = 0;
   // Library versions and the like, for the environment of a report.
   virtual std::vector<std::pair<std::string, std::string>> facts() const = 0;
+  // Whether work of one device can use the memory of the other directly.
+  virtual bool reaches(int /*from*/, int /*to*/) const { return true; }
 
   // The calls below are made on the rank's own thread, which stays with that device.
   virtual std::unique_ptr<Device> open(int device_index) = 0;

@@ -1,5 +1,7 @@
 #include "platforms.h"
 
+#include <dlfcn.h>
+
 #include <boost/dll/runtime_symbol_info.hpp>
 #include <boost/dll/shared_library.hpp>
 #include <filesystem>
@@ -7,6 +9,7 @@
 #include <mutex>
 
 #include "mgcompare/error.h"
+#include "module_error.h"
 
 namespace fs = std::filesystem;
 
@@ -25,7 +28,11 @@ Platform& open_module(DeviceKind kind) {
   // Leaked on purpose: devices and their libraries live until the process ends.
   auto* library = new boost::dll::shared_library(
       file.string(), boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local, error);
-  if (error) throw Error("the module for " + std::string(to_string(kind)) + " devices cannot be opened: " + error.message());
+  if (error) {
+    const char* const said = dlerror();
+    throw Error("the module for " + std::string(to_string(kind)) + " devices cannot be opened: " +
+                (said == nullptr ? error.message() : explain_module_error(said, loader_finds)));
+  }
   return *library->get<Platform*()>("mgcompare_platform")();
 }
 
@@ -47,9 +54,11 @@ std::vector<PlatformSummary> find_platforms() {
     summary.kind = std::string(to_string(kind));
     try {
       Platform& module = platform(kind);
-      for (const DeviceInfo& device : module.devices())
-        summary.devices.push_back({summary.kind, device.index, device.name, device.memory, device.notes});
+      // Also of a module that has no devices: which versions it found.
       summary.facts = module.facts();
+      for (const DeviceInfo& device : module.devices())
+        summary.devices.push_back({summary.kind, device.index, device.name, device.memory, device.notes, device.id,
+                                   device.problems});
     } catch (const std::exception& error) {
       summary.problem = error.what();
     }

@@ -18,6 +18,8 @@ struct DeviceSummary {
   std::string name;
   std::uint64_t memory = 0;
   std::vector<std::string> notes;
+  std::string id;                   // the same however the devices are numbered
+  std::vector<std::string> problems;
 };
 
 // One module of devices: usable with its devices, or the sentence that says why not.

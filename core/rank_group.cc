@@ -39,6 +39,11 @@ template <class Call> void RankGroup::count(double bytes, Call call) {
   remainder_ -= whole;
 }
 
+template <class Call> void RankGroup::send(const char* name, double bytes, Call call) {
+  ledger_.enter(name, bytes);
+  count(bytes, call);
+}
+
 void RankGroup::check(const char* verb, const Counts& counts, int root) const {
   if (counts.size() != meeting_.ranks())
     throw Error(std::string(verb) + ": " + std::to_string(counts.size()) + " counts given for " +
@@ -78,52 +83,52 @@ void RankGroup::wait_until(const std::function<bool()>& predicate) {
 
 void RankGroup::all_reduce_raw(void* data, std::size_t n, Type type) {
   const double ranks = size();
-  count(2 * (ranks - 1) / ranks * static_cast<double>(n * size_of(type)),
+  send("all_reduce", 2 * (ranks - 1) / ranks * static_cast<double>(n * size_of(type)),
         [&] { return size() == 1 ? 0.0 : meeting_.collectives_.all_reduce(rank(), data, n, type); });
 }
 
 void RankGroup::reduce_raw(void* data, std::size_t n, Type type, int root) {
   check("reduce", Counts(meeting_.ranks()), root);
-  count(rank() == root ? 0.0 : static_cast<double>(n * size_of(type)),
+  send("reduce", rank() == root ? 0.0 : static_cast<double>(n * size_of(type)),
         [&] { return size() == 1 ? 0.0 : meeting_.collectives_.reduce(rank(), data, n, type, root); });
 }
 
 void RankGroup::broadcast_raw(void* data, std::size_t bytes, int root) {
   check("broadcast", Counts(meeting_.ranks()), root);
-  count(rank() == root ? static_cast<double>(bytes) * (size() - 1) : 0.0,
+  send("broadcast", rank() == root ? static_cast<double>(bytes) * (size() - 1) : 0.0,
         [&] { return size() == 1 ? 0.0 : meeting_.collectives_.broadcast(rank(), data, bytes, root); });
 }
 
 void RankGroup::gather_raw(const void* mine, void* all, const Counts& bytes, int root) {
   check("gather", bytes, root);
-  count(rank() == root ? 0.0 : static_cast<double>(bytes[rank_]),
+  send("gather", rank() == root ? 0.0 : static_cast<double>(bytes[rank_]),
         [&] { return meeting_.collectives_.gather(rank(), mine, all, bytes, root); });
 }
 
 void RankGroup::scatter_raw(const void* all, void* mine, const Counts& bytes, int root) {
   check("scatter", bytes, root);
-  count(rank() == root ? total(bytes) - static_cast<double>(bytes[rank_]) : 0.0,
+  send("scatter", rank() == root ? total(bytes) - static_cast<double>(bytes[rank_]) : 0.0,
         [&] { return meeting_.collectives_.scatter(rank(), all, mine, bytes, root); });
 }
 
 void RankGroup::all_gather_raw(const void* mine, void* all, const Counts& bytes) {
   check("all_gather", bytes);
   const double ranks = size();
-  count((ranks - 1) / ranks * total(bytes),
+  send("all_gather", (ranks - 1) / ranks * total(bytes),
         [&] { return meeting_.collectives_.all_gather(rank(), mine, all, bytes); });
 }
 
 void RankGroup::reduce_scatter_raw(const void* all, void* mine, const Counts& counts, Type type) {
   check("reduce_scatter", counts);
   const double ranks = size();
-  count((ranks - 1) / ranks * total(counts) * static_cast<double>(size_of(type)),
+  send("reduce_scatter", (ranks - 1) / ranks * total(counts) * static_cast<double>(size_of(type)),
         [&] { return meeting_.collectives_.reduce_scatter(rank(), all, mine, counts, type); });
 }
 
 void RankGroup::all_to_all_raw(const void* out, const Counts& out_bytes, void* in, const Counts& in_bytes) {
   check("all_to_all", out_bytes);
   check("all_to_all", in_bytes);
-  count(total(out_bytes) - static_cast<double>(out_bytes[rank_]),
+  send("all_to_all", total(out_bytes) - static_cast<double>(out_bytes[rank_]),
         [&] { return meeting_.collectives_.all_to_all(rank(), out, out_bytes, in, in_bytes); });
 }
 
@@ -165,6 +170,13 @@ int RankGroup::expose(Vec memory) {
   return number;
 }
 
+std::uint64_t RankGroup::exposed_bytes() const {
+  const std::lock_guard lock(meeting_.mutex_);
+  std::uint64_t bytes = 0;
+  for (const Vec window : meeting_.windows_[rank_]) bytes += window.bytes();
+  return bytes;
+}
+
 float* RankGroup::window(int rank, int number, std::size_t begin, std::size_t n) const {
   if (rank < 0 || rank >= size()) throw Error("peer: there is no rank " + std::to_string(rank));
   const std::lock_guard lock(meeting_.mutex_);
@@ -180,7 +192,7 @@ float* RankGroup::window(int rank, int number, std::size_t begin, std::size_t n)
 
 void RankGroup::get_raw(int rank, int number, std::size_t begin, Vec into) {
   const float* from = window(rank, number, begin, into.size());
-  count(rank == this->rank() ? 0.0 : static_cast<double>(into.bytes()), [&] {
+  send("get", rank == this->rank() ? 0.0 : static_cast<double>(into.bytes()), [&] {
     meeting_.collectives_.get(this->rank(), rank, from, into);
     return 0.0;
   });
@@ -188,7 +200,7 @@ void RankGroup::get_raw(int rank, int number, std::size_t begin, Vec into) {
 
 void RankGroup::put_raw(int rank, int number, std::size_t begin, ConstVec from) {
   float* to = window(rank, number, begin, from.size());
-  count(rank == this->rank() ? 0.0 : static_cast<double>(from.bytes()), [&] {
+  send("put", rank == this->rank() ? 0.0 : static_cast<double>(from.bytes()), [&] {
     meeting_.collectives_.put(this->rank(), rank, to, from);
     return 0.0;
   });
@@ -196,7 +208,7 @@ void RankGroup::put_raw(int rank, int number, std::size_t begin, ConstVec from) 
 
 void RankGroup::add_raw(int rank, int number, std::size_t begin, ConstVec from) {
   float* to = window(rank, number, begin, from.size());
-  count(rank == this->rank() ? 0.0 : static_cast<double>(from.bytes()), [&] {
+  send("add", rank == this->rank() ? 0.0 : static_cast<double>(from.bytes()), [&] {
     meeting_.collectives_.add(this->rank(), rank, to, from);
     return 0.0;
   });

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gate.h"
+#include "ledger.h"
 #include "mgcompare/group.h"
 #include "pace.h"
 #include "platform.h"
@@ -56,6 +57,8 @@ class RankGroup : public Group {
 
   const Traffic& traffic() const { return traffic_; }
   void forget_traffic() { traffic_ = {}; }
+  Ledger& ledger() { return ledger_; }
+  std::uint64_t exposed_bytes() const;
   // Of steps that the device repeated by itself; wraps around, so that bytes can be taken back.
   void add_bytes(std::uint64_t bytes) { traffic_.bytes += bytes; }
 
@@ -76,12 +79,15 @@ class RankGroup : public Group {
  private:
   // Times the call, which returns the seconds it waited, and counts its bytes.
   template <class Call> void count(double bytes, Call call);
+  // The same for a call that sends data: it stands in the ledger.
+  template <class Call> void send(const char* name, double bytes, Call call);
   float* window(int rank, int number, std::size_t begin, std::size_t size) const;
   void check(const char* verb, const Counts& counts, int root = 0) const;
 
   Meeting& meeting_;
   std::size_t rank_;
   Traffic traffic_;
+  Ledger ledger_;
   double remainder_ = 0;  // fractions of bytes of ring formulas, so that totals stay exact
 };
 

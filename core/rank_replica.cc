@@ -67,6 +67,7 @@ RankReplica::~RankReplica() = default;
 void RankReplica::begin_step(const Batch& batch) {
   batch_ = batch;
   updated_in_step_ = false;
+  ++issued_steps_;
 }
 
 float RankReplica::factor(const Batch& batch, Scale scale) const {
@@ -151,6 +152,15 @@ std::uint64_t RankReplica::made_updates() const {
   std::uint64_t updates = 0;
   for (const auto& made : made_) updates += made->counted().updates();
   return updates;
+}
+
+std::uint64_t RankReplica::made_state_bytes(bool on_host) const {
+  std::uint64_t bytes = 0;
+  for (const auto& made : made_) {
+    if (made->on_host() != on_host) continue;
+    for (const Vec state : made->counted().state()) bytes += state.bytes();
+  }
+  return bytes;
 }
 
 RankReplica::Counts RankReplica::Counts::operator+(const Counts& other) const {

@@ -66,6 +66,8 @@ class RankReplica : public Replica {
   std::uint64_t own_updates() const;                       // of optimizer()
   std::uint64_t made_updates() const;                      // of host_optimizer() and device_optimizer()
   bool made_optimizers() const { return !made_.empty(); }
+  std::uint64_t made_state_bytes(bool on_host) const;
+  std::uint64_t issued_steps() const { return issued_steps_; }  // by the host, recorded ones once
   const std::map<std::string, MetricResult>& metrics() const { return metrics_; }
   void set_metrics(std::map<std::string, MetricResult> metrics) { metrics_ = std::move(metrics); }
   // What steps count here, for steps that the device repeats by itself. Writing them waits for the device.
@@ -106,6 +108,7 @@ class RankReplica : public Replica {
   std::vector<std::shared_ptr<Made>> made_;
   std::optional<Batch> batch_;
   bool updated_in_step_ = false;
+  std::uint64_t issued_steps_ = 0;
   std::uint64_t samples_ = 0;
   std::map<std::string, MetricResult> metrics_;
   std::vector<double> pushed_;

@@ -24,6 +24,12 @@ void each_field(R& r, const F& f) {
     f("seconds_harness", r.harness), f("seconds_overlapped", r.overlapped);
   } else if constexpr (std::is_same_v<Plain, MetricResult>) {
     f("mean", r.mean), f("least", r.least), f("most", r.most), f("last", r.last), f("count", r.count);
+  } else if constexpr (std::is_same_v<Plain, Kept>) {
+    f("what", r.what), f("where", r.where), f("bytes", r.bytes);
+  } else if constexpr (std::is_same_v<Plain, Sent>) {
+    f("call", r.call), f("over", r.over), f("calls_per_step", r.calls), f("bytes_per_step", r.bytes);
+  } else if constexpr (std::is_same_v<Plain, RankPlacement>) {
+    f("device", r.device), f("kept", r.kept), f("sent", r.sent);
   } else {
     static_assert(std::is_same_v<Plain, Result>);
     f("status", r.status), f("cause", r.cause), f("log", r.log), f("epochs", r.epochs);
@@ -35,7 +41,8 @@ void each_field(R& r, const F& f) {
     f("samples_per_second", r.samples_per_second), f("harness_share", r.harness_share);
     f("samples", r.samples), f("steps", r.steps), f("updates", r.updates), f("bytes_per_step", r.bytes_per_step);
     f("peak_memory_bytes", r.peak_memory), f("parameters", r.parameters), f("weights_hash", r.weights_hash);
-    f("ranks", r.ranks), f("metrics", r.metrics), f("traits", r.traits), f("notes", r.notes);
+    f("ranks", r.ranks), f("metrics", r.metrics), f("traits", r.traits), f("placement", r.placement);
+    f("notes", r.notes);
   }
 }
 

@@ -10,6 +10,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "placement.h"
+
 namespace mgcompare {
 
 struct EpochResult {
@@ -35,7 +37,8 @@ struct MetricResult {               // of one rank, over the trial
 };
 
 struct Result {
-  std::string status = "done";      // done | diverged | failed | crashed | timeout | out of memory | unavailable | interrupted
+  std::string status = "done";      // done | diverged | failed | crashed | timeout | out of memory | device lost |
+                                    // unavailable | interrupted
   std::string cause;                // one sentence where status is not done ("step 12, loss is nan")
   std::vector<std::string> log;     // last lines of the worker where it failed
 
@@ -62,6 +65,7 @@ struct Result {
   std::vector<RankTimes> ranks;
   std::vector<std::map<std::string, MetricResult>> metrics;  // a rank each
   std::map<std::string, std::string> traits;  // promise, pace, models, role
+  std::vector<RankPlacement> placement;       // a rank each
   std::vector<std::string> notes;   // "batch norm is local: the promise is approximate", "oversubscribed"
 };
 

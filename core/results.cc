@@ -198,6 +198,8 @@ void Results::begin(const RunInfo& info, const std::vector<Trial>& plan) {
       state_->set("config_yaml", info.config_yaml);
       state_->set("started", now());
       state_->set("warnings", dump(Json(info.warnings)));
+      state_->set("links", dump(Json(info.links)));
+      state_->set("taints", dump(Json(info.taints)));
       state_->write_environment(info);
       int position = 0;
       for (const Trial& trial : plan) state_->insert(trial, position++);
@@ -249,6 +251,12 @@ void Results::resume(const RunInfo& info, const std::vector<Trial>& plan) {
     state_->database->commit([&] {
       state_->database->run("UPDATE trial SET state = 'pending', pid = NULL WHERE state = 'running'");
       state_->set("program_version", info.program_version);
+      state_->set("links", dump(Json(info.links)));
+      // What was measured on a broken machine stays doubtful when the machine has been repaired.
+      std::vector<std::string> taints = run.info.taints;
+      for (const std::string& taint : info.taints)
+        if (std::find(taints.begin(), taints.end(), taint) == taints.end()) taints.push_back(taint);
+      state_->set("taints", dump(Json(taints)));
       state_->write_environment(info);
       int position = run.rows.empty() ? 0 : run.rows.back().position + 1;
       for (const Trial& trial : plan) {
@@ -281,7 +289,7 @@ std::vector<Trial> Results::unfinished(bool retry_failed) const {
   for (Row& row : read().rows) {
     const std::string& status = row.result.status;
     const bool again = row.state != "finished" || status == "interrupted" ||
-                       (retry_failed && (status == "failed" || status == "crashed" || status == "timeout"));
+                       (retry_failed && (status == "failed" || status == "crashed" || status == "timeout" || status == "device lost"));
     if (again) trials.push_back(std::move(row.trial));
   }
   return trials;

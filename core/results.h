@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "links.h"
 #include "mgcompare/error.h"
 #include "result.h"
 #include "trial.h"
@@ -46,6 +47,8 @@ struct RunInfo {
   std::string data_name, data_origin, data_fingerprint;  // empty until record_data()
   std::vector<std::pair<std::string, std::string>> environment;  // in the order in which it is shown
   std::vector<std::string> warnings;  // of the plan
+  std::vector<Links> links;         // as they were found before the first trial
+  std::vector<std::string> taints;  // what makes the figures doubtful, of all sittings
 };
 
 struct Row {
@@ -83,7 +86,7 @@ class Results {
   void record_data(const std::string& name, const std::string& origin, const std::string& fingerprint);
 
   // The trials still to run, in the plan's order: those that never finished, those that were interrupted, and, when
-  // asked for, those that failed, crashed or took too long.
+  // asked for, those that failed, crashed, took too long or lost their device.
   std::vector<Trial> unfinished(bool retry_failed = false) const;
   // The trial is about to run in process `pid` (0: not known).
   void start(const Trial& trial, std::int64_t pid = 0);

@@ -150,6 +150,10 @@ RunInfo read_info(const Database& database) {
   info.data_fingerprint = values["data_fingerprint"];
   if (const std::string& warnings = values["warnings"]; !warnings.empty())
     info.warnings = Json::parse(warnings).get<std::vector<std::string>>();
+  // A run of an older version has neither.
+  if (const std::string& links = values["links"]; !links.empty()) info.links = Json::parse(links).get<std::vector<Links>>();
+  if (const std::string& taints = values["taints"]; !taints.empty())
+    info.taints = Json::parse(taints).get<std::vector<std::string>>();
   database.query("SELECT key, value FROM environment ORDER BY position", {},
                  [&](const Columns& row) { info.environment.emplace_back(row.text(0), row.text(1)); });
   return info;

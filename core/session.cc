@@ -78,6 +78,8 @@ Result Session::run(const Trial& trial, const TrialFiles& files, const std::func
     return ended("diverged", error.what());
   } catch (const Interrupted& error) {
     return ended("interrupted", error.what());
+  } catch (const DeviceLost& error) {
+    return ended("device lost", error.what());
   } catch (const OutOfMemory& error) {
     return ended("out of memory", error.what());
   } catch (const std::bad_alloc&) {

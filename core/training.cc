@@ -151,7 +151,14 @@ class Training {
     StrategyOptions options(trial_.strategy.options);
     rank.strategy = request_.make(options, facts_);
     rank.strategy->start(*rank.replica, *rank.group);
+    keep_books(rank, true);
     gate_.wait();
+  }
+
+  // What the strategy moves counts for its placement in steps only.
+  static void keep_books(Rank& rank, bool open) {
+    rank.group->ledger().open(open);
+    rank.replica->meter().ledger().open(open);
   }
 
   // Steps on weights that are thrown away, with a strategy that is thrown away: libraries compile their kernels, pages
@@ -392,6 +399,7 @@ class Training {
     Rank& rank = ranks_[number];
     const double start = now();
     say(number, "evaluation", epoch, 0, 0);
+    keep_books(rank, false);
     const Vec settled = rank.strategy->settle(*rank.replica, *rank.group);
     if (settled.size() != spec_.parameters)
       throw Error("settle() returned " + std::to_string(settled.size()) + " elements; the network has " +
@@ -406,6 +414,7 @@ class Training {
     if (request_.evaluate) evaluate_rank(number, epoch, settled);
     gate_.wait();
     if (number == 0) add_epoch(result(), ranks_, trial_facts_, request_.evaluate, epoch_seconds_, now() - start);
+    keep_books(rank, true);
     gate_.wait();
   }
 

@@ -16,6 +16,7 @@
 
 #include <fmt/core.h>
 
+#include "examination.h"
 #include "message.h"
 #include "mgcompare/error.h"
 #include "prober.h"
@@ -124,6 +125,7 @@ int serve(const Handlers& handlers) {
 int run_worker() {
   Handlers handlers = probe_handlers();
   handlers.merge(verification_handlers());
+  handlers.merge(examination_handlers());
   Session session;
   handlers["trial"] = [&](const nlohmann::json& body, Line& line) -> nlohmann::json {
     const TrialFiles files{body.at("checkpoint").get<std::string>(), body.at("resume").get<bool>()};

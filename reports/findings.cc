@@ -163,6 +163,8 @@ std::string accuracy_of(const Cell& cell) {
 
 std::vector<Finding> findings(const Comparison& comparison) {
   std::vector<Finding> all;
+  // Before any figure: it makes all of them doubtful.
+  for (const std::string& taint : comparison.run->info.taints) all.push_back({fmt::format("TAINTED: {}", plain(taint))});
   if (comparison.ranking.empty()) {
     all.push_back({comparison.done == 0 ? "No trial was completed: there is nothing to compare"
                                         : "No strategy that trains one model was completed"});

@@ -80,6 +80,8 @@ std::string json_report(const Run& run) {
   json["config"] = embedded(info.config_json);
   json["environment"] = environment;
   json["warnings"] = info.warnings;
+  json["tainted"] = info.taints;
+  json["links"] = nlohmann::json(info.links);
   json["target_accuracy"] = comparison.target_accuracy > 0 ? Json(comparison.target_accuracy) : Json();
   json["trials"] = Json::array();
   for (const Row& row : run.rows) json["trials"].push_back(row_json(row));

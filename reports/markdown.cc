@@ -9,6 +9,7 @@
 
 #include "reports/comparison.h"
 #include "reports/findings.h"
+#include "reports/machine.h"
 #include "reports/text.h"
 
 namespace mgcompare {
@@ -278,8 +279,8 @@ std::string origin_section(const Run& run) {
 std::string markdown_report(const Run& run) {
   const Comparison comparison = compare_rows(run);
   return introduction(comparison) + results_table(comparison) + speed_table(comparison) + target_table(comparison) +
-         time_table(comparison) + bytes_table(comparison) + epoch_table(comparison) + metric_table(comparison) +
-         failure_section(comparison) + notes(comparison) + origin_section(run);
+         time_table(comparison) + bytes_table(comparison) + placement_section(comparison) + epoch_table(comparison) + metric_table(comparison) +
+         failure_section(comparison) + notes(comparison) + links_section(run) + origin_section(run);
 }
 
 }  // namespace mgcompare

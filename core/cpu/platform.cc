@@ -40,7 +40,7 @@ class CpuPlatform : public Platform {
     std::vector<DeviceInfo> found;
     for (std::size_t core = 0; core < meters_.size(); ++core)
       found.push_back({static_cast<int>(core), std::string(model == nullptr ? "CPU" : model) + ", one core",
-                       static_cast<std::uint64_t>(memory.totalram) * memory.mem_unit, {}});
+                       static_cast<std::uint64_t>(memory.totalram) * memory.mem_unit, {}, "core " + std::to_string(core), {}});
     return found;
   }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "memory.h"
 #include "mgcompare/error.h"
 #include "status.h"
 
@@ -50,7 +51,7 @@ struct Blas::Plan {
 
 Blas::Blas(cudaStream_t stream) : stream_(stream) {
   check(cublasLtCreate(&handle_), "starting cuBLASLt");
-  check(cudaMalloc(&workspace_, kWorkspace), "allocating cuBLASLt's workspace");
+  workspace_ = allocate_device(kWorkspace);
 }
 
 Blas::~Blas() {

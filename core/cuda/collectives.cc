@@ -43,7 +43,7 @@ std::unique_ptr<Communicators> Communicators::make(const std::vector<int>& devic
   made->scratch.resize(devices.size());
   for (std::size_t k = 0; k < devices.size(); ++k) {
     const Current current(devices[k]);
-    check(cudaMalloc(&made->scratch[k], kScratchBytes), "allocating scratch memory for exchanges");
+    made->scratch[k] = allocate_device(kScratchBytes);
     check(cudaMemset(made->scratch[k], 0, kScratchBytes), "clearing scratch memory for exchanges");
     check(cudaDeviceSynchronize(), "clearing scratch memory for exchanges");
   }

@@ -1,5 +1,7 @@
 #include "device.h"
 
+#include <sys/sysinfo.h>
+
 #include <cstring>
 
 #include "mgcompare/error.h"
@@ -33,7 +35,7 @@ std::unique_ptr<Handles> Gpu::take_handles() {
     check(cudaEventCreateWithFlags(event, cudaEventDisableTiming), "making an event");
   check(cudnnCreate(&handles->cudnn), "starting cuDNN");
   check(cudnnSetStream(handles->cudnn, handles->stream), "starting cuDNN");
-  check(cudaMalloc(&handles->workspace, kWorkspaceBytes), "allocating cuDNN's workspace");
+  handles->workspace = allocate_device(kWorkspaceBytes);
   handles->blas = std::make_unique<Blas>(handles->stream);
   handles->branch_blas = std::make_unique<Blas>(handles->branch);
   return handles;
@@ -77,7 +79,9 @@ void* CudaDevice::allocate_host(std::size_t bytes) {
   const cudaError_t status = cudaHostAlloc(&memory, bytes == 0 ? 1 : bytes, cudaHostAllocPortable);
   if (status == cudaErrorMemoryAllocation) {
     cudaGetLastError();
-    throw OutOfMemory(bytes, 0, 0);
+    struct sysinfo info {};
+    sysinfo(&info);
+    throw OutOfMemory(bytes, info.freeram * info.mem_unit, info.totalram * info.mem_unit);
   }
   check(status, "allocating page-locked host memory");
   std::memset(memory, 0, bytes);

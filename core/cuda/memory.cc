@@ -12,20 +12,9 @@ constexpr std::size_t kGrain = 512;
 
 }  // namespace
 
-void* DeviceMemory::allocate(std::size_t bytes) {
+void* allocate_device(std::size_t bytes) {
   void* memory = nullptr;
-  cudaError_t status = cudaMalloc(&memory, bytes);
-  if (status == cudaErrorMemoryAllocation) {
-    cudaGetLastError();
-    for (auto& [size, blocks] : kept_) {
-      for (void* block : blocks) {
-        sizes_.erase(block);
-        cudaFree(block);
-      }
-      blocks.clear();
-    }
-    status = cudaMalloc(&memory, bytes);
-  }
+  const cudaError_t status = cudaMalloc(&memory, bytes);
   if (status == cudaErrorMemoryAllocation) {
     cudaGetLastError();
     std::size_t free = 0, total = 0;
@@ -33,6 +22,23 @@ void* DeviceMemory::allocate(std::size_t bytes) {
     throw OutOfMemory(bytes, free, total);
   }
   check(status, "allocating device memory");
+  return memory;
+}
+
+void* DeviceMemory::allocate(std::size_t bytes) {
+  void* memory = nullptr;
+  try {
+    memory = allocate_device(bytes);
+  } catch (const OutOfMemory&) {
+    for (auto& [size, blocks] : kept_) {
+      for (void* block : blocks) {
+        sizes_.erase(block);
+        cudaFree(block);
+      }
+      blocks.clear();
+    }
+    memory = allocate_device(bytes);
+  }
   sizes_[memory] = bytes;
   return memory;
 }

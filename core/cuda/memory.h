@@ -13,6 +13,9 @@
 
 namespace mgcompare::cuda {
 
+// Memory of the current device from the driver. Throws OutOfMemory.
+void* allocate_device(std::size_t bytes);
+
 class DeviceMemory {
  public:
   // Memory of the current device. Throws OutOfMemory.

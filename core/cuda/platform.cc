@@ -2,6 +2,7 @@
 
 #include "platform.h"
 
+#include <array>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,63 +15,76 @@
 #include "meeting.h"
 #include "mgcompare/error.h"
 #include "network.h"
+#include "nvml.h"
 #include "optimizer.h"
 #include "recorder.h"
+#include "versions.h"
 
 namespace mgcompare::cuda {
 namespace {
 
-std::string version_text(int version, int major, int minor) {
-  return std::to_string(version / major) + "." + std::to_string(version % major / minor);
-}
-
-// cuDNN's and NCCL's numbers: 91900 is 9.19.0, 22809 is 2.28.9.
-std::string three_part_version(int version) {
-  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." + std::to_string(version % 100);
+// "0000:1b:00.0": what NVML knows the GPU by, whatever CUDA_VISIBLE_DEVICES shows of them.
+std::string pci_address(int index) {
+  std::array<char, 32> address{};
+  check(cudaDeviceGetPCIBusId(address.data(), static_cast<int>(address.size()), index), "asking where a device is");
+  return address.data();
 }
 
 class CudaPlatform : public Platform {
  public:
-  CudaPlatform() {
+  CudaPlatform() : versions_(Versions::found()), problem_(too_old(versions_)) {
+    if (!problem_.empty()) return;
     int count = 0;
-    const cudaError_t status = cudaGetDeviceCount(&count);
-    if (status == cudaSuccess) {
-      for (int index = 0; index < count; ++index) gpus_.push_back(std::make_unique<Gpu>()), gpus_.back()->index = index;
+    if (const cudaError_t status = cudaGetDeviceCount(&count); status != cudaSuccess) {
+      cudaGetLastError();
+      problem_ = status == cudaErrorInsufficientDriver
+                     ? "the NVIDIA driver supports CUDA " + cuda_version(versions_.driver) + ", which is too old for CUDA " +
+                           cuda_version(versions_.runtime) + " of this program: install a newer driver"
+                     : std::string("the NVIDIA driver finds no GPU: ") + cudaGetErrorString(status);
       return;
     }
-    cudaGetLastError();
-    cudaDriverGetVersion(&driver_);
-    cudaRuntimeGetVersion(&runtime_);
-    if (driver_ == 0) problem_ = "no NVIDIA driver is installed";
-    else if (status == cudaErrorInsufficientDriver)
-      problem_ = "the NVIDIA driver supports CUDA " + version_text(driver_, 1000, 10) + ", this program needs CUDA " +
-                 version_text(runtime_, 1000, 10) + ": install a newer driver";
-    else problem_ = cudaGetErrorString(status);
+    for (int index = 0; index < count; ++index) gpus_.push_back(std::make_unique<Gpu>()), gpus_.back()->index = index;
   }
 
   DeviceKind kind() const override { return DeviceKind::cuda; }
 
   std::vector<DeviceInfo> devices() const override {
+    if (!problem_.empty()) throw Error(problem_);
     std::vector<DeviceInfo> found;
     for (const std::unique_ptr<Gpu>& gpu : gpus_) {
       cudaDeviceProp properties{};
       check(cudaGetDeviceProperties(&properties, gpu->index), "asking what a device is");
-      found.push_back({gpu->index, properties.name, properties.totalGlobalMem, {}});
+      DeviceInfo info{gpu->index, properties.name, properties.totalGlobalMem, {}, pci_address(gpu->index), {}};
+      info.notes.push_back("compute capability " + std::to_string(properties.major) + "." + std::to_string(properties.minor));
+      info.notes.push_back("PCI " + info.id);
+      if (nvml()) {
+        Nvml::Condition condition = nvml()->condition(info.id);
+        info.notes.insert(info.notes.end(), condition.notes.begin(), condition.notes.end());
+        info.problems = std::move(condition.problems);
+      }
+      found.push_back(std::move(info));
     }
     return found;
   }
 
   std::vector<std::pair<std::string, std::string>> facts() const override {
-    if (!problem_.empty()) return {{"CUDA devices", "none: " + problem_}};
-    int driver = 0, runtime = 0, nccl = 0;
-    check(cudaDriverGetVersion(&driver), "asking for the driver's version");
-    check(cudaRuntimeGetVersion(&runtime), "asking for CUDA's version");
-    check(ncclGetVersion(&nccl), "asking for NCCL's version");
-    return {{"CUDA driver supports", version_text(driver, 1000, 10)},
-            {"CUDA", version_text(runtime, 1000, 10)},
-            {"cuDNN", three_part_version(static_cast<int>(cudnnGetVersion()))},
-            {"cuBLASLt", three_part_version(static_cast<int>(cublasLtGetVersion()))},
-            {"NCCL", three_part_version(nccl)}};
+    std::vector<std::pair<std::string, std::string>> facts = {
+        {"CUDA", cuda_version(versions_.runtime)},
+        {"cuDNN", library_version(versions_.cudnn)},
+        {"cuBLASLt", library_version(static_cast<int>(cublasLtGetVersion()))},
+        {"NCCL", library_version(versions_.nccl)}};
+    if (versions_.driver == 0) return facts;
+    facts.insert(facts.begin(), {"CUDA driver supports", cuda_version(versions_.driver)});
+    facts.insert(facts.begin(), nvml() ? std::pair<std::string, std::string>{"NVIDIA driver", nvml()->driver_version()}
+                                       : std::pair<std::string, std::string>{"NVML", nvml_problem_});
+    return facts;
+  }
+
+  bool reaches(int from, int to) const override {
+    if (from == to) return true;
+    int possible = 0;
+    check(cudaDeviceCanAccessPeer(&possible, from, to), "asking for peer access");
+    return possible != 0;
   }
 
   std::unique_ptr<Device> open(int device_index) override {
@@ -139,9 +153,23 @@ class CudaPlatform : public Platform {
     return Communicators::make(indices);
   }
 
-  std::vector<std::unique_ptr<Gpu>> gpus_;
+  // Opened when it is first asked for: workers that only train do not need it.
+  const Nvml* nvml() const {
+    if (nvml_ == nullptr && nvml_problem_.empty()) {
+      try {
+        nvml_ = std::make_unique<Nvml>();
+      } catch (const Error& error) {
+        nvml_problem_ = error.what();
+      }
+    }
+    return nvml_.get();
+  }
+
+  Versions versions_;
   std::string problem_;             // why there are no GPUs
-  int driver_ = 0, runtime_ = 0;
+  std::vector<std::unique_ptr<Gpu>> gpus_;
+  mutable std::unique_ptr<Nvml> nvml_;
+  mutable std::string nvml_problem_;
   std::mutex mutex_;
   std::map<std::vector<int>, std::unique_ptr<Communicators>> idle_;
 };

@@ -20,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kPatience = 120s;
 
-fs::path program() { return fs::path(MGCOMPARE_BINARY_DIR) / "bin" / "mgcompare"; }
+fs::path built_program() { return fs::path(MGCOMPARE_BINARY_DIR) / "bin" / "mgcompare"; }
 
 fs::path bad_plugins() { return fs::path(MGCOMPARE_BINARY_DIR) / "lib" / "mgcompare" / "bad_plugins"; }
 
@@ -33,14 +33,14 @@ double seconds_since(Clock::time_point begin) { return std::chrono::duration<dou
 
 }  // namespace
 
-Program::Program(const fs::path& folder, const std::vector<std::string>& arguments,
+Program::Program(const fs::path& folder, const fs::path& program, const std::vector<std::string>& arguments,
                  const std::map<std::string, std::string>& environment)
     : begin_(Clock::now()) {
   static int number = 0;
   ++number;
   out_ = folder / ("stdout-" + std::to_string(number));
   err_ = folder / ("stderr-" + std::to_string(number));
-  std::vector<std::string> words = {program().string()};
+  std::vector<std::string> words = {program.string()};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
@@ -88,7 +88,7 @@ Ended Program::wait() {
           seconds_since(begin_)};
 }
 
-Workplace::Workplace() {
+Workplace::Workplace() : program_(built_program()) {
   std::string pattern = (fs::temp_directory_path() / "mgcompareXXXXXX").string();
   if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
   folder_ = pattern;
@@ -99,6 +99,17 @@ Workplace::~Workplace() {
   fs::remove_all(folder_, ignored);
 }
 
+void Workplace::use_fake_gpus() {
+  const fs::path modules = fs::path(MGCOMPARE_BINARY_DIR) / "lib" / "mgcompare", mine = folder_ / "lib" / "mgcompare";
+  fs::create_directories(folder_ / "bin");
+  fs::create_directories(mine);
+  program_ = folder_ / "bin" / "mgcompare";
+  // The modules are looked for beside the program's file, so that is no link.
+  fs::copy_file(built_program(), program_);
+  for (const char* name : {"platform_cpu.so", "plugins"}) fs::create_symlink(modules / name, mine / name);
+  fs::create_symlink(modules / "fakes" / "platform_cuda.so", mine / "platform_cuda.so");
+}
+
 std::string Workplace::write(const std::string& name, const std::string& text) const {
   std::ofstream(folder_ / name, std::ios::binary) << text;
   return name;
@@ -106,7 +117,7 @@ std::string Workplace::write(const std::string& name, const std::string& text) c
 
 Program Workplace::start(const std::vector<std::string>& arguments, std::map<std::string, std::string> environment) const {
   environment.emplace("MGCOMPARE_PLUGIN_PATH", bad_plugins().string());
-  return Program(folder_, arguments, environment);
+  return Program(folder_, program_, arguments, environment);
 }
 
 Ended Workplace::run(const std::vector<std::string>& arguments,
@@ -124,7 +135,7 @@ Run Workplace::only_run() const {
 
 std::string missing_piece() {
   const fs::path root = MGCOMPARE_BINARY_DIR;
-  for (const fs::path& piece : {program(), root / "lib/mgcompare/platform_cpu.so", bad_plugins() / "strategy_misbehave.so",
+  for (const fs::path& piece : {built_program(), root / "lib/mgcompare/platform_cpu.so", bad_plugins() / "strategy_misbehave.so",
                                 root / "lib/mgcompare/plugins/strategy_serial.so"}) {
     if (!fs::exists(piece)) return piece.string() + " is not built";
   }

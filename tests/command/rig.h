@@ -23,8 +23,8 @@ struct Ended {
 // A program that runs. Its output goes to files, so that nobody has to read while it runs.
 class Program {
  public:
-  Program(const std::filesystem::path& folder, const std::vector<std::string>& arguments,
-          const std::map<std::string, std::string>& environment);
+  Program(const std::filesystem::path& folder, const std::filesystem::path& program,
+          const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment);
   ~Program();
   pid_t id() const { return id_; }
   // Whether `text` came on stderr within the time.
@@ -44,6 +44,8 @@ class Workplace {
   Workplace();
   ~Workplace();
   const std::filesystem::path& folder() const { return folder_; }
+  // From now on the program is a copy of its own whose GPUs are tests/fakes/gpus.cc.
+  void use_fake_gpus();
   std::string write(const std::string& name, const std::string& text) const;  // the path
   Program start(const std::vector<std::string>& arguments, std::map<std::string, std::string> environment = {}) const;
   Ended run(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment = {}) const;
@@ -52,6 +54,7 @@ class Workplace {
 
  private:
   std::filesystem::path folder_;
+  std::filesystem::path program_;
 };
 
 // The program, its modules and the plugins are built; otherwise the words that say what is missing.

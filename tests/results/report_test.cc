@@ -61,6 +61,12 @@ TEST(MarkdownReport, HasEverySection) {
   run.info.warnings = {"devices: auto found two"};
   run.rows[1].result.notes = {"oversubscribed"};
   run.rows[1].result.metrics = {{{"staleness", {.mean = 1.5}}}};
+  for (mgcompare::Row& row : run.rows)
+    row.result.placement = {{"cpu:0", {{"weights and gradients", "cpu:0", 4096}}, {{"reduce", "the host's memory", 1, 2048}}}};
+  run.info.links = {{.kind = "cpu", .devices = {{0, true, 9e9, 8e9, 1e-9, 0}, {1, true, 11e9, 10e9, 1e-9, 0}},
+                     .pairs = {{0, 1, true, true, 5e9, 2e-6}, {1, 0, false, true, 7e9, 4e-6}},
+                     .all_reduces = {{2, 4096, 31e-6}}}};
+  run.info.taints = {"a pair damages data"};
   run.rows[2].result.status = "crashed";
   run.rows[2].result.cause = "SIGSEGV in step 17";
   run.rows[2].result.log = {"last words"};
@@ -82,6 +88,14 @@ TEST(MarkdownReport, HasEverySection) {
                            "| apart, 2 cpu devices, batch 128 | crashed | SIGSEGV in step 17 | 1 |",
                            "```\nlast words\n```",
                            "\n## Notes\n",
+                           "# small\n\n- TAINTED: a pair damages data.\n",
+                           "\n## Placement\n",
+                           "- alone, 1 cpu device, batch 128: rank 0 on cpu:0: weights and gradients (4.1 KB) on the device; "
+                           "reduce 2.05 KB a step over the host's memory (1 calls)\n",
+                           "\n## Links\n",
+                           "- Host to cpu devices: 9 .. 11 GB/s; back: 8 .. 10 GB/s.\n",
+                           "- 2 ordered pairs of cpu devices, 1 of them peer-to-peer: 5 .. 7 GB/s, a small copy 2 .. 4 us.\n",
+                           "- **Tainted**: a pair damages data.\n",
                            "oversubscribed",
                            "devices: auto found two",
                            "\n## Environment\n",
@@ -100,6 +114,9 @@ TEST(MarkdownReport, IsInert) {
                               "![x](http://y)", "\x1b[31mred", "`code`", "```\n# out"}) {
     RunMaker maker;
     maker.add(payload, 2, 1, make_result(1600, 5, 0.98)).result.notes = {payload};
+    maker.run.rows.back().result.placement = {{payload, {{payload, payload, 1}}, {{payload, payload, 1, 1}}}};
+    maker.run.info.links = {{.kind = payload, .devices = {{}}, .pairs = {{}}, .all_reduces = {{2, 4096, 1e-6}}}};
+    maker.run.info.taints = {payload};
     Result& failed = maker.failed(payload, 4, 1, "crashed", payload).result;
     failed.log = {payload};
     maker.run.info.environment = {{payload, payload}};

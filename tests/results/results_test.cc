@@ -60,17 +60,20 @@ TEST(ResultJson, KeepsEveryField) {
   result.harness_share = 0.007;
   result.peak_memory = 1ull << 40;
   result.metrics = {{{"staleness", {.mean = 1.5, .least = 0, .most = 7, .last = 2, .count = 99}}}, {}};
+  result.placement = {{"cuda:1", {{"weights and gradients", "cuda:1", 8}}, {{"all_reduce", "the host link", 1.5, 6}}}};
   result.notes = {"oversubscribed"};
   const nlohmann::json json = result;
   // Equal again, and not because everything was left out.
   EXPECT_EQ(nlohmann::json(json.get<Result>()), json);
-  EXPECT_EQ(json.size(), 27u);
+  EXPECT_EQ(json.size(), 28u);
   const Result back = json.get<Result>();
   EXPECT_EQ(back.peak_memory, 1ull << 40);
   EXPECT_EQ(back.metrics.at(0).at("staleness").count, 99u);
   EXPECT_EQ(back.epochs.at(1).accuracy, 0.99);
   EXPECT_EQ(back.ranks.at(0).waiting, result.ranks[0].waiting);
   EXPECT_EQ(back.traits, result.traits);
+  EXPECT_EQ(back.placement.at(0).kept.at(0).bytes, 8u);
+  EXPECT_EQ(back.placement.at(0).sent.at(0).calls, 1.5);
 }
 
 TEST(ResultJson, HasNoWordForNan) {
@@ -89,6 +92,23 @@ TEST(ResultJson, ReadsOlderAndNewerVersionsAndRefusesNonsense) {
   EXPECT_THROW(nlohmann::json::parse(R"({"steps": "many"})").get<Result>(), Error);
   EXPECT_THROW(nlohmann::json::parse(R"({"epochs": {}})").get<Result>(), Error);
   EXPECT_THROW(nlohmann::json::parse("[]").get<Result>(), Error);
+}
+
+TEST(Results, StayTaintedWhenTheMachineIsRepaired) {
+  const Folder folder;
+  RunInfo broken = info_with(), sound = info_with();
+  broken.taints = {"a pair damages data"};
+  broken.links = {{.kind = "cuda", .pairs = {{0, 1, true, false, 1e9, 1e-6}}}};
+  sound.links = {{.kind = "cuda", .pairs = {{0, 1, true, true, 1e9, 1e-6}}}};
+  Results results(folder.path("run"));
+  results.begin(broken, plan());
+  EXPECT_EQ(results.read().info.taints, broken.taints);
+  EXPECT_FALSE(results.read().info.links.at(0).pairs.at(0).intact);
+  results.resume(sound, plan());
+  EXPECT_EQ(results.read().info.taints, broken.taints);
+  EXPECT_TRUE(results.read().info.links.at(0).pairs.at(0).intact);
+  results.resume(broken, plan());
+  EXPECT_EQ(results.read().info.taints.size(), 1u) << "said once";
 }
 
 TEST(Results, KeepWhatWasAdded) {

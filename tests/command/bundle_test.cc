@@ -1,0 +1,82 @@
+// A bundle that was moved away from where it was made, without anything of the environment.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+#include "rig.h"
+
+namespace mgcompare {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Bundle : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string missing = missing_piece(); !missing.empty()) GTEST_SKIP() << missing;
+    const Ended made =
+        shell(std::string(MGCOMPARE_SOURCE_DIR) + "/scripts/bundle made --build " + MGCOMPARE_BINARY_DIR);
+    ASSERT_EQ(made.code, 0) << made.err;
+    EXPECT_NE(made.err.find("MB as tar.gz"), std::string::npos) << made.err;
+    fs::create_directories(place_.folder() / "far away");
+    fs::rename(place_.folder() / "made", folder());
+  }
+  fs::path folder() const { return place_.folder() / "far away" / "bundle"; }
+  Ended shell(const std::string& script) const {
+    return Program(place_.folder(), "/bin/bash", {"-c", script}, {}).wait();
+  }
+  Ended launch(const std::string& words) const {
+    return shell("env -i PATH=/usr/bin:/bin ASAN_OPTIONS=\"$ASAN_OPTIONS\" HOME=\"$PWD\" '" +
+                 (folder() / "mgcompare").string() + "' " + words);
+  }
+  Workplace place_;
+};
+
+TEST_F(Bundle, NeedsTheCLibraryAndCudaOnly) {
+  const Ended ended = shell(
+      "cd 'far away/bundle' && export LD_LIBRARY_PATH=$PWD/lib/system:$PWD/lib/compiler && "
+      "find bin lib -name mgcompare -type f -o -name '*.so*' -type f | xargs ldd");
+  static const std::regex others(
+      R"((ld-linux-x86-64|libc|libm|libmvec|libpthread|libdl|librt|libresolv|libutil|libcublas\w*|libcudnn\w*|libnccl)\.so.*)");
+  std::istringstream lines(ended.out);
+  int own = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t arrow = line.find(" => ");
+    if (arrow == std::string::npos) continue;
+    const std::string name = line.substr(line.find_first_not_of(" \t"), arrow - line.find_first_not_of(" \t"));
+    const bool is_own = line.find(folder().string(), arrow) != std::string::npos;
+    own += is_own ? 1 : 0;
+    EXPECT_TRUE(is_own || std::regex_match(name, others)) << line;
+  }
+  EXPECT_GT(own, 20);
+}
+
+TEST_F(Bundle, RunsWhereItIs) {
+  const Ended devices = launch("devices");
+  EXPECT_EQ(devices.code, 0) << devices.err;
+  EXPECT_NE(devices.out.find("cpu:0"), std::string::npos) << devices.out;
+  place_.write("small.yaml", small_config("scaling: {devices: [cpu:1], batch: 64}\nstrategies: [serial, tower]\n"));
+  const Ended compared = launch("small.yaml");
+  EXPECT_EQ(compared.code, 0) << compared.err;
+  for (const Row& row : place_.only_run().rows)
+    EXPECT_NE(row.trial.plugin_file.find("far away"), std::string::npos) << row.trial.plugin_file;
+  EXPECT_EQ(launch("'far away/bundle/configs/lenet.yaml' --dry-run").code, 0) << "it finds its networks";
+  const std::string foreign = std::string(MGCOMPARE_BINARY_DIR) + "/lib/mgcompare/bad_plugins/strategy_misbehave.so";
+  EXPECT_EQ(launch("plugins check " + foreign).code, 0) << "a plugin from elsewhere fits";
+}
+
+TEST_F(Bundle, IsNeverMadeOverSomethingElse) {
+  std::ofstream(place_.folder() / "file") << "mine";
+  const std::string script = std::string(MGCOMPARE_SOURCE_DIR) + "/scripts/bundle ";
+  EXPECT_EQ(shell(script + "'far away' --build " + MGCOMPARE_BINARY_DIR).code, 2);
+  EXPECT_EQ(shell(script).code, 2);
+  EXPECT_EQ(shell(script + "new --build /nowhere").code, 2);
+  EXPECT_FALSE(fs::exists(place_.folder() / "new"));
+}
+
+}  // namespace
+}  // namespace mgcompare

@@ -1,0 +1,198 @@
+// What the program says of a machine, sound or broken. The broken ones have GPUs that are made of paper.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "rig.h"
+
+namespace mgcompare {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using Variables = std::map<std::string, std::string>;
+
+class Machine : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string missing = missing_piece(); !missing.empty()) GTEST_SKIP() << missing;
+  }
+  static std::string text_of(const std::string& file) {
+    std::ifstream stream(file);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+  Workplace place_;
+};
+
+class BrokenMachine : public Machine {
+ protected:
+  void SetUp() override {
+    Machine::SetUp();
+    if (!IsSkipped()) place_.use_fake_gpus();
+  }
+  Variables fault(const std::string& fault) const {
+    return {{"MGCOMPARE_TEST_FAULT", fault}, {"MGCOMPARE_TEST_MARK", (place_.folder() / "mark").string()}};
+  }
+  std::string config(const std::string& devices) const {
+    return place_.write("gpus.yaml", small_config("scaling: {devices: [" + devices +
+                                                  "], batch: 64}\nseeds: [1, 2]\n"
+                                                  "strategies: [serial, replicated]\n"));
+  }
+};
+
+TEST_F(Machine, DevicesAreListedAsJsonToo) {
+  const Ended ended = place_.run({"devices", "--json"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  const Json all = Json::parse(ended.out);
+  ASSERT_EQ(all.at(0).at("kind"), "cpu");
+  EXPECT_EQ(all[0].at("devices").at(0).at("device"), "cpu:0");
+  EXPECT_GT(all[0]["devices"][0].at("memory_bytes").get<double>(), 0);
+}
+
+TEST_F(Machine, TheDoctorChecksAndTimesEveryLink) {
+  const Ended ended = place_.run({"doctor", "--json"});
+  const Json all = Json::parse(ended.out);
+  std::size_t problems = 0;
+  for (const Json& kind : all) {
+    if (!kind.contains("links")) continue;
+    const Json& links = kind["links"];
+    const std::size_t devices = links.at("devices").size();
+    problems += links.at("problems").size();
+    EXPECT_EQ(links.at("pairs").size(), devices * (devices - 1));
+    for (const Json& device : links["devices"]) {
+      EXPECT_TRUE(device.at("intact"));
+      EXPECT_GT(device.at("bytes_per_second_to_device"), 0);
+      EXPECT_GT(device.at("flops_per_second"), 0);
+    }
+    for (const Json& pair : links["pairs"]) {
+      EXPECT_TRUE(pair.at("intact"));
+      EXPECT_GT(pair.at("bytes_per_second"), 0);
+      EXPECT_GT(pair.at("seconds_small"), 0);
+    }
+    if (devices < 2) continue;
+    EXPECT_EQ(links.at("all_reduces").front().at("bytes"), 4096);
+    EXPECT_EQ(links["all_reduces"].back().at("bytes"), 64 << 20);
+    EXPECT_EQ(links["all_reduces"].back().at("devices"), devices);
+  }
+  EXPECT_EQ(ended.code, problems == 0 ? 0 : 1) << "a busy machine may be told of, but nothing else";
+}
+
+TEST_F(BrokenMachine, TheDoctorNamesThePairThatDamagesData) {
+  const Ended ended = place_.run({"doctor"}, fault("pair 1 2"));
+  EXPECT_EQ(ended.code, 1) << ended.err;
+  EXPECT_NE(ended.out.find("data copied from cuda:1 to cuda:2 arrive damaged"), std::string::npos) << ended.out;
+  EXPECT_EQ(ended.out.find("data copied from cuda:2 to cuda:1"), std::string::npos) << ended.out;
+}
+
+TEST_F(BrokenMachine, ARunOverABrokenPairIsTainted) {
+  const Ended ended = place_.run({config("1, 4")}, fault("pair 1 2"));
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_NE(ended.err.find("tainted: data copied from cuda:1 to cuda:2"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.out.find("TAINTED: data copied from cuda:1 to cuda:2"), std::string::npos) << ended.out;
+  const auto run = place_.only_run();
+  ASSERT_EQ(run.info.taints.size(), 1u);
+  EXPECT_NE(text_of(run.directory + "/report.md").find("TAINTED"), std::string::npos);
+  EXPECT_EQ(Json::parse(text_of(run.directory + "/results.json")).at("tainted").size(), 1u);
+}
+
+TEST_F(BrokenMachine, ARunThatDoesNotUseTheBrokenPairIsNot) {
+  const Ended ended = place_.run({config("1, 2")}, fault("pair 1 2"));
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  const auto run = place_.only_run();
+  EXPECT_TRUE(run.info.taints.empty());
+  ASSERT_EQ(run.info.links.size(), 1u);
+  EXPECT_EQ(run.info.links[0].pairs.size(), 2u);
+}
+
+TEST_F(BrokenMachine, AHotDeviceTaintsTheRunsThatUseIt) {
+  const Ended hot = place_.run({config("1, 2"), "-o", "hot"}, fault("hot 1"));
+  EXPECT_NE(hot.out.find("TAINTED: cuda:1 is slowed down by its temperature"), std::string::npos) << hot.out;
+  const Ended spared = place_.run({config("1"), "-o", "spared"}, fault("hot 1"));
+  EXPECT_EQ(spared.out.find("TAINTED"), std::string::npos) << spared.out;
+}
+
+class DisappearingDevice : public BrokenMachine, public testing::WithParamInterface<const char*> {};
+
+TEST_P(DisappearingDevice, MakesRowsOfItsTrialsAndTheOthersRun) {
+  if (IsSkipped()) return;
+  const Ended ended = place_.run({config("1, 2, 4")}, fault(std::string(GetParam()) + " 2"));
+  EXPECT_EQ(ended.code, 3) << ended.err;
+  const auto run = place_.only_run();
+  int first_causes = 0, at_once = 0;
+  for (const Row& row : run.rows) {
+    EXPECT_EQ(row.state, "finished");
+    if (row.trial.devices < 4) {
+      EXPECT_EQ(row.result.status, "done") << row.result.cause;
+      continue;
+    }
+    EXPECT_EQ(row.result.status, "device lost") << row.result.cause;
+    EXPECT_NE(row.result.cause.find("cuda:2 does not answer any more"), std::string::npos) << row.result.cause;
+    (row.result.cause.find("; the trial: ") != std::string::npos ? first_causes : at_once) += 1;
+  }
+  EXPECT_EQ(first_causes, 1) << "the trial in which it happened";
+  EXPECT_EQ(at_once, 1) << "later ones are not tried";
+
+  // The machine has been repaired.
+  fs::remove(place_.folder() / "mark");
+  const Ended resumed = place_.run({"gpus.yaml", "--resume"});
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  for (const Row& row : place_.only_run().rows) EXPECT_EQ(row.result.status, "done") << row.result.cause;
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, DisappearingDevice, testing::Values("lost", "gone"));
+
+TEST_F(BrokenMachine, ADeviceWithoutMemoryIsARowWithFigures) {
+  const std::string config =
+      place_.write("big.yaml",
+                   "layers: [flatten, {dense: 1024}, tanh, {dense: 10}]\n"
+                   "data: {set: digits, train_samples: 256, test_samples: 128}\nepochs: 1\n"
+                   "scaling: {devices: [1, 2], batch: 64}\nseeds: [1, 2]\nstrategies: [serial, replicated]\n");
+  const Ended ended = place_.run({config}, fault("memory 1"));
+  EXPECT_EQ(ended.code, 3) << ended.err;
+  for (const Row& row : place_.only_run().rows) {
+    EXPECT_EQ(row.result.status, row.trial.devices == 1 ? "done" : "out of memory") << row.result.cause;
+    const bool has_figures = row.result.cause.find("free 1048576, total 2097152") != std::string::npos;
+    EXPECT_EQ(has_figures, row.trial.devices == 2) << row.result.cause;
+  }
+}
+
+TEST_F(BrokenMachine, MoreGpusThanThereAreIsARow) {
+  const Ended ended = place_.run({config("1, 8")});
+  EXPECT_EQ(ended.code, 3) << ended.err;
+  for (const Row& row : place_.only_run().rows) {
+    EXPECT_EQ(row.result.status, row.trial.devices == 8 ? "unavailable" : "done") << row.result.cause;
+    EXPECT_EQ(row.result.cause.find("asked 8, have 4") != std::string::npos, row.trial.devices == 8);
+  }
+}
+
+TEST_F(BrokenMachine, ADriverThatIsTooOldIsOneSentenceWithBothVersions) {
+  const Ended listed = place_.run({"devices"}, fault("driver"));
+  EXPECT_EQ(listed.code, 0) << "there are CPUs";
+  EXPECT_NE(listed.out.find("supports CUDA 12.4, this program needs CUDA 13.0"), std::string::npos) << listed.out;
+  const Ended ended =
+      place_.run({place_.write("both.yaml",
+                               small_config("scaling: {devices: [cpu:1, cuda:1], batch: 64}\nstrategies: [serial]\n"))},
+                 fault("driver"));
+  EXPECT_EQ(ended.code, 3) << ended.err;
+  for (const Row& row : place_.only_run().rows) {
+    const bool gpu = row.trial.device_kind == DeviceKind::cuda;
+    EXPECT_EQ(row.result.status, gpu ? "unavailable" : "done");
+    EXPECT_EQ(row.result.cause.find("CUDA 12.4") != std::string::npos, gpu) << row.result.cause;
+  }
+}
+
+TEST_F(BrokenMachine, VerboseSaysWhereEachPartOfATrialIs) {
+  const Ended ended = place_.run({config("2"), "-v", "--only", "strategy=replicated,seed=1"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_NE(ended.err.find("ranks 0 on cuda:0, 1 on cuda:1: weights and gradients"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("all_reduce 50.9 KB a step over the links between devices"), std::string::npos) << ended.err;
+  const auto run = place_.only_run();
+  EXPECT_EQ(run.rows[0].result.placement.size(), 2u);
+  EXPECT_NE(text_of(run.directory + "/report.md").find("## Placement"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace mgcompare

@@ -1,0 +1,140 @@
+// Four "GPUs" that compute on the CPU, for tests of what the program does when devices or links are broken. The fault
+// is MGCOMPARE_TEST_FAULT: a word and numbers of devices.
+//   pair A B     data that A sends to B arrive damaged
+//   lost A       A stops in the middle of a trial and never answers again (while the file MGCOMPARE_TEST_MARK is there)
+//   gone A       the same, and A is not listed any more
+//   memory A     A has no more memory after a while
+//   hot A        A says of itself that it is slowed down
+//   driver       there are no devices, for the driver is too old
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include "cpu/collectives.h"
+#include "cpu/device.h"
+#include "cpu/feed.h"
+#include "cpu/network.h"
+#include "model/optimizer.h"
+#include "platform.h"
+
+namespace {
+
+using namespace mgcompare;
+
+constexpr int kDevices = 4;
+constexpr int kWaitsOfALostDevice = 3;    // of a trial
+constexpr std::size_t kMemory = 1 << 20;  // bytes an allocation may have where memory is short
+
+struct Fault {
+  std::string word;
+  int first = -1, second = -1;
+  Fault() {
+    const char* text = std::getenv("MGCOMPARE_TEST_FAULT");
+    std::istringstream(text == nullptr ? "" : text) >> word >> first >> second;
+  }
+  bool is(const char* what, int device) const { return word == what && first == device; }
+};
+
+const Fault& fault() {
+  static const Fault fault;
+  return fault;
+}
+
+std::string mark() {
+  const char* file = std::getenv("MGCOMPARE_TEST_MARK");
+  return file == nullptr ? "" : file;
+}
+bool has_fallen(int device) {
+  struct stat facts {};
+  return (fault().is("lost", device) || fault().is("gone", device)) && stat(mark().c_str(), &facts) == 0;
+}
+
+class FakeGpu : public CpuDevice {
+ public:
+  FakeGpu(int index, MemoryMeter& meter, const std::atomic<int>& networks)
+      : CpuDevice(index, meter), networks_(networks) {}
+  DeviceKind kind() const override { return DeviceKind::cuda; }
+  void* allocate(std::size_t bytes) override {
+    if (networks_ > 0 && fault().is("memory", index()) && bytes > kMemory)
+      throw OutOfMemory(bytes, kMemory, 2 * kMemory);
+    return CpuDevice::allocate(bytes);
+  }
+  void synchronize() override {
+    if (!fault().is("lost", index()) && !fault().is("gone", index())) return;
+    if (networks_ == 0 || ++waits_ < kWaitsOfALostDevice) return;
+    std::ofstream(mark()) << "fallen";
+    throw DeviceLost("the GPU has fallen off the bus");
+  }
+
+ private:
+  const std::atomic<int>& networks_;  // of this process: none before its first trial
+  int waits_ = 0;
+};
+
+class FakeCollectives : public CpuCollectives {
+ public:
+  explicit FakeCollectives(std::size_t ranks) : CpuCollectives(ranks) {}
+  void put(int rank, int peer, float* to, ConstVec from) override {
+    CpuCollectives::put(rank, peer, to, from);
+    if (fault().is("pair", rank) && fault().second == peer) reinterpret_cast<unsigned char*>(to)[from.bytes() - 1] ^= 1;
+  }
+};
+
+class FakeGpus : public Platform {
+ public:
+  FakeGpus() : meters_(kDevices) {}
+  DeviceKind kind() const override { return DeviceKind::cuda; }
+  std::vector<DeviceInfo> devices() const override {
+    if (fault().word == "driver")
+      throw Error("the NVIDIA driver supports CUDA 12.4, this program needs CUDA 13.0: install a newer driver");
+    std::vector<DeviceInfo> found;
+    for (int device = 0; device < kDevices; ++device) {
+      if (fault().word == "gone" && has_fallen(device)) continue;
+      DeviceInfo info{
+          static_cast<int>(found.size()), "no GPU, a test", 1ull << 30, {}, "slot " + std::to_string(device), {}};
+      if (fault().is("hot", device)) info.problems.push_back("is slowed down by its temperature");
+      found.push_back(info);
+    }
+    return found;
+  }
+  std::vector<std::pair<std::string, std::string>> facts() const override { return {{"CUDA", "none, a test"}}; }
+  std::unique_ptr<Device> open(int index) override {
+    if (has_fallen(index)) throw DeviceLost("the GPU has fallen off the bus");
+    return std::make_unique<FakeGpu>(index, meters_.at(static_cast<std::size_t>(index)), networks_);
+  }
+  std::uint64_t peak_memory(int index) const override { return meters_.at(static_cast<std::size_t>(index)).peak(); }
+  void reset_peak_memory() override {
+    for (MemoryMeter& meter : meters_) meter.reset();
+  }
+  std::unique_ptr<Network> build(Device& device, const NetworkSpec& spec, const Numerics& numerics) override {
+    ++networks_;
+    return make_network(device, spec, numerics);
+  }
+  std::unique_ptr<Optimizer> optimizer(Device& device, const OptimizerConfig& config,
+                                       const std::vector<Part>& parts) override {
+    return make_host_optimizer(config, parts, &device);
+  }
+  std::unique_ptr<Feed> upload(Device& device, const Split& split, double scale, bool) override {
+    return make_feed(device, split, scale);
+  }
+  std::unique_ptr<Collectives> connect(const std::vector<Device*>& device_of_rank) override {
+    return std::make_unique<FakeCollectives>(device_of_rank.size());
+  }
+
+ private:
+  std::vector<MemoryMeter> meters_;
+  std::atomic<int> networks_ = 0;
+};
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) mgcompare::Platform* mgcompare_platform() {
+  static FakeGpus gpus;
+  return &gpus;
+}

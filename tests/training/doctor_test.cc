@@ -1,0 +1,114 @@
+// The doctor on the CPU twin as it is, and with links that are broken on purpose.
+
+#include "doctor.h"
+
+#include <gtest/gtest.h>
+
+#include "fixture.h"
+
+namespace mgcompare {
+namespace {
+
+// The CPU twin with as many devices as a test wants, all of them the first core, and links that can be spoilt.
+class SpoiltPlatform : public Platform {
+ public:
+  struct Spoiler {
+    int from = -1, to = -1;  // copies that arrive damaged
+    int wrong_adder = -1;    // a rank whose sums are wrong
+    int thief = -1;          // a rank whose exchange throws
+  };
+  explicit SpoiltPlatform(Spoiler spoiler) : spoiler_(spoiler) {}
+  DeviceKind kind() const override { return DeviceKind::cpu; }
+  std::vector<DeviceInfo> devices() const override { return cpu_.devices(); }
+  std::vector<std::pair<std::string, std::string>> facts() const override { return {}; }
+  bool reaches(int from, int to) const override { return from + to != 1; }
+  std::unique_ptr<Device> open(int) override { return cpu_.open(0); }
+  std::uint64_t peak_memory(int) const override { return 0; }
+  void reset_peak_memory() override {}
+  std::unique_ptr<Network> build(Device&, const NetworkSpec&, const Numerics&) override { return nullptr; }
+  std::unique_ptr<Optimizer> optimizer(Device&, const OptimizerConfig&, const std::vector<Part>&) override {
+    return nullptr;
+  }
+  std::unique_ptr<Feed> upload(Device&, const Split&, double, bool) override { return nullptr; }
+  std::unique_ptr<Collectives> connect(const std::vector<Device*>& devices) override {
+    return std::make_unique<Spoilt>(cpu_.connect(devices), spoiler_);
+  }
+
+ private:
+  class Spoilt : public Collectives {
+   public:
+    Spoilt(std::unique_ptr<Collectives> sound, const Spoiler& spoiler) : sound_(std::move(sound)), spoiler_(spoiler) {}
+    double all_reduce(int rank, void* data, std::size_t count, Type type) override {
+      if (rank == spoiler_.thief) throw Error("the planted error");
+      const double waited = sound_->all_reduce(rank, data, count, type);
+      if (rank == spoiler_.wrong_adder) static_cast<float*>(data)[count / 2] += 1;
+      return waited;
+    }
+    void put(int rank, int peer, float* to, ConstVec from) override {
+      sound_->put(rank, peer, to, from);
+      if (rank == spoiler_.from && peer == spoiler_.to) reinterpret_cast<char*>(to)[from.bytes() / 2] ^= 4;
+    }
+    double reduce(int, void*, std::size_t, Type, int) override { return 0; }
+    double broadcast(int, void*, std::size_t, int) override { return 0; }
+    double gather(int, const void*, void*, const Counts&, int) override { return 0; }
+    double scatter(int, const void*, void*, const Counts&, int) override { return 0; }
+    double all_gather(int, const void*, void*, const Counts&) override { return 0; }
+    double reduce_scatter(int, const void*, void*, const Counts&, Type) override { return 0; }
+    double all_to_all(int, const void*, const Counts&, void*, const Counts&) override { return 0; }
+    void get(int, int, const float*, Vec) override {}
+    void add(int, int, float*, ConstVec) override {}
+    void abort() override { sound_->abort(); }
+
+   private:
+    std::unique_ptr<Collectives> sound_;
+    Spoiler spoiler_;
+  };
+
+  Platform& cpu_ = platform(DeviceKind::cpu);
+  Spoiler spoiler_;
+};
+
+Links examined(const SpoiltPlatform::Spoiler& spoiler, std::size_t devices = 3) {
+  SpoiltPlatform platform(spoiler);
+  return examine(platform, {devices, {2, devices}, true}, [](const std::string&) {});
+}
+
+TEST(Doctor, FindsNothingWhereNothingIsWrong) {
+  const Links links = examined({});
+  EXPECT_EQ(links.kind, "cpu");
+  EXPECT_TRUE(links.problems.empty());
+  EXPECT_EQ(links.devices.size(), 3u);
+  ASSERT_EQ(links.pairs.size(), 6u);
+  for (const PairLink& pair : links.pairs) {
+    EXPECT_TRUE(pair.intact);
+    EXPECT_EQ(pair.direct, pair.from + pair.to != 1);
+    EXPECT_GT(pair.bytes_per_second, 0);
+  }
+  // From 4 KiB to 4 MiB in steps of four, over two and over three.
+  ASSERT_EQ(links.all_reduces.size(), 12u);
+  EXPECT_EQ(links.all_reduces[5].bytes, 4u << 20);
+  EXPECT_EQ(links.all_reduces[6].devices, 3u);
+}
+
+TEST(Doctor, ASingleDeviceHasItsHostLinkAlone) {
+  const Links links = examined({}, 1);
+  EXPECT_EQ(links.devices.size(), 1u);
+  EXPECT_TRUE(links.devices[0].intact);
+  EXPECT_TRUE(links.pairs.empty());
+  EXPECT_TRUE(links.all_reduces.empty());
+}
+
+TEST(Doctor, NamesThePairThatDamagesData) {
+  for (const PairLink& pair : examined({2, 0}).pairs) EXPECT_EQ(pair.intact, pair.from != 2 || pair.to != 0);
+}
+
+TEST(Doctor, FindsSumsThatAreWrongOnOneRank) {
+  const Links links = examined({-1, -1, 2});
+  EXPECT_EQ(links.wrong_sums, std::vector<std::size_t>{3}) << "the third rank is no part of the first two";
+  EXPECT_EQ(links.problems.size(), 1u);
+}
+
+TEST(Doctor, ARankThatFailsEndsItForAll) { EXPECT_THROW(examined({-1, -1, -1, 1}), Error); }
+
+}  // namespace
+}  // namespace mgcompare
