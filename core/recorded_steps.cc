@@ -38,12 +38,12 @@ void RecordedSteps::begin_epoch(std::size_t epoch, std::size_t full,
 }
 
 bool RecordedSteps::ready(std::size_t step, std::size_t made) const {
-  // The first period runs unrecorded: libraries may still allocate and choose in it.
-  if (made < period_ || step + length_ > full_) return false;
-  return !recorded_ || (made - recorded_at_) % period_ == 0;
+  // The first period runs unrecorded: libraries may still allocate and choose in it. A repetition begins where a period
+  // does, so that what a strategy gathers over a recorded period comes from whole batches only.
+  return made >= period_ && made % period_ == 0 && step + length_ <= full_;
 }
 
-void RecordedSteps::record(std::size_t step, std::size_t made) {
+void RecordedSteps::record(std::size_t step) {
   parts_.replica->device().synchronize();
   parts_.gate->wait();
   const RankReplica::Counts before = parts_.replica->counts();
@@ -63,12 +63,11 @@ void RecordedSteps::record(std::size_t step, std::size_t made) {
   parts_.replica->set_counts(before);
   parts_.group->add_bytes(0 - bytes_);
   recorded_ = true;
-  recorded_at_ = made;
   parts_.gate->wait();
 }
 
-void RecordedSteps::repeat(std::size_t step, std::size_t made) {
-  if (!recorded_) record(step, made);
+void RecordedSteps::repeat(std::size_t step) {
+  if (!recorded_) record(step);
   if (!running_) {
     parts_.replica->set_counts(parts_.replica->counts());
     recorder_->seek(step);

@@ -35,7 +35,7 @@ class RecordedSteps {
   // Whether a repetition may begin at this step of the epoch; `made` steps were made in all epochs together.
   bool ready(std::size_t step, std::size_t made) const;
   // Queues length() steps from this one on, recording them first where that was not done. All ranks call it together.
-  void repeat(std::size_t step, std::size_t made);
+  void repeat(std::size_t step);
   // The mean loss of the repeated steps, as far as the device has come.
   double loss() const { return recorder_->loss(); }
   // Before the host steps again, and at the end of an epoch: waits for the device, brings all counts up to date, and
@@ -43,7 +43,7 @@ class RecordedSteps {
   std::vector<Recorder::StepRecord> settle();
 
  private:
-  void record(std::size_t step, std::size_t made);
+  void record(std::size_t step);
 
   std::unique_ptr<Recorder> recorder_;
   StepParts parts_;
@@ -53,7 +53,6 @@ class RecordedSteps {
   std::function<Batch(std::size_t)> batch_of_;
   bool recorded_ = false;
   bool running_ = false;            // repetitions are queued and not settled
-  std::size_t recorded_at_ = 0;     // steps made before the first recorded one
   std::size_t repeats_ = 0;         // queued and not counted
   RankReplica::Counts replica_counts_;
   std::uint64_t bytes_ = 0;

@@ -270,7 +270,7 @@ class Training {
     for (std::size_t index = 0; index < facts_.steps_per_epoch;) {
       const std::size_t from = index;
       if (recorded != nullptr && recorded->ready(index, first + index)) {
-        recorded->repeat(index, first + index);
+        recorded->repeat(index);
         index += recorded->length();
         if (!std::isfinite(recorded->loss())) take_records(rank);
         say(number, "training", epoch, index - 1, recorded->loss());
