@@ -19,11 +19,15 @@ TrainingOutcome steps(const Trial& trial, std::size_t count) {
 // The same mean on the devices and on the host.
 TEST(LocalSgd, EqualsTheTowersAverageOfParameters) {
   for (const std::size_t ranks : {2u, 3u, 4u, 8u})
-    for (const std::string every : {"1", "4"}) {
+    for (const std::string every : {"1", "4", "15"}) {
       const TrainingOutcome devices = run(local(ranks, {option("every", every)}));
       const TrainingOutcome host = run(small_trial(ranks, "tower", {option("average", "parameters"), option("every", every)}));
       EXPECT_EQ(devices.weights, host.weights) << ranks << " " << every;
-      EXPECT_NEAR(devices.result.metrics[0].at("drift").last, host.result.metrics[0].at("drift").last, every == "1" ? 1e-4 : 1e-3);
+      // The host measures the last averaging of an epoch; here it has only one.
+      const double drift = host.result.metrics[0].at("drift").last;
+      if (every == "15") {
+        EXPECT_NEAR(devices.result.metrics[0].at("drift").last, drift, 1e-9 * drift);
+      }
     }
 }
 
