@@ -69,6 +69,25 @@ TEST(LocalSgd, IsExactWhereTheMeanOfCopiesIsTheUpdateByTheMean) {
   EXPECT_EQ(promise({option("every", "6"), option("start_epoch", "1")}, "sgd").repeats_every, 0) << "the host decides at the switch";
 }
 
+// Ranks that scale by their own shares, of unequal size, exchange gradients of one scale inside the layer.
+TEST(LocalSgd, IsExactWithBatchNormalisationOverAllRanks) {
+  const auto weights = [](std::size_t ranks, const std::string& plugin, const std::vector<OptionConfig>& options) {
+    Trial trial = small_trial(ranks, plugin, options);
+    trial.config.model = normalised_model();
+    trial.config.batch_norm = "sync";
+    trial.global_batch = 7;
+    trial.config.epochs = 1;
+    return run(trial).weights[0];
+  };
+  const std::vector<float> plain = weights(1, "serial", {});
+  for (const std::size_t ranks : {2u, 3u, 8u}) {
+    const double rounding = largest_difference(weights(ranks, "replicated", {}), plain);
+    EXPECT_LT(rounding, 1e-4);
+    EXPECT_LT(largest_difference(weights(ranks, "local_sgd", {option("every", "1")}), plain), 1e-4) << ranks;
+    EXPECT_LT(largest_difference(weights(ranks, "tower", {option("average", "parameters")}), plain), 1e-4) << ranks;
+  }
+}
+
 TEST(LocalSgd, TheSameSamplesEverywhereAreOneWorkersTraining) {
   Play given;
   given.plugin = "local_sgd";

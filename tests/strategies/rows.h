@@ -13,6 +13,11 @@
 #include "plugin_host.h"
 #include "training/fixture.h"
 
+namespace mgcompare {
+// How gtest names a row.
+inline void PrintTo(const StrategyConfig& row, std::ostream* out) { *out << row.label; }
+}  // namespace mgcompare
+
 namespace mgcompare::testing {
 
 inline std::vector<StrategyConfig> every_row() {
@@ -36,6 +41,16 @@ inline Trial trial_of(const StrategyConfig& row, std::size_t ranks) {
   Trial trial = small_trial(ranks, row.name, row.options);
   trial.strategy = row;
   return trial;
+}
+
+// The small model with batch normalisation, not right after the convolution: that would leave its bias a gradient of
+// rounding errors alone, of which Adam makes steps of full size.
+inline ModelConfig normalised_model() {
+  ModelConfig model = small_model();
+  LayerConfig normalisation;
+  normalisation.type = normalisation.name = "batch_norm";
+  model.layers.insert(model.layers.begin() + 2, normalisation);
+  return model;
 }
 
 // An option as it is written in a config.
