@@ -149,6 +149,28 @@ TEST_F(OnGpu, AveragedCopiesFollowTheCpuTwin) {
   }
 }
 
+// Statistics of the whole batch, also where shares of unequal size scale their gradients by themselves.
+TEST_F(OnGpu, BatchNormalisationOverAllRanksKeepsStrategiesExact) {
+  const auto weights = [](const StrategyConfig& row, const Placement& placement) {
+    Trial trial = trial_of(row, placement.ranks);
+    trial.config.model = normalised_model();
+    trial.config.batch_norm = "sync";
+    use(trial.config.optimizer, "sgd");
+    return run_on_gpu(trial, placement).weights[0];
+  };
+  const std::vector<float> plain = weights({"serial", "serial", {}, {}}, {1, false});
+  const std::vector<StrategyConfig> rows = {{"replicated", "replicated", {}, {}},
+                                            {"data_parallel", "data_parallel", {}, {}},
+                                            {"sharded_server", "sharded_server", {}, {}},
+                                            {"tower", "tower of parameters", {option("average", "parameters")}, {}},
+                                            {"local_sgd", "local_sgd every 1", {option("every", "1")}, {}}};
+  for (const StrategyConfig& row : rows)
+    for (const bool apart : {false, true}) {
+      if (apart && gpu_count() < 3) continue;
+      EXPECT_LT(largest_difference(weights(row, {3, apart}), plain), 1e-4) << row.label << (apart ? " apart" : " together");
+    }
+}
+
 // Filtering one rank's own updates: everything of a block in one recording, Adam's step number with it.
 TEST_F(OnGpu, BlocksOfOneRankAreRepeatedLikeSteps) {
   for (const char* variant : {"cbm", "nbm", "nbm_cntk"}) {
