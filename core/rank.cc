@@ -34,7 +34,7 @@ void restore_rank(Rank& rank, Blobs& blobs) {
   BlobArchive own(*rank.device, blobs, kOwn);
   for (const RankReplica::Saved& part : rank.replica->state()) {
     if (part.counter != nullptr) {
-      std::uint64_t updates = 0;
+      UpdateCount updates;
       own.get_value(part.name, updates);
       part.counter->set_updates(updates);
     } else if (part.on_host) {

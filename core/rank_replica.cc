@@ -88,11 +88,14 @@ Vec RankReplica::forward(const Batch& batch) {
 }
 
 void RankReplica::loss(const Batch& batch, ConstVec logits, Vec dlogits, Scale scale) {
+  share_ = scale == Scale::global_batch || batch.global_size() == 0
+               ? 1.0f
+               : static_cast<float>(batch.size()) / static_cast<float>(batch.global_size());
   parts_.network->loss(*parts_.feed, batch.begin(), batch.size(), logits, dlogits, factor(batch, scale));
 }
 
 void RankReplica::backward_from(const Batch& batch, ConstVec dlogits, const Ready& ready) {
-  parts_.network->backward(dlogits, ready);
+  parts_.network->backward(dlogits, ready, share_);
   after_backward(batch);
 }
 
@@ -146,11 +149,11 @@ Random RankReplica::random(std::uint64_t stream) const {
   return Random(parts_.seed, (static_cast<std::uint64_t>(parts_.rank + 1) << 40) ^ stream);
 }
 
-std::uint64_t RankReplica::own_updates() const { return dynamic_cast<CountedOptimizer&>(*optimizer_).updates(); }
+std::uint64_t RankReplica::own_updates() const { return dynamic_cast<CountedOptimizer&>(*optimizer_).updates().made; }
 
 std::uint64_t RankReplica::made_updates() const {
   std::uint64_t updates = 0;
-  for (const auto& made : made_) updates += made->counted().updates();
+  for (const auto& made : made_) updates += made->counted().updates().made;
   return updates;
 }
 
@@ -165,13 +168,19 @@ std::uint64_t RankReplica::made_state_bytes(bool on_host) const {
 
 RankReplica::Counts RankReplica::Counts::operator+(const Counts& other) const {
   Counts sum{samples + other.samples, updates};
-  for (std::size_t i = 0; i < updates.size(); ++i) sum.updates[i] += other.updates[i];
+  for (std::size_t i = 0; i < updates.size(); ++i) {
+    sum.updates[i].made += other.updates[i].made;
+    sum.updates[i].forgotten += other.updates[i].forgotten;
+  }
   return sum;
 }
 
 RankReplica::Counts RankReplica::Counts::operator*(std::uint64_t times) const {
   Counts product{samples * times, updates};
-  for (std::uint64_t& count : product.updates) count *= times;
+  for (UpdateCount& count : product.updates) {
+    count.made *= times;
+    count.forgotten *= times;
+  }
   return product;
 }
 
@@ -180,7 +189,7 @@ RankReplica::Counts RankReplica::Counts::operator-(const Counts& other) const {
 }
 
 RankReplica::Counts RankReplica::counts() const {
-  Counts counts{samples_, {own_updates()}};
+  Counts counts{samples_, {dynamic_cast<CountedOptimizer&>(*optimizer_).updates()}};
   for (const auto& made : made_) counts.updates.push_back(made->counted().updates());
   return counts;
 }

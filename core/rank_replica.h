@@ -73,7 +73,7 @@ class RankReplica : public Replica {
   // What steps count here, for steps that the device repeats by itself. Writing them waits for the device.
   struct Counts {
     std::uint64_t samples = 0;
-    std::vector<std::uint64_t> updates;  // of optimizer(), then of those that were made
+    std::vector<UpdateCount> updates;    // of optimizer(), then of those that were made
     Counts operator-(const Counts& other) const;
     Counts operator+(const Counts& other) const;
     Counts operator*(std::uint64_t times) const;
@@ -109,6 +109,7 @@ class RankReplica : public Replica {
   std::optional<Batch> batch_;
   bool updated_in_step_ = false;
   std::uint64_t issued_steps_ = 0;
+  float share_ = 1;                 // of the batch, where the last loss was scaled by it
   std::uint64_t samples_ = 0;
   std::map<std::string, MetricResult> metrics_;
   std::vector<double> pushed_;

@@ -59,21 +59,17 @@ void RecordedSteps::begin_epoch(std::size_t epoch, std::size_t steps, std::size_
 }
 
 std::size_t RecordedSteps::ready(std::size_t step, std::size_t made) const {
-  // The first period, and the first ragged batch, run unrecorded: libraries may still allocate and choose in them.
-  if (made < period_) return 0;
-  if (step + body_ <= full_) {
-    // One recording serves all epochs: it begins where the first one did in its period.
-    for (const auto& [key, recording] : recordings_)
-      if (key.length == body_ && !key.last) return key.phase == made % period_ ? body_ : 0;
-    return body_;
-  }
+  // The first period, and the first ragged batch, run unrecorded: libraries may still allocate and choose in them. A
+  // recording begins where a period does, so that what a strategy gathers over a period is the same in each repetition.
+  if (made < period_ || made % period_ != 0) return 0;
+  if (step + body_ <= full_) return body_;
   // The end of an epoch has a recording of its own where every epoch ends alike.
   return epochs_ > 1 && steps_ % period_ == 0 ? steps_ - step : 0;
 }
 
 RecordedSteps::Key RecordedSteps::key(std::size_t step, std::size_t made) const {
   const std::size_t length = ready(step, made);
-  return {made % period_, length, step + length > full_ || length != body_};
+  return {length, step + length > full_ || length != body_};
 }
 
 RecordedSteps::Recording RecordedSteps::record(std::size_t step, std::size_t length, bool timed) {

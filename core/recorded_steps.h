@@ -62,9 +62,9 @@ class RecordedSteps {
   Recorder::ExchangeRecord time_exchanges();
 
  private:
-  // What tells recordings apart: the place in the period, how many steps, and whether the last one is the epoch's last.
+  // What tells recordings apart: how many steps, and whether the last one is the epoch's last.
   struct Key {
-    std::size_t phase, length;
+    std::size_t length;
     bool last;
     auto operator<=>(const Key&) const = default;
   };

@@ -54,13 +54,23 @@ std::int64_t StrategyOptions::integer(std::string_view key, std::int64_t otherwi
 
 double StrategyOptions::number(std::string_view key, double otherwise, std::string_view help, double least,
                                double most) {
-  const std::string range = range_text(least, most);
-  const std::string* text = find(key, "number", fmt::format("{}", otherwise), range, help);
-  if (text == nullptr) return otherwise;
-  const auto value = parse<double>(*text);
-  if (value && std::isfinite(*value) && *value >= least && *value <= most) return *value;
-  misfit(key, *text, "a number, " + range);
-  return otherwise;
+  const std::string* text = find(key, "number", fmt::format("{}", otherwise), range_text(least, most), help);
+  return text == nullptr ? otherwise : number_in(key, *text, least, most, "").value_or(otherwise);
+}
+
+std::optional<double> StrategyOptions::number_or_auto(std::string_view key, std::string_view help, double least,
+                                                      double most) {
+  const std::string* text = find(key, "number", "auto", range_text(least, most), help);
+  if (text == nullptr || *text == "auto") return std::nullopt;
+  return number_in(key, *text, least, most, ", or auto");
+}
+
+std::optional<double> StrategyOptions::number_in(std::string_view key, const std::string& text, double least,
+                                                 double most, std::string_view otherwise) {
+  const auto value = parse<double>(text);
+  if (value && std::isfinite(*value) && *value >= least && *value <= most) return value;
+  misfit(key, text, fmt::format("a number, {}{}", range_text(least, most), otherwise));
+  return std::nullopt;
 }
 
 bool StrategyOptions::flag(std::string_view key, bool otherwise, std::string_view help) {

@@ -19,6 +19,7 @@ class StrategyOptions : public Options {
   std::int64_t integer(std::string_view key, std::int64_t otherwise, std::string_view help, std::int64_t least,
                        std::int64_t most) override;
   double number(std::string_view key, double otherwise, std::string_view help, double least, double most) override;
+  std::optional<double> number_or_auto(std::string_view key, std::string_view help, double least, double most) override;
   bool flag(std::string_view key, bool otherwise, std::string_view help) override;
   std::string choice(std::string_view key, std::string_view otherwise, std::string_view help,
                      const std::vector<std::string>& allowed) override;
@@ -34,6 +35,8 @@ class StrategyOptions : public Options {
  private:
   const std::string* find(std::string_view key, std::string_view type, const std::string& otherwise,
                           const std::string& range, std::string_view help);
+  std::optional<double> number_in(std::string_view key, const std::string& text, double least, double most,
+                                  std::string_view otherwise);
   void misfit(std::string_view key, const std::string& value, const std::string& expected);
 
   std::map<std::string, std::string, std::less<>> given_;

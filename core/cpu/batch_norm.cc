@@ -52,7 +52,11 @@ class BatchNorm : public Layer {
       work.gradients[spec_.bias.begin + c] = static_cast<float>(totals[c]);
       work.gradients[spec_.weights.begin + c] = static_cast<float>(totals[channels_ + c]);
     }
-    if (work.training) reduce(totals);
+    if (work.training && all_reduce_) {
+      for (double& total : totals) total *= work.share;
+      reduce(totals);
+      for (double& total : totals) total = work.share > 0 ? total / work.share : 0;
+    }
     if (!input_.tensor->wanted) return;
     const double part = work.training && count_ > 0 ? 1 / count_ : 0;  // fixed statistics pass nothing on
     const float* const gamma = work.weights + spec_.weights.begin;

@@ -44,6 +44,9 @@ struct Work {
   const float* weights = nullptr;      // the whole vectors
   float* gradients = nullptr;
   float* buffers = nullptr;
+  // Of the loss's scale over that of the whole batch, the inverse: this rank's part of the samples where the loss is the
+  // mean over its own share, 1 where it is of the whole. Ranks that add up what layers exchange need one scale.
+  float share = 1;
 };
 
 class Layer {

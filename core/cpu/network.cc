@@ -46,7 +46,7 @@ class CpuNetwork : public Network {
   void reserve(std::size_t samples) override;
   Vec forward(Feed& feed, std::size_t first, std::size_t count, const Pass& pass, ConstVec weights) override;
   void loss(Feed& feed, std::size_t first, std::size_t count, ConstVec logits, Vec dlogits, float scale) override;
-  void backward(ConstVec dlogits, const Ready& ready) override;
+  void backward(ConstVec dlogits, const Ready& ready, float share) override;
   Tally take_tally() override { return std::exchange(tally_, Tally()); }
   void synchronize_batch_norm(std::function<void(Vec)> all_reduce) override {
     for (Node& node : nodes_) node.layer->synchronize(all_reduce);
@@ -241,12 +241,13 @@ void CpuNetwork::add_gradients(Tensor& tensor) const {
   }
 }
 
-void CpuNetwork::backward(ConstVec dlogits, const Ready& ready) {
+void CpuNetwork::backward(ConstVec dlogits, const Ready& ready, float share) {
   omp_set_num_threads(1);
   if (dlogits.size() != work_.samples * spec_.classes) {
     throw Error(fmt::format("backward() was given {} values for {} samples of {} classes: call it after forward() of its batch",
                             dlogits.size(), work_.samples, spec_.classes));
   }
+  work_.share = share;
   Tensor& logits = *outputs_.back();
   if (!dlogits.empty() && logits.wanted) std::copy(dlogits.begin(), dlogits.end(), logits.gradient);
   for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {

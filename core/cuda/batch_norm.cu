@@ -71,6 +71,8 @@ class BatchNorm : public Layer {
       beta_gradient[c] = sums[c];
       gamma_gradient[c] = sums[channels + c];
     });
+    const float share = work.training && all_reduce_ ? work.share : 1;
+    if (share != 1) for_each_index(device_.queue(), 2 * channels_, [=] __device__(std::size_t i) { sums[i] *= share; });
     if (work.training && all_reduce_) all_reduce_({sums, 2 * channels_});
     if (!input_.tensor->wanted) return;
     const float* const gamma = work.weights + spec_.weights.begin;
@@ -79,7 +81,7 @@ class BatchNorm : public Layer {
     float* const dx = input_.gradient;
     for_each_index(device_.queue(), output_.size(work.samples), [=] __device__(std::size_t i) {
       const std::size_t c = i / area % channels;
-      const float part = training && *count > 0 ? 1 / *count : 0;  // fixed statistics pass nothing on
+      const float part = training && *count * share > 0 ? 1 / (*count * share) : 0;  // fixed statistics pass nothing on
       const float normal = (x[i] - mean[c]) * inverse[c];
       dx[i] = gamma[c] * inverse[c] * (dy[i] - part * (sums[c] + normal * sums[channels + c]));
     });

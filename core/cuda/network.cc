@@ -61,7 +61,7 @@ class CudaNetwork : public Network {
   void reserve(std::size_t samples) override;
   Vec forward(Feed& feed, std::size_t first, std::size_t count, const Pass& pass, ConstVec weights) override;
   void loss(Feed& feed, std::size_t first, std::size_t count, ConstVec logits, Vec dlogits, float scale) override;
-  void backward(ConstVec dlogits, const Ready& ready) override;
+  void backward(ConstVec dlogits, const Ready& ready, float share) override;
   Tally take_tally() override;
   void synchronize_batch_norm(std::function<void(Vec)> all_reduce) override {
     for (Node& node : nodes_) node.layer->synchronize(all_reduce);
@@ -221,12 +221,13 @@ void CudaNetwork::add_gradients(Tensor& tensor) const {
   }
 }
 
-void CudaNetwork::backward(ConstVec dlogits, const Ready& ready) {
+void CudaNetwork::backward(ConstVec dlogits, const Ready& ready, float share) {
   if (dlogits.size() != work_.samples * spec_.classes) {
     throw Error("backward() was given " + std::to_string(dlogits.size()) + " values for " +
                 std::to_string(work_.samples) + " samples of " + std::to_string(spec_.classes) +
                 " classes: call it after forward() of its batch");
   }
+  work_.share = share;
   Tensor& logits = *outputs_.back();
   logits.gradient = logit_gradients_;
   if (logits.wanted && nodes_.back().layer->spoils_gradient()) {

@@ -85,19 +85,20 @@ class CudaOptimizer : public CountedOptimizer {
   }
   void reset() override {
     for (const Array<float>& state : states_) device_.zero(state.data(), state.size() * sizeof(float));
-    set_updates(0);
+    updates_.forgotten = updates_.made;
+    device_.zero(counter_.data(), sizeof(unsigned long long));
   }
   void advance() override {
-    ++updates_;
+    ++updates_.made;
     if (config_.kind == "adam") {
       count_up<<<1, 1, 0, device_.queue()>>>(counter_.data());
       check(cudaGetLastError(), "counting an update");
     }
   }
-  std::uint64_t updates() const override { return updates_; }
-  void set_updates(std::uint64_t updates) override {
+  UpdateCount updates() const override { return updates_; }
+  void set_updates(const UpdateCount& updates) override {
     updates_ = updates;
-    const unsigned long long value = updates;
+    const unsigned long long value = updates.since_reset();
     device_.copy_to_device(counter_.data(), &value, sizeof(value));
     device_.synchronize();
   }
@@ -142,11 +143,11 @@ class CudaOptimizer : public CountedOptimizer {
 
   CudaDevice& device_;
   OptimizerConfig config_;
-  Array<unsigned long long> counter_;  // updates_, where kernels read it
+  Array<unsigned long long> counter_;  // of updates since the last reset, where kernels read it
   Array<std::uint32_t> ends_;
   Array<std::uint8_t> flags_;
   std::vector<Array<float>> states_;
-  std::uint64_t updates_ = 0;
+  UpdateCount updates_;
 };
 
 }  // namespace

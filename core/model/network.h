@@ -58,8 +58,10 @@ class Network {
   // Softmax cross-entropy: dlogits = (softmax - one hot) * scale (skipped when dlogits is empty); adds to the tally.
   // May be asked for positions other than the last forward's.
   virtual void loss(Feed& feed, std::size_t first, std::size_t count, ConstVec logits, Vec dlogits, float scale) = 0;
-  // Overwrites gradients(); calls ready(slice) from the end of the vector to its start as they become final.
-  virtual void backward(ConstVec dlogits, const Ready& ready) = 0;
+  // Overwrites gradients(); calls ready(slice) from the end of the vector to its start as they become final. `share`: this
+  // rank's part of the batch where dlogits are scaled by its own share, 1 where by the batch: what synchronised layers
+  // exchange is brought to one scale.
+  virtual void backward(ConstVec dlogits, const Ready& ready, float share = 1) = 0;
   // Sums since the last call, after waiting for the device.
   virtual Tally take_tally() = 0;
   // Batch normalisation over all ranks: adds a vector over the ranks. Unset: each rank normalises by itself.

@@ -49,11 +49,14 @@ class HostOptimizer : public CountedOptimizer {
   std::vector<Vec> state() override { return states_; }
   void reset() override {
     for (Vec state : states_) std::fill(state.begin(), state.end(), 0.0f);
-    updates_ = 0;
+    forgotten_ = made_.load();
   }
-  void advance() override { ++updates_; }
-  std::uint64_t updates() const override { return updates_; }
-  void set_updates(std::uint64_t updates) override { updates_ = updates; }
+  void advance() override { ++made_; }
+  UpdateCount updates() const override { return {made_, forgotten_}; }
+  void set_updates(const UpdateCount& updates) override {
+    made_ = updates.made;
+    forgotten_ = updates.forgotten;
+  }
 
   void apply(Vec weights, ConstVec gradients, Range range, const Batch& batch, double rate_scale) override {
     const auto rate = static_cast<float>(batch.learning_rate() * rate_scale);
@@ -69,7 +72,7 @@ class HostOptimizer : public CountedOptimizer {
     const auto momentum = static_cast<float>(config_.momentum);
     const auto epsilon = static_cast<float>(config_.epsilon);
     if (config_.kind == "adam") {
-      const auto steps = static_cast<double>(std::max<std::uint64_t>(updates_, 1));
+      const auto steps = static_cast<double>(std::max<std::uint64_t>(updates().since_reset(), 1));
       apply_rule(AdamRule{rate, decay, static_cast<float>(config_.beta1), static_cast<float>(config_.beta2), epsilon,
                           static_cast<float>(1 / (1 - std::pow(config_.beta1, steps))),
                           static_cast<float>(1 / (1 - std::pow(config_.beta2, steps)))},
@@ -93,7 +96,7 @@ class HostOptimizer : public CountedOptimizer {
   std::vector<std::vector<float>> vectors_;
   std::vector<Vec> states_;
   // Read by every thread that applies a range, written between updates.
-  std::atomic<std::uint64_t> updates_ = 0;
+  std::atomic<std::uint64_t> made_ = 0, forgotten_ = 0;
 };
 
 }  // namespace

@@ -12,11 +12,20 @@
 
 namespace mgcompare {
 
-// An optimiser whose number of updates (calls of advance()) can be read and put back: for checkpoints.
+// Calls of advance().
+struct UpdateCount {
+  std::uint64_t made = 0;           // in all
+  std::uint64_t forgotten = 0;      // of those, before the last reset()
+  // What Adam's rule counts by.
+  std::uint64_t since_reset() const { return made - forgotten; }
+  bool operator==(const UpdateCount&) const = default;
+};
+
+// An optimiser whose count of updates can be read and put back: for checkpoints.
 class CountedOptimizer : public Optimizer {
  public:
-  virtual std::uint64_t updates() const = 0;
-  virtual void set_updates(std::uint64_t updates) = 0;
+  virtual UpdateCount updates() const = 0;
+  virtual void set_updates(const UpdateCount& updates) = 0;
 };
 
 // The state lies in `memory`'s host-visible device memory, or in plain host memory where it is null. Every optimiser

@@ -3,6 +3,7 @@
 // state, weighted by the samples each has seen (Zinkevich et al. 2010; Su and Chen, arXiv 1507.01239).
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "mgcompare/strategy.h"
@@ -69,12 +70,13 @@ class Tower : public Strategy {
   }
 
   Vec settle(Replica& replica, Group& group) override {
-    if (!parameters_ || steps_ == 0) return replica.weights();
+    if (!parameters_) return replica.weights();
+    report_drift(replica, group);
+    if (steps_ == 0) return replica.weights();
     // In the middle of a period: what averaging now would give, without doing it.
     if (settled_.empty()) settled_ = device_array<float>(replica.device(), replica.weights().size());
     collect(replica, group);
-    const Range weights = {sum_.size() - replica.weights().size(), sum_.size()};
-    copy_to_device(replica.device(), settled_.span(), sum_.span().slice(weights));
+    copy_to_device(replica.device(), settled_.span(), sum_.span().slice(weights_of(replica)));
     replica.device().synchronize();
     return settled_;
   }
@@ -119,6 +121,7 @@ class Tower : public Strategy {
     // The mean of this rank's own share: weighting by samples makes the mean of all.
     replica.backward(batch, Scale::own_share);
     if (batch.size() > 0) replica.update();
+    else replica.optimizer().advance();  // a step without samples is a step all the same
     samples_ += batch.size();
     if (++steps_ < every_) return;
     collect(replica, group);
@@ -130,6 +133,21 @@ class Tower : public Strategy {
     replica.device().synchronize();
     samples_ = 0;
     steps_ = 0;
+  }
+
+  // The weights are the last of the averaged vectors.
+  Range weights_of(Replica& replica) const { return {sum_.size() - replica.weights().size(), sum_.size()}; }
+
+  // Of the last averaging, whose vectors still lie on the host: measuring it costs training nothing.
+  void report_drift(Replica& replica, Group& group) {
+    const Range weights = weights_of(replica);
+    double gap = 0, size = 0;
+    for (std::size_t i = weights.begin; i < weights.end; ++i) {
+      const double mean = static_cast<double>(sum_[i]), difference = static_cast<double>(mine(group)[i]) - mean;
+      gap += difference * difference;
+      size += mean * mean;
+    }
+    if (ranks_ > 1 && size > 0) replica.metric("drift", std::sqrt(gap / size));
   }
 
   // The mean over ranks of all averaged vectors, weighted by samples, into sum_ on every rank.

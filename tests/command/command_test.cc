@@ -67,6 +67,38 @@ TEST_F(CommandLine, AnOptionThatNobodyReadsHasItsPlace) {
   EXPECT_NE(ended.err.find("averege"), std::string::npos) << ended.err;
 }
 
+// Each option at its own line, all at once; an epoch has 8 steps.
+TEST_F(CommandLine, OptionsThatDoNotFitHaveTheirPlaces) {
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {"bmuf: {period: 9}", "'period' of 'bmuf': is longer than the epoch of 8 steps"},
+      {"bmuf: {eta: 1.5}", "'1.5' is not a number, 0 to 0.9999, or auto"},
+      {"bmuf: {variant: nesterov}", "'nesterov' is not one of cbm | nbm | nbm_cntk"},
+      {"local_sgd: {every: 0}", "'0' is not an integer, at least 1"},
+      {"local_sgd: {every: 9}", "'every' of 'local_sgd': is longer than the epoch of 8 steps"},
+      {"local_sgd: {momentum: lost}", "'lost' is not one of local | averaged | reset"},
+      {"tower: {average: parameters, every: 9}", "'every' of 'tower': is longer than the epoch of 8 steps"},
+      {"tower: {every: 2}", "'every' of 'tower': goes with average: parameters"},
+      {"replicated: {wire: fp8}", "'fp8' is not one of fp32 | fp16 | bf16"},
+      {"replicated: {bucket_bytes: 3}", "'3' is not an integer, at least 4"},
+      {"sharded_server: {shard: row}", "'row' is not one of tensor | range"},
+      {"data_parallel: {shard: range}", "unknown option 'shard'"}};
+  std::string strategies = "scaling: {devices: [cpu:2], batch: 64}\nstrategies:\n";
+  for (std::size_t i = 0; i < wrong.size(); ++i) {
+    const std::string& row = wrong[i].first;
+    strategies += "  - " + row.substr(0, row.size() - 1) + ", as: row " + std::to_string(i) + "}\n";
+  }
+  const Ended ended = place_.run({place_.write("bad.yaml", small_config(strategies))});
+  EXPECT_EQ(ended.code, 2);
+  for (std::size_t i = 0; i < wrong.size(); ++i) {
+    const std::string place = "bad.yaml:" + std::to_string(7 + i) + ":";
+    const std::size_t at = ended.err.find(place);
+    ASSERT_NE(at, std::string::npos) << place << "\n" << ended.err;
+    const std::string line = ended.err.substr(at, ended.err.find('\n', at) - at);
+    EXPECT_NE(line.find(wrong[i].second), std::string::npos) << line;
+  }
+  EXPECT_FALSE(place_.has_runs());
+}
+
 TEST_F(CommandLine, AComparisonPrintsResultsOnStdoutAndTheRestOnStderr) {
   const Ended ended = place_.run({fine()});
   EXPECT_EQ(ended.code, 0) << ended.err;

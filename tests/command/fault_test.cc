@@ -83,6 +83,31 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
+// One rank takes the process with it in the middle of an exchange, whatever the strategy.
+TEST_F(Faults, ARankThatDiesInAnExchangeIsARowForEveryStrategy) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(fs::path(MGCOMPARE_BINARY_DIR) / "lib/mgcompare/plugins")) {
+    const std::string name = entry.path().stem().string().substr(std::string("strategy_").size());
+    if (name != "serial") names.push_back(name);  // it has one rank and no exchange
+  }
+  std::string strategies;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    strategies += "  - saboteur: {inner: " + names[i] + ", how: " + (i % 2 == 0 ? "segv" : "exit") + ", as: " + names[i] + "}\n";
+  const Ended ended = place_.run({place_.write(
+      "dying.yaml", small_config("scaling: {devices: [cpu:2], batch: 64}\nstrategies:\n" + strategies))});
+  EXPECT_EQ(ended.code, 3) << ended.err;
+  const auto run = place_.only_run();
+  ASSERT_EQ(run.rows.size(), names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Row& row = row_of(run, names[i]);
+    EXPECT_EQ(row.state, "finished") << names[i];
+    EXPECT_EQ(row.result.status, "crashed") << names[i] << ": " << row.result.cause;
+    EXPECT_NE(row.result.cause.find(i % 2 == 0 ? "SIGSEGV" : "ended by itself"), std::string::npos) << row.result.cause;
+  }
+  EXPECT_TRUE(fs::exists(run.directory + "/report.md"));
+  EXPECT_FALSE(anything_survives());
+}
+
 TEST_F(Faults, AGrandchildInItsOwnSessionDoesNotSurvive) {
   const std::string file = (place_.folder() / "grandchild").string();
   const Ended ended =

@@ -50,11 +50,11 @@ TEST_P(CudaOptimizers, FollowThoseOfTheHost) {
     ours->apply(weights.span(), slopes.span(), {2000, kSize}, batch, 0.5);
     ours->apply(weights.span(), slopes.span(), {0, 2000}, batch, 0.5);
   }
-  EXPECT_EQ(ours->updates(), 5u);
+  EXPECT_EQ(ours->updates().made, 5u);
   const std::vector<float> found = to_host(device, weights.span());
   for (std::size_t i = 0; i < kSize; ++i) ASSERT_NEAR(found[i], expected[i], 2e-6 * (1 + std::abs(expected[i]))) << i;
   ours->reset();
-  EXPECT_EQ(ours->updates(), 0u);
+  EXPECT_EQ(ours->updates(), (UpdateCount{5, 5}));
   for (const Vec state : ours->state()) EXPECT_EQ(to_host(device, state), std::vector<float>(kSize, 0.0f));
 }
 

@@ -221,42 +221,6 @@ TEST(Replica, TheDeviceMultipliesMatricesInEveryOrientation) {
   }));
 }
 
-// One device holds the parameters: broadcast, gather the logits, one loss, scatter its gradient, reduce.
-TEST(Schemes, OneDeviceThatHoldsTheParametersEqualsPlainTraining) {
-  const auto step = [](Replica& replica, Group& group, const Batch& batch) {
-    Counts counts;
-    for (int rank = 0; rank < group.size(); ++rank) counts.push_back(batch.size_of(static_cast<std::size_t>(rank)) * replica.classes());
-    group.broadcast(replica.weights(), 0);
-    const Vec logits = replica.forward(batch);
-    const bool root = group.rank() == 0;
-    const std::size_t all = batch.global_size() * replica.classes();
-    const Array<float> every = device_array<float>(replica.device(), root ? all : 0), dall = device_array<float>(replica.device(), root ? all : 0),
-                       dmine = device_array<float>(replica.device(), logits.size());
-    group.gather(logits, every.span(), 0, counts);
-    if (root) replica.loss(batch.whole(), every.span(), dall.span());
-    group.scatter(dall.span(), dmine.span(), 0, counts);
-    replica.backward_from(batch, dmine.span());
-    group.reduce(replica.gradients(), 0);
-    if (root) replica.update();
-  };
-  for (const std::size_t ranks : {2u, 3u, 8u})
-    EXPECT_LT(largest_difference(run(small_trial(ranks), scripted(step)).weights[0], plain()), 1e-5) << ranks;
-}
-
-// Parameters owned by ranges: gradients are reduced to the owner, updated there, sent back.
-TEST(Schemes, ParametersOwnedByRangesEqualPlainTraining) {
-  const auto step = [](Replica& replica, Group& group, const Batch& batch) {
-    replica.backward(batch);
-    const auto ranks = static_cast<std::size_t>(group.size());
-    for (std::size_t owner = 0; owner < ranks; ++owner)
-      group.reduce(replica.gradients().slice(share(replica.gradients().size(), owner, ranks)), static_cast<int>(owner));
-    replica.update(share(replica.weights().size(), static_cast<std::size_t>(group.rank()), ranks));
-    for (std::size_t owner = 0; owner < ranks; ++owner)
-      group.broadcast(replica.weights().slice(share(replica.weights().size(), owner, ranks)), static_cast<int>(owner));
-  };
-  EXPECT_LT(largest_difference(run(small_trial(3), scripted(step)).weights[0], plain()), 1e-5);
-}
-
 // The largest gradients by value and index; here all of them, so that the sum is whole.
 TEST(Schemes, SparseGradientsOfEveryElementEqualPlainTraining) {
   const auto step = [](Replica& replica, Group& group, const Batch& batch) {

@@ -27,15 +27,6 @@ TEST(Training, TheSameSeedGivesTheSameBits) {
   }
 }
 
-TEST(Training, WarmUpLeavesNoTrace) {
-  for (const char* plugin : {"replicated", "tower", "onebit", "async_sgd"}) {
-    Trial cold = small_trial(2, plugin), warm = small_trial(2, plugin);
-    cold.config.measure.warm_up_steps = 0;
-    warm.config.measure.warm_up_steps = 5;
-    EXPECT_EQ(run(cold).result.weights_hash, run(warm).result.weights_hash) << plugin;
-  }
-}
-
 TEST(Training, EverySampleCountsOnceForAnyRanksAndBatch) {
   for (std::size_t ranks = 1; ranks <= 8; ++ranks)
     for (const std::size_t batch : {std::size_t{1}, ranks - 1, ranks, ranks + 1, std::size_t{7}, std::size_t{60}, std::size_t{128}}) {
@@ -72,29 +63,10 @@ TEST(Training, EvaluationCoversAllSamplesForAnyRanks) {
   }
 }
 
-TEST(Training, TowerOfParametersEqualsTowerOfGradients) {
-  for (const double momentum : {0.0, 0.9})
-    for (const std::size_t ranks : {2u, 3u, 8u}) {
-      Trial gradients = small_trial(ranks, "tower");
-      Trial parameters = small_trial(ranks, "tower", {{"average", "parameters", false, {}}});
-      // A last batch of 2 samples leaves most ranks without any.
-      gradients.global_batch = parameters.global_batch = 7;
-      gradients.config.optimizer.momentum = parameters.config.optimizer.momentum = momentum;
-      gradients.config.epochs = parameters.config.epochs = 1;
-      EXPECT_LT(largest_difference(run(gradients).weights[0], run(parameters).weights[0]), 1e-5) << ranks;
-    }
-}
-
 TEST(Training, ExactStrategiesEqualAccumulatedSharesToTheBit) {
   for (const char* plugin : {"replicated", "tower"})
     for (const std::size_t ranks : {2u, 3u, 4u, 8u})
       EXPECT_EQ(run(small_trial(ranks, plugin)).weights[0], run(small_trial(1), reference(ranks)).weights[0]) << plugin << ranks;
-}
-
-TEST(Training, BucketsOfAnySizeGiveTheSameBits) {
-  const std::vector<float> whole = run(small_trial(3, "replicated")).weights[0];
-  for (const char* bytes : {"4", "100", "1000"})
-    EXPECT_EQ(whole, run(small_trial(3, "replicated", {{"bucket_bytes", bytes, false, {}}, {"first_bucket_bytes", bytes, false, {}}})).weights[0]) << bytes;
 }
 
 TEST(Training, AloneEveryStrategyIsPlainTraining) {
@@ -177,34 +149,6 @@ TEST(Training, OneBitConservesTheGradient) {
   EXPECT_GT(gap, 0);
   // |sum of the residuals| is at most the sum of their norms, with the owners' own residual of like size beside.
   EXPECT_LT(std::sqrt(gap), 3 * residual);
-}
-
-TEST(Training, InterruptedAndResumedEqualsUninterrupted) {
-  const std::filesystem::path file = std::filesystem::temp_directory_path() / ("mgcompare-resume-" + std::to_string(::getpid()));
-  for (const char* plugin : {"replicated", "tower", "onebit", "independent", "async_sgd"})
-    for (const char* kind : {"sgd", "adam"}) {
-      Trial trial = small_trial(3, plugin);
-      trial.config.optimizer.kind = kind;
-      trial.config.optimizer.learning_rate = std::string(kind) == "adam" ? 0.001 : 0.05;
-      trial.config.epochs = 4;
-      trial.config.checkpoint_epochs = 2;
-      const Result whole = run(trial).result;
-      std::filesystem::remove(file);
-      EXPECT_THROW(run(trial, {}, [&](TrainingRequest& request) {
-                     request.files.checkpoint = file.string();
-                     request.stop = [&] { return std::filesystem::exists(file); };
-                     request.report = [](const Progress&) {};
-                   }),
-                   Interrupted);
-      ASSERT_TRUE(std::filesystem::exists(file));
-      const Result resumed = run(trial, {}, [&](TrainingRequest& request) { request.files = {file.string(), true}; }).result;
-      EXPECT_EQ(resumed.weights_hash, whole.weights_hash) << plugin << " " << kind;
-      EXPECT_EQ(resumed.updates, whole.updates) << plugin;
-      EXPECT_EQ(resumed.samples, whole.samples) << plugin;
-      ASSERT_EQ(resumed.epochs.size(), 4u);
-      EXPECT_EQ(resumed.epochs[3].accuracy, whole.epochs[3].accuracy);
-    }
-  std::filesystem::remove(file);
 }
 
 TEST(Training, AResumedTrialKeepsItsStrategysFigures) {

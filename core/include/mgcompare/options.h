@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,9 @@ class Options {
                                std::int64_t least = 0, std::int64_t most = std::numeric_limits<std::int64_t>::max()) = 0;
   virtual double number(std::string_view key, double otherwise, std::string_view help, double least = 0,
                         double most = std::numeric_limits<double>::max()) = 0;
+  // Nothing where the key is absent or says `auto`: the strategy then chooses.
+  virtual std::optional<double> number_or_auto(std::string_view key, std::string_view help, double least = 0,
+                                               double most = std::numeric_limits<double>::max()) = 0;
   virtual bool flag(std::string_view key, bool otherwise, std::string_view help) = 0;
   virtual std::string choice(std::string_view key, std::string_view otherwise, std::string_view help,
                              const std::vector<std::string>& allowed) = 0;

@@ -42,7 +42,7 @@ class Optimizer {
   virtual ~Optimizer() = default;
   // One vector a state variable (momentum; Adam's two moments); each as long as the weights, zero at first.
   virtual std::vector<Vec> state() = 0;
-  // Forgets the state and the number of updates.
+  // Forgets the state, Adam's step number with it; the count of updates in the results goes on.
   virtual void reset() = 0;
   // Begins the next update: Adam's step number grows, and the update is counted in the results. One thread only.
   virtual void advance() = 0;

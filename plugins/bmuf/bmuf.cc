@@ -1,0 +1,193 @@
+// Blockwise model-update filtering (Chen and Huo: ICASSP 2016). Each rank trains alone for a block of steps; the step from
+// where the block began to the mean of the ranks' copies, weighted by samples, is then filtered with a block momentum:
+//   G = mean - begin,   D = eta D' + zeta G,   W = W' + D
+// and the next block begins at W (classical block momentum, cbm) or at W + eta D (Nesterov's, nbm). CNTK's form takes the
+// look-ahead into the model: W = begin + D + eta D.
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "mgcompare/arithmetic.h"
+#include "mgcompare/drift.h"
+#include "mgcompare/strategy.h"
+
+namespace {
+
+using namespace mgcompare;
+
+constexpr std::size_t kPeriod = 16;
+
+enum class Variant { cbm, nbm, nbm_cntk };
+
+// What the end of a block makes of one element.
+struct Block {
+  float model, filtered, next;  // W, D, where the next block begins
+};
+
+// Written as corrections of the mean, so that eta = 0 and zeta = 1 give exactly the mean: model averaging. An nbm block
+// begins at W' + eta D' already, so the mean has that part of D in it.
+struct Rule {
+  Variant variant;
+  float eta, zeta;
+  MGCOMPARE_FUNCTION Block operator()(float mean, float begin, float filtered) const {
+    const float update = mean - begin, carried = eta * filtered, now = carried + zeta * update;
+    const float moved = mean + (zeta - 1) * update;
+    if (variant == Variant::nbm) return {moved, now, moved + eta * now};
+    const float model = variant == Variant::cbm ? moved + carried : moved + carried + eta * now;
+    return {model, now, model};
+  }
+};
+
+Variant variant_of(const std::string& name) {
+  return name == "cbm" ? Variant::cbm : name == "nbm" ? Variant::nbm : Variant::nbm_cntk;
+}
+
+class Bmuf : public Strategy {
+ public:
+  Bmuf(Options& options, const Facts& facts)
+      : variant_(variant_of(options.choice("variant", "nbm", "block momentum: classical, Nesterov's, Nesterov's as CNTK has it",
+                                           {"cbm", "nbm", "nbm_cntk"}))),
+        period_(static_cast<std::size_t>(options.integer("period", usual_period(facts), "steps of a block", 1))),
+        reset_momentum_(options.flag("reset_momentum", true, "ranks forget their optimiser's state at the end of a block")) {
+    const auto ranks = static_cast<std::size_t>(facts.ranks);
+    eta_ = options.number_or_auto("eta", "block momentum; auto: 1 - 1 / ranks", 0, 0.9999)
+               .value_or(1 - 1 / static_cast<double>(ranks));
+    zeta_ = options.number("zeta", 1, "block learning rate", 1e-6, 1e6);
+    alone_ = ranks == 1 && eta_ == 0 && zeta_ == 1;
+    const std::size_t steps = facts.steps_per_epoch;
+    if (steps == 0) return;
+    if (period_ > steps) options.refuse("period", "is longer than the epoch of " + std::to_string(steps) + " steps");
+    // CNTK's rule of thumb: fewer blocks than that leave the block momentum no time to settle.
+    else if (!alone_ && period_ * ranks * ranks > steps * facts.epochs)
+      options.warn("period", "training is " + std::to_string(steps * facts.epochs) + " steps; blocks of " +
+                                 std::to_string(period_) + " on " + std::to_string(ranks) + " ranks want at least " +
+                                 std::to_string(period_ * ranks * ranks) + " (period x ranks x ranks)");
+  }
+
+  Traits traits() const override {
+    Traits traits;
+    if (alone_) traits.promise = Traits::Promise::exact;
+    traits.repeats_every = alone_ ? 1 : static_cast<int>(period_);
+    return traits;
+  }
+
+  void start(Replica& replica, Group&) override {
+    if (alone_) return;
+    Device& device = replica.device();
+    const std::size_t n = replica.weights().size();
+    for (Array<float>* array : {&begin_, &filtered_, &model_, &own_}) *array = device_array<float>(device, n);
+    drift_ = Drift(device, n);
+    copy(device, begin_.span(), replica.weights());
+    copy(device, model_.span(), replica.weights());
+  }
+
+  void step(Replica& replica, Group& group, const Batch& batch) override {
+    if (alone_) {
+      replica.backward(batch);
+      replica.update();
+      return;
+    }
+    // The mean of this rank's own share: weighting by samples makes the mean of all.
+    replica.backward(batch, Scale::own_share);
+    if (batch.size() > 0) replica.update();
+    else replica.optimizer().advance();  // a step without samples is a step all the same
+    samples_ += batch.size();
+    all_samples_ += batch.global_size();
+    if (++steps_ < period_) return;
+
+    Device& device = replica.device();
+    copy(device, own_.span(), replica.weights());
+    take_mean(device, group, replica.weights());
+    drift_.add(device, own_.span(), replica.weights());
+    filter(device, replica.weights());
+    if (reset_momentum_) replica.optimizer().reset();
+    samples_ = all_samples_ = steps_ = 0;
+  }
+
+  // The model, without its look-ahead; in the middle of a block the model that ending it now would give.
+  Vec settle(Replica& replica, Group& group) override {
+    if (alone_) return replica.weights();
+    drift_.report(replica);
+    if (steps_ == 0) return model_;
+    copy(replica.device(), own_.span(), replica.weights());
+    take_mean(replica.device(), group, own_.span());
+    preview(replica.device(), own_.span());
+    return own_;
+  }
+
+  void save(Archive& archive) override {
+    if (alone_) return;
+    archive.put("begin of the block", begin_.span());
+    archive.put("filtered update", filtered_.span());
+    archive.put("model", model_.span());
+    archive.put_value("samples of the block", samples_);
+    archive.put_value("all ranks' samples of the block", all_samples_);
+    archive.put_value("steps of the block", steps_);
+  }
+  void restore(Archive& archive) override {
+    if (alone_) return;
+    archive.get("begin of the block", begin_.span());
+    archive.get("filtered update", filtered_.span());
+    archive.get("model", model_.span());
+    archive.get_value("samples of the block", samples_);
+    archive.get_value("all ranks' samples of the block", all_samples_);
+    archive.get_value("steps of the block", steps_);
+  }
+
+  // Public because nvcc allows no functor that runs on a GPU inside a private function.
+
+  void take_mean(Device& device, Group& group, Vec vector) {
+    const auto weight = static_cast<float>(static_cast<double>(samples_) / static_cast<double>(all_samples_));
+    float* const v = vector.data();
+    for_each(device, vector.size(), [=] MGCOMPARE_FUNCTION(std::size_t i) { v[i] *= weight; });
+    group.all_reduce(vector);
+  }
+
+  // The end of a block at `weights`, the ranks' mean: they become where the next block begins.
+  void filter(Device& device, Vec weights) {
+    const Rule rule = this->rule();
+    float* const w = weights.data();
+    float* const begin = begin_.data();
+    float* const filtered = filtered_.data();
+    float* const model = model_.data();
+    for_each(device, weights.size(), [=] MGCOMPARE_FUNCTION(std::size_t i) {
+      const Block block = rule(w[i], begin[i], filtered[i]);
+      model[i] = block.model;
+      filtered[i] = block.filtered;
+      w[i] = begin[i] = block.next;
+    });
+  }
+
+  // The mean becomes the model that it would make, and nothing else changes.
+  void preview(Device& device, Vec mean) {
+    const Rule rule = this->rule();
+    float* const m = mean.data();
+    const float* const begin = begin_.data();
+    const float* const filtered = filtered_.data();
+    for_each(device, mean.size(), [=] MGCOMPARE_FUNCTION(std::size_t i) { m[i] = rule(m[i], begin[i], filtered[i]).model; });
+  }
+
+ private:
+  Rule rule() const { return {variant_, static_cast<float>(eta_), static_cast<float>(zeta_)}; }
+
+  static std::int64_t usual_period(const Facts& facts) {
+    return static_cast<std::int64_t>(facts.steps_per_epoch == 0 ? kPeriod : std::min(kPeriod, facts.steps_per_epoch));
+  }
+
+  Variant variant_;
+  std::size_t period_;
+  bool reset_momentum_;
+  double eta_ = 0, zeta_ = 1;
+  bool alone_ = false;               // one rank and nothing to filter: plain training
+  Array<float> begin_;               // where the block began
+  Array<float> filtered_;            // D
+  Array<float> model_;               // W
+  Array<float> own_;                 // this rank's weights before an averaging, or what it settles on
+  Drift drift_;
+  std::size_t samples_ = 0, all_samples_ = 0, steps_ = 0;  // of the block
+};
+
+}  // namespace
+
+MGCOMPARE_STRATEGY(Bmuf, "bmuf", "blockwise model-update filtering: local steps, then a block momentum on the mean update")

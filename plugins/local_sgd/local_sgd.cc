@@ -1,0 +1,122 @@
+// Local SGD: each rank updates its own copy from its own share, and every k steps the copies become their mean, weighted
+// by the samples each has seen since (Stich: arXiv 1805.09767). Post-local SGD begins with whole gradients in each step
+// and goes over to local steps at an epoch (Lin, Stich, Patel, Jaggi: arXiv 1808.07217).
+
+#include <algorithm>
+#include <string>
+
+#include "mgcompare/arithmetic.h"
+#include "mgcompare/drift.h"
+#include "mgcompare/strategy.h"
+
+namespace {
+
+using namespace mgcompare;
+
+constexpr std::size_t kEvery = 8;
+
+class LocalSgd : public Strategy {
+ public:
+  LocalSgd(Options& options, const Facts& facts)
+      : every_(static_cast<std::size_t>(options.integer("every", usual_period(facts), "steps from one averaging to the next", 1))),
+        start_epoch_(static_cast<std::size_t>(options.integer(
+            "start_epoch", 0, "the first epoch (from 0) of local steps; before it gradients are summed in each step", 0))),
+        momentum_(options.choice("momentum", "averaged", "the optimiser's state at an averaging: kept, averaged or forgotten",
+                                 {"local", "averaged", "reset"})),
+        facts_(facts) {
+    if (every_ > facts.steps_per_epoch && facts.steps_per_epoch > 0)
+      options.refuse("every", "is longer than the epoch of " + std::to_string(facts.steps_per_epoch) + " steps");
+  }
+
+  Traits traits() const override {
+    Traits traits;
+    const bool never_local = facts_.ranks == 1 || start_epoch_ >= facts_.epochs;
+    // The mean of updated copies is the update by the mean gradient only where the rule, its state included, is linear.
+    const bool linear = facts_.optimizer == "sgd" && (facts_.momentum == 0 || momentum_ == "averaged");
+    if (never_local || (every_ == 1 && linear)) traits.promise = Traits::Promise::exact;
+    traits.in_rank_order = never_local;
+    traits.repeats_every = never_local ? 1 : start_epoch_ == 0 ? static_cast<int>(every_) : 0;
+    return traits;
+  }
+
+  void start(Replica& replica, Group& group) override {
+    if (group.size() == 1) return;
+    const std::size_t n = replica.weights().size();
+    own_ = device_array<float>(replica.device(), n);
+    drift_ = Drift(replica.device(), n);
+  }
+
+  void step(Replica& replica, Group& group, const Batch& batch) override {
+    if (group.size() == 1 || batch.epoch() < start_epoch_) {
+      replica.backward(batch);
+      group.all_reduce(replica.gradients());
+      replica.update();
+      return;
+    }
+    // The mean of this rank's own share: weighting by samples makes the mean of all.
+    replica.backward(batch, Scale::own_share);
+    if (batch.size() > 0) replica.update();
+    else replica.optimizer().advance();  // a step without samples is a step all the same
+    samples_ += batch.size();
+    all_samples_ += batch.global_size();
+    if (++steps_ < every_) return;
+    average(replica, group);
+    samples_ = all_samples_ = steps_ = 0;
+  }
+
+  // In the middle of a period: what averaging now would give, without doing it.
+  Vec settle(Replica& replica, Group& group) override {
+    if (group.size() == 1) return replica.weights();
+    drift_.report(replica);
+    if (steps_ == 0) return replica.weights();
+    copy(replica.device(), own_.span(), replica.weights());
+    take_mean(replica.device(), group, own_.span());
+    return own_;
+  }
+
+  void save(Archive& archive) override {
+    archive.put_value("samples since averaging", samples_);
+    archive.put_value("all ranks' samples since averaging", all_samples_);
+    archive.put_value("steps since averaging", steps_);
+  }
+  void restore(Archive& archive) override {
+    archive.get_value("samples since averaging", samples_);
+    archive.get_value("all ranks' samples since averaging", all_samples_);
+    archive.get_value("steps since averaging", steps_);
+  }
+
+  // The mean of the ranks' vectors, weighted by samples. Public because nvcc allows no functor that runs on a GPU inside a
+  // private function.
+  void take_mean(Device& device, Group& group, Vec vector) {
+    const auto weight = static_cast<float>(static_cast<double>(samples_) / static_cast<double>(all_samples_));
+    float* const v = vector.data();
+    for_each(device, vector.size(), [=] MGCOMPARE_FUNCTION(std::size_t i) { v[i] *= weight; });
+    group.all_reduce(vector);
+  }
+
+ private:
+  static std::int64_t usual_period(const Facts& facts) {
+    return static_cast<std::int64_t>(facts.steps_per_epoch == 0 ? kEvery : std::min(kEvery, facts.steps_per_epoch));
+  }
+
+  void average(Replica& replica, Group& group) {
+    Device& device = replica.device();
+    copy(device, own_.span(), replica.weights());
+    take_mean(device, group, replica.weights());
+    drift_.add(device, own_.span(), replica.weights());
+    if (momentum_ == "averaged")
+      for (const Vec state : replica.optimizer().state()) take_mean(device, group, state);
+    if (momentum_ == "reset") replica.optimizer().reset();
+  }
+
+  std::size_t every_, start_epoch_;
+  std::string momentum_;
+  Facts facts_;
+  Array<float> own_;                 // this rank's weights before an averaging, or what it settles on
+  Drift drift_;
+  std::size_t samples_ = 0, all_samples_ = 0, steps_ = 0;  // since the last averaging
+};
+
+}  // namespace
+
+MGCOMPARE_STRATEGY(LocalSgd, "local_sgd", "local steps, weights averaged every k of them, from the start or from an epoch on")

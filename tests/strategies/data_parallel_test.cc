@@ -1,0 +1,44 @@
+#include <gtest/gtest.h>
+
+#include "rows.h"
+
+namespace mgcompare::testing {
+namespace {
+
+TEST(DataParallel, EqualsReplicated) {
+  for (const std::size_t ranks : {2u, 3u, 4u, 8u})
+    for (const std::string kind : {"sgd", "adam"}) {
+      const auto weights = [&](const std::string& plugin) {
+        Trial trial = small_trial(ranks, plugin);
+        trial.config.optimizer.kind = kind;
+        trial.config.optimizer.learning_rate = kind == "adam" ? 1e-3 : 0.05;
+        return run(trial).weights;
+      };
+      EXPECT_EQ(weights("data_parallel"), weights("replicated")) << ranks << " " << kind << ": the same sums in the same order";
+    }
+}
+
+TEST(DataParallel, OnlyTheHolderUpdatesAndSeesTheLoss) {
+  const Result parallel = run(small_trial(3, "data_parallel")).result, replicated = run(small_trial(3, "replicated")).result;
+  EXPECT_EQ(parallel.updates, 30u);
+  EXPECT_EQ(parallel.samples, replicated.samples);
+  ASSERT_EQ(parallel.epochs.size(), 2u);
+  EXPECT_NEAR(parallel.epochs[1].loss, replicated.epochs[1].loss, 1e-6);
+  EXPECT_EQ(parallel.epochs[1].train_accuracy, replicated.epochs[1].train_accuracy);
+}
+
+TEST(DataParallel, BytesAreThoseOfWeightsLogitsAndGradients) {
+  const std::size_t ranks = 4, classes = 10;
+  Trial trial = small_trial(ranks, "data_parallel");
+  const Result result = run(trial).result;
+  double bytes = 0, steps = 0;
+  for (std::size_t begin = 0; begin < 730; begin += trial.global_batch, ++steps) {
+    const std::size_t batch = std::min<std::size_t>(trial.global_batch, 730 - begin), others = batch - share(batch, 0, ranks).size();
+    bytes += 2.0 * 4 * static_cast<double>((ranks - 1) * result.parameters);  // weights out, gradients in
+    bytes += 2.0 * 4 * static_cast<double>(others * classes);                // logits in, their gradient out
+  }
+  EXPECT_NEAR(result.bytes_per_step, bytes / steps / ranks, 1);
+}
+
+}  // namespace
+}  // namespace mgcompare::testing

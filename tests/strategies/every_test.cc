@@ -1,0 +1,141 @@
+// What holds for every strategy, whoever wrote it.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "rows.h"
+#include "strategy_options.h"
+#include "verify.h"
+
+namespace mgcompare::testing {
+namespace {
+
+Traits traits_of(const Trial& trial) {
+  StrategyOptions options(trial.strategy.options);
+  return make_strategy(trial.plugin_file, options, facts_of(trial, small_digits().train.samples))->traits();
+}
+
+class EveryStrategy : public ::testing::TestWithParam<StrategyConfig> {
+ protected:
+  // Nothing where the strategy does not run on so many ranks.
+  std::vector<std::size_t> rank_counts(const std::vector<std::size_t>& wanted) const {
+    std::vector<std::size_t> fitting;
+    for (const std::size_t ranks : wanted) {
+      const Traits traits = traits_of(trial_of(GetParam(), ranks));
+      if (static_cast<int>(ranks) >= traits.least_ranks && static_cast<int>(ranks) <= traits.most_ranks) fitting.push_back(ranks);
+    }
+    return fitting;
+  }
+  std::size_t most_ranks(std::size_t wanted) const { return rank_counts({1, wanted}).back(); }
+};
+
+// What verify finds of one row; the number of judgements that passed.
+std::size_t passed(const StrategyConfig& row, const ModelConfig& model, const std::string& batch_norm) {
+  Config config;
+  config.model = model;
+  config.optimizer.weight_decay = 1e-4;
+  config.batch_norm = batch_norm;
+  config.strategies = {row};
+  VerifyScope scope;
+  for (const PluginSummary& plugin : find_plugins({}))
+    if (plugin.name == row.name) scope.plugins.push_back(plugin);
+  scope.optimizers = {"momentum", "adam"};
+  std::size_t passed = 0;
+  verify(config, small_digits(), platform(DeviceKind::cpu), scope, [&](const Finding& finding) {
+    if (finding.verdict == Finding::Verdict::passed) ++passed;
+    EXPECT_NE(finding.verdict, Finding::Verdict::failed)
+        << finding.strategy << ", " << finding.optimizer << ", " << finding.ranks << " ranks: " << finding.check << ": " << finding.figure;
+  });
+  return passed;
+}
+
+TEST_P(EveryStrategy, KeepsItsPromises) { EXPECT_GT(passed(GetParam(), small_model(), "local"), 2u); }
+
+TEST_P(EveryStrategy, KeepsItsPromisesWithBatchNormalisationOverAllRanks) {
+  if (traits_of(trial_of(GetParam(), most_ranks(2))).pace == Traits::Pace::free) GTEST_SKIP() << "has no common step";
+  EXPECT_GT(passed(GetParam(), normalised_model(), "sync"), 2u);
+}
+
+TEST_P(EveryStrategy, LearnsFromEachSampleOnceWhateverTheBatch) {
+  Dataset few = small_digits();
+  few.train.samples = 61;
+  few.train.bytes.resize(61 * 784);
+  few.train.labels.resize(61);
+  for (const std::size_t ranks : rank_counts({1, 3, 8}))
+    for (const std::size_t batch : {1u, 7u, 60u, 128u}) {
+      Trial trial = trial_of(GetParam(), ranks);
+      trial.global_batch = batch;
+      trial.config.epochs = 1;
+      trial.config.measure.warm_up_steps = 0;
+      const TrainingOutcome outcome = run(trial, {}, [&](TrainingRequest& request) {
+        request.audit = true;
+        request.dataset = &few;
+      });
+      EXPECT_EQ(outcome.result.samples, 61u) << ranks << " ranks, batch " << batch;
+      for (const std::uint32_t times : outcome.times_seen) ASSERT_EQ(times, 1u) << ranks << " ranks, batch " << batch;
+    }
+}
+
+TEST_P(EveryStrategy, InterruptedAndResumedEqualsUninterrupted) {
+  const std::filesystem::path file = std::filesystem::temp_directory_path() / ("mgcompare-resume-" + std::to_string(::getpid()));
+  for (const char* kind : {"sgd", "adam"}) {
+    Trial trial = trial_of(GetParam(), most_ranks(3));
+    trial.config.optimizer.kind = kind;
+    trial.config.optimizer.learning_rate = std::string(kind) == "adam" ? 0.001 : 0.05;
+    trial.config.epochs = 4;
+    trial.config.checkpoint_epochs = 1;
+    const Result whole = run(trial).result;
+    std::filesystem::remove(file);
+    EXPECT_THROW(run(trial, {}, [&](TrainingRequest& request) {
+                   request.files.checkpoint = file.string();
+                   request.stop = [&] { return std::filesystem::exists(file); };
+                 }),
+                 Interrupted);
+    ASSERT_TRUE(std::filesystem::exists(file));
+    const Result resumed = run(trial, {}, [&](TrainingRequest& request) { request.files = {file.string(), true}; }).result;
+    EXPECT_EQ(resumed.weights_hash, whole.weights_hash) << kind;
+    EXPECT_EQ(resumed.updates, whole.updates) << kind;
+    EXPECT_EQ(resumed.samples, whole.samples) << kind;
+    ASSERT_EQ(resumed.epochs.size(), 4u);
+    EXPECT_EQ(resumed.epochs[3].accuracy, whole.epochs[3].accuracy) << kind;
+    ASSERT_EQ(resumed.metrics.size(), whole.metrics.size());
+    for (std::size_t rank = 0; rank < whole.metrics.size(); ++rank)
+      for (const auto& [name, metric] : whole.metrics[rank])
+        EXPECT_NEAR(resumed.metrics[rank].at(name).mean, metric.mean, 1e-9 * (1 + std::abs(metric.mean))) << name;
+  }
+  std::filesystem::remove(file);
+}
+
+TEST_P(EveryStrategy, WarmUpLeavesNoTrace) {
+  Trial cold = trial_of(GetParam(), most_ranks(2)), warm = cold;
+  cold.config.measure.warm_up_steps = 0;
+  warm.config.measure.warm_up_steps = 5;
+  EXPECT_EQ(run(cold).result.weights_hash, run(warm).result.weights_hash);
+}
+
+// One rank stops in the middle of an exchange that the others are in: they unwind, and the first error is what is said.
+TEST_P(EveryStrategy, ARankThatFailsInAnExchangeFailsTheTrial) {
+  const std::string saboteur = std::string(MGCOMPARE_BINARY_DIR) + "/lib/mgcompare/bad_plugins/strategy_saboteur.so";
+  for (const char* after : {"0", "1", "2", "5"})
+    for (const bool in_virtual_time : {true, false}) {
+      Trial trial = trial_of(GetParam(), most_ranks(3));
+      trial.config.deterministic = in_virtual_time;
+      trial.config.measure.warm_up_steps = 0;
+      trial.plugin_file = saboteur;
+      trial.strategy.options.push_back(option("inner", GetParam().name));
+      trial.strategy.options.push_back(option("after", after));
+      try {
+        run(trial);
+        ADD_FAILURE() << "nothing failed after " << after << " calls";
+      } catch (const Error& error) {
+        EXPECT_STREQ(error.what(), "the planted error") << after;
+      }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryStrategy, ::testing::ValuesIn(every_row()), name_of);
+
+}  // namespace
+}  // namespace mgcompare::testing

@@ -1,0 +1,163 @@
+#include <gtest/gtest.h>
+
+#include "puppet.h"
+#include "reference.h"
+#include "rows.h"
+
+namespace mgcompare::testing {
+namespace {
+
+Trial local(std::size_t ranks, std::vector<OptionConfig> options) { return small_trial(ranks, "local_sgd", options); }
+
+TrainingOutcome steps(const Trial& trial, std::size_t count) {
+  return run(trial, {}, [count](TrainingRequest& request) {
+    request.most_steps = count;
+    request.evaluate = false;
+  });
+}
+
+// The same mean on the devices and on the host.
+TEST(LocalSgd, EqualsTheTowersAverageOfParameters) {
+  for (const std::size_t ranks : {2u, 3u, 4u, 8u})
+    for (const std::string every : {"1", "4", "15"}) {
+      const TrainingOutcome devices = run(local(ranks, {option("every", every)}));
+      const TrainingOutcome host = run(small_trial(ranks, "tower", {option("average", "parameters"), option("every", every)}));
+      EXPECT_EQ(devices.weights, host.weights) << ranks << " " << every;
+      // The host measures the last averaging of an epoch; here it has only one.
+      const double drift = host.result.metrics[0].at("drift").last;
+      if (every == "15") {
+        EXPECT_NEAR(devices.result.metrics[0].at("drift").last, drift, 1e-9 * drift);
+      }
+    }
+}
+
+TEST(LocalSgd, WithoutLocalStepsItIsReplicatedToTheBit) {
+  for (const std::size_t ranks : {2u, 3u, 8u}) {
+    const TrainingOutcome never = run(local(ranks, {option("start_epoch", "2")}));
+    EXPECT_EQ(never.weights, run(small_trial(ranks, "replicated")).weights) << ranks;
+  }
+}
+
+TEST(LocalSgd, GoesOverToLocalStepsAtItsEpoch) {
+  const Trial late = local(3, {option("start_epoch", "1"), option("every", "5")});
+  const Trial replicated = small_trial(3, "replicated");
+  EXPECT_EQ(steps(late, 15).weights, steps(replicated, 15).weights);
+  EXPECT_NE(steps(late, 16).weights, steps(replicated, 16).weights);
+  EXPECT_EQ(run(late).result.metrics[0].at("drift").count, 1u) << "one epoch has averagings";
+}
+
+TEST(LocalSgd, IsExactWhereTheMeanOfCopiesIsTheUpdateByTheMean) {
+  const std::vector<float> plain = run(small_trial(1), [](Options&, const Facts&) { return make_reference(1); }).weights[0];
+  for (const std::size_t ranks : {2u, 3u, 4u, 8u})
+    EXPECT_LT(largest_difference(run(local(ranks, {option("every", "1")})).weights[0], plain), 1e-5) << ranks;
+  const auto promise = [](const std::vector<OptionConfig>& options, const std::string& optimizer) {
+    StrategyOptions read(options);
+    Facts facts;
+    facts.ranks = 4;
+    facts.epochs = 2;
+    facts.steps_per_epoch = 15;
+    facts.optimizer = optimizer;
+    facts.momentum = optimizer == "sgd" ? 0.9 : 0;
+    return make_strategy(plugin_file("local_sgd"), read, facts)->traits();
+  };
+  EXPECT_EQ(promise({option("every", "1")}, "sgd").promise, Traits::Promise::exact);
+  EXPECT_EQ(promise({option("every", "1")}, "adam").promise, Traits::Promise::approximate);
+  EXPECT_EQ(promise({option("every", "1"), option("momentum", "local")}, "sgd").promise, Traits::Promise::approximate);
+  EXPECT_EQ(promise({option("every", "2")}, "sgd").promise, Traits::Promise::approximate);
+  EXPECT_EQ(promise({option("start_epoch", "2")}, "adam").promise, Traits::Promise::exact);
+  EXPECT_EQ(promise({option("every", "6")}, "sgd").repeats_every, 6);
+  EXPECT_EQ(promise({option("every", "6"), option("start_epoch", "1")}, "sgd").repeats_every, 0) << "the host decides at the switch";
+}
+
+// Ranks that scale by their own shares, of unequal size, exchange gradients of one scale inside the layer.
+TEST(LocalSgd, IsExactWithBatchNormalisationOverAllRanks) {
+  const auto weights = [](std::size_t ranks, const std::string& plugin, const std::vector<OptionConfig>& options) {
+    Trial trial = small_trial(ranks, plugin, options);
+    trial.config.model = normalised_model();
+    trial.config.batch_norm = "sync";
+    trial.global_batch = 50;
+    trial.config.epochs = 1;
+    return run(trial).weights[0];
+  };
+  const std::vector<float> plain = weights(1, "serial", {});
+  for (const std::size_t ranks : {2u, 3u, 8u}) {
+    EXPECT_LT(largest_difference(weights(ranks, "local_sgd", {option("every", "1")}), plain), 1e-5) << ranks;
+    EXPECT_LT(largest_difference(weights(ranks, "tower", {option("average", "parameters")}), plain), 1e-5) << ranks;
+  }
+}
+
+TEST(LocalSgd, TheSameSamplesEverywhereAreOneWorkersTraining) {
+  Play given;
+  given.plugin = "local_sgd";
+  given.steps = 13;
+  given.momentum = 0.9;
+  given.first_weight = 2;
+  given.slope = [](const Batch& batch, std::size_t element, float weight) { return weight - static_cast<float>(element) + 0.1f * static_cast<float>(batch.step()); };
+  given.ranks = 1;
+  const Played alone = play(given);
+  for (const std::size_t ranks : {2u, 4u})
+    for (const char* every : {"1", "3", "13"})
+      for (const char* momentum : {"local", "averaged"}) {
+        given.ranks = ranks;
+        given.options = {option("every", every), option("momentum", momentum)};
+        EXPECT_EQ(play(given).weights[0], alone.weights[0]) << ranks << " " << every << " " << momentum;
+      }
+}
+
+TEST(LocalSgd, WeightsByTheSamplesOfThePeriod) {
+  Play given;
+  given.plugin = "local_sgd";
+  given.options = {option("every", "2")};
+  given.ranks = 2;
+  given.steps = 2;
+  given.global_batch = 5;  // shares of 2 and 3
+  given.slope = [](const Batch& batch, std::size_t, float) { return batch.size() == 2 ? -10.0f : 0.0f; };
+  const Played played = play(given);
+  EXPECT_NEAR(played.weights[0][2][0], 2 * 2.0 / 5, 1e-6);  // rank 0 is at 2, rank 1 at 0
+  EXPECT_EQ(played.weights[0][2], played.weights[1][2]);
+  EXPECT_NEAR(played.metrics[0].at("drift"), (2 - 0.8) / 0.8, 1e-5);
+  EXPECT_NEAR(played.metrics[1].at("drift"), (0.8 - 0) / 0.8, 1e-5);
+}
+
+TEST(LocalSgd, MomentumIsKeptAveragedOrForgotten) {
+  Play given;
+  given.plugin = "local_sgd";
+  given.steps = 3;
+  given.momentum = 0.5;
+  // Rank 0 is pushed in the first two steps only; what goes on in the third is momentum.
+  given.slope = [](const Batch& batch, std::size_t, float) { return batch.step() < 2 && batch.begin() == batch.whole().begin() ? -10.0f : 0.0f; };
+  const double velocity = 1.5;  // of rank 0 after two pushes of 1, half of the first left
+  const auto after = [&](const char* momentum, std::size_t rank) {
+    given.options = {option("every", "2"), option("momentum", momentum)};
+    const Played played = play(given);
+    return static_cast<double>(played.weights[rank][3][0]) - static_cast<double>(played.weights[rank][2][0]);
+  };
+  EXPECT_NEAR(after("local", 0), 0.5 * velocity, 1e-6);
+  EXPECT_NEAR(after("local", 1), 0, 1e-6);
+  EXPECT_NEAR(after("averaged", 0), 0.5 * velocity / 2, 1e-6);
+  EXPECT_NEAR(after("averaged", 1), 0.5 * velocity / 2, 1e-6);
+  EXPECT_NEAR(after("reset", 0), 0, 1e-6);
+}
+
+TEST(LocalSgd, BytesAreTheAveragedVectorsOfAPeriod) {
+  for (const std::string momentum : {"local", "averaged"}) {
+    const Result result = run(local(4, {option("every", "5"), option("momentum", momentum)})).result;  // 30 steps
+    const double vectors = momentum == "averaged" ? 2 : 1;
+    EXPECT_NEAR(result.bytes_per_step, vectors * 2.0 * 3 / 4 * 4 * static_cast<double>(result.parameters) / 5, 1) << momentum;
+  }
+}
+
+TEST(LocalSgd, APeriodLongerThanTheEpochIsRefused) {
+  ProbeQuestion question;
+  question.plugin_file = plugin_file("local_sgd");
+  question.strategy = {"local_sgd", "local_sgd", {option("every", "16")}, {}};
+  question.facts.ranks = 2;
+  question.facts.steps_per_epoch = 15;
+  const std::vector<OptionProblem> problems = probe_strategy(question).problems;
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].key, "every");
+  EXPECT_EQ(problems[0].text, "is longer than the epoch of 15 steps");
+}
+
+}  // namespace
+}  // namespace mgcompare::testing

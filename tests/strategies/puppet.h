@@ -1,0 +1,125 @@
+#pragma once
+
+// A replica without a network, whose gradient is whatever a function says: strategies driven by hand, so that what they
+// make of known gradients can be worked out beside them.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/optimizer.h"
+#include "strategy_options.h"
+#include "training/fixture.h"
+
+namespace mgcompare::testing {
+
+// The mean gradient of the samples of `batch`'s share, for one element.
+using Slope = std::function<float(const Batch& batch, std::size_t element, float weight)>;
+
+class Puppet : public Replica {
+ public:
+  Puppet(Device& device, std::size_t size, const OptimizerConfig& optimizer, Slope slope)
+      : device_(device), slope_(std::move(slope)), config_(optimizer), weights_(device, size), gradients_(device, size),
+        parts_{{"all.weight", "all", {size}, {0, size}, true}}, optimizer_(make_host_optimizer(optimizer, parts_, &device)) {}
+
+  Vec weights() override { return weights_; }
+  Vec gradients() override { return gradients_; }
+  const std::vector<Part>& parts() const override { return parts_; }
+  Vec buffers() override { return {}; }
+  using Replica::backward;
+  void backward(const Batch& batch, const Ready& ready, Scale scale) override {
+    batch_ = batch;
+    const float part = scale == Scale::own_share ? 1.0f : static_cast<float>(batch.size()) / static_cast<float>(batch.global_size());
+    for (std::size_t i = 0; i < weights_.size(); ++i)
+      gradients_[i] = batch.size() == 0 ? 0 : part * slope_(batch, i, weights_[i]);
+    if (ready) ready(gradients_);
+  }
+  Vec forward(const Batch&) override { throw Error("a puppet has no network"); }
+  void loss(const Batch&, ConstVec, Vec, Scale) override { throw Error("a puppet has no network"); }
+  void backward_from(const Batch&, ConstVec, const Ready&) override { throw Error("a puppet has no network"); }
+  std::size_t classes() const override { return 1; }
+  using Replica::update;
+  void update(Range range) override {
+    optimizer_->advance();
+    optimizer_->apply(weights_, gradients_.span(), range, *batch_);
+  }
+  Optimizer& optimizer() override { return *optimizer_; }
+  std::unique_ptr<Optimizer> host_optimizer(bool) override { return make_host_optimizer(config_, parts_, &device_); }
+  std::unique_ptr<Optimizer> device_optimizer(bool) override { return make_host_optimizer(config_, parts_, &device_); }
+  Device& device() override { return device_; }
+  void metric(std::string_view name, double value) override { metrics[std::string(name)] = value; }
+  Random random(std::uint64_t stream) const override { return Random(1, stream); }
+
+  std::map<std::string, double> metrics;  // the last value of each
+
+ private:
+  Device& device_;
+  Slope slope_;
+  OptimizerConfig config_;
+  Array<float> weights_, gradients_;
+  std::vector<Part> parts_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::optional<Batch> batch_;
+};
+
+struct Play {
+  std::string plugin;
+  std::vector<OptionConfig> options;
+  std::size_t ranks = 2;
+  std::size_t elements = 3;
+  std::size_t steps = 8;
+  std::size_t global_batch = 24;
+  float first_weight = 0;           // of every element
+  double rate = 0.1, momentum = 0;
+  Slope slope;
+};
+
+struct Played {
+  std::vector<std::vector<std::vector<float>>> weights;   // [rank][steps made][element], before any first
+  std::vector<std::vector<std::vector<float>>> settled;   // the same, of settle() after each step
+  std::vector<std::map<std::string, double>> metrics;     // [rank]
+};
+
+// Plays the strategy on every rank; with `settles` it settles after each step, which must change nothing.
+inline Played play(const Play& play, bool settles = false) {
+  Played played;
+  played.weights.resize(play.ranks);
+  played.settled.resize(play.ranks);
+  played.metrics.resize(play.ranks);
+  Facts facts;
+  facts.ranks = static_cast<int>(play.ranks);
+  facts.global_batch = play.global_batch;
+  facts.steps_per_epoch = play.steps;
+  facts.epochs = 1;
+  facts.optimizer = "sgd";
+  facts.momentum = play.momentum;
+  OptimizerConfig optimizer;
+  optimizer.kind = "sgd";
+  optimizer.momentum = play.momentum;
+  optimizer.weight_decay = 0;
+  const std::string file = plugin_file(play.plugin);
+  const Shape shape = {1};
+  spawn(play.ranks, [&](Device& device, RankGroup& group) {
+    const auto rank = static_cast<std::size_t>(group.rank());
+    StrategyOptions options(play.options);
+    const std::unique_ptr<Strategy> strategy = make_strategy(file, options, facts);
+    Puppet puppet(device, play.elements, optimizer, play.slope);
+    for (float& weight : puppet.weights()) weight = play.first_weight;
+    strategy->start(puppet, group);
+    const auto keep = [](Vec vector) { return std::vector<float>(vector.begin(), vector.end()); };
+    played.weights[rank].push_back(keep(puppet.weights()));
+    for (std::size_t step = 0; step < play.steps; ++step) {
+      strategy->step(puppet, group, Batch({0, step, step * play.global_batch, play.global_batch, rank, play.ranks, play.rate}, shape));
+      played.weights[rank].push_back(keep(puppet.weights()));
+      if (settles) played.settled[rank].push_back(keep(strategy->settle(puppet, group)));
+    }
+    if (!settles) strategy->settle(puppet, group);
+    played.metrics[rank] = puppet.metrics;
+    group.barrier();
+  });
+  return played;
+}
+
+}  // namespace mgcompare::testing

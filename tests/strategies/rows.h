@@ -1,0 +1,59 @@
+#pragma once
+
+// Every strategy that is shipped: the rows of configs/strategies.yaml with their options, and plugins that have none there
+// as they come. Tests over all of them hold for a new plugin without another line.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "config.h"
+#include "plugin_host.h"
+#include "training/fixture.h"
+
+namespace mgcompare {
+// How gtest names a row.
+inline void PrintTo(const StrategyConfig& row, std::ostream* out) { *out << row.label; }
+}  // namespace mgcompare
+
+namespace mgcompare::testing {
+
+inline std::vector<StrategyConfig> every_row() {
+  std::vector<StrategyConfig> rows = read_config(MGCOMPARE_SOURCE_DIR "/configs/strategies.yaml").strategies;
+  for (const PluginSummary& plugin : find_plugins({})) {
+    const bool named = std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return row.name == plugin.name; });
+    if (!named) rows.push_back({plugin.name, plugin.name, {}, {}});
+  }
+  return rows;
+}
+
+// For gtest: letters, digits and underscores.
+inline std::string name_of(const ::testing::TestParamInfo<StrategyConfig>& info) {
+  std::string name = info.param.label;
+  std::replace_if(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  return name;
+}
+
+// A small trial of the row.
+inline Trial trial_of(const StrategyConfig& row, std::size_t ranks) {
+  Trial trial = small_trial(ranks, row.name, row.options);
+  trial.strategy = row;
+  return trial;
+}
+
+// The small model with batch normalisation, not right after the convolution: that would leave its bias a gradient of
+// rounding errors alone, of which Adam makes steps of full size.
+inline ModelConfig normalised_model() {
+  ModelConfig model = small_model();
+  LayerConfig normalisation;
+  normalisation.type = normalisation.name = "batch_norm";
+  model.layers.insert(model.layers.begin() + 2, normalisation);
+  return model;
+}
+
+// An option as it is written in a config.
+inline OptionConfig option(const std::string& key, const std::string& value) { return {key, value, false, {}}; }
+
+}  // namespace mgcompare::testing
