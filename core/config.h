@@ -135,7 +135,7 @@ struct Config {
   ScalingConfig scaling;
   std::vector<VariantConfig> variants;
   std::vector<StrategyConfig> strategies;
-  std::string precision = "fp32";   // fp32 | tf32 | bf16
+  std::string precision = "auto";   // auto | fp32 | tf32 | bf16
   bool deterministic = false;       // free-running strategies run in virtual time
   std::string batch_norm = "local";  // local | sync
   MeasureConfig measure;

@@ -192,9 +192,9 @@ std::vector<Key> make_keys() {
        .varies = false},
 
       {.name = "numerics.precision",
-       .help = "The arithmetic of convolutions and matrix products.",
+       .help = "The arithmetic of convolutions and matrix products; auto: tf32 on GPUs, fp32 on CPUs.",
        .field = Text([](Config& c) -> std::string& { return c.precision; }),
-       .choices = {"fp32", "tf32", "bf16"}},
+       .choices = {"auto", "fp32", "tf32", "bf16"}},
       {.name = "numerics.deterministic",
        .help = "The same bits on every run; strategies without a common step then run in "
                "virtual time.",

@@ -184,6 +184,8 @@ class Planner {
     trial.global_batch = config.scaling.mode == "weak" ? batch * devices.count : batch;
     trial.variant = version == 0 ? "" : config_.variants[version - 1].name;
     trial.unavailable = devices.unavailable;
+    if (trial.unavailable.empty() && devices.kind == DeviceKind::cpu && config.precision != "auto" && config.precision != "fp32")
+      trial.unavailable = "precision " + config.precision + " needs a GPU; CPUs compute in fp32";
     row.question = question(row);
     rows_.push_back(std::move(row));
   }

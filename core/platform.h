@@ -57,7 +57,7 @@ class Collectives {
   virtual bool recordable() const { return false; }
 };
 
-// Records the device work of steps of one rank and repeats it without the host, each time with the position, rate and
+// Records the device work of steps, or of passes, of one rank and repeats it without the host, each time with the position, rate and
 // epoch that are then due. Used by the rank's thread. It must go before the group's collectives.
 class Recorder {
  public:
@@ -71,11 +71,15 @@ class Recorder {
   virtual void begin(bool timed) = 0;
   virtual void begin_step(std::size_t step) = 0;
   virtual void end_step() = 0;
+  // In place of steps: a pass over samples from this position of the epoch's order on.
+  virtual void begin_pass(std::size_t position) = 0;
   // Returns the recording's number.
   virtual std::size_t end() = 0;
   // The next repeat() begins at this step of the epoch.
   virtual void seek(std::size_t step) = 0;
-  // Queues the recorded steps once.
+  // The next repeat() of a pass reads from this position, in this epoch.
+  virtual void place(std::size_t position, std::size_t epoch) = 0;
+  // Queues the recorded work once.
   virtual void repeat(std::size_t recording) = 0;
   // The mean loss of the repeated steps, as far as the device has come; does not wait.
   virtual double loss() const = 0;

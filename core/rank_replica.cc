@@ -76,11 +76,17 @@ float RankReplica::factor(const Batch& batch, Scale scale) const {
 }
 
 void RankReplica::backward(const Batch& batch, const Ready& ready, Scale scale) {
-  const Vec logits = forward(batch);
-  if (dlogits_.size() < logits.size()) dlogits_ = Array<float>(*parts_.device, logits.size());
-  const Vec dlogits = dlogits_.span().slice({0, logits.size()});
-  loss(batch, logits, dlogits, scale);
-  backward_from(batch, dlogits, ready);
+  const auto pass = [&] {
+    const Vec logits = forward(batch);
+    if (dlogits_.size() < logits.size()) dlogits_ = Array<float>(*parts_.device, logits.size());
+    const Vec dlogits = dlogits_.span().slice({0, logits.size()});
+    loss(batch, logits, dlogits, scale);
+    parts_.network->backward(dlogits, ready, share_);
+  };
+  // What `ready` does is the host's.
+  if (pass_ && !ready) pass_->run(batch, factor(batch, scale), pass);
+  else pass();
+  after_backward(batch);
 }
 
 Vec RankReplica::forward(const Batch& batch) {

@@ -14,6 +14,7 @@
 #include "model/optimizer.h"
 #include "model/spec.h"
 #include "platform.h"
+#include "recorded_pass.h"
 #include "result.h"
 #include "rank_group.h"
 
@@ -60,6 +61,8 @@ class RankReplica : public Replica {
 
   // The trial's side.
   void begin_step(const Batch& batch);
+  // Lets the device repeat whole passes by itself from now on.
+  void record_passes(std::unique_ptr<Recorder> recorder) { pass_.emplace(std::move(recorder)); }
   MeteredDevice& meter() { return device_; }
   Network& network() { return *parts_.network; }
   std::uint64_t samples() const { return samples_; }       // through backward, counting each call
@@ -116,6 +119,7 @@ class RankReplica : public Replica {
   std::vector<double> applied_;
   std::vector<std::uint32_t> seen_;
   Array<float> dlogits_;
+  std::optional<RecordedPass> pass_;
 };
 
 }  // namespace mgcompare

@@ -16,10 +16,10 @@ std::string key_of(const DataConfig& data) {
          std::to_string(data.test_samples) + '/' + std::to_string(data.validation_samples);
 }
 
-Numerics numerics_of(const Config& config) {
+Numerics numerics_of(const Trial& trial) {
   Numerics numerics;
-  numerics.precision = config.precision;
-  numerics.deterministic = config.deterministic;
+  numerics.precision = precision_of(trial);
+  numerics.deterministic = trial.config.deterministic;
   return numerics;
 }
 
@@ -66,7 +66,7 @@ Result Session::run(const Trial& trial, const TrialFiles& files, const std::func
     request.make = [&trial](Options& options, const Facts& facts) {
       return make_strategy(trial.plugin_file, options, facts);
     };
-    request.numerics = numerics_of(trial.config);
+    request.numerics = numerics_of(trial);
     request.files = files;
     request.report = report;
     request.stop = stop;

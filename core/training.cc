@@ -146,6 +146,8 @@ class Training {
         request_.platform, rank.device.get(), rank.network.get(), rank.train_feed.get(), &spec_, &config_.optimizer,
         &meeting, number, trial_.seed, facts_.global_batch, audited && request_.audit});
     rank.group = std::make_unique<RankGroup>(meeting, number);
+    if (device_repeats() && !repeats_steps() && (config_.batch_norm != "sync" || ranks_.size() == 1))
+      if (auto recorder = request_.platform->recorder(*rank.device, 0)) rank.replica->record_passes(std::move(recorder));
     if (config_.batch_norm == "sync" && ranks_.size() > 1)
       rank.network->synchronize_batch_norm([group = rank.group.get()](Vec sums) { group->all_reduce(sums); });
     StrategyOptions options(trial_.strategy.options);
@@ -205,18 +207,23 @@ class Training {
     gate_.wait();
   }
 
-  // Where the strategy's steps repeat and nothing of them is decided or looked at by the host; else none.
+  // Audits look at every pass, and samples on the host are the host's to gather.
+  bool device_repeats() const { return !request_.audit && config_.data.on != "host"; }
+  // Where the strategy's steps repeat and nothing of them is decided or looked at by the host.
+  bool repeats_steps() const {
+    return device_repeats() && !free_ && trial_facts_.traits.repeats_every > 0 && request_.most_steps == 0 &&
+           collectives_->recordable();
+  }
+
+  // None where the host makes every step.
   std::unique_ptr<RecordedSteps> recorded_steps(std::size_t number) {
-    const int period = trial_facts_.traits.repeats_every;
-    if (free_ || period <= 0 || request_.audit || request_.most_steps != 0 || config_.data.on == "host" ||
-        !collectives_->recordable())
-      return nullptr;
+    if (!repeats_steps()) return nullptr;
     Rank& rank = ranks_[number];
     std::unique_ptr<Recorder> recorder = request_.platform->recorder(*rank.device, facts_.steps_per_epoch);
     if (recorder == nullptr) return nullptr;
     return std::make_unique<RecordedSteps>(
         std::move(recorder), StepParts{rank.strategy.get(), rank.replica.get(), rank.group.get(), &gate_},
-        static_cast<std::size_t>(period));
+        static_cast<std::size_t>(trial_facts_.traits.repeats_every));
   }
 
   void begin_recorded(RecordedSteps& recorded, std::size_t number, std::size_t epoch) {

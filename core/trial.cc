@@ -37,6 +37,11 @@ StrategyConfig strategy_of(const nlohmann::json& json) {
 
 }  // namespace
 
+std::string precision_of(const Trial& trial) {
+  if (trial.config.precision != "auto") return trial.config.precision;
+  return trial.device_kind == DeviceKind::cuda ? "tf32" : "fp32";
+}
+
 std::string row_name(const Trial& trial) {
   const bool weak = trial.scaling == "weak" && trial.devices > 0;
   std::string name = fmt::format("{} {}:{}", trial.strategy.label, to_string(trial.device_kind), trial.devices);

@@ -33,6 +33,10 @@ struct Trial {
   std::size_t ranks() const { return devices * ranks_per_device; }
 };
 
+// The arithmetic of this trial: what the config says or, where that is auto, tf32 on GPUs (PyTorch's convolutions and
+// JAX's products have it there unless told otherwise) and fp32 on CPUs.
+std::string precision_of(const Trial& trial);
+
 // The name of a row that repeats share: everything but seed and block ("serial cpu:1 batch 128").
 std::string row_name(const Trial& trial);
 

@@ -38,6 +38,7 @@ const std::vector<Column>& columns() {
       {"ranks_per_device", [](const Row& r) { return fmt::format("{}", r.trial.ranks_per_device); }, false},
       {"scaling", [](const Row& r) { return csv_field(r.trial.scaling); }, false},
       {"global_batch", [](const Row& r) { return fmt::format("{}", r.trial.global_batch); }, false},
+      {"precision", [](const Row& r) { return csv_field(precision_of(r.trial)); }, false},
       {"seed", [](const Row& r) { return fmt::format("{}", r.trial.seed); }, false},
       {"status", [](const Row& r) { return csv_field(r.result.status); }},
       {"cause", [](const Row& r) { return csv_field(r.result.cause); }},

@@ -34,6 +34,7 @@ Json row_json(const Row& row) {
                {"state", row.state},
                {"attempt", row.attempt},
                {"row", row_name(row.trial)},
+               {"precision", precision_of(row.trial)},
                {"trial", trial}};
   if (row.sequence > 0) json["sequence"] = row.sequence;
   if (!row.started.empty()) json["started"] = row.started;

@@ -119,7 +119,8 @@ std::string speed_table(const Comparison& comparison) {
                  cell.is_ceiling    ? "ceiling"
                  : cell.is_baseline ? "baseline"
                  : cell.is_exact    ? "exact"
-                                    : "approximate"});
+                                    : "approximate",
+                 precision_of(cell.trial())});
   };
   return "\n## Speed-up and efficiency\n\nSpeed-up: samples/s over those of the one-device baseline on the same kind "
          "of device, at the same "
@@ -127,7 +128,7 @@ std::string speed_table(const Comparison& comparison) {
          "Neither is clipped. Rows "
          "whose ranks share a device have none.\n\n" +
          table({"strategy", "devices", "global batch", "samples/s", "speed-up", "efficiency", "compared with",
-                "updates", "promise"},
+                "updates", "promise", "precision"},
                2, lines_of(comparison, line));
 }
 

@@ -91,7 +91,7 @@ class CudaOptimizer : public CountedOptimizer {
   void advance() override {
     ++updates_.made;
     if (config_.kind == "adam") {
-      count_up<<<1, 1, 0, device_.queue()>>>(counter_.data());
+      count_up<<<1, 1, 0, device_.exchange_stream()>>>(counter_.data());
       check(cudaGetLastError(), "counting an update");
     }
   }
@@ -137,7 +137,7 @@ class CudaOptimizer : public CountedOptimizer {
     const Moment moment{device_.cursor(), call.rate_scale, counter_.data(), config_.beta1, config_.beta2};
     const Vectors vectors{call.weights.data(), call.gradients.data(), states_.empty() ? nullptr : states_[0].data(),
                           states_.size() < 2 ? nullptr : states_[1].data()};
-    apply_rule<<<blocks_for(call.range.size()), kThreads, 0, device_.queue()>>>(rule, moment, decays, vectors, call.range);
+    apply_rule<<<blocks_for(call.range.size()), kThreads, 0, device_.exchange_stream()>>>(rule, moment, decays, vectors, call.range);
     check(cudaGetLastError(), "updating weights");
   }
 

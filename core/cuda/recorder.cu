@@ -26,6 +26,11 @@ __global__ void seek_step(StepState* state, CudaRecorder::Tables tables, std::ui
   tables.stamps[step] = {now_nanoseconds(), 0};
 }
 
+__global__ void place_pass(StepState* state, std::uint32_t position, std::uint32_t epoch) {
+  state->begin = position;
+  state->epoch = epoch;
+}
+
 __global__ void next_step(StepState* state, CudaRecorder::Tables tables, const DeviceTally* tally) {
   const std::uint32_t next = state->step + 1;
   tables.stamps[next] = {now_nanoseconds(), tally->loss};
@@ -91,6 +96,10 @@ void CudaRecorder::end_step() {
   ++open_.length;
 }
 
+void CudaRecorder::begin_pass(std::size_t position) {
+  device_.set_cursor({state_.data(), static_cast<std::uint32_t>(position)});
+}
+
 std::size_t CudaRecorder::end() {
   device_.set_cursor({});
   device_.set_timeline(nullptr);
@@ -109,6 +118,12 @@ void CudaRecorder::seek(std::size_t step) {
   seen_[0] = seen_[1] = 0;
   seek_step<<<1, 1, 0, device_.queue()>>>(state_.data(), tables(), static_cast<std::uint32_t>(step),
                                           static_cast<std::uint32_t>(epoch_));
+  check(cudaGetLastError(), kWhat);
+}
+
+void CudaRecorder::place(std::size_t position, std::size_t epoch) {
+  place_pass<<<1, 1, 0, device_.queue()>>>(state_.data(), static_cast<std::uint32_t>(position),
+                                           static_cast<std::uint32_t>(epoch));
   check(cudaGetLastError(), kWhat);
 }
 

@@ -21,8 +21,10 @@ class CudaRecorder : public Recorder {
   void begin(bool timed) override;
   void begin_step(std::size_t step) override;
   void end_step() override;
+  void begin_pass(std::size_t position) override;
   std::size_t end() override;
   void seek(std::size_t step) override;
+  void place(std::size_t position, std::size_t epoch) override;
   void repeat(std::size_t recording) override;
   double loss() const override;
   std::vector<StepRecord> take_records() override;

@@ -43,8 +43,9 @@ class Replicated : public Strategy {
 
   void step(Replica& replica, Group& group, const Batch& batch) override {
     if (alone_) replica.backward(batch);
-    else learn(replica, group, batch);
-    replica.update();
+    // What is left of the vector to update.
+    const std::size_t end = alone_ ? replica.weights().size() : learn(replica, group, batch);
+    replica.update({0, end});
   }
 
   void save(Archive& archive) override { archive.put("gradient of the step before", late_.span()); }
@@ -77,17 +78,23 @@ class Replicated : public Strategy {
  private:
   static std::size_t elements(std::int64_t bytes) { return static_cast<std::size_t>(bytes) / sizeof(float); }
 
-  // Leaves the sum to apply in the replica's gradients.
-  void learn(Replica& replica, Group& group, const Batch& batch) {
+  // Leaves the sum to apply in the replica's gradients, up to the element it returns: the rest is applied already, while
+  // the buckets behind it are exchanged.
+  std::size_t learn(Replica& replica, Group& group, const Batch& batch) {
     Device& device = replica.device();
     const Vec gradients = replica.gradients();
     const Vec summed = deferred_ ? late_.span() : gradients;
     std::size_t sent = gradients.size();   // everything from here on is with the group
+    std::size_t left = sent;               // not updated yet
     std::size_t limit = first_bucket_;
     replica.backward(batch, [&](Vec slice) {
       const auto ready = static_cast<std::size_t>(slice.data() - gradients.data());
       if (sent - ready < limit && ready > 0) return;
       send(device, group, summed, {ready, sent});
+      if (wire_ == "fp32" && !deferred_ && ready > 0) {
+        replica.update({ready, sent});
+        left = ready;
+      }
       sent = ready;
       limit = bucket_;
     });
@@ -95,6 +102,7 @@ class Replicated : public Strategy {
     if (wire_ == "fp16") widen(device, half_.span(), summed);
     if (wire_ == "bf16") widen(device, brain_.span(), summed);
     if (deferred_) swap(device, gradients, summed);
+    return left;
   }
 
   void send(Device& device, Group& group, Vec vector, Range range) {

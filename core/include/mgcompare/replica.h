@@ -79,7 +79,8 @@ class Replica {
   virtual void backward_from(const Batch& batch, ConstVec dlogits, const Ready& ready = {}) = 0;
   virtual std::size_t classes() const = 0;
 
-  // Applies `gradients()` to `weights()` with optimizer(). Pieces of one step are one update.
+  // Applies `gradients()` to `weights()` with optimizer(). Pieces of one step are one update. Called inside `ready`, for
+  // what became ready, it runs behind the collectives called there and beside the rest of the pass.
   virtual void update(Range range) = 0;
   void update() { update({0, weights().size()}); }
   virtual Optimizer& optimizer() = 0;
