@@ -26,7 +26,7 @@ enum ExitCode {
 };
 
 struct Command {
-  std::string name;                 // run, report, verify, plugins, plugins check, plugins new, devices, config
+  std::string name;                 // run, report, replay, verify, plugins, plugins check, plugins new, devices, config
   std::string target;               // the config, directory, file or name that it is about
   std::string directory;            // -o
   bool resume = false, dry_run = false, quiet = false, verbose = false;

@@ -14,6 +14,7 @@
 #include "model/optimizer.h"
 #include "model/spec.h"
 #include "platform.h"
+#include "record.h"
 #include "result.h"
 #include "rank_group.h"
 
@@ -56,6 +57,8 @@ class RankReplica : public Replica {
   std::unique_ptr<Optimizer> device_optimizer(bool plain) override;
   Device& device() override { return device_; }
   void metric(std::string_view name, double value) override;
+  void histogram(std::string_view name, std::uint64_t value) override;
+  void record(std::string_view name, const std::vector<double>& figures) override;
   Random random(std::uint64_t stream) const override;
 
   // The trial's side.
@@ -68,6 +71,8 @@ class RankReplica : public Replica {
   bool made_optimizers() const { return !made_.empty(); }
   const std::map<std::string, MetricResult>& metrics() const { return metrics_; }
   void set_metrics(std::map<std::string, MetricResult> metrics) { metrics_ = std::move(metrics); }
+  // Null where no record is kept.
+  void set_lines(Record::Lines* lines) { lines_ = lines; }
   // What steps count here, for steps that the device repeats by itself. Writing them waits for the device.
   struct Counts {
     std::uint64_t samples = 0;
@@ -108,6 +113,7 @@ class RankReplica : public Replica {
   bool updated_in_step_ = false;
   std::uint64_t samples_ = 0;
   std::map<std::string, MetricResult> metrics_;
+  Record::Lines* lines_ = nullptr;
   std::vector<double> pushed_;
   std::vector<double> applied_;
   std::vector<std::uint32_t> seen_;

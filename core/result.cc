@@ -24,6 +24,7 @@ void each_field(R& r, const F& f) {
     f("seconds_harness", r.harness);
   } else if constexpr (std::is_same_v<Plain, MetricResult>) {
     f("mean", r.mean), f("least", r.least), f("most", r.most), f("last", r.last), f("count", r.count);
+    f("counts", r.counts);
   } else {
     static_assert(std::is_same_v<Plain, Result>);
     f("status", r.status), f("cause", r.cause), f("log", r.log), f("epochs", r.epochs);

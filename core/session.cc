@@ -71,7 +71,15 @@ Result Session::run(const Trial& trial, const TrialFiles& files, const std::func
     request.report = report;
     request.stop = stop;
     const double before = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    result = train(request).result;
+    Record replayed;
+    if (files.replay) {
+      replayed = read_record(files.record);
+      request.replay = &replayed;
+    }
+    request.record = !files.record.empty() && !files.replay;
+    TrainingOutcome outcome = train(request);
+    if (!outcome.record.epochs.empty()) write_record(files.record, outcome.record);
+    result = std::move(outcome.result);
     result.seconds_setup += before;
     return result;
   } catch (const Diverged& error) {
