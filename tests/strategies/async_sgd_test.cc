@@ -181,7 +181,8 @@ TEST(AsyncSgd, ARecordSurvivesTheDiskAndAnInterruption) {
   EXPECT_EQ(kept.epochs.size(), 2u);
   // 30 draws an epoch, in two epochs, and 16 stripes of each.
   std::size_t lines = 0;
-  for (const Record::Lines& rank : kept.ranks) lines += rank.at("gradients").size();
+  for (const Record::Lines& rank : kept.ranks)
+    for (const auto& [name, rows] : rank) lines += rows.size();
   EXPECT_EQ(lines, resumed.result.updates * 16);
   EXPECT_EQ(run(trial, {}, [&](TrainingRequest& request) { request.replay = &kept; }).weights, resumed.weights);
 
@@ -202,11 +203,14 @@ TEST(AsyncSgd, WithoutLocksThereIsNoOrderToReplay) {
     return free;
   }();
   const TrainingOutcome live = run(trial, {}, [](TrainingRequest& request) { request.record = true; });
+  // Of a free run one rank may take everything.
+  std::uint64_t pulls = 0;
   for (const auto& metrics : live.result.metrics) {
-    const MetricResult& torn = metrics.at("torn pulls");
-    EXPECT_GT(torn.count, 0u);
-    EXPECT_LE(torn.most, 1);
+    if (!metrics.contains("torn pulls")) continue;
+    pulls += metrics.at("torn pulls").count;
+    EXPECT_LE(metrics.at("torn pulls").most, 1);
   }
+  EXPECT_EQ(pulls, live.result.updates);
   try {
     run(trial, {}, [&](TrainingRequest& request) { request.replay = &live.record; });
     ADD_FAILURE();
@@ -245,7 +249,10 @@ TEST(AsyncSgd, NoRankIsFurtherAheadThanTheBound) {
       Trial trial = free_trial(4, "async_sgd", {{"staleness", "bounded"}, {"bound", std::to_string(bound)}, {"lock", "global"}});
       trial.config.deterministic = in_virtual_time;
       const TrainingOutcome outcome = run(trial, {}, [](TrainingRequest& request) { request.record = true; });
-      for (const auto& metrics : outcome.result.metrics) EXPECT_LE(metrics.at("clock gap").most, static_cast<double>(bound));
+      for (const auto& metrics : outcome.result.metrics) {
+        ASSERT_TRUE(metrics.contains("clock gap"));
+        EXPECT_LE(metrics.at("clock gap").most, static_cast<double>(bound));
+      }
       // The same from the order alone: a rank's visits are pull, push, pull, push ...
       for (const auto& [epoch, order] : outcome.record.epochs) {
         std::vector<std::size_t> visits(4, 0), left(4, 0);
