@@ -31,7 +31,7 @@ class Easgd : public Strategy {
         alone_(facts.ranks == 1 && !options.given("alpha")) {
     if (!free_ && facts.ranks * static_cast<double>(alpha_) > 1)
       options.refuse("alpha", "times " + std::to_string(facts.ranks) + " ranks is over 1: the centre would overshoot; at most 1 / ranks in lockstep");
-    if (every_ > facts.steps_per_epoch && facts.steps_per_epoch > 0)
+    if (options.given("every") && every_ > facts.steps_per_epoch && facts.steps_per_epoch > 0)
       options.refuse("every", "is longer than the epoch of " + std::to_string(facts.steps_per_epoch) + " steps");
   }
 
