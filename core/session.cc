@@ -19,7 +19,8 @@ std::string key_of(const DataConfig& data) {
 Numerics numerics_of(const Config& config) {
   Numerics numerics;
   numerics.precision = config.precision;
-  numerics.deterministic = config.deterministic;
+  // A replay can only be to the bit where the kernels are.
+  numerics.deterministic = config.deterministic || config.measure.record;
   return numerics;
 }
 
