@@ -14,7 +14,7 @@ namespace mgcompare {
 int replay_run(const Command& command) {
   const Run run = read_run(command.target);
   Supervisor supervisor(trial_settings(command.target));
-  int replayed = 0, differing = 0;
+  int replayed = 0, same = 0;
   for (const Row& row : run.rows) {
     TrialFiles files;
     files.record = record_of(row.trial, command.target);
@@ -26,7 +26,7 @@ int replay_run(const Command& command) {
     const Result result = supervisor.run(trial, files, [](const Progress&) {});
     const bool equal = result.status == "done" && result.weights_hash == row.result.weights_hash;
     ++replayed;
-    differing += equal ? 0 : 1;
+    same += equal ? 1 : 0;
     fmt::print("{:<8} {}, seed {}: {}\n", equal ? "ok" : "FAILED", row_name(trial), trial.seed,
                equal                     ? "the same weights, to the bit"
                : result.status == "done" ? "other weights than in the run"
@@ -34,8 +34,8 @@ int replay_run(const Command& command) {
   }
   if (replayed == 0)
     throw Error(command.target + " holds no record of a finished trial: only strategies whose ranks run freely leave one, and only with `measure: {record: true}`");
-  fmt::print("{} trials replayed, {} of them differ\n", replayed, differing);
-  return differing == 0 ? kDone : kProblemFound;
+  fmt::print("{} of {} trials ended in the same weights\n", same, replayed);
+  return same == replayed ? kDone : kProblemFound;
 }
 
 }  // namespace mgcompare
