@@ -17,6 +17,7 @@
 #include "machine.h"
 #include "message.h"
 #include "problem.h"
+#include "replay.h"
 #include "results.h"
 #include "signals.h"
 
@@ -36,6 +37,7 @@ constexpr std::string_view kHelp = R"(Trains one network under many multi-device
                              --data DIR   the folder with MNIST's files (also: MGCOMPARE_DATA)
                              --dry-run    print the plan and a rough estimate; run nothing
   mgcompare report DIR       write the reports of a run again, also of one that is not finished
+  mgcompare replay DIR       repeat what a run recorded (measure.record); the weights must be the same to the bit
   mgcompare verify CONFIG    prove that the strategies compute what they say
   mgcompare plugins          list strategies with their options; `check FILE`, `new NAME`
   mgcompare devices          list the devices of this machine; --json
@@ -47,8 +49,8 @@ Exit codes: 0 done, 1 a check failed, 2 wrong usage or config, 3 some trials fai
 missing, 5 directory in use, 70 bug, 130/143 interrupted (the partial report is written).
 )";
 
-constexpr std::array<std::string_view, 7> kCommands = {"run",     "report", "verify", "plugins",
-                                                       "devices", "doctor", "config"};
+constexpr std::array<std::string_view, 8> kCommands = {"run",     "report",  "replay", "verify",
+                                                       "plugins", "devices", "doctor", "config"};
 
 // CLI11 wants a command first; ours may be left out before a config.
 std::vector<std::string> words_of(int argc, char** argv) {
@@ -97,6 +99,7 @@ Parsed parse(int argc, char** argv) {
   run.add_option("--only", filters)->allow_extra_args(false);
   CLI::App& report = *app.add_subcommand("report");
   report.add_option("directory", command.target)->required();
+  app.add_subcommand("replay")->add_option("directory", command.target)->required();
   add_config(*app.add_subcommand("verify"), command, data, seed);
   CLI::App& plugins = *app.add_subcommand("plugins");
   plugins.require_subcommand(0, 1);
@@ -180,7 +183,7 @@ Config config_of(const Command& command, Prober& prober) {
 
 int other_command(const Command& command) {
   static const std::map<std::string, int (*)(const Command&)> commands = {
-      {"report", write_report_again}, {"verify", verify_strategies}, {"plugins", list_plugins},
+      {"report", write_report_again}, {"replay", replay_run}, {"verify", verify_strategies}, {"plugins", list_plugins},
       {"plugins check", check_plugin}, {"plugins new", new_plugin},  {"devices", list_devices},
       {"doctor", examine_machine},             {"config", explain_config},
   };

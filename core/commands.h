@@ -26,7 +26,8 @@ enum ExitCode {
 };
 
 struct Command {
-  std::string name;                 // run, report, verify, plugins, plugins check, plugins new, devices, doctor, config
+  // run, report, replay, verify, plugins, plugins check, plugins new, devices, doctor, config
+  std::string name;
   std::string target;               // the config, directory, file or name that it is about
   std::string directory;            // -o
   bool resume = false, dry_run = false, quiet = false, verbose = false;

@@ -207,6 +207,10 @@ ProgressDisplay make_display(const std::vector<Trial>& trials, const Command& co
                          [](const Trial& trial) { return estimate_seconds({trial}); });
 }
 
+std::string record_of(const Trial& trial, const std::string& directory) {
+  return fmt::format("{}/records/trial-{}", directory, trial.number);
+}
+
 Result run_trial(Supervisor& supervisor, Roll& roll, const Trial& trial, const std::string& directory,
                  ProgressDisplay& display) {
   display.begin(trial);
@@ -222,6 +226,10 @@ Result run_trial(Supervisor& supervisor, Roll& roll, const Trial& trial, const s
     if (trial.config.checkpoint_epochs > 0) {
       files = {checkpoint_of(trial, directory), true};
       fs::create_directories(fs::path(files.checkpoint).parent_path());
+    }
+    if (trial.config.measure.record) {
+      files.record = record_of(trial, directory);
+      fs::create_directories(fs::path(files.record).parent_path());
     }
     spdlog::debug("trial {}: {} on {} {} device(s), {} rank(s) each, global batch {}, seed {}, plugin {}", trial.number,
                   trial.strategy.label, trial.devices, to_string(trial.device_kind), trial.ranks_per_device,

@@ -42,6 +42,8 @@ ProgressDisplay make_display(const std::vector<Trial>& trials, const Command& co
 // One trial to its row, whatever happens; a row too where it cannot run.
 Result run_trial(Supervisor& supervisor, Roll& roll, const Trial& trial, const std::string& directory,
                  ProgressDisplay& display);
+// Where the trial's record is, or would be.
+std::string record_of(const Trial& trial, const std::string& directory);
 // The closing summary and the paths of the run's files, on stdout.
 void print_summary(const Run& run, const std::vector<std::string>& files, const Command& command);
 int exit_code_of(const Run& run);

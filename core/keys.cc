@@ -215,6 +215,10 @@ std::vector<Key> make_keys() {
        .least = 0.1,
        .most = 1e7,
        .unit = "seconds"},
+      {.name = "measure.record",
+       .help = "Keep the order in which free-running ranks met and what each gradient was, for `mgcompare replay`; "
+               "kernels are then the deterministic ones.",
+       .field = Flag([](Config& c) -> bool& { return c.measure.record; })},
       {.name = "checkpoint_epochs",
        .help = "Keep the state of a trial every so many epochs, to go on from after an "
                "interruption; 0 for never.",

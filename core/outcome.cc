@@ -38,6 +38,8 @@ void describe(Result& result, const TrialFacts& facts) {
     result.notes.push_back("each rank normalises its own share (batch_norm: local), so the result differs from one device's");
   if (facts.traits.pace == Traits::Pace::free && trial.config.deterministic && trial.ranks() > 1)
     result.notes.push_back("ran in virtual time (numerics.deterministic), in which ranks wait for their turn: its speed is not a free run's");
+  if (facts.traits.pace == Traits::Pace::free && trial.config.measure.record)
+    result.notes.push_back("kept a record for replays (measure.record), with deterministic kernels: a free run without may be faster");
   if (trial.ranks_per_device > 1)
     result.notes.push_back(std::to_string(trial.ranks_per_device) + " ranks share a device; not part of a scaling curve");
 }

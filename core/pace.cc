@@ -2,6 +2,7 @@
 
 #include <array>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <shared_mutex>
 #include <vector>
@@ -165,11 +166,146 @@ class VirtualPace : public Pace {
   bool aborted_ = false;
 };
 
+class RecordingPace : public Pace {
+ public:
+  RecordingPace(std::unique_ptr<Pace> pace, std::size_t ranks, Record& record)
+      : pace_(std::move(pace)), orders_(ranks, nullptr), record_(record) {}
+
+  void exclusive(std::size_t rank, std::size_t stripe, const std::function<void()>& f) override {
+    pace_->exclusive(rank, stripe, [&] {
+      if (orders_[rank] != nullptr) {
+        const std::lock_guard lock(mutex_);
+        (*orders_[rank])[stripe].push_back(static_cast<std::uint32_t>(rank));
+      }
+      f();
+    });
+  }
+  void wait_until(std::size_t rank, const std::function<bool()>& predicate) override { pace_->wait_until(rank, predicate); }
+  void spend(std::size_t rank, double samples) override { pace_->spend(rank, samples); }
+  void enter(std::size_t rank, std::size_t epoch) override {
+    {
+      const std::lock_guard lock(mutex_);
+      orders_[rank] = &record_.epochs[epoch];
+    }
+    pace_->enter(rank, epoch);
+  }
+  void leave(std::size_t rank) override {
+    orders_[rank] = nullptr;
+    pace_->leave(rank);
+  }
+  void abort() override { pace_->abort(); }
+
+ private:
+  std::unique_ptr<Pace> pace_;
+  std::vector<Record::Order*> orders_;  // of the epoch; null outside of one; each is its rank's own
+  std::mutex mutex_;
+  Record& record_;
+};
+
+// Every section waits until it is its rank's turn at its stripe. Predicates only delay: what they allowed is in the order.
+class ReplayPace : public Pace {
+ public:
+  ReplayPace(std::size_t ranks, const Record& record) : states_(ranks), record_(record) {}
+
+  void exclusive(std::size_t rank, std::size_t stripe, const std::function<void()>& f) override {
+    std::unique_lock lock(mutex_);
+    if (states_[rank].inside) {
+      wait(lock, rank, [&] { return is_next(rank, stripe); });
+      ++next_[stripe];
+    }
+    check_abort();
+    f();
+    changed_.notify_all();
+  }
+
+  void wait_until(std::size_t rank, const std::function<bool()>& predicate) override {
+    std::unique_lock lock(mutex_);
+    wait(lock, rank, predicate);
+  }
+
+  void spend(std::size_t, double) override {}
+
+  void enter(std::size_t rank, std::size_t epoch) override {
+    const std::lock_guard lock(mutex_);
+    const auto found = record_.epochs.find(epoch);
+    if (found == record_.epochs.end()) throw mismatch();
+    order_ = &found->second;
+    next_.clear();
+    states_[rank].inside = true;
+  }
+
+  void leave(std::size_t rank) override {
+    const std::lock_guard lock(mutex_);
+    states_[rank].inside = false;
+    changed_.notify_all();
+  }
+
+  void abort() override {
+    const std::lock_guard lock(mutex_);
+    aborted_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  struct State {
+    bool inside = false;
+    std::function<bool()> waits_for;  // empty: it runs
+  };
+
+  static Error mismatch() {
+    return Error("the recorded order does not fit this trial; it is of another config, rank count or version");
+  }
+  void check_abort() const {
+    if (aborted_) throw Aborted();
+  }
+
+  bool is_next(std::size_t rank, std::size_t stripe) {
+    const auto recorded = order_->find(stripe);
+    if (recorded == order_->end()) return false;
+    const std::size_t at = next_[stripe];
+    return at < recorded->second.size() && recorded->second[at] == rank;
+  }
+
+  // Nobody runs and nobody can go on: what was recorded asks for somebody who will not come.
+  bool is_stuck() const {
+    for (const State& state : states_)
+      if (state.inside && (!state.waits_for || state.waits_for())) return false;
+    return true;
+  }
+
+  void wait(std::unique_lock<std::mutex>& lock, std::size_t rank, const std::function<bool()>& condition) {
+    check_abort();
+    if (condition()) return;
+    State& state = states_[rank];
+    state.waits_for = condition;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return aborted_ || condition() || (state.inside && is_stuck()); });
+    state.waits_for = nullptr;
+    check_abort();
+    if (!condition()) throw mismatch();
+  }
+
+  std::vector<State> states_;
+  const Record& record_;
+  const Record::Order* order_ = nullptr;
+  std::map<std::size_t, std::size_t> next_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool aborted_ = false;
+};
+
 }  // namespace
 
 std::unique_ptr<Pace> live_pace() { return std::make_unique<LivePace>(); }
 std::unique_ptr<Pace> virtual_pace(std::size_t ranks, std::uint64_t seed) {
   return std::make_unique<VirtualPace>(ranks, seed);
+}
+
+std::unique_ptr<Pace> recording_pace(std::unique_ptr<Pace> pace, std::size_t ranks, Record& record) {
+  return std::make_unique<RecordingPace>(std::move(pace), ranks, record);
+}
+std::unique_ptr<Pace> replay_pace(std::size_t ranks, const Record& record) {
+  return std::make_unique<ReplayPace>(ranks, record);
 }
 
 }  // namespace mgcompare

@@ -1,12 +1,14 @@
 #pragma once
 
 // In what order ranks that run freely meet. Live: as they come. Virtual: by a clock that only training advances, so that
-// a run is a pure function of its seed. All asynchronous meetings of ranks go through one of these.
+// a run is a pure function of its seed. Replay: as they met in an earlier run, stripe by stripe. All asynchronous meetings of ranks go through one of these.
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+
+#include "record.h"
 
 namespace mgcompare {
 
@@ -29,5 +31,8 @@ class Pace {
 
 std::unique_ptr<Pace> live_pace();
 std::unique_ptr<Pace> virtual_pace(std::size_t ranks, std::uint64_t seed);
+// Both outlive it. `record` gets the order in which ranks meet in `pace`.
+std::unique_ptr<Pace> recording_pace(std::unique_ptr<Pace> pace, std::size_t ranks, Record& record);
+std::unique_ptr<Pace> replay_pace(std::size_t ranks, const Record& record);
 
 }  // namespace mgcompare

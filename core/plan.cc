@@ -202,6 +202,7 @@ class Planner {
     facts.optimizer = config.optimizer.kind;
     facts.momentum = config.optimizer.momentum;
     facts.device = trial.device_kind;
+    facts.ordered = config.deterministic;
     const auto [known, fresh] = asked_.try_emplace(
         std::make_tuple(row.strategy, row.version, facts.ranks, facts.global_batch, facts.device), questions_.size());
     if (fresh) questions_.push_back({trial.plugin_file, trial.strategy, facts});

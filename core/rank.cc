@@ -21,7 +21,7 @@ Blobs save_rank(Rank& rank) {
   own.put_value("times", rank.times);
   own.put_value("bytes", rank.bytes);
   nlohmann::json figures = nlohmann::json::object();
-  for (const auto& [name, m] : rank.replica->metrics()) figures[name] = {m.mean, m.least, m.most, m.last, m.count};
+  for (const auto& [name, m] : rank.replica->metrics()) figures[name] = {m.mean, m.least, m.most, m.last, m.count, m.counts};
   const std::vector<std::uint8_t> metrics = nlohmann::json::to_cbor(figures);
   own.put_value("metrics size", metrics.size());
   own.put_host("metrics", Span<const std::uint8_t>(metrics.data(), metrics.size()));
@@ -56,7 +56,7 @@ void restore_rank(Rank& rank, Blobs& blobs) {
   std::map<std::string, MetricResult> figures;
   const nlohmann::json kept = nlohmann::json::from_cbor(metrics);
   for (const auto& [name, m] : kept.items())
-    figures[name] = {m.at(0), m.at(1), m.at(2), m.at(3), m.at(4)};
+    figures[name] = {m.at(0), m.at(1), m.at(2), m.at(3), m.at(4), m.at(5).get<std::vector<std::uint64_t>>()};
   rank.replica->set_metrics(std::move(figures));
   BlobArchive strategys(*rank.device, blobs, kStrategy);
   rank.strategy->restore(strategys);

@@ -31,8 +31,10 @@ void Meeting::abort() {
 template <class Call> void RankGroup::count(double bytes, Call call) {
   const double start = now();
   const double waited = call();
-  traffic_.seconds += now() - start;
-  traffic_.seconds_waiting += waited;
+  if (!inside_) {
+    traffic_.seconds += now() - start;
+    traffic_.seconds_waiting += waited;
+  }
   remainder_ += bytes;
   const double whole = std::floor(remainder_ + 1e-6);
   traffic_.bytes += static_cast<std::uint64_t>(whole);
@@ -66,7 +68,9 @@ void RankGroup::exclusive(std::size_t stripe, const std::function<void()>& f) {
     double inside = 0;
     meeting_.pace().exclusive(rank_, stripe, [&] {
       const double entered = now();
+      inside_ = true;
       f();
+      inside_ = false;
       inside = now() - entered;
     });
     return now() - start - inside;

@@ -88,6 +88,7 @@ class RankGroup : public Group {
   std::size_t rank_;
   Traffic traffic_;
   Ledger ledger_;
+  bool inside_ = false;   // an exclusive section, whose time is counted as a whole
   double remainder_ = 0;  // fractions of bytes of ring formulas, so that totals stay exact
 };
 

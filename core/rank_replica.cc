@@ -5,6 +5,8 @@
 namespace mgcompare {
 namespace {
 
+constexpr std::uint64_t kLargestCounted = 255;  // of a histogram
+
 // Adds a device vector's elements to a host sum in double: only audits, which run on small networks, pay for it.
 void add_to(std::vector<double>& sum, Device& device, ConstVec gradients, Range range, bool on_host) {
   std::vector<float> copy(range.size());
@@ -149,6 +151,18 @@ void RankReplica::metric(std::string_view name, double value) {
   metric.last = value;
   ++metric.count;
   metric.mean += (value - metric.mean) / static_cast<double>(metric.count);
+}
+
+void RankReplica::histogram(std::string_view name, std::uint64_t value) {
+  metric(name, static_cast<double>(value));
+  std::vector<std::uint64_t>& counts = metrics_[std::string(name)].counts;
+  const std::size_t at = std::min<std::uint64_t>(value, kLargestCounted);
+  if (at >= counts.size()) counts.resize(at + 1);
+  ++counts[at];
+}
+
+void RankReplica::record(std::string_view name, const std::vector<double>& figures) {
+  if (lines_ != nullptr) (*lines_)[std::string(name)].push_back(figures);
 }
 
 Random RankReplica::random(std::uint64_t stream) const {

@@ -14,6 +14,7 @@
 #include "model/optimizer.h"
 #include "model/spec.h"
 #include "platform.h"
+#include "record.h"
 #include "recorded_pass.h"
 #include "result.h"
 #include "rank_group.h"
@@ -57,6 +58,8 @@ class RankReplica : public Replica {
   std::unique_ptr<Optimizer> device_optimizer(bool plain) override;
   Device& device() override { return device_; }
   void metric(std::string_view name, double value) override;
+  void histogram(std::string_view name, std::uint64_t value) override;
+  void record(std::string_view name, const std::vector<double>& figures) override;
   Random random(std::uint64_t stream) const override;
 
   // The trial's side.
@@ -73,6 +76,8 @@ class RankReplica : public Replica {
   std::uint64_t issued_steps() const { return issued_steps_; }  // by the host, recorded ones once
   const std::map<std::string, MetricResult>& metrics() const { return metrics_; }
   void set_metrics(std::map<std::string, MetricResult> metrics) { metrics_ = std::move(metrics); }
+  // Null where no record is kept.
+  void set_lines(Record::Lines* lines) { lines_ = lines; }
   // What steps count here, for steps that the device repeats by itself. Writing them waits for the device.
   struct Counts {
     std::uint64_t samples = 0;
@@ -115,6 +120,7 @@ class RankReplica : public Replica {
   float share_ = 1;                 // of the batch, where the last loss was scaled by it
   std::uint64_t samples_ = 0;
   std::map<std::string, MetricResult> metrics_;
+  Record::Lines* lines_ = nullptr;
   std::vector<double> pushed_;
   std::vector<double> applied_;
   std::vector<std::uint32_t> seen_;

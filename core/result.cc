@@ -24,6 +24,7 @@ void each_field(R& r, const F& f) {
     f("seconds_harness", r.harness), f("seconds_overlapped", r.overlapped);
   } else if constexpr (std::is_same_v<Plain, MetricResult>) {
     f("mean", r.mean), f("least", r.least), f("most", r.most), f("last", r.last), f("count", r.count);
+    f("counts", r.counts);
   } else if constexpr (std::is_same_v<Plain, Kept>) {
     f("what", r.what), f("where", r.where), f("bytes", r.bytes);
   } else if constexpr (std::is_same_v<Plain, Sent>) {

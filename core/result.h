@@ -34,6 +34,7 @@ struct RankTimes {
 struct MetricResult {               // of one rank, over the trial
   double mean = 0, least = 0, most = 0, last = 0;
   std::uint64_t count = 0;
+  std::vector<std::uint64_t> counts;  // of a histogram: how often 0, 1, 2 ... came; the last also holds what is larger
 };
 
 struct Result {

@@ -19,7 +19,8 @@ std::string key_of(const DataConfig& data) {
 Numerics numerics_of(const Trial& trial) {
   Numerics numerics;
   numerics.precision = precision_of(trial);
-  numerics.deterministic = trial.config.deterministic;
+  // A replay can only be to the bit where the kernels are.
+  numerics.deterministic = trial.config.deterministic || trial.config.measure.record;
   return numerics;
 }
 
@@ -71,7 +72,15 @@ Result Session::run(const Trial& trial, const TrialFiles& files, const std::func
     request.report = report;
     request.stop = stop;
     const double before = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    result = train(request).result;
+    Record replayed;
+    if (files.replay) {
+      replayed = read_record(files.record);
+      request.replay = &replayed;
+    }
+    request.record = !files.record.empty() && !files.replay;
+    TrainingOutcome outcome = train(request);
+    if (!outcome.record.epochs.empty()) write_record(files.record, outcome.record);
+    result = std::move(outcome.result);
     result.seconds_setup += before;
     return result;
   } catch (const Diverged& error) {

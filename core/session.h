@@ -24,6 +24,8 @@ struct Progress {
 struct TrialFiles {
   std::string checkpoint;           // where to keep the trial's state; empty: nowhere
   bool resume = false;              // continue from `checkpoint` when it is there
+  std::string record;               // where to keep what a replay needs; empty: nowhere
+  bool replay = false;              // repeat what `record` says
 };
 
 class Session {

@@ -34,11 +34,15 @@ class Training {
       : request_(request), trial_(*request.trial), config_(request.trial->config), data_(*request.dataset),
         spec_(make_spec(config_.model, data_.train.sample_shape, data_.classes, config_.optimizer.decay_biases)),
         facts_(facts_of(trial_, data_.train.samples)), ranks_(trial_.ranks()), gate_(trial_.ranks()) {
+    facts_.ordered = facts_.ordered || request.replay != nullptr;
     StrategyOptions options(trial_.strategy.options);
     const Traits traits = request.make(options, facts_)->traits();
+    for (const OptionProblem& problem : options.problems())
+      if (!problem.warning) throw Error(trial_.strategy.name + ", option " + problem.key + ": " + problem.text);
     free_ = traits.pace == Traits::Pace::free;
     many_ = traits.models == Traits::Models::many;
     trial_facts_ = {&trial_, &data_, &spec_, traits};
+    if (request.record) outcome_.record.ranks.resize(ranks_.size());
     resumes_ = request.files.resume && std::filesystem::exists(request.files.checkpoint);
   }
 
@@ -120,22 +124,27 @@ class Training {
       for (const Rank& each : ranks_) devices.push_back(each.device.get());
       collectives_ = platform.connect(devices);
       platform.reset_peak_memory();
-      rehearsal_meeting_ = make_meeting();
-      live_meeting_ = make_meeting();
+      rehearsal_meeting_ = make_meeting(false);
+      live_meeting_ = make_meeting(true);
     }
     gate_.wait();
   }
 
-  Meeting* make_meeting() {
-    const bool in_virtual_time = free_ && config_.deterministic;
+  std::unique_ptr<Pace> make_pace(bool counts) {
+    if (!free_) return live_pace();
+    if (counts && request_.replay != nullptr) return replay_pace(ranks_.size(), *request_.replay);
+    std::unique_ptr<Pace> pace = config_.deterministic ? virtual_pace(ranks_.size(), trial_.seed) : live_pace();
+    return counts && request_.record ? recording_pace(std::move(pace), ranks_.size(), outcome_.record) : std::move(pace);
+  }
+
+  Meeting* make_meeting(bool counts) {
     const std::lock_guard lock(meetings_mutex_);
-    meetings_.push_back(std::make_unique<Meeting>(
-        *collectives_, ranks_.size(), in_virtual_time ? virtual_pace(ranks_.size(), trial_.seed) : live_pace()));
+    meetings_.push_back(std::make_unique<Meeting>(*collectives_, ranks_.size(), make_pace(counts)));
     return meetings_.back().get();
   }
 
   // A strategy on fresh weights.
-  void prepare(std::size_t number, Meeting& meeting, bool audited) {
+  void prepare(std::size_t number, Meeting& meeting, bool counts) {
     Rank& rank = ranks_[number];
     const std::vector<float> weights = initial_weights(spec_, trial_.seed), buffers = initial_buffers(spec_);
     copy_to_device(*rank.device, rank.network->weights(), ConstVec(weights.data(), weights.size()));
@@ -144,7 +153,8 @@ class Training {
     rank.device->synchronize();
     rank.replica = std::make_unique<RankReplica>(ReplicaParts{
         request_.platform, rank.device.get(), rank.network.get(), rank.train_feed.get(), &spec_, &config_.optimizer,
-        &meeting, number, trial_.seed, facts_.global_batch, audited && request_.audit});
+        &meeting, number, trial_.seed, facts_.global_batch, counts && request_.audit});
+    if (counts && request_.record) rank.replica->set_lines(&outcome_.record.ranks[number]);
     rank.group = std::make_unique<RankGroup>(meeting, number);
     if (device_repeats() && !repeats_steps() && (config_.batch_norm != "sync" || ranks_.size() == 1))
       if (auto recorder = request_.platform->recorder(*rank.device, 0)) rank.replica->record_passes(std::move(recorder));
@@ -454,7 +464,7 @@ class Training {
     checkpoint_.ranks[number] = save_rank(ranks_[number]);
     gate_.wait();
     if (number == 0) {
-      checkpoint_.progress = {{"epochs", epoch + 1}, {"steps", steps_}, {"result", result()}};
+      checkpoint_.progress = {{"epochs", epoch + 1}, {"steps", steps_}, {"result", result()}, {"record", outcome_.record}};
       write_checkpoint(request_.files.checkpoint, checkpoint_);
       result().seconds_checkpoint += now() - start;
       request_.report({"checkpoint", epoch, config_.epochs, 0, facts_.steps_per_epoch, 0});
@@ -470,12 +480,19 @@ class Training {
         throw Error("the checkpoint " + request_.files.checkpoint + " is of " +
                     std::to_string(checkpoint_.ranks.size()) + " ranks, this trial has " + std::to_string(ranks_.size()));
       outcome_.result = checkpoint_.progress.at("result").get<Result>();
+      if (request_.record) restore_record(checkpoint_.progress.at("record").get<Record>());
       first_epoch_ = checkpoint_.progress.at("epochs").get<std::size_t>();
       steps_ = checkpoint_.progress.at("steps").get<std::size_t>();
     }
     gate_.wait();
     restore_rank(ranks_[number], checkpoint_.ranks[number]);
     gate_.wait();
+  }
+
+  // In place: ranks write to its lines.
+  void restore_record(Record kept) {
+    outcome_.record.epochs = std::move(kept.epochs);
+    for (std::size_t rank = 0; rank < kept.ranks.size(); ++rank) outcome_.record.ranks[rank] = std::move(kept.ranks[rank]);
   }
 
   const TrainingRequest& request_;
@@ -516,6 +533,7 @@ Facts facts_of(const Trial& trial, std::size_t training_samples) {
   facts.optimizer = trial.config.optimizer.kind;
   facts.momentum = trial.config.optimizer.momentum;
   facts.device = trial.device_kind;
+  facts.ordered = trial.config.deterministic;
   return facts;
 }
 

@@ -11,6 +11,7 @@
 #include "mgcompare/strategy.h"
 #include "model/network.h"
 #include "platform.h"
+#include "record.h"
 #include "result.h"
 #include "session.h"
 #include "trial.h"
@@ -43,6 +44,8 @@ struct TrainingRequest {
   std::size_t most_steps = 0;       // ends training in the middle of an epoch; 0: whole epochs
   bool evaluate = true;
   bool audit = false;
+  bool record = false;              // keep what a replay needs, of free-running ranks
+  const Record* replay = nullptr;   // meet in this order
 };
 
 struct TrainingOutcome {
@@ -51,6 +54,7 @@ struct TrainingOutcome {
   // Of an audit:
   std::vector<double> pushed, applied;          // sums over ranks of gradients made, and over optimisers of those applied
   std::vector<std::uint32_t> times_seen;        // of each position of the last epoch, over ranks
+  Record record;                                // where one was asked for
 };
 
 // Throws Diverged, Interrupted, OutOfMemory, or what a rank threw first. The result's status is "done".

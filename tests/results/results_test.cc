@@ -59,7 +59,7 @@ TEST(ResultJson, KeepsEveryField) {
   result.step_seconds_median = 0.006;
   result.harness_share = 0.007;
   result.peak_memory = 1ull << 40;
-  result.metrics = {{{"staleness", {.mean = 1.5, .least = 0, .most = 7, .last = 2, .count = 99}}}, {}};
+  result.metrics = {{{"staleness", {.mean = 1.5, .least = 0, .most = 7, .last = 2, .count = 99, .counts = {90, 9}}}}, {}};
   result.placement = {{"cuda:1", {{"weights and gradients", "cuda:1", 8}}, {{"all_reduce", "the host link", 1.5, 6}}}};
   result.notes = {"oversubscribed"};
   const nlohmann::json json = result;
@@ -69,6 +69,7 @@ TEST(ResultJson, KeepsEveryField) {
   const Result back = json.get<Result>();
   EXPECT_EQ(back.peak_memory, 1ull << 40);
   EXPECT_EQ(back.metrics.at(0).at("staleness").count, 99u);
+  EXPECT_EQ(back.metrics.at(0).at("staleness").counts, (std::vector<std::uint64_t>{90, 9}));
   EXPECT_EQ(back.epochs.at(1).accuracy, 0.99);
   EXPECT_EQ(back.ranks.at(0).waiting, result.ranks[0].waiting);
   EXPECT_EQ(back.traits, result.traits);

@@ -178,6 +178,18 @@ TEST(Replica, MetricsKeepMeanExtremesAndLast) {
   EXPECT_EQ(metric.mean, 3);
 }
 
+TEST(Replica, HistogramsCountEachValueAndPutLargeOnesTogether) {
+  const TrainingOutcome outcome = run_for(small_trial(1), 4, scripted([](Replica& replica, Group&, const Batch& batch) {
+    replica.histogram("value", batch.step() < 2 ? 3 : 1000 * batch.step());
+  }));
+  const MetricResult& metric = outcome.result.metrics[0].at("value");
+  EXPECT_EQ(metric.count, 4u);
+  EXPECT_EQ(metric.most, 3000);
+  ASSERT_EQ(metric.counts.size(), 256u);
+  EXPECT_EQ(metric.counts[3], 2u);
+  EXPECT_EQ(metric.counts[255], 2u);
+}
+
 TEST(Replica, RandomStreamsDependOnRankAndStreamAndSeed) {
   const auto words = [](std::uint64_t seed) {
     std::mutex mutex;

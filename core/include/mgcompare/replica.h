@@ -93,6 +93,10 @@ class Replica {
   virtual Device& device() = 0;
   // Records a figure of this step; the results keep its mean, extremes and last value for each rank.
   virtual void metric(std::string_view name, double value) = 0;
+  // The same of a small whole number, of which the results also keep how often each value came.
+  virtual void histogram(std::string_view name, std::uint64_t value) = 0;
+  // A line of figures for the trial's record, where one is kept (measure.record): what a step decided, in full.
+  virtual void record(std::string_view name, const std::vector<double>& figures) = 0;
   // A stream of random numbers that depends on the trial's seed, this rank and `stream`.
   virtual Random random(std::uint64_t stream) const = 0;
 };

@@ -29,6 +29,9 @@ struct Facts {
   std::string optimizer;              // "sgd", "adam", "adagrad", "adadelta"
   double momentum = 0;                // of sgd
   DeviceKind device = DeviceKind::cpu;
+  // Free pace: ranks meet in a given order (virtual time, or a replay), which must decide the result to the bit. A
+  // strategy that lets ranks touch the same memory outside of exclusive sections refuses the option that does so.
+  bool ordered = false;
 };
 
 struct Traits {

@@ -1,0 +1,173 @@
+#pragma once
+
+// The parameter server: what all ranks share, and how one of them reaches its vectors. On the host they are host memory
+// (page-locked where devices are GPUs), and the rank whose turn it is computes on them with its CPU thread. On a device
+// they are memory of rank 0's, and the rank whose turn it is gets a stripe, computes on it with its own device and puts it
+// back before it lets the next rank in: so stream order on each device and the lock between them are order enough.
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "mgcompare/arithmetic.h"
+#include "mgcompare/strategy.h"
+#include "rules.h"
+
+namespace async_sgd {
+
+using namespace mgcompare;
+
+// A part of the model with a lock and a clock of its own.
+struct Stripe {
+  Range range;
+  std::uint64_t updates = 0;   // its clock
+  std::uint64_t came = 0;      // gradients
+  std::uint64_t gathered = 0;  // of those, waiting in the sum for an update
+  std::uint64_t resting = 0;   // ranks that found the epoch used up
+  std::optional<Batch> last;   // of the gradients in the sum
+};
+
+struct Server {
+  std::vector<Stripe> stripes;
+  // On the host; empty and null for a server on a device.
+  Array<float> weights, sum;
+  std::unique_ptr<Optimizer> optimizer;
+  // Without locks.
+  std::atomic<std::uint64_t> clock = 0, writing = 0;
+  // Bounded staleness: the steps that each rank has made in this epoch, of which `round` counts those begun.
+  std::vector<std::uint64_t> steps;
+  std::uint64_t round = 0;
+};
+
+inline std::vector<Stripe> make_stripes(std::size_t elements, std::size_t count) {
+  std::vector<Stripe> stripes(std::clamp<std::size_t>(count, 1, std::max<std::size_t>(1, elements)));
+  for (std::size_t s = 0; s < stripes.size(); ++s) stripes[s].range = share(elements, s, stripes.size());
+  return stripes;
+}
+
+// Which vectors a trial needs.
+struct Needs {
+  bool on_device = false;
+  bool sum = false;           // gradients are gathered before an update
+  bool own_optimizer = false; // each rank's gradients have a momentum of their own
+  bool optimizer = true;      // false: ranks update their own copy, and the server adds what changed
+  bool atomic = false;        // ranks touch the weights without a lock
+  bool plain = false;
+};
+
+// Collective to make. Calls that name a range are made under the lock of its stripe, where there is one.
+class Reach {
+ public:
+  Reach(Replica& replica, Group& group, Server& server, const Needs& needs)
+      : device_(replica.device()), group_(group), server_(server), needs_(needs), first_(group.rank() == 0) {
+    const std::size_t n = replica.weights().size();
+    if (needs.on_device) {
+      own_weights_ = device_array<float>(device_, n);
+      pulled_ = device_array<float>(device_, n);
+      own_sum_ = device_array<float>(device_, needs.sum ? n : 0);
+      weights_ = own_weights_, sum_ = own_sum_;
+      if (first_) copy(device_, weights_, replica.weights());
+      if (needs.optimizer) own_optimizer_ = replica.device_optimizer(needs.plain);
+      device_.synchronize();
+      shared_ = {weights_};
+      if (needs.sum) shared_.push_back(sum_);
+      if (needs.optimizer && !needs.own_optimizer)
+        for (const Vec state : own_optimizer_->state()) shared_.push_back(state);
+      for (const Vec vector : shared_) windows_.push_back(group.expose(first_ ? vector : Vec()));
+    } else {
+      weights_ = server.weights, sum_ = server.sum;
+      pulled_ = host_array<float>(device_, n);
+      host_gradient_ = host_array<float>(device_, n);
+      if (needs.optimizer && needs.own_optimizer) own_optimizer_ = replica.host_optimizer(needs.plain);
+    }
+  }
+
+  Optimizer& optimizer() { return own_optimizer_ != nullptr ? *own_optimizer_ : *server_.optimizer; }
+  Vec weights() const { return weights_; }
+  Vec sum() const { return sum_; }
+  Vec gradient() const { return gradient_; }
+  Vec pulled() const { return pulled_; }
+
+  // f(i) over the elements of `range`, where the vectors are.
+  template <class F> void each(Range range, F f) {
+    if (needs_.on_device) for_each(device_, range.size(), f);
+    else for (std::size_t i = 0; i < range.size(); ++i) f(i);
+  }
+
+  // From now on gradient() is this vector of the rank's device. Waits for it.
+  void take_gradient(Vec gradient) {
+    gradient_ = needs_.on_device ? gradient : host_gradient_.span();
+    if (!needs_.on_device) copy_to_host(device_, gradient_, gradient);
+    device_.synchronize();
+  }
+
+  // The server's vectors in this range are valid here from open() to close(), which gives back what was changed.
+  void open(Range range) {
+    if (!needs_.on_device || first_) return;
+    for (std::size_t i = 0; i < shared_.size(); ++i) server().get(windows_[i], range.begin, shared_[i].slice(range));
+  }
+  void close(Range range) {
+    if (!needs_.on_device) return;
+    for (std::size_t i = 0; i < shared_.size() && !first_; ++i)
+      server().put(windows_[i], range.begin, shared_[i].slice(range));
+    device_.synchronize();
+  }
+  // Between them: pulls what the server has now.
+  void keep(Range range) {
+    if (needs_.on_device) copy(device_, pulled().slice(range), weights_.slice(range));
+    else std::copy_n(weights_.data() + range.begin, range.size(), pulled_.data() + range.begin);
+  }
+  // Pulls by itself.
+  void pull(Range range) {
+    if (needs_.on_device) {
+      if (first_) copy(device_, pulled().slice(range), weights_.slice(range));
+      else server().get(windows_[0], range.begin, pulled().slice(range));
+      device_.synchronize();
+    } else if (needs_.atomic) {
+      copy_atomically(pulled_.data() + range.begin, weights_.data() + range.begin, range.size());
+    } else {
+      keep(range);
+    }
+  }
+  // Adds gradient() to the server's weights, each element atomically.
+  void add(Range range) {
+    if (needs_.on_device) {
+      server().add(windows_[0], range.begin, gradient_.slice(range));
+      device_.synchronize();
+    } else {
+      add_atomically(weights_.data() + range.begin, gradient_.data() + range.begin, range.size());
+    }
+  }
+
+  // What was pulled, to the rank's device.
+  void deliver(Vec weights) {
+    if (needs_.on_device) copy(device_, weights, pulled_.span());
+    else copy_to_device(device_, weights, pulled_.span());
+  }
+  // The server's weights, to the rank's device; while nobody changes them.
+  void read(Vec weights) {
+    if (!needs_.on_device) copy_to_device(device_, weights, weights_);
+    else if (first_) copy(device_, weights, weights_);
+    else server().get(windows_[0], 0, weights);
+    device_.synchronize();
+  }
+  bool on_device() const { return needs_.on_device; }
+
+ private:
+  Group::Peer server() { return group_.peer(0); }
+
+  Device& device_;
+  Group& group_;
+  Server& server_;
+  Needs needs_;
+  bool first_;
+  Array<float> own_weights_, own_sum_, host_gradient_, pulled_;
+  std::unique_ptr<Optimizer> own_optimizer_;
+  Vec weights_, sum_, gradient_;
+  std::vector<Vec> shared_;    // rank 0's are the server's own
+  std::vector<int> windows_;
+};
+
+}  // namespace async_sgd

@@ -1,0 +1,64 @@
+// A run that is recorded, and repeated by another process.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "rig.h"
+
+namespace mgcompare {
+namespace {
+
+class Replay : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string missing = missing_piece(); !missing.empty()) GTEST_SKIP() << missing;
+  }
+  std::string config(const std::string& rest) const {
+    return place_.write("free.yaml", small_config("scaling: {devices: [cpu:1], batch: 64, ranks_per_device: 3}\n" + rest));
+  }
+  std::string directory() const { return place_.only_run().directory; }
+  Workplace place_;
+};
+
+TEST_F(Replay, RepeatsWhatRanFreelyToTheBit) {
+  ASSERT_EQ(place_.run({config("measure: {record: true}\nstrategies: [replicated, async_sgd, easgd]\n")}).code, 0);
+  const Ended ended = place_.run({"replay", directory()});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_NE(ended.out.find("async_sgd cpu:1 x 3 ranks batch 64, seed 1: the same weights, to the bit"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("2 of 2 trials ended in the same weights"), std::string::npos) << ended.out;
+
+  // Of another trial it does not fit, and says so.
+  const std::string of_async = directory() + "/records/trial-" + std::to_string(row_of(place_.only_run(), "async_sgd").trial.number);
+  const std::string of_easgd = directory() + "/records/trial-" + std::to_string(row_of(place_.only_run(), "easgd").trial.number);
+  std::filesystem::copy_file(of_easgd, of_async, std::filesystem::copy_options::overwrite_existing);
+  const Ended other = place_.run({"replay", directory()});
+  EXPECT_EQ(other.code, 1);
+  EXPECT_NE(other.out.find("does not fit this trial"), std::string::npos) << other.out;
+  std::ofstream(of_async) << "no record";
+  EXPECT_NE(place_.run({"replay", directory()}).out.find("is damaged"), std::string::npos);
+}
+
+TEST_F(Replay, WithoutARecordItSaysHowToKeepOne) {
+  ASSERT_EQ(place_.run({config("strategies: [async_sgd]\n")}).code, 0);
+  const Ended ended = place_.run({"replay", directory()});
+  EXPECT_EQ(ended.code, 4);
+  EXPECT_NE(ended.err.find("measure: {record: true}"), std::string::npos) << ended.err;
+  EXPECT_EQ(place_.run({"replay", directory() + "/nowhere"}).code, 4);
+}
+
+TEST_F(Replay, OptionsThatDoNotGoTogetherHaveTheirPlace) {
+  for (const char* options : {"rule: softsync, n: 9", "staleness: bounded, bound: -1", "lock: none", "server: cloud"}) {
+    const Ended ended = place_.run({config(std::string("strategies: [{async_sgd: {") + options + "}}]\n")});
+    EXPECT_EQ(ended.code, 2) << options;
+    EXPECT_NE(ended.err.find("free.yaml:6:"), std::string::npos) << ended.err;
+  }
+  const Ended ordered = place_.run(
+      {config("strategies: [{async_sgd: {rule: hogwild, lock: none}}]\n"), "--set", "numerics.deterministic=true"});
+  EXPECT_EQ(ordered.code, 2);
+  EXPECT_NE(ordered.err.find("without locks there is no order"), std::string::npos) << ordered.err;
+}
+
+}  // namespace
+}  // namespace mgcompare

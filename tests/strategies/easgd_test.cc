@@ -1,0 +1,165 @@
+#include "free_running.h"
+
+#include "plugins/easgd/elastic.h"
+
+namespace mgcompare {
+namespace {
+
+using namespace testing;
+
+const std::vector<Settings> kAll = {
+    {},
+    {{"every", "1"}},
+    {{"every", "3"}, {"momentum", "none"}},
+    {{"pace", "lockstep"}, {"every", "4"}},
+};
+
+// One meeting of a rank's weights with the centre.
+struct Band {
+  std::vector<float> own, centre, pull;
+  Band(std::vector<float> of_rank, std::vector<float> of_centre)
+      : own(std::move(of_rank)), centre(std::move(of_centre)), pull(own.size()) {}
+  void meet(float alpha) {
+    const easgd::Attract attract{own.data(), centre.data(), pull.data(), alpha};
+    const easgd::Follow follow{centre.data(), pull.data()};
+    for (std::size_t i = 0; i < own.size(); ++i) attract(i), follow(i);
+  }
+};
+
+const std::vector<float> kOwn = {1, -2, 0.25f, 3}, kCentre = {0.5f, 2, -0.75f, 3};
+
+TEST(Easgd, AMeetingConservesTheSum) {
+  for (const float alpha : {0.0f, 0.225f, 0.5f, 1.0f}) {
+    Band band(kOwn, kCentre);
+    band.meet(alpha);
+    for (std::size_t i = 0; i < kOwn.size(); ++i) {
+      EXPECT_NEAR(band.own[i] + band.centre[i], kOwn[i] + kCentre[i], 1e-6);
+      EXPECT_NEAR(band.own[i] - band.centre[i], (1 - 2 * alpha) * (kOwn[i] - kCentre[i]), 1e-6);
+    }
+  }
+}
+
+TEST(Easgd, NothingMovesWithoutAForceOrADistance) {
+  Band loose(kOwn, kCentre);
+  loose.meet(0);
+  EXPECT_EQ(loose.own, kOwn);
+  EXPECT_EQ(loose.centre, kCentre);
+  Band settled(kOwn, kOwn);
+  settled.meet(0.3f);
+  EXPECT_EQ(settled.own, kOwn);
+  EXPECT_EQ(settled.centre, kOwn);
+}
+
+TEST(Easgd, TheWholeDistanceSwapsThem) {
+  Band band(kOwn, kCentre);
+  band.meet(1);
+  EXPECT_EQ(band.own, kCentre);
+  EXPECT_EQ(band.centre, kOwn);
+}
+
+// The weights that a rank trains, at the end of each epoch, beside what it settles on.
+class Spy : public Strategy {
+ public:
+  Spy(std::unique_ptr<Strategy> strategy, std::vector<std::vector<float>>& trained)
+      : strategy_(std::move(strategy)), trained_(trained) {}
+  Traits traits() const override { return strategy_->traits(); }
+  void start(Replica& replica, Group& group) override { strategy_->start(replica, group); }
+  void step(Replica& replica, Group& group, const Batch& batch) override { strategy_->step(replica, group, batch); }
+  void rest(Replica& replica, Group& group) override { strategy_->rest(replica, group); }
+  Vec settle(Replica& replica, Group& group) override {
+    const Vec weights = replica.weights();
+    trained_[static_cast<std::size_t>(group.rank())].assign(weights.begin(), weights.end());
+    return strategy_->settle(replica, group);
+  }
+
+ private:
+  std::unique_ptr<Strategy> strategy_;
+  std::vector<std::vector<float>>& trained_;
+};
+
+struct Spied {
+  TrainingOutcome outcome;
+  std::vector<std::vector<float>> trained;
+};
+
+Spied spy(const Trial& trial) {
+  Spied spied;
+  spied.trained.resize(trial.ranks());
+  spied.outcome = run(trial, [&](Options& options, const Facts& facts) -> std::unique_ptr<Strategy> {
+    return std::make_unique<Spy>(make_strategy(trial.plugin_file, options, facts), spied.trained);
+  });
+  return spied;
+}
+
+TEST(Easgd, WithoutAForceRanksAreIndependent) {
+  const Settings settings = {{"pace", "lockstep"}, {"alpha", "0"}, {"every", "1"}};
+  const Spied loose = spy(free_trial(3, "easgd", settings)), independent = spy(free_trial(3, "independent"));
+  EXPECT_EQ(loose.trained, independent.trained);
+  EXPECT_NE(loose.trained[0], loose.trained[1]);
+  for (const auto& centre : loose.outcome.weights) EXPECT_EQ(centre, loose.outcome.weights[0]);
+}
+
+TEST(Easgd, TheCentreIsNearerToTheRanksThanTheyAreToOneAnother) {
+  for (const char* pace : {"free", "lockstep"}) {
+    const Spied spied = spy(free_trial(4, "easgd", {{"pace", pace}, {"every", "2"}}));
+    const auto distance = [](const std::vector<float>& a, const std::vector<float>& b) {
+      double squares = 0;
+      for (std::size_t i = 0; i < a.size(); ++i) squares += std::pow(static_cast<double>(a[i] - b[i]), 2);
+      return std::sqrt(squares);
+    };
+    double to_centre = 0, to_another = 0;
+    for (std::size_t rank = 0; rank < 4; ++rank) {
+      to_centre += distance(spied.trained[rank], spied.outcome.weights[0]);
+      to_another += distance(spied.trained[rank], spied.trained[(rank + 1) % 4]);
+    }
+    EXPECT_LT(to_centre, to_another) << pace;
+    for (const auto& metrics : spied.outcome.result.metrics) EXPECT_GT(metrics.at("distance from the centre").most, 0) << pace;
+  }
+}
+
+TEST(Easgd, AloneItIsOneDeviceToTheBit) {
+  const std::vector<float> plain = run(free_trial(1, ""), [](Options&, const Facts&) { return make_reference(1); }).weights[0];
+  for (const Settings& settings : {Settings{}, {{"pace", "lockstep"}}})
+    EXPECT_EQ(run(free_trial(1, "easgd", settings)).weights[0], plain) << text_of(settings);
+}
+
+TEST(Easgd, AppliesEveryGradientAndSettlesOnOneCentre) {
+  for (const Settings& settings : kAll)
+    for (const std::size_t ranks : {2u, 3u, 8u}) {
+      const TrainingOutcome outcome = audited(free_trial(ranks, "easgd", settings));
+      expect_each_sample_once(outcome, text_of(settings) + std::to_string(ranks));
+      if (settings.empty() || settings[0].second != "lockstep") expect_all_applied(outcome, text_of(settings));
+      for (const auto& weights : outcome.weights) EXPECT_EQ(weights, outcome.weights[0]) << text_of(settings);
+    }
+}
+
+TEST(Easgd, BytesAreThoseOfTheFormula) {
+  const Result lockstep = run(free_trial(4, "easgd", {{"pace", "lockstep"}, {"every", "5"}})).result;
+  // A meeting is an all-reduce, and a figure of the distance for every 1024 elements goes to the host.
+  const double figures = std::ceil(static_cast<double>(lockstep.parameters) / 1024);
+  EXPECT_NEAR(lockstep.bytes_per_step, (2.0 * 3 / 4 * 4 * static_cast<double>(lockstep.parameters) + 4 * figures) / 5, 1);
+}
+
+TEST(Easgd, ReplaysAndResumesToTheBit) {
+  for (const Settings& settings : kAll) {
+    expect_resumable(free_trial(3, "easgd", settings), text_of(settings));
+    if (settings.empty() || settings[0].second != "lockstep") expect_replayable(free_trial(3, "easgd", settings), text_of(settings));
+  }
+}
+
+TEST(Easgd, OptionsThatMakeNoSenseAreRefusedByName) {
+  Facts facts;
+  facts.ranks = 4;
+  facts.steps_per_epoch = 15;
+  using Keys = std::vector<std::string>;
+  const auto keys = [&](const Settings& settings) { return refused("easgd", settings, facts); };
+  for (const Settings& settings : kAll) EXPECT_EQ(keys(settings), Keys{}) << text_of(settings);
+  EXPECT_EQ(keys({{"every", "16"}}), Keys{"every"});
+  EXPECT_EQ(keys({{"every", "0"}}), Keys{"every"});
+  EXPECT_EQ(keys({{"alpha", "1.5"}}), Keys{"alpha"});
+  EXPECT_EQ(keys({{"alpha", "0.5"}}), Keys{});
+  EXPECT_EQ(keys({{"alpha", "0.5"}, {"pace", "lockstep"}}), Keys{"alpha"});
+}
+
+}  // namespace
+}  // namespace mgcompare

@@ -1,0 +1,100 @@
+#pragma once
+
+// Trials whose ranks run freely: made-up orders of meetings, figures over all ranks, and what every such strategy must
+// keep whatever its options are.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+#include "reference.h"
+#include "strategy_options.h"
+#include "training/fixture.h"
+
+namespace mgcompare::testing {
+
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+inline std::vector<OptionConfig> options_of(const Settings& settings) {
+  std::vector<OptionConfig> options;
+  for (const auto& [key, value] : settings) options.push_back({key, value, false, {}});
+  return options;
+}
+
+inline std::string text_of(const Settings& settings) {
+  std::string text;
+  for (const auto& [key, value] : settings) text += key + ": " + value + ", ";
+  return text;
+}
+
+inline Trial free_trial(std::size_t ranks, const std::string& plugin, const Settings& settings = {}) {
+  Trial trial = small_trial(ranks, plugin, options_of(settings));
+  trial.config.measure.warm_up_steps = 0;
+  return trial;
+}
+
+// Keys of the problems that the options have.
+inline std::vector<std::string> refused(const std::string& plugin, const Settings& settings, const Facts& facts) {
+  StrategyOptions options(options_of(settings));
+  make_strategy(plugin_file(plugin), options, facts);
+  std::vector<std::string> keys;
+  for (const OptionProblem& problem : options.problems()) keys.push_back(problem.key);
+  return keys;
+}
+
+inline TrainingOutcome audited(const Trial& trial) {
+  return run(trial, {}, [](TrainingRequest& request) { request.audit = true; });
+}
+
+inline void expect_all_applied(const TrainingOutcome& outcome, const std::string& what) {
+  double gap = 0, size = 0;
+  for (std::size_t i = 0; i < outcome.pushed.size(); ++i) {
+    gap = std::max(gap, std::abs(outcome.pushed[i] - outcome.applied[i]));
+    size = std::max(size, std::abs(outcome.pushed[i]));
+  }
+  EXPECT_GT(size, 0) << what;
+  EXPECT_LT(gap, 1e-5 * size) << what;
+}
+
+inline void expect_each_sample_once(const TrainingOutcome& outcome, const std::string& what) {
+  for (const std::uint32_t times : outcome.times_seen) ASSERT_EQ(times, 1u) << what;
+}
+
+// A free run, recorded, and repeated in the order in which its ranks met.
+inline void expect_replayable(Trial trial, const std::string& what) {
+  trial.config.deterministic = false;
+  const TrainingOutcome live = run(trial, {}, [](TrainingRequest& request) { request.record = true; });
+  const TrainingOutcome again = run(trial, {}, [&](TrainingRequest& request) { request.replay = &live.record; });
+  EXPECT_EQ(again.weights, live.weights) << what;
+  EXPECT_EQ(again.result.updates, live.result.updates) << what;
+}
+
+// In virtual time: stopped after a checkpoint at the end of an epoch, and carried on.
+inline void expect_resumable(Trial trial, const std::string& what) {
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / ("mgcompare-free-" + std::to_string(::getpid()));
+  trial.config.epochs = 3;
+  trial.config.checkpoint_epochs = 1;
+  const Result whole = run(trial).result;
+  std::filesystem::remove(file);
+  EXPECT_THROW(run(trial, {},
+                   [&](TrainingRequest& request) {
+                     request.files.checkpoint = file.string();
+                     request.stop = [&] { return std::filesystem::exists(file); };
+                   }),
+               Interrupted)
+      << what;
+  const Result resumed = run(trial, {}, [&](TrainingRequest& request) { request.files = {file.string(), true, "", false}; }).result;
+  EXPECT_EQ(resumed.weights_hash, whole.weights_hash) << what;
+  EXPECT_EQ(resumed.updates, whole.updates) << what;
+  std::filesystem::remove(file);
+}
+
+}  // namespace mgcompare::testing
