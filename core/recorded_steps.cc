@@ -19,11 +19,20 @@ std::size_t best_length(std::size_t full, std::size_t period) {
 
 }  // namespace
 
-RecordedSteps::RecordedSteps(std::unique_ptr<Recorder> recorder, const StepParts& parts, std::size_t period)
-    : recorder_(std::move(recorder)), parts_(parts), period_(period) {}
+RecordedSteps::RecordedSteps(std::unique_ptr<Recorder> recorder, const StepParts& parts, const Traits& traits,
+                             std::size_t steps_per_epoch)
+    : recorder_(std::move(recorder)), parts_(parts), period_(static_cast<std::size_t>(traits.repeats_every)),
+      phases_(traits.phases), steps_per_epoch_(steps_per_epoch) {}
+
+std::size_t RecordedSteps::phase_of(std::size_t step) const {
+  const std::size_t from_start = epoch_ * steps_per_epoch_ + step;
+  return static_cast<std::size_t>(
+      std::count_if(phases_.begin(), phases_.end(), [&](std::size_t begin) { return begin <= from_start; }));
+}
 
 void RecordedSteps::begin_epoch(std::size_t epoch, std::size_t full,
                                 const std::function<Batch(std::size_t step)>& batch_of) {
+  epoch_ = epoch;
   full_ = full;
   if (!recorded_) length_ = best_length(full, period_);
   batch_of_ = batch_of;
@@ -37,9 +46,15 @@ void RecordedSteps::begin_epoch(std::size_t epoch, std::size_t full,
   recorder_->begin_epoch(epoch, begins, rates);
 }
 
-bool RecordedSteps::ready(std::size_t step, std::size_t made) const {
+bool RecordedSteps::ready(std::size_t step, std::size_t made) {
+  if (const std::size_t phase = phase_of(step); phase != phase_) {
+    phase_ = phase;
+    phase_begins_ = made;
+    recorded_ = false;
+    length_ = best_length(full_, period_);
+  }
   // The first period runs unrecorded: libraries may still allocate and choose in it.
-  if (made < period_ || step + length_ > full_) return false;
+  if (made < phase_begins_ + period_ || step + length_ > full_ || phase_of(step + length_ - 1) != phase_) return false;
   return !recorded_ || (made - recorded_at_) % period_ == 0;
 }
 

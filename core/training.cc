@@ -186,17 +186,16 @@ class Training {
 
   // Where the strategy's steps repeat and nothing of them is decided or looked at by the host.
   void let_device_step(std::size_t number) {
-    const int period = trial_facts_.traits.repeats_every;
-    if (free_ || period <= 0 || request_.audit || request_.most_steps != 0 || config_.data.on == "host" ||
-        !collectives_->recordable())
+    if (free_ || trial_facts_.traits.repeats_every <= 0 || request_.audit || request_.most_steps != 0 ||
+        config_.data.on == "host" || !collectives_->recordable())
       return;
     Rank& rank = ranks_[number];
     std::unique_ptr<Recorder> recorder = request_.platform->recorder(*rank.device, facts_.steps_per_epoch);
     if (recorder == nullptr) return;
     rank.recorded = std::make_unique<RecordedSteps>(
         std::move(recorder),
-        StepParts{rank.strategy.get(), rank.replica.get(), rank.group.get(), &gate_},
-        static_cast<std::size_t>(period));
+        StepParts{rank.strategy.get(), rank.replica.get(), rank.group.get(), &gate_}, trial_facts_.traits,
+        facts_.steps_per_epoch);
   }
 
   void set_order(std::size_t number, std::size_t epoch) {

@@ -58,7 +58,8 @@ TEST(Arithmetic, SegmentedReduceTakesRowsAndColumns) {
 TEST(Arithmetic, SelectKeepsOrderAndCountsBeyondItsRoom) {
   HeapDevice device;
   const Array<std::uint32_t> indices = device_array<std::uint32_t>(device, 3), count = device_array<std::uint32_t>(device, 1);
-  select(device, 20, [](std::size_t i) { return i % 4 == 1; }, indices.span(), count.span());
+  const Array<std::uint64_t> scratch = device_array<std::uint64_t>(device, selection_scratch(20));
+  select(device, 20, [](std::size_t i) { return i % 4 == 1; }, indices.span(), count.span(), scratch.span());
   EXPECT_EQ(count[0], 5u);
   EXPECT_EQ(indices[0], 1u);
   EXPECT_EQ(indices[1], 5u);
