@@ -15,8 +15,8 @@ struct Levels {
   float low, high;
 };
 
+// A code of several bits: the middle of its step of the range.
 MGCOMPARE_FUNCTION inline float value_of(std::uint32_t code, const Levels& levels, unsigned bits) {
-  if (bits == 1) return code != 0 ? levels.high : levels.low;
   const float step = (levels.high - levels.low) / static_cast<float>((1u << bits) - 1);
   return levels.low + (static_cast<float>(code) + 0.5f) * step;
 }
@@ -76,27 +76,33 @@ struct RangeCoder : Source {
   }
 };
 
-// out = the sum of what several ranks' words say, in their order.
-struct Decoder {
+// out = the sum of what several ranks' words say, in their order. Signs are looked up, not branched on: they are as good
+// as random.
+template <bool kSigns> struct Decoder {
   const std::uint32_t* wire;
   std::size_t sources, words_of_source;
   const std::uint32_t* first_word;
   std::uint32_t wire_begins;
   unsigned bits;
   float* out;
+  MGCOMPARE_FUNCTION float value(const std::uint32_t* column, std::uint32_t j) const {
+    if constexpr (kSigns) return std::bit_cast<float>(column[(column[kLevels + j / 32] >> (j % 32)) & 1u]);
+    const std::uint32_t* words = column + kLevels + j / 32 * bits;
+    std::uint32_t code = 0;
+    for (unsigned b = 0; b < bits; ++b) code |= ((words[b] >> (j % 32)) & 1u) << b;
+    return value_of(code, {std::bit_cast<float>(column[0]), std::bit_cast<float>(column[1])}, bits);
+  }
   MGCOMPARE_FUNCTION void operator()(std::uint32_t s, std::uint32_t j, std::size_t i) const {
-    float sum = 0;
-    for (std::size_t k = 0; k < sources; ++k) {
-      const std::uint32_t* column = wire + k * words_of_source + (first_word[s] - wire_begins);
-      const Levels levels = {std::bit_cast<float>(column[0]), std::bit_cast<float>(column[1])};
-      const std::uint32_t* words = column + kLevels + j / 32 * bits;
-      std::uint32_t code = 0;
-      for (unsigned b = 0; b < bits; ++b) code |= ((words[b] >> (j % 32)) & 1u) << b;
-      const float value = value_of(code, levels, bits);
-      sum = k == 0 ? value : sum + value;
-    }
+    const std::uint32_t* const column = wire + (first_word[s] - wire_begins);
+    float sum = value(column, j);
+    for (std::size_t k = 1; k < sources; ++k) sum += value(column + k * words_of_source, j);
     out[i] = sum;
   }
 };
+
+inline void decode(Device& device, const SegmentTable& table, const Decoder<true>& d) {
+  if (d.bits == 1) for_each_in(device, table, d);
+  else for_each_in(device, table, Decoder<false>{d.wire, d.sources, d.words_of_source, d.first_word, d.wire_begins, d.bits, d.out});
+}
 
 }  // namespace mgcompare::onebit

@@ -36,12 +36,11 @@ class Exchange {
     group.all_to_all(wire_.span(), counts_, received_.span(), Counts(ranks_, words_.size()));
     const std::uint32_t* own_words = first_word_.data() + stripe_.begin;
     const auto begins = static_cast<std::uint32_t>(words_.begin);
-    for_each_in(device, own_,
-                Decoder{received_.data(), ranks_, words_.size(), own_words, begins, bits_, sum_.data()});
+    decode(device, own_, {received_.data(), ranks_, words_.size(), own_words, begins, bits_, sum_.data()});
     const Span<std::uint32_t> mine = received_.span().slice({0, words_.size()});
     quantise(device, own_, own_words, sum_.span(), sum_residual_.span(), mine, begins);
     group.all_gather(mine, wire_.span(), counts_);
-    for_each_in(device, all_, Decoder{wire_.data(), 1, 0, first_word_.data(), 0, bits_, gradients.data()});
+    decode(device, all_, {wire_.data(), 1, 0, first_word_.data(), 0, bits_, gradients.data()});
   }
 
   // What the codes left out: of this rank's gradients, and of the sums that it owns. Empty where nothing is kept.

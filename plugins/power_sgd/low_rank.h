@@ -22,8 +22,9 @@ inline bool compresses(std::size_t rows, std::size_t columns, std::size_t rank) 
   return (rows + columns) * rank * 2 < rows * columns;
 }
 
-// The columns of each matrix of P become orthonormal, one after the other (modified Gram-Schmidt). The small number keeps
-// columns of zeros, and what is left of dependent ones, from being divided by zero.
+// The columns of each matrix of P become orthonormal, one after the other (Gram-Schmidt, twice: what is left of a column
+// that depends on the former ones is rounding, which the second pass makes orthogonal to them, too). The small number
+// keeps columns of zeros from being divided by zero.
 struct Orthogonalise {
   const Matrix* matrices;
   float* p;
@@ -31,20 +32,21 @@ struct Orthogonalise {
   template <class Team> MGCOMPARE_FUNCTION void operator()(Team& team, std::size_t m) const {
     const Matrix matrix = matrices[m];
     float* const first = p + matrix.p_begin;
-    for (std::size_t c = 0; c < rank; ++c) {
-      float squares = 0;
+    const auto product = [&](std::size_t a, std::size_t b) {
+      float sum = 0;
       for (std::size_t row = team.rank(); row < matrix.rows; row += team.size())
-        squares += first[row * rank + c] * first[row * rank + c];
-      const float scale = 1 / (sqrtf(team.sum(squares)) + 1e-8f);
-      for (std::size_t row = team.rank(); row < matrix.rows; row += team.size()) first[row * rank + c] *= scale;
-      for (std::size_t later = c + 1; later < rank; ++later) {
-        float product = 0;
+        sum += first[row * rank + a] * first[row * rank + b];
+      return team.sum(sum);
+    };
+    for (std::size_t c = 0; c < rank; ++c) {
+      for (std::size_t former = 0; former < 2 * c; ++former) {
+        const std::size_t f = former % c;
+        const float along = product(f, c);
         for (std::size_t row = team.rank(); row < matrix.rows; row += team.size())
-          product += first[row * rank + c] * first[row * rank + later];
-        product = team.sum(product);
-        for (std::size_t row = team.rank(); row < matrix.rows; row += team.size())
-          first[row * rank + later] -= product * first[row * rank + c];
+          first[row * rank + c] -= along * first[row * rank + f];
       }
+      const float scale = 1 / (sqrtf(product(c, c)) + 1e-8f);
+      for (std::size_t row = team.rank(); row < matrix.rows; row += team.size()) first[row * rank + c] *= scale;
     }
   }
 };

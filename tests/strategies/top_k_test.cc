@@ -46,7 +46,7 @@ TEST(TopK, SendsItsShareOfMatricesAndAllOfVectors) {
       std::size_t of_vectors = 0;
       for (std::size_t k = 0; k < taken.size(); ++k) {
         of_vectors += in_a_vector(parts, taken[k].index) ? 1 : 0;
-        if (k > 0) ASSERT_LT(taken[k - 1].index, taken[k].index);
+        if (k > 0) { ASSERT_LT(taken[k - 1].index, taken[k].index); }
       }
       EXPECT_EQ(of_vectors, size_of(parts) - in_matrices(parts));
     });
@@ -88,8 +88,7 @@ TEST(TopK, WhatIsSentIsForgotten) {
     for (const Entry& entry : taken) {
       EXPECT_EQ(sparse.unsent()[entry.index], 0);
       // Vectors are sent in each step: their momentum goes on.
-      if (!in_a_vector(parts, entry.index)) EXPECT_EQ(sparse.velocity()[entry.index], 0);
-      else EXPECT_NE(sparse.velocity()[entry.index], 0);
+      EXPECT_EQ(sparse.velocity()[entry.index] == 0, !in_a_vector(parts, entry.index));
     }
   });
 }

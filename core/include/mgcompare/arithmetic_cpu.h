@@ -72,12 +72,14 @@ void encode_segment(const Segment& segment, std::uint32_t s, unsigned bits, cons
   for (std::uint32_t base = 0; base < segment.count; base += 32, words += bits) {
     const std::uint32_t width = segment.count - base < 32 ? segment.count - base : 32;
     const std::size_t at = segment.begin + base * stride;
+    // Loaded before the first code writes: nothing stands in the way of doing several at once.
+    float values[32] = {};
     std::uint32_t codes[32] = {};
-    if (width == 32) {
-      for (std::uint32_t l = 0; l < 32; ++l) codes[l] = coder.code(at + l * stride, coder.load(at + l * stride), levels);
-    } else {
-      for (std::uint32_t l = 0; l < width; ++l) codes[l] = coder.code(at + l * stride, coder.load(at + l * stride), levels);
-    }
+    for (std::uint32_t l = 0; l < width; ++l) values[l] = coder.load(at + l * stride);
+    if (width == 32)
+      for (std::uint32_t l = 0; l < 32; ++l) codes[l] = coder.code(at + l * stride, values[l], levels);
+    else
+      for (std::uint32_t l = 0; l < width; ++l) codes[l] = coder.code(at + l * stride, values[l], levels);
     for (unsigned b = 0; b < bits; ++b) {
       std::uint32_t word = 0;
       for (std::uint32_t l = 0; l < 32; ++l) word |= ((codes[l] >> b) & 1u) << l;
