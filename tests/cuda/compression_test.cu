@@ -130,13 +130,14 @@ struct EveryThird {
 TEST(CudaCompression, SelectsFromMillions) {
   MGCOMPARE_NEEDS_GPU;
   Both both;
+  Device& device = both.cuda;
   constexpr std::size_t kSize = 20'000'001;
-  const Array<std::uint32_t> indices(both.cuda, kSize / 3), count(both.cuda, 1);
-  const Array<std::uint64_t> scratch(both.cuda, selection_scratch(kSize));
+  const Array<std::uint32_t> indices(device, kSize / 3), count(device, 1);
+  const Array<std::uint64_t> scratch(device, selection_scratch(kSize));
   for (int round = 0; round < 5; ++round) {
-    select(both.cuda, kSize, EveryThird{}, indices.span(), count.span(), scratch.span());
-    ASSERT_EQ(download(both.cuda, count.span())[0], kSize / 3);
-    const std::vector<std::uint32_t> found = download(both.cuda, indices.span());
+    select(device, kSize, EveryThird{}, indices.span(), count.span(), scratch.span());
+    ASSERT_EQ(download(device, count.span())[0], kSize / 3);
+    const std::vector<std::uint32_t> found = download(device, indices.span());
     for (std::uint32_t k = 0; k < found.size(); ++k) ASSERT_EQ(found[k], 3 * k + 1);
   }
 }

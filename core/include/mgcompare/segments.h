@@ -38,7 +38,7 @@ struct Tile {
 // Segments in device memory, and how a GPU shares them out. Made once, in start.
 class SegmentTable {
  public:
-  static constexpr std::size_t kHeld = 32;        // elements of a tile that a thread holds, at most
+  static constexpr std::size_t kHeld = 16;        // elements of a tile that a thread holds, at most
   static constexpr std::size_t kMostSums = 4;
   static constexpr std::uint32_t kMostThreads = 512, kTile = kMostThreads * kHeld;
 

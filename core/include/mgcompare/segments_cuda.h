@@ -61,6 +61,9 @@ __global__ void each_in(Span<const Segment> all, Span<const Tile> tiles, F f) {
   }
 }
 
+// Of an SM: one block loads while another stores.
+inline constexpr unsigned kBlocks = 2;
+
 // A block's elements: each warp takes 32 consecutive ones at a time, so that a ballot makes a word.
 template <class Coder> struct Held {
   float values[SegmentTable::kHeld];
@@ -88,7 +91,7 @@ template <class Coder> struct Held {
 };
 
 template <class Coder>
-__global__ void __launch_bounds__(SegmentTable::kMostThreads)
+__global__ void __launch_bounds__(SegmentTable::kMostThreads, kBlocks)
     sum_tiles(Span<const Segment> all, Span<const Tile> tiles, Coder coder, Sums<Coder::kSums>* partials) {
   const Tile tile = tiles[blockIdx.x];
   if (tile.of_segment == 1) return;
@@ -98,7 +101,7 @@ __global__ void __launch_bounds__(SegmentTable::kMostThreads)
 }
 
 template <class Coder>
-__global__ void __launch_bounds__(SegmentTable::kMostThreads)
+__global__ void __launch_bounds__(SegmentTable::kMostThreads, kBlocks)
     encode_tiles(Span<const Segment> all, Span<const Tile> tiles, unsigned bits, Coder coder,
                  const Sums<Coder::kSums>* partials) {
   const Tile tile = tiles[blockIdx.x];

@@ -19,6 +19,8 @@ static_assert(kTile == 4096, "selection_scratch() counts on it");
 // What an element is: not wanted, wanted while there is room for such, or wanted.
 enum : unsigned { kNo = 0, kIfRoom = 1, kYes = 2 };
 
+inline constexpr unsigned kCounters = 1024;  // threads that share a block's counts: the fewer blocks, the fewer counts to add
+
 // Two numbers of 31 bits in one word, and whether they are of a tile or of all tiles up to it.
 using Word = unsigned long long;
 inline constexpr Word kOfTile = 1ull << 62, kOfAll = 2ull << 62, kNumbers = (1ull << 62) - 1;
@@ -117,7 +119,8 @@ __global__ void select_tiles(std::size_t n, Judge judge, const unsigned* room, S
 
 // Counts the keys by their upper twelve bits, or, of those with the upper bits that were found, by their next twelve.
 // Keys that are zero in what is looked at are not counted: they are what is left, and there may be very many.
-template <int kDigit, class Key> __global__ void count_digits(std::size_t n, Key key_of, Scratch scratch) {
+template <int kDigit, class Key>
+__global__ void __launch_bounds__(kCounters, 2) count_digits(std::size_t n, Key key_of, Scratch scratch) {
   __shared__ unsigned bins[4096];
   for (unsigned b = threadIdx.x; b < 4096; b += blockDim.x) bins[b] = 0;
   __syncthreads();
@@ -208,11 +211,11 @@ void select_largest(Device& device, std::size_t n, First first, Again again, Spa
   if (n == 0) return;
   const selection::Scratch scratch = selection::cleared(device, memory);
   const cudaStream_t stream = arithmetic::stream_of(device);
-  const unsigned blocks = arithmetic::blocks_for(n);
+  const auto blocks = static_cast<unsigned>(n < 264 * selection::kCounters ? (n + selection::kCounters - 1) / selection::kCounters : 264);
   const auto wanted = static_cast<unsigned>(indices.size());
-  selection::count_digits<0><<<blocks, arithmetic::kThreads, 0, stream>>>(n, first, scratch);
+  selection::count_digits<0><<<blocks, selection::kCounters, 0, stream>>>(n, first, scratch);
   selection::find_digit<0><<<1, 1024, 0, stream>>>(scratch, wanted);
-  selection::count_digits<1><<<blocks, arithmetic::kThreads, 0, stream>>>(n, again, scratch);
+  selection::count_digits<1><<<blocks, selection::kCounters, 0, stream>>>(n, again, scratch);
   selection::find_digit<1><<<1, 1024, 0, stream>>>(scratch, wanted);
   selection::select_tiles<<<selection::tiles_of(n), arithmetic::kThreads, 0, stream>>>(
       n, selection::Largest<Again>{again, scratch.found}, scratch.found + 3, scratch, indices, nullptr);
