@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <future>
 #include <utility>
 #include <nlohmann/json.hpp>
 
@@ -62,7 +63,11 @@ class Training {
     const double rehearsed = now();
     prepare(number, *live_meeting_, true);
     restore(number);
-    let_device_step(number);
+    rank.recorded = recorded_steps(number);
+    if (number == 0) {
+      live_ = true;
+      draw_ahead(first_epoch_);
+    }
     gate_.wait();
     if (number == 0) {
       // Of this process: what an interrupted one spent was set-up for nothing.
@@ -149,20 +154,31 @@ class Training {
     gate_.wait();
   }
 
+  // Where the steps' work becomes another, it is the last that most of the training does.
+  std::size_t rehearsed_epoch() const {
+    const std::vector<std::size_t>& stages = trial_facts_.traits.stages;
+    if (stages.empty()) return 0;
+    return std::min(config_.epochs - 1, (stages.back() + facts_.steps_per_epoch - 1) / facts_.steps_per_epoch);
+  }
+
   // Steps on weights that are thrown away, with a strategy that is thrown away: libraries compile their kernels, pages
   // are touched, connections made, before the clock starts.
   void rehearse(std::size_t number) {
     Rank& rank = ranks_[number];
-    set_order(number, 0);
+    const std::size_t epoch = rehearsed_epoch();
+    set_order(number, epoch);
     prepare(number, *rehearsal_meeting_, false);
-    rehearsal_meeting_->pace().enter(number, 0);
+    rehearsal_meeting_->pace().enter(number, epoch);
     gate_.wait();
     const std::size_t batches = data_.train.samples / facts_.global_batch;
-    for (std::size_t step = 0; step < config_.measure.warm_up_steps; ++step) {
+    std::unique_ptr<RecordedSteps> recorded = recorded_steps(number);
+    const auto period = static_cast<std::size_t>(std::max(0, trial_facts_.traits.repeats_every));
+    const std::size_t steps = std::max(config_.measure.warm_up_steps, recorded == nullptr ? 0 : period);
+    for (std::size_t step = 0; step < steps; ++step) {
       say(number, "warm-up", 0, step, 0);
-      Batch::Position at{0, step, batches == 0 ? 0 : step % batches * facts_.global_batch,
+      Batch::Position at{epoch, step, batches == 0 ? 0 : step % batches * facts_.global_batch,
                          std::min(facts_.global_batch, data_.train.samples), number, ranks_.size(), rate_at(0, 0)};
-      if (free_) at = {0, step, at.begin + Batch(at, spec_.sample_shape).size() * number, draw_size(), 0, 1, rate_at(0, 0)};
+      if (free_) at = {epoch, step, at.begin + Batch(at, spec_.sample_shape).size() * number, draw_size(), 0, 1, rate_at(0, 0)};
       at.begin = std::min(at.begin, data_.train.samples - at.global_size);
       const Batch batch(at, spec_.sample_shape);
       rank.replica->begin_step(batch);
@@ -170,8 +186,14 @@ class Training {
     }
     if (free_) rank.strategy->rest(*rank.replica, *rank.group);
     rehearsal_meeting_->pace().leave(number);
+    if (recorded != nullptr && ranks_.size() > 1) {
+      begin_recorded(*recorded, number, epoch);
+      rank.exchanges = recorded->time_exchanges();
+    }
     rank.device->synchronize();
     gate_.wait();
+    if (number == 0) share_exchanges();
+    recorded.reset();
     rank.network->take_tally();
     rank.strategy.reset();
     rank.network->synchronize_batch_norm({});
@@ -184,22 +206,51 @@ class Training {
     gate_.wait();
   }
 
-  // Where the strategy's steps repeat and nothing of them is decided or looked at by the host.
-  void let_device_step(std::size_t number) {
-    if (free_ || trial_facts_.traits.repeats_every <= 0 || request_.audit || request_.most_steps != 0 ||
-        config_.data.on == "host" || !collectives_->recordable())
-      return;
+  // Where the strategy's steps repeat and nothing of them is decided or looked at by the host; else none.
+  std::unique_ptr<RecordedSteps> recorded_steps(std::size_t number) {
+    const Traits& traits = trial_facts_.traits;
+    if (free_ || traits.repeats_every <= 0 || request_.audit || request_.most_steps != 0 || config_.data.on == "host" ||
+        !collectives_->recordable())
+      return nullptr;
     Rank& rank = ranks_[number];
     std::unique_ptr<Recorder> recorder = request_.platform->recorder(*rank.device, facts_.steps_per_epoch);
-    if (recorder == nullptr) return;
-    rank.recorded = std::make_unique<RecordedSteps>(
-        std::move(recorder),
-        StepParts{rank.strategy.get(), rank.replica.get(), rank.group.get(), &gate_}, trial_facts_.traits,
-        facts_.steps_per_epoch);
+    if (recorder == nullptr) return nullptr;
+    return std::make_unique<RecordedSteps>(
+        std::move(recorder), StepParts{rank.strategy.get(), rank.replica.get(), rank.group.get(), &gate_},
+        traits);
+  }
+
+  void begin_recorded(RecordedSteps& recorded, std::size_t number, std::size_t epoch) {
+    recorded.begin_epoch(epoch, facts_.steps_per_epoch, data_.train.samples / facts_.global_batch,
+                         [this, number, epoch](std::size_t index) { return batch_at(number, epoch, index); });
+  }
+
+  // What a recorded step spends on exchanges was timed for each rank; what of that is waiting, all of them tell together.
+  void share_exchanges() {
+    std::vector<Recorder::ExchangeRecord> records;
+    for (const Rank& rank : ranks_) records.push_back(rank.exchanges);
+    const std::vector<ExchangeShare> shares = split_exchanges(records);
+    for (std::size_t k = 0; k < ranks_.size(); ++k) ranks_[k].of_recorded_step = shares[k];
+  }
+
+  // Of lockstep pace.
+  Batch batch_at(std::size_t number, std::size_t epoch, std::size_t index) const {
+    const std::size_t begin = index * facts_.global_batch;
+    const std::size_t size = std::min(facts_.global_batch, data_.train.samples - begin);
+    return Batch({epoch, index, begin, size, number, ranks_.size(), rate_at(epoch, begin)}, spec_.sample_shape);
+  }
+
+  // The next epoch's order is drawn while this one runs.
+  void draw_ahead(std::size_t epoch) {
+    if (epoch >= config_.epochs) return;
+    next_order_ = std::async(std::launch::async, epoch_order, data_.train.samples, trial_.seed, epoch);
   }
 
   void set_order(std::size_t number, std::size_t epoch) {
-    if (number == 0) order_ = epoch_order(data_.train.samples, trial_.seed, epoch);
+    if (number == 0) {
+      order_ = next_order_.valid() ? next_order_.get() : epoch_order(data_.train.samples, trial_.seed, epoch);
+      if (live_) draw_ahead(epoch + 1);
+    }
     gate_.wait();
     ranks_[number].train_feed->set_order({order_.data(), order_.size()});
   }
@@ -247,35 +298,38 @@ class Training {
     const Traffic& traffic = rank.group->traffic();
     double stepped = std::exchange(rank.rest_seconds, 0.0);
     for (std::size_t i = first_step; i < rank.step_seconds.size(); ++i) stepped += rank.step_seconds[i];
-    const double exchange = traffic.seconds - traffic.seconds_waiting + rank.replica->meter().seconds();
+    const auto repeated = static_cast<double>(std::exchange(rank.repeated_steps, 0));
+    const double recording = rank.recorded == nullptr ? 0 : rank.recorded->take_recording_seconds();
+    const double waiting = traffic.seconds_waiting + repeated * rank.of_recorded_step.waiting;
+    const double exchange = traffic.seconds - traffic.seconds_waiting + rank.replica->meter().seconds() +
+                            repeated * rank.of_recorded_step.exchange;
     rank.times.exchange += exchange;
-    rank.times.waiting += traffic.seconds_waiting + (end - done);
-    rank.times.compute += stepped - exchange - traffic.seconds_waiting;
-    rank.times.harness += done - start - stepped;
+    rank.times.overlapped += repeated * rank.of_recorded_step.overlapped;
+    rank.times.waiting += waiting + (end - done);
+    rank.times.compute += stepped - exchange - waiting;
+    rank.times.harness += done - start - stepped - recording;
     rank.bytes += traffic.bytes + rank.replica->meter().bytes();
-    if (number == 0) epoch_seconds_ = end - start;
+    if (number != 0) return;
+    epoch_seconds_ = end - start - recording;
+    result().seconds_setup += recording;
   }
 
   void march_epoch(std::size_t number, std::size_t epoch) {
     Rank& rank = ranks_[number];
     RecordedSteps* const recorded = rank.recorded.get();
     const std::size_t first = rank.step_seconds.size();
-    const auto batch_of = [this, number, epoch](std::size_t index) {
-      const std::size_t begin = index * facts_.global_batch;
-      const std::size_t size = std::min(facts_.global_batch, data_.train.samples - begin);
-      return Batch({epoch, index, begin, size, number, ranks_.size(), rate_at(epoch, begin)}, spec_.sample_shape);
-    };
-    if (recorded != nullptr) recorded->begin_epoch(epoch, data_.train.samples / facts_.global_batch, batch_of);
+    if (recorded != nullptr) begin_recorded(*recorded, number, epoch);
     for (std::size_t index = 0; index < facts_.steps_per_epoch;) {
       const std::size_t from = index;
-      if (recorded != nullptr && recorded->ready(index, first + index)) {
+      const std::size_t repeatable = recorded == nullptr ? 0 : recorded->ready(index, first + index);
+      if (repeatable > 0) {
         recorded->repeat(index, first + index);
-        index += recorded->length();
+        index += repeatable;
         if (!std::isfinite(recorded->loss())) take_records(rank);
         say(number, "training", epoch, index - 1, recorded->loss());
       } else {
         take_records(rank);
-        step(number, batch_of(index++));
+        step(number, batch_at(number, epoch, index++));
       }
       if (number == 0) steps_ += index - from;
       if (request_.most_steps != 0 && rank.step_seconds.size() >= request_.most_steps) return;
@@ -291,6 +345,7 @@ class Training {
       rank.step_seconds.push_back(record.seconds);
       check_loss(rank, record.loss);
     }
+    rank.repeated_steps += records.size();
     if (!records.empty()) add(rank.epoch_tally, rank.network->take_tally());
   }
 
@@ -431,6 +486,8 @@ class Training {
   Meeting* rehearsal_meeting_ = nullptr;
   Meeting* live_meeting_ = nullptr;
   std::vector<std::uint32_t> order_;
+  std::future<std::vector<std::uint32_t>> next_order_;
+  bool live_ = false;               // the rehearsal is over
   std::size_t drawn_ = 0, draws_ = 0;  // of the epoch; under the draw stripe
   std::size_t first_epoch_ = 0;
   std::size_t steps_ = 0;

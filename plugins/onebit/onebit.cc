@@ -3,6 +3,7 @@
 // elements of either sign; what that leaves out is added to the next step's gradient. The optimiser, momentum included,
 // runs on the exchanged sum, on every rank.
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -23,7 +24,7 @@ class OneBit : public Strategy {
         warm_up_epochs_(static_cast<std::size_t>(
             options.integer("warm_up_epochs", 0, "epochs at the start that exchange whole gradients", 0))),
         keep_residual_(options.flag("residual", true, "what the bits leave out is added to the next step's gradient")),
-        ranks_(static_cast<std::size_t>(facts.ranks)), steps_per_epoch_(facts.steps_per_epoch) {
+        ranks_(static_cast<std::size_t>(facts.ranks)), steps_per_epoch_(facts.steps_per_epoch), epochs_(facts.epochs) {
     if (bits_ != 1 && bits_ != 2 && bits_ != 4 && bits_ != 8 && bits_ != 32)
       options.refuse("bits", "must be 1, 2, 4, 8, or 32 for whole gradients");
   }
@@ -34,7 +35,7 @@ class OneBit : public Strategy {
     traits.promise = whole ? Traits::Promise::exact : Traits::Promise::approximate;
     traits.in_rank_order = whole;
     traits.repeats_every = 1;
-    if (!whole && warm_up_epochs_ > 0) traits.phases = {warm_up_epochs_ * steps_per_epoch_};
+    if (!whole && warm_up_epochs_ > 0) traits.stages = {std::min(warm_up_epochs_, epochs_) * steps_per_epoch_};
     return traits;
   }
 
@@ -83,7 +84,7 @@ class OneBit : public Strategy {
   onebit::Orientation orientation_;
   std::size_t warm_up_epochs_;
   bool keep_residual_;
-  std::size_t ranks_, steps_per_epoch_;
+  std::size_t ranks_, steps_per_epoch_, epochs_;
   std::optional<onebit::Exchange> exchange_;  // none where whole gradients are exchanged
 };
 

@@ -27,7 +27,7 @@ class PowerSgd : public Strategy {
     traits.promise = ranks_ == 1 ? Traits::Promise::exact : Traits::Promise::approximate;
     traits.in_rank_order = ranks_ == 1;
     traits.repeats_every = 1;
-    if (ranks_ > 1 && warm_up_steps_ > 0) traits.phases = {warm_up_steps_};
+    if (ranks_ > 1 && warm_up_steps_ > 0) traits.stages = {warm_up_steps_};
     return traits;
   }
 

@@ -2,6 +2,7 @@
 // it has not sent yet. Momentum works before the exchange, on each rank's own gradients ("momentum correction"), and
 // what is sent is forgotten there ("factor masking"); the sum of what was sent is then applied without momentum.
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -31,7 +32,7 @@ class TopK : public Strategy {
     traits.repeats_every = 1;
     // The number of elements sent is another in each epoch of the warm-up.
     for (std::size_t epoch = 1; !whole() && epoch <= std::min(warm_up_epochs_, epochs_); ++epoch)
-      traits.phases.push_back(epoch * steps_per_epoch_);
+      traits.stages.push_back(epoch * steps_per_epoch_);
     return traits;
   }
 
