@@ -79,7 +79,8 @@ Encoded encoded(Device& device, const std::vector<Segment>& segments, unsigned b
 TEST(CudaCompression, EncodesAsTheCpuDoes) {
   MGCOMPARE_NEEDS_GPU;
   Both both;
-  std::vector<std::vector<Segment>> cases = {{{3, 100'003, 1}}, {{0, 1, 1}, {1, 25, 1}, {26, 33, 1}}};
+  std::vector<std::vector<Segment>> cases = {
+      {{3, 100'003, 1}}, {{0, 20'000, 1}, {20'000, 5, 1}, {20'005, 9000, 1}}, {{0, 1, 1}, {1, 25, 1}, {26, 33, 1}}};
   cases.emplace_back();
   for (std::uint32_t row = 0; row < 40; ++row) cases.back().push_back({row * 5000, 5000, 1});
   cases.emplace_back();

@@ -57,7 +57,7 @@ class SegmentTable {
     threads_ = wanted < 64 ? 64 : wanted > kMostThreads ? kMostThreads : wanted;
     segments_ = device_array<Segment>(device, segments.size());
     tiles_ = device_array<Tile>(device, tiles.size());
-    if (longest > kTile) partials_ = device_array<float>(device, tiles.size() * kMostSums);
+    if (longest > kTile) partials_ = device_array<float>(device, 2 * tiles.size() * kMostSums);
     copy_to_device(device, segments_.span(), Span<const Segment>(segments.data(), segments.size()));
     copy_to_device(device, tiles_.span(), Span<const Tile>(tiles.data(), tiles.size()));
     device.synchronize();
@@ -65,7 +65,8 @@ class SegmentTable {
 
   Span<const Segment> segments() const { return segments_.span(); }
   Span<const Tile> tiles() const { return tiles_.span(); }
-  Vec partials() const { return partials_.span(); }      // empty where every segment is one tile
+  // Sums of tiles, then sums of segments, each where the segment's first tile is; empty where every segment is one tile.
+  Vec partials() const { return partials_.span(); }
   std::uint32_t threads() const { return threads_; }
 
  private:

@@ -100,6 +100,16 @@ __global__ void __launch_bounds__(SegmentTable::kMostThreads, kBlocks)
   if (threadIdx.x == 0) partials[blockIdx.x] = sum;
 }
 
+// A segment's tiles are added once, by the block of its first one, not by all that need the sum.
+template <std::size_t N> __global__ void sum_segments(Span<const Tile> tiles, Sums<N>* partials) {
+  const Tile tile = tiles[blockIdx.x];
+  if (tile.of_segment == 1 || tile.begin != 0) return;
+  Sums<N> sum;
+  for (std::uint32_t t = threadIdx.x; t < tile.of_segment; t += blockDim.x) sum += partials[blockIdx.x + t];
+  sum = sum_of_block(sum);
+  if (threadIdx.x == 0) partials[gridDim.x + blockIdx.x] = sum;
+}
+
 template <class Coder>
 __global__ void __launch_bounds__(SegmentTable::kMostThreads, kBlocks)
     encode_tiles(Span<const Segment> all, Span<const Tile> tiles, unsigned bits, Coder coder,
@@ -107,13 +117,7 @@ __global__ void __launch_bounds__(SegmentTable::kMostThreads, kBlocks)
   const Tile tile = tiles[blockIdx.x];
   const Segment segment = all[tile.segment];
   const Held<Coder> held(coder, segment, tile);
-  Sums<Coder::kSums> sum;
-  if (tile.of_segment == 1) {
-    sum = held.sum();
-  } else {
-    for (std::uint32_t t = threadIdx.x; t < tile.of_segment; t += blockDim.x) sum += partials[tile.first_of_segment + t];
-    sum = sum_of_block(sum);
-  }
+  const Sums<Coder::kSums> sum = tile.of_segment == 1 ? held.sum() : partials[gridDim.x + tile.first_of_segment];
   const auto levels = coder.levels(tile.segment, segment.count, sum);
   if (threadIdx.x == 0 && tile.begin == 0) coder.store(tile.segment, levels);
   std::uint32_t* const words = coder.words(tile.segment);
@@ -145,8 +149,10 @@ template <class Coder> void encode(Device& device, const SegmentTable& table, un
   const auto blocks = static_cast<unsigned>(table.tiles().size());
   const cudaStream_t stream = arithmetic::stream_of(device);
   auto* const partials = reinterpret_cast<Sums<Coder::kSums>*>(table.partials().data());
-  if (partials != nullptr)
+  if (partials != nullptr) {
     segments::sum_tiles<<<blocks, table.threads(), 0, stream>>>(table.segments(), table.tiles(), coder, partials);
+    segments::sum_segments<<<blocks, table.threads(), 0, stream>>>(table.tiles(), partials);
+  }
   segments::encode_tiles<<<blocks, table.threads(), 0, stream>>>(table.segments(), table.tiles(), bits, coder, partials);
   arithmetic::check_launch();
 }
