@@ -38,11 +38,23 @@ std::vector<ExchangeShare> split_exchanges(const std::vector<Recorder::ExchangeR
   return shares;
 }
 
-RecordedSteps::RecordedSteps(std::unique_ptr<Recorder> recorder, const StepParts& parts, std::size_t period)
-    : recorder_(std::move(recorder)), parts_(parts), period_(period) {}
+RecordedSteps::RecordedSteps(std::unique_ptr<Recorder> recorder, const StepParts& parts, const Traits& traits)
+    : recorder_(std::move(recorder)), parts_(parts), period_(static_cast<std::size_t>(traits.repeats_every)),
+      stages_(traits.stages) {}
+
+RecordedSteps::Stage RecordedSteps::stage_of(std::size_t step) const {
+  Stage stage;
+  for (const std::size_t begin : stages_) {
+    if (begin > epoch_ * steps_ + step) break;
+    ++stage.number;
+    stage.begin = begin;
+  }
+  return stage;
+}
 
 void RecordedSteps::begin_epoch(std::size_t epoch, std::size_t steps, std::size_t full,
                                 const std::function<Batch(std::size_t step)>& batch_of) {
+  epoch_ = epoch;
   steps_ = steps;
   full_ = full;
   ++epochs_;
@@ -59,17 +71,21 @@ void RecordedSteps::begin_epoch(std::size_t epoch, std::size_t steps, std::size_
 }
 
 std::size_t RecordedSteps::ready(std::size_t step, std::size_t made) const {
-  // The first period, and the first ragged batch, run unrecorded: libraries may still allocate and choose in them. A
-  // recording begins where a period does, so that what a strategy gathers over a period is the same in each repetition.
+  // The first period, and the first ragged batch, run unrecorded, in each stage: libraries may still allocate and choose
+  // in them. A recording begins where a period does, so that what a strategy gathers over a period is the same in each
+  // repetition.
+  const Stage stage = stage_of(step);
   if (made < period_ || made % period_ != 0) return 0;
-  if (step + body_ <= full_) return body_;
+  if (stage.number > 0 && epoch_ * steps_ + step < stage.begin + period_) return 0;
+  if (step + body_ <= full_) return stage_of(step + body_ - 1).number == stage.number ? body_ : 0;
   // The end of an epoch has a recording of its own where every epoch ends alike.
-  return epochs_ > 1 && steps_ % period_ == 0 ? steps_ - step : 0;
+  const bool seen = epochs_ > 1 && (stage.number == 0 || stage.begin < epoch_ * steps_);
+  return seen && steps_ % period_ == 0 ? steps_ - step : 0;
 }
 
 RecordedSteps::Key RecordedSteps::key(std::size_t step, std::size_t made) const {
   const std::size_t length = ready(step, made);
-  return {length, step + length > full_ || length != body_};
+  return {stage_of(step).number, length, step + length > full_ || length != body_};
 }
 
 RecordedSteps::Recording RecordedSteps::record(std::size_t step, std::size_t length, bool timed) {

@@ -38,8 +38,8 @@ std::vector<ExchangeShare> split_exchanges(const std::vector<Recorder::ExchangeR
 
 class RecordedSteps {
  public:
-  // `period`: steps t and t + period issue the same device work.
-  RecordedSteps(std::unique_ptr<Recorder> recorder, const StepParts& parts, std::size_t period);
+  // `traits`: steps t and t + repeats_every issue the same device work, within a stage.
+  RecordedSteps(std::unique_ptr<Recorder> recorder, const StepParts& parts, const Traits& traits);
 
   // An epoch of `steps`, of which the first `full` have batches of the same size; batch_of gives them.
   void begin_epoch(std::size_t epoch, std::size_t steps, std::size_t full,
@@ -62,9 +62,14 @@ class RecordedSteps {
   Recorder::ExchangeRecord time_exchanges();
 
  private:
-  // What tells recordings apart: how many steps, and whether the last one is the epoch's last.
+  // Steps of one stage of the traits; its first one, counted over all epochs.
+  struct Stage {
+    std::size_t number = 0, begin = 0;
+  };
+  Stage stage_of(std::size_t step) const;
+  // What tells recordings apart: the stage, how many steps, and whether the last one is the epoch's last.
   struct Key {
-    std::size_t length;
+    std::size_t stage, length;
     bool last;
     auto operator<=>(const Key&) const = default;
   };
@@ -79,6 +84,8 @@ class RecordedSteps {
   std::unique_ptr<Recorder> recorder_;
   StepParts parts_;
   std::size_t period_;
+  std::vector<std::size_t> stages_;
+  std::size_t epoch_ = 0;
   std::size_t body_ = 0;            // steps of most repetitions
   std::size_t steps_ = 0, full_ = 0;
   std::size_t epochs_ = 0;          // begun

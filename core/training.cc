@@ -173,13 +173,21 @@ class Training {
     rank.replica->meter().ledger().open(open);
   }
 
+  // Where the steps' work becomes another, it is the last that most of the training does.
+  std::size_t rehearsed_epoch() const {
+    const std::vector<std::size_t>& stages = trial_facts_.traits.stages;
+    if (stages.empty()) return 0;
+    return std::min(config_.epochs - 1, (stages.back() + facts_.steps_per_epoch - 1) / facts_.steps_per_epoch);
+  }
+
   // Steps on weights that are thrown away, with a strategy that is thrown away: libraries compile their kernels, pages
   // are touched, connections made, before the clock starts.
   void rehearse(std::size_t number) {
     Rank& rank = ranks_[number];
-    set_order(number, 0);
+    const std::size_t epoch = rehearsed_epoch();
+    set_order(number, epoch);
     prepare(number, *rehearsal_meeting_, false);
-    rehearsal_meeting_->pace().enter(number, 0);
+    rehearsal_meeting_->pace().enter(number, epoch);
     gate_.wait();
     const std::size_t batches = data_.train.samples / facts_.global_batch;
     std::unique_ptr<RecordedSteps> recorded = recorded_steps(number);
@@ -187,9 +195,9 @@ class Training {
     const std::size_t steps = std::max(config_.measure.warm_up_steps, recorded == nullptr ? 0 : period);
     for (std::size_t step = 0; step < steps; ++step) {
       say(number, "warm-up", 0, step, 0);
-      Batch::Position at{0, step, batches == 0 ? 0 : step % batches * facts_.global_batch,
+      Batch::Position at{epoch, step, batches == 0 ? 0 : step % batches * facts_.global_batch,
                          std::min(facts_.global_batch, data_.train.samples), number, ranks_.size(), rate_at(0, 0)};
-      if (free_) at = {0, step, at.begin + Batch(at, spec_.sample_shape).size() * number, draw_size(), 0, 1, rate_at(0, 0)};
+      if (free_) at = {epoch, step, at.begin + Batch(at, spec_.sample_shape).size() * number, draw_size(), 0, 1, rate_at(0, 0)};
       at.begin = std::min(at.begin, data_.train.samples - at.global_size);
       const Batch batch(at, spec_.sample_shape);
       rank.replica->begin_step(batch);
@@ -198,7 +206,7 @@ class Training {
     if (free_) rank.strategy->rest(*rank.replica, *rank.group);
     rehearsal_meeting_->pace().leave(number);
     if (recorded != nullptr && ranks_.size() > 1) {
-      begin_recorded(*recorded, number, 0);
+      begin_recorded(*recorded, number, epoch);
       rank.exchanges = recorded->time_exchanges();
     }
     rank.device->synchronize();
@@ -233,7 +241,7 @@ class Training {
     if (recorder == nullptr) return nullptr;
     return std::make_unique<RecordedSteps>(
         std::move(recorder), StepParts{rank.strategy.get(), rank.replica.get(), rank.group.get(), &gate_},
-        static_cast<std::size_t>(trial_facts_.traits.repeats_every));
+        trial_facts_.traits);
   }
 
   void begin_recorded(RecordedSteps& recorded, std::size_t number, std::size_t epoch) {

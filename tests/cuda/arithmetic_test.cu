@@ -67,7 +67,8 @@ void sum_pairs(Device& device, Span<const Segment> all, Span<Pair> out) {
 }
 
 void thirds(Device& device, std::size_t n, Span<std::uint32_t> indices, Span<std::uint32_t> count) {
-  select(device, n, [=] MGCOMPARE_FUNCTION(std::size_t i) { return i % 3 == 1; }, indices, count);
+  const Array<std::uint64_t> scratch(device, selection_scratch(n));
+  select(device, n, [=] MGCOMPARE_FUNCTION(std::size_t i) { return i % 3 == 1; }, indices, count, scratch.span());
 }
 
 void odd_bits(Device& device, Span<const Segment> all, Span<const std::uint32_t> first, Span<std::uint32_t> words) {

@@ -58,7 +58,8 @@ TEST(Arithmetic, SegmentedReduceTakesRowsAndColumns) {
 TEST(Arithmetic, SelectKeepsOrderAndCountsBeyondItsRoom) {
   HeapDevice device;
   const Array<std::uint32_t> indices = device_array<std::uint32_t>(device, 3), count = device_array<std::uint32_t>(device, 1);
-  select(device, 20, [](std::size_t i) { return i % 4 == 1; }, indices.span(), count.span());
+  const Array<std::uint64_t> scratch = device_array<std::uint64_t>(device, selection_scratch(20));
+  select(device, 20, [](std::size_t i) { return i % 4 == 1; }, indices.span(), count.span(), scratch.span());
   EXPECT_EQ(count[0], 5u);
   EXPECT_EQ(indices[0], 1u);
   EXPECT_EQ(indices[1], 5u);
@@ -77,6 +78,71 @@ TEST(Arithmetic, PackBitsBeginsAWordForEachSegment) {
   EXPECT_EQ(words[2], 1u);
   EXPECT_EQ(words[3], 0u);
   EXPECT_EQ(words[4], 2u);
+}
+
+struct Keys {
+  const std::uint32_t* keys;
+  std::uint32_t operator()(std::size_t i) const { return keys[i]; }
+};
+
+TEST(Arithmetic, SelectLargestTakesTheFirstOfEqualKeys) {
+  HeapDevice device;
+  const Array<std::uint64_t> scratch = device_array<std::uint64_t>(device, selection_scratch(8));
+  const std::vector<std::uint32_t> keys = {5u << 7, 9u << 7, 0, 5u << 7, 1u << 30, 5u << 7, 9u << 20, 0};
+  const auto chosen = [&](std::size_t k) {
+    const Array<std::uint32_t> indices = device_array<std::uint32_t>(device, k);
+    select_largest(device, keys.size(), Keys{keys.data()}, Keys{keys.data()}, indices.span(), scratch.span());
+    return std::vector<std::uint32_t>(indices.span().begin(), indices.span().end());
+  };
+  using Indices = std::vector<std::uint32_t>;
+  EXPECT_EQ(chosen(0), Indices());
+  EXPECT_EQ(chosen(1), Indices({4}));
+  EXPECT_EQ(chosen(3), Indices({1, 4, 6}));
+  EXPECT_EQ(chosen(5), Indices({0, 1, 3, 4, 6}));
+  EXPECT_EQ(chosen(7), Indices({0, 1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(chosen(8), Indices({0, 1, 2, 3, 4, 5, 6, 7}));
+}
+
+// Two bits: whether an element is above its segment's mean, and whether its index is odd.
+struct AboveMean {
+  static constexpr std::size_t kSums = 1;
+  const float* values;
+  std::uint32_t* out;
+  std::vector<float>* means;
+  float load(std::size_t i) const { return values[i]; }
+  Sums<1> gather(float value) const { return {{value}}; }
+  float levels(std::uint32_t, std::uint32_t count, const Sums<1>& sums) const { return sums.at[0] / static_cast<float>(count); }
+  void store(std::uint32_t, float mean) const { means->push_back(mean); }
+  std::uint32_t code(std::size_t i, float value, float mean) const { return (value > mean ? 1u : 0u) | (i % 2 == 1 ? 2u : 0u); }
+  std::uint32_t* words(std::uint32_t s) const { return out + 4 * s; }
+};
+
+TEST(Arithmetic, EncodePacksTheCodesOfASegmentBitByBit) {
+  HeapDevice device;
+  std::vector<float> values(200);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * i % 31);
+  const std::vector<Segment> segments = {{0, 40, 1}, {40, 33, 3}};
+  const SegmentTable table(device, segments);
+  std::vector<std::uint32_t> words(8);
+  std::vector<float> means;
+  const AboveMean coder{values.data(), words.data(), &means};
+  encode(device, table, 2, coder);
+  ASSERT_EQ(means.size(), 2u);
+  for (std::uint32_t s = 0; s < 2; ++s)
+    for (std::uint32_t j = 0; j < segments[s].count; ++j) {
+      const std::size_t i = segments[s].begin + j * segments[s].stride;
+      const std::uint32_t* of_group = words.data() + 4 * s + j / 32 * 2;
+      EXPECT_EQ((of_group[0] >> (j % 32)) & 1u, values[i] > means[s] ? 1u : 0u) << s << ", " << j;
+      EXPECT_EQ((of_group[1] >> (j % 32)) & 1u, i % 2) << s << ", " << j;
+    }
+}
+
+TEST(Arithmetic, ForEachInMeetsEveryElementWithItsPlace) {
+  HeapDevice device;
+  const SegmentTable table(device, {{2, 3, 1}, {10, 2, 5}});
+  std::vector<std::size_t> seen;
+  for_each_in(device, table, [&](std::uint32_t s, std::uint32_t j, std::size_t i) { seen.push_back(s * 1000 + j * 100 + i); });
+  EXPECT_EQ(seen, (std::vector<std::size_t>{2, 103, 204, 1010, 1115}));
 }
 
 }  // namespace

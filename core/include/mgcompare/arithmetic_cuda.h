@@ -60,31 +60,6 @@ template <class S, class T, class Map> __global__ void reduce_segments(Span<cons
   }
 }
 
-// One block, so that the indices come out in order without memory of its own: a chunk of blockDim.x elements at a time.
-template <class Keep>
-__global__ void select_in_order(std::size_t n, Keep keep, Span<std::uint32_t> indices, Span<std::uint32_t> count) {
-  __shared__ std::uint32_t of_warp[32];
-  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
-  std::uint32_t found = 0;
-  for (std::size_t base = 0; base < n; base += blockDim.x) {
-    const std::size_t i = base + threadIdx.x;
-    const bool kept = i < n && keep(i);
-    const unsigned votes = __ballot_sync(0xffffffffu, kept);
-    if (lane == 0) of_warp[warp] = __popc(votes);
-    __syncthreads();
-    std::uint32_t before = 0, all = 0;
-    for (unsigned w = 0; w < warps; ++w) {
-      if (w < warp) before += of_warp[w];
-      all += of_warp[w];
-    }
-    const std::uint32_t at = found + before + __popc(votes & ((1u << lane) - 1u));
-    if (kept && at < indices.size()) indices[at] = static_cast<std::uint32_t>(i);
-    found += all;
-    __syncthreads();
-  }
-  if (threadIdx.x == 0) count[0] = found;
-}
-
 // A warp a segment, a word at a time: lane j asks for bit j.
 template <class S, class Bit>
 __global__ void pack_segments(Span<const S> segments, Span<const std::uint32_t> first_word, Span<std::uint32_t> words,
@@ -116,12 +91,6 @@ void segmented_reduce(Device& device, Span<const S> segments, Span<T> out, Map m
   if (segments.empty()) return;
   arithmetic::reduce_segments<<<arithmetic::blocks_for(segments.size() * 32), arithmetic::kThreads, 0,
                                 arithmetic::stream_of(device)>>>(segments, out, map);
-  arithmetic::check_launch();
-}
-
-template <class Keep>
-void select(Device& device, std::size_t n, Keep keep, Span<std::uint32_t> indices, Span<std::uint32_t> count) {
-  arithmetic::select_in_order<<<1, 1024, 0, arithmetic::stream_of(device)>>>(n, keep, indices, count);
   arithmetic::check_launch();
 }
 

@@ -48,6 +48,7 @@ struct Traits {
   int least_ranks = 1;
   int most_ranks = 1 << 20;
   int repeats_every = 0;  // steps t and t+p issue the same device work; 0 where the host decides in a step
+  std::vector<std::size_t> stages;  // steps, counted over all epochs, from which on that work is another
 };
 
 class Strategy {
