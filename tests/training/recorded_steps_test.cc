@@ -11,8 +11,10 @@ class NoRecorder : public Recorder {
   void begin(bool) override {}
   void begin_step(std::size_t) override {}
   void end_step() override {}
+  void begin_pass(std::size_t) override {}
   std::size_t end() override { return 0; }
   void seek(std::size_t) override {}
+  void place(std::size_t, std::size_t) override {}
   void repeat(std::size_t) override {}
   double loss() const override { return 0; }
   std::vector<StepRecord> take_records() override { return {}; }
