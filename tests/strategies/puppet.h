@@ -50,6 +50,8 @@ class Puppet : public Replica {
   std::unique_ptr<Optimizer> device_optimizer(bool) override { return make_host_optimizer(config_, parts_, &device_); }
   Device& device() override { return device_; }
   void metric(std::string_view name, double value) override { metrics[std::string(name)] = value; }
+  void histogram(std::string_view, std::uint64_t) override {}
+  void record(std::string_view, const std::vector<double>&) override {}
   Random random(std::uint64_t stream) const override { return Random(1, stream); }
 
   std::map<std::string, double> metrics;  // the last value of each
