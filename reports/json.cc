@@ -17,6 +17,8 @@ Json spread(const Spread& spread) {
   return {{"median", number(spread.median)},
           {"least", number(spread.least)},
           {"most", number(spread.most)},
+          {"low", number(spread.low)},
+          {"high", number(spread.high)},
           {"count", spread.count}};
 }
 
