@@ -116,7 +116,7 @@ TEST(Comparison, RanksByTimeToTargetAndNeverACeiling) {
   std::vector<std::string> order;
   for (const std::size_t index : comparison.ranking) order.push_back(comparison.cells[index].trial().strategy.label);
   EXPECT_THAT(order, testing::ElementsAre("fast", "slow", "sometimes", "never"));
-  EXPECT_TRUE(comparison.by_time_to_target);
+  EXPECT_TRUE(comparison.target_reached);
 }
 
 TEST(Comparison, OfNothingIsNothing) {

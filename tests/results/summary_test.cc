@@ -57,7 +57,7 @@ TEST(Summary, CallsOverlappingRepeatsUndecidedAndNamesTheCheaper) {
   EXPECT_THAT(
       text,
       HasSubstr(
-          "1.02 [1.02 .. 1.02] times faster than other, 2 cpu devices, batch 128; undecided: their repeats overlap"));
+          "1.02 [1.02 .. 1.02] times faster than other, 2 cpu devices, batch 128; undecided: their repeats overlap or differ by less than 2 %"));
   EXPECT_THAT(text, HasSubstr("Cheapest within noise: other, 2 cpu devices"));
 }
 
