@@ -62,6 +62,7 @@ class RankReplica : public Replica {
   void begin_step(const Batch& batch);
   MeteredDevice& meter() { return device_; }
   Network& network() { return *parts_.network; }
+  double seconds_updating() const { return seconds_updating_; }  // of update(), where the host computes it
   std::uint64_t samples() const { return samples_; }       // through backward, counting each call
   std::uint64_t own_updates() const;                       // of optimizer()
   std::uint64_t made_updates() const;                      // of host_optimizer() and device_optimizer()
@@ -107,6 +108,7 @@ class RankReplica : public Replica {
   std::optional<Batch> batch_;
   bool updated_in_step_ = false;
   std::uint64_t samples_ = 0;
+  double seconds_updating_ = 0;
   std::map<std::string, MetricResult> metrics_;
   std::vector<double> pushed_;
   std::vector<double> applied_;

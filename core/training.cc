@@ -233,6 +233,7 @@ class Training {
     rank.epoch_tally = {};
     rank.group->forget_traffic();
     rank.replica->meter().forget();
+    const double updated = rank.replica->seconds_updating(), read = rank.train_feed->seconds();
     if (request_.audit) rank.replica->forget_seen();
     gate_.wait();
     const double start = now();
@@ -251,7 +252,10 @@ class Training {
     const double exchange = traffic.seconds - traffic.seconds_waiting + rank.replica->meter().seconds();
     rank.times.exchange += exchange;
     rank.times.waiting += traffic.seconds_waiting + (end - done);
-    rank.times.compute += stepped - exchange - traffic.seconds_waiting;
+    const double optimizer = rank.replica->seconds_updating() - updated, input = rank.train_feed->seconds() - read;
+    rank.times.optimizer += optimizer;
+    rank.times.input += input;
+    rank.times.compute += stepped - exchange - traffic.seconds_waiting - optimizer - input;
     rank.times.harness += done - start - stepped;
     rank.bytes += traffic.bytes + rank.replica->meter().bytes();
     if (number == 0) epoch_seconds_ = end - start;

@@ -22,24 +22,6 @@ Spread over(const std::vector<const Row*>& rows, const F& figure) {
   return spread_of(std::move(values));
 }
 
-void add_up_times(Cell& cell) {
-  RankTimes sum;
-  for (const Row* row : cell.done) {
-    for (const RankTimes& rank : row->result.ranks) {
-      sum.compute += rank.compute;
-      sum.exchange += rank.exchange;
-      sum.waiting += rank.waiting;
-      sum.harness += rank.harness;
-    }
-  }
-  const double all = sum.compute + sum.exchange + sum.waiting + sum.harness;
-  if (!(all > 0)) return;
-  cell.share_compute = sum.compute / all;
-  cell.share_exchange = sum.exchange / all;
-  cell.share_waiting = sum.waiting / all;
-  cell.share_harness = sum.harness / all;
-}
-
 void measure(Cell& cell) {
   cell.accuracy = over(cell.done, [](const Row& row) { return row.result.accuracy; });
   cell.samples_per_second = over(cell.done, throughput);
@@ -56,7 +38,7 @@ void measure(Cell& cell) {
   cell.device_seconds = over(cell.done, device_seconds);
   cell.device_seconds_to_target = over(cell.done, device_seconds_to_target);
   cell.reached_target = cell.seconds_to_target.count;
-  add_up_times(cell);
+  cell.breakdown = breakdown_of(cell.done);
 }
 
 bool is_baseline_of(const Cell& base, const Cell& cell) {

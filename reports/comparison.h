@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/breakdown.h"
 #include "reports/objective.h"
 #include "reports/statistics.h"
 #include "results.h"
@@ -29,8 +30,7 @@ struct Cell {
   std::size_t reached_target = 0;   // repeats that did
   Spread seconds_to_target;         // of those repeats
   Spread device_seconds, device_seconds_to_target;
-  // Of all ranks' time: they sum to 1 where there is any.
-  double share_compute = 0, share_exchange = 0, share_waiting = 0, share_harness = 0;
+  Breakdown breakdown;
 
   // The index of the cell this one is compared with: the baseline on one device of the same kind, with the same global
   // batch (strong scaling) or batch per device (weak). Absent where there is none, and where ranks share a device.

@@ -110,10 +110,12 @@ void add_answer(const Comparison& comparison, std::vector<Finding>& all) {
 
 void add_reasons(const Comparison& comparison, const Cell& winner, std::vector<Finding>& all) {
   const std::size_t devices = winner.trial().devices;
-  if (devices > 1 && winner.efficiency.count > 0 && winner.efficiency.median < 0.95) {
+  if (devices > 1 && winner.efficiency.count > 0 && winner.efficiency.median < 0.95 && winner.breakdown.reliable()) {
     all.push_back({fmt::format(
         "Why not {}x: {} of its time is exchange, {} waiting for other ranks, {} outside of steps", devices,
-        percent_text(winner.share_exchange), percent_text(winner.share_waiting), percent_text(winner.share_harness))});
+        percent_text(winner.breakdown.exchange / winner.breakdown.step),
+        percent_text(winner.breakdown.waiting / winner.breakdown.step),
+        percent_text(winner.breakdown.host / winner.breakdown.step))});
   }
   const Cell* cheapest = nullptr;
   for (const std::size_t index : comparison.ranking) {

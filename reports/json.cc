@@ -59,10 +59,12 @@ Json cell_json(const Comparison& comparison, const Cell& cell) {
                {"compared_with", cell.baseline ? Json(comparison.cells[*cell.baseline].name) : Json()},
                {"speed_up", spread(cell.speed_up)},
                {"efficiency", spread(cell.efficiency)}};
-  json["shares"] = {{"compute", cell.share_compute},
-                    {"exchange", cell.share_exchange},
-                    {"waiting", cell.share_waiting},
-                    {"harness", cell.share_harness}};
+  const Breakdown& parts = cell.breakdown;
+  const double step = parts.exists() ? parts.sum() : 1;
+  json["shares"] = {{"compute", parts.compute / step},   {"optimizer", parts.optimizer / step},
+                    {"exchange", parts.exchange / step}, {"input", parts.input / step},
+                    {"waiting", parts.waiting / step},   {"harness", parts.host / step}};
+  json["breakdown_reliable"] = parts.reliable();
   return json;
 }
 
