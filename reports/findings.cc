@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "reports/text.h"
 
@@ -45,7 +46,7 @@ bool goes_by_target(const Comparison& comparison) {
 
 std::string rival_text(const Comparison& comparison, const Rival& rival) {
   if (goes_by_target(comparison) && rival.cell->reached_target == 0) {
-    return fmt::format("{} did not reach {}", title_of(*rival.cell), percent_text(comparison.target_accuracy));
+    return fmt::format("{} did not reach {}", title_of(*rival.cell), target_text(comparison.target_accuracy));
   }
   return against(comparison, rival);
 }
@@ -53,7 +54,7 @@ std::string rival_text(const Comparison& comparison, const Rival& rival) {
 std::string cost_text(double seconds) { return fmt::format("{} device-seconds", seconds < 100 ? fmt::format("{:.3g}", seconds) : count_text(seconds)); }
 
 void add_headline(const Comparison& comparison, const Cell& winner, std::vector<Finding>& all) {
-  const std::string target = percent_text(comparison.target_accuracy);
+  const std::string target = target_text(comparison.target_accuracy);
   const bool always = winner.reached_target == winner.done.size();
   const std::string repeats =
       always ? "" : fmt::format(", in {} of {} repeats", winner.reached_target, winner.done.size());
@@ -89,25 +90,6 @@ void add_baseline(const Comparison& comparison, const Cell& winner, std::vector<
   all.push_back({text, 1});
 }
 
-// Whether several devices pay: the fastest row on several, against the one-device baseline.
-void add_answer(const Comparison& comparison, std::vector<Finding>& all) {
-  const Cell* best = nullptr;
-  bool several = false;
-  for (const std::size_t index : comparison.ranking) {
-    const Cell& cell = comparison.cells[index];
-    if (cell.trial().devices < 2 || !cell.baseline || cell.is_ceiling || cell.speed_up.count == 0) continue;
-    several = true;
-    if (best == nullptr || cell.speed_up.median > best->speed_up.median) best = &cell;
-  }
-  if (!several) return;
-  const Cell& base = comparison.cells[*best->baseline];
-  const std::string verdict = best->order == Order::above   ? "Several devices are faster"
-                              : best->order == Order::below ? "Several devices do not pay"
-                                                      : "Whether several devices pay is undecided";
-  all.push_back({fmt::format("{}: at best {} times the samples/s of {}, by {}", verdict, with_range(best->speed_up),
-                             title_of(base), title_of(*best))});
-}
-
 void add_reasons(const Comparison& comparison, const Cell& winner, std::vector<Finding>& all) {
   const std::size_t devices = winner.trial().devices;
   if (devices > 1 && winner.efficiency.count > 0 && winner.efficiency.median < 0.95 && winner.breakdown.reliable()) {
@@ -125,24 +107,6 @@ void add_reasons(const Comparison& comparison, const Cell& winner, std::vector<F
     if (other.trial().devices < (cheapest == nullptr ? devices : cheapest->trial().devices)) cheapest = &other;
   }
   if (cheapest != nullptr) all.push_back({fmt::format("Cheapest within noise: {}", title_of(*cheapest))});
-}
-
-void add_reservations(const Comparison& comparison, std::vector<Finding>& all) {
-  for (const Cell& cell : comparison.cells) {
-    if (cell.done.empty() || !cell.many_models) continue;
-    all.push_back({fmt::format("{} trains {} separate models: its accuracy is their mean, its speed a ceiling",
-                               title_of(cell), cell.trial().ranks())});
-  }
-  const RunInfo& info = comparison.run->info;
-  if (info.data_name == "digits")
-    all.push_back({"The data are built-in drawn digits, not MNIST: accuracies do not compare with published ones"});
-  if (!comparison.run->rows.empty() && comparison.run->rows.front().trial.config.cut_down_for_cpu) {
-    all.push_back({"The experiment was cut down for a machine without a GPU, as its `when_cpu:` block says"});
-  }
-  if (comparison.finished < comparison.trials) {
-    all.push_back({fmt::format("{} of {} trials have not finished: --resume runs them",
-                               comparison.trials - comparison.finished, comparison.trials)});
-  }
 }
 
 }  // namespace
@@ -175,24 +139,70 @@ std::string accuracy_of(const Cell& cell) {
              : text;
 }
 
-std::vector<Finding> findings(const Comparison& comparison) {
+const Cell* best_on_several(const Comparison& comparison) {
+  const Cell* best = nullptr;
+  for (const std::size_t index : comparison.ranking) {
+    const Cell& cell = comparison.cells[index];
+    if (cell.trial().devices < 2 || !cell.baseline || cell.is_ceiling || cell.speed_up.count == 0) continue;
+    if (best == nullptr || cell.speed_up.median > best->speed_up.median) best = &cell;
+  }
+  return best;
+}
+
+Answer answer(const Comparison& comparison) {
+  const Cell* best = best_on_several(comparison);
+  if (best == nullptr) return {};
+  return {best->order == Order::above   ? "Several devices are faster"
+          : best->order == Order::below ? "Several devices do not pay"
+                                        : "Whether several devices pay is undecided",
+          fmt::format("at best {} times the samples/s of {}, by {}", with_range(best->speed_up),
+                      title_of(comparison.cells[*best->baseline]), title_of(*best))};
+}
+
+std::vector<Finding> ranking_findings(const Comparison& comparison) {
   std::vector<Finding> all;
   if (comparison.ranking.empty()) {
     all.push_back({comparison.done == 0 ? "No trial was completed: there is nothing to compare"
                                         : "No strategy that trains one model was completed"});
-  } else {
-    const Cell& winner = comparison.cells[comparison.ranking.front()];
-    add_answer(comparison, all);
-    add_headline(comparison, winner, all);
-    add_baseline(comparison, winner, all);
-    const auto second = std::find_if(comparison.ranking.begin() + 1, comparison.ranking.end(),
-                                     [&](std::size_t index) { return winner.baseline != index; });
-    if (second != comparison.ranking.end()) {
-      all.push_back({rival_text(comparison, measure_rival(comparison, winner, comparison.cells[*second])), 1});
-    }
-    add_reasons(comparison, winner, all);
+    return all;
   }
-  add_reservations(comparison, all);
+  const Cell& winner = comparison.cells[comparison.ranking.front()];
+  add_headline(comparison, winner, all);
+  add_baseline(comparison, winner, all);
+  const auto second = std::find_if(comparison.ranking.begin() + 1, comparison.ranking.end(),
+                                   [&](std::size_t index) { return winner.baseline != index; });
+  if (second != comparison.ranking.end()) {
+    all.push_back({rival_text(comparison, measure_rival(comparison, winner, comparison.cells[*second])), 1});
+  }
+  add_reasons(comparison, winner, all);
+  return all;
+}
+
+std::vector<Finding> reservations(const Comparison& comparison) {
+  std::vector<Finding> all;
+  std::set<std::string> many;
+  for (const Cell& cell : comparison.cells) {
+    if (cell.done.empty() || !cell.many_models || !many.insert(cell.trial().strategy.label).second) continue;
+    all.push_back({fmt::format("{} trains separate models, one a rank: its accuracy is their mean, its speed a ceiling",
+                               plain(cell.trial().strategy.label))});
+  }
+  const RunInfo& info = comparison.run->info;
+  if (info.data_name == "digits")
+    all.push_back({"The data are built-in drawn digits, not MNIST: accuracies do not compare with published ones"});
+  if (!comparison.run->rows.empty() && comparison.run->rows.front().trial.config.cut_down_for_cpu) {
+    all.push_back({"The experiment was cut down for a machine without a GPU, as its `when_cpu:` block says"});
+  }
+  if (comparison.finished < comparison.trials) {
+    all.push_back({fmt::format("{} of {} trials have not finished: --resume runs them",
+                               comparison.trials - comparison.finished, comparison.trials)});
+  }
+  return all;
+}
+
+std::vector<Finding> findings(const Comparison& comparison) {
+  std::vector<Finding> all;
+  if (const Answer first = answer(comparison); !first.verdict.empty()) all.push_back({first.verdict + ": " + first.grounds});
+  for (const auto& part : {ranking_findings(comparison), reservations(comparison)}) all.insert(all.end(), part.begin(), part.end());
   return all;
 }
 

@@ -69,9 +69,11 @@ std::string origin_section(const Run& run) {
 
 }  // namespace
 
-std::string markdown_report(const Run& run) {
+std::string markdown_report(const Run& run, const std::string& picture) {
   const Comparison comparison = compare_rows(run);
-  return introduction(comparison) + section(results_table(comparison)) + section(speed_table(comparison)) +
+  const std::string curves =
+      picture.empty() ? "" : fmt::format("\n![Efficiency and speed-up against devices]({})\n", picture);
+  return introduction(comparison) + curves + section(results_table(comparison)) + section(speed_table(comparison)) +
          section_if_any(target_table(comparison)) + section(time_table(comparison)) +
          section_if_any(ladder_table(comparison)) + section(bytes_table(comparison)) +
          section_if_any(epoch_table(comparison)) + section_if_any(metric_table(comparison)) +

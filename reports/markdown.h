@@ -8,6 +8,7 @@
 
 namespace mgcompare {
 
-std::string markdown_report(const Run& run);
+// `picture`: a file beside it with the scaling curves; empty where there is none.
+std::string markdown_report(const Run& run, const std::string& picture = "");
 
 }  // namespace mgcompare

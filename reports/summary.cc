@@ -44,7 +44,7 @@ Line cell_line(const Comparison& comparison, const Cell& cell) {
 std::string table(const Comparison& comparison, const Style& style) {
   std::vector<Line> lines = {{"strategy", "devices", "batch", "accuracy"}};
   if (comparison.target_accuracy > 0)
-    lines[0].push_back(fmt::format("to {}", percent_text(comparison.target_accuracy)));
+    lines[0].push_back(fmt::format("to {}", target_text(comparison.target_accuracy)));
   for (const char* head : {"samples/s", "speed-up", "efficiency"}) lines[0].push_back(head);
   for (const Cell& cell : comparison.cells) lines.push_back(cell_line(comparison, cell));
   std::vector<std::size_t> widths(lines[0].size());

@@ -114,7 +114,7 @@ Table target_table(const Comparison& comparison) {
       figures[3] = with_range(ratio(comparison.cells[*cell.baseline].done, cell.done, time_to_target));
     return with(identity(cell), figures);
   };
-  return {fmt::format("Time to {}", percent_text(comparison.target_accuracy)),
+  return {fmt::format("Time to {}", target_text(comparison.target_accuracy)),
           "Training seconds up to the end of the first epoch that reached it.",
           {"strategy", "devices", "global batch", "seconds", "device-seconds", "repeats that reached it",
            "times faster than the baseline"},

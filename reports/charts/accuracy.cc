@@ -120,7 +120,7 @@ ChartGroup learning(const Comparison& comparison, const char* against, const cha
 
 // A dot and its interval for each row that reached the target, the fastest on top.
 ChartGroup time_to_target_charts(const Comparison& comparison) {
-  ChartGroup group{fmt::format("Time to {}", percent_text(comparison.target_accuracy)),
+  ChartGroup group{fmt::format("Time to {}", target_text(comparison.target_accuracy)),
                    "Training seconds up to the end of the first epoch that reached it; rows that did not are left out.",
                    {}};
   const std::vector<Series> series = all_series(comparison);

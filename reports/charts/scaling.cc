@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "reports/charts/chart.h"
@@ -186,8 +187,13 @@ ChartGroup over_batches(const Comparison& comparison) {
     Json x = field("x", "quantitative", place.scaling == "weak" ? "batch per device" : "global batch");
     x["scale"] = {{"type", "log"}, {"base", 2}, {"nice", false}};
     x["axis"] = {{"values", batches}, {"format", "d"}, {"grid", false}};
+    double least = std::numeric_limits<double>::max(), most = 0;
+    for (const auto& [batch, cell] : cells) {
+      least = std::min(least, cell->samples_per_second.low);
+      most = std::max(most, cell->samples_per_second.high);
+    }
     Json y = field("y", "quantitative", "samples/s");
-    y["scale"] = {{"type", "log"}, {"nice", true}};
+    y["scale"] = {{"type", "log"}, {"nice", false}, {"domain", {std::max(least, 1e-3) * 0.85, most * 1.2}}};
     y["axis"] = {{"format", "~s"}, {"tickCount", 5}};
     group.charts.push_back({fmt::format("batch-{}", group.charts.size()),
                             fmt::format("{} {} device{}", place.devices, to_string(place.kind), place.devices == 1 ? "" : "s"),
