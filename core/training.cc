@@ -16,6 +16,7 @@
 #include "rank.h"
 #include "ranks.h"
 #include "strategy_options.h"
+#include "warm_up.h"
 
 namespace mgcompare {
 namespace {
@@ -158,7 +159,7 @@ class Training {
     rehearsal_meeting_->pace().enter(number, 0);
     gate_.wait();
     const std::size_t batches = data_.train.samples / facts_.global_batch;
-    for (std::size_t step = 0; step < config_.measure.warm_up_steps; ++step) {
+    const auto learn = [&](std::size_t step) {
       say(number, "warm-up", 0, step, 0);
       Batch::Position at{0, step, batches == 0 ? 0 : step % batches * facts_.global_batch,
                          std::min(facts_.global_batch, data_.train.samples), number, ranks_.size(), rate_at(0, 0)};
@@ -167,6 +168,20 @@ class Training {
       const Batch batch(at, spec_.sample_shape);
       rank.replica->begin_step(batch);
       rank.strategy->step(*rank.replica, *rank.group, batch);
+    };
+    std::size_t step = 0;
+    while (step < config_.measure.warm_up_steps) learn(step++);
+    // In virtual time ranks must not wait for each other, and speed does not count.
+    if (config_.measure.level == "thorough" && !(free_ && config_.deterministic)) {
+      if (number == 0) warm_up_ = WarmUp(now());
+      do {
+        gate_.wait();
+        for (std::size_t end = step + WarmUp::kSteps; step < end;) learn(step++);
+        rank.device->synchronize();
+        gate_.wait();
+        if (number == 0) warm_up_.add(now());
+        gate_.wait();
+      } while (!warm_up_.is_over());
     }
     if (free_) rank.strategy->rest(*rank.replica, *rank.group);
     rehearsal_meeting_->pace().leave(number);
@@ -435,6 +450,7 @@ class Training {
   std::vector<std::unique_ptr<Meeting>> meetings_;
   Meeting* rehearsal_meeting_ = nullptr;
   Meeting* live_meeting_ = nullptr;
+  WarmUp warm_up_;
   std::vector<std::uint32_t> order_;
   std::size_t drawn_ = 0, draws_ = 0;  // of the epoch; under the draw stripe
   std::size_t first_epoch_ = 0;

@@ -9,6 +9,7 @@
 
 #include "reports/assets.h"
 #include "reports/charts/chart.h"
+#include "reports/explain.h"
 #include "reports/findings.h"
 #include "reports/tables.h"
 #include "reports/text.h"
@@ -134,6 +135,14 @@ class Section {
   void add(const Table& table, bool open = false) {
     if (!table.lines.empty()) tables_.push_back(table_data(table, open));
   }
+  void reason(const Reason& reason) {
+    Data data;
+    data.set("rule", reason.rule);
+    data.set("title", reason.title);
+    data.set("evidence", plain(reason.evidence));
+    data.set("action", reason.action);
+    reasons_.push_back(data);
+  }
   void say(const std::string& sentence) { sentences_.push_back(plain(sentence)); }
   void quote(const std::string& title, const std::string& intro, const std::string& text, bool open = false) {
     Data data;
@@ -200,6 +209,16 @@ Section time_section(const Comparison& comparison, Json& charts) {
   section.add(ladder_table(comparison), true);
   section.add(bytes_table(comparison));
   section.add(metric_table(comparison));
+  return section;
+}
+
+Section why_section(const Comparison& comparison) {
+  Section section("why", "Why");
+  const std::vector<Reason> reasons = explain(comparison);
+  for (const Reason& reason : reasons) section.reason(reason);
+  if (reasons.empty())
+    section.say("No rule fires: nothing that was measured stands out as a cost that could be avoided.");
+  section.add(break_even_table(comparison), true);
   return section;
 }
 
@@ -301,7 +320,7 @@ std::string html_report(const Run& run, Objective objective, const std::string& 
   Json charts = Json::array();
   const std::vector<Section> sections = {scaling_section(comparison, drawing, charts),
                                          accuracy_section(comparison, charts), time_section(comparison, charts),
-                                         origin_section(comparison)};
+                                         why_section(comparison), origin_section(comparison)};
   Data links{Data::type::list}, parts{Data::type::list};
   for (const Section& section : sections) {
     Data link;

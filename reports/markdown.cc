@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "reports/explain.h"
 #include "reports/findings.h"
 #include "reports/tables.h"
 #include "reports/text.h"
@@ -48,6 +49,15 @@ std::string introduction(const Comparison& comparison) {
   return text;
 }
 
+std::string reasons_section(const Comparison& comparison) {
+  std::string text;
+  for (const Reason& reason : explain(comparison)) {
+    text += fmt::format("- **{} {}**: {} {}\n", markdown(reason.rule), markdown(reason.title), markdown(reason.evidence),
+                        markdown(reason.action));
+  }
+  return text.empty() ? "" : "\n## Why\n\n" + text;
+}
+
 std::string failure_section(const Comparison& comparison) {
   std::string text = section(failure_table(comparison));
   for (const auto& [title, log] : failure_logs(comparison))
@@ -75,7 +85,8 @@ std::string markdown_report(const Run& run, const std::string& picture) {
       picture.empty() ? "" : fmt::format("\n![Efficiency and speed-up against devices]({})\n", picture);
   return introduction(comparison) + curves + section(results_table(comparison)) + section(speed_table(comparison)) +
          section_if_any(target_table(comparison)) + section(time_table(comparison)) +
-         section_if_any(ladder_table(comparison)) + section(bytes_table(comparison)) +
+         section_if_any(ladder_table(comparison)) + section(bytes_table(comparison)) + reasons_section(comparison) +
+         section_if_any(break_even_table(comparison)) +
          section_if_any(epoch_table(comparison)) + section_if_any(metric_table(comparison)) +
          section_if_any(outlier_table(comparison)) + failure_section(comparison) + notes(comparison) +
          origin_section(run);

@@ -151,6 +151,7 @@ std::string count_text(double count) {
 std::string seconds_text(double seconds) {
   if (!std::isfinite(seconds)) return "-";
   if (seconds == 0) return "0 s";
+  if (seconds < 1e-5) return fmt::format("{:.2f} us", seconds * 1e6);
   if (seconds < 0.001) return fmt::format("{:.0f} us", seconds * 1e6);
   if (seconds < 0.1) return fmt::format("{:.1f} ms", seconds * 1e3);
   if (seconds < 10) return fmt::format("{:.{}f} s", seconds, seconds < 1 ? 3 : 2);
