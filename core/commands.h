@@ -26,7 +26,7 @@ enum ExitCode {
 };
 
 struct Command {
-  std::string name;                 // run, report, verify, plugins, plugins check, plugins new, devices, config
+  std::string name;                 // run, report, compare, predict, export, verify, plugins, plugins check, plugins new, devices, config
   std::string target;               // the config, directory, file or name that it is about
   std::string directory;            // -o
   bool resume = false, dry_run = false, quiet = false, verbose = false;
@@ -34,6 +34,9 @@ struct Command {
   std::string only;
   std::vector<std::string> overrides;  // "key=value"
   std::string color = "auto";
+  std::string second;               // compare: the other directory
+  std::string objective, devices, link, regression;  // as given
+  bool mllog = false, trace = false;
 };
 
 // What a command line that cannot be carried out is told.

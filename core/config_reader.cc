@@ -308,9 +308,8 @@ void ConfigReader::apply_level(Config& config) {
   std::vector<std::uint64_t>& seeds = config.seeds;
   if (seeds.empty()) return;
   if (config.measure.level == "quick") seeds.erase(seeds.begin() + 1, seeds.end());
-  for (std::uint64_t next = *std::max_element(seeds.begin(), seeds.end()) + 1;
-       config.measure.level == "thorough" && seeds.size() < kThoroughSeeds; ++next)
-    seeds.push_back(next);
+  for (std::uint64_t next = 1; config.measure.level == "thorough" && seeds.size() < kThoroughSeeds; ++next)
+    if (std::find(seeds.begin(), seeds.end(), next) == seeds.end()) seeds.push_back(next);
 }
 
 void ConfigReader::check_together(const Node& root, const Config& config) {

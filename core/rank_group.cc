@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <numeric>
+#include <string_view>
 
 namespace mgcompare {
 namespace {
@@ -28,10 +29,15 @@ void Meeting::abort() {
   collectives_.abort();
 }
 
-template <class Call> void RankGroup::count(double bytes, Call call) {
+template <class Call> void RankGroup::count(double bytes, Call call, const char* verb) {
   const double start = now();
   const double waited = call();
-  traffic_.seconds += now() - start;
+  const double seconds = now() - start;
+  if (trace_ != nullptr && trace_->is_open()) {
+    const std::string_view name = verb;
+    trace_->call(std::string(name.substr(0, name.find("_raw"))), start, waited, seconds);
+  }
+  traffic_.seconds += seconds;
   traffic_.seconds_waiting += waited;
   remainder_ += bytes;
   const double whole = std::floor(remainder_ + 1e-6);

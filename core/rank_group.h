@@ -13,6 +13,7 @@
 #include "mgcompare/group.h"
 #include "pace.h"
 #include "platform.h"
+#include "trace.h"
 
 namespace mgcompare {
 
@@ -55,6 +56,8 @@ class RankGroup : public Group {
   int expose(Vec memory) override;
 
   const Traffic& traffic() const { return traffic_; }
+  // Keeps what calls do while the trace is open; it outlives this.
+  void trace_to(Trace& trace) { trace_ = &trace; }
   void forget_traffic() { traffic_ = {}; }
   // Of steps that the device repeated by itself; wraps around, so that bytes can be taken back.
   void add_bytes(std::uint64_t bytes) { traffic_.bytes += bytes; }
@@ -74,14 +77,15 @@ class RankGroup : public Group {
   void add_raw(int rank, int window, std::size_t begin, ConstVec from) override;
 
  private:
-  // Times the call, which returns the seconds it waited, and counts its bytes.
-  template <class Call> void count(double bytes, Call call);
+  // Times the call, which returns the seconds it waited, and counts its bytes. The name is the calling verb's.
+  template <class Call> void count(double bytes, Call call, const char* verb = __builtin_FUNCTION());
   float* window(int rank, int number, std::size_t begin, std::size_t size) const;
   void check(const char* verb, const Counts& counts, int root = 0) const;
 
   Meeting& meeting_;
   std::size_t rank_;
   Traffic traffic_;
+  Trace* trace_ = nullptr;
   double remainder_ = 0;  // fractions of bytes of ring formulas, so that totals stay exact
 };
 

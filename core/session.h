@@ -24,6 +24,7 @@ struct Progress {
 struct TrialFiles {
   std::string checkpoint;           // where to keep the trial's state; empty: nowhere
   bool resume = false;              // continue from `checkpoint` when it is there
+  std::string trace;                // where to keep what the ranks did in a few steps; empty: nowhere
 };
 
 class Session {

@@ -224,7 +224,8 @@ Reply Supervisor::ask(const std::string& kind, const nlohmann::json& body, doubl
 Result Supervisor::run(const Trial& trial, const TrialFiles& files,
                        const std::function<void(const Progress&)>& report) {
   log_.heading(fmt::format("trial {}: {}", trial.number, row_name(trial)));
-  const nlohmann::json body = {{"trial", trial}, {"checkpoint", files.checkpoint}, {"resume", files.resume}};
+  const nlohmann::json body = {{"trial", trial}, {"checkpoint", files.checkpoint}, {"resume", files.resume},
+                               {"trace", files.trace}};
   Reply reply = ask("trial", body, trial.config.measure.time_limit, {report, {}});
   Result result;
   if (reply.status == "answer") {

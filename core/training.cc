@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <utility>
 #include <nlohmann/json.hpp>
 
@@ -76,7 +77,10 @@ class Training {
       save(number, epoch);
     }
     gate_.wait();
-    if (number == 0) conclude(outcome_, ranks_, trial_facts_, *request_.platform, request_.audit);
+    if (number == 0) {
+      conclude(outcome_, ranks_, trial_facts_, *request_.platform, request_.audit);
+      if (tracing()) write_trace();
+    }
     gate_.wait();
     // Strategies hold arrays of the devices; they go first, each on its rank's thread.
     rank.recorded.reset();
@@ -87,6 +91,16 @@ class Training {
   Result& result() { return outcome_.result; }
   // In lockstep all ranks have made the same number of steps here; in free pace a limit is not needed.
   bool out_of_steps() const { return request_.most_steps != 0 && steps_ >= request_.most_steps; }
+
+  bool tracing() const { return !request_.files.trace.empty(); }
+
+  void write_trace() {
+    std::vector<Trace> traces;
+    for (const Rank& rank : ranks_) traces.push_back(rank.trace);
+    std::ofstream file(request_.files.trace);
+    file << trace_json(row_name(trial_) + (trial_.device_kind == DeviceKind::cpu ? "" : " (host threads only)"), traces);
+    if (!file.flush()) result().notes.push_back("the trace could not be written to " + request_.files.trace);
+  }
 
   void say(std::size_t number, const char* phase, std::size_t epoch, std::size_t step, double loss) {
     if (number != 0) return;
@@ -142,6 +156,7 @@ class Training {
         request_.platform, rank.device.get(), rank.network.get(), rank.train_feed.get(), &spec_, &config_.optimizer,
         &meeting, number, trial_.seed, facts_.global_batch, audited && request_.audit});
     rank.group = std::make_unique<RankGroup>(meeting, number);
+    if (tracing()) rank.group->trace_to(rank.trace);
     if (config_.batch_norm == "sync" && ranks_.size() > 1)
       rank.network->synchronize_batch_norm([group = rank.group.get()](Vec sums) { group->all_reduce(sums); });
     StrategyOptions options(trial_.strategy.options);
@@ -202,7 +217,7 @@ class Training {
   // Where the strategy's steps repeat and nothing of them is decided or looked at by the host.
   void let_device_step(std::size_t number) {
     const int period = trial_facts_.traits.repeats_every;
-    if (free_ || period <= 0 || request_.audit || request_.most_steps != 0 || config_.data.on == "host" ||
+    if (free_ || period <= 0 || tracing() || request_.audit || request_.most_steps != 0 || config_.data.on == "host" ||
         !collectives_->recordable())
       return;
     Rank& rank = ranks_[number];
@@ -233,9 +248,12 @@ class Training {
     Rank& rank = ranks_[number];
     rank.replica->begin_step(batch);
     const double start = now();
+    if (tracing()) rank.trace.begin_step(rank.step_seconds.size(), start);
     rank.strategy->step(*rank.replica, *rank.group, batch);
     const Tally tally = rank.network->take_tally();  // waits for the device
-    rank.step_seconds.push_back(now() - start);
+    const double end = now();
+    rank.trace.end_step(end);
+    rank.step_seconds.push_back(end - start);
     add(rank.epoch_tally, tally);
     const double loss = tally.samples == 0 ? 0 : tally.loss / static_cast<double>(tally.samples);
     check_loss(rank, loss);

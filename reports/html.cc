@@ -222,6 +222,19 @@ Section why_section(const Comparison& comparison) {
   return section;
 }
 
+Section prediction_section(const Comparison& comparison, Json& charts) {
+  Section section("prediction", "Prediction",
+                  "What more devices would bring, from the costs measured here and the assumption that more of them are "
+                  "linked alike. `mgcompare predict` answers for other counts and other links.");
+  const std::vector<Prediction> predictions = predict(comparison, usual_devices(comparison));
+  if (!assets::chart_script().empty()) section.add(prediction_charts(comparison, predictions), charts);
+  if (predictions.empty())
+    section.say("There is nothing to predict from: that takes a strategy on several devices and the one-device baseline.");
+  for (const std::string& problem : prediction_problems(predictions)) section.say(problem);
+  section.add(prediction_table(predictions));
+  return section;
+}
+
 Section origin_section(const Comparison& comparison) {
   const Run& run = *comparison.run;
   Section section("tables", "Tables and origin");
@@ -320,7 +333,8 @@ std::string html_report(const Run& run, Objective objective, const std::string& 
   Json charts = Json::array();
   const std::vector<Section> sections = {scaling_section(comparison, drawing, charts),
                                          accuracy_section(comparison, charts), time_section(comparison, charts),
-                                         why_section(comparison), origin_section(comparison)};
+                                         why_section(comparison), prediction_section(comparison, charts),
+                                         origin_section(comparison)};
   Data links{Data::type::list}, parts{Data::type::list};
   for (const Section& section : sections) {
     Data link;

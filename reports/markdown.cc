@@ -4,6 +4,7 @@
 
 #include "reports/explain.h"
 #include "reports/findings.h"
+#include "reports/prediction.h"
 #include "reports/tables.h"
 #include "reports/text.h"
 
@@ -18,7 +19,7 @@ std::string table_text(const Table& table) {
   text += "\n|";
   for (std::size_t i = 0; i < table.head.size(); ++i) text += i < table.left ? " --- |" : " ---: |";
   text += "\n";
-  for (const Line& line : table.lines) {
+  for (const TextLine& line : table.lines) {
     text += "|";
     for (const std::string& cell : line) text += fmt::format(" {} |", markdown(cell));
     text += "\n";
@@ -26,15 +27,8 @@ std::string table_text(const Table& table) {
   return text;
 }
 
-std::string section(const Table& table) {
-  std::string text = fmt::format("\n## {}\n\n", markdown(table.title));
-  if (!table.intro.empty()) text += markdown(table.intro) + "\n\n";
-  for (const auto& [name, value] : table.facts) text += fmt::format("* **{}**: {}\n\n", markdown(name), markdown(value));
-  return text + table_text(table);
-}
-
 // Nothing where the table is empty.
-std::string section_if_any(const Table& table) { return table.lines.empty() ? "" : section(table); }
+std::string section_if_any(const Table& table) { return table.lines.empty() ? "" : markdown_section(table); }
 
 std::string introduction(const Comparison& comparison) {
   const RunInfo& info = comparison.run->info;
@@ -59,7 +53,7 @@ std::string reasons_section(const Comparison& comparison) {
 }
 
 std::string failure_section(const Comparison& comparison) {
-  std::string text = section(failure_table(comparison));
+  std::string text = markdown_section(failure_table(comparison));
   for (const auto& [title, log] : failure_logs(comparison))
     text += fmt::format("\n{}:\n\n{}", markdown(title), markdown_code(log));
   return text;
@@ -72,21 +66,29 @@ std::string notes(const Comparison& comparison) {
 }
 
 std::string origin_section(const Run& run) {
-  return section(environment_table(run)) + section(order_table(run)) +
+  return markdown_section(environment_table(run)) + markdown_section(order_table(run)) +
          "\n## Config\n\nEvery default filled in; SHA-256 " + markdown(run.info.config_hash) + ".\n\n" +
          markdown_code(run.info.config_yaml, "yaml");
 }
 
 }  // namespace
 
+std::string markdown_section(const Table& table) {
+  std::string text = fmt::format("\n## {}\n\n", markdown(table.title));
+  if (!table.intro.empty()) text += markdown(table.intro) + "\n\n";
+  for (const auto& [name, value] : table.facts) text += fmt::format("* **{}**: {}\n\n", markdown(name), markdown(value));
+  return text + table_text(table);
+}
+
 std::string markdown_report(const Run& run, const std::string& picture) {
   const Comparison comparison = compare_rows(run);
   const std::string curves =
       picture.empty() ? "" : fmt::format("\n![Efficiency and speed-up against devices]({})\n", picture);
-  return introduction(comparison) + curves + section(results_table(comparison)) + section(speed_table(comparison)) +
-         section_if_any(target_table(comparison)) + section(time_table(comparison)) +
-         section_if_any(ladder_table(comparison)) + section(bytes_table(comparison)) + reasons_section(comparison) +
+  return introduction(comparison) + curves + markdown_section(results_table(comparison)) + markdown_section(speed_table(comparison)) +
+         section_if_any(target_table(comparison)) + markdown_section(time_table(comparison)) +
+         section_if_any(ladder_table(comparison)) + markdown_section(bytes_table(comparison)) + reasons_section(comparison) +
          section_if_any(break_even_table(comparison)) +
+         section_if_any(prediction_table(predict(comparison, usual_devices(comparison)))) +
          section_if_any(epoch_table(comparison)) + section_if_any(metric_table(comparison)) +
          section_if_any(outlier_table(comparison)) + failure_section(comparison) + notes(comparison) +
          origin_section(run);

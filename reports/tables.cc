@@ -20,18 +20,18 @@ std::string strategy_of(const Trial& trial) {
   return trial.variant.empty() ? trial.strategy.label : fmt::format("{} ({})", trial.strategy.label, trial.variant);
 }
 
-Line identity(const Cell& cell) {
+TextLine identity(const Cell& cell) {
   return {strategy_of(cell.trial()), devices_of(cell.trial()), fmt::format("{}", cell.trial().global_batch)};
 }
 
-Line with(Line line, const Line& more) {
+TextLine with(TextLine line, const TextLine& more) {
   line.insert(line.end(), more.begin(), more.end());
   return line;
 }
 
 template <class F>
-std::vector<Line> lines_of(const Comparison& comparison, const F& line) {
-  std::vector<Line> lines;
+std::vector<TextLine> lines_of(const Comparison& comparison, const F& line) {
+  std::vector<TextLine> lines;
   for (const Cell& cell : comparison.cells) {
     if (!cell.done.empty()) lines.push_back(line(cell));
   }
@@ -58,7 +58,7 @@ std::string infrastructure(const Comparison& comparison) {
 }  // namespace
 
 Table results_table(const Comparison& comparison) {
-  const auto line = [](const Cell& cell) -> Line {
+  const auto line = [](const Cell& cell) -> TextLine {
     const Trial& trial = cell.trial();
     const bool gpu = trial.device_kind == DeviceKind::cuda;
     const std::size_t epochs = cell.done.front()->result.epochs.size();
@@ -105,7 +105,7 @@ Table speed_table(const Comparison& comparison) {
 Table target_table(const Comparison& comparison) {
   if (!(comparison.target_accuracy > 0)) return {};
   const auto line = [&](const Cell& cell) {
-    Line figures = {with_range(cell.seconds_to_target, seconds_text),
+    TextLine figures = {with_range(cell.seconds_to_target, seconds_text),
                     with_range(cell.device_seconds_to_target, seconds_text),
                     fmt::format("{} of {}", cell.reached_target, cell.done.size()), "-"};
     if (cell.many_models)
@@ -160,7 +160,7 @@ Table ladder_table(const Comparison& comparison) {
   for (const Cell& cell : comparison.cells) {
     const std::vector<Rung> rungs = what_if(cell.breakdown, cell.speed_up.median, cell.trial().devices);
     if (rungs.empty() || cell.trial().devices < 2) continue;
-    Line line = identity(cell);
+    TextLine line = identity(cell);
     for (const Rung& rung : rungs) line.push_back(fmt::format("{:.2f}x", rung.speed_up));
     table.lines.push_back(line);
   }
@@ -189,10 +189,10 @@ Table epoch_table(const Comparison& comparison) {
     for (const Row* row : cell.done) epochs = std::max(epochs, row->result.epochs.size());
   }
   if (epochs == 0) return {};
-  Line head = {"strategy", "devices", "global batch"};
+  TextLine head = {"strategy", "devices", "global batch"};
   for (std::size_t epoch = 1; epoch <= epochs; ++epoch) head.push_back(fmt::format("{}", epoch));
   const auto line = [&](const Cell& cell) {
-    Line text = identity(cell);
+    TextLine text = identity(cell);
     for (std::size_t epoch = 0; epoch < epochs; ++epoch) {
       std::vector<double> values;
       for (const Row* row : cell.done) {
@@ -207,7 +207,7 @@ Table epoch_table(const Comparison& comparison) {
 }
 
 Table metric_table(const Comparison& comparison) {
-  std::vector<Line> lines;
+  std::vector<TextLine> lines;
   for (const Cell& cell : comparison.cells) {
     if (cell.done.empty()) continue;
     const auto& metrics = cell.done.front()->result.metrics;

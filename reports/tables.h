@@ -10,14 +10,14 @@
 
 namespace mgcompare {
 
-using Line = std::vector<std::string>;
+using TextLine = std::vector<std::string>;
 
 struct Table {
   std::string title;
   std::string intro;
-  Line head;
+  TextLine head;
   std::size_t left = 1;             // columns before the figures
-  std::vector<Line> lines;
+  std::vector<TextLine> lines;
   std::vector<std::pair<std::string, std::string>> facts;  // name and value, above the table
 };
 

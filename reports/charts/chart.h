@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/charts/series.h"
+#include "reports/prediction.h"
 
 namespace mgcompare {
 
@@ -34,6 +35,7 @@ Json chart_config();
 std::vector<ChartGroup> scaling_charts(const Comparison& comparison);
 std::vector<ChartGroup> accuracy_charts(const Comparison& comparison);
 std::vector<ChartGroup> time_charts(const Comparison& comparison);
+std::vector<ChartGroup> prediction_charts(const Comparison& comparison, const std::vector<Prediction>& predictions);
 
 // What these are made of.
 namespace chart {
