@@ -54,19 +54,22 @@ std::string missing_browser() {
              : "chromium is not installed (scripts/setup --tests installs it)";
 }
 
-Shown show(const std::string& html, int width) {
+Shown show(const std::string& html, int frame) {
   const fs::path folder = fs::path(testing::TempDir()) / ("page." + std::to_string(getpid()));
   fs::remove_all(folder);
   fs::create_directories(folder);
   std::ofstream(folder / "page.html", std::ios::binary) << html;
+  std::ofstream(folder / "frame.html") << "<!doctype html><html><body><iframe src=page.html height=800 width=" << frame
+                                       << "></iframe><script>addEventListener('message', (event) => "
+                                          "(document.body.dataset.said = event.data))</script></body></html>";
   const std::string at = folder.string();
   // Virtual time: the page is done when it has nothing left to do, however slow the machine is.
   const std::string command =
       "timeout 300 chromium --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run "
       "--disable-background-networking --disable-component-update --disable-sync --disable-default-apps "
       "--host-resolver-rules='MAP * ~NOTFOUND' --user-data-dir=" + at + "/profile --log-net-log=" + at + "/net.json "
-      "--enable-logging=stderr --virtual-time-budget=60000 --window-size=" + std::to_string(width) + ",900 --dump-dom file://" +
-      at + "/page.html >" + at + "/dom 2>" + at + "/log";
+      "--enable-logging=stderr --virtual-time-budget=60000 --window-size=1280,900 --dump-dom file://" + at +
+      (frame > 0 ? "/frame.html >" : "/page.html >") + at + "/dom 2>" + at + "/log";
   const int code = std::system(command.c_str());
   Shown shown{content(folder / "dom"), console_of(content(folder / "log")), requests_of(content(folder / "net.json"))};
   EXPECT_EQ(code, 0) << content(folder / "log");

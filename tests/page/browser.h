@@ -15,8 +15,9 @@ struct Shown {
 // Words that say why there is no browser; empty where there is one.
 std::string missing_browser();
 
-// Shows the page at this width.
-Shown show(const std::string& html, int width = 1280);
+// Shows the page in a wide window, or in a frame of this width; then `dom` is that of the frame's page, whose `data-said`
+// is what the framed page posts to its parent. Windows do not get as narrow as phones.
+Shown show(const std::string& html, int frame = 0);
 
 // The page without its content policy.
 std::string without_policy(std::string html);
