@@ -73,6 +73,14 @@ void to_json(nlohmann::json& json, const Trial& trial) {
 
 void from_json(const nlohmann::json& json, Trial& trial) {
   try {
+    trial = trial_of(json, json.at("config").get<Config>());
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(fmt::format("a stored trial cannot be read: {}; it was written by another version", error.what()));
+  }
+}
+
+Trial trial_of(const nlohmann::json& json, const Config& config) {
+  try {
     Trial read;
     read.number = json.at("number");
     read.block = json.at("block");
@@ -85,10 +93,10 @@ void from_json(const nlohmann::json& json, Trial& trial) {
     read.global_batch = json.at("global_batch");
     read.variant = json.at("variant");
     read.seed = json.at("seed");
-    read.config = json.at("config").get<Config>();
+    read.config = config;
     read.data_fingerprint = json.value("data_fingerprint", "");
     read.unavailable = json.at("unavailable");
-    trial = std::move(read);
+    return read;
   } catch (const nlohmann::json::exception& error) {
     throw Error(fmt::format("a stored trial cannot be read: {}; it was written by another version", error.what()));
   }

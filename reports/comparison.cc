@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "reports/bootstrap.h"
+#include "reports/text.h"
 
 namespace mgcompare {
 namespace {
@@ -154,6 +155,9 @@ Comparison compare_rows(const Run& run, Objective objective) {
       comparison.cells.emplace_back();
       comparison.cells.back().name = name;
       comparison.cells.back().first = &row;
+      comparison.cells.back().series = plain(row.trial.variant.empty()
+                                                 ? row.trial.strategy.label
+                                                 : row.trial.strategy.label + ", " + row.trial.variant);
     }
     Cell& cell = comparison.cells[found->second];
     comparison.target_accuracy = std::max(comparison.target_accuracy, row.trial.config.target_accuracy);

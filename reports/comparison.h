@@ -17,6 +17,7 @@ namespace mgcompare {
 // Rows that differ in nothing but seed and block.
 struct Cell {
   std::string name;                 // row_name()
+  std::string series;               // what charts call its strategy: "tower every 4, small rate"; plain text
   const Row* first = nullptr;       // of all repeats, by position
   std::vector<const Row*> done;     // by position
   std::vector<const Row*> failed;   // finished in any other way

@@ -52,16 +52,27 @@ std::vector<Fired> where(const Comparison& comparison, const F& weight) {
 
 double share(const Cell& cell, double Breakdown::* part) { return cell.breakdown.*part / cell.breakdown.step; }
 
-// All rows of the cell's strategy on its kind of device.
-std::vector<const Cell*> family(const Comparison& comparison, const Cell& of) {
-  std::vector<const Cell*> all;
-  for (const Cell& cell : comparison.cells) {
-    if (!cell.done.empty() && cell.trial().device_kind == of.trial().device_kind && series_name(cell) == series_name(of) &&
-        cell.trial().ranks_per_device == 1)
-      all.push_back(&cell);
+// All rows of a strategy on a kind of device.
+class Families {
+ public:
+  explicit Families(const Comparison& comparison) {
+    for (const Cell& cell : comparison.cells) {
+      if (!cell.done.empty() && cell.trial().ranks_per_device == 1)
+        all_[{cell.series, cell.trial().device_kind}].cells.push_back(&cell);
+    }
+    for (auto& [name, family] : all_) family.work = fit_work(family.cells);
   }
-  return all;
-}
+  const std::vector<const Cell*>& of(const Cell& cell) const { return at(cell).cells; }
+  const std::optional<Work>& work(const Cell& cell) const { return at(cell).work; }
+
+ private:
+  struct Family {
+    std::vector<const Cell*> cells;
+    std::optional<Work> work;
+  };
+  const Family& at(const Cell& cell) const { return all_.at({cell.series, cell.trial().device_kind}); }
+  std::map<std::pair<std::string, DeviceKind>, Family> all_;
+};
 
 // E1 and E2: what the exchange waits for. The link is fitted on all rows of the kind that exchange.
 void explain_exchange(const Comparison& comparison, std::vector<Reason>& all) {
@@ -70,24 +81,25 @@ void explain_exchange(const Comparison& comparison, std::vector<Reason>& all) {
                        share(cell, &Breakdown::exchange) > kMuchExchange;
     return fires ? std::optional(share(cell, &Breakdown::exchange)) : std::nullopt;
   };
-  std::vector<Fired> by_size, by_count, unknown;
-  for (const Fired& one : where(comparison, much)) {
-    std::vector<const Cell*> kin;
-    for (const Cell& cell : comparison.cells)
-      if (!cell.done.empty() && cell.trial().device_kind == one.cell->trial().device_kind) kin.push_back(&cell);
-    const std::vector<ExchangeTime> times = exchange_times(kin);
+  std::map<DeviceKind, std::vector<const Cell*>> kinds;
+  for (const Cell& cell : comparison.cells)
+    if (!cell.done.empty()) kinds[cell.trial().device_kind].push_back(&cell);
+  std::map<DeviceKind, std::optional<Link>> links;
+  for (const auto& [kind, cells] : kinds) {
+    const std::vector<ExchangeTime> times = exchange_times(cells);
     const bool told_apart = std::any_of(times.begin(), times.end(), [&](const ExchangeTime& time) {
       return std::max(time.bytes, times.front().bytes) > 2 * std::min(time.bytes, times.front().bytes);
     });
-    if (!told_apart) {
-      unknown.push_back(one);
-      continue;
-    }
-    const Link link = fit_link(times);
+    if (told_apart) links[kind] = fit_link(times);
+  }
+  std::vector<Fired> by_size, by_count, unknown;
+  for (const Fired& one : where(comparison, much)) {
+    const Trial& trial = one.cell->trial();
+    const std::optional<Link>& link = links[trial.device_kind];
     const double bytes = one.cell->bytes_per_step.median;
-    const double waits = link.latency_seconds(one.cell->trial().devices, bytes);
-    const double moves = link.seconds(one.cell->trial().devices, bytes) - waits;
-    (moves > 3 * waits ? by_size : waits > moves ? by_count : unknown).push_back(one);
+    const double waits = link ? link->latency_seconds(trial.devices, bytes) : 0;
+    const double moves = link ? link->seconds(trial.devices, bytes) - waits : 0;
+    (link && moves > 3 * waits ? by_size : link && waits > moves ? by_count : unknown).push_back(one);
   }
   const auto evidence = [](const char* kind) {
     return [kind](const Cell& cell) {
@@ -106,14 +118,14 @@ void explain_exchange(const Comparison& comparison, std::vector<Reason>& all) {
       "Compress or exchange less often; a row with a compressing strategy would show whether size or count is the limit.");
 }
 
-void explain_little_work(const Comparison& comparison, std::vector<Reason>& all) {
+void explain_little_work(const Comparison& comparison, const Families& families, std::vector<Reason>& all) {
   struct Found {
     double fixed, needed;
   };
   std::map<const Cell*, Found> found;
   const std::vector<Fired> fired = where(comparison, [&](const Cell& cell) -> std::optional<double> {
     if (cell.trial().devices < 2) return std::nullopt;
-    const std::optional<Work> work = fit_work(family(comparison, cell));
+    const std::optional<Work>& work = families.work(cell);
     const double samples = samples_per_device(cell);
     if (!work || !(work->fixed > 0) || work->per_sample * samples >= kLittleWork * work->fixed) return std::nullopt;
     found[&cell] = {work->fixed, kLittleWork * work->fixed / work->per_sample};
@@ -247,7 +259,7 @@ std::vector<ExchangeTime> exchange_times(const std::vector<const Cell*>& cells) 
 std::vector<Reason> explain(const Comparison& comparison) {
   std::vector<Reason> all;
   explain_exchange(comparison, all);
-  explain_little_work(comparison, all);
+  explain_little_work(comparison, Families(comparison), all);
   explain_input(comparison, all);
   explain_stragglers(comparison, all);
   explain_learning(comparison, all);
@@ -264,13 +276,14 @@ Table break_even_table(const Comparison& comparison) {
               {"strategy", "devices", "break-even", "exchange and waiting a step", "a sample", "sizes", "error of the fit"},
               2,
               {}, {}};
+  const Families families(comparison);
   std::set<std::tuple<std::string, DeviceKind, std::size_t>> seen;
   for (const Cell& cell : comparison.cells) {
     const Trial& trial = cell.trial();
-    const bool fits = !cell.done.empty() && trial.devices > 1 && !cell.is_ceiling && trial.scaling == "strong";
-    if (!fits || !seen.emplace(series_name(cell), trial.device_kind, trial.devices).second) continue;
-    const std::vector<const Cell*> kin = family(comparison, cell);
-    const std::optional<Work> work = fit_work(kin);
+    const bool fits = !cell.done.empty() && trial.ranks_per_device == 1 && trial.devices > 1 && !cell.is_ceiling && trial.scaling == "strong";
+    if (!fits || !seen.emplace(cell.series, trial.device_kind, trial.devices).second) continue;
+    const std::vector<const Cell*>& kin = families.of(cell);
+    const std::optional<Work>& work = families.work(cell);
     if (!work) continue;
     std::vector<double> paid;
     for (const Cell* one : kin) {
@@ -281,7 +294,7 @@ Table break_even_table(const Comparison& comparison) {
     if (cost.count == 0) continue;
     const std::optional<double> batch = break_even_batch(*work, cost.median, trial.devices);
     if (!batch) continue;
-    table.lines.push_back({series_name(cell), fmt::format("{}:{}", to_string(trial.device_kind), trial.devices),
+    table.lines.push_back({cell.series, fmt::format("{}:{}", to_string(trial.device_kind), trial.devices),
                            count_text(std::max(1.0, *batch)), seconds_text(cost.median), seconds_text(work->per_sample),
                            fmt::format("{}", work->sizes), work->sizes > 2 ? percent_text(work->error) : "-"});
   }

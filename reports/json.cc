@@ -1,5 +1,7 @@
 #include "reports/json.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -85,11 +87,20 @@ std::string json_report(const Run& run) {
   json["environment"] = environment;
   json["warnings"] = info.warnings;
   json["target_accuracy"] = comparison.target_accuracy > 0 ? Json(comparison.target_accuracy) : Json();
-  json["trials"] = Json::array();
-  for (const Row& row : run.rows) json["trials"].push_back(row_json(row));
-  json["rows"] = Json::array();
-  for (const Cell& cell : comparison.cells) json["rows"].push_back(cell_json(comparison, cell));
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  // A line a trial and a row: a tree of all of them would take more memory than everything else together.
+  std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace);
+  text.erase(text.rfind("\n}"));
+  const auto add_list = [&](const char* name, const auto& items, const auto& item_json) {
+    text += fmt::format(",\n  \"{}\": [", name);
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      text += i == 0 ? "\n    " : ",\n    ";
+      text += item_json(items[i]).dump(-1, ' ', false, Json::error_handler_t::replace);
+    }
+    text += "\n  ]";
+  };
+  add_list("trials", run.rows, row_json);
+  add_list("rows", comparison.cells, [&](const Cell& cell) { return cell_json(comparison, cell); });
+  return text + "\n}\n";
 }
 
 }  // namespace mgcompare

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
+#include <tuple>
 
 #include "reports/charts/series.h"
 #include "reports/explain.h"
@@ -154,17 +156,16 @@ std::vector<Prediction> predict(const Comparison& comparison, const std::vector<
                                 const std::optional<Link>& link) {
   std::vector<Prediction> all;
   const std::vector<Panel> every = panels(comparison);
+  std::map<std::tuple<std::string, DeviceKind, std::string>, Kin> kins;
+  for (const Panel& panel : every)
+    for (const Cell* cell : panel.cells) kins[{cell->series, panel.device_kind, panel.scaling}].push_back(cell);
   for (const Series& series : all_series(comparison)) {
     for (const Panel& panel : every) {
-      Kin row, kin;
+      Kin row;
       for (const Cell* cell : panel.cells)
-        if (series_name(*cell) == series.name) row.push_back(cell);
-      for (const Panel& other : every) {
-        if (other.device_kind != panel.device_kind || other.scaling != panel.scaling) continue;
-        for (const Cell* cell : other.cells)
-          if (series_name(*cell) == series.name) kin.push_back(cell);
-      }
+        if (cell->series == series.name) row.push_back(cell);
       if (row.empty()) continue;
+      const Kin& kin = kins.at({series.name, panel.device_kind, panel.scaling});
       std::sort(row.begin(), row.end(), [](const Cell* a, const Cell* b) { return a->trial().devices < b->trial().devices; });
       if (row.back()->trial().devices < 2 || row.back()->is_ceiling || !row.back()->baseline) continue;
       Prediction prediction{series.name, row.back()};

@@ -54,6 +54,8 @@ bool is_invisible(std::uint32_t code) {
 }
 
 std::string cleaned(std::string_view text, bool keep_lines) {
+  // Nearly every text needs nothing.
+  if (std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; })) return std::string(text);
   std::string clean;
   clean.reserve(text.size());
   while (!text.empty()) {

@@ -50,7 +50,7 @@ Json epochs_of(const Cell& cell) {
     if (accuracies.empty()) return values;
     const Spread accuracy = spread_of(accuracies), passed = spread_of(seconds);
     if (accuracy.count == 0) continue;
-    values.push_back({{"series", series_name(cell)},
+    values.push_back({{"series", cell.series},
                       {"epoch", epoch + 1},
                       {"seconds", number(passed.median)},
                       {"accuracy", number(accuracy.median)},
@@ -138,10 +138,10 @@ ChartGroup time_to_target_charts(const Comparison& comparison) {
     });
     Json values = Json::array(), order = Json::array();
     for (const Cell* cell : reached) {
-      const std::string label = fmt::format("{} \u00d7 {}", series_name(*cell), cell->trial().devices);
+      const std::string label = fmt::format("{} \u00d7 {}", cell->series, cell->trial().devices);
       order.push_back(label);
       const Spread& time = cell->seconds_to_target;
-      values.push_back({{"series", series_name(*cell)},
+      values.push_back({{"series", cell->series},
                         {"label", label},
                         {"seconds", number(time.median)},
                         {"low", number(time.low)},
@@ -185,7 +185,7 @@ ChartGroup over_batches(const Comparison& comparison) {
     std::vector<std::size_t> batches;
     for (const Cell* cell : cells) {
       batches.push_back(cell->trial().global_batch);
-      values.push_back({{"series", series_name(*cell)},
+      values.push_back({{"series", cell->series},
                         {"batch", cell->trial().global_batch},
                         {"accuracy", number(cell->accuracy.median)},
                         {"low", number(cell->accuracy.low)},

@@ -59,7 +59,7 @@ std::string axes(const Panel& panel, const std::vector<Series>& series, Spread C
     std::string lines;
     for (const Cell* cell : panel.cells) {
       const Spread& spread = cell->*figure;
-      if (series_name(*cell) != one.name || spread.count == 0) continue;
+      if (cell->series != one.name || spread.count == 0) continue;
       lines += fmt::format("{} {} {} {}\n", cell->trial().devices, spread.median, spread.low, spread.high);
       least = std::min(least, spread.low);
       most = std::max(most, spread.high);

@@ -30,7 +30,7 @@ Json points(const Panel& panel, const std::vector<Series>& series, Spread Cell::
   for (const Cell* cell : panel.cells) {
     const Spread& spread = cell->*figure;
     if (spread.count == 0) continue;
-    const std::string name = series_name(*cell);
+    const std::string name = cell->series;
     values.push_back({{"series", name},
                       {"devices", cell->trial().devices},
                       {"x", dodged(static_cast<double>(cell->trial().devices), number_of(series, name), series.size())},
@@ -166,7 +166,7 @@ ChartGroup over_batches(const Comparison& comparison) {
     Json values = Json::array();
     for (const auto& [batch, cell] : cells) {
       batches.push_back(batch);
-      values.push_back({{"series", series_name(*cell)},
+      values.push_back({{"series", cell->series},
                         {"x", batch},
                         {"y", number(cell->samples_per_second.median)},
                         {"low", number(cell->samples_per_second.low)},

@@ -11,12 +11,6 @@
 
 namespace mgcompare {
 
-std::string series_name(const Cell& cell) {
-  const Trial& trial = cell.trial();
-  return plain(trial.variant.empty() ? trial.strategy.label
-                                     : fmt::format("{}, {}", trial.strategy.label, trial.variant));
-}
-
 std::vector<Series> all_series(const Comparison& comparison) {
   // Coprime counts: 42 looks before one comes again.
   constexpr std::array kColors = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"};
@@ -24,7 +18,7 @@ std::vector<Series> all_series(const Comparison& comparison) {
   std::vector<Series> all;
   std::size_t number = 0;
   for (const Cell& cell : comparison.cells) {
-    const std::string name = series_name(cell);
+    const std::string name = cell.series;
     if (cell.done.empty() || std::any_of(all.begin(), all.end(), [&](const Series& one) { return one.name == name; }))
       continue;
     if (cell.is_baseline || cell.is_ceiling) {

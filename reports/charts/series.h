@@ -17,7 +17,6 @@ struct Series {
   bool dashed = false;
 };
 
-std::string series_name(const Cell& cell);  // "tower every 4, small rate"
 // One look a series, in the config's order; baselines and ceilings are grey.
 std::vector<Series> all_series(const Comparison& comparison);
 

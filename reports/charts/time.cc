@@ -28,7 +28,7 @@ Json parts_of(const Cell& cell, const std::string& label) {
     const double seconds = cell.breakdown.*part.seconds;
     ++order;
     if (seconds <= 0) continue;
-    values.push_back({{"series", series_name(cell)},
+    values.push_back({{"series", cell.series},
                       {"label", label},
                       {"part", part.name},
                       {"order", order},
@@ -45,7 +45,7 @@ Json breakdown_spec(const Panel& panel, Json& order) {
   Json values = Json::array();
   for (const Cell* cell : panel.cells) {
     if (!cell->breakdown.exists()) continue;
-    const std::string label = fmt::format("{} \u00d7 {}{}", series_name(*cell), cell->trial().devices,
+    const std::string label = fmt::format("{} \u00d7 {}{}", cell->series, cell->trial().devices,
                                           cell->breakdown.reliable() ? "" : " (unreliable)");
     order.push_back(label);
     const Json parts = parts_of(*cell, label);
