@@ -55,7 +55,12 @@ DeviceKind device_kind(std::string_view name) {
 }
 
 void to_json(nlohmann::json& json, const Trial& trial) {
-  json = {{"number", trial.number},
+  json = without_config(trial);
+  json["config"] = trial.config;
+}
+
+nlohmann::json without_config(const Trial& trial) {
+  return {{"number", trial.number},
           {"block", trial.block},
           {"strategy", strategy_json(trial.strategy)},
           {"plugin_file", trial.plugin_file},
@@ -66,7 +71,6 @@ void to_json(nlohmann::json& json, const Trial& trial) {
           {"global_batch", trial.global_batch},
           {"variant", trial.variant},
           {"seed", trial.seed},
-          {"config", trial.config},
           {"data_fingerprint", trial.data_fingerprint},
           {"unavailable", trial.unavailable}};
 }

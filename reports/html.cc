@@ -21,7 +21,7 @@ namespace mustache = kainjow::mustache;
 using Data = mustache::data;
 
 // A page with more lines than that is no help to anyone.
-constexpr std::size_t kMostLines = 1000;
+constexpr std::size_t kMostLines = 400;
 
 Data text_or_nothing(const std::string& text) { return text.empty() ? Data(false) : Data(text); }
 
@@ -58,27 +58,20 @@ std::string island(const Json& json) {
   return safe;
 }
 
+// The first `left` columns are words, the others figures.
+Data line_data(const TextLine& line, std::size_t left) {
+  Data words{Data::type::list}, figures{Data::type::list};
+  for (std::size_t k = 0; k < line.size(); ++k) (k < left ? words : figures).push_back(plain(line[k]));
+  Data data;
+  data.set("words", words);
+  data.set("figures", figures);
+  return data;
+}
+
 Data table_data(const Table& table, bool open) {
   Data lines{Data::type::list};
-  for (std::size_t i = 0; i < std::min(kMostLines, table.lines.size()); ++i) {
-    Data cells{Data::type::list};
-    for (std::size_t k = 0; k < table.lines[i].size(); ++k) {
-      Data cell;
-      cell.set("text", plain(table.lines[i][k]));
-      cell.set("kind", k < table.left ? "text" : "figure");
-      cells.push_back(cell);
-    }
-    Data line;
-    line.set("cells", cells);
-    lines.push_back(line);
-  }
-  Data head{Data::type::list};
-  for (std::size_t k = 0; k < table.head.size(); ++k) {
-    Data cell;
-    cell.set("text", plain(table.head[k]));
-    cell.set("kind", k < table.left ? "text" : "figure");
-    head.push_back(cell);
-  }
+  for (std::size_t i = 0; i < std::min(kMostLines, table.lines.size()); ++i)
+    lines.push_back(line_data(table.lines[i], table.left));
   Data facts{Data::type::list};
   for (const auto& [name, value] : table.facts) {
     Data fact;
@@ -95,7 +88,7 @@ Data table_data(const Table& table, bool open) {
   data.set("title", plain(table.title));
   data.set("intro", text_or_nothing(plain(intro)));
   data.set("facts", facts);
-  data.set("head", head);
+  data.set("head", line_data(table.head, table.left));
   data.set("lines", lines);
   data.set("open", open);
   return data;

@@ -31,9 +31,8 @@ Json embedded(const std::string& text) {
 }
 
 Json row_json(const Row& row) {
-  Json trial = nlohmann::json(row.trial);
   // The whole config stands once in the file; of a variant's only the name.
-  trial.erase("config");
+  const Json trial = without_config(row.trial);
   Json json = {{"position", row.position},
                {"state", row.state},
                {"attempt", row.attempt},
