@@ -99,7 +99,8 @@ std::string json_report(const Run& run) {
   };
   add_list("trials", run.rows, row_json);
   add_list("rows", comparison.cells, [&](const Cell& cell) { return cell_json(comparison, cell); });
-  return text + "\n}\n";
+  text += "\n}\n";
+  return text;
 }
 
 }  // namespace mgcompare
