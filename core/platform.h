@@ -58,15 +58,17 @@ class Recorder {
   virtual void begin_epoch(std::size_t epoch, const std::vector<std::uint32_t>& begins,
                            const std::vector<float>& rates) = 0;
   // What is queued on the device between begin() and end() is recorded and not run; every step of it is between
-  // begin_step(number in the epoch) and end_step().
-  virtual void begin() = 0;
+  // begin_step(number in the epoch) and end_step(). `timed` also notes when each exchange begins and ends, at the price of
+  // some microseconds each: for a pass of its own.
+  virtual void begin(bool timed) = 0;
   virtual void begin_step(std::size_t step) = 0;
   virtual void end_step() = 0;
-  virtual void end() = 0;
+  // Returns the recording's number.
+  virtual std::size_t end() = 0;
   // The next repeat() begins at this step of the epoch.
   virtual void seek(std::size_t step) = 0;
   // Queues the recorded steps once.
-  virtual void repeat() = 0;
+  virtual void repeat(std::size_t recording) = 0;
   // The mean loss of the repeated steps, as far as the device has come; does not wait.
   virtual double loss() const = 0;
   // Waits for the device. Of each step repeated since the last seek(): its seconds, and the sum of losses after it.
@@ -75,6 +77,13 @@ class Recorder {
     double loss = 0;
   };
   virtual std::vector<StepRecord> take_records() = 0;
+  // Waits for the device. Of the timed recording's last repetition: the seconds of every exchange in the order of the
+  // calls, and those in which the rank had nothing to do but wait for them.
+  struct ExchangeRecord {
+    std::vector<double> seconds;
+    double exposed = 0;
+  };
+  virtual ExchangeRecord take_exchanges() = 0;
 };
 
 class Platform {

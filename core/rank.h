@@ -26,6 +26,9 @@ struct Rank {
   std::unique_ptr<Strategy> strategy;
   Trace trace;                      // of its first steps, where one is wanted
   std::unique_ptr<RecordedSteps> recorded;  // none where every step is the host's
+  Recorder::ExchangeRecord exchanges;       // of a recorded step, in the rehearsal
+  ExchangeShare of_recorded_step;
+  std::size_t repeated_steps = 0;           // of the epoch, by the device
   RankTimes times;
   std::uint64_t bytes = 0;
   std::vector<double> step_seconds;

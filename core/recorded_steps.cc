@@ -1,6 +1,8 @@
 #include "recorded_steps.h"
 
 #include <algorithm>
+#include <chrono>
+#include <numeric>
 
 namespace mgcompare {
 namespace {
@@ -19,17 +21,36 @@ std::size_t best_length(std::size_t full, std::size_t period) {
 
 }  // namespace
 
+std::vector<ExchangeShare> split_exchanges(const std::vector<Recorder::ExchangeRecord>& of_ranks) {
+  std::vector<double> least = of_ranks.at(0).seconds;
+  for (const Recorder::ExchangeRecord& rank : of_ranks)
+    for (std::size_t i = 0; i < least.size(); ++i) least[i] = std::min(least[i], rank.seconds.at(i));
+  const double bare = std::accumulate(least.begin(), least.end(), 0.0);
+  std::vector<ExchangeShare> shares;
+  for (const Recorder::ExchangeRecord& rank : of_ranks) {
+    const double all = std::accumulate(rank.seconds.begin(), rank.seconds.end(), 0.0);
+    ExchangeShare share;
+    share.waiting = std::min(rank.exposed, all - bare);
+    share.exchange = rank.exposed - share.waiting;
+    share.overlapped = std::max(0.0, bare - share.exchange);
+    shares.push_back(share);
+  }
+  return shares;
+}
+
 RecordedSteps::RecordedSteps(std::unique_ptr<Recorder> recorder, const StepParts& parts, std::size_t period)
     : recorder_(std::move(recorder)), parts_(parts), period_(period) {}
 
-void RecordedSteps::begin_epoch(std::size_t epoch, std::size_t full,
+void RecordedSteps::begin_epoch(std::size_t epoch, std::size_t steps, std::size_t full,
                                 const std::function<Batch(std::size_t step)>& batch_of) {
+  steps_ = steps;
   full_ = full;
-  if (!recorded_) length_ = best_length(full, period_);
+  ++epochs_;
+  body_ = best_length(full, period_);
   batch_of_ = batch_of;
   std::vector<std::uint32_t> begins;
   std::vector<float> rates;
-  for (std::size_t step = 0; step < full; ++step) {
+  for (std::size_t step = 0; step < steps; ++step) {
     const Batch batch = batch_of(step);
     begins.push_back(static_cast<std::uint32_t>(batch.whole().begin()));
     rates.push_back(static_cast<float>(batch.learning_rate()));
@@ -37,55 +58,88 @@ void RecordedSteps::begin_epoch(std::size_t epoch, std::size_t full,
   recorder_->begin_epoch(epoch, begins, rates);
 }
 
-bool RecordedSteps::ready(std::size_t step, std::size_t made) const {
-  // The first period runs unrecorded: libraries may still allocate and choose in it.
-  if (made < period_ || step + length_ > full_) return false;
-  return !recorded_ || (made - recorded_at_) % period_ == 0;
+std::size_t RecordedSteps::ready(std::size_t step, std::size_t made) const {
+  // The first period, and the first ragged batch, run unrecorded: libraries may still allocate and choose in them.
+  if (made < period_) return 0;
+  if (step + body_ <= full_) {
+    // One recording serves all epochs: it begins where the first one did in its period.
+    for (const auto& [key, recording] : recordings_)
+      if (key.length == body_ && !key.last) return key.phase == made % period_ ? body_ : 0;
+    return body_;
+  }
+  // The end of an epoch has a recording of its own where every epoch ends alike.
+  return epochs_ > 1 && steps_ % period_ == 0 ? steps_ - step : 0;
 }
 
-void RecordedSteps::record(std::size_t step, std::size_t made) {
+RecordedSteps::Key RecordedSteps::key(std::size_t step, std::size_t made) const {
+  const std::size_t length = ready(step, made);
+  return {made % period_, length, step + length > full_ || length != body_};
+}
+
+RecordedSteps::Recording RecordedSteps::record(std::size_t step, std::size_t length, bool timed) {
   parts_.replica->device().synchronize();
   parts_.gate->wait();
+  const auto start = std::chrono::steady_clock::now();
   const RankReplica::Counts before = parts_.replica->counts();
   const std::uint64_t bytes = parts_.group->traffic().bytes;
-  recorder_->begin();
-  for (std::size_t k = 0; k < length_; ++k) {
+  Recording made;
+  recorder_->begin(timed);
+  for (std::size_t k = 0; k < length; ++k) {
     const Batch batch = batch_of_(step + k);
     recorder_->begin_step(step + k);
     parts_.replica->begin_step(batch);
     parts_.strategy->step(*parts_.replica, *parts_.group, batch);
     recorder_->end_step();
   }
-  recorder_->end();
-  replica_counts_ = parts_.replica->counts() - before;
-  bytes_ = parts_.group->traffic().bytes - bytes;
-  // What was recorded has not run yet.
-  parts_.replica->set_counts(before);
-  parts_.group->add_bytes(0 - bytes_);
-  recorded_ = true;
-  recorded_at_ = made;
+  made.number = recorder_->end();
+  made.counts = parts_.replica->counts() - before;
+  made.bytes = parts_.group->traffic().bytes - bytes;
+  // What was recorded has not run yet; what is queued has.
+  parts_.replica->set_counts(running_ ? counts_ : before);
+  parts_.group->add_bytes(0 - made.bytes);
   parts_.gate->wait();
+  recording_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return made;
 }
 
 void RecordedSteps::repeat(std::size_t step, std::size_t made) {
-  if (!recorded_) record(step, made);
+  const Key key = this->key(step, made);
+  auto found = recordings_.find(key);
+  if (found == recordings_.end()) found = recordings_.emplace(key, record(step, key.length, false)).first;
   if (!running_) {
-    parts_.replica->set_counts(parts_.replica->counts());
+    counts_ = parts_.replica->counts();
+    parts_.replica->set_counts(counts_);
     recorder_->seek(step);
   }
   running_ = true;
-  recorder_->repeat();
-  ++repeats_;
+  recorder_->repeat(found->second.number);
+  counts_ = counts_ + found->second.counts;
+  bytes_ += found->second.bytes;
 }
 
 std::vector<Recorder::StepRecord> RecordedSteps::settle() {
   if (!running_) return {};
   running_ = false;
   std::vector<Recorder::StepRecord> records = recorder_->take_records();
-  parts_.replica->set_counts(parts_.replica->counts() + replica_counts_ * repeats_);
-  parts_.group->add_bytes(bytes_ * repeats_);
-  repeats_ = 0;
+  parts_.replica->set_counts(counts_);
+  parts_.group->add_bytes(std::exchange(bytes_, 0));
   return records;
+}
+
+Recorder::ExchangeRecord RecordedSteps::time_exchanges() {
+  if (body_ > full_) return {};
+  const Recording timed = record(0, body_, true);
+  parts_.replica->set_counts(parts_.replica->counts());
+  // The first repetition finds ranks that begin apart; the second is like all others.
+  for (int round = 0; round < 2; ++round) {
+    recorder_->seek(0);
+    recorder_->repeat(timed.number);
+  }
+  Recorder::ExchangeRecord exchanges = recorder_->take_exchanges();
+  recorder_->take_records();
+  exchanges.exposed /= static_cast<double>(body_);
+  for (double& seconds : exchanges.seconds) seconds /= static_cast<double>(body_);
+  return exchanges;
 }
 
 }  // namespace mgcompare

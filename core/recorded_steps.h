@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "gate.h"
@@ -23,40 +25,69 @@ struct StepParts {
   Gate* gate = nullptr;             // of all ranks
 };
 
+// Where a recorded step's seconds of exchange go.
+struct ExchangeShare {
+  double exchange = 0;    // exposed: the rank did nothing else
+  double waiting = 0;     // exposed: until the last rank came
+  double overlapped = 0;  // beside the rank's own work
+};
+
+// A rank each. An exchange ends everywhere at once and cannot begin before the last rank comes, so on that rank it takes
+// what it takes, and on another what is more than that is waiting.
+std::vector<ExchangeShare> split_exchanges(const std::vector<Recorder::ExchangeRecord>& of_ranks);
+
 class RecordedSteps {
  public:
   // `period`: steps t and t + period issue the same device work.
   RecordedSteps(std::unique_ptr<Recorder> recorder, const StepParts& parts, std::size_t period);
 
-  // `full` steps of the epoch have batches of the same size; batch_of gives them.
-  void begin_epoch(std::size_t epoch, std::size_t full, const std::function<Batch(std::size_t step)>& batch_of);
-  // Steps of one repetition.
-  std::size_t length() const { return length_; }
-  // Whether a repetition may begin at this step of the epoch; `made` steps were made in all epochs together.
-  bool ready(std::size_t step, std::size_t made) const;
-  // Queues length() steps from this one on, recording them first where that was not done. All ranks call it together.
+  // An epoch of `steps`, of which the first `full` have batches of the same size; batch_of gives them.
+  void begin_epoch(std::size_t epoch, std::size_t steps, std::size_t full,
+                   const std::function<Batch(std::size_t step)>& batch_of);
+  // How many steps the device makes by itself from this step of the epoch on; 0: the host makes this one. `made` steps
+  // were made in all epochs together.
+  std::size_t ready(std::size_t step, std::size_t made) const;
+  // Queues ready() steps from this one on, recording them first where that was not done. All ranks call it together.
   void repeat(std::size_t step, std::size_t made);
   // The mean loss of the repeated steps, as far as the device has come.
   double loss() const { return recorder_->loss(); }
   // Before the host steps again, and at the end of an epoch: waits for the device, brings all counts up to date, and
   // returns the records of the steps since the last call.
   std::vector<Recorder::StepRecord> settle();
+  // Seconds spent on recording since the last call: set-up, not training.
+  double take_recording_seconds() { return std::exchange(recording_seconds_, 0.0); }
+
+  // Times the exchanges of one repetition from step 0 of the epoch, on weights that are thrown away. Of a step: seconds
+  // of each exchange, and those in which this rank had nothing else to do. Zeros where an epoch has no whole repetition.
+  Recorder::ExchangeRecord time_exchanges();
 
  private:
-  void record(std::size_t step, std::size_t made);
+  // What tells recordings apart: the place in the period, how many steps, and whether the last one is the epoch's last.
+  struct Key {
+    std::size_t phase, length;
+    bool last;
+    auto operator<=>(const Key&) const = default;
+  };
+  struct Recording {
+    std::size_t number = 0;         // the recorder's
+    RankReplica::Counts counts;     // what its steps count
+    std::uint64_t bytes = 0;
+  };
+  Key key(std::size_t step, std::size_t made) const;
+  Recording record(std::size_t step, std::size_t length, bool timed);
 
   std::unique_ptr<Recorder> recorder_;
   StepParts parts_;
   std::size_t period_;
-  std::size_t length_ = 0;          // steps of a repetition
-  std::size_t full_ = 0;            // steps of the epoch whose batches are whole
+  std::size_t body_ = 0;            // steps of most repetitions
+  std::size_t steps_ = 0, full_ = 0;
+  std::size_t epochs_ = 0;          // begun
   std::function<Batch(std::size_t)> batch_of_;
-  bool recorded_ = false;
+  std::map<Key, Recording> recordings_;
   bool running_ = false;            // repetitions are queued and not settled
-  std::size_t recorded_at_ = 0;     // steps made before the first recorded one
-  std::size_t repeats_ = 0;         // queued and not counted
-  RankReplica::Counts replica_counts_;
+  RankReplica::Counts counts_;      // of what is queued and not counted
   std::uint64_t bytes_ = 0;
+  double recording_seconds_ = 0;
 };
 
 }  // namespace mgcompare

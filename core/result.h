@@ -28,6 +28,7 @@ struct RankTimes {
   double exchange = 0;              // inside group calls, moving or adding data
   double waiting = 0;               // inside group calls, until the other ranks came
   double harness = 0;               // outside of step()
+  double overlapped = 0;            // moving data beside compute: part of no sum
 };
 
 struct MetricResult {               // of one rank, over the trial

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <utility>
 #include <nlohmann/json.hpp>
 
@@ -64,7 +65,11 @@ class Training {
     const double rehearsed = now();
     prepare(number, *live_meeting_, true);
     restore(number);
-    let_device_step(number);
+    rank.recorded = recorded_steps(number);
+    if (number == 0) {
+      live_ = true;
+      draw_ahead(first_epoch_);
+    }
     gate_.wait();
     if (number == 0) {
       // Of this process: what an interrupted one spent was set-up for nothing.
@@ -174,6 +179,9 @@ class Training {
     rehearsal_meeting_->pace().enter(number, 0);
     gate_.wait();
     const std::size_t batches = data_.train.samples / facts_.global_batch;
+    std::unique_ptr<RecordedSteps> recorded = recorded_steps(number);
+    const auto period = static_cast<std::size_t>(std::max(0, trial_facts_.traits.repeats_every));
+    const std::size_t steps = std::max(config_.measure.warm_up_steps, recorded == nullptr ? 0 : period);
     const auto learn = [&](std::size_t step) {
       say(number, "warm-up", 0, step, 0);
       Batch::Position at{0, step, batches == 0 ? 0 : step % batches * facts_.global_batch,
@@ -185,7 +193,7 @@ class Training {
       rank.strategy->step(*rank.replica, *rank.group, batch);
     };
     std::size_t step = 0;
-    while (step < config_.measure.warm_up_steps) learn(step++);
+    while (step < steps) learn(step++);
     // In virtual time ranks must not wait for each other, and speed does not count.
     if (config_.measure.level == "thorough" && !(free_ && config_.deterministic)) {
       if (number == 0) warm_up_ = WarmUp(now());
@@ -200,8 +208,14 @@ class Training {
     }
     if (free_) rank.strategy->rest(*rank.replica, *rank.group);
     rehearsal_meeting_->pace().leave(number);
+    if (recorded != nullptr && ranks_.size() > 1) {
+      begin_recorded(*recorded, number, 0);
+      rank.exchanges = recorded->time_exchanges();
+    }
     rank.device->synchronize();
     gate_.wait();
+    if (number == 0) share_exchanges();
+    recorded.reset();
     rank.network->take_tally();
     rank.strategy.reset();
     rank.network->synchronize_batch_norm({});
@@ -214,23 +228,51 @@ class Training {
     gate_.wait();
   }
 
-  // Where the strategy's steps repeat and nothing of them is decided or looked at by the host.
-  void let_device_step(std::size_t number) {
+  // Where the strategy's steps repeat and nothing of them is decided or looked at by the host; else none.
+  std::unique_ptr<RecordedSteps> recorded_steps(std::size_t number) {
     const int period = trial_facts_.traits.repeats_every;
     if (free_ || period <= 0 || tracing() || request_.audit || request_.most_steps != 0 || config_.data.on == "host" ||
         !collectives_->recordable())
-      return;
+      return nullptr;
     Rank& rank = ranks_[number];
     std::unique_ptr<Recorder> recorder = request_.platform->recorder(*rank.device, facts_.steps_per_epoch);
-    if (recorder == nullptr) return;
-    rank.recorded = std::make_unique<RecordedSteps>(
-        std::move(recorder),
-        StepParts{rank.strategy.get(), rank.replica.get(), rank.group.get(), &gate_},
+    if (recorder == nullptr) return nullptr;
+    return std::make_unique<RecordedSteps>(
+        std::move(recorder), StepParts{rank.strategy.get(), rank.replica.get(), rank.group.get(), &gate_},
         static_cast<std::size_t>(period));
   }
 
+  void begin_recorded(RecordedSteps& recorded, std::size_t number, std::size_t epoch) {
+    recorded.begin_epoch(epoch, facts_.steps_per_epoch, data_.train.samples / facts_.global_batch,
+                         [this, number, epoch](std::size_t index) { return batch_at(number, epoch, index); });
+  }
+
+  // What a recorded step spends on exchanges was timed for each rank; what of that is waiting, all of them tell together.
+  void share_exchanges() {
+    std::vector<Recorder::ExchangeRecord> records;
+    for (const Rank& rank : ranks_) records.push_back(rank.exchanges);
+    const std::vector<ExchangeShare> shares = split_exchanges(records);
+    for (std::size_t k = 0; k < ranks_.size(); ++k) ranks_[k].of_recorded_step = shares[k];
+  }
+
+  // Of lockstep pace.
+  Batch batch_at(std::size_t number, std::size_t epoch, std::size_t index) const {
+    const std::size_t begin = index * facts_.global_batch;
+    const std::size_t size = std::min(facts_.global_batch, data_.train.samples - begin);
+    return Batch({epoch, index, begin, size, number, ranks_.size(), rate_at(epoch, begin)}, spec_.sample_shape);
+  }
+
+  // The next epoch's order is drawn while this one runs.
+  void draw_ahead(std::size_t epoch) {
+    if (epoch >= config_.epochs) return;
+    next_order_ = std::async(std::launch::async, epoch_order, data_.train.samples, trial_.seed, epoch);
+  }
+
   void set_order(std::size_t number, std::size_t epoch) {
-    if (number == 0) order_ = epoch_order(data_.train.samples, trial_.seed, epoch);
+    if (number == 0) {
+      order_ = next_order_.valid() ? next_order_.get() : epoch_order(data_.train.samples, trial_.seed, epoch);
+      if (live_) draw_ahead(epoch + 1);
+    }
     gate_.wait();
     ranks_[number].train_feed->set_order({order_.data(), order_.size()});
   }
@@ -282,38 +324,41 @@ class Training {
     const Traffic& traffic = rank.group->traffic();
     double stepped = std::exchange(rank.rest_seconds, 0.0);
     for (std::size_t i = first_step; i < rank.step_seconds.size(); ++i) stepped += rank.step_seconds[i];
-    const double exchange = traffic.seconds - traffic.seconds_waiting + rank.replica->meter().seconds();
+    const auto repeated = static_cast<double>(std::exchange(rank.repeated_steps, 0));
+    const double recording = rank.recorded == nullptr ? 0 : rank.recorded->take_recording_seconds();
+    const double waiting = traffic.seconds_waiting + repeated * rank.of_recorded_step.waiting;
+    const double exchange = traffic.seconds - traffic.seconds_waiting + rank.replica->meter().seconds() +
+                            repeated * rank.of_recorded_step.exchange;
     rank.times.exchange += exchange;
-    rank.times.waiting += traffic.seconds_waiting + (end - done);
+    rank.times.overlapped += repeated * rank.of_recorded_step.overlapped;
+    rank.times.waiting += waiting + (end - done);
     const double optimizer = rank.replica->seconds_updating() - updated, input = rank.train_feed->seconds() - read;
     rank.times.optimizer += optimizer;
     rank.times.input += input;
-    rank.times.compute += stepped - exchange - traffic.seconds_waiting - optimizer - input;
-    rank.times.harness += done - start - stepped;
+    rank.times.compute += stepped - exchange - waiting - optimizer - input;
+    rank.times.harness += done - start - stepped - recording;
     rank.bytes += traffic.bytes + rank.replica->meter().bytes();
-    if (number == 0) epoch_seconds_ = end - start;
+    if (number != 0) return;
+    epoch_seconds_ = end - start - recording;
+    result().seconds_setup += recording;
   }
 
   void march_epoch(std::size_t number, std::size_t epoch) {
     Rank& rank = ranks_[number];
     RecordedSteps* const recorded = rank.recorded.get();
     const std::size_t first = rank.step_seconds.size();
-    const auto batch_of = [this, number, epoch](std::size_t index) {
-      const std::size_t begin = index * facts_.global_batch;
-      const std::size_t size = std::min(facts_.global_batch, data_.train.samples - begin);
-      return Batch({epoch, index, begin, size, number, ranks_.size(), rate_at(epoch, begin)}, spec_.sample_shape);
-    };
-    if (recorded != nullptr) recorded->begin_epoch(epoch, data_.train.samples / facts_.global_batch, batch_of);
+    if (recorded != nullptr) begin_recorded(*recorded, number, epoch);
     for (std::size_t index = 0; index < facts_.steps_per_epoch;) {
       const std::size_t from = index;
-      if (recorded != nullptr && recorded->ready(index, first + index)) {
+      const std::size_t repeatable = recorded == nullptr ? 0 : recorded->ready(index, first + index);
+      if (repeatable > 0) {
         recorded->repeat(index, first + index);
-        index += recorded->length();
+        index += repeatable;
         if (!std::isfinite(recorded->loss())) take_records(rank);
         say(number, "training", epoch, index - 1, recorded->loss());
       } else {
         take_records(rank);
-        step(number, batch_of(index++));
+        step(number, batch_at(number, epoch, index++));
       }
       if (number == 0) steps_ += index - from;
       if (request_.most_steps != 0 && rank.step_seconds.size() >= request_.most_steps) return;
@@ -329,6 +374,7 @@ class Training {
       rank.step_seconds.push_back(record.seconds);
       check_loss(rank, record.loss);
     }
+    rank.repeated_steps += records.size();
     if (!records.empty()) add(rank.epoch_tally, rank.network->take_tally());
   }
 
@@ -470,6 +516,8 @@ class Training {
   Meeting* live_meeting_ = nullptr;
   WarmUp warm_up_;
   std::vector<std::uint32_t> order_;
+  std::future<std::vector<std::uint32_t>> next_order_;
+  bool live_ = false;               // the rehearsal is over
   std::size_t drawn_ = 0, draws_ = 0;  // of the epoch; under the draw stripe
   std::size_t first_epoch_ = 0;
   std::size_t steps_ = 0;

@@ -1,6 +1,5 @@
 #include "reports/breakdown.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace mgcompare {
@@ -19,7 +18,6 @@ Breakdown breakdown_of(const std::vector<const Row*>& repeats) {
     const Result& result = row->result;
     if (result.ranks.empty() || result.steps == 0) continue;
     const auto steps = static_cast<double>(result.steps), ranks = static_cast<double>(result.ranks.size());
-    double slowest = 0;
     for (const RankTimes& rank : result.ranks) {
       mean.compute += rank.compute / steps / ranks;
       mean.optimizer += rank.optimizer / steps / ranks;
@@ -27,16 +25,15 @@ Breakdown breakdown_of(const std::vector<const Row*>& repeats) {
       mean.input += rank.input / steps / ranks;
       mean.waiting += rank.waiting / steps / ranks;
       mean.host += rank.harness / steps / ranks;
-      slowest = std::max(slowest, rank.compute / steps);
+      mean.overlapped += rank.overlapped / steps / ranks;
     }
-    mean.slowest_compute += slowest;
-    mean.unmeasured |= result.bytes_per_step > 0 && mean.exchange == 0;
+    mean.unmeasured |= result.bytes_per_step > 0 && mean.exchange == 0 && mean.overlapped == 0;
     mean.step += result.seconds_training / steps;
     ++counted;
   }
   if (counted == 0) return {};
   for (double* part : {&mean.compute, &mean.optimizer, &mean.exchange, &mean.input, &mean.waiting, &mean.host,
-                       &mean.step, &mean.slowest_compute})
+                       &mean.step, &mean.overlapped})
     *part /= counted;
   return mean;
 }

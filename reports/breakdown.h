@@ -19,7 +19,7 @@ struct Breakdown {
   double waiting = 0;               // until other ranks came; measured
   double host = 0;                  // outside of steps
   double step = 0;                  // the training clock over steps
-  double slowest_compute = 0;       // of the slowest rank
+  double overlapped = 0;            // exchange beside computing: in no part, and free
   bool unmeasured = false;          // something was exchanged, and nobody saw how long that took
 
   bool exists() const { return step > 0; }

@@ -135,15 +135,17 @@ Table time_table(const Comparison& comparison) {
                  : parts.reliable()   ? "yes"
                  : parts.unmeasured   ? "no: exchange was not measured"
                                       : fmt::format("no: {} of the step", percent_text(sum / parts.step)),
+                 parts.exists() ? percent_text(parts.overlapped / sum) : "-",
                  with_range(cell.step_seconds, seconds_text), seconds_text(result.seconds_setup),
                  seconds_text(result.seconds_warm_up), seconds_text(result.seconds_evaluation),
                  seconds_text(result.seconds_checkpoint)});
   };
   return {"Where the time goes",
           "Shares of all ranks' training time: computing, the update, exchange that computing does not hide, waiting for "
-          "other ranks, making batches, and the host outside of steps. Reliable: the parts sum to the step within 2 %. The "
+          "other ranks, making batches, and the host outside of steps. Reliable: the parts sum to the step within 2 %. Hidden "
+          "exchange ran beside computing and is no part. The "
           "other clocks are those of the first repeat, and no part of the training time.",
-          {"strategy", "devices", "global batch", "compute", "optimiser", "exchange", "waiting", "input", "harness", "reliable",
+          {"strategy", "devices", "global batch", "compute", "optimiser", "exchange", "waiting", "input", "harness", "reliable", "hidden exchange",
            "median step", "set-up", "warm-up", "evaluation", "checkpoint"},
           2,
           lines_of(comparison, line)};

@@ -102,7 +102,11 @@ template <class F> void NcclCollectives::call(int rank, F f) {
   const auto me = static_cast<std::size_t>(rank);
   const std::lock_guard lock(calling_[me]);
   if (aborted_) throw Aborted();
-  f(communicators_->comms[me], stream(rank));
+  const cudaStream_t stream = this->stream(rank);
+  Timeline* const timeline = device(rank).timeline();
+  if (timeline != nullptr) timeline->begin_exchange(stream);
+  f(communicators_->comms[me], stream);
+  if (timeline != nullptr) timeline->end_exchange(stream, device(rank).overlaps());
 }
 
 void NcclCollectives::abort() {

@@ -37,13 +37,23 @@ struct Shapes {
   }
 };
 
+// Algorithms that add products and nothing else. Transforms (Fourier, Winograd) repeat their bits too, but round ten to a
+// hundred times more coarsely, and cuDNN takes to them at some batch sizes only: shares of a batch would then differ from
+// the whole by more than the order of additions.
+bool adds_products(cudnnConvolutionFwdAlgo_t algorithm) {
+  return algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM ||
+         algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM || algorithm == CUDNN_CONVOLUTION_FWD_ALGO_GEMM;
+}
+bool adds_products(cudnnConvolutionBwdDataAlgo_t algorithm) { return algorithm == CUDNN_CONVOLUTION_BWD_DATA_ALGO_1; }
+bool adds_products(cudnnConvolutionBwdFilterAlgo_t algorithm) { return algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1; }
+
 // cuDNN lists its algorithms from the fastest, as it believes, to the slowest. workspace(algorithm, &bytes) asks what one
 // needs: the list's own figure is for another arithmetic than the one that was asked for.
 template <class Found, class Workspace>
 auto best(const std::string& layer, const Found* found, int count, bool deterministic, Workspace workspace) {
   for (int i = 0; i < count; ++i) {
     if (found[i].status != CUDNN_STATUS_SUCCESS) continue;
-    if (deterministic && found[i].determinism != CUDNN_DETERMINISTIC) continue;
+    if (deterministic && (found[i].determinism != CUDNN_DETERMINISTIC || !adds_products(found[i].algo))) continue;
     std::size_t bytes = 0;
     if (workspace(found[i].algo, &bytes) == CUDNN_STATUS_SUCCESS && bytes <= kWorkspaceBytes) return found[i].algo;
   }

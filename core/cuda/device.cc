@@ -23,8 +23,12 @@ std::unique_ptr<Handles> Gpu::take_handles() {
     }
   }
   auto handles = std::make_unique<Handles>();
-  for (cudaStream_t* stream : {&handles->stream, &handles->exchange, &handles->branch})
+  for (cudaStream_t* stream : {&handles->stream, &handles->branch})
     check(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), "making a stream");
+  // An exchange beside large kernels gets the next processor that falls free: other devices wait for it too.
+  int least = 0, greatest = 0;
+  check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "making a stream");
+  check(cudaStreamCreateWithPriority(&handles->exchange, cudaStreamNonBlocking, greatest), "making a stream");
   for (cudaEvent_t* event : {&handles->fork, &handles->join, &handles->exchanged})
     check(cudaEventCreateWithFlags(event, cudaEventDisableTiming), "making an event");
   check(cudnnCreate(&handles->cudnn), "starting cuDNN");
@@ -118,7 +122,9 @@ void CudaDevice::join_exchanges() {
   if (!exchanging_) return;
   exchanging_ = false;
   check(cudaEventRecord(handles_->exchanged, handles_->exchange), "ending an exchange");
+  if (timeline_ != nullptr) timeline_->begin_wait(queue());
   check(cudaStreamWaitEvent(queue(), handles_->exchanged), "ending an exchange");
+  if (timeline_ != nullptr) timeline_->end_wait(queue());
 }
 
 cudaStream_t CudaDevice::fork_branch() {

@@ -12,6 +12,7 @@
 #include "memory.h"
 #include "mgcompare/device.h"
 #include "status.h"
+#include "timeline.h"
 
 namespace mgcompare::cuda {
 
@@ -63,6 +64,10 @@ class CudaDevice : public Device {
   void allow_overlap(bool allow) { overlap_ = allow; }
   // Lets the rank's stream wait for exchanges that overlapped.
   void join_exchanges();
+  // Where exchanges note their times while a timed step is being recorded; null otherwise.
+  void set_timeline(Timeline* timeline) { timeline_ = timeline; }
+  Timeline* timeline() const { return timeline_; }
+  bool overlaps() const { return overlap_; }
 
   // A branch of work beside the rank's stream, from here to join_branch().
   cudaStream_t fork_branch();
@@ -81,6 +86,7 @@ class CudaDevice : public Device {
   std::unique_ptr<Handles> handles_;
   Cursor cursor_;
   const DeviceTally* tally_ = nullptr;
+  Timeline* timeline_ = nullptr;
   bool overlap_ = false, exchanging_ = false;
 };
 

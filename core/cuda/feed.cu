@@ -1,5 +1,6 @@
 #include "feed.h"
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <numeric>
@@ -69,7 +70,6 @@ CudaFeed::CudaFeed(CudaDevice& device, const Split& split, double scale, bool ke
     bytes_ = device_array<std::uint8_t>(device, split.bytes.size());
     device.copy_to_device(bytes_.data(), split.bytes.data(), split.bytes.size());
   }
-  order_ = device_array<std::uint32_t>(device, split.labels.size());
   std::vector<std::uint32_t> identity(split.labels.size());
   std::iota(identity.begin(), identity.end(), 0u);
   set_order({identity.data(), identity.size()});
@@ -82,12 +82,15 @@ CudaFeed::~CudaFeed() {
 }
 
 void CudaFeed::set_order(Span<const std::uint32_t> order) {
-  for (const std::uint32_t id : order) {
-    if (id >= samples())
-      throw Error("the order names sample " + std::to_string(id) + " of " + std::to_string(samples()));
+  const std::uint32_t largest = order.size() == 0 ? 0 : *std::max_element(order.begin(), order.end());
+  if (order.size() != 0 && largest >= samples())
+    throw Error("the order names sample " + std::to_string(largest) + " of " + std::to_string(samples()));
+  if (order.size() != order_.size()) {
+    order_ = device_array<std::uint32_t>(device_, order.size());
+    host_order_ = host_array<std::uint32_t>(device_, order.size());
   }
-  if (order.size() != order_.size()) order_ = device_array<std::uint32_t>(device_, order.size());
-  host_order_.assign(order.begin(), order.end());
+  device_.synchronize();  // an earlier order may be on its way
+  std::copy(order.begin(), order.end(), host_order_.data());
   device_.copy_to_device(order_.data(), host_order_.data(), order.bytes());
 }
 

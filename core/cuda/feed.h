@@ -47,7 +47,7 @@ class CudaFeed : public Feed {
   std::uint8_t largest_label_ = 0;
   Array<std::uint8_t> bytes_, labels_, host_bytes_;
   Array<std::uint32_t> order_;
-  std::vector<std::uint32_t> host_order_;
+  Array<std::uint32_t> host_order_;  // page-locked
   Stage stages_[2];
   std::size_t next_stage_ = 0;
 };

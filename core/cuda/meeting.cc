@@ -23,19 +23,33 @@ char* at(void* data, std::size_t bytes) { return static_cast<char*>(data) + byte
 
 }  // namespace
 
-MeetingCollectives::MeetingCollectives(const std::vector<CudaDevice*>& devices)
+MeetingCollectives::MeetingCollectives(const std::vector<CudaDevice*>& devices, const Connect& connect)
     : PeerCollectives(devices), slots_(devices.size()) {
-  if (!all_reach_all())
-    throw Error("ranks that share devices need peer access between all devices used, which these lack: "
-                "use one rank a device");
   if (devices.size() > kMostSummands)
     throw Error(std::to_string(devices.size()) + " ranks that share devices are too many: use at most " +
                 std::to_string(kMostSummands));
+  std::vector<CudaDevice*> leaders;
   for (std::size_t rank = 0; rank < slots_.size(); ++rank) {
+    const auto leader = std::find_if(leaders.begin(), leaders.end(),
+                                     [&](const CudaDevice* each) { return each->index() == devices[rank]->index(); });
+    number_of_.push_back(static_cast<int>(leader - leaders.begin()));
+    if (leader == leaders.end()) {
+      leader_of_.push_back(rank);
+      leaders.push_back(devices[rank]);
+    } else {
+      leader_of_.push_back(leader_of_[static_cast<std::size_t>(std::find(devices.begin(), devices.end(), *leader) - devices.begin())]);
+    }
     const Current current(devices[rank]->index());
     for (cudaEvent_t* event : {&slots_[rank].shown, &slots_[rank].done})
       check(cudaEventCreateWithFlags(event, cudaEventDisableTiming), "making an event");
   }
+  if (leaders.size() > 1) between_ = connect(leaders);
+}
+
+void MeetingCollectives::need_access() const {
+  if (!all_reach_all())
+    throw Error("ranks that share devices need peer access between all devices used for this exchange, which these lack: "
+                "use one rank a device");
 }
 
 MeetingCollectives::~MeetingCollectives() {
@@ -64,6 +78,7 @@ void MeetingCollectives::abort() {
   const std::lock_guard lock(mutex_);
   aborted_ = true;
   everyone_came_.notify_all();
+  if (between_ != nullptr) between_->abort();
 }
 
 template <class Work>
@@ -92,21 +107,39 @@ void MeetingCollectives::check_equal_sizes() const {
 }
 
 double MeetingCollectives::all_reduce(int rank, void* data, std::size_t count, Type type) {
-  return meet(rank, data, nullptr, count, [&](cudaStream_t stream) {
+  if (between_ == nullptr || size_of(type) == 2) {
+    return meet(rank, data, nullptr, count, [&](cudaStream_t stream) {
+      check_equal_sizes();
+      need_access();
+      Combination c{};
+      for (const Slot& slot : slots_) {
+        c.from[c.sources++] = slot.data;
+        c.to[c.targets++] = slot.data;
+      }
+      c.range = share(count, static_cast<std::size_t>(rank), ranks());
+      combine(stream, c, type);
+    });
+  }
+  const double waited = meet(rank, data, nullptr, count, [&](cudaStream_t stream) {
     check_equal_sizes();
+    if (!leads(rank)) return;
     Combination c{};
-    for (const Slot& slot : slots_) {
-      c.from[c.sources++] = slot.data;
-      c.to[c.targets++] = slot.data;
-    }
-    c.range = share(count, static_cast<std::size_t>(rank), ranks());
+    for (std::size_t other = 0; other < ranks(); ++other)
+      if (leader_of_[other] == static_cast<std::size_t>(rank)) c.from[c.sources++] = slots_[other].data;
+    c.to[c.targets++] = data;
+    c.range = {0, count};
     combine(stream, c, type);
+    between_->all_reduce(number_of_[static_cast<std::size_t>(rank)], data, count, type);
+  });
+  return waited + meet(rank, data, nullptr, count, [&](cudaStream_t stream) {
+    copy_bytes(stream, data, slots_[leader_of_[static_cast<std::size_t>(rank)]].data, count * size_of(type));
   });
 }
 
 double MeetingCollectives::reduce(int rank, void* data, std::size_t count, Type type, int root) {
   return meet(rank, data, nullptr, count, [&](cudaStream_t stream) {
     check_equal_sizes();
+    need_access();
     Combination c{};
     for (const Slot& slot : slots_) c.from[c.sources++] = slot.data;
     c.to[c.targets++] = slots_[static_cast<std::size_t>(root)].data;
@@ -146,6 +179,7 @@ double MeetingCollectives::all_gather(int rank, const void* mine, void* all, con
 
 double MeetingCollectives::reduce_scatter(int rank, const void* all, void* mine, const Counts& counts, Type type) {
   return meet(rank, all, nullptr, 0, [&](cudaStream_t stream) {
+    need_access();
     const auto me = static_cast<std::size_t>(rank);
     Combination c{};
     for (const Slot& slot : slots_) c.from[c.sources++] = at(slot.data, before(counts, me) * size_of(type));

@@ -1,22 +1,26 @@
 #pragma once
 
-// Collectives for ranks of which some share a device, which NCCL refuses. Every rank shows the others its vector, and
-// kernels read the ranks' memory directly and add in rank order: on every device the same bits. Hosts meet and sleep;
-// devices wait for each other's events.
+// Collectives for ranks of which some share a device, which NCCL refuses. Hosts meet and sleep; devices wait for each
+// other's events; kernels add the vectors of one device's ranks in rank order. Between devices an all-reduce goes through
+// NCCL, one leader a device; the other collectives, and two-byte elements, read the ranks' memory directly.
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <vector>
 
-#include "peers.h"
+#include "collectives.h"
 
 namespace mgcompare::cuda {
 
 class MeetingCollectives : public PeerCollectives {
  public:
-  // Throws Error when kernels on some device cannot reach another's memory.
-  explicit MeetingCollectives(const std::vector<CudaDevice*>& devices);
+  // The leader of a device is its first rank; `connect` gives the leaders' collectives and is called where there are
+  // several devices. Throws Error for more ranks than a kernel can add.
+  using Connect = std::function<std::unique_ptr<NcclCollectives>(const std::vector<CudaDevice*>& leaders)>;
+  MeetingCollectives(const std::vector<CudaDevice*>& devices, const Connect& connect);
   ~MeetingCollectives() override;
   double all_reduce(int rank, void* data, std::size_t count, Type type) override;
   double reduce(int rank, void* data, std::size_t count, Type type, int root) override;
@@ -42,8 +46,14 @@ class MeetingCollectives : public PeerCollectives {
   template <class Work> double meet(int rank, const void* data, const Counts* counts, std::size_t size, Work work);
   double wait();
   void check_equal_sizes() const;
+  // Kernels that add vectors of other devices read them there.
+  void need_access() const;
+  bool leads(int rank) const { return leader_of_[static_cast<std::size_t>(rank)] == static_cast<std::size_t>(rank); }
 
   std::vector<Slot> slots_;
+  std::vector<std::size_t> leader_of_;          // of each rank: the first rank on its device
+  std::vector<int> number_of_;                  // of each rank: its device among the devices
+  std::unique_ptr<NcclCollectives> between_;    // the leaders; null with one device
   std::mutex mutex_;
   std::condition_variable everyone_came_;
   std::size_t came_ = 0;

@@ -1,7 +1,5 @@
 #include "optimizer.h"
 
-#include <cmath>
-
 #include "launch.h"
 #include "model/update_rules.h"
 
@@ -33,22 +31,21 @@ struct Vectors {
   float* second;
 };
 
-// The rate, and for Adam the step number, of a recorded step are only known when it runs.
+// The rate, and for Adam the step number, of a recorded step are only known when it runs. The step number is read from
+// the device outside of recordings too, so that both give the same bits.
 struct Moment {
   Cursor cursor;
   float rate_scale;
-  const unsigned long long* updates;  // null outside of a recording
+  const unsigned long long* updates;
   double beta1, beta2;
 };
 
 template <class Rule> __global__ void apply_rule(Rule rule, Moment moment, Decays decays, Vectors v, Range range) {
   rule.rate = moment.cursor.rate(rule.rate, moment.rate_scale);
   if constexpr (std::is_same_v<Rule, AdamRule>) {
-    if (moment.updates != nullptr) {
-      const auto steps = static_cast<double>(*moment.updates);
-      rule.unbias1 = static_cast<float>(1 / (1 - pow(moment.beta1, steps)));
-      rule.unbias2 = static_cast<float>(1 / (1 - pow(moment.beta2, steps)));
-    }
+    const double steps = fmax(1.0, static_cast<double>(*moment.updates));
+    rule.unbias1 = static_cast<float>(1 / (1 - pow(moment.beta1, steps)));
+    rule.unbias2 = static_cast<float>(1 / (1 - pow(moment.beta2, steps)));
   }
   for (std::size_t i = range.begin + first_index(); i < range.end; i += index_stride()) {
     rule.decay = decays.at(i);
@@ -92,7 +89,7 @@ class CudaOptimizer : public CountedOptimizer {
   }
   void advance() override {
     ++updates_;
-    if (recording() && config_.kind == "adam") {
+    if (config_.kind == "adam") {
       count_up<<<1, 1, 0, device_.queue()>>>(counter_.data());
       check(cudaGetLastError(), "counting an update");
     }
@@ -111,11 +108,7 @@ class CudaOptimizer : public CountedOptimizer {
     const auto momentum = static_cast<float>(config_.momentum), epsilon = static_cast<float>(config_.epsilon);
     const Call call{weights, gradients, range, static_cast<float>(rate_scale)};
     if (config_.kind == "adam") {
-      const auto steps = static_cast<double>(std::max<std::uint64_t>(updates_, 1));
-      run(AdamRule{rate, 0, static_cast<float>(config_.beta1), static_cast<float>(config_.beta2), epsilon,
-                   static_cast<float>(1 / (1 - std::pow(config_.beta1, steps))),
-                   static_cast<float>(1 / (1 - std::pow(config_.beta2, steps)))},
-          call);
+      run(AdamRule{rate, 0, static_cast<float>(config_.beta1), static_cast<float>(config_.beta2), epsilon, 1, 1}, call);
     } else if (config_.kind == "adagrad") {
       run(AdaGradRule{rate, 0, epsilon}, call);
     } else if (config_.kind == "adadelta") {
@@ -137,13 +130,10 @@ class CudaOptimizer : public CountedOptimizer {
     float rate_scale;
   };
 
-  bool recording() const { return device_.cursor().state != nullptr; }
-
   template <class Rule> void run(const Rule& rule, const Call& call) {
     const Decays decays{ends_.data(), flags_.data(), static_cast<std::uint32_t>(ends_.size()),
                         static_cast<float>(config_.weight_decay)};
-    const Moment moment{device_.cursor(), call.rate_scale, recording() ? counter_.data() : nullptr, config_.beta1,
-                        config_.beta2};
+    const Moment moment{device_.cursor(), call.rate_scale, counter_.data(), config_.beta1, config_.beta2};
     const Vectors vectors{call.weights.data(), call.gradients.data(), states_.empty() ? nullptr : states_[0].data(),
                           states_.size() < 2 ? nullptr : states_[1].data()};
     apply_rule<<<blocks_for(call.range.size()), kThreads, 0, device_.queue()>>>(rule, moment, decays, vectors, call.range);
@@ -152,7 +142,7 @@ class CudaOptimizer : public CountedOptimizer {
 
   CudaDevice& device_;
   OptimizerConfig config_;
-  Array<unsigned long long> counter_;  // of updates, for recorded steps
+  Array<unsigned long long> counter_;  // updates_, where kernels read it
   Array<std::uint32_t> ends_;
   Array<std::uint8_t> flags_;
   std::vector<Array<float>> states_;

@@ -110,14 +110,22 @@ class CudaPlatform : public Platform {
       indices.push_back(device->index());
     }
     const bool shared = std::set<int>(indices.begin(), indices.end()).size() < indices.size();
-    if (shared || devices.size() == 1) return std::make_unique<MeetingCollectives>(devices);
+    if (!shared && devices.size() > 1) return connect_by_nccl(devices);
+    return std::make_unique<MeetingCollectives>(
+        devices, [this](const std::vector<CudaDevice*>& leaders) { return connect_by_nccl(leaders); });
+  }
+
+ private:
+  // Of different devices.
+  std::unique_ptr<NcclCollectives> connect_by_nccl(const std::vector<CudaDevice*>& devices) {
+    std::vector<int> indices;
+    for (const CudaDevice* device : devices) indices.push_back(device->index());
     return std::make_unique<NcclCollectives>(devices, take(indices), [this](std::unique_ptr<Communicators> idle) {
       const std::lock_guard lock(mutex_);
       idle_[idle->devices] = std::move(idle);
     });
   }
 
- private:
   std::unique_ptr<Communicators> take(const std::vector<int>& indices) {
     {
       const std::lock_guard lock(mutex_);

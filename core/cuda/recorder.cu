@@ -47,16 +47,13 @@ CudaRecorder::~CudaRecorder() {
     cudaStreamEndCapture(device_.queue(), &unfinished);
     if (unfinished != nullptr) cudaGraphDestroy(unfinished);
     device_.set_cursor({});
+    device_.set_timeline(nullptr);
   }
   cudaGetLastError();
-  drop();
-}
-
-void CudaRecorder::drop() {
-  if (runnable_ != nullptr) cudaGraphExecDestroy(runnable_);
-  if (graph_ != nullptr) cudaGraphDestroy(graph_);
-  runnable_ = nullptr;
-  graph_ = nullptr;
+  for (const Recording& recording : recordings_) {
+    cudaGraphExecDestroy(recording.runnable);
+    cudaGraphDestroy(recording.graph);
+  }
 }
 
 CudaRecorder::Tables CudaRecorder::tables() const {
@@ -67,16 +64,20 @@ void CudaRecorder::begin_epoch(std::size_t epoch, const std::vector<std::uint32_
                                const std::vector<float>& rates) {
   if (begins.size() > begins_.size()) throw Error("an epoch has more steps than were announced");
   epoch_ = epoch;
-  host_begins_ = begins;
   seen_[0] = seen_[1] = 0;
-  device_.copy_to_device(begins_.data(), begins.data(), begins.size() * sizeof(std::uint32_t));
-  device_.copy_to_device(rates_.data(), rates.data(), rates.size() * sizeof(float));
-  device_.synchronize();
+  // Most epochs have the steps and the rates of the one before.
+  if (begins != host_begins_) device_.copy_to_device(begins_.data(), begins.data(), begins.size() * sizeof(std::uint32_t));
+  if (rates != host_rates_) device_.copy_to_device(rates_.data(), rates.data(), rates.size() * sizeof(float));
+  host_begins_ = begins;
+  host_rates_ = rates;
 }
 
-void CudaRecorder::begin() {
-  drop();
-  length_ = 0;
+void CudaRecorder::begin(bool timed) {
+  open_ = {};
+  if (timed) {
+    timeline_ = std::make_unique<Timeline>(device_);
+    device_.set_timeline(timeline_.get());
+  }
   // Thread-local: other ranks of this process go on meanwhile.
   check(cudaStreamBeginCapture(device_.queue(), cudaStreamCaptureModeThreadLocal), kWhat);
   recording_ = true;
@@ -87,16 +88,19 @@ void CudaRecorder::begin_step(std::size_t step) { device_.set_cursor({state_.dat
 void CudaRecorder::end_step() {
   next_step<<<1, 1, 0, device_.queue()>>>(state_.data(), tables(), device_.tally());
   check(cudaGetLastError(), kWhat);
-  ++length_;
+  ++open_.length;
 }
 
-void CudaRecorder::end() {
+std::size_t CudaRecorder::end() {
   device_.set_cursor({});
+  device_.set_timeline(nullptr);
   recording_ = false;
-  check(cudaStreamEndCapture(device_.queue(), &graph_), kWhat);
-  check(cudaGraphInstantiate(&runnable_, graph_, 0), kWhat);
-  check(cudaGraphUpload(runnable_, device_.queue()), kWhat);
+  check(cudaStreamEndCapture(device_.queue(), &open_.graph), kWhat);
+  check(cudaGraphInstantiate(&open_.runnable, open_.graph, 0), kWhat);
+  recordings_.push_back(open_);
+  check(cudaGraphUpload(open_.runnable, device_.queue()), kWhat);
   device_.synchronize();
+  return recordings_.size() - 1;
 }
 
 void CudaRecorder::seek(std::size_t step) {
@@ -108,9 +112,9 @@ void CudaRecorder::seek(std::size_t step) {
   check(cudaGetLastError(), kWhat);
 }
 
-void CudaRecorder::repeat() {
-  check(cudaGraphLaunch(runnable_, device_.queue()), "repeating recorded steps");
-  queued_ += length_;
+void CudaRecorder::repeat(std::size_t recording) {
+  check(cudaGraphLaunch(recordings_.at(recording).runnable, device_.queue()), "repeating recorded steps");
+  queued_ += recordings_[recording].length;
 }
 
 double CudaRecorder::loss() const {
@@ -128,6 +132,11 @@ std::vector<Recorder::StepRecord> CudaRecorder::take_records() {
     records.push_back({static_cast<double>(stamps[k].nanoseconds - stamps[k - 1].nanoseconds) * 1e-9, stamps[k].loss});
   queued_ = 0;
   return records;
+}
+
+Recorder::ExchangeRecord CudaRecorder::take_exchanges() {
+  device_.synchronize();
+  return {timeline_->exchanges(), timeline_->exposed()};
 }
 
 }  // namespace mgcompare::cuda

@@ -1,12 +1,14 @@
 #pragma once
 
-// Steps as a CUDA graph. The position, rate and epoch of a step come from tables in device memory, and a kernel behind
+// Steps as CUDA graphs. The position, rate and epoch of a step come from tables in device memory, and a kernel behind
 // each step moves on to the next row and notes the time.
 
+#include <memory>
 #include <vector>
 
 #include "device.h"
 #include "platform.h"
+#include "timeline.h"
 
 namespace mgcompare::cuda {
 
@@ -16,14 +18,15 @@ class CudaRecorder : public Recorder {
   ~CudaRecorder() override;
   void begin_epoch(std::size_t epoch, const std::vector<std::uint32_t>& begins,
                    const std::vector<float>& rates) override;
-  void begin() override;
+  void begin(bool timed) override;
   void begin_step(std::size_t step) override;
   void end_step() override;
-  void end() override;
+  std::size_t end() override;
   void seek(std::size_t step) override;
-  void repeat() override;
+  void repeat(std::size_t recording) override;
   double loss() const override;
   std::vector<StepRecord> take_records() override;
+  ExchangeRecord take_exchanges() override;
 
   // What the kernels behind the steps share.
   struct Stamp {
@@ -39,8 +42,12 @@ class CudaRecorder : public Recorder {
   };
 
  private:
+  struct Recording {
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t runnable = nullptr;
+    std::size_t length = 0;         // steps
+  };
   Tables tables() const;
-  void drop();
 
   CudaDevice& device_;
   Array<StepState> state_;
@@ -49,13 +56,14 @@ class CudaRecorder : public Recorder {
   Array<Stamp> stamps_;
   Array<double> seen_;              // on the host
   std::vector<std::uint32_t> host_begins_;
+  std::vector<float> host_rates_;
   std::size_t epoch_ = 0;
   std::size_t sought_ = 0;          // where the run of repetitions began
   std::size_t queued_ = 0;          // steps since then
-  std::size_t length_ = 0;          // steps of one repetition
   bool recording_ = false;
-  cudaGraph_t graph_ = nullptr;
-  cudaGraphExec_t runnable_ = nullptr;
+  Recording open_;                  // what is being recorded
+  std::vector<Recording> recordings_;
+  std::unique_ptr<Timeline> timeline_;  // of the timed recording
 };
 
 }  // namespace mgcompare::cuda

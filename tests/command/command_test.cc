@@ -156,6 +156,20 @@ TEST_F(CommandLine, PluginsAreListedWithOptionsAndRefusals) {
   EXPECT_EQ(place_.run({"plugins", "check", "/dev/zero"}).code, 1);
 }
 
+// Distributions strip what they install.
+TEST_F(CommandLine, AStrippedPluginIsStillOneAndATruncatedOneIsDamaged) {
+  const std::string plugin = std::string(MGCOMPARE_BINARY_DIR) + "/lib/mgcompare/plugins/strategy_serial.so";
+  const std::string stripped = (place_.folder() / "stripped.so").string();
+  ASSERT_EQ(std::system(("strip -o " + stripped + " " + plugin).c_str()), 0);
+  const Ended fine = place_.run({"plugins", "check", stripped});
+  EXPECT_EQ(fine.code, 0) << fine.out;
+  EXPECT_NE(fine.out.find("'serial'"), std::string::npos) << fine.out;
+  fs::resize_file(stripped, fs::file_size(stripped) / 2);
+  const Ended damaged = place_.run({"plugins", "check", stripped});
+  EXPECT_EQ(damaged.code, 1);
+  EXPECT_NE(damaged.out.find("is damaged"), std::string::npos) << damaged.out;
+}
+
 TEST_F(CommandLine, ANewPluginIsAFileAndItsBuild) {
   const Ended ended = place_.run({"plugins", "new", "my_idea"});
   EXPECT_EQ(ended.code, 0) << ended.err;

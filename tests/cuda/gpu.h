@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "cuda/collectives.h"
@@ -93,11 +94,15 @@ inline void spawn_on(const std::vector<int>& gpus, const std::function<void(Devi
     devices.push_back(std::make_unique<cuda::CudaDevice>(gpu(index)));
     of_rank.push_back(devices.back().get());
   }
-  bool apart = gpus.size() > 1;
-  for (std::size_t k = 0; k < gpus.size(); ++k) apart = apart && gpus[k] == static_cast<int>(k);
+  const bool apart = gpus.size() > 1 && std::set<int>(gpus.begin(), gpus.end()).size() == gpus.size();
+  const auto connect = [](const std::vector<cuda::CudaDevice*>& each) {
+    std::vector<int> indices;
+    for (const cuda::CudaDevice* device : each) indices.push_back(device->index());
+    return std::make_unique<cuda::NcclCollectives>(each, cuda::Communicators::make(indices), [](auto) {});
+  };
   std::unique_ptr<Collectives> collectives;
-  if (apart) collectives = std::make_unique<cuda::NcclCollectives>(of_rank, cuda::Communicators::make(gpus), [](auto) {});
-  else collectives = std::make_unique<cuda::MeetingCollectives>(of_rank);
+  if (apart) collectives = connect(of_rank);
+  else collectives = std::make_unique<cuda::MeetingCollectives>(of_rank, connect);
   Meeting meeting(*collectives, gpus.size(), live_pace());
   run_ranks(
       gpus.size(),

@@ -8,22 +8,24 @@
 namespace mgcompare::testing {
 namespace {
 
-// Ranks that share the first GPU, or one on each of as many.
+// Ranks in equal numbers on the first so many GPUs.
 struct Placement {
   int ranks;
-  bool apart;
+  int gpus;
 };
+
+void PrintTo(const Placement& placement, std::ostream* out) { *out << placement.ranks << " ranks on " << placement.gpus; }
 
 class CudaGroup : public OnGpu, public ::testing::WithParamInterface<Placement> {
  protected:
   void SetUp() override {
     OnGpu::SetUp();
-    if (GetParam().apart && gpu_count() < GetParam().ranks)
-      GTEST_SKIP() << "needs " << GetParam().ranks << " GPUs, there are " << gpu_count();
+    if (gpu_count() < GetParam().gpus)
+      GTEST_SKIP() << "needs " << GetParam().gpus << " GPUs, there are " << gpu_count();
   }
   std::vector<int> gpus() const {
     std::vector<int> indices;
-    for (int rank = 0; rank < GetParam().ranks; ++rank) indices.push_back(GetParam().apart ? rank : 0);
+    for (int rank = 0; rank < GetParam().ranks; ++rank) indices.push_back(rank * GetParam().gpus / GetParam().ranks);
     return indices;
   }
   std::size_t ranks() const { return static_cast<std::size_t>(GetParam().ranks); }
@@ -189,11 +191,11 @@ TEST_P(CudaGroup, AFailedRankFreesTheOthers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CudaGroup,
-                         ::testing::Values(Placement{1, false}, Placement{2, false}, Placement{3, false},
-                                           Placement{8, false}, Placement{2, true}, Placement{3, true},
-                                           Placement{4, true}),
+                         ::testing::Values(Placement{1, 1}, Placement{2, 1}, Placement{3, 1}, Placement{8, 1},
+                                           Placement{2, 2}, Placement{4, 2}, Placement{6, 2}, Placement{3, 3},
+                                           Placement{4, 4}, Placement{8, 4}),
                          [](const auto& info) {
-                           return std::to_string(info.param.ranks) + (info.param.apart ? "_apart" : "_together");
+                           return std::to_string(info.param.ranks) + "_on_" + std::to_string(info.param.gpus);
                          });
 
 }  // namespace

@@ -25,6 +25,8 @@ struct Kind {
   bool nesterov;
 };
 
+void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
+
 class CudaOptimizers : public OnGpu, public ::testing::WithParamInterface<Kind> {};
 
 TEST_P(CudaOptimizers, FollowThoseOfTheHost) {
