@@ -12,6 +12,7 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "analysis.h"
 #include "directory.h"
 #include "listing.h"
 #include "machine.h"
@@ -30,14 +31,16 @@ constexpr std::string_view kHelp = R"(Trains one network under many multi-device
   mgcompare configs/lenet.yaml --resume                carry on with the newest run of this config
   mgcompare configs/lenet.yaml --only devices=1 --set epochs=1   a part of it, shorter
 
-  mgcompare [run] CONFIG     -o DIR       where results go; --resume then carries on there
+  mgcompare [run] CONFIG     -o DIR  where results go; --resume then carries on there    --dry-run  print the plan only
                              --only K=V,..  strategy, devices, batch, variant, seed ("devices=1:4")
                              --set KEY=VALUE  another value than the config's; may be repeated
-                             --seed N     one repeat with this seed in place of the config's seeds
-                             --data DIR   the folder with MNIST's files (also: MGCOMPARE_DATA)
-                             --dry-run    print the plan and a rough estimate; run nothing
-  mgcompare report DIR       write the reports of a run again, also of one that is not finished
+                             --seed N  one repeat with this seed     --data DIR  MNIST's folder (also: MGCOMPARE_DATA)
+                             --trace  keep a few steps of each trial for chrome://tracing or Perfetto
+  mgcompare report DIR       write a run's reports again, partial ones too; --objective throughput|device_seconds
   mgcompare replay DIR       repeat what a run recorded (measure.record); the weights must be the same to the bit
+  mgcompare compare A B      two runs row by row; --fail-on-regression 5%
+  mgcompare predict DIR      steps on more devices: --devices 8,16,64 --link latency=5us,bandwidth=20GB/s
+  mgcompare export DIR       --mllog: log lines in the style of MLPerf
   mgcompare verify CONFIG    prove that the strategies compute what they say
   mgcompare plugins          list strategies with their options; `check FILE`, `new NAME`
   mgcompare devices          list the devices of this machine; --json
@@ -49,8 +52,8 @@ Exit codes: 0 done, 1 a check failed, 2 wrong usage or config, 3 some trials fai
 missing, 5 directory in use, 70 bug, 130/143 interrupted (the partial report is written).
 )";
 
-constexpr std::array<std::string_view, 8> kCommands = {"run",     "report",  "replay", "verify",
-                                                       "plugins", "devices", "doctor", "config"};
+constexpr std::array<std::string_view, 11> kCommands = {"run",    "report", "compare", "predict", "export", "replay",
+                                                        "verify", "plugins", "devices", "doctor", "config"};
 
 // CLI11 wants a command first; ours may be left out before a config.
 std::vector<std::string> words_of(int argc, char** argv) {
@@ -97,9 +100,22 @@ Parsed parse(int argc, char** argv) {
   run.add_flag("--resume", command.resume);
   run.add_flag("--dry-run", command.dry_run);
   run.add_option("--only", filters)->allow_extra_args(false);
+  run.add_flag("--trace", command.trace);
   CLI::App& report = *app.add_subcommand("report");
   report.add_option("directory", command.target)->required();
   app.add_subcommand("replay")->add_option("directory", command.target)->required();
+  report.add_option("--objective", command.objective);
+  CLI::App& compare = *app.add_subcommand("compare");
+  compare.add_option("first", command.target)->required();
+  compare.add_option("second", command.second)->required();
+  compare.add_option("--fail-on-regression", command.regression);
+  CLI::App& predict = *app.add_subcommand("predict");
+  predict.add_option("directory", command.target)->required();
+  predict.add_option("--devices", command.devices);
+  predict.add_option("--link", command.link);
+  CLI::App& exports = *app.add_subcommand("export");
+  exports.add_option("directory", command.target)->required();
+  exports.add_flag("--mllog", command.mllog);
   add_config(*app.add_subcommand("verify"), command, data, seed);
   CLI::App& plugins = *app.add_subcommand("plugins");
   plugins.require_subcommand(0, 1);
@@ -183,7 +199,8 @@ Config config_of(const Command& command, Prober& prober) {
 
 int other_command(const Command& command) {
   static const std::map<std::string, int (*)(const Command&)> commands = {
-      {"report", write_report_again}, {"replay", replay_run}, {"verify", verify_strategies}, {"plugins", list_plugins},
+      {"report", write_report_again}, {"compare", compare_two},      {"predict", predict_more},
+      {"export", export_run},         {"replay", replay_run},         {"verify", verify_strategies}, {"plugins", list_plugins},
       {"plugins check", check_plugin}, {"plugins new", new_plugin},  {"devices", list_devices},
       {"doctor", examine_machine},             {"config", explain_config},
   };

@@ -26,7 +26,7 @@ enum ExitCode {
 };
 
 struct Command {
-  // run, report, replay, verify, plugins, plugins check, plugins new, devices, doctor, config
+  // run, report, compare, predict, export, replay, verify, plugins, plugins check, plugins new, devices, doctor, config
   std::string name;
   std::string target;               // the config, directory, file or name that it is about
   std::string directory;            // -o
@@ -35,6 +35,9 @@ struct Command {
   std::string only;
   std::vector<std::string> overrides;  // "key=value"
   std::string color = "auto";
+  std::string second;               // compare: the other directory
+  std::string objective, devices, link, regression;  // as given
+  bool mllog = false, trace = false;
 };
 
 // What a command line that cannot be carried out is told.

@@ -13,7 +13,6 @@
 #include "environment.h"
 #include "examination.h"
 #include "message.h"
-#include "reports/summary.h"
 #include "signals.h"
 
 namespace mgcompare {
@@ -212,6 +211,7 @@ std::string record_of(const Trial& trial, const std::string& directory) {
 }
 
 Result run_trial(Supervisor& supervisor, Roll& roll, const Trial& trial, const std::string& directory,
+                 const Command& command,
                  ProgressDisplay& display) {
   display.begin(trial);
   Result result;
@@ -224,12 +224,17 @@ Result run_trial(Supervisor& supervisor, Roll& roll, const Trial& trial, const s
   } else {
     TrialFiles files;
     if (trial.config.checkpoint_epochs > 0) {
-      files = {checkpoint_of(trial, directory), true};
+      files.checkpoint = checkpoint_of(trial, directory);
+      files.resume = true;
       fs::create_directories(fs::path(files.checkpoint).parent_path());
     }
     if (trial.config.measure.record) {
       files.record = record_of(trial, directory);
       fs::create_directories(fs::path(files.record).parent_path());
+    }
+    if (command.trace) {
+      files.trace = fmt::format("{}/traces/trial-{}.json", directory, trial.number);
+      fs::create_directories(fs::path(files.trace).parent_path());
     }
     spdlog::debug("trial {}: {} on {} {} device(s), {} rank(s) each, global batch {}, seed {}, plugin {}", trial.number,
                   trial.strategy.label, trial.devices, to_string(trial.device_kind), trial.ranks_per_device,
@@ -244,9 +249,13 @@ Result run_trial(Supervisor& supervisor, Roll& roll, const Trial& trial, const s
   return result;
 }
 
-void print_summary(const Run& run, const std::vector<std::string>& files, const Command& command) {
+Style print_style(const Command& command) {
   const Terminal terminal = terminal_of(1, command.color);
-  fmt::print("{}\n", closing_summary(run, {terminal.color, terminal.utf8}));
+  return {terminal.color, terminal.utf8};
+}
+
+void print_summary(const Run& run, const std::vector<std::string>& files, const Command& command, Objective objective) {
+  fmt::print("{}\n", closing_summary(run, print_style(command), objective));
   fmt::print("{}/{}\n", run.directory, kResultsFile);
   for (const std::string& file : files) fmt::print("{}\n", file);
 }

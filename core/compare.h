@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "links.h"
 #include "plan.h"
+#include "reports/summary.h"
 #include "results.h"
 #include "roll.h"
 #include "supervisor.h"
@@ -41,11 +42,14 @@ void announce(const Plan& plan, const std::vector<Trial>& trials, const std::str
 ProgressDisplay make_display(const std::vector<Trial>& trials, const Command& command);
 // One trial to its row, whatever happens; a row too where it cannot run.
 Result run_trial(Supervisor& supervisor, Roll& roll, const Trial& trial, const std::string& directory,
-                 ProgressDisplay& display);
+                 const Command& command, ProgressDisplay& display);
 // Where the trial's record is, or would be.
 std::string record_of(const Trial& trial, const std::string& directory);
 // The closing summary and the paths of the run's files, on stdout.
-void print_summary(const Run& run, const std::vector<std::string>& files, const Command& command);
+void print_summary(const Run& run, const std::vector<std::string>& files, const Command& command,
+                   Objective objective = Objective::time_to_accuracy);
+// How stdout shows text.
+Style print_style(const Command& command);
 int exit_code_of(const Run& run);
 
 }  // namespace mgcompare

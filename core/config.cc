@@ -93,7 +93,7 @@ void check_variants(const Node& root, const std::vector<VariantConfig>& variants
 
 Config read_config(const std::string& path, const ConfigSetting& setting) {
   std::vector<Problem> problems;
-  const std::optional<Node> root = parse_yaml(read_text(path), path, problems);
+  std::optional<Node> root = parse_yaml(read_text(path), path, problems);
   if (root && root->is(Node::Kind::null) && problems.empty()) {
     problems.push_back({{path, 1, 1}, "the config is empty", "see configs/lenet.yaml for one that works"});
   } else if (root && !root->is(Node::Kind::map) && problems.empty()) {
@@ -101,6 +101,7 @@ Config read_config(const std::string& path, const ConfigSetting& setting) {
   }
   if (!root || !root->is(Node::Kind::map)) throw ConfigError(std::move(problems));
 
+  open_bare_sections(*root);
   ConfigReader reader(path, setting.share_folder, problems);
   std::vector<Override> overrides;
   for (const std::string& text : setting.overrides) read_override(text, reader, problems, overrides);

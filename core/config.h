@@ -118,6 +118,7 @@ struct VariantConfig {
 };
 
 struct MeasureConfig {
+  std::string level = "normal";     // quick | normal | thorough: what a figure may cost; `measure: thorough` for short
   std::size_t warm_up_steps = 3;    // steps on throw-away weights before the clock starts
   double time_limit = 600;          // seconds a trial may take
   bool record = false;              // keep what a replay of free-running ranks needs

@@ -117,6 +117,16 @@ std::size_t width_of(const Node& node) {
   return node.is(Node::Kind::scalar) ? node.text.size() + (node.quoted ? 2 : 0) : 1;
 }
 
+void open_bare_sections(Node& root) {
+  for (Entry& entry : root.entries) {
+    const Key* key = bare_key(entry.key);
+    if (key == nullptr || !entry.value.is(Node::Kind::scalar)) continue;
+    Node section = Node{Node::Kind::map, "", false, entry.value.place, {}, {}};
+    section.entries.push_back({std::string(key->leaf()), entry.value.place, entry.value});
+    entry.value = std::move(section);
+  }
+}
+
 void set_value(Node& root, const Override& override) {
   const Key& key = *find_key(override.name);
   root.kind = Node::Kind::map;
@@ -154,6 +164,7 @@ Config ConfigReader::read(const Node& root) {
   if (const Node* devices = scaling ? scaling->find("devices") : nullptr) read_devices(*devices, config.scaling);
   read_strategies(root.find("strategies"), config);
   check_together(root, config);
+  apply_level(config);
   return config;
 }
 
@@ -292,6 +303,15 @@ void ConfigReader::read_device(const Node& node, ScalingConfig& scaling) {
   scaling.devices.push_back(devices);
 }
 
+void ConfigReader::apply_level(Config& config) {
+  constexpr std::size_t kThoroughSeeds = 10;  // from nine repeats a side on ranks can be tested
+  std::vector<std::uint64_t>& seeds = config.seeds;
+  if (seeds.empty()) return;
+  if (config.measure.level == "quick") seeds.erase(seeds.begin() + 1, seeds.end());
+  for (std::uint64_t next = 1; config.measure.level == "thorough" && seeds.size() < kThoroughSeeds; ++next)
+    if (std::find(seeds.begin(), seeds.end(), next) == seeds.end()) seeds.push_back(next);
+}
+
 void ConfigReader::check_together(const Node& root, const Config& config) {
   const auto place = [&](std::string_view section, std::string_view leaf) {
     const Node* map = root.find(section);
@@ -331,6 +351,9 @@ void ConfigReader::collect(const Node& map, const std::string& prefix, const std
       list.push_back({name, entry.place, entry.value});
     } else if (is_section(name) && entry.value.is(Node::Kind::map)) {
       collect(entry.value, name + ".", where, of_variant, list);
+    } else if (const Key* bare = bare_key(name); bare && entry.value.is(Node::Kind::scalar)) {
+      collect(Node{Node::Kind::map, "", false, entry.place, {}, {{std::string(bare->name), entry.place, entry.value}}}, "",
+              where, of_variant, list);
     } else if (is_section(name)) {
       problem(entry.value.place, fmt::format("'{}' must be a section of keys, not {}", name, said(entry.value)), "",
               width_of(entry.value));

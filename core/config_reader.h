@@ -43,6 +43,7 @@ class ConfigReader {
   StrategyConfig read_strategy(const Node& node);
   void read_options(const Node& node, StrategyConfig& strategy);
   void check_together(const Node& root, const Config& config);
+  static void apply_level(Config& config);
   void collect(const Node& map, const std::string& prefix, const std::string& where, bool of_variant,
                std::vector<Override>& list);
   void problem(const Place& place, std::string text, std::string hint = "", std::size_t width = 1,
@@ -58,6 +59,9 @@ std::vector<LayerConfig> read_layers(const Node& list, std::vector<Problem>& pro
 
 // Puts a value at a dotted name, making the section where there is none.
 void set_value(Node& root, const Override& override);
+
+// Sections that are given as a bare value get a key for it.
+void open_bare_sections(Node& root);
 
 // "a list", "'abc'", "nothing": what stands there, for a sentence.
 std::string said(const Node& node);

@@ -204,6 +204,13 @@ std::vector<Key> make_keys() {
        .field = Text([](Config& c) -> std::string& { return c.batch_norm; }),
        .choices = {"local", "sync"}},
 
+      {.name = "measure.level",
+       .help = "quick: the first seed only; normal: the seeds as given; thorough: at least ten seeds, so that ranks are "
+               "tested, and a warm-up that lasts until three windows agree within 5 %. For short: `measure: thorough`.",
+       .field = Text([](Config& c) -> std::string& { return c.measure.level; }),
+       .choices = {"quick", "normal", "thorough"},
+       .varies = false,
+       .bare = true},
       {.name = "measure.warm_up_steps",
        .help = "Steps on throw-away weights before the clock starts.",
        .field = Count([](Config& c) -> std::size_t& { return c.measure.warm_up_steps; }),
@@ -290,6 +297,12 @@ const Key* find_key(std::string_view name) {
 bool is_section(std::string_view name) {
   return !name.empty() &&
          std::any_of(keys().begin(), keys().end(), [&](const Key& key) { return key.section() == name; });
+}
+
+const Key* bare_key(std::string_view section) {
+  const auto found = std::find_if(keys().begin(), keys().end(),
+                                  [&](const Key& key) { return key.bare && key.section() == section; });
+  return found == keys().end() ? nullptr : &*found;
 }
 
 std::vector<std::string> names_in(std::string_view section) {

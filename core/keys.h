@@ -27,6 +27,7 @@ struct Key {
   std::vector<std::string> choices;                             // of a text; empty: any
   std::string_view unit;
   bool varies = true;  // a variant may set it
+  bool bare = false;   // its section's value where that is no section: `measure: quick` sets measure.level
 
   std::string_view section() const;  // "optimizer"; empty for a key at the top
   std::string_view leaf() const;
@@ -35,6 +36,8 @@ struct Key {
 const std::vector<Key>& keys();
 const Key* find_key(std::string_view name);
 bool is_section(std::string_view name);
+// The key that a bare value of this section stands for; null for sections that have none.
+const Key* bare_key(std::string_view section);
 // What may stand in a section; "" is the top, whose sections are among the names.
 std::vector<std::string> names_in(std::string_view section);
 // All dotted names.

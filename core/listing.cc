@@ -7,13 +7,10 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "compare.h"
 #include "keys.h"
 #include "message.h"
 #include "mgcompare/strategy.h"
 #include "plugin_host.h"
-#include "reports/report.h"
-#include "results.h"
 #include "verification.h"
 
 namespace mgcompare {
@@ -159,12 +156,6 @@ int new_plugin(const Command& command) {
 int explain_config(const Command& command) {
   fmt::print("{}", command.schema ? json_schema() : explain_keys(command.target));
   return kDone;
-}
-
-int write_report_again(const Command& command) {
-  const Run run = read_run(command.target);
-  print_summary(run, write_reports(run, command.target), command);
-  return exit_code_of(run);
 }
 
 int verify_strategies(const Command& command) {

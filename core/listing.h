@@ -10,7 +10,6 @@ int list_plugins(const Command& command);   // with the options that each strate
 int check_plugin(const Command& command);   // one file: what the program says of it
 int new_plugin(const Command& command);     // a folder with a strategy that builds
 int explain_config(const Command& command);
-int write_report_again(const Command& command);
 int verify_strategies(const Command& command);
 
 }  // namespace mgcompare

@@ -38,7 +38,7 @@ int compare(const Command& command) {
   for (const Trial& trial : trials) {
     if (interruption() != 0) break;
     results.start(trial);
-    results.add(trial, run_trial(supervisor, roll, trial, directory, display));
+    results.add(trial, run_trial(supervisor, roll, trial, directory, command, display));
   }
 
   const Run run = results.read();

@@ -12,6 +12,7 @@
 #include "rank_replica.h"
 #include "recorded_steps.h"
 #include "result.h"
+#include "trace.h"
 
 namespace mgcompare {
 
@@ -23,6 +24,7 @@ struct Rank {
   std::unique_ptr<RankReplica> replica;
   std::unique_ptr<RankGroup> group;
   std::unique_ptr<Strategy> strategy;
+  Trace trace;                      // of its first steps, where one is wanted
   std::unique_ptr<RecordedSteps> recorded;  // none where every step is the host's
   Recorder::ExchangeRecord exchanges;       // of a recorded step, in the rehearsal
   ExchangeShare of_recorded_step;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <numeric>
+#include <string_view>
 
 namespace mgcompare {
 namespace {
@@ -28,11 +29,16 @@ void Meeting::abort() {
   collectives_.abort();
 }
 
-template <class Call> void RankGroup::count(double bytes, Call call) {
+template <class Call> void RankGroup::count(double bytes, Call call, const char* verb) {
   const double start = now();
   const double waited = call();
+  const double seconds = now() - start;
+  if (trace_ != nullptr && trace_->is_open()) {
+    const std::string_view name = verb;
+    trace_->call(std::string(name.substr(0, name.find("_raw"))), start, waited, seconds);
+  }
   if (!inside_) {
-    traffic_.seconds += now() - start;
+    traffic_.seconds += seconds;
     traffic_.seconds_waiting += waited;
   }
   remainder_ += bytes;
@@ -43,7 +49,7 @@ template <class Call> void RankGroup::count(double bytes, Call call) {
 
 template <class Call> void RankGroup::send(const char* name, double bytes, Call call) {
   ledger_.enter(name, bytes);
-  count(bytes, call);
+  count(bytes, call, name);
 }
 
 void RankGroup::check(const char* verb, const Counts& counts, int root) const {

@@ -14,6 +14,7 @@
 #include "mgcompare/group.h"
 #include "pace.h"
 #include "platform.h"
+#include "trace.h"
 
 namespace mgcompare {
 
@@ -56,6 +57,8 @@ class RankGroup : public Group {
   int expose(Vec memory) override;
 
   const Traffic& traffic() const { return traffic_; }
+  // Keeps what calls do while the trace is open; it outlives this.
+  void trace_to(Trace& trace) { trace_ = &trace; }
   void forget_traffic() { traffic_ = {}; }
   Ledger& ledger() { return ledger_; }
   std::uint64_t exposed_bytes() const;
@@ -77,8 +80,8 @@ class RankGroup : public Group {
   void add_raw(int rank, int window, std::size_t begin, ConstVec from) override;
 
  private:
-  // Times the call, which returns the seconds it waited, and counts its bytes.
-  template <class Call> void count(double bytes, Call call);
+  // Times the call, which returns the seconds it waited, and counts its bytes. The name is the calling verb's.
+  template <class Call> void count(double bytes, Call call, const char* verb = __builtin_FUNCTION());
   // The same for a call that sends data: it stands in the ledger.
   template <class Call> void send(const char* name, double bytes, Call call);
   float* window(int rank, int number, std::size_t begin, std::size_t size) const;
@@ -89,6 +92,7 @@ class RankGroup : public Group {
   Traffic traffic_;
   Ledger ledger_;
   bool inside_ = false;   // an exclusive section, whose time is counted as a whole
+  Trace* trace_ = nullptr;
   double remainder_ = 0;  // fractions of bytes of ring formulas, so that totals stay exact
 };
 

@@ -68,6 +68,7 @@ class RankReplica : public Replica {
   void record_passes(std::unique_ptr<Recorder> recorder) { pass_.emplace(std::move(recorder)); }
   MeteredDevice& meter() { return device_; }
   Network& network() { return *parts_.network; }
+  double seconds_updating() const { return seconds_updating_; }  // of update(), where the host computes it
   std::uint64_t samples() const { return samples_; }       // through backward, counting each call
   std::uint64_t own_updates() const;                       // of optimizer()
   std::uint64_t made_updates() const;                      // of host_optimizer() and device_optimizer()
@@ -119,6 +120,7 @@ class RankReplica : public Replica {
   std::uint64_t issued_steps_ = 0;
   float share_ = 1;                 // of the batch, where the last loss was scaled by it
   std::uint64_t samples_ = 0;
+  double seconds_updating_ = 0;
   std::map<std::string, MetricResult> metrics_;
   Record::Lines* lines_ = nullptr;
   std::vector<double> pushed_;

@@ -22,6 +22,7 @@ void each_field(R& r, const F& f) {
   } else if constexpr (std::is_same_v<Plain, RankTimes>) {
     f("seconds_compute", r.compute), f("seconds_exchange", r.exchange), f("seconds_waiting", r.waiting);
     f("seconds_harness", r.harness), f("seconds_overlapped", r.overlapped);
+    f("seconds_optimizer", r.optimizer), f("seconds_input", r.input);
   } else if constexpr (std::is_same_v<Plain, MetricResult>) {
     f("mean", r.mean), f("least", r.least), f("most", r.most), f("last", r.last), f("count", r.count);
     f("counts", r.counts);

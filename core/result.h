@@ -24,7 +24,9 @@ struct EpochResult {
 
 // Seconds of one rank over all training epochs; they sum to the training clock.
 struct RankTimes {
-  double compute = 0;               // forward, backward, update and whatever the strategy computes
+  double compute = 0;               // forward, backward and whatever the strategy computes
+  double optimizer = 0;             // the replica's own update, where the host sees it
+  double input = 0;                 // making batches of samples, where the host sees it
   double exchange = 0;              // inside group calls, moving or adding data
   double waiting = 0;               // inside group calls, until the other ranks came
   double harness = 0;               // outside of step()

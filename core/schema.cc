@@ -143,6 +143,7 @@ std::string json_schema() {
       Json& section = properties[std::string(key.section())];
       if (section.is_null()) section = {{"type", {"object", "null"}}, {"properties", Json::object()}};
       section["additionalProperties"] = false;
+      if (key.bare) section["type"] = {"object", "null", "string"};
       section["properties"][leaf] = std::move(schema);
     }
   }

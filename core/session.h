@@ -26,6 +26,7 @@ struct TrialFiles {
   bool resume = false;              // continue from `checkpoint` when it is there
   std::string record;               // where to keep what a replay needs; empty: nowhere
   bool replay = false;              // repeat what `record` says
+  std::string trace;                // where to keep what the ranks did in a few steps; empty: nowhere
 };
 
 class Session {

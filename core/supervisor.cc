@@ -225,7 +225,8 @@ Result Supervisor::run(const Trial& trial, const TrialFiles& files,
                        const std::function<void(const Progress&)>& report) {
   log_.heading(fmt::format("trial {}: {}", trial.number, row_name(trial)));
   const nlohmann::json body = {{"trial", trial}, {"checkpoint", files.checkpoint}, {"resume", files.resume},
-                               {"record", files.record}, {"replay", files.replay}};
+                                 {"record", files.record},         {"replay", files.replay},
+                                 {"trace", files.trace}};
   Reply reply = ask("trial", body, trial.config.measure.time_limit, {report, {}});
   Result result;
   if (reply.status == "answer") {

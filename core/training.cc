@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <future>
 #include <utility>
 #include <nlohmann/json.hpp>
@@ -17,6 +18,7 @@
 #include "rank.h"
 #include "ranks.h"
 #include "strategy_options.h"
+#include "warm_up.h"
 
 namespace mgcompare {
 namespace {
@@ -84,7 +86,10 @@ class Training {
       save(number, epoch);
     }
     gate_.wait();
-    if (number == 0) conclude(outcome_, ranks_, trial_facts_, *request_.platform, request_.audit);
+    if (number == 0) {
+      conclude(outcome_, ranks_, trial_facts_, *request_.platform, request_.audit);
+      if (tracing()) write_trace();
+    }
     gate_.wait();
     // Strategies hold arrays of the devices; they go first, each on its rank's thread.
     rank.recorded.reset();
@@ -95,6 +100,16 @@ class Training {
   Result& result() { return outcome_.result; }
   // In lockstep all ranks have made the same number of steps here; in free pace a limit is not needed.
   bool out_of_steps() const { return request_.most_steps != 0 && steps_ >= request_.most_steps; }
+
+  bool tracing() const { return !request_.files.trace.empty(); }
+
+  void write_trace() {
+    std::vector<Trace> traces;
+    for (const Rank& rank : ranks_) traces.push_back(rank.trace);
+    std::ofstream file(request_.files.trace);
+    file << trace_json(row_name(trial_) + (trial_.device_kind == DeviceKind::cpu ? "" : " (host threads only)"), traces);
+    if (!file.flush()) result().notes.push_back("the trace could not be written to " + request_.files.trace);
+  }
 
   void say(std::size_t number, const char* phase, std::size_t epoch, std::size_t step, double loss) {
     if (number != 0) return;
@@ -156,8 +171,10 @@ class Training {
         &meeting, number, trial_.seed, facts_.global_batch, counts && request_.audit});
     if (counts && request_.record) rank.replica->set_lines(&outcome_.record.ranks[number]);
     rank.group = std::make_unique<RankGroup>(meeting, number);
-    if (device_repeats() && !repeats_steps() && (config_.batch_norm != "sync" || ranks_.size() == 1))
+    // A trace is of steps that the host makes.
+    if (device_repeats() && !repeats_steps() && !tracing() && (config_.batch_norm != "sync" || ranks_.size() == 1))
       if (auto recorder = request_.platform->recorder(*rank.device, 0)) rank.replica->record_passes(std::move(recorder));
+    if (tracing()) rank.group->trace_to(rank.trace);
     if (config_.batch_norm == "sync" && ranks_.size() > 1)
       rank.network->synchronize_batch_norm([group = rank.group.get()](Vec sums) { group->all_reduce(sums); });
     StrategyOptions options(trial_.strategy.options);
@@ -193,7 +210,7 @@ class Training {
     std::unique_ptr<RecordedSteps> recorded = recorded_steps(number);
     const auto period = static_cast<std::size_t>(std::max(0, trial_facts_.traits.repeats_every));
     const std::size_t steps = std::max(config_.measure.warm_up_steps, recorded == nullptr ? 0 : period);
-    for (std::size_t step = 0; step < steps; ++step) {
+    const auto learn = [&](std::size_t step) {
       say(number, "warm-up", 0, step, 0);
       Batch::Position at{epoch, step, batches == 0 ? 0 : step % batches * facts_.global_batch,
                          std::min(facts_.global_batch, data_.train.samples), number, ranks_.size(), rate_at(0, 0)};
@@ -202,6 +219,20 @@ class Training {
       const Batch batch(at, spec_.sample_shape);
       rank.replica->begin_step(batch);
       rank.strategy->step(*rank.replica, *rank.group, batch);
+    };
+    std::size_t step = 0;
+    while (step < steps) learn(step++);
+    // In virtual time ranks must not wait for each other, and speed does not count.
+    if (config_.measure.level == "thorough" && !(free_ && config_.deterministic)) {
+      if (number == 0) warm_up_ = WarmUp(now());
+      do {
+        gate_.wait();
+        for (std::size_t end = step + WarmUp::kSteps; step < end;) learn(step++);
+        rank.device->synchronize();
+        gate_.wait();
+        if (number == 0) warm_up_.add(now());
+        gate_.wait();
+      } while (!warm_up_.is_over());
     }
     if (free_) rank.strategy->rest(*rank.replica, *rank.group);
     rehearsal_meeting_->pace().leave(number);
@@ -229,7 +260,7 @@ class Training {
   bool device_repeats() const { return !request_.audit && config_.data.on != "host"; }
   // Where the strategy's steps repeat and nothing of them is decided or looked at by the host.
   bool repeats_steps() const {
-    return device_repeats() && !free_ && trial_facts_.traits.repeats_every > 0 && request_.most_steps == 0 &&
+    return device_repeats() && !free_ && !tracing() && trial_facts_.traits.repeats_every > 0 && request_.most_steps == 0 &&
            collectives_->recordable();
   }
 
@@ -292,9 +323,12 @@ class Training {
     Rank& rank = ranks_[number];
     rank.replica->begin_step(batch);
     const double start = now();
+    if (tracing()) rank.trace.begin_step(rank.step_seconds.size(), start);
     rank.strategy->step(*rank.replica, *rank.group, batch);
     const Tally tally = rank.network->take_tally();  // waits for the device
-    rank.step_seconds.push_back(now() - start);
+    const double end = now();
+    rank.trace.end_step(end);
+    rank.step_seconds.push_back(end - start);
     add(rank.epoch_tally, tally);
     const double loss = tally.samples == 0 ? 0 : tally.loss / static_cast<double>(tally.samples);
     check_loss(rank, loss);
@@ -307,6 +341,7 @@ class Training {
     rank.epoch_tally = {};
     rank.group->forget_traffic();
     rank.replica->meter().forget();
+    const double updated = rank.replica->seconds_updating(), read = rank.train_feed->seconds();
     if (request_.audit) rank.replica->forget_seen();
     gate_.wait();
     const double start = now();
@@ -330,7 +365,10 @@ class Training {
     rank.times.exchange += exchange;
     rank.times.overlapped += repeated * rank.of_recorded_step.overlapped;
     rank.times.waiting += waiting + (end - done);
-    rank.times.compute += stepped - exchange - waiting;
+    const double optimizer = rank.replica->seconds_updating() - updated, input = rank.train_feed->seconds() - read;
+    rank.times.optimizer += optimizer;
+    rank.times.input += input;
+    rank.times.compute += stepped - exchange - waiting - optimizer - input;
     rank.times.harness += done - start - stepped - recording;
     rank.bytes += traffic.bytes + rank.replica->meter().bytes();
     if (number != 0) return;
@@ -518,6 +556,7 @@ class Training {
   std::vector<std::unique_ptr<Meeting>> meetings_;
   Meeting* rehearsal_meeting_ = nullptr;
   Meeting* live_meeting_ = nullptr;
+  WarmUp warm_up_;
   std::vector<std::uint32_t> order_;
   std::future<std::vector<std::uint32_t>> next_order_;
   bool live_ = false;               // the rehearsal is over

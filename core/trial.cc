@@ -60,7 +60,12 @@ DeviceKind device_kind(std::string_view name) {
 }
 
 void to_json(nlohmann::json& json, const Trial& trial) {
-  json = {{"number", trial.number},
+  json = without_config(trial);
+  json["config"] = trial.config;
+}
+
+nlohmann::json without_config(const Trial& trial) {
+  return {{"number", trial.number},
           {"block", trial.block},
           {"strategy", strategy_json(trial.strategy)},
           {"plugin_file", trial.plugin_file},
@@ -71,12 +76,19 @@ void to_json(nlohmann::json& json, const Trial& trial) {
           {"global_batch", trial.global_batch},
           {"variant", trial.variant},
           {"seed", trial.seed},
-          {"config", trial.config},
           {"data_fingerprint", trial.data_fingerprint},
           {"unavailable", trial.unavailable}};
 }
 
 void from_json(const nlohmann::json& json, Trial& trial) {
+  try {
+    trial = trial_of(json, json.at("config").get<Config>());
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(fmt::format("a stored trial cannot be read: {}; it was written by another version", error.what()));
+  }
+}
+
+Trial trial_of(const nlohmann::json& json, const Config& config) {
   try {
     Trial read;
     read.number = json.at("number");
@@ -90,10 +102,10 @@ void from_json(const nlohmann::json& json, Trial& trial) {
     read.global_batch = json.at("global_batch");
     read.variant = json.at("variant");
     read.seed = json.at("seed");
-    read.config = json.at("config").get<Config>();
+    read.config = config;
     read.data_fingerprint = json.value("data_fingerprint", "");
     read.unavailable = json.at("unavailable");
-    trial = std::move(read);
+    return read;
   } catch (const nlohmann::json::exception& error) {
     throw Error(fmt::format("a stored trial cannot be read: {}; it was written by another version", error.what()));
   }

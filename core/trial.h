@@ -47,5 +47,8 @@ DeviceKind device_kind(std::string_view name);
 // A trial travels to the worker, and stands in the results, whole. from_json throws Error.
 void to_json(nlohmann::json& json, const Trial& trial);
 void from_json(const nlohmann::json& json, Trial& trial);
+nlohmann::json without_config(const Trial& trial);
+// The same for a trial whose config is known already: `json` need not have it.
+Trial trial_of(const nlohmann::json& json, const Config& config);
 
 }  // namespace mgcompare

@@ -129,7 +129,8 @@ int run_worker() {
   Session session;
   handlers["trial"] = [&](const nlohmann::json& body, Line& line) -> nlohmann::json {
     const TrialFiles files{body.at("checkpoint").get<std::string>(), body.at("resume").get<bool>(),
-                           body.at("record").get<std::string>(), body.at("replay").get<bool>()};
+                           body.at("record").get<std::string>(), body.at("replay").get<bool>(),
+                           body.at("trace").get<std::string>()};
     const Trial trial = body.at("trial").get<Trial>();
     session.data(trial.config.data, telling_places(line), telling_log(line));
     line.note({{"ready", true}});

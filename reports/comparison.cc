@@ -5,6 +5,9 @@
 #include <map>
 #include <tuple>
 
+#include "reports/bootstrap.h"
+#include "reports/text.h"
+
 namespace mgcompare {
 namespace {
 
@@ -20,24 +23,6 @@ Spread over(const std::vector<const Row*>& rows, const F& figure) {
   return spread_of(std::move(values));
 }
 
-void add_up_times(Cell& cell) {
-  RankTimes sum;
-  for (const Row* row : cell.done) {
-    for (const RankTimes& rank : row->result.ranks) {
-      sum.compute += rank.compute;
-      sum.exchange += rank.exchange;
-      sum.waiting += rank.waiting;
-      sum.harness += rank.harness;
-    }
-  }
-  const double all = sum.compute + sum.exchange + sum.waiting + sum.harness;
-  if (!(all > 0)) return;
-  cell.share_compute = sum.compute / all;
-  cell.share_exchange = sum.exchange / all;
-  cell.share_waiting = sum.waiting / all;
-  cell.share_harness = sum.harness / all;
-}
-
 void measure(Cell& cell) {
   cell.accuracy = over(cell.done, [](const Row& row) { return row.result.accuracy; });
   cell.samples_per_second = over(cell.done, throughput);
@@ -51,8 +36,10 @@ void measure(Cell& cell) {
   cell.step_seconds = over(cell.done, [](const Row& row) { return row.result.step_seconds_median; });
   cell.updates = over(cell.done, [](const Row& row) { return static_cast<double>(row.result.updates); });
   cell.seconds_to_target = over(cell.done, time_to_target);
+  cell.device_seconds = over(cell.done, device_seconds);
+  cell.device_seconds_to_target = over(cell.done, device_seconds_to_target);
   cell.reached_target = cell.seconds_to_target.count;
-  add_up_times(cell);
+  cell.breakdown = breakdown_of(cell.done);
 }
 
 bool is_baseline_of(const Cell& base, const Cell& cell) {
@@ -72,30 +59,43 @@ void set_against_baseline(std::vector<Cell>& cells) {
     if (base == cells.end()) continue;
     cell.baseline = static_cast<std::size_t>(base - cells.begin());
     cell.speed_up = ratio(cell.done, base->done, throughput);
-    const double devices = static_cast<double>(std::max<std::size_t>(1, cell.trial().devices));
-    cell.efficiency = {cell.speed_up.median / devices, cell.speed_up.least / devices, cell.speed_up.most / devices,
-                       cell.speed_up.count};
+    cell.efficiency = scaled(cell.speed_up, 1 / static_cast<double>(std::max<std::size_t>(1, cell.trial().devices)));
   }
+}
+
+void decide_against_baseline(std::vector<Cell>& cells) {
+  std::vector<Cell*> compared;
+  std::vector<std::pair<const Spread*, const Spread*>> pairs;
+  for (Cell& cell : cells) {
+    if (!cell.baseline || &cells[*cell.baseline] == &cell) continue;
+    compared.push_back(&cell);
+    pairs.emplace_back(&cell.samples_per_second, &cells[*cell.baseline].samples_per_second);
+  }
+  const std::vector<Order> orders = compare_all(pairs);
+  for (std::size_t i = 0; i < orders.size(); ++i) compared[i]->order = orders[i];
 }
 
 void rank_cells(Comparison& comparison) {
   const std::vector<Cell>& cells = comparison.cells;
+  comparison.ranking.clear();
+  comparison.target_reached = false;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (cells[i].done.empty() || cells[i].many_models || cells[i].is_ceiling) continue;
     comparison.ranking.push_back(i);
-    comparison.by_time_to_target |= cells[i].reached_target > 0;
+    comparison.target_reached |= cells[i].reached_target > 0;
   }
+  const Criterion by = criterion(comparison);
+  const bool to_target = comparison.target_reached && !by.more_is_better;
   std::stable_sort(comparison.ranking.begin(), comparison.ranking.end(), [&](std::size_t a, std::size_t b) {
-    const Cell &one = cells[a], &other = cells[b];
-    if (!comparison.by_time_to_target) return one.samples_per_second.median > other.samples_per_second.median;
-    // A row that misses the target in some repeats is behind every row that never does.
-    const auto key = [](const Cell& cell) {
+    const auto key = [&](const Cell& cell) {
+      // A row that misses the target in some repeats is behind every row that never does.
       const double missed =
-          static_cast<double>(cell.done.size() - cell.reached_target) / static_cast<double>(cell.done.size());
-      return std::tuple(missed, cell.reached_target == 0 ? 0 : cell.seconds_to_target.median,
-                        -cell.samples_per_second.median);
+          to_target ? static_cast<double>(cell.done.size() - cell.reached_target) / static_cast<double>(cell.done.size())
+                    : 0;
+      const Spread& figure = cell.*by.of_cell;
+      return std::tuple(missed, by.more_is_better ? -figure.median : figure.median, -cell.samples_per_second.median);
     };
-    return key(one) < key(other);
+    return key(cells[a]) < key(cells[b]);
   });
 }
 
@@ -109,12 +109,6 @@ std::size_t order_of(const Trial& trial) {
 
 }  // namespace
 
-double throughput(const Row& row) { return row.result.samples_per_second; }
-
-double time_to_target(const Row& row) {
-  return row.result.seconds_to_target > 0 ? row.result.seconds_to_target : std::numeric_limits<double>::quiet_NaN();
-}
-
 Spread ratio(const std::vector<const Row*>& one, const std::vector<const Row*>& other, double (*figure)(const Row&)) {
   std::map<std::uint64_t, double> by_seed;
   for (const Row* row : other) by_seed[row->trial.seed] = figure(*row);
@@ -127,11 +121,29 @@ Spread ratio(const std::vector<const Row*>& one, const std::vector<const Row*>& 
   if (paired.count > 0) return paired;
   const Spread above = over(one, figure), below = over(other, figure);
   if (above.count == 0 || below.count == 0 || !(below.least > 0)) return {};
+  const auto [low, high] = ratio_interval(above.values, below.values);
   return {above.median / below.median, above.least / below.most, above.most / below.least,
-          std::min(above.count, below.count)};
+          std::min(above.count, below.count), low, high, {}};
 }
 
-Comparison compare_rows(const Run& run) {
+Criterion criterion(const Comparison& comparison) {
+  const bool to_target = comparison.target_reached;
+  if (comparison.objective == Objective::device_seconds) {
+    return to_target ? Criterion{&Cell::device_seconds_to_target, device_seconds_to_target, false}
+                     : Criterion{&Cell::device_seconds, device_seconds, false};
+  }
+  if (comparison.objective == Objective::time_to_accuracy && to_target)
+    return {&Cell::seconds_to_target, time_to_target, false};
+  return {&Cell::samples_per_second, throughput, true};
+}
+
+Comparison ranked_by(Comparison comparison, Objective objective) {
+  comparison.objective = objective;
+  rank_cells(comparison);
+  return comparison;
+}
+
+Comparison compare_rows(const Run& run, Objective objective) {
   Comparison comparison;
   comparison.run = &run;
   std::map<std::string, std::size_t> index;
@@ -143,6 +155,9 @@ Comparison compare_rows(const Run& run) {
       comparison.cells.emplace_back();
       comparison.cells.back().name = name;
       comparison.cells.back().first = &row;
+      comparison.cells.back().series = plain(row.trial.variant.empty()
+                                                 ? row.trial.strategy.label
+                                                 : row.trial.strategy.label + ", " + row.trial.variant);
     }
     Cell& cell = comparison.cells[found->second];
     comparison.target_accuracy = std::max(comparison.target_accuracy, row.trial.config.target_accuracy);
@@ -168,8 +183,8 @@ Comparison compare_rows(const Run& run) {
                    [&](const Cell& a, const Cell& b) { return place(a) < place(b); });
   for (Cell& cell : comparison.cells) measure(cell);
   set_against_baseline(comparison.cells);
-  rank_cells(comparison);
-  return comparison;
+  decide_against_baseline(comparison.cells);
+  return ranked_by(std::move(comparison), objective);
 }
 
 }  // namespace mgcompare

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "reports/text.h"
 
@@ -12,52 +13,65 @@ namespace {
 
 std::string factor_text(double factor) { return fmt::format("{:.2f}", factor); }
 
-// "1.92 [1.78 .. 2.05] times faster than X", with the doubt there is.
-std::string against(const Spread& factor, Order order, bool enough_repeats, const std::string& other) {
-  const std::string how = factor.median >= 1 ? "times faster than" : "times the speed of";
-  std::string text = fmt::format("{} {} {}", with_range(factor), how, other);
-  if (!enough_repeats) return text + "; undecided: fewer than three repeats";
-  if (order == Order::undecided) return text + "; undecided: their repeats overlap";
-  return text;
-}
-
 struct Rival {
   const Cell* cell;
-  Spread factor;  // how many times faster the winner is
+  Spread factor;  // how many times better the winner is
   Order order;
   bool enough_repeats;
 };
 
+// "1.92 [1.78 .. 2.05] times faster than X", with the doubt there is.
+std::string against(const Comparison& comparison, const Rival& rival) {
+  const bool cost = comparison.objective == Objective::device_seconds;
+  const std::string_view how = cost                          ? "times cheaper than"
+                               : rival.factor.median >= 1    ? "times faster than"
+                                                             : "times the speed of";
+  const std::string text = fmt::format("{} {} {}", with_range(rival.factor), how, title_of(*rival.cell));
+  if (!rival.enough_repeats) return text + "; undecided: fewer than three repeats";
+  if (rival.order == Order::undecided) return text + "; undecided: their repeats overlap or differ by less than 2 %";
+  return text;
+}
+
 Rival measure_rival(const Comparison& comparison, const Cell& winner, const Cell& other) {
-  const bool by_time = comparison.by_time_to_target;
-  const Spread& mine = by_time ? winner.seconds_to_target : winner.samples_per_second;
-  const Spread& its = by_time ? other.seconds_to_target : other.samples_per_second;
-  return {&other, by_time ? ratio(other.done, winner.done, time_to_target) : ratio(winner.done, other.done, throughput),
+  const Criterion by = criterion(comparison);
+  const Spread &mine = winner.*by.of_cell, &its = other.*by.of_cell;
+  return {&other,
+          by.more_is_better ? ratio(winner.done, other.done, by.of_row) : ratio(other.done, winner.done, by.of_row),
           compare(mine, its), mine.count >= kDecisiveRepeats && its.count >= kDecisiveRepeats};
 }
 
-std::string rival_text(const Comparison& comparison, const Rival& rival) {
-  if (comparison.by_time_to_target && rival.cell->reached_target == 0) {
-    return fmt::format("{} did not reach {}", title_of(*rival.cell), percent_text(comparison.target_accuracy));
-  }
-  return against(rival.factor, rival.order, rival.enough_repeats, title_of(*rival.cell));
+bool goes_by_target(const Comparison& comparison) {
+  return comparison.target_reached && comparison.objective != Objective::throughput;
 }
 
+std::string rival_text(const Comparison& comparison, const Rival& rival) {
+  if (goes_by_target(comparison) && rival.cell->reached_target == 0) {
+    return fmt::format("{} did not reach {}", title_of(*rival.cell), target_text(comparison.target_accuracy));
+  }
+  return against(comparison, rival);
+}
+
+std::string cost_text(double seconds) { return fmt::format("{} device-seconds", seconds < 100 ? fmt::format("{:.3g}", seconds) : count_text(seconds)); }
+
 void add_headline(const Comparison& comparison, const Cell& winner, std::vector<Finding>& all) {
-  if (comparison.by_time_to_target) {
-    const bool always = winner.reached_target == winner.done.size();
-    all.push_back(
-        {fmt::format("{} reached {} in {}{}", title_of(winner), percent_text(comparison.target_accuracy),
-                     with_range(winner.seconds_to_target, seconds_text),
-                     always ? "" : fmt::format(", in {} of {} repeats", winner.reached_target, winner.done.size()))});
-    return;
+  const std::string target = target_text(comparison.target_accuracy);
+  const bool always = winner.reached_target == winner.done.size();
+  const std::string repeats =
+      always ? "" : fmt::format(", in {} of {} repeats", winner.reached_target, winner.done.size());
+  if (comparison.target_accuracy > 0 && !comparison.target_reached) {
+    all.push_back({fmt::format("No row reached {}; what follows is speed alone", target)});
   }
-  if (comparison.target_accuracy > 0) {
-    all.push_back(
-        {fmt::format("No row reached {}; what follows is speed alone", percent_text(comparison.target_accuracy))});
+  if (comparison.objective == Objective::device_seconds) {
+    const Spread& cost = winner.*criterion(comparison).of_cell;
+    const std::string until = goes_by_target(comparison) ? "up to " + target + repeats : "for the whole training";
+    all.push_back({fmt::format("{} is cheapest: {} {}", title_of(winner), with_range(cost, cost_text), until)});
+  } else if (goes_by_target(comparison)) {
+    all.push_back({fmt::format("{} reached {} in {}{}", title_of(winner), target,
+                               with_range(winner.seconds_to_target, seconds_text), repeats)});
+  } else {
+    all.push_back({fmt::format("{} trained fastest: {} samples/s, accuracy {}", title_of(winner),
+                               with_range(winner.samples_per_second, count_text), accuracy_of(winner))});
   }
-  all.push_back({fmt::format("{} trained fastest: {} samples/s, accuracy {}", title_of(winner),
-                             with_range(winner.samples_per_second, count_text), accuracy_of(winner))});
 }
 
 void add_baseline(const Comparison& comparison, const Cell& winner, std::vector<Finding>& all) {
@@ -71,37 +85,19 @@ void add_baseline(const Comparison& comparison, const Cell& winner, std::vector<
   }
   const Cell& base = comparison.cells[*winner.baseline];
   std::string text = rival_text(comparison, measure_rival(comparison, winner, base));
-  if (comparison.by_time_to_target)
+  if (goes_by_target(comparison) && comparison.objective == Objective::time_to_accuracy)
     text += fmt::format(" (throughput alone: {}x)", factor_text(winner.speed_up.median));
   all.push_back({text, 1});
 }
 
-// Whether several devices pay: the fastest row on several, against the one-device baseline.
-void add_answer(const Comparison& comparison, std::vector<Finding>& all) {
-  const Cell* best = nullptr;
-  bool several = false;
-  for (const std::size_t index : comparison.ranking) {
-    const Cell& cell = comparison.cells[index];
-    if (cell.trial().devices < 2 || !cell.baseline || cell.is_ceiling || cell.speed_up.count == 0) continue;
-    several = true;
-    if (best == nullptr || cell.speed_up.median > best->speed_up.median) best = &cell;
-  }
-  if (!several) return;
-  const Cell& base = comparison.cells[*best->baseline];
-  const Order order = compare(best->samples_per_second, base.samples_per_second);
-  const std::string verdict = order == Order::above   ? "Several devices are faster"
-                              : order == Order::below ? "Several devices do not pay"
-                                                      : "Whether several devices pay is undecided";
-  all.push_back({fmt::format("{}: at best {} times the samples/s of {}, by {}", verdict, with_range(best->speed_up),
-                             title_of(base), title_of(*best))});
-}
-
 void add_reasons(const Comparison& comparison, const Cell& winner, std::vector<Finding>& all) {
   const std::size_t devices = winner.trial().devices;
-  if (devices > 1 && winner.efficiency.count > 0 && winner.efficiency.median < 0.95) {
+  if (devices > 1 && winner.efficiency.count > 0 && winner.efficiency.median < 0.95 && winner.breakdown.reliable()) {
     all.push_back({fmt::format(
         "Why not {}x: {} of its time is exchange, {} waiting for other ranks, {} outside of steps", devices,
-        percent_text(winner.share_exchange), percent_text(winner.share_waiting), percent_text(winner.share_harness))});
+        percent_text(winner.breakdown.exchange / winner.breakdown.step),
+        percent_text(winner.breakdown.waiting / winner.breakdown.step),
+        percent_text(winner.breakdown.host / winner.breakdown.step))});
   }
   const Cell* cheapest = nullptr;
   for (const std::size_t index : comparison.ranking) {
@@ -111,24 +107,6 @@ void add_reasons(const Comparison& comparison, const Cell& winner, std::vector<F
     if (other.trial().devices < (cheapest == nullptr ? devices : cheapest->trial().devices)) cheapest = &other;
   }
   if (cheapest != nullptr) all.push_back({fmt::format("Cheapest within noise: {}", title_of(*cheapest))});
-}
-
-void add_reservations(const Comparison& comparison, std::vector<Finding>& all) {
-  for (const Cell& cell : comparison.cells) {
-    if (cell.done.empty() || !cell.many_models) continue;
-    all.push_back({fmt::format("{} trains {} separate models: its accuracy is their mean, its speed a ceiling",
-                               title_of(cell), cell.trial().ranks())});
-  }
-  const RunInfo& info = comparison.run->info;
-  if (info.data_name == "digits")
-    all.push_back({"The data are built-in drawn digits, not MNIST: accuracies do not compare with published ones"});
-  if (!comparison.run->rows.empty() && comparison.run->rows.front().trial.config.cut_down_for_cpu) {
-    all.push_back({"The experiment was cut down for a machine without a GPU, as its `when_cpu:` block says"});
-  }
-  if (comparison.finished < comparison.trials) {
-    all.push_back({fmt::format("{} of {} trials have not finished: --resume runs them",
-                               comparison.trials - comparison.finished, comparison.trials)});
-  }
 }
 
 }  // namespace
@@ -149,7 +127,7 @@ std::string title_of(const Cell& cell) {
 std::string with_range(const Spread& spread, std::string (*text)(double)) {
   if (spread.count == 0) return "-";
   if (spread.count == 1) return text(spread.median);
-  return fmt::format("{} [{} .. {}]", text(spread.median), text(spread.least), text(spread.most));
+  return fmt::format("{} [{} .. {}]", text(spread.median), text(spread.low), text(spread.high));
 }
 
 std::string with_range(const Spread& spread) { return with_range(spread, factor_text); }
@@ -161,26 +139,72 @@ std::string accuracy_of(const Cell& cell) {
              : text;
 }
 
-std::vector<Finding> findings(const Comparison& comparison) {
+const Cell* best_on_several(const Comparison& comparison) {
+  const Cell* best = nullptr;
+  for (const std::size_t index : comparison.ranking) {
+    const Cell& cell = comparison.cells[index];
+    if (cell.trial().devices < 2 || !cell.baseline || cell.is_ceiling || cell.speed_up.count == 0) continue;
+    if (best == nullptr || cell.speed_up.median > best->speed_up.median) best = &cell;
+  }
+  return best;
+}
+
+Answer answer(const Comparison& comparison) {
+  const Cell* best = best_on_several(comparison);
+  if (best == nullptr) return {};
+  return {best->order == Order::above   ? "Several devices are faster"
+          : best->order == Order::below ? "Several devices do not pay"
+                                        : "Whether several devices pay is undecided",
+          fmt::format("at best {} times the samples/s of {}, by {}", with_range(best->speed_up),
+                      title_of(comparison.cells[*best->baseline]), title_of(*best))};
+}
+
+std::vector<Finding> ranking_findings(const Comparison& comparison) {
   std::vector<Finding> all;
   // Before any figure: it makes all of them doubtful.
   for (const std::string& taint : comparison.run->info.taints) all.push_back({fmt::format("TAINTED: {}", plain(taint))});
   if (comparison.ranking.empty()) {
     all.push_back({comparison.done == 0 ? "No trial was completed: there is nothing to compare"
                                         : "No strategy that trains one model was completed"});
-  } else {
-    const Cell& winner = comparison.cells[comparison.ranking.front()];
-    add_answer(comparison, all);
-    add_headline(comparison, winner, all);
-    add_baseline(comparison, winner, all);
-    const auto second = std::find_if(comparison.ranking.begin() + 1, comparison.ranking.end(),
-                                     [&](std::size_t index) { return winner.baseline != index; });
-    if (second != comparison.ranking.end()) {
-      all.push_back({rival_text(comparison, measure_rival(comparison, winner, comparison.cells[*second])), 1});
-    }
-    add_reasons(comparison, winner, all);
+    return all;
   }
-  add_reservations(comparison, all);
+  const Cell& winner = comparison.cells[comparison.ranking.front()];
+  add_headline(comparison, winner, all);
+  add_baseline(comparison, winner, all);
+  const auto second = std::find_if(comparison.ranking.begin() + 1, comparison.ranking.end(),
+                                   [&](std::size_t index) { return winner.baseline != index; });
+  if (second != comparison.ranking.end()) {
+    all.push_back({rival_text(comparison, measure_rival(comparison, winner, comparison.cells[*second])), 1});
+  }
+  add_reasons(comparison, winner, all);
+  return all;
+}
+
+std::vector<Finding> reservations(const Comparison& comparison) {
+  std::vector<Finding> all;
+  std::set<std::string> many;
+  for (const Cell& cell : comparison.cells) {
+    if (cell.done.empty() || !cell.many_models || !many.insert(cell.trial().strategy.label).second) continue;
+    all.push_back({fmt::format("{} trains separate models, one a rank: its accuracy is their mean, its speed a ceiling",
+                               plain(cell.trial().strategy.label))});
+  }
+  const RunInfo& info = comparison.run->info;
+  if (info.data_name == "digits")
+    all.push_back({"The data are built-in drawn digits, not MNIST: accuracies do not compare with published ones"});
+  if (!comparison.run->rows.empty() && comparison.run->rows.front().trial.config.cut_down_for_cpu) {
+    all.push_back({"The experiment was cut down for a machine without a GPU, as its `when_cpu:` block says"});
+  }
+  if (comparison.finished < comparison.trials) {
+    all.push_back({fmt::format("{} of {} trials have not finished: --resume runs them",
+                               comparison.trials - comparison.finished, comparison.trials)});
+  }
+  return all;
+}
+
+std::vector<Finding> findings(const Comparison& comparison) {
+  std::vector<Finding> all;
+  if (const Answer first = answer(comparison); !first.verdict.empty()) all.push_back({first.verdict + ": " + first.grounds});
+  for (const auto& part : {ranking_findings(comparison), reservations(comparison)}) all.insert(all.end(), part.begin(), part.end());
   return all;
 }
 

@@ -24,8 +24,20 @@ struct Finding {
   int level = 0;                    // 1: belongs to the finding before it
 };
 
-// The fastest to the target accuracy, against the baseline and the runner-up; then what to keep in mind.
+// Whether several devices pay, and by what figures; empty where no row on several devices has a baseline.
+struct Answer {
+  std::string verdict, grounds;
+};
+Answer answer(const Comparison& comparison);
+// The best row by the comparison's objective, against the baseline and the runner-up, the cheapest that cannot be told
+// apart from it, and why it is not better.
+std::vector<Finding> ranking_findings(const Comparison& comparison);
+// What to keep in mind.
+std::vector<Finding> reservations(const Comparison& comparison);
+// All of these.
 std::vector<Finding> findings(const Comparison& comparison);
+// The fastest row on several devices that trains one model and has a baseline; null where there is none.
+const Cell* best_on_several(const Comparison& comparison);
 
 // Trials that ended in any way but done, equal ones together; those that were never possible first, so that the last
 // line is what went wrong last.

@@ -1,5 +1,7 @@
 #include "reports/json.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -17,6 +19,8 @@ Json spread(const Spread& spread) {
   return {{"median", number(spread.median)},
           {"least", number(spread.least)},
           {"most", number(spread.most)},
+          {"low", number(spread.low)},
+          {"high", number(spread.high)},
           {"count", spread.count}};
 }
 
@@ -27,9 +31,8 @@ Json embedded(const std::string& text) {
 }
 
 Json row_json(const Row& row) {
-  Json trial = nlohmann::json(row.trial);
   // The whole config stands once in the file; of a variant's only the name.
-  trial.erase("config");
+  const Json trial = without_config(row.trial);
   Json json = {{"position", row.position},
                {"state", row.state},
                {"attempt", row.attempt},
@@ -58,10 +61,12 @@ Json cell_json(const Comparison& comparison, const Cell& cell) {
                {"compared_with", cell.baseline ? Json(comparison.cells[*cell.baseline].name) : Json()},
                {"speed_up", spread(cell.speed_up)},
                {"efficiency", spread(cell.efficiency)}};
-  json["shares"] = {{"compute", cell.share_compute},
-                    {"exchange", cell.share_exchange},
-                    {"waiting", cell.share_waiting},
-                    {"harness", cell.share_harness}};
+  const Breakdown& parts = cell.breakdown;
+  const double step = parts.exists() ? parts.sum() : 1;
+  json["shares"] = {{"compute", parts.compute / step},   {"optimizer", parts.optimizer / step},
+                    {"exchange", parts.exchange / step}, {"input", parts.input / step},
+                    {"waiting", parts.waiting / step},   {"harness", parts.host / step}};
+  json["breakdown_reliable"] = parts.reliable();
   return json;
 }
 
@@ -84,11 +89,21 @@ std::string json_report(const Run& run) {
   json["tainted"] = info.taints;
   json["links"] = nlohmann::json(info.links);
   json["target_accuracy"] = comparison.target_accuracy > 0 ? Json(comparison.target_accuracy) : Json();
-  json["trials"] = Json::array();
-  for (const Row& row : run.rows) json["trials"].push_back(row_json(row));
-  json["rows"] = Json::array();
-  for (const Cell& cell : comparison.cells) json["rows"].push_back(cell_json(comparison, cell));
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  // A line a trial and a row: a tree of all of them would take more memory than everything else together.
+  std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace);
+  text.erase(text.rfind("\n}"));
+  const auto add_list = [&](const char* name, const auto& items, const auto& item_json) {
+    text += fmt::format(",\n  \"{}\": [", name);
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      text += i == 0 ? "\n    " : ",\n    ";
+      text += item_json(items[i]).dump(-1, ' ', false, Json::error_handler_t::replace);
+    }
+    text += "\n  ]";
+  };
+  add_list("trials", run.rows, row_json);
+  add_list("rows", comparison.cells, [&](const Cell& cell) { return cell_json(comparison, cell); });
+  text += "\n}\n";
+  return text;
 }
 
 }  // namespace mgcompare

@@ -24,46 +24,43 @@ std::vector<double> figures(const std::vector<T>& all, double T::*figure) {
 
 }  // namespace
 
-std::string placement_section(const Comparison& comparison) {
-  std::string text;
+Table placement_table(const Comparison& comparison) {
+  Table table{"Placement",
+              "Where the ranks were, what they kept where, and what each sent in a step, from the calls that the strategies made.",
+              {"strategy", "placement"},
+              2,
+              {},
+              {}};
   for (const Cell& cell : comparison.cells) {
     if (cell.done.empty()) continue;
     for (const std::string& line : placement_lines(cell.done.front()->result.placement))
-      text += fmt::format("- {}: {}\n", markdown(title_of(cell)), markdown(line));
+      table.lines.push_back({title_of(cell), line});
   }
-  if (text.empty()) return "";
-  return "\n## Placement\n\nWhere the ranks were, what they kept where, and what each sent in a step, from the calls "
-         "that "
-         "the strategies made.\n\n" +
-         text;
+  return table;
 }
 
-std::string links_section(const Run& run) {
-  std::string text;
+Table links_table(const Run& run) {
+  Table table{"Links", "Measured before the first trial, briefly; every copy was compared with what was sent.", {"link", "found"}, 2, {}, {}};
+  for (const std::string& taint : run.info.taints) table.lines.push_back({"tainted", taint});
   for (const Links& links : run.info.links) {
     if (links.devices.empty()) continue;
-    const auto kind = markdown(links.kind);
-    text += fmt::format("- Host to {} devices: {}; back: {}.\n", kind,
-                        between(figures(links.devices, &DeviceFigures::bytes_per_second_to_device), 1e9, "GB/s"),
-                        between(figures(links.devices, &DeviceFigures::bytes_per_second_to_host), 1e9, "GB/s"));
+    table.lines.push_back({"host to " + links.kind + " devices",
+                           between(figures(links.devices, &DeviceFigures::bytes_per_second_to_device), 1e9, "GB/s")});
+    table.lines.push_back({links.kind + " devices to host",
+                           between(figures(links.devices, &DeviceFigures::bytes_per_second_to_host), 1e9, "GB/s")});
     if (!links.pairs.empty()) {
       const auto direct =
           std::count_if(links.pairs.begin(), links.pairs.end(), [](const PairLink& pair) { return pair.direct; });
-      text += fmt::format("- {} ordered pairs of {} devices, {} of them peer-to-peer: {}, a small copy {}.\n",
-                          links.pairs.size(), kind, direct,
-                          between(figures(links.pairs, &PairLink::bytes_per_second), 1e9, "GB/s"),
-                          between(figures(links.pairs, &PairLink::seconds_small), 1e-6, "us"));
+      table.lines.push_back({fmt::format("{} ordered pairs of {} devices", links.pairs.size(), links.kind),
+                             fmt::format("{} peer-to-peer; {}, a small copy {}", direct,
+                                         between(figures(links.pairs, &PairLink::bytes_per_second), 1e9, "GB/s"),
+                                         between(figures(links.pairs, &PairLink::seconds_small), 1e-6, "us"))});
     }
-    std::string sums;
     for (const AllReduceTime& time : links.all_reduces)
-      sums += fmt::format("{}{} devices {}: {:.3g} us", sums.empty() ? "" : ", ", time.devices,
-                          bytes_text(static_cast<double>(time.bytes)), time.seconds * 1e6);
-    if (!sums.empty()) text += fmt::format("- All-reduce of {} devices: {}.\n", kind, markdown(sums));
+      table.lines.push_back({fmt::format("all-reduce of {} {} devices", time.devices, links.kind),
+                             fmt::format("{}: {:.3g} us", bytes_text(static_cast<double>(time.bytes)), time.seconds * 1e6)});
   }
-  for (const std::string& taint : run.info.taints) text += fmt::format("- **Tainted**: {}.\n", markdown(taint));
-  if (text.empty()) return "";
-  return "\n## Links\n\nMeasured before the first trial, briefly; every copy was compared with what was sent.\n\n" +
-         text;
+  return table;
 }
 
 }  // namespace mgcompare

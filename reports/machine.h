@@ -1,14 +1,13 @@
 #pragma once
 
-// The parts of the Markdown report about where things were: the ranks' placement, and the links between devices.
+// The tables of a report about where things were: the ranks' placement, and the links between devices. Without lines where
+// nothing is known.
 
-#include <string>
-
-#include "reports/comparison.h"
+#include "reports/tables.h"
 
 namespace mgcompare {
 
-std::string placement_section(const Comparison& comparison);
-std::string links_section(const Run& run);
+Table placement_table(const Comparison& comparison);
+Table links_table(const Run& run);
 
 }  // namespace mgcompare

@@ -8,6 +8,11 @@
 
 namespace mgcompare {
 
-std::string markdown_report(const Run& run);
+// `picture`: a file beside it with the scaling curves; empty where there is none.
+std::string markdown_report(const Run& run, const std::string& picture = "");
+
+// A heading, the table's words and the table.
+struct Table;
+std::string markdown_section(const Table& table);
 
 }  // namespace mgcompare

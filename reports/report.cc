@@ -9,7 +9,9 @@
 #include <cstring>
 #include <filesystem>
 
+#include "reports/charts/drawing.h"
 #include "reports/csv.h"
+#include "reports/html.h"
 #include "reports/json.h"
 #include "reports/markdown.h"
 
@@ -54,13 +56,16 @@ void write_file(const std::string& path, const std::string& text) {
   close(directory);
 }
 
-std::vector<std::string> write_reports(const Run& run, const std::string& directory) {
+std::vector<std::string> write_reports(const Run& run, const std::string& directory, Objective objective) {
   std::vector<std::string> paths;
   const auto add = [&](const char* name, const std::string& text) {
     paths.push_back((std::filesystem::path(directory) / name).string());
     write_file(paths.back(), text);
   };
-  add("report.md", markdown_report(run));
+  const std::string drawing = draw_scaling(compare_rows(run));
+  add("report.html", html_report(run, objective, drawing));
+  if (!drawing.empty()) add("scaling.svg", drawing);
+  add("report.md", markdown_report(run, drawing.empty() ? "" : "scaling.svg"));
   add("results.csv", csv_report(run));
   add("results.json", json_report(run));
   return paths;

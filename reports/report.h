@@ -5,13 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "reports/objective.h"
 #include "results.h"
 
 namespace mgcompare {
 
-// Writes report.md, results.csv and results.json into the directory and returns their paths. A file is replaced in one
-// step or stays as it was. Throws NotWritable.
-std::vector<std::string> write_reports(const Run& run, const std::string& directory);
+// Writes report.html, report.md with its picture (scaling.svg, where there are curves and gnuplot), results.csv and
+// results.json into the directory and returns their paths. A file is replaced in one step or stays as it was. Throws
+// NotWritable.
+std::vector<std::string> write_reports(const Run& run, const std::string& directory,
+                                       Objective objective = Objective::time_to_accuracy);
 
 // Replaces one file in one step, on the disk when this returns. Throws NotWritable.
 void write_file(const std::string& path, const std::string& text);

@@ -3,21 +3,95 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reports/bootstrap.h"
+#include "reports/rank_test.h"
+
 namespace mgcompare {
+namespace {
+
+constexpr double kSignificance = 0.05;
+
+double median_of_sorted(const std::vector<double>& values) {
+  const std::size_t n = values.size();
+  return (values[(n - 1) / 2] + values[n / 2]) / 2;
+}
+
+bool beyond_noise(const Spread& one, const Spread& other) {
+  const double smaller = std::min(std::abs(one.median), std::abs(other.median));
+  return std::abs(one.median - other.median) > kNoiseFloor * smaller;
+}
+
+bool is_tested(const Spread& one, const Spread& other) {
+  return one.values.size() >= kTestedRepeats && other.values.size() >= kTestedRepeats;
+}
+
+Order by_ranges(const Spread& one, const Spread& other) {
+  const double gap = std::max(other.least - one.most, one.least - other.most);
+  const double widest = std::max(one.most - one.least, other.most - other.least);
+  if (!(gap > 0) || gap < widest / 3) return Order::undecided;
+  return one.most < other.least ? Order::below : Order::above;
+}
+
+}  // namespace
 
 Spread spread_of(std::vector<double> values) {
   std::erase_if(values, [](double value) { return !std::isfinite(value); });
   if (values.empty()) return {};
   std::sort(values.begin(), values.end());
-  const std::size_t n = values.size();
-  return {(values[(n - 1) / 2] + values[n / 2]) / 2, values.front(), values.back(), n};
+  Spread spread;
+  spread.median = median_of_sorted(values);
+  spread.least = values.front();
+  spread.most = values.back();
+  spread.count = values.size();
+  const auto [low, high] = median_interval(values);
+  spread.low = low;
+  spread.high = high;
+  spread.values = std::move(values);
+  return spread;
 }
 
-Order compare(const Spread& one, const Spread& other) {
-  if (one.count < kDecisiveRepeats || other.count < kDecisiveRepeats) return Order::undecided;
-  if (one.most < other.least) return Order::below;
-  if (one.least > other.most) return Order::above;
-  return Order::undecided;
+Spread scaled(Spread spread, double factor) {
+  for (double* figure : {&spread.median, &spread.least, &spread.most, &spread.low, &spread.high}) *figure *= factor;
+  for (double& value : spread.values) value *= factor;
+  return spread;
 }
+
+std::vector<bool> outliers(const std::vector<double>& values) {
+  std::vector<bool> flags(values.size(), false);
+  if (values.size() < 5) return flags;
+  std::vector<double> sorted = values;
+  std::sort(sorted.begin(), sorted.end());
+  const double median = median_of_sorted(sorted);
+  double sum = 0;
+  for (double& value : sorted) sum += value = std::abs(value - median);
+  std::sort(sorted.begin(), sorted.end());
+  const double mad = median_of_sorted(sorted), mean = sum / static_cast<double>(sorted.size());
+  // Where half of the values are equal the mean deviation stands in, with its own factor.
+  const double scale = mad > 0 ? mad / 0.6745 : 1.253314 * mean;
+  for (std::size_t i = 0; i < values.size(); ++i) flags[i] = scale > 0 && std::abs(values[i] - median) > 3.5 * scale;
+  return flags;
+}
+
+std::vector<Order> compare_all(const std::vector<std::pair<const Spread*, const Spread*>>& pairs) {
+  std::vector<double> chances;
+  for (const auto& [one, other] : pairs) {
+    if (is_tested(*one, *other)) chances.push_back(mann_whitney(one->values, other->values));
+  }
+  chances = holm(chances);
+  std::vector<Order> orders;
+  std::size_t tested = 0;
+  for (const auto& [one, other] : pairs) {
+    Order order = Order::undecided;
+    if (is_tested(*one, *other)) {
+      if (chances[tested++] < kSignificance) order = one->median < other->median ? Order::below : Order::above;
+    } else if (one->count >= kDecisiveRepeats && other->count >= kDecisiveRepeats) {
+      order = by_ranges(*one, *other);
+    }
+    orders.push_back(beyond_noise(*one, *other) ? order : Order::undecided);
+  }
+  return orders;
+}
+
+Order compare(const Spread& one, const Spread& other) { return compare_all({{&one, &other}}).front(); }
 
 }  // namespace mgcompare

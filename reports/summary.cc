@@ -12,8 +12,6 @@
 namespace mgcompare {
 namespace {
 
-using Line = std::vector<std::string>;
-
 enum class Color { none = 0, bold = 1, red = 31, yellow = 33 };
 
 std::string colored(const Style& style, Color color, const std::string& text) {
@@ -21,9 +19,9 @@ std::string colored(const Style& style, Color color, const std::string& text) {
   return fmt::format("\x1b[{}m{}\x1b[0m", static_cast<int>(color), text);
 }
 
-Line cell_line(const Comparison& comparison, const Cell& cell) {
+TextLine cell_line(const Comparison& comparison, const Cell& cell) {
   const Trial& trial = cell.trial();
-  Line line = {plain(trial.strategy.label), fmt::format("{}:{}", to_string(trial.device_kind), trial.devices),
+  TextLine line = {plain(trial.strategy.label), fmt::format("{}:{}", to_string(trial.device_kind), trial.devices),
                fmt::format("{}", trial.global_batch)};
   if (!trial.variant.empty()) line[0] += fmt::format(" ({})", plain(trial.variant));
   if (trial.ranks_per_device != 1) line[1] += fmt::format(" x {}", trial.ranks_per_device);
@@ -41,14 +39,10 @@ Line cell_line(const Comparison& comparison, const Cell& cell) {
   return line;
 }
 
-std::string table(const Comparison& comparison, const Style& style) {
-  std::vector<Line> lines = {{"strategy", "devices", "batch", "accuracy"}};
-  if (comparison.target_accuracy > 0)
-    lines[0].push_back(fmt::format("to {}", percent_text(comparison.target_accuracy)));
-  for (const char* head : {"samples/s", "speed-up", "efficiency"}) lines[0].push_back(head);
-  for (const Cell& cell : comparison.cells) lines.push_back(cell_line(comparison, cell));
+// Columns after the first `left` are figures; line `bold`, counted from the head, stands out.
+std::string lines_text(const std::vector<TextLine>& lines, std::size_t left, std::size_t bold, const Style& style) {
   std::vector<std::size_t> widths(lines[0].size());
-  for (const Line& line : lines) {
+  for (const TextLine& line : lines) {
     for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], width_of(line[i]));
   }
   std::string text;
@@ -56,13 +50,21 @@ std::string table(const Comparison& comparison, const Style& style) {
     std::string row;
     for (std::size_t i = 0; i < widths.size(); ++i) {
       const std::string gap(widths[i] - width_of(lines[k][i]), ' ');
-      row += i < 2 ? fmt::format("  {}{}", lines[k][i], gap) : fmt::format("  {}{}", gap, lines[k][i]);
+      row += i < left ? fmt::format("  {}{}", lines[k][i], gap) : fmt::format("  {}{}", gap, lines[k][i]);
     }
     row.erase(row.find_last_not_of(' ') + 1);
-    const bool winner = k > 0 && !comparison.ranking.empty() && comparison.ranking.front() == k - 1;
-    text += colored(style, k == 0 || winner ? Color::bold : Color::none, row) + "\n";
+    text += colored(style, k == 0 || k == bold ? Color::bold : Color::none, row) + "\n";
   }
   return text;
+}
+
+std::string table(const Comparison& comparison, const Style& style) {
+  std::vector<TextLine> lines = {{"strategy", "devices", "batch", "accuracy"}};
+  if (comparison.target_accuracy > 0)
+    lines[0].push_back(fmt::format("to {}", target_text(comparison.target_accuracy)));
+  for (const char* head : {"samples/s", "speed-up", "efficiency"}) lines[0].push_back(head);
+  for (const Cell& cell : comparison.cells) lines.push_back(cell_line(comparison, cell));
+  return lines_text(lines, 2, comparison.ranking.empty() ? 0 : comparison.ranking.front() + 1, style);
 }
 
 std::string failure_lines(const Comparison& comparison, const Style& style) {
@@ -83,8 +85,18 @@ std::string failure_lines(const Comparison& comparison, const Style& style) {
 
 }  // namespace
 
-std::string closing_summary(const Run& run, const Style& style) {
-  const Comparison comparison = compare_rows(run);
+std::string table_text(const Table& table, const Style& style) {
+  std::vector<TextLine> lines = {table.head};
+  for (const TextLine& line : table.lines) {
+    lines.emplace_back();
+    for (const std::string& cell : line) lines.back().push_back(plain(cell));
+  }
+  const std::string text = lines_text(lines, table.left, 0, style);
+  return style.utf8 ? text : ascii(text);
+}
+
+std::string closing_summary(const Run& run, const Style& style, Objective objective) {
+  const Comparison comparison = compare_rows(run, objective);
   std::string text;
   for (const Finding& finding : findings(comparison)) {
     const bool undecided = finding.text.find("undecided") != std::string::npos;

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "reports/objective.h"
+#include "reports/tables.h"
 #include "results.h"
 
 namespace mgcompare {
@@ -13,6 +15,7 @@ struct Style {
   bool utf8 = true;                 // false: nothing but ASCII
 };
 
-std::string closing_summary(const Run& run, const Style& style);
+std::string closing_summary(const Run& run, const Style& style, Objective objective = Objective::time_to_accuracy);
+std::string table_text(const Table& table, const Style& style);
 
 }  // namespace mgcompare

@@ -54,6 +54,8 @@ bool is_invisible(std::uint32_t code) {
 }
 
 std::string cleaned(std::string_view text, bool keep_lines) {
+  // Nearly every text needs nothing.
+  if (std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; })) return std::string(text);
   std::string clean;
   clean.reserve(text.size());
   while (!text.empty()) {
@@ -151,9 +153,10 @@ std::string count_text(double count) {
 std::string seconds_text(double seconds) {
   if (!std::isfinite(seconds)) return "-";
   if (seconds == 0) return "0 s";
+  if (seconds < 1e-5) return fmt::format("{:.2f} us", seconds * 1e6);
   if (seconds < 0.001) return fmt::format("{:.0f} us", seconds * 1e6);
   if (seconds < 0.1) return fmt::format("{:.1f} ms", seconds * 1e3);
-  if (seconds < 10) return fmt::format("{:.2f} s", seconds);
+  if (seconds < 10) return fmt::format("{:.{}f} s", seconds, seconds < 1 ? 3 : 2);
   return seconds < 100 ? fmt::format("{:.1f} s", seconds) : count_text(seconds) + " s";
 }
 
@@ -163,6 +166,8 @@ std::string bytes_text(double bytes) {
   if (bytes < 1e6) return fmt::format("{:.1f} kB", bytes / 1e3);
   return bytes < 1e9 ? fmt::format("{:.2f} MB", bytes / 1e6) : fmt::format("{:.2f} GB", bytes / 1e9);
 }
+
+std::string target_text(double share) { return fmt::format("{:.4g} %", share * 100); }
 
 std::string percent_text(double share) {
   if (!std::isfinite(share)) return "-";

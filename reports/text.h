@@ -31,5 +31,6 @@ std::string count_text(double count);
 std::string seconds_text(double seconds);
 std::string bytes_text(double bytes);
 std::string percent_text(double share);
+std::string target_text(double share);  // "98.5 %": as it was asked for
 
 }  // namespace mgcompare

@@ -1,6 +1,7 @@
 #include "feed.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <numeric>
@@ -45,6 +46,12 @@ Span<const std::uint32_t> CpuFeed::ids(std::size_t first, std::size_t count) con
 }
 
 void CpuFeed::gather(Span<const std::uint32_t> ids, Tensor& tensor) const {
+  const auto start = std::chrono::steady_clock::now();
+  write(ids, tensor);
+  seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void CpuFeed::write(Span<const std::uint32_t> ids, Tensor& tensor) const {
   if (!tensor.blocked) {
     for (std::size_t sample = 0; sample < ids.size(); ++sample) {
       const std::uint8_t* const from = bytes_.data() + ids[sample] * features_;

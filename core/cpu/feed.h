@@ -19,6 +19,7 @@ class CpuFeed : public Feed {
   const Shape& sample_shape() const override { return shape_; }
   // Throws Error when an index is not below samples(). Until the first call the order is that of the data set.
   void set_order(Span<const std::uint32_t> order) override;
+  double seconds() const override { return seconds_; }
 
   // Sample indices of `count` positions of the order; throws Error when there are not so many.
   Span<const std::uint32_t> ids(std::size_t first, std::size_t count) const;
@@ -28,12 +29,15 @@ class CpuFeed : public Feed {
   void labels(Span<const std::uint32_t> ids, Span<std::uint8_t> to) const;
 
  private:
+  void write(Span<const std::uint32_t> ids, Tensor& tensor) const;
+
   Device& device_;
   Shape shape_;
   std::size_t features_;
   float scale_;
   Array<std::uint8_t> bytes_, labels_;
   Array<std::uint32_t> order_;
+  mutable double seconds_ = 0;  // in gather(), by the one rank that reads here
 };
 
 // Copies the split; it need not outlive the call.

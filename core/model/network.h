@@ -27,6 +27,8 @@ class Feed {
   virtual const Shape& sample_shape() const = 0;
   // Position p of the epoch is sample order[p]. Device-side copy is made by the call.
   virtual void set_order(Span<const std::uint32_t> order) = 0;
+  // The host's time in making batches so far; 0 where the device makes them.
+  virtual double seconds() const { return 0; }
 };
 
 // What a pass belongs to: keys the dropout masks, which depend on (seed, epoch, global sample index, layer) only.

@@ -27,9 +27,8 @@ TEST(Comparison, PutsRepeatsTogether) {
   EXPECT_NEAR(together.samples_per_second.median, 1616, 1e-9);
   EXPECT_NEAR(together.samples_per_second.least, 1600, 1e-9);
   EXPECT_NEAR(together.samples_per_second.most, 1632, 1e-9);
-  EXPECT_NEAR(together.share_exchange, 0.25, 1e-12);
-  EXPECT_NEAR(together.share_compute + together.share_exchange + together.share_waiting + together.share_harness, 1,
-              1e-12);
+  EXPECT_NEAR(together.breakdown.exchange / together.breakdown.step, 0.25, 1e-12);
+  EXPECT_TRUE(together.breakdown.reliable());
   EXPECT_TRUE(cell_of(comparison, "apart", 2).many_models);
   EXPECT_FALSE(together.many_models);
 }
@@ -116,7 +115,7 @@ TEST(Comparison, RanksByTimeToTargetAndNeverACeiling) {
   std::vector<std::string> order;
   for (const std::size_t index : comparison.ranking) order.push_back(comparison.cells[index].trial().strategy.label);
   EXPECT_THAT(order, testing::ElementsAre("fast", "slow", "sometimes", "never"));
-  EXPECT_TRUE(comparison.by_time_to_target);
+  EXPECT_TRUE(comparison.target_reached);
 }
 
 TEST(Comparison, OfNothingIsNothing) {

@@ -36,5 +36,44 @@ TEST(Compare, DecidesOnlyWhenRepeatsAreApart) {
   EXPECT_EQ(compare(low, spread_of({})), Order::undecided);
 }
 
+TEST(Compare, WantsAGapAndMoreThanNoise) {
+  EXPECT_EQ(compare(spread_of({1, 2, 3}), spread_of({3.1, 4, 5})), Order::undecided);
+  EXPECT_EQ(compare(spread_of({100, 100.1, 100.2}), spread_of({101, 101.1, 101.2})), Order::undecided);
+  EXPECT_EQ(compare(spread_of({100, 100.1, 100.2}), spread_of({103, 103.1, 103.2})), Order::below);
+}
+
+TEST(Compare, TestsRanksFromNineRepeatsOn) {
+  const Spread low = spread_of({10, 11, 12, 13, 14, 15, 16, 17, 30}), high = spread_of({14.5, 18, 19, 20, 21, 22, 23, 24, 25});
+  EXPECT_EQ(compare(low, high), Order::below);  // although they overlap
+  EXPECT_EQ(compare(low, low), Order::undecided);
+  // One such answer is sure enough; among many of which the others say nothing it is not.
+  const Spread close = spread_of({11, 12.5, 13.5, 14.2, 15.5, 16.5, 17.5, 18.5, 19.5});
+  ASSERT_EQ(compare(low, close), Order::undecided);
+  const Spread nearly = spread_of({14.5, 15.5, 16.5, 18, 19, 20, 21, 22, 23});
+  ASSERT_EQ(compare(low, nearly), Order::below);
+  std::vector<std::pair<const Spread*, const Spread*>> table(9, {&low, &low});
+  table.emplace_back(&low, &nearly);
+  EXPECT_EQ(compare_all(table).back(), Order::undecided);
+  EXPECT_EQ(compare_all({{&low, &nearly}, {&low, &high}}).back(), Order::below);
+}
+
+TEST(Outliers, AreFlaggedByTheModifiedZScore) {
+  // Median 10, deviations 0 0.1 0.1 0.2 0.2 0.3 9: their median is 0.2, and 9 * 0.6745 / 0.2 is 30.
+  EXPECT_EQ(outliers({10, 10.1, 9.9, 19, 10.2, 9.8, 10.3}),
+            (std::vector<bool>{false, false, false, true, false, false, false}));
+  EXPECT_EQ(outliers({5, 5, 5, 5, 9}), (std::vector<bool>{false, false, false, false, true}));
+  EXPECT_EQ(outliers({1, 2, 100}), (std::vector<bool>{false, false, false}));
+  EXPECT_EQ(outliers({5, 5, 5, 5, 5}), std::vector<bool>(5, false));
+}
+
+TEST(Scaled, ChangesEveryFigure) {
+  const Spread half = scaled(spread_of({2, 4, 6}), 0.5);
+  EXPECT_EQ(half.median, 2);
+  EXPECT_EQ(half.low, 1);
+  EXPECT_EQ(half.most, 3);
+  EXPECT_EQ(half.values, (std::vector<double>{1, 2, 3}));
+  EXPECT_EQ(half.count, 3u);
+}
+
 }  // namespace
 }  // namespace mgcompare

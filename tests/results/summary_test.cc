@@ -25,7 +25,7 @@ TEST(Summary, SaysWhoWonByHowMuchAndHowSurely) {
           "together, 2 cpu devices, batch 128 reached 97 % in 4.95 s [4.90 s .. 5.00 s]\n"
           "    1.60 [1.60 .. 1.60] times faster than alone, 1 cpu device, batch 128 (throughput alone: 1.60x)\n"));
   EXPECT_THAT(text, HasSubstr("Why not 2x: 25 % of its time is exchange, 14 % waiting"));
-  EXPECT_THAT(text, HasSubstr("apart, 2 cpu devices, batch 128 trains 2 separate models"));
+  EXPECT_THAT(text, HasSubstr("apart trains separate models"));
   EXPECT_THAT(text, Not(HasSubstr("undecided")));
   EXPECT_THAT(text, Not(HasSubstr("not completed")));
 }
@@ -57,7 +57,7 @@ TEST(Summary, CallsOverlappingRepeatsUndecidedAndNamesTheCheaper) {
   EXPECT_THAT(
       text,
       HasSubstr(
-          "1.02 [1.02 .. 1.02] times faster than other, 2 cpu devices, batch 128; undecided: their repeats overlap"));
+          "1.02 [1.02 .. 1.02] times faster than other, 2 cpu devices, batch 128; undecided: their repeats overlap or differ by less than 2 %"));
   EXPECT_THAT(text, HasSubstr("Cheapest within noise: other, 2 cpu devices"));
 }
 

@@ -1,0 +1,24 @@
+#include "warm_up.h"
+
+#include <algorithm>
+
+namespace mgcompare {
+namespace {
+
+constexpr double kWindowSeconds = 0.5, kMostSeconds = 5, kSame = 1.05;
+
+}  // namespace
+
+void WarmUp::add(double now) {
+  ++rounds_;
+  if (now - begin_ >= kMostSeconds) over_ = true;
+  if (now - window_ < kWindowSeconds) return;
+  std::rotate(last_, last_ + 1, last_ + 3);
+  last_[2] = (now - window_) / static_cast<double>(rounds_);
+  window_ = now;
+  rounds_ = 0;
+  const auto [least, most] = std::minmax_element(last_, last_ + 3);
+  if (*least > 0 && *most <= kSame * *least) over_ = true;
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,33 @@
+"use strict";
+// Draws the page's charts, lets a strategy be seen alone in all of them, and opens everything for print.
+(async () => {
+  const page = document.documentElement;
+  addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((one) => (one.open = true)));
+  const island = document.getElementById("charts");
+  if (!island || typeof vegaEmbed !== "function") return;
+  const { config, charts } = JSON.parse(island.textContent);
+  const views = [];
+  for (const { id, spec } of charts) {
+    const options = {
+      mode: "vega-lite", config, ast: true, renderer: "svg", downloadFileName: id,
+      actions: { export: true, source: false, compiled: false, editor: false },
+    };
+    views.push((await vegaEmbed(document.getElementById(id), spec, options)).view);
+  }
+  const legend = document.querySelector(".legend");
+  if (legend) {
+    legend.hidden = false;
+    legend.addEventListener("click", (event) => {
+      const button = event.target.closest("button");
+      if (!button) return;
+      const picked = button.getAttribute("aria-pressed") === "true" ? null : button.dataset.series;
+      for (const one of legend.querySelectorAll("button"))
+        one.setAttribute("aria-pressed", String(one.dataset.series === picked));
+      for (const view of views) view.signal("picked", picked).runAsync();
+    });
+  }
+  page.dataset.drawn = String(views.length);
+})().catch((error) => {
+  document.documentElement.dataset.failed = String(error);
+  throw error;
+});

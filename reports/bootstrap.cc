@@ -1,0 +1,88 @@
+#include "reports/bootstrap.h"
+
+#include <algorithm>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <random>
+
+namespace mgcompare {
+namespace {
+
+constexpr std::size_t kResamples = 10'000;
+constexpr double kTail = 0.025;
+
+// The two middle places of a resample, as places among the sorted values; equal where their number is odd.
+struct Middle {
+  std::size_t lower, upper;
+  auto operator<=>(const Middle&) const = default;
+};
+
+// A resample's median depends on which places were drawn and not on the values, so all figures with equally many repeats
+// share the draws. Other uses of the generator would change them: `stream` keeps the two sides of a ratio apart.
+const std::vector<Middle>& draws(std::size_t count, unsigned stream) {
+  thread_local std::map<std::pair<std::size_t, unsigned>, std::vector<Middle>> known;
+  std::vector<Middle>& all = known[{count, stream}];
+  if (!all.empty()) return all;
+  std::mt19937 random(20'240'501u + stream);
+  std::vector<std::size_t> places(count);
+  for (std::size_t k = 0; k < kResamples; ++k) {
+    // By hand: the library's distributions differ between implementations, and with them reports would.
+    for (std::size_t& place : places) place = static_cast<std::size_t>((std::uint64_t{random()} * count) >> 32);
+    std::sort(places.begin(), places.end());
+    all.push_back({places[(count - 1) / 2], places[count / 2]});
+  }
+  return all;
+}
+
+double median_of(const std::vector<double>& sorted, const Middle& middle) {
+  return (sorted[middle.lower] + sorted[middle.upper]) / 2;
+}
+
+Interval percentiles(std::vector<double>& medians) {
+  const auto at = [&](double share) {
+    const auto place = medians.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(medians.size() - 1));
+    std::nth_element(medians.begin(), place, medians.end());
+    return *place;
+  };
+  const double low = at(kTail), high = at(1 - kTail);
+  return {low, high};
+}
+
+// How often each pair of middle places was drawn.
+const std::map<Middle, std::size_t>& middle_counts(std::size_t count) {
+  thread_local std::map<std::size_t, std::map<Middle, std::size_t>> known;
+  std::map<Middle, std::size_t>& counts = known[count];
+  if (counts.empty())
+    for (const Middle& middle : draws(count, 0)) ++counts[middle];
+  return counts;
+}
+
+}  // namespace
+
+Interval median_interval(const std::vector<double>& sorted) {
+  // Up to five values, each end is the median of more than a fortieth of all resamples.
+  if (sorted.size() <= 5) return {sorted.front(), sorted.back()};
+  std::vector<std::pair<double, std::size_t>> medians;
+  for (const auto& [middle, times] : middle_counts(sorted.size())) medians.emplace_back(median_of(sorted, middle), times);
+  std::sort(medians.begin(), medians.end());
+  const auto at = [&](double share) {
+    auto left = static_cast<std::size_t>(share * static_cast<double>(kResamples - 1)) + 1;
+    for (const auto& [median, times] : medians) {
+      if (left <= times) return median;
+      left -= times;
+    }
+    return medians.back().first;
+  };
+  return {at(kTail), at(1 - kTail)};
+}
+
+Interval ratio_interval(const std::vector<double>& upper, const std::vector<double>& lower) {
+  const std::vector<Middle>&above = draws(upper.size(), 1), &below = draws(lower.size(), 2);
+  std::vector<double> ratios(kResamples);
+  for (std::size_t k = 0; k < kResamples; ++k) ratios[k] = median_of(upper, above[k]) / median_of(lower, below[k]);
+  return percentiles(ratios);
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,56 @@
+#include "reports/breakdown.h"
+
+#include <cmath>
+
+namespace mgcompare {
+namespace {
+
+constexpr double kTolerance = 0.02;
+
+}  // namespace
+
+bool Breakdown::reliable() const { return exists() && !unmeasured && std::abs(sum() - step) <= kTolerance * step; }
+
+Breakdown breakdown_of(const std::vector<const Row*>& repeats) {
+  Breakdown mean;
+  double counted = 0;
+  for (const Row* row : repeats) {
+    const Result& result = row->result;
+    if (result.ranks.empty() || result.steps == 0) continue;
+    const auto steps = static_cast<double>(result.steps), ranks = static_cast<double>(result.ranks.size());
+    for (const RankTimes& rank : result.ranks) {
+      mean.compute += rank.compute / steps / ranks;
+      mean.optimizer += rank.optimizer / steps / ranks;
+      mean.exchange += rank.exchange / steps / ranks;
+      mean.input += rank.input / steps / ranks;
+      mean.waiting += rank.waiting / steps / ranks;
+      mean.host += rank.harness / steps / ranks;
+      mean.overlapped += rank.overlapped / steps / ranks;
+    }
+    mean.unmeasured |= result.bytes_per_step > 0 && mean.exchange == 0 && mean.overlapped == 0;
+    mean.step += result.seconds_training / steps;
+    ++counted;
+  }
+  if (counted == 0) return {};
+  for (double* part : {&mean.compute, &mean.optimizer, &mean.exchange, &mean.input, &mean.waiting, &mean.host,
+                       &mean.step, &mean.overlapped})
+    *part /= counted;
+  return mean;
+}
+
+std::vector<Rung> what_if(const Breakdown& breakdown, double speed_up, std::size_t devices) {
+  if (!breakdown.reliable() || !(speed_up > 0)) return {};
+  std::vector<Rung> rungs = {{"measured", speed_up}};
+  double left = breakdown.step;
+  const auto without = [&](const char* name, double part) {
+    left -= part;
+    rungs.push_back({name, left > 0 ? speed_up * breakdown.step / left : speed_up});
+  };
+  without("communication free", breakdown.exchange);
+  without("input free", breakdown.input);
+  without("no stragglers", breakdown.waiting);
+  rungs.push_back({"ideal", static_cast<double>(devices)});
+  return rungs;
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,76 @@
+#include "reports/charts/chart.h"
+
+#include <cmath>
+
+namespace mgcompare {
+
+Json chart_config() {
+  return {{"background", nullptr},
+          {"font", "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"},
+          {"view", {{"stroke", nullptr}}},
+          {"axis",
+           {{"labelColor", "currentColor"},
+            {"titleColor", "currentColor"},
+            {"tickColor", "currentColor"},
+            {"tickOpacity", 0.35},
+            {"domainColor", "currentColor"},
+            {"domainOpacity", 0.35},
+            {"gridColor", "currentColor"},
+            {"gridOpacity", 0.1},
+            {"labelFontSize", 12},
+            {"titleFontSize", 12},
+            {"titleFontWeight", 500},
+            {"titlePadding", 10}}},
+          {"legend", {{"labelColor", "currentColor"}, {"titleColor", "currentColor"}, {"labelFontSize", 12}}},
+          {"header", {{"labelColor", "currentColor"}}},
+          {"text", {{"color", "currentColor"}}}};
+}
+
+namespace chart {
+
+Json frame(int height, Json values, Json layers) {
+  return {{"width", "container"},
+          {"height", height},
+          {"autosize", {{"type", "fit-x"}, {"contains", "padding"}}},
+          {"data", {{"values", std::move(values)}}},
+          {"params", Json::array({{{"name", "picked"}, {"value", nullptr}}})},
+          {"layer", std::move(layers)}};
+}
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+
+Json field(const char* name, const char* type, const char* title) {
+  return {{"field", name}, {"type", type}, {"title", title == nullptr ? Json() : Json(title)}};
+}
+
+static Json by_series(const std::vector<Series>& series, Json (*look)(const Series&)) {
+  Json domain = Json::array(), range = Json::array();
+  for (const Series& one : series) domain.push_back(one.name), range.push_back(look(one));
+  return {{"field", "series"},
+          {"type", "nominal"},
+          {"scale", {{"domain", domain}, {"range", range}}},
+          {"legend", nullptr}};
+}
+
+Json color(const std::vector<Series>& series) {
+  return by_series(series, [](const Series& one) { return Json(one.color); });
+}
+Json shape(const std::vector<Series>& series) {
+  return by_series(series, [](const Series& one) { return Json(one.shape); });
+}
+Json dash(const std::vector<Series>& series) {
+  return by_series(series, [](const Series& one) { return one.dashed ? Json{5, 4} : Json{1, 0}; });
+}
+
+Json fading() {
+  return {{"condition", {{"test", "picked === null || picked === datum.series"}, {"value", 1}}}, {"value", 0.07}};
+}
+
+Json tooltip(const std::vector<std::pair<const char*, const char*>>& fields) {
+  Json all = Json::array();
+  for (const auto& [name, title] : fields) all.push_back({{"field", name}, {"type", "nominal"}, {"title", title}});
+  return all;
+}
+
+}  // namespace chart
+}  // namespace mgcompare

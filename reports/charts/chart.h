@@ -1,0 +1,56 @@
+#pragma once
+
+// Charts as Vega-Lite specifications. What they say stands in their data; no name of a config or a plugin becomes part
+// of an expression.
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "reports/charts/series.h"
+#include "reports/prediction.h"
+
+namespace mgcompare {
+
+using Json = nlohmann::ordered_json;
+
+struct Chart {
+  std::string id;                   // "efficiency-0"; names saved files too
+  std::string title;
+  Json spec;
+};
+
+// The charts of one subject side by side, one a panel.
+struct ChartGroup {
+  std::string title;
+  std::string caption;
+  std::vector<Chart> charts;
+  std::size_t left_out = 0;         // panels beyond the most that a page shows
+};
+
+// What all of them share: fonts and the colours of axes, which follow the page.
+Json chart_config();
+
+std::vector<ChartGroup> scaling_charts(const Comparison& comparison);
+std::vector<ChartGroup> accuracy_charts(const Comparison& comparison);
+std::vector<ChartGroup> time_charts(const Comparison& comparison);
+std::vector<ChartGroup> prediction_charts(const Comparison& comparison, const std::vector<Prediction>& predictions);
+
+// What these are made of.
+namespace chart {
+
+inline constexpr std::size_t kMostPanels = 6;
+
+// A chart as wide as its place, whose marks fade unless `picked` is null or their series.
+Json frame(int height, Json values, Json layers);
+Json number(double value);                             // null where it is not finite
+Json field(const char* name, const char* type, const char* title);
+Json color(const std::vector<Series>& series);         // encodings of the field "series"
+Json shape(const std::vector<Series>& series);
+Json dash(const std::vector<Series>& series);
+Json fading();
+Json tooltip(const std::vector<std::pair<const char*, const char*>>& fields);  // name, title
+
+}  // namespace chart
+}  // namespace mgcompare

@@ -1,0 +1,131 @@
+#include "reports/charts/drawing.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include "reports/charts/series.h"
+#include "reports/text.h"
+
+namespace mgcompare {
+namespace {
+
+constexpr std::size_t kMostRows = 4;
+constexpr char kInk[] = "#767676";  // on white and on black alike
+
+bool has_gnuplot() {
+  const char* path = std::getenv("PATH");
+  std::string folders = path == nullptr ? "" : path;
+  for (std::size_t begin = 0; begin <= folders.size();) {
+    const std::size_t end = std::min(folders.find(':', begin), folders.size());
+    if (end > begin && access((folders.substr(begin, end - begin) + "/gnuplot").c_str(), X_OK) == 0) return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
+// In single quotes gnuplot takes everything as it is, but for the quote itself.
+std::string quoted(const std::string& text) {
+  std::string safe = "'";
+  for (const char c : plain(text)) safe.append(c == '\'' ? 2 : 1, c);
+  return safe + "'";
+}
+
+int point_type(const std::string& shape) {
+  static const std::map<std::string, int> kTypes = {{"circle", 7},        {"square", 5}, {"triangle-up", 9},
+                                                    {"triangle-down", 11}, {"diamond", 13}, {"cross", 2},
+                                                    {"triangle-right", 15}};
+  return kTypes.at(shape);
+}
+
+// One pair of axes: a line and intervals for each series.
+std::string axes(const Panel& panel, const std::vector<Series>& series, Spread Cell::* figure, const std::string& title,
+                 bool is_ratio) {
+  const std::vector<std::size_t> counts = panel.device_counts();
+  const double last = static_cast<double>(counts.back());
+  std::string ticks;
+  for (const std::size_t count : counts) ticks += fmt::format("{}{}", ticks.empty() ? "" : ",", count);
+  double least = 1, most = is_ratio ? last : 1.1;
+  std::string blocks, plots;
+  for (const Series& one : series) {
+    std::string lines;
+    for (const Cell* cell : panel.cells) {
+      const Spread& spread = cell->*figure;
+      if (cell->series != one.name || spread.count == 0) continue;
+      lines += fmt::format("{} {} {} {}\n", cell->trial().devices, spread.median, spread.low, spread.high);
+      least = std::min(least, spread.low);
+      most = std::max(most, spread.high);
+    }
+    if (lines.empty()) continue;
+    const std::string block = fmt::format("$series{}", std::count(blocks.begin(), blocks.end(), '$'));
+    blocks += fmt::format("{} << EOD\n{}EOD\n", block, lines);
+    const std::string look = fmt::format("lc rgb '{}' lw 1.8", one.color);
+    plots += fmt::format(", {0} using 1:2 with lines {1} dt {2} notitle, {0} using 1:2:3:4 with yerrorbars {1} pt {3} "
+                         "ps 0.8 title {4}",
+                         block, look, one.dashed ? 2 : 1, point_type(one.shape), quoted(one.name));
+  }
+  std::string script = blocks;
+  script += fmt::format("set title {}\nset xlabel 'devices'\nset logscale x 2\nset xrange [{}:{}]\nset xtics ({})\n",
+                        quoted(title), static_cast<double>(counts.front()) * 0.9, last * 1.12, ticks);
+  if (is_ratio) {
+    script += fmt::format("set ylabel 'speed-up'\nset logscale y 2\nset yrange [{}:{}]\nset format y '%g'\n",
+                          std::max(least, 1e-3) * 0.9, most * 1.12);
+    return script + fmt::format("plot [x=1:{}] x with lines lc rgb '{}' dt 3 notitle{}\n", last, kInk, plots);
+  }
+  script += fmt::format("set ylabel 'efficiency'\nunset logscale y\nset yrange [0:{}]\nset format y '%.1f'\n", most * 1.02);
+  return script + fmt::format("plot 1 with lines lc rgb '{}' dt 3 notitle{}\n", kInk, plots);
+}
+
+std::string script_of(const Comparison& comparison, const std::string& output) {
+  const std::vector<Series> series = all_series(comparison);
+  std::string body;
+  std::size_t rows = 0;
+  for (const Panel& panel : panels(comparison)) {
+    const bool has_curve = panel.device_counts().size() > 1 &&
+                           std::any_of(panel.cells.begin(), panel.cells.end(),
+                                       [](const Cell* cell) { return cell->efficiency.count > 0; });
+    if (!has_curve || rows == kMostRows) continue;
+    ++rows;
+    body += axes(panel, series, &Cell::efficiency, "Efficiency, " + panel.title, false);
+    body += axes(panel, series, &Cell::speed_up, "Speed-up, " + panel.title, true);
+  }
+  if (rows == 0) return "";
+  return fmt::format(
+      "set terminal svg size 960,{} noenhanced font 'Helvetica,13' background rgb '#ffffff'\nset output {}\n"
+      "set border 3 lc rgb '{}'\nset tics nomirror textcolor rgb '{}'\nset title textcolor rgb '{}'\n"
+      "set key outside bottom center horizontal textcolor rgb '{}' samplen 1.5\nset grid ytics lc rgb '#e4e4e4' lt 1\n"
+      "set xlabel textcolor rgb '{}'\nset ylabel textcolor rgb '{}'\nset multiplot layout {},2\n{}unset multiplot\n",
+      400 * rows, quoted(output), kInk, kInk, kInk, kInk, kInk, kInk, rows, body);
+}
+
+}  // namespace
+
+std::string draw_scaling(const Comparison& comparison) {
+  if (!has_gnuplot()) return "";
+  std::string file = (std::filesystem::temp_directory_path() / "mgcompare-XXXXXX").string();
+  const int made = mkstemp(file.data());
+  if (made < 0) return "";
+  close(made);
+  std::string svg;
+  if (const std::string script = script_of(comparison, file); !script.empty()) {
+    if (FILE* gnuplot = popen("gnuplot >/dev/null 2>&1", "w")) {
+      std::fwrite(script.data(), 1, script.size(), gnuplot);
+      if (pclose(gnuplot) == 0) {
+        std::ifstream picture(file, std::ios::binary);
+        svg.assign(std::istreambuf_iterator<char>(picture), {});
+      }
+    }
+  }
+  std::remove(file.c_str());
+  return svg;
+}
+
+}  // namespace mgcompare

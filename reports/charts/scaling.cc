@@ -1,0 +1,221 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "reports/charts/chart.h"
+#include "reports/findings.h"
+#include "reports/text.h"
+
+namespace mgcompare {
+namespace {
+
+using namespace chart;
+
+// Points of different series at one count of devices lie side by side, so that their intervals can be told apart.
+double dodged(double devices, std::size_t number, std::size_t series) {
+  const double place = series < 2 ? 0 : static_cast<double>(number) / static_cast<double>(series - 1) - 0.5;
+  return devices * std::exp2(0.12 * place);
+}
+
+std::size_t number_of(const std::vector<Series>& series, const std::string& name) {
+  const auto found = std::find_if(series.begin(), series.end(), [&](const Series& one) { return one.name == name; });
+  return static_cast<std::size_t>(found - series.begin());
+}
+
+Json points(const Panel& panel, const std::vector<Series>& series, Spread Cell::* figure) {
+  Json values = Json::array();
+  for (const Cell* cell : panel.cells) {
+    const Spread& spread = cell->*figure;
+    if (spread.count == 0) continue;
+    const std::string name = cell->series;
+    values.push_back({{"series", name},
+                      {"devices", cell->trial().devices},
+                      {"x", dodged(static_cast<double>(cell->trial().devices), number_of(series, name), series.size())},
+                      {"y", number(spread.median)},
+                      {"low", number(spread.low)},
+                      {"high", number(spread.high)},
+                      {"row", title_of(*cell)},
+                      {"speed-up", with_range(cell->speed_up)},
+                      {"efficiency", with_range(cell->efficiency, percent_text)},
+                      {"samples/s", with_range(cell->samples_per_second, count_text)},
+                      {"repeats", fmt::format("{}", cell->done.size())}});
+  }
+  return values;
+}
+
+Json device_axis(const Panel& panel) {
+  const std::vector<std::size_t> counts = panel.device_counts();
+  Json x = field("x", "quantitative", "devices");
+  x["scale"] = {{"type", "log"},
+                {"base", 2},
+                {"nice", false},
+                {"domain", {static_cast<double>(counts.front()) * 0.9, static_cast<double>(counts.back()) * 1.12}}};
+  x["axis"] = {{"values", counts}, {"format", "d"}, {"grid", false}};
+  return x;
+}
+
+// Line, interval and point of each series.
+Json curves(const std::vector<Series>& series, const Json& x, const Json& y) {
+  Json low = y, high = {{"field", "high"}};
+  low["field"] = "low";
+  return Json::array(
+      {{{"mark", {{"type", "line"}, {"strokeWidth", 2}}},
+        {"encoding",
+         {{"x", x}, {"y", y}, {"color", color(series)}, {"strokeDash", dash(series)}, {"opacity", fading()}}}},
+       {{"mark", {{"type", "errorbar"}, {"ticks", {{"size", 7}}}}},
+        {"encoding", {{"x", x}, {"y", low}, {"y2", high}, {"color", color(series)}, {"opacity", fading()}}}},
+       {{"mark", {{"type", "point"}, {"filled", true}, {"size", 75}, {"opacity", 1}}},
+        {"encoding",
+         {{"x", x},
+          {"y", y},
+          {"color", color(series)},
+          {"shape", shape(series)},
+          {"opacity", fading()},
+          {"tooltip", tooltip({{"row", "row"},
+                               {"efficiency", "efficiency"},
+                               {"speed-up", "speed-up"},
+                               {"samples/s", "samples/s"},
+                               {"repeats", "repeats"}})}}}}});
+}
+
+Json reference_line(Json values, const Json& x, const Json& y) {
+  return {{"data", {{"values", std::move(values)}}},
+          {"mark", {{"type", "line"}, {"color", "currentColor"}, {"opacity", 0.4}, {"strokeDash", {2, 3}}}},
+          {"encoding", {{"x", x}, {"y", y}}}};
+}
+
+Json efficiency_spec(const Panel& panel, const std::vector<Series>& series) {
+  double most = 1.1;
+  for (const Cell* cell : panel.cells) most = std::max(most, cell->efficiency.high * 1.03);
+  const Json x = device_axis(panel);
+  Json y = field("y", "quantitative", "efficiency");
+  y["scale"] = {{"domain", {0, most}}, {"nice", false}};
+  y["axis"] = {{"format", "%"}, {"tickCount", 6}};
+  Json layers = curves(series, x, y);
+  const Json domain = x["scale"]["domain"];
+  layers.insert(layers.begin(), reference_line({{{"x", domain[0]}, {"y", 1}}, {{"x", domain[1]}, {"y", 1}}}, x, y));
+  return frame(270, points(panel, series, &Cell::efficiency), layers);
+}
+
+Json speed_up_spec(const Panel& panel, const std::vector<Series>& series) {
+  double least = 1, most = static_cast<double>(panel.device_counts().back());
+  for (const Cell* cell : panel.cells) {
+    if (cell->speed_up.count == 0) continue;
+    least = std::min(least, cell->speed_up.low);
+    most = std::max(most, cell->speed_up.high);
+  }
+  const Json x = device_axis(panel);
+  Json ticks = Json::array();
+  for (double tick = std::exp2(std::floor(std::log2(std::max(least, 1e-3)))); tick <= most * 1.2; tick *= 2)
+    ticks.push_back(tick);
+  Json y = field("y", "quantitative", "speed-up");
+  y["scale"] = {{"type", "log"}, {"base", 2}, {"nice", false}, {"domain", {std::max(least, 1e-3) * 0.92, most * 1.1}}};
+  y["axis"] = {{"values", ticks}, {"format", "~g"}};
+  const double first = x["scale"]["domain"][0], last = x["scale"]["domain"][1];
+  Json layers = curves(series, x, y);
+  layers.insert(layers.begin(), reference_line({{{"x", std::max(1.0, first)}, {"y", std::max(1.0, first)}},
+                                                {{"x", last}, {"y", last}}},
+                                               x, y));
+  layers[0]["mark"]["clip"] = true;
+  return frame(270, points(panel, series, &Cell::speed_up), layers);
+}
+
+bool has_curve(const Panel& panel, Spread Cell::* figure) {
+  return panel.device_counts().size() > 1 &&
+         std::any_of(panel.cells.begin(), panel.cells.end(), [&](const Cell* cell) { return (cell->*figure).count > 0; });
+}
+
+ChartGroup over_devices(const Comparison& comparison, const char* id, Spread Cell::* figure,
+                        Json (*spec)(const Panel&, const std::vector<Series>&)) {
+  const std::vector<Series> series = all_series(comparison);
+  ChartGroup group;
+  for (const Panel& panel : panels(comparison)) {
+    if (!has_curve(panel, figure)) continue;
+    if (group.charts.size() == kMostPanels) {
+      ++group.left_out;
+      continue;
+    }
+    group.charts.push_back({fmt::format("{}-{}", id, group.charts.size()), panel.title, spec(panel, series)});
+  }
+  return group;
+}
+
+// samples/s against the batch, a chart for each count of devices.
+ChartGroup over_batches(const Comparison& comparison) {
+  ChartGroup group{"Samples/s against batch",
+                   "Each device count by itself; both axes are logarithmic. A larger batch gives each device more to do "
+                   "between two exchanges.",
+                   {}};
+  const std::vector<Series> series = all_series(comparison);
+  struct Place {
+    std::string scaling;
+    DeviceKind kind;
+    std::size_t devices;
+    auto operator<=>(const Place&) const = default;
+  };
+  std::map<Place, std::vector<std::pair<std::size_t, const Cell*>>> places;
+  for (const Panel& panel : panels(comparison)) {
+    for (const Cell* cell : panel.cells)
+      places[{panel.scaling, panel.device_kind, cell->trial().devices}].emplace_back(panel.batch, cell);
+  }
+  for (const auto& [place, cells] : places) {
+    std::vector<std::size_t> batches;
+    Json values = Json::array();
+    for (const auto& [batch, cell] : cells) {
+      batches.push_back(batch);
+      values.push_back({{"series", cell->series},
+                        {"x", batch},
+                        {"y", number(cell->samples_per_second.median)},
+                        {"low", number(cell->samples_per_second.low)},
+                        {"high", number(cell->samples_per_second.high)},
+                        {"row", title_of(*cell)},
+                        {"speed-up", with_range(cell->speed_up)},
+                        {"efficiency", with_range(cell->efficiency, percent_text)},
+                        {"samples/s", with_range(cell->samples_per_second, count_text)},
+                        {"repeats", fmt::format("{}", cell->done.size())}});
+    }
+    std::sort(batches.begin(), batches.end());
+    batches.erase(std::unique(batches.begin(), batches.end()), batches.end());
+    if (batches.size() < 2) continue;
+    if (group.charts.size() == kMostPanels) {
+      ++group.left_out;
+      continue;
+    }
+    Json x = field("x", "quantitative", place.scaling == "weak" ? "batch per device" : "global batch");
+    x["scale"] = {{"type", "log"}, {"base", 2}, {"nice", false}};
+    x["axis"] = {{"values", batches}, {"format", "d"}, {"grid", false}};
+    double least = std::numeric_limits<double>::max(), most = 0;
+    for (const auto& [batch, cell] : cells) {
+      least = std::min(least, cell->samples_per_second.low);
+      most = std::max(most, cell->samples_per_second.high);
+    }
+    Json y = field("y", "quantitative", "samples/s");
+    y["scale"] = {{"type", "log"}, {"nice", false}, {"domain", {std::max(least, 1e-3) * 0.85, most * 1.2}}};
+    y["axis"] = {{"format", "~s"}, {"tickCount", 5}};
+    group.charts.push_back({fmt::format("batch-{}", group.charts.size()),
+                            fmt::format("{} {} device{}", place.devices, to_string(place.kind), place.devices == 1 ? "" : "s"),
+                            frame(250, values, curves(series, x, y))});
+  }
+  return group;
+}
+
+}  // namespace
+
+std::vector<ChartGroup> scaling_charts(const Comparison& comparison) {
+  ChartGroup efficiency = over_devices(comparison, "efficiency", &Cell::efficiency, efficiency_spec);
+  efficiency.title = "Efficiency";
+  efficiency.caption =
+      "Samples/s over those of as many single devices. The dotted line is ideal scaling; bars are 95 % intervals of the "
+      "median.";
+  ChartGroup speed_up = over_devices(comparison, "speed-up", &Cell::speed_up, speed_up_spec);
+  speed_up.title = "Speed-up";
+  speed_up.caption = "Samples/s over those of the one-device baseline; both axes are logarithmic. Nothing is clipped.";
+  std::vector<ChartGroup> all = {efficiency, speed_up, over_batches(comparison)};
+  std::erase_if(all, [](const ChartGroup& group) { return group.charts.empty(); });
+  return all;
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,35 @@
+#pragma once
+
+// How the rows of a comparison are laid out in charts: a series a strategy, with a look that stays the same in all of
+// them, and a panel for rows that may share one pair of axes.
+
+#include <string>
+#include <vector>
+
+#include "reports/comparison.h"
+
+namespace mgcompare {
+
+struct Series {
+  std::string name;                 // plain text
+  std::string color;                // of Okabe and Ito's palette, which colour-blind readers can tell apart
+  std::string shape;                // Vega's name
+  bool dashed = false;
+};
+
+// One look a series, in the config's order; baselines and ceilings are grey.
+std::vector<Series> all_series(const Comparison& comparison);
+
+// Rows of one kind of device, one way of scaling and one batch, of which at least one is done.
+struct Panel {
+  std::string title;                // "batch 128, strong scaling, on cpu"
+  DeviceKind device_kind = DeviceKind::cpu;
+  std::string scaling;
+  std::size_t batch = 0;            // global in strong scaling, else per device
+  std::vector<const Cell*> cells;   // with a result, one rank a device, in the comparison's order
+
+  std::vector<std::size_t> device_counts() const;
+};
+std::vector<Panel> panels(const Comparison& comparison);
+
+}  // namespace mgcompare

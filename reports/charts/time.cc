@@ -1,0 +1,98 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "reports/charts/chart.h"
+#include "reports/findings.h"
+#include "reports/text.h"
+
+namespace mgcompare {
+namespace {
+
+using namespace chart;
+
+struct Part {
+  const char* name;
+  double Breakdown::* seconds;
+  const char* color;
+};
+
+constexpr Part kParts[] = {{"compute", &Breakdown::compute, "#0072B2"},   {"optimiser", &Breakdown::optimizer, "#56B4E9"},
+                           {"exchange", &Breakdown::exchange, "#D55E00"}, {"waiting", &Breakdown::waiting, "#E69F00"},
+                           {"input", &Breakdown::input, "#CC79A7"},       {"host", &Breakdown::host, "#8A8A8A"}};
+
+Json parts_of(const Cell& cell, const std::string& label) {
+  Json values = Json::array();
+  int order = 0;
+  for (const Part& part : kParts) {
+    const double seconds = cell.breakdown.*part.seconds;
+    ++order;
+    if (seconds <= 0) continue;
+    values.push_back({{"series", cell.series},
+                      {"label", label},
+                      {"part", part.name},
+                      {"order", order},
+                      {"ms", number(seconds * 1e3)},
+                      {"row", title_of(cell)},
+                      {"text", fmt::format("{}, {} of the step", seconds_text(seconds),
+                                           percent_text(seconds / cell.breakdown.sum()))},
+                      {"step", seconds_text(cell.breakdown.step)}});
+  }
+  return values;
+}
+
+Json breakdown_spec(const Panel& panel, Json& order) {
+  Json values = Json::array();
+  for (const Cell* cell : panel.cells) {
+    if (!cell->breakdown.exists()) continue;
+    const std::string label = fmt::format("{} \u00d7 {}{}", cell->series, cell->trial().devices,
+                                          cell->breakdown.reliable() ? "" : " (unreliable)");
+    order.push_back(label);
+    const Json parts = parts_of(*cell, label);
+    values.insert(values.end(), parts.begin(), parts.end());
+  }
+  Json names = Json::array(), colors = Json::array();
+  for (const Part& part : kParts) names.push_back(part.name), colors.push_back(part.color);
+  Json x = field("ms", "quantitative", "milliseconds a step");
+  x["axis"] = {{"tickCount", 6}};
+  x["stack"] = "zero";
+  Json y = field("label", "nominal", nullptr);
+  y["sort"] = order;
+  y["axis"] = {{"labelLimit", 150}, {"domain", false}, {"ticks", false}};
+  Json part = field("part", "nominal", nullptr);
+  part["scale"] = {{"domain", names}, {"range", colors}};
+  part["legend"] = {{"orient", "top"}, {"columns", 3}, {"symbolType", "square"}};
+  const Json layers = Json::array(
+      {{{"mark", {{"type", "bar"}, {"height", {{"band", 0.72}}}}},
+        {"encoding",
+         {{"x", x},
+          {"y", y},
+          {"color", part},
+          {"order", {{"field", "order"}, {"type", "quantitative"}}},
+          {"opacity", fading()},
+          {"tooltip", tooltip({{"row", "row"}, {"part", "part"}, {"text", "time"}, {"step", "step"}})}}}}});
+  return frame(static_cast<int>(20 + 22 * order.size()), values, layers);
+}
+
+}  // namespace
+
+std::vector<ChartGroup> time_charts(const Comparison& comparison) {
+  ChartGroup group{"The parts of a step",
+                   "Means over steps, ranks and repeats. Exchange is what computing does not hide; waiting is measured, "
+                   "not inferred. Rows whose parts do not sum to the step within 2 % are marked unreliable.",
+                   {}};
+  for (const Panel& panel : panels(comparison)) {
+    Json order = Json::array();
+    Json spec = breakdown_spec(panel, order);
+    if (order.empty()) continue;
+    if (group.charts.size() == kMostPanels) {
+      ++group.left_out;
+      continue;
+    }
+    group.charts.push_back({fmt::format("breakdown-{}", group.charts.size()), panel.title, std::move(spec)});
+  }
+  if (group.charts.empty()) return {};
+  return {group};
+}
+
+}  // namespace mgcompare

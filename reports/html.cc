@@ -1,0 +1,387 @@
+#include "reports/html.h"
+
+#include <fmt/format.h>
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <map>
+#include <kainjow/mustache.hpp>
+
+#include "reports/assets.h"
+#include "reports/charts/chart.h"
+#include "reports/explain.h"
+#include "reports/findings.h"
+#include "reports/machine.h"
+#include "reports/tables.h"
+#include "reports/text.h"
+
+namespace mgcompare {
+namespace {
+
+namespace mustache = kainjow::mustache;
+using Data = mustache::data;
+
+// A page with more lines than that is no help to anyone.
+constexpr std::size_t kMostLines = 400;
+
+Data text_or_nothing(const std::string& text) { return text.empty() ? Data(false) : Data(text); }
+
+std::string base64(const unsigned char* bytes, std::size_t size) {
+  std::string text(4 * ((size + 2) / 3) + 1, '\0');
+  text.resize(static_cast<std::size_t>(
+      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()), bytes, static_cast<int>(size))));
+  return text;
+}
+
+// What a content policy calls this script.
+std::string policy_hash(std::string_view script) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned int size = 0;
+  EVP_Digest(script.data(), script.size(), digest, &size, EVP_sha256(), nullptr);
+  return fmt::format("'sha256-{}'", base64(digest, size));
+}
+
+std::string image_of(const std::string& svg) {
+  return svg.empty() ? ""
+                     : "data:image/svg+xml;base64," +
+                           base64(reinterpret_cast<const unsigned char*>(svg.data()), svg.size());
+}
+
+// JSON that no HTML parser takes for anything else.
+std::string island(const Json& json) {
+  std::string safe;
+  for (const char c : json.dump(-1, ' ', false, Json::error_handler_t::replace)) {
+    if (c == '<')
+      safe += "\\u003c";
+    else
+      safe += c;
+  }
+  return safe;
+}
+
+// The first `left` columns are words, the others figures.
+Data line_data(const TextLine& line, std::size_t left) {
+  Data words{Data::type::list}, figures{Data::type::list};
+  for (std::size_t k = 0; k < line.size(); ++k) (k < left ? words : figures).push_back(plain(line[k]));
+  Data data;
+  data.set("words", words);
+  data.set("figures", figures);
+  return data;
+}
+
+Data table_data(const Table& table, bool open) {
+  Data lines{Data::type::list};
+  for (std::size_t i = 0; i < std::min(kMostLines, table.lines.size()); ++i)
+    lines.push_back(line_data(table.lines[i], table.left));
+  Data facts{Data::type::list};
+  for (const auto& [name, value] : table.facts) {
+    Data fact;
+    fact.set("name", plain(name));
+    fact.set("value", plain(value));
+    facts.push_back(fact);
+  }
+  std::string intro = table.intro;
+  if (table.lines.size() > kMostLines) {
+    intro += fmt::format("{}The first {} of {} lines; results.csv has all.", intro.empty() ? "" : " ", kMostLines,
+                         count_text(static_cast<double>(table.lines.size())));
+  }
+  Data data;
+  data.set("title", plain(table.title));
+  data.set("intro", text_or_nothing(plain(intro)));
+  data.set("facts", facts);
+  data.set("head", line_data(table.head, table.left));
+  data.set("lines", lines);
+  data.set("open", open);
+  return data;
+}
+
+// One of the page's numbered parts; what is not set stays out of it.
+class Section {
+ public:
+  Section(const char* id, const char* title, const std::string& intro = "") : id_(id), title_(title) {
+    data_.set("id", id);
+    data_.set("title", title);
+    data_.set("intro", text_or_nothing(intro));
+    data_.set("static", false);
+  }
+  void add(const std::vector<ChartGroup>& groups, Json& charts) {
+    for (const ChartGroup& group : groups) {
+      Data figures{Data::type::list};
+      for (const Chart& chart : group.charts) {
+        Data figure;
+        figure.set("id", chart.id);
+        figure.set("title", chart.title);
+        figures.push_back(figure);
+        charts.push_back({{"id", chart.id}, {"spec", chart.spec}});
+      }
+      Data data;
+      data.set("title", group.title);
+      data.set("caption", group.caption);
+      data.set("charts", figures);
+      data.set("left_out", text_or_nothing(group.left_out == 0 ? ""
+                                                               : fmt::format("{} more are left out; results.json has "
+                                                                             "their figures.",
+                                                                             group.left_out)));
+      groups_.push_back(data);
+    }
+  }
+  // Empty tables are left out.
+  void add(const Table& table, bool open = false) {
+    if (!table.lines.empty()) tables_.push_back(table_data(table, open));
+  }
+  void reason(const Reason& reason) {
+    Data data;
+    data.set("rule", reason.rule);
+    data.set("title", reason.title);
+    data.set("evidence", plain(reason.evidence));
+    data.set("action", reason.action);
+    reasons_.push_back(data);
+  }
+  void say(const std::string& sentence) { sentences_.push_back(plain(sentence)); }
+  void quote(const std::string& title, const std::string& intro, const std::string& text, bool open = false) {
+    Data data;
+    data.set("title", plain(title));
+    data.set("intro", text_or_nothing(plain(intro)));
+    data.set("text", plain_lines(text));
+    data.set("open", open);
+    texts_.push_back(data);
+  }
+  void show(const std::string& always, const std::string& fallback, const char* description) {
+    Data data;
+    data.set("always", text_or_nothing(always));
+    data.set("fallback", text_or_nothing(fallback));
+    data.set("alt", description);
+    data_.set("static", data);
+  }
+  const std::string& id() const { return id_; }
+  const std::string& title() const { return title_; }
+  Data data() const {
+    Data data = data_;
+    data.set("groups", groups_);
+    data.set("reasons", reasons_);
+    data.set("sentences", sentences_);
+    data.set("tables", tables_);
+    data.set("texts", texts_);
+    return data;
+  }
+
+ private:
+  std::string id_, title_;
+  Data data_;
+  Data groups_{Data::type::list}, reasons_{Data::type::list}, sentences_{Data::type::list},
+      tables_{Data::type::list}, texts_{Data::type::list};
+};
+
+Section scaling_section(const Comparison& comparison, const std::string& drawing, Json& charts) {
+  Section section("scaling", "Scaling",
+                  "Efficiency shows what is lost, speed-up what is gained. A strategy is compared with one device that "
+                  "exchanges nothing, never with its own slow self.");
+  const std::vector<ChartGroup> groups = scaling_charts(comparison);
+  const bool draws = !assets::chart_script().empty();
+  const std::string picture = image_of(drawing);
+  section.show(draws ? "" : picture, draws ? picture : "", "Efficiency and speed-up against devices, a line a strategy");
+  if (draws) section.add(groups, charts);
+  if (groups.empty() && drawing.empty())
+    section.say("There is no curve to draw: that takes rows on at least two different counts of devices, and the baseline "
+                "on one. Add devices to `scaling.devices`, and a strategy that is the one-device baseline.");
+  section.add(speed_table(comparison), groups.empty());
+  return section;
+}
+
+Section accuracy_section(const Comparison& comparison, Json& charts) {
+  Section section("accuracy", "Accuracy");
+  if (!assets::chart_script().empty()) section.add(accuracy_charts(comparison), charts);
+  section.add(target_table(comparison));
+  section.add(epoch_table(comparison));
+  return section;
+}
+
+Section time_section(const Comparison& comparison, Json& charts) {
+  Section section("time", "Where the time goes");
+  if (!assets::chart_script().empty()) section.add(time_charts(comparison), charts);
+  section.add(time_table(comparison));
+  section.add(ladder_table(comparison), true);
+  section.add(bytes_table(comparison));
+  section.add(metric_table(comparison));
+  return section;
+}
+
+Section why_section(const Comparison& comparison) {
+  Section section("why", "Why");
+  const std::vector<Reason> reasons = explain(comparison);
+  for (const Reason& reason : reasons) section.reason(reason);
+  if (reasons.empty())
+    section.say("No rule fires: nothing that was measured stands out as a cost that could be avoided.");
+  section.add(break_even_table(comparison), true);
+  return section;
+}
+
+Section prediction_section(const Comparison& comparison, Json& charts) {
+  Section section("prediction", "Prediction",
+                  "What more devices would bring, from the costs measured here and the assumption that more of them are "
+                  "linked alike. `mgcompare predict` answers for other counts and other links.");
+  const std::vector<Prediction> predictions = predict(comparison, usual_devices(comparison));
+  if (!assets::chart_script().empty()) section.add(prediction_charts(comparison, predictions), charts);
+  if (predictions.empty())
+    section.say("There is nothing to predict from: that takes a strategy on several devices and the one-device baseline.");
+  for (const std::string& problem : prediction_problems(predictions)) section.say(problem);
+  section.add(prediction_table(predictions));
+  return section;
+}
+
+Section origin_section(const Comparison& comparison) {
+  const Run& run = *comparison.run;
+  Section section("tables", "Tables and origin");
+  section.add(results_table(comparison), true);
+  section.add(failure_table(comparison), true);
+  for (const auto& [title, log] : failure_logs(comparison)) section.quote(title, "", log);
+  section.add(outlier_table(comparison), true);
+  std::string notes;
+  for (const std::string& note : notes_of(comparison)) notes += plain(note) + "\n";
+  if (!notes.empty()) section.quote("Notes", "", notes);
+  section.add(placement_table(comparison));
+  section.add(links_table(run));
+  section.add(environment_table(run));
+  section.add(order_table(run));
+  if (!run.rows.empty()) {
+    const Row& row = run.rows.front();
+    section.quote("To run one row again",
+                  "The strategy, devices, batch, variant and seed name it; this is the first of the plan.", command_of(row));
+  }
+  section.quote("Config", fmt::format("Every default filled in; SHA-256 {}.", run.info.config_hash), run.info.config_yaml);
+  return section;
+}
+
+Data tile(const std::string& label, const std::string& figure, const std::string& detail) {
+  Data data;
+  data.set("label", label);
+  data.set("figure", figure);
+  data.set("detail", detail);
+  return data;
+}
+
+Data tiles_of(const Comparison& comparison) {
+  Data tiles{Data::type::list};
+  if (comparison.ranking.empty()) return tiles;
+  const Comparison by_time = ranked_by(comparison, Objective::time_to_accuracy);
+  const Cell& first = by_time.cells[by_time.ranking.front()];
+  if (by_time.target_reached) {
+    tiles.push_back(tile(fmt::format("Fastest to {}", target_text(comparison.target_accuracy)),
+                         seconds_text(first.seconds_to_target.median), title_of(first)));
+  }
+  const Comparison by_speed = ranked_by(comparison, Objective::throughput);
+  const Cell& fastest = by_speed.cells[by_speed.ranking.front()];
+  tiles.push_back(tile("Most samples/s", count_text(fastest.samples_per_second.median), title_of(fastest)));
+  if (const Cell* best = best_on_several(comparison)) {
+    tiles.push_back(tile("Best speed-up on several devices", fmt::format("{:.2f}x", best->speed_up.median),
+                         fmt::format("{} of ideal, {}", percent_text(best->efficiency.median), title_of(*best))));
+  }
+  tiles.push_back(tile("Accuracy of the winner",
+                       accuracy_text(comparison.cells[comparison.ranking.front()].accuracy.median),
+                       title_of(comparison.cells[comparison.ranking.front()])));
+  return tiles;
+}
+
+Data objectives_of(const Comparison& comparison) {
+  constexpr const char* kTitles[] = {"Time to accuracy", "Throughput", "Device-seconds"};
+  Data all{Data::type::list};
+  for (const Objective objective : kObjectives) {
+    Data findings{Data::type::list};
+    for (const Finding& finding : ranking_findings(ranked_by(comparison, objective))) {
+      Data one;
+      one.set("level", fmt::format("{}", finding.level));
+      one.set("text", finding.text);
+      findings.push_back(one);
+    }
+    Data data;
+    data.set("id", std::string(to_string(objective)));
+    data.set("title", kTitles[static_cast<int>(objective)]);
+    data.set("chosen", objective == comparison.objective);
+    data.set("findings", findings);
+    all.push_back(data);
+  }
+  return all;
+}
+
+Data series_data(const Comparison& comparison) {
+  static const std::map<std::string, const char*> kGlyphs = {
+      {"circle", "\u25cf"}, {"square", "\u25a0"},        {"triangle-up", "\u25b2"},   {"diamond", "\u25c6"},
+      {"cross", "\u271a"},  {"triangle-down", "\u25bc"}, {"triangle-right", "\u25b6"}};
+  Data all{Data::type::list};
+  for (const Series& series : all_series(comparison)) {
+    Data one;
+    one.set("name", series.name);
+    one.set("color", series.color);
+    one.set("glyph", kGlyphs.at(series.shape));
+    all.push_back(one);
+  }
+  return all;
+}
+
+void replace(std::string& text, std::string_view marker, const std::string& by) {
+  text.replace(text.find(marker), marker.size(), by);
+}
+
+}  // namespace
+
+std::string html_report(const Run& run, Objective objective, const std::string& drawing) {
+  const Comparison comparison = compare_rows(run, objective);
+  Json charts = Json::array();
+  const std::vector<Section> sections = {scaling_section(comparison, drawing, charts),
+                                         accuracy_section(comparison, charts), time_section(comparison, charts),
+                                         why_section(comparison), prediction_section(comparison, charts),
+                                         origin_section(comparison)};
+  Data links{Data::type::list}, parts{Data::type::list};
+  for (const Section& section : sections) {
+    Data link;
+    link.set("id", section.id());
+    link.set("title", section.title());
+    links.push_back(link);
+    parts.push_back(section.data());
+  }
+  Answer first = answer(comparison);
+  if (first.verdict.empty()) first.verdict = ranking_findings(comparison).front().text;
+  Data remarks{Data::type::list};
+  for (const Finding& finding : reservations(comparison)) remarks.push_back(finding.text);
+
+  Data page;
+  page.set("name", plain(run.info.name));
+  page.set("version", plain(run.info.program_version));
+  page.set("model", run.rows.empty() ? "no model" : plain(run.rows.front().trial.config.model.name));
+  page.set("data", run.info.data_name.empty() ? "unknown data" : plain(run.info.data_name));
+  page.set("machine", plain(results_table(comparison).facts.front().second));
+  page.set("started", plain(run.info.started));
+  page.set("done", fmt::format("{}", comparison.done));
+  page.set("trials", fmt::format("{}", comparison.trials));
+  page.set("partial", text_or_nothing(comparison.finished == comparison.trials
+                                          ? ""
+                                          : fmt::format("Partial: {} of {} trials have not finished. What follows holds "
+                                                        "for those that have.",
+                                                        comparison.trials - comparison.finished, comparison.trials)));
+  page.set("verdict", first.verdict);
+  page.set("grounds", text_or_nothing(first.grounds));
+  page.set("tiles", tiles_of(comparison));
+  page.set("objectives", objectives_of(comparison));
+  page.set("reservations", remarks);
+  page.set("has_series", !charts.empty());
+  page.set("series", series_data(comparison));
+  page.set("sections", links);
+  page.set("parts", parts);
+  const std::string code(assets::chart_script()), script(assets::page_script());
+  page.set("script_hashes", code.empty() ? policy_hash(script) : policy_hash(code) + " " + policy_hash(script));
+
+  mustache::mustache form{std::string(assets::page_template())};
+  if (!form.is_valid()) throw Error("the page's template: " + form.error_message());
+  std::string text = form.render(page);
+  // Data cannot look like these: its angle brackets are escaped by now.
+  replace(text, "<!--page-style-->", fmt::format("<style>{}</style>", assets::page_style()));
+  replace(text, "<!--page-charts-->",
+          charts.empty() ? ""
+                         : fmt::format("<script type=\"application/json\" id=\"charts\">{}</script>",
+                                       island({{"config", chart_config()}, {"charts", charts}})));
+  replace(text, "<!--chart-script-->", code.empty() ? "" : "<script>" + code + "</script>");
+  replace(text, "<!--page-script-->", "<script>" + script + "</script>");
+  return text;
+}
+
+}  // namespace mgcompare

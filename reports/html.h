@@ -1,0 +1,16 @@
+#pragma once
+
+// report.html: the whole report in one file that opens without a network, with charts to point at where the program was
+// built with their libraries. A function of the results alone.
+
+#include <string>
+
+#include "reports/objective.h"
+#include "results.h"
+
+namespace mgcompare {
+
+// `drawing`: the scaling curves as SVG (draw_scaling); empty where there are none.
+std::string html_report(const Run& run, Objective objective, const std::string& drawing);
+
+}  // namespace mgcompare

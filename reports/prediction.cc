@@ -1,0 +1,234 @@
+#include "reports/prediction.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "reports/charts/series.h"
+#include "reports/explain.h"
+#include "reports/findings.h"
+#include "reports/text.h"
+#include "reports/work.h"
+
+namespace mgcompare {
+namespace {
+
+// What fits well by luck is still not known better than this.
+constexpr double kLeastBand = 0.05;
+
+double count(std::size_t devices) { return static_cast<double>(devices); }
+
+// Bytes that a rank sends in a step on n devices, from what it sent on others: as in an all-reduce, or always the same.
+class Payload {
+ public:
+  explicit Payload(const std::vector<const Cell*>& cells) {
+    std::vector<double> whole, sent;
+    for (const Cell* cell : cells) {
+      if (cell->trial().devices < 2 || cell->bytes_per_step.count == 0) continue;
+      sent.push_back(cell->bytes_per_step.median);
+      whole.push_back(cell->bytes_per_step.median / share(cell->trial().devices));
+    }
+    const auto width = [](const Spread& spread) { return spread.median > 0 ? (spread.most - spread.least) / spread.median : 0; };
+    const Spread reduced = spread_of(whole), same = spread_of(sent);
+    is_reduced_ = width(reduced) <= width(same);
+    bytes_ = is_reduced_ ? reduced.median : same.median;
+  }
+  double bytes(std::size_t devices) const {
+    return devices < 2 ? 0 : is_reduced_ ? bytes_ * share(devices) : bytes_;
+  }
+
+ private:
+  static double share(std::size_t devices) { return 2 * (count(devices) - 1) / count(devices); }
+  bool is_reduced_ = true;
+  double bytes_ = 0;
+};
+
+// The model of one strategy on one kind of device.
+struct Model {
+  Work work;
+  Payload payload;
+  Link link;
+  double waiting = 0;
+
+  double step(std::size_t devices, double samples) const {
+    if (devices < 2) return work.seconds(samples);
+    const double bytes = payload.bytes(devices);
+    return work.seconds(samples) + (bytes > 0 ? link.seconds(devices, bytes) : 0) + waiting;
+  }
+};
+
+// In weak scaling all steps have the same samples: their cost is known, and nothing about other sizes.
+Work work_of(const std::vector<const Cell*>& cells, bool weak) {
+  if (const std::optional<Work> fitted = fit_work(cells)) return *fitted;
+  std::vector<double> seconds;
+  std::set<double> sizes;
+  for (const Cell* cell : cells) {
+    seconds.push_back(own_seconds(*cell));
+    sizes.insert(samples_per_device(*cell));
+  }
+  if (!weak || sizes.size() != 1)
+    throw Error("its steps have too few different sizes to tell what a sample costs; measure another batch");
+  return {spread_of(seconds).median, 0, 0, 1};
+}
+
+Model model_of(const std::vector<const Cell*>& cells, bool weak, const std::optional<Link>& given) {
+  Model model{work_of(cells, weak), Payload(cells), {}, 0};
+  std::vector<double> waiting;
+  for (const Cell* cell : cells)
+    if (cell->trial().devices > 1) waiting.push_back(cell->breakdown.waiting);
+  model.waiting = spread_of(waiting).median;
+  const std::vector<ExchangeTime> times = exchange_times(cells);
+  if (given)
+    model.link = *given;
+  else if (!times.empty())
+    model.link = fit_link(times);
+  return model;
+}
+
+std::vector<const Cell*> below(const std::vector<const Cell*>& cells, std::size_t devices) {
+  std::vector<const Cell*> kept;
+  for (const Cell* cell : cells)
+    if (cell->trial().devices < devices) kept.push_back(cell);
+  return kept;
+}
+
+// Cells of one strategy on one kind of device, all batches.
+using Kin = std::vector<const Cell*>;
+
+void fill(Prediction& prediction, const Kin& kin, const Kin& row, const Cell& one_device,
+          const std::vector<std::size_t>& devices, const std::optional<Link>& given) {
+  const Cell& largest = *prediction.largest;
+  const bool weak = largest.trial().scaling == "weak";
+  for (const Cell* cell : kin) {
+    if (!cell->breakdown.reliable())
+      throw Error(fmt::format("the parts of {}'s step are not known", title_of(*cell)));
+  }
+  const Kin smaller = below(kin, largest.trial().devices);
+  if (!given && exchange_times(smaller).empty() && largest.bytes_per_step.median > 0)
+    throw Error("no exchange was measured on fewer devices than the most; measure a third count of devices, or give --link");
+  const Model blind = model_of(smaller, weak, given);
+  const Payload payload(kin);  // bytes are counted, not timed: the held-out row's are no secret
+  Model check = blind;
+  check.payload = payload;
+  prediction.hold_out_error =
+      std::abs(check.step(largest.trial().devices, samples_per_device(largest)) / largest.breakdown.step - 1);
+  prediction.trusted = prediction.hold_out_error <= kWorstHoldOut;
+
+  const Model model = model_of(kin, weak, given);
+  prediction.link = model.link;
+  const double base = static_cast<double>(one_device.trial().global_batch) / one_device.breakdown.step;
+  const std::size_t most = largest.trial().devices;
+  const auto add = [&](std::size_t n, std::optional<double> measured) {
+    const double batch = weak ? samples_per_device(largest) * count(n) : static_cast<double>(largest.trial().global_batch);
+    PredictedStep step{n, model.step(n, batch / count(n))};
+    // Doubt grows with each doubling beyond what was measured.
+    const double doublings = n > most ? std::log2(count(n) / count(most)) : 0;
+    const double band = std::max(prediction.hold_out_error, kLeastBand) * (1 + doublings);
+    step.low = step.step / (1 + band), step.high = step.step * (1 + band);
+    step.speed_up = batch / step.step / base;
+    step.speed_up_low = batch / step.high / base, step.speed_up_high = batch / step.low / base;
+    step.measured = measured;
+    prediction.steps.push_back(step);
+  };
+  for (const Cell* cell : row) add(cell->trial().devices, cell->speed_up.median);
+  if (!prediction.trusted) return;
+  for (const std::size_t n : devices) {
+    const double samples = weak ? samples_per_device(largest) : static_cast<double>(largest.trial().global_batch) / count(n);
+    const bool known = std::any_of(row.begin(), row.end(), [&](const Cell* cell) { return cell->trial().devices == n; });
+    if (!known && samples >= 1) add(n, std::nullopt);
+  }
+  std::sort(prediction.steps.begin(), prediction.steps.end(),
+            [](const PredictedStep& a, const PredictedStep& b) { return a.devices < b.devices; });
+}
+
+bool runs_in_lockstep(const Cell& cell) {
+  const auto pace = cell.done.front()->result.traits.find("pace");
+  return pace == cell.done.front()->result.traits.end() || pace->second != "free";
+}
+
+}  // namespace
+
+std::vector<Prediction> predict(const Comparison& comparison, const std::vector<std::size_t>& devices,
+                                const std::optional<Link>& link) {
+  std::vector<Prediction> all;
+  const std::vector<Panel> every = panels(comparison);
+  std::map<std::tuple<std::string, DeviceKind, std::string>, Kin> kins;
+  for (const Panel& panel : every)
+    for (const Cell* cell : panel.cells) kins[{cell->series, panel.device_kind, panel.scaling}].push_back(cell);
+  for (const Series& series : all_series(comparison)) {
+    for (const Panel& panel : every) {
+      Kin row;
+      for (const Cell* cell : panel.cells)
+        if (cell->series == series.name) row.push_back(cell);
+      if (row.empty()) continue;
+      const Kin& kin = kins.at({series.name, panel.device_kind, panel.scaling});
+      std::sort(row.begin(), row.end(), [](const Cell* a, const Cell* b) { return a->trial().devices < b->trial().devices; });
+      if (row.back()->trial().devices < 2 || row.back()->is_ceiling || !row.back()->baseline) continue;
+      Prediction prediction{series.name, row.back()};
+      try {
+        if (!runs_in_lockstep(*row.back())) throw Error("its ranks run freely, which this model does not describe");
+        fill(prediction, kin, row, comparison.cells[*row.back()->baseline], devices, link);
+      } catch (const Error& error) {
+        prediction.problem = error.what();
+        prediction.trusted = false;
+      }
+      all.push_back(std::move(prediction));
+    }
+  }
+  return all;
+}
+
+std::vector<std::size_t> usual_devices(const Comparison& comparison) {
+  std::size_t most = 1;
+  for (const Cell& cell : comparison.cells)
+    if (!cell.done.empty()) most = std::max(most, cell.trial().devices);
+  return {2 * most, 4 * most, 8 * most};
+}
+
+Table prediction_table(const std::vector<Prediction>& predictions) {
+  Table table{"Prediction",
+              "A step's time and the speed-up it would give. Held out: the error on the largest count that was measured, "
+              "when the model knows only smaller ones; the band is that error, wider with each doubling beyond it.",
+              {"strategy", "batch", "devices", "step", "speed-up", "efficiency", "measured", "held out", "link"},
+              2,
+              {}, {}};
+  for (const Prediction& prediction : predictions) {
+    const Trial& trial = prediction.largest->trial();
+    for (const PredictedStep& step : prediction.steps) {
+      const auto n = static_cast<double>(step.devices);
+      const double batch = trial.scaling == "weak" ? samples_per_device(*prediction.largest) * n
+                                                   : static_cast<double>(trial.global_batch);
+      const bool has_link = prediction.link.bandwidth > 0;
+      table.lines.push_back(
+          {prediction.series, count_text(batch), fmt::format("{}:{}", to_string(trial.device_kind), step.devices),
+           fmt::format("{} [{} .. {}]", seconds_text(step.step), seconds_text(step.low), seconds_text(step.high)),
+           fmt::format("{:.2f} [{:.2f} .. {:.2f}]", step.speed_up, step.speed_up_low, step.speed_up_high),
+           percent_text(step.speed_up / n), step.measured ? fmt::format("{:.2f}", *step.measured) : "-",
+           percent_text(prediction.hold_out_error),
+           has_link ? fmt::format("{}: {} a message, {}/s", prediction.link.name, seconds_text(prediction.link.latency),
+                                  bytes_text(prediction.link.bandwidth))
+                    : "none needed"});
+    }
+  }
+  return table;
+}
+
+std::vector<std::string> prediction_problems(const std::vector<Prediction>& predictions) {
+  std::vector<std::string> all;
+  for (const Prediction& prediction : predictions) {
+    if (prediction.trusted) continue;
+    const std::string title = title_of(*prediction.largest);
+    all.push_back(prediction.problem.empty()
+                      ? fmt::format("Nothing is said of more devices than those of {}: held out, its step was predicted {} "
+                                    "wrong, which is over {}.",
+                                    title, percent_text(prediction.hold_out_error), percent_text(kWorstHoldOut))
+                      : fmt::format("No prediction beyond {}: {}.", title, prediction.problem));
+  }
+  return all;
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,327 @@
+#include "reports/tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "reports/findings.h"
+#include "reports/text.h"
+
+namespace mgcompare {
+namespace {
+
+std::string devices_of(const Trial& trial) {
+  std::string text = fmt::format("{}:{}", to_string(trial.device_kind), trial.devices);
+  return trial.ranks_per_device == 1 ? text : text + fmt::format(" x {} ranks", trial.ranks_per_device);
+}
+
+std::string strategy_of(const Trial& trial) {
+  return trial.variant.empty() ? trial.strategy.label : fmt::format("{} ({})", trial.strategy.label, trial.variant);
+}
+
+TextLine identity(const Cell& cell) {
+  return {strategy_of(cell.trial()), devices_of(cell.trial()), fmt::format("{}", cell.trial().global_batch)};
+}
+
+TextLine with(TextLine line, const TextLine& more) {
+  line.insert(line.end(), more.begin(), more.end());
+  return line;
+}
+
+template <class F>
+std::vector<TextLine> lines_of(const Comparison& comparison, const F& line) {
+  std::vector<TextLine> lines;
+  for (const Cell& cell : comparison.cells) {
+    if (!cell.done.empty()) lines.push_back(line(cell));
+  }
+  return lines;
+}
+
+// What can be said of the row's samples/s against the baseline's.
+std::string order_text(const Comparison& comparison, const Cell& cell) {
+  if (!cell.baseline || &comparison.cells[*cell.baseline] == &cell) return "-";
+  return cell.order == Order::above ? "faster" : cell.order == Order::below ? "slower" : "undecided";
+}
+
+std::string infrastructure(const Comparison& comparison) {
+  std::map<std::string, std::string> facts(comparison.run->info.environment.begin(),
+                                           comparison.run->info.environment.end());
+  std::string text;
+  for (const char* key : {"cpu", "cpu cores", "memory", "cuda:0", "kernel"}) {
+    const std::string& value = facts[key];
+    if (!value.empty() && text.find(value) == std::string::npos) text += (text.empty() ? "" : ", ") + value;
+  }
+  return text.empty() ? "not recorded" : text;
+}
+
+}  // namespace
+
+Table results_table(const Comparison& comparison) {
+  const auto line = [](const Cell& cell) -> TextLine {
+    const Trial& trial = cell.trial();
+    const bool gpu = trial.device_kind == DeviceKind::cuda;
+    const std::size_t epochs = cell.done.front()->result.epochs.size();
+    return {"1",
+            trial.config.model.name,
+            strategy_of(trial),
+            fmt::format("{}", trial.global_batch),
+            gpu ? fmt::format("{}", trial.devices) : fmt::format("0 ({})", devices_of(trial)),
+            accuracy_of(cell),
+            fmt::format("{}", epochs),
+            fmt::format("{} ({} samples/s)", with_range(cell.seconds_per_epoch, seconds_text),
+                        count_text(cell.samples_per_second.median))};
+  };
+  return {"Results",
+          "Medians over repeats, with the 95 % interval of the median. Training time holds training alone: no set-up, no "
+          "warm-up, no evaluation.",
+          {"infrastructure", "model", "strategy", "batch size", "gpus", "accuracy", "epochs", "training time (s/epoch)"},
+          3,
+          lines_of(comparison, line),
+          {{"Infrastructure 1", infrastructure(comparison)}}};
+}
+
+Table speed_table(const Comparison& comparison) {
+  const auto line = [&](const Cell& cell) {
+    return with(identity(cell),
+                {with_range(cell.samples_per_second, count_text), with_range(cell.speed_up),
+                 with_range(cell.efficiency, percent_text), order_text(comparison, cell),
+                 cell.baseline ? title_of(comparison.cells[*cell.baseline]) : "-", with_range(cell.updates, count_text),
+                 cell.is_ceiling    ? "ceiling"
+                 : cell.is_baseline ? "baseline"
+                 : cell.is_exact    ? "exact"
+                                    : "approximate",
+                 precision_of(cell.trial())});
+  };
+  return {"Speed-up and efficiency",
+          "Speed-up: samples/s over those of the one-device baseline on the same kind of device, at the same global batch "
+          "(strong scaling) or batch per device (weak), seed by seed. Efficiency: speed-up over devices. Neither is "
+          "clipped. Rows whose ranks share a device have none.",
+          {"strategy", "devices", "global batch", "samples/s", "speed-up", "efficiency", "against the baseline", "compared with",
+           "updates", "promise", "precision"},
+          2,
+          lines_of(comparison, line)};
+}
+
+Table target_table(const Comparison& comparison) {
+  if (!(comparison.target_accuracy > 0)) return {};
+  const auto line = [&](const Cell& cell) {
+    TextLine figures = {with_range(cell.seconds_to_target, seconds_text),
+                    with_range(cell.device_seconds_to_target, seconds_text),
+                    fmt::format("{} of {}", cell.reached_target, cell.done.size()), "-"};
+    if (cell.many_models)
+      figures[3] = "separate models";
+    else if (cell.baseline)
+      figures[3] = with_range(ratio(comparison.cells[*cell.baseline].done, cell.done, time_to_target));
+    return with(identity(cell), figures);
+  };
+  return {fmt::format("Time to {}", target_text(comparison.target_accuracy)),
+          "Training seconds up to the end of the first epoch that reached it.",
+          {"strategy", "devices", "global batch", "seconds", "device-seconds", "repeats that reached it",
+           "times faster than the baseline"},
+          2,
+          lines_of(comparison, line)};
+}
+
+Table time_table(const Comparison& comparison) {
+  const auto line = [](const Cell& cell) {
+    const Result& result = cell.done.front()->result;
+    const Breakdown& parts = cell.breakdown;
+    const double sum = parts.sum();
+    const auto share = [&](double part) { return parts.exists() ? percent_text(part / sum) : "-"; };
+    return with(identity(cell),
+                {share(parts.compute), share(parts.optimizer), share(parts.exchange), share(parts.waiting),
+                 share(parts.input), share(parts.host),
+                 !parts.exists()      ? "-"
+                 : parts.reliable()   ? "yes"
+                 : parts.unmeasured   ? "no: exchange was not measured"
+                                      : fmt::format("no: {} of the step", percent_text(sum / parts.step)),
+                 parts.exists() ? percent_text(parts.overlapped / sum) : "-",
+                 with_range(cell.step_seconds, seconds_text), seconds_text(result.seconds_setup),
+                 seconds_text(result.seconds_warm_up), seconds_text(result.seconds_evaluation),
+                 seconds_text(result.seconds_checkpoint)});
+  };
+  return {"Where the time goes",
+          "Shares of all ranks' training time: computing, the update, exchange that computing does not hide, waiting for "
+          "other ranks, making batches, and the host outside of steps. Reliable: the parts sum to the step within 2 %. Hidden "
+          "exchange ran beside computing and is no part. The "
+          "other clocks are those of the first repeat, and no part of the training time.",
+          {"strategy", "devices", "global batch", "compute", "optimiser", "exchange", "waiting", "input", "harness", "reliable", "hidden exchange",
+           "median step", "set-up", "warm-up", "evaluation", "checkpoint"},
+          2,
+          lines_of(comparison, line)};
+}
+
+Table ladder_table(const Comparison& comparison) {
+  Table table{"What if",
+              "The speed-up that is left when one cost after the other is taken away: arithmetic on the parts of the step, "
+              "not a measurement. Rows whose parts are not reliable have none.",
+              {"strategy", "devices", "global batch", "measured", "communication free", "input free", "no stragglers",
+               "ideal"},
+              2,
+              {}, {}};
+  for (const Cell& cell : comparison.cells) {
+    const std::vector<Rung> rungs = what_if(cell.breakdown, cell.speed_up.median, cell.trial().devices);
+    if (rungs.empty() || cell.trial().devices < 2) continue;
+    TextLine line = identity(cell);
+    for (const Rung& rung : rungs) line.push_back(fmt::format("{:.2f}x", rung.speed_up));
+    table.lines.push_back(line);
+  }
+  return table;
+}
+
+Table bytes_table(const Comparison& comparison) {
+  const auto line = [](const Cell& cell) {
+    const Result& result = cell.done.front()->result;
+    const double gradient = 4.0 * static_cast<double>(result.parameters);
+    return with(identity(cell), {bytes_text(cell.bytes_per_step.median), bytes_text(gradient),
+                                 gradient > 0 ? fmt::format("{:.3f}", cell.bytes_per_step.median / gradient) : "-",
+                                 bytes_text(static_cast<double>(result.peak_memory))});
+  };
+  return {"Bytes",
+          "Payload that a rank sends in a step, against the gradient in single precision; peak memory of the fullest "
+          "device.",
+          {"strategy", "devices", "global batch", "sent per step", "gradient", "sent / gradient", "peak memory"},
+          2,
+          lines_of(comparison, line)};
+}
+
+Table epoch_table(const Comparison& comparison) {
+  std::size_t epochs = 0;
+  for (const Cell& cell : comparison.cells) {
+    for (const Row* row : cell.done) epochs = std::max(epochs, row->result.epochs.size());
+  }
+  if (epochs == 0) return {};
+  TextLine head = {"strategy", "devices", "global batch"};
+  for (std::size_t epoch = 1; epoch <= epochs; ++epoch) head.push_back(fmt::format("{}", epoch));
+  const auto line = [&](const Cell& cell) {
+    TextLine text = identity(cell);
+    for (std::size_t epoch = 0; epoch < epochs; ++epoch) {
+      std::vector<double> values;
+      for (const Row* row : cell.done) {
+        if (epoch < row->result.epochs.size()) values.push_back(row->result.epochs[epoch].accuracy);
+      }
+      const Spread spread = spread_of(std::move(values));
+      text.push_back(spread.count == 0 ? "-" : accuracy_text(spread.median));
+    }
+    return text;
+  };
+  return {"Accuracy by epoch", "Medians over repeats.", head, 2, lines_of(comparison, line)};
+}
+
+Table metric_table(const Comparison& comparison) {
+  std::vector<TextLine> lines;
+  for (const Cell& cell : comparison.cells) {
+    if (cell.done.empty()) continue;
+    const auto& metrics = cell.done.front()->result.metrics;
+    for (std::size_t rank = 0; rank < metrics.size(); ++rank) {
+      for (const auto& [name, metric] : metrics[rank]) {
+        lines.push_back(with(identity(cell), {fmt::format("{}", rank), name, fmt::format("{:.6g}", metric.mean),
+                                              fmt::format("{:.6g}", metric.least), fmt::format("{:.6g}", metric.most),
+                                              fmt::format("{:.6g}", metric.last)}));
+      }
+    }
+  }
+  return {"What the strategies recorded",
+          "Of the first repeat, over its steps.",
+          {"strategy", "devices", "global batch", "rank", "metric", "mean", "least", "most", "last"},
+          2,
+          lines};
+}
+
+Table outlier_table(const Comparison& comparison) {
+  Table table{"Outliers",
+              "Repeats whose samples/s lie far from their row's median (modified z-score beyond 3.5, from five repeats on). "
+              "They are part of every figure.",
+              {"strategy", "devices", "global batch", "seed", "trial", "finished", "samples/s", "median of the row"},
+              2,
+              {}, {}};
+  for (const Cell& cell : comparison.cells) {
+    std::vector<double> rates;
+    for (const Row* row : cell.done) rates.push_back(throughput(*row));
+    const std::vector<bool> flags = outliers(rates);
+    for (std::size_t i = 0; i < flags.size(); ++i) {
+      if (!flags[i]) continue;
+      table.lines.push_back(with(identity(cell), {fmt::format("{}", cell.done[i]->trial.seed),
+                                                  fmt::format("{}", cell.done[i]->trial.number), cell.done[i]->finished,
+                                                  count_text(rates[i]), count_text(cell.samples_per_second.median)}));
+    }
+  }
+  return table;
+}
+
+Table failure_table(const Comparison& comparison) {
+  Table table{"Trials that were not completed", "", {"row", "status", "cause", "trials"}, 3, {}, {}};
+  for (const Failure& failure : failures(comparison))
+    table.lines.push_back({failure.title, failure.status, failure.cause, fmt::format("{}", failure.repeats)});
+  return table;
+}
+
+Table environment_table(const Run& run) {
+  Table table{"Environment", "", {"fact", "value"}, 2, {}, {}};
+  for (const auto& [key, value] : run.info.environment) table.lines.push_back({key, value});
+  return table;
+}
+
+Table order_table(const Run& run) {
+  Table table{"Order of execution",
+              "",
+              {"sequence", "trial", "row", "seed", "status", "finished", "attempt", "weights"},
+              8,
+              {}, {}};
+  std::vector<const Row*> executed;
+  for (const Row& row : run.rows) {
+    if (row.sequence > 0) executed.push_back(&row);
+  }
+  std::sort(executed.begin(), executed.end(), [](const Row* a, const Row* b) { return a->sequence < b->sequence; });
+  for (const Row* row : executed) {
+    table.lines.push_back({fmt::format("{}", row->sequence), fmt::format("{}", row->trial.number), row_name(row->trial),
+                           fmt::format("{}", row->trial.seed), row->result.status, row->finished,
+                           fmt::format("{}", row->attempt), row->result.weights_hash.substr(0, 12)});
+  }
+  return table;
+}
+
+std::vector<std::pair<std::string, std::string>> failure_logs(const Comparison& comparison) {
+  std::vector<std::pair<std::string, std::string>> logs;
+  for (const Failure& failure : failures(comparison)) {
+    if (failure.last->result.log.empty()) continue;
+    std::string log;
+    for (const std::string& line : failure.last->result.log) log += plain(line) + "\n";
+    logs.emplace_back(fmt::format("The last lines of {} (trial {})", failure.title, failure.last->trial.number), log);
+  }
+  return logs;
+}
+
+std::vector<std::string> notes_of(const Comparison& comparison) {
+  std::vector<std::string> all = comparison.run->info.warnings;
+  for (const Cell& cell : comparison.cells) {
+    std::vector<std::string> seen;
+    for (const Row* row : cell.done) {
+      for (const std::string& note : row->result.notes) {
+        if (std::find(seen.begin(), seen.end(), note) != seen.end()) continue;
+        seen.push_back(note);
+        all.push_back(fmt::format("{}: {}", title_of(cell), note));
+      }
+    }
+  }
+  return all;
+}
+
+std::string command_of(const Row& row) {
+  const auto quoted = [](const std::string& text) {
+    std::string safe = "'";
+    for (const char c : plain(text)) safe += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return safe + "'";
+  };
+  const Trial& trial = row.trial;
+  return fmt::format("mgcompare run {} --only {}", quoted(trial.config.path),
+                     quoted(fmt::format("strategy={},devices={}:{},batch={},variant={},seed={}", trial.strategy.label,
+                                        to_string(trial.device_kind), trial.devices,
+                                        trial.scaling == "weak"
+                                            ? trial.global_batch / std::max<std::size_t>(1, trial.devices)
+                                            : trial.global_batch,
+                                        trial.variant.empty() ? "base" : trial.variant, trial.seed)));
+}
+
+}  // namespace mgcompare

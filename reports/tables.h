@@ -1,0 +1,45 @@
+#pragma once
+
+// The tables of a report, for any format: texts are as they are, to be escaped by whoever writes them.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reports/comparison.h"
+
+namespace mgcompare {
+
+using TextLine = std::vector<std::string>;
+
+struct Table {
+  std::string title;
+  std::string intro;
+  TextLine head;
+  std::size_t left = 1;             // columns before the figures
+  std::vector<TextLine> lines;
+  std::vector<std::pair<std::string, std::string>> facts;  // name and value, above the table
+};
+
+// In the columns of the experiments that this program repeats.
+Table results_table(const Comparison& comparison);
+Table speed_table(const Comparison& comparison);
+Table target_table(const Comparison& comparison);
+Table time_table(const Comparison& comparison);
+Table ladder_table(const Comparison& comparison);
+Table bytes_table(const Comparison& comparison);
+Table epoch_table(const Comparison& comparison);
+Table metric_table(const Comparison& comparison);
+Table outlier_table(const Comparison& comparison);
+Table failure_table(const Comparison& comparison);
+Table environment_table(const Run& run);
+Table order_table(const Run& run);
+
+// "The last lines of X (trial 3)" and the lines, of every kind of failure that left some.
+std::vector<std::pair<std::string, std::string>> failure_logs(const Comparison& comparison);
+// Warnings of the plan and notes of the rows, each once.
+std::vector<std::string> notes_of(const Comparison& comparison);
+// A command that runs this trial again, for a shell.
+std::string command_of(const Row& row);
+
+}  // namespace mgcompare

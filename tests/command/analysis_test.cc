@@ -1,0 +1,104 @@
+// The commands that read runs.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <nlohmann/json.hpp>
+
+#include "rig.h"
+
+namespace mgcompare {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Analysis : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string missing = missing_piece(); !missing.empty()) GTEST_SKIP() << missing;
+    const std::string config = place_.write(
+        "fine.yaml", small_config("scaling: {devices: [cpu:1, cpu:2], batch: 64}\nstrategies: [serial, replicated]\n"));
+    const Ended ended = place_.run({config, "--trace"});
+    ASSERT_EQ(ended.code, 0) << ended.err;
+    run_ = place_.only_run().directory;
+  }
+  std::string path(const std::string& name) const { return (fs::path(run_) / name).string(); }
+
+  Workplace place_;
+  std::string run_;
+};
+
+TEST_F(Analysis, TracesHaveEveryRankAndTheirExchanges) {
+  const Row& row = row_of(place_.only_run(), "replicated");
+  std::size_t exchanges = 0, ranks = 0;
+  for (const auto& file : fs::directory_iterator(path("traces"))) {
+    std::ifstream stream(file.path());
+    const nlohmann::json json = nlohmann::json::parse(stream);
+    for (const nlohmann::json& event : json["traceEvents"]) {
+      ranks += event["name"] == "thread_name" ? 1 : 0;
+      exchanges += event["name"] == "all_reduce" ? 1 : 0;
+      if (event["ph"] == "X") EXPECT_GE(event["dur"].get<double>(), 0);
+    }
+  }
+  EXPECT_GT(row.trial.number, 0);
+  EXPECT_EQ(ranks, 1u + 1u + 2u);
+  EXPECT_GE(exchanges, 2u);
+}
+
+TEST_F(Analysis, ComparesARunWithItselfAndExits0) {
+  const Ended ended = place_.run({"compare", run_, run_, "--fail-on-regression", "5%"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_NE(ended.out.find("replicated, 2 cpu devices"), std::string::npos) << ended.out;
+  EXPECT_TRUE(fs::exists(path("comparison.md")));
+}
+
+TEST_F(Analysis, PredictsOrSaysWhyNot) {
+  const Ended ended = place_.run({"predict", run_, "--devices", "8", "--link", "latency=5us,bandwidth=20GB/s"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_NE(ended.out.find("replicated"), std::string::npos) << ended.out;
+}
+
+TEST_F(Analysis, RefusesNonsenseInOneSentence) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"predict", run_, "--link", "fast"}, {"predict", run_, "--link", "latency=-1us,bandwidth=1GB/s"},
+           {"predict", run_, "--devices", "8,,16"}, {"predict", run_, "--devices", "0"},
+           {"compare", run_, run_, "--fail-on-regression", "much"}, {"compare", run_}, {"export", run_},
+           {"report", run_, "--objective", "beauty"}}) {
+    const Ended ended = place_.run(words);
+    EXPECT_EQ(ended.code, 2) << testing::PrintToString(words) << ended.err;
+    EXPECT_NE(ended.err, "");
+    EXPECT_EQ(ended.out, "");
+  }
+  for (const char* command : {"report", "predict"}) EXPECT_EQ(place_.run({command, run_ + "/nowhere"}).code, 4);
+  EXPECT_EQ(place_.run({"compare", run_, run_ + "/nowhere"}).code, 4);
+}
+
+TEST_F(Analysis, DamagedAndEmptyFilesAreSentences) {
+  std::ofstream(path("results.sqlite"), std::ios::trunc).flush();
+  Ended ended = place_.run({"report", run_});
+  EXPECT_EQ(ended.code, 4);
+  EXPECT_NE(ended.err.find("empty"), std::string::npos) << ended.err;
+  std::ofstream(path("results.sqlite")) << std::string(5000, 'x');
+  ended = place_.run({"report", run_});
+  EXPECT_EQ(ended.code, 4);
+  EXPECT_NE(ended.err, "");
+}
+
+TEST_F(Analysis, ExportsALogATrial) {
+  const Ended ended = place_.run({"export", run_, "--mllog"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  std::size_t files = 0;
+  for (const auto& file : fs::directory_iterator(path("mllog"))) {
+    std::ifstream stream(file.path());
+    const std::string text(std::istreambuf_iterator<char>(stream), {});
+    EXPECT_NE(text.find("\"eval_accuracy\""), std::string::npos);
+    ++files;
+  }
+  EXPECT_EQ(files, place_.only_run().rows.size());
+}
+
+}  // namespace
+}  // namespace mgcompare

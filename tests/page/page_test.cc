@@ -1,0 +1,207 @@
+// report.html in a real browser.
+
+#include <gmock/gmock.h>
+
+#include "page/browser.h"
+#include "reports/assets.h"
+#include "reports/charts/chart.h"
+#include "reports/charts/drawing.h"
+#include "reports/html.h"
+#include "results/runs.h"
+
+namespace mgcompare {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// Sets the title when it runs, and calls home.
+constexpr char kPayload[] =
+    "</script><img src=x onerror=\"document.title='PWNED';fetch('http://mgcompare.invalid/')\">";
+
+constexpr char kCount[] = R"(
+addEventListener("load", () => {
+  const page = document.documentElement;
+  const look = () => {
+    if (!page.dataset.drawn) return setTimeout(look, 50);
+    parent.postMessage(innerWidth + " wide, " + (page.scrollWidth - page.clientWidth) + " over", "*");
+    for (const chart of document.querySelectorAll(".chart")) {
+      chart.dataset.points = String(chart.querySelectorAll(".mark-symbol path").length);
+      chart.dataset.marks = String(chart.querySelectorAll(".mark-symbol path, .mark-rect path").length);
+    }
+    const faint = () => [...document.querySelectorAll("#efficiency-0 .mark-symbol path")]
+      .filter((one) => Number(one.getAttribute("opacity") ?? one.style.opacity ?? 1) < 0.5).length;
+    const before = faint();
+    document.querySelector('.legend button[data-series="together"]').click();
+    setTimeout(() => { page.dataset.faint = before + " then " + faint(); }, 500);
+  };
+  look();
+});
+)";
+
+// Four kinds of rows on 1, 2 and 4 devices with two batches, three times each.
+mgcompare::Run wide_run(const std::string& odd_name = "together") {
+  RunMaker maker;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    for (const std::size_t batch : {128, 512}) {
+      const double speed = static_cast<double>(batch) * (1 + 0.005 * static_cast<double>(seed));
+      maker.baseline(seed, make_result(10 * speed, 8, 0.985), batch);
+      for (const std::size_t devices : {1, 2, 4})
+        maker.add(odd_name, devices, seed, make_result(9 * speed * static_cast<double>(devices), 5, 0.984), batch);
+    }
+  }
+  return maker.run;
+}
+
+std::string page_of(const mgcompare::Run& run) {
+  return html_report(run, Objective::time_to_accuracy, draw_scaling(compare_rows(run)));
+}
+
+std::string attribute(const std::string& dom, const std::string& name, std::size_t from = 0) {
+  const std::size_t begin = dom.find(" " + name + "=\"", from);
+  if (begin == std::string::npos) return "absent";
+  const std::size_t value = begin + name.size() + 3;
+  return dom.substr(value, dom.find('"', value) - value);
+}
+
+class Page : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string missing = missing_browser(); !missing.empty()) GTEST_SKIP() << missing;
+  }
+};
+
+TEST_F(Page, DrawsEveryChartWithoutAComplaintOrARequest) {
+  if (assets::chart_script().empty()) GTEST_SKIP() << "this build has no chart libraries (npm was missing)";
+  const Shown shown = show(page_of(wide_run()));
+  std::size_t charts = 0;
+  for (std::size_t at = 0; (at = shown.dom.find("class=\"chart vega-embed", at)) != std::string::npos; ++at) ++charts;
+  EXPECT_GE(charts, 10u);
+  EXPECT_EQ(attribute(shown.dom, "data-drawn"), std::to_string(charts));
+  EXPECT_EQ(attribute(shown.dom, "data-failed"), "absent");
+  EXPECT_EQ(shown.console, "");
+  EXPECT_EQ(shown.requests, "");
+}
+
+TEST_F(Page, EveryRowIsAMarkAndALegendClickIsolates) {
+  if (assets::chart_script().empty()) GTEST_SKIP() << "this build has no chart libraries (npm was missing)";
+  const Shown shown = show(with_script(without_policy(page_of(wide_run())), kCount));
+  // One device of `alone`, one, two and four of `together`.
+  for (const char* chart : {"efficiency-0", "efficiency-1", "speed-up-0", "speed-up-1"}) {
+    const std::size_t at = shown.dom.find("id=\"" + std::string(chart) + "\"");
+    ASSERT_NE(at, std::string::npos) << chart;
+    EXPECT_EQ(attribute(shown.dom, "data-points", at), "4") << chart;
+  }
+  for (std::size_t at = 0; (at = shown.dom.find("data-marks=\"", at)) != std::string::npos; at += 12)
+    EXPECT_NE(shown.dom.compare(at, 14, "data-marks=\"0\""), 0);
+  EXPECT_EQ(attribute(shown.dom, "data-faint"), "0 then 1");
+}
+
+TEST_F(Page, FitsAPhone) {
+  if (assets::chart_script().empty()) GTEST_SKIP() << "this build has no chart libraries (npm was missing)";
+  const Shown shown = show(with_script(without_policy(page_of(wide_run())), kCount), 390);
+  EXPECT_EQ(attribute(shown.dom, "data-said"), "390 wide, 0 over");
+}
+
+// Names of everything that comes from outside are the payload.
+mgcompare::Run poisoned_run() {
+  mgcompare::Run run = wide_run(kPayload);
+  for (Row& row : run.rows) {
+    row.trial.config.path = kPayload;
+    row.trial.config.model.name = kPayload;
+    row.result.notes = {kPayload};
+    row.result.metrics = {{{kPayload, {.mean = 1}}}};
+  }
+  run.rows[1].result.status = "crashed";
+  run.rows[1].result.cause = kPayload;
+  run.rows[1].result.log = {kPayload};
+  run.info.name = run.info.data_name = run.info.data_origin = run.info.started = run.info.program_version = kPayload;
+  run.info.config_yaml = kPayload;
+  run.info.warnings = {kPayload};
+  run.info.environment = {{kPayload, kPayload}, {"cpu", kPayload}};
+  return run;
+}
+
+TEST_F(Page, NamesAreData) {
+  const Shown shown = show(page_of(poisoned_run()));
+  EXPECT_THAT(shown.dom, Not(HasSubstr("<title>PWNED")));
+  EXPECT_THAT(shown.dom, HasSubstr("&lt;/script&gt;&lt;img src=x"));
+  EXPECT_EQ(shown.console, "");
+  EXPECT_EQ(shown.requests, "");
+}
+
+TEST_F(Page, ThePolicyHoldsWhereEscapingFails) {
+  std::string page = page_of(poisoned_run());
+  const std::size_t at = page.find("<h1>");
+  page.insert(at + 4, kPayload);
+  const Shown shown = show(page);
+  EXPECT_THAT(shown.dom, Not(HasSubstr("<title>PWNED")));
+  EXPECT_THAT(shown.console, HasSubstr("Content Security Policy"));
+  EXPECT_EQ(shown.requests, "");
+}
+
+// The two tests above can fail: with neither escaping nor policy the payload runs.
+TEST_F(Page, WithoutBothThePayloadRuns) {
+  std::string page = without_policy(page_of(poisoned_run()));
+  page.insert(page.find("<h1>") + 4, kPayload);
+  const Shown shown = show(page);
+  EXPECT_THAT(shown.dom, HasSubstr("<title>PWNED"));
+  EXPECT_THAT(shown.requests, HasSubstr("mgcompare.invalid"));
+}
+
+// Nothing but {{x}}, which escapes, is in the template.
+TEST(Template, HasNoRawTags) {
+  EXPECT_THAT(std::string(assets::page_template()), Not(HasSubstr("{{{")));
+  EXPECT_THAT(std::string(assets::page_template()), Not(HasSubstr("{{&")));
+}
+
+TEST(Html, IsAFunctionOfTheResults) {
+  const mgcompare::Run run = wide_run();
+  EXPECT_EQ(html_report(run, Objective::throughput, ""), html_report(run, Objective::throughput, ""));
+}
+
+TEST(Html, HasItsSectionsInOrder) {
+  const std::string page = page_of(wide_run());
+  std::size_t last = 0;
+  for (const char* section : {"answer", "scaling", "accuracy", "time", "why", "prediction", "tables"}) {
+    const std::size_t at = page.find("<section id=\"" + std::string(section) + "\"");
+    ASSERT_NE(at, std::string::npos) << section;
+    EXPECT_GT(at, last) << section;
+    last = at;
+  }
+}
+
+TEST(Html, StaysSmall) {
+  RunMaker maker;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed)
+    for (std::size_t batch = 32; batch <= 32 * 25; batch += 32)
+      for (const std::size_t devices : {1, 2, 4, 8})
+        maker.add("together", devices, seed, make_result(1000.0 * static_cast<double>(devices), 5, 0.98), batch);
+  ASSERT_EQ(maker.run.rows.size(), 500u);
+  EXPECT_LT(page_of(maker.run).size(), 3'000'000u);
+}
+
+TEST(Html, OfARowOrNothingSaysWhatIsMissing) {
+  RunMaker maker;
+  EXPECT_THAT(page_of(maker.run), HasSubstr("No trial was completed"));
+  maker.add("together", 1, 1, make_result(1000, 5, 0.98));
+  const std::string page = page_of(maker.run);
+  EXPECT_THAT(page, HasSubstr("There is no curve to draw"));
+  EXPECT_THAT(page, HasSubstr("There is nothing to predict from"));
+  maker.run.rows[0].state = "pending";
+  EXPECT_THAT(page_of(maker.run), HasSubstr("Partial: 1 of 1 trials have not finished"));
+}
+
+TEST(Drawing, HasALineForEachStrategyAndTakesNamesAsTheyAre) {
+  const std::string svg = draw_scaling(compare_rows(wide_run("it's <b>`id`</b> $x")));
+  if (svg.empty()) GTEST_SKIP() << "gnuplot is not installed (scripts/setup installs it)";
+  EXPECT_THAT(svg, HasSubstr("it's &lt;b>`id`&lt;/b> $x"));
+  EXPECT_THAT(svg, Not(HasSubstr("<b>")));
+  EXPECT_THAT(draw_scaling(compare_rows(three_by_three())), HasSubstr("</svg>"));
+  RunMaker maker;
+  maker.add("together", 1, 1, make_result(1000, 5, 0.98));
+  EXPECT_EQ(draw_scaling(compare_rows(maker.run)), "");
+}
+
+}  // namespace
+}  // namespace mgcompare

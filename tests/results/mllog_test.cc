@@ -1,0 +1,45 @@
+#include "reports/mllog.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "results/runs.h"
+
+namespace mgcompare {
+namespace {
+
+TEST(Mllog, TellsATrialInOrder) {
+  const mgcompare::Run run = three_by_three();
+  std::istringstream lines(mllog(run, run.rows[0]));
+  std::vector<std::string> keys;
+  double last = 0;
+  std::map<std::string, nlohmann::json> values;
+  for (std::string line; std::getline(lines, line);) {
+    ASSERT_TRUE(line.starts_with(":::MLLOG ")) << line;
+    const nlohmann::json json = nlohmann::json::parse(line.substr(9));
+    keys.push_back(json["key"]);
+    values[json["key"]] = json["value"];
+    EXPECT_GE(json["time_ms"].get<double>(), last);
+    last = json["time_ms"];
+  }
+  EXPECT_THAT(keys, testing::IsSupersetOf({"submission_benchmark", "seed", "global_batch_size", "init_start", "init_stop",
+                                           "run_start", "epoch_start", "epoch_stop", "eval_start", "eval_stop",
+                                           "eval_accuracy", "run_stop"}));
+  EXPECT_EQ(std::count(keys.begin(), keys.end(), "eval_accuracy"), 2);
+  EXPECT_EQ(values["global_batch_size"], 128);
+  EXPECT_NEAR(values["eval_accuracy"].get<double>(), 0.985, 1e-12);
+  // 2024-05-01T12:00:00Z, 10 s of training and twice 0.1 s of evaluation.
+  EXPECT_EQ(last, 1714564810200);
+}
+
+TEST(Mllog, SaysThatATrialFailed) {
+  RunMaker maker;
+  maker.failed("together", 2, 1, "crashed", "SIGSEGV\nin step \"17\"");
+  EXPECT_THAT(mllog(maker.run, maker.run.rows[0]),
+              testing::HasSubstr(R"("metadata":{"status":"aborted","cause":"SIGSEGV in step \"17\""})"));
+}
+
+}  // namespace
+}  // namespace mgcompare

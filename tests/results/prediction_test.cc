@@ -1,0 +1,120 @@
+#include "reports/prediction.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "results/runs.h"
+
+namespace mgcompare {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr double kFixed = 1e-3, kSample = 1e-5, kLatency = 2e-5, kBandwidth = 1e9, kGradient = 1.7e6;
+
+// A step on a machine that is exactly the model; `more` is exchange that it does not explain.
+Result model_result(std::size_t devices, std::size_t batch, double more = 0) {
+  const auto n = static_cast<double>(devices), samples = static_cast<double>(batch) / n;
+  const double bytes = 2 * (n - 1) / n * kGradient;
+  const double exchange = devices == 1 ? 0 : 2 * (n - 1) * kLatency + bytes / kBandwidth + more;
+  const double compute = kFixed + kSample * samples, step = compute + exchange;
+  Result result = make_result(static_cast<double>(batch) / step, 5, 0.98);
+  result.steps = 100;
+  result.seconds_training = 100 * step;
+  result.bytes_per_step = bytes;
+  result.ranks.assign(devices, {.compute = 100 * compute, .exchange = 100 * exchange});
+  return result;
+}
+
+mgcompare::Run model_run(const std::vector<std::size_t>& counts, double more_on_the_largest = 0) {
+  RunMaker maker;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    for (const std::size_t batch : {256, 1024}) {
+      maker.baseline(seed, model_result(1, batch), batch);
+      for (const std::size_t devices : counts)
+        maker.add("together", devices, seed,
+                  model_result(devices, batch, devices == counts.back() ? more_on_the_largest : 0), batch);
+    }
+  }
+  return maker.run;
+}
+
+TEST(Predict, FindsTheModelAndGoesBeyondTheMachine) {
+  const mgcompare::Run run = model_run({1, 2, 3, 4});
+  const Comparison comparison = compare_rows(run);
+  const std::vector<Prediction> all = predict(comparison, {8, 64});
+  ASSERT_EQ(all.size(), 2u);
+  for (const Prediction& prediction : all) {
+    ASSERT_EQ(prediction.problem, "");
+    EXPECT_NEAR(prediction.hold_out_error, 0, 1e-6);
+    EXPECT_TRUE(prediction.trusted);
+    ASSERT_EQ(prediction.steps.back().devices, 64u);
+    const std::size_t batch = prediction.largest->trial().global_batch;
+    for (const PredictedStep& step : prediction.steps) {
+      const Result truth = model_result(step.devices, batch);
+      EXPECT_NEAR(step.step, truth.seconds_training / 100, 1e-9) << step.devices;
+      // There is always a band, and it is wider further out.
+      EXPECT_LT(step.low, step.step);
+      EXPECT_GT(step.high, step.step);
+      EXPECT_EQ(step.measured.has_value(), step.devices <= 4);
+    }
+    const auto width = [](const PredictedStep& step) { return step.high / step.low; };
+    EXPECT_GT(width(prediction.steps.back()), width(prediction.steps.front()));
+  }
+}
+
+// What was held out costs more than smaller counts let expect: nothing is said beyond it.
+TEST(Predict, StaysOnTheMachineWhenTheHeldOutRowIsOff) {
+  const mgcompare::Run run = model_run({1, 2, 3, 4}, 2e-3);
+  const std::vector<Prediction> all = predict(compare_rows(run), {8});
+  ASSERT_FALSE(all.empty());
+  for (const Prediction& prediction : all) {
+    EXPECT_GT(prediction.hold_out_error, kWorstHoldOut);
+    EXPECT_FALSE(prediction.trusted);
+    for (const PredictedStep& step : prediction.steps) EXPECT_LE(step.devices, 4u);
+  }
+  EXPECT_THAT(prediction_problems(all).front(), HasSubstr("which is over 15 %"));
+}
+
+TEST(Predict, NeedsAThirdCountOrALink) {
+  const mgcompare::Run run = model_run({1, 2});
+  const Comparison comparison = compare_rows(run);
+  EXPECT_THAT(prediction_problems(predict(comparison, {8})).front(), HasSubstr("measure a third count of devices"));
+  const Link link{"given", kLatency, kBandwidth};
+  const std::vector<Prediction> all = predict(comparison, {8}, link);
+  ASSERT_EQ(all.front().problem, "");
+  EXPECT_NEAR(all.front().hold_out_error, 0, 1e-6);
+  EXPECT_EQ(all.front().steps.back().devices, 8u);
+}
+
+TEST(Predict, AFasterLinkIsFaster) {
+  const mgcompare::Run run = model_run({1, 2, 3, 4});
+  const Comparison comparison = compare_rows(run);
+  const Link slow{"slow", kLatency, kBandwidth}, fast{"fast", kLatency, 1.1 * kBandwidth};
+  EXPECT_LT(predict(comparison, {16}, fast).front().steps.back().step, predict(comparison, {16}, slow).front().steps.back().step);
+}
+
+TEST(Predict, SaysNothingOfRanksThatRunFreely) {
+  mgcompare::Run run = model_run({1, 2, 4});
+  for (Row& row : run.rows) row.result.traits["pace"] = "free";
+  EXPECT_THAT(prediction_problems(predict(compare_rows(run), {8})).front(), HasSubstr("run freely"));
+  EXPECT_TRUE(predict(compare_rows(mgcompare::Run()), {8}).empty());
+}
+
+TEST(Predict, WeakScalingNeedsNoOtherBatch) {
+  RunMaker maker;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    maker.baseline(seed, model_result(1, 256), 256).trial.scaling = "weak";
+    for (const std::size_t devices : {1, 2, 3, 4})
+      maker.add("together", devices, seed, model_result(devices, 256 * devices), 256 * devices).trial.scaling = "weak";
+  }
+  const Comparison comparison = compare_rows(maker.run);
+  const std::vector<Prediction> all = predict(comparison, {16});
+  ASSERT_EQ(all.size(), 1u);
+  ASSERT_EQ(all[0].problem, "");
+  EXPECT_NEAR(all[0].steps.back().step, model_result(16, 256 * 16).seconds_training / 100, 1e-9);
+}
+
+}  // namespace
+}  // namespace mgcompare

@@ -1,0 +1,103 @@
+#include "trace.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "warm_up.h"
+
+namespace mgcompare {
+namespace {
+
+TEST(Trace, FillsAStepWithoutGaps) {
+  Trace trace;
+  trace.call("all_reduce", 0, 0, 1);  // before any step: not kept
+  trace.begin_step(3, 10);
+  trace.call("all_reduce", 12, 0.5, 2);
+  trace.call("barrier", 16, 1, 1);
+  trace.end_step(20);
+  trace.call("all_reduce", 21, 0, 1);
+  std::vector<std::string> names;
+  double end = 10;
+  for (const Trace::Span& span : trace.spans()) {
+    names.push_back(span.name);
+    if (span.name == "step 3") {
+      EXPECT_EQ(span.seconds, 10);
+      continue;
+    }
+    EXPECT_EQ(span.begin, end) << span.name;
+    end = span.begin + span.seconds;
+  }
+  EXPECT_EQ(end, 20);
+  EXPECT_EQ(names, (std::vector<std::string>{"step 3", "compute", "waiting", "all_reduce", "compute", "waiting", "compute"}));
+}
+
+// The lock is held while its holder exchanges: the inner call ends first and is the outer one's time.
+TEST(Trace, CountsNestedCallsOnce) {
+  Trace trace;
+  trace.begin_step(0, 0);
+  trace.call("get", 3, 0, 1);
+  trace.call("exclusive", 1, 1, 5);
+  trace.end_step(10);
+  std::vector<std::string> names;
+  for (const Trace::Span& span : trace.spans()) names.push_back(span.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"step 0", "compute", "waiting", "exclusive", "compute"}));
+}
+
+TEST(Trace, KeepsAFewSteps) {
+  Trace trace;
+  for (std::size_t step = 0; step < 100; ++step) {
+    trace.begin_step(step, static_cast<double>(step));
+    trace.end_step(static_cast<double>(step) + 0.5);
+  }
+  EXPECT_EQ(trace.spans().size(), 2 * Trace::kSteps);
+}
+
+TEST(Trace, IsATraceEventFile) {
+  Trace one, other;
+  one.begin_step(0, 100), one.end_step(101);
+  other.begin_step(0, 100.5), other.end_step(102);
+  const nlohmann::json json = nlohmann::json::parse(trace_json("title", {one, other}));
+  const nlohmann::json& events = json["traceEvents"];
+  EXPECT_EQ(events[0]["args"]["name"], "title");
+  std::size_t complete = 0;
+  for (const nlohmann::json& event : events) {
+    if (event["ph"] != "X") continue;
+    ++complete;
+    EXPECT_GE(event["ts"].get<double>(), 0);
+    EXPECT_LE(event["ts"].get<double>() + event["dur"].get<double>(), 2e6);
+  }
+  EXPECT_EQ(complete, 4u);
+}
+
+TEST(WarmUp, EndsWhenThreeWindowsAgree) {
+  WarmUp warm_up(0);
+  double now = 0;
+  // Rounds that still get faster, a window each.
+  for (const double seconds : {1.2, 0.9, 0.7, 0.62, 0.6}) {
+    warm_up.add(now += seconds);
+    EXPECT_FALSE(warm_up.is_over()) << seconds;
+  }
+  warm_up.add(now += 0.6);
+  EXPECT_TRUE(warm_up.is_over());
+}
+
+TEST(WarmUp, WindowsAreHalfASecondAndAllOfItIsFive) {
+  WarmUp quick(0);
+  for (int round = 1; round < 14; ++round) quick.add(0.1 * round);
+  EXPECT_FALSE(quick.is_over());  // two windows of five rounds
+  quick.add(1.4), quick.add(1.51);
+  EXPECT_TRUE(quick.is_over());
+  WarmUp restless(0);
+  double now = 0, seconds = 0.5;
+  while (now < 4.9) {
+    EXPECT_FALSE(restless.is_over());
+    restless.add(now += seconds);
+    seconds = seconds < 0.6 ? 0.7 : 0.5;
+  }
+  restless.add(5.5);
+  EXPECT_TRUE(restless.is_over());
+}
+
+}  // namespace
+}  // namespace mgcompare
