@@ -32,7 +32,6 @@ class Analysis : public testing::Test {
 };
 
 TEST_F(Analysis, TracesHaveEveryRankAndTheirExchanges) {
-  const Row& row = row_of(place_.only_run(), "replicated");
   std::size_t exchanges = 0, ranks = 0;
   for (const auto& file : fs::directory_iterator(path("traces"))) {
     std::ifstream stream(file.path());
@@ -40,10 +39,11 @@ TEST_F(Analysis, TracesHaveEveryRankAndTheirExchanges) {
     for (const nlohmann::json& event : json["traceEvents"]) {
       ranks += event["name"] == "thread_name" ? 1 : 0;
       exchanges += event["name"] == "all_reduce" ? 1 : 0;
-      if (event["ph"] == "X") EXPECT_GE(event["dur"].get<double>(), 0);
+      if (event["ph"] == "X") {
+        EXPECT_GE(event["dur"].get<double>(), 0);
+      }
     }
   }
-  EXPECT_GT(row.trial.number, 0);
   EXPECT_EQ(ranks, 1u + 1u + 2u);
   EXPECT_GE(exchanges, 2u);
 }
