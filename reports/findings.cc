@@ -161,8 +161,6 @@ Answer answer(const Comparison& comparison) {
 
 std::vector<Finding> ranking_findings(const Comparison& comparison) {
   std::vector<Finding> all;
-  // Before any figure: it makes all of them doubtful.
-  for (const std::string& taint : comparison.run->info.taints) all.push_back({fmt::format("TAINTED: {}", plain(taint))});
   if (comparison.ranking.empty()) {
     all.push_back({comparison.done == 0 ? "No trial was completed: there is nothing to compare"
                                         : "No strategy that trains one model was completed"});
@@ -203,6 +201,8 @@ std::vector<Finding> reservations(const Comparison& comparison) {
 
 std::vector<Finding> findings(const Comparison& comparison) {
   std::vector<Finding> all;
+  // Before any figure: it makes all of them doubtful.
+  for (const std::string& taint : comparison.run->info.taints) all.push_back({fmt::format("TAINTED: {}", plain(taint))});
   if (const Answer first = answer(comparison); !first.verdict.empty()) all.push_back({first.verdict + ": " + first.grounds});
   for (const auto& part : {ranking_findings(comparison), reservations(comparison)}) all.insert(all.end(), part.begin(), part.end());
   return all;
