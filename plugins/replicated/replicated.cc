@@ -22,7 +22,13 @@ class Replicated : public Strategy {
         wire_(options.choice("wire", "fp32", "the gradient's numbers between devices; sums are made in fp32",
                              {"fp32", "fp16", "bf16"})),
         deferred_(options.flag("deferred", false, "apply the gradient of the step before, exchanged during this one's pass")),
-        alone_(facts.ranks == 1) {}
+        // With momentum m, sgd bears a rate below 2 (1 + m) / h along a direction of curvature h, and one of gradients a
+        // step late below (1 - m) / h only. Times 1 - m it bears what sgd without momentum bears at the experiment's rate.
+        rate_(options.number_or_auto("rate", "learning rate of deferred updates over the experiment's; auto: 1 - momentum", 1e-6, 1)
+                  .value_or(facts.optimizer == "sgd" ? 1 - facts.momentum : 1)),
+        alone_(facts.ranks == 1) {
+    if (!deferred_ && options.given("rate")) options.refuse("rate", "goes with deferred: true");
+  }
 
   Traits traits() const override {
     Traits traits;
@@ -45,7 +51,8 @@ class Replicated : public Strategy {
     if (alone_) replica.backward(batch);
     // What is left of the vector to update.
     const std::size_t end = alone_ ? replica.weights().size() : learn(replica, group, batch);
-    replica.update({0, end});
+    if (alone_ || !deferred_) replica.update({0, end});
+    else replica.optimizer().update(replica.weights(), replica.gradients(), batch, rate_);
   }
 
   void save(Archive& archive) override { archive.put("gradient of the step before", late_.span()); }
@@ -120,6 +127,7 @@ class Replicated : public Strategy {
   std::size_t first_bucket_;
   std::string wire_;
   bool deferred_;
+  double rate_;
   bool alone_;
   Array<float> late_;                      // this rank's gradient of the step before, where deferred
   Array<Half> half_;                       // of the wire

@@ -79,6 +79,7 @@ TEST_F(CommandLine, OptionsThatDoNotFitHaveTheirPlaces) {
       {"tower: {average: parameters, every: 9}", "'every' of 'tower': is longer than the epoch of 8 steps"},
       {"tower: {every: 2}", "'every' of 'tower': goes with average: parameters"},
       {"replicated: {wire: fp8}", "'fp8' is not one of fp32 | fp16 | bf16"},
+      {"replicated: {rate: 0.5}", "'rate' of 'replicated': goes with deferred: true"},
       {"replicated: {bucket_bytes: 3}", "'3' is not an integer, at least 4"},
       {"sharded_server: {shard: row}", "'row' is not one of tensor | range"},
       {"data_parallel: {shard: range}", "unknown option 'shard'"}};

@@ -77,6 +77,24 @@ TEST(Replicated, DeferredAppliesZerosFirstAndThenTheStepBefore) {
     }
 }
 
+// Gradients a step late bear a 38th of the rate where momentum is 0.9.
+TEST(Replicated, DeferredGoesAtARateThatBearsMomentum) {
+  Play given;
+  given.plugin = "replicated";
+  given.momentum = 0.9;
+  given.steps = 2;
+  given.slope = [](const Batch&, std::size_t, float) { return -1.0f; };
+  given.options = {option("deferred", "true")};
+  EXPECT_NEAR(play(given).weights[0][2][0], 0.1 * (1 - 0.9), 1e-6);
+  given.options.push_back(option("rate", "0.5"));
+  EXPECT_NEAR(play(given).weights[0][2][0], 0.1 * 0.5, 1e-6);
+
+  Trial trial = replicated(4, {option("deferred", "true")});
+  trial.config.epochs = 6;
+  const auto epochs = run(trial).result.epochs;
+  EXPECT_LT(epochs[5].loss, 0.8 * epochs[0].loss);
+}
+
 TEST(Replicated, AloneNothingIsSentRoundedOrLate) {
   const std::vector<float> plain = run(small_trial(1), [](Options&, const Facts&) { return make_reference(1); }).weights[0];
   for (const char* wire : {"fp32", "fp16"}) {
