@@ -8,6 +8,11 @@ constexpr char kStrategy[] = "strategy/";
 
 }  // namespace
 
+void Rank::keep_books(bool open) {
+  group->ledger().open(open);
+  replica->meter().ledger().open(open);
+}
+
 Blobs save_rank(Rank& rank) {
   Blobs blobs;
   BlobArchive own(*rank.device, blobs, kOwn);

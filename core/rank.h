@@ -18,6 +18,9 @@ namespace mgcompare {
 
 // Everything that one rank owns. Kept until all ranks are done: others may look into its memory.
 struct Rank {
+  // What the strategy moves counts for its placement in steps only: closed while it settles.
+  void keep_books(bool open);
+
   std::unique_ptr<Device> device;
   std::unique_ptr<Network> network;
   std::unique_ptr<Feed> train_feed, test_feed;

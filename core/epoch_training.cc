@@ -1,0 +1,152 @@
+#include "epoch_training.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "clock.h"
+
+namespace mgcompare {
+namespace {
+
+// The stripe from which free-running ranks draw; a strategy's own stripes are small numbers.
+constexpr std::size_t kDrawStripe = static_cast<std::size_t>(-1);
+
+void add(Tally& sum, const Tally& tally) {
+  sum.loss += tally.loss;
+  sum.correct += tally.correct;
+  sum.samples += tally.samples;
+}
+
+void check_loss(const Rank& rank, double loss) {
+  if (!std::isfinite(loss))
+    throw Diverged("step " + std::to_string(rank.step_seconds.size()) + ", loss " + (std::isnan(loss) ? "nan" : "infinite"));
+}
+
+// Of steps that the device repeated by itself; it is waited for.
+void take_records(Rank& rank) {
+  if (rank.recorded == nullptr) return;
+  const std::vector<Recorder::StepRecord> records = rank.recorded->settle();
+  for (const Recorder::StepRecord& record : records) {
+    rank.step_seconds.push_back(record.seconds);
+    check_loss(rank, record.loss);
+  }
+  rank.repeated_steps += records.size();
+  if (!records.empty()) add(rank.epoch_tally, rank.network->take_tally());
+}
+
+}  // namespace
+
+void EpochTraining::run(std::size_t number, std::size_t epoch) {
+  Rank& rank = state_.ranks[number];
+  rank.epoch_tally = {};
+  rank.group->forget_traffic();
+  rank.replica->meter().forget();
+  Clocks clocks;
+  clocks.updating = rank.replica->seconds_updating();
+  clocks.reading = rank.train_feed->seconds();
+  clocks.first_step = rank.step_seconds.size();
+  if (state_.request.audit) rank.replica->forget_seen();
+  state_.gate.wait();
+  clocks.start = now();
+  sampling_.set_order(number, epoch);
+  if (state_.free) draw(number, epoch);
+  else march(number, epoch);
+  rank.device->synchronize();
+  clocks.done = now();
+  state_.gate.wait();
+  clocks.end = now();
+  account(number, clocks);
+}
+
+void EpochTraining::step(std::size_t number, const Batch& batch) {
+  Rank& rank = state_.ranks[number];
+  rank.replica->begin_step(batch);
+  const double start = now();
+  if (state_.tracing()) rank.trace.begin_step(rank.step_seconds.size(), start);
+  rank.strategy->step(*rank.replica, *rank.group, batch);
+  const Tally tally = rank.network->take_tally();  // waits for the device
+  const double end = now();
+  rank.trace.end_step(end);
+  rank.step_seconds.push_back(end - start);
+  add(rank.epoch_tally, tally);
+  const double loss = tally.samples == 0 ? 0 : tally.loss / static_cast<double>(tally.samples);
+  check_loss(rank, loss);
+  // In batches of the epoch that are used up: ranks that run freely count their draws, which are smaller.
+  state_.say(number, "training", batch.epoch(), batch.whole().begin() / state_.facts.global_batch, loss);
+}
+
+void EpochTraining::march(std::size_t number, std::size_t epoch) {
+  Rank& rank = state_.ranks[number];
+  RecordedSteps* const recorded = rank.recorded.get();
+  const std::size_t first = rank.step_seconds.size(), most = state_.request.most_steps;
+  if (recorded != nullptr) sampling_.begin_epoch(*recorded, number, epoch);
+  for (std::size_t index = 0; index < state_.facts.steps_per_epoch;) {
+    const std::size_t from = index;
+    const std::size_t repeatable = recorded == nullptr ? 0 : recorded->ready(index, first + index);
+    if (repeatable > 0) {
+      recorded->repeat(index, first + index);
+      index += repeatable;
+      if (!std::isfinite(recorded->loss())) take_records(rank);
+      state_.say(number, "training", epoch, index - 1, recorded->loss());
+    } else {
+      take_records(rank);
+      step(number, sampling_.batch_at(number, epoch, index++));
+    }
+    if (number == 0) state_.steps += index - from;
+    if (most != 0 && rank.step_seconds.size() >= most) return;
+  }
+  take_records(rank);
+}
+
+void EpochTraining::draw(std::size_t number, std::size_t epoch) {
+  Rank& rank = state_.ranks[number];
+  Pace& pace = setup_.pace(true);
+  if (number == 0) drawn_ = draws_ = 0;
+  pace.enter(number, epoch);
+  state_.gate.wait();
+  for (;;) {
+    std::size_t begin = 0, size = 0, index = 0;
+    pace.exclusive(number, kDrawStripe, [&] {
+      begin = drawn_;
+      size = std::min(sampling_.draw_size(), state_.data.train.samples - begin);
+      drawn_ += size;
+      if (size > 0) index = draws_++;
+    });
+    if (size == 0) break;
+    step(number, Batch({epoch, index, begin, size, 0, 1, sampling_.rate_at(epoch, begin)}, state_.spec.sample_shape));
+  }
+  const double start = now();
+  rank.strategy->rest(*rank.replica, *rank.group);
+  rank.rest_seconds = now() - start;
+  pace.leave(number);
+}
+
+void EpochTraining::account(std::size_t number, const Clocks& clocks) {
+  Rank& rank = state_.ranks[number];
+  const Traffic& traffic = rank.group->traffic();
+  double stepped = std::exchange(rank.rest_seconds, 0.0);
+  for (std::size_t i = clocks.first_step; i < rank.step_seconds.size(); ++i) stepped += rank.step_seconds[i];
+  const auto repeated = static_cast<double>(std::exchange(rank.repeated_steps, 0));
+  const double recording = rank.recorded == nullptr ? 0 : rank.recorded->take_recording_seconds();
+  const double waiting = traffic.seconds_waiting + repeated * rank.of_recorded_step.waiting;
+  const double exchange = traffic.seconds - traffic.seconds_waiting + rank.replica->meter().seconds() +
+                          repeated * rank.of_recorded_step.exchange;
+  const double optimizer = rank.replica->seconds_updating() - clocks.updating;
+  const double input = rank.train_feed->seconds() - clocks.reading;
+  rank.times.exchange += exchange;
+  rank.times.overlapped += repeated * rank.of_recorded_step.overlapped;
+  rank.times.waiting += waiting + (clocks.end - clocks.done);
+  rank.times.optimizer += optimizer;
+  rank.times.input += input;
+  rank.times.compute += stepped - exchange - waiting - optimizer - input;
+  rank.times.harness += clocks.done - clocks.start - stepped - recording;
+  rank.bytes += traffic.bytes + rank.replica->meter().bytes();
+  if (number != 0) return;
+  state_.epoch_seconds = clocks.end - clocks.start - recording;
+  state_.result().seconds_setup += recording;
+}
+
+}  // namespace mgcompare

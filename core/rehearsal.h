@@ -1,0 +1,35 @@
+#pragma once
+
+// Steps on weights that are thrown away, with a strategy that is thrown away: libraries compile their kernels, pages are
+// touched, connections made, before the clock starts.
+
+#include <cstddef>
+
+#include "sampling.h"
+#include "setup.h"
+#include "training_state.h"
+#include "warm_up.h"
+
+namespace mgcompare {
+
+class Rehearsal {
+ public:
+  Rehearsal(TrainingState& state, Setup& setup, Sampling& sampling)
+      : state_(state), setup_(setup), sampling_(sampling) {}
+  // Every rank calls it, once.
+  void run(std::size_t rank);
+
+ private:
+  std::size_t epoch() const;
+  Batch batch_at(std::size_t rank, std::size_t step) const;
+  void learn(std::size_t rank, std::size_t step);
+  void learn_until_steady(std::size_t rank, std::size_t step);
+  void share_exchanges();
+
+  TrainingState& state_;
+  Setup& setup_;
+  Sampling& sampling_;
+  WarmUp warm_up_;
+};
+
+}  // namespace mgcompare
