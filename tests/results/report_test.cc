@@ -90,14 +90,15 @@ TEST(MarkdownReport, HasEverySection) {
                            "| apart, 2 cpu devices, batch 128 | crashed | SIGSEGV in step 17 | 1 |",
                            "```\nlast words\n```",
                            "\n## Notes\n",
-                           "# small\n\n- TAINTED: a pair damages data.\n",
+                           "\n- TAINTED: a pair damages data.\n",
                            "\n## Placement\n",
-                           "- alone, 1 cpu device, batch 128: rank 0 on cpu:0: weights and gradients (4.1 KB) on the device; "
-                           "reduce 2.05 KB a step over the host's memory (1 calls)\n",
+                           "| alone, 1 cpu device, batch 128 | rank 0 on cpu:0: weights and gradients (4.1 KB) on the device; "
+                           "reduce 2.05 KB a step over the host's memory (1 calls) |\n",
                            "\n## Links\n",
-                           "- Host to cpu devices: 9 .. 11 GB/s; back: 8 .. 10 GB/s.\n",
-                           "- 2 ordered pairs of cpu devices, 1 of them peer-to-peer: 5 .. 7 GB/s, a small copy 2 .. 4 us.\n",
-                           "- **Tainted**: a pair damages data.\n",
+                           "| host to cpu devices | 9 .. 11 GB/s |\n",
+                           "| cpu devices to host | 8 .. 10 GB/s |\n",
+                           "| 2 ordered pairs of cpu devices | 1 peer-to-peer; 5 .. 7 GB/s, a small copy 2 .. 4 us |\n",
+                           "| tainted | a pair damages data |\n",
                            "oversubscribed",
                            "devices: auto found two",
                            "\n## Environment\n",
@@ -158,8 +159,8 @@ TEST(CsvReport, HasARowATrial) {
   EXPECT_THAT(
       lines[2],
       testing::StartsWith(
-          "2,1,2,finished,1,together cpu:2 batch 128,together,together,,lenet,cpu,2,1,strong,128,1,done,,2,0.984,"));
-  EXPECT_THAT(lines[9], testing::EndsWith(",128,3,,,,,,,,,,,,,,,,,,,,,,\r"));
+          "2,1,2,finished,1,together cpu:2 batch 128,together,together,,lenet,cpu,2,1,strong,128,fp32,1,done,,2,0.984,"));
+  EXPECT_THAT(lines[9], testing::EndsWith(",128,fp32,3,,,,,,,,,,,,,,,,,,,,,,\r"));
   for (const std::string& line : lines)
     EXPECT_EQ(std::count(line.begin(), line.end(), ','), std::count(lines[0].begin(), lines[0].end(), ','));
 }
