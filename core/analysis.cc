@@ -2,10 +2,13 @@
 
 #include <charconv>
 #include <filesystem>
+#include <fstream>
+#include <map>
 #include <string_view>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include "compare.h"
 #include "message.h"
@@ -57,6 +60,38 @@ double tolerance_of(const std::string& text) {
   return share;
 }
 
+// Of each kind of device whose all-reduces were timed.
+std::map<DeviceKind, Link> links_of(const std::vector<Links>& examined, const std::string& where) {
+  std::map<DeviceKind, Link> all;
+  for (const Links& links : examined) {
+    const std::vector<ExchangeTime> times = exchange_times(links);
+    if (times.empty()) continue;
+    Link link = fit_link(times);
+    link.source = fmt::format("fitted on {} all-reduces of {}, up to {:.0f} % off", times.size(), where, 100 * link.error);
+    all[device_kind(links.kind)] = link;
+  }
+  if (all.empty())
+    throw UsageError(fmt::format("--link: {} holds no all-reduce times: those are measured where two devices of a kind or "
+                                 "more are used; give latency and bandwidth instead", where));
+  return all;
+}
+
+// What `doctor --json` printed.
+std::vector<Links> examined_in(const std::string& file) {
+  std::ifstream stream(file);
+  if (!stream) throw UsageError(fmt::format("--link {}: cannot be read; write it with `mgcompare doctor --json > {}`", file, file));
+  try {
+    std::vector<Links> all;
+    for (const nlohmann::json& platform : nlohmann::json::parse(stream))
+      if (platform.contains("links")) all.push_back(platform["links"].get<Links>());
+    return all;
+  } catch (const std::exception&) {
+    throw UsageError(fmt::format("--link {}: is not what `mgcompare doctor --json` of this version writes", file));
+  }
+}
+
+bool names_a_file(const std::string& link) { return link.ends_with(".json"); }
+
 }  // namespace
 
 int write_report_again(const Command& command) {
@@ -67,23 +102,30 @@ int write_report_again(const Command& command) {
 }
 
 int predict_more(const Command& command) {
-  std::optional<Link> link;
-  try {
-    if (!command.link.empty()) link = link_of(command.link);
-  } catch (const Error& error) {
-    throw UsageError(error.what());
+  std::map<DeviceKind, Link> links;
+  if (names_a_file(command.link)) {
+    links = links_of(examined_in(command.link), command.link);
+  } else if (!command.link.empty() && command.link != "measured") {
+    try {
+      const Link link = link_of(command.link);
+      links = {{DeviceKind::cpu, link}, {DeviceKind::cuda, link}};
+    } catch (const Error& error) {
+      throw UsageError(error.what());
+    }
   }
   const std::vector<std::size_t> asked = counts_of(command.devices.empty() ? "1" : command.devices);
   const Run run = read_run(command.target);
+  if (command.link == "measured") links = links_of(run.info.links, command.target);
   const Comparison comparison = compare_rows(run);
   const std::vector<Prediction> predictions =
-      predict(comparison, command.devices.empty() ? usual_devices(comparison) : asked, link);
+      predict(comparison, command.devices.empty() ? usual_devices(comparison) : asked, links);
   if (predictions.empty()) {
     throw Error(fmt::format("{}: there is nothing to predict from: that takes a strategy on several devices and the "
                             "one-device baseline; run more rows", command.target));
   }
   const Table table = prediction_table(predictions);
   if (!table.lines.empty()) fmt::print("{}", table_text(table, print_style(command)));
+  for (const auto& [name, source] : table.facts) fmt::print("{}: {}\n", name, source);
   for (const std::string& problem : prediction_problems(predictions)) fmt::print("{}\n", problem);
   return kDone;
 }

@@ -198,7 +198,9 @@ Section accuracy_section(const Comparison& comparison, Json& charts) {
 
 Section time_section(const Comparison& comparison, Json& charts) {
   Section section("time", "Where the time goes");
-  if (!assets::chart_script().empty()) section.add(time_charts(comparison), charts);
+  if (!assets::chart_script().empty()) {
+    for (const auto& draw : {time_charts, bytes_charts, histogram_charts}) section.add(draw(comparison), charts);
+  }
   section.add(time_table(comparison));
   section.add(ladder_table(comparison), true);
   section.add(bytes_table(comparison));

@@ -52,11 +52,16 @@ Line fit_line(const std::vector<ExchangeTime>& times) {
 }
 
 const std::vector<Link>& presets() {
-  // Given, not measured: the figures that vendors print for one direction, with latencies of a small message.
-  static const std::vector<Link> all = {{"ethernet10", 30e-6, 1.25e9}, {"ethernet100", 10e-6, 12.5e9},
-                                        {"infiniband-hdr", 2e-6, 25e9}, {"infiniband-ndr", 2e-6, 50e9},
-                                        {"pcie4", 5e-6, 32e9},          {"pcie5", 5e-6, 64e9},
-                                        {"nvlink4", 3e-6, 450e9}};
+  // Bandwidths are what the standard or the vendor states for one direction, which no exchange reaches in full; what a
+  // message costs depends on software, and is assumed.
+  static const std::vector<Link> all = {
+      {"ethernet10", "line rate of IEEE 802.3ae; 30 us a message is an assumption", 30e-6, 1.25e9},
+      {"ethernet100", "line rate of IEEE 802.3ba; 10 us a message is an assumption", 10e-6, 12.5e9},
+      {"infiniband-hdr", "200 Gbit/s of four lanes, InfiniBand Trade Association; 2 us a message is an assumption", 2e-6, 25e9},
+      {"infiniband-ndr", "400 Gbit/s of four lanes, InfiniBand Trade Association; 2 us a message is an assumption", 2e-6, 50e9},
+      {"pcie4", "16 lanes of 16 GT/s, 128b/130b, PCI-SIG; 5 us a message is an assumption", 5e-6, 31.5e9},
+      {"pcie5", "16 lanes of 32 GT/s, 128b/130b, PCI-SIG; 5 us a message is an assumption", 5e-6, 63e9},
+      {"nvlink4", "18 links of 25 GB/s a direction, NVIDIA's H100 data sheet; 3 us a message is an assumption", 3e-6, 450e9}};
   return all;
 }
 
@@ -75,7 +80,7 @@ double quantity(std::string_view text, const std::vector<std::pair<std::string_v
   std::vector<std::string> names;
   for (const Link& link : presets()) names.push_back(link.name);
   throw Error(fmt::format("--link {}: no such link; give \"latency=5us,bandwidth=20GB/s\" (s, ms, us, ns; B/s, kB/s, MB/s, "
-                          "GB/s, Gbit/s, both above zero) or one of {}",
+                          "GB/s, Gbit/s, both above zero), measured, a .json file of `mgcompare doctor --json`, or one of {}",
                           text, fmt::join(names, ", ")));
 }
 
@@ -97,7 +102,7 @@ Link fit_link(const std::vector<ExchangeTime>& times) {
   if (usable.empty()) throw Error("no exchange was timed on two devices or more");
   std::sort(usable.begin(), usable.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
   const Line whole = fit_line(usable);
-  Link link{"measured", whole.latency, whole.bandwidth};
+  Link link{"measured", "", whole.latency, whole.bandwidth};
   double best = whole.squares;
   // Two points a piece could be met exactly and would say nothing.
   for (std::size_t cut = 3; cut + 3 <= usable.size(); ++cut) {
@@ -107,7 +112,7 @@ Link fit_link(const std::vector<ExchangeTime>& times) {
     const double squares = small.squares + large.squares;
     if (squares > whole.squares / 4 || squares >= best) continue;
     best = squares;
-    link = {"measured", small.latency, small.bandwidth, usable[cut].bytes, large.latency, large.bandwidth};
+    link = {"measured", "", small.latency, small.bandwidth, usable[cut].bytes, large.latency, large.bandwidth};
   }
   std::set<std::size_t> counts;
   for (const ExchangeTime& time : usable) {
@@ -118,11 +123,20 @@ Link fit_link(const std::vector<ExchangeTime>& times) {
   return link;
 }
 
+std::vector<ExchangeTime> exchange_times(const Links& links, std::size_t below) {
+  std::vector<ExchangeTime> times;
+  for (const AllReduceTime& one : links.all_reduces) {
+    const auto n = static_cast<double>(one.devices);
+    if (one.devices < below) times.push_back({2 * (n - 1) / n * static_cast<double>(one.bytes), one.devices, one.seconds});
+  }
+  return times;
+}
+
 Link link_of(std::string_view text) {
   for (const Link& link : presets()) {
     if (link.name == text) return link;
   }
-  Link link{std::string(text), std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN()};
+  Link link{std::string(text), "as given", std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN()};
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string_view part = text.substr(begin, end - begin), name = part.substr(0, part.find('='));

@@ -75,17 +75,52 @@ Work work_of(const std::vector<const Cell*>& cells, bool weak) {
   return {spread_of(seconds).median, 0, 0, 1};
 }
 
-Model model_of(const std::vector<const Cell*>& cells, bool weak, const std::optional<Link>& given) {
+// Whether a row exchanges nothing of weight in any other way than by all-reduce.
+bool only_reduces(const Cell* cell) {
+  double reduced = 0, all = 0;
+  for (const RankPlacement& rank : cell->done.front()->result.placement) {
+    for (const Sent& sent : rank.sent) {
+      all += sent.bytes;
+      if (sent.call == "all_reduce") reduced += sent.bytes;
+    }
+  }
+  return all > 0 && reduced > 0.99 * all;
+}
+
+// What these rows' exchanges cost. A few rows cannot tell latency from bandwidth; where all they do is all-reduce, the
+// machine's all-reduces by themselves do, and the rows say how much of such a call computing leaves exposed.
+Link link_of_rows(const std::vector<const Cell*>& cells, const std::vector<ExchangeTime>& bare) {
+  const std::vector<ExchangeTime> times = exchange_times(cells);
+  if (times.empty()) return {};
+  const bool has_shape = !bare.empty() && std::all_of(cells.begin(), cells.end(), [](const Cell* cell) {
+    return cell->trial().devices < 2 || only_reduces(cell);
+  });
+  if (!has_shape) return fit_link(times);
+  Link link = fit_link(bare);
+  std::vector<double> factors;
+  for (const ExchangeTime& time : times) factors.push_back(time.seconds / link.seconds(time.devices, time.bytes));
+  const double factor = spread_of(factors).median;
+  link.latency *= factor, link.large_latency *= factor;
+  link.bandwidth /= factor, link.large_bandwidth /= factor;
+  link.name = fmt::format("measured, all-reduce x {:.2g}", factor);
+  return link;
+}
+
+// The machine's all-reduces among devices of this kind, on fewer than `below` of them.
+std::vector<ExchangeTime> bare_times(const Run& run, DeviceKind kind, std::size_t below) {
+  for (const Links& links : run.info.links)
+    if (links.kind == to_string(kind) && links.problems.empty()) return exchange_times(links, below);
+  return {};
+}
+
+Model model_of(const std::vector<const Cell*>& cells, bool weak, const std::optional<Link>& given,
+               const std::vector<ExchangeTime>& bare) {
   Model model{work_of(cells, weak), Payload(cells), {}, 0};
   std::vector<double> waiting;
   for (const Cell* cell : cells)
     if (cell->trial().devices > 1) waiting.push_back(cell->breakdown.waiting);
   model.waiting = spread_of(waiting).median;
-  const std::vector<ExchangeTime> times = exchange_times(cells);
-  if (given)
-    model.link = *given;
-  else if (!times.empty())
-    model.link = fit_link(times);
+  model.link = given ? *given : link_of_rows(cells, bare);
   return model;
 }
 
@@ -100,7 +135,7 @@ std::vector<const Cell*> below(const std::vector<const Cell*>& cells, std::size_
 using Kin = std::vector<const Cell*>;
 
 void fill(Prediction& prediction, const Kin& kin, const Kin& row, const Cell& one_device,
-          const std::vector<std::size_t>& devices, const std::optional<Link>& given) {
+          const std::vector<std::size_t>& devices, const std::optional<Link>& given, const Run& run) {
   const Cell& largest = *prediction.largest;
   const bool weak = largest.trial().scaling == "weak";
   for (const Cell* cell : kin) {
@@ -109,8 +144,9 @@ void fill(Prediction& prediction, const Kin& kin, const Kin& row, const Cell& on
   }
   const Kin smaller = below(kin, largest.trial().devices);
   if (!given && exchange_times(smaller).empty() && largest.bytes_per_step.median > 0)
-    throw Error("no exchange was measured on fewer devices than the most; measure a third count of devices, or give --link");
-  const Model blind = model_of(smaller, weak, given);
+    throw Error("no exchange was measured on fewer devices than the most; measure a third count of devices, or give --link, such as --link measured");
+  const std::size_t most = largest.trial().devices;
+  const Model blind = model_of(smaller, weak, given, bare_times(run, largest.trial().device_kind, most));
   const Payload payload(kin);  // bytes are counted, not timed: the held-out row's are no secret
   Model check = blind;
   check.payload = payload;
@@ -118,10 +154,9 @@ void fill(Prediction& prediction, const Kin& kin, const Kin& row, const Cell& on
       std::abs(check.step(largest.trial().devices, samples_per_device(largest)) / largest.breakdown.step - 1);
   prediction.trusted = prediction.hold_out_error <= kWorstHoldOut;
 
-  const Model model = model_of(kin, weak, given);
+  const Model model = model_of(kin, weak, given, bare_times(run, largest.trial().device_kind, most + 1));
   prediction.link = model.link;
   const double base = static_cast<double>(one_device.trial().global_batch) / one_device.breakdown.step;
-  const std::size_t most = largest.trial().devices;
   const auto add = [&](std::size_t n, std::optional<double> measured) {
     const double batch = weak ? samples_per_device(largest) * count(n) : static_cast<double>(largest.trial().global_batch);
     PredictedStep step{n, model.step(n, batch / count(n))};
@@ -153,7 +188,7 @@ bool runs_in_lockstep(const Cell& cell) {
 }  // namespace
 
 std::vector<Prediction> predict(const Comparison& comparison, const std::vector<std::size_t>& devices,
-                                const std::optional<Link>& link) {
+                                const std::map<DeviceKind, Link>& links) {
   std::vector<Prediction> all;
   const std::vector<Panel> every = panels(comparison);
   std::map<std::tuple<std::string, DeviceKind, std::string>, Kin> kins;
@@ -171,7 +206,9 @@ std::vector<Prediction> predict(const Comparison& comparison, const std::vector<
       Prediction prediction{series.name, row.back()};
       try {
         if (!runs_in_lockstep(*row.back())) throw Error("its ranks run freely, which this model does not describe");
-        fill(prediction, kin, row, comparison.cells[*row.back()->baseline], devices, link);
+        const auto given = links.find(panel.device_kind);
+        fill(prediction, kin, row, comparison.cells[*row.back()->baseline], devices,
+             given == links.end() ? std::nullopt : std::optional(given->second), *comparison.run);
       } catch (const Error& error) {
         prediction.problem = error.what();
         prediction.trusted = false;
@@ -192,12 +229,17 @@ std::vector<std::size_t> usual_devices(const Comparison& comparison) {
 Table prediction_table(const std::vector<Prediction>& predictions) {
   Table table{"Prediction",
               "A step's time and the speed-up it would give. Held out: the error on the largest count that was measured, "
-              "when the model knows only smaller ones; the band is that error, wider with each doubling beyond it.",
+              "when the model knows only smaller ones; the band is that error, wider with each doubling beyond it. All-reduce x f: "
+              "the link as all-reduces alone showed it before the first trial, f of whose time is left in the steps.",
               {"strategy", "batch", "devices", "step", "speed-up", "efficiency", "measured", "held out", "link"},
               2,
               {}, {}};
   for (const Prediction& prediction : predictions) {
     const Trial& trial = prediction.largest->trial();
+    const std::pair fact("Link " + prediction.link.name, prediction.link.source);
+    if (!prediction.link.source.empty() &&
+        std::find(table.facts.begin(), table.facts.end(), fact) == table.facts.end())
+      table.facts.push_back(fact);
     for (const PredictedStep& step : prediction.steps) {
       const auto n = static_cast<double>(step.devices);
       const double batch = trial.scaling == "weak" ? samples_per_device(*prediction.largest) * n

@@ -4,6 +4,7 @@
 // that were measured. Fitted without the largest count of devices, which is then predicted: that error is printed, and
 // nothing is said of more devices where it is over 15 %.
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,10 +34,10 @@ struct Prediction {
   std::vector<PredictedStep> steps;             // by devices: the measured counts, then, where trusted, those asked for
 };
 
-// One a strategy, kind of device, way of scaling and batch that has rows on several devices. `link` stands in for what
-// was measured between them.
+// One a strategy, kind of device, way of scaling and batch that has rows on several devices. `links` stand in for what
+// was measured between devices of their kind.
 std::vector<Prediction> predict(const Comparison& comparison, const std::vector<std::size_t>& devices,
-                                const std::optional<Link>& link = std::nullopt);
+                                const std::map<DeviceKind, Link>& links = {});
 // Twice, four and eight times the most devices that were measured.
 std::vector<std::size_t> usual_devices(const Comparison& comparison);
 

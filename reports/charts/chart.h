@@ -35,6 +35,8 @@ Json chart_config();
 std::vector<ChartGroup> scaling_charts(const Comparison& comparison);
 std::vector<ChartGroup> accuracy_charts(const Comparison& comparison);
 std::vector<ChartGroup> time_charts(const Comparison& comparison);
+std::vector<ChartGroup> bytes_charts(const Comparison& comparison);
+std::vector<ChartGroup> histogram_charts(const Comparison& comparison);
 std::vector<ChartGroup> prediction_charts(const Comparison& comparison, const std::vector<Prediction>& predictions);
 
 // What these are made of.

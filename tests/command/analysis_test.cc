@@ -61,6 +61,23 @@ TEST_F(Analysis, PredictsOrSaysWhyNot) {
   EXPECT_NE(ended.out.find("replicated"), std::string::npos) << ended.out;
 }
 
+TEST_F(Analysis, PredictsOverTheLinkOfAnExaminedMachine) {
+  Ended ended = place_.run({"predict", run_, "--devices", "8", "--link", "measured"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_NE(ended.out.find("Link measured: fitted on"), std::string::npos) << ended.out;
+  ended = place_.run({"doctor", "--json"});
+  const std::string file = place_.write("machine.json", ended.out);
+  ended = place_.run({"predict", run_, "--devices", "8", "--link", file});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_NE(ended.out.find("all-reduces of " + file), std::string::npos) << ended.out;
+  for (const char* text : {"", "[]", "[1]", "{\"a\": 2}", "[{\"links\": {}}]"}) {
+    ended = place_.run({"predict", run_, "--link", place_.write("odd.json", text)});
+    EXPECT_EQ(ended.code, 2) << text;
+    EXPECT_NE(ended.err.find("odd.json"), std::string::npos) << ended.err;
+  }
+  EXPECT_EQ(place_.run({"predict", run_, "--link", "nowhere.json"}).code, 2);
+}
+
 TEST_F(Analysis, RefusesNonsenseInOneSentence) {
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
            {"predict", run_, "--link", "fast"}, {"predict", run_, "--link", "latency=-1us,bandwidth=1GB/s"},

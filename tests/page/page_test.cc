@@ -26,7 +26,7 @@ addEventListener("load", () => {
     if (!page.dataset.drawn) return setTimeout(look, 50);
     parent.postMessage(innerWidth + " wide, " + (page.scrollWidth - page.clientWidth) + " over", "*");
     for (const chart of document.querySelectorAll(".chart")) {
-      chart.dataset.points = String(chart.querySelectorAll(".mark-symbol path").length);
+      chart.dataset.points = String(chart.querySelectorAll(".mark-symbol:not(.role-legend-symbol) path").length);
       chart.dataset.marks = String(chart.querySelectorAll(".mark-symbol path, .mark-rect path").length);
     }
     const faint = () => [...document.querySelectorAll("#efficiency-0 .mark-symbol path")]
@@ -95,6 +95,47 @@ TEST_F(Page, EveryRowIsAMarkAndALegendClickIsolates) {
   for (std::size_t at = 0; (at = shown.dom.find("data-marks=\"", at)) != std::string::npos; at += 12)
     EXPECT_NE(shown.dom.compare(at, 14, "data-marks=\"0\""), 0);
   EXPECT_EQ(attribute(shown.dom, "data-faint"), "0 then 1");
+}
+
+// Staleness 0 (five times), 1 (thrice) and 3 (once) on each of two ranks, three times.
+TEST_F(Page, AHistogramHasAMarkForEachValueThatCame) {
+  if (assets::chart_script().empty()) GTEST_SKIP() << "this build has no chart libraries (npm was missing)";
+  mgcompare::Run run = wide_run();
+  for (Row& row : run.rows) {
+    if (row.trial.devices == 2) row.result.metrics.assign(2, {{"staleness", {.count = 9, .counts = {5, 3, 0, 1}}}});
+  }
+  const Shown shown = show(with_script(without_policy(page_of(run)), kCount));
+  for (const char* chart : {"histogram-0", "histogram-1"}) {
+    const std::size_t at = shown.dom.find("id=\"" + std::string(chart) + "\"");
+    ASSERT_NE(at, std::string::npos) << chart;
+    EXPECT_EQ(attribute(shown.dom, "data-marks", at), "3") << chart;
+  }
+  EXPECT_EQ(shown.dom.find("id=\"histogram-2\""), std::string::npos);
+  EXPECT_THAT(shown.dom, HasSubstr("How often each staleness came"));
+  // What sends is a point by its count of devices: `alone`, and `together` on one, two and four.
+  EXPECT_EQ(attribute(shown.dom, "data-points", shown.dom.find("id=\"bytes-0\"")), "4");
+}
+
+// What is counted but once in a thousand times is seen, and values beyond what a page can tell apart share a column.
+TEST(Histogram, KeepsEveryCount) {
+  mgcompare::Run run = wide_run();
+  std::vector<std::uint64_t> counts(256, 0);
+  counts[0] = 999, counts[255] = 1;
+  for (Row& row : run.rows) row.result.metrics = {{{"staleness", {.count = 1000, .counts = counts}}}};
+  const std::vector<ChartGroup> groups = histogram_charts(compare_rows(run));
+  ASSERT_EQ(groups.size(), 1u);
+  ASSERT_EQ(groups[0].charts.size(), 2u);
+  for (const Chart& chart : groups[0].charts) {
+    double share = 0;
+    std::string last;
+    for (const Json& value : chart.spec["data"]["values"]) {
+      if (value["label"] != "together \u00d7 4") continue;
+      share += value["share"].get<double>();
+      last = value["value"].get<std::string>();
+    }
+    EXPECT_NEAR(share, 1, 1e-12);
+    EXPECT_EQ(last, "240+");
+  }
 }
 
 TEST_F(Page, FitsAPhone) {

@@ -52,11 +52,23 @@ TEST(FitLink, RefusesNothing) {
   EXPECT_THROW(fit_link({{0, 2, 1e-3}, {1e6, 1, 1e-3}}), Error);
 }
 
+// A rank of n sends 2 (n - 1) / n of what it reduces.
+TEST(ExchangeTimes, AreThoseOfTheAllReduces) {
+  Links links;
+  links.all_reduces = {{2, 1000, 1e-5}, {4, 1000, 2e-5}};
+  const std::vector<ExchangeTime> all = exchange_times(links);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].bytes, 1000);
+  EXPECT_EQ(all[1].bytes, 1500);
+  EXPECT_EQ(exchange_times(links, 4).size(), 1u);
+}
+
 TEST(LinkOf, ReadsUnitsAndPresets) {
   const Link link = link_of("latency=5us,bandwidth=20GB/s");
   EXPECT_NEAR(link.latency, 5e-6, 1e-15);
   EXPECT_NEAR(link.bandwidth, 2e10, 1);
   EXPECT_NEAR(link_of("bandwidth=100Gbit/s,latency=1.5ms").bandwidth, 1.25e10, 1);
+  for (const char* name : {"ethernet10", "nvlink4"}) EXPECT_THAT(link_of(name).source, HasSubstr("assumption"));
   EXPECT_GT(link_of("nvlink4").bandwidth, link_of("pcie4").bandwidth);
 }
 

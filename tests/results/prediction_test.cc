@@ -81,8 +81,8 @@ TEST(Predict, NeedsAThirdCountOrALink) {
   const mgcompare::Run run = model_run({1, 2});
   const Comparison comparison = compare_rows(run);
   EXPECT_THAT(prediction_problems(predict(comparison, {8})).front(), HasSubstr("measure a third count of devices"));
-  const Link link{"given", kLatency, kBandwidth};
-  const std::vector<Prediction> all = predict(comparison, {8}, link);
+  const Link link{"given", "", kLatency, kBandwidth};
+  const std::vector<Prediction> all = predict(comparison, {8}, {{DeviceKind::cpu, link}});
   ASSERT_EQ(all.front().problem, "");
   EXPECT_NEAR(all.front().hold_out_error, 0, 1e-6);
   EXPECT_EQ(all.front().steps.back().devices, 8u);
@@ -91,8 +91,37 @@ TEST(Predict, NeedsAThirdCountOrALink) {
 TEST(Predict, AFasterLinkIsFaster) {
   const mgcompare::Run run = model_run({1, 2, 3, 4});
   const Comparison comparison = compare_rows(run);
-  const Link slow{"slow", kLatency, kBandwidth}, fast{"fast", kLatency, 1.1 * kBandwidth};
-  EXPECT_LT(predict(comparison, {16}, fast).front().steps.back().step, predict(comparison, {16}, slow).front().steps.back().step);
+  const Link slow{"slow", "", kLatency, kBandwidth}, fast{"fast", "", kLatency, 1.1 * kBandwidth};
+  EXPECT_LT(predict(comparison, {16}, {{DeviceKind::cpu, fast}}).front().steps.back().step, predict(comparison, {16}, {{DeviceKind::cpu, slow}}).front().steps.back().step);
+}
+
+// The bare all-reduces of the machine, of which the steps show half: two counts of devices and one size could not say what
+// is latency and what is bandwidth.
+TEST(Predict, TakesTheShapeOfTheMachinesAllReduces) {
+  mgcompare::Run run = model_run({1, 2, 4});
+  Links links;
+  links.kind = "cpu";
+  for (const std::size_t devices : {2, 4}) {
+    const auto n = static_cast<double>(devices);
+    for (const double bytes : {4e3, 6.4e4, 1e6, 4e6})
+      links.all_reduces.push_back({devices, static_cast<std::size_t>(bytes),
+                                   2 * (2 * (n - 1) * kLatency + 2 * (n - 1) / n * bytes / kBandwidth)});
+  }
+  run.info.links = {links};
+  const auto with_call = [&](const std::string& call) {
+    for (Row& row : run.rows) row.result.placement = {{"cpu:0", {}, {{call, "the links between devices", 1, kGradient}}}};
+    return predict(compare_rows(run), {64}).front();
+  };
+  const Prediction reduces = with_call("all_reduce");
+  EXPECT_EQ(reduces.link.name, "measured, all-reduce x 0.5");
+  EXPECT_NEAR(reduces.link.latency, kLatency, 1e-9);
+  EXPECT_NEAR(reduces.hold_out_error, 0, 1e-6);
+  const Prediction others = with_call("gather");
+  EXPECT_EQ(others.link.name, "measured");
+  EXPECT_GT(others.hold_out_error, reduces.hold_out_error);
+  // A machine that adds wrongly is no measure.
+  run.info.links[0].problems = {"wrong sums"};
+  EXPECT_EQ(with_call("all_reduce").link.name, "measured");
 }
 
 TEST(Predict, SaysNothingOfRanksThatRunFreely) {

@@ -90,7 +90,7 @@ TEST(MarkdownReport, HasEverySection) {
                            "| apart, 2 cpu devices, batch 128 | crashed | SIGSEGV in step 17 | 1 |",
                            "```\nlast words\n```",
                            "\n## Notes\n",
-                           "# small\n\n- TAINTED: a pair damages data.\n",
+                           "\n- TAINTED: a pair damages data.\n",
                            "\n## Placement\n",
                            "| alone, 1 cpu device, batch 128 | rank 0 on cpu:0: weights and gradients (4.1 KB) on the device; "
                            "reduce 2.05 KB a step over the host's memory (1 calls) |\n",

@@ -1,0 +1,85 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "reports/charts/chart.h"
+#include "reports/findings.h"
+#include "reports/text.h"
+
+namespace mgcompare {
+namespace {
+
+using namespace chart;
+
+bool sends(const Cell& cell) { return cell.bytes_per_step.count > 0 && cell.bytes_per_step.median > 0; }
+
+double gradient_of(const Cell& cell) { return 4.0 * static_cast<double>(cell.done.front()->result.parameters); }
+
+// A line a strategy, a point a count of devices. Sizes differ by factors of hundreds: the axis is a logarithm.
+Json spec_of(const Panel& panel, const std::vector<Series>& series) {
+  Json values = Json::array(), rows = Json::array();
+  std::set<std::size_t> counts;
+  double gradient = 0;
+  for (const Cell* cell : panel.cells) {
+    if (!sends(*cell)) continue;
+    counts.insert(cell->trial().devices);
+    gradient = std::max(gradient, gradient_of(*cell));
+    if (std::find(rows.begin(), rows.end(), cell->series) == rows.end()) rows.push_back(cell->series);
+    values.push_back({{"series", cell->series},
+                      {"devices", cell->trial().devices},
+                      {"bytes", number(cell->bytes_per_step.median)},
+                      {"row", title_of(*cell)},
+                      {"text", bytes_text(cell->bytes_per_step.median)},
+                      {"share", gradient_of(*cell) > 0
+                                    ? fmt::format("{:.3g} times", cell->bytes_per_step.median / gradient_of(*cell))
+                                    : "-"}});
+  }
+  Json x = field("bytes", "quantitative", "bytes sent by a rank in a step");
+  x["scale"] = {{"type", "log"}, {"nice", true}};
+  x["axis"] = {{"format", "~s"}, {"tickCount", 5}};
+  Json y = field("series", "nominal", nullptr);
+  y["sort"] = rows;
+  y["axis"] = {{"labelLimit", 150}, {"domain", false}, {"ticks", false}, {"grid", true}};
+  Json size = field("devices", "ordinal", "devices");
+  size["scale"] = {{"domain", counts}, {"range", {30, 150}}};
+  size["legend"] = {{"orient", "top"}, {"symbolFillColor", "#8A8A8A"}, {"symbolStrokeWidth", 0}};
+  Json layers = Json::array(
+      {{{"mark", {{"type", "point"}, {"filled", true}, {"opacity", 0.85}}},
+        {"encoding",
+         {{"x", x},
+          {"y", y},
+          {"size", size},
+          {"color", color(series)},
+          {"opacity", fading()},
+          {"tooltip", tooltip({{"row", "row"}, {"text", "sent per step"}, {"share", "of the gradient"}})}}}}});
+  if (gradient > 0) {
+    Json at = x;
+    at["datum"] = gradient;
+    at.erase("field");
+    layers.push_back({{"mark", {{"type", "rule"}, {"strokeDash", {4, 4}}, {"opacity", 0.5}, {"color", "currentColor"}}},
+                      {"encoding", {{"x", at}}}});
+  }
+  return frame(static_cast<int>(20 + 20 * rows.size()), values, layers);
+}
+
+}  // namespace
+
+std::vector<ChartGroup> bytes_charts(const Comparison& comparison) {
+  ChartGroup group{"Bytes on the wire",
+                   "Payload that a rank sends in a step, medians over repeats. The dashed line is the gradient in single "
+                   "precision; what sends nothing is not here.",
+                   {}};
+  for (const Panel& panel : panels(comparison)) {
+    if (std::none_of(panel.cells.begin(), panel.cells.end(), [](const Cell* cell) { return sends(*cell); })) continue;
+    if (group.charts.size() == kMostPanels) {
+      ++group.left_out;
+      continue;
+    }
+    group.charts.push_back({fmt::format("bytes-{}", group.charts.size()), panel.title, spec_of(panel, all_series(comparison))});
+  }
+  if (group.charts.empty()) return {};
+  return {group};
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,136 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "reports/charts/chart.h"
+#include "reports/findings.h"
+#include "reports/text.h"
+
+namespace mgcompare {
+namespace {
+
+using namespace chart;
+
+// More columns than that are no longer told apart on a phone.
+constexpr std::size_t kMostColumns = 16;
+constexpr std::size_t kLargestCounted = 255;  // the last count of a metric also holds what is larger
+
+using Counts = std::vector<std::uint64_t>;
+
+// Of all ranks and repeats of a row, by metric.
+std::map<std::string, Counts> histograms_of(const Cell& cell) {
+  std::map<std::string, Counts> all;
+  for (const Row* row : cell.done) {
+    for (const auto& metrics : row->result.metrics) {
+      for (const auto& [name, metric] : metrics) {
+        if (metric.counts.empty()) continue;
+        Counts& sum = all[name];
+        sum.resize(std::max(sum.size(), metric.counts.size()));
+        for (std::size_t value = 0; value < metric.counts.size(); ++value) sum[value] += metric.counts[value];
+      }
+    }
+  }
+  return all;
+}
+
+std::size_t largest_of(const Counts& counts) {
+  std::size_t largest = 0;
+  for (std::size_t value = 0; value < counts.size(); ++value)
+    if (counts[value] > 0) largest = value;
+  return largest;
+}
+
+struct Line {
+  const Cell* cell;
+  Counts counts;
+};
+
+// A line a row and a column a value, as dark as the value is frequent: many rows stay readable where bars would not.
+Json spec_of(const std::string& name, const std::vector<Line>& lines) {
+  std::size_t largest = 0;
+  for (const Line& line : lines) largest = std::max(largest, largest_of(line.counts));
+  const std::size_t width = largest / kMostColumns + 1;  // values a column
+  Json values = Json::array(), rows = Json::array(), columns = Json::array();
+  const auto column_of = [&](std::size_t first) {
+    const std::string end = first + width > kLargestCounted ? "+" : width > 1 ? fmt::format("\u2013{}", first + width - 1) : "";
+    return fmt::format("{}{}", first, end);
+  };
+  for (std::size_t first = 0; first <= largest; first += width) columns.push_back(column_of(first));
+  for (const Line& line : lines) {
+    const std::string label = fmt::format("{} \u00d7 {}", line.cell->series, line.cell->trial().devices);
+    rows.push_back(label);
+    double all = 0;
+    for (const std::uint64_t count : line.counts) all += static_cast<double>(count);
+    for (std::size_t first = 0; first <= largest && first < line.counts.size(); first += width) {
+      double count = 0;
+      for (std::size_t value = first; value < std::min(first + width, line.counts.size()); ++value)
+        count += static_cast<double>(line.counts[value]);
+      if (count == 0) continue;
+      values.push_back({{"series", line.cell->series},
+                        {"label", label},
+                        {"value", column_of(first)},
+                        {"share", number(count / all)},
+                        {"percent", count / all < 0.005 ? "" : fmt::format("{:.0f}", 100 * count / all)},
+                        {"row", title_of(*line.cell)},
+                        {"text", fmt::format("{} of {} ({})", count_text(count), count_text(all), percent_text(count / all))}});
+    }
+  }
+  Json x = field("value", "ordinal", nullptr);
+  x["title"] = plain(name);
+  x["scale"] = {{"domain", columns}};
+  x["axis"] = {{"labelAngle", 0}, {"domain", false}, {"ticks", false}, {"labelOverlap", "greedy"}};
+  Json y = field("label", "nominal", nullptr);
+  y["sort"] = rows;
+  y["axis"] = {{"labelLimit", 150}, {"domain", false}, {"ticks", false}};
+  Json dark = field("share", "quantitative", nullptr);
+  dark["scale"] = {{"domain", {0, 1}}, {"range", {0.12, 1}}};
+  dark["legend"] = nullptr;
+  Json text = field("percent", "nominal", nullptr);
+  const Json layers = Json::array(
+      {{{"mark", {{"type", "rect"}, {"color", "#0072B2"}, {"cornerRadius", 2}}},
+        {"transform", Json::array({{{"filter", "picked === null || picked === datum.series"}}})},
+        {"encoding",
+         {{"x", x},
+          {"y", y},
+          {"fillOpacity", dark},
+          {"tooltip", tooltip({{"row", "row"}, {"value", "value"}, {"text", "came"}})}}}},
+       {{"mark", {{"type", "text"}, {"fontSize", 11}}},
+        {"encoding",
+         {{"x", x},
+          {"y", y},
+          {"text", text},
+          {"color", {{"condition", {{"test", "datum.share > 0.45"}, {"value", "#ffffff"}}}, {"value", "currentColor"}}},
+          {"opacity", fading()}}}}});
+  return frame(static_cast<int>(20 + 24 * lines.size()), values, layers);
+}
+
+}  // namespace
+
+std::vector<ChartGroup> histogram_charts(const Comparison& comparison) {
+  std::map<std::string, ChartGroup> groups;
+  for (const Panel& panel : panels(comparison)) {
+    std::map<std::string, std::vector<Line>> by_name;
+    for (const Cell* cell : panel.cells)
+      for (auto& [name, counts] : histograms_of(*cell)) by_name[name].push_back({cell, std::move(counts)});
+    for (const auto& [name, lines] : by_name) {
+      ChartGroup& group = groups[name];
+      group.title = fmt::format("How often each {} came", plain(name));
+      group.caption = "Per cent of all that the ranks of a row recorded, all repeats together; less than half of one is not written.";
+      if (group.charts.size() == kMostPanels) {
+        ++group.left_out;
+        continue;
+      }
+      group.charts.push_back({"", panel.title, spec_of(name, lines)});
+    }
+  }
+  std::vector<ChartGroup> all;
+  std::size_t number = 0;
+  for (auto& [name, group] : groups) {
+    for (Chart& chart : group.charts) chart.id = fmt::format("histogram-{}", number++);
+    all.push_back(std::move(group));
+  }
+  return all;
+}
+
+}  // namespace mgcompare
