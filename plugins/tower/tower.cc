@@ -18,6 +18,7 @@ struct Host {
   std::unique_ptr<Optimizer> optimizer;
   std::vector<Array<float>> from_rank;
   std::vector<std::size_t> samples;
+  Array<float> mean;                // of parameters: over ranks
 };
 
 class Tower : public Strategy {
@@ -60,7 +61,8 @@ class Tower : public Strategy {
     std::size_t elements = 0;
     for (const Vec vector : averaged_) elements += vector.size();
     mine(group) = host_array<float>(replica.device(), elements);
-    sum_ = host_array<float>(replica.device(), parameters_ ? elements : replica.weights().size());
+    if (!parameters_) sum_ = host_array<float>(replica.device(), elements);
+    else if (first_) host_->mean = host_array<float>(replica.device(), elements);
     group.barrier();
   }
 
@@ -76,7 +78,7 @@ class Tower : public Strategy {
     // In the middle of a period: what averaging now would give, without doing it.
     if (settled_.empty()) settled_ = device_array<float>(replica.device(), replica.weights().size());
     collect(replica, group);
-    copy_to_device(replica.device(), settled_.span(), sum_.span().slice(weights_of(replica)));
+    copy_to_device(replica.device(), settled_.span(), host_->mean.span().slice(weights_of(replica)));
     replica.device().synchronize();
     return settled_;
   }
@@ -127,7 +129,7 @@ class Tower : public Strategy {
     collect(replica, group);
     std::size_t begin = 0;
     for (const Vec vector : averaged_) {
-      copy_to_device(replica.device(), vector, sum_.span().slice({begin, begin + vector.size()}));
+      copy_to_device(replica.device(), vector, host_->mean.span().slice({begin, begin + vector.size()}));
       begin += vector.size();
     }
     replica.device().synchronize();
@@ -136,21 +138,24 @@ class Tower : public Strategy {
   }
 
   // The weights are the last of the averaged vectors.
-  Range weights_of(Replica& replica) const { return {sum_.size() - replica.weights().size(), sum_.size()}; }
+  Range weights_of(Replica& replica) const {
+    return {host_->mean.size() - replica.weights().size(), host_->mean.size()};
+  }
 
   // Of the last averaging, whose vectors still lie on the host: measuring it costs training nothing.
   void report_drift(Replica& replica, Group& group) {
     const Range weights = weights_of(replica);
     double gap = 0, size = 0;
     for (std::size_t i = weights.begin; i < weights.end; ++i) {
-      const double mean = static_cast<double>(sum_[i]), difference = static_cast<double>(mine(group)[i]) - mean;
+      const double mean = static_cast<double>(host_->mean[i]), difference = static_cast<double>(mine(group)[i]) - mean;
       gap += difference * difference;
       size += mean * mean;
     }
     if (ranks_ > 1 && size > 0) replica.metric("drift", std::sqrt(gap / size));
   }
 
-  // The mean over ranks of all averaged vectors, weighted by samples, into sum_ on every rank.
+  // The mean over ranks of all averaged vectors, weighted by samples, into host memory that all ranks read until they
+  // come here again. Ranks share the work by ranges.
   void collect(Replica& replica, Group& group) {
     std::size_t begin = 0;
     for (const Vec vector : averaged_) {
@@ -162,14 +167,15 @@ class Tower : public Strategy {
     group.barrier();
     std::size_t samples = 0;
     for (const std::size_t count : host_->samples) samples += count;
-    std::fill(sum_.span().begin(), sum_.span().end(), 0.0f);
+    const Range range = share(host_->mean.size(), static_cast<std::size_t>(group.rank()), ranks_);
+    float* const mean = host_->mean.data();
+    std::fill(mean + range.begin, mean + range.end, 0.0f);
     for (std::size_t rank = 0; rank < ranks_; ++rank) {
       const double share = samples == 0 ? 1.0 / static_cast<double>(ranks_)
                                         : static_cast<double>(host_->samples[rank]) / static_cast<double>(samples);
       const float weight = static_cast<float>(share);
       const float* from = host_->from_rank[rank].data();
-      float* sum = sum_.data();
-      for (std::size_t i = 0; i < sum_.size(); ++i) sum[i] += weight * from[i];
+      for (std::size_t i = range.begin; i < range.end; ++i) mean[i] += weight * from[i];
     }
     group.barrier();
   }
