@@ -1,16 +1,2 @@
-# NCCL in the CUDA toolkit, in the system, or under NCCL_ROOT: the target NCCL::NCCL.
-find_path(NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
-find_library(NCCL_LIBRARY nccl HINTS ${CUDAToolkit_LIBRARY_DIR} PATH_SUFFIXES lib lib64)
-if(NCCL_INCLUDE)
-  file(STRINGS ${NCCL_INCLUDE}/nccl.h lines REGEX "#define NCCL_(MAJOR|MINOR|PATCH) ")
-  string(REGEX REPLACE "[^0-9;]" "" NCCL_VERSION "${lines}")
-  list(JOIN NCCL_VERSION "." NCCL_VERSION)
-endif()
-include(FindPackageHandleStandardArgs)
-find_package_handle_standard_args(NCCL REQUIRED_VARS NCCL_LIBRARY NCCL_INCLUDE VERSION_VAR NCCL_VERSION)
-if(NCCL_FOUND AND NOT TARGET NCCL::NCCL)
-  add_library(NCCL::NCCL UNKNOWN IMPORTED)
-  set_target_properties(NCCL::NCCL PROPERTIES IMPORTED_LOCATION ${NCCL_LIBRARY}
-    INTERFACE_INCLUDE_DIRECTORIES ${NCCL_INCLUDE})
-endif()
-mark_as_advanced(NCCL_INCLUDE NCCL_LIBRARY)
+include(${CMAKE_CURRENT_LIST_DIR}/CudaLibrary.cmake)
+mgcompare_cuda_library(NCCL nccl.h nccl nccl.h "NCCL_(MAJOR|MINOR|PATCH)")

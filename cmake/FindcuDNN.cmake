@@ -1,16 +1,2 @@
-# cuDNN in the CUDA toolkit, in the system, or under cuDNN_ROOT: the target cuDNN::cuDNN.
-find_path(cuDNN_INCLUDE cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
-find_library(cuDNN_LIBRARY cudnn HINTS ${CUDAToolkit_LIBRARY_DIR} PATH_SUFFIXES lib lib64)
-if(cuDNN_INCLUDE)
-  file(STRINGS ${cuDNN_INCLUDE}/cudnn_version.h lines REGEX "#define CUDNN_(MAJOR|MINOR|PATCHLEVEL) ")
-  string(REGEX REPLACE "[^0-9;]" "" cuDNN_VERSION "${lines}")
-  list(JOIN cuDNN_VERSION "." cuDNN_VERSION)
-endif()
-include(FindPackageHandleStandardArgs)
-find_package_handle_standard_args(cuDNN REQUIRED_VARS cuDNN_LIBRARY cuDNN_INCLUDE VERSION_VAR cuDNN_VERSION)
-if(cuDNN_FOUND AND NOT TARGET cuDNN::cuDNN)
-  add_library(cuDNN::cuDNN UNKNOWN IMPORTED)
-  set_target_properties(cuDNN::cuDNN PROPERTIES IMPORTED_LOCATION ${cuDNN_LIBRARY}
-    INTERFACE_INCLUDE_DIRECTORIES ${cuDNN_INCLUDE})
-endif()
-mark_as_advanced(cuDNN_INCLUDE cuDNN_LIBRARY)
+include(${CMAKE_CURRENT_LIST_DIR}/CudaLibrary.cmake)
+mgcompare_cuda_library(cuDNN cudnn.h cudnn cudnn_version.h "CUDNN_(MAJOR|MINOR|PATCHLEVEL)")

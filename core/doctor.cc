@@ -1,12 +1,13 @@
 #include "doctor.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <memory>
 #include <mutex>
 
+#include "clock.h"
 #include "gate.h"
+#include "median.h"
 #include "ranks.h"
 #include "trial.h"
 
@@ -17,6 +18,7 @@ constexpr std::size_t kSmallBytes = 4;
 constexpr std::size_t kTail = 52;  // odd sizes: nothing is checked by whole pages only
 constexpr std::size_t kMatrix = 1024;
 constexpr std::size_t kMostCalls = 1u << 16;
+constexpr int kSecondLooks = 2;
 
 struct Effort {
   std::size_t copy_bytes, check_bytes, most_sum_bytes;
@@ -25,14 +27,6 @@ struct Effort {
 };
 constexpr Effort kThorough = {16u << 20, 4u << 20, 64u << 20, 4e-3, 7};
 constexpr Effort kBrief = {4u << 20, 1u << 20, 4u << 20, 5e-4, 3};
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 // Differs for every word and every use, so that what an earlier copy left behind is never taken for this one's data.
 void fill(std::uint32_t* words, std::size_t count, std::uint32_t use) {
@@ -102,6 +96,7 @@ class Examination {
     for (std::size_t from = 0; from < scope_.devices; ++from)
       for (std::size_t to = 0; to < scope_.devices; ++to)
         if (from != to) examine_pair(me, from, to, everyone);
+    look_again(me, everyone);
     for (const std::size_t devices : scope_.groups) {
       if (devices < 2 || devices > scope_.devices) continue;
       if (me == 0) say_("all-reduce over " + std::to_string(devices) + " devices");
@@ -179,17 +174,27 @@ class Examination {
     device.copy_to_host(memory.host.data(), memory.out.data(), bytes);
     device.synchronize();
     figures.intact = holds(memory.host.data(), words, use);
-    figures.bytes_per_second_to_device = rate(
-        seconds_of(device, [&] { device.copy_to_device(memory.out.data(), memory.host.data(), effort_.copy_bytes); }));
-    figures.bytes_per_second_to_host = rate(
-        seconds_of(device, [&] { device.copy_to_host(memory.host.data(), memory.out.data(), effort_.copy_bytes); }));
     figures.seconds_small_to_device =
         seconds_of(device, [&] { device.copy_to_device(memory.out.data(), memory.host.data(), kSmallBytes); });
+    time_device(me);
+  }
+
+  // Keeps the best of what was measured until now.
+  void time_device(std::size_t me) {
+    Device& device = *devices_[me];
+    Memory& memory = memories_[me];
+    DeviceFigures& figures = links_.devices[me];
+    keep_best(figures.bytes_per_second_to_device, rate(seconds_of(device, [&] {
+      device.copy_to_device(memory.out.data(), memory.host.data(), effort_.copy_bytes);
+    })));
+    keep_best(figures.bytes_per_second_to_host, rate(seconds_of(device, [&] {
+      device.copy_to_host(memory.host.data(), memory.out.data(), effort_.copy_bytes);
+    })));
     if (scope_.brief) return;
     const double product = seconds_of(device, [&] {
       device.matmul({memory.a.data(), memory.b.data(), memory.c.data(), kMatrix, kMatrix, kMatrix});
     });
-    figures.flops_per_second = 2.0 * kMatrix * kMatrix * kMatrix / product;
+    keep_best(figures.flops_per_second, 2.0 * kMatrix * kMatrix * kMatrix / product);
   }
 
   // Every rank calls it; the sender works, then the receiver looks.
@@ -201,19 +206,13 @@ class Examination {
       Memory& memory = memories_[me];
       fill(memory.host.data(), words, use);
       device.copy_to_device(memory.out.data(), memory.host.data(), words * sizeof(std::uint32_t));
-      // The words travel as floats, which nothing looks into on the way.
-      float* const inbox = reinterpret_cast<float*>(memories_[to].in.data());
-      const float* const outbox = reinterpret_cast<const float*>(memory.out.data());
-      const auto put = [&](std::size_t bytes) {
-        everyone.put(static_cast<int>(from), static_cast<int>(to), inbox, ConstVec(outbox, bytes / sizeof(float)));
-      };
       PairLink pair;
       pair.from = static_cast<int>(from);
       pair.to = static_cast<int>(to);
       pair.direct = platform_.reaches(pair.from, pair.to);
-      pair.bytes_per_second = rate(seconds_of(device, [&] { put(effort_.copy_bytes); }));
-      pair.seconds_small = seconds_of(device, [&] { put(kSmallBytes); });
-      put(words * sizeof(std::uint32_t));
+      time_pair(pair, everyone);
+      pair.seconds_small = seconds_of(device, [&] { put(pair, kSmallBytes, everyone); });
+      put(pair, words * sizeof(std::uint32_t), everyone);
       device.synchronize();
       links_.pairs.push_back(pair);
     }
@@ -227,6 +226,41 @@ class Examination {
       links_.pairs.back().intact = holds(memory.host.data(), words, use);
     }
     gate_.wait();
+  }
+
+  void put(const PairLink& pair, std::size_t bytes, Collectives& everyone) {
+    // The words travel as floats, which nothing looks into on the way.
+    float* const inbox = reinterpret_cast<float*>(memories_[static_cast<std::size_t>(pair.to)].in.data());
+    const auto* const outbox =
+        reinterpret_cast<const float*>(memories_[static_cast<std::size_t>(pair.from)].out.data());
+    everyone.put(pair.from, pair.to, inbox, ConstVec(outbox, bytes / sizeof(float)));
+  }
+
+  // Its sender calls it. Keeps the best of what was measured until now.
+  void time_pair(PairLink& pair, Collectives& everyone) {
+    keep_best(pair.bytes_per_second, rate(seconds_of(*devices_[static_cast<std::size_t>(pair.from)], [&] {
+      put(pair, effort_.copy_bytes, everyone);
+    })));
+  }
+
+  static void keep_best(double& best, double found) { best = std::max(best, found); }
+
+  // Every rank calls it. A busy moment makes one measurement slow, a slow link all of them.
+  void look_again(std::size_t me, Collectives& everyone) {
+    for (int look = 0; look < kSecondLooks; ++look) {
+      if (me == 0) suspects_ = suspects_of(links_);
+      gate_.wait();
+      for (const std::size_t device : suspects_.devices) {
+        if (me == device) time_device(me);
+        gate_.wait();
+      }
+      for (const std::size_t place : suspects_.pairs) {
+        PairLink& pair = links_.pairs[place];
+        if (me == static_cast<std::size_t>(pair.from)) time_pair(pair, everyone);
+        gate_.wait();
+      }
+      gate_.wait();
+    }
   }
 
   // Every rank calls it; those beyond the group only wait.
@@ -301,6 +335,7 @@ class Examination {
   std::vector<std::unique_ptr<Collectives>> made_;
   std::size_t calls_ = 1;  // of the next batch of sums
   Links links_;
+  Suspects suspects_;  // of the links, before the next look
 };
 
 }  // namespace

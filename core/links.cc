@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
 
+#include "median.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare {
@@ -20,23 +22,33 @@ namespace {
 // Below these parts of its peers' median a figure is not chance.
 constexpr double kSlowLink = 0.5, kSlowDevice = 0.7;
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
+struct Slow {
+  std::size_t place;
+  double found, usual;
+};
 
-// Those whose figure is below `part` of the median of their peers': told with both figures.
-template <class T, class Figure, class Tell>
-void find_slow(const std::vector<T>& all, double part, Figure figure, Tell tell) {
+// Those whose figure is below `part` of the median of their like's.
+template <class T, class Figure, class Alike>
+std::vector<Slow> slow_ones(const std::vector<T>& all, double part, Figure figure, Alike alike) {
+  std::vector<Slow> slow;
   for (std::size_t i = 0; i < all.size(); ++i) {
     std::vector<double> others;
     for (std::size_t k = 0; k < all.size(); ++k)
-      if (k != i && figure(all[k]) > 0) others.push_back(figure(all[k]));
-    const double usual = median(others);
-    if (figure(all[i]) > 0 && figure(all[i]) < part * usual) tell(all[i], figure(all[i]), usual);
+      if (k != i && alike(all[k], all[i]) && all[k].*figure > 0) others.push_back(all[k].*figure);
+    const double found = all[i].*figure, usual = median(others);
+    if (found > 0 && found < part * usual) slow.push_back({i, found, usual});
   }
+  return slow;
+}
+
+std::vector<Slow> slow_pairs(const Links& links) {
+  // Two kinds of way are not each other's like.
+  return slow_ones(links.pairs, kSlowLink, &PairLink::bytes_per_second,
+                   [](const PairLink& one, const PairLink& other) { return one.direct == other.direct; });
+}
+
+std::vector<Slow> slow_devices(const Links& links, double part, double DeviceFigures::*figure) {
+  return slow_ones(links.devices, part, figure, [](const DeviceFigures&, const DeviceFigures&) { return true; });
 }
 
 }  // namespace
@@ -63,35 +75,38 @@ std::vector<std::string> broken_links(const Links& links) {
   return broken;
 }
 
+Suspects suspects_of(const Links& links) {
+  Suspects suspects;
+  for (const Slow& slow : slow_pairs(links)) suspects.pairs.push_back(slow.place);
+  std::set<std::size_t> devices;
+  for (const auto& [figure, part] : {std::pair(&DeviceFigures::bytes_per_second_to_device, kSlowLink),
+                                     std::pair(&DeviceFigures::bytes_per_second_to_host, kSlowLink),
+                                     std::pair(&DeviceFigures::flops_per_second, kSlowDevice)})
+    for (const Slow& slow : slow_devices(links, part, figure)) devices.insert(slow.place);
+  suspects.devices.assign(devices.begin(), devices.end());
+  return suspects;
+}
+
 std::vector<std::string> slow_links(const Links& links) {
-  std::vector<std::string> slow;
-  const auto link = [&](const std::string& name, double found, double usual) {
-    slow.push_back(fmt::format("{} moves {:.3g} GB/s, its like {:.3g} GB/s", name, found / 1e9, usual / 1e9));
+  std::vector<std::string> sentences;
+  const auto link = [&](const std::string& name, const Slow& slow) {
+    sentences.push_back(
+        fmt::format("{} moves {:.3g} GB/s, its like {:.3g} GB/s", name, slow.found / 1e9, slow.usual / 1e9));
   };
-  for (const bool direct : {true, false}) {
-    // Two kinds of way are not each other's like.
-    std::vector<PairLink> pairs;
-    std::copy_if(links.pairs.begin(), links.pairs.end(), std::back_inserter(pairs),
-                 [&](const PairLink& pair) { return pair.direct == direct; });
-    find_slow(pairs, kSlowLink, std::mem_fn(&PairLink::bytes_per_second),
-              [&](const PairLink& pair, double found, double usual) {
-                link(fmt::format("the link from {0}:{1} to {0}:{2}", links.kind, pair.from, pair.to), found, usual);
-              });
+  const auto host_link = [&](double DeviceFigures::*figure, const char* way) {
+    for (const Slow& slow : slow_devices(links, kSlowLink, figure))
+      link(fmt::format("the link {} {}:{}", way, links.kind, links.devices[slow.place].device), slow);
+  };
+  for (const Slow& slow : slow_pairs(links)) {
+    const PairLink& pair = links.pairs[slow.place];
+    link(fmt::format("the link from {0}:{1} to {0}:{2}", links.kind, pair.from, pair.to), slow);
   }
-  const auto host_link = [&](auto figure, const char* way) {
-    find_slow(links.devices, kSlowLink, std::mem_fn(figure),
-              [&](const DeviceFigures& device, double found, double usual) {
-                link(fmt::format("the link {} {}:{}", way, links.kind, device.device), found, usual);
-              });
-  };
   host_link(&DeviceFigures::bytes_per_second_to_device, "from the host to");
   host_link(&DeviceFigures::bytes_per_second_to_host, "to the host from");
-  find_slow(links.devices, kSlowDevice, std::mem_fn(&DeviceFigures::flops_per_second),
-            [&](const DeviceFigures& device, double found, double usual) {
-              slow.push_back(fmt::format("{}:{} computes {:.3g} Gflop/s, its like {:.3g} Gflop/s", links.kind,
-                                         device.device, found / 1e9, usual / 1e9));
-            });
-  return slow;
+  for (const Slow& slow : slow_devices(links, kSlowDevice, &DeviceFigures::flops_per_second))
+    sentences.push_back(fmt::format("{}:{} computes {:.3g} Gflop/s, its like {:.3g} Gflop/s", links.kind,
+                                    links.devices[slow.place].device, slow.found / 1e9, slow.usual / 1e9));
+  return sentences;
 }
 
 void to_json(nlohmann::json& json, const Links& links) {

@@ -45,7 +45,12 @@ struct Links {
 
 // What is broken: data that did not arrive, sums that are wrong.
 std::vector<std::string> broken_links(const Links& links);
-// What is far slower than its like. One slow figure of two says nothing of which is at fault, so it names both.
+// Places of the pairs and the devices with a figure that is far below that of their like.
+struct Suspects {
+  std::vector<std::size_t> pairs, devices;
+};
+Suspects suspects_of(const Links& links);
+// The same in sentences. One slow figure of two says nothing of which is at fault, so it names both.
 std::vector<std::string> slow_links(const Links& links);
 
 void to_json(nlohmann::json& json, const Links& links);

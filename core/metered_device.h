@@ -3,10 +3,10 @@
 // The device that a strategy sees: the rank's own, with its copies over the host link counted, and what
 // the strategy holds of its memory and the host's.
 
-#include <chrono>
 #include <cstdint>
 #include <unordered_map>
 
+#include "clock.h"
 #include "ledger.h"
 #include "mgcompare/device.h"
 
@@ -33,12 +33,12 @@ class MeteredDevice : public Device {
   void matmul(const Matmul& problem) override { device_.matmul(problem); }
   void synchronize() override { device_.synchronize(); }
   void copy_to_host(void* host, const void* device, std::size_t bytes) override {
-    const auto start = std::chrono::steady_clock::now();
+    const double start = now();
     device_.copy_to_host(host, device, bytes);
     count("copy to host", bytes, start);
   }
   void copy_to_device(void* device, const void* host, std::size_t bytes) override {
-    const auto start = std::chrono::steady_clock::now();
+    const double start = now();
     device_.copy_to_device(device, host, bytes);
     count("copy to device", bytes, start);
   }
@@ -63,10 +63,10 @@ class MeteredDevice : public Device {
     blocks_[memory] = {bytes, on_host};
     return memory;
   }
-  void count(const char* call, std::size_t bytes, std::chrono::steady_clock::time_point start) {
+  void count(const char* call, std::size_t bytes, double start) {
     ledger_.enter(call, static_cast<double>(bytes));
     bytes_ += bytes;
-    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    seconds_ += now() - start;
   }
 
   Device& device_;

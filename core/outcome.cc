@@ -3,17 +3,11 @@
 #include <algorithm>
 
 #include "data/sha256.h"
+#include "median.h"
 #include "rank_placement.h"
 
 namespace mgcompare {
 namespace {
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 double part(std::uint64_t some, std::uint64_t all) {
   return all == 0 ? 0.0 : static_cast<double>(some) / static_cast<double>(all);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,11 @@ class DeviceLost : public Error {
  public:
   using Error::Error;
 };
+
+// Elements of the ranks before this one.
+inline std::size_t before(const Counts& counts, std::size_t rank) {
+  return std::accumulate(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(rank), std::size_t{0});
+}
 
 // The data movement beneath Group, for all ranks of a trial; one object shared by them. Each call is made by every rank
 // on its own thread (point-to-point ones by one rank). It may assume valid arguments. Counts are bytes except where a

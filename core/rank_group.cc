@@ -1,16 +1,13 @@
 #include "rank_group.h"
 
-#include <chrono>
 #include <cmath>
 #include <numeric>
 #include <string_view>
 
+#include "clock.h"
+
 namespace mgcompare {
 namespace {
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 double total(const Counts& counts) {
   return static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::size_t{0}));

@@ -1,7 +1,8 @@
 #include "rank_replica.h"
 
 #include <algorithm>
-#include <chrono>
+
+#include "clock.h"
 
 namespace mgcompare {
 namespace {
@@ -109,7 +110,6 @@ void RankReplica::backward_from(const Batch& batch, ConstVec dlogits, const Read
 }
 
 void RankReplica::after_backward(const Batch& batch) {
-  samples_ += batch.size();
   if (parts_.audit) {
     add_to(pushed_, *parts_.device, gradients(), {0, gradients().size()}, false);
     for (std::size_t i = 0; i < batch.size(); ++i) ++seen_[batch.begin() + i];
@@ -121,11 +121,11 @@ void RankReplica::update(Range range) {
   if (!updated_in_step_) optimizer_->advance();
   updated_in_step_ = true;
   if (parts_.audit) add_to(applied_, *parts_.device, gradients(), range, false);
-  const auto start = std::chrono::steady_clock::now();
+  const double start = now();
   optimizer_->apply(weights(), gradients(), range, *batch_);
   // Elsewhere that was only the time to ask for it.
   if (parts_.device->kind() == DeviceKind::cpu)
-    seconds_updating_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    seconds_updating_ += now() - start;
 }
 
 std::unique_ptr<Optimizer> RankReplica::keep(std::unique_ptr<Optimizer> optimizer, bool on_host) {
@@ -192,7 +192,7 @@ std::uint64_t RankReplica::made_state_bytes(bool on_host) const {
 }
 
 RankReplica::Counts RankReplica::Counts::operator+(const Counts& other) const {
-  Counts sum{samples + other.samples, updates};
+  Counts sum{updates};
   for (std::size_t i = 0; i < updates.size(); ++i) {
     sum.updates[i].made += other.updates[i].made;
     sum.updates[i].forgotten += other.updates[i].forgotten;
@@ -201,7 +201,7 @@ RankReplica::Counts RankReplica::Counts::operator+(const Counts& other) const {
 }
 
 RankReplica::Counts RankReplica::Counts::operator*(std::uint64_t times) const {
-  Counts product{samples * times, updates};
+  Counts product{updates};
   for (UpdateCount& count : product.updates) {
     count.made *= times;
     count.forgotten *= times;
@@ -214,13 +214,12 @@ RankReplica::Counts RankReplica::Counts::operator-(const Counts& other) const {
 }
 
 RankReplica::Counts RankReplica::counts() const {
-  Counts counts{samples_, {dynamic_cast<CountedOptimizer&>(*optimizer_).updates()}};
+  Counts counts{{dynamic_cast<CountedOptimizer&>(*optimizer_).updates()}};
   for (const auto& made : made_) counts.updates.push_back(made->counted().updates());
   return counts;
 }
 
 void RankReplica::set_counts(const Counts& counts) {
-  samples_ = counts.samples;
   dynamic_cast<CountedOptimizer&>(*optimizer_).set_updates(counts.updates[0]);
   for (std::size_t i = 0; i < made_.size(); ++i) made_[i]->counted().set_updates(counts.updates[i + 1]);
 }

@@ -69,7 +69,6 @@ class RankReplica : public Replica {
   MeteredDevice& meter() { return device_; }
   Network& network() { return *parts_.network; }
   double seconds_updating() const { return seconds_updating_; }  // of update(), where the host computes it
-  std::uint64_t samples() const { return samples_; }       // through backward, counting each call
   std::uint64_t own_updates() const;                       // of optimizer()
   std::uint64_t made_updates() const;                      // of host_optimizer() and device_optimizer()
   bool made_optimizers() const { return !made_.empty(); }
@@ -81,7 +80,6 @@ class RankReplica : public Replica {
   void set_lines(Record::Lines* lines) { lines_ = lines; }
   // What steps count here, for steps that the device repeats by itself. Writing them waits for the device.
   struct Counts {
-    std::uint64_t samples = 0;
     std::vector<UpdateCount> updates;    // of optimizer(), then of those that were made
     Counts operator-(const Counts& other) const;
     Counts operator+(const Counts& other) const;
@@ -119,7 +117,6 @@ class RankReplica : public Replica {
   bool updated_in_step_ = false;
   std::uint64_t issued_steps_ = 0;
   float share_ = 1;                 // of the batch, where the last loss was scaled by it
-  std::uint64_t samples_ = 0;
   double seconds_updating_ = 0;
   std::map<std::string, MetricResult> metrics_;
   Record::Lines* lines_ = nullptr;

@@ -1,8 +1,9 @@
 #include "recorded_steps.h"
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
+
+#include "clock.h"
 
 namespace mgcompare {
 namespace {
@@ -91,7 +92,7 @@ RecordedSteps::Key RecordedSteps::key(std::size_t step, std::size_t made) const 
 RecordedSteps::Recording RecordedSteps::record(std::size_t step, std::size_t length, bool timed) {
   parts_.replica->device().synchronize();
   parts_.gate->wait();
-  const auto start = std::chrono::steady_clock::now();
+  const double start = now();
   const RankReplica::Counts before = parts_.replica->counts();
   const std::uint64_t bytes = parts_.group->traffic().bytes;
   Recording made;
@@ -110,7 +111,7 @@ RecordedSteps::Recording RecordedSteps::record(std::size_t step, std::size_t len
   parts_.replica->set_counts(running_ ? counts_ : before);
   parts_.group->add_bytes(0 - made.bytes);
   parts_.gate->wait();
-  recording_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  recording_seconds_ += now() - start;
   return made;
 }
 

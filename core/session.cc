@@ -1,8 +1,8 @@
 #include "session.h"
 
-#include <chrono>
 #include <new>
 
+#include "clock.h"
 #include "plugin_host.h"
 #include "platforms.h"
 #include "training.h"
@@ -56,7 +56,7 @@ Result Session::run(const Trial& trial, const TrialFiles& files, const std::func
   };
   if (!trial.unavailable.empty()) return ended("unavailable", trial.unavailable);
   try {
-    const auto start = std::chrono::steady_clock::now();
+    const double start = now();
     TrainingRequest request;
     request.trial = &trial;
     request.dataset = &data(trial.config.data, DataPlaces::standard(""), [](const std::string&) {});
@@ -71,7 +71,7 @@ Result Session::run(const Trial& trial, const TrialFiles& files, const std::func
     request.files = files;
     request.report = report;
     request.stop = stop;
-    const double before = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double before = now() - start;
     Record replayed;
     if (files.replay) {
       replayed = read_record(files.record);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
+#include "median.h"
 #include "reports/bootstrap.h"
 #include "reports/rank_test.h"
 
@@ -10,11 +12,6 @@ namespace mgcompare {
 namespace {
 
 constexpr double kSignificance = 0.05;
-
-double median_of_sorted(const std::vector<double>& values) {
-  const std::size_t n = values.size();
-  return (values[(n - 1) / 2] + values[n / 2]) / 2;
-}
 
 bool beyond_noise(const Spread& one, const Spread& other) {
   const double smaller = std::min(std::abs(one.median), std::abs(other.median));
@@ -39,7 +36,7 @@ Spread spread_of(std::vector<double> values) {
   if (values.empty()) return {};
   std::sort(values.begin(), values.end());
   Spread spread;
-  spread.median = median_of_sorted(values);
+  spread.median = median(values);
   spread.least = values.front();
   spread.most = values.back();
   spread.count = values.size();
@@ -59,16 +56,14 @@ Spread scaled(Spread spread, double factor) {
 std::vector<bool> outliers(const std::vector<double>& values) {
   std::vector<bool> flags(values.size(), false);
   if (values.size() < 5) return flags;
-  std::vector<double> sorted = values;
-  std::sort(sorted.begin(), sorted.end());
-  const double median = median_of_sorted(sorted);
-  double sum = 0;
-  for (double& value : sorted) sum += value = std::abs(value - median);
-  std::sort(sorted.begin(), sorted.end());
-  const double mad = median_of_sorted(sorted), mean = sum / static_cast<double>(sorted.size());
+  const double middle = median(values);
+  std::vector<double> deviations;
+  for (const double value : values) deviations.push_back(std::abs(value - middle));
+  const double mad = median(deviations);
+  const double mean = std::accumulate(deviations.begin(), deviations.end(), 0.0) / static_cast<double>(values.size());
   // Where half of the values are equal the mean deviation stands in, with its own factor.
   const double scale = mad > 0 ? mad / 0.6745 : 1.253314 * mean;
-  for (std::size_t i = 0; i < values.size(); ++i) flags[i] = scale > 0 && std::abs(values[i] - median) > 3.5 * scale;
+  for (std::size_t i = 0; i < values.size(); ++i) flags[i] = scale > 0 && std::abs(values[i] - middle) > 3.5 * scale;
   return flags;
 }
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstring>
-#include <numeric>
+
+#include "clock.h"
 
 namespace mgcompare {
 namespace {
@@ -48,10 +48,6 @@ template <class F> void with_type(Type type, F f) {
   }
 }
 
-std::size_t before(const Counts& counts, std::size_t rank) {
-  return std::accumulate(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(rank), std::size_t{0});
-}
-
 void copy_bytes(void* to, const void* from, std::size_t bytes) {
   if (bytes != 0) std::memmove(to, from, bytes);
 }
@@ -61,9 +57,9 @@ char* at(void* data, std::size_t bytes) { return static_cast<char*>(data) + byte
 }  // namespace
 
 double CpuCollectives::wait() {
-  const auto start = std::chrono::steady_clock::now();
+  const double start = now();
   gate_.wait();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return now() - start;
 }
 
 template <class Work> double CpuCollectives::meet(int rank, const Slot& slot, Work work) {

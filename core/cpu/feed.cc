@@ -1,13 +1,13 @@
 #include "feed.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <functional>
 #include <numeric>
 
 #include <fmt/format.h>
 
+#include "clock.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare {
@@ -46,9 +46,9 @@ Span<const std::uint32_t> CpuFeed::ids(std::size_t first, std::size_t count) con
 }
 
 void CpuFeed::gather(Span<const std::uint32_t> ids, Tensor& tensor) const {
-  const auto start = std::chrono::steady_clock::now();
+  const double start = now();
   write(ids, tensor);
-  seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  seconds_ += now() - start;
 }
 
 void CpuFeed::write(Span<const std::uint32_t> ids, Tensor& tensor) const {

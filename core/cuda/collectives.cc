@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <numeric>
 #include <thread>
 
 #include "combine.h"
@@ -21,10 +20,6 @@ bool half(Type type) { return type == Type::float16 || type == Type::bfloat16; }
 ncclDataType_t nccl_type(Type type) {
   if (type == Type::float32) return ncclFloat32;
   return type == Type::uint8 ? ncclUint8 : ncclUint32;
-}
-
-std::size_t before(const Counts& counts, std::size_t rank) {
-  return std::accumulate(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(rank), std::size_t{0});
 }
 
 bool all_equal(const Counts& counts) {

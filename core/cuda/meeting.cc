@@ -1,18 +1,14 @@
 #include "meeting.h"
 
-#include <chrono>
-#include <numeric>
+#include <algorithm>
 #include <string>
 
+#include "clock.h"
 #include "combine.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare::cuda {
 namespace {
-
-std::size_t before(const Counts& counts, std::size_t rank) {
-  return std::accumulate(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(rank), std::size_t{0});
-}
 
 void copy_bytes(cudaStream_t stream, void* to, const void* from, std::size_t bytes) {
   if (bytes != 0 && to != from)
@@ -24,7 +20,7 @@ char* at(void* data, std::size_t bytes) { return static_cast<char*>(data) + byte
 }  // namespace
 
 MeetingCollectives::MeetingCollectives(const std::vector<CudaDevice*>& devices, const Connect& connect)
-    : PeerCollectives(devices), slots_(devices.size()) {
+    : PeerCollectives(devices), slots_(devices.size()), gate_(devices.size()) {
   if (devices.size() > kMostSummands)
     throw Error(std::to_string(devices.size()) + " ranks that share devices are too many: use at most " +
                 std::to_string(kMostSummands));
@@ -60,24 +56,13 @@ MeetingCollectives::~MeetingCollectives() {
 }
 
 double MeetingCollectives::wait() {
-  const auto start = std::chrono::steady_clock::now();
-  std::unique_lock lock(mutex_);
-  const std::uint64_t round = round_;
-  if (++came_ == slots_.size()) {
-    came_ = 0;
-    ++round_;
-    everyone_came_.notify_all();
-  } else {
-    everyone_came_.wait(lock, [&] { return aborted_ || round_ != round; });
-  }
-  if (aborted_) throw Aborted();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double start = now();
+  gate_.wait();
+  return now() - start;
 }
 
 void MeetingCollectives::abort() {
-  const std::lock_guard lock(mutex_);
-  aborted_ = true;
-  everyone_came_.notify_all();
+  gate_.abort();
   if (between_ != nullptr) between_->abort();
 }
 

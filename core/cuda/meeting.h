@@ -4,14 +4,12 @@
 // other's events; kernels add the vectors of one device's ranks in rank order. Between devices an all-reduce goes through
 // NCCL, one leader a device; the other collectives, and two-byte elements, read the ranks' memory directly.
 
-#include <condition_variable>
-#include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "collectives.h"
+#include "gate.h"
 
 namespace mgcompare::cuda {
 
@@ -54,11 +52,7 @@ class MeetingCollectives : public PeerCollectives {
   std::vector<std::size_t> leader_of_;          // of each rank: the first rank on its device
   std::vector<int> number_of_;                  // of each rank: its device among the devices
   std::unique_ptr<NcclCollectives> between_;    // the leaders; null with one device
-  std::mutex mutex_;
-  std::condition_variable everyone_came_;
-  std::size_t came_ = 0;
-  std::uint64_t round_ = 0;
-  bool aborted_ = false;
+  Gate gate_;
 };
 
 }  // namespace mgcompare::cuda

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <cmath>
@@ -309,99 +308,6 @@ TEST(Results, SayThatTheDiskIsFullAndKeepWhatTheyHave) {
   EXPECT_EQ(numbers(results.unfinished()), (std::vector<int>{1, 3}));
   results.add(plan()[1], make_result(1000, 8, 0.985));
   EXPECT_EQ(numbers(results.unfinished()), (std::vector<int>{3}));
-}
-
-struct BadStore {
-  const char* name;
-  std::function<void(const std::string& path)> make;
-  const char* says;
-};
-void PrintTo(const BadStore& store, std::ostream* out) { *out << store.name; }
-
-class ResultsRefuse : public testing::TestWithParam<BadStore> {};
-
-TEST_P(ResultsRefuse, AndLeaveTheFileAsItIs) {
-  const Folder folder;
-  const std::string path = folder.path(kResultsFile);
-  GetParam().make(path);
-  const auto content = [&] {
-    std::ifstream file(path, std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  };
-  const bool is_file = std::filesystem::is_regular_file(path);
-  const std::string before = is_file ? content() : "";
-  EXPECT_THAT([&] { Results results(folder.path()); },
-              ThrowsMessage<BadResults>(AllOf(HasSubstr(GetParam().says), HasSubstr("left as it is"))));
-  EXPECT_THAT([&] { read_run(folder.path()); }, ThrowsMessage<BadResults>(HasSubstr(GetParam().says)));
-  EXPECT_EQ(std::filesystem::is_regular_file(path), is_file);
-  EXPECT_EQ(is_file ? content() : "", before);
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Stores, ResultsRefuse,
-    testing::Values(
-        BadStore{"Empty", [](const std::string& path) { std::ofstream{path}; }, "empty"},
-        BadStore{"Text", [](const std::string& path) { std::ofstream(path) << std::string(9000, 'x'); },
-                 "damaged (file is not a database)"},
-        BadStore{"HeaderOnly", [](const std::string& path) { std::ofstream(path) << "SQLite format 3" << '\0'; },
-                 "database"},
-        BadStore{"OtherProgram",
-                 [](const std::string& path) { Database(path, Database::Mode::create).script("CREATE TABLE a (b)"); },
-                 "not a results file"},
-        BadStore{"Newer",
-                 [](const std::string& path) {
-                   Results(std::filesystem::path(path).parent_path().string()).empty();
-                   Database(path, Database::Mode::write).script("PRAGMA user_version = 9");
-                 },
-                 "written by a newer mgcompare (format 9, this program knows up to 1)"},
-        BadStore{"Pipe", [](const std::string& path) { ASSERT_EQ(mkfifo(path.c_str(), 0600), 0); },
-                 "not a regular file"},
-        BadStore{"Link", [](const std::string& path) { std::filesystem::create_symlink("/etc/passwd", path); },
-                 "not a regular file"}),
-    [](const testing::TestParamInfo<BadStore>& info) { return info.param.name; });
-
-// Whatever happened to a page of the file: a refusal or a run, never a crash, and never a changed file.
-TEST(Results, SurviveDamageToAnyPage) {
-  const Folder folder;
-  {
-    Results results(folder.path("good"));
-    results.begin(info_with(), plan());
-    for (const Trial& trial : plan()) {
-      Result result = make_result(1000, 8, 0.985);
-      result.log.assign(200, "a line of a log that fills the pages of the file");
-      results.add(trial, result);
-    }
-  }
-  std::ifstream file(folder.path("good/results.sqlite"), std::ios::binary);
-  const std::string good(std::istreambuf_iterator<char>(file), {});
-  ASSERT_GT(good.size(), 10u * 4096);
-  std::filesystem::create_directory(folder.path("bad"));
-  int refused = 0;
-  const auto attempt = [&](const std::string& bytes) {
-    std::ofstream(folder.path("bad/results.sqlite"), std::ios::binary | std::ios::trunc) << bytes;
-    try {
-      EXPECT_LE(read_run(folder.path("bad")).rows.size(), 3u);
-    } catch (const BadResults&) {
-      ++refused;
-    }
-    std::ifstream after(folder.path("bad/results.sqlite"), std::ios::binary);
-    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(after), {}), bytes);
-  };
-  int tries = 0;
-  for (std::size_t page = 0; page * 4096 < good.size(); ++page) {
-    for (const char filler : {'\0', '\x55', '\xff'}) {
-      std::string bytes = good;
-      std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(page * 4096), 4096, filler);
-      attempt(bytes);
-      ++tries;
-    }
-    std::string flipped = good;
-    for (std::size_t i = page * 4096; i < (page + 1) * 4096; ++i) flipped[i] = static_cast<char>(~flipped[i]);
-    attempt(flipped);
-    attempt(good.substr(0, page * 4096 + 2048));
-    tries += 2;
-  }
-  EXPECT_GT(refused, tries / 2);
 }
 
 TEST(NewestRun, IsTheLatestOfAnEqualConfig) {

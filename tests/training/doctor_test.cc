@@ -4,10 +4,21 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "fixture.h"
 
 namespace mgcompare {
 namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kCopyBytes = 4u << 20;  // that a brief examination times
+constexpr auto kSlowCopy = 50ms;
+constexpr double kSlowRate = kCopyBytes / 0.05;
 
 // The CPU twin with as many devices as a test wants, all of them the first core, and links that can be spoilt.
 class SpoiltPlatform : public Platform {
@@ -16,8 +27,9 @@ class SpoiltPlatform : public Platform {
     int from = -1, to = -1;  // copies that arrive damaged
     int wrong_adder = -1;    // a rank whose sums are wrong
     int thief = -1;          // a rank whose exchange throws
+    int slow_copies = 0;     // of megabytes from rank 2 to rank 1: so many, from the first, take kSlowCopy
   };
-  explicit SpoiltPlatform(Spoiler spoiler) : spoiler_(spoiler) {}
+  explicit SpoiltPlatform(Spoiler spoiler) : spoiler_(spoiler), slow_copies_(spoiler.slow_copies) {}
   DeviceKind kind() const override { return DeviceKind::cpu; }
   std::vector<DeviceInfo> devices() const override { return cpu_.devices(); }
   std::vector<std::pair<std::string, std::string>> facts() const override { return {}; }
@@ -31,13 +43,14 @@ class SpoiltPlatform : public Platform {
   }
   std::unique_ptr<Feed> upload(Device&, const Split&, double, bool) override { return nullptr; }
   std::unique_ptr<Collectives> connect(const std::vector<Device*>& devices) override {
-    return std::make_unique<Spoilt>(cpu_.connect(devices), spoiler_);
+    return std::make_unique<Spoilt>(cpu_.connect(devices), spoiler_, slow_copies_);
   }
 
  private:
   class Spoilt : public Collectives {
    public:
-    Spoilt(std::unique_ptr<Collectives> sound, const Spoiler& spoiler) : sound_(std::move(sound)), spoiler_(spoiler) {}
+    Spoilt(std::unique_ptr<Collectives> sound, const Spoiler& spoiler, std::atomic<int>& slow_copies)
+        : sound_(std::move(sound)), spoiler_(spoiler), slow_copies_(slow_copies) {}
     double all_reduce(int rank, void* data, std::size_t count, Type type) override {
       if (rank == spoiler_.thief) throw Error("the planted error");
       const double waited = sound_->all_reduce(rank, data, count, type);
@@ -46,6 +59,8 @@ class SpoiltPlatform : public Platform {
     }
     void put(int rank, int peer, float* to, ConstVec from) override {
       sound_->put(rank, peer, to, from);
+      if (rank == 2 && peer == 1 && from.bytes() == kCopyBytes && slow_copies_-- > 0)
+        std::this_thread::sleep_for(kSlowCopy);
       if (rank == spoiler_.from && peer == spoiler_.to) reinterpret_cast<char*>(to)[from.bytes() / 2] ^= 4;
     }
     double reduce(int, void*, std::size_t, Type, int) override { return 0; }
@@ -62,10 +77,12 @@ class SpoiltPlatform : public Platform {
    private:
     std::unique_ptr<Collectives> sound_;
     Spoiler spoiler_;
+    std::atomic<int>& slow_copies_;
   };
 
   Platform& cpu_ = platform(DeviceKind::cpu);
   Spoiler spoiler_;
+  std::atomic<int> slow_copies_;
 };
 
 Links examined(const SpoiltPlatform::Spoiler& spoiler, std::size_t devices = 3) {
@@ -106,6 +123,26 @@ TEST(Doctor, FindsSumsThatAreWrongOnOneRank) {
   const Links links = examined({-1, -1, 2});
   EXPECT_EQ(links.wrong_sums, std::vector<std::size_t>{3}) << "the third rank is no part of the first two";
   EXPECT_EQ(links.problems.size(), 1u);
+}
+
+const PairLink& from_2_to_1(const Links& links) {
+  return *std::find_if(links.pairs.begin(), links.pairs.end(),
+                       [](const PairLink& pair) { return pair.from == 2 && pair.to == 1; });
+}
+
+TEST(Doctor, CallsALinkSlowThatStaysSlow) {
+  const Links links = examined({-1, -1, -1, -1, 1000});
+  EXPECT_LE(from_2_to_1(links).bytes_per_second, kSlowRate);
+  const std::vector<std::string> slow = slow_links(links);
+  EXPECT_TRUE(std::any_of(slow.begin(), slow.end(), [](const std::string& sentence) {
+    return sentence.find("the link from cpu:2 to cpu:1") == 0;
+  }));
+}
+
+TEST(Doctor, MeasuresASlowLinkTwiceMoreAndKeepsTheBest) {
+  // Slow in its first measurement, which makes five copies of that length, and slow in the second too.
+  for (const int slow_copies : {5, 10}) EXPECT_GT(from_2_to_1(examined({-1, -1, -1, -1, slow_copies})).bytes_per_second, kSlowRate);
+  EXPECT_LE(from_2_to_1(examined({-1, -1, -1, -1, 15})).bytes_per_second, kSlowRate) << "there is no fourth";
 }
 
 TEST(Doctor, ARankThatFailsEndsItForAll) { EXPECT_THROW(examined({-1, -1, -1, 1}), Error); }
