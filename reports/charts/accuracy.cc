@@ -72,8 +72,12 @@ Json learning_spec(const Group& group, const std::vector<Series>& series, const 
   }
   const bool by_epoch = std::string_view(against) == "epoch";
   Json x = field(against, "quantitative", by_epoch ? "epoch" : "training seconds");
-  x["axis"] = {{"grid", false}, {"tickCount", by_epoch ? std::min<std::size_t>(epochs, 8) : 6}};
-  if (by_epoch) x["axis"]["format"] = "d", x["axis"]["tickMinStep"] = 1;
+  x["axis"] = {{"grid", false}, {"tickCount", 6}};
+  if (by_epoch) {
+    Json ticks = Json::array();
+    for (std::size_t epoch = 1; epoch <= epochs; epoch += (epochs + 11) / 12) ticks.push_back(epoch);
+    x["axis"] = {{"grid", false}, {"values", ticks}, {"format", "d"}};
+  }
   x["scale"] = {{"zero", !by_epoch}, {"nice", !by_epoch}};
   if (epochs < 2 && by_epoch) x["scale"]["domain"] = {0, 2};
   Json y = field("accuracy", "quantitative", "accuracy");
@@ -82,7 +86,7 @@ Json learning_spec(const Group& group, const std::vector<Series>& series, const 
   Json band = y, high = {{"field", "high"}};
   band["field"] = "low";
   Json layers = Json::array(
-      {{{"mark", {{"type", "area"}, {"opacity", 0.12}}},
+      {{{"mark", {{"type", "area"}, {"opacity", group.cells.size() < kCrowd ? 0.12 : 0.02}}},
         {"transform", Json::array({{{"filter", "picked === null || picked === datum.series"}}})},
         {"encoding", {{"x", x}, {"y", band}, {"y2", high}, {"color", color(series)}}}},
        {{"mark", {{"type", "line"}, {"strokeWidth", 2}}},
@@ -155,7 +159,7 @@ ChartGroup time_to_target_charts(const Comparison& comparison) {
     low["field"] = "low";
     Json y = field("label", "nominal", nullptr);
     y["sort"] = order;
-    y["axis"] = {{"labelLimit", 150}, {"domain", false}, {"ticks", false}};
+    y["axis"] = {{"labelLimit", kLabelWidth}, {"domain", false}, {"ticks", false}};
     const Json layers = Json::array(
         {{{"mark", {{"type", "errorbar"}, {"ticks", {{"size", 7}}}}},
           {"encoding", {{"y", y}, {"x", low}, {"x2", high}, {"color", color(series)}, {"opacity", fading()}}}},

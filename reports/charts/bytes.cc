@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <set>
 
 #include "reports/charts/chart.h"
@@ -20,9 +22,11 @@ double gradient_of(const Cell& cell) { return 4.0 * static_cast<double>(cell.don
 Json spec_of(const Panel& panel, const std::vector<Series>& series) {
   Json values = Json::array(), rows = Json::array();
   std::set<std::size_t> counts;
-  double gradient = 0;
+  double gradient = 0, least = std::numeric_limits<double>::infinity(), most = 0;
   for (const Cell* cell : panel.cells) {
     if (!sends(*cell)) continue;
+    for (const double bytes : {cell->bytes_per_step.median, gradient_of(*cell)})
+      if (bytes > 0) least = std::min(least, bytes), most = std::max(most, bytes);
     counts.insert(cell->trial().devices);
     gradient = std::max(gradient, gradient_of(*cell));
     if (std::find(rows.begin(), rows.end(), cell->series) == rows.end()) rows.push_back(cell->series);
@@ -36,11 +40,13 @@ Json spec_of(const Panel& panel, const std::vector<Series>& series) {
                                     : "-"}});
   }
   Json x = field("bytes", "quantitative", "bytes sent by a rank in a step");
-  x["scale"] = {{"type", "log"}, {"nice", true}};
-  x["axis"] = {{"format", "~s"}, {"tickCount", 5}};
+  Json decades = Json::array();
+  for (double decade = std::pow(10, std::floor(std::log10(least))); decade < 10 * most; decade *= 10) decades.push_back(decade);
+  x["scale"] = {{"type", "log"}, {"nice", false}, {"domain", {decades.front(), decades.back()}}};
+  x["axis"] = {{"format", "~s"}, {"values", decades}};
   Json y = field("series", "nominal", nullptr);
   y["sort"] = rows;
-  y["axis"] = {{"labelLimit", 150}, {"domain", false}, {"ticks", false}, {"grid", true}};
+  y["axis"] = {{"labelLimit", kLabelWidth}, {"domain", false}, {"ticks", false}, {"grid", true}};
   Json size = field("devices", "ordinal", "devices");
   size["scale"] = {{"domain", counts}, {"range", {30, 150}}};
   size["legend"] = {{"orient", "top"}, {"symbolFillColor", "#8A8A8A"}, {"symbolStrokeWidth", 0}};

@@ -62,8 +62,10 @@ Json dash(const std::vector<Series>& series) {
   return by_series(series, [](const Series& one) { return one.dashed ? Json{5, 4} : Json{1, 0}; });
 }
 
-Json fading() {
-  return {{"condition", {{"test", "picked === null || picked === datum.series"}, {"value", 1}}}, {"value", 0.07}};
+Json fading(double unpicked) {
+  return {{"condition",
+           {{{"test", "picked === datum.series"}, {"value", 1}}, {{"test", "picked === null"}, {"value", unpicked}}}},
+          {"value", 0.07}};
 }
 
 Json tooltip(const std::vector<std::pair<const char*, const char*>>& fields) {

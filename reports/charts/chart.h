@@ -43,6 +43,8 @@ std::vector<ChartGroup> prediction_charts(const Comparison& comparison, const st
 namespace chart {
 
 inline constexpr std::size_t kMostPanels = 6;
+inline constexpr int kLabelWidth = 185;                // pixels that a row's name may take from a chart
+inline constexpr std::size_t kCrowd = 8;               // from so many series on bands and intervals would hide the curves
 
 // A chart as wide as its place, whose marks fade unless `picked` is null or their series.
 Json frame(int height, Json values, Json layers);
@@ -51,7 +53,7 @@ Json field(const char* name, const char* type, const char* title);
 Json color(const std::vector<Series>& series);         // encodings of the field "series"
 Json shape(const std::vector<Series>& series);
 Json dash(const std::vector<Series>& series);
-Json fading();
+Json fading(double unpicked = 1);                       // opacity while no series is picked
 Json tooltip(const std::vector<std::pair<const char*, const char*>>& fields);  // name, title
 
 }  // namespace chart

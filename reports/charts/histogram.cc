@@ -82,7 +82,7 @@ Json spec_of(const std::string& name, const std::vector<Line>& lines) {
   x["axis"] = {{"labelAngle", 0}, {"domain", false}, {"ticks", false}, {"labelOverlap", "greedy"}};
   Json y = field("label", "nominal", nullptr);
   y["sort"] = rows;
-  y["axis"] = {{"labelLimit", 150}, {"domain", false}, {"ticks", false}};
+  y["axis"] = {{"labelLimit", kLabelWidth}, {"domain", false}, {"ticks", false}};
   Json dark = field("share", "quantitative", nullptr);
   dark["scale"] = {{"domain", {0, 1}}, {"range", {0.12, 1}}};
   dark["legend"] = nullptr;

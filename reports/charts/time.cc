@@ -58,7 +58,7 @@ Json breakdown_spec(const Panel& panel, Json& order) {
   x["stack"] = "zero";
   Json y = field("label", "nominal", nullptr);
   y["sort"] = order;
-  y["axis"] = {{"labelLimit", 150}, {"domain", false}, {"ticks", false}};
+  y["axis"] = {{"labelLimit", kLabelWidth}, {"domain", false}, {"ticks", false}};
   Json part = field("part", "nominal", nullptr);
   part["scale"] = {{"domain", names}, {"range", colors}};
   part["legend"] = {{"orient", "top"}, {"columns", 3}, {"symbolType", "square"}};
