@@ -67,7 +67,6 @@ class RankReplica : public Replica {
   // Lets the device repeat whole passes by itself from now on.
   void record_passes(std::unique_ptr<Recorder> recorder) { pass_.emplace(std::move(recorder)); }
   MeteredDevice& meter() { return device_; }
-  Network& network() { return *parts_.network; }
   double seconds_updating() const { return seconds_updating_; }  // of update(), where the host computes it
   std::uint64_t own_updates() const;                       // of optimizer()
   std::uint64_t made_updates() const;                      // of host_optimizer() and device_optimizer()
