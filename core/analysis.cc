@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <string_view>
 
 #include <fmt/core.h>
@@ -67,7 +68,8 @@ std::map<DeviceKind, Link> links_of(const std::vector<Links>& examined, const st
     const std::vector<ExchangeTime> times = exchange_times(links);
     if (times.empty()) continue;
     Link link = fit_link(times);
-    link.source = fmt::format("fitted on {} all-reduces of {}, up to {:.0f} % off", times.size(), where, 100 * link.error);
+    link.source = fmt::format("fitted on {} all-reduces of {} devices in {}, up to {:.0f} % off", times.size(), links.kind,
+                              where, 100 * link.error);
     all[device_kind(links.kind)] = link;
   }
   if (all.empty())
@@ -125,7 +127,9 @@ int predict_more(const Command& command) {
   }
   const Table table = prediction_table(predictions);
   if (!table.lines.empty()) fmt::print("{}", table_text(table, print_style(command)));
-  for (const auto& [name, source] : table.facts) fmt::print("{}: {}\n", name, source);
+  std::set<std::string> told;
+  for (const auto& [kind, link] : links)
+    if (told.insert(link.source).second) fmt::print("Link {}: {}\n", link.name, link.source);
   for (const std::string& problem : prediction_problems(predictions)) fmt::print("{}\n", problem);
   return kDone;
 }

@@ -95,8 +95,10 @@ std::string json_report(const Run& run) {
   const auto add_list = [&](const char* name, const auto& items, const auto& item_json) {
     text += fmt::format(",\n  \"{}\": [", name);
     for (std::size_t i = 0; i < items.size(); ++i) {
+      const std::string line = item_json(items[i]).dump(-1, ' ', false, Json::error_handler_t::replace);
+      if (i == 0) text.reserve(text.size() + items.size() * (line.size() + 8));  // growing by halves needs twice the memory
       text += i == 0 ? "\n    " : ",\n    ";
-      text += item_json(items[i]).dump(-1, ' ', false, Json::error_handler_t::replace);
+      text += line;
     }
     text += "\n  ]";
   };

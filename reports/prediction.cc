@@ -236,10 +236,6 @@ Table prediction_table(const std::vector<Prediction>& predictions) {
               {}, {}};
   for (const Prediction& prediction : predictions) {
     const Trial& trial = prediction.largest->trial();
-    const std::pair fact("Link " + prediction.link.name, prediction.link.source);
-    if (!prediction.link.source.empty() &&
-        std::find(table.facts.begin(), table.facts.end(), fact) == table.facts.end())
-      table.facts.push_back(fact);
     for (const PredictedStep& step : prediction.steps) {
       const auto n = static_cast<double>(step.devices);
       const double batch = trial.scaling == "weak" ? samples_per_device(*prediction.largest) * n

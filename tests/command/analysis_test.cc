@@ -69,13 +69,15 @@ TEST_F(Analysis, PredictsOverTheLinkOfAnExaminedMachine) {
   const std::string file = place_.write("machine.json", ended.out);
   ended = place_.run({"predict", run_, "--devices", "8", "--link", file});
   EXPECT_EQ(ended.code, 0) << ended.err;
-  EXPECT_NE(ended.out.find("all-reduces of " + file), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("devices in " + file), std::string::npos) << ended.out;
   for (const char* text : {"", "[]", "[1]", "{\"a\": 2}", "[{\"links\": {}}]"}) {
     ended = place_.run({"predict", run_, "--link", place_.write("odd.json", text)});
     EXPECT_EQ(ended.code, 2) << text;
     EXPECT_NE(ended.err.find("odd.json"), std::string::npos) << ended.err;
   }
   EXPECT_EQ(place_.run({"predict", run_, "--link", "nowhere.json"}).code, 2);
+  ended = place_.run({"predict", run_, "--link", "nvlink4"});
+  EXPECT_NE(ended.out.find("an assumption"), std::string::npos) << ended.out;
 }
 
 TEST_F(Analysis, RefusesNonsenseInOneSentence) {
