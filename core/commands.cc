@@ -39,8 +39,7 @@ constexpr std::string_view kHelp = R"(Trains one network under many multi-device
   mgcompare report DIR       write a run's reports again, partial ones too; --objective throughput|device_seconds
   mgcompare replay DIR       repeat what a run recorded (measure.record); the weights must be the same to the bit
   mgcompare compare A B      two runs row by row; --fail-on-regression 5%
-  mgcompare predict DIR      steps on more devices: --devices 8,16,64; --link latency=5us,bandwidth=20GB/s, a NAME,
-                             measured, or a file of `doctor --json`
+  mgcompare predict DIR      steps on more devices: --devices 8,16,64; --link measured, NAME, FILE or latency=5us,bandwidth=20GB/s
   mgcompare export DIR       --mllog: log lines in the style of MLPerf
   mgcompare verify CONFIG    prove that the strategies compute what they say
   mgcompare plugins          list strategies with their options; `check FILE`, `new NAME`
