@@ -1,6 +1,9 @@
 #include "peers.h"
 
+#include <mutex>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "combine.h"
 #include "mgcompare/error.h"
@@ -8,9 +11,14 @@
 namespace mgcompare::cuda {
 namespace {
 
-// Whether kernels on `from` can use memory of `to`, after letting them.
+// Whether kernels on `from` can use memory of `to`, after letting them. Each pair is let once a process: to ask again is an
+// error to CUDA, and tools that watch its errors would show it to people who look for real ones.
 bool enable_access(int from, int to) {
+  static std::mutex lock;
+  static std::set<std::pair<int, int>> enabled;
   if (from == to) return true;
+  const std::lock_guard guard(lock);
+  if (enabled.contains({from, to})) return true;
   int possible = 0;
   check(cudaDeviceCanAccessPeer(&possible, from, to), "asking for peer access");
   if (possible == 0) return false;
@@ -18,6 +26,7 @@ bool enable_access(int from, int to) {
   const cudaError_t status = cudaDeviceEnablePeerAccess(to, 0);
   if (status == cudaErrorPeerAccessAlreadyEnabled) cudaGetLastError();
   else check(status, "allowing peer access");
+  enabled.emplace(from, to);
   return true;
 }
 

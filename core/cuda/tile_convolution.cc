@@ -16,6 +16,8 @@ class TileConvolution : public Layer {
     processors_ = static_cast<unsigned>(processors);
     packed_ = device_array<float>(device, tile::kPacked);
     partial_ = device_array<float>(device, processors_ * (tile::kWeights + tile::kOutputs));
+    queue_ = device_array<tile::Queue>(device, 1);
+    device.zero(queue_.data(), sizeof(tile::Queue));
   }
 
   void reserve(std::size_t samples) override { choice_ = device_array<std::uint8_t>(device_, output_.size(samples)); }
@@ -36,7 +38,7 @@ class TileConvolution : public Layer {
     }
     if (input_.tensor->wanted) {
       // Both need nothing of each other.
-      tile::backward_data(call(work, device_.fork_branch()), input_.gradient);
+      tile::backward_data(call(work, device_.fork_branch()), queue_.data(), input_.gradient);
     }
     const unsigned blocks = tile::backward_weights(call(work, device_.queue()), partial_.data());
     add_partials(device_, partial_.data(), blocks, size, to);
@@ -65,6 +67,7 @@ class TileConvolution : public Layer {
   unsigned processors_ = 0;
   Array<float> packed_;             // of the last forward pass
   Array<float> partial_;
+  Array<tile::Queue> queue_;
   Array<std::uint8_t> choice_;
 };
 

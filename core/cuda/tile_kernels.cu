@@ -204,9 +204,24 @@ constexpr unsigned kScratch = kBorderedSize > kParts * kPixels ? kBorderedSize :
 constexpr unsigned kDataBytes =
     (kRowsBackward * kRowOfData + kScratch) * sizeof(float) + kDataTermsPadded * sizeof(std::uint16_t);
 
+// The sample that a block takes next, known to all its threads only after their next barrier. Blocks take samples one by
+// one instead of in fixed shares: an exchange that runs beside this kernel holds some processors for a while, and a fixed
+// share of one of those would end that much later. Which block computes a sample's gradient changes nothing about it.
+__device__ void take_next(Queue* queue, unsigned& next) {
+  if (threadIdx.x == 0) next = gridDim.x + atomicAdd(&queue->taken, 1u);
+}
+
+// The last block leaves the queue as it found it, for the next step.
+__device__ void leave(Queue* queue) {
+  if (threadIdx.x != 0 || atomicAdd(&queue->left, 1u) != gridDim.x - 1) return;
+  queue->taken = 0;
+  queue->left = 0;
+}
+
 template <Activation A>
-__global__ void __launch_bounds__(kDataWarps * 32) data_back(Call call, float* to) {
+__global__ void __launch_bounds__(kDataWarps * 32) data_back(Call call, Queue* queue, float* to) {
   extern __shared__ __align__(16) float memory[];
+  __shared__ unsigned next;
   float* const weights = memory;                                        // (kRowsBackward, kRowOfData)
   float* const bordered = weights + kRowsBackward * kRowOfData;       // (kOutputs, kBordered, kBordered); then sums
   std::uint16_t* const offsets = reinterpret_cast<std::uint16_t*>(bordered + kScratch);
@@ -226,10 +241,11 @@ __global__ void __launch_bounds__(kDataWarps * 32) data_back(Call call, float* t
     const unsigned pixel = first_pixel + k * 8 + row;
     pixels[k] = pixel / kSize * kBordered + pixel % kSize;
   }
-  for (unsigned sample = blockIdx.x; sample < call.samples; sample += gridDim.x) {
+  for (unsigned sample = blockIdx.x; sample < call.samples; sample = next) {
     __syncthreads();
     for (unsigned i = threadIdx.x; i < kBorderedSize / 4; i += blockDim.x)
       reinterpret_cast<float4*>(bordered)[i] = make_float4(0, 0, 0, 0);
+    take_next(queue, next);
     __syncthreads();
 #pragma unroll 3
     for (unsigned i = threadIdx.x; i < kWindows; i += blockDim.x) {
@@ -279,6 +295,7 @@ __global__ void __launch_bounds__(kDataWarps * 32) data_back(Call call, float* t
       to[static_cast<std::size_t>(sample) * kPixels + i] = sum;
     }
   }
+  leave(queue);
 }
 
 template <class Kernel> bool allow(Kernel kernel, unsigned bytes) {
@@ -343,10 +360,10 @@ unsigned backward_weights(const Call& call, float* partial) {
   return blocks;
 }
 
-void backward_data(const Call& call, float* to) {
+void backward_data(const Call& call, Queue* queue, float* to) {
   with_activation(call.activation, [&](auto chosen) {
     data_back<decltype(chosen)::value>
-        <<<std::min(call.samples, call.processors), kDataWarps * 32, kDataBytes, call.stream>>>(call, to);
+        <<<std::min(call.samples, call.processors), kDataWarps * 32, kDataBytes, call.stream>>>(call, queue, to);
   });
   check(cudaGetLastError(), kWhat);
 }

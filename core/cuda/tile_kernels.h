@@ -37,6 +37,11 @@ struct Call {
   const float* gradient;  // of out
 };
 
+// Which samples are taken; all zero before and after a kernel.
+struct Queue {
+  unsigned taken, left;
+};
+
 // Lets the kernels have the shared memory that they need; false where the device has not so much.
 bool prepare(int device);
 // weights (kOutputs, kTerms) to `packed`.
@@ -45,7 +50,7 @@ void forward(const Call& call);
 // partial (blocks, kWeights + kOutputs): sums of the weights' and the bias's gradients; returns the blocks, at most
 // `processors`.
 unsigned backward_weights(const Call& call, float* partial);
-// The gradient of `in`.
-void backward_data(const Call& call, float* to);
+// The gradient of `in`. One kernel at a time uses a queue, which is in device memory.
+void backward_data(const Call& call, Queue* queue, float* to);
 
 }  // namespace mgcompare::cuda::tile
