@@ -204,16 +204,16 @@ constexpr unsigned kScratch = kBorderedSize > kParts * kPixels ? kBorderedSize :
 constexpr unsigned kDataBytes =
     (kRowsBackward * kRowOfData + kScratch) * sizeof(float) + kDataTermsPadded * sizeof(std::uint16_t);
 
-// The sample that a block takes next, known to all its threads only after their next barrier. Blocks take samples one by
-// one instead of in fixed shares: an exchange that runs beside this kernel holds some processors for a while, and a fixed
-// share of one of those would end that much later. Which block computes a sample's gradient changes nothing about it.
-__device__ void take_next(Queue* queue, unsigned& next) {
-  if (threadIdx.x == 0) next = gridDim.x + atomicAdd(&queue->taken, 1u);
+// Blocks take samples one by one instead of in fixed shares: an exchange that runs beside this kernel holds some processors
+// for a while, and a fixed share of one of those would end that much later. Which block computes a sample's gradient
+// changes nothing about it. A batch with a block for each sample needs no queue.
+__device__ unsigned take_next(const Call& call, Queue* queue) {
+  return call.samples > gridDim.x ? gridDim.x + atomicAdd(&queue->taken, 1u) : call.samples;
 }
 
 // The last block leaves the queue as it found it, for the next step.
-__device__ void leave(Queue* queue) {
-  if (threadIdx.x != 0 || atomicAdd(&queue->left, 1u) != gridDim.x - 1) return;
+__device__ void leave(const Call& call, Queue* queue) {
+  if (call.samples <= gridDim.x || threadIdx.x != 0 || atomicAdd(&queue->left, 1u) != gridDim.x - 1) return;
   queue->taken = 0;
   queue->left = 0;
 }
@@ -243,9 +243,10 @@ __global__ void __launch_bounds__(kDataWarps * 32) data_back(Call call, Queue* q
   }
   for (unsigned sample = blockIdx.x; sample < call.samples; sample = next) {
     __syncthreads();
+    unsigned taken = 0;
+    if (threadIdx.x == 0) taken = take_next(call, queue);   // under way until it is needed
     for (unsigned i = threadIdx.x; i < kBorderedSize / 4; i += blockDim.x)
       reinterpret_cast<float4*>(bordered)[i] = make_float4(0, 0, 0, 0);
-    take_next(queue, next);
     __syncthreads();
 #pragma unroll 3
     for (unsigned i = threadIdx.x; i < kWindows; i += blockDim.x) {
@@ -254,6 +255,7 @@ __global__ void __launch_bounds__(kDataWarps * 32) data_back(Call call, Queue* q
       bordered[(i / (kPooled * kPooled) * kBordered + place / kOut + kKernel - 1) * kBordered + place % kOut + kKernel - 1] =
           to_tf32(value);
     }
+    if (threadIdx.x == 0) next = taken;
     __pipeline_wait_prior(0);
     __syncthreads();
     float sums[3][3][4] = {};
@@ -295,7 +297,7 @@ __global__ void __launch_bounds__(kDataWarps * 32) data_back(Call call, Queue* q
       to[static_cast<std::size_t>(sample) * kPixels + i] = sum;
     }
   }
-  leave(queue);
+  leave(call, queue);
 }
 
 template <class Kernel> bool allow(Kernel kernel, unsigned bytes) {
