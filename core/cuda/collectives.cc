@@ -84,6 +84,32 @@ std::unique_ptr<Communicators> Communicators::make(const std::vector<int>& devic
   return made;
 }
 
+void Communicators::open(const std::vector<Vec>& vectors) {
+  std::vector<void*> memory;
+  for (const Vec& vector : vectors) memory.push_back(vector.data());
+  const bool wanted = std::all_of(memory.begin(), memory.end(), [](const void* at) { return at != nullptr; });
+  if (!wanted || memory == windowed) return;
+  // Every communicator's call waits for the others': all of them are one group of calls.
+  const auto everywhere = [&](const auto& queue) {
+    check(ncclGroupStart(), "opening windows on gradients");
+    for (std::size_t k = 0; k < devices.size(); ++k) {
+      const Current current(devices[k]);
+      queue(k);
+    }
+    check(ncclGroupEnd(), "opening windows on gradients");
+  };
+  for (std::size_t k = 0; k < windows.size(); ++k) {
+    const Current current(devices[k]);
+    if (windows[k] != nullptr) check(ncclCommWindowDeregister(comms[k], windows[k]), "closing windows on gradients");
+  }
+  windows.assign(devices.size(), nullptr);
+  everywhere([&](std::size_t k) {
+    check(ncclCommWindowRegister(comms[k], memory[k], vectors[k].bytes(), &windows[k], NCCL_WIN_COLL_SYMMETRIC),
+          "opening windows on gradients");
+  });
+  windowed = memory;
+}
+
 NcclCollectives::NcclCollectives(const std::vector<CudaDevice*>& devices, std::unique_ptr<Communicators> communicators,
                                  std::function<void(std::unique_ptr<Communicators>)> give_back)
     : PeerCollectives(devices), communicators_(std::move(communicators)), give_back_(std::move(give_back)),

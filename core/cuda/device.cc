@@ -142,4 +142,18 @@ void CudaDevice::join_branch() {
   check(cudaStreamWaitEvent(queue(), handles_->join), "ending a branch");
 }
 
+Window::Window(CudaDevice& device, std::size_t floats) : device_(device) {
+  const Current current(device.index());
+  device.window_ = {static_cast<float*>(device.gpu_.windows.take(floats * sizeof(float))), floats};
+  device.zero(device.window_.data(), device.window_.bytes());
+  device.synchronize();
+}
+
+Window::~Window() {
+  cudaStreamSynchronize(device_.queue());
+  cudaStreamSynchronize(device_.handles().exchange);
+  device_.gpu_.windows.give(device_.window_.data());
+  device_.window_ = {};
+}
+
 }  // namespace mgcompare::cuda

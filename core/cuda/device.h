@@ -29,6 +29,7 @@ struct Handles {
 struct Gpu {
   int index = 0;
   DeviceMemory memory;
+  DeviceMemory windows{allocate_window, false};
   std::mutex mutex;
   std::vector<std::unique_ptr<Handles>> idle;
 
@@ -77,17 +78,35 @@ class CudaDevice : public Device {
   const Cursor& cursor() const { return cursor_; }
   void set_cursor(const Cursor& cursor) { cursor_ = cursor; }
 
+  // The vector that the ranks sum most often, the gradient; empty without a network.
+  Vec window() const { return window_; }
+
   // Where the rank's network adds up losses; device memory.
   const DeviceTally* tally() const { return tally_; }
   void set_tally(const DeviceTally* tally) { tally_ = tally; }
 
  private:
+  friend class Window;
   Gpu& gpu_;
   std::unique_ptr<Handles> handles_;
   Cursor cursor_;
+  Vec window_;
   const DeviceTally* tally_ = nullptr;
   Timeline* timeline_ = nullptr;
   bool overlap_ = false, exchanging_ = false;
+};
+
+// Memory of a device, all zero, on which NCCL can open a window. A device has one at a time.
+class Window {
+ public:
+  Window(CudaDevice& device, std::size_t floats);
+  ~Window();
+  Window(const Window&) = delete;
+  Window& operator=(const Window&) = delete;
+  Vec span() const { return device_.window_; }
+
+ private:
+  CudaDevice& device_;
 };
 
 // Makes a device current for the calling thread, and puts the former one back.

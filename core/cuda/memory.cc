@@ -10,26 +10,36 @@ namespace {
 
 constexpr std::size_t kGrain = 512;
 
+[[noreturn]] void fail_for_memory(std::size_t asked) {
+  cudaGetLastError();
+  std::size_t free = 0, total = 0;
+  cudaMemGetInfo(&free, &total);
+  throw OutOfMemory(asked, free, total);
+}
+
 }  // namespace
 
 void* allocate_device(std::size_t bytes) {
   void* memory = nullptr;
   const cudaError_t status = cudaMalloc(&memory, bytes);
-  if (status == cudaErrorMemoryAllocation) {
-    cudaGetLastError();
-    std::size_t free = 0, total = 0;
-    cudaMemGetInfo(&free, &total);
-    throw OutOfMemory(bytes, free, total);
-  }
+  if (status == cudaErrorMemoryAllocation) fail_for_memory(bytes);
   check(status, "allocating device memory");
+  return memory;
+}
+
+void* allocate_window(std::size_t bytes) {
+  void* memory = nullptr;
+  // NCCL does not tell a full device from other failures of CUDA.
+  if (ncclMemAlloc(&memory, bytes) != ncclSuccess || memory == nullptr) fail_for_memory(bytes);
   return memory;
 }
 
 void* DeviceMemory::allocate(std::size_t bytes) {
   void* memory = nullptr;
   try {
-    memory = allocate_device(bytes);
+    memory = source_(bytes);
   } catch (const OutOfMemory&) {
+    if (!gives_back_) throw;
     for (auto& [size, blocks] : kept_) {
       for (void* block : blocks) {
         sizes_.erase(block);
@@ -37,7 +47,7 @@ void* DeviceMemory::allocate(std::size_t bytes) {
       }
       blocks.clear();
     }
-    memory = allocate_device(bytes);
+    memory = source_(bytes);
   }
   sizes_[memory] = bytes;
   return memory;

@@ -15,9 +15,15 @@ namespace mgcompare::cuda {
 
 // Memory of the current device from the driver. Throws OutOfMemory.
 void* allocate_device(std::size_t bytes);
+// The same from NCCL, which can open it as a window: other devices then read it where it is.
+void* allocate_window(std::size_t bytes);
 
 class DeviceMemory {
  public:
+  using Source = void* (*)(std::size_t bytes);
+  // What windows are open on must not go back to the driver: `gives_back` says whether a full device may take what is idle.
+  explicit DeviceMemory(Source source = allocate_device, bool gives_back = true)
+      : source_(source), gives_back_(gives_back) {}
   // Memory of the current device. Throws OutOfMemory.
   void* take(std::size_t bytes);
   // The caller has waited for all work that uses it.
@@ -28,6 +34,8 @@ class DeviceMemory {
  private:
   void* allocate(std::size_t bytes);
 
+  const Source source_;
+  const bool gives_back_;
   mutable std::mutex mutex_;
   std::unordered_map<void*, std::size_t> sizes_;
   std::map<std::size_t, std::vector<void*>> kept_;  // by size, rounded

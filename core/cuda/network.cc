@@ -81,7 +81,9 @@ class CudaNetwork : public Network {
   const Numerics numerics_;
   Precision precision_;
   Range vectors_;                   // in weights_ and gradients_
-  Array<float> weights_, gradients_, buffers_;
+  Array<float> weights_;
+  Window gradients_;
+  Array<float> buffers_;
   Array<DeviceTally> tally_, host_tally_;
 
   // References to tensors and ports are held by layers: deques keep them where they are.

@@ -95,10 +95,11 @@ class CudaPlatform : public Platform {
   }
 
   std::uint64_t peak_memory(int device_index) const override {
-    return gpus_.at(static_cast<std::size_t>(device_index))->memory.peak();
+    const Gpu& gpu = *gpus_.at(static_cast<std::size_t>(device_index));
+    return gpu.memory.peak() + gpu.windows.peak();
   }
   void reset_peak_memory() override {
-    for (const std::unique_ptr<Gpu>& gpu : gpus_) gpu->memory.reset_peak();
+    for (const std::unique_ptr<Gpu>& gpu : gpus_) gpu->memory.reset_peak(), gpu->windows.reset_peak();
   }
 
   std::unique_ptr<Network> build(Device& device, const NetworkSpec& spec, const Numerics& numerics) override {
@@ -133,8 +134,11 @@ class CudaPlatform : public Platform {
   // Of different devices.
   std::unique_ptr<NcclCollectives> connect_by_nccl(const std::vector<CudaDevice*>& devices) {
     std::vector<int> indices;
-    for (const CudaDevice* device : devices) indices.push_back(device->index());
-    return std::make_unique<NcclCollectives>(devices, take(indices), [this](std::unique_ptr<Communicators> idle) {
+    std::vector<Vec> windows;
+    for (const CudaDevice* device : devices) indices.push_back(device->index()), windows.push_back(device->window());
+    std::unique_ptr<Communicators> communicators = take(indices);
+    communicators->open(windows);
+    return std::make_unique<NcclCollectives>(devices, std::move(communicators), [this](std::unique_ptr<Communicators> idle) {
       const std::lock_guard lock(mutex_);
       idle_[idle->devices] = std::move(idle);
     });
