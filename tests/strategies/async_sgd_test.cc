@@ -121,9 +121,7 @@ TEST(AsyncSgd, MeanStalenessIsThatOfTheOthersInFlight) {
 TEST(AsyncSgd, AloneItIsOneDeviceToTheBit) {
   const std::vector<float> plain = run(free_trial(1, ""), [](Options&, const Facts&) { return make_reference(1); }).weights[0];
   for (const Settings& settings : {Settings{}, {{"lock", "global"}}, {{"server", "device"}}, {{"rule", "softsync"}, {"n", "1"}},
-                                   {{"momentum", "worker"}}, {{"staleness", "bounded"}, {"bound", "0"}},
-                                   // The weights are those that were pulled.
-                                   {{"delay_compensation", "0.04"}}})
+                                   {{"momentum", "worker"}}, {{"staleness", "bounded"}, {"bound", "0"}}})
     EXPECT_EQ(run(free_trial(1, "async_sgd", settings)).weights[0], plain) << text_of(settings);
   // It adds what an update changed: w + ((w + d) - w) is w + d up to rounding.
   EXPECT_LT(largest_difference(run(free_trial(1, "async_sgd", {{"rule", "hogwild"}, {"lock", "global"}})).weights[0], plain), 1e-5);
@@ -147,10 +145,9 @@ TEST(AsyncSgd, StripesOfOneRunMakeNoDifferenceInVirtualTime) {
 }
 
 TEST(AsyncSgd, AServerOnADeviceComputesWhatOneOnTheHostDoes) {
-  for (const char* momentum : {"none", "server", "worker"})
-    EXPECT_EQ(run(free_trial(3, "async_sgd", {{"momentum", momentum}})).weights,
-              run(free_trial(3, "async_sgd", {{"momentum", momentum}, {"server", "device"}})).weights)
-        << momentum;
+  for (const Settings& settings : {Settings{{"momentum", "none"}}, {{"momentum", "server"}}, {{"momentum", "worker"}}})
+    EXPECT_EQ(run(free_trial(3, "async_sgd", settings)).weights, run(free_trial(3, "async_sgd", with(settings, {"server", "device"}))).weights)
+        << text_of(settings);
 }
 
 TEST(AsyncSgd, ReplaysFreeRunsToTheBit) {
@@ -301,22 +298,6 @@ TEST(AsyncSgd, RatesByTheNumberOfRanksAreTheMean) {
   EXPECT_EQ(async_sgd::rate_of(5, false), 1);
 }
 
-TEST(AsyncSgd, CompensationIsThePapersFormula) {
-  const std::vector<float> weights = {1, -2, 0.5f}, pulled = {0.5f, -2, 1.5f}, original = {2, 3, -4};
-  std::vector<float> gradient = original;
-  const auto apply = [&](const std::vector<float>& now, float strength) {
-    gradient = original;
-    const async_sgd::Compensate rule{gradient.data(), now.data(), pulled.data(), strength};
-    for (std::size_t i = 0; i < 3; ++i) rule(i);
-    return gradient;
-  };
-  EXPECT_EQ(apply(weights, 0), original);
-  EXPECT_EQ(apply(pulled, 0.04f), original);
-  EXPECT_EQ(apply(weights, 0.5f), (std::vector<float>{3, 3, -12}));
-  EXPECT_NE(run(free_trial(3, "async_sgd", {{"delay_compensation", "0.04"}})).result.weights_hash,
-            run(free_trial(3, "async_sgd")).result.weights_hash);
-}
-
 TEST(AsyncSgd, ResumesToTheBit) {
   for (const Settings& settings : kAll) expect_resumable(free_trial(3, "async_sgd", settings), text_of(settings));
 }
@@ -355,7 +336,6 @@ TEST(AsyncSgd, OptionsThatMakeNoSenseAreRefusedByName) {
   EXPECT_EQ(keys({{"rule", "hogwild"}}, ordered), Keys{"rule"});
   EXPECT_EQ(keys({{"rule", "hogwild"}, {"momentum", "server"}}, facts), Keys{"momentum"});
   EXPECT_EQ(keys({{"rule", "hogwild"}, {"push_every", "2"}}, facts), Keys{"push_every"});
-  EXPECT_EQ(keys({{"rule", "hogwild"}, {"delay_compensation", "0.1"}}, facts), Keys{"delay_compensation"});
   EXPECT_EQ(keys({{"rule", "softsync"}, {"momentum", "worker"}}, facts), Keys{"momentum"});
   EXPECT_EQ(keys({{"server", "device"}}, adam), Keys{"server"});
   EXPECT_EQ(keys({{"lock", "striped"}}, adam), Keys{"lock"});
