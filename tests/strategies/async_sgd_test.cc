@@ -1,6 +1,7 @@
 #include "free_running.h"
 
 #include "plugins/async_sgd/rules.h"
+#include "puppet.h"
 
 namespace mgcompare {
 namespace {
@@ -266,6 +267,58 @@ TEST(AsyncSgd, NoRankIsFurtherAheadThanTheBound) {
         }
       }
     }
+}
+
+// One update per as many gradients as there are ranks, and nobody ahead of the others: the hardsync of Gupta, Zhang, Wang.
+TEST(AsyncSgd, WithAllGradientsInAnUpdateAndNobodyAheadItIsLockstep) {
+  Dataset even = small_digits();
+  even.train.samples = 700;  // whole batches of 50
+  even.train.bytes.resize(700 * 784);
+  even.train.labels.resize(700);
+  for (const std::size_t ranks : {2u, 5u}) {
+    Trial lockstep = free_trial(ranks, "replicated");
+    Trial hardsync = free_trial(ranks, "async_sgd", {{"rule", "softsync"}, {"n", "1"}, {"staleness", "bounded"}, {"bound", "0"}});
+    lockstep.config.optimizer.momentum = hardsync.config.optimizer.momentum = 0;
+    const auto on_even = [&](TrainingRequest& request) { request.dataset = &even; };
+    const TrainingOutcome expected = run(lockstep, {}, on_even), outcome = run(hardsync, {}, on_even);
+    EXPECT_LT(largest_difference(outcome.weights[0], expected.weights[0]), 1e-5) << ranks;
+    EXPECT_EQ(outcome.result.updates, expected.result.updates);
+    for (const auto& metrics : outcome.result.metrics) EXPECT_EQ(metrics.at("staleness").most, 0) << ranks;
+  }
+}
+
+// Downpour's periods, in double: a rank moves its own copy by plain sgd and pushes the sum of what it met on the way.
+TEST(AsyncSgd, BetweenMeetingsARankMovesByItself) {
+  constexpr std::size_t kRanks = 3, kVisits = 6, kPeriod = 4;
+  Play given;
+  given.plugin = "async_sgd";
+  given.ranks = given.global_batch = kRanks;
+  given.steps = (kVisits - 1) * kPeriod;
+  given.first_weight = 1;
+  given.order = some_order(kRanks, kVisits);
+  const auto slope = [](std::size_t rank, std::size_t step, double weight) { return weight - static_cast<double>(rank) + 0.2 * static_cast<double>(step % 5); };
+  given.slope = [&](const Batch& batch, std::size_t, float weight) {
+    return static_cast<float>(slope(rank_of(batch), batch.step(), static_cast<double>(weight)));
+  };
+  for (const char* server : {"host", "device"}) {
+    given.options = options_of({{"server", server}, {"lock", "global"}, {"staleness", "none"}, {"push_every", "4"}, {"pull_every", "4"}, {"rate", "0.5"}});
+    double weight = 1;
+    std::vector<double> own(kRanks, NAN);
+    std::vector<std::size_t> steps(kRanks, 0);
+    for (const std::uint32_t rank : given.order) {
+      if (!std::isnan(own[rank])) {
+        double sum = 0;
+        for (std::size_t k = 0; k < kPeriod; ++k) {
+          const double gradient = slope(rank, steps[rank]++, own[rank]);
+          sum += gradient;
+          own[rank] -= 0.5 * given.rate * gradient;
+        }
+        weight -= 0.5 * given.rate * sum;
+      }
+      own[rank] = weight;
+    }
+    EXPECT_NEAR(play(given).settled[0].back()[0], weight, 1e-5) << server;
+  }
 }
 
 TEST(AsyncSgd, OldGradientsAreDroppedAndCounted) {

@@ -1,5 +1,3 @@
-#include <random>
-
 #include "free_running.h"
 #include "plugins/async_sgd/rules.h"
 #include "puppet.h"
@@ -21,53 +19,25 @@ const std::vector<Settings> kAll = {
 constexpr std::size_t kRanks = 3, kVisits = 9, kElements = 4;
 constexpr double kRate = 0.1;
 
-std::vector<std::uint32_t> recorded_visits() {
-  std::vector<std::uint32_t> visits;
-  for (std::uint32_t rank = 0; rank < kRanks; ++rank) visits.insert(visits.end(), kVisits, rank);
-  std::shuffle(visits.begin(), visits.end(), std::minstd_rand(5));
-  return visits;
-}
-
-float steep(std::size_t rank, std::size_t step, std::size_t element, double weight) {
-  return static_cast<float>((1 + static_cast<double>(element)) * (weight - static_cast<double>(rank) + 0.3 * static_cast<double>(step)));
+double slope_of(std::size_t rank, std::size_t step, std::size_t element, double weight) {
+  return (1 + static_cast<double>(element)) * (weight - static_cast<double>(rank) + 0.3 * static_cast<double>(step));
 }
 
 // The server's weights after all visits in that order.
 std::vector<float> played_in_order(const Settings& settings, const std::vector<std::uint32_t>& visits) {
-  Record record;
-  record.epochs[0][0] = visits;
-  std::unique_ptr<Pace> pace = replay_pace(kRanks, record);
-  Pace& order = *pace;
-  Facts facts;
-  facts.ranks = kRanks;
-  facts.optimizer = "sgd";
-  facts.ordered = true;
-  OptimizerConfig optimizer;
-  optimizer.weight_decay = 0;
-  const Shape shape = {1};
-  std::vector<float> settled;
-  const auto play = [&](Device& device, RankGroup& group) {
-    const auto rank = static_cast<std::size_t>(group.rank());
-    StrategyOptions options(options_of(settings));
-    const std::unique_ptr<Strategy> strategy = make_strategy(plugin_file("async_sgd"), options, facts);
-    EXPECT_TRUE(options.problems().empty()) << text_of(settings);
-    Puppet puppet(device, kElements, optimizer, [rank](const Batch& batch, std::size_t element, float weight) {
-      return steep(rank, batch.step(), element, static_cast<double>(weight));
-    });
-    for (float& weight : puppet.weights()) weight = 1;
-    strategy->start(puppet, group);
-    order.enter(rank, 0);
-    group.barrier();
-    for (std::size_t step = 0; step + 1 < kVisits; ++step)
-      strategy->step(puppet, group, Batch({0, step, 0, 1, 0, 1, kRate}, shape));
-    order.leave(rank);
-    group.barrier();
-    const Vec weights = strategy->settle(puppet, group);
-    if (rank == 0) settled.assign(weights.begin(), weights.end());
-    group.barrier();
+  Play given;
+  given.plugin = "async_sgd";
+  given.options = options_of(settings);
+  given.ranks = given.global_batch = kRanks;
+  given.elements = kElements;
+  given.steps = kVisits - 1;
+  given.first_weight = 1;
+  given.rate = kRate;
+  given.order = visits;
+  given.slope = [](const Batch& batch, std::size_t element, float weight) {
+    return static_cast<float>(slope_of(rank_of(batch), batch.step(), element, static_cast<double>(weight)));
   };
-  spawn(kRanks, play, std::move(pace));
-  return settled;
+  return play(given).settled[0].back();
 }
 
 // Zheng et al. in double: g + lambda g g (w - w_pulled); adaptive, lambda is divided by the root of m = 0.95 m + 0.05 g g.
@@ -77,7 +47,7 @@ std::vector<double> in_double(double lambda, bool adaptive, const std::vector<st
   std::vector<std::size_t> steps(kRanks, 0);
   for (const std::uint32_t rank : visits) {
     for (std::size_t i = 0; i < kElements && !pulled[rank].empty(); ++i) {
-      const double gradient = static_cast<double>(steep(rank, steps[rank], i, pulled[rank][i])), square = gradient * gradient;
+      const double gradient = slope_of(rank, steps[rank], i, pulled[rank][i]), square = gradient * gradient;
       mean_square[i] = 0.95 * mean_square[i] + 0.05 * square;
       const double strength = adaptive ? lambda / std::sqrt(mean_square[i] + 1e-7) : lambda;
       weights[i] -= kRate * (gradient + strength * square * (weights[i] - pulled[rank][i]));
@@ -89,7 +59,7 @@ std::vector<double> in_double(double lambda, bool adaptive, const std::vector<st
 }
 
 TEST(DelayCompensation, FollowsThePaperInARecordedOrder) {
-  const std::vector<std::uint32_t> visits = recorded_visits();
+  const std::vector<std::uint32_t> visits = some_order(kRanks, kVisits);
   const auto largest_gap = [](const std::vector<float>& seen, const std::vector<double>& expected) {
     double gap = 0;
     for (std::size_t i = 0; i < kElements; ++i) gap = std::max(gap, std::abs(static_cast<double>(seen.at(i)) - expected[i]));
