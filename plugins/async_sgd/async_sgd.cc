@@ -4,6 +4,8 @@
 
 #include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "mgcompare/arithmetic.h"
 #include "mgcompare/strategy.h"
@@ -46,6 +48,7 @@ class AsyncSgd : public Strategy {
       if (needs_.on_device) return server;
       server->weights = host_array<float>(replica.device(), n);
       server->sum = host_array<float>(replica.device(), needs_.sum ? n : 0);
+      server->mean_square = host_array<float>(replica.device(), needs_.mean_square ? n : 0);
       if (needs_.optimizer && !needs_.own_optimizer) server->optimizer = replica.host_optimizer(needs_.plain);
       copy_to_host(replica.device(), server->weights.span(), replica.weights());
       replica.device().synchronize();
@@ -105,8 +108,9 @@ class AsyncSgd : public Strategy {
   // One server for all ranks: the first keeps it. Its optimiser's state is kept by the replica.
   void save(Archive& archive) override {
     if (rank_ != 0) return;
-    if (reach_->on_device()) archive.put("weights", reach_->weights());
-    else archive.put_host("weights", reach_->weights());
+    for (const auto& [name, vector] : kept())
+      if (reach_->on_device()) archive.put(name, vector);
+      else archive.put_host(name, vector);
     const std::uint64_t clock = server_->clock;
     archive.put_value("clock", clock);
     for (const Stripe& stripe : server_->stripes) {
@@ -117,8 +121,9 @@ class AsyncSgd : public Strategy {
   }
   void restore(Archive& archive) override {
     if (rank_ != 0) return;
-    if (reach_->on_device()) archive.get("weights", reach_->weights());
-    else archive.get_host("weights", reach_->weights());
+    for (const auto& [name, vector] : kept())
+      if (reach_->on_device()) archive.get(name, vector);
+      else archive.get_host(name, vector);
     std::uint64_t clock = 0;
     archive.get_value("clock", clock);
     server_->clock = clock;
@@ -135,6 +140,10 @@ class AsyncSgd : public Strategy {
     rate_ = options.number("rate", 1, "the server's learning rate over the experiment's", 1e-6, 1e6);
     compensation_ = options.number("delay_compensation", 0,
                                    "DC-ASGD's lambda: corrects old gradients by their square; 0: not", 0, 1e6);
+    needs_.mean_square = options.choice("compensation", "constant",
+                                        "lambda as it is, or over the root of the gradients' mean square, element by element",
+                                        {"constant", "adaptive"}) == "adaptive" && compensation_ > 0;
+    if (compensation_ == 0 && options.given("compensation")) options.refuse("compensation", "goes with a delay_compensation above 0");
     if (!softsync && options.given("n")) options.refuse("n", "goes with rule: softsync");
     // Alone there is one gradient to an update whatever n is, so that a row on one device may stand beside others.
     if (softsync && facts.ranks > 1 && n > facts.ranks)
@@ -205,6 +214,13 @@ class AsyncSgd : public Strategy {
     if (hogwild_ && pull_every_ > 1) options.refuse("pull_every", "does not go with rule: hogwild");
     if (pull_every_ > 1 && facts.optimizer != "sgd")
       options.refuse("pull_every", "needs optimizer sgd: between pulls a rank moves its own copy by plain sgd");
+  }
+
+  // The server's vectors of which a checkpoint keeps the numbers. Between epochs nothing is gathered.
+  std::vector<std::pair<std::string, Vec>> kept() const {
+    std::vector<std::pair<std::string, Vec>> vectors = {{"weights", reach_->weights()}};
+    if (needs_.mean_square) vectors.push_back({"mean square", reach_->mean_square()});
+    return vectors;
   }
 
   std::size_t number_of(const Stripe& stripe) const { return static_cast<std::size_t>(&stripe - server_->stripes.data()); }
@@ -294,13 +310,21 @@ class AsyncSgd : public Strategy {
   void add(Stripe& stripe, double scale, const Batch& batch) {
     const Range range = stripe.range;
     float* const gradient = reach_->gradient().data() + range.begin;
-    if (compensation_ > 0)
-      reach_->each(range, Compensate{gradient, reach_->weights().data() + range.begin,
-                                     reach_->pulled().data() + range.begin, static_cast<float>(compensation_)});
+    if (compensation_ > 0) compensate(range, gradient);
     if (!needs_.sum) return apply(stripe, reach_->gradient(), batch, rate_ * scale);
     reach_->each(range, AddScaled{reach_->sum().data() + range.begin, gradient, static_cast<float>(scale)});
     stripe.last = batch;
     if (++stripe.gathered == per_update_) update(stripe);
+  }
+
+  void compensate(Range range, float* gradient) {
+    const float* const weights = reach_->weights().data() + range.begin;
+    const float* const pulled = reach_->pulled().data() + range.begin;
+    const auto strength = static_cast<float>(compensation_);
+    if (needs_.mean_square)
+      reach_->each(range, CompensateAdaptively{gradient, weights, pulled, reach_->mean_square().data() + range.begin, strength});
+    else
+      reach_->each(range, Compensate{gradient, weights, pulled, strength});
   }
 
   // With the mean of what is gathered.

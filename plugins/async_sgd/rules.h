@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -28,6 +29,21 @@ struct Compensate {
   float strength;
   MGCOMPARE_FUNCTION void operator()(std::size_t i) const {
     gradient[i] += strength * gradient[i] * gradient[i] * (weights[i] - pulled[i]);
+  }
+};
+
+// The same at a strength for each element, which falls where gradients are large: lambda over the root of their mean square.
+struct CompensateAdaptively {
+  static constexpr float kMemory = 0.95f, kLeast = 1e-7f;  // of the mean square, and added to it
+  float* gradient;
+  const float* weights;
+  const float* pulled;
+  float* mean_square;
+  float strength;
+  MGCOMPARE_FUNCTION void operator()(std::size_t i) const {
+    const float square = gradient[i] * gradient[i];
+    mean_square[i] = kMemory * mean_square[i] + (1 - kMemory) * square;
+    gradient[i] += strength / sqrtf(mean_square[i] + kLeast) * square * (weights[i] - pulled[i]);
   }
 };
 

@@ -32,7 +32,7 @@ struct Stripe {
 struct Server {
   std::vector<Stripe> stripes;
   // On the host; empty and null for a server on a device.
-  Array<float> weights, sum;
+  Array<float> weights, sum, mean_square;
   std::unique_ptr<Optimizer> optimizer;
   // Without locks.
   std::atomic<std::uint64_t> clock = 0, writing = 0;
@@ -51,6 +51,7 @@ inline std::vector<Stripe> make_stripes(std::size_t elements, std::size_t count)
 struct Needs {
   bool on_device = false;
   bool sum = false;           // gradients are gathered before an update
+  bool mean_square = false;   // of gradients, for adaptive delay compensation
   bool own_optimizer = false; // each rank's gradients have a momentum of their own
   bool optimizer = true;      // false: ranks update their own copy, and the server adds what changed
   bool atomic = false;        // ranks touch the weights without a lock
@@ -67,17 +68,19 @@ class Reach {
       own_weights_ = device_array<float>(device_, n);
       pulled_ = device_array<float>(device_, n);
       own_sum_ = device_array<float>(device_, needs.sum ? n : 0);
-      weights_ = own_weights_, sum_ = own_sum_;
+      own_mean_square_ = device_array<float>(device_, needs.mean_square ? n : 0);
+      weights_ = own_weights_, sum_ = own_sum_, mean_square_ = own_mean_square_;
       if (first_) copy(device_, weights_, replica.weights());
       if (needs.optimizer) own_optimizer_ = replica.device_optimizer(needs.plain);
       device_.synchronize();
       shared_ = {weights_};
       if (needs.sum) shared_.push_back(sum_);
+      if (needs.mean_square) shared_.push_back(mean_square_);
       if (needs.optimizer && !needs.own_optimizer)
         for (const Vec state : own_optimizer_->state()) shared_.push_back(state);
       for (const Vec vector : shared_) windows_.push_back(group.expose(first_ ? vector : Vec()));
     } else {
-      weights_ = server.weights, sum_ = server.sum;
+      weights_ = server.weights, sum_ = server.sum, mean_square_ = server.mean_square;
       pulled_ = host_array<float>(device_, n);
       host_gradient_ = host_array<float>(device_, n);
       if (needs.optimizer && needs.own_optimizer) own_optimizer_ = replica.host_optimizer(needs.plain);
@@ -87,6 +90,7 @@ class Reach {
   Optimizer& optimizer() { return own_optimizer_ != nullptr ? *own_optimizer_ : *server_.optimizer; }
   Vec weights() const { return weights_; }
   Vec sum() const { return sum_; }
+  Vec mean_square() const { return mean_square_; }
   Vec gradient() const { return gradient_; }
   Vec pulled() const { return pulled_; }
 
@@ -163,9 +167,9 @@ class Reach {
   Server& server_;
   Needs needs_;
   bool first_;
-  Array<float> own_weights_, own_sum_, host_gradient_, pulled_;
+  Array<float> own_weights_, own_sum_, own_mean_square_, host_gradient_, pulled_;
   std::unique_ptr<Optimizer> own_optimizer_;
-  Vec weights_, sum_, gradient_;
+  Vec weights_, sum_, mean_square_, gradient_;
   std::vector<Vec> shared_;    // rank 0's are the server's own
   std::vector<int> windows_;
 };

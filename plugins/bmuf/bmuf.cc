@@ -10,6 +10,7 @@
 
 #include "mgcompare/arithmetic.h"
 #include "mgcompare/drift.h"
+#include "mgcompare/local_steps.h"
 #include "mgcompare/strategy.h"
 
 namespace {
@@ -88,30 +89,25 @@ class Bmuf : public Strategy {
       replica.update();
       return;
     }
-    // The mean of this rank's own share: weighting by samples makes the mean of all.
-    replica.backward(batch, Scale::own_share);
-    if (batch.size() > 0) replica.update();
-    else replica.optimizer().advance();  // a step without samples is a step all the same
-    samples_ += batch.size();
-    all_samples_ += batch.global_size();
-    if (++steps_ < period_) return;
+    local_.step(replica, batch);
+    if (local_.count() < period_) return;
 
     Device& device = replica.device();
     copy(device, own_.span(), replica.weights());
-    take_mean(device, group, replica.weights());
+    local_.take_mean(device, group, replica.weights());
     drift_.add(device, own_.span(), replica.weights());
     filter(device, replica.weights());
     if (reset_momentum_) replica.optimizer().reset();
-    samples_ = all_samples_ = steps_ = 0;
+    local_.begin();
   }
 
   // The model, without its look-ahead; in the middle of a block the model that ending it now would give.
   Vec settle(Replica& replica, Group& group) override {
     if (alone_) return replica.weights();
     drift_.report(replica);
-    if (steps_ == 0) return model_;
+    if (local_.count() == 0) return model_;
     copy(replica.device(), own_.span(), replica.weights());
-    take_mean(replica.device(), group, own_.span());
+    local_.take_mean(replica.device(), group, own_.span());
     preview(replica.device(), own_.span());
     return own_;
   }
@@ -121,28 +117,17 @@ class Bmuf : public Strategy {
     archive.put("begin of the block", begin_.span());
     archive.put("filtered update", filtered_.span());
     archive.put("model", model_.span());
-    archive.put_value("samples of the block", samples_);
-    archive.put_value("all ranks' samples of the block", all_samples_);
-    archive.put_value("steps of the block", steps_);
+    local_.save(archive);
   }
   void restore(Archive& archive) override {
     if (alone_) return;
     archive.get("begin of the block", begin_.span());
     archive.get("filtered update", filtered_.span());
     archive.get("model", model_.span());
-    archive.get_value("samples of the block", samples_);
-    archive.get_value("all ranks' samples of the block", all_samples_);
-    archive.get_value("steps of the block", steps_);
+    local_.restore(archive);
   }
 
   // Public because nvcc allows no functor that runs on a GPU inside a private function.
-
-  void take_mean(Device& device, Group& group, Vec vector) {
-    const auto weight = static_cast<float>(static_cast<double>(samples_) / static_cast<double>(all_samples_));
-    float* const v = vector.data();
-    for_each(device, vector.size(), [=] MGCOMPARE_FUNCTION(std::size_t i) { v[i] *= weight; });
-    group.all_reduce(vector);
-  }
 
   // The end of a block at `weights`, the ranks' mean: they become where the next block begins.
   void filter(Device& device, Vec weights) {
@@ -185,7 +170,7 @@ class Bmuf : public Strategy {
   Array<float> model_;               // W
   Array<float> own_;                 // this rank's weights before an averaging, or what it settles on
   Drift drift_;
-  std::size_t samples_ = 0, all_samples_ = 0, steps_ = 0;  // of the block
+  LocalSteps local_;                 // of the block
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "mgcompare/arithmetic.h"
 #include "mgcompare/drift.h"
+#include "mgcompare/local_steps.h"
 #include "mgcompare/strategy.h"
 
 namespace {
@@ -53,46 +54,24 @@ class LocalSgd : public Strategy {
       replica.update();
       return;
     }
-    // The mean of this rank's own share: weighting by samples makes the mean of all.
-    replica.backward(batch, Scale::own_share);
-    if (batch.size() > 0) replica.update();
-    else replica.optimizer().advance();  // a step without samples is a step all the same
-    samples_ += batch.size();
-    all_samples_ += batch.global_size();
-    if (++steps_ < every_) return;
+    local_.step(replica, batch);
+    if (local_.count() < every_) return;
     average(replica, group);
-    samples_ = all_samples_ = steps_ = 0;
+    local_.begin();
   }
 
   // In the middle of a period: what averaging now would give, without doing it.
   Vec settle(Replica& replica, Group& group) override {
     if (group.size() == 1) return replica.weights();
     drift_.report(replica);
-    if (steps_ == 0) return replica.weights();
+    if (local_.count() == 0) return replica.weights();
     copy(replica.device(), own_.span(), replica.weights());
-    take_mean(replica.device(), group, own_.span());
+    local_.take_mean(replica.device(), group, own_.span());
     return own_;
   }
 
-  void save(Archive& archive) override {
-    archive.put_value("samples since averaging", samples_);
-    archive.put_value("all ranks' samples since averaging", all_samples_);
-    archive.put_value("steps since averaging", steps_);
-  }
-  void restore(Archive& archive) override {
-    archive.get_value("samples since averaging", samples_);
-    archive.get_value("all ranks' samples since averaging", all_samples_);
-    archive.get_value("steps since averaging", steps_);
-  }
-
-  // The mean of the ranks' vectors, weighted by samples. Public because nvcc allows no functor that runs on a GPU inside a
-  // private function.
-  void take_mean(Device& device, Group& group, Vec vector) {
-    const auto weight = static_cast<float>(static_cast<double>(samples_) / static_cast<double>(all_samples_));
-    float* const v = vector.data();
-    for_each(device, vector.size(), [=] MGCOMPARE_FUNCTION(std::size_t i) { v[i] *= weight; });
-    group.all_reduce(vector);
-  }
+  void save(Archive& archive) override { local_.save(archive); }
+  void restore(Archive& archive) override { local_.restore(archive); }
 
  private:
   static std::int64_t usual_period(const Facts& facts) {
@@ -102,10 +81,10 @@ class LocalSgd : public Strategy {
   void average(Replica& replica, Group& group) {
     Device& device = replica.device();
     copy(device, own_.span(), replica.weights());
-    take_mean(device, group, replica.weights());
+    local_.take_mean(device, group, replica.weights());
     drift_.add(device, own_.span(), replica.weights());
     if (momentum_ == "averaged")
-      for (const Vec state : replica.optimizer().state()) take_mean(device, group, state);
+      for (const Vec state : replica.optimizer().state()) local_.take_mean(device, group, state);
     if (momentum_ == "reset") replica.optimizer().reset();
   }
 
@@ -114,7 +93,7 @@ class LocalSgd : public Strategy {
   Facts facts_;
   Array<float> own_;                 // this rank's weights before an averaging, or what it settles on
   Drift drift_;
-  std::size_t samples_ = 0, all_samples_ = 0, steps_ = 0;  // since the last averaging
+  LocalSteps local_;                 // since the last averaging
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string>
 
+#include "mgcompare/local_steps.h"
 #include "mgcompare/strategy.h"
 
 namespace {
@@ -17,8 +18,9 @@ struct Host {
   Array<float> master;
   std::unique_ptr<Optimizer> optimizer;
   std::vector<Array<float>> from_rank;
-  std::vector<std::size_t> samples;
-  Array<float> mean;                // of parameters: over ranks
+  // Of parameters: each rank's part in the mean over ranks, and that mean.
+  std::vector<float> weights;
+  Array<float> mean;
 };
 
 class Tower : public Strategy {
@@ -52,7 +54,7 @@ class Tower : public Strategy {
         replica.device().synchronize();
       }
       host->from_rank.resize(static_cast<std::size_t>(group.size()));
-      host->samples.resize(static_cast<std::size_t>(group.size()));
+      host->weights.resize(static_cast<std::size_t>(group.size()));
       return host;
     });
     first_ = group.rank() == 0;
@@ -74,7 +76,7 @@ class Tower : public Strategy {
   Vec settle(Replica& replica, Group& group) override {
     if (!parameters_) return replica.weights();
     report_drift(replica, group);
-    if (steps_ == 0) return replica.weights();
+    if (local_.count() == 0) return replica.weights();
     // In the middle of a period: what averaging now would give, without doing it.
     if (settled_.empty()) settled_ = device_array<float>(replica.device(), replica.weights().size());
     collect(replica, group);
@@ -84,13 +86,11 @@ class Tower : public Strategy {
   }
 
   void save(Archive& archive) override {
-    archive.put_value("samples since averaging", samples_);
-    archive.put_value("steps since averaging", steps_);
+    local_.save(archive);
     if (!parameters_ && first_) archive.put_host("master", host_->master.span());
   }
   void restore(Archive& archive) override {
-    archive.get_value("samples since averaging", samples_);
-    archive.get_value("steps since averaging", steps_);
+    local_.restore(archive);
     // One copy for all ranks: the first puts it back.
     if (!parameters_ && first_) archive.get_host("master", host_->master.span());
   }
@@ -120,12 +120,8 @@ class Tower : public Strategy {
   }
 
   void average_parameters(Replica& replica, Group& group, const Batch& batch) {
-    // The mean of this rank's own share: weighting by samples makes the mean of all.
-    replica.backward(batch, Scale::own_share);
-    if (batch.size() > 0) replica.update();
-    else replica.optimizer().advance();  // a step without samples is a step all the same
-    samples_ += batch.size();
-    if (++steps_ < every_) return;
+    local_.step(replica, batch);
+    if (local_.count() < every_) return;
     collect(replica, group);
     std::size_t begin = 0;
     for (const Vec vector : averaged_) {
@@ -133,8 +129,7 @@ class Tower : public Strategy {
       begin += vector.size();
     }
     replica.device().synchronize();
-    samples_ = 0;
-    steps_ = 0;
+    local_.begin();
   }
 
   // The weights are the last of the averaged vectors.
@@ -163,17 +158,13 @@ class Tower : public Strategy {
       begin += vector.size();
     }
     replica.device().synchronize();
-    host_->samples[static_cast<std::size_t>(group.rank())] = samples_;
+    host_->weights[static_cast<std::size_t>(group.rank())] = local_.weight();
     group.barrier();
-    std::size_t samples = 0;
-    for (const std::size_t count : host_->samples) samples += count;
     const Range range = share(host_->mean.size(), static_cast<std::size_t>(group.rank()), ranks_);
     float* const mean = host_->mean.data();
     std::fill(mean + range.begin, mean + range.end, 0.0f);
     for (std::size_t rank = 0; rank < ranks_; ++rank) {
-      const double share = samples == 0 ? 1.0 / static_cast<double>(ranks_)
-                                        : static_cast<double>(host_->samples[rank]) / static_cast<double>(samples);
-      const float weight = static_cast<float>(share);
+      const float weight = host_->weights[rank];
       const float* from = host_->from_rank[rank].data();
       for (std::size_t i = range.begin; i < range.end; ++i) mean[i] += weight * from[i];
     }
@@ -188,7 +179,7 @@ class Tower : public Strategy {
   bool first_ = false;
   std::vector<Vec> averaged_;
   Array<float> sum_, settled_;
-  std::size_t samples_ = 0, steps_ = 0;
+  LocalSteps local_;                 // since the last averaging
 };
 
 }  // namespace

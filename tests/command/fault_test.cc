@@ -83,13 +83,19 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
-// One rank takes the process with it in the middle of an exchange, whatever the strategy.
-TEST_F(Faults, ARankThatDiesInAnExchangeIsARowForEveryStrategy) {
+// All but serial, which has one rank and no exchange.
+std::vector<std::string> exchanging_strategies() {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(fs::path(MGCOMPARE_BINARY_DIR) / "lib/mgcompare/plugins")) {
     const std::string name = entry.path().stem().string().substr(std::string("strategy_").size());
-    if (name != "serial") names.push_back(name);  // it has one rank and no exchange
+    if (name != "serial") names.push_back(name);
   }
+  return names;
+}
+
+// One rank takes the process with it in the middle of an exchange, whatever the strategy.
+TEST_F(Faults, ARankThatDiesInAnExchangeIsARowForEveryStrategy) {
+  const std::vector<std::string> names = exchanging_strategies();
   std::string strategies;
   for (std::size_t i = 0; i < names.size(); ++i)
     strategies += "  - saboteur: {inner: " + names[i] + ", how: " + (i % 2 == 0 ? "segv" : "exit") + ", as: " + names[i] + "}\n";
@@ -105,6 +111,26 @@ TEST_F(Faults, ARankThatDiesInAnExchangeIsARowForEveryStrategy) {
     EXPECT_NE(row.result.cause.find(i % 2 == 0 ? "SIGSEGV" : "ended by itself"), std::string::npos) << row.result.cause;
   }
   EXPECT_TRUE(fs::exists(run.directory + "/report.md"));
+  EXPECT_FALSE(anything_survives());
+}
+
+// The others wait for it for ever; the trial does not.
+TEST_F(Faults, ARankThatHangsInAnExchangeIsARowWithinTheLimitForEveryStrategy) {
+  const std::vector<std::string> names = exchanging_strategies();
+  std::string strategies;
+  for (const std::string& name : names) strategies += "  - saboteur: {inner: " + name + ", how: hang, as: " + name + "}\n";
+  const auto began = std::chrono::steady_clock::now();
+  const Ended ended = place_.run({place_.write(
+      "hanging.yaml", small_config("scaling: {devices: [cpu:2], batch: 64}\nmeasure: {time_limit: 2}\nstrategies:\n" + strategies))});
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  EXPECT_EQ(ended.code, 3) << ended.err;
+  const auto run = place_.only_run();
+  ASSERT_EQ(run.rows.size(), names.size());
+  for (const std::string& name : names) {
+    EXPECT_EQ(row_of(run, name).result.status, "timeout") << name << ": " << row_of(run, name).result.cause;
+    EXPECT_NE(row_of(run, name).result.cause.find("over the limit of 2 s"), std::string::npos) << row_of(run, name).result.cause;
+  }
+  EXPECT_LT(took.count(), 8.0 * static_cast<double>(names.size())) << "seconds";
   EXPECT_FALSE(anything_survives());
 }
 

@@ -126,7 +126,7 @@ class CountingGroup : public Group {
 class Saboteur : public Strategy {
  public:
   Saboteur(Options& options, const Facts& facts)
-      : how_(options.choice("how", "throw", "what goes wrong", {"throw", "segv", "exit"})),
+      : how_(options.choice("how", "throw", "what goes wrong", {"throw", "segv", "exit", "hang"})),
         after_(options.integer("after", 1, "calls of the group in the step that still go well", 0)), rank_(facts.ranks - 1),
         group_([this] { count(); }) {
     const std::string name = options.choice("inner", "replicated", "the strategy that is sabotaged", shipped());
@@ -168,6 +168,7 @@ class Saboteur : public Strategy {
       std::raise(SIGSEGV);
     }
     if (how_ == "exit") _exit(0);
+    while (how_ == "hang") pause();
     throw Error("the planted error");
   }
 

@@ -1,6 +1,7 @@
 #include "free_running.h"
 
 #include "plugins/async_sgd/rules.h"
+#include "puppet.h"
 
 namespace mgcompare {
 namespace {
@@ -121,9 +122,7 @@ TEST(AsyncSgd, MeanStalenessIsThatOfTheOthersInFlight) {
 TEST(AsyncSgd, AloneItIsOneDeviceToTheBit) {
   const std::vector<float> plain = run(free_trial(1, ""), [](Options&, const Facts&) { return make_reference(1); }).weights[0];
   for (const Settings& settings : {Settings{}, {{"lock", "global"}}, {{"server", "device"}}, {{"rule", "softsync"}, {"n", "1"}},
-                                   {{"momentum", "worker"}}, {{"staleness", "bounded"}, {"bound", "0"}},
-                                   // The weights are those that were pulled.
-                                   {{"delay_compensation", "0.04"}}})
+                                   {{"momentum", "worker"}}, {{"staleness", "bounded"}, {"bound", "0"}}})
     EXPECT_EQ(run(free_trial(1, "async_sgd", settings)).weights[0], plain) << text_of(settings);
   // It adds what an update changed: w + ((w + d) - w) is w + d up to rounding.
   EXPECT_LT(largest_difference(run(free_trial(1, "async_sgd", {{"rule", "hogwild"}, {"lock", "global"}})).weights[0], plain), 1e-5);
@@ -147,10 +146,9 @@ TEST(AsyncSgd, StripesOfOneRunMakeNoDifferenceInVirtualTime) {
 }
 
 TEST(AsyncSgd, AServerOnADeviceComputesWhatOneOnTheHostDoes) {
-  for (const char* momentum : {"none", "server", "worker"})
-    EXPECT_EQ(run(free_trial(3, "async_sgd", {{"momentum", momentum}})).weights,
-              run(free_trial(3, "async_sgd", {{"momentum", momentum}, {"server", "device"}})).weights)
-        << momentum;
+  for (const Settings& settings : {Settings{{"momentum", "none"}}, {{"momentum", "server"}}, {{"momentum", "worker"}}})
+    EXPECT_EQ(run(free_trial(3, "async_sgd", settings)).weights, run(free_trial(3, "async_sgd", with(settings, {"server", "device"}))).weights)
+        << text_of(settings);
 }
 
 TEST(AsyncSgd, ReplaysFreeRunsToTheBit) {
@@ -271,6 +269,58 @@ TEST(AsyncSgd, NoRankIsFurtherAheadThanTheBound) {
     }
 }
 
+// One update per as many gradients as there are ranks, and nobody ahead of the others: the hardsync of Gupta, Zhang, Wang.
+TEST(AsyncSgd, WithAllGradientsInAnUpdateAndNobodyAheadItIsLockstep) {
+  Dataset even = small_digits();
+  even.train.samples = 700;  // whole batches of 50
+  even.train.bytes.resize(700 * 784);
+  even.train.labels.resize(700);
+  for (const std::size_t ranks : {2u, 5u}) {
+    Trial lockstep = free_trial(ranks, "replicated");
+    Trial hardsync = free_trial(ranks, "async_sgd", {{"rule", "softsync"}, {"n", "1"}, {"staleness", "bounded"}, {"bound", "0"}});
+    lockstep.config.optimizer.momentum = hardsync.config.optimizer.momentum = 0;
+    const auto on_even = [&](TrainingRequest& request) { request.dataset = &even; };
+    const TrainingOutcome expected = run(lockstep, {}, on_even), outcome = run(hardsync, {}, on_even);
+    EXPECT_LT(largest_difference(outcome.weights[0], expected.weights[0]), 1e-5) << ranks;
+    EXPECT_EQ(outcome.result.updates, expected.result.updates);
+    for (const auto& metrics : outcome.result.metrics) EXPECT_EQ(metrics.at("staleness").most, 0) << ranks;
+  }
+}
+
+// Downpour's periods, in double: a rank moves its own copy by plain sgd and pushes the sum of what it met on the way.
+TEST(AsyncSgd, BetweenMeetingsARankMovesByItself) {
+  constexpr std::size_t kRanks = 3, kVisits = 6, kPeriod = 4;
+  Play given;
+  given.plugin = "async_sgd";
+  given.ranks = given.global_batch = kRanks;
+  given.steps = (kVisits - 1) * kPeriod;
+  given.first_weight = 1;
+  given.order = some_order(kRanks, kVisits);
+  const auto slope = [](std::size_t rank, std::size_t step, double weight) { return weight - static_cast<double>(rank) + 0.2 * static_cast<double>(step % 5); };
+  given.slope = [&](const Batch& batch, std::size_t, float weight) {
+    return static_cast<float>(slope(rank_of(batch), batch.step(), static_cast<double>(weight)));
+  };
+  for (const char* server : {"host", "device"}) {
+    given.options = options_of({{"server", server}, {"lock", "global"}, {"staleness", "none"}, {"push_every", "4"}, {"pull_every", "4"}, {"rate", "0.5"}});
+    double weight = 1;
+    std::vector<double> own(kRanks, NAN);
+    std::vector<std::size_t> steps(kRanks, 0);
+    for (const std::uint32_t rank : given.order) {
+      if (!std::isnan(own[rank])) {
+        double sum = 0;
+        for (std::size_t k = 0; k < kPeriod; ++k) {
+          const double gradient = slope(rank, steps[rank]++, own[rank]);
+          sum += gradient;
+          own[rank] -= 0.5 * given.rate * gradient;
+        }
+        weight -= 0.5 * given.rate * sum;
+      }
+      own[rank] = weight;
+    }
+    EXPECT_NEAR(play(given).settled[0].back()[0], weight, 1e-5) << server;
+  }
+}
+
 TEST(AsyncSgd, OldGradientsAreDroppedAndCounted) {
   const Settings settings = {{"drop_above", "3"}, {"lock", "global"}, {"staleness", "none"}};
   const Result result = run(free_trial(8, "async_sgd", settings)).result;
@@ -299,22 +349,6 @@ TEST(AsyncSgd, RatesByTheNumberOfRanksAreTheMean) {
   EXPECT_LT(largest_difference(sum, mean), 1e-6);
   EXPECT_EQ(async_sgd::rate_of(0, true), 1);
   EXPECT_EQ(async_sgd::rate_of(5, false), 1);
-}
-
-TEST(AsyncSgd, CompensationIsThePapersFormula) {
-  const std::vector<float> weights = {1, -2, 0.5f}, pulled = {0.5f, -2, 1.5f}, original = {2, 3, -4};
-  std::vector<float> gradient = original;
-  const auto apply = [&](const std::vector<float>& now, float strength) {
-    gradient = original;
-    const async_sgd::Compensate rule{gradient.data(), now.data(), pulled.data(), strength};
-    for (std::size_t i = 0; i < 3; ++i) rule(i);
-    return gradient;
-  };
-  EXPECT_EQ(apply(weights, 0), original);
-  EXPECT_EQ(apply(pulled, 0.04f), original);
-  EXPECT_EQ(apply(weights, 0.5f), (std::vector<float>{3, 3, -12}));
-  EXPECT_NE(run(free_trial(3, "async_sgd", {{"delay_compensation", "0.04"}})).result.weights_hash,
-            run(free_trial(3, "async_sgd")).result.weights_hash);
 }
 
 TEST(AsyncSgd, ResumesToTheBit) {
@@ -355,7 +389,6 @@ TEST(AsyncSgd, OptionsThatMakeNoSenseAreRefusedByName) {
   EXPECT_EQ(keys({{"rule", "hogwild"}}, ordered), Keys{"rule"});
   EXPECT_EQ(keys({{"rule", "hogwild"}, {"momentum", "server"}}, facts), Keys{"momentum"});
   EXPECT_EQ(keys({{"rule", "hogwild"}, {"push_every", "2"}}, facts), Keys{"push_every"});
-  EXPECT_EQ(keys({{"rule", "hogwild"}, {"delay_compensation", "0.1"}}, facts), Keys{"delay_compensation"});
   EXPECT_EQ(keys({{"rule", "softsync"}, {"momentum", "worker"}}, facts), Keys{"momentum"});
   EXPECT_EQ(keys({{"server", "device"}}, adam), Keys{"server"});
   EXPECT_EQ(keys({{"lock", "striped"}}, adam), Keys{"lock"});

@@ -1,6 +1,7 @@
 #include "free_running.h"
 
 #include "plugins/easgd/elastic.h"
+#include "puppet.h"
 
 namespace mgcompare {
 namespace {
@@ -55,6 +56,56 @@ TEST(Easgd, TheWholeDistanceSwapsThem) {
   band.meet(1);
   EXPECT_EQ(band.own, kCentre);
   EXPECT_EQ(band.centre, kOwn);
+}
+
+// Ranks that are drawn to different places, and meet the centre before every second step.
+Play drawn_apart(const Settings& settings) {
+  Play given;
+  given.plugin = "easgd";
+  given.options = options_of(settings);
+  given.ranks = given.global_batch = 3;
+  given.steps = 10;
+  given.first_weight = 1;
+  given.slope = [](const Batch& batch, std::size_t, float weight) { return weight - 2 * static_cast<float>(rank_of(batch)); };
+  return given;
+}
+
+TEST(Easgd, InLockstepTheCentreTakesWhatAllGaveUpOfTheirOldDistances) {
+  const Play given = drawn_apart({{"pace", "lockstep"}, {"every", "2"}, {"alpha", "0.2"}});
+  const Played played = play(given, true);
+  double centre = 1;
+  std::vector<double> own(given.ranks, 1);
+  for (std::size_t step = 0; step < given.steps; ++step) {
+    const double before = centre;
+    for (std::size_t rank = 0; rank < given.ranks; ++rank) {
+      const double pull = step % 2 == 0 ? 0.2 * (own[rank] - before) : 0;
+      own[rank] -= pull;
+      centre += pull;
+      own[rank] -= given.rate * (own[rank] - 2.0 * static_cast<double>(rank));
+    }
+    for (std::size_t rank = 0; rank < given.ranks; ++rank) {
+      EXPECT_NEAR(played.weights[rank][step + 1][0], own[rank], 1e-5) << step;
+      EXPECT_NEAR(played.settled[rank][step][0], centre, 1e-5) << step;
+    }
+  }
+}
+
+TEST(Easgd, FreeRanksMeetTheCentreAsItThenIs) {
+  Play given = drawn_apart({{"every", "2"}, {"alpha", "0.2"}});
+  given.order = some_order(given.ranks, given.steps / 2);
+  const Played played = play(given);
+  double centre = 1;
+  std::vector<double> own(given.ranks, 1);
+  for (const std::uint32_t rank : given.order) {
+    const double pull = 0.2 * (own[rank] - centre);
+    own[rank] -= pull;
+    centre += pull;
+    for (std::size_t step = 0; step < 2; ++step) own[rank] -= given.rate * (own[rank] - 2.0 * static_cast<double>(rank));
+  }
+  for (std::size_t rank = 0; rank < given.ranks; ++rank) {
+    EXPECT_NEAR(played.weights[rank].back()[0], own[rank], 1e-5) << rank;
+    EXPECT_NEAR(played.settled[rank].back()[0], centre, 1e-5) << rank;
+  }
 }
 
 // The weights that a rank trains, at the end of each epoch, beside what it settles on.
@@ -138,6 +189,11 @@ TEST(Easgd, BytesAreThoseOfTheFormula) {
   // A meeting is an all-reduce, and a figure of the distance for every 1024 elements goes to the host.
   const double figures = std::ceil(static_cast<double>(lockstep.parameters) / 1024);
   EXPECT_NEAR(lockstep.bytes_per_step, (2.0 * 3 / 4 * 4 * static_cast<double>(lockstep.parameters) + 4 * figures) / 5, 1);
+  // Free ranks but the first, whose device holds the centre, get it and put it back; here each makes 30 steps, and each
+  // settles once an epoch.
+  const Result free = run(free_trial(2, "easgd", {{"every", "5"}})).result;
+  const double steps = 60, meetings = 6, epochs = 2, vector = 4 * static_cast<double>(free.parameters);
+  EXPECT_NEAR(free.bytes_per_step, (meetings * 2 * vector + epochs * vector + 2 * meetings * 4 * figures) / steps, 0.05 * vector);
 }
 
 TEST(Easgd, ReplaysAndResumesToTheBit) {

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <set>
 
+#include "reference.h"
 #include "rows.h"
 #include "strategy_options.h"
 #include "verify.h"
@@ -76,8 +78,9 @@ TEST_P(EveryStrategy, LearnsFromEachSampleOnceWhateverTheBatch) {
   few.train.samples = 61;
   few.train.bytes.resize(61 * 784);
   few.train.labels.resize(61);
-  for (const std::size_t ranks : rank_counts({1, 3, 8}))
-    for (const std::size_t batch : {1u, 7u, 60u, 128u}) {
+  for (const std::size_t ranks : rank_counts({1, 2, 3, 5, 8}))
+    for (const std::size_t batch : std::set<std::size_t>{1, ranks - 1, ranks, ranks + 1, 7, 60, 128}) {
+      if (batch == 0) continue;
       Trial trial = trial_of(GetParam(), ranks);
       trial.global_batch = batch;
       trial.config.epochs = 1;
@@ -155,6 +158,28 @@ TEST_P(EveryStrategy, ARankThatFailsInAnExchangeFailsTheTrial) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryStrategy, ::testing::ValuesIn(every_row()), name_of);
+
+class EveryPlugin : public ::testing::TestWithParam<std::string> {};
+
+std::vector<std::string> every_plugin() {
+  std::vector<std::string> names;
+  for (const PluginSummary& plugin : find_plugins({})) names.push_back(plugin.name);
+  return names;
+}
+
+// As it comes, with no option given: nothing is averaged, late, compressed or at another rate than the experiment's.
+TEST_P(EveryPlugin, AloneItIsOneDeviceToTheBit) {
+  for (const auto& [kind, rate] : {std::pair{"sgd", 0.05}, std::pair{"adam", 1e-3}, std::pair{"adagrad", 0.05}, std::pair{"adadelta", 1.0}}) {
+    Trial alone = small_trial(1, GetParam());
+    alone.config.optimizer.kind = kind;
+    alone.config.optimizer.learning_rate = rate;
+    const TrainingOutcome plain = run(alone, [](Options&, const Facts&) { return make_reference(1); }), outcome = run(alone);
+    EXPECT_EQ(outcome.weights, plain.weights) << kind;
+    EXPECT_EQ(outcome.result.updates, plain.result.updates) << kind;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryPlugin, ::testing::ValuesIn(every_plugin()));
 
 }  // namespace
 }  // namespace mgcompare::testing

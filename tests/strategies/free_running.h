@@ -34,6 +34,11 @@ inline std::string text_of(const Settings& settings) {
   return text;
 }
 
+inline Settings with(Settings settings, const std::pair<std::string, std::string>& one_more) {
+  settings.push_back(one_more);
+  return settings;
+}
+
 inline Trial free_trial(std::size_t ranks, const std::string& plugin, const Settings& settings = {}) {
   Trial trial = small_trial(ranks, plugin, options_of(settings));
   trial.config.measure.warm_up_steps = 0;

@@ -16,21 +16,6 @@ TrainingOutcome steps(const Trial& trial, std::size_t count) {
   });
 }
 
-// The same mean on the devices and on the host.
-TEST(LocalSgd, EqualsTheTowersAverageOfParameters) {
-  for (const std::size_t ranks : {2u, 3u, 4u, 8u})
-    for (const std::string every : {"1", "4", "15"}) {
-      const TrainingOutcome devices = run(local(ranks, {option("every", every)}));
-      const TrainingOutcome host = run(small_trial(ranks, "tower", {option("average", "parameters"), option("every", every)}));
-      EXPECT_EQ(devices.weights, host.weights) << ranks << " " << every;
-      // The host measures the last averaging of an epoch; here it has only one.
-      const double drift = host.result.metrics[0].at("drift").last;
-      if (every == "15") {
-        EXPECT_NEAR(devices.result.metrics[0].at("drift").last, drift, 1e-9 * drift);
-      }
-    }
-}
-
 TEST(LocalSgd, WithoutLocalStepsItIsReplicatedToTheBit) {
   for (const std::size_t ranks : {2u, 3u, 8u}) {
     const TrainingOutcome never = run(local(ranks, {option("start_epoch", "2")}));
@@ -86,39 +71,6 @@ TEST(LocalSgd, IsExactWithBatchNormalisationOverAllRanks) {
   }
 }
 
-TEST(LocalSgd, TheSameSamplesEverywhereAreOneWorkersTraining) {
-  Play given;
-  given.plugin = "local_sgd";
-  given.steps = 13;
-  given.momentum = 0.9;
-  given.first_weight = 2;
-  given.slope = [](const Batch& batch, std::size_t element, float weight) { return weight - static_cast<float>(element) + 0.1f * static_cast<float>(batch.step()); };
-  given.ranks = 1;
-  const Played alone = play(given);
-  for (const std::size_t ranks : {2u, 4u})
-    for (const char* every : {"1", "3", "13"})
-      for (const char* momentum : {"local", "averaged"}) {
-        given.ranks = ranks;
-        given.options = {option("every", every), option("momentum", momentum)};
-        EXPECT_EQ(play(given).weights[0], alone.weights[0]) << ranks << " " << every << " " << momentum;
-      }
-}
-
-TEST(LocalSgd, WeightsByTheSamplesOfThePeriod) {
-  Play given;
-  given.plugin = "local_sgd";
-  given.options = {option("every", "2")};
-  given.ranks = 2;
-  given.steps = 2;
-  given.global_batch = 5;  // shares of 2 and 3
-  given.slope = [](const Batch& batch, std::size_t, float) { return batch.size() == 2 ? -10.0f : 0.0f; };
-  const Played played = play(given);
-  EXPECT_NEAR(played.weights[0][2][0], 2 * 2.0 / 5, 1e-6);  // rank 0 is at 2, rank 1 at 0
-  EXPECT_EQ(played.weights[0][2], played.weights[1][2]);
-  EXPECT_NEAR(played.metrics[0].at("drift"), (2 - 0.8) / 0.8, 1e-5);
-  EXPECT_NEAR(played.metrics[1].at("drift"), (0.8 - 0) / 0.8, 1e-5);
-}
-
 TEST(LocalSgd, MomentumIsKeptAveragedOrForgotten) {
   Play given;
   given.plugin = "local_sgd";
@@ -145,18 +97,6 @@ TEST(LocalSgd, BytesAreTheAveragedVectorsOfAPeriod) {
     const double vectors = momentum == "averaged" ? 2 : 1;
     EXPECT_NEAR(result.bytes_per_step, vectors * 2.0 * 3 / 4 * 4 * static_cast<double>(result.parameters) / 5, 1) << momentum;
   }
-}
-
-TEST(LocalSgd, APeriodLongerThanTheEpochIsRefused) {
-  ProbeQuestion question;
-  question.plugin_file = plugin_file("local_sgd");
-  question.strategy = {"local_sgd", "local_sgd", {option("every", "16")}, {}};
-  question.facts.ranks = 2;
-  question.facts.steps_per_epoch = 15;
-  const std::vector<OptionProblem> problems = probe_strategy(question).problems;
-  ASSERT_EQ(problems.size(), 1u);
-  EXPECT_EQ(problems[0].key, "every");
-  EXPECT_EQ(problems[0].text, "is longer than the epoch of 15 steps");
 }
 
 }  // namespace

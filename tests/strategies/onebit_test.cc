@@ -224,10 +224,6 @@ TEST(OneBit, WholeGradientsAreAPlainAllReduce) {
   EXPECT_NE(run(small_trial(3, "onebit", {{"warm_up_epochs", "1", false, {}}})).weights[0], plain);
 }
 
-TEST(OneBit, AloneItIsPlainTraining) {
-  EXPECT_EQ(run(small_trial(1, "onebit")).weights[0], run(small_trial(1, "serial")).weights[0]);
-}
-
 TEST(OneBit, AllRanksHaveOneModel) {
   expect_one_model("onebit", {});
   expect_one_model("onebit", {{"bits", "4", false, {}}, {"orientation", "input", false, {}}});

@@ -155,10 +155,6 @@ TEST(PowerSgd, WarmUpStepsAreWhole) {
   EXPECT_NE(run(small_trial(3, "power_sgd", {{"warm_up_steps", "29", false, {}}})).weights[0], plain);
 }
 
-TEST(PowerSgd, AloneItIsPlainTraining) {
-  EXPECT_EQ(run(small_trial(1, "power_sgd")).weights[0], run(small_trial(1, "serial")).weights[0]);
-}
-
 TEST(PowerSgd, AllRanksHaveOneModel) {
   expect_one_model("power_sgd", {});
   expect_one_model("power_sgd", {{"rank", "1", false, {}}, {"warm_up_steps", "0", false, {}}});

@@ -3,9 +3,11 @@
 // A replica without a network, whose gradient is whatever a function says: strategies driven by hand, so that what they
 // make of known gradients can be worked out beside them.
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -76,11 +78,12 @@ struct Play {
   float first_weight = 0;           // of every element
   double rate = 0.1, momentum = 0;
   Slope slope;
+  std::vector<std::uint32_t> order;  // of the ranks' exclusive sections, all of the first stripe; empty: as they come
 };
 
 struct Played {
   std::vector<std::vector<std::vector<float>>> weights;   // [rank][steps made][element], before any first
-  std::vector<std::vector<std::vector<float>>> settled;   // the same, of settle() after each step
+  std::vector<std::vector<std::vector<float>>> settled;   // the same, of settle() after each step, or after the last
   std::vector<std::map<std::string, double>> metrics;     // [rank]
 };
 
@@ -97,13 +100,18 @@ inline Played play(const Play& play, bool settles = false) {
   facts.epochs = 1;
   facts.optimizer = "sgd";
   facts.momentum = play.momentum;
+  facts.ordered = !play.order.empty();
   OptimizerConfig optimizer;
   optimizer.kind = "sgd";
   optimizer.momentum = play.momentum;
   optimizer.weight_decay = 0;
   const std::string file = plugin_file(play.plugin);
   const Shape shape = {1};
-  spawn(play.ranks, [&](Device& device, RankGroup& group) {
+  Record record;
+  record.epochs[0][0] = play.order;
+  std::unique_ptr<Pace> pace = play.order.empty() ? live_pace() : replay_pace(play.ranks, record);
+  Pace& meetings = *pace;
+  const auto body = [&](Device& device, RankGroup& group) {
     const auto rank = static_cast<std::size_t>(group.rank());
     StrategyOptions options(play.options);
     const std::unique_ptr<Strategy> strategy = make_strategy(file, options, facts);
@@ -112,16 +120,32 @@ inline Played play(const Play& play, bool settles = false) {
     strategy->start(puppet, group);
     const auto keep = [](Vec vector) { return std::vector<float>(vector.begin(), vector.end()); };
     played.weights[rank].push_back(keep(puppet.weights()));
+    meetings.enter(rank, 0);
+    group.barrier();
     for (std::size_t step = 0; step < play.steps; ++step) {
       strategy->step(puppet, group, Batch({0, step, step * play.global_batch, play.global_batch, rank, play.ranks, play.rate}, shape));
       played.weights[rank].push_back(keep(puppet.weights()));
       if (settles) played.settled[rank].push_back(keep(strategy->settle(puppet, group)));
     }
-    if (!settles) strategy->settle(puppet, group);
+    meetings.leave(rank);
+    group.barrier();
+    if (!settles) played.settled[rank].push_back(keep(strategy->settle(puppet, group)));
     played.metrics[rank] = puppet.metrics;
     group.barrier();
-  });
+  };
+  spawn(play.ranks, body, std::move(pace));
   return played;
 }
+
+// An order in which each rank has so many sections.
+inline std::vector<std::uint32_t> some_order(std::size_t ranks, std::size_t sections) {
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) order.insert(order.end(), sections, rank);
+  std::shuffle(order.begin(), order.end(), std::minstd_rand(5));
+  return order;
+}
+
+// The rank whose share it is, where there is a sample for each.
+inline std::size_t rank_of(const Batch& batch) { return batch.begin() - batch.whole().begin(); }
 
 }  // namespace mgcompare::testing

@@ -169,10 +169,6 @@ TEST(TopK, TheWarmUpSendsLessFromEpochToEpoch) {
   }
 }
 
-TEST(TopK, AloneItIsPlainTraining) {
-  EXPECT_EQ(run(small_trial(1, "top_k")).weights[0], run(small_trial(1, "serial")).weights[0]);
-}
-
 TEST(TopK, AllRanksHaveOneModel) {
   expect_one_model("top_k", {});
   expect_one_model("top_k", {{"ratio", "0.3", false, {}}, {"warm_up_epochs", "0", false, {}}});

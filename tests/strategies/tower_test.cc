@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include "puppet.h"
 #include "reference.h"
 #include "rows.h"
 
@@ -42,32 +41,6 @@ TEST(Tower, OfParametersInEachStepEqualsGradientsWhereTheRuleIsLinear) {
       EXPECT_EQ(copies.result.traits.at("promise"), std::string(kind) == "sgd" ? "exact" : "approximate");
       EXPECT_EQ(copies.result.updates, 105u) << "a step without samples counts";
     }
-}
-
-TEST(Tower, OfParametersWeighsByTheSamplesOfThePeriod) {
-  Play given;
-  given.plugin = "tower";
-  given.options = {option("average", "parameters"), option("every", "2")};
-  given.steps = 2;
-  given.global_batch = 5;  // shares of 2 and 3
-  given.slope = [](const Batch& batch, std::size_t, float) { return batch.size() == 2 ? -10.0f : 0.0f; };
-  const Played played = play(given);
-  EXPECT_NEAR(played.weights[0][2][0], 2 * 2.0 / 5, 1e-6);  // rank 0 is at 2, rank 1 at 0
-  EXPECT_EQ(played.weights[0][2], played.weights[1][2]);
-  EXPECT_NEAR(played.metrics[0].at("drift"), (2 - 0.8) / 0.8, 1e-5);
-  EXPECT_NEAR(played.metrics[1].at("drift"), (0.8 - 0) / 0.8, 1e-5);
-}
-
-TEST(Tower, SettlingInAPeriodChangesNothing) {
-  Play given;
-  given.plugin = "tower";
-  given.options = {option("average", "parameters"), option("every", "3")};
-  given.ranks = 3;
-  given.momentum = 0.9;
-  given.slope = [](const Batch& batch, std::size_t element, float weight) { return weight - static_cast<float>(batch.begin() % 5 + element); };
-  const Played often = play(given, true);
-  EXPECT_EQ(often.weights, play(given).weights);
-  for (const auto& settled : often.settled) EXPECT_EQ(settled, often.settled[0]) << "all ranks settle alike";
 }
 
 TEST(Tower, BytesGoToTheHostAndBack) {

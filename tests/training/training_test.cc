@@ -69,12 +69,6 @@ TEST(Training, ExactStrategiesEqualAccumulatedSharesToTheBit) {
       EXPECT_EQ(run(small_trial(ranks, plugin)).weights[0], run(small_trial(1), reference(ranks)).weights[0]) << plugin << ranks;
 }
 
-TEST(Training, AloneEveryStrategyIsPlainTraining) {
-  const std::vector<float> plain = run(small_trial(1), reference(1)).weights[0];
-  for (const char* plugin : {"serial", "replicated", "tower", "independent", "async_sgd", "onebit"})
-    EXPECT_EQ(run(small_trial(1, plugin)).weights[0], plain) << plugin;
-}
-
 TEST(Training, BytesAreThoseOfTheFormula) {
   const Result replicated = run(small_trial(4, "replicated")).result;
   EXPECT_NEAR(replicated.bytes_per_step, 2.0 * 3 / 4 * 4 * static_cast<double>(replicated.parameters), 1);
