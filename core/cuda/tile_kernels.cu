@@ -114,13 +114,36 @@ __global__ void __launch_bounds__(256) convolve(Call call) {
   }
 }
 
-// The gradient of window i before the activation, and its winner's place in the 8 x 8 image.
-template <Activation A> __device__ float window_gradient(const Call& call, unsigned sample, unsigned i, unsigned& place) {
-  const std::size_t at = static_cast<std::size_t>(sample) * kWindows + i;
-  const unsigned winner = __ldg(call.choice + at), y = i / kPooled % kPooled, x = i % kPooled;
-  place = (2 * y + winner / 2) * kOut + 2 * x + winner % 2;
-  return slope<A>(__ldg(call.out + at), __ldg(call.gradient + at));
-}
+// What a thread needs of a sample's windows, every kThreads-th of them: loaded in one go, and long before it is used where
+// there is other work until then.
+template <Activation A, unsigned kThreads> class Windows {
+ public:
+  __device__ void load(const Call& call, unsigned sample) {
+#pragma unroll
+    for (unsigned k = 0; k < kCount; ++k) {
+      const unsigned i = threadIdx.x + k * kThreads;
+      if (i >= kWindows) continue;
+      const std::size_t at = static_cast<std::size_t>(sample) * kWindows + i;
+      winner_[k] = __ldg(call.choice + at);
+      out_[k] = __ldg(call.out + at);
+      gradient_[k] = __ldg(call.gradient + at);
+    }
+  }
+  // f(window, row and column of its winner in the 8 x 8 image, gradient before the activation)
+  template <class F> __device__ void each(F f) const {
+#pragma unroll
+    for (unsigned k = 0; k < kCount; ++k) {
+      const unsigned i = threadIdx.x + k * kThreads;
+      if (i >= kWindows) continue;
+      f(i, i / kPooled % kPooled * 2 + winner_[k] / 2, i % kPooled * 2 + winner_[k] % 2, slope<A>(out_[k], gradient_[k]));
+    }
+  }
+
+ private:
+  static constexpr unsigned kCount = (kWindows + kThreads - 1) / kThreads;
+  unsigned winner_[kCount];
+  float out_[kCount], gradient_[kCount];
+};
 
 // Outputs x terms += gradient (outputs x 64 pixels) times windows (64 pixels x terms); 16 warps share the terms.
 constexpr unsigned kWeightWarps = 16, kRowOfPixels = kOut * kOut + 4, kOutputsPadded = 64;
@@ -138,19 +161,18 @@ __global__ void __launch_bounds__(kWeightWarps * 32) weights_back(Call call, flo
 #pragma unroll
   for (unsigned n = 0; n < kTilesOfWarp; ++n) offsets[n] = term_offset((warp + n * kWeightWarps) * 8 + row);
   float sums[4][kTilesOfWarp][4] = {}, bias_sum = 0;
+  Windows<A, kWeightWarps * 32> windows;
   for (unsigned sample = blockIdx.x; sample < call.samples; sample += gridDim.x) {
+    windows.load(call, sample);
     __syncthreads();
     load_image(image, call.in + static_cast<std::size_t>(sample) * kPixels);
     for (unsigned i = threadIdx.x; i < kOutputsPadded * kRowOfPixels / 4; i += blockDim.x)
       reinterpret_cast<float4*>(gradients)[i] = make_float4(0, 0, 0, 0);
     __syncthreads();
-#pragma unroll 3
-    for (unsigned i = threadIdx.x; i < kWindows; i += blockDim.x) {
-      unsigned place;
-      const float value = window_gradient<A>(call, sample, i, place);
+    windows.each([&](unsigned i, unsigned y, unsigned x, float value) {
       of_window[i] = value;
-      gradients[i / (kPooled * kPooled) * kRowOfPixels + place] = to_tf32(value);
-    }
+      gradients[i / (kPooled * kPooled) * kRowOfPixels + y * kOut + x] = to_tf32(value);
+    });
     __syncthreads();
     if (threadIdx.x < kOutputs) {
       for (unsigned i = 0; i < kPooled * kPooled; ++i) bias_sum += of_window[threadIdx.x * kPooled * kPooled + i];
@@ -204,21 +226,11 @@ constexpr unsigned kScratch = kBorderedSize > kParts * kPixels ? kBorderedSize :
 constexpr unsigned kDataBytes =
     (kRowsBackward * kRowOfData + kScratch) * sizeof(float) + kDataTermsPadded * sizeof(std::uint16_t);
 
-// Blocks take samples one by one instead of in fixed shares: an exchange that runs beside this kernel holds some processors
-// for a while, and a fixed share of one of those would end that much later. Which block computes a sample's gradient
-// changes nothing about it. A batch with a block for each sample needs no queue.
-__device__ unsigned take_next(const Call& call, Queue* queue) {
-  return call.samples > gridDim.x ? gridDim.x + atomicAdd(&queue->taken, 1u) : call.samples;
-}
-
-// The last block leaves the queue as it found it, for the next step.
-__device__ void leave(const Call& call, Queue* queue) {
-  if (call.samples <= gridDim.x || threadIdx.x != 0 || atomicAdd(&queue->left, 1u) != gridDim.x - 1) return;
-  queue->taken = 0;
-  queue->left = 0;
-}
-
-template <Activation A>
+// Blocks take samples one by one from a queue instead of in fixed shares: an exchange that runs beside this kernel holds
+// some processors for a while, and a fixed share of one of those would end that much later. Which block computes a sample's
+// gradient changes nothing about it. Without a queue each block has one sample: small batches need no more, and the code for
+// several costs them 2 us.
+template <Activation A, bool kQueued>
 __global__ void __launch_bounds__(kDataWarps * 32) data_back(Call call, Queue* queue, float* to) {
   extern __shared__ __align__(16) float memory[];
   __shared__ unsigned next;
@@ -241,23 +253,28 @@ __global__ void __launch_bounds__(kDataWarps * 32) data_back(Call call, Queue* q
     const unsigned pixel = first_pixel + k * 8 + row;
     pixels[k] = pixel / kSize * kBordered + pixel % kSize;
   }
-  for (unsigned sample = blockIdx.x; sample < call.samples; sample = next) {
+  Windows<A, kDataWarps * 32> windows;
+  unsigned sample = blockIdx.x, following = call.samples;
+  windows.load(call, sample);
+  do {
     __syncthreads();
     unsigned taken = 0;
-    if (threadIdx.x == 0) taken = take_next(call, queue);   // under way until it is needed
+    if constexpr (kQueued) {
+      if (threadIdx.x == 0) taken = gridDim.x + atomicAdd(&queue->taken, 1u);   // under way until it is needed
+    }
     for (unsigned i = threadIdx.x; i < kBorderedSize / 4; i += blockDim.x)
       reinterpret_cast<float4*>(bordered)[i] = make_float4(0, 0, 0, 0);
     __syncthreads();
-#pragma unroll 3
-    for (unsigned i = threadIdx.x; i < kWindows; i += blockDim.x) {
-      unsigned place;
-      const float value = window_gradient<A>(call, sample, i, place);
-      bordered[(i / (kPooled * kPooled) * kBordered + place / kOut + kKernel - 1) * kBordered + place % kOut + kKernel - 1] =
-          to_tf32(value);
-    }
-    if (threadIdx.x == 0) next = taken;
+    windows.each([&](unsigned i, unsigned y, unsigned x, float value) {
+      bordered[(i / (kPooled * kPooled) * kBordered + y + kKernel - 1) * kBordered + x + kKernel - 1] = to_tf32(value);
+    });
+    if (kQueued && threadIdx.x == 0) next = taken;
     __pipeline_wait_prior(0);
     __syncthreads();
+    if constexpr (kQueued) {
+      following = next;
+      if (following < call.samples) windows.load(call, following);
+    }
     float sums[3][3][4] = {};
 #pragma unroll 2
     for (unsigned step = 0; step < kStepsOfPart; ++step) {
@@ -296,8 +313,12 @@ __global__ void __launch_bounds__(kDataWarps * 32) data_back(Call call, Queue* q
       for (unsigned k = 1; k < kParts; ++k) sum += bordered[k * kPixels + i];
       to[static_cast<std::size_t>(sample) * kPixels + i] = sum;
     }
-  }
-  leave(call, queue);
+    sample = following;
+  } while (sample < call.samples);
+  // The last block leaves the queue as it found it, for the next step.
+  if (!kQueued || threadIdx.x != 0 || atomicAdd(&queue->left, 1u) != gridDim.x - 1) return;
+  queue->taken = 0;
+  queue->left = 0;
 }
 
 template <class Kernel> bool allow(Kernel kernel, unsigned bytes) {
@@ -318,7 +339,8 @@ bool prepare(int device) {
     with_activation(activation, [&](auto chosen) {
       constexpr Activation A = decltype(chosen)::value;
       fits = fits && allow(convolve<A, 1>, Forward<1>::kBytes) && allow(convolve<A, 4>, Forward<4>::kBytes) &&
-             allow(weights_back<A>, kWeightBytes) && allow(data_back<A>, kDataBytes);
+             allow(weights_back<A>, kWeightBytes) && allow(data_back<A, false>, kDataBytes) &&
+             allow(data_back<A, true>, kDataBytes);
     });
   }
   return fits;
@@ -364,8 +386,12 @@ unsigned backward_weights(const Call& call, float* partial) {
 
 void backward_data(const Call& call, Queue* queue, float* to) {
   with_activation(call.activation, [&](auto chosen) {
-    data_back<decltype(chosen)::value>
-        <<<std::min(call.samples, call.processors), kDataWarps * 32, kDataBytes, call.stream>>>(call, queue, to);
+    constexpr Activation A = decltype(chosen)::value;
+    if (call.samples <= call.processors) {
+      data_back<A, false><<<call.samples, kDataWarps * 32, kDataBytes, call.stream>>>(call, nullptr, to);
+    } else {
+      data_back<A, true><<<call.processors, kDataWarps * 32, kDataBytes, call.stream>>>(call, queue, to);
+    }
   });
   check(cudaGetLastError(), kWhat);
 }
