@@ -312,7 +312,8 @@ class AsyncSgd : public Strategy {
     float* const gradient = reach_->gradient().data() + range.begin;
     if (compensation_ > 0) compensate(range, gradient);
     if (!needs_.sum) return apply(stripe, reach_->gradient(), batch, rate_ * scale);
-    reach_->each(range, AddScaled{reach_->sum().data() + range.begin, gradient, static_cast<float>(scale)});
+    const double part = scale / static_cast<double>(per_update_);
+    reach_->each(range, AddScaled{reach_->sum().data() + range.begin, gradient, static_cast<float>(part)});
     stripe.last = batch;
     if (++stripe.gathered == per_update_) update(stripe);
   }
@@ -327,10 +328,13 @@ class AsyncSgd : public Strategy {
       reach_->each(range, Compensate{gradient, weights, pulled, strength});
   }
 
-  // With the mean of what is gathered.
+  // With the mean of what is gathered, at the whole rate: weight decay and adaptive optimisers see one gradient.
   void update(Stripe& stripe) {
-    apply(stripe, reach_->sum(), *stripe.last, rate_ / static_cast<double>(stripe.gathered));
-    reach_->each(stripe.range, Multiply{reach_->sum().data() + stripe.range.begin, 0});
+    float* const sum = reach_->sum().data() + stripe.range.begin;
+    if (stripe.gathered < per_update_)
+      reach_->each(stripe.range, Multiply{sum, static_cast<float>(per_update_) / static_cast<float>(stripe.gathered)});
+    apply(stripe, reach_->sum(), *stripe.last, rate_);
+    reach_->each(stripe.range, Multiply{sum, 0});
     stripe.gathered = 0;
   }
 
