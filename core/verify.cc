@@ -251,7 +251,7 @@ class Verification {
       size += outcome.pushed[i] * outcome.pushed[i];
     }
     const double relative = size == 0 ? 0 : std::sqrt(gap / size);
-    // Options may drop gradients, or correct them.
+    // Options may drop gradients, correct them, or apply the mean of several.
     const bool good = relative < 1e-5;
     say(good ? Verdict::passed : strategy.options.empty() ? Verdict::failed : Verdict::printed, strategy.label,
         "what was pushed is what was applied", ranks,

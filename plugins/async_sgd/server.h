@@ -135,13 +135,17 @@ class Reach {
       keep(range);
     }
   }
-  // Adds gradient() to the server's weights, each element atomically.
+  // Adds gradient() to the server's weights, each element atomically where there is no lock: that takes a CPU twenty times
+  // as long as a plain addition.
   void add(Range range) {
+    float* const to = weights_.data() + range.begin;
     if (needs_.on_device) {
       server().add(windows_[0], range.begin, gradient_.slice(range));
       device_.synchronize();
+    } else if (needs_.atomic) {
+      add_atomically(to, gradient_.data() + range.begin, range.size());
     } else {
-      add_atomically(weights_.data() + range.begin, gradient_.data() + range.begin, range.size());
+      each(range, AddScaled{to, gradient_.data() + range.begin, 1});
     }
   }
 

@@ -74,13 +74,9 @@ TEST_P(EveryStrategy, KeepsItsPromisesWithBatchNormalisationOverAllRanks) {
 }
 
 TEST_P(EveryStrategy, LearnsFromEachSampleOnceWhateverTheBatch) {
-  Dataset few = small_digits();
-  few.train.samples = 61;
-  few.train.bytes.resize(61 * 784);
-  few.train.labels.resize(61);
-  for (const std::size_t ranks : rank_counts({1, 2, 3, 5, 8}))
-    for (const std::size_t batch : std::set<std::size_t>{1, ranks - 1, ranks, ranks + 1, 7, 60, 128}) {
-      if (batch == 0) continue;
+  const Dataset few = first_digits(61);
+  for (const std::size_t ranks : rank_counts({1, 3, 8}))
+    for (const std::size_t batch : std::set<std::size_t>{1, ranks + 1, std::max<std::size_t>(1, ranks - 1), 60, 128}) {
       Trial trial = trial_of(GetParam(), ranks);
       trial.global_batch = batch;
       trial.config.epochs = 1;

@@ -39,6 +39,10 @@ inline Settings with(Settings settings, const std::pair<std::string, std::string
   return settings;
 }
 
+inline bool says(const Settings& settings, const std::string& value) {
+  return std::any_of(settings.begin(), settings.end(), [&](const auto& each) { return each.second == value; });
+}
+
 inline Trial free_trial(std::size_t ranks, const std::string& plugin, const Settings& settings = {}) {
   Trial trial = small_trial(ranks, plugin, options_of(settings));
   trial.config.measure.warm_up_steps = 0;
@@ -58,10 +62,11 @@ inline TrainingOutcome audited(const Trial& trial) {
   return run(trial, {}, [](TrainingRequest& request) { request.audit = true; });
 }
 
-inline void expect_all_applied(const TrainingOutcome& outcome, const std::string& what) {
+// `per_update`: gradients whose mean an update applies.
+inline void expect_all_applied(const TrainingOutcome& outcome, const std::string& what, double per_update = 1) {
   double gap = 0, size = 0;
   for (std::size_t i = 0; i < outcome.pushed.size(); ++i) {
-    gap = std::max(gap, std::abs(outcome.pushed[i] - outcome.applied[i]));
+    gap = std::max(gap, std::abs(outcome.pushed[i] - per_update * outcome.applied[i]));
     size = std::max(size, std::abs(outcome.pushed[i]));
   }
   EXPECT_GT(size, 0) << what;

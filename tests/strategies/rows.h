@@ -1,7 +1,7 @@
 #pragma once
 
-// Every strategy that is shipped: the rows of configs/strategies.yaml with their options, and plugins that have none there
-// as they come. Tests over all of them hold for a new plugin without another line.
+// Every strategy that is shipped: the rows of configs/strategies.yaml with their options, and each plugin as it comes.
+// Tests over all of them hold for a new plugin without another line.
 
 #include <gtest/gtest.h>
 
@@ -23,8 +23,10 @@ namespace mgcompare::testing {
 inline std::vector<StrategyConfig> every_row() {
   std::vector<StrategyConfig> rows = read_config(MGCOMPARE_SOURCE_DIR "/configs/strategies.yaml").strategies;
   for (const PluginSummary& plugin : find_plugins({})) {
-    const bool named = std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return row.name == plugin.name; });
-    if (!named) rows.push_back({plugin.name, plugin.name, {}, {}});
+    const bool as_it_comes = std::any_of(rows.begin(), rows.end(), [&](const auto& row) {
+      return row.name == plugin.name && row.options.empty();
+    });
+    if (!as_it_comes) rows.push_back({plugin.name, plugin.name + " as it comes", {}, {}});
   }
   return rows;
 }

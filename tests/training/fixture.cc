@@ -35,6 +35,14 @@ const Dataset& small_digits() {
   return data;
 }
 
+Dataset first_digits(std::size_t samples) {
+  Dataset first = small_digits();
+  first.train.samples = samples;
+  first.train.bytes.resize(samples * 784);
+  first.train.labels.resize(samples);
+  return first;
+}
+
 ModelConfig small_model() {
   return named("small", {layer("conv", 5, 5, 2), layer("tanh"), layer("average_pool", 0, 2, 2), layer("dense", 23), layer("tanh"), layer("dense", 10)});
 }

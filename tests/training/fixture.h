@@ -40,6 +40,8 @@ inline void spawn(std::size_t ranks, const std::function<void(Device&, RankGroup
 
 // 730 and 200 drawn digits.
 const Dataset& small_digits();
+// The same with the first so many for training.
+Dataset first_digits(std::size_t samples);
 
 // A small network with an odd shape, so that nothing divides by accident.
 ModelConfig small_model();

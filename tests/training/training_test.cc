@@ -36,10 +36,7 @@ TEST(Training, EverySampleCountsOnceForAnyRanksAndBatch) {
         trial.global_batch = batch;
         trial.config.epochs = 1;
         trial.config.measure.warm_up_steps = 0;
-        Dataset few = testing::small_digits();
-        few.train.samples = 61;
-        few.train.bytes.resize(61 * 784);
-        few.train.labels.resize(61);
+        const Dataset few = testing::first_digits(61);
         const TrainingOutcome outcome = run(trial, {}, [&](TrainingRequest& request) {
           request.audit = true;
           request.dataset = &few;
