@@ -152,10 +152,17 @@ TEST_F(CudaNetwork, CallsReadyFromTheEndToTheStartAndAnEmptyShareGivesZeros) {
 
 TEST_F(CudaNetwork, TheSameCallsGiveTheSameBits) {
   for (const ModelConfig& model : {lenet(), keras_bn_cnn()}) {
-    Rig rig(model, {1, 28, 28}, 10, 128);
-    GpuRig one(rig, {"fp32", true, false, true}), other(rig, {"fp32", true, false, true});
-    other.gradient(0, 7);  // what a pass leaves behind must not matter
-    EXPECT_EQ(one.gradient(3, 100, {true, 5, 1}), other.gradient(3, 100, {true, 5, 1})) << model.name;
+    for (const char* precision : {"fp32", "tf32"}) {
+      Rig rig(model, {1, 28, 28}, 10, 403);
+      GpuRig one(rig, {precision, true, false, true}), other(rig, {precision, true, false, true});
+      // More samples than a GPU has processors, and fewer.
+      for (const std::size_t count : {400, 100}) {
+        other.gradient(0, 7);  // what passes leave behind must not matter
+        other.gradient(0, 401);
+        EXPECT_EQ(one.gradient(3, count, {true, 5, 1}), other.gradient(3, count, {true, 5, 1}))
+            << model.name << ", " << precision << ", " << count << " samples";
+      }
+    }
   }
 }
 
