@@ -2,6 +2,7 @@
 
 #include "bias.h"
 #include "device.h"
+#include "narrow_dense.h"
 
 namespace mgcompare::cuda {
 namespace {
@@ -17,6 +18,11 @@ class Dense : public Layer {
 
   void forward(const Work& work) override {
     const float* const bias = spec_.bias.size() == 0 ? nullptr : work.weights + spec_.bias.begin;
+    if (output_.features <= kNarrow) {
+      narrow_forward(device_, activation_, input_.tensor->value, work.weights + spec_.weights.begin, bias, output_.value,
+                     work.samples, input_.tensor->features, output_.features);
+      return;
+    }
     device_.handles().blas->multiply({input_.tensor->value, work.weights + spec_.weights.begin, output_.value,
                                       work.samples, output_.features, input_.tensor->features, false, true},
                                      precision_);
