@@ -8,20 +8,6 @@ namespace {
 constexpr unsigned kSplits = 64;
 constexpr unsigned kColumns = 32;
 
-// The last block of a column of blocks adds their partial sums, in order.
-__device__ bool is_last(unsigned* finished, unsigned blocks) {
-  __shared__ bool last;
-  __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    last = atomicAdd(finished, 1u) == blocks - 1;
-    if (last) *finished = 0;
-  }
-  __syncthreads();
-  if (last) __threadfence();
-  return last;
-}
-
 // Block (channel, split) walks over the pixels of every gridDim.y-th sample.
 template <Activation A>
 __global__ void images_back(const float* y, float* gradient, float* sums, float* partial, unsigned* finished,

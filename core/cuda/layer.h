@@ -50,6 +50,8 @@ class Layer {
   virtual ~Layer() = default;
   // Makes room for passes of up to `samples`.
   virtual void reserve(std::size_t /*samples*/) {}
+  // What forward() needs of the weights alone: may go beside the layers before this one, on the branch that forward() joins.
+  virtual void prepare(const Work& /*work*/) {}
   virtual void forward(const Work& work) = 0;
   // Overwrites this layer's part of the gradient and its ports' gradients; may use the output's gradient as scratch.
   virtual void backward(const Work& work) = 0;

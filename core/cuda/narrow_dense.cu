@@ -1,3 +1,5 @@
+#include <type_traits>
+
 #include "activate.h"
 #include "launch.h"
 #include "narrow_dense.h"
@@ -6,7 +8,7 @@ namespace mgcompare::cuda {
 namespace {
 
 constexpr unsigned kWarps = 4, kBlock = kWarps * 32;
-constexpr unsigned kAtOnce = 4;           // inputs of a thread whose loads are under way together
+constexpr unsigned kAtOnce = 4;           // of a thread: inputs or samples whose loads are under way together
 
 // A block has one sample; its threads share the inputs. kOutputs is the number of outputs, rounded up.
 template <Activation A, unsigned kOutputs>
@@ -39,18 +41,94 @@ __global__ void __launch_bounds__(kBlock)
   out[static_cast<std::size_t>(blockIdx.x) * outputs + threadIdx.x] = activated<A>(sum);
 }
 
+constexpr unsigned kColumns = 32, kSplits = 16, kSplitSamples = 32;
+
+// Block (columns, split), 32 x kSplitWarps threads: a thread has one input and every so many samples of the split. The bias
+// is the weight of one input more, which is always 1.
+constexpr unsigned kSplitWarps = 8;
+template <unsigned kOutputs>
+__global__ void __launch_bounds__(kColumns * kSplitWarps)
+    add_products(const float* in, const float* gradient, float* weights, float* bias, float* partial, unsigned* finished,
+                 unsigned samples, unsigned inputs, unsigned outputs) {
+  __shared__ float parts[kSplitWarps][kOutputs][kColumns];
+  const unsigned x = threadIdx.x % kColumns, warp = threadIdx.x / kColumns;
+  const unsigned column = blockIdx.x * kColumns + x, splits = gridDim.y, stride = splits * kSplitWarps;
+  float sums[kOutputs] = {};
+  for (unsigned first = blockIdx.y * kSplitWarps + warp; first < samples; first += kAtOnce * stride) {
+#pragma unroll
+    for (unsigned k = 0; k < kAtOnce; ++k) {
+      const unsigned sample = first + k * stride;
+      const std::size_t at = min(sample, samples - 1);
+      float value = __ldg(in + at * inputs + min(column, inputs - 1));
+      if (column >= inputs) value = 1;
+      if (sample >= samples) value = 0;
+#pragma unroll
+      for (unsigned o = 0; o < kOutputs; ++o) sums[o] += value * __ldg(gradient + at * outputs + min(o, outputs - 1));
+    }
+  }
+#pragma unroll
+  for (unsigned o = 0; o < kOutputs; ++o) parts[warp][o][x] = sums[o];
+  __syncthreads();
+  // From here on a thread has elements of the block's (outputs, columns).
+  const auto element = [&](unsigned i, float sum) {
+    const unsigned o = i / kColumns, at = blockIdx.x * kColumns + i % kColumns;
+    if (at < inputs) weights[static_cast<std::size_t>(o) * inputs + at] = sum;
+    if (at == inputs && bias != nullptr) bias[o] = sum;
+  };
+  const std::size_t block = static_cast<std::size_t>(blockIdx.x) * splits * kOutputs * kColumns;
+  for (unsigned i = threadIdx.x; i < outputs * kColumns; i += blockDim.x) {
+    float sum = 0;
+    for (unsigned k = 0; k < kSplitWarps; ++k) sum += parts[k][i / kColumns][i % kColumns];
+    if (splits == 1) element(i, sum);
+    else partial[block + blockIdx.y * kOutputs * kColumns + i] = sum;
+  }
+  if (splits == 1 || !is_last(finished + blockIdx.x, splits)) return;
+  for (unsigned i = threadIdx.x; i < outputs * kColumns; i += blockDim.x) {
+    float sum = 0;
+#pragma unroll 4
+    for (unsigned k = 0; k < splits; ++k) sum += __ldcg(partial + block + k * kOutputs * kColumns + i);
+    element(i, sum);
+  }
+}
+
+// f(how many outputs a kernel is compiled for)
+template <class F> void with_outputs(std::size_t outputs, F f) {
+  if (outputs <= 4) return f(std::integral_constant<unsigned, 4>());
+  if (outputs <= 10) return f(std::integral_constant<unsigned, 10>());
+  return f(std::integral_constant<unsigned, NarrowDense::kOutputs>());
+}
+
+unsigned tiles(std::size_t inputs) { return static_cast<unsigned>((inputs + 1 + kColumns - 1) / kColumns); }
+
 }  // namespace
 
-void narrow_forward(CudaDevice& device, Activation activation, const float* in, const float* weights, const float* bias,
-                    float* out, std::size_t samples, std::size_t inputs, std::size_t outputs) {
+NarrowDense::NarrowDense(CudaDevice& device, std::size_t inputs, std::size_t outputs)
+    : device_(device), inputs_(inputs), outputs_(outputs),
+      partial_(device, tiles(inputs) * std::size_t{kSplits} * kOutputs * kColumns), finished_(device, tiles(inputs)) {}
+
+void NarrowDense::forward(Activation activation, const float* in, const float* weights, const float* bias, float* out,
+                          std::size_t samples) const {
   if (samples == 0) return;
   with_activation(activation, [&](auto chosen) {
     constexpr Activation A = decltype(chosen)::value;
-    const auto kernel = outputs <= 4 ? multiply_rows<A, 4> : outputs <= 10 ? multiply_rows<A, 10> : multiply_rows<A, kNarrow>;
-    kernel<<<static_cast<unsigned>(samples), kBlock, 0, device.queue()>>>(
-        in, weights, bias, out, static_cast<unsigned>(inputs), static_cast<unsigned>(outputs));
+    with_outputs(outputs_, [&](auto most) {
+      multiply_rows<A, most><<<static_cast<unsigned>(samples), kBlock, 0, device_.queue()>>>(
+          in, weights, bias, out, static_cast<unsigned>(inputs_), static_cast<unsigned>(outputs_));
+    });
   });
   check(cudaGetLastError(), "computing a dense layer");
+}
+
+void NarrowDense::backward(cudaStream_t stream, const float* in, const float* gradient, float* weights, float* bias,
+                           std::size_t samples) const {
+  const auto n = static_cast<unsigned>(samples);
+  const dim3 grid(tiles(inputs_), std::clamp(n / kSplitSamples, 1u, kSplits));
+  with_outputs(outputs_, [&](auto most) {
+    add_products<most><<<grid, kColumns * kSplitWarps, 0, stream>>>(
+        in, gradient, weights, bias, partial_.data(), finished_.data(), n, static_cast<unsigned>(inputs_),
+        static_cast<unsigned>(outputs_));
+  });
+  check(cudaGetLastError(), "computing a dense layer's gradient");
 }
 
 }  // namespace mgcompare::cuda

@@ -1,7 +1,8 @@
 #pragma once
 
-// A dense layer of few outputs, as classifiers end with: product, bias and activation in one kernel. A matrix product this
-// narrow gives cuBLASLt a tile or two for the whole GPU.
+// A dense layer of few outputs, as classifiers end with: product, bias and activation in one kernel, the gradients of weights
+// and bias in another. A matrix product this narrow gives cuBLASLt a tile or two for the whole GPU. All arithmetic is in
+// fp32, whatever the precision of the others.
 
 #include <cstddef>
 
@@ -10,11 +11,24 @@
 
 namespace mgcompare::cuda {
 
-inline constexpr std::size_t kNarrow = 16;
+class NarrowDense {
+ public:
+  static constexpr std::size_t kOutputs = 16;  // at most
+  NarrowDense(CudaDevice& device, std::size_t inputs, std::size_t outputs);
 
-// out (samples, outputs) = activation(in (samples, inputs) times weights (outputs, inputs) turned round, + bias), in fp32
-// whatever the layer's precision is. At most kNarrow outputs; bias may be null.
-void narrow_forward(CudaDevice& device, Activation activation, const float* in, const float* weights, const float* bias,
-                    float* out, std::size_t samples, std::size_t inputs, std::size_t outputs);
+  // out (samples, outputs) = activation(in (samples, inputs) times weights (outputs, inputs) turned round, + bias), on the
+  // rank's stream. `bias` may be null.
+  void forward(Activation activation, const float* in, const float* weights, const float* bias, float* out,
+               std::size_t samples) const;
+  // The gradients of weights and bias from that of `out` before the activation, summed in a fixed order. `bias` may be null.
+  void backward(cudaStream_t stream, const float* in, const float* gradient, float* weights, float* bias,
+                std::size_t samples) const;
+
+ private:
+  CudaDevice& device_;
+  std::size_t inputs_, outputs_;
+  Array<float> partial_;
+  Array<unsigned> finished_;
+};
 
 }  // namespace mgcompare::cuda

@@ -199,6 +199,7 @@ Vec CudaNetwork::forward(Feed& feed, std::size_t first, std::size_t count, const
   auto& source = static_cast<CudaFeed&>(feed);
   work_ = {count, pass.training, pass.seed, pass.epoch, source.order(first, count), device_.cursor(),
            weights.empty() ? this->weights().data() : weights.data(), gradients().data(), buffers_.data()};
+  for (Node& node : nodes_) node.layer->prepare(work_);
   source.gather(first, count, outputs_.front()->value);
   for (Node& node : nodes_) node.layer->forward(work_);
   return {outputs_.back()->value, count * spec_.classes};

@@ -22,9 +22,13 @@ class TileConvolution : public Layer {
 
   void reserve(std::size_t samples) override { choice_ = device_array<std::uint8_t>(device_, output_.size(samples)); }
 
+  void prepare(const Work& work) override {
+    if (work.samples > 0) tile::pack(device_.fork_branch(), work.weights + spec_.weights.begin, packed_.data());
+  }
+
   void forward(const Work& work) override {
     if (work.samples == 0) return;
-    tile::pack(device_.queue(), work.weights + spec_.weights.begin, packed_.data());
+    device_.join_branch();
     tile::forward(call(work, device_.queue()));
   }
 
