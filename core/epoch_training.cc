@@ -87,7 +87,7 @@ void EpochTraining::march(std::size_t number, std::size_t epoch) {
     const std::size_t from = index;
     const std::size_t repeatable = recorded == nullptr ? 0 : recorded->ready(index, first + index);
     if (repeatable > 0) {
-      recorded->repeat(index, first + index);
+      recorded->repeat(index, repeatable);
       index += repeatable;
       if (!std::isfinite(recorded->loss())) take_records(rank);
       state_.say(number, "training", epoch, index - 1, recorded->loss());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "checkpoint.h"
+#include "exchange_share.h"
 #include "mgcompare/strategy.h"
 #include "model/network.h"
 #include "rank_group.h"
