@@ -155,7 +155,8 @@ Table time_table(const Comparison& comparison) {
 Table ladder_table(const Comparison& comparison) {
   Table table{"What if",
               "The speed-up that is left when one cost after the other is taken away: arithmetic on the parts of the step, "
-              "not a measurement. Rows whose parts are not reliable have none.",
+              "not a measurement. No rung is beyond the ideal. Rows whose parts are not reliable have none, nor have rows "
+              "that are beyond the ideal as they are.",
               {"strategy", "devices", "global batch", "measured", "communication free", "input free", "no stragglers",
                "ideal"},
               2,

@@ -76,6 +76,26 @@ TEST(WhatIf, TakesOneCostAfterTheOtherAway) {
   EXPECT_EQ(rungs[4].speed_up, 4);
 }
 
+// 1.9x of two devices with a fifth of the step in exchange and waiting: without them the arithmetic says 2.375x, which
+// two devices cannot be; the baseline was slow when it ran.
+TEST(WhatIf, NeverFallsAndNeverPassesTheIdeal) {
+  RunMaker maker;
+  for (const double speed_up : {0.4, 1.3, 1.9, 2.0}) {
+    for (const Step& step : {Step{.compute = 8, .exchange = 1, .waiting = 1, .bytes = 1e6}, Step{.compute = 9, .exchange = 1, .bytes = 1e6},
+                             Step{.compute = 0.1, .exchange = 5, .waiting = 5, .bytes = 1e6}}) {
+      const Row row = maker.add("together", 2, 1, step_result(step, 2));
+      const std::vector<Rung> rungs = what_if(breakdown_of({&row}), speed_up, 2);
+      ASSERT_EQ(rungs.size(), 5u);
+      EXPECT_EQ(rungs.front().speed_up, speed_up);
+      EXPECT_EQ(rungs.back().speed_up, 2);
+      for (std::size_t k = 1; k < rungs.size(); ++k)
+        EXPECT_GE(rungs[k].speed_up, rungs[k - 1].speed_up) << rungs[k].name << " of " << speed_up;
+    }
+  }
+  const Row row = maker.add("together", 2, 1, step_result({.compute = 10, .exchange = 1, .bytes = 1e6}, 2));
+  EXPECT_TRUE(what_if(breakdown_of({&row}), 2.1, 2).empty()) << "it is beyond the ideal already";
+}
+
 TEST(Explain, SaysNothingOfARunWithoutFaults) {
   RunMaker maker;
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {

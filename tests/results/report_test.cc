@@ -80,7 +80,7 @@ TEST(MarkdownReport, HasEverySection) {
                            "\n## Where the time goes\n",
                            "| 60 % | 0 % | 25 % | 14 % | 0 % | 1.0 % | yes |",
                            "\n## What if\n",
-                           "| together | cpu:2 | 128 | 1.60x | 2.13x | 2.13x | 2.62x | 2.00x |",
+                           "| together | cpu:2 | 128 | 1.60x | 2.00x | 2.00x | 2.00x | 2.00x |",
                            "\n## Bytes\n",
                            "| 1.72 MB | 1.72 MB | 1.000 |",
                            "\n## Accuracy by epoch\n",
