@@ -244,6 +244,23 @@ void explain_drift(const Comparison& comparison, std::vector<Reason>& all) {
                  "known, not what is true."});
 }
 
+// The machine over minutes is the one thing, a trial over its seconds another.
+void explain_drifting_trials(const Comparison& comparison, std::vector<Reason>& all) {
+  const auto fired = where(comparison, [](const Cell& cell) -> std::optional<double> {
+    return cell.is_drifting() ? std::optional(std::abs(cell.window_drift.median)) : std::nullopt;
+  });
+  add(all, comparison, fired, "E8", "Trials that change while they run",
+      [](const Cell& cell) {
+        const double drift = cell.window_drift.median;
+        return fmt::format("{}: in each of {} repeats the last windows are {} than the first, by {} in the median, so its "
+                           "samples/s depend on how long it runs.",
+                           title_of(cell), cell.window_drift.count, drift > 0 ? "faster" : "slower",
+                           percent_text(std::abs(drift)));
+      },
+      "Warm up for longer (`measure.level: thorough`, `measure.warm_up_steps`); where trials become slower, look at clocks "
+      "and temperature.");
+}
+
 }  // namespace
 
 std::vector<ExchangeTime> exchange_times(const std::vector<const Cell*>& cells) {
@@ -265,6 +282,7 @@ std::vector<Reason> explain(const Comparison& comparison) {
   explain_learning(comparison, all);
   explain_oversubscription(comparison, all);
   explain_drift(comparison, all);
+  explain_drifting_trials(comparison, all);
   return all;
 }
 

@@ -54,6 +54,8 @@ Json cell_json(const Comparison& comparison, const Cell& cell) {
                {"separate_models", cell.many_models ? cell.trial().ranks() : 1},
                {"accuracy", spread(cell.accuracy)},
                {"samples_per_second", spread(cell.samples_per_second)},
+               {"window_spread", spread(cell.window_spread)},
+               {"window_drift", spread(cell.window_drift)},
                {"seconds_per_epoch", spread(cell.seconds_per_epoch)},
                {"seconds_to_target", spread(cell.seconds_to_target)},
                {"reached_target", cell.reached_target},

@@ -74,7 +74,7 @@ TEST(MarkdownReport, HasEverySection) {
   for (const char* part : {"# small\n",
                            "\n## Results\n",
                            "\n## Speed-up and efficiency\n",
-                           "| together | cpu:2 | 128 | 1,616 \\[1,600 .. 1,632\\] | 1.60 \\[1.60 .. 1.60\\] | 80 % "
+                           "| together | cpu:2 | 128 | 1,616 \\[1,600 .. 1,632\\] | - | 1.60 \\[1.60 .. 1.60\\] | 80 % "
                            "\\[80 % .. 80 %\\] | faster | alone, 1 cpu device, batch 128 |",
                            "\n## Time to 97 %\n",
                            "\n## Where the time goes\n",
@@ -160,7 +160,7 @@ TEST(CsvReport, HasARowATrial) {
       lines[2],
       testing::StartsWith(
           "2,1,2,finished,1,together cpu:2 batch 128,together,together,,lenet,cpu,2,1,strong,128,fp32,1,done,,2,0.984,"));
-  EXPECT_THAT(lines[9], testing::EndsWith(",128,fp32,3,,,,,,,,,,,,,,,,,,,,,,\r"));
+  EXPECT_THAT(lines[9], testing::EndsWith(",128,fp32,3,,,,,,,,,,,,,,,,,,,,,,,,,\r"));
   for (const std::string& line : lines)
     EXPECT_EQ(std::count(line.begin(), line.end(), ','), std::count(lines[0].begin(), lines[0].end(), ','));
 }
