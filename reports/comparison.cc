@@ -180,13 +180,13 @@ Comparison compare_rows(const Run& run, Objective objective) {
     Cell& cell = comparison.cells[found->second];
     comparison.target_accuracy = std::max(comparison.target_accuracy, row.trial.config.target_accuracy);
     if (row.state != "finished") {
-      ++cell.missing;
+      cell.missing += row.trial.bracket > 0 ? 0 : 1;
       continue;
     }
     ++comparison.finished;
     const bool is_done = row.result.status == "done";
     comparison.done += is_done ? 1 : 0;
-    (is_done ? cell.done : cell.failed).push_back(&row);
+    (!is_done ? cell.failed : row.trial.bracket > 0 ? cell.brackets : cell.done).push_back(&row);
     cell.many_models |= trait_is(row, "models", "many") && row.trial.ranks() > 1;
     cell.is_baseline |= trait_is(row, "role", "baseline");
     cell.is_ceiling |= trait_is(row, "role", "ceiling");

@@ -21,6 +21,7 @@ struct Cell {
   const Row* first = nullptr;       // of all repeats, by position
   std::vector<const Row*> done;     // by position
   std::vector<const Row*> failed;   // finished in any other way
+  std::vector<const Row*> brackets; // done beside the blocks, by position: in no figure of the row
   std::size_t missing = 0;          // not finished
   bool many_models = false;         // N separate models: their accuracy is not that of one model
   bool is_baseline = false;         // one device, nothing exchanged

@@ -41,6 +41,7 @@ const std::vector<Column>& columns() {
       {"global_batch", [](const Row& r) { return fmt::format("{}", r.trial.global_batch); }, false},
       {"precision", [](const Row& r) { return csv_field(precision_of(r.trial)); }, false},
       {"seed", [](const Row& r) { return fmt::format("{}", r.trial.seed); }, false},
+      {"bracket", [](const Row& r) { return fmt::format("{}", r.trial.bracket); }, false},
       {"status", [](const Row& r) { return csv_field(r.result.status); }},
       {"cause", [](const Row& r) { return csv_field(r.result.cause); }},
       {"epochs", [](const Row& r) { return fmt::format("{}", r.result.epochs.size()); }},

@@ -232,12 +232,10 @@ void explain_oversubscription(const Comparison& comparison, std::vector<Reason>&
 void explain_drift(const Comparison& comparison, std::vector<Reason>& all) {
   const std::vector<Drift> found = drifts(comparison);
   if (found.empty()) return;
-  const auto worst = std::max_element(found.begin(), found.end(), [](const Drift& a, const Drift& b) {
-    return std::abs(a.change) < std::abs(b.change);
-  });
+  const Drift& worst = largest(found);
   std::string text = fmt::format(
       "Between {} and {} the samples/s of {} changed by {:+.1f} %: results from that time are suspect.",
-      plain(worst->before->started), plain(worst->after->finished), plain(row_name(worst->before->trial)), worst->change * 100);
+      plain(worst.before->started), plain(worst.after->finished), plain(row_name(worst.before->trial)), worst.change * 100);
   if (found.size() > 1) text += fmt::format(" That was the largest of {} changes beyond 3 %.", found.size());
   all.push_back({"E8", "An unstable machine", text,
                  "Run again while nothing else uses the machine; more repeats (`measure.level: thorough`) widen what is "

@@ -51,6 +51,7 @@ Json cell_json(const Comparison& comparison, const Cell& cell) {
                {"done", cell.done.size()},
                {"failed", cell.failed.size()},
                {"missing", cell.missing},
+               {"brackets", cell.brackets.size()},
                {"separate_models", cell.many_models ? cell.trial().ranks() : 1},
                {"accuracy", spread(cell.accuracy)},
                {"samples_per_second", spread(cell.samples_per_second)},
