@@ -8,13 +8,18 @@
 namespace mgcompare {
 
 std::optional<Steadiness> steadiness_of(const Result& result) {
-  std::vector<double> rates;
-  for (const WindowResult& window : result.windows) rates.push_back(window.samples_per_second());
-  if (rates.size() < 2 || !(*std::min_element(rates.begin(), rates.end()) > 0)) return std::nullopt;
-  const auto half = static_cast<std::ptrdiff_t>(rates.size() / 2);  // of an odd count the middle one is in neither
-  const double first = median({rates.begin(), rates.begin() + half}), last = median({rates.end() - half, rates.end()});
+  const std::size_t count = result.windows.size();
+  if (count < 2) return std::nullopt;
+  std::vector<double> rates, first, last;
+  for (std::size_t i = 0; i < count; ++i) {
+    rates.push_back(result.windows[i].samples_per_second());
+    // Of an odd count the middle one is in neither half.
+    if (i < count / 2) first.push_back(rates.back());
+    if (i >= count - count / 2) last.push_back(rates.back());
+  }
   const auto [least, most] = std::minmax_element(rates.begin(), rates.end());
-  return Steadiness{(*most - *least) / median(rates), last / first - 1};
+  if (!(*least > 0)) return std::nullopt;
+  return Steadiness{(*most - *least) / median(rates), median(last) / median(first) - 1};
 }
 
 }  // namespace mgcompare

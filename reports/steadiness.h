@@ -19,7 +19,7 @@ struct Steadiness {
   double drift = 0;                 // median samples/s of the last half of the windows over that of the first, less 1
 };
 
-// Nothing of a trial that was too short for two windows.
+// Nothing of a trial that was too short for two windows, or that stood still in one.
 std::optional<Steadiness> steadiness_of(const Result& result);
 
 }  // namespace mgcompare
