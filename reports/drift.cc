@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "median.h"
 #include "reports/findings.h"
 #include "reports/text.h"
 
@@ -26,12 +25,9 @@ std::vector<const Row*> all_runs(const Cell& cell) {
 
 std::vector<Drift> drifts_of(const Cell& cell) {
   const std::vector<const Row*> rows = all_runs(cell);
-  std::vector<double> rates;
-  for (const Row* row : rows) rates.push_back(throughput(*row));
-  const double usual = median(rates);
   std::vector<Drift> found;
   const auto look = [&](std::size_t before, std::size_t after) {
-    const double change = (rates[after] - rates[before]) / usual;
+    const double change = throughput(*rows[after]) / throughput(*rows[before]) - 1;
     if (std::abs(change) > kSteady) found.push_back({rows[before], rows[after], change});
   };
   for (std::size_t i = 1; i < rows.size(); ++i) look(i - 1, i);

@@ -13,7 +13,7 @@ namespace mgcompare {
 struct Drift {
   const Row* before;                // two runs of one baseline, one after the other
   const Row* after;
-  double change;                    // of samples/s, over the median of all runs of this baseline; signed
+  double change;                    // of samples/s, as a share of those before; signed
 };
 
 // Changes beyond 3 %, in order of execution. A baseline none of whose changes is beyond that, and all together are, has

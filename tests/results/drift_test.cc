@@ -63,7 +63,7 @@ TEST(Drift, ThatIsSlowIsSeenFromEndToEnd) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].before->trial.bracket, 1);
   EXPECT_EQ(found[0].after->trial.bracket, 4);
-  EXPECT_NEAR(found[0].change, -60.0 / 970, 1e-9);
+  EXPECT_NEAR(found[0].change, -0.06, 1e-9);
 }
 
 TEST(Drift, OfASteadyMachineIsNone) {
