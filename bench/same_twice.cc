@@ -28,7 +28,9 @@ Pairs pairs_of(const Run& run) {
     if (row.result.status == "done" && row.state == "finished" && row.trial.bracket == 0)
       labels[row.trial.strategy.label][row.trial.block] = row.result.samples_per_second;
   }
-  if (labels.size() != 2) throw Error(fmt::format("{}: holds {} rows; this is about one strategy under two names", run.directory, labels.size()));
+  if (labels.size() != 2)
+    throw Error(fmt::format("{}: holds {} rows that were done; give the run of one strategy under two names", run.directory,
+                            labels.size()));
   Pairs pairs;
   const auto &one = labels.begin()->second, &other = labels.rbegin()->second;
   for (const auto& [block, rate] : one)
@@ -56,7 +58,8 @@ double chance_of_at_most(std::size_t most, std::size_t n, double share) {
   double chance = 0;
   for (std::size_t k = 0; k <= most; ++k) {
     const auto a = static_cast<double>(k), b = static_cast<double>(n - k);
-    chance += std::exp(std::lgamma(a + b + 1) - std::lgamma(a + 1) - std::lgamma(b + 1) + a * std::log(share) + b * std::log1p(-share));
+    const double ways = std::lgamma(a + b + 1) - std::lgamma(a + 1) - std::lgamma(b + 1);
+    chance += std::exp(ways + a * std::log(share) + b * std::log1p(-share));
   }
   return chance;
 }
@@ -87,10 +90,12 @@ void report(const std::string& directory) {
   for (const std::size_t repeats : {3, 4, 5, 8, 9, 10, 20}) {
     const Count same = count(pairs, repeats, 1);
     if (same.comparisons == 0) continue;
-    const auto rate = [](const Count& count) { return 100 * static_cast<double>(count.decided) / static_cast<double>(count.comparisons); };
+    const auto rate = [](const Count& count) {
+      return 100 * static_cast<double>(count.decided) / static_cast<double>(count.comparisons);
+    };
     const auto [low, high] = interval(same);
-    fmt::print("{:>8} {:>12} {:>11} {:>5.1f} % {:>6.1f} % .. {:>5.1f} % {:>13.1f} % {:>13.1f} %\n", repeats, same.comparisons,
-               same.decided, rate(same), 100 * low, 100 * high, rate(count(pairs, repeats, 1.05)), rate(count(pairs, repeats, 1.2)));
+    fmt::print("{:>8} {:>12} {:>11} {:>5.1f} % {:>6.1f} % .. {:>5.1f} % {:>13.1f} % {:>13.1f} %\n", repeats,
+               same.comparisons, same.decided, rate(same), 100 * low, 100 * high, rate(count(pairs, repeats, 1.05)), rate(count(pairs, repeats, 1.2)));
   }
 }
 

@@ -57,7 +57,8 @@ TEST(Drift, IsSeenBetweenBlocksAndBrackets) {
 // 2 % from each run to the next is within the noise, 6 % in all is not.
 TEST(Drift, ThatIsSlowIsSeenFromEndToEnd) {
   RunMaker maker;
-  for (const double rate : {1000.0, 980.0, 960.0, 940.0}) maker.bracket(static_cast<int>(maker.run.rows.size()) + 1, make_result(rate, 8, 0.985));
+  for (const double rate : {1000.0, 980.0, 960.0, 940.0})
+    maker.bracket(static_cast<int>(maker.run.rows.size()) + 1, make_result(rate, 8, 0.985));
   const Comparison comparison = compare_rows(maker.run);
   const std::vector<Drift> found = drifts(comparison);
   ASSERT_EQ(found.size(), 1u);
