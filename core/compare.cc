@@ -72,6 +72,20 @@ std::string checkpoint_of(const Trial& trial, const std::string& directory) {
   return fmt::format("{}/checkpoints/trial-{}", directory, trial.number);
 }
 
+// What the trial keeps beside its results. The folders are there when this returns.
+TrialFiles files_of(const Trial& trial, const std::string& directory, const Command& command) {
+  TrialFiles files;
+  if (trial.config.checkpoint_epochs > 0) {
+    files.checkpoint = checkpoint_of(trial, directory);
+    files.resume = true;
+  }
+  if (trial.config.measure.record) files.record = record_of(trial, directory);
+  if (command.trace) files.trace = fmt::format("{}/traces/trial-{}.json", directory, trial.number);
+  for (const std::string* file : {&files.checkpoint, &files.record, &files.trace})
+    if (!file->empty()) fs::create_directories(fs::path(*file).parent_path());
+  return files;
+}
+
 class DataTeller {
  public:
   explicit DataTeller(const Command& command) : terminal_(terminal_of(2, command.color)), quiet_(command.quiet) {}
@@ -222,20 +236,7 @@ Result run_trial(Supervisor& supervisor, Roll& roll, const Trial& trial, const s
     result.status = "device lost";
     result.cause = cause;
   } else {
-    TrialFiles files;
-    if (trial.config.checkpoint_epochs > 0) {
-      files.checkpoint = checkpoint_of(trial, directory);
-      files.resume = true;
-      fs::create_directories(fs::path(files.checkpoint).parent_path());
-    }
-    if (trial.config.measure.record) {
-      files.record = record_of(trial, directory);
-      fs::create_directories(fs::path(files.record).parent_path());
-    }
-    if (command.trace) {
-      files.trace = fmt::format("{}/traces/trial-{}.json", directory, trial.number);
-      fs::create_directories(fs::path(files.trace).parent_path());
-    }
+    const TrialFiles files = files_of(trial, directory, command);
     spdlog::debug("trial {}: {} on {} {} device(s), {} rank(s) each, global batch {}, seed {}, plugin {}", trial.number,
                   trial.strategy.label, trial.devices, to_string(trial.device_kind), trial.ranks_per_device,
                   trial.global_batch, trial.seed, trial.plugin_file);

@@ -25,23 +25,12 @@ void check_loss(const Rank& rank, double loss) {
     throw Diverged("step " + std::to_string(rank.step_seconds.size()) + ", loss " + (std::isnan(loss) ? "nan" : "infinite"));
 }
 
-// Of steps that the device repeated by itself; it is waited for.
-void take_records(Rank& rank) {
-  if (rank.recorded == nullptr) return;
-  const std::vector<Recorder::StepRecord> records = rank.recorded->settle();
-  for (const Recorder::StepRecord& record : records) {
-    rank.step_seconds.push_back(record.seconds);
-    check_loss(rank, record.loss);
-  }
-  rank.repeated_steps += records.size();
-  if (!records.empty()) add(rank.epoch_tally, rank.network->take_tally());
-}
-
 }  // namespace
 
 void EpochTraining::run(std::size_t number, std::size_t epoch) {
   Rank& rank = state_.ranks[number];
   rank.epoch_tally = {};
+  rank.laps.begin_epoch();
   rank.group->forget_traffic();
   rank.replica->meter().forget();
   Clocks clocks;
@@ -61,10 +50,25 @@ void EpochTraining::run(std::size_t number, std::size_t epoch) {
   account(number, clocks);
 }
 
+void EpochTraining::take_records(std::size_t number, std::size_t end) {
+  Rank& rank = state_.ranks[number];
+  if (rank.recorded == nullptr) return;
+  const std::vector<Recorder::StepRecord> records = rank.recorded->settle();
+  for (std::size_t k = 0; k < records.size(); ++k) {
+    rank.step_seconds.push_back(records[k].seconds);
+    check_loss(rank, records[k].loss);
+    const bool is_last = end - records.size() + k + 1 == state_.facts.steps_per_epoch;
+    if (number == 0 && !is_last) rank.laps.add(static_cast<double>(state_.facts.global_batch), records[k].seconds);
+  }
+  rank.repeated_steps += records.size();
+  if (!records.empty()) add(rank.epoch_tally, rank.network->take_tally());
+}
+
 void EpochTraining::step(std::size_t number, const Batch& batch) {
   Rank& rank = state_.ranks[number];
   rank.replica->begin_step(batch);
   const double start = now();
+  if (number == 0) rank.laps.begin_step(batch.whole().begin(), start);
   if (state_.tracing()) rank.trace.begin_step(rank.step_seconds.size(), start);
   rank.strategy->step(*rank.replica, *rank.group, batch);
   const Tally tally = rank.network->take_tally();  // waits for the device
@@ -87,18 +91,18 @@ void EpochTraining::march(std::size_t number, std::size_t epoch) {
     const std::size_t from = index;
     const std::size_t repeatable = recorded == nullptr ? 0 : recorded->ready(index, first + index);
     if (repeatable > 0) {
-      recorded->repeat(index, first + index);
+      recorded->repeat(index, repeatable);
       index += repeatable;
-      if (!std::isfinite(recorded->loss())) take_records(rank);
+      if (!std::isfinite(recorded->loss())) take_records(number, index);
       state_.say(number, "training", epoch, index - 1, recorded->loss());
     } else {
-      take_records(rank);
+      take_records(number, index);
       step(number, sampling_.batch_at(number, epoch, index++));
     }
     if (number == 0) state_.steps += index - from;
     if (most != 0 && rank.step_seconds.size() >= most) return;
   }
-  take_records(rank);
+  take_records(number, state_.facts.steps_per_epoch);
 }
 
 void EpochTraining::draw(std::size_t number, std::size_t epoch) {

@@ -28,6 +28,8 @@ class EpochTraining {
   void march(std::size_t rank, std::size_t epoch);
   void draw(std::size_t rank, std::size_t epoch);
   void step(std::size_t rank, const Batch& batch);
+  // Of steps that the device repeated by itself, up to this one of the epoch; it is waited for.
+  void take_records(std::size_t rank, std::size_t end);
   void account(std::size_t rank, const Clocks& clocks);
 
   TrainingState& state_;

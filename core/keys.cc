@@ -206,7 +206,9 @@ std::vector<Key> make_keys() {
 
       {.name = "measure.level",
        .help = "quick: the first seed only; normal: the seeds as given; thorough: at least ten seeds, so that ranks are "
-               "tested, and a warm-up that lasts until three windows agree within 5 %. For short: `measure: thorough`.",
+               "tested, and a warm-up that lasts until three windows agree within 5 %. The one-device baseline also runs "
+               "beside the blocks: at the beginning and the end, in the middle too, or before each block. For short: "
+               "`measure: thorough`.",
        .field = Text([](Config& c) -> std::string& { return c.measure.level; }),
        .choices = {"quick", "normal", "thorough"},
        .varies = false,

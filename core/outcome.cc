@@ -100,6 +100,7 @@ void conclude(TrainingOutcome& outcome, const std::vector<Rank>& ranks, const Tr
   result.step_seconds_median = median(first.step_seconds);
   result.samples_per_second = result.seconds_training > 0 ? static_cast<double>(result.samples) / result.seconds_training : 0;
   result.harness_share = result.seconds_training > 0 ? first.times.harness / result.seconds_training : 0;
+  result.windows = windows_of(first.laps.all());
   result.weights_hash = hash_of(first.settled);
   double bytes = 0;
   std::size_t steps = 0;

@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "brackets.h"
 #include "mgcompare/random.h"
 #include "model/spec.h"
 #include "problem.h"
@@ -334,6 +335,28 @@ class Planner {
       }
       std::move(trials.begin(), trials.end(), std::back_inserter(plan_.trials));
     }
+    // Numbered after all others: what they are follows from the level, and the other numbers must not.
+    plan_.trials = with_brackets(plan_.trials, brackets(number));
+  }
+
+  // Of each kind of device the first baseline row: more rows would cost time and show the same machine.
+  std::vector<Trial> brackets(int number) const {
+    std::vector<Trial> all;
+    for (int bracket = 1; bracket <= bracket_count(config_); ++bracket) {
+      std::set<DeviceKind> kinds;
+      for (const Row& row : rows_) {
+        const bool fits = traits(row).role == Traits::Role::baseline && row.trial.devices == 1 &&
+                          row.trial.ranks_per_device == 1 && row.trial.unavailable.empty();
+        if (!fits || !kinds.insert(row.trial.device_kind).second) continue;
+        Trial trial = row.trial;
+        trial.number = ++number;
+        trial.bracket = bracket;
+        trial.seed = config_.seeds.front();
+        trial.config = versions_[row.version];
+        all.push_back(std::move(trial));
+      }
+    }
+    return all;
   }
 
   const Config& config_;

@@ -1,8 +1,8 @@
 #pragma once
 
 // Which trials an experiment asks for, in the order in which they run: randomised complete blocks, one a seed, each
-// with every combination of strategy, devices, batch and variant once. What cannot be is refused here, before the first
-// trial.
+// with every combination of strategy, devices, batch and variant once, and the one-device baseline beside them at the
+// beginning, at the end and between (brackets.h). What cannot be is refused here, before the first trial.
 
 #include <cstddef>
 #include <functional>
@@ -31,7 +31,7 @@ Plan make_plan(const Config& config, Prober& prober, std::size_t samples_in_set 
 
 // The trials that a filter names, in the plan's order: "strategy=NAME,devices=1:4,batch=64,variant=x,seed=1". A key
 // given twice means either; devices are a count, a range, a kind, or both ("cpu:2"); `variant=base` is the config as it
-// is. Throws Error for a key that does not exist and for a value that no trial has.
+// is. What is left is bracketed anew. Throws Error for a key that does not exist and for a value that no trial has.
 std::vector<Trial> only(const Plan& plan, const std::string& filter);
 
 // The plan as a table for people, with warnings and a rough estimate of the time.

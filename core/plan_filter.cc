@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "brackets.h"
 #include "plan.h"
 #include "problem.h"
 
@@ -85,8 +86,12 @@ std::vector<Trial> only(const Plan& plan, const std::string& filter) {
                               listed({known.begin(), known.end()})));
     }
   }
-  std::vector<Trial> chosen;
+  std::vector<Trial> chosen, brackets;
   for (const Trial& trial : plan.trials) {
+    if (trial.bracket > 0) {
+      brackets.push_back(trial);
+      continue;
+    }
     const bool fits = std::all_of(wanted.begin(), wanted.end(), [&](const auto& want) {
       return std::any_of(want.second.begin(), want.second.end(),
                          [&](const std::string& value) { return matches(trial, want.first, value); });
@@ -94,7 +99,7 @@ std::vector<Trial> only(const Plan& plan, const std::string& filter) {
     if (fits) chosen.push_back(trial);
   }
   if (chosen.empty()) throw Error(fmt::format("--only {}: no trial is all of this at once; ask for less", filter));
-  return chosen;
+  return with_brackets(chosen, std::move(brackets));
 }
 
 }  // namespace mgcompare

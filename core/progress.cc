@@ -24,6 +24,7 @@ std::string environment(const char* name) {
 }
 
 std::string seed_of(const Trial& trial) {
+  if (trial.bracket > 0) return " (bracket)";
   return trial.config.seeds.size() > 1 ? fmt::format(" seed {}", trial.seed) : "";
 }
 

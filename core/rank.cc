@@ -23,6 +23,8 @@ Blobs save_rank(Rank& rank) {
   }
   own.put_value("steps", rank.step_seconds.size());
   own.put_host("step_seconds", Span<double>(rank.step_seconds.data(), rank.step_seconds.size()));
+  own.put_value("laps size", rank.laps.all().size());
+  own.put_host("laps", Span<const Lap>(rank.laps.all().data(), rank.laps.all().size()));
   own.put_value("times", rank.times);
   own.put_value("bytes", rank.bytes);
   nlohmann::json figures = nlohmann::json::object();
@@ -52,6 +54,10 @@ void restore_rank(Rank& rank, Blobs& blobs) {
   own.get_value("steps", steps);
   rank.step_seconds.resize(steps);
   own.get_host("step_seconds", Span<double>(rank.step_seconds.data(), rank.step_seconds.size()));
+  own.get_value("laps size", steps);
+  std::vector<Lap> laps(steps);
+  own.get_host("laps", Span<Lap>(laps.data(), laps.size()));
+  rank.laps.set(std::move(laps));
   own.get_value("times", rank.times);
   own.get_value("bytes", rank.bytes);
   std::size_t size = 0;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "checkpoint.h"
+#include "exchange_share.h"
 #include "mgcompare/strategy.h"
 #include "model/network.h"
 #include "rank_group.h"
@@ -13,6 +14,7 @@
 #include "recorded_steps.h"
 #include "result.h"
 #include "trace.h"
+#include "windows.h"
 
 namespace mgcompare {
 
@@ -35,6 +37,7 @@ struct Rank {
   RankTimes times;
   std::uint64_t bytes = 0;
   std::vector<double> step_seconds;
+  Laps laps;                        // of rank 0
   double rest_seconds = 0;          // of the epoch: a strategy's work after its last step
   Tally epoch_tally;                // of the epoch as it was trained
   Tally evaluated;

@@ -1,7 +1,6 @@
 #include "recorded_steps.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "clock.h"
 
@@ -21,23 +20,6 @@ std::size_t best_length(std::size_t full, std::size_t period) {
 }
 
 }  // namespace
-
-std::vector<ExchangeShare> split_exchanges(const std::vector<Recorder::ExchangeRecord>& of_ranks) {
-  std::vector<double> least = of_ranks.at(0).seconds;
-  for (const Recorder::ExchangeRecord& rank : of_ranks)
-    for (std::size_t i = 0; i < least.size(); ++i) least[i] = std::min(least[i], rank.seconds.at(i));
-  const double bare = std::accumulate(least.begin(), least.end(), 0.0);
-  std::vector<ExchangeShare> shares;
-  for (const Recorder::ExchangeRecord& rank : of_ranks) {
-    const double all = std::accumulate(rank.seconds.begin(), rank.seconds.end(), 0.0);
-    ExchangeShare share;
-    share.waiting = std::min(rank.exposed, all - bare);
-    share.exchange = rank.exposed - share.waiting;
-    share.overlapped = std::max(0.0, bare - share.exchange);
-    shares.push_back(share);
-  }
-  return shares;
-}
 
 RecordedSteps::RecordedSteps(std::unique_ptr<Recorder> recorder, const StepParts& parts, const Traits& traits)
     : recorder_(std::move(recorder)), parts_(parts), period_(static_cast<std::size_t>(traits.repeats_every)),
@@ -84,8 +66,7 @@ std::size_t RecordedSteps::ready(std::size_t step, std::size_t made) const {
   return seen && steps_ % period_ == 0 ? steps_ - step : 0;
 }
 
-RecordedSteps::Key RecordedSteps::key(std::size_t step, std::size_t made) const {
-  const std::size_t length = ready(step, made);
+RecordedSteps::Key RecordedSteps::key(std::size_t step, std::size_t length) const {
   return {stage_of(step).number, length, step + length > full_ || length != body_};
 }
 
@@ -115,10 +96,10 @@ RecordedSteps::Recording RecordedSteps::record(std::size_t step, std::size_t len
   return made;
 }
 
-void RecordedSteps::repeat(std::size_t step, std::size_t made) {
-  const Key key = this->key(step, made);
+void RecordedSteps::repeat(std::size_t step, std::size_t count) {
+  const Key key = this->key(step, count);
   auto found = recordings_.find(key);
-  if (found == recordings_.end()) found = recordings_.emplace(key, record(step, key.length, false)).first;
+  if (found == recordings_.end()) found = recordings_.emplace(key, record(step, count, false)).first;
   if (!running_) {
     counts_ = parts_.replica->counts();
     parts_.replica->set_counts(counts_);

@@ -25,17 +25,6 @@ struct StepParts {
   Gate* gate = nullptr;             // of all ranks
 };
 
-// Where a recorded step's seconds of exchange go.
-struct ExchangeShare {
-  double exchange = 0;    // exposed: the rank did nothing else
-  double waiting = 0;     // exposed: until the last rank came
-  double overlapped = 0;  // beside the rank's own work
-};
-
-// A rank each. An exchange ends everywhere at once and cannot begin before the last rank comes, so on that rank it takes
-// what it takes, and on another what is more than that is waiting.
-std::vector<ExchangeShare> split_exchanges(const std::vector<Recorder::ExchangeRecord>& of_ranks);
-
 class RecordedSteps {
  public:
   // `traits`: steps t and t + repeats_every issue the same device work, within a stage.
@@ -47,8 +36,9 @@ class RecordedSteps {
   // How many steps the device makes by itself from this step of the epoch on; 0: the host makes this one. `made` steps
   // were made in all epochs together.
   std::size_t ready(std::size_t step, std::size_t made) const;
-  // Queues ready() steps from this one on, recording them first where that was not done. All ranks call it together.
-  void repeat(std::size_t step, std::size_t made);
+  // Queues the steps that ready() has counted from this one on, recording them first where that was not done. All ranks
+  // call it together.
+  void repeat(std::size_t step, std::size_t count);
   // The mean loss of the repeated steps, as far as the device has come.
   double loss() const { return recorder_->loss(); }
   // Before the host steps again, and at the end of an epoch: waits for the device, brings all counts up to date, and
@@ -78,7 +68,7 @@ class RecordedSteps {
     RankReplica::Counts counts;     // what its steps count
     std::uint64_t bytes = 0;
   };
-  Key key(std::size_t step, std::size_t made) const;
+  Key key(std::size_t step, std::size_t length) const;
   Recording record(std::size_t step, std::size_t length, bool timed);
 
   std::unique_ptr<Recorder> recorder_;

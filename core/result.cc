@@ -23,6 +23,8 @@ void each_field(R& r, const F& f) {
     f("seconds_compute", r.compute), f("seconds_exchange", r.exchange), f("seconds_waiting", r.waiting);
     f("seconds_harness", r.harness), f("seconds_overlapped", r.overlapped);
     f("seconds_optimizer", r.optimizer), f("seconds_input", r.input);
+  } else if constexpr (std::is_same_v<Plain, WindowResult>) {
+    f("steps", r.steps), f("samples", r.samples), f("seconds", r.seconds);
   } else if constexpr (std::is_same_v<Plain, MetricResult>) {
     f("mean", r.mean), f("least", r.least), f("most", r.most), f("last", r.last), f("count", r.count);
     f("counts", r.counts);
@@ -41,6 +43,7 @@ void each_field(R& r, const F& f) {
     f("seconds_evaluation", r.seconds_evaluation), f("seconds_checkpoint", r.seconds_checkpoint);
     f("seconds_to_target", r.seconds_to_target), f("step_seconds_median", r.step_seconds_median);
     f("samples_per_second", r.samples_per_second), f("harness_share", r.harness_share);
+    f("windows", r.windows);
     f("samples", r.samples), f("steps", r.steps), f("updates", r.updates), f("bytes_per_step", r.bytes_per_step);
     f("peak_memory_bytes", r.peak_memory), f("parameters", r.parameters), f("weights_hash", r.weights_hash);
     f("ranks", r.ranks), f("metrics", r.metrics), f("traits", r.traits), f("placement", r.placement);

@@ -33,6 +33,15 @@ struct RankTimes {
   double overlapped = 0;            // moving data beside compute: part of no sum
 };
 
+// A stretch of a trial: steps of rank 0, and what all ranks trained while it made them.
+struct WindowResult {
+  std::uint64_t steps = 0;
+  double samples = 0;
+  double seconds = 0;
+
+  double samples_per_second() const { return seconds > 0 ? samples / seconds : 0; }
+};
+
 struct MetricResult {               // of one rank, over the trial
   double mean = 0, least = 0, most = 0, last = 0;
   std::uint64_t count = 0;
@@ -58,6 +67,7 @@ struct Result {
   double step_seconds_median = 0;   // of rank 0
   double samples_per_second = 0;    // samples trained / seconds_training
   double harness_share = 0;         // time of rank 0 outside steps / seconds_training
+  std::vector<WindowResult> windows;  // of the training, in order; none in a trial of fewer than 60 steps
   std::uint64_t samples = 0;        // trained, all epochs
   std::uint64_t steps = 0;          // of rank 0
   std::uint64_t updates = 0;        // of the model (of one of them, where there are many)

@@ -125,7 +125,7 @@ struct Results::State {
   }
 
   void insert_details(std::int64_t number, const Result& result) const {
-    for (const char* table : {"epoch", "rank", "metric"}) {
+    for (const char* table : {"epoch", "window", "rank", "metric"}) {
       database->run(fmt::format("DELETE FROM {} WHERE trial = ?", table), {number});
     }
     std::int64_t index = 0;
@@ -133,6 +133,11 @@ struct Results::State {
       database->run("INSERT INTO epoch VALUES (?,?,?,?,?,?,?)",
                     {number, ++index, epoch.loss, epoch.train_accuracy, epoch.accuracy, epoch.seconds_training,
                      epoch.seconds_evaluation});
+    }
+    index = 0;
+    for (const WindowResult& window : result.windows) {
+      database->run("INSERT INTO window VALUES (?,?,?,?,?,?)",
+                    {number, ++index, whole(window.steps), window.samples, window.seconds, window.samples_per_second()});
     }
     index = 0;
     for (const RankTimes& rank : result.ranks) {
@@ -169,6 +174,7 @@ Results::Results(const std::string& directory) : state_(std::make_unique<State>(
     state_->database->script(
         fmt::format("PRAGMA journal_mode = {}; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;",
                     on_network(directory) ? "DELETE" : "WAL"));
+    upgrade_results_file(*state_->database);
     std::array<char, 256> host{};
     gethostname(host.data(), host.size() - 1);
     state_->database->run("INSERT INTO session (pid, host, started) VALUES (?, ?, ?)",

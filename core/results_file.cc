@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::int64_t kApplicationId = 0x6d676331;  // "mgc1"
-constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kVersion = 2;
 
 constexpr char kTables[] = R"(
 CREATE TABLE run (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
@@ -46,6 +46,13 @@ CREATE TABLE rank (
 CREATE TABLE metric (
   trial INTEGER NOT NULL REFERENCES trial, rank INTEGER NOT NULL, name TEXT NOT NULL, mean REAL, least REAL, most REAL,
   last REAL, count INTEGER, PRIMARY KEY (trial, rank, name)) STRICT;
+)";
+
+// Since version 2.
+constexpr char kWindowTable[] = R"(
+CREATE TABLE window (
+  trial INTEGER NOT NULL REFERENCES trial, window INTEGER NOT NULL, steps INTEGER, samples REAL, seconds REAL,
+  samples_per_second REAL, PRIMARY KEY (trial, window)) STRICT;
 )";
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
@@ -125,6 +132,7 @@ void create_results_file(const std::string& path) {
     database.commit([&] {
       database.script(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", kApplicationId, kVersion));
       database.script(kTables);
+      database.script(kWindowTable);
     });
   } catch (const DatabaseError& error) {
     unlink(fresh.c_str());
@@ -143,6 +151,14 @@ Database open_results_file(const std::string& path, Database::Mode mode) {
     Database database(path, mode);
     check(path, database);
     return database;
+  });
+}
+
+void upgrade_results_file(const Database& database) {
+  if (database.integer("PRAGMA user_version") == kVersion) return;
+  database.commit([&] {
+    database.script(kWindowTable);
+    database.script(fmt::format("PRAGMA user_version = {}", kVersion));
   });
 }
 

@@ -19,6 +19,9 @@ void create_results_file(const std::string& path);
 // nothing.
 Database open_results_file(const std::string& path, Database::Mode mode);
 
+// Gives a file of an older version the tables that have come since. Its rows stay as they are.
+void upgrade_results_file(const Database& database);
+
 // Throws the error for what SQLite said while it worked on `path`.
 [[noreturn]] void throw_translated(const std::string& path, const DatabaseError& error);
 

@@ -67,6 +67,7 @@ void to_json(nlohmann::json& json, const Trial& trial) {
 nlohmann::json without_config(const Trial& trial) {
   return {{"number", trial.number},
           {"block", trial.block},
+          {"bracket", trial.bracket},
           {"strategy", strategy_json(trial.strategy)},
           {"plugin_file", trial.plugin_file},
           {"device_kind", to_string(trial.device_kind)},
@@ -93,6 +94,7 @@ Trial trial_of(const nlohmann::json& json, const Config& config) {
     Trial read;
     read.number = json.at("number");
     read.block = json.at("block");
+    read.bracket = json.value("bracket", 0);
     read.strategy = strategy_of(json.at("strategy"));
     read.plugin_file = json.at("plugin_file");
     read.device_kind = device_kind(json.at("device_kind").get<std::string>());

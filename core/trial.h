@@ -16,7 +16,8 @@ namespace mgcompare {
 
 struct Trial {
   int number = 0;                   // fixed when the plan is made; the order of execution is the plan's order
-  int block = 0;                    // randomised complete blocks: every combination once a block
+  int block = 0;                    // randomised complete blocks: every combination once a block; 0 of a bracket
+  int bracket = 0;                  // the n-th run of a baseline beside the blocks (brackets.h); 0: a trial of a block
   StrategyConfig strategy;
   std::string plugin_file;          // the file that the strategy comes from
   DeviceKind device_kind = DeviceKind::cpu;

@@ -1,5 +1,6 @@
 #include "reports/breakdown.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace mgcompare {
@@ -39,17 +40,21 @@ Breakdown breakdown_of(const std::vector<const Row*>& repeats) {
 }
 
 std::vector<Rung> what_if(const Breakdown& breakdown, double speed_up, std::size_t devices) {
-  if (!breakdown.reliable() || !(speed_up > 0)) return {};
+  const auto ideal = static_cast<double>(devices);
+  if (!breakdown.reliable() || !(speed_up > 0) || speed_up > ideal) return {};
   std::vector<Rung> rungs = {{"measured", speed_up}};
   double left = breakdown.step;
+  // The speed-up comes from this row and the baseline, the costs from this row alone: where noise made the baseline slow,
+  // or smaller shares fit a cache, the costs are more than what stands between the row and the ideal. What is taken away
+  // can at most close that gap.
   const auto without = [&](const char* name, double part) {
     left -= part;
-    rungs.push_back({name, left > 0 ? speed_up * breakdown.step / left : speed_up});
+    rungs.push_back({name, left > 0 ? std::min(ideal, speed_up * breakdown.step / left) : ideal});
   };
   without("communication free", breakdown.exchange);
   without("input free", breakdown.input);
   without("no stragglers", breakdown.waiting);
-  rungs.push_back({"ideal", static_cast<double>(devices)});
+  rungs.push_back({"ideal", ideal});
   return rungs;
 }
 

@@ -30,7 +30,9 @@ struct Breakdown {
 
 Breakdown breakdown_of(const std::vector<const Row*>& repeats);
 
-// The speed-up that a row would have, one cost after the other taken away. Arithmetic on the breakdown alone.
+// The speed-up that a row would have, one cost after the other taken away: never falling, and never beyond the ideal, one
+// times for each device. Arithmetic on the breakdown alone. Nothing where that is not reliable, and for a row that is
+// beyond the ideal as it is.
 struct Rung {
   std::string name;                 // "measured", "communication free", ...
   double speed_up = 0;

@@ -1,11 +1,13 @@
 #include "reports/comparison.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <tuple>
 
 #include "reports/bootstrap.h"
+#include "reports/steadiness.h"
 #include "reports/text.h"
 
 namespace mgcompare {
@@ -40,6 +42,15 @@ void measure(Cell& cell) {
   cell.device_seconds_to_target = over(cell.done, device_seconds_to_target);
   cell.reached_target = cell.seconds_to_target.count;
   cell.breakdown = breakdown_of(cell.done);
+  std::vector<double> spreads, drifts;
+  for (const Row* row : cell.done) {
+    const std::optional<Steadiness> steadiness = steadiness_of(row->result);
+    if (!steadiness) continue;
+    spreads.push_back(steadiness->spread);
+    drifts.push_back(steadiness->drift);
+  }
+  cell.window_spread = spread_of(std::move(spreads));
+  cell.window_drift = spread_of(std::move(drifts));
 }
 
 bool is_baseline_of(const Cell& base, const Cell& cell) {
@@ -109,6 +120,13 @@ std::size_t order_of(const Trial& trial) {
 
 }  // namespace
 
+bool Cell::is_unsteady() const { return window_spread.count > 0 && window_spread.median > kSteadySpread; }
+
+bool Cell::is_drifting() const {
+  const Spread& drift = window_drift;
+  return drift.count >= kDecisiveRepeats && (drift.low > 0 || drift.high < 0) && std::abs(drift.median) > kSteadyDrift;
+}
+
 Spread ratio(const std::vector<const Row*>& one, const std::vector<const Row*>& other, double (*figure)(const Row&)) {
   std::map<std::uint64_t, double> by_seed;
   for (const Row* row : other) by_seed[row->trial.seed] = figure(*row);
@@ -162,13 +180,13 @@ Comparison compare_rows(const Run& run, Objective objective) {
     Cell& cell = comparison.cells[found->second];
     comparison.target_accuracy = std::max(comparison.target_accuracy, row.trial.config.target_accuracy);
     if (row.state != "finished") {
-      ++cell.missing;
+      cell.missing += row.trial.bracket > 0 ? 0 : 1;
       continue;
     }
     ++comparison.finished;
     const bool is_done = row.result.status == "done";
     comparison.done += is_done ? 1 : 0;
-    (is_done ? cell.done : cell.failed).push_back(&row);
+    (!is_done ? cell.failed : row.trial.bracket > 0 ? cell.brackets : cell.done).push_back(&row);
     cell.many_models |= trait_is(row, "models", "many") && row.trial.ranks() > 1;
     cell.is_baseline |= trait_is(row, "role", "baseline");
     cell.is_ceiling |= trait_is(row, "role", "ceiling");

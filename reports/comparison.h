@@ -21,6 +21,7 @@ struct Cell {
   const Row* first = nullptr;       // of all repeats, by position
   std::vector<const Row*> done;     // by position
   std::vector<const Row*> failed;   // finished in any other way
+  std::vector<const Row*> brackets; // done beside the blocks, by position: in no figure of the row
   std::size_t missing = 0;          // not finished
   bool many_models = false;         // N separate models: their accuracy is not that of one model
   bool is_baseline = false;         // one device, nothing exchanged
@@ -32,6 +33,10 @@ struct Cell {
   Spread seconds_to_target;         // of those repeats
   Spread device_seconds, device_seconds_to_target;
   Breakdown breakdown;
+  // Of each repeat's windows (steadiness.h), where it has some.
+  Spread window_spread, window_drift;
+  bool is_unsteady() const;         // the windows of most repeats do not agree
+  bool is_drifting() const;         // each of three repeats or more became faster, or each slower, by more than noise
 
   // The index of the cell this one is compared with: the baseline on one device of the same kind, with the same global
   // batch (strong scaling) or batch per device (weak). Absent where there is none, and where ranks share a device.

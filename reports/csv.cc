@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "reports/steadiness.h"
 #include "reports/text.h"
 
 namespace mgcompare {
@@ -40,6 +41,7 @@ const std::vector<Column>& columns() {
       {"global_batch", [](const Row& r) { return fmt::format("{}", r.trial.global_batch); }, false},
       {"precision", [](const Row& r) { return csv_field(precision_of(r.trial)); }, false},
       {"seed", [](const Row& r) { return fmt::format("{}", r.trial.seed); }, false},
+      {"bracket", [](const Row& r) { return fmt::format("{}", r.trial.bracket); }, false},
       {"status", [](const Row& r) { return csv_field(r.result.status); }},
       {"cause", [](const Row& r) { return csv_field(r.result.cause); }},
       {"epochs", [](const Row& r) { return fmt::format("{}", r.result.epochs.size()); }},
@@ -48,6 +50,17 @@ const std::vector<Column>& columns() {
       {"seconds_to_target",
        [](const Row& r) { return r.result.seconds_to_target > 0 ? number(r.result.seconds_to_target) : ""; }},
       {"samples_per_second", [](const Row& r) { return number(r.result.samples_per_second); }},
+      {"windows", [](const Row& r) { return fmt::format("{}", r.result.windows.size()); }},
+      {"window_spread",
+       [](const Row& r) {
+         const auto steadiness = steadiness_of(r.result);
+         return steadiness ? number(steadiness->spread) : "";
+       }},
+      {"window_drift",
+       [](const Row& r) {
+         const auto steadiness = steadiness_of(r.result);
+         return steadiness ? number(steadiness->drift) : "";
+       }},
       {"step_seconds_median", [](const Row& r) { return number(r.result.step_seconds_median); }},
       {"seconds_worker_start", [](const Row& r) { return number(r.result.seconds_worker_start); }},
       {"seconds_setup", [](const Row& r) { return number(r.result.seconds_setup); }},

@@ -1,28 +1,76 @@
 #include "reports/drift.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+
+#include "reports/findings.h"
+#include "reports/text.h"
 
 namespace mgcompare {
 namespace {
 
 constexpr double kSteady = 0.03;
 
+bool is_earlier(const Row* a, const Row* b) { return a->sequence < b->sequence; }
+
+// Runs of the cell in the blocks and beside them.
+std::vector<const Row*> all_runs(const Cell& cell) {
+  std::vector<const Row*> rows = cell.done;
+  rows.insert(rows.end(), cell.brackets.begin(), cell.brackets.end());
+  std::sort(rows.begin(), rows.end(), is_earlier);
+  return rows;
+}
+
+std::vector<Drift> drifts_of(const Cell& cell) {
+  const std::vector<const Row*> rows = all_runs(cell);
+  std::vector<Drift> found;
+  const auto look = [&](std::size_t before, std::size_t after) {
+    const double change = throughput(*rows[after]) / throughput(*rows[before]) - 1;
+    if (std::abs(change) > kSteady) found.push_back({rows[before], rows[after], change});
+  };
+  for (std::size_t i = 1; i < rows.size(); ++i) look(i - 1, i);
+  if (found.empty() && rows.size() > 2) look(0, rows.size() - 1);
+  return found;
+}
+
 }  // namespace
 
 std::vector<Drift> drifts(const Comparison& comparison) {
   std::vector<Drift> all;
   for (const Cell& cell : comparison.cells) {
-    if (!cell.is_baseline || cell.trial().devices != 1 || cell.done.size() < 2) continue;
-    std::vector<const Row*> rows = cell.done;
-    std::sort(rows.begin(), rows.end(), [](const Row* a, const Row* b) { return a->sequence < b->sequence; });
-    for (std::size_t i = 1; i < rows.size(); ++i) {
-      const double change = (throughput(*rows[i]) - throughput(*rows[i - 1])) / cell.samples_per_second.median;
-      if (std::abs(change) > kSteady) all.push_back({rows[i - 1], rows[i], change});
+    if (!cell.is_baseline || cell.trial().devices != 1) continue;
+    const std::vector<Drift> found = drifts_of(cell);
+    all.insert(all.end(), found.begin(), found.end());
+  }
+  std::sort(all.begin(), all.end(), [](const Drift& a, const Drift& b) { return is_earlier(a.before, b.before); });
+  return all;
+}
+
+const Drift& largest(const std::vector<Drift>& drifts) {
+  return *std::max_element(drifts.begin(), drifts.end(),
+                           [](const Drift& a, const Drift& b) { return std::abs(a.change) < std::abs(b.change); });
+}
+
+Table drift_table(const Comparison& comparison) {
+  Table table{"The baseline over the run",
+              "The one-device baseline in the order of execution: beside the blocks, where it brackets everything else and is "
+              "in no other figure, and in them. Changes beyond 3 % from one run to the next are the machine's.",
+              {"row", "where", "started", "sequence", "samples/s", "against the first"},
+              3,
+              {}, {}};
+  for (const Cell& cell : comparison.cells) {
+    if (cell.brackets.empty()) continue;
+    const std::vector<const Row*> rows = all_runs(cell);
+    for (const Row* row : rows) {
+      const Trial& trial = row->trial;
+      const std::string where = trial.bracket > 0 ? fmt::format("bracket {}", trial.bracket) : fmt::format("block {}", trial.block);
+      table.lines.push_back({title_of(cell), where, row->started, fmt::format("{}", row->sequence), count_text(throughput(*row)),
+                             fmt::format("{:+.1f} %", 100 * (throughput(*row) / throughput(*rows.front()) - 1))});
     }
   }
-  std::sort(all.begin(), all.end(), [](const Drift& a, const Drift& b) { return a.before->sequence < b.before->sequence; });
-  return all;
+  return table;
 }
 
 }  // namespace mgcompare

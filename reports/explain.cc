@@ -232,16 +232,31 @@ void explain_oversubscription(const Comparison& comparison, std::vector<Reason>&
 void explain_drift(const Comparison& comparison, std::vector<Reason>& all) {
   const std::vector<Drift> found = drifts(comparison);
   if (found.empty()) return;
-  const auto worst = std::max_element(found.begin(), found.end(), [](const Drift& a, const Drift& b) {
-    return std::abs(a.change) < std::abs(b.change);
-  });
+  const Drift& worst = largest(found);
   std::string text = fmt::format(
       "Between {} and {} the samples/s of {} changed by {:+.1f} %: results from that time are suspect.",
-      plain(worst->before->started), plain(worst->after->finished), plain(row_name(worst->before->trial)), worst->change * 100);
+      plain(worst.before->started), plain(worst.after->finished), plain(row_name(worst.before->trial)), worst.change * 100);
   if (found.size() > 1) text += fmt::format(" That was the largest of {} changes beyond 3 %.", found.size());
   all.push_back({"E8", "An unstable machine", text,
                  "Run again while nothing else uses the machine; more repeats (`measure.level: thorough`) widen what is "
                  "known, not what is true."});
+}
+
+// The machine over minutes is the one thing, a trial over its seconds another.
+void explain_drifting_trials(const Comparison& comparison, std::vector<Reason>& all) {
+  const auto fired = where(comparison, [](const Cell& cell) -> std::optional<double> {
+    return cell.is_drifting() ? std::optional(std::abs(cell.window_drift.median)) : std::nullopt;
+  });
+  add(all, comparison, fired, "E8", "Trials that change while they run",
+      [](const Cell& cell) {
+        const double drift = cell.window_drift.median;
+        return fmt::format("{}: in each of {} repeats the last windows are {} than the first, by {} in the median, so its "
+                           "samples/s depend on how long it runs.",
+                           title_of(cell), cell.window_drift.count, drift > 0 ? "faster" : "slower",
+                           percent_text(std::abs(drift)));
+      },
+      "Warm up for longer (`measure.level: thorough`, `measure.warm_up_steps`); where trials become slower, look at clocks "
+      "and temperature.");
 }
 
 }  // namespace
@@ -265,6 +280,7 @@ std::vector<Reason> explain(const Comparison& comparison) {
   explain_learning(comparison, all);
   explain_oversubscription(comparison, all);
   explain_drift(comparison, all);
+  explain_drifting_trials(comparison, all);
   return all;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "reports/drift.h"
 #include "reports/text.h"
 
 namespace mgcompare {
@@ -185,6 +186,12 @@ std::vector<Finding> reservations(const Comparison& comparison) {
     if (cell.done.empty() || !cell.many_models || !many.insert(cell.trial().strategy.label).second) continue;
     all.push_back({fmt::format("{} trains separate models, one a rank: its accuracy is their mean, its speed a ceiling",
                                plain(cell.trial().strategy.label))});
+  }
+  if (const std::vector<Drift> found = drifts(comparison); !found.empty()) {
+    const Drift& worst = largest(found);
+    all.push_back({fmt::format("The machine was not steady: {} changed by {:+.1f} % between two of its runs; differences of "
+                               "that size may be the machine's",
+                               plain(row_name(worst.before->trial)), worst.change * 100)});
   }
   const RunInfo& info = comparison.run->info;
   if (info.data_name == "digits")

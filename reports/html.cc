@@ -9,6 +9,7 @@
 
 #include "reports/assets.h"
 #include "reports/charts/chart.h"
+#include "reports/drift.h"
 #include "reports/explain.h"
 #include "reports/findings.h"
 #include "reports/machine.h"
@@ -214,6 +215,7 @@ Section why_section(const Comparison& comparison) {
   for (const Reason& reason : reasons) section.reason(reason);
   if (reasons.empty())
     section.say("No rule fires: nothing that was measured stands out as a cost that could be avoided.");
+  section.add(drift_table(comparison));
   section.add(break_even_table(comparison), true);
   return section;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "reports/drift.h"
 #include "reports/explain.h"
 #include "reports/findings.h"
 #include "reports/machine.h"
@@ -93,7 +94,7 @@ std::string markdown_report(const Run& run, const std::string& picture) {
          section_if_any(break_even_table(comparison)) +
          section_if_any(prediction_table(predict(comparison, usual_devices(comparison)))) +
          section_if_any(epoch_table(comparison)) + section_if_any(metric_table(comparison)) +
-         section_if_any(outlier_table(comparison)) + failure_section(comparison) + notes(comparison) +
+         section_if_any(outlier_table(comparison)) + section_if_any(drift_table(comparison)) + failure_section(comparison) + notes(comparison) +
          section_if_any(links_table(run)) + origin_section(run);
 }
 

@@ -44,6 +44,14 @@ std::string order_text(const Comparison& comparison, const Cell& cell) {
   return cell.order == Order::above ? "faster" : cell.order == Order::below ? "slower" : "undecided";
 }
 
+// How far the windows of a trial lie apart, with a mark where they are not one speed.
+std::string steadiness_text(const Cell& cell) {
+  if (cell.window_spread.count == 0) return "-";
+  const std::string spread = percent_text(cell.window_spread.median);
+  if (cell.is_drifting()) return fmt::format("{}, drifts by {:+.1f} %", spread, 100 * cell.window_drift.median);
+  return cell.is_unsteady() ? spread + ", unsteady" : spread;
+}
+
 std::string infrastructure(const Comparison& comparison) {
   std::map<std::string, std::string> facts(comparison.run->info.environment.begin(),
                                            comparison.run->info.environment.end());
@@ -84,7 +92,7 @@ Table results_table(const Comparison& comparison) {
 Table speed_table(const Comparison& comparison) {
   const auto line = [&](const Cell& cell) {
     return with(identity(cell),
-                {with_range(cell.samples_per_second, count_text), with_range(cell.speed_up),
+                {with_range(cell.samples_per_second, count_text), steadiness_text(cell), with_range(cell.speed_up),
                  with_range(cell.efficiency, percent_text), order_text(comparison, cell),
                  cell.baseline ? title_of(comparison.cells[*cell.baseline]) : "-", with_range(cell.updates, count_text),
                  cell.is_ceiling    ? "ceiling"
@@ -96,8 +104,10 @@ Table speed_table(const Comparison& comparison) {
   return {"Speed-up and efficiency",
           "Speed-up: samples/s over those of the one-device baseline on the same kind of device, at the same global batch "
           "(strong scaling) or batch per device (weak), seed by seed. Efficiency: speed-up over devices. Neither is "
-          "clipped. Rows whose ranks share a device have none.",
-          {"strategy", "devices", "global batch", "samples/s", "speed-up", "efficiency", "against the baseline", "compared with",
+          "clipped. Rows whose ranks share a device have none. Within a trial: how far its windows lie apart, fastest less "
+          "slowest over their median, in the median repeat; unsteady where that is beyond 5 %, drifting where every "
+          "repeat's last half is faster, or slower, than its first by more than 3 % in the median.",
+          {"strategy", "devices", "global batch", "samples/s", "within a trial", "speed-up", "efficiency", "against the baseline", "compared with",
            "updates", "promise", "precision"},
           2,
           lines_of(comparison, line)};
@@ -155,7 +165,8 @@ Table time_table(const Comparison& comparison) {
 Table ladder_table(const Comparison& comparison) {
   Table table{"What if",
               "The speed-up that is left when one cost after the other is taken away: arithmetic on the parts of the step, "
-              "not a measurement. Rows whose parts are not reliable have none.",
+              "not a measurement. No rung is beyond the ideal. Rows whose parts are not reliable have none, nor have rows "
+              "that are beyond the ideal as they are.",
               {"strategy", "devices", "global batch", "measured", "communication free", "input free", "no stragglers",
                "ideal"},
               2,
@@ -275,7 +286,8 @@ Table order_table(const Run& run) {
   }
   std::sort(executed.begin(), executed.end(), [](const Row* a, const Row* b) { return a->sequence < b->sequence; });
   for (const Row* row : executed) {
-    table.lines.push_back({fmt::format("{}", row->sequence), fmt::format("{}", row->trial.number), row_name(row->trial),
+    table.lines.push_back({fmt::format("{}", row->sequence), fmt::format("{}", row->trial.number),
+                           row_name(row->trial) + (row->trial.bracket > 0 ? " (bracket)" : ""),
                            fmt::format("{}", row->trial.seed), row->result.status, row->finished,
                            fmt::format("{}", row->attempt), row->result.weights_hash.substr(0, 12)});
   }

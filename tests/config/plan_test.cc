@@ -79,9 +79,14 @@ class Planning : public Workspace {
   }
 };
 
+std::vector<Trial> in_blocks(std::vector<Trial> trials) {
+  std::erase_if(trials, [](const Trial& trial) { return trial.bracket > 0; });
+  return trials;
+}
+
 std::vector<std::string> rows(const Plan& plan) {
   std::vector<std::string> names;
-  for (const Trial& trial : plan.trials) names.push_back(row_name(trial));
+  for (const Trial& trial : in_blocks(plan.trials)) names.push_back(row_name(trial));
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -118,7 +123,8 @@ TEST_F(Planning, BlocksAreCompleteShuffledAndRepeatable) {
   const std::string text =
       "strategies: [single, sums]\nscaling: {batch: [32, 64]}\nseeds: [5, 6, 7]\n"
       "variants: [{name: v, set: {epochs: 3}}]";
-  const Plan made = plan(text), again = plan(text);
+  Plan made = plan(text), again = plan(text);
+  for (Plan* one : {&made, &again}) one->trials = in_blocks(one->trials);
   const std::size_t size = (1 + 3) * 2 * 2;
   ASSERT_THAT(made.trials, SizeIs(size * 3));
   std::vector<std::vector<std::string>> blocks(3);
@@ -145,13 +151,39 @@ TEST_F(Planning, BlocksAreCompleteShuffledAndRepeatable) {
   for (std::size_t i = 0; i < numbers.size(); ++i) EXPECT_EQ(numbers[i], static_cast<int>(i) + 1);
 
   std::vector<int> other;
-  for (const Trial& trial : plan(text + "\n# \nmeasure: {time_limit: 9}").trials) other.push_back(trial.number);
+  for (const Trial& trial : in_blocks(plan(text + "\n# \nmeasure: {time_limit: 9}").trials)) other.push_back(trial.number);
   const Plan reseeded = plan(
       "strategies: [single, sums]\nscaling: {batch: [32, 64]}\nseeds: [6, 7, 5]\n"
       "variants: [{name: v, set: {epochs: 3}}]");
   std::vector<int> order;
-  for (const Trial& trial : reseeded.trials) order.push_back(trial.number);
+  for (const Trial& trial : in_blocks(reseeded.trials)) order.push_back(trial.number);
   EXPECT_NE(order, other);
+}
+
+TEST_F(Planning, TheBaselineBracketsTheBlocks) {
+  const std::string text = "strategies: [single, sums]\nscaling: {batch: [32, 64]}\nseeds: [5, 6, 7]\nmeasure: ";
+  const auto places = [](const std::vector<Trial>& trials) {
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < trials.size(); ++i)
+      if (trials[i].bracket > 0) found.push_back(i);
+    return found;
+  };
+  const Plan normal = plan(text + "normal");
+  EXPECT_THAT(places(normal.trials), ElementsAre(0, 13, 26));
+  EXPECT_THAT(places(plan(text + "quick").trials), ElementsAre(0, 9));
+  EXPECT_THAT(places(plan(text + "thorough").trials), SizeIs(11));
+  EXPECT_THAT(places(plan("strategies: [sums]\nseeds: [1, 2, 3, 4]").trials), SizeIs(0)) << "there is no baseline";
+  const Trial& first = normal.trials.front();
+  EXPECT_EQ(row_name(first), "single cpu:1 batch 32");
+  EXPECT_EQ(first.number, 25) << "the numbers of the others stay";
+  EXPECT_EQ(first.block, 0);
+  EXPECT_EQ(first.seed, 5u);
+  EXPECT_THAT(describe(normal), HasSubstr("27 trials in 3 blocks, 3 of them the baseline's to bracket the others;"));
+  EXPECT_EQ(nlohmann::json(nlohmann::json(first).get<Trial>()), nlohmann::json(first));
+  // What is left of a run is bracketed, too.
+  EXPECT_THAT(places(only(normal, "batch=32")), ElementsAre(0, 7, 14));
+  EXPECT_THAT(places(only(normal, "batch=64")), SizeIs(0));
+  EXPECT_THAT(places(only(normal, "strategy=sums")), SizeIs(0));
 }
 
 TEST_F(Planning, FactsAreAskedForEverySize) {
@@ -217,9 +249,10 @@ TEST_F(Planning, RanksPerDevice) {
 }
 
 TEST_F(Planning, FiltersTrials) {
-  const Plan made = plan(
+  Plan made = plan(
       "strategies: [single, sums, {sums: {every: 2, as: rarely}}]\nscaling: {batch: [32, 64]}\n"
       "seeds: [1, 2]\nvariants: [{name: v, set: {epochs: 3}}]");
+  made.trials = in_blocks(made.trials);
   ASSERT_THAT(made.trials, SizeIs(2 * 2 * 2 * (1 + 3 + 3)));
   EXPECT_THAT(only(made, "strategy=single"), SizeIs(8));
   EXPECT_THAT(only(made, "strategy=sums"), SizeIs(48));

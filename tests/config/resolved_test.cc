@@ -48,7 +48,7 @@ TEST_F(Resolved, YamlReadBackIsEqual) {
 }
 
 TEST_F(Resolved, ShippedConfigsReadBack) {
-  for (const std::string name : {"lenet", "mlp", "keras_cnn", "strategies", "options"}) {
+  for (const std::string name : {"lenet", "mlp", "keras_cnn", "strategies", "options", "same_twice"}) {
     const Config config = read_config(MGCOMPARE_SOURCE_DIR "/configs/" + name + ".yaml");
     EXPECT_EQ(config_hash(read(resolved_yaml(config))), config_hash(config)) << resolved_yaml(config);
   }

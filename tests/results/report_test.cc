@@ -74,13 +74,13 @@ TEST(MarkdownReport, HasEverySection) {
   for (const char* part : {"# small\n",
                            "\n## Results\n",
                            "\n## Speed-up and efficiency\n",
-                           "| together | cpu:2 | 128 | 1,616 \\[1,600 .. 1,632\\] | 1.60 \\[1.60 .. 1.60\\] | 80 % "
+                           "| together | cpu:2 | 128 | 1,616 \\[1,600 .. 1,632\\] | - | 1.60 \\[1.60 .. 1.60\\] | 80 % "
                            "\\[80 % .. 80 %\\] | faster | alone, 1 cpu device, batch 128 |",
                            "\n## Time to 97 %\n",
                            "\n## Where the time goes\n",
                            "| 60 % | 0 % | 25 % | 14 % | 0 % | 1.0 % | yes |",
                            "\n## What if\n",
-                           "| together | cpu:2 | 128 | 1.60x | 2.13x | 2.13x | 2.62x | 2.00x |",
+                           "| together | cpu:2 | 128 | 1.60x | 2.00x | 2.00x | 2.00x | 2.00x |",
                            "\n## Bytes\n",
                            "| 1.72 MB | 1.72 MB | 1.000 |",
                            "\n## Accuracy by epoch\n",
@@ -159,8 +159,8 @@ TEST(CsvReport, HasARowATrial) {
   EXPECT_THAT(
       lines[2],
       testing::StartsWith(
-          "2,1,2,finished,1,together cpu:2 batch 128,together,together,,lenet,cpu,2,1,strong,128,fp32,1,done,,2,0.984,"));
-  EXPECT_THAT(lines[9], testing::EndsWith(",128,fp32,3,,,,,,,,,,,,,,,,,,,,,,\r"));
+          "2,1,2,finished,1,together cpu:2 batch 128,together,together,,lenet,cpu,2,1,strong,128,fp32,1,0,done,,2,0.984,"));
+  EXPECT_THAT(lines[9], testing::EndsWith(",128,fp32,3,0,,,,,,,,,,,,,,,,,,,,,,,,,\r"));
   for (const std::string& line : lines)
     EXPECT_EQ(std::count(line.begin(), line.end(), ','), std::count(lines[0].begin(), lines[0].end(), ','));
 }

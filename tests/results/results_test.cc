@@ -60,16 +60,19 @@ TEST(ResultJson, KeepsEveryField) {
   result.peak_memory = 1ull << 40;
   result.metrics = {{{"staleness", {.mean = 1.5, .least = 0, .most = 7, .last = 2, .count = 99, .counts = {90, 9}}}}, {}};
   result.placement = {{"cuda:1", {{"weights and gradients", "cuda:1", 8}}, {{"all_reduce", "the host link", 1.5, 6}}}};
+  result.windows = {{30, 3840, 0.5}, {31, 3968, 0.25}};
   result.notes = {"oversubscribed"};
   const nlohmann::json json = result;
   // Equal again, and not because everything was left out.
   EXPECT_EQ(nlohmann::json(json.get<Result>()), json);
-  EXPECT_EQ(json.size(), 28u);
+  EXPECT_EQ(json.size(), 29u);
   const Result back = json.get<Result>();
   EXPECT_EQ(back.peak_memory, 1ull << 40);
   EXPECT_EQ(back.metrics.at(0).at("staleness").count, 99u);
   EXPECT_EQ(back.metrics.at(0).at("staleness").counts, (std::vector<std::uint64_t>{90, 9}));
   EXPECT_EQ(back.epochs.at(1).accuracy, 0.99);
+  EXPECT_EQ(back.windows.at(1).steps, 31u);
+  EXPECT_EQ(back.windows.at(1).samples_per_second(), 15872);
   EXPECT_EQ(back.ranks.at(0).waiting, result.ranks[0].waiting);
   EXPECT_EQ(back.traits, result.traits);
   EXPECT_EQ(back.placement.at(0).kept.at(0).bytes, 8u);
@@ -149,6 +152,7 @@ TEST(Results, CanBeQueriedBySql) {
   results.begin(info_with(), plan());
   Result result = make_result(1000, 8, 0.985);
   result.metrics = {{{"staleness", {.mean = 1.5}}}};
+  result.windows = {{30, 3840, 0.5}, {31, 3968, 0.25}};
   results.add(plan()[1], result);
   results.add(plan()[1], result);  // again: the details stand once
   const Database database(folder.path(kResultsFile), Database::Mode::read);
@@ -156,12 +160,34 @@ TEST(Results, CanBeQueriedBySql) {
       database.text("SELECT row || ' ' || accuracy || ' ' || samples_per_second FROM trial WHERE status = 'done'"),
       row_name(plan()[1]) + " 0.985 1000.0");
   EXPECT_EQ(database.integer("SELECT count(*) FROM epoch WHERE trial = 1"), 2);
+  EXPECT_EQ(database.text("SELECT group_concat(samples_per_second) FROM window WHERE trial = 1"), "7680.0,15872.0");
   EXPECT_EQ(database.text("SELECT seconds_waiting FROM rank WHERE trial = 1"), "1.4");
   EXPECT_EQ(database.text("SELECT mean FROM metric WHERE name = 'staleness'"), "1.5");
   EXPECT_EQ(
       database.integer(
           "SELECT count(*) FROM pragma_table_list WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND strict = 0"),
       0);
+}
+
+TEST(Results, OfTheFirstVersionAreReadAndCarriedOn) {
+  const Folder folder;
+  {
+    Results results(folder.path());
+    results.begin(info_with(), plan());
+    results.add(plan()[0], make_result(1000, 8, 0.985));
+  }
+  Database(folder.path(kResultsFile), Database::Mode::write).script("DROP TABLE window; PRAGMA user_version = 1;");
+  EXPECT_EQ(read_run(folder.path()).rows[0].state, "finished");
+  Result result = make_result(1000, 8, 0.985);
+  result.windows = {{30, 3840, 0.5}};
+  {
+    Results results(folder.path());
+    results.resume(info_with(), plan());
+    results.add(plan()[1], result);
+  }
+  const Database database(folder.path(kResultsFile), Database::Mode::read);
+  EXPECT_EQ(database.integer("PRAGMA user_version"), 2);
+  EXPECT_EQ(database.integer("SELECT count(*) FROM window"), 1);
 }
 
 TEST(Results, AreReadWhileTheyAreWritten) {

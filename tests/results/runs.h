@@ -120,6 +120,12 @@ class RunMaker {
     row.result.traits["role"] = "baseline";
     return row;
   }
+  Row& bracket(int number, const Result& result) {
+    Row& row = baseline(1, result);
+    row.trial.block = 0;
+    row.trial.bracket = number;
+    return row;
+  }
   Row& ceiling(std::size_t devices, std::uint64_t seed, const Result& result) {
     Row& row = add("apart", devices, seed, result);
     row.result.traits["role"] = "ceiling";

@@ -1,0 +1,95 @@
+#include "windows.h"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+
+#include "fixture.h"
+
+namespace mgcompare {
+namespace {
+
+using testing::run;
+using testing::small_trial;
+
+std::vector<Lap> laps(std::size_t count, double seconds) { return std::vector<Lap>(count, {100, seconds}); }
+
+TEST(Windows, HaveThirtyStepsAndHalfASecond) {
+  EXPECT_TRUE(windows_of({}).empty());
+  EXPECT_TRUE(windows_of(laps(59, 1)).empty());
+  EXPECT_EQ(windows_of(laps(60, 1)).size(), 2u);
+  EXPECT_EQ(windows_of(laps(1000, 1e-4)).size(), 3u) << "a short trial still has a beginning, a middle and an end";
+  EXPECT_EQ(windows_of(laps(1000, 2.6e-3)).size(), 5u);
+  EXPECT_EQ(windows_of(laps(10000, 1e-2)).size(), 12u);
+}
+
+TEST(Windows, HoldEveryLapOnce) {
+  std::vector<Lap> all = laps(100, 0.01);
+  all[99].seconds = 0.5;
+  const std::vector<WindowResult> windows = windows_of(all);
+  ASSERT_EQ(windows.size(), 3u);
+  EXPECT_EQ(windows[0].steps + windows[1].steps + windows[2].steps, 100u);
+  for (const WindowResult& window : windows) EXPECT_NEAR(static_cast<double>(window.steps), 33.5, 0.6);
+  EXPECT_NEAR(windows[0].samples_per_second(), 10'000, 1e-6);
+  EXPECT_NEAR(windows[2].samples_per_second(), 3'300 / 0.82, 1e-6);
+}
+
+TEST(Laps, AreFromStepToStep) {
+  Laps laps;
+  laps.begin_epoch();
+  laps.begin_step(0, 10);
+  laps.begin_step(50, 11);
+  laps.begin_step(150, 14);
+  laps.begin_epoch();       // the last step of an epoch has none
+  laps.begin_step(0, 100);
+  laps.add(64, 0.5);        // nor has a step of the host before steps of the device
+  laps.begin_step(200, 110);
+  laps.begin_step(250, 111);
+  ASSERT_EQ(laps.all().size(), 4u);
+  EXPECT_EQ(laps.all()[1].samples, 100);
+  EXPECT_EQ(laps.all()[1].seconds, 3);
+  EXPECT_EQ(laps.all()[2].samples, 64);
+  EXPECT_EQ(laps.all()[3].samples, 50);
+}
+
+// 8 epochs of 15 steps of 50, without the last of each, whose batch has 30. Ranks that run freely do so in virtual time: in
+// a trial of milliseconds one of them might else make most of the steps.
+TEST(Windows, AgreeWithTheTrial) {
+  for (const char* plugin : {"replicated", "async_sgd"}) {
+    Trial trial = small_trial(2, plugin);
+    trial.config.epochs = 8;
+    const Result result = run(trial).result;
+    ASSERT_GE(result.windows.size(), 2u) << plugin;
+    double samples = 0, seconds = 0;
+    for (const WindowResult& window : result.windows) samples += window.samples, seconds += window.seconds;
+    EXPECT_LT(samples, static_cast<double>(result.samples)) << plugin;
+    EXPECT_GT(samples, 0.8 * static_cast<double>(result.samples)) << plugin;
+    EXPECT_LT(seconds, result.seconds_training) << plugin;
+    EXPECT_GT(seconds, 0.5 * result.seconds_training) << plugin;
+    if (std::string(plugin) == "replicated") { EXPECT_EQ(samples, 8 * 14 * 50); }
+  }
+}
+
+TEST(Windows, AreKeptWithACheckpoint) {
+  const std::filesystem::path file = std::filesystem::temp_directory_path() / ("mgcompare-windows-" + std::to_string(::getpid()));
+  std::filesystem::remove(file);
+  Trial trial = small_trial(2, "replicated");
+  trial.config.epochs = 8;
+  trial.config.checkpoint_epochs = 4;
+  EXPECT_THROW(run(trial, {}, [&](TrainingRequest& request) {
+                 request.files.checkpoint = file.string();
+                 request.stop = [&] { return std::filesystem::exists(file); };
+               }),
+               Interrupted);
+  const Result resumed = run(trial, {}, [&](TrainingRequest& request) { request.files = {file.string(), true}; }).result;
+  std::uint64_t steps = 0;
+  for (const WindowResult& window : resumed.windows) steps += window.steps;
+  EXPECT_EQ(steps, 8 * 14u);
+  std::filesystem::remove(file);
+}
+
+}  // namespace
+}  // namespace mgcompare
