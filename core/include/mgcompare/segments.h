@@ -43,17 +43,15 @@ struct Tile {
 struct Tiling {
   static constexpr std::uint32_t kHeld = 16;  // elements of a tile that a thread holds, at most
   static constexpr std::uint32_t kMostColumns = 8;
-  static constexpr std::uint32_t kMostWarps = 16, kUsualWarps = 8;  // of a tile, and of a block whose tiles take fewer
+  static constexpr std::uint32_t kMostWarps = 16;
   static constexpr std::size_t kMostSums = 4;
 
   Array<Tile> tiles;
-  std::uint32_t warps = 1;
+  std::uint32_t warps = 1;  // of a tile
   // Where a segment has several tiles: the sums of each tile and then of each segment, and how many of its tiles have theirs
   // (where its first tile is). Else empty.
   Array<float> partials;
   Array<std::uint32_t> arrived;
-
-  std::uint32_t tiles_of_block() const { return warps < kUsualWarps ? kUsualWarps / warps : 1; }
 
   Tiling() = default;
   Tiling(Device& device, const std::vector<Segment>& segments, std::uint32_t columns) {

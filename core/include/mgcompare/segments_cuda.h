@@ -128,10 +128,11 @@ template <unsigned kColumns> class Share {
 #pragma unroll
     for (unsigned k = 0; k < kColumns; ++k) {
       const unsigned step = __ballot_sync(0xffffffffu, (codes[k] >> b) & 1u);
-      if (kColumns == 1) return step;
+      if constexpr (kColumns == 1) word = step;
+      else
 #pragma unroll
-      for (unsigned row = 0; row < kRows; ++row)
-        word |= ((step >> (row * kColumns + threadIdx.x % kColumns)) & 1u) << (k * kRows + row);
+        for (unsigned row = 0; row < kRows; ++row)
+          word |= ((step >> (row * kColumns + threadIdx.x % kColumns)) & 1u) << (k * kRows + row);
     }
     return word;
   }
@@ -143,6 +144,7 @@ template <unsigned kColumns> class Share {
   float values_[kSteps];
 };
 
+inline constexpr unsigned kUsualWarps = 8;  // of a block whose tiles take fewer
 inline constexpr unsigned kMostThreads = Tiling::kMostWarps * 32;
 inline constexpr unsigned kBlocks = 2;  // of an SM, at least: one loads while another stores
 
@@ -181,13 +183,19 @@ __global__ void __launch_bounds__(kMostThreads, kBlocks)
   share.write(coder, bits, levels, words);
 }
 
+// Short tiles share a block.
+inline unsigned tiles_of_block(const Tiling& tiling) { return tiling.warps < kUsualWarps ? kUsualWarps / tiling.warps : 1; }
+inline unsigned blocks_of(const Tiling& tiling) {
+  return static_cast<unsigned>((tiling.tiles.size() + tiles_of_block(tiling) - 1) / tiles_of_block(tiling));
+}
+inline dim3 threads_of(const Tiling& tiling) { return {32 * tiling.warps, tiles_of_block(tiling)}; }
+
 template <unsigned kColumns, class Coder>
 void encode(Device& device, const Tiling& tiling, unsigned bits, const Coder& coder) {
   if (tiling.tiles.empty()) return;
   const cudaStream_t stream = arithmetic::stream_of(device);
-  const std::size_t of_block = tiling.tiles_of_block();
-  const auto blocks = static_cast<unsigned>((tiling.tiles.size() + of_block - 1) / of_block);
-  const dim3 threads(32 * tiling.warps, static_cast<unsigned>(of_block));
+  const unsigned blocks = blocks_of(tiling);
+  const dim3 threads = threads_of(tiling);
   auto* const partials = reinterpret_cast<Sums<Coder::kSums>*>(tiling.partials.data());
   if (partials != nullptr)
     sum_tiles<kColumns><<<blocks, threads, 0, stream>>>(tiling.tiles.span(), coder, partials, tiling.arrived.data());
@@ -200,10 +208,8 @@ void encode(Device& device, const Tiling& tiling, unsigned bits, const Coder& co
 template <class F> void for_each_in(Device& device, const SegmentTable& table, F f) {
   for (const Tiling* tiling : {&table.consecutive(), &table.columns()}) {
     if (tiling->tiles.empty()) continue;
-    const std::size_t of_block = tiling->tiles_of_block();
-    const auto blocks = static_cast<unsigned>((tiling->tiles.size() + of_block - 1) / of_block);
-    const dim3 threads(32 * tiling->warps, static_cast<unsigned>(of_block));
-    segments::each_in<<<blocks, threads, 0, arithmetic::stream_of(device)>>>(tiling->tiles.span(), f);
+    segments::each_in<<<segments::blocks_of(*tiling), segments::threads_of(*tiling), 0, arithmetic::stream_of(device)>>>(
+        tiling->tiles.span(), f);
   }
   arithmetic::check_launch();
 }
