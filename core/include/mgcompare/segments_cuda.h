@@ -146,11 +146,12 @@ template <unsigned kColumns> class Share {
 
 inline constexpr unsigned kUsualWarps = 8;  // of a block whose tiles take fewer
 inline constexpr unsigned kMostThreads = Tiling::kMostWarps * 32;
-inline constexpr unsigned kBlocks = 2;  // of an SM, at least: one loads while another stores
+// Of an SM, at least: one loads while another adds or stores. Sums alone take fewer registers.
+inline constexpr unsigned kSummingBlocks = 4, kEncodingBlocks = 2;
 
 // Only for segments of several tiles, which have a block each. The last one of a segment adds the sums of all.
 template <unsigned kColumns, class Coder>
-__global__ void __launch_bounds__(kMostThreads, kBlocks)
+__global__ void __launch_bounds__(kMostThreads, kSummingBlocks)
     sum_tiles(Span<const Tile> tiles, Coder coder, Sums<Coder::kSums>* partials, unsigned* arrived) {
   const Tile tile = tiles[blockIdx.x];
   if (tile.tiles == 1) return;
@@ -169,7 +170,7 @@ __global__ void __launch_bounds__(kMostThreads, kBlocks)
 
 // The last tiles first: what sum_tiles has read last is still in the cache.
 template <unsigned kColumns, class Coder>
-__global__ void __launch_bounds__(kMostThreads, kBlocks)
+__global__ void __launch_bounds__(kMostThreads, kEncodingBlocks)
     encode_tiles(Span<const Tile> tiles, unsigned bits, Coder coder, const Sums<Coder::kSums>* partials) {
   const Tile tile = tile_of(tiles, gridDim.x - 1 - blockIdx.x);
   Share<kColumns> share(tile);

@@ -11,10 +11,10 @@
 namespace mgcompare::cuda {
 namespace selection {
 
-inline constexpr unsigned kWords = 1;  // of a thread, each of 32 elements
 inline constexpr unsigned kWarps = arithmetic::kThreads / 32;
-inline constexpr unsigned kTile = arithmetic::kThreads * kWords * 32;
-static_assert(kTile >= 8192, "selection_scratch() counts on it");
+// A thread has so many words, each of 32 elements.
+template <class What> inline constexpr unsigned kTile = arithmetic::kThreads * What::kWords * 32;
+static_assert(arithmetic::kThreads * 32 >= 8192, "selection_scratch() counts on it");
 
 // Two numbers of 31 bits in one word, and whether they are of a tile or of all tiles up to it.
 using Word = unsigned long long;
@@ -28,14 +28,26 @@ struct Wanted {
   unsigned yes, if_room;
 };
 
+// A warp's bits, as a square: bit b of lane l becomes bit l of lane b.
+__device__ inline unsigned turn(unsigned bits) {
+  unsigned lower = 0x0000ffffu;
+#pragma unroll
+  for (unsigned side = 16; side > 0; side /= 2, lower ^= lower << side) {
+    const unsigned other = __shfl_xor_sync(0xffffffffu, bits, side);
+    bits = (threadIdx.x & side) == 0 ? (bits & lower) | (other & lower) << side : (bits & ~lower) | (other >> side & lower);
+  }
+  return bits;
+}
+
 // The scratch memory. All but the marks is zero before each selection.
 struct Scratch {
   struct Found {
-    unsigned tiles_started, blocks_done;
-    unsigned low;             // of the keys that are told apart
-    unsigned above;           // keys above those
-    unsigned limit, room;     // keys above the limit are wanted, and as many equal ones as there is room for
-    bool known, marked;       // the limit; which elements are above the keys that were told apart, and which among them
+    unsigned tiles_started;
+    unsigned blocks_started, blocks_done, passes_done;
+    unsigned low;            // of the keys that are told apart
+    unsigned above;          // keys above those
+    unsigned limit, room;    // keys above the limit are wanted, and as many equal ones as there is room for
+    unsigned known, marked;  // whether the limit is, and the elements above the keys that were told apart, and among them
   };
   Found* found;
   unsigned* bins;
@@ -86,6 +98,7 @@ template <class Ask> __device__ Wanted ask_in_rows(std::size_t first, std::size_
 
 // What to select: wanted(first, n) says it of the warp's 32 words of elements from `first`.
 template <class Keep> struct Kept {
+  static constexpr unsigned kWords = 1;
   Keep keep;
   __device__ unsigned room() const { return 0; }
   __device__ Wanted wanted(std::size_t first, std::size_t n) const {
@@ -93,29 +106,37 @@ template <class Keep> struct Kept {
   }
 };
 
-// Where elements are marked, few are left to be asked: each thread asks for its own.
+// Where elements are marked, few are left to be asked: each thread asks for its own, several at once.
 template <class Key> struct Largest {
+  static constexpr unsigned kWords = 2;
   Key key_of;
   const Scratch::Found* found;
-  const Wanted* marks;
+  const Wanted* marks;  // of each 32 rows of 32 elements: lane l's bit r is element l of row r
   __device__ unsigned room() const { return found->room; }
-  __device__ int is(std::size_t i) const {
-    const unsigned key = key_of(i) >> 7, limit = found->limit;
-    return key > limit ? 2 : key == limit ? 1 : 0;
-  }
+  __device__ int is(unsigned key) const { return key > found->limit ? 2 : key == found->limit ? 1 : 0; }
   __device__ Wanted wanted(std::size_t first, std::size_t n) const {
-    if (!found->marked) return ask_in_rows(first, n, [this](std::size_t i) { return is(i); });
+    if (!found->marked) return ask_in_rows(first, n, [this](std::size_t i) { return is(key_of(i) >> 7); });
     if (first >= n) return {0, 0};
-    const std::size_t word = first / 32 + threadIdx.x % 32;
-    const Wanted mark = marks[word];
+    const unsigned lane = threadIdx.x % 32;
+    const Wanted mark = marks[first / 32 + lane];
     Wanted mine{mark.yes, 0};
-    for (unsigned left = mark.if_room; left != 0; left &= left - 1) {
-      const unsigned bit = __ffs(static_cast<int>(left)) - 1;
-      const int what = is(word * 32 + bit);
-      mine.yes |= (what == 2 ? 1u : 0u) << bit;
-      mine.if_room |= (what == 1 ? 1u : 0u) << bit;
+    for (unsigned left = mark.if_room; left != 0;) {
+      constexpr unsigned kAtOnce = 4;
+      unsigned bits[kAtOnce], keys[kAtOnce] = {};
+#pragma unroll
+      for (unsigned k = 0; k < kAtOnce; ++k) {
+        bits[k] = left & (0u - left);
+        left ^= bits[k];
+        if (bits[k] != 0) keys[k] = key_of(first + (__ffs(static_cast<int>(bits[k])) - 1) * 32 + lane) >> 7;
+      }
+#pragma unroll
+      for (unsigned k = 0; k < kAtOnce; ++k) {
+        const int what = is(keys[k]);
+        mine.yes |= what == 2 ? bits[k] : 0;
+        mine.if_room |= what == 1 ? bits[k] : 0;
+      }
     }
-    return mine;
+    return {turn(mine.yes), turn(mine.if_room)};
   }
 };
 
@@ -128,13 +149,14 @@ __device__ inline unsigned first_bits(unsigned word, unsigned count) {
 template <class What>
 __global__ void __launch_bounds__(arithmetic::kThreads)
     select_tiles(std::size_t n, What what, Scratch scratch, Span<std::uint32_t> indices, std::uint32_t* count) {
+  constexpr unsigned kWords = What::kWords;
   __shared__ unsigned number;
   __shared__ Word of_warp[kWarps], before_tile;
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   if (threadIdx.x == 0) number = atomicAdd(&scratch.found->tiles_started, 1u);
   __syncthreads();
   const unsigned tile = number;
-  const std::size_t first = static_cast<std::size_t>(tile) * kTile + warp * (kTile / kWarps);
+  const std::size_t first = static_cast<std::size_t>(tile) * kTile<What> + warp * (kTile<What> / kWarps);
 
   // A warp has kWords times 32 words one after another; lane l has word l of each 32.
   Wanted wanted[kWords];
@@ -192,7 +214,7 @@ __global__ void __launch_bounds__(arithmetic::kThreads)
   }
 }
 
-inline unsigned tiles_of(std::size_t n) { return static_cast<unsigned>((n + kTile - 1) / kTile); }
+template <class What> unsigned tiles_of(std::size_t n) { return static_cast<unsigned>((n + kTile<What> - 1) / kTile<What>); }
 
 }  // namespace selection
 
@@ -205,8 +227,9 @@ void select(Device& device, std::size_t n, Keep keep, Span<std::uint32_t> indice
   }
   const selection::Scratch scratch(memory, n);
   device.zero(scratch.zeroed.data(), scratch.zeroed.bytes());
-  selection::select_tiles<<<selection::tiles_of(n), arithmetic::kThreads, 0, arithmetic::stream_of(device)>>>(
-      n, selection::Kept<Keep>{keep}, scratch, indices, count.data());
+  using Kept = selection::Kept<Keep>;
+  selection::select_tiles<<<selection::tiles_of<Kept>(n), arithmetic::kThreads, 0, arithmetic::stream_of(device)>>>(
+      n, Kept{keep}, scratch, indices, count.data());
   arithmetic::check_launch();
 }
 
