@@ -33,12 +33,13 @@ inline unsigned blocks_for(std::size_t n) {
 }
 
 // Whether this block is the last of `blocks` that come here: it sees what the others wrote before, though not through
-// its first-level cache (__ldcg). The counter is zero again afterwards.
+// its first-level cache (__ldcg). The counter is zero again afterwards. One thread's fence stands for all of its block, for
+// they have met before: a fence of each warp's own took longer than what it guards.
 __device__ inline bool last_to_arrive(unsigned* arrived, unsigned blocks) {
   __shared__ bool last;
-  __threadfence();
   __syncthreads();
   if (threadIdx.x == 0 && threadIdx.y == 0) {
+    __threadfence();
     last = atomicAdd(arrived, 1u) == blocks - 1;
     if (last) *arrived = 0;
     __threadfence();

@@ -41,7 +41,8 @@ struct Sample {
   __device__ bool has(std::size_t asked) const { return row(static_cast<unsigned>(asked >> shift)) == asked; }
 };
 
-// Bin b counts keys that are low + b once shifted, except for the lowest bin, which is what is left: often zeros, very many.
+// Bin b counts keys that are low + b once shifted. Those at low or below, often zeros and very many, are what is left; the
+// lowest bin has those above in their place.
 struct Counter {
   unsigned* bins;
   unsigned low, shift;
@@ -104,8 +105,8 @@ __device__ inline Place find_place(unsigned* bins, unsigned above, unsigned want
 }
 
 // What a pass has counted says what the next one looks at, or where the limit is.
-template <Pass kPass> __device__ void conclude(Scratch::Found& found, unsigned above, const Place& place, unsigned wanted) {
-  const unsigned low = __ldcg(&found.low);
+template <Pass kPass>
+__device__ void conclude(Scratch::Found& found, unsigned low, unsigned above, const Place& place, unsigned wanted) {
   found.above = 0;
   if (kPass == Pass::sample) {
     // The wanted key is about as far down its bin as its number says. Keys that far apart from it are told apart below
@@ -231,15 +232,15 @@ __device__ void take_part(const Search<First, Again>& search, unsigned block, un
   else count_all<kPass>(search, warp, warps, counter);
 
   for (unsigned offset = 16; offset > 0; offset /= 2) counter.above += __shfl_xor_sync(0xffffffffu, counter.above, offset);
-  if (threadIdx.x % 32 == 0 && counter.above != 0) atomicAdd(&found.above, counter.above);
+  if (threadIdx.x % 32 == 0 && counter.above != 0) atomicAdd(bins, counter.above);
   __syncthreads();
   for (unsigned b = threadIdx.x; b < kBins; b += kCounters)
-    if (bins[b] != 0) atomicAdd(search.scratch.bins + b, bins[b]);
+    if (bins[b] != 0) atomicAdd(b == 0 ? &found.above : search.scratch.bins + b, bins[b]);
 
   if (!arithmetic::last_to_arrive(&found.blocks_done, blocks)) return;
   const unsigned above = __ldcg(&found.above), wanted = kPass == Pass::sample ? search.sample.wanted : search.wanted;
   const Place place = find_place(search.scratch.bins, above, wanted);
-  if (threadIdx.x == 0) conclude<kPass>(found, above, place, wanted);
+  if (threadIdx.x == 0) conclude<kPass>(found, counter.low, above, place, wanted);
 }
 
 template <class First, class Again>

@@ -39,10 +39,10 @@ struct Tile {
 };
 
 // The tiles of segments whose elements are consecutive (one column a tile), or of those that are columns of a matrix, as
-// many neighbours at once as memory gives at once: 32 bytes.
+// many neighbours at once as memory gives at once: 64 bytes.
 struct Tiling {
   static constexpr std::uint32_t kHeld = 16;  // elements of a tile that a thread holds, at most
-  static constexpr std::uint32_t kMostColumns = 8;
+  static constexpr std::uint32_t kMostColumns = 16;
   static constexpr std::uint32_t kMostWarps = 16;
   static constexpr std::size_t kMostSums = 4;
 

@@ -147,7 +147,7 @@ template <unsigned kColumns> class Share {
 inline constexpr unsigned kUsualWarps = 8;  // of a block whose tiles take fewer
 inline constexpr unsigned kMostThreads = Tiling::kMostWarps * 32;
 // Of an SM, at least: one loads while another adds or stores. Sums alone take fewer registers.
-inline constexpr unsigned kSummingBlocks = 4, kEncodingBlocks = 2;
+inline constexpr unsigned kSummingBlocks = 3, kEncodingBlocks = 2;
 
 // Only for segments of several tiles, which have a block each. The last one of a segment adds the sums of all.
 template <unsigned kColumns, class Coder>

@@ -12,6 +12,7 @@ namespace mgcompare::cuda {
 namespace selection {
 
 inline constexpr unsigned kWarps = arithmetic::kThreads / 32;
+inline constexpr int kFew = 6;  // of a word, that its thread writes alone
 // A thread has so many words, each of 32 elements.
 template <class What> inline constexpr unsigned kTile = arithmetic::kThreads * What::kWords * 32;
 static_assert(arithmetic::kThreads * 32 >= 8192, "selection_scratch() counts on it");
@@ -136,7 +137,7 @@ template <class Key> struct Largest {
         mine.if_room |= what == 1 ? bits[k] : 0;
       }
     }
-    return {turn(mine.yes), turn(mine.if_room)};
+    return {turn(mine.yes), __ballot_sync(0xffffffffu, mine.if_room != 0) != 0 ? turn(mine.if_room) : 0};
   }
 };
 
@@ -199,7 +200,14 @@ __global__ void __launch_bounds__(arithmetic::kThreads)
     const unsigned taken_before = min(if_room_of(own), room);
     const unsigned taken = wanted[k].yes | first_bits(wanted[k].if_room, room - taken_before);
     const unsigned at = yes_of(own) + taken_before;
-    // A word at a time, so that neighbours write to neighbours.
+    const std::size_t of_lane = first + k * 1024 + lane * 32;
+    if (__ballot_sync(0xffffffffu, __popc(taken) > kFew) == 0) {
+      unsigned to = at;
+      for (unsigned left = taken; left != 0; left &= left - 1, ++to)
+        if (to < indices.size()) indices[to] = static_cast<std::uint32_t>(of_lane + __ffs(static_cast<int>(left)) - 1);
+      continue;
+    }
+    // Many: a word at a time, so that neighbours write to neighbours.
     for (unsigned rows = __ballot_sync(0xffffffffu, taken != 0); rows != 0; rows &= rows - 1) {
       const int row = __ffs(static_cast<int>(rows)) - 1;
       const unsigned word = __shfl_sync(0xffffffffu, taken, row);
