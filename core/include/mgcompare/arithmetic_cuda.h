@@ -34,7 +34,7 @@ inline unsigned blocks_for(std::size_t n) {
 
 // Whether this block is the last of `blocks` that come here: it sees what the others wrote before, though not through
 // its first-level cache (__ldcg). The counter is zero again afterwards. One thread's fence stands for all of its block, for
-// they have met before: a fence of each warp's own took longer than what it guards.
+// they have met before.
 __device__ inline bool last_to_arrive(unsigned* arrived, unsigned blocks) {
   __shared__ bool last;
   __syncthreads();

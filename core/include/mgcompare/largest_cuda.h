@@ -25,7 +25,7 @@ enum class Pass : unsigned { sample, near_sample, upper, lower };
 
 // Rows of 32 elements, one of each 2^shift neighbours; which one differs from group to group.
 struct Sample {
-  static constexpr unsigned kMostGroups = 8192, kOfWarp = 4;
+  static constexpr unsigned kMostGroups = 4096, kOfWarp = 2;
   unsigned shift = 1, groups;
   unsigned wanted;  // of its elements, about as large a share as of all
   Sample(std::size_t n, std::size_t wanted_of_all) {

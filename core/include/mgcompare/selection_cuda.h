@@ -109,7 +109,7 @@ template <class Keep> struct Kept {
 
 // Where elements are marked, few are left to be asked: each thread asks for its own, several at once.
 template <class Key> struct Largest {
-  static constexpr unsigned kWords = 2;
+  static constexpr unsigned kWords = 4;  // little is left to do for each: few tiles, that wait for few others
   Key key_of;
   const Scratch::Found* found;
   const Wanted* marks;  // of each 32 rows of 32 elements: lane l's bit r is element l of row r
