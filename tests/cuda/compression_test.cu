@@ -92,13 +92,13 @@ std::vector<float> steep_numbers(std::size_t n) {
 
 TEST_F(CudaCompression, SelectsTheLargestAsTheCpuDoes) {
   cuda::CudaDevice cuda(gpu(0));
-  for (const std::size_t n : {std::size_t{1}, std::size_t{31}, std::size_t{4096}, std::size_t{4097}, std::size_t{3'000'003}}) {
+  for (const std::size_t n : std::vector<std::size_t>{1, 31, 4096, 4097, 3'000'003}) {
     const Random random(5, n);
     std::vector<float> smooth(n), tied = whole_numbers(n, 3), sparse(n), same(n, 2.5f);
     for (std::size_t i = 0; i < n; ++i) smooth[i] = random.uniform(i) - 0.5f;
     for (std::size_t i = 0; i < n; i += 97) sparse[i] = smooth[i] * 1e-30f;
     for (const std::vector<float>& values : {smooth, tied, sparse, same, steep_numbers(n)})
-      for (const std::size_t k : {std::size_t{0}, std::size_t{1}, n / 20'000 + 1, n / 1000 + 1, n / 3 + 1, n})
+      for (const std::size_t k : std::vector<std::size_t>{0, 1, n / 20'000 + 1, n / 1000 + 1, n / 3 + 1, n})
         ASSERT_EQ(largest(cpu, values, k), largest(cuda, values, k)) << n << ", " << k;
   }
 }
@@ -123,7 +123,8 @@ TEST_F(CudaCompression, MakesWhatKeysAreOfOnce) {
       const Array<float> from = to_device(device, values), to(device, kSize);
       const Array<std::uint32_t> indices(device, k);
       const Array<std::uint64_t> scratch(device, selection_scratch(kSize));
-      select_largest(device, kSize, TwiceAsLarge{from.data(), to.data()}, MagnitudeOf{to.data()}, indices.span(), scratch.span());
+      const TwiceAsLarge first{from.data(), to.data()};
+      select_largest(device, kSize, first, MagnitudeOf{to.data()}, indices.span(), scratch.span());
       const std::vector<float> made = to_host(device, to.span());
       for (std::size_t i = 0; i < kSize; ++i) ASSERT_EQ(made[i], 2 * values[i]) << i;
       EXPECT_EQ(to_host(device, indices.span()), largest(cpu, made, k));

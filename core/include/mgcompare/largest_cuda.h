@@ -83,7 +83,8 @@ __device__ inline Place find_place(unsigned* bins, unsigned above, unsigned want
   if (lane == 31) of_warp[warp] = upto;
   __syncthreads();
   const unsigned warps_upto = sum_of_lanes_upto(of_warp[lane]);
-  const unsigned all = __shfl_sync(0xffffffffu, warps_upto, 31), before = __shfl_sync(0xffffffffu, warps_upto, (warp + 31) % 32);
+  const unsigned all = __shfl_sync(0xffffffffu, warps_upto, 31);
+  const unsigned before = __shfl_sync(0xffffffffu, warps_upto, (warp + 31) % 32);
   if (threadIdx.x == 0) place = {0, wanted - min(wanted, above + all), 0};
   __syncthreads();
   above += upto - own + (warp > 0 ? before : 0);
@@ -111,7 +112,8 @@ __device__ void conclude(Scratch::Found& found, unsigned low, unsigned above, co
   if (kPass == Pass::sample) {
     // The wanted key is about as far down its bin as its number says. Keys that far apart from it are told apart below
     // and above: the whole bin is among them, for in some vectors all keys of a bin are equal.
-    const unsigned down = place.counted == 0 ? 0 : static_cast<unsigned>((static_cast<unsigned long long>(place.wanted) << kLowBits) / place.counted);
+    const unsigned long long wanted_keys = static_cast<unsigned long long>(place.wanted) << kLowBits;
+    const unsigned down = place.counted == 0 ? 0 : static_cast<unsigned>(wanted_keys / place.counted);
     const unsigned about = place.bin == 0 ? 0 : ((place.bin + 1) << kLowBits) - down;
     found.low = about > kBins / 2 ? about - kBins / 2 : 0;
   } else if (kPass == Pass::upper) {
