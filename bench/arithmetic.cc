@@ -63,13 +63,25 @@ class Bench {
     std::printf("%-34s %12s %14s %12s %12s %7s\n", "operation", "elements", "bytes counted", "us", "copy us", "ratio");
   }
 
-  void quantise(const char* what, std::uint32_t rows, unsigned bits) {
+  // Columns of so many consecutive elements, or, by input, as many of each with all others between them.
+  std::vector<Segment> consecutive(std::size_t elements) const {
     std::vector<Segment> segments;
+    for (std::size_t begin = 0; begin < n_; begin += elements)
+      segments.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(std::min(elements, n_ - begin)), 1});
+    return segments;
+  }
+  std::vector<Segment> by_input(std::size_t elements) const {
+    elements = std::min(elements, n_);
+    const auto stride = static_cast<std::uint32_t>(n_ / elements);
+    std::vector<Segment> segments;
+    for (std::uint32_t begin = 0; begin < stride; ++begin)
+      segments.push_back({begin, static_cast<std::uint32_t>(elements), stride});
+    return segments;
+  }
+
+  void quantise(const char* what, const std::vector<Segment>& segments, unsigned bits) {
     std::vector<std::uint32_t> first = {0};
-    for (std::size_t begin = 0; begin < n_; begin += rows) {
-      segments.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(std::min<std::size_t>(rows, n_ - begin)), 1});
-      first.push_back(first.back() + onebit::words_of(segments.back().count, bits));
-    }
+    for (const Segment& segment : segments) first.push_back(first.back() + onebit::words_of(segment.count, bits));
     const SegmentTable table(device_, segments);
     const Array<std::uint32_t> first_word(device_, first.size()), wire(device_, first.back());
     copy_to_device(device_, first_word.span(), Span<const std::uint32_t>(first.data(), first.size()));
@@ -124,10 +136,11 @@ class Bench {
 
 void time_arithmetic(Device& device, std::size_t elements) {
   Bench bench(device, elements);
-  bench.quantise("columns of 5000", 5000, 1);
-  bench.quantise("columns of 500", 500, 1);
-  bench.quantise("one column", static_cast<std::uint32_t>(elements), 1);
-  bench.quantise("columns of 5000", 5000, 4);
+  bench.quantise("columns of 5000", bench.consecutive(5000), 1);
+  bench.quantise("columns of 500", bench.consecutive(500), 1);
+  bench.quantise("one column", bench.consecutive(elements), 1);
+  bench.quantise("by input, of 5000", bench.by_input(5000), 1);
+  bench.quantise("columns of 5000", bench.consecutive(5000), 4);
   bench.choose();
   bench.take();
 }

@@ -1,44 +1,13 @@
 // The GPU half of a strategy's arithmetic gives what the CPU half gives.
 
-#include <gtest/gtest.h>
-
 #include <numeric>
 #include <vector>
 
-#include "cuda/device.h"
 #include "mgcompare/arithmetic.h"
+#include "on_gpu.h"
 
 namespace mgcompare::testing {
 namespace {
-
-bool no_gpu() {
-  int count = 0;
-  if (cudaGetDeviceCount(&count) == cudaSuccess && count > 0) return false;
-  cudaGetLastError();
-  return true;
-}
-
-#define MGCOMPARE_NEEDS_GPU \
-  if (no_gpu()) GTEST_SKIP() << "this machine has no NVIDIA GPU that this program can use"
-
-cuda::Gpu& first_gpu() {
-  static cuda::Gpu gpu;
-  return gpu;
-}
-
-template <class T> Array<T> to_device(Device& device, const std::vector<T>& from) {
-  Array<T> array(device, from.size());
-  device.copy_to_device(array.data(), from.data(), from.size() * sizeof(T));
-  device.synchronize();
-  return array;
-}
-
-template <class T> std::vector<T> to_host(Device& device, Span<T> from) {
-  std::vector<T> host(from.size());
-  device.copy_to_host(host.data(), from.data(), from.bytes());
-  device.synchronize();
-  return host;
-}
 
 struct Pair {
   float sum = 0;
@@ -56,6 +25,8 @@ std::vector<Segment> segments() {
   for (std::uint32_t row = 0; row < 40; ++row) made.push_back({row * 1000, 1000, 1});
   return made;
 }
+
+class CudaArithmetic : public OnGpu {};
 
 void add_one(Device& device, Span<float> values) {
   float* data = values.data();
@@ -75,17 +46,15 @@ void odd_bits(Device& device, Span<const Segment> all, Span<const std::uint32_t>
   pack_bits(device, all, first, words, [=] MGCOMPARE_FUNCTION(std::size_t i) { return (i * i / 3) % 2 == 1; });
 }
 
-TEST(CudaArithmetic, ForEachVisitsEveryIndexOnce) {
-  MGCOMPARE_NEEDS_GPU;
-  cuda::CudaDevice device(first_gpu());
+TEST_F(CudaArithmetic, ForEachVisitsEveryIndexOnce) {
+  cuda::CudaDevice device(gpu(0));
   const Array<float> seen(device, 1'000'003);
   add_one(device, seen.span());
   EXPECT_EQ(to_host(device, seen.span()), std::vector<float>(seen.size(), 1.0f));
 }
 
-TEST(CudaArithmetic, SegmentedReduceAddsStructures) {
-  MGCOMPARE_NEEDS_GPU;
-  cuda::CudaDevice device(first_gpu());
+TEST_F(CudaArithmetic, SegmentedReduceAddsStructures) {
+  cuda::CudaDevice device(gpu(0));
   const std::vector<Segment> all = segments();
   const Array<Segment> on_device = to_device(device, all);
   const Array<Pair> sums(device, all.size());
@@ -99,9 +68,8 @@ TEST(CudaArithmetic, SegmentedReduceAddsStructures) {
   }
 }
 
-TEST(CudaArithmetic, SelectKeepsOrderAndCountsBeyondItsRoom) {
-  MGCOMPARE_NEEDS_GPU;
-  cuda::CudaDevice device(first_gpu());
+TEST_F(CudaArithmetic, SelectKeepsOrderAndCountsBeyondItsRoom) {
+  cuda::CudaDevice device(gpu(0));
   const Array<std::uint32_t> indices(device, 5000), count(device, 1);
   thirds(device, 100'000, indices.span(), count.span());
   EXPECT_EQ(to_host(device, count.span())[0], 33'333u);
@@ -111,9 +79,8 @@ TEST(CudaArithmetic, SelectKeepsOrderAndCountsBeyondItsRoom) {
   EXPECT_EQ(to_host(device, count.span())[0], 0u);
 }
 
-TEST(CudaArithmetic, PackBitsBeginsEverySegmentAtAWord) {
-  MGCOMPARE_NEEDS_GPU;
-  cuda::CudaDevice device(first_gpu());
+TEST_F(CudaArithmetic, PackBitsBeginsEverySegmentAtAWord) {
+  cuda::CudaDevice device(gpu(0));
   const std::vector<Segment> all = segments();
   std::vector<std::uint32_t> first;
   std::uint32_t words = 0;

@@ -1,8 +1,6 @@
 #pragma once
 
-// The GPUs that the tests use, a rank's device on each, and groups of ranks. Without a GPU the tests skip.
-
-#include <gtest/gtest.h>
+// Networks and groups of ranks on the GPUs that the tests use.
 
 #include <functional>
 #include <memory>
@@ -10,53 +8,16 @@
 #include <vector>
 
 #include "cuda/collectives.h"
-#include "cuda/device.h"
 #include "cuda/feed.h"
 #include "cuda/meeting.h"
 #include "cuda/network.h"
 #include "model/reference.h"
 #include "model/rig.h"
+#include "on_gpu.h"
 #include "rank_group.h"
 #include "ranks.h"
 
 namespace mgcompare::testing {
-
-inline int gpu_count() {
-  int count = 0;
-  if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
-  cudaGetLastError();
-  return 0;
-}
-
-inline cuda::Gpu& gpu(int index) {
-  static std::vector<std::unique_ptr<cuda::Gpu>> gpus;
-  while (static_cast<int>(gpus.size()) <= index) {
-    gpus.push_back(std::make_unique<cuda::Gpu>());
-    gpus.back()->index = static_cast<int>(gpus.size()) - 1;
-  }
-  return *gpus[static_cast<std::size_t>(index)];
-}
-
-class OnGpu : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (gpu_count() == 0) GTEST_SKIP() << "this machine has no NVIDIA GPU that this program can use";
-  }
-};
-
-template <class T> std::vector<T> to_host(Device& device, Span<T> from) {
-  std::vector<T> host(from.size());
-  device.copy_to_host(host.data(), from.data(), from.bytes());
-  device.synchronize();
-  return host;
-}
-
-template <class T> Array<T> to_device(Device& device, const std::vector<T>& from) {
-  Array<T> array(device, from.size());
-  device.copy_to_device(array.data(), from.data(), from.size() * sizeof(T));
-  device.synchronize();
-  return array;
-}
 
 // A network on a GPU with the weights, data and order of a Rig on the CPU.
 class GpuRig {

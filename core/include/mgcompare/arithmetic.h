@@ -20,6 +20,7 @@
 #if defined(__CUDACC__)
 #include "mgcompare/arithmetic_cuda.h"
 #include "mgcompare/segments_cuda.h"
+#include "mgcompare/largest_cuda.h"
 #include "mgcompare/selection_cuda.h"
 #endif
 
@@ -67,7 +68,7 @@ void segmented_reduce(Device& device, Span<const Segment> segments, Span<T> out,
 }
 
 // Scratch memory, in 64-bit words, of select() and select_largest() over up to n elements: a device array made in start.
-constexpr std::size_t selection_scratch(std::size_t n) { return 8 + 4096 + n / 4096 + 1; }
+constexpr std::size_t selection_scratch(std::size_t n) { return 8 + 4096 + n / 8192 + 1 + (n / 1024 + 1) * 32; }
 
 // The indices i < n for which keep(i) holds, ascending, into `indices` as far as they fit; their full number into
 // `count[0]`. All in device memory.
@@ -147,7 +148,7 @@ template <class F> void for_each_in(Device& device, const SegmentTable& table, F
 }
 
 // Quantises segments: a code of a few bits for each element, levels that the codes stand for for each segment. A coder has
-//   static constexpr std::size_t kSums;                         at most SegmentTable::kMostSums
+//   static constexpr std::size_t kSums;                         at most Tiling::kMostSums
 //   float load(i)                                               the value of element i
 //   Sums<kSums> gather(value)                                   what is summed over a segment
 //   Levels levels(segment number, elements, sums)               a plain struct

@@ -32,6 +32,22 @@ inline unsigned blocks_for(std::size_t n) {
   return static_cast<unsigned>(blocks < 2112 ? blocks : 2112);
 }
 
+// Whether this block is the last of `blocks` that come here: it sees what the others wrote before, though not through
+// its first-level cache (__ldcg). The counter is zero again afterwards. One thread's fence stands for all of its block, for
+// they have met before.
+__device__ inline bool last_to_arrive(unsigned* arrived, unsigned blocks) {
+  __shared__ bool last;
+  __syncthreads();
+  if (threadIdx.x == 0 && threadIdx.y == 0) {
+    __threadfence();
+    last = atomicAdd(arrived, 1u) == blocks - 1;
+    if (last) *arrived = 0;
+    __threadfence();
+  }
+  __syncthreads();
+  return last;
+}
+
 template <class F> __global__ void each(std::size_t n, F f) {
   const std::size_t stride = gridDim.x * static_cast<std::size_t>(blockDim.x);
   for (std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; i < n; i += stride) f(i);

@@ -8,41 +8,38 @@
 namespace mgcompare::cuda {
 namespace segments {
 
-// The sum over a block, in a fixed order, for all of its threads. T has operator+= and shuffles as floats.
-template <class T> __device__ T sum_of_block(T sum) {
-  __shared__ alignas(16) unsigned char memory[33 * sizeof(T)];
-  T* const of_warp = reinterpret_cast<T*>(memory);
-  constexpr unsigned kFloats = sizeof(T) / sizeof(float);
-  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
-  const auto add_warp = [&](T value) {
-    for (unsigned offset = 16; offset > 0; offset /= 2) {
-      T other;
-      for (unsigned k = 0; k < kFloats; ++k)
-        reinterpret_cast<float*>(&other)[k] =
-            __shfl_down_sync(0xffffffffu, reinterpret_cast<const float*>(&value)[k], offset);
-      value += other;
-    }
-    return value;
-  };
-  sum = add_warp(sum);
-  __syncthreads();  // what an earlier sum left has been read
-  if (lane == 0) of_warp[warp] = sum;
-  __syncthreads();
-  if (warp == 0) {
-    T part = lane < warps ? of_warp[lane] : T{};
-    part = add_warp(part);
-    if (lane == 0) of_warp[32] = part;
+// The sum over a warp's lanes l, l + kApart, l + 2 kApart, ..., for each of them. T consists of floats and has +=.
+template <unsigned kApart, class T> __device__ T sum_of_lanes(T sum) {
+#pragma unroll
+  for (unsigned offset = 16; offset >= kApart; offset /= 2) {
+    T other;
+#pragma unroll
+    for (unsigned k = 0; k < sizeof(T) / sizeof(float); ++k)
+      reinterpret_cast<float*>(&other)[k] = __shfl_xor_sync(0xffffffffu, reinterpret_cast<const float*>(&sum)[k], offset);
+    sum += other;
   }
+  return sum;
+}
+
+// The same over all threads of a block that share threadIdx.y, in a fixed order.
+template <unsigned kApart, class T> __device__ T sum_of_warps(T sum) {
+  __shared__ alignas(16) unsigned char memory[32 * kApart * sizeof(T)];
+  const unsigned lane = threadIdx.x % 32, warps = blockDim.x / 32;
+  T* const sums = reinterpret_cast<T*>(memory) + threadIdx.y * warps * kApart;
+  sum = sum_of_lanes<kApart>(sum);
+  if (warps == 1) return sum;
+  __syncthreads();  // what an earlier sum left has been read
+  if (lane < kApart) sums[threadIdx.x / 32 * kApart + lane] = sum;
   __syncthreads();
-  return of_warp[32];
+  T all{};
+  for (unsigned k = lane; k < warps * kApart; k += 32) all += sums[k];
+  return sum_of_lanes<kApart>(all);
 }
 
 struct Team {
   __device__ std::size_t rank() const { return threadIdx.x; }
   __device__ std::size_t size() const { return blockDim.x; }
-  __device__ float sum(float value) const {
-    return sum_of_block(Sums<1>{{value}}).at[0];
-  }
+  __device__ float sum(float value) const { return sum_of_warps<1>(Sums<1>{{value}}).at[0]; }
   __device__ void wait() const { __syncthreads(); }
 };
 
@@ -51,110 +48,177 @@ template <class F> __global__ void each_team(F f) {
   f(team, static_cast<std::size_t>(blockIdx.x));
 }
 
-template <class F>
-__global__ void each_in(Span<const Segment> all, Span<const Tile> tiles, F f) {
-  const Tile tile = tiles[blockIdx.x];
-  const Segment segment = all[tile.segment];
-  for (std::uint32_t k = threadIdx.x; k < tile.count; k += blockDim.x) {
-    const std::uint32_t j = tile.begin + k;
-    f(tile.segment, j, segment.begin + static_cast<std::size_t>(j) * segment.stride);
+// Rows of a block (threadIdx.y) have a tile each. Where there are no more, it has no elements.
+__device__ inline Tile tile_of(Span<const Tile> tiles, unsigned block) {
+  const std::size_t number = block * static_cast<std::size_t>(blockDim.y) + threadIdx.y;
+  Tile tile = tiles[min(number, tiles.size() - 1)];
+  if (number >= tiles.size()) tile.count = 0;
+  return tile;
+}
+
+template <class F> __global__ void each_in(Span<const Tile> tiles, F f) {
+  const Tile tile = tile_of(tiles, blockIdx.x);
+  for (std::uint32_t k = threadIdx.x; k < tile.count * tile.columns; k += blockDim.x) {
+    const std::uint32_t row = tile.columns == 1 ? k : k / tile.columns, column = k - row * tile.columns;
+    f(tile.segment + column, tile.begin + row, tile.first + column + static_cast<std::size_t>(row) * tile.stride);
   }
 }
 
-// Of an SM: one block loads while another stores.
-inline constexpr unsigned kBlocks = 2;
-
-// A block's elements: each warp takes 32 consecutive ones at a time, so that a ballot makes a word.
-template <class Coder> struct Held {
-  float values[SegmentTable::kHeld];
-  const Coder& coder;
-  const Segment segment;
-  const Tile tile;
-  __device__ std::uint32_t row(unsigned k) const { return (k * (blockDim.x / 32) + threadIdx.x / 32) * 32; }
-  __device__ std::size_t index(std::uint32_t j) const {
-    return segment.begin + static_cast<std::size_t>(tile.begin + j) * segment.stride;
+// What a thread holds of a tile: an element of each step of its warp. A step takes 32 elements of a segment, or, of
+// kColumns segments, 32 / kColumns elements each.
+template <unsigned kColumns> class Share {
+ public:
+  explicit __device__ Share(const Tile& tile)
+      : tile_(tile), row_(threadIdx.x / 32 * kSteps * kRows),
+        left_(static_cast<int>(tile.count) - static_cast<int>(row_ + threadIdx.x % 32 / kColumns)),
+        first_(tile.first + threadIdx.x % kColumns + (row_ + threadIdx.x % 32 / kColumns) * stride()) {
+    if (threadIdx.x % kColumns >= tile.columns) left_ = 0;
   }
-  __device__ Held(const Coder& c, const Segment& s, const Tile& t) : coder(c), segment(s), tile(t) {
+  // Threads without a column of their own ask what the last one asks.
+  __device__ unsigned column() const { return min(threadIdx.x % kColumns, tile_.columns - 1); }
+
+  // All loads are on their way before the first sum.
+  template <class Coder> __device__ Sums<Coder::kSums> load(const Coder& coder) {
 #pragma unroll
-    for (unsigned k = 0; k < SegmentTable::kHeld; ++k) {
-      const std::uint32_t j = row(k) + threadIdx.x % 32;
-      if (j < tile.count) values[k] = coder.load(index(j));
-    }
+    for (unsigned step = 0; step < kSteps; ++step)
+      if (has(step)) values_[step] = coder.load(index(step));
+    Sums<Coder::kSums> sum;
+#pragma unroll
+    for (unsigned step = 0; step < kSteps; ++step)
+      if (has(step)) sum += coder.gather(values_[step]);
+    return sum;
   }
-  __device__ Sums<Coder::kSums> sum() const {
-    Sums<Coder::kSums> own;
+
+  // The codes of kColumns steps are those of 32 elements: a word for each bit and column.
+  template <class Coder, class Levels>
+  __device__ void write(const Coder& coder, unsigned bits, const Levels& levels, std::uint32_t* words) const {
+    const unsigned lane = threadIdx.x % 32;
+    const std::uint32_t rows = row_ < tile_.count ? min(tile_.count - row_, kSteps * kRows) : 0, wanted = (rows + 31) / 32 * bits;
+    words += (tile_.begin + row_) / 32 * static_cast<std::size_t>(bits);
+    std::uint32_t number = 0, kept = 0;
 #pragma unroll
-    for (unsigned k = 0; k < SegmentTable::kHeld; ++k)
-      if (row(k) + threadIdx.x % 32 < tile.count) own += coder.gather(values[k]);
-    return sum_of_block(own);
-  }
-};
-
-template <class Coder>
-__global__ void __launch_bounds__(SegmentTable::kMostThreads, kBlocks)
-    sum_tiles(Span<const Segment> all, Span<const Tile> tiles, Coder coder, Sums<Coder::kSums>* partials) {
-  const Tile tile = tiles[blockIdx.x];
-  if (tile.of_segment == 1) return;
-  const Held<Coder> held(coder, all[tile.segment], tile);
-  const Sums<Coder::kSums> sum = held.sum();
-  if (threadIdx.x == 0) partials[blockIdx.x] = sum;
-}
-
-// A segment's tiles are added once, by the block of its first one, not by all that need the sum.
-template <std::size_t N> __global__ void sum_segments(Span<const Tile> tiles, Sums<N>* partials) {
-  const Tile tile = tiles[blockIdx.x];
-  if (tile.of_segment == 1 || tile.begin != 0) return;
-  Sums<N> sum;
-  for (std::uint32_t t = threadIdx.x; t < tile.of_segment; t += blockDim.x) sum += partials[blockIdx.x + t];
-  sum = sum_of_block(sum);
-  if (threadIdx.x == 0) partials[gridDim.x + blockIdx.x] = sum;
-}
-
-template <class Coder>
-__global__ void __launch_bounds__(SegmentTable::kMostThreads, kBlocks)
-    encode_tiles(Span<const Segment> all, Span<const Tile> tiles, unsigned bits, Coder coder,
-                 const Sums<Coder::kSums>* partials) {
-  const Tile tile = tiles[blockIdx.x];
-  const Segment segment = all[tile.segment];
-  const Held<Coder> held(coder, segment, tile);
-  const Sums<Coder::kSums> sum = tile.of_segment == 1 ? held.sum() : partials[gridDim.x + tile.first_of_segment];
-  const auto levels = coder.levels(tile.segment, segment.count, sum);
-  if (threadIdx.x == 0 && tile.begin == 0) coder.store(tile.segment, levels);
-  std::uint32_t* const words = coder.words(tile.segment);
+    for (unsigned step = 0; step < kSteps; step += kColumns) {
+      if (number == wanted) return;
+      std::uint32_t codes[kColumns];
 #pragma unroll
-  for (unsigned k = 0; k < SegmentTable::kHeld; ++k) {
-    const std::uint32_t row = held.row(k), j = row + threadIdx.x % 32;
-    if (row < tile.count) {
-      const unsigned code = j < tile.count ? coder.code(held.index(j), held.values[k], levels) : 0;
-      for (unsigned b = 0; b < bits; ++b) {
-        const unsigned word = __ballot_sync(0xffffffffu, (code >> b) & 1u);
-        if (threadIdx.x % 32 == 0) words[static_cast<std::size_t>(tile.begin + row) / 32 * bits + b] = word;
+      for (unsigned k = 0; k < kColumns; ++k)
+        codes[k] = has(step + k) ? coder.code(index(step + k), values_[step + k], levels) : 0;
+      for (unsigned b = 0; b < bits; ++b, ++number) {
+        const std::uint32_t word = word_of(codes, b);
+        if constexpr (kColumns > 1) {
+          if (lane < tile_.columns) words[number] = word;
+        } else {  // each lane keeps one, so that 32 of them are written at once
+          if (lane == number % 32) kept = word;
+          if ((number % 32 == 31 || number + 1 == wanted) && lane <= number % 32) words[number / 32 * 32 + lane] = kept;
+        }
       }
     }
   }
+
+ private:
+  static constexpr unsigned kSteps = Tiling::kHeld, kRows = 32 / kColumns;
+
+  __device__ std::size_t stride() const { return kColumns == 1 ? 1 : tile_.stride; }
+  __device__ bool has(unsigned step) const { return left_ > static_cast<int>(kRows * step); }
+  __device__ std::size_t index(unsigned step) const { return first_ + kRows * step * stride(); }
+
+  // Bit j is bit b of the code of element j of this thread's column.
+  __device__ static std::uint32_t word_of(const std::uint32_t (&codes)[kColumns], unsigned b) {
+    std::uint32_t word = 0;
+#pragma unroll
+    for (unsigned k = 0; k < kColumns; ++k) {
+      const unsigned step = __ballot_sync(0xffffffffu, (codes[k] >> b) & 1u);
+      if constexpr (kColumns == 1) word = step;
+      else
+#pragma unroll
+        for (unsigned row = 0; row < kRows; ++row)
+          word |= ((step >> (row * kColumns + threadIdx.x % kColumns)) & 1u) << (k * kRows + row);
+    }
+    return word;
+  }
+
+  const Tile& tile_;
+  std::uint32_t row_;  // of the tile, this warp's first
+  int left_;           // rows of the tile, from this thread's first
+  std::size_t first_;  // this thread's first element
+  float values_[kSteps];
+};
+
+inline constexpr unsigned kUsualWarps = 8;  // of a block whose tiles take fewer
+inline constexpr unsigned kMostThreads = Tiling::kMostWarps * 32;
+// Of an SM, at least: one loads while another adds or stores. Sums alone take fewer registers.
+inline constexpr unsigned kSummingBlocks = 3, kEncodingBlocks = 2;
+
+// Only for segments of several tiles, which have a block each. The last one of a segment adds the sums of all.
+template <unsigned kColumns, class Coder>
+__global__ void __launch_bounds__(kMostThreads, kSummingBlocks)
+    sum_tiles(Span<const Tile> tiles, Coder coder, Sums<Coder::kSums>* partials, unsigned* arrived) {
+  const Tile tile = tiles[blockIdx.x];
+  if (tile.tiles == 1) return;
+  Sums<Coder::kSums> sum = sum_of_warps<kColumns>(Share<kColumns>(tile).load(coder));
+  if (threadIdx.x < kColumns) partials[blockIdx.x * kColumns + threadIdx.x] = sum;
+  if (!arithmetic::last_to_arrive(arrived + tile.first_tile, tile.tiles)) return;
+  sum = {};
+  for (std::uint32_t k = threadIdx.x; k < tile.tiles * kColumns; k += blockDim.x) {
+    Sums<Coder::kSums> other;
+    for (std::size_t n = 0; n < Coder::kSums; ++n) other.at[n] = __ldcg(partials[tile.first_tile * kColumns + k].at + n);
+    sum += other;
+  }
+  sum = sum_of_warps<kColumns>(sum);
+  if (threadIdx.x < kColumns) partials[(gridDim.x + tile.first_tile) * kColumns + threadIdx.x] = sum;
+}
+
+// The last tiles first: what sum_tiles has read last is still in the cache.
+template <unsigned kColumns, class Coder>
+__global__ void __launch_bounds__(kMostThreads, kEncodingBlocks)
+    encode_tiles(Span<const Tile> tiles, unsigned bits, Coder coder, const Sums<Coder::kSums>* partials) {
+  const Tile tile = tile_of(tiles, gridDim.x - 1 - blockIdx.x);
+  Share<kColumns> share(tile);
+  const std::uint32_t segment = tile.segment + share.column();
+  std::uint32_t* const words = coder.words(segment);  // asked early: where they are may have to be loaded, too
+  Sums<Coder::kSums> sum = share.load(coder);
+  if (tile.tiles > 1) sum = partials[(gridDim.x + tile.first_tile) * kColumns + share.column()];
+  else sum = sum_of_warps<kColumns>(sum);
+  const auto levels = coder.levels(segment, tile.of, sum);
+  if (threadIdx.x < tile.columns && tile.begin == 0 && tile.count > 0) coder.store(segment, levels);
+  share.write(coder, bits, levels, words);
+}
+
+// Short tiles share a block.
+inline unsigned tiles_of_block(const Tiling& tiling) { return tiling.warps < kUsualWarps ? kUsualWarps / tiling.warps : 1; }
+inline unsigned blocks_of(const Tiling& tiling) {
+  return static_cast<unsigned>((tiling.tiles.size() + tiles_of_block(tiling) - 1) / tiles_of_block(tiling));
+}
+inline dim3 threads_of(const Tiling& tiling) { return {32 * tiling.warps, tiles_of_block(tiling)}; }
+
+template <unsigned kColumns, class Coder>
+void encode(Device& device, const Tiling& tiling, unsigned bits, const Coder& coder) {
+  if (tiling.tiles.empty()) return;
+  const cudaStream_t stream = arithmetic::stream_of(device);
+  const unsigned blocks = blocks_of(tiling);
+  const dim3 threads = threads_of(tiling);
+  auto* const partials = reinterpret_cast<Sums<Coder::kSums>*>(tiling.partials.data());
+  if (partials != nullptr)
+    sum_tiles<kColumns><<<blocks, threads, 0, stream>>>(tiling.tiles.span(), coder, partials, tiling.arrived.data());
+  encode_tiles<kColumns><<<blocks, threads, 0, stream>>>(tiling.tiles.span(), bits, coder, partials);
+  arithmetic::check_launch();
 }
 
 }  // namespace segments
 
 template <class F> void for_each_in(Device& device, const SegmentTable& table, F f) {
-  if (table.tiles().empty()) return;
-  segments::each_in<<<static_cast<unsigned>(table.tiles().size()), table.threads(), 0, arithmetic::stream_of(device)>>>(
-      table.segments(), table.tiles(), f);
+  for (const Tiling* tiling : {&table.consecutive(), &table.columns()}) {
+    if (tiling->tiles.empty()) continue;
+    segments::each_in<<<segments::blocks_of(*tiling), segments::threads_of(*tiling), 0, arithmetic::stream_of(device)>>>(
+        tiling->tiles.span(), f);
+  }
   arithmetic::check_launch();
 }
 
 template <class Coder> void encode(Device& device, const SegmentTable& table, unsigned bits, const Coder& coder) {
-  static_assert(Coder::kSums <= SegmentTable::kMostSums);
-  if (table.tiles().empty()) return;
-  const auto blocks = static_cast<unsigned>(table.tiles().size());
-  const cudaStream_t stream = arithmetic::stream_of(device);
-  auto* const partials = reinterpret_cast<Sums<Coder::kSums>*>(table.partials().data());
-  if (partials != nullptr) {
-    segments::sum_tiles<<<blocks, table.threads(), 0, stream>>>(table.segments(), table.tiles(), coder, partials);
-    segments::sum_segments<<<blocks, table.threads(), 0, stream>>>(table.tiles(), partials);
-  }
-  segments::encode_tiles<<<blocks, table.threads(), 0, stream>>>(table.segments(), table.tiles(), bits, coder, partials);
-  arithmetic::check_launch();
+  static_assert(Coder::kSums <= Tiling::kMostSums);
+  segments::encode<1>(device, table.consecutive(), bits, coder);
+  segments::encode<Tiling::kMostColumns>(device, table.columns(), bits, coder);
 }
 
 template <class F> void for_each_team(Device& device, std::size_t n, F f) {

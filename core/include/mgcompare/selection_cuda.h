@@ -2,24 +2,20 @@
 
 // The GPU half of arithmetic.h's selections. Included by nvcc only, through arithmetic.h.
 //
-// Positions come from one pass over the elements: each tile adds what the tiles before it have found ("decoupled
-// look-back", Merrill and Garland: "Single-pass parallel prefix scan with decoupled look-back", NVIDIA 2016). Tiles are
-// numbered as they start, so a tile only waits for tiles that run; positions depend on counts alone, not on timing.
+// Positions come from one pass: each tile adds what the tiles before it have found ("decoupled look-back", Merrill and
+// Garland: "Single-pass parallel prefix scan with decoupled look-back", NVIDIA 2016). Tiles are numbered as they start, so
+// a tile only waits for tiles that run; positions depend on counts alone, not on timing.
 
 #include "mgcompare/arithmetic_cuda.h"
 
 namespace mgcompare::cuda {
 namespace selection {
 
-inline constexpr unsigned kRows = 16;                              // of 32 elements, of each warp of a tile
 inline constexpr unsigned kWarps = arithmetic::kThreads / 32;
-inline constexpr unsigned kTile = arithmetic::kThreads * kRows;
-static_assert(kTile == 4096, "selection_scratch() counts on it");
-
-// What an element is: not wanted, wanted while there is room for such, or wanted.
-enum : unsigned { kNo = 0, kIfRoom = 1, kYes = 2 };
-
-inline constexpr unsigned kCounters = 1024;  // threads that share a block's counts: the fewer blocks, the fewer counts to add
+inline constexpr int kFew = 6;  // of a word, that its thread writes alone
+// A thread has so many words, each of 32 elements.
+template <class What> inline constexpr unsigned kTile = arithmetic::kThreads * What::kWords * 32;
+static_assert(arithmetic::kThreads * 32 >= 8192, "selection_scratch() counts on it");
 
 // Two numbers of 31 bits in one word, and whether they are of a tile or of all tiles up to it.
 using Word = unsigned long long;
@@ -28,16 +24,45 @@ __device__ inline Word pack(unsigned yes, unsigned if_room) { return static_cast
 __device__ inline unsigned yes_of(Word word) { return static_cast<unsigned>(word >> 31) & 0x7fffffffu; }
 __device__ inline unsigned if_room_of(Word word) { return static_cast<unsigned>(word) & 0x7fffffffu; }
 
-// The scratch memory: zeroed before each selection.
-struct Scratch {
-  unsigned* started;   // tiles
-  unsigned* found;     // [0] the first digit, [1] keys wanted of those with it, [2] both digits, [3] wanted of those
-  unsigned* bins[2];   // 4096 each
-  Word* tiles;
-  explicit Scratch(Span<std::uint64_t> memory)
-      : started(reinterpret_cast<unsigned*>(memory.data())), found(started + 2),
-        bins{started + 16, started + 16 + 4096}, tiles(reinterpret_cast<Word*>(memory.data() + 8 + 4096)) {}
+// Of 32 elements, a bit each: wanted, and wanted while there is room for such.
+struct Wanted {
+  unsigned yes, if_room;
 };
+
+// A warp's bits, as a square: bit b of lane l becomes bit l of lane b.
+__device__ inline unsigned turn(unsigned bits) {
+  unsigned lower = 0x0000ffffu;
+#pragma unroll
+  for (unsigned side = 16; side > 0; side /= 2, lower ^= lower << side) {
+    const unsigned other = __shfl_xor_sync(0xffffffffu, bits, side);
+    bits = (threadIdx.x & side) == 0 ? (bits & lower) | (other & lower) << side : (bits & ~lower) | (other >> side & lower);
+  }
+  return bits;
+}
+
+// The scratch memory. All but the marks is zero before each selection.
+struct Scratch {
+  struct Found {
+    unsigned tiles_started;
+    unsigned blocks_started, blocks_done, passes_done;
+    unsigned low;            // of the keys that are told apart
+    unsigned above;          // keys above those
+    unsigned limit, room;    // keys above the limit are wanted, and as many equal ones as there is room for
+    unsigned known, marked;  // whether the limit is, and the elements above the keys that were told apart, and among them
+  };
+  Found* found;
+  unsigned* bins;
+  Word* tiles;
+  Wanted* marks;
+  Span<std::uint64_t> zeroed;
+  Scratch(Span<std::uint64_t> memory, std::size_t n)
+      : found(reinterpret_cast<Found*>(memory.data())), bins(reinterpret_cast<unsigned*>(memory.data() + 8)),
+        tiles(reinterpret_cast<Word*>(memory.data() + 8 + 4096)),
+        zeroed(memory.data(), 8 + 4096 + n / 8192 + 1) {
+    marks = reinterpret_cast<Wanted*>(zeroed.end());
+  }
+};
+static_assert(sizeof(Scratch::Found) <= 8 * sizeof(std::uint64_t));
 
 // What the tiles before this one have found: one warp asks, 32 tiles at a time, nearest first.
 __device__ inline Word look_back(volatile Word* tiles, unsigned tile) {
@@ -58,29 +83,97 @@ __device__ inline Word look_back(volatile Word* tiles, unsigned tile) {
   }
 }
 
-// `room[0]` says for how many elements of kIfRoom there is room; null where there are none.
-template <class Judge>
-__global__ void select_tiles(std::size_t n, Judge judge, const unsigned* room, Scratch scratch,
-                             Span<std::uint32_t> indices, std::uint32_t* count) {
+// Asks about 32 words of elements, 32 consecutive elements at once: lane l gets word l. `first` is the first element.
+template <class Ask> __device__ Wanted ask_in_rows(std::size_t first, std::size_t n, Ask ask) {
+  const unsigned lane = threadIdx.x % 32;
+  Wanted mine{0, 0};
+#pragma unroll 8
+  for (unsigned row = 0; row < 32; ++row) {
+    const std::size_t i = first + row * 32 + lane;
+    const int is = i < n ? ask(i) : 0;
+    const unsigned yes = __ballot_sync(0xffffffffu, is == 2), if_room = __ballot_sync(0xffffffffu, is == 1);
+    if (lane == row) mine = {yes, if_room};
+  }
+  return mine;
+}
+
+// What to select: wanted(first, n) says it of the warp's 32 words of elements from `first`.
+template <class Keep> struct Kept {
+  static constexpr unsigned kWords = 1;
+  Keep keep;
+  __device__ unsigned room() const { return 0; }
+  __device__ Wanted wanted(std::size_t first, std::size_t n) const {
+    return ask_in_rows(first, n, [&](std::size_t i) { return keep(i) ? 2 : 0; });
+  }
+};
+
+// Where elements are marked, few are left to be asked: each thread asks for its own, several at once.
+template <class Key> struct Largest {
+  static constexpr unsigned kWords = 4;  // little is left to do for each: few tiles, that wait for few others
+  Key key_of;
+  const Scratch::Found* found;
+  const Wanted* marks;  // of each 32 rows of 32 elements: lane l's bit r is element l of row r
+  __device__ unsigned room() const { return found->room; }
+  __device__ int is(unsigned key) const { return key > found->limit ? 2 : key == found->limit ? 1 : 0; }
+  __device__ Wanted wanted(std::size_t first, std::size_t n) const {
+    if (!found->marked) return ask_in_rows(first, n, [this](std::size_t i) { return is(key_of(i) >> 7); });
+    if (first >= n) return {0, 0};
+    const unsigned lane = threadIdx.x % 32;
+    const Wanted mark = marks[first / 32 + lane];
+    Wanted mine{mark.yes, 0};
+    for (unsigned left = mark.if_room; left != 0;) {
+      constexpr unsigned kAtOnce = 4;
+      unsigned bits[kAtOnce], keys[kAtOnce] = {};
+#pragma unroll
+      for (unsigned k = 0; k < kAtOnce; ++k) {
+        bits[k] = left & (0u - left);
+        left ^= bits[k];
+        if (bits[k] != 0) keys[k] = key_of(first + (__ffs(static_cast<int>(bits[k])) - 1) * 32 + lane) >> 7;
+      }
+#pragma unroll
+      for (unsigned k = 0; k < kAtOnce; ++k) {
+        const int what = is(keys[k]);
+        mine.yes |= what == 2 ? bits[k] : 0;
+        mine.if_room |= what == 1 ? bits[k] : 0;
+      }
+    }
+    return {turn(mine.yes), __ballot_sync(0xffffffffu, mine.if_room != 0) != 0 ? turn(mine.if_room) : 0};
+  }
+};
+
+// The first `count` of a word's bits.
+__device__ inline unsigned first_bits(unsigned word, unsigned count) {
+  while (static_cast<unsigned>(__popc(word)) > count) word &= ~(0x80000000u >> __clz(static_cast<int>(word)));
+  return word;
+}
+
+template <class What>
+__global__ void __launch_bounds__(arithmetic::kThreads)
+    select_tiles(std::size_t n, What what, Scratch scratch, Span<std::uint32_t> indices, std::uint32_t* count) {
+  constexpr unsigned kWords = What::kWords;
   __shared__ unsigned number;
   __shared__ Word of_warp[kWarps], before_tile;
-  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, below = (1u << lane) - 1u;
-  if (threadIdx.x == 0) number = atomicAdd(scratch.started, 1u);
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  if (threadIdx.x == 0) number = atomicAdd(&scratch.found->tiles_started, 1u);
   __syncthreads();
   const unsigned tile = number;
-  const std::size_t first = static_cast<std::size_t>(tile) * kTile + warp * kRows * 32 + lane;
+  const std::size_t first = static_cast<std::size_t>(tile) * kTile<What> + warp * (kTile<What> / kWarps);
 
-  unsigned yes[kRows], if_room[kRows], all_yes = 0, all_if_room = 0;
+  // A warp has kWords times 32 words one after another; lane l has word l of each 32.
+  Wanted wanted[kWords];
+  Word upto[kWords], of_all = 0;
 #pragma unroll
-  for (unsigned row = 0; row < kRows; ++row) {
-    const std::size_t i = first + row * 32;
-    const unsigned is = i < n ? judge(i) : kNo;
-    yes[row] = __ballot_sync(0xffffffffu, is == kYes);
-    if_room[row] = __ballot_sync(0xffffffffu, is == kIfRoom);
-    all_yes += __popc(yes[row]);
-    all_if_room += __popc(if_room[row]);
+  for (unsigned k = 0; k < kWords; ++k) {
+    wanted[k] = what.wanted(first + k * 1024, n);
+    upto[k] = pack(__popc(wanted[k].yes), __popc(wanted[k].if_room));
+    for (unsigned offset = 1; offset < 32; offset *= 2) {
+      const Word other = __shfl_up_sync(0xffffffffu, upto[k], offset);
+      if (lane >= offset) upto[k] += other;
+    }
+    upto[k] += of_all;
+    of_all = __shfl_sync(0xffffffffu, upto[k], 31);
   }
-  if (lane == 0) of_warp[warp] = pack(all_yes, all_if_room);
+  if (lane == 0) of_warp[warp] = of_all;
   __syncthreads();
 
   Word here = 0, before = 0;
@@ -98,97 +191,38 @@ __global__ void select_tiles(std::size_t n, Judge judge, const unsigned* room, S
     }
   }
   __syncthreads();
-
-  const unsigned most = room == nullptr ? 0 : room[0];
   before += before_tile;
-  unsigned yes_before = yes_of(before), if_room_before = if_room_of(before);
+
+  const unsigned room = what.room();
 #pragma unroll
-  for (unsigned row = 0; row < kRows; ++row) {
-    const unsigned my_yes = yes_before + __popc(yes[row] & below), mine = if_room_before + __popc(if_room[row] & below);
-    const bool taken = ((yes[row] >> lane) & 1u) != 0 || (((if_room[row] >> lane) & 1u) != 0 && mine < most);
-    const std::size_t at = static_cast<std::size_t>(my_yes) + min(mine, most);
-    if (taken && at < indices.size()) indices[at] = static_cast<std::uint32_t>(first + row * 32);
-    yes_before += __popc(yes[row]);
-    if_room_before += __popc(if_room[row]);
+  for (unsigned k = 0; k < kWords; ++k) {
+    const Word own = before + upto[k] - pack(__popc(wanted[k].yes), __popc(wanted[k].if_room));
+    const unsigned taken_before = min(if_room_of(own), room);
+    const unsigned taken = wanted[k].yes | first_bits(wanted[k].if_room, room - taken_before);
+    const unsigned at = yes_of(own) + taken_before;
+    const std::size_t of_lane = first + k * 1024 + lane * 32;
+    if (__ballot_sync(0xffffffffu, __popc(taken) > kFew) == 0) {
+      unsigned to = at;
+      for (unsigned left = taken; left != 0; left &= left - 1, ++to)
+        if (to < indices.size()) indices[to] = static_cast<std::uint32_t>(of_lane + __ffs(static_cast<int>(left)) - 1);
+      continue;
+    }
+    // Many: a word at a time, so that neighbours write to neighbours.
+    for (unsigned rows = __ballot_sync(0xffffffffu, taken != 0); rows != 0; rows &= rows - 1) {
+      const int row = __ffs(static_cast<int>(rows)) - 1;
+      const unsigned word = __shfl_sync(0xffffffffu, taken, row);
+      const unsigned to = __shfl_sync(0xffffffffu, at, row) + __popc(word & ((1u << lane) - 1u));
+      if (((word >> lane) & 1u) != 0 && to < indices.size())
+        indices[to] = static_cast<std::uint32_t>(first + k * 1024 + static_cast<unsigned>(row) * 32 + lane);
+    }
   }
   if (count != nullptr && tile == gridDim.x - 1 && threadIdx.x == 0) {
     const Word all = before_tile + here;
-    count[0] = yes_of(all) + min(if_room_of(all), most);
+    count[0] = yes_of(all) + min(if_room_of(all), room);
   }
 }
 
-// Counts the keys by their upper twelve bits, or, of those with the upper bits that were found, by their next twelve.
-// Keys that are zero in what is looked at are not counted: they are what is left, and there may be very many.
-template <int kDigit, class Key>
-__global__ void __launch_bounds__(kCounters, 2) count_digits(std::size_t n, Key key_of, Scratch scratch) {
-  __shared__ unsigned bins[4096];
-  for (unsigned b = threadIdx.x; b < 4096; b += blockDim.x) bins[b] = 0;
-  __syncthreads();
-  const unsigned high = scratch.found[0];
-  const std::size_t stride = gridDim.x * static_cast<std::size_t>(blockDim.x);
-#pragma unroll 4
-  for (std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; i < n; i += stride) {
-    const unsigned key = key_of(i);
-    if (kDigit == 0 && key >> 19 != 0) atomicAdd(bins + (key >> 19), 1u);
-    if (kDigit == 1 && key >> 19 == high && ((key >> 7) & 4095u) != 0) atomicAdd(bins + ((key >> 7) & 4095u), 1u);
-  }
-  __syncthreads();
-  for (unsigned b = threadIdx.x; b < 4096; b += blockDim.x)
-    if (bins[b] != 0) atomicAdd(scratch.bins[kDigit] + b, bins[b]);
-}
-
-// The digit of the last key that is wanted. One block of 1024 threads, four bins each, the highest first.
-template <int kDigit> __global__ void find_digit(Scratch scratch, unsigned wanted) {
-  __shared__ unsigned sums[1024];
-  if (kDigit == 1) wanted = scratch.found[1];
-  const unsigned highest = 4095 - 4 * threadIdx.x;
-  unsigned counts[4], own = 0;
-  for (unsigned k = 0; k < 4; ++k) own += counts[k] = scratch.bins[kDigit][highest - k];
-  sums[threadIdx.x] = own;
-  for (unsigned offset = 1; offset < 1024; offset *= 2) {
-    __syncthreads();
-    const unsigned other = threadIdx.x >= offset ? sums[threadIdx.x - offset] : 0;
-    __syncthreads();
-    sums[threadIdx.x] += other;
-  }
-  __syncthreads();
-  const auto found = [&](unsigned digit, unsigned left) {
-    scratch.found[2 * kDigit] = kDigit == 0 ? digit : scratch.found[0] << 12 | digit;
-    scratch.found[2 * kDigit + 1] = left;
-  };
-  unsigned above = sums[threadIdx.x] - own;
-  // Not enough keys were counted: the rest are zeros.
-  if (threadIdx.x == 1023 && sums[1023] < wanted) found(0, wanted - sums[1023]);
-  if (above >= wanted || sums[threadIdx.x] < wanted) return;
-  for (unsigned k = 0; k < 4; ++k) {
-    if (above + counts[k] >= wanted) {
-      found(highest - k, wanted - above);
-      return;
-    }
-    above += counts[k];
-  }
-}
-
-template <class Keep> struct Kept {
-  Keep keep;
-  __device__ unsigned operator()(std::size_t i) const { return keep(i) ? kYes : kNo; }
-};
-
-template <class Key> struct Largest {
-  Key key_of;
-  const unsigned* found;
-  __device__ unsigned operator()(std::size_t i) const {
-    const unsigned key = key_of(i) >> 7, limit = found[2];
-    return key > limit ? kYes : key == limit ? kIfRoom : kNo;
-  }
-};
-
-inline Scratch cleared(Device& device, Span<std::uint64_t> memory) {
-  device.zero(memory.data(), memory.bytes());
-  return Scratch(memory);
-}
-
-inline unsigned tiles_of(std::size_t n) { return static_cast<unsigned>((n + kTile - 1) / kTile); }
+template <class What> unsigned tiles_of(std::size_t n) { return static_cast<unsigned>((n + kTile<What> - 1) / kTile<What>); }
 
 }  // namespace selection
 
@@ -199,26 +233,11 @@ void select(Device& device, std::size_t n, Keep keep, Span<std::uint32_t> indice
     device.zero(count.data(), sizeof(std::uint32_t));
     return;
   }
-  const selection::Scratch scratch = selection::cleared(device, memory);
-  selection::select_tiles<<<selection::tiles_of(n), arithmetic::kThreads, 0, arithmetic::stream_of(device)>>>(
-      n, selection::Kept<Keep>{keep}, nullptr, scratch, indices, count.data());
-  arithmetic::check_launch();
-}
-
-template <class First, class Again>
-void select_largest(Device& device, std::size_t n, First first, Again again, Span<std::uint32_t> indices,
-                    Span<std::uint64_t> memory) {
-  if (n == 0) return;
-  const selection::Scratch scratch = selection::cleared(device, memory);
-  const cudaStream_t stream = arithmetic::stream_of(device);
-  const auto blocks = static_cast<unsigned>(n < 264 * selection::kCounters ? (n + selection::kCounters - 1) / selection::kCounters : 264);
-  const auto wanted = static_cast<unsigned>(indices.size());
-  selection::count_digits<0><<<blocks, selection::kCounters, 0, stream>>>(n, first, scratch);
-  selection::find_digit<0><<<1, 1024, 0, stream>>>(scratch, wanted);
-  selection::count_digits<1><<<blocks, selection::kCounters, 0, stream>>>(n, again, scratch);
-  selection::find_digit<1><<<1, 1024, 0, stream>>>(scratch, wanted);
-  selection::select_tiles<<<selection::tiles_of(n), arithmetic::kThreads, 0, stream>>>(
-      n, selection::Largest<Again>{again, scratch.found}, scratch.found + 3, scratch, indices, nullptr);
+  const selection::Scratch scratch(memory, n);
+  device.zero(scratch.zeroed.data(), scratch.zeroed.bytes());
+  using Kept = selection::Kept<Keep>;
+  selection::select_tiles<<<selection::tiles_of<Kept>(n), arithmetic::kThreads, 0, arithmetic::stream_of(device)>>>(
+      n, Kept{keep}, scratch, indices, count.data());
   arithmetic::check_launch();
 }
 
