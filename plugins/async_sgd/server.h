@@ -126,7 +126,8 @@ class Reach {
   // Pulls by itself.
   void pull(Range range) {
     if (needs_.on_device) {
-      if (first_) copy(device_, pulled().slice(range), weights_.slice(range));
+      // Without a lock others may be adding: a get reads each element whole, the owner's too.
+      if (first_ && !needs_.atomic) copy(device_, pulled().slice(range), weights_.slice(range));
       else server().get(windows_[0], range.begin, pulled().slice(range));
       device_.synchronize();
     } else if (needs_.atomic) {

@@ -224,11 +224,13 @@ TEST(AsyncSgd, WithoutLocksThereIsNoOrderToReplay) {
 }
 
 TEST(AsyncSgd, HogwildWithoutLocksLosesNothing) {
-  Trial trial = free_trial(4, "async_sgd", {{"rule", "hogwild"}});
-  trial.config.deterministic = false;
-  const TrainingOutcome outcome = audited(trial);
-  expect_all_applied(outcome, "hogwild");
-  expect_each_sample_once(outcome, "hogwild");
+  for (const char* server : {"host", "device"}) {
+    Trial trial = free_trial(4, "async_sgd", {{"rule", "hogwild"}, {"server", server}});
+    trial.config.deterministic = false;
+    const TrainingOutcome outcome = audited(trial);
+    expect_all_applied(outcome, server);
+    expect_each_sample_once(outcome, server);
+  }
   // Every change is in the weights: plain sgd without decay, no rates by staleness, moves them by rate x the sum of gradients.
   Trial plain = free_trial(4, "async_sgd", {{"rule", "hogwild"}, {"staleness", "none"}});
   plain.config.deterministic = false;
