@@ -66,34 +66,47 @@ void check(const std::string& path, const Database& database) {
   if (health != "ok") refuse(path, fmt::format("damaged ({}); `sqlite3 FILE .recover` may save what is in it", health));
 }
 
+// Trials of one variant have equal configs, whose reading would take most of the time and memory: each is read once.
+class Configs {
+ public:
+  // The config in a trial's JSON; the text is left without it, as far as it is known.
+  std::shared_ptr<const Config> take_from(std::string& trial) {
+    const std::size_t at = trial.find(kKey);
+    for (const auto& [text, config] : known_) {
+      if (at == std::string::npos || trial.compare(at, text.size(), text) != 0) continue;
+      trial.replace(at, text.size(), "\"config\":{}");
+      return config;
+    }
+    const Json json = Json::parse(trial).at("config");
+    std::shared_ptr<const Config>& config = known_[kKey + json.dump()];
+    if (!config) config = std::make_shared<const Config>(json.get<Config>());
+    return config;
+  }
+
+ private:
+  static constexpr const char* kKey = "\"config\":";
+  std::map<std::string, std::shared_ptr<const Config>> known_;  // by the text with its key
+};
+
 std::vector<Row> read_rows(const Database& database) {
   std::vector<Row> rows;
-  // Trials of one variant have one config, which takes most of the time to read: its text is read once.
   rows.reserve(static_cast<std::size_t>(database.integer("SELECT count(*) FROM trial")));
-  std::string config_text;
-  Config config;
+  Configs configs;
   database.query(
       "SELECT position, state, attempt, sequence, started, finished, trial_json, result_json FROM trial ORDER BY "
       "position",
       {}, [&](const Columns& columns) {
-        Row row;
+        Row& row = rows.emplace_back();
         row.position = static_cast<int>(columns.integer(0));
         row.state = columns.text(1);
         row.attempt = static_cast<int>(columns.integer(2));
         row.sequence = static_cast<int>(columns.integer(3));
         row.started = columns.text(4);
         row.finished = columns.text(5);
-        std::string text = columns.text(6);
-        const std::size_t known = rows.empty() ? std::string::npos : text.find(config_text);
-        if (known != std::string::npos) text.replace(known, config_text.size(), "\"config\":{}");
-        const Json trial = Json::parse(text);
-        if (known == std::string::npos) {
-          config_text = "\"config\":" + trial.at("config").dump();
-          config = trial.at("config").get<Config>();
-        }
-        row.trial = trial_of(trial, config);
+        std::string trial = columns.text(6);
+        row.config = configs.take_from(trial);
+        row.trial = Json::parse(trial).get<TrialKey>();
         if (row.state == "finished") row.result = Json::parse(columns.text(7)).get<Result>();
-        rows.push_back(std::move(row));
       });
   return rows;
 }

@@ -112,7 +112,7 @@ void add_reasons(const Comparison& comparison, const Cell& winner, std::vector<F
 }  // namespace
 
 std::string title_of(const Cell& cell) {
-  const Trial& trial = cell.trial();
+  const TrialKey& trial = cell.trial();
   const bool weak = trial.scaling == "weak";
   std::string title = fmt::format("{}, {} {} device{}", trial.strategy.label, trial.devices,
                                   to_string(trial.device_kind), trial.devices == 1 ? "" : "s");
@@ -189,7 +189,7 @@ std::vector<Finding> reservations(const Comparison& comparison) {
   const RunInfo& info = comparison.run->info;
   if (info.data_name == "digits")
     all.push_back({"The data are built-in drawn digits, not MNIST: accuracies do not compare with published ones"});
-  if (!comparison.run->rows.empty() && comparison.run->rows.front().trial.config.cut_down_for_cpu) {
+  if (!comparison.run->rows.empty() && comparison.run->rows.front().config->cut_down_for_cpu) {
     all.push_back({"The experiment was cut down for a machine without a GPU, as its `when_cpu:` block says"});
   }
   if (comparison.finished < comparison.trials) {

@@ -326,8 +326,8 @@ void replace(std::string& text, std::string_view marker, const std::string& by) 
 
 }  // namespace
 
-std::string html_report(const Run& run, Objective objective, const std::string& drawing) {
-  const Comparison comparison = compare_rows(run, objective);
+std::string html_report(const Comparison& comparison, const std::string& drawing) {
+  const Run& run = *comparison.run;
   Json charts = Json::array();
   const std::vector<Section> sections = {scaling_section(comparison, drawing, charts),
                                          accuracy_section(comparison, charts), time_section(comparison, charts),
@@ -349,7 +349,7 @@ std::string html_report(const Run& run, Objective objective, const std::string& 
   Data page;
   page.set("name", plain(run.info.name));
   page.set("version", plain(run.info.program_version));
-  page.set("model", run.rows.empty() ? "no model" : plain(run.rows.front().trial.config.model.name));
+  page.set("model", run.rows.empty() ? "no model" : plain(run.rows.front().config->model.name));
   page.set("data", run.info.data_name.empty() ? "unknown data" : plain(run.info.data_name));
   page.set("machine", plain(results_table(comparison).facts.front().second));
   page.set("started", plain(run.info.started));

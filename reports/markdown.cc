@@ -82,8 +82,8 @@ std::string markdown_section(const Table& table) {
   return text + table_text(table);
 }
 
-std::string markdown_report(const Run& run, const std::string& picture) {
-  const Comparison comparison = compare_rows(run);
+std::string markdown_report(const Comparison& comparison, const std::string& picture) {
+  const Run& run = *comparison.run;
   const std::string curves =
       picture.empty() ? "" : fmt::format("\n![Efficiency and speed-up against devices]({})\n", picture);
   return introduction(comparison) + curves + markdown_section(results_table(comparison)) + markdown_section(speed_table(comparison)) +

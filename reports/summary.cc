@@ -20,7 +20,7 @@ std::string colored(const Style& style, Color color, const std::string& text) {
 }
 
 TextLine cell_line(const Comparison& comparison, const Cell& cell) {
-  const Trial& trial = cell.trial();
+  const TrialKey& trial = cell.trial();
   TextLine line = {plain(trial.strategy.label), fmt::format("{}:{}", to_string(trial.device_kind), trial.devices),
                fmt::format("{}", trial.global_batch)};
   if (!trial.variant.empty()) line[0] += fmt::format(" ({})", plain(trial.variant));

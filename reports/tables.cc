@@ -11,12 +11,12 @@
 namespace mgcompare {
 namespace {
 
-std::string devices_of(const Trial& trial) {
+std::string devices_of(const TrialKey& trial) {
   std::string text = fmt::format("{}:{}", to_string(trial.device_kind), trial.devices);
   return trial.ranks_per_device == 1 ? text : text + fmt::format(" x {} ranks", trial.ranks_per_device);
 }
 
-std::string strategy_of(const Trial& trial) {
+std::string strategy_of(const TrialKey& trial) {
   return trial.variant.empty() ? trial.strategy.label : fmt::format("{} ({})", trial.strategy.label, trial.variant);
 }
 
@@ -59,11 +59,11 @@ std::string infrastructure(const Comparison& comparison) {
 
 Table results_table(const Comparison& comparison) {
   const auto line = [](const Cell& cell) -> TextLine {
-    const Trial& trial = cell.trial();
+    const TrialKey& trial = cell.trial();
     const bool gpu = trial.device_kind == DeviceKind::cuda;
     const std::size_t epochs = cell.done.front()->result.epochs.size();
     return {"1",
-            trial.config.model.name,
+            cell.first->config->model.name,
             strategy_of(trial),
             fmt::format("{}", trial.global_batch),
             gpu ? fmt::format("{}", trial.devices) : fmt::format("0 ({})", devices_of(trial)),
@@ -91,7 +91,7 @@ Table speed_table(const Comparison& comparison) {
                  : cell.is_baseline ? "baseline"
                  : cell.is_exact    ? "exact"
                                     : "approximate",
-                 precision_of(cell.trial())});
+                 precision_of(*cell.first->config, cell.trial().device_kind)});
   };
   return {"Speed-up and efficiency",
           "Speed-up: samples/s over those of the one-device baseline on the same kind of device, at the same global batch "
@@ -314,8 +314,8 @@ std::string command_of(const Row& row) {
     for (const char c : plain(text)) safe += c == '\'' ? std::string("'\\''") : std::string(1, c);
     return safe + "'";
   };
-  const Trial& trial = row.trial;
-  return fmt::format("mgcompare run {} --only {}", quoted(trial.config.path),
+  const TrialKey& trial = row.trial;
+  return fmt::format("mgcompare run {} --only {}", quoted(row.config->path),
                      quoted(fmt::format("strategy={},devices={}:{},batch={},variant={},seed={}", trial.strategy.label,
                                         to_string(trial.device_kind), trial.devices,
                                         trial.scaling == "weak"

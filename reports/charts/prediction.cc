@@ -84,7 +84,7 @@ std::vector<ChartGroup> prediction_charts(const Comparison& comparison, const st
   std::map<std::tuple<std::string, DeviceKind, double>, std::vector<const Prediction*>> places;
   for (const Prediction& prediction : predictions) {
     if (prediction.steps.size() < 2) continue;
-    const Trial& trial = prediction.largest->trial();
+    const TrialKey& trial = prediction.largest->trial();
     const double batch =
         trial.scaling == "weak" ? samples_per_device(*prediction.largest) : static_cast<double>(trial.global_batch);
     places[{trial.scaling, trial.device_kind, batch}].push_back(&prediction);

@@ -42,7 +42,7 @@ std::vector<Panel> panels(const Comparison& comparison) {
   std::set<std::string> scalings;
   std::set<DeviceKind> kinds;
   for (const Cell& cell : comparison.cells) {
-    const Trial& trial = cell.trial();
+    const TrialKey& trial = cell.trial();
     if (cell.done.empty() || trial.ranks_per_device != 1) continue;
     const std::size_t batch = trial.scaling == "weak" ? trial.global_batch / std::max<std::size_t>(1, trial.devices)
                                                       : trial.global_batch;

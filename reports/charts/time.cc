@@ -41,8 +41,8 @@ Json parts_of(const Cell& cell, const std::string& label) {
   return values;
 }
 
-Json breakdown_spec(const Panel& panel, Json& order) {
-  Json values = Json::array();
+Json breakdown_spec(const Panel& panel) {
+  Json values = Json::array(), order = Json::array();
   for (const Cell* cell : panel.cells) {
     if (!cell->breakdown.exists()) continue;
     const std::string label = fmt::format("{} \u00d7 {}{}", cell->series, cell->trial().devices,
@@ -82,14 +82,12 @@ std::vector<ChartGroup> time_charts(const Comparison& comparison) {
                    "not inferred. Rows whose parts do not sum to the step within 2 % are marked unreliable.",
                    {}};
   for (const Panel& panel : panels(comparison)) {
-    Json order = Json::array();
-    Json spec = breakdown_spec(panel, order);
-    if (order.empty()) continue;
+    if (std::none_of(panel.cells.begin(), panel.cells.end(), [](const Cell* cell) { return cell->breakdown.exists(); })) continue;
     if (group.charts.size() == kMostPanels) {
       ++group.left_out;
       continue;
     }
-    group.charts.push_back({fmt::format("breakdown-{}", group.charts.size()), panel.title, std::move(spec)});
+    group.charts.push_back({fmt::format("breakdown-{}", group.charts.size()), panel.title, breakdown_spec(panel)});
   }
   if (group.charts.empty()) return {};
   return {group};
