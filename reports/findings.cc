@@ -111,11 +111,14 @@ void add_reasons(const Comparison& comparison, const Cell& winner, std::vector<F
 
 }  // namespace
 
+std::string devices_text(std::size_t count, DeviceKind kind) {
+  return fmt::format("{} {} device{}", count, to_string(kind), count == 1 ? "" : "s");
+}
+
 std::string title_of(const Cell& cell) {
   const TrialKey& trial = cell.trial();
   const bool weak = trial.scaling == "weak";
-  std::string title = fmt::format("{}, {} {} device{}", trial.strategy.label, trial.devices,
-                                  to_string(trial.device_kind), trial.devices == 1 ? "" : "s");
+  std::string title = fmt::format("{}, {}", trial.strategy.label, devices_text(trial.devices, trial.device_kind));
   if (trial.ranks_per_device != 1) title += fmt::format(" with {} ranks each", trial.ranks_per_device);
   title += fmt::format(", batch {}",
                        weak ? trial.global_batch / std::max<std::size_t>(1, trial.devices) : trial.global_batch);

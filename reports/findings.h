@@ -10,6 +10,8 @@
 
 namespace mgcompare {
 
+// "2 cpu devices"
+std::string devices_text(std::size_t count, DeviceKind kind);
 // "replicated, 2 cpu devices, batch 128, variant big"
 std::string title_of(const Cell& cell);
 // "3.12 s [2.90 s .. 3.30 s]"; the median alone where there is one repeat, "-" where there is none.

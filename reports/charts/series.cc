@@ -31,10 +31,10 @@ std::vector<Series> all_series(const Comparison& comparison) {
   return all;
 }
 
-std::vector<std::size_t> Panel::device_counts() const {
+std::set<std::size_t> Panel::device_counts() const {
   std::set<std::size_t> counts;
   for (const Cell* cell : cells) counts.insert(cell->trial().devices);
-  return {counts.begin(), counts.end()};
+  return counts;
 }
 
 std::vector<Panel> panels(const Comparison& comparison) {

@@ -56,9 +56,6 @@ Json breakdown_spec(const Panel& panel) {
   Json x = field("ms", "quantitative", "milliseconds a step");
   x["axis"] = {{"tickCount", 6}};
   x["stack"] = "zero";
-  Json y = field("label", "nominal", nullptr);
-  y["sort"] = order;
-  y["axis"] = {{"labelLimit", kLabelWidth}, {"domain", false}, {"ticks", false}};
   Json part = field("part", "nominal", nullptr);
   part["scale"] = {{"domain", names}, {"range", colors}};
   part["legend"] = {{"orient", "top"}, {"columns", 3}, {"symbolType", "square"}};
@@ -66,7 +63,7 @@ Json breakdown_spec(const Panel& panel) {
       {{{"mark", {{"type", "bar"}, {"height", {{"band", 0.72}}}}},
         {"encoding",
          {{"x", x},
-          {"y", y},
+          {"y", rows("label", order)},
           {"color", part},
           {"order", {{"field", "order"}, {"type", "quantitative"}}},
           {"opacity", fading()},
@@ -82,12 +79,8 @@ std::vector<ChartGroup> time_charts(const Comparison& comparison) {
                    "not inferred. Rows whose parts do not sum to the step within 2 % are marked unreliable.",
                    {}};
   for (const Panel& panel : panels(comparison)) {
-    if (std::none_of(panel.cells.begin(), panel.cells.end(), [](const Cell* cell) { return cell->breakdown.exists(); })) continue;
-    if (group.charts.size() == kMostPanels) {
-      ++group.left_out;
-      continue;
-    }
-    group.charts.push_back({fmt::format("breakdown-{}", group.charts.size()), panel.title, breakdown_spec(panel)});
+    if (std::any_of(panel.cells.begin(), panel.cells.end(), [](const Cell* cell) { return cell->breakdown.exists(); }))
+      group.add("breakdown", panel.title, [&] { return breakdown_spec(panel); });
   }
   if (group.charts.empty()) return {};
   return {group};
