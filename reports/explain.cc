@@ -134,8 +134,8 @@ void explain_little_work(const Comparison& comparison, const Families& families,
   });
   add(all, comparison, fired, "E3", "Too little work for a device",
       [&](const Cell& cell) {
-        return fmt::format("{}: {:.0f} samples a device; {} of each step do not shrink with them, so devices are added to "
-                           "a cost that they cannot divide.",
+        return fmt::format("{}: {:.0f} samples a device; {} of each step remain when a device gets fewer samples, a cost "
+                           "that more devices cannot divide.",
                            title_of(cell), samples_per_device(cell), seconds_text(found[&cell].fixed));
       },
       "Give each device more samples a step; below each row's break-even batch more devices do not pay.");
@@ -224,7 +224,7 @@ void explain_oversubscription(const Comparison& comparison, std::vector<Reason>&
   });
   add(all, comparison, fired, "E7", "Oversubscription",
       [&](const Cell& cell) {
-        return fmt::format("{}: {} threads on {:.0f} physical cores, on which a load of {:.2f} ran before.", title_of(cell),
+        return fmt::format("{}: {} threads on {:.0f} physical cores, which had a load of {:.2f} already before the run.", title_of(cell),
                            cell.trial().ranks(), cores, load);
       },
       "Use fewer devices or end what else runs, and measure again.");
@@ -241,8 +241,8 @@ void explain_drift(const Comparison& comparison, std::vector<Reason>& all) {
       plain(worst->before->started), plain(worst->after->finished), plain(row_name(worst->before->trial)), worst->change * 100);
   if (found.size() > 1) text += fmt::format(" That was the largest of {} changes beyond 3 %.", found.size());
   all.push_back({"E8", "An unstable machine", text,
-                 "Run again while nothing else uses the machine; more repeats (`measure.level: thorough`) widen what is "
-                 "known, not what is true."});
+                 "Run again while nothing else uses the machine; more repeats do not mend figures of a machine that "
+                 "changes."});
 }
 
 }  // namespace

@@ -23,6 +23,8 @@ using Data = mustache::data;
 
 // A page with more lines than that is no help to anyone.
 constexpr std::size_t kMostLines = 400;
+// And more than that are none on paper.
+constexpr std::size_t kLongTable = 60;
 
 Data text_or_nothing(const std::string& text) { return text.empty() ? Data(false) : Data(text); }
 
@@ -92,6 +94,7 @@ Data table_data(const Table& table, bool open) {
   data.set("head", line_data(table.head, table.left));
   data.set("lines", lines);
   data.set("open", open);
+  data.set("long", table.lines.size() > kLongTable);
   return data;
 }
 
@@ -273,7 +276,7 @@ Data tiles_of(const Comparison& comparison) {
   }
   const Comparison by_speed = ranked_by(comparison, Objective::throughput);
   const Cell& fastest = by_speed.cells[by_speed.ranking.front()];
-  tiles.push_back(tile("Most samples/s", count_text(fastest.samples_per_second.median), title_of(fastest)));
+  tiles.push_back(tile("Most samples/s", rate_text(fastest.samples_per_second.median), title_of(fastest)));
   if (const Cell* best = best_on_several(comparison)) {
     tiles.push_back(tile("Best speed-up on several devices", fmt::format("{:.2f}x", best->speed_up.median),
                          fmt::format("{} of ideal, {}", percent_text(best->efficiency.median), title_of(*best))));
@@ -285,7 +288,7 @@ Data tiles_of(const Comparison& comparison) {
 }
 
 Data objectives_of(const Comparison& comparison) {
-  constexpr const char* kTitles[] = {"Time to accuracy", "Throughput", "Device-seconds"};
+  constexpr const char* kTitles[] = {"Time to accuracy", "Throughput", "Cost in device-seconds"};
   Data all{Data::type::list};
   for (const Objective objective : kObjectives) {
     Data findings{Data::type::list};
@@ -345,6 +348,10 @@ std::string html_report(const Comparison& comparison, const std::string& drawing
   if (first.verdict.empty()) first.verdict = ranking_findings(comparison).front().text;
   Data remarks{Data::type::list};
   for (const Finding& finding : reservations(comparison)) remarks.push_back(finding.text);
+  if (comparison.finished > comparison.done) {
+    remarks.push_back(fmt::format("{} of {} trials were not completed: what stopped them stands under Tables and origin",
+                                  comparison.finished - comparison.done, comparison.trials));
+  }
 
   Data page;
   page.set("name", plain(run.info.name));

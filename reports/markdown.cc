@@ -37,11 +37,12 @@ std::string introduction(const Comparison& comparison) {
   for (const Finding& finding : findings(comparison)) {
     text += fmt::format("{}- {}.\n", finding.level == 0 ? "" : "  ", markdown(finding.text));
   }
-  text += fmt::format("\nData: {}{}, SHA-256 {}. Begun {} with mgcompare {}. {} of {} trials were completed.\n",
+  text += fmt::format("\nData: {}{}, SHA-256 {}. Begun {} with mgcompare {}. {} of {} trials were completed{}.\n",
                       info.data_name.empty() ? "not recorded" : markdown(info.data_name),
                       info.data_origin.empty() ? "" : fmt::format(" ({})", markdown(info.data_origin)),
                       info.data_fingerprint.empty() ? "unknown" : markdown(info.data_fingerprint),
-                      markdown(info.started), markdown(info.program_version), comparison.done, comparison.trials);
+                      markdown(info.started), markdown(info.program_version), comparison.done, comparison.trials,
+                      comparison.finished > comparison.done ? "; what stopped the others stands under Trials that were not completed" : "");
   return text;
 }
 

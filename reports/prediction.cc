@@ -265,8 +265,8 @@ std::vector<std::string> prediction_problems(const std::vector<Prediction>& pred
     if (prediction.trusted) continue;
     const std::string title = title_of(*prediction.largest);
     all.push_back(prediction.problem.empty()
-                      ? fmt::format("Nothing is said of more devices than those of {}: held out, its step was predicted {} "
-                                    "wrong, which is over {}.",
+                      ? fmt::format("No prediction beyond {}: from fewer devices its own step was predicted {} wrong, and {} is "
+                                    "the most that is trusted.",
                                     title, percent_text(prediction.hold_out_error), percent_text(kWorstHoldOut))
                       : fmt::format("No prediction beyond {}: {}.", title, prediction.problem));
   }

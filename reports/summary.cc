@@ -33,7 +33,7 @@ TextLine cell_line(const Comparison& comparison, const Cell& cell) {
   line.push_back(accuracy_text(cell.accuracy.median) + (cell.many_models ? " *" : ""));
   if (comparison.target_accuracy > 0)
     line.push_back(cell.reached_target == 0 ? "-" : seconds_text(cell.seconds_to_target.median));
-  line.push_back(count_text(cell.samples_per_second.median));
+  line.push_back(rate_text(cell.samples_per_second.median));
   line.push_back(cell.speed_up.count == 0 ? "-" : fmt::format("{:.2f}x", cell.speed_up.median));
   line.push_back(cell.efficiency.count == 0 ? "-" : percent_text(cell.efficiency.median));
   return line;
@@ -78,7 +78,9 @@ std::string failure_lines(const Comparison& comparison, const Style& style) {
     const std::string what =
         failure.cause.empty() ? failure.status : fmt::format("{} ({})", failure.status, failure.cause);
     text += fmt::format("  {}{}: {}\n", failure.title,
-                        failure.repeats > 1 ? fmt::format(" ({} repeats)", failure.repeats) : "", what);
+                        failure.more_rows > 0  ? fmt::format(" ({} trials)", failure.repeats)
+                        : failure.repeats > 1 ? fmt::format(" ({} repeats)", failure.repeats)
+                                              : "", what);
   }
   return text;
 }

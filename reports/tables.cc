@@ -47,8 +47,11 @@ std::string order_text(const Comparison& comparison, const Cell& cell) {
 std::string infrastructure(const Comparison& comparison) {
   std::map<std::string, std::string> facts(comparison.run->info.environment.begin(),
                                            comparison.run->info.environment.end());
+  std::string& gpu = facts["cuda:0"];
+  if (const std::string& count = facts["cuda devices"]; !gpu.empty() && !count.empty()) gpu = count + " x " + gpu;
+  if (std::string& cores = facts["cpu cores"]; !cores.empty()) cores += " cores";
   std::string text;
-  for (const char* key : {"cpu", "cpu cores", "memory", "cuda:0", "kernel"}) {
+  for (const char* key : {"cuda:0", "cpu", "cpu cores", "memory", "kernel"}) {
     const std::string& value = facts[key];
     if (!value.empty() && text.find(value) == std::string::npos) text += (text.empty() ? "" : ", ") + value;
   }
@@ -70,7 +73,7 @@ Table results_table(const Comparison& comparison) {
             accuracy_of(cell),
             fmt::format("{}", epochs),
             fmt::format("{} ({} samples/s)", with_range(cell.seconds_per_epoch, seconds_text),
-                        count_text(cell.samples_per_second.median))};
+                        rate_text(cell.samples_per_second.median))};
   };
   return {"Results",
           "Medians over repeats, with the 95 % interval of the median. Training time holds training alone: no set-up, no "
@@ -84,7 +87,7 @@ Table results_table(const Comparison& comparison) {
 Table speed_table(const Comparison& comparison) {
   const auto line = [&](const Cell& cell) {
     return with(identity(cell),
-                {with_range(cell.samples_per_second, count_text), with_range(cell.speed_up),
+                {with_range(cell.samples_per_second, rate_text), with_range(cell.speed_up),
                  with_range(cell.efficiency, percent_text), order_text(comparison, cell),
                  cell.baseline ? title_of(comparison.cells[*cell.baseline]) : "-", with_range(cell.updates, count_text),
                  cell.is_ceiling    ? "ceiling"
@@ -118,7 +121,7 @@ Table target_table(const Comparison& comparison) {
   return {fmt::format("Time to {}", target_text(comparison.target_accuracy)),
           "Training seconds up to the end of the first epoch that reached it.",
           {"strategy", "devices", "global batch", "seconds", "device-seconds", "repeats that reached it",
-           "times faster than the baseline"},
+           "times as fast as the baseline"},
           2,
           lines_of(comparison, line)};
 }
@@ -244,7 +247,7 @@ Table outlier_table(const Comparison& comparison) {
       if (!flags[i]) continue;
       table.lines.push_back(with(identity(cell), {fmt::format("{}", cell.done[i]->trial.seed),
                                                   fmt::format("{}", cell.done[i]->trial.number), cell.done[i]->finished,
-                                                  count_text(rates[i]), count_text(cell.samples_per_second.median)}));
+                                                  rate_text(rates[i]), rate_text(cell.samples_per_second.median)}));
     }
   }
   return table;
@@ -259,7 +262,15 @@ Table failure_table(const Comparison& comparison) {
 
 Table environment_table(const Run& run) {
   Table table{"Environment", "", {"fact", "value"}, 2, {}, {}};
-  for (const auto& [key, value] : run.info.environment) table.lines.push_back({key, value});
+  const auto& facts = run.info.environment;
+  for (std::size_t i = 0; i < facts.size(); ++i) {
+    // Equal devices that follow each other are one line.
+    std::size_t last = i;
+    const auto is_device = [&](std::size_t k) { return facts[k].first.find(':') != std::string::npos; };
+    while (is_device(i) && last + 1 < facts.size() && is_device(last + 1) && facts[last + 1].second == facts[i].second) ++last;
+    table.lines.push_back({last == i ? facts[i].first : facts[i].first + " .. " + facts[last].first, facts[i].second});
+    i = last;
+  }
   return table;
 }
 

@@ -35,7 +35,7 @@ Json value_of(const Cell& cell, const Spread& y) {
           {"row", title_of(cell)},
           {"speed-up", with_range(cell.speed_up)},
           {"efficiency", with_range(cell.efficiency, percent_text)},
-          {"samples/s", with_range(cell.samples_per_second, count_text)},
+          {"samples/s", with_range(cell.samples_per_second, rate_text)},
           {"repeats", fmt::format("{}", cell.done.size())}};
 }
 

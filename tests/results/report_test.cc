@@ -82,7 +82,7 @@ TEST(MarkdownReport, HasEverySection) {
                            "\n## Results\n",
                            "\n## Speed-up and efficiency\n",
                            "| together | cpu:2 | 128 | 1,616 \\[1,600 .. 1,632\\] | 1.60 \\[1.60 .. 1.60\\] | 80 % "
-                           "\\[80 % .. 80 %\\] | faster | alone, 1 cpu device, batch 128 |",
+                           "\\[80 % .. 80 %\\] | faster | alone on 1 CPU core, batch 128 |",
                            "\n## Time to 97 %\n",
                            "\n## Where the time goes\n",
                            "| 60 % | 0 % | 25 % | 14 % | 0 % | 1.0 % | yes |",
@@ -94,12 +94,12 @@ TEST(MarkdownReport, HasEverySection) {
                            "| together | cpu:2 | 128 | 0.8856 | 0.9840 |",
                            "| 0 | staleness | 1.5 |",
                            "\n## Trials that were not completed\n",
-                           "| apart, 2 cpu devices, batch 128 | crashed | SIGSEGV in step 17 | 1 |",
+                           "| apart on 2 CPU cores, batch 128 | crashed | SIGSEGV in step 17 | 1 |",
                            "```\nlast words\n```",
                            "\n## Notes\n",
                            "\n- TAINTED: a pair damages data.\n",
                            "\n## Placement\n",
-                           "| alone, 1 cpu device, batch 128 | rank 0 on cpu:0: weights and gradients (4.1 KB) on the device; "
+                           "| alone on 1 CPU core, batch 128 | rank 0 on cpu:0: weights and gradients (4.1 KB) on the device; "
                            "reduce 2.05 KB a step over the host's memory (1 calls) |\n",
                            "\n## Links\n",
                            "| host to cpu devices | 9 .. 11 GB/s |\n",

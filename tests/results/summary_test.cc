@@ -20,10 +20,10 @@ TEST(Summary, SaysWhoWonByHowMuchAndHowSurely) {
   EXPECT_THAT(
       text,
       StartsWith(
-          "Several devices are faster: at best 1.60 [1.60 .. 1.60] times the samples/s of alone, 1 cpu device, batch 128, "
-          "by together, 2 cpu devices, batch 128\n"
-          "together, 2 cpu devices, batch 128 reached 97 % in 4.95 s [4.90 s .. 5.00 s]\n"
-          "    1.60 [1.60 .. 1.60] times faster than alone, 1 cpu device, batch 128 (throughput alone: 1.60x)\n"));
+          "Several devices are faster: at best 1.60 [1.60 .. 1.60] times the samples/s of alone on 1 CPU core, batch 128, "
+          "by together on 2 CPU cores, batch 128\n"
+          "together on 2 CPU cores, batch 128 reached 97 % in 4.95 s [4.90 s .. 5.00 s]\n"
+          "    1.60 [1.60 .. 1.60] times as fast as alone on 1 CPU core, batch 128 (throughput alone: 1.60x)\n"));
   EXPECT_THAT(text, HasSubstr("Why not 2x: 25 % of its time is exchange, 14 % waiting"));
   EXPECT_THAT(text, HasSubstr("apart trains separate models"));
   EXPECT_THAT(text, Not(HasSubstr("undecided")));
@@ -42,7 +42,7 @@ TEST(Summary, CallsASingleRepeatUndecided) {
   maker.baseline(1, make_result(1000, 8, 0.98));
   maker.add("together", 2, 1, make_result(1600, 5, 0.98));
   EXPECT_THAT(closing_summary(maker.run, {}),
-              HasSubstr("1.60 times faster than alone, 1 cpu device, batch 128; undecided: fewer than three repeats"));
+              HasSubstr("1.60 times as fast as alone on 1 CPU core, batch 128; undecided: fewer than three repeats"));
 }
 
 TEST(Summary, CallsOverlappingRepeatsUndecidedAndNamesTheCheaper) {
@@ -57,8 +57,8 @@ TEST(Summary, CallsOverlappingRepeatsUndecidedAndNamesTheCheaper) {
   EXPECT_THAT(
       text,
       HasSubstr(
-          "1.02 [1.02 .. 1.02] times faster than other, 2 cpu devices, batch 128; undecided: their repeats overlap or differ by less than 2 %"));
-  EXPECT_THAT(text, HasSubstr("Cheapest within noise: other, 2 cpu devices"));
+          "1.02 [1.02 .. 1.02] times as fast as other on 2 CPU cores, batch 128; undecided: their repeats overlap or differ by less than 2 %"));
+  EXPECT_THAT(text, HasSubstr("Cheapest within noise: other on 2 CPU cores"));
 }
 
 TEST(Summary, SaysWhenTheBaselineWins) {
@@ -66,9 +66,9 @@ TEST(Summary, SaysWhenTheBaselineWins) {
   maker.baseline(1, make_result(1000, 5, 0.98));
   maker.add("together", 2, 1, make_result(900, 8, 0.98));
   const std::string text = closing_summary(maker.run, {});
-  EXPECT_THAT(text, StartsWith("Whether several devices pay is undecided: at best 0.90 times the samples/s of alone, 1 cpu "
-                               "device, batch 128, by together, 2 cpu devices, batch 128\n"
-                               "alone, 1 cpu device, batch 128 reached 97 % in 5.00 s\n    it is the one-device "
+  EXPECT_THAT(text, StartsWith("Whether several devices pay is undecided: at best 0.90 times the samples/s of alone on 1 CPU "
+                               "core, batch 128, by together on 2 CPU cores, batch 128\n"
+                               "alone on 1 CPU core, batch 128 reached 97 % in 5.00 s\n    it is the one-device "
                                "baseline: no other row's median is better\n"));
 }
 
@@ -78,7 +78,7 @@ TEST(Summary, SaysWhenNoRowReachedTheTarget) {
   maker.add("together", 2, 1, make_result(1600, 0, 0.9));
   EXPECT_THAT(closing_summary(maker.run, {}),
               AllOf(HasSubstr("\nNo row reached 97 %"),
-                    HasSubstr("together, 2 cpu devices, batch 128 trained fastest: 1,600 samples/s, accuracy 0.9000")));
+                    HasSubstr("together on 2 CPU cores, batch 128 trained fastest: 1,600 samples/s, accuracy 0.9000")));
 }
 
 TEST(Summary, EndsWithWhatWentWrong) {
@@ -89,8 +89,8 @@ TEST(Summary, EndsWithWhatWentWrong) {
   maker.failed("together", 8, 1, "unavailable", "asked 8, have 2");
   EXPECT_THAT(closing_summary(maker.run, {}),
               EndsWith("\n3 of 4 trials were not completed:\n"
-                       "  together, 8 cpu devices, batch 128: unavailable (asked 8, have 2)\n"
-                       "  together, 2 cpu devices, batch 128 (2 repeats): crashed (SIGSEGV in step 17)\n"));
+                       "  together on 8 CPU cores, batch 128: unavailable (asked 8, have 2)\n"
+                       "  together on 2 CPU cores, batch 128 (2 repeats): crashed (SIGSEGV in step 17)\n"));
 }
 
 TEST(Summary, OfARunThatHasHardlyBegun) {
