@@ -87,6 +87,9 @@ Json tooltip(const std::vector<std::pair<const char*, const char*>>& fields) {
 Json doubling(const char* name, const char* title, const std::set<std::size_t>& counts) {
   Json axis = field(name, "quantitative", title);
   axis["scale"] = {{"type", "log"}, {"base", 2}, {"nice", false}};
+  // Marks at the ends keep clear of the other axis.
+  if (!counts.empty())
+    axis["scale"]["domain"] = {static_cast<double>(*counts.begin()) * 0.9, static_cast<double>(*counts.rbegin()) * 1.12};
   axis["axis"] = {{"values", counts}, {"format", "d"}, {"grid", false}};
   return axis;
 }

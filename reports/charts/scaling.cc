@@ -15,10 +15,10 @@ namespace {
 
 using namespace chart;
 
-// Points of different series at one count of devices lie side by side, so that their intervals can be told apart.
-double dodged(double devices, std::size_t number, std::size_t series) {
+// Points of different series at one count of devices, or one batch, lie side by side, so that their intervals can be told apart.
+double dodged(std::size_t count, std::size_t number, std::size_t series) {
   const double place = series < 2 ? 0 : static_cast<double>(number) / static_cast<double>(series - 1) - 0.5;
-  return devices * std::exp2(0.12 * place);
+  return static_cast<double>(count) * std::exp2(0.12 * place);
 }
 
 std::size_t number_of(const std::vector<Series>& series, const std::string& name) {
@@ -45,17 +45,9 @@ Json values_of(const Panel& panel, const std::vector<Series>& series, Spread Cel
     const Spread& spread = cell->*figure;
     if (spread.count == 0) continue;
     values.push_back(value_of(*cell, spread));
-    values.back()["x"] =
-        dodged(static_cast<double>(cell->trial().devices), number_of(series, cell->series), series.size());
+    values.back()["x"] = dodged(cell->trial().devices, number_of(series, cell->series), series.size());
   }
   return values;
-}
-
-Json device_axis(const Panel& panel) {
-  const std::set<std::size_t> counts = panel.device_counts();
-  Json x = doubling("x", "devices", counts);
-  x["scale"]["domain"] = {static_cast<double>(*counts.begin()) * 0.9, static_cast<double>(*counts.rbegin()) * 1.12};
-  return x;
 }
 
 // Line, interval and point of each series.
@@ -78,7 +70,7 @@ Json reference_line(Json values, const Json& x, const Json& y) {
 Json efficiency_spec(const Panel& panel, const std::vector<Series>& series) {
   double most = 1.1;
   for (const Cell* cell : panel.cells) most = std::max(most, cell->efficiency.high * 1.03);
-  const Json x = device_axis(panel);
+  const Json x = doubling("x", "devices", panel.device_counts());
   Json y = field("y", "quantitative", "efficiency");
   y["scale"] = {{"domain", {0, most}}, {"nice", false}};
   y["axis"] = {{"format", "%"}, {"tickCount", 6}};
@@ -95,7 +87,7 @@ Json speed_up_spec(const Panel& panel, const std::vector<Series>& series) {
     least = std::min(least, cell->speed_up.low);
     most = std::max(most, cell->speed_up.high);
   }
-  const Json x = device_axis(panel);
+  const Json x = doubling("x", "devices", panel.device_counts());
   Json ticks = Json::array();
   for (double tick = std::exp2(std::floor(std::log2(std::max(least, 1e-3)))); tick <= most * 1.2; tick *= 2)
     ticks.push_back(tick);
@@ -153,7 +145,7 @@ ChartGroup over_batches(const Comparison& comparison) {
       double least = std::numeric_limits<double>::max(), most = 0;
       for (const auto& [batch, cell] : cells) {
         values.push_back(value_of(*cell, cell->samples_per_second));
-        values.back()["x"] = batch;
+        values.back()["x"] = dodged(batch, number_of(series, cell->series), series.size());
         least = std::min(least, cell->samples_per_second.low);
         most = std::max(most, cell->samples_per_second.high);
       }
