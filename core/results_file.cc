@@ -48,9 +48,22 @@ CREATE TABLE metric (
   last REAL, count INTEGER, PRIMARY KEY (trial, rank, name)) STRICT;
 )";
 
+// Errors of a config, and what SQLite says of a damaged page, take several lines.
+std::string on_one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+// Without the name that the JSON library has for it.
+std::string reason_of(const std::exception& error) {
+  std::string text = error.what();
+  const std::size_t name = text.find("[json.exception."), end = text.find("] ", name);
+  return end == std::string::npos ? text : text.erase(name, end + 2 - name);
+}
+
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
   throw BadResults(
-      fmt::format("{}: {}; it is left as it is: give another directory with -o, or move the file away", path, why));
+      fmt::format("{}: {}; it is left as it is: name another directory, or move the file away", path, on_one_line(why)));
 }
 
 // Throws unless the file is a sound database of this program and version.
@@ -93,7 +106,7 @@ std::vector<Row> read_rows(const Database& database) {
   rows.reserve(static_cast<std::size_t>(database.integer("SELECT count(*) FROM trial")));
   Configs configs;
   database.query(
-      "SELECT position, state, attempt, sequence, started, finished, trial_json, result_json FROM trial ORDER BY "
+      "SELECT position, state, attempt, sequence, started, finished, trial_json, result_json, number FROM trial ORDER BY "
       "position",
       {}, [&](const Columns& columns) {
         Row& row = rows.emplace_back();
@@ -103,10 +116,14 @@ std::vector<Row> read_rows(const Database& database) {
         row.sequence = static_cast<int>(columns.integer(3));
         row.started = columns.text(4);
         row.finished = columns.text(5);
-        std::string trial = columns.text(6);
-        row.config = configs.take_from(trial);
-        row.trial = Json::parse(trial).get<TrialKey>();
-        if (row.state == "finished") row.result = Json::parse(columns.text(7)).get<Result>();
+        try {
+          std::string trial = columns.text(6);
+          row.config = configs.take_from(trial);
+          row.trial = Json::parse(trial).get<TrialKey>();
+          if (row.state == "finished") row.result = Json::parse(columns.text(7)).get<Result>();
+        } catch (const std::exception& error) {
+          throw Error(fmt::format("trial {}: {}", columns.integer(8), reason_of(error)));
+        }
       });
   return rows;
 }
@@ -148,8 +165,15 @@ void create_results_file(const std::string& path) {
 
 Database open_results_file(const std::string& path, Database::Mode mode) {
   struct stat facts {};
-  if (lstat(path.c_str(), &facts) != 0)
-    throw BadResults(fmt::format("{}: {}: there is no run in this directory", path, std::strerror(errno)));
+  if (lstat(path.c_str(), &facts) != 0) {
+    const int reason = errno;
+    const std::string directory = std::filesystem::path(path).parent_path().string();
+    if (reason == ENOTDIR) throw BadResults(fmt::format("{}: is no directory: name the one that holds {}", directory, kResultsFile));
+    if (reason != ENOENT) throw BadResults(fmt::format("{}: {}", path, std::strerror(reason)));
+    throw BadResults(std::filesystem::exists(directory)
+                         ? fmt::format("{}: there is no run in this directory (no {})", directory, kResultsFile)
+                         : fmt::format("{}: there is no such directory: name the one that a run has written", directory));
+  }
   if (!S_ISREG(facts.st_mode)) refuse(path, "not a regular file");
   if (facts.st_size == 0) refuse(path, "empty");
   return guarded(path, [&] {
@@ -197,10 +221,7 @@ Run read_whole_run(const std::string& directory, const Database& database) {
     } catch (const DatabaseError&) {
       throw;
     } catch (const std::exception& error) {
-      // Errors of a config take several lines.
-      std::string reason = error.what();
-      std::replace(reason.begin(), reason.end(), '\n', ' ');
-      refuse(path, fmt::format("damaged ({})", reason));
+      refuse(path, fmt::format("damaged ({})", reason_of(error)));
     }
     return run;
   });

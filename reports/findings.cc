@@ -153,7 +153,11 @@ const Cell* best_on_several(const Comparison& comparison) {
 
 Answer answer(const Comparison& comparison) {
   const Cell* best = best_on_several(comparison);
-  if (best == nullptr) return {};
+  if (best == nullptr && comparison.done == 0) return {};
+  if (best == nullptr) {
+    return {"Whether several devices pay is not known yet",
+            "that takes a finished row on several devices, and the one-device baseline at the same batch"};
+  }
   return {best->order == Order::above   ? "Several devices are faster"
           : best->order == Order::below ? "Several devices do not pay"
                                         : "Whether several devices pay is undecided",

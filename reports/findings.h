@@ -26,7 +26,7 @@ struct Finding {
   int level = 0;                    // 1: belongs to the finding before it
 };
 
-// Whether several devices pay, and by what figures; empty where no row on several devices has a baseline.
+// Whether several devices pay, and by what figures, or what it takes to know; empty where no trial was completed.
 struct Answer {
   std::string verdict, grounds;
 };

@@ -349,8 +349,9 @@ std::string html_report(const Comparison& comparison, const std::string& drawing
   Data remarks{Data::type::list};
   for (const Finding& finding : reservations(comparison)) remarks.push_back(finding.text);
   if (comparison.finished > comparison.done) {
-    remarks.push_back(fmt::format("{} of {} trials were not completed: what stopped them stands under Tables and origin",
-                                  comparison.finished - comparison.done, comparison.trials));
+    const std::size_t stopped = comparison.finished - comparison.done;
+    remarks.push_back(fmt::format("{} of {} trials {} not completed: the cause stands under Tables and origin", stopped,
+                                  comparison.trials, stopped == 1 ? "was" : "were"));
   }
 
   Data page;

@@ -42,7 +42,7 @@ std::string introduction(const Comparison& comparison) {
                       info.data_origin.empty() ? "" : fmt::format(" ({})", markdown(info.data_origin)),
                       info.data_fingerprint.empty() ? "unknown" : markdown(info.data_fingerprint),
                       markdown(info.started), markdown(info.program_version), comparison.done, comparison.trials,
-                      comparison.finished > comparison.done ? "; what stopped the others stands under Trials that were not completed" : "");
+                      comparison.finished > comparison.done ? "; the cause stands under Trials that were not completed" : "");
   return text;
 }
 

@@ -73,7 +73,7 @@ std::string failure_lines(const Comparison& comparison, const Style& style) {
   std::size_t trials = 0;
   for (const Failure& failure : all) trials += failure.repeats;
   std::string text =
-      colored(style, Color::red, fmt::format("{} of {} trials were not completed:", trials, comparison.trials)) + "\n";
+      colored(style, Color::red, fmt::format("{} of {} trials {} not completed:", trials, comparison.trials, trials == 1 ? "was" : "were")) + "\n";
   for (const Failure& failure : all) {
     const std::string what =
         failure.cause.empty() ? failure.status : fmt::format("{} ({})", failure.status, failure.cause);
@@ -105,8 +105,10 @@ std::string closing_summary(const Run& run, const Style& style, Objective object
     const Color color = undecided ? Color::yellow : text.empty() ? Color::bold : Color::none;
     text += fmt::format("{}{}\n", finding.level == 0 ? "" : "    ", colored(style, color, finding.text));
   }
-  text += fmt::format("\n{}", table(comparison, style));
-  text += "  medians over repeats; speed-up is the median of the ratios seed by seed\n";
+  if (!comparison.cells.empty()) {
+    text += fmt::format("\n{}", table(comparison, style));
+    text += "  medians over repeats; speed-up is the median of the ratios seed by seed\n";
+  }
   const bool many = std::any_of(comparison.cells.begin(), comparison.cells.end(),
                                 [](const Cell& cell) { return cell.many_models && !cell.done.empty(); });
   if (many) text += "  * mean of separate models, one a rank\n";
