@@ -215,6 +215,19 @@ TEST(Html, HasItsSectionsInOrder) {
   }
 }
 
+// On paper a table of more than 60 lines is there when its reader has opened it.
+TEST(Html, MarksLongTables) {
+  RunMaker maker;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) maker.add("together", 1, seed, make_result(1000, 5, 0.98));
+  EXPECT_THAT(page_of(maker.run), Not(HasSubstr("<details data-long>")));
+  maker.add("together", 1, 61, make_result(1000, 5, 0.98));
+  const std::string page = page_of(maker.run);
+  const std::size_t at = page.find("<details data-long>");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_EQ(page.find("<details data-long>", at + 1), std::string::npos);
+  EXPECT_EQ(page.find("<summary>Order of execution</summary>", at), page.find("<summary>", at));
+}
+
 TEST(Html, StaysSmall) {
   RunMaker maker;
   for (std::uint64_t seed = 1; seed <= 5; ++seed)

@@ -118,6 +118,20 @@ TEST(MarkdownReport, HasEverySection) {
   }
 }
 
+TEST(MarkdownReport, FoldsEqualDevices) {
+  mgcompare::Run run = three_by_three();
+  run.info.environment = {{"cpu", "Imaginary 9000"}, {"cpu:0", "core"}, {"cpu:1", "core"}, {"cpu:2", "core"},
+                          {"cuda devices", "2"},     {"cuda:0", "H200"}, {"cuda:1", "A100"}, {"kernel", "A100"}};
+  const std::string text = markdown_report(compare_rows(run));
+  EXPECT_THAT(text, HasSubstr("| cpu:0 .. cpu:2 | core |\n| cuda devices | 2 |\n| cuda:0 | H200 |\n| cuda:1 | A100 |\n| kernel |"));
+  EXPECT_THAT(text, HasSubstr("**Infrastructure 1**: 2 x H200, Imaginary 9000"));
+}
+
+TEST(MarkdownReport, FollowsTheObjective) {
+  mgcompare::Run run = three_by_three();
+  EXPECT_THAT(markdown_report(compare_rows(run, Objective::device_seconds)), HasSubstr("is cheapest"));
+}
+
 // What a plugin, a log or an environment says stays text.
 TEST(MarkdownReport, IsInert) {
   for (const char* payload : {"</td><script>alert(1)</script>", "a | b | c", "x\n\n# heading", "[a](javascript:b)",

@@ -93,6 +93,50 @@ TEST(Summary, EndsWithWhatWentWrong) {
                        "  together on 2 CPU cores, batch 128 (2 repeats): crashed (SIGSEGV in step 17)\n"));
 }
 
+// What was never possible is one line, however many rows it holds for; anything else is a line a row.
+TEST(Summary, FoldsWhatTheMachineDoesNotHave) {
+  RunMaker maker;
+  maker.baseline(1, make_result(1000, 8, 0.98));
+  for (const std::size_t batch : {128, 256, 512}) {
+    for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+      maker.failed("together", 8, seed, "unavailable", "asked 8, have 2").trial.global_batch = batch;
+      maker.failed("together", 2, seed, "crashed", "SIGSEGV").trial.global_batch = batch;
+    }
+  }
+  maker.failed("together", 16, 1, "unavailable", "asked 16, have 2");
+  EXPECT_THAT(closing_summary(maker.run, {}),
+              EndsWith("\n13 of 14 trials were not completed:\n"
+                       "  together on 8 CPU cores, batch 128 and 2 more rows (6 trials): unavailable (asked 8, have 2)\n"
+                       "  together on 16 CPU cores, batch 128: unavailable (asked 16, have 2)\n"
+                       "  together on 2 CPU cores, batch 128 (2 repeats): crashed (SIGSEGV)\n"
+                       "  together on 2 CPU cores, batch 256 (2 repeats): crashed (SIGSEGV)\n"
+                       "  together on 2 CPU cores, batch 512 (2 repeats): crashed (SIGSEGV)\n"));
+}
+
+// 1.2 times as fast on two: 40 % of the time is lost, of which 10 % went on exchange, 5 % on waiting and 1 % on the host.
+TEST(Summary, SaysWhereIdealScalingWent) {
+  RunMaker maker;
+  maker.baseline(1, make_result(1000, 8, 0.98));
+  Result result = make_result(1200, 7, 0.98);
+  const double seconds = result.seconds_training;
+  result.ranks = {{.compute = 0.84 * seconds, .exchange = 0.10 * seconds, .waiting = 0.05 * seconds, .harness = 0.01 * seconds}};
+  maker.add("together", 2, 1, result);
+  EXPECT_THAT(closing_summary(maker.run, {}),
+              HasSubstr("\nWhy not 2x: 10 % of its time is exchange, 5.0 % waiting for other ranks, 1.0 % outside of steps, and "
+                        "24 % computing that did not shrink with a device's share of the batch\n"));
+  // What the parts explain is not said twice.
+  maker.run.rows[1].result.ranks = {{.compute = 0.6 * seconds, .exchange = 0.39 * seconds, .harness = 0.01 * seconds}};
+  EXPECT_THAT(closing_summary(maker.run, {}), HasSubstr("1.0 % outside of steps\n"));
+}
+
+TEST(Summary, SaysWhatItTakesToKnow) {
+  RunMaker maker;
+  maker.baseline(1, make_result(1000, 8, 0.98));
+  EXPECT_THAT(closing_summary(maker.run, {}),
+              StartsWith("Whether several devices pay is not known yet: that takes a finished row on several devices, and the "
+                         "one-device baseline at the same batch\nalone on 1 CPU core"));
+}
+
 TEST(Summary, OfARunThatHasHardlyBegun) {
   RunMaker maker;
   maker.add("together", 2, 1, {}).state = "pending";
