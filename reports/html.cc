@@ -120,6 +120,7 @@ class Section {
       Data data;
       data.set("title", group.title);
       data.set("caption", group.caption);
+      data.set("by_series", group.by_series);
       data.set("charts", figures);
       data.set("left_out", text_or_nothing(group.left_out == 0 ? ""
                                                                : fmt::format("{} more are left out; results.json has "

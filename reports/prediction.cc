@@ -260,17 +260,30 @@ Table prediction_table(const std::vector<Prediction>& predictions) {
 }
 
 std::vector<std::string> prediction_problems(const std::vector<Prediction>& predictions) {
-  std::vector<std::string> all;
+  struct Problem {
+    std::string title, text;
+    std::size_t more = 0;
+  };
+  std::vector<Problem> all;
   for (const Prediction& prediction : predictions) {
     if (prediction.trusted) continue;
-    const std::string title = title_of(*prediction.largest);
-    all.push_back(prediction.problem.empty()
-                      ? fmt::format("No prediction beyond {}: from fewer devices its own step was predicted {} wrong, and {} is "
-                                    "the most that is trusted.",
-                                    title, percent_text(prediction.hold_out_error), percent_text(kWorstHoldOut))
-                      : fmt::format("No prediction beyond {}: {}.", title, prediction.problem));
+    const std::string text =
+        !prediction.problem.empty()
+            ? prediction.problem
+            : fmt::format("from fewer devices its own step was predicted {} wrong, and {} is the most that is trusted",
+                          percent_text(prediction.hold_out_error), percent_text(kWorstHoldOut));
+    const auto same = std::find_if(all.begin(), all.end(), [&](const Problem& problem) { return problem.text == text; });
+    if (same == all.end())
+      all.push_back({title_of(*prediction.largest), text});
+    else
+      ++same->more;
   }
-  return all;
+  std::vector<std::string> sentences;
+  for (const Problem& problem : all) {
+    const std::string more = problem.more == 0 ? "" : fmt::format(" and {} more row{}", problem.more, problem.more == 1 ? "" : "s");
+    sentences.push_back(fmt::format("No prediction beyond {}{}: {}.", problem.title, more, problem.text));
+  }
+  return sentences;
 }
 
 }  // namespace mgcompare

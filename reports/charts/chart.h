@@ -28,6 +28,7 @@ struct ChartGroup {
   std::string title;
   std::string caption;
   std::vector<Chart> charts;
+  bool by_series = true;            // colours are those of the series
   std::size_t left_out = 0;         // panels beyond the most that a page shows
 
   // One more, called "efficiency-0", "efficiency-1", ..; beyond the most it only counts, and makes no specification.

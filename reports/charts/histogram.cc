@@ -115,6 +115,7 @@ std::vector<ChartGroup> histogram_charts(const Comparison& comparison) {
       ChartGroup& group = groups[name];
       group.title = fmt::format("How often each {} came", plain(name));
       group.caption = "Per cent of all that the ranks of a row recorded, all repeats together; less than half of one is not written.";
+      group.by_series = false;
       group.add("histogram", panel.title, [&, &name = name, &lines = lines] { return spec_of(name, lines); });
     }
   }

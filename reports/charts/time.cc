@@ -77,7 +77,8 @@ std::vector<ChartGroup> time_charts(const Comparison& comparison) {
   ChartGroup group{"The parts of a step",
                    "Means over steps, ranks and repeats. Exchange is what computing does not hide; waiting is measured, "
                    "not inferred. Rows whose parts do not sum to the step within 2 % are marked unreliable.",
-                   {}};
+                   {},
+                   false};
   for (const Panel& panel : panels(comparison)) {
     if (std::any_of(panel.cells.begin(), panel.cells.end(), [](const Cell* cell) { return cell->breakdown.exists(); }))
       group.add("breakdown", panel.title, [&] { return breakdown_spec(panel); });
