@@ -339,7 +339,7 @@ void Results::add(const Trial& trial, const Result& result) {
            whole(result.peak_memory),
            whole(result.parameters),
            result.weights_hash,
-           dump(Json(result)),
+           json_text(result),
            number});
       if (state_->database->integer("SELECT changes()") != 1)
         throw Error(fmt::format("trial {} is not in the plan of this run", number));

@@ -48,7 +48,7 @@ std::string row_text(const Row& row) {
   if (row.sequence > 0) add("sequence", fmt::format("{}", row.sequence));
   if (!row.started.empty()) add("started", text_of(Json(row.started)));
   if (!row.finished.empty()) add("finished", text_of(Json(row.finished)));
-  if (row.state == "finished") add("result", text_of(nlohmann::json(row.result)));
+  if (row.state == "finished") add("result", json_text(row.result));
   return text += '}';
 }
 
