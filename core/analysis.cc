@@ -13,6 +13,7 @@
 
 #include "compare.h"
 #include "message.h"
+#include "reports/fresh_file.h"
 #include "reports/mllog.h"
 #include "reports/prediction.h"
 #include "reports/regression.h"

@@ -220,7 +220,7 @@ ProgressDisplay make_display(const std::vector<Trial>& trials, const Command& co
                          [](const Trial& trial) { return estimate_seconds({trial}); });
 }
 
-std::string record_of(const Trial& trial, const std::string& directory) {
+std::string record_of(const TrialKey& trial, const std::string& directory) {
   return fmt::format("{}/records/trial-{}", directory, trial.number);
 }
 

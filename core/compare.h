@@ -44,7 +44,7 @@ ProgressDisplay make_display(const std::vector<Trial>& trials, const Command& co
 Result run_trial(Supervisor& supervisor, Roll& roll, const Trial& trial, const std::string& directory,
                  const Command& command, ProgressDisplay& display);
 // Where the trial's record is, or would be.
-std::string record_of(const Trial& trial, const std::string& directory);
+std::string record_of(const TrialKey& trial, const std::string& directory);
 // The closing summary and the paths of the run's files, on stdout.
 void print_summary(const Run& run, const std::vector<std::string>& files, const Command& command,
                    Objective objective = Objective::time_to_accuracy);

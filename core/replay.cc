@@ -21,7 +21,7 @@ int replay_run(const Command& command) {
     files.replay = true;
     if (row.state != "finished" || row.result.status != "done" || !std::filesystem::exists(files.record)) continue;
     if (interruption() != 0) return exit_code_of(interruption());
-    Trial trial = row.trial;
+    Trial trial{row.trial, *row.config};
     trial.data_fingerprint = run.info.data_fingerprint;
     const Result result = supervisor.run(trial, files, [](const Progress&) {});
     const bool equal = result.status == "done" && result.weights_hash == row.result.weights_hash;

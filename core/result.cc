@@ -1,8 +1,12 @@
 #include "result.h"
 
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <type_traits>
 
 #include "mgcompare/error.h"
@@ -51,32 +55,67 @@ void each_field(R& r, const F& f) {
   }
 }
 
+void append_text(std::string& text, const std::string& value) {
+  const auto needs_nothing = [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; };
+  if (std::all_of(value.begin(), value.end(), needs_nothing))
+    ((text += '"') += value) += '"';
+  else
+    text += Json(value).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// The shortest digits that read back as the same number; a floating one stays one.
 template <class T>
-Json written(const T& value);
+void append_number(std::string& text, T value) {
+  std::array<char, 32> digits{};
+  const char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+  const std::string_view number(digits.data(), static_cast<std::size_t>(end - digits.data()));
+  text += number;
+  if (std::is_floating_point_v<T> && number.find_first_of(".e") == std::string_view::npos) text += ".0";
+}
+
 template <class T>
-Json written(const std::map<std::string, T>& values);
+void append(std::string& text, const T& value);
 template <class T>
-Json written(const std::vector<T>& values) {
-  Json json = Json::array();
-  for (const T& value : values) json.push_back(written(value));
-  return json;
+void append(std::string& text, const std::map<std::string, T>& values);
+template <class T>
+void append(std::string& text, const std::vector<T>& values) {
+  text += '[';
+  for (const T& value : values) {
+    if (&value != &values.front()) text += ',';
+    append(text, value);
+  }
+  text += ']';
 }
 template <class T>
-Json written(const std::map<std::string, T>& values) {
-  Json json = Json::object();
-  for (const auto& [key, value] : values) json[key] = written(value);
-  return json;
+void append(std::string& text, const std::map<std::string, T>& values) {
+  text += '{';
+  for (const auto& [key, value] : values) {
+    if (text.back() != '{') text += ',';
+    append_text(text, key);
+    text += ':';
+    append(text, value);
+  }
+  text += '}';
 }
 template <class T>
-Json written(const T& value) {
+void append(std::string& text, const T& value) {
   if constexpr (std::is_floating_point_v<T>) {
-    return std::isfinite(value) ? Json(value) : Json();  // JSON has no word for nan
-  } else if constexpr (std::is_class_v<T> && !std::is_same_v<T, std::string>) {
-    Json json = Json::object();
-    each_field(value, [&](const char* name, const auto& field) { json[name] = written(field); });
-    return json;
+    if (std::isfinite(value))
+      append_number(text, value);
+    else
+      text += "null";  // JSON has no word for nan
+  } else if constexpr (std::is_integral_v<T>) {
+    append_number(text, value);
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    append_text(text, value);
   } else {
-    return value;
+    text += '{';
+    each_field(value, [&](const char* name, const auto& field) {
+      if (text.back() != '{') text += ',';
+      ((text += '"') += name) += "\":";
+      append(text, field);
+    });
+    text += '}';
   }
 }
 
@@ -111,7 +150,13 @@ void read(const Json& json, T& value) {
 
 }  // namespace
 
-void to_json(nlohmann::json& json, const Result& result) { json = written(result); }
+std::string json_text(const Result& result) {
+  std::string text;
+  append(text, result);
+  return text;
+}
+
+void to_json(nlohmann::json& json, const Result& result) { json = Json::parse(json_text(result)); }
 
 void from_json(const nlohmann::json& json, Result& result) {
   try {

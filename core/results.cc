@@ -245,7 +245,7 @@ void Results::resume(const RunInfo& info, const std::vector<Trial>& plan) {
   for (const Trial& trial : plan) {
     const auto found = known.find(trial.number);
     if (found == known.end()) continue;
-    const Trial& before = found->second->trial;
+    const TrialKey& before = found->second->trial;
     if (row_name(before) != row_name(trial) || before.seed != trial.seed) {
       throw InUse(
           fmt::format("{}: trial {} of this run is `{}` with seed {}, of this plan `{}` with seed {} (the machine has "
@@ -296,7 +296,7 @@ std::vector<Trial> Results::unfinished(bool retry_failed) const {
     const std::string& status = row.result.status;
     const bool again = row.state != "finished" || status == "interrupted" ||
                        (retry_failed && (status == "failed" || status == "crashed" || status == "timeout" || status == "device lost"));
-    if (again) trials.push_back(std::move(row.trial));
+    if (again) trials.push_back({std::move(row.trial), *row.config});
   }
   return trials;
 }
@@ -345,7 +345,7 @@ void Results::add(const Trial& trial, const Result& result) {
            whole(result.peak_memory),
            whole(result.parameters),
            result.weights_hash,
-           dump(Json(result)),
+           json_text(result),
            number});
       if (state_->database->integer("SELECT changes()") != 1)
         throw Error(fmt::format("trial {} is not in the plan of this run", number));

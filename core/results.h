@@ -53,7 +53,8 @@ struct RunInfo {
 
 struct Row {
   int position = 0;                 // in the plan's order of execution, counted from 0
-  Trial trial;
+  TrialKey trial;
+  std::shared_ptr<const Config> config;  // the trial's; one object for all rows that have equal ones
   std::string state = "pending";    // pending | running | finished
   int attempt = 0;                  // how often it was started
   int sequence = 0;                 // the n-th to be finished, counted from 1; 0: not finished

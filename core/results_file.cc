@@ -55,9 +55,22 @@ CREATE TABLE window (
   samples_per_second REAL, PRIMARY KEY (trial, window)) STRICT;
 )";
 
+// Errors of a config, and what SQLite says of a damaged page, take several lines.
+std::string on_one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+// Without the name that the JSON library has for it.
+std::string reason_of(const std::exception& error) {
+  std::string text = error.what();
+  const std::size_t name = text.find("[json.exception."), end = text.find("] ", name);
+  return end == std::string::npos ? text : text.erase(name, end + 2 - name);
+}
+
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
   throw BadResults(
-      fmt::format("{}: {}; it is left as it is: give another directory with -o, or move the file away", path, why));
+      fmt::format("{}: {}; it is left as it is: name another directory, or move the file away", path, on_one_line(why)));
 }
 
 // Throws unless the file is a sound database of this program and version.
@@ -73,34 +86,51 @@ void check(const std::string& path, const Database& database) {
   if (health != "ok") refuse(path, fmt::format("damaged ({}); `sqlite3 FILE .recover` may save what is in it", health));
 }
 
+// Trials of one variant have equal configs, whose reading would take most of the time and memory: each is read once.
+class Configs {
+ public:
+  // The config in a trial's JSON; the text is left without it, as far as it is known.
+  std::shared_ptr<const Config> take_from(std::string& trial) {
+    const std::size_t at = trial.find(kKey);
+    for (const auto& [text, config] : known_) {
+      if (at == std::string::npos || trial.compare(at, text.size(), text) != 0) continue;
+      trial.replace(at, text.size(), "\"config\":{}");
+      return config;
+    }
+    const Json json = Json::parse(trial).at("config");
+    std::shared_ptr<const Config>& config = known_[kKey + json.dump()];
+    if (!config) config = std::make_shared<const Config>(json.get<Config>());
+    return config;
+  }
+
+ private:
+  static constexpr const char* kKey = "\"config\":";
+  std::map<std::string, std::shared_ptr<const Config>> known_;  // by the text with its key
+};
+
 std::vector<Row> read_rows(const Database& database) {
   std::vector<Row> rows;
-  // Trials of one variant have one config, which takes most of the time to read: its text is read once.
   rows.reserve(static_cast<std::size_t>(database.integer("SELECT count(*) FROM trial")));
-  std::string config_text;
-  Config config;
+  Configs configs;
   database.query(
-      "SELECT position, state, attempt, sequence, started, finished, trial_json, result_json FROM trial ORDER BY "
+      "SELECT position, state, attempt, sequence, started, finished, trial_json, result_json, number FROM trial ORDER BY "
       "position",
       {}, [&](const Columns& columns) {
-        Row row;
+        Row& row = rows.emplace_back();
         row.position = static_cast<int>(columns.integer(0));
         row.state = columns.text(1);
         row.attempt = static_cast<int>(columns.integer(2));
         row.sequence = static_cast<int>(columns.integer(3));
         row.started = columns.text(4);
         row.finished = columns.text(5);
-        std::string text = columns.text(6);
-        const std::size_t known = rows.empty() ? std::string::npos : text.find(config_text);
-        if (known != std::string::npos) text.replace(known, config_text.size(), "\"config\":{}");
-        const Json trial = Json::parse(text);
-        if (known == std::string::npos) {
-          config_text = "\"config\":" + trial.at("config").dump();
-          config = trial.at("config").get<Config>();
+        try {
+          std::string trial = columns.text(6);
+          row.config = configs.take_from(trial);
+          row.trial = Json::parse(trial).get<TrialKey>();
+          if (row.state == "finished") row.result = Json::parse(columns.text(7)).get<Result>();
+        } catch (const std::exception& error) {
+          throw Error(fmt::format("trial {}: {}", columns.integer(8), reason_of(error)));
         }
-        row.trial = trial_of(trial, config);
-        if (row.state == "finished") row.result = Json::parse(columns.text(7)).get<Result>();
-        rows.push_back(std::move(row));
       });
   return rows;
 }
@@ -143,8 +173,15 @@ void create_results_file(const std::string& path) {
 
 Database open_results_file(const std::string& path, Database::Mode mode) {
   struct stat facts {};
-  if (lstat(path.c_str(), &facts) != 0)
-    throw BadResults(fmt::format("{}: {}: there is no run in this directory", path, std::strerror(errno)));
+  if (lstat(path.c_str(), &facts) != 0) {
+    const int reason = errno;
+    const std::string directory = std::filesystem::path(path).parent_path().string();
+    if (reason == ENOTDIR) throw BadResults(fmt::format("{}: is no directory: name the one that holds {}", directory, kResultsFile));
+    if (reason != ENOENT) throw BadResults(fmt::format("{}: {}", path, std::strerror(reason)));
+    throw BadResults(std::filesystem::exists(directory)
+                         ? fmt::format("{}: there is no run in this directory (no {})", directory, kResultsFile)
+                         : fmt::format("{}: there is no such directory: name the one that a run has written", directory));
+  }
   if (!S_ISREG(facts.st_mode)) refuse(path, "not a regular file");
   if (facts.st_size == 0) refuse(path, "empty");
   return guarded(path, [&] {
@@ -200,10 +237,7 @@ Run read_whole_run(const std::string& directory, const Database& database) {
     } catch (const DatabaseError&) {
       throw;
     } catch (const std::exception& error) {
-      // Errors of a config take several lines.
-      std::string reason = error.what();
-      std::replace(reason.begin(), reason.end(), '\n', ' ');
-      refuse(path, fmt::format("damaged ({})", reason));
+      refuse(path, fmt::format("damaged ({})", reason_of(error)));
     }
     return run;
   });

@@ -35,14 +35,18 @@ StrategyConfig strategy_of(const nlohmann::json& json) {
   return strategy;
 }
 
-}  // namespace
-
-std::string precision_of(const Trial& trial) {
-  if (trial.config.precision != "auto") return trial.config.precision;
-  return trial.device_kind == DeviceKind::cuda ? "tf32" : "fp32";
+[[noreturn]] void refuse(const nlohmann::json::exception& error) {
+  throw Error(fmt::format("a stored trial does not have the fields of this version ({})", error.what()));
 }
 
-std::string row_name(const Trial& trial) {
+}  // namespace
+
+std::string precision_of(const Config& config, DeviceKind kind) {
+  if (config.precision != "auto") return config.precision;
+  return kind == DeviceKind::cuda ? "tf32" : "fp32";
+}
+
+std::string row_name(const TrialKey& trial) {
   const bool weak = trial.scaling == "weak" && trial.devices > 0;
   std::string name = fmt::format("{} {}:{}", trial.strategy.label, to_string(trial.device_kind), trial.devices);
   if (trial.ranks_per_device != 1) name += fmt::format(" x {} ranks", trial.ranks_per_device);
@@ -60,12 +64,22 @@ DeviceKind device_kind(std::string_view name) {
 }
 
 void to_json(nlohmann::json& json, const Trial& trial) {
-  json = without_config(trial);
+  to_json(json, static_cast<const TrialKey&>(trial));
   json["config"] = trial.config;
 }
 
-nlohmann::json without_config(const Trial& trial) {
-  return {{"number", trial.number},
+void from_json(const nlohmann::json& json, Trial& trial) {
+  try {
+    Config config = json.at("config").get<Config>();
+    from_json(json, static_cast<TrialKey&>(trial));
+    trial.config = std::move(config);
+  } catch (const nlohmann::json::exception& error) {
+    refuse(error);
+  }
+}
+
+void to_json(nlohmann::json& json, const TrialKey& trial) {
+  json = {{"number", trial.number},
           {"block", trial.block},
           {"bracket", trial.bracket},
           {"strategy", strategy_json(trial.strategy)},
@@ -81,17 +95,9 @@ nlohmann::json without_config(const Trial& trial) {
           {"unavailable", trial.unavailable}};
 }
 
-void from_json(const nlohmann::json& json, Trial& trial) {
+void from_json(const nlohmann::json& json, TrialKey& trial) {
   try {
-    trial = trial_of(json, json.at("config").get<Config>());
-  } catch (const nlohmann::json::exception& error) {
-    throw Error(fmt::format("a stored trial cannot be read: {}; it was written by another version", error.what()));
-  }
-}
-
-Trial trial_of(const nlohmann::json& json, const Config& config) {
-  try {
-    Trial read;
+    TrialKey read;
     read.number = json.at("number");
     read.block = json.at("block");
     read.bracket = json.value("bracket", 0);
@@ -104,12 +110,11 @@ Trial trial_of(const nlohmann::json& json, const Config& config) {
     read.global_batch = json.at("global_batch");
     read.variant = json.at("variant");
     read.seed = json.at("seed");
-    read.config = config;
     read.data_fingerprint = json.value("data_fingerprint", "");
     read.unavailable = json.at("unavailable");
-    return read;
+    trial = std::move(read);
   } catch (const nlohmann::json::exception& error) {
-    throw Error(fmt::format("a stored trial cannot be read: {}; it was written by another version", error.what()));
+    refuse(error);
   }
 }
 

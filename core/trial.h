@@ -14,7 +14,8 @@
 
 namespace mgcompare {
 
-struct Trial {
+// Which trial it is: everything that tells it from the others, without the config, which many of them share.
+struct TrialKey {
   int number = 0;                   // fixed when the plan is made; the order of execution is the plan's order
   int block = 0;                    // randomised complete blocks: every combination once a block; 0 of a bracket
   int bracket = 0;                  // the n-th run of a baseline beside the blocks (brackets.h); 0: a trial of a block
@@ -27,29 +28,31 @@ struct Trial {
   std::size_t global_batch = 0;
   std::string variant;              // "" for the config as it is
   std::uint64_t seed = 1;
-  Config config;                    // with the variant's overrides applied
   std::string data_fingerprint;     // of the data the run began with; empty: any
   std::string unavailable;          // not empty: cannot run, and why ("asked 8, have 2")
 
   std::size_t ranks() const { return devices * ranks_per_device; }
 };
 
-// The arithmetic of this trial: what the config says or, where that is auto, tf32 on GPUs (PyTorch's convolutions and
+struct Trial : TrialKey {
+  Config config;                    // with the variant's overrides applied
+};
+
+// The arithmetic on such devices: what the config says or, where that is auto, tf32 on GPUs (PyTorch's convolutions and
 // JAX's products have it there unless told otherwise) and fp32 on CPUs.
-std::string precision_of(const Trial& trial);
+std::string precision_of(const Config& config, DeviceKind kind);
 
 // The name of a row that repeats share: everything but seed and block ("serial cpu:1 batch 128").
-std::string row_name(const Trial& trial);
+std::string row_name(const TrialKey& trial);
 
 std::string_view to_string(DeviceKind kind);
 // Throws Error for a kind that does not exist.
 DeviceKind device_kind(std::string_view name);
 
-// A trial travels to the worker, and stands in the results, whole. from_json throws Error.
+// A trial travels to the worker, and stands in the results, whole: its key's fields and `config`. from_json throws Error.
 void to_json(nlohmann::json& json, const Trial& trial);
 void from_json(const nlohmann::json& json, Trial& trial);
-nlohmann::json without_config(const Trial& trial);
-// The same for a trial whose config is known already: `json` need not have it.
-Trial trial_of(const nlohmann::json& json, const Config& config);
+void to_json(nlohmann::json& json, const TrialKey& trial);
+void from_json(const nlohmann::json& json, TrialKey& trial);
 
 }  // namespace mgcompare

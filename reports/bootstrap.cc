@@ -19,20 +19,32 @@ struct Middle {
   auto operator<=>(const Middle&) const = default;
 };
 
-// A resample's median depends on which places were drawn and not on the values, so all figures with equally many repeats
-// share the draws. Other uses of the generator would change them: `stream` keeps the two sides of a ratio apart.
-const std::vector<Middle>& draws(std::size_t count, unsigned stream) {
+// The middle places of every resample. They depend on how many values there are and not on the values. Other uses of the
+// generator would change them: `stream` keeps the two sides of a ratio apart.
+std::vector<Middle> draws(std::size_t count, unsigned stream) {
+  std::mt19937 random(20'240'501u + stream);
+  std::vector<std::size_t> times(count);  // how often each place was drawn: sorts without comparing
+  std::vector<Middle> all(kResamples);
+  for (Middle& middle : all) {
+    std::fill(times.begin(), times.end(), 0);
+    // By hand: the library's distributions differ between implementations, and with them reports would.
+    for (std::size_t k = 0; k < count; ++k) ++times[static_cast<std::size_t>((std::uint64_t{random()} * count) >> 32)];
+    std::size_t place = 0, drawn = times[0];
+    const auto next_of_rank = [&](std::size_t rank) {
+      while (drawn <= rank) drawn += times[++place];
+      return place;
+    };
+    middle.lower = next_of_rank((count - 1) / 2);
+    middle.upper = next_of_rank(count / 2);
+  }
+  return all;
+}
+
+// All figures with equally many repeats share the draws.
+const std::vector<Middle>& known_draws(std::size_t count, unsigned stream) {
   thread_local std::map<std::pair<std::size_t, unsigned>, std::vector<Middle>> known;
   std::vector<Middle>& all = known[{count, stream}];
-  if (!all.empty()) return all;
-  std::mt19937 random(20'240'501u + stream);
-  std::vector<std::size_t> places(count);
-  for (std::size_t k = 0; k < kResamples; ++k) {
-    // By hand: the library's distributions differ between implementations, and with them reports would.
-    for (std::size_t& place : places) place = static_cast<std::size_t>((std::uint64_t{random()} * count) >> 32);
-    std::sort(places.begin(), places.end());
-    all.push_back({places[(count - 1) / 2], places[count / 2]});
-  }
+  if (all.empty()) all = draws(count, stream);
   return all;
 }
 
@@ -79,7 +91,7 @@ Interval median_interval(const std::vector<double>& sorted) {
 }
 
 Interval ratio_interval(const std::vector<double>& upper, const std::vector<double>& lower) {
-  const std::vector<Middle>&above = draws(upper.size(), 1), &below = draws(lower.size(), 2);
+  const std::vector<Middle>&above = known_draws(upper.size(), 1), &below = known_draws(lower.size(), 2);
   std::vector<double> ratios(kResamples);
   for (std::size_t k = 0; k < kResamples; ++k) ratios[k] = median_of(upper, above[k]) / median_of(lower, below[k]);
   return percentiles(ratios);

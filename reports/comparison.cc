@@ -54,7 +54,7 @@ void measure(Cell& cell) {
 }
 
 bool is_baseline_of(const Cell& base, const Cell& cell) {
-  const Trial &one = base.trial(), &trial = cell.trial();
+  const TrialKey &one = base.trial(), &trial = cell.trial();
   // Per device when devices are added at a constant share, in all when one batch is split.
   const std::size_t batch =
       trial.scaling == "weak" ? trial.global_batch / std::max<std::size_t>(1, trial.devices) : trial.global_batch;
@@ -111,10 +111,10 @@ void rank_cells(Comparison& comparison) {
 }
 
 // Where a strategy stands in the config; a variant or an old file may have one that is not there.
-std::size_t order_of(const Trial& trial) {
-  const std::vector<StrategyConfig>& all = trial.config.strategies;
+std::size_t order_of(const Row& row) {
+  const std::vector<StrategyConfig>& all = row.config->strategies;
   const auto found = std::find_if(all.begin(), all.end(),
-                                  [&](const StrategyConfig& one) { return one.label == trial.strategy.label; });
+                                  [&](const StrategyConfig& one) { return one.label == row.trial.strategy.label; });
   return static_cast<std::size_t>(found - all.begin());
 }
 
@@ -178,7 +178,7 @@ Comparison compare_rows(const Run& run, Objective objective) {
                                                  : row.trial.strategy.label + ", " + row.trial.variant);
     }
     Cell& cell = comparison.cells[found->second];
-    comparison.target_accuracy = std::max(comparison.target_accuracy, row.trial.config.target_accuracy);
+    comparison.target_accuracy = std::max(comparison.target_accuracy, row.config->target_accuracy);
     if (row.state != "finished") {
       cell.missing += row.trial.bracket > 0 ? 0 : 1;
       continue;
@@ -193,8 +193,8 @@ Comparison compare_rows(const Run& run, Objective objective) {
     cell.is_exact |= trait_is(row, "promise", "exact");
   }
   const auto place = [](const Cell& cell) {
-    const Trial& trial = cell.trial();
-    return std::tuple(order_of(trial), trial.device_kind, trial.devices, trial.ranks_per_device, trial.global_batch,
+    const TrialKey& trial = cell.trial();
+    return std::tuple(order_of(*cell.first), trial.device_kind, trial.devices, trial.ranks_per_device, trial.global_batch,
                       trial.variant);
   };
   std::stable_sort(comparison.cells.begin(), comparison.cells.end(),

@@ -46,7 +46,7 @@ struct Cell {
   // samples/s against the baseline's; all rows of the run share the risk of a wrong answer.
   Order order = Order::undecided;
 
-  const Trial& trial() const { return first->trial; }
+  const TrialKey& trial() const { return first->trial; }
 };
 
 struct Comparison {

@@ -11,6 +11,7 @@
 #include <set>
 #include <tuple>
 
+#include "median.h"
 #include "reports/charts/series.h"
 #include "reports/drift.h"
 #include "reports/findings.h"
@@ -94,7 +95,7 @@ void explain_exchange(const Comparison& comparison, std::vector<Reason>& all) {
   }
   std::vector<Fired> by_size, by_count, unknown;
   for (const Fired& one : where(comparison, much)) {
-    const Trial& trial = one.cell->trial();
+    const TrialKey& trial = one.cell->trial();
     const std::optional<Link>& link = links[trial.device_kind];
     const double bytes = one.cell->bytes_per_step.median;
     const double waits = link ? link->latency_seconds(trial.devices, bytes) : 0;
@@ -133,8 +134,8 @@ void explain_little_work(const Comparison& comparison, const Families& families,
   });
   add(all, comparison, fired, "E3", "Too little work for a device",
       [&](const Cell& cell) {
-        return fmt::format("{}: {:.0f} samples a device; {} of each step do not shrink with them, so devices are added to "
-                           "a cost that they cannot divide.",
+        return fmt::format("{}: {:.0f} samples a device; {} of each step remain when a device gets fewer samples, a cost "
+                           "that more devices cannot divide.",
                            title_of(cell), samples_per_device(cell), seconds_text(found[&cell].fixed));
       },
       "Give each device more samples a step; below each row's break-even batch more devices do not pay.");
@@ -163,7 +164,7 @@ std::optional<std::pair<std::size_t, double>> slowest_rank(const Cell& cell) {
     for (const RankTimes& rank : row->result.ranks) seconds.push_back(rank.compute);
     const auto largest = std::max_element(seconds.begin(), seconds.end());
     // Of two ranks the other one is what a rank is compared with.
-    const double usual = seconds.size() == 2 ? *std::min_element(seconds.begin(), seconds.end()) : spread_of(seconds).median;
+    const double usual = seconds.size() == 2 ? *std::min_element(seconds.begin(), seconds.end()) : median(seconds);
     if (!(usual > 0) || *largest / usual <= kStraggler) continue;
     if (!worst || *largest / usual > worst->second)
       worst = {static_cast<std::size_t>(largest - seconds.begin()), *largest / usual};
@@ -223,7 +224,7 @@ void explain_oversubscription(const Comparison& comparison, std::vector<Reason>&
   });
   add(all, comparison, fired, "E7", "Oversubscription",
       [&](const Cell& cell) {
-        return fmt::format("{}: {} threads on {:.0f} physical cores, on which a load of {:.2f} ran before.", title_of(cell),
+        return fmt::format("{}: {} threads on {:.0f} physical cores, which had a load of {:.2f} already before the run.", title_of(cell),
                            cell.trial().ranks(), cores, load);
       },
       "Use fewer devices or end what else runs, and measure again.");
@@ -238,8 +239,8 @@ void explain_drift(const Comparison& comparison, std::vector<Reason>& all) {
       plain(worst.before->started), plain(worst.after->finished), plain(row_name(worst.before->trial)), worst.change * 100);
   if (found.size() > 1) text += fmt::format(" That was the largest of {} changes beyond 3 %.", found.size());
   all.push_back({"E8", "An unstable machine", text,
-                 "Run again while nothing else uses the machine; more repeats (`measure.level: thorough`) widen what is "
-                 "known, not what is true."});
+                 "Run again while nothing else uses the machine; more repeats do not mend figures of a machine that "
+                 "changes."});
 }
 
 // The machine over minutes is the one thing, a trial over its seconds another.
@@ -295,7 +296,7 @@ Table break_even_table(const Comparison& comparison) {
   const Families families(comparison);
   std::set<std::tuple<std::string, DeviceKind, std::size_t>> seen;
   for (const Cell& cell : comparison.cells) {
-    const Trial& trial = cell.trial();
+    const TrialKey& trial = cell.trial();
     const bool fits = !cell.done.empty() && trial.ranks_per_device == 1 && trial.devices > 1 && !cell.is_ceiling && trial.scaling == "strong";
     if (!fits || !seen.emplace(cell.series, trial.device_kind, trial.devices).second) continue;
     const std::vector<const Cell*>& kin = families.of(cell);
@@ -306,12 +307,12 @@ Table break_even_table(const Comparison& comparison) {
       if (one->trial().devices == trial.devices && one->breakdown.reliable())
         paid.push_back(one->breakdown.exchange + one->breakdown.waiting);
     }
-    const Spread cost = spread_of(paid);
-    if (cost.count == 0) continue;
-    const std::optional<double> batch = break_even_batch(*work, cost.median, trial.devices);
+    if (paid.empty()) continue;
+    const double cost = median(paid);
+    const std::optional<double> batch = break_even_batch(*work, cost, trial.devices);
     if (!batch) continue;
     table.lines.push_back({cell.series, fmt::format("{}:{}", to_string(trial.device_kind), trial.devices),
-                           count_text(std::max(1.0, *batch)), seconds_text(cost.median), seconds_text(work->per_sample),
+                           count_text(std::max(1.0, *batch)), seconds_text(cost), seconds_text(work->per_sample),
                            fmt::format("{}", work->sizes), work->sizes > 2 ? percent_text(work->error) : "-"});
   }
   return table;

@@ -21,13 +21,10 @@ struct Rival {
   bool enough_repeats;
 };
 
-// "1.92 [1.78 .. 2.05] times faster than X", with the doubt there is.
+// "1.92 [1.78 .. 2.05] times as fast as X", with the doubt there is.
 std::string against(const Comparison& comparison, const Rival& rival) {
-  const bool cost = comparison.objective == Objective::device_seconds;
-  const std::string_view how = cost                          ? "times cheaper than"
-                               : rival.factor.median >= 1    ? "times faster than"
-                                                             : "times the speed of";
-  const std::string text = fmt::format("{} {} {}", with_range(rival.factor), how, title_of(*rival.cell));
+  const std::string_view how = comparison.objective == Objective::device_seconds ? "cheap" : "fast";
+  const std::string text = fmt::format("{} times as {} as {}", with_range(rival.factor), how, title_of(*rival.cell));
   if (!rival.enough_repeats) return text + "; undecided: fewer than three repeats";
   if (rival.order == Order::undecided) return text + "; undecided: their repeats overlap or differ by less than 2 %";
   return text;
@@ -71,7 +68,7 @@ void add_headline(const Comparison& comparison, const Cell& winner, std::vector<
                                with_range(winner.seconds_to_target, seconds_text), repeats)});
   } else {
     all.push_back({fmt::format("{} trained fastest: {} samples/s, accuracy {}", title_of(winner),
-                               with_range(winner.samples_per_second, count_text), accuracy_of(winner))});
+                               with_range(winner.samples_per_second, rate_text), accuracy_of(winner))});
   }
 }
 
@@ -94,11 +91,13 @@ void add_baseline(const Comparison& comparison, const Cell& winner, std::vector<
 void add_reasons(const Comparison& comparison, const Cell& winner, std::vector<Finding>& all) {
   const std::size_t devices = winner.trial().devices;
   if (devices > 1 && winner.efficiency.count > 0 && winner.efficiency.median < 0.95 && winner.breakdown.reliable()) {
-    all.push_back({fmt::format(
-        "Why not {}x: {} of its time is exchange, {} waiting for other ranks, {} outside of steps", devices,
-        percent_text(winner.breakdown.exchange / winner.breakdown.step),
-        percent_text(winner.breakdown.waiting / winner.breakdown.step),
-        percent_text(winner.breakdown.host / winner.breakdown.step))});
+    const Breakdown& parts = winner.breakdown;
+    // What ideal scaling would not need, and no other part explains.
+    const double rest = 1 - winner.efficiency.median - (parts.exchange + parts.waiting + parts.host) / parts.step;
+    all.push_back({fmt::format("Why not {}x: {} of its time is exchange, {} waiting for other ranks, {} outside of steps{}",
+                               devices, percent_text(parts.exchange / parts.step), percent_text(parts.waiting / parts.step),
+                               percent_text(parts.host / parts.step),
+                               rest < 0.01 ? "" : fmt::format(", and {} computing that did not shrink with a device's share of the batch", percent_text(rest)))});
   }
   const Cell* cheapest = nullptr;
   for (const std::size_t index : comparison.ranking) {
@@ -112,11 +111,14 @@ void add_reasons(const Comparison& comparison, const Cell& winner, std::vector<F
 
 }  // namespace
 
+std::string devices_text(std::size_t count, DeviceKind kind) {
+  return fmt::format("{} {}{}", count, kind == DeviceKind::cpu ? "CPU core" : "GPU", count == 1 ? "" : "s");
+}
+
 std::string title_of(const Cell& cell) {
-  const Trial& trial = cell.trial();
+  const TrialKey& trial = cell.trial();
   const bool weak = trial.scaling == "weak";
-  std::string title = fmt::format("{}, {} {} device{}", trial.strategy.label, trial.devices,
-                                  to_string(trial.device_kind), trial.devices == 1 ? "" : "s");
+  std::string title = fmt::format("{} on {}", trial.strategy.label, devices_text(trial.devices, trial.device_kind));
   if (trial.ranks_per_device != 1) title += fmt::format(" with {} ranks each", trial.ranks_per_device);
   title += fmt::format(", batch {}",
                        weak ? trial.global_batch / std::max<std::size_t>(1, trial.devices) : trial.global_batch);
@@ -152,7 +154,11 @@ const Cell* best_on_several(const Comparison& comparison) {
 
 Answer answer(const Comparison& comparison) {
   const Cell* best = best_on_several(comparison);
-  if (best == nullptr) return {};
+  if (best == nullptr && comparison.done == 0) return {};
+  if (best == nullptr) {
+    return {"Whether several devices pay is not known yet",
+            "that takes a finished row on several devices, and the one-device baseline at the same batch"};
+  }
   return {best->order == Order::above   ? "Several devices are faster"
           : best->order == Order::below ? "Several devices do not pay"
                                         : "Whether several devices pay is undecided",
@@ -196,7 +202,7 @@ std::vector<Finding> reservations(const Comparison& comparison) {
   const RunInfo& info = comparison.run->info;
   if (info.data_name == "digits")
     all.push_back({"The data are built-in drawn digits, not MNIST: accuracies do not compare with published ones"});
-  if (!comparison.run->rows.empty() && comparison.run->rows.front().trial.config.cut_down_for_cpu) {
+  if (!comparison.run->rows.empty() && comparison.run->rows.front().config->cut_down_for_cpu) {
     all.push_back({"The experiment was cut down for a machine without a GPU, as its `when_cpu:` block says"});
   }
   if (comparison.finished < comparison.trials) {
@@ -220,14 +226,19 @@ std::vector<Failure> failures(const Comparison& comparison) {
   for (const Cell& cell : comparison.cells) {
     for (const Row* row : cell.failed) {
       const std::string status = plain(row->result.status), cause = plain(row->result.cause), title = title_of(cell);
+      // What the machine does not have fails alike in many rows; anything else is worth a line a row.
       auto same = std::find_if(all.begin(), all.end(), [&](const Failure& failure) {
-        return failure.title == title && failure.status == status && failure.cause == cause;
+        return (failure.title == title || status == "unavailable") && failure.status == status && failure.cause == cause;
       });
-      if (same == all.end()) same = all.insert(all.end(), {title, status, cause, 0, row});
+      if (same == all.end()) same = all.insert(all.end(), {title, status, cause, 0, 0, row});
+      same->more_rows += same->repeats > 0 && row == cell.failed.front() ? 1 : 0;
       ++same->repeats;
       if (row->sequence > same->last->sequence) same->last = row;
     }
   }
+  for (Failure& failure : all)
+    if (failure.more_rows > 0)
+      failure.title += fmt::format(" and {} more row{}", failure.more_rows, failure.more_rows == 1 ? "" : "s");
   std::stable_sort(all.begin(), all.end(), [](const Failure& a, const Failure& b) {
     const auto key = [](const Failure& failure) {
       return std::pair(failure.status != "unavailable", failure.last->sequence);

@@ -10,7 +10,9 @@
 
 namespace mgcompare {
 
-// "replicated, 2 cpu devices, batch 128, variant big"
+// "2 CPU cores", "4 GPUs"
+std::string devices_text(std::size_t count, DeviceKind kind);
+// "replicated on 2 CPU cores, batch 128, variant big"
 std::string title_of(const Cell& cell);
 // "3.12 s [2.90 s .. 3.30 s]"; the median alone where there is one repeat, "-" where there is none.
 std::string with_range(const Spread& spread, std::string (*text)(double));
@@ -24,7 +26,7 @@ struct Finding {
   int level = 0;                    // 1: belongs to the finding before it
 };
 
-// Whether several devices pay, and by what figures; empty where no row on several devices has a baseline.
+// Whether several devices pay, and by what figures, or what it takes to know; empty where no trial was completed.
 struct Answer {
   std::string verdict, grounds;
 };
@@ -39,13 +41,14 @@ std::vector<Finding> findings(const Comparison& comparison);
 // The fastest row on several devices that trains one model and has a baseline; null where there is none.
 const Cell* best_on_several(const Comparison& comparison);
 
-// Trials that ended in any way but done, equal ones together; those that were never possible first, so that the last
-// line is what went wrong last.
+// Trials that ended in any way but done, equal ones together; those that were never possible first, as one, so that the
+// last line is what went wrong last.
 struct Failure {
   std::string title;
   std::string status;
   std::string cause;
-  std::size_t repeats = 0;
+  std::size_t repeats = 0;          // trials
+  std::size_t more_rows = 0;        // beside the one of the title
   const Row* last = nullptr;
 };
 std::vector<Failure> failures(const Comparison& comparison);

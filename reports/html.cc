@@ -24,6 +24,8 @@ using Data = mustache::data;
 
 // A page with more lines than that is no help to anyone.
 constexpr std::size_t kMostLines = 400;
+// And more than that are none on paper.
+constexpr std::size_t kLongTable = 60;
 
 Data text_or_nothing(const std::string& text) { return text.empty() ? Data(false) : Data(text); }
 
@@ -93,6 +95,7 @@ Data table_data(const Table& table, bool open) {
   data.set("head", line_data(table.head, table.left));
   data.set("lines", lines);
   data.set("open", open);
+  data.set("long", table.lines.size() > kLongTable);
   return data;
 }
 
@@ -118,6 +121,7 @@ class Section {
       Data data;
       data.set("title", group.title);
       data.set("caption", group.caption);
+      data.set("by_series", group.by_series);
       data.set("charts", figures);
       data.set("left_out", text_or_nothing(group.left_out == 0 ? ""
                                                                : fmt::format("{} more are left out; results.json has "
@@ -275,7 +279,7 @@ Data tiles_of(const Comparison& comparison) {
   }
   const Comparison by_speed = ranked_by(comparison, Objective::throughput);
   const Cell& fastest = by_speed.cells[by_speed.ranking.front()];
-  tiles.push_back(tile("Most samples/s", count_text(fastest.samples_per_second.median), title_of(fastest)));
+  tiles.push_back(tile("Most samples/s", rate_text(fastest.samples_per_second.median), title_of(fastest)));
   if (const Cell* best = best_on_several(comparison)) {
     tiles.push_back(tile("Best speed-up on several devices", fmt::format("{:.2f}x", best->speed_up.median),
                          fmt::format("{} of ideal, {}", percent_text(best->efficiency.median), title_of(*best))));
@@ -287,7 +291,7 @@ Data tiles_of(const Comparison& comparison) {
 }
 
 Data objectives_of(const Comparison& comparison) {
-  constexpr const char* kTitles[] = {"Time to accuracy", "Throughput", "Device-seconds"};
+  constexpr const char* kTitles[] = {"Time to accuracy", "Throughput", "Cost in device-seconds"};
   Data all{Data::type::list};
   for (const Objective objective : kObjectives) {
     Data findings{Data::type::list};
@@ -328,8 +332,8 @@ void replace(std::string& text, std::string_view marker, const std::string& by) 
 
 }  // namespace
 
-std::string html_report(const Run& run, Objective objective, const std::string& drawing) {
-  const Comparison comparison = compare_rows(run, objective);
+std::string html_report(const Comparison& comparison, const std::string& drawing) {
+  const Run& run = *comparison.run;
   Json charts = Json::array();
   const std::vector<Section> sections = {scaling_section(comparison, drawing, charts),
                                          accuracy_section(comparison, charts), time_section(comparison, charts),
@@ -347,11 +351,16 @@ std::string html_report(const Run& run, Objective objective, const std::string& 
   if (first.verdict.empty()) first.verdict = ranking_findings(comparison).front().text;
   Data remarks{Data::type::list};
   for (const Finding& finding : reservations(comparison)) remarks.push_back(finding.text);
+  if (comparison.finished > comparison.done) {
+    const std::size_t stopped = comparison.finished - comparison.done;
+    remarks.push_back(fmt::format("{} of {} trials {} not completed: the cause stands under Tables and origin", stopped,
+                                  comparison.trials, stopped == 1 ? "was" : "were"));
+  }
 
   Data page;
   page.set("name", plain(run.info.name));
   page.set("version", plain(run.info.program_version));
-  page.set("model", run.rows.empty() ? "no model" : plain(run.rows.front().trial.config.model.name));
+  page.set("model", run.rows.empty() ? "no model" : plain(run.rows.front().config->model.name));
   page.set("data", run.info.data_name.empty() ? "unknown data" : plain(run.info.data_name));
   page.set("machine", plain(results_table(comparison).facts.front().second));
   page.set("started", plain(run.info.started));

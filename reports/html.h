@@ -5,12 +5,11 @@
 
 #include <string>
 
-#include "reports/objective.h"
-#include "results.h"
+#include "reports/comparison.h"
 
 namespace mgcompare {
 
 // `drawing`: the scaling curves as SVG (draw_scaling); empty where there are none.
-std::string html_report(const Run& run, Objective objective, const std::string& drawing);
+std::string html_report(const Comparison& comparison, const std::string& drawing);
 
 }  // namespace mgcompare

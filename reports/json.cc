@@ -4,8 +4,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
-
-#include "reports/comparison.h"
+#include <string>
 
 namespace mgcompare {
 namespace {
@@ -30,20 +29,27 @@ Json embedded(const std::string& text) {
   return parsed.is_discarded() ? Json(text) : parsed;
 }
 
-Json row_json(const Row& row) {
+std::string text_of(const auto& json, int indent = -1) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+// Put together from texts: the parts have trees of another kind, and copying those takes longer than writing them.
+std::string row_text(const Row& row) {
+  const Json first = {{"position", row.position},
+                      {"state", row.state},
+                      {"attempt", row.attempt},
+                      {"row", row_name(row.trial)},
+                      {"precision", precision_of(*row.config, row.trial.device_kind)}};
+  std::string text = text_of(first);
+  text.pop_back();
+  const auto add = [&](const char* key, const std::string& value) { text += fmt::format(",\"{}\":{}", key, value); };
   // The whole config stands once in the file; of a variant's only the name.
-  const Json trial = without_config(row.trial);
-  Json json = {{"position", row.position},
-               {"state", row.state},
-               {"attempt", row.attempt},
-               {"row", row_name(row.trial)},
-               {"precision", precision_of(row.trial)},
-               {"trial", trial}};
-  if (row.sequence > 0) json["sequence"] = row.sequence;
-  if (!row.started.empty()) json["started"] = row.started;
-  if (!row.finished.empty()) json["finished"] = row.finished;
-  if (row.state == "finished") json["result"] = nlohmann::json(row.result);
-  return json;
+  add("trial", text_of(nlohmann::json(row.trial)));
+  if (row.sequence > 0) add("sequence", fmt::format("{}", row.sequence));
+  if (!row.started.empty()) add("started", text_of(Json(row.started)));
+  if (!row.finished.empty()) add("finished", text_of(Json(row.finished)));
+  if (row.state == "finished") add("result", json_text(row.result));
+  return text += '}';
 }
 
 Json cell_json(const Comparison& comparison, const Cell& cell) {
@@ -75,8 +81,8 @@ Json cell_json(const Comparison& comparison, const Cell& cell) {
 
 }  // namespace
 
-std::string json_report(const Run& run) {
-  const Comparison comparison = compare_rows(run);
+void json_report(const Comparison& comparison, const std::function<void(std::string_view)>& write) {
+  const Run& run = *comparison.run;
   const RunInfo& info = run.info;
   Json environment = Json::array();
   for (const auto& [key, value] : info.environment) environment.push_back({{"key", key}, {"value", value}});
@@ -92,23 +98,23 @@ std::string json_report(const Run& run) {
   json["tainted"] = info.taints;
   json["links"] = nlohmann::json(info.links);
   json["target_accuracy"] = comparison.target_accuracy > 0 ? Json(comparison.target_accuracy) : Json();
-  // A line a trial and a row: a tree of all of them would take more memory than everything else together.
-  std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace);
-  text.erase(text.rfind("\n}"));
-  const auto add_list = [&](const char* name, const auto& items, const auto& item_json) {
-    text += fmt::format(",\n  \"{}\": [", name);
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      const std::string line = item_json(items[i]).dump(-1, ' ', false, Json::error_handler_t::replace);
-      if (i == 0) text.reserve(text.size() + items.size() * (line.size() + 8));  // growing by halves needs twice the memory
-      text += i == 0 ? "\n    " : ",\n    ";
-      text += line;
+  std::string head = text_of(json, 2);
+  head.erase(head.rfind("\n}"));
+  write(head);
+  // A line a trial and a row.
+  const auto add_list = [&](const char* name, const auto& items, const auto& line) {
+    write(fmt::format(",\n  \"{}\": [", name));
+    const char* separator = "\n    ";
+    for (const auto& item : items) {
+      write(separator);
+      write(line(item));
+      separator = ",\n    ";
     }
-    text += "\n  ]";
+    write("\n  ]");
   };
-  add_list("trials", run.rows, row_json);
-  add_list("rows", comparison.cells, [&](const Cell& cell) { return cell_json(comparison, cell); });
-  text += "\n}\n";
-  return text;
+  add_list("trials", run.rows, row_text);
+  add_list("rows", comparison.cells, [&](const Cell& cell) { return text_of(cell_json(comparison, cell)); });
+  write("\n}\n");
 }
 
 }  // namespace mgcompare

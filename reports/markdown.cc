@@ -38,11 +38,12 @@ std::string introduction(const Comparison& comparison) {
   for (const Finding& finding : findings(comparison)) {
     text += fmt::format("{}- {}.\n", finding.level == 0 ? "" : "  ", markdown(finding.text));
   }
-  text += fmt::format("\nData: {}{}, SHA-256 {}. Begun {} with mgcompare {}. {} of {} trials were completed.\n",
+  text += fmt::format("\nData: {}{}, SHA-256 {}. Begun {} with mgcompare {}. {} of {} trials were completed{}.\n",
                       info.data_name.empty() ? "not recorded" : markdown(info.data_name),
                       info.data_origin.empty() ? "" : fmt::format(" ({})", markdown(info.data_origin)),
                       info.data_fingerprint.empty() ? "unknown" : markdown(info.data_fingerprint),
-                      markdown(info.started), markdown(info.program_version), comparison.done, comparison.trials);
+                      markdown(info.started), markdown(info.program_version), comparison.done, comparison.trials,
+                      comparison.finished > comparison.done ? "; the cause stands under Trials that were not completed" : "");
   return text;
 }
 
@@ -83,8 +84,8 @@ std::string markdown_section(const Table& table) {
   return text + table_text(table);
 }
 
-std::string markdown_report(const Run& run, const std::string& picture) {
-  const Comparison comparison = compare_rows(run);
+std::string markdown_report(const Comparison& comparison, const std::string& picture) {
+  const Run& run = *comparison.run;
   const std::string curves =
       picture.empty() ? "" : fmt::format("\n![Efficiency and speed-up against devices]({})\n", picture);
   return introduction(comparison) + curves + markdown_section(results_table(comparison)) + markdown_section(speed_table(comparison)) +

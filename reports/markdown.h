@@ -4,12 +4,12 @@
 
 #include <string>
 
-#include "results.h"
+#include "reports/comparison.h"
 
 namespace mgcompare {
 
 // `picture`: a file beside it with the scaling curves; empty where there is none.
-std::string markdown_report(const Run& run, const std::string& picture = "");
+std::string markdown_report(const Comparison& comparison, const std::string& picture = "");
 
 // A heading, the table's words and the table.
 struct Table;

@@ -47,9 +47,9 @@ Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); 
 }  // namespace
 
 std::string mllog(const Run& run, const Row& row) {
-  const Trial& trial = row.trial;
+  const TrialKey& trial = row.trial;
   const Result& result = row.result;
-  const Config& config = trial.config;
+  const Config& config = *row.config;
   Log log(seconds_of(row.started));
   log.point("submission_benchmark", plain(config.model.name), {{"dataset", plain(run.info.data_name)}});
   log.point("submission_platform", std::to_string(trial.devices) + " x " + std::string(to_string(trial.device_kind)));

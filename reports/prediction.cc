@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "median.h"
 #include "reports/charts/series.h"
 #include "reports/explain.h"
 #include "reports/findings.h"
@@ -32,10 +33,13 @@ class Payload {
       sent.push_back(cell->bytes_per_step.median);
       whole.push_back(cell->bytes_per_step.median / share(cell->trial().devices));
     }
-    const auto width = [](const Spread& spread) { return spread.median > 0 ? (spread.most - spread.least) / spread.median : 0; };
-    const Spread reduced = spread_of(whole), same = spread_of(sent);
-    is_reduced_ = width(reduced) <= width(same);
-    bytes_ = is_reduced_ ? reduced.median : same.median;
+    if (sent.empty()) return;
+    const auto width = [](const std::vector<double>& values) {
+      const auto [least, most] = std::minmax_element(values.begin(), values.end());
+      return median(values) > 0 ? (*most - *least) / median(values) : 0;
+    };
+    is_reduced_ = width(whole) <= width(sent);
+    bytes_ = median(is_reduced_ ? whole : sent);
   }
   double bytes(std::size_t devices) const {
     return devices < 2 ? 0 : is_reduced_ ? bytes_ * share(devices) : bytes_;
@@ -72,7 +76,7 @@ Work work_of(const std::vector<const Cell*>& cells, bool weak) {
   }
   if (!weak || sizes.size() != 1)
     throw Error("its steps have too few different sizes to tell what a sample costs; measure another batch");
-  return {spread_of(seconds).median, 0, 0, 1};
+  return {median(seconds), 0, 0, 1};
 }
 
 // Whether a row exchanges nothing of weight in any other way than by all-reduce.
@@ -119,7 +123,7 @@ Model model_of(const std::vector<const Cell*>& cells, bool weak, const std::opti
   std::vector<double> waiting;
   for (const Cell* cell : cells)
     if (cell->trial().devices > 1) waiting.push_back(cell->breakdown.waiting);
-  model.waiting = spread_of(waiting).median;
+  model.waiting = median(waiting);
   model.link = given ? *given : link_of_rows(cells, bare);
   return model;
 }
@@ -235,7 +239,7 @@ Table prediction_table(const std::vector<Prediction>& predictions) {
               2,
               {}, {}};
   for (const Prediction& prediction : predictions) {
-    const Trial& trial = prediction.largest->trial();
+    const TrialKey& trial = prediction.largest->trial();
     for (const PredictedStep& step : prediction.steps) {
       const auto n = static_cast<double>(step.devices);
       const double batch = trial.scaling == "weak" ? samples_per_device(*prediction.largest) * n
@@ -256,17 +260,30 @@ Table prediction_table(const std::vector<Prediction>& predictions) {
 }
 
 std::vector<std::string> prediction_problems(const std::vector<Prediction>& predictions) {
-  std::vector<std::string> all;
+  struct Problem {
+    std::string title, text;
+    std::size_t more = 0;
+  };
+  std::vector<Problem> all;
   for (const Prediction& prediction : predictions) {
     if (prediction.trusted) continue;
-    const std::string title = title_of(*prediction.largest);
-    all.push_back(prediction.problem.empty()
-                      ? fmt::format("Nothing is said of more devices than those of {}: held out, its step was predicted {} "
-                                    "wrong, which is over {}.",
-                                    title, percent_text(prediction.hold_out_error), percent_text(kWorstHoldOut))
-                      : fmt::format("No prediction beyond {}: {}.", title, prediction.problem));
+    const std::string text =
+        !prediction.problem.empty()
+            ? prediction.problem
+            : fmt::format("from fewer devices its own step was predicted {} wrong, and {} is the most that is trusted",
+                          percent_text(prediction.hold_out_error), percent_text(kWorstHoldOut));
+    const auto same = std::find_if(all.begin(), all.end(), [&](const Problem& problem) { return problem.text == text; });
+    if (same == all.end())
+      all.push_back({title_of(*prediction.largest), text});
+    else
+      ++same->more;
   }
-  return all;
+  std::vector<std::string> sentences;
+  for (const Problem& problem : all) {
+    const std::string more = problem.more == 0 ? "" : fmt::format(" and {} more row{}", problem.more, problem.more == 1 ? "" : "s");
+    sentences.push_back(fmt::format("No prediction beyond {}{}: {}.", problem.title, more, problem.text));
+  }
+  return sentences;
 }
 
 }  // namespace mgcompare

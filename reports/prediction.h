@@ -41,7 +41,7 @@ std::vector<Prediction> predict(const Comparison& comparison, const std::vector<
 // Twice, four and eight times the most devices that were measured.
 std::vector<std::size_t> usual_devices(const Comparison& comparison);
 
-// A line a prediction and count of devices, and the sentences on those that there are none of.
+// A line a prediction and count of devices, and the sentences on those that there are none of, a sentence a reason.
 Table prediction_table(const std::vector<Prediction>& predictions);
 std::vector<std::string> prediction_problems(const std::vector<Prediction>& predictions);
 

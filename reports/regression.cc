@@ -99,8 +99,8 @@ Table regression_table(const Regression& regression) {
               {}, {}};
   for (const RowChange& row : regression.rows) {
     const bool timed = row.time_to_target.count > 0;
-    table.lines.push_back({title_of(*row.after), with_range(row.before->samples_per_second, count_text),
-                           with_range(row.after->samples_per_second, count_text), with_range(row.speed), word(row.change),
+    table.lines.push_back({title_of(*row.after), with_range(row.before->samples_per_second, rate_text),
+                           with_range(row.after->samples_per_second, rate_text), with_range(row.speed), word(row.change),
                            with_range(row.before->seconds_to_target, seconds_text),
                            with_range(row.after->seconds_to_target, seconds_text), with_range(row.time_to_target),
                            timed ? word(row.target_change) : "-"});

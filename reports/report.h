@@ -16,7 +16,4 @@ namespace mgcompare {
 std::vector<std::string> write_reports(const Run& run, const std::string& directory,
                                        Objective objective = Objective::time_to_accuracy);
 
-// Replaces one file in one step, on the disk when this returns. Throws NotWritable.
-void write_file(const std::string& path, const std::string& text);
-
 }  // namespace mgcompare

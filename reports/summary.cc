@@ -20,7 +20,7 @@ std::string colored(const Style& style, Color color, const std::string& text) {
 }
 
 TextLine cell_line(const Comparison& comparison, const Cell& cell) {
-  const Trial& trial = cell.trial();
+  const TrialKey& trial = cell.trial();
   TextLine line = {plain(trial.strategy.label), fmt::format("{}:{}", to_string(trial.device_kind), trial.devices),
                fmt::format("{}", trial.global_batch)};
   if (!trial.variant.empty()) line[0] += fmt::format(" ({})", plain(trial.variant));
@@ -33,7 +33,7 @@ TextLine cell_line(const Comparison& comparison, const Cell& cell) {
   line.push_back(accuracy_text(cell.accuracy.median) + (cell.many_models ? " *" : ""));
   if (comparison.target_accuracy > 0)
     line.push_back(cell.reached_target == 0 ? "-" : seconds_text(cell.seconds_to_target.median));
-  line.push_back(count_text(cell.samples_per_second.median));
+  line.push_back(rate_text(cell.samples_per_second.median));
   line.push_back(cell.speed_up.count == 0 ? "-" : fmt::format("{:.2f}x", cell.speed_up.median));
   line.push_back(cell.efficiency.count == 0 ? "-" : percent_text(cell.efficiency.median));
   return line;
@@ -73,12 +73,14 @@ std::string failure_lines(const Comparison& comparison, const Style& style) {
   std::size_t trials = 0;
   for (const Failure& failure : all) trials += failure.repeats;
   std::string text =
-      colored(style, Color::red, fmt::format("{} of {} trials were not completed:", trials, comparison.trials)) + "\n";
+      colored(style, Color::red, fmt::format("{} of {} trials {} not completed:", trials, comparison.trials, trials == 1 ? "was" : "were")) + "\n";
   for (const Failure& failure : all) {
     const std::string what =
         failure.cause.empty() ? failure.status : fmt::format("{} ({})", failure.status, failure.cause);
     text += fmt::format("  {}{}: {}\n", failure.title,
-                        failure.repeats > 1 ? fmt::format(" ({} repeats)", failure.repeats) : "", what);
+                        failure.more_rows > 0  ? fmt::format(" ({} trials)", failure.repeats)
+                        : failure.repeats > 1 ? fmt::format(" ({} repeats)", failure.repeats)
+                                              : "", what);
   }
   return text;
 }
@@ -103,8 +105,10 @@ std::string closing_summary(const Run& run, const Style& style, Objective object
     const Color color = undecided ? Color::yellow : text.empty() ? Color::bold : Color::none;
     text += fmt::format("{}{}\n", finding.level == 0 ? "" : "    ", colored(style, color, finding.text));
   }
-  text += fmt::format("\n{}", table(comparison, style));
-  text += "  medians over repeats; speed-up is the median of the ratios seed by seed\n";
+  if (!comparison.cells.empty()) {
+    text += fmt::format("\n{}", table(comparison, style));
+    text += "  medians over repeats; speed-up is the median of the ratios seed by seed\n";
+  }
   const bool many = std::any_of(comparison.cells.begin(), comparison.cells.end(),
                                 [](const Cell& cell) { return cell.many_models && !cell.done.empty(); });
   if (many) text += "  * mean of separate models, one a rank\n";

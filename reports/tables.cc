@@ -11,12 +11,12 @@
 namespace mgcompare {
 namespace {
 
-std::string devices_of(const Trial& trial) {
+std::string devices_of(const TrialKey& trial) {
   std::string text = fmt::format("{}:{}", to_string(trial.device_kind), trial.devices);
   return trial.ranks_per_device == 1 ? text : text + fmt::format(" x {} ranks", trial.ranks_per_device);
 }
 
-std::string strategy_of(const Trial& trial) {
+std::string strategy_of(const TrialKey& trial) {
   return trial.variant.empty() ? trial.strategy.label : fmt::format("{} ({})", trial.strategy.label, trial.variant);
 }
 
@@ -55,8 +55,11 @@ std::string steadiness_text(const Cell& cell) {
 std::string infrastructure(const Comparison& comparison) {
   std::map<std::string, std::string> facts(comparison.run->info.environment.begin(),
                                            comparison.run->info.environment.end());
+  std::string& gpu = facts["cuda:0"];
+  if (const std::string& count = facts["cuda devices"]; !gpu.empty() && !count.empty()) gpu = count + " x " + gpu;
+  if (std::string& cores = facts["cpu cores"]; !cores.empty()) cores += " cores";
   std::string text;
-  for (const char* key : {"cpu", "cpu cores", "memory", "cuda:0", "kernel"}) {
+  for (const char* key : {"cuda:0", "cpu", "cpu cores", "memory", "kernel"}) {
     const std::string& value = facts[key];
     if (!value.empty() && text.find(value) == std::string::npos) text += (text.empty() ? "" : ", ") + value;
   }
@@ -67,18 +70,18 @@ std::string infrastructure(const Comparison& comparison) {
 
 Table results_table(const Comparison& comparison) {
   const auto line = [](const Cell& cell) -> TextLine {
-    const Trial& trial = cell.trial();
+    const TrialKey& trial = cell.trial();
     const bool gpu = trial.device_kind == DeviceKind::cuda;
     const std::size_t epochs = cell.done.front()->result.epochs.size();
     return {"1",
-            trial.config.model.name,
+            cell.first->config->model.name,
             strategy_of(trial),
             fmt::format("{}", trial.global_batch),
             gpu ? fmt::format("{}", trial.devices) : fmt::format("0 ({})", devices_of(trial)),
             accuracy_of(cell),
             fmt::format("{}", epochs),
             fmt::format("{} ({} samples/s)", with_range(cell.seconds_per_epoch, seconds_text),
-                        count_text(cell.samples_per_second.median))};
+                        rate_text(cell.samples_per_second.median))};
   };
   return {"Results",
           "Medians over repeats, with the 95 % interval of the median. Training time holds training alone: no set-up, no "
@@ -92,14 +95,14 @@ Table results_table(const Comparison& comparison) {
 Table speed_table(const Comparison& comparison) {
   const auto line = [&](const Cell& cell) {
     return with(identity(cell),
-                {with_range(cell.samples_per_second, count_text), steadiness_text(cell), with_range(cell.speed_up),
+                {with_range(cell.samples_per_second, rate_text), steadiness_text(cell), with_range(cell.speed_up),
                  with_range(cell.efficiency, percent_text), order_text(comparison, cell),
                  cell.baseline ? title_of(comparison.cells[*cell.baseline]) : "-", with_range(cell.updates, count_text),
                  cell.is_ceiling    ? "ceiling"
                  : cell.is_baseline ? "baseline"
                  : cell.is_exact    ? "exact"
                                     : "approximate",
-                 precision_of(cell.trial())});
+                 precision_of(*cell.first->config, cell.trial().device_kind)});
   };
   return {"Speed-up and efficiency",
           "Speed-up: samples/s over those of the one-device baseline on the same kind of device, at the same global batch "
@@ -128,7 +131,7 @@ Table target_table(const Comparison& comparison) {
   return {fmt::format("Time to {}", target_text(comparison.target_accuracy)),
           "Training seconds up to the end of the first epoch that reached it.",
           {"strategy", "devices", "global batch", "seconds", "device-seconds", "repeats that reached it",
-           "times faster than the baseline"},
+           "times as fast as the baseline"},
           2,
           lines_of(comparison, line)};
 }
@@ -255,7 +258,7 @@ Table outlier_table(const Comparison& comparison) {
       if (!flags[i]) continue;
       table.lines.push_back(with(identity(cell), {fmt::format("{}", cell.done[i]->trial.seed),
                                                   fmt::format("{}", cell.done[i]->trial.number), cell.done[i]->finished,
-                                                  count_text(rates[i]), count_text(cell.samples_per_second.median)}));
+                                                  rate_text(rates[i]), rate_text(cell.samples_per_second.median)}));
     }
   }
   return table;
@@ -270,7 +273,15 @@ Table failure_table(const Comparison& comparison) {
 
 Table environment_table(const Run& run) {
   Table table{"Environment", "", {"fact", "value"}, 2, {}, {}};
-  for (const auto& [key, value] : run.info.environment) table.lines.push_back({key, value});
+  const auto& facts = run.info.environment;
+  for (std::size_t i = 0; i < facts.size(); ++i) {
+    // Equal devices that follow each other are one line.
+    std::size_t last = i;
+    const auto is_device = [&](std::size_t k) { return facts[k].first.find(':') != std::string::npos; };
+    while (is_device(i) && last + 1 < facts.size() && is_device(last + 1) && facts[last + 1].second == facts[i].second) ++last;
+    table.lines.push_back({last == i ? facts[i].first : facts[i].first + " .. " + facts[last].first, facts[i].second});
+    i = last;
+  }
   return table;
 }
 
@@ -326,8 +337,8 @@ std::string command_of(const Row& row) {
     for (const char c : plain(text)) safe += c == '\'' ? std::string("'\\''") : std::string(1, c);
     return safe + "'";
   };
-  const Trial& trial = row.trial;
-  return fmt::format("mgcompare run {} --only {}", quoted(trial.config.path),
+  const TrialKey& trial = row.trial;
+  return fmt::format("mgcompare run {} --only {}", quoted(row.config->path),
                      quoted(fmt::format("strategy={},devices={}:{},batch={},variant={},seed={}", trial.strategy.label,
                                         to_string(trial.device_kind), trial.devices,
                                         trial.scaling == "weak"

@@ -150,6 +150,12 @@ std::string count_text(double count) {
   return fmt::format("{}{}", count < 0 ? "-" : "", digits);
 }
 
+std::string rate_text(double per_second) {
+  if (!(std::abs(per_second) >= 1)) return count_text(per_second);
+  const double unit = std::pow(10, std::max(0.0, std::floor(std::log10(std::abs(per_second))) - 3));
+  return count_text(std::round(per_second / unit) * unit);
+}
+
 std::string seconds_text(double seconds) {
   if (!std::isfinite(seconds)) return "-";
   if (seconds == 0) return "0 s";

@@ -28,6 +28,7 @@ std::string ascii(std::string_view text);
 // "0.9912", "12,345", "1.25 s", "18.5 MB", "-" where there is no such figure.
 std::string accuracy_text(double accuracy);
 std::string count_text(double count);
+std::string rate_text(double per_second);  // four figures: nothing that was timed is known better
 std::string seconds_text(double seconds);
 std::string bytes_text(double bytes);
 std::string percent_text(double share);

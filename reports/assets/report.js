@@ -1,8 +1,14 @@
 "use strict";
-// Draws the page's charts, lets a strategy be seen alone in all of them, and opens everything for print.
+// Draws the page's charts, lets a strategy be seen alone in all of them, and opens what belongs on paper for print: long
+// tables are printed where the reader has opened them.
 (async () => {
   const page = document.documentElement;
-  addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((one) => (one.open = true)));
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll("details:not([open]):not([data-long])")];
+    for (const one of opened) one.open = true;
+  });
+  addEventListener("afterprint", () => opened.forEach((one) => (one.open = false)));
   const island = document.getElementById("charts");
   if (!island || typeof vegaEmbed !== "function") return;
   const { config, charts } = JSON.parse(island.textContent);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "reports/charts/chart.h"
 #include "reports/findings.h"
@@ -21,14 +22,11 @@ struct Group {
 std::vector<Group> by_devices(const Comparison& comparison) {
   std::vector<Group> groups;
   for (const Panel& panel : panels(comparison)) {
-    std::vector<std::size_t> counts = panel.device_counts();
-    std::reverse(counts.begin(), counts.end());
-    for (const std::size_t devices : counts) {
-      Group group{fmt::format("{} {} device{}, {}", devices, to_string(panel.device_kind), devices == 1 ? "" : "s",
-                              panel.title),
-                  {}};
+    const std::set<std::size_t> counts = panel.device_counts();
+    for (auto devices = counts.rbegin(); devices != counts.rend(); ++devices) {
+      Group group{fmt::format("{}, {}", devices_text(*devices, panel.device_kind), panel.title), {}};
       for (const Cell* cell : panel.cells)
-        if (cell->trial().devices == devices) group.cells.push_back(cell);
+        if (cell->trial().devices == *devices) group.cells.push_back(cell);
       groups.push_back(group);
     }
   }
@@ -62,6 +60,13 @@ Json epochs_of(const Cell& cell) {
   }
 }
 
+Json accuracy_axis() {
+  Json y = field("accuracy", "quantitative", "accuracy");
+  y["scale"] = {{"zero", false}};
+  y["axis"] = {{"format", ".2~%"}, {"tickCount", 6}};
+  return y;
+}
+
 Json learning_spec(const Group& group, const std::vector<Series>& series, const char* against, double target) {
   Json values = Json::array();
   std::size_t epochs = 0;
@@ -80,26 +85,9 @@ Json learning_spec(const Group& group, const std::vector<Series>& series, const 
   }
   x["scale"] = {{"zero", !by_epoch}, {"nice", !by_epoch}};
   if (epochs < 2 && by_epoch) x["scale"]["domain"] = {0, 2};
-  Json y = field("accuracy", "quantitative", "accuracy");
-  y["scale"] = {{"zero", false}};
-  y["axis"] = {{"format", ".2~%"}, {"tickCount", 6}};
-  Json band = y, high = {{"field", "high"}};
-  band["field"] = "low";
-  Json layers = Json::array(
-      {{{"mark", {{"type", "area"}, {"opacity", group.cells.size() < kCrowd ? 0.12 : 0.02}}},
-        {"transform", Json::array({{{"filter", "picked === null || picked === datum.series"}}})},
-        {"encoding", {{"x", x}, {"y", band}, {"y2", high}, {"color", color(series)}}}},
-       {{"mark", {{"type", "line"}, {"strokeWidth", 2}}},
-        {"encoding",
-         {{"x", x}, {"y", y}, {"color", color(series)}, {"strokeDash", dash(series)}, {"opacity", fading()}}}},
-       {{"mark", {{"type", "point"}, {"filled", true}, {"size", 45}, {"opacity", 1}}},
-        {"encoding",
-         {{"x", x},
-          {"y", y},
-          {"color", color(series)},
-          {"shape", shape(series)},
-          {"opacity", fading()},
-          {"tooltip", tooltip({{"row", "row"}, {"at", "at"}, {"text", "accuracy"}})}}}}});
+  const Json y = accuracy_axis(), tips = tooltip({{"row", "row"}, {"at", "at"}, {"text", "accuracy"}});
+  Json layers = Json::array({bands(series, x, y, group.cells.size() < kCrowd ? 0.12 : 0.02), lines(series, x, y),
+                             points(series, x, y, tips, 45)});
   if (target > 0) {
     layers.push_back({{"data", {{"values", Json::array({{{"accuracy", target}}})}}},
                       {"mark", {{"type", "rule"}, {"color", "currentColor"}, {"opacity", 0.4}, {"strokeDash", {2, 3}}}},
@@ -111,18 +99,39 @@ Json learning_spec(const Group& group, const std::vector<Series>& series, const 
 ChartGroup learning(const Comparison& comparison, const char* against, const char* title, const char* caption) {
   ChartGroup group{title, caption, {}};
   const std::vector<Series> series = all_series(comparison);
-  for (const Group& one : by_devices(comparison)) {
-    if (group.charts.size() == kMostPanels) {
-      ++group.left_out;
-      continue;
-    }
-    group.charts.push_back({fmt::format("accuracy-{}-{}", against, group.charts.size()), one.title,
-                            learning_spec(one, series, against, comparison.target_accuracy)});
-  }
+  const std::string id = fmt::format("accuracy-{}", against);
+  for (const Group& one : by_devices(comparison))
+    group.add(id.c_str(), one.title, [&] { return learning_spec(one, series, against, comparison.target_accuracy); });
   return group;
 }
 
-// A dot and its interval for each row that reached the target, the fastest on top.
+// A dot and its interval for each row, the fastest on top.
+Json target_spec(std::vector<const Cell*> reached, const std::vector<Series>& series) {
+  std::sort(reached.begin(), reached.end(), [](const Cell* a, const Cell* b) {
+    return a->seconds_to_target.median < b->seconds_to_target.median;
+  });
+  Json values = Json::array(), order = Json::array();
+  for (const Cell* cell : reached) {
+    const std::string label = fmt::format("{} \u00d7 {}", cell->series, cell->trial().devices);
+    order.push_back(label);
+    const Spread& time = cell->seconds_to_target;
+    values.push_back({{"series", cell->series},
+                      {"label", label},
+                      {"seconds", number(time.median)},
+                      {"low", number(time.low)},
+                      {"high", number(time.high)},
+                      {"row", title_of(*cell)},
+                      {"text", with_range(time, seconds_text)},
+                      {"repeats", fmt::format("{} of {}", cell->reached_target, cell->done.size())}});
+  }
+  Json x = field("seconds", "quantitative", "training seconds");
+  x["axis"] = {{"tickCount", 6}};
+  const Json y = rows("label", order);
+  const Json tips = tooltip({{"row", "row"}, {"text", "time"}, {"repeats", "repeats that reached it"}});
+  return frame(static_cast<int>(30 + 22 * reached.size()), values,
+               Json::array({intervals(series, x, y, "x"), points(series, x, y, tips)}));
+}
+
 ChartGroup time_to_target_charts(const Comparison& comparison) {
   ChartGroup group{fmt::format("Time to {}", target_text(comparison.target_accuracy)),
                    "Training seconds up to the end of the first epoch that reached it; rows that did not are left out.",
@@ -132,47 +141,7 @@ ChartGroup time_to_target_charts(const Comparison& comparison) {
     std::vector<const Cell*> reached;
     for (const Cell* cell : panel.cells)
       if (cell->reached_target > 0 && !cell->many_models) reached.push_back(cell);
-    if (reached.empty()) continue;
-    if (group.charts.size() == kMostPanels) {
-      ++group.left_out;
-      continue;
-    }
-    std::sort(reached.begin(), reached.end(), [](const Cell* a, const Cell* b) {
-      return a->seconds_to_target.median < b->seconds_to_target.median;
-    });
-    Json values = Json::array(), order = Json::array();
-    for (const Cell* cell : reached) {
-      const std::string label = fmt::format("{} \u00d7 {}", cell->series, cell->trial().devices);
-      order.push_back(label);
-      const Spread& time = cell->seconds_to_target;
-      values.push_back({{"series", cell->series},
-                        {"label", label},
-                        {"seconds", number(time.median)},
-                        {"low", number(time.low)},
-                        {"high", number(time.high)},
-                        {"row", title_of(*cell)},
-                        {"text", with_range(time, seconds_text)},
-                        {"repeats", fmt::format("{} of {}", cell->reached_target, cell->done.size())}});
-    }
-    Json x = field("seconds", "quantitative", "training seconds"), low = x, high = {{"field", "high"}};
-    x["axis"] = {{"tickCount", 6}};
-    low["field"] = "low";
-    Json y = field("label", "nominal", nullptr);
-    y["sort"] = order;
-    y["axis"] = {{"labelLimit", kLabelWidth}, {"domain", false}, {"ticks", false}};
-    const Json layers = Json::array(
-        {{{"mark", {{"type", "errorbar"}, {"ticks", {{"size", 7}}}}},
-          {"encoding", {{"y", y}, {"x", low}, {"x2", high}, {"color", color(series)}, {"opacity", fading()}}}},
-         {{"mark", {{"type", "point"}, {"filled", true}, {"size", 75}, {"opacity", 1}}},
-          {"encoding",
-           {{"y", y},
-            {"x", x},
-            {"color", color(series)},
-            {"shape", shape(series)},
-            {"opacity", fading()},
-            {"tooltip", tooltip({{"row", "row"}, {"text", "time"}, {"repeats", "repeats that reached it"}})}}}}});
-    group.charts.push_back({fmt::format("target-{}", group.charts.size()), panel.title,
-                            frame(static_cast<int>(30 + 22 * reached.size()), values, layers)});
+    if (!reached.empty()) group.add("target", panel.title, [&] { return target_spec(reached, series); });
   }
   return group;
 }
@@ -185,51 +154,23 @@ ChartGroup over_batches(const Comparison& comparison) {
   for (const Panel& panel : panels(comparison))
     for (const Cell* cell : panel.cells) places[{panel.device_kind, cell->trial().devices}].push_back(cell);
   for (const auto& [place, cells] : places) {
-    Json values = Json::array();
-    std::vector<std::size_t> batches;
-    for (const Cell* cell : cells) {
-      batches.push_back(cell->trial().global_batch);
-      values.push_back({{"series", cell->series},
-                        {"batch", cell->trial().global_batch},
-                        {"accuracy", number(cell->accuracy.median)},
-                        {"low", number(cell->accuracy.low)},
-                        {"high", number(cell->accuracy.high)},
-                        {"row", title_of(*cell)},
-                        {"text", with_range(cell->accuracy, accuracy_text)}});
-    }
-    std::sort(batches.begin(), batches.end());
-    batches.erase(std::unique(batches.begin(), batches.end()), batches.end());
+    std::set<std::size_t> batches;
+    for (const Cell* cell : cells) batches.insert(cell->trial().global_batch);
     if (batches.size() < 2) continue;
-    if (group.charts.size() == kMostPanels) {
-      ++group.left_out;
-      continue;
-    }
-    Json x = field("batch", "quantitative", "global batch");
-    x["scale"] = {{"type", "log"}, {"base", 2}, {"nice", false}};
-    x["axis"] = {{"values", batches}, {"format", "d"}, {"grid", false}};
-    Json y = field("accuracy", "quantitative", "accuracy");
-    y["scale"] = {{"zero", false}};
-    y["axis"] = {{"format", ".2~%"}, {"tickCount", 6}};
-    Json low = y, high = {{"field", "high"}};
-    low["field"] = "low";
-    const Json layers = Json::array(
-        {{{"mark", {{"type", "line"}, {"strokeWidth", 2}}},
-          {"encoding",
-           {{"x", x}, {"y", y}, {"color", color(series)}, {"strokeDash", dash(series)}, {"opacity", fading()}}}},
-         {{"mark", {{"type", "errorbar"}, {"ticks", {{"size", 7}}}}},
-          {"encoding", {{"x", x}, {"y", low}, {"y2", high}, {"color", color(series)}, {"opacity", fading()}}}},
-         {{"mark", {{"type", "point"}, {"filled", true}, {"size", 75}, {"opacity", 1}}},
-          {"encoding",
-           {{"x", x},
-            {"y", y},
-            {"color", color(series)},
-            {"shape", shape(series)},
-            {"opacity", fading()},
-            {"tooltip", tooltip({{"row", "row"}, {"text", "accuracy"}})}}}}});
-    group.charts.push_back(
-        {fmt::format("accuracy-batch-{}", group.charts.size()),
-         fmt::format("{} {} device{}", place.second, to_string(place.first), place.second == 1 ? "" : "s"),
-         frame(250, values, layers)});
+    group.add("accuracy-batch", devices_text(place.second, place.first), [&, &cells = cells] {
+      Json values = Json::array();
+      for (const Cell* cell : cells)
+        values.push_back({{"series", cell->series},
+                          {"batch", cell->trial().global_batch},
+                          {"accuracy", number(cell->accuracy.median)},
+                          {"low", number(cell->accuracy.low)},
+                          {"high", number(cell->accuracy.high)},
+                          {"row", title_of(*cell)},
+                          {"text", with_range(cell->accuracy, accuracy_text)}});
+      const Json x = doubling("batch", "global batch", batches), y = accuracy_axis();
+      const Json tips = tooltip({{"row", "row"}, {"text", "accuracy"}});
+      return frame(250, values, Json::array({lines(series, x, y), intervals(series, x, y, "y"), points(series, x, y, tips)}));
+    });
   }
   return group;
 }

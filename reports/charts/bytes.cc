@@ -20,7 +20,7 @@ double gradient_of(const Cell& cell) { return 4.0 * static_cast<double>(cell.don
 
 // A line a strategy, a point a count of devices. Sizes differ by factors of hundreds: the axis is a logarithm.
 Json spec_of(const Panel& panel, const std::vector<Series>& series) {
-  Json values = Json::array(), rows = Json::array();
+  Json values = Json::array(), order = Json::array();
   std::set<std::size_t> counts;
   double gradient = 0, least = std::numeric_limits<double>::infinity(), most = 0;
   for (const Cell* cell : panel.cells) {
@@ -29,7 +29,7 @@ Json spec_of(const Panel& panel, const std::vector<Series>& series) {
       if (bytes > 0) least = std::min(least, bytes), most = std::max(most, bytes);
     counts.insert(cell->trial().devices);
     gradient = std::max(gradient, gradient_of(*cell));
-    if (std::find(rows.begin(), rows.end(), cell->series) == rows.end()) rows.push_back(cell->series);
+    if (std::find(order.begin(), order.end(), cell->series) == order.end()) order.push_back(cell->series);
     values.push_back({{"series", cell->series},
                       {"devices", cell->trial().devices},
                       {"bytes", number(cell->bytes_per_step.median)},
@@ -44,9 +44,8 @@ Json spec_of(const Panel& panel, const std::vector<Series>& series) {
   for (double decade = std::pow(10, std::floor(std::log10(least))); decade < 10 * most; decade *= 10) decades.push_back(decade);
   x["scale"] = {{"type", "log"}, {"nice", false}, {"domain", {decades.front(), decades.back()}}};
   x["axis"] = {{"format", "~s"}, {"values", decades}};
-  Json y = field("series", "nominal", nullptr);
-  y["sort"] = rows;
-  y["axis"] = {{"labelLimit", kLabelWidth}, {"domain", false}, {"ticks", false}, {"grid", true}};
+  Json y = rows("series", order);
+  y["axis"]["grid"] = true;
   Json size = field("devices", "ordinal", "devices");
   size["scale"] = {{"domain", counts}, {"range", {30, 150}}};
   size["legend"] = {{"orient", "top"}, {"symbolFillColor", "#8A8A8A"}, {"symbolStrokeWidth", 0}};
@@ -66,7 +65,7 @@ Json spec_of(const Panel& panel, const std::vector<Series>& series) {
     layers.push_back({{"mark", {{"type", "rule"}, {"strokeDash", {4, 4}}, {"opacity", 0.5}, {"color", "currentColor"}}},
                       {"encoding", {{"x", at}}}});
   }
-  return frame(static_cast<int>(20 + 20 * rows.size()), values, layers);
+  return frame(static_cast<int>(20 + 20 * order.size()), values, layers);
 }
 
 }  // namespace
@@ -77,12 +76,8 @@ std::vector<ChartGroup> bytes_charts(const Comparison& comparison) {
                    "precision; what sends nothing is not here.",
                    {}};
   for (const Panel& panel : panels(comparison)) {
-    if (std::none_of(panel.cells.begin(), panel.cells.end(), [](const Cell* cell) { return sends(*cell); })) continue;
-    if (group.charts.size() == kMostPanels) {
-      ++group.left_out;
-      continue;
-    }
-    group.charts.push_back({fmt::format("bytes-{}", group.charts.size()), panel.title, spec_of(panel, all_series(comparison))});
+    if (std::any_of(panel.cells.begin(), panel.cells.end(), [](const Cell* cell) { return sends(*cell); }))
+      group.add("bytes", panel.title, [&] { return spec_of(panel, all_series(comparison)); });
   }
   if (group.charts.empty()) return {};
   return {group};

@@ -1,5 +1,7 @@
 #include "reports/charts/chart.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 namespace mgcompare {
@@ -24,6 +26,14 @@ Json chart_config() {
           {"legend", {{"labelColor", "currentColor"}, {"titleColor", "currentColor"}, {"labelFontSize", 12}}},
           {"header", {{"labelColor", "currentColor"}}},
           {"text", {{"color", "currentColor"}}}};
+}
+
+void ChartGroup::add(const char* id, const std::string& panel, const std::function<Json()>& spec) {
+  if (charts.size() == chart::kMostPanels) {
+    ++left_out;
+    return;
+  }
+  charts.push_back({fmt::format("{}-{}", id, charts.size()), panel, spec()});
 }
 
 namespace chart {
@@ -72,6 +82,55 @@ Json tooltip(const std::vector<std::pair<const char*, const char*>>& fields) {
   Json all = Json::array();
   for (const auto& [name, title] : fields) all.push_back({{"field", name}, {"type", "nominal"}, {"title", title}});
   return all;
+}
+
+Json doubling(const char* name, const char* title, const std::set<std::size_t>& counts) {
+  Json axis = field(name, "quantitative", title);
+  axis["scale"] = {{"type", "log"}, {"base", 2}, {"nice", false}};
+  // Marks at the ends keep clear of the other axis.
+  if (!counts.empty())
+    axis["scale"]["domain"] = {static_cast<double>(*counts.begin()) * 0.9, static_cast<double>(*counts.rbegin()) * 1.12};
+  axis["axis"] = {{"values", counts}, {"format", "d"}, {"grid", false}};
+  return axis;
+}
+
+Json rows(const char* name, const Json& order) {
+  Json axis = field(name, "nominal", nullptr);
+  axis["sort"] = order;
+  axis["axis"] = {{"labelLimit", kLabelWidth}, {"domain", false}, {"ticks", false}};
+  return axis;
+}
+
+Json lines(const std::vector<Series>& series, const Json& x, const Json& y) {
+  return {{"mark", {{"type", "line"}, {"strokeWidth", 2}}},
+          {"encoding", {{"x", x}, {"y", y}, {"color", color(series)}, {"strokeDash", dash(series)}, {"opacity", fading()}}}};
+}
+
+Json points(const std::vector<Series>& series, const Json& x, const Json& y, const Json& tips, int size) {
+  return {{"mark", {{"type", "point"}, {"filled", true}, {"size", size}, {"opacity", 1}}},
+          {"encoding",
+           {{"x", x}, {"y", y}, {"color", color(series)}, {"shape", shape(series)}, {"opacity", fading()}, {"tooltip", tips}}}};
+}
+
+// The encodings of what reaches from "low" to "high".
+static Json reaching(const std::vector<Series>& series, const Json& x, const Json& y, const std::string& along) {
+  Json encoding = {{"x", x}, {"y", y}};
+  encoding[along]["field"] = "low";
+  encoding[along + "2"] = {{"field", "high"}};
+  encoding["color"] = color(series);
+  return encoding;
+}
+
+Json intervals(const std::vector<Series>& series, const Json& x, const Json& y, const char* along, double unpicked) {
+  Json encoding = reaching(series, x, y, along);
+  encoding["opacity"] = fading(unpicked);
+  return {{"mark", {{"type", "errorbar"}, {"ticks", {{"size", 7}}}}}, {"encoding", encoding}};
+}
+
+Json bands(const std::vector<Series>& series, const Json& x, const Json& y, double opacity) {
+  return {{"mark", {{"type", "area"}, {"opacity", opacity}}},
+          {"transform", Json::array({{{"filter", "picked === null || picked === datum.series"}}})},
+          {"encoding", reaching(series, x, y, "y")}};
 }
 
 }  // namespace chart

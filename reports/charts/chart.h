@@ -3,6 +3,8 @@
 // Charts as Vega-Lite specifications. What they say stands in their data; no name of a config or a plugin becomes part
 // of an expression.
 
+#include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,7 +28,11 @@ struct ChartGroup {
   std::string title;
   std::string caption;
   std::vector<Chart> charts;
+  bool by_series = true;            // colours are those of the series
   std::size_t left_out = 0;         // panels beyond the most that a page shows
+
+  // One more, called "efficiency-0", "efficiency-1", ..; beyond the most it only counts, and makes no specification.
+  void add(const char* id, const std::string& panel, const std::function<Json()>& spec);
 };
 
 // What all of them share: fonts and the colours of axes, which follow the page.
@@ -55,6 +61,17 @@ Json shape(const std::vector<Series>& series);
 Json dash(const std::vector<Series>& series);
 Json fading(double unpicked = 1);                       // opacity while no series is picked
 Json tooltip(const std::vector<std::pair<const char*, const char*>>& fields);  // name, title
+
+// Axes: counts that double, and rows by their names, in this order.
+Json doubling(const char* name, const char* title, const std::set<std::size_t>& counts);
+Json rows(const char* name, const Json& order);
+
+// Layers in the colours of the series.
+Json lines(const std::vector<Series>& series, const Json& x, const Json& y);
+Json points(const std::vector<Series>& series, const Json& x, const Json& y, const Json& tips, int size = 75);
+// From the field "low" to the field "high" along the axis ("x" or "y").
+Json intervals(const std::vector<Series>& series, const Json& x, const Json& y, const char* along, double unpicked = 1);
+Json bands(const std::vector<Series>& series, const Json& x, const Json& y, double opacity);
 
 }  // namespace chart
 }  // namespace mgcompare

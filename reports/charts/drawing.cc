@@ -49,8 +49,8 @@ int point_type(const std::string& shape) {
 // One pair of axes: a line and intervals for each series.
 std::string axes(const Panel& panel, const std::vector<Series>& series, Spread Cell::* figure, const std::string& title,
                  bool is_ratio) {
-  const std::vector<std::size_t> counts = panel.device_counts();
-  const double last = static_cast<double>(counts.back());
+  const std::set<std::size_t> counts = panel.device_counts();
+  const double last = static_cast<double>(*counts.rbegin());
   std::string ticks;
   for (const std::size_t count : counts) ticks += fmt::format("{}{}", ticks.empty() ? "" : ",", count);
   double least = 1, most = is_ratio ? last : 1.1;
@@ -74,7 +74,7 @@ std::string axes(const Panel& panel, const std::vector<Series>& series, Spread C
   }
   std::string script = blocks;
   script += fmt::format("set title {}\nset xlabel 'devices'\nset logscale x 2\nset xrange [{}:{}]\nset xtics ({})\n",
-                        quoted(title), static_cast<double>(counts.front()) * 0.9, last * 1.12, ticks);
+                        quoted(title), static_cast<double>(*counts.begin()) * 0.9, last * 1.12, ticks);
   if (is_ratio) {
     script += fmt::format("set ylabel 'speed-up'\nset logscale y 2\nset yrange [{}:{}]\nset format y '%g'\n",
                           std::max(least, 1e-3) * 0.9, most * 1.12);

@@ -51,7 +51,7 @@ Json spec_of(const std::string& name, const std::vector<Line>& lines) {
   std::size_t largest = 0;
   for (const Line& line : lines) largest = std::max(largest, largest_of(line.counts));
   const std::size_t width = largest / kMostColumns + 1;  // values a column
-  Json values = Json::array(), rows = Json::array(), columns = Json::array();
+  Json values = Json::array(), order = Json::array(), columns = Json::array();
   const auto column_of = [&](std::size_t first) {
     const std::string end = first + width > kLargestCounted ? "+" : width > 1 ? fmt::format("\u2013{}", first + width - 1) : "";
     return fmt::format("{}{}", first, end);
@@ -59,7 +59,7 @@ Json spec_of(const std::string& name, const std::vector<Line>& lines) {
   for (std::size_t first = 0; first <= largest; first += width) columns.push_back(column_of(first));
   for (const Line& line : lines) {
     const std::string label = fmt::format("{} \u00d7 {}", line.cell->series, line.cell->trial().devices);
-    rows.push_back(label);
+    order.push_back(label);
     double all = 0;
     for (const std::uint64_t count : line.counts) all += static_cast<double>(count);
     for (std::size_t first = 0; first <= largest && first < line.counts.size(); first += width) {
@@ -80,9 +80,7 @@ Json spec_of(const std::string& name, const std::vector<Line>& lines) {
   x["title"] = plain(name);
   x["scale"] = {{"domain", columns}};
   x["axis"] = {{"labelAngle", 0}, {"domain", false}, {"ticks", false}, {"labelOverlap", "greedy"}};
-  Json y = field("label", "nominal", nullptr);
-  y["sort"] = rows;
-  y["axis"] = {{"labelLimit", kLabelWidth}, {"domain", false}, {"ticks", false}};
+  const Json y = rows("label", order);
   Json dark = field("share", "quantitative", nullptr);
   dark["scale"] = {{"domain", {0, 1}}, {"range", {0.12, 1}}};
   dark["legend"] = nullptr;
@@ -117,11 +115,8 @@ std::vector<ChartGroup> histogram_charts(const Comparison& comparison) {
       ChartGroup& group = groups[name];
       group.title = fmt::format("How often each {} came", plain(name));
       group.caption = "Per cent of all that the ranks of a row recorded, all repeats together; less than half of one is not written.";
-      if (group.charts.size() == kMostPanels) {
-        ++group.left_out;
-        continue;
-      }
-      group.charts.push_back({"", panel.title, spec_of(name, lines)});
+      group.by_series = false;
+      group.add("histogram", panel.title, [&, &name = name, &lines = lines] { return spec_of(name, lines); });
     }
   }
   std::vector<ChartGroup> all;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "reports/charts/chart.h"
@@ -34,43 +35,33 @@ Json values_of(const Prediction& prediction) {
 }
 
 Json spec_of(const std::vector<const Prediction*>& predictions, const std::vector<Series>& series) {
-  Json values = Json::array(), ticks = Json::array();
+  Json values = Json::array();
+  std::set<std::size_t> ticks;
   std::size_t most = 2;
-  double high = 1;
   for (const Prediction* prediction : predictions) {
-    const Json points = values_of(*prediction);
-    values.insert(values.end(), points.begin(), points.end());
+    const Json steps = values_of(*prediction);
+    values.insert(values.end(), steps.begin(), steps.end());
     most = std::max(most, prediction->steps.back().devices);
-    for (const PredictedStep& step : prediction->steps) high = std::max(high, step.speed_up_high);
   }
-  for (std::size_t tick = 1; tick <= most; tick *= 2) ticks.push_back(tick);
-  Json x = field("devices", "quantitative", "devices");
-  x["scale"] = {{"type", "log"}, {"base", 2}, {"nice", false}, {"domain", {0.95, static_cast<double>(most) * 1.05}}};
-  x["axis"] = {{"values", ticks}, {"format", "d"}, {"grid", false}};
+  for (std::size_t tick = 1; tick <= most; tick *= 2) ticks.insert(tick);
+  Json x = doubling("devices", "devices", ticks);
+  x["scale"]["domain"] = {0.95, static_cast<double>(most) * 1.05};
   Json y = field("predicted", "quantitative", "speed-up");
   y["scale"] = {{"zero", true}};
   y["axis"] = {{"tickCount", 6}, {"format", "~g"}};
-  Json low = y, upper = {{"field", "high"}}, measured = y;
-  low["field"] = "low", measured["field"] = "measured";
+  Json measured = y;
+  measured["field"] = "measured";
   const Json tips = tooltip(
       {{"row", "row"}, {"text", "predicted speed-up"}, {"seen", "measured"}, {"error", "error on the held-out row"}});
+  Json seen = points(series, x, measured, tips);
+  seen["transform"] = Json::array({{{"filter", "isValid(datum.measured)"}}});
   const Json layers = Json::array(
-      {{{"mark", {{"type", "area"}, {"opacity", 0.13}}},
-        {"transform", Json::array({{{"filter", "picked === null || picked === datum.series"}}})},
-        {"encoding", {{"x", x}, {"y", low}, {"y2", upper}, {"color", color(series)}}}},
+      {bands(series, x, y, 0.13),
        {{"mark", {{"type", "line"}, {"strokeWidth", 1.8}, {"strokeDash", {6, 4}}}},
         {"encoding", {{"x", x}, {"y", y}, {"color", color(series)}, {"opacity", fading()}}}},
        {{"mark", {{"type", "point"}, {"filled", false}, {"size", 45}, {"opacity", 1}}},
         {"encoding", {{"x", x}, {"y", y}, {"color", color(series)}, {"opacity", fading()}, {"tooltip", tips}}}},
-       {{"mark", {{"type", "point"}, {"filled", true}, {"size", 75}, {"opacity", 1}}},
-        {"transform", Json::array({{{"filter", "isValid(datum.measured)"}}})},
-        {"encoding",
-         {{"x", x},
-          {"y", measured},
-          {"color", color(series)},
-          {"shape", shape(series)},
-          {"opacity", fading()},
-          {"tooltip", tips}}}}});
+       seen});
   return frame(280, values, layers);
 }
 
@@ -84,21 +75,17 @@ std::vector<ChartGroup> prediction_charts(const Comparison& comparison, const st
   std::map<std::tuple<std::string, DeviceKind, double>, std::vector<const Prediction*>> places;
   for (const Prediction& prediction : predictions) {
     if (prediction.steps.size() < 2) continue;
-    const Trial& trial = prediction.largest->trial();
+    const TrialKey& trial = prediction.largest->trial();
     const double batch =
         trial.scaling == "weak" ? samples_per_device(*prediction.largest) : static_cast<double>(trial.global_batch);
     places[{trial.scaling, trial.device_kind, batch}].push_back(&prediction);
   }
   for (const auto& [place, members] : places) {
-    if (group.charts.size() == kMostPanels) {
-      ++group.left_out;
-      continue;
-    }
     const auto& [scaling, kind, batch] = place;
-    group.charts.push_back({fmt::format("prediction-{}", group.charts.size()),
-                            fmt::format("{} {:.0f}, {} scaling, on {}", scaling == "weak" ? "batch per device" : "global batch",
-                                        batch, plain(scaling), to_string(kind)),
-                            spec_of(members, all_series(comparison))});
+    group.add("prediction",
+              fmt::format("{} {:.0f}, {} scaling, on {}", scaling == "weak" ? "batch per device" : "global batch", batch,
+                          plain(scaling), to_string(kind)),
+              [&, &members = members] { return spec_of(members, all_series(comparison)); });
   }
   if (group.charts.empty()) return {};
   return {group};

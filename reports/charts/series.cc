@@ -31,10 +31,10 @@ std::vector<Series> all_series(const Comparison& comparison) {
   return all;
 }
 
-std::vector<std::size_t> Panel::device_counts() const {
+std::set<std::size_t> Panel::device_counts() const {
   std::set<std::size_t> counts;
   for (const Cell* cell : cells) counts.insert(cell->trial().devices);
-  return {counts.begin(), counts.end()};
+  return counts;
 }
 
 std::vector<Panel> panels(const Comparison& comparison) {
@@ -42,7 +42,7 @@ std::vector<Panel> panels(const Comparison& comparison) {
   std::set<std::string> scalings;
   std::set<DeviceKind> kinds;
   for (const Cell& cell : comparison.cells) {
-    const Trial& trial = cell.trial();
+    const TrialKey& trial = cell.trial();
     if (cell.done.empty() || trial.ranks_per_device != 1) continue;
     const std::size_t batch = trial.scaling == "weak" ? trial.global_batch / std::max<std::size_t>(1, trial.devices)
                                                       : trial.global_batch;

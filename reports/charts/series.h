@@ -3,6 +3,7 @@
 // How the rows of a comparison are laid out in charts: a series a strategy, with a look that stays the same in all of
 // them, and a panel for rows that may share one pair of axes.
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,7 @@ struct Panel {
   std::size_t batch = 0;            // global in strong scaling, else per device
   std::vector<const Cell*> cells;   // with a result, one rank a device, in the comparison's order
 
-  std::vector<std::size_t> device_counts() const;
+  std::set<std::size_t> device_counts() const;
 };
 std::vector<Panel> panels(const Comparison& comparison);
 

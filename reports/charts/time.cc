@@ -41,8 +41,8 @@ Json parts_of(const Cell& cell, const std::string& label) {
   return values;
 }
 
-Json breakdown_spec(const Panel& panel, Json& order) {
-  Json values = Json::array();
+Json breakdown_spec(const Panel& panel) {
+  Json values = Json::array(), order = Json::array();
   for (const Cell* cell : panel.cells) {
     if (!cell->breakdown.exists()) continue;
     const std::string label = fmt::format("{} \u00d7 {}{}", cell->series, cell->trial().devices,
@@ -56,9 +56,6 @@ Json breakdown_spec(const Panel& panel, Json& order) {
   Json x = field("ms", "quantitative", "milliseconds a step");
   x["axis"] = {{"tickCount", 6}};
   x["stack"] = "zero";
-  Json y = field("label", "nominal", nullptr);
-  y["sort"] = order;
-  y["axis"] = {{"labelLimit", kLabelWidth}, {"domain", false}, {"ticks", false}};
   Json part = field("part", "nominal", nullptr);
   part["scale"] = {{"domain", names}, {"range", colors}};
   part["legend"] = {{"orient", "top"}, {"columns", 3}, {"symbolType", "square"}};
@@ -66,7 +63,7 @@ Json breakdown_spec(const Panel& panel, Json& order) {
       {{{"mark", {{"type", "bar"}, {"height", {{"band", 0.72}}}}},
         {"encoding",
          {{"x", x},
-          {"y", y},
+          {"y", rows("label", order)},
           {"color", part},
           {"order", {{"field", "order"}, {"type", "quantitative"}}},
           {"opacity", fading()},
@@ -80,16 +77,11 @@ std::vector<ChartGroup> time_charts(const Comparison& comparison) {
   ChartGroup group{"The parts of a step",
                    "Means over steps, ranks and repeats. Exchange is what computing does not hide; waiting is measured, "
                    "not inferred. Rows whose parts do not sum to the step within 2 % are marked unreliable.",
-                   {}};
+                   {},
+                   false};
   for (const Panel& panel : panels(comparison)) {
-    Json order = Json::array();
-    Json spec = breakdown_spec(panel, order);
-    if (order.empty()) continue;
-    if (group.charts.size() == kMostPanels) {
-      ++group.left_out;
-      continue;
-    }
-    group.charts.push_back({fmt::format("breakdown-{}", group.charts.size()), panel.title, std::move(spec)});
+    if (std::any_of(panel.cells.begin(), panel.cells.end(), [](const Cell* cell) { return cell->breakdown.exists(); }))
+      group.add("breakdown", panel.title, [&] { return breakdown_spec(panel); });
   }
   if (group.charts.empty()) return {};
   return {group};

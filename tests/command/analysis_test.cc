@@ -51,7 +51,7 @@ TEST_F(Analysis, TracesHaveEveryRankAndTheirExchanges) {
 TEST_F(Analysis, ComparesARunWithItselfAndExits0) {
   const Ended ended = place_.run({"compare", run_, run_, "--fail-on-regression", "5%"});
   EXPECT_EQ(ended.code, 0) << ended.err;
-  EXPECT_NE(ended.out.find("replicated, 2 cpu devices"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("replicated on 2 CPU cores"), std::string::npos) << ended.out;
   EXPECT_TRUE(fs::exists(path("comparison.md")));
 }
 

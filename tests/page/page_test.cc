@@ -54,7 +54,8 @@ mgcompare::Run wide_run(const std::string& odd_name = "together") {
 }
 
 std::string page_of(const mgcompare::Run& run) {
-  return html_report(run, Objective::time_to_accuracy, draw_scaling(compare_rows(run)));
+  const Comparison comparison = compare_rows(run);
+  return html_report(comparison, draw_scaling(comparison));
 }
 
 std::string attribute(const std::string& dom, const std::string& name, std::size_t from = 0) {
@@ -148,8 +149,9 @@ TEST_F(Page, FitsAPhone) {
 mgcompare::Run poisoned_run() {
   mgcompare::Run run = wide_run(kPayload);
   for (Row& row : run.rows) {
-    row.trial.config.path = kPayload;
-    row.trial.config.model.name = kPayload;
+    Config config = *row.config;
+    config.path = config.model.name = kPayload;
+    row.config = std::make_shared<const Config>(config);
     row.result.notes = {kPayload};
     row.result.metrics = {{{kPayload, {.mean = 1}}}};
   }
@@ -198,7 +200,8 @@ TEST(Template, HasNoRawTags) {
 
 TEST(Html, IsAFunctionOfTheResults) {
   const mgcompare::Run run = wide_run();
-  EXPECT_EQ(html_report(run, Objective::throughput, ""), html_report(run, Objective::throughput, ""));
+  const auto page = [&] { return html_report(compare_rows(run, Objective::throughput), ""); };
+  EXPECT_EQ(page(), page());
 }
 
 TEST(Html, HasItsSectionsInOrder) {
@@ -210,6 +213,19 @@ TEST(Html, HasItsSectionsInOrder) {
     EXPECT_GT(at, last) << section;
     last = at;
   }
+}
+
+// On paper a table of more than 60 lines is there when its reader has opened it.
+TEST(Html, MarksLongTables) {
+  RunMaker maker;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) maker.add("together", 1, seed, make_result(1000, 5, 0.98));
+  EXPECT_THAT(page_of(maker.run), Not(HasSubstr("<details data-long>")));
+  maker.add("together", 1, 61, make_result(1000, 5, 0.98));
+  const std::string page = page_of(maker.run);
+  const std::size_t at = page.find("<details data-long>");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_EQ(page.find("<details data-long>", at + 1), std::string::npos);
+  EXPECT_EQ(page.find("<summary>Order of execution</summary>", at), page.find("<summary>", at));
 }
 
 TEST(Html, StaysSmall) {

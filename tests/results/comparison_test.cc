@@ -10,7 +10,7 @@ namespace {
 const Cell& cell_of(const Comparison& comparison, const std::string& strategy, std::size_t devices,
                     std::size_t batch = 128) {
   for (const Cell& cell : comparison.cells) {
-    const Trial& trial = cell.trial();
+    const TrialKey& trial = cell.trial();
     if (trial.strategy.label == strategy && trial.devices == devices && trial.global_batch == batch) return cell;
   }
   throw Error("no such cell");

@@ -115,5 +115,25 @@ TEST(Results, SurviveDamageToAnyPage) {
   EXPECT_GT(refused, tries / 2);
 }
 
+TEST(ReadRun, SaysWhatIsNotThere) {
+  const Folder folder;
+  const auto says = [&](const std::string& path, const char* words) {
+    EXPECT_THAT([&] { read_run(path); }, ThrowsMessage<BadResults>(AllOf(HasSubstr(path), HasSubstr(words))));
+  };
+  says(folder.path(), "there is no run in this directory (no results.sqlite)");
+  says(folder.path("absent"), "there is no such directory");
+  std::ofstream(folder.path("file")) << "x";
+  says(folder.path("file"), "is no directory: name the one that holds results.sqlite");
+}
+
+TEST(ReadRun, NamesTheTrialThatCannotBeRead) {
+  const Folder folder;
+  { Results(folder.path()).begin({}, {make_trial(7, "alone", 1, 1)}); }
+  Database(folder.path(kResultsFile), Database::Mode::write)
+      .script("UPDATE trial SET state = 'finished', result_json = '{' WHERE number = 7");
+  EXPECT_THAT([&] { read_run(folder.path()); },
+              ThrowsMessage<BadResults>(AllOf(HasSubstr("damaged (trial 7: parse error"), testing::Not(HasSubstr("json.exception")))));
+}
+
 }  // namespace
 }  // namespace mgcompare

@@ -112,7 +112,7 @@ TEST(Explain, E1TellsBandwidth) {
   maker.add("together", 2, 1, step_result({.compute = 10, .exchange = 5, .bytes = 1e6}, 2));
   maker.add("apart", 2, 1, step_result({.compute = 10, .exchange = 0.5, .bytes = 1e5}, 2));
   const Reason reason = reason_of(maker.run, "E1");
-  EXPECT_THAT(reason.evidence, AllOf(HasSubstr("together, 2 cpu devices, batch 128: 33 % of the step is exposed exchange"),
+  EXPECT_THAT(reason.evidence, AllOf(HasSubstr("together on 2 CPU cores, batch 128: 33 % of the step is exposed exchange"),
                                      HasSubstr("1.00 MB"), HasSubstr("follows the size")));
   EXPECT_THAT(reason.action, HasSubstr("fewer bytes"));
 }
@@ -140,7 +140,7 @@ TEST(Explain, E3FindsTooLittleWork) {
   maker.add("together", 1, 1, step_result({.compute = 10}, 1));
   maker.add("together", 2, 1, step_result({.compute = 9.5}, 2));
   const Reason reason = reason_of(maker.run, "E3");
-  EXPECT_THAT(reason.evidence, AllOf(HasSubstr("64 samples a device"), HasSubstr("9.0 ms of each step do not shrink")));
+  EXPECT_THAT(reason.evidence, AllOf(HasSubstr("64 samples a device"), HasSubstr("9.0 ms of each step remain")));
 }
 
 TEST(Explain, E4FindsSlowInput) {

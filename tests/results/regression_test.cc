@@ -60,7 +60,7 @@ TEST(Regression, NamesWhatDoesNotFit) {
   const std::string text = regression_report(compare_runs(one, other), "one", "other");
   EXPECT_THAT(text, HasSubstr("The runs differ in cpu: Imaginary 9000 and Another 1"));
   EXPECT_THAT(text, HasSubstr("different configs"));
-  EXPECT_THAT(text, HasSubstr("## Only in the first run\n\n- alone, 1 cpu device, batch 128\n- apart"));
+  EXPECT_THAT(text, HasSubstr("## Only in the first run\n\n- alone on 1 CPU core, batch 128\n- apart"));
   EXPECT_THAT(text, HasSubstr("1 rows by samples/s: 0 better, 0 worse, 1 same, 0 undecided"));
 }
 

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "reports/csv.h"
+#include "reports/fresh_file.h"
 #include "reports/json.h"
 #include "reports/markdown.h"
 #include "results/runs.h"
@@ -25,6 +26,12 @@ std::string content(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
+std::string text_of_json(const mgcompare::Run& run) {
+  std::string text;
+  json_report(compare_rows(run), [&](std::string_view piece) { text += piece; });
+  return text;
+}
+
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream stream(text);
@@ -33,7 +40,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 }
 
 TEST(MarkdownReport, HasTheColumnsOfTheSourceExperiments) {
-  const std::string text = markdown_report(three_by_three());
+  const std::string text = markdown_report(compare_rows(three_by_three()));
   EXPECT_THAT(
       text,
       HasSubstr(
@@ -46,11 +53,11 @@ TEST(MarkdownReport, HasTheColumnsOfTheSourceExperiments) {
 TEST(MarkdownReport, CountsGpus) {
   RunMaker maker;
   maker.add("together", 4, 1, make_result(1600, 5, 0.98)).trial.device_kind = DeviceKind::cuda;
-  EXPECT_THAT(markdown_report(maker.run), HasSubstr("| 1 | lenet | together | 128 | 4 | 0.9800 | 2 |"));
+  EXPECT_THAT(markdown_report(compare_rows(maker.run)), HasSubstr("| 1 | lenet | together | 128 | 4 | 0.9800 | 2 |"));
 }
 
 TEST(MarkdownReport, LabelsSeparateModels) {
-  const std::string text = markdown_report(three_by_three());
+  const std::string text = markdown_report(compare_rows(three_by_three()));
   EXPECT_THAT(text,
               HasSubstr("| apart | 128 | 0 (cpu:2) | 0.9700 \\[0.9700 .. 0.9700\\], mean of 2 separate models |"));
   EXPECT_THAT(text, HasSubstr("| apart | cpu:2 | 128 | - | - | 0 of 3 | separate models |"));
@@ -70,12 +77,12 @@ TEST(MarkdownReport, HasEverySection) {
   run.rows[2].result.status = "crashed";
   run.rows[2].result.cause = "SIGSEGV in step 17";
   run.rows[2].result.log = {"last words"};
-  const std::string text = markdown_report(run);
+  const std::string text = markdown_report(compare_rows(run));
   for (const char* part : {"# small\n",
                            "\n## Results\n",
                            "\n## Speed-up and efficiency\n",
                            "| together | cpu:2 | 128 | 1,616 \\[1,600 .. 1,632\\] | - | 1.60 \\[1.60 .. 1.60\\] | 80 % "
-                           "\\[80 % .. 80 %\\] | faster | alone, 1 cpu device, batch 128 |",
+                           "\\[80 % .. 80 %\\] | faster | alone on 1 CPU core, batch 128 |",
                            "\n## Time to 97 %\n",
                            "\n## Where the time goes\n",
                            "| 60 % | 0 % | 25 % | 14 % | 0 % | 1.0 % | yes |",
@@ -87,12 +94,12 @@ TEST(MarkdownReport, HasEverySection) {
                            "| together | cpu:2 | 128 | 0.8856 | 0.9840 |",
                            "| 0 | staleness | 1.5 |",
                            "\n## Trials that were not completed\n",
-                           "| apart, 2 cpu devices, batch 128 | crashed | SIGSEGV in step 17 | 1 |",
+                           "| apart on 2 CPU cores, batch 128 | crashed | SIGSEGV in step 17 | 1 |",
                            "```\nlast words\n```",
                            "\n## Notes\n",
                            "\n- TAINTED: a pair damages data.\n",
                            "\n## Placement\n",
-                           "| alone, 1 cpu device, batch 128 | rank 0 on cpu:0: weights and gradients (4.1 KB) on the device; "
+                           "| alone on 1 CPU core, batch 128 | rank 0 on cpu:0: weights and gradients (4.1 KB) on the device; "
                            "reduce 2.05 KB a step over the host's memory (1 calls) |\n",
                            "\n## Links\n",
                            "| host to cpu devices | 9 .. 11 GB/s |\n",
@@ -109,6 +116,20 @@ TEST(MarkdownReport, HasEverySection) {
                            "```yaml\nname: small\n```"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
+}
+
+TEST(MarkdownReport, FoldsEqualDevices) {
+  mgcompare::Run run = three_by_three();
+  run.info.environment = {{"cpu", "Imaginary 9000"}, {"cpu:0", "core"}, {"cpu:1", "core"}, {"cpu:2", "core"},
+                          {"cuda devices", "2"},     {"cuda:0", "H200"}, {"cuda:1", "A100"}, {"kernel", "A100"}};
+  const std::string text = markdown_report(compare_rows(run));
+  EXPECT_THAT(text, HasSubstr("| cpu:0 .. cpu:2 | core |\n| cuda devices | 2 |\n| cuda:0 | H200 |\n| cuda:1 | A100 |\n| kernel |"));
+  EXPECT_THAT(text, HasSubstr("**Infrastructure 1**: 2 x H200, Imaginary 9000"));
+}
+
+TEST(MarkdownReport, FollowsTheObjective) {
+  mgcompare::Run run = three_by_three();
+  EXPECT_THAT(markdown_report(compare_rows(run, Objective::device_seconds)), HasSubstr("is cheapest"));
 }
 
 // What a plugin, a log or an environment says stays text.
@@ -128,7 +149,7 @@ TEST(MarkdownReport, IsInert) {
     maker.run.info.warnings = {payload};
     std::string fence;
     std::size_t columns = 0;
-    for (const std::string& line : lines_of(markdown_report(maker.run))) {
+    for (const std::string& line : lines_of(markdown_report(compare_rows(maker.run)))) {
       EXPECT_THAT(line, Not(HasSubstr("\x1b")));
       const std::size_t ticks = std::min(line.find_first_not_of('`'), line.size());
       if (fence.empty() ? ticks >= 3 : line == fence) {
@@ -178,7 +199,7 @@ TEST(JsonReport, HoldsTheRun) {
   mgcompare::Run run = three_by_three();
   run.rows[0].result.accuracy = std::nan("");
   run.rows[1].result.cause = "\xff\x1b[0m";
-  const nlohmann::json json = nlohmann::json::parse(json_report(run));
+  const nlohmann::json json = nlohmann::json::parse(text_of_json(run));
   EXPECT_EQ(json["schema"], "mgcompare.result/1");
   EXPECT_EQ(json["config"]["name"], "small");
   EXPECT_EQ(json["data"]["name"], "mnist");
@@ -199,7 +220,7 @@ TEST(WriteReports, ReplacesFilesInOneStep) {
               testing::IsSupersetOf({folder.path("report.html"), folder.path("report.md"), folder.path("results.csv"),
                                     folder.path("results.json")}));
   EXPECT_EQ(content(folder.path("results.csv")), csv_report(three_by_three()));
-  EXPECT_EQ(content(folder.path("results.json")), json_report(three_by_three()));
+  EXPECT_EQ(content(folder.path("results.json")), text_of_json(three_by_three()));
   for (const std::string& path : paths) EXPECT_TRUE(std::filesystem::exists(path));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), std::ptrdiff_t(paths.size()));
   // A symbolic link is replaced, what it points at is left alone.

@@ -138,7 +138,8 @@ TEST(Results, KeepWhatWasAdded) {
   EXPECT_EQ(run.rows[0].state, "finished");
   EXPECT_EQ(run.rows[0].sequence, 1);
   EXPECT_EQ(nlohmann::json(run.rows[0].result), nlohmann::json(good));
-  EXPECT_EQ(nlohmann::json(run.rows[2].trial), nlohmann::json(plan()[2]));
+  EXPECT_EQ(nlohmann::json(Trial{run.rows[2].trial, *run.rows[2].config}), nlohmann::json(plan()[2]));
+  EXPECT_EQ(run.rows[0].config, run.rows[2].config) << "equal configs are one object";
   EXPECT_EQ(run.rows[1].state, "running");
   EXPECT_EQ(run.rows[1].attempt, 1);
   EXPECT_EQ(run.rows[2].state, "pending");

@@ -106,7 +106,9 @@ class RunMaker {
            std::size_t batch = 128) {
     Row row;
     row.position = static_cast<int>(run.rows.size());
-    row.trial = make_trial(row.position + 1, strategy, devices, seed, batch);
+    const Trial trial = make_trial(row.position + 1, strategy, devices, seed, batch);
+    row.trial = trial;
+    row.config = std::make_shared<const Config>(trial.config);
     row.state = "finished";
     row.attempt = 1;
     row.sequence = row.position + 1;

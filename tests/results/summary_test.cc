@@ -20,10 +20,10 @@ TEST(Summary, SaysWhoWonByHowMuchAndHowSurely) {
   EXPECT_THAT(
       text,
       StartsWith(
-          "Several devices are faster: at best 1.60 [1.60 .. 1.60] times the samples/s of alone, 1 cpu device, batch 128, "
-          "by together, 2 cpu devices, batch 128\n"
-          "together, 2 cpu devices, batch 128 reached 97 % in 4.95 s [4.90 s .. 5.00 s]\n"
-          "    1.60 [1.60 .. 1.60] times faster than alone, 1 cpu device, batch 128 (throughput alone: 1.60x)\n"));
+          "Several devices are faster: at best 1.60 [1.60 .. 1.60] times the samples/s of alone on 1 CPU core, batch 128, "
+          "by together on 2 CPU cores, batch 128\n"
+          "together on 2 CPU cores, batch 128 reached 97 % in 4.95 s [4.90 s .. 5.00 s]\n"
+          "    1.60 [1.60 .. 1.60] times as fast as alone on 1 CPU core, batch 128 (throughput alone: 1.60x)\n"));
   EXPECT_THAT(text, HasSubstr("Why not 2x: 25 % of its time is exchange, 14 % waiting"));
   EXPECT_THAT(text, HasSubstr("apart trains separate models"));
   EXPECT_THAT(text, Not(HasSubstr("undecided")));
@@ -42,7 +42,7 @@ TEST(Summary, CallsASingleRepeatUndecided) {
   maker.baseline(1, make_result(1000, 8, 0.98));
   maker.add("together", 2, 1, make_result(1600, 5, 0.98));
   EXPECT_THAT(closing_summary(maker.run, {}),
-              HasSubstr("1.60 times faster than alone, 1 cpu device, batch 128; undecided: fewer than three repeats"));
+              HasSubstr("1.60 times as fast as alone on 1 CPU core, batch 128; undecided: fewer than three repeats"));
 }
 
 TEST(Summary, CallsOverlappingRepeatsUndecidedAndNamesTheCheaper) {
@@ -57,8 +57,8 @@ TEST(Summary, CallsOverlappingRepeatsUndecidedAndNamesTheCheaper) {
   EXPECT_THAT(
       text,
       HasSubstr(
-          "1.02 [1.02 .. 1.02] times faster than other, 2 cpu devices, batch 128; undecided: their repeats overlap or differ by less than 2 %"));
-  EXPECT_THAT(text, HasSubstr("Cheapest within noise: other, 2 cpu devices"));
+          "1.02 [1.02 .. 1.02] times as fast as other on 2 CPU cores, batch 128; undecided: their repeats overlap or differ by less than 2 %"));
+  EXPECT_THAT(text, HasSubstr("Cheapest within noise: other on 2 CPU cores"));
 }
 
 TEST(Summary, SaysWhenTheBaselineWins) {
@@ -66,9 +66,9 @@ TEST(Summary, SaysWhenTheBaselineWins) {
   maker.baseline(1, make_result(1000, 5, 0.98));
   maker.add("together", 2, 1, make_result(900, 8, 0.98));
   const std::string text = closing_summary(maker.run, {});
-  EXPECT_THAT(text, StartsWith("Whether several devices pay is undecided: at best 0.90 times the samples/s of alone, 1 cpu "
-                               "device, batch 128, by together, 2 cpu devices, batch 128\n"
-                               "alone, 1 cpu device, batch 128 reached 97 % in 5.00 s\n    it is the one-device "
+  EXPECT_THAT(text, StartsWith("Whether several devices pay is undecided: at best 0.90 times the samples/s of alone on 1 CPU "
+                               "core, batch 128, by together on 2 CPU cores, batch 128\n"
+                               "alone on 1 CPU core, batch 128 reached 97 % in 5.00 s\n    it is the one-device "
                                "baseline: no other row's median is better\n"));
 }
 
@@ -78,7 +78,7 @@ TEST(Summary, SaysWhenNoRowReachedTheTarget) {
   maker.add("together", 2, 1, make_result(1600, 0, 0.9));
   EXPECT_THAT(closing_summary(maker.run, {}),
               AllOf(HasSubstr("\nNo row reached 97 %"),
-                    HasSubstr("together, 2 cpu devices, batch 128 trained fastest: 1,600 samples/s, accuracy 0.9000")));
+                    HasSubstr("together on 2 CPU cores, batch 128 trained fastest: 1,600 samples/s, accuracy 0.9000")));
 }
 
 TEST(Summary, EndsWithWhatWentWrong) {
@@ -89,8 +89,52 @@ TEST(Summary, EndsWithWhatWentWrong) {
   maker.failed("together", 8, 1, "unavailable", "asked 8, have 2");
   EXPECT_THAT(closing_summary(maker.run, {}),
               EndsWith("\n3 of 4 trials were not completed:\n"
-                       "  together, 8 cpu devices, batch 128: unavailable (asked 8, have 2)\n"
-                       "  together, 2 cpu devices, batch 128 (2 repeats): crashed (SIGSEGV in step 17)\n"));
+                       "  together on 8 CPU cores, batch 128: unavailable (asked 8, have 2)\n"
+                       "  together on 2 CPU cores, batch 128 (2 repeats): crashed (SIGSEGV in step 17)\n"));
+}
+
+// What was never possible is one line, however many rows it holds for; anything else is a line a row.
+TEST(Summary, FoldsWhatTheMachineDoesNotHave) {
+  RunMaker maker;
+  maker.baseline(1, make_result(1000, 8, 0.98));
+  for (const std::size_t batch : {128, 256, 512}) {
+    for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+      maker.failed("together", 8, seed, "unavailable", "asked 8, have 2").trial.global_batch = batch;
+      maker.failed("together", 2, seed, "crashed", "SIGSEGV").trial.global_batch = batch;
+    }
+  }
+  maker.failed("together", 16, 1, "unavailable", "asked 16, have 2");
+  EXPECT_THAT(closing_summary(maker.run, {}),
+              EndsWith("\n13 of 14 trials were not completed:\n"
+                       "  together on 8 CPU cores, batch 128 and 2 more rows (6 trials): unavailable (asked 8, have 2)\n"
+                       "  together on 16 CPU cores, batch 128: unavailable (asked 16, have 2)\n"
+                       "  together on 2 CPU cores, batch 128 (2 repeats): crashed (SIGSEGV)\n"
+                       "  together on 2 CPU cores, batch 256 (2 repeats): crashed (SIGSEGV)\n"
+                       "  together on 2 CPU cores, batch 512 (2 repeats): crashed (SIGSEGV)\n"));
+}
+
+// 1.2 times as fast on two: 40 % of the time is lost, of which 10 % went on exchange, 5 % on waiting and 1 % on the host.
+TEST(Summary, SaysWhereIdealScalingWent) {
+  RunMaker maker;
+  maker.baseline(1, make_result(1000, 8, 0.98));
+  Result result = make_result(1200, 7, 0.98);
+  const double seconds = result.seconds_training;
+  result.ranks = {{.compute = 0.84 * seconds, .exchange = 0.10 * seconds, .waiting = 0.05 * seconds, .harness = 0.01 * seconds}};
+  maker.add("together", 2, 1, result);
+  EXPECT_THAT(closing_summary(maker.run, {}),
+              HasSubstr("\nWhy not 2x: 10 % of its time is exchange, 5.0 % waiting for other ranks, 1.0 % outside of steps, and "
+                        "24 % computing that did not shrink with a device's share of the batch\n"));
+  // What the parts explain is not said twice.
+  maker.run.rows[1].result.ranks = {{.compute = 0.6 * seconds, .exchange = 0.39 * seconds, .harness = 0.01 * seconds}};
+  EXPECT_THAT(closing_summary(maker.run, {}), HasSubstr("1.0 % outside of steps\n"));
+}
+
+TEST(Summary, SaysWhatItTakesToKnow) {
+  RunMaker maker;
+  maker.baseline(1, make_result(1000, 8, 0.98));
+  EXPECT_THAT(closing_summary(maker.run, {}),
+              StartsWith("Whether several devices pay is not known yet: that takes a finished row on several devices, and the "
+                         "one-device baseline at the same batch\nalone on 1 CPU core"));
 }
 
 TEST(Summary, OfARunThatHasHardlyBegun) {

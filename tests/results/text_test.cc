@@ -74,6 +74,13 @@ TEST(Text, WritesFigures) {
   EXPECT_EQ(seconds_text(31.4159), "31.4 s");
   EXPECT_EQ(seconds_text(3141.59), "3,142 s");
   EXPECT_EQ(bytes_text(1724320), "1.72 MB");
+  EXPECT_EQ(rate_text(7964520), "7,965,000");
+  EXPECT_EQ(rate_text(12345), "12,350");
+  EXPECT_EQ(rate_text(9999.6), "10,000");
+  EXPECT_EQ(rate_text(1616), "1,616");
+  EXPECT_EQ(rate_text(87.4), "87");
+  EXPECT_EQ(rate_text(0), "0");
+  EXPECT_EQ(rate_text(std::nan("")), "-");
   EXPECT_EQ(percent_text(0.97), "97 %");
   EXPECT_EQ(percent_text(1.13), "113 %");
   EXPECT_EQ(percent_text(0.0123), "1.2 %");

@@ -1,0 +1,109 @@
+// What the report of a large run may cost.
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "database.h"
+#include "reports/report.h"
+#include "results/runs.h"
+
+namespace mgcompare {
+namespace {
+
+constexpr std::size_t kRows = 10'000;
+
+// Ten strategies on one to eight devices with 25 batches, ten times each, twelve epochs long.
+std::vector<Trial> large_plan() {
+  std::vector<Trial> plan;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed)
+    for (std::size_t batch = 32; batch <= 800; batch += 32)
+      for (const std::size_t devices : {1, 2, 4, 8})
+        for (int strategy = 0; strategy < 10; ++strategy)
+          plan.push_back(make_trial(static_cast<int>(plan.size()) + 1, strategy == 0 ? "alone" : "together " + std::to_string(strategy),
+                                    devices, seed, batch));
+  return plan;
+}
+
+Result result_of(const Trial& trial) {
+  const auto n = static_cast<double>(trial.devices);
+  // Repeats that differ, by a few per cent.
+  const double noise = 1 + 0.002 * static_cast<double>(trial.number * 7919 % 21);
+  Result result = make_result(1000 * n * noise, 5 / n, 0.98);
+  if (trial.strategy.name == "alone") result.traits["role"] = "baseline";
+  result.epochs.resize(12, result.epochs[1]);
+  result.ranks.resize(trial.devices, result.ranks[0]);
+  RankPlacement placement{"cuda:1", {{"weights and gradients", "cuda:1", 8}}, {{"all_reduce", "the links between devices", 2, 6}}};
+  result.placement.assign(trial.devices, placement);
+  return result;
+}
+
+void make_large_run(const std::string& directory) {
+  const std::vector<Trial> plan = large_plan();
+  RunInfo info;
+  info.name = "large";
+  info.config_json = "{}";
+  Results(directory).begin(info, plan);
+  // A commit a trial, as a run makes them, takes minutes.
+  const Database database(directory + "/" + kResultsFile, Database::Mode::write);
+  database.commit([&] {
+    for (const Trial& trial : plan) {
+      const std::int64_t number = trial.number;
+      database.run("UPDATE trial SET state = 'finished', sequence = number, status = 'done', result_json = ? WHERE number = ?",
+                   {nlohmann::json(result_of(trial)).dump(), number});
+    }
+  });
+}
+
+struct Cost {
+  double seconds = 0;               // of all processors
+  double megabytes = 0;             // at the most
+};
+
+// In a process of its own, which begins with next to nothing.
+template <class F>
+Cost cost_of(const F& work) {
+  const pid_t child = fork();
+  if (child == 0) {
+    try {
+      work();
+      _exit(0);
+    } catch (...) {
+      _exit(1);
+    }
+  }
+  int status = 0;
+  rusage usage{};
+  EXPECT_EQ(wait4(child, &status, 0, &usage), child);
+  EXPECT_EQ(status, 0);
+  const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec); };
+  return {seconds(usage.ru_utime) + seconds(usage.ru_stime), static_cast<double>(usage.ru_maxrss) / 1e3};
+}
+
+TEST(LargeReport, TakesUnderTwoSecondsAndTwoHundredMegabytes) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
+  GTEST_SKIP() << "the cost of an instrumented program says nothing";
+#endif
+  const Folder folder;
+  cost_of([&] { make_large_run(folder.path()); });
+  ASSERT_EQ(Database(folder.path(kResultsFile), Database::Mode::read).integer("SELECT count(*) FROM trial WHERE state = 'finished'"),
+            std::int64_t{kRows});
+  // Whatever else runs on the machine can only add: the least of three is nearest to the truth.
+  double seconds = 1e9, megabytes = 0;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    const Cost cost = cost_of([&] { write_reports(read_run(folder.path()), folder.path()); });
+    seconds = std::min(seconds, cost.seconds);
+    megabytes = std::max(megabytes, cost.megabytes);
+  }
+  RecordProperty("seconds", std::to_string(seconds));
+  RecordProperty("megabytes", std::to_string(megabytes));
+  EXPECT_LT(seconds, 2);
+  EXPECT_LT(megabytes, 200);
+}
+
+}  // namespace
+}  // namespace mgcompare
