@@ -64,7 +64,7 @@ Table drift_table(const Comparison& comparison) {
     if (cell.brackets.empty()) continue;
     const std::vector<const Row*> rows = all_runs(cell);
     for (const Row* row : rows) {
-      const Trial& trial = row->trial;
+      const TrialKey& trial = row->trial;
       const std::string where = trial.bracket > 0 ? fmt::format("bracket {}", trial.bracket) : fmt::format("block {}", trial.block);
       table.lines.push_back({title_of(cell), where, row->started, fmt::format("{}", row->sequence), count_text(throughput(*row)),
                              fmt::format("{:+.1f} %", 100 * (throughput(*row) / throughput(*rows.front()) - 1))});

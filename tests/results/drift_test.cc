@@ -39,7 +39,7 @@ TEST(Drift, BracketsAreInNoFigure) {
   EXPECT_NEAR(comparison.cells[1].speed_up.median, 1.6, 1e-9);
   EXPECT_EQ(comparison.trials, 7u);
   EXPECT_EQ(comparison.done, 7u);
-  EXPECT_EQ(nlohmann::json::parse(json_report(run))["rows"][0]["brackets"], 3);
+  EXPECT_EQ(nlohmann::json::parse(json_text(run))["rows"][0]["brackets"], 3);
 }
 
 TEST(Drift, IsSeenBetweenBlocksAndBrackets) {

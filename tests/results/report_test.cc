@@ -26,12 +26,6 @@ std::string content(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-std::string text_of_json(const mgcompare::Run& run) {
-  std::string text;
-  json_report(compare_rows(run), [&](std::string_view piece) { text += piece; });
-  return text;
-}
-
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream stream(text);
@@ -199,7 +193,7 @@ TEST(JsonReport, HoldsTheRun) {
   mgcompare::Run run = three_by_three();
   run.rows[0].result.accuracy = std::nan("");
   run.rows[1].result.cause = "\xff\x1b[0m";
-  const nlohmann::json json = nlohmann::json::parse(text_of_json(run));
+  const nlohmann::json json = nlohmann::json::parse(json_text(run));
   EXPECT_EQ(json["schema"], "mgcompare.result/1");
   EXPECT_EQ(json["config"]["name"], "small");
   EXPECT_EQ(json["data"]["name"], "mnist");
@@ -220,7 +214,7 @@ TEST(WriteReports, ReplacesFilesInOneStep) {
               testing::IsSupersetOf({folder.path("report.html"), folder.path("report.md"), folder.path("results.csv"),
                                     folder.path("results.json")}));
   EXPECT_EQ(content(folder.path("results.csv")), csv_report(three_by_three()));
-  EXPECT_EQ(content(folder.path("results.json")), text_of_json(three_by_three()));
+  EXPECT_EQ(content(folder.path("results.json")), json_text(three_by_three()));
   for (const std::string& path : paths) EXPECT_TRUE(std::filesystem::exists(path));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), std::ptrdiff_t(paths.size()));
   // A symbolic link is replaced, what it points at is left alone.

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <string>
 
+#include "reports/comparison.h"
+#include "reports/json.h"
 #include "results.h"
 
 namespace mgcompare {
@@ -155,6 +157,12 @@ inline Run three_by_three() {
     maker.ceiling(2, seed, make_result(1900 * noise, 0, 0.97));
   }
   return maker.run;
+}
+
+inline std::string json_text(const Run& run) {
+  std::string text;
+  json_report(compare_rows(run), [&](std::string_view piece) { text += piece; });
+  return text;
 }
 
 }  // namespace mgcompare

@@ -88,7 +88,7 @@ TEST(Steadiness, WindowsAreNoRepeats) {
 
 TEST(Steadiness, IsInTheFiles) {
   const mgcompare::Run run = run_with({1000, 1010, 990}, 1);
-  const nlohmann::json json = nlohmann::json::parse(json_report(run));
+  const nlohmann::json json = nlohmann::json::parse(json_text(run));
   EXPECT_EQ(json["trials"][0]["result"]["windows"].size(), 3u);
   EXPECT_NEAR(json["rows"][0]["window_spread"]["median"].get<double>(), 0.02, 1e-9);
   EXPECT_NEAR(json["rows"][0]["window_drift"]["median"].get<double>(), -0.01, 1e-9);
