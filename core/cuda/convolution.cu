@@ -51,12 +51,16 @@ bool adds_products(cudnnConvolutionBwdFilterAlgo_t algorithm) { return algorithm
 // needs: the list's own figure is for another arithmetic than the one that was asked for.
 template <class Found, class Workspace>
 auto best(const std::string& layer, const Found* found, int count, bool deterministic, Workspace workspace) {
-  for (int i = 0; i < count; ++i) {
-    if (found[i].status != CUDNN_STATUS_SUCCESS) continue;
-    if (deterministic && (found[i].determinism != CUDNN_DETERMINISTIC || !adds_products(found[i].algo))) continue;
+  const auto fits = [&](const Found& one) {
     std::size_t bytes = 0;
-    if (workspace(found[i].algo, &bytes) == CUDNN_STATUS_SUCCESS && bytes <= kWorkspaceBytes) return found[i].algo;
-  }
+    return one.status == CUDNN_STATUS_SUCCESS && (!deterministic || one.determinism == CUDNN_DETERMINISTIC) &&
+           workspace(one.algo, &bytes) == CUDNN_STATUS_SUCCESS && bytes <= kWorkspaceBytes;
+  };
+  for (int i = 0; i < count; ++i)
+    if ((!deterministic || adds_products(found[i].algo)) && fits(found[i])) return found[i].algo;
+  // Rather a transform than no training: the same call still gives the same bits.
+  for (int i = 0; i < count; ++i)
+    if (fits(found[i])) return found[i].algo;
   throw Error("cuDNN has no " + std::string(deterministic ? "deterministic " : "") + "algorithm for layer '" + layer +
               "' within " + std::to_string(kWorkspaceBytes >> 20) + " MiB of workspace: use a smaller batch");
 }
