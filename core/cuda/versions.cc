@@ -7,7 +7,7 @@
 namespace mgcompare::cuda {
 namespace {
 
-constexpr int kLeastCudnn = 90000, kLeastNccl = 21800;
+constexpr int kLeastCudnn = 90000, kLeastNccl = 22700;
 
 }  // namespace
 

@@ -59,7 +59,7 @@ TEST(VersionsTest, WhatIsTooOldIsSaidWithBothVersions) {
   EXPECT_EQ(cuda::too_old(old), "cuDNN 8.9.7 is installed, this program needs 9.0.0: install a newer cuDNN");
   old = good;
   old.nccl = 21403;
-  EXPECT_EQ(cuda::too_old(old), "NCCL 2.14.3 is installed, this program needs 2.18.0: install a newer NCCL");
+  EXPECT_EQ(cuda::too_old(old), "NCCL 2.14.3 is installed, this program needs 2.27.0: install a newer NCCL");
   old = good;
   old.driver = 0;
   EXPECT_EQ(cuda::too_old(old), "no NVIDIA driver is installed");
