@@ -144,16 +144,17 @@ void CudaDevice::join_branch() {
 
 Window::Window(CudaDevice& device, std::size_t floats) : device_(device) {
   const Current current(device.index());
-  device.window_ = {static_cast<float*>(device.gpu_.windows.take(floats * sizeof(float))), floats};
-  device.zero(device.window_.data(), device.window_.bytes());
+  memory_ = {static_cast<float*>(device.gpu_.windows.take(floats * sizeof(float))), floats};
+  device.zero(memory_.data(), memory_.bytes());
   device.synchronize();
+  device.window_ = memory_;
 }
 
 Window::~Window() {
   cudaStreamSynchronize(device_.queue());
   cudaStreamSynchronize(device_.handles().exchange);
-  device_.gpu_.windows.give(device_.window_.data());
-  device_.window_ = {};
+  device_.gpu_.windows.give(memory_.data());
+  if (device_.window_.data() == memory_.data()) device_.window_ = {};
 }
 
 }  // namespace mgcompare::cuda

@@ -78,7 +78,7 @@ class CudaDevice : public Device {
   const Cursor& cursor() const { return cursor_; }
   void set_cursor(const Cursor& cursor) { cursor_ = cursor; }
 
-  // The vector that the ranks sum most often, the gradient; empty without a network.
+  // The vector that the ranks sum most often: the gradient of the network made last; empty without one.
   Vec window() const { return window_; }
 
   // Where the rank's network adds up losses; device memory.
@@ -96,17 +96,18 @@ class CudaDevice : public Device {
   bool overlap_ = false, exchanging_ = false;
 };
 
-// Memory of a device, all zero, on which NCCL can open a window. A device has one at a time.
+// Memory of a device, all zero, on which NCCL can open a window.
 class Window {
  public:
   Window(CudaDevice& device, std::size_t floats);
   ~Window();
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
-  Vec span() const { return device_.window_; }
+  Vec span() const { return memory_; }
 
  private:
   CudaDevice& device_;
+  Vec memory_;
 };
 
 // Makes a device current for the calling thread, and puts the former one back.
