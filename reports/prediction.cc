@@ -147,10 +147,15 @@ void fill(Prediction& prediction, const Kin& kin, const Kin& row, const Cell& on
       throw Error(fmt::format("the parts of {}'s step are not known", title_of(*cell)));
   }
   const Kin smaller = below(kin, largest.trial().devices);
-  if (!given && exchange_times(smaller).empty() && largest.bytes_per_step.median > 0)
+  const bool has_own_link = !exchange_times(smaller).empty();
+  if (!given && !has_own_link && largest.bytes_per_step.median > 0)
     throw Error("no exchange was measured on fewer devices than the most; measure a third count of devices, or give --link, such as --link measured");
   const std::size_t most = largest.trial().devices;
-  const Model blind = model_of(smaller, weak, given, bare_times(run, largest.trial().device_kind, most));
+  // What was held out went over the machine's own link, so that a given one is no part of its check. On two devices alone
+  // there is no other to go by, and the given one has to be the machine's.
+  const bool over_another = given && has_own_link;
+  const Model blind = model_of(smaller, weak, over_another ? std::nullopt : given,
+                               bare_times(run, largest.trial().device_kind, most));
   const Payload payload(kin);  // bytes are counted, not timed: the held-out row's are no secret
   Model check = blind;
   check.payload = payload;
@@ -173,7 +178,11 @@ void fill(Prediction& prediction, const Kin& kin, const Kin& row, const Cell& on
     step.measured = measured;
     prediction.steps.push_back(step);
   };
-  for (const Cell* cell : row) add(cell->trial().devices, cell->speed_up.median);
+  if (over_another && !prediction.trusted) return;
+  for (const Cell* cell : row) {
+    const std::size_t n = cell->trial().devices;
+    add(n, over_another && n > 1 ? std::nullopt : std::optional(cell->speed_up.median));
+  }
   if (!prediction.trusted) return;
   for (const std::size_t n : devices) {
     const double samples = weak ? samples_per_device(largest) : static_cast<double>(largest.trial().global_batch) / count(n);
@@ -233,7 +242,7 @@ std::vector<std::size_t> usual_devices(const Comparison& comparison) {
 Table prediction_table(const std::vector<Prediction>& predictions) {
   Table table{"Prediction",
               "A step's time and the speed-up it would give. Held out: the error on the largest count that was measured, "
-              "when the model knows only smaller ones; the band is that error, wider with each doubling beyond it. All-reduce x f: "
+              "when the model knows only smaller ones, over the link that they had; the band is that error, wider with each doubling beyond it. All-reduce x f: "
               "the link as all-reduces alone showed it before the first trial, f of whose time is left in the steps.",
               {"strategy", "batch", "devices", "step", "speed-up", "efficiency", "measured", "held out", "link"},
               2,

@@ -21,7 +21,7 @@ struct PredictedStep {
   std::size_t devices = 0;
   double step = 0, low = 0, high = 0;           // seconds
   double speed_up = 0, speed_up_low = 0, speed_up_high = 0;
-  std::optional<double> measured;               // speed-up, where there are such devices
+  std::optional<double> measured;               // speed-up, where such devices were measured over the same link
 };
 
 struct Prediction {
@@ -31,11 +31,13 @@ struct Prediction {
   double hold_out_error = 0;                    // |predicted / measured - 1| of its step
   bool trusted = false;                         // no problem, and the error is small enough
   Link link;
-  std::vector<PredictedStep> steps;             // by devices: the measured counts, then, where trusted, those asked for
+  std::vector<PredictedStep> steps;             // by devices: the measured counts, then those asked for; where
+                                                // not trusted, the first over the measured link alone
 };
 
-// One a strategy, kind of device, way of scaling and batch that has rows on several devices. `links` stand in for what
-// was measured between devices of their kind.
+// One a strategy, kind of device, way of scaling and batch that has rows on several devices. `links` are to stand in for
+// those between devices of their kind. The model is checked on the link that was measured; where two devices were the most,
+// nothing is known of it but a given one.
 std::vector<Prediction> predict(const Comparison& comparison, const std::vector<std::size_t>& devices,
                                 const std::map<DeviceKind, Link>& links = {});
 // Twice, four and eight times the most devices that were measured.

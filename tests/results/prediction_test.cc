@@ -95,6 +95,38 @@ TEST(Predict, AFasterLinkIsFaster) {
   EXPECT_LT(predict(comparison, {16}, {{DeviceKind::cpu, fast}}).front().steps.back().step, predict(comparison, {16}, {{DeviceKind::cpu, slow}}).front().steps.back().step);
 }
 
+// Steps that were measured over the machine's own link check the model over that link, whatever link is asked about.
+TEST(Predict, TrustsAModelThatIsAskedAboutAnotherLink) {
+  const mgcompare::Run run = model_run({1, 2, 4});
+  const Comparison comparison = compare_rows(run);
+  const Prediction own = predict(comparison, {64}).front();
+  ASSERT_TRUE(own.trusted);
+  // On 64 devices messages decide, which cost more by ethernet10 than here, although its bytes cost less.
+  for (const char* name : {"ethernet10", "nvlink4"}) {
+    const Link link = link_of(name);
+    const Prediction other = predict(comparison, {64}, {{DeviceKind::cpu, link}}).front();
+    EXPECT_EQ(other.problem, "") << name;
+    EXPECT_TRUE(other.trusted) << name;
+    EXPECT_EQ(other.hold_out_error, own.hold_out_error) << name;
+    EXPECT_EQ(other.link.name, name);
+    ASSERT_EQ(other.steps.size(), own.steps.size()) << name;
+    for (const PredictedStep& step : other.steps) EXPECT_EQ(step.measured.has_value(), step.devices == 1) << name << step.devices;
+    const double exchange = link.seconds(64, 2 * 63.0 / 64 * kGradient);
+    EXPECT_NEAR(other.steps.back().step, kFixed + kSample * 256 / 64 + exchange, 1e-9) << name;
+    if (link.latency > kLatency)
+      EXPECT_GT(other.steps.back().step, own.steps.back().step) << name;
+    else
+      EXPECT_LT(other.steps.back().step, own.steps.back().step) << name;
+  }
+}
+
+TEST(Predict, SaysNothingOfAnotherLinkByAModelThatFails) {
+  const mgcompare::Run run = model_run({1, 2, 4}, 2e-3);
+  const Prediction other = predict(compare_rows(run), {64}, {{DeviceKind::cpu, link_of("nvlink4")}}).front();
+  EXPECT_FALSE(other.trusted);
+  EXPECT_TRUE(other.steps.empty());
+}
+
 // The bare all-reduces of the machine, of which the steps show half: two counts of devices and one size could not say what
 // is latency and what is bandwidth.
 TEST(Predict, TakesTheShapeOfTheMachinesAllReduces) {
