@@ -14,48 +14,67 @@ namespace {
 
 std::string factor_text(double factor) { return fmt::format("{:.2f}", factor); }
 
-struct Rival {
-  const Cell* cell;
-  Spread factor;  // how many times better the winner is
-  Order order;
-  bool enough_repeats;
-};
-
-// "1.92 [1.78 .. 2.05] times as fast as X", with the doubt there is.
-std::string against(const Comparison& comparison, const Rival& rival) {
-  const std::string_view how = comparison.objective == Objective::device_seconds ? "cheap" : "fast";
-  const std::string text = fmt::format("{} times as {} as {}", with_range(rival.factor), how, title_of(*rival.cell));
-  if (!rival.enough_repeats) return text + "; undecided: fewer than three repeats";
-  if (rival.order == Order::undecided) return text + "; undecided: their repeats overlap or differ by less than 2 %";
-  return text;
-}
-
-Rival measure_rival(const Comparison& comparison, const Cell& winner, const Cell& other) {
-  const Criterion by = criterion(comparison);
-  const Spread &mine = winner.*by.of_cell, &its = other.*by.of_cell;
-  return {&other,
-          by.more_is_better ? ratio(winner.done, other.done, by.of_row) : ratio(other.done, winner.done, by.of_row),
-          compare(mine, its), mine.count >= kDecisiveRepeats && its.count >= kDecisiveRepeats};
-}
-
 bool goes_by_target(const Comparison& comparison) {
   return comparison.target_reached && comparison.objective != Objective::throughput;
 }
 
-std::string rival_text(const Comparison& comparison, const Rival& rival) {
-  if (goes_by_target(comparison) && rival.cell->reached_target == 0) {
-    return fmt::format("{} did not reach {}", title_of(*rival.cell), target_text(comparison.target_accuracy));
+// How many times better `cell` is than `other` by the objective.
+Spread factor_over(const Comparison& comparison, const Cell& cell, const Cell& other) {
+  const Criterion by = criterion(comparison);
+  return by.more_is_better ? ratio(cell.done, other.done, by.of_row) : ratio(other.done, cell.done, by.of_row);
+}
+
+// "1.92 [1.78 .. 2.05] times as fast"
+std::string factor_over_text(const Comparison& comparison, const Cell& cell, const Cell& other) {
+  return fmt::format("{} times as {}", with_range(factor_over(comparison, cell, other)),
+                     comparison.objective == Objective::device_seconds ? "cheap" : "fast");
+}
+
+struct Rival {
+  const Cell* cell;
+  Order order;                      // of the winner's figure against this one's
+  bool enough_repeats;
+};
+
+// Every other row of the ranking against the winner; all share the risk of a wrong answer.
+std::vector<Rival> rivals_of(const Comparison& comparison, const Cell& winner) {
+  const Criterion by = criterion(comparison);
+  const Spread& mine = winner.*by.of_cell;
+  std::vector<Rival> rivals;
+  std::vector<std::pair<const Spread*, const Spread*>> pairs;
+  for (const std::size_t index : comparison.ranking) {
+    const Cell& cell = comparison.cells[index];
+    if (&cell == &winner) continue;
+    const Spread& its = cell.*by.of_cell;
+    rivals.push_back({&cell, Order::undecided, mine.count >= kDecisiveRepeats && its.count >= kDecisiveRepeats});
+    pairs.emplace_back(&mine, &its);
   }
-  return against(comparison, rival);
+  const std::vector<Order> orders = compare_all(pairs);
+  for (std::size_t i = 0; i < orders.size(); ++i) rivals[i].order = orders[i];
+  return rivals;
+}
+
+// "1.92 [1.78 .. 2.05] times as fast as X", with the doubt there is.
+std::string rival_text(const Comparison& comparison, const Cell& winner, const Rival& rival) {
+  const Cell& other = *rival.cell;
+  if (goes_by_target(comparison) && other.reached_target == 0)
+    return fmt::format("{} did not reach {}", title_of(other), target_text(comparison.target_accuracy));
+  const std::string text = fmt::format("{} as {}", factor_over_text(comparison, winner, other), title_of(other));
+  if (rival.order != Order::undecided) return text;
+  const Criterion by = criterion(comparison);
+  return fmt::format("{}; undecided: {}", text, doubt_of(winner.*by.of_cell, other.*by.of_cell));
+}
+
+// ", in 2 of 3 repeats" where not all of them reached the target
+std::string some_repeats(const Cell& cell) {
+  return cell.reached_target == cell.done.size() ? "" : fmt::format(", in {} of {} repeats", cell.reached_target, cell.done.size());
 }
 
 std::string cost_text(double seconds) { return fmt::format("{} device-seconds", seconds < 100 ? fmt::format("{:.3g}", seconds) : count_text(seconds)); }
 
 void add_headline(const Comparison& comparison, const Cell& winner, std::vector<Finding>& all) {
   const std::string target = target_text(comparison.target_accuracy);
-  const bool always = winner.reached_target == winner.done.size();
-  const std::string repeats =
-      always ? "" : fmt::format(", in {} of {} repeats", winner.reached_target, winner.done.size());
+  const std::string repeats = some_repeats(winner);
   if (comparison.target_accuracy > 0 && !comparison.target_reached) {
     all.push_back({fmt::format("No row reached {}; what follows is speed alone", target)});
   }
@@ -72,7 +91,7 @@ void add_headline(const Comparison& comparison, const Cell& winner, std::vector<
   }
 }
 
-void add_baseline(const Comparison& comparison, const Cell& winner, std::vector<Finding>& all) {
+void add_baseline(const Comparison& comparison, const Cell& winner, const std::vector<Rival>& rivals, std::vector<Finding>& all) {
   if (winner.is_baseline) {
     if (comparison.ranking.size() > 1) all.push_back({"it is the one-device baseline: no other row's median is better", 1});
     return;
@@ -81,32 +100,71 @@ void add_baseline(const Comparison& comparison, const Cell& winner, std::vector<
     all.push_back({"there is no one-device baseline of this kind and batch to compare it with", 1});
     return;
   }
-  const Cell& base = comparison.cells[*winner.baseline];
-  std::string text = rival_text(comparison, measure_rival(comparison, winner, base));
+  const auto base = std::find_if(rivals.begin(), rivals.end(),
+                                 [&](const Rival& rival) { return rival.cell == &comparison.cells[*winner.baseline]; });
+  if (base == rivals.end()) return;
+  std::string text = rival_text(comparison, winner, *base);
   if (goes_by_target(comparison) && comparison.objective == Objective::time_to_accuracy)
     text += fmt::format(" (throughput alone: {}x)", factor_text(winner.speed_up.median));
   all.push_back({text, 1});
 }
 
-void add_reasons(const Comparison& comparison, const Cell& winner, std::vector<Finding>& all) {
-  const std::size_t devices = winner.trial().devices;
-  if (devices > 1 && winner.efficiency.count > 0 && winner.efficiency.median < 0.95 && winner.breakdown.reliable()) {
-    const Breakdown& parts = winner.breakdown;
+void add_reasons(const Comparison& comparison, const Cell& winner, const std::vector<Rival>& rivals, std::vector<Finding>& all) {
+  const bool has_several = winner.trial().devices > 1;
+  const Cell* const several = has_several ? &winner : best_on_several(comparison);
+  if (several != nullptr && several->efficiency.count > 0 && several->efficiency.median < 0.95 &&
+      several->breakdown.reliable()) {
+    const Breakdown& parts = several->breakdown;
     // What ideal scaling would not need, and no other part explains.
-    const double rest = 1 - winner.efficiency.median - (parts.exchange + parts.waiting + parts.host) / parts.step;
-    all.push_back({fmt::format("Why not {}x: {} of its time is exchange, {} waiting for other ranks, {} outside of steps{}",
-                               devices, percent_text(parts.exchange / parts.step), percent_text(parts.waiting / parts.step),
+    const double rest = 1 - several->efficiency.median - (parts.exchange + parts.waiting + parts.host) / parts.step;
+    all.push_back({fmt::format("Why not {}x{}: {} of its time is exchange, {} waiting for other ranks, {} outside of steps{}",
+                               several->trial().devices, has_several ? "" : " by " + title_of(*several),
+                               percent_text(parts.exchange / parts.step), percent_text(parts.waiting / parts.step),
                                percent_text(parts.host / parts.step),
                                rest < 0.01 ? "" : fmt::format(", and {} computing that did not shrink with a device's share of the batch", percent_text(rest)))});
   }
   const Cell* cheapest = nullptr;
-  for (const std::size_t index : comparison.ranking) {
-    const Cell& other = comparison.cells[index];
-    const Rival rival = measure_rival(comparison, winner, other);
+  for (const Rival& rival : rivals) {
     if (!rival.enough_repeats || rival.order != Order::undecided) continue;
-    if (other.trial().devices < (cheapest == nullptr ? devices : cheapest->trial().devices)) cheapest = &other;
+    if (rival.cell->trial().devices < (cheapest == nullptr ? winner : *cheapest).trial().devices) cheapest = rival.cell;
   }
   if (cheapest != nullptr) all.push_back({fmt::format("Cheapest within noise: {}", title_of(*cheapest))});
+}
+
+bool is_on_several(const Cell& cell) { return cell.trial().devices > 1 && cell.baseline && cell.speed_up.count > 0; }
+
+// What one device can do for this row's kind and variant. To the target, or for the whole training, that is the best of all
+// batches; samples/s are compared at the same batch, since another one learns otherwise.
+const Cell& one_device(const Comparison& comparison, const Cell& cell) {
+  const Cell& own = comparison.cells[*cell.baseline];
+  if (criterion(comparison).more_is_better) return own;
+  const auto best = std::find_if(comparison.ranking.begin(), comparison.ranking.end(), [&](std::size_t index) {
+    const Cell& other = comparison.cells[index];
+    return other.is_baseline && other.trial().devices == 1 && other.trial().ranks_per_device == 1 &&
+           other.trial().device_kind == own.trial().device_kind && other.trial().variant == own.trial().variant;
+  });
+  return best == comparison.ranking.end() ? own : comparison.cells[*best];
+}
+
+// Above: better than one device. All rows that could have been the best share the risk of a wrong answer.
+Order order_over(const Comparison& comparison, const Cell& best, const Cell& base) {
+  const Criterion by = criterion(comparison);
+  if (by.more_is_better) return best.order;
+  std::vector<std::pair<const Spread*, const Spread*>> pairs = {{&(base.*by.of_cell), &(best.*by.of_cell)}};
+  for (const std::size_t index : comparison.ranking) {
+    const Cell& cell = comparison.cells[index];
+    if (&cell != &best && is_on_several(cell) && cell.trial().device_kind == best.trial().device_kind &&
+        cell.trial().variant == best.trial().variant)
+      pairs.emplace_back(&(base.*by.of_cell), &(cell.*by.of_cell));
+  }
+  const Order order = compare_all(pairs).front();
+  if (!goes_by_target(comparison)) return order;
+  // Sooner in the repeats that got there, but less often there, is neither better nor worse.
+  const auto reached = [](const Cell& cell) {
+    return static_cast<double>(cell.reached_target) / static_cast<double>(cell.done.size());
+  };
+  const bool contradicts = order == Order::above ? reached(best) < reached(base) : reached(best) > reached(base);
+  return contradicts ? Order::undecided : order;
 }
 
 }  // namespace
@@ -143,27 +201,51 @@ std::string accuracy_of(const Cell& cell) {
 }
 
 const Cell* best_on_several(const Comparison& comparison) {
+  const bool by_speed_up = criterion(comparison).more_is_better;
   const Cell* best = nullptr;
   for (const std::size_t index : comparison.ranking) {
     const Cell& cell = comparison.cells[index];
-    if (cell.trial().devices < 2 || !cell.baseline || cell.is_ceiling || cell.speed_up.count == 0) continue;
+    if (!is_on_several(cell) || (goes_by_target(comparison) && cell.reached_target == 0)) continue;
+    if (!by_speed_up) return &cell;
     if (best == nullptr || cell.speed_up.median > best->speed_up.median) best = &cell;
   }
   return best;
 }
 
 Answer answer(const Comparison& comparison) {
+  constexpr const char* kYes[] = {"Several devices are faster", "Several devices are cheaper"};
+  constexpr const char *kNo = "Several devices do not pay", *kUndecided = "Whether several devices pay is undecided";
+  const std::string target = target_text(comparison.target_accuracy);
   const Cell* best = best_on_several(comparison);
-  if (best == nullptr && comparison.done == 0) return {};
   if (best == nullptr) {
+    if (comparison.done == 0) return {};
+    const bool tried = std::any_of(comparison.ranking.begin(), comparison.ranking.end(),
+                                   [&](std::size_t index) { return is_on_several(comparison.cells[index]); });
+    if (tried) return {kNo, fmt::format("none reached {}", target)};
     return {"Whether several devices pay is not known yet",
             "that takes a finished row on several devices, and the one-device baseline at the same batch"};
   }
-  return {best->order == Order::above   ? "Several devices are faster"
-          : best->order == Order::below ? "Several devices do not pay"
-                                        : "Whether several devices pay is undecided",
-          fmt::format("at best {} times the samples/s of {}, by {}", with_range(best->speed_up),
-                      title_of(comparison.cells[*best->baseline]), title_of(*best))};
+  const Cell& base = one_device(comparison, *best);
+  if (goes_by_target(comparison) && base.reached_target == 0) {
+    const bool sure = best->reached_target == best->done.size() && best->done.size() >= kDecisiveRepeats &&
+                      base.done.size() >= kDecisiveRepeats;
+    return {sure ? "Several devices pay" : kUndecided,
+            fmt::format("no one-device baseline reached {}, and {} did{}", target, title_of(*best), some_repeats(*best))};
+  }
+  const Order order = order_over(comparison, *best, base);
+  const std::string verdict = order == Order::above   ? kYes[comparison.objective == Objective::device_seconds ? 1 : 0]
+                              : order == Order::below ? kNo
+                                                      : kUndecided;
+  if (criterion(comparison).more_is_better) {
+    return {verdict, fmt::format("at best {} times the samples/s of {}, by {}", with_range(best->speed_up), title_of(base),
+                                 title_of(*best))};
+  }
+  if (!goes_by_target(comparison)) {
+    return {verdict, fmt::format("at best {} as {}, by {}", factor_over_text(comparison, *best, base), title_of(base),
+                                 title_of(*best))};
+  }
+  return {verdict, fmt::format("at best {} to {} as {}{}, by {}{}", factor_over_text(comparison, *best, base), target,
+                               title_of(base), some_repeats(base), title_of(*best), some_repeats(*best))};
 }
 
 std::vector<Finding> ranking_findings(const Comparison& comparison) {
@@ -174,14 +256,14 @@ std::vector<Finding> ranking_findings(const Comparison& comparison) {
     return all;
   }
   const Cell& winner = comparison.cells[comparison.ranking.front()];
+  const std::vector<Rival> rivals = rivals_of(comparison, winner);
   add_headline(comparison, winner, all);
-  add_baseline(comparison, winner, all);
-  const auto second = std::find_if(comparison.ranking.begin() + 1, comparison.ranking.end(),
-                                   [&](std::size_t index) { return winner.baseline != index; });
-  if (second != comparison.ranking.end()) {
-    all.push_back({rival_text(comparison, measure_rival(comparison, winner, comparison.cells[*second])), 1});
-  }
-  add_reasons(comparison, winner, all);
+  add_baseline(comparison, winner, rivals, all);
+  const auto second = std::find_if(rivals.begin(), rivals.end(), [&](const Rival& rival) {
+    return !winner.baseline || rival.cell != &comparison.cells[*winner.baseline];
+  });
+  if (second != rivals.end()) all.push_back({rival_text(comparison, winner, *second), 1});
+  add_reasons(comparison, winner, rivals, all);
   return all;
 }
 

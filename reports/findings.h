@@ -26,7 +26,8 @@ struct Finding {
   int level = 0;                    // 1: belongs to the finding before it
 };
 
-// Whether several devices pay, and by what figures, or what it takes to know; empty where no trial was completed.
+// Whether several devices pay by the comparison's objective, against one device, and by what figures, or what it takes to
+// know; empty where no trial was completed.
 struct Answer {
   std::string verdict, grounds;
 };
@@ -38,7 +39,8 @@ std::vector<Finding> ranking_findings(const Comparison& comparison);
 std::vector<Finding> reservations(const Comparison& comparison);
 // All of these.
 std::vector<Finding> findings(const Comparison& comparison);
-// The fastest row on several devices that trains one model and has a baseline; null where there is none.
+// The row on several devices that is best by the objective (by samples/s: of the largest speed-up), trains one model, has a
+// baseline, and reached the target where the objective goes by it; null where there is none.
 const Cell* best_on_several(const Comparison& comparison);
 
 // Trials that ended in any way but done, equal ones together; those that were never possible first, as one, so that the

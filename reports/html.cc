@@ -280,7 +280,7 @@ Data tiles_of(const Comparison& comparison) {
   const Comparison by_speed = ranked_by(comparison, Objective::throughput);
   const Cell& fastest = by_speed.cells[by_speed.ranking.front()];
   tiles.push_back(tile("Most samples/s", rate_text(fastest.samples_per_second.median), title_of(fastest)));
-  if (const Cell* best = best_on_several(comparison)) {
+  if (const Cell* best = best_on_several(by_speed)) {
     tiles.push_back(tile("Best speed-up on several devices", fmt::format("{:.2f}x", best->speed_up.median),
                          fmt::format("{} of ideal, {}", percent_text(best->efficiency.median), title_of(*best))));
   }

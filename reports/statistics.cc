@@ -22,8 +22,17 @@ bool is_tested(const Spread& one, const Spread& other) {
   return one.values.size() >= kTestedRepeats && other.values.size() >= kTestedRepeats;
 }
 
+bool has_decisive_repeats(const Spread& one, const Spread& other) {
+  return one.count >= kDecisiveRepeats && other.count >= kDecisiveRepeats;
+}
+
+// Between the nearest repeats of different sides; not above zero where they overlap.
+double gap_between(const Spread& one, const Spread& other) {
+  return std::max(other.least - one.most, one.least - other.most);
+}
+
 Order by_ranges(const Spread& one, const Spread& other) {
-  const double gap = std::max(other.least - one.most, one.least - other.most);
+  const double gap = gap_between(one, other);
   const double widest = std::max(one.most - one.least, other.most - other.least);
   if (!(gap > 0) || gap < widest / 3) return Order::undecided;
   return one.most < other.least ? Order::below : Order::above;
@@ -79,12 +88,20 @@ std::vector<Order> compare_all(const std::vector<std::pair<const Spread*, const 
     Order order = Order::undecided;
     if (is_tested(*one, *other)) {
       if (chances[tested++] < kSignificance) order = one->median < other->median ? Order::below : Order::above;
-    } else if (one->count >= kDecisiveRepeats && other->count >= kDecisiveRepeats) {
+    } else if (has_decisive_repeats(*one, *other)) {
       order = by_ranges(*one, *other);
     }
     orders.push_back(beyond_noise(*one, *other) ? order : Order::undecided);
   }
   return orders;
+}
+
+std::string_view doubt_of(const Spread& one, const Spread& other) {
+  if (!has_decisive_repeats(one, other)) return "fewer than three repeats";
+  if (!beyond_noise(one, other)) return "their medians differ by 2 % or less";
+  if (is_tested(one, other)) return "the rank test does not tell their repeats apart";
+  if (!(gap_between(one, other) > 0)) return "their repeats overlap";
+  return "the gap between their repeats is less than a third of the wider side";
 }
 
 Order compare(const Spread& one, const Spread& other) { return compare_all({{&one, &other}}).front(); }

@@ -3,6 +3,7 @@
 // A figure over its repeats, and whether two of them differ.
 
 #include <cstddef>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,5 +40,7 @@ inline constexpr double kNoiseFloor = 0.02;
 Order compare(const Spread& one, const Spread& other);
 // The same for a whole table, whose tests share the 5 % (Holm, 1979).
 std::vector<Order> compare_all(const std::vector<std::pair<const Spread*, const Spread*>>& pairs);
+// What keeps a pair that was found undecided from being decided, as a phrase.
+std::string_view doubt_of(const Spread& one, const Spread& other);
 
 }  // namespace mgcompare
