@@ -148,7 +148,7 @@ ChartGroup time_to_target_charts(const Comparison& comparison) {
 
 // What the largest batches cost: the last accuracy against the global batch, a chart a count of devices.
 ChartGroup over_batches(const Comparison& comparison) {
-  ChartGroup group{"Accuracy against the global batch", "After the last epoch; medians with their 95 % intervals.", {}};
+  ChartGroup group{"Accuracy against the global batch", "After the last epoch; medians with their 95 % intervals (up to five repeats: their range).", {}};
   const std::vector<Series> series = all_series(comparison);
   std::map<std::pair<DeviceKind, std::size_t>, std::vector<const Cell*>> places;
   for (const Panel& panel : panels(comparison))
@@ -180,8 +180,8 @@ ChartGroup over_batches(const Comparison& comparison) {
 std::vector<ChartGroup> accuracy_charts(const Comparison& comparison) {
   std::vector<ChartGroup> all = {
       learning(comparison, "seconds", "Accuracy against seconds",
-               "On all evaluated samples after each epoch; training time alone. Bands are 95 % intervals of the median, "
-               "the dotted line is the target."),
+               "On all evaluated samples after each epoch; training time alone. Bands are 95 % intervals of the median "
+               "(up to five repeats: their range), the dotted line is the target."),
       learning(comparison, "epoch", "Accuracy against epochs",
                "The same by epochs: what is lost here is lost by the strategy or by its batch, not by the machine.")};
   if (comparison.target_accuracy > 0) all.push_back(time_to_target_charts(comparison));

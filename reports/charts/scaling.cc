@@ -166,7 +166,7 @@ std::vector<ChartGroup> scaling_charts(const Comparison& comparison) {
   efficiency.title = "Efficiency";
   efficiency.caption =
       "Samples/s over those of as many single devices. The dotted line is ideal scaling; bars are 95 % intervals of the "
-      "median.";
+      "median (up to five repeats: their range).";
   ChartGroup speed_up = over_devices(comparison, "speed-up", &Cell::speed_up, speed_up_spec);
   speed_up.title = "Speed-up";
   speed_up.caption = "Samples/s over those of the one-device baseline; both axes are logarithmic. Nothing is clipped.";
