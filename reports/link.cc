@@ -79,8 +79,8 @@ double quantity(std::string_view text, const std::vector<std::pair<std::string_v
 [[noreturn]] void refuse(std::string_view text) {
   std::vector<std::string> names;
   for (const Link& link : presets()) names.push_back(link.name);
-  throw Error(fmt::format("--link {}: no such link; give \"latency=5us,bandwidth=20GB/s\" (s, ms, us, ns; B/s, kB/s, MB/s, "
-                          "GB/s, Gbit/s, both above zero), measured, a .json file of `mgcompare doctor --json`, or one of {}",
+  throw Error(fmt::format("--link \"{}\": is no link; give \"latency=5us,bandwidth=20GB/s\" (s, ms, us, ns; B/s, kB/s, MB/s, "
+                          "GB/s, Mbit/s, Gbit/s, both above zero), measured, a .json file of `mgcompare doctor --json`, or one of {}",
                           text, fmt::join(names, ", ")));
 }
 

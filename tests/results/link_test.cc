@@ -7,7 +7,9 @@
 namespace mgcompare {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::StartsWith;
 using testing::ThrowsMessage;
 
 ExchangeTime timed(std::size_t devices, double bytes, double latency, double bandwidth) {
@@ -68,6 +70,7 @@ TEST(LinkOf, ReadsUnitsAndPresets) {
   EXPECT_NEAR(link.latency, 5e-6, 1e-15);
   EXPECT_NEAR(link.bandwidth, 2e10, 1);
   EXPECT_NEAR(link_of("bandwidth=100Gbit/s,latency=1.5ms").bandwidth, 1.25e10, 1);
+  EXPECT_NEAR(link_of("bandwidth=100Mbit/s,latency=1.5ms").bandwidth, 1.25e7, 1);
   for (const char* name : {"ethernet10", "nvlink4"}) EXPECT_THAT(link_of(name).source, HasSubstr("assumption"));
   EXPECT_GT(link_of("nvlink4").bandwidth, link_of("pcie4").bandwidth);
 }
@@ -77,7 +80,9 @@ TEST(LinkOf, RefusesNonsense) {
                            "latency=-5us,bandwidth=20GB/s", "latency=0us,bandwidth=20GB/s", "latency=nanus,bandwidth=1GB/s",
                            "latency=5us,latency=5us,bandwidth=1GB/s", "latency=5us,bandwidth=20GB/s,", "latency=5us;bandwidth=1GB/s",
                            "latency=5us,bandwidth=infGB/s", "latency=1e999us,bandwidth=1GB/s"}) {
-    EXPECT_THAT([&] { link_of(text); }, ThrowsMessage<Error>(HasSubstr("latency=5us,bandwidth=20GB/s"))) << text;
+    EXPECT_THAT([&] { link_of(text); }, ThrowsMessage<Error>(AllOf(StartsWith(std::string("--link \"") + text + "\": is no link; give \"latency=5us,bandwidth=20GB/s\""),
+                                           HasSubstr("Mbit/s"), HasSubstr("nvlink4"))))
+        << text;
   }
 }
 
