@@ -74,6 +74,13 @@ void add_general(CLI::App& app, Command& command) {
   app.add_option("--color", command.color)->check(CLI::IsMember({"auto", "always", "never"}));
 }
 
+// An option that is not given is empty, too; one that is given must not be.
+void add_text(CLI::App& app, const char* name, std::string& value) {
+  app.add_option(name, value)->check([](const std::string& text) {
+    return text.empty() ? std::string("is empty: give a value, or leave the option out") : std::string();
+  });
+}
+
 void add_config(CLI::App& app, Command& command, std::string& data, std::optional<std::uint64_t>& seed) {
   app.add_option("config", command.target)->required();
   app.add_option("--set", command.overrides)->allow_extra_args(false);
@@ -103,15 +110,15 @@ Parsed parse(int argc, char** argv) {
   CLI::App& report = *app.add_subcommand("report");
   report.add_option("directory", command.target)->required();
   app.add_subcommand("replay")->add_option("directory", command.target)->required();
-  report.add_option("--objective", command.objective);
+  add_text(report, "--objective", command.objective);
   CLI::App& compare = *app.add_subcommand("compare");
   compare.add_option("first", command.target)->required();
   compare.add_option("second", command.second)->required();
-  compare.add_option("--fail-on-regression", command.regression);
+  add_text(compare, "--fail-on-regression", command.regression);
   CLI::App& predict = *app.add_subcommand("predict");
   predict.add_option("directory", command.target)->required();
-  predict.add_option("--devices", command.devices);
-  predict.add_option("--link", command.link);
+  add_text(predict, "--devices", command.devices);
+  add_text(predict, "--link", command.link);
   CLI::App& exports = *app.add_subcommand("export");
   exports.add_option("directory", command.target)->required();
   exports.add_flag("--mllog", command.mllog);

@@ -36,7 +36,7 @@ struct Command {
   std::vector<std::string> overrides;  // "key=value"
   std::string color = "auto";
   std::string second;               // compare: the other directory
-  std::string objective, devices, link, regression;  // as given
+  std::string objective, devices, link, regression;  // as given; empty: not given
   bool mllog = false, trace = false;
 };
 

@@ -83,6 +83,8 @@ TEST_F(Analysis, PredictsOverTheLinkOfAnExaminedMachine) {
 TEST_F(Analysis, RefusesNonsenseInOneSentence) {
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
            {"predict", run_, "--link", "fast"}, {"predict", run_, "--link", "latency=-1us,bandwidth=1GB/s"},
+           {"predict", run_, "--link", ""}, {"predict", run_, "--devices", ""}, {"report", run_, "--objective", ""},
+           {"compare", run_, run_, "--fail-on-regression", ""},
            {"predict", run_, "--devices", "8,,16"}, {"predict", run_, "--devices", "0"},
            {"compare", run_, run_, "--fail-on-regression", "much"}, {"compare", run_}, {"export", run_},
            {"report", run_, "--objective", "beauty"}}) {
