@@ -34,6 +34,8 @@ void describe(Result& result, const TrialFacts& facts) {
     result.notes.push_back("ran in virtual time (numerics.deterministic), in which ranks wait for their turn: its speed is not a free run's");
   if (facts.traits.pace == Traits::Pace::free && trial.config.measure.record)
     result.notes.push_back("kept a record for replays (measure.record), with deterministic kernels: a free run without may be faster");
+  if (facts.unrecorded && trial.device_kind == DeviceKind::cuda)
+    result.notes.push_back("a trace was kept, so steps were not recorded as graphs: its speed is not that of a run without one");
   if (trial.ranks_per_device > 1)
     result.notes.push_back(std::to_string(trial.ranks_per_device) + " ranks share a device; not part of a scaling curve");
 }

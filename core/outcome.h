@@ -15,6 +15,7 @@ struct TrialFacts {
   const Dataset* dataset = nullptr;
   const NetworkSpec* spec = nullptr;
   Traits traits;
+  bool unrecorded = false;          // for the sake of a trace the host makes steps that a device could repeat
 };
 
 // One more epoch, trained and evaluated. Throws Error when the evaluation did not count every sample.

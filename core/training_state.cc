@@ -21,7 +21,7 @@ TrainingState::TrainingState(const TrainingRequest& request)
     if (!problem.warning) throw Error(trial.strategy.name + ", option " + problem.key + ": " + problem.text);
   free = traits.pace == Traits::Pace::free;
   many = traits.models == Traits::Models::many;
-  trial_facts = {&trial, &data, &spec, traits};
+  trial_facts = {&trial, &data, &spec, traits, tracing() && device_repeats()};
   if (request.record) outcome.record.ranks.resize(ranks.size());
 }
 

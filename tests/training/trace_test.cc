@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <filesystem>
+
 #include <nlohmann/json.hpp>
 
+#include "fixture.h"
 #include "warm_up.h"
 
 namespace mgcompare {
@@ -97,6 +102,28 @@ TEST(WarmUp, WindowsAreHalfASecondAndAllOfItIsFive) {
   }
   restless.add(5.5);
   EXPECT_TRUE(restless.is_over());
+}
+
+// Devices of this kind repeat steps as graphs, unless the host must make each or gathers the samples. What a note says goes by
+// the trial's kind, so that the CPU's devices can stand in.
+TEST(Trace, IsNotedWhereItTookTheGraphsAway) {
+  const std::string file = (std::filesystem::path(::testing::TempDir()) / ("trace." + std::to_string(getpid()))).string();
+  const auto notes = [&](DeviceKind kind, const std::string& data_on, const std::string& trace) {
+    Trial trial = mgcompare::testing::small_trial(1, "serial");
+    trial.device_kind = kind;
+    trial.config.data.on = data_on;
+    std::string all;
+    const TrainingOutcome outcome =
+        mgcompare::testing::run(trial, {}, [&](TrainingRequest& request) { request.files.trace = trace; });
+    for (const std::string& note : outcome.result.notes) all += note + "\n";
+    return all;
+  };
+  const std::string told = "steps were not recorded as graphs";
+  EXPECT_NE(notes(DeviceKind::cuda, "device", file).find(told), std::string::npos);
+  EXPECT_EQ(notes(DeviceKind::cuda, "device", "").find(told), std::string::npos);
+  EXPECT_EQ(notes(DeviceKind::cuda, "host", file).find(told), std::string::npos);
+  EXPECT_EQ(notes(DeviceKind::cpu, "device", file).find(told), std::string::npos);
+  std::filesystem::remove(file);
 }
 
 }  // namespace
