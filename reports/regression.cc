@@ -92,7 +92,7 @@ bool has_regressed(const Regression& regression, double tolerance) {
 
 Table regression_table(const Regression& regression) {
   Table table{"Row by row",
-              "Samples/s and time to the target, the second run over the first, with 95 % intervals (up to five repeats: about their range). Same: the whole "
+              "Samples/s and time to the target, the second run over the first, with 95 % intervals (of one run alone, up to five repeats: their range). Same: the whole "
               "interval lies within 2 % of 1.",
               {"row", "samples/s before", "after", "ratio", "verdict", "time to target before", "after", "ratio", "verdict"},
               1,
