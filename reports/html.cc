@@ -13,6 +13,7 @@
 #include "reports/explain.h"
 #include "reports/findings.h"
 #include "reports/machine.h"
+#include "reports/repetition.h"
 #include "reports/tables.h"
 #include "reports/text.h"
 
@@ -251,11 +252,8 @@ Section origin_section(const Comparison& comparison) {
   section.add(links_table(run));
   section.add(environment_table(run));
   section.add(order_table(run));
-  if (!run.rows.empty()) {
-    const Row& row = run.rows.front();
-    section.quote("To run one row again",
-                  "The strategy, devices, batch, variant and seed name it; this is the first of the plan.", command_of(row));
-  }
+  if (const Repetition again = repetition_of(run); !again.command.empty())
+    section.quote("To run one row again", again.intro, again.command);
   section.quote("Config", fmt::format("Every default filled in; SHA-256 {}.", run.info.config_hash), run.info.config_yaml);
   return section;
 }

@@ -8,6 +8,7 @@
 #include "reports/machine.h"
 #include "reports/prediction.h"
 #include "reports/tables.h"
+#include "reports/repetition.h"
 #include "reports/text.h"
 
 namespace mgcompare {
@@ -89,7 +90,11 @@ std::string markdown_report(const Comparison& comparison, const std::string& pic
   const std::string curves =
       picture.empty() ? "" : fmt::format("\n![Efficiency and speed-up against devices]({})\n", picture);
   return introduction(comparison) + curves + markdown_section(results_table(comparison)) + markdown_section(speed_table(comparison)) +
+  const Repetition again = repetition_of(run);
          section_if_any(target_table(comparison)) + markdown_section(time_table(comparison)) +
+         (again.command.empty() ? ""
+                                : fmt::format("\n## To run one row again\n\n{}\n\n{}", markdown(again.intro),
+                                              markdown_code(again.command, "sh"))) +
          section_if_any(ladder_table(comparison)) + markdown_section(bytes_table(comparison)) +
          section_if_any(placement_table(comparison)) + reasons_section(comparison) +
          section_if_any(break_even_table(comparison)) +

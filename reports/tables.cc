@@ -331,20 +331,4 @@ std::vector<std::string> notes_of(const Comparison& comparison) {
   return all;
 }
 
-std::string command_of(const Row& row) {
-  const auto quoted = [](const std::string& text) {
-    std::string safe = "'";
-    for (const char c : plain(text)) safe += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return safe + "'";
-  };
-  const TrialKey& trial = row.trial;
-  return fmt::format("mgcompare run {} --only {}", quoted(row.config->path),
-                     quoted(fmt::format("strategy={},devices={}:{},batch={},variant={},seed={}", trial.strategy.label,
-                                        to_string(trial.device_kind), trial.devices,
-                                        trial.scaling == "weak"
-                                            ? trial.global_batch / std::max<std::size_t>(1, trial.devices)
-                                            : trial.global_batch,
-                                        trial.variant.empty() ? "base" : trial.variant, trial.seed)));
-}
-
 }  // namespace mgcompare
