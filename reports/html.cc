@@ -209,6 +209,7 @@ Section time_section(const Comparison& comparison, Json& charts) {
   }
   section.add(time_table(comparison));
   section.add(ladder_table(comparison), true);
+  section.add(rank_table(comparison));
   section.add(bytes_table(comparison));
   section.add(metric_table(comparison));
   return section;

@@ -34,6 +34,11 @@ std::string table_text(const Table& table) {
 std::string section_if_any(const Table& table) { return table.lines.empty() ? "" : markdown_section(table); }
 
 std::string introduction(const Comparison& comparison) {
+// More lines than that are for the page, where they can be folded.
+constexpr std::size_t kShort = 16;
+
+std::string section_if_short(const Table& table) { return table.lines.size() > kShort ? "" : section_if_any(table); }
+
   const RunInfo& info = comparison.run->info;
   std::string text = fmt::format("# {}\n\n", markdown(info.name));
   for (const Finding& finding : findings(comparison)) {
@@ -92,10 +97,7 @@ std::string markdown_report(const Comparison& comparison, const std::string& pic
   return introduction(comparison) + curves + markdown_section(results_table(comparison)) + markdown_section(speed_table(comparison)) +
   const Repetition again = repetition_of(run);
          section_if_any(target_table(comparison)) + markdown_section(time_table(comparison)) +
-         (again.command.empty() ? ""
-                                : fmt::format("\n## To run one row again\n\n{}\n\n{}", markdown(again.intro),
-                                              markdown_code(again.command, "sh"))) +
-         section_if_any(ladder_table(comparison)) + markdown_section(bytes_table(comparison)) +
+         section_if_short(rank_table(comparison)) + section_if_any(ladder_table(comparison)) + markdown_section(bytes_table(comparison)) +
          section_if_any(placement_table(comparison)) + reasons_section(comparison) +
          section_if_any(break_even_table(comparison)) +
          section_if_any(prediction_table(predict(comparison, usual_devices(comparison)))) +
