@@ -117,7 +117,10 @@ class Section {
         figure.set("id", chart.id);
         figure.set("title", chart.title);
         figures.push_back(figure);
-        charts.push_back({{"id", chart.id}, {"spec", chart.spec}});
+        Json spec = chart.spec;
+        // What a screen reader calls the chart, and what stands above it where it is saved.
+        spec["description"] = plain(group.title + ", " + chart.title);
+        charts.push_back({{"id", chart.id}, {"spec", spec}});
       }
       Data data;
       data.set("title", group.title);
