@@ -190,9 +190,7 @@ Section scaling_section(const Comparison& comparison, const std::string& drawing
   const std::string picture = image_of(drawing);
   section.show(draws ? "" : picture, draws ? picture : "", "Efficiency and speed-up against devices, a line a strategy");
   if (draws) section.add(groups, charts);
-  if (groups.empty() && drawing.empty())
-    section.say("There is no curve to draw: that takes rows on at least two different counts of devices, and the baseline "
-                "on one. Add devices to `scaling.devices`, and a strategy that is the one-device baseline.");
+  if (groups.empty() && drawing.empty()) section.say(kNoCurve);
   section.add(speed_table(comparison), groups.empty());
   return section;
 }
@@ -211,8 +209,8 @@ Section time_section(const Comparison& comparison, Json& charts) {
     for (const auto& draw : {time_charts, bytes_charts, histogram_charts}) section.add(draw(comparison), charts);
   }
   section.add(time_table(comparison));
-  section.add(ladder_table(comparison), true);
   section.add(rank_table(comparison));
+  section.add(ladder_table(comparison), true);
   section.add(bytes_table(comparison));
   section.add(metric_table(comparison));
   return section;
@@ -235,8 +233,7 @@ Section prediction_section(const Comparison& comparison, Json& charts) {
                   "linked alike. `mgcompare predict` answers for other counts and other links.");
   const std::vector<Prediction> predictions = predict(comparison, usual_devices(comparison));
   if (!assets::chart_script().empty()) section.add(prediction_charts(comparison, predictions), charts);
-  if (predictions.empty())
-    section.say("There is nothing to predict from: that takes a strategy on several devices and the one-device baseline.");
+  if (predictions.empty()) section.say(kNoPrediction);
   for (const std::string& problem : prediction_problems(predictions)) section.say(problem);
   section.add(prediction_table(predictions));
   return section;
@@ -368,11 +365,7 @@ std::string html_report(const Comparison& comparison, const std::string& drawing
   page.set("started", plain(run.info.started));
   page.set("done", fmt::format("{}", comparison.done));
   page.set("trials", fmt::format("{}", comparison.trials));
-  page.set("partial", text_or_nothing(comparison.finished == comparison.trials
-                                          ? ""
-                                          : fmt::format("Partial: {} of {} trials have not finished. What follows holds "
-                                                        "for those that have.",
-                                                        comparison.trials - comparison.finished, comparison.trials)));
+  page.set("partial", text_or_nothing(partial_text(comparison)));
   page.set("verdict", first.verdict);
   page.set("grounds", text_or_nothing(first.grounds));
   page.set("tiles", tiles_of(comparison));

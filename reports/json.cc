@@ -92,8 +92,8 @@ void json_report(const Comparison& comparison, const std::function<void(std::str
                {"name", info.name},
                {"started", info.started}};
   json["data"] = {{"name", info.data_name}, {"origin", info.data_origin}, {"sha256", info.data_fingerprint}};
-  json["config_sha256"] = info.config_hash;
   json["arguments"] = info.arguments ? Json(*info.arguments) : Json();
+  json["config_sha256"] = info.config_hash;
   json["config"] = embedded(info.config_json);
   json["environment"] = environment;
   json["warnings"] = info.warnings;

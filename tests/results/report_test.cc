@@ -10,11 +10,12 @@
 
 #include "reports/csv.h"
 #include "reports/fresh_file.h"
+#include "reports/html.h"
 #include "reports/json.h"
 #include "reports/markdown.h"
-#include "results/runs.h"
 #include "reports/repetition.h"
 #include "reports/tables.h"
+#include "results/runs.h"
 
 namespace mgcompare {
 namespace {
@@ -128,7 +129,6 @@ TEST(MarkdownReport, FollowsTheObjective) {
   EXPECT_THAT(markdown_report(compare_rows(run, Objective::device_seconds)), HasSubstr("is cheapest"));
 }
 
-// What a plugin, a log or an environment says stays text.
 TEST(TimeTable, HasNoShareOfWhatGpusDoNotTell) {
   RunMaker maker;
   maker.add("together", 2, 1, make_result(1600, 5, 0.98)).trial.device_kind = DeviceKind::cuda;
@@ -194,6 +194,7 @@ TEST(MarkdownReport, SaysWhatIsMissing) {
   EXPECT_THAT(text, AllOf(Not(HasSubstr("no curve to draw")), Not(HasSubstr("nothing to predict"))));
 }
 
+// What a plugin, a log or an environment says stays text.
 TEST(MarkdownReport, IsInert) {
   for (const char* payload : {"</td><script>alert(1)</script>", "a | b | c", "x\n\n# heading", "[a](javascript:b)",
                               "![x](http://y)", "\x1b[31mred", "`code`", "```\n# out"}) {
@@ -291,6 +292,15 @@ TEST(WriteReports, ReplacesFilesInOneStep) {
   write_reports(three_by_three(), folder.path());
   EXPECT_EQ(content(folder.path("precious")), "precious");
   EXPECT_FALSE(std::filesystem::is_symlink(paths[0]));
+}
+
+TEST(WriteReports, LeavesNoCurveOfOtherResults) {
+  const Folder folder;
+  RunMaker maker;
+  maker.add("together", 1, 1, make_result(1000, 5, 0.98));
+  write_file(folder.path("scaling.svg"), "<svg/>");
+  write_reports(maker.run, folder.path());
+  EXPECT_FALSE(std::filesystem::exists(folder.path("scaling.svg")));
 }
 
 TEST(WriteReports, LeavesTheOldFileWhereItCannotWrite) {
