@@ -203,7 +203,7 @@ class Planner {
     facts.optimizer = config.optimizer.kind;
     facts.momentum = config.optimizer.momentum;
     facts.device = trial.device_kind;
-    facts.ordered = config.deterministic;
+    facts.ordered = config.deterministic || config.measure.record;
     const auto [known, fresh] = asked_.try_emplace(
         std::make_tuple(row.strategy, row.version, facts.ranks, facts.global_batch, facts.device), questions_.size());
     if (fresh) questions_.push_back({trial.plugin_file, trial.strategy, facts});
@@ -246,9 +246,12 @@ class Planner {
     for (const OptionProblem& found : answer.problems) tell(row, found);
     const auto& kinds = answer.traits.devices;
     if (std::find(kinds.begin(), kinds.end(), row.trial.device_kind) == kinds.end()) {
+      std::vector<std::string> names;
+      for (const DeviceKind kind : kinds) names.emplace_back(to_string(kind));
       problem(strategy.place,
-              fmt::format("strategy '{}' does not run on {} devices", strategy.name, to_string(row.trial.device_kind)),
-              "leave it out, or ask for devices of another kind", strategy.name.size());
+              fmt::format("strategy '{}' does not run on {} devices, only on {}", strategy.name,
+                          to_string(row.trial.device_kind), listed(names)),
+              "leave it out, or ask for devices of that kind", strategy.name.size());
     }
     if (answer.traits.pace == Traits::Pace::free && versions_[row.version].batch_norm == "sync") {
       problem(strategy.place,

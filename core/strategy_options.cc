@@ -38,7 +38,7 @@ const std::string* StrategyOptions::find(std::string_view key, std::string_view 
 }
 
 void StrategyOptions::misfit(std::string_view key, const std::string& value, const std::string& expected) {
-  problems_.push_back({std::string(key), fmt::format("'{}' is not {}", value, expected)});
+  problems_.push_back({std::string(key), fmt::format("must be {}, not '{}'", expected, value)});
 }
 
 std::int64_t StrategyOptions::integer(std::string_view key, std::int64_t otherwise, std::string_view help,

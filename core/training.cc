@@ -99,7 +99,7 @@ Facts facts_of(const Trial& trial, std::size_t training_samples) {
   facts.optimizer = trial.config.optimizer.kind;
   facts.momentum = trial.config.optimizer.momentum;
   facts.device = trial.device_kind;
-  facts.ordered = trial.config.deterministic;
+  facts.ordered = trial.config.deterministic || trial.config.measure.record;
   return facts;
 }
 

@@ -58,7 +58,8 @@ class Bmuf : public Strategy {
     alone_ = ranks == 1 && eta_ == 0 && zeta_ == 1;
     const std::size_t steps = facts.steps_per_epoch;
     if (steps == 0) return;
-    if (period_ > steps) options.refuse("period", "is longer than the epoch of " + std::to_string(steps) + " steps");
+    if (period_ > steps)
+      options.refuse("period", "is longer than the epoch of " + std::to_string(steps) + " steps: at most " + std::to_string(steps));
     // CNTK's rule of thumb: fewer blocks than that leave the block momentum no time to settle.
     else if (!alone_ && period_ * ranks * ranks > steps * facts.epochs)
       options.warn("period", "training is " + std::to_string(steps * facts.epochs) + " steps; blocks of " +

@@ -24,15 +24,16 @@ class Easgd : public Strategy {
       : free_(options.choice("pace", "free", "free: a rank meets the centre by itself; lockstep: all at once",
                              {"free", "lockstep"}) == "free"),
         every_(static_cast<std::size_t>(options.integer("every", 10, "steps from one meeting to the next", 1))),
-        alpha_(static_cast<float>(options.number("alpha", 0.9 / facts.ranks,
-                                                 "the share of its distance to the centre that a rank gives up; 0.9 / ranks", 0, 1))),
+        alpha_(static_cast<float>(options.number_or_auto("alpha", "the share of its distance to the centre that a rank gives up; auto: 0.9 / ranks", 0, 1)
+                                      .value_or(0.9 / facts.ranks))),
         plain_(options.choice("momentum", "local", "of sgd: each rank's own, or none", {"local", "none"}) == "none"),
         // Alone there is nothing to average with, unless the experiment insists.
         alone_(facts.ranks == 1 && !options.given("alpha")) {
     if (!free_ && facts.ranks * static_cast<double>(alpha_) > 1)
-      options.refuse("alpha", "times " + std::to_string(facts.ranks) + " ranks is over 1: the centre would overshoot; at most 1 / ranks in lockstep");
+      options.refuse("alpha", "times " + std::to_string(facts.ranks) + " ranks is over 1, the centre would overshoot: in lockstep at most " +
+                                  std::to_string(1.0 / facts.ranks).substr(0, 5));
     if (options.given("every") && every_ > facts.steps_per_epoch && facts.steps_per_epoch > 0)
-      options.refuse("every", "is longer than the epoch of " + std::to_string(facts.steps_per_epoch) + " steps");
+      options.refuse("every", "is longer than the epoch of " + std::to_string(facts.steps_per_epoch) + " steps: at most " + std::to_string(facts.steps_per_epoch));
   }
 
   Traits traits() const override {

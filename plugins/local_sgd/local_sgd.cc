@@ -26,7 +26,7 @@ class LocalSgd : public Strategy {
                                  {"local", "averaged", "reset"})),
         facts_(facts) {
     if (every_ > facts.steps_per_epoch && facts.steps_per_epoch > 0)
-      options.refuse("every", "is longer than the epoch of " + std::to_string(facts.steps_per_epoch) + " steps");
+      options.refuse("every", "is longer than the epoch of " + std::to_string(facts.steps_per_epoch) + " steps: at most " + std::to_string(facts.steps_per_epoch));
   }
 
   Traits traits() const override {

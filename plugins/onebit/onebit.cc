@@ -47,7 +47,8 @@ class OneBit : public Strategy {
 
   void step(Replica& replica, Group& group, const Batch& batch) override {
     replica.backward(batch);
-    if (exchange_ && batch.epoch() >= warm_up_epochs_) exchange_->run(replica.device(), group, replica.gradients());
+    compressed_ = exchange_ && batch.epoch() >= warm_up_epochs_;
+    if (compressed_) exchange_->run(replica.device(), group, replica.gradients());
     else if (ranks_ > 1) group.all_reduce(replica.gradients());
     replica.update();
   }
@@ -77,13 +78,15 @@ class OneBit : public Strategy {
     double squares = 0;
     for (const float value : residual) squares += static_cast<double>(value) * static_cast<double>(value);
     if (keep_residual_) replica.metric("residual norm", std::sqrt(squares));
-    replica.metric("compression", static_cast<double>(replica.weights().bytes()) / static_cast<double>(exchange_->wire_bytes()));
+    const std::size_t sent = compressed_ ? exchange_->wire_bytes() : replica.weights().bytes();
+    replica.metric("compression", static_cast<double>(replica.weights().bytes()) / static_cast<double>(sent));
   }
 
   unsigned bits_;
   onebit::Orientation orientation_;
   std::size_t warm_up_epochs_;
   bool keep_residual_;
+  bool compressed_ = false;              // the last step's gradient
   std::size_t ranks_, steps_per_epoch_, epochs_;
   std::optional<onebit::Exchange> exchange_;  // none where whole gradients are exchanged
 };

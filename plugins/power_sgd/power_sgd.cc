@@ -43,7 +43,8 @@ class PowerSgd : public Strategy {
 
   void step(Replica& replica, Group& group, const Batch& batch) override {
     replica.backward(batch);
-    if (low_rank_ && batch.epoch() * steps_per_epoch_ + batch.step() >= warm_up_steps_)
+    compressed_ = low_rank_ && batch.epoch() * steps_per_epoch_ + batch.step() >= warm_up_steps_;
+    if (compressed_)
       low_rank_->run(replica.device(), group, replica.gradients());
     else if (ranks_ > 1)
       group.all_reduce(replica.gradients());
@@ -75,10 +76,12 @@ class PowerSgd : public Strategy {
     double squares = 0;
     for (const float value : error) squares += static_cast<double>(value) * static_cast<double>(value);
     replica.metric("residual norm", std::sqrt(squares));
-    replica.metric("compression", static_cast<double>(replica.weights().size()) / static_cast<double>(low_rank_->exchanged()));
+    const std::size_t sent = compressed_ ? low_rank_->exchanged() : replica.weights().size();
+    replica.metric("compression", static_cast<double>(replica.weights().size()) / static_cast<double>(sent));
   }
 
   std::size_t rank_, warm_up_steps_, ranks_, steps_per_epoch_;
+  bool compressed_ = false;                     // the last step's gradient
   std::optional<power_sgd::LowRank> low_rank_;  // none where there is nobody to exchange with
 };
 

@@ -50,7 +50,8 @@ class TopK : public Strategy {
       replica.update();
       return;
     }
-    sparse_->run(replica.device(), group, replica.gradients(), ratio_at(batch.epoch()));
+    sent_ratio_ = ratio_at(batch.epoch());
+    sparse_->run(replica.device(), group, replica.gradients(), sent_ratio_);
     if (!plain_) {
       replica.update();
       return;
@@ -94,10 +95,11 @@ class TopK : public Strategy {
     for (const float value : unsent) squares += static_cast<double>(value) * static_cast<double>(value);
     replica.metric("residual norm", std::sqrt(squares));
     replica.metric("compression", static_cast<double>(replica.weights().bytes()) /
-                                      static_cast<double>(sparse_->entries_at(ratio_) * sizeof(top_k::Entry)));
+                                      static_cast<double>(sparse_->entries_at(sent_ratio_) * sizeof(top_k::Entry)));
   }
 
   double ratio_;
+  double sent_ratio_ = 1;                // of the last step
   std::size_t warm_up_epochs_;
   double momentum_;
   std::size_t ranks_, steps_per_epoch_, epochs_;

@@ -32,7 +32,7 @@ class Tower : public Strategy {
         linear_(facts.optimizer == "sgd"), ranks_(static_cast<std::size_t>(facts.ranks)) {
     if (!parameters_ && every_ != 1) options.refuse("every", "goes with average: parameters; gradients are averaged in each step");
     if (every_ > facts.steps_per_epoch && facts.steps_per_epoch > 0)
-      options.refuse("every", "is longer than the epoch of " + std::to_string(facts.steps_per_epoch) + " steps");
+      options.refuse("every", "is longer than the epoch of " + std::to_string(facts.steps_per_epoch) + " steps: at most " + std::to_string(facts.steps_per_epoch));
   }
 
   Traits traits() const override {

@@ -70,18 +70,18 @@ TEST_F(CommandLine, AnOptionThatNobodyReadsHasItsPlace) {
 // Each option at its own line, all at once; an epoch has 8 steps.
 TEST_F(CommandLine, OptionsThatDoNotFitHaveTheirPlaces) {
   const std::vector<std::pair<std::string, std::string>> wrong = {
-      {"bmuf: {period: 9}", "'period' of 'bmuf': is longer than the epoch of 8 steps"},
-      {"bmuf: {eta: 1.5}", "'1.5' is not a number, 0 to 0.9999, or auto"},
-      {"bmuf: {variant: nesterov}", "'nesterov' is not one of cbm | nbm | nbm_cntk"},
-      {"local_sgd: {every: 0}", "'0' is not an integer, at least 1"},
-      {"local_sgd: {every: 9}", "'every' of 'local_sgd': is longer than the epoch of 8 steps"},
-      {"local_sgd: {momentum: lost}", "'lost' is not one of local | averaged | reset"},
-      {"tower: {average: parameters, every: 9}", "'every' of 'tower': is longer than the epoch of 8 steps"},
+      {"bmuf: {period: 9}", "'period' of 'bmuf': is longer than the epoch of 8 steps: at most 8"},
+      {"bmuf: {eta: 1.5}", "must be a number, 0 to 0.9999, or auto, not '1.5'"},
+      {"bmuf: {variant: nesterov}", "must be one of cbm | nbm | nbm_cntk, not 'nesterov'"},
+      {"local_sgd: {every: 0}", "must be an integer, at least 1, not '0'"},
+      {"local_sgd: {every: 9}", "'every' of 'local_sgd': is longer than the epoch of 8 steps: at most 8"},
+      {"local_sgd: {momentum: lost}", "must be one of local | averaged | reset, not 'lost'"},
+      {"tower: {average: parameters, every: 9}", "'every' of 'tower': is longer than the epoch of 8 steps: at most 8"},
       {"tower: {every: 2}", "'every' of 'tower': goes with average: parameters"},
-      {"replicated: {wire: fp8}", "'fp8' is not one of fp32 | fp16 | bf16"},
+      {"replicated: {wire: fp8}", "must be one of fp32 | fp16 | bf16, not 'fp8'"},
       {"replicated: {rate: 0.5}", "'rate' of 'replicated': goes with deferred: true"},
-      {"replicated: {bucket_bytes: 3}", "'3' is not an integer, at least 4"},
-      {"sharded_server: {shard: row}", "'row' is not one of tensor | range"},
+      {"replicated: {bucket_bytes: 3}", "must be an integer, at least 4, not '3'"},
+      {"sharded_server: {shard: row}", "must be one of tensor | range, not 'row'"},
       {"data_parallel: {shard: range}", "unknown option 'shard'"}};
   std::string strategies = "scaling: {devices: [cpu:2], batch: 64}\nstrategies:\n";
   for (std::size_t i = 0; i < wrong.size(); ++i) {

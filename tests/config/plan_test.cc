@@ -221,7 +221,12 @@ TEST_F(Planning, OptionsAreRefusedAtTheirPlace) {
   EXPECT_THAT(refused("strategies: [own_pace]\nbatch_norm: sync"), HasSubstr("needs one"));
   EXPECT_EQ(refused("strategies: [own_pace]"), "");
   TableProber gpus(2, 2);
-  EXPECT_THROW(make_plan(config("strategies: [cpu_only]"), gpus), ConfigError);
+  try {
+    make_plan(config("strategies: [cpu_only]"), gpus);
+    ADD_FAILURE() << "a strategy for CPUs was planned on GPUs";
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("strategy 'cpu_only' does not run on cuda devices, only on cpu"));
+  }
   EXPECT_EQ(refused("strategies: [cpu_only]"), "");
 }
 

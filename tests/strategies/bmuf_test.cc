@@ -111,7 +111,7 @@ std::vector<OptionProblem> ask(const std::vector<OptionConfig>& given, int ranks
 }
 
 TEST(Bmuf, RefusesWhatCannotBeAndWarnsOfTooFewBlocks) {
-  EXPECT_EQ(ask({option("eta", "1")}, 2, 100).at(0).text, "'1' is not a number, 0 to 0.9999, or auto");
+  EXPECT_EQ(ask({option("eta", "1")}, 2, 100).at(0).text, "must be a number, 0 to 0.9999, or auto, not '1'");
   EXPECT_EQ(ask({option("variant", "nesterov")}, 2, 100).at(0).key, "variant");
   EXPECT_TRUE(ask({option("eta", "auto"), option("period", "10")}, 2, 100).empty());
   const std::vector<OptionProblem> few = ask({option("period", "10")}, 8, 100);

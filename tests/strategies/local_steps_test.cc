@@ -98,7 +98,7 @@ TEST_P(LocalSteps, APeriodLongerThanTheEpochIsRefused) {
   const std::vector<OptionProblem> problems = probe_strategy(question).problems;
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(problems[0].key, GetParam() == "bmuf" ? "period" : "every");
-  EXPECT_EQ(problems[0].text, "is longer than the epoch of 15 steps");
+  EXPECT_EQ(problems[0].text, "is longer than the epoch of 15 steps: at most 15");
   EXPECT_FALSE(problems[0].warning);
 }
 

@@ -42,6 +42,15 @@ TEST(OneBit, PacksOneBitAnElementAndTwoFloatsAColumn) {
   EXPECT_EQ(wire_bytes(parts_of({{3, 33}}), Orientation::output, 4), 3 * (8 + 4 * 2 * 4u));
 }
 
+TEST(OneBit, WholeGradientsOfTheWarmUpAreNotCalledCompressed) {
+  for (const std::size_t warm_up : {0, 1}) {
+    Trial trial = small_trial(2, "onebit", {{"warm_up_epochs", std::to_string(warm_up), false, {}}});
+    trial.config.epochs = 1;
+    const Result result = run(trial).result;
+    EXPECT_EQ(result.metrics[0].at("compression").last == 1, warm_up == 1);
+  }
+}
+
 TEST(OneBit, SendsTheBytesOfTheFormula) {
   for (const auto& [orientation, bytes] : {std::pair{"output", 58672.0}, std::pair{"input", 72012.0}}) {
     Trial trial = small_trial(2, "onebit", {{"orientation", orientation, false, {}}});

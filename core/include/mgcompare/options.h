@@ -32,7 +32,7 @@ class Options {
 
   // Whether the experiment gives this key.
   virtual bool given(std::string_view key) const = 0;
-  // Records an error of the value of `key` ("period is longer than the epoch of 468 steps").
+  // Records an error of the value of `key` ("is longer than the epoch of 468 steps: at most 468").
   virtual void refuse(std::string_view key, std::string_view why) = 0;
   // Records advice that does not stop the run.
   virtual void warn(std::string_view key, std::string_view what) = 0;
