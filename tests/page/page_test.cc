@@ -216,6 +216,7 @@ mgcompare::Run poisoned_run() {
   run.info.name = run.info.data_name = run.info.data_origin = run.info.started = run.info.program_version = kPayload;
   run.info.config_yaml = kPayload;
   run.info.warnings = {kPayload};
+  run.info.arguments = {"--set", kPayload};
   run.info.environment = {{kPayload, kPayload}, {"cpu", kPayload}};
   return run;
 }

@@ -209,6 +209,7 @@ TEST(MarkdownReport, IsInert) {
     maker.run.info.name = payload;
     maker.run.info.data_origin = payload;
     maker.run.info.warnings = {payload};
+    maker.run.info.arguments = {"--set", payload};
     std::string fence;
     std::size_t columns = 0;
     for (const std::string& line : lines_of(markdown_report(compare_rows(maker.run)))) {
