@@ -81,11 +81,11 @@ void add_text(CLI::App& app, const char* name, std::string& value) {
   });
 }
 
-void add_config(CLI::App& app, Command& command, std::string& data, std::optional<std::uint64_t>& seed) {
+void add_config(CLI::App& app, Command& command, std::optional<std::uint64_t>& seed) {
   app.add_option("config", command.target)->required();
   app.add_option("--set", command.overrides)->allow_extra_args(false);
   app.add_option("--seed", seed);
-  app.add_option("--data", data);
+  app.add_option("--data", command.data);
 }
 
 }  // namespace
@@ -93,7 +93,6 @@ void add_config(CLI::App& app, Command& command, std::string& data, std::optiona
 Parsed parse(int argc, char** argv) {
   Parsed parsed;
   Command& command = parsed.command;
-  std::string data;
   std::vector<std::string> filters;
   std::optional<std::uint64_t> seed;
   CLI::App app;
@@ -101,7 +100,7 @@ Parsed parse(int argc, char** argv) {
   app.set_version_flag("--version", "mgcompare " MGCOMPARE_VERSION);
   app.require_subcommand(1);
   CLI::App& run = *app.add_subcommand("run");
-  add_config(run, command, data, seed);
+  add_config(run, command, seed);
   run.add_option("-o,--output", command.directory);
   run.add_flag("--resume", command.resume);
   run.add_flag("--dry-run", command.dry_run);
@@ -122,7 +121,7 @@ Parsed parse(int argc, char** argv) {
   CLI::App& exports = *app.add_subcommand("export");
   exports.add_option("directory", command.target)->required();
   exports.add_flag("--mllog", command.mllog);
-  add_config(*app.add_subcommand("verify"), command, data, seed);
+  add_config(*app.add_subcommand("verify"), command, seed);
   CLI::App& plugins = *app.add_subcommand("plugins");
   plugins.require_subcommand(0, 1);
   plugins.add_subcommand("check")->add_option("file", command.target)->required();
@@ -159,7 +158,7 @@ Parsed parse(int argc, char** argv) {
   spdlog::set_pattern("%T.%e %^%l%$ %v");
   spdlog::set_level(command.verbose ? spdlog::level::debug : spdlog::level::warn);
   // Workers look for data where their environment says.
-  if (!data.empty()) setenv("MGCOMPARE_DATA", data.c_str(), 1);
+  if (!command.data.empty()) setenv("MGCOMPARE_DATA", command.data.c_str(), 1);
   return parsed;
 }
 

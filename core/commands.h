@@ -34,6 +34,7 @@ struct Command {
   bool explain = false, schema = false, json = false;
   std::string only;
   std::vector<std::string> overrides;  // "key=value"
+  std::string data;                 // the folder, where it was given
   std::string color = "auto";
   std::string second;               // compare: the other directory
   std::string objective, devices, link, regression;  // as given; empty: not given

@@ -22,6 +22,13 @@ namespace fs = std::filesystem;
 
 constexpr double kDataSeconds = 600;        // a slow download; one that stalls is given up much earlier
 
+std::vector<std::string> arguments_of(const Command& command) {
+  std::vector<std::string> words;
+  for (const std::string& override : command.overrides) words.insert(words.end(), {"--set", override});
+  if (!command.data.empty()) words.insert(words.end(), {"--data", command.data});
+  return words;
+}
+
 RunInfo info_of(const Plan& plan) {
   RunInfo info;
   info.program_version = MGCOMPARE_VERSION;
@@ -158,6 +165,7 @@ std::vector<Links> check_links(Supervisor& supervisor, const Plan& plan) {
 void begin_run(Results& results, const Plan& plan, const FoundData& data, const std::vector<Links>& links,
                const Command& command) {
   RunInfo info = info_of(plan);
+  info.arguments = arguments_of(command);
   info.links = links;
   info.taints = taints_of(plan, links);
   for (const std::string& taint : info.taints) tell("tainted: {}\n", taint);

@@ -22,15 +22,18 @@ struct EpochResult {
   double seconds_evaluation = 0;
 };
 
-// Seconds of one rank over all training epochs; they sum to the training clock.
+// Seconds of one rank over all training epochs; they sum to the training clock. All have clocks but compute, which is
+// what the others leave of the steps.
 struct RankTimes {
-  double compute = 0;               // forward, backward and whatever the strategy computes
+  double compute = 0;               // forward, backward, whatever the strategy computes, and what has no clock
   double optimizer = 0;             // the replica's own update, where the host sees it
   double input = 0;                 // making batches of samples, where the host sees it
   double exchange = 0;              // inside group calls, moving or adding data
   double waiting = 0;               // inside group calls, until the other ranks came
   double harness = 0;               // outside of step()
   double overlapped = 0;            // moving data beside compute: part of no sum
+
+  double sum() const { return compute + optimizer + input + exchange + waiting + harness; }
 };
 
 // A stretch of a trial: steps of rank 0, and what all ranks trained while it made them.

@@ -202,6 +202,7 @@ void Results::begin(const RunInfo& info, const std::vector<Trial>& plan) {
       state_->set("config_json", info.config_json);
       state_->set("config_hash", info.config_hash);
       state_->set("config_yaml", info.config_yaml);
+      if (info.arguments) state_->set("arguments", dump(Json(*info.arguments)));
       state_->set("started", now());
       state_->set("warnings", dump(Json(info.warnings)));
       state_->set("links", dump(Json(info.links)));

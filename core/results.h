@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,6 +44,9 @@ struct RunInfo {
   std::string config_json;
   std::string config_hash;
   std::string config_yaml;          // resolved
+  // What the command line gave beside the config's path and changes what runs ("--set", "epochs=1", "--data", "DIR");
+  // absent in files of programs that did not keep it.
+  std::optional<std::vector<std::string>> arguments;
   std::string started;              // when the run began first; made by begin()
   std::string data_name, data_origin, data_fingerprint;  // empty until record_data()
   std::vector<std::pair<std::string, std::string>> environment;  // in the order in which it is shown

@@ -215,7 +215,9 @@ RunInfo read_info(const Database& database) {
   info.data_fingerprint = values["data_fingerprint"];
   if (const std::string& warnings = values["warnings"]; !warnings.empty())
     info.warnings = Json::parse(warnings).get<std::vector<std::string>>();
-  // A run of an older version has neither.
+  // A run of an older version has none of these.
+  if (const std::string& arguments = values["arguments"]; !arguments.empty())
+    info.arguments = Json::parse(arguments).get<std::vector<std::string>>();
   if (const std::string& links = values["links"]; !links.empty()) info.links = Json::parse(links).get<std::vector<Links>>();
   if (const std::string& taints = values["taints"]; !taints.empty())
     info.taints = Json::parse(taints).get<std::vector<std::string>>();

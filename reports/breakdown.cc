@@ -10,7 +10,9 @@ constexpr double kTolerance = 0.02;
 
 }  // namespace
 
-bool Breakdown::reliable() const { return exists() && !unmeasured && std::abs(sum() - step) <= kTolerance * step; }
+bool Breakdown::reliable() const {
+  return exists() && !unmeasured && !is_negative && std::abs(worst - 1) <= kTolerance;
+}
 
 Breakdown breakdown_of(const std::vector<const Row*>& repeats) {
   Breakdown mean;
@@ -27,6 +29,9 @@ Breakdown breakdown_of(const std::vector<const Row*>& repeats) {
       mean.waiting += rank.waiting / steps / ranks;
       mean.host += rank.harness / steps / ranks;
       mean.overlapped += rank.overlapped / steps / ranks;
+      mean.is_negative |= rank.compute < 0;
+      const double covered = rank.sum() / result.seconds_training;
+      if (std::abs(covered - 1) > std::abs(mean.worst - 1)) mean.worst = covered;
     }
     mean.unmeasured |= result.bytes_per_step > 0 && mean.exchange == 0 && mean.overlapped == 0;
     mean.step += result.seconds_training / steps;

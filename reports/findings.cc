@@ -294,6 +294,12 @@ std::vector<Finding> reservations(const Comparison& comparison) {
   return all;
 }
 
+std::string partial_text(const Comparison& comparison) {
+  if (comparison.finished == comparison.trials) return "";
+  return fmt::format("Partial: {} of {} trials have not finished. What follows holds for those that have.",
+                     comparison.trials - comparison.finished, comparison.trials);
+}
+
 std::vector<Finding> findings(const Comparison& comparison) {
   std::vector<Finding> all;
   // Before any figure: it makes all of them doubtful.

@@ -37,7 +37,15 @@ Answer answer(const Comparison& comparison);
 std::vector<Finding> ranking_findings(const Comparison& comparison);
 // What to keep in mind.
 std::vector<Finding> reservations(const Comparison& comparison);
-// All of these.
+// In place of curves and of a prediction, where there are none: what they take.
+inline constexpr char kNoCurve[] =
+    "There is no curve to draw: that takes rows on at least two different counts of devices, and the baseline on one. Add "
+    "devices to `scaling.devices`, and a strategy that is the one-device baseline.";
+inline constexpr char kNoPrediction[] =
+    "There is nothing to predict from: that takes a strategy on several devices and the one-device baseline.";
+// "Partial: 3 of 9 trials ...": what stands above everything while trials are missing; empty where none is.
+std::string partial_text(const Comparison& comparison);
+// All findings.
 std::vector<Finding> findings(const Comparison& comparison);
 // The row on several devices that is best by the objective (by samples/s: of the largest speed-up), trains one model, has a
 // baseline, and reached the target where the objective goes by it; null where there is none.

@@ -13,6 +13,7 @@
 #include "reports/explain.h"
 #include "reports/findings.h"
 #include "reports/machine.h"
+#include "reports/repetition.h"
 #include "reports/tables.h"
 #include "reports/text.h"
 
@@ -116,7 +117,10 @@ class Section {
         figure.set("id", chart.id);
         figure.set("title", chart.title);
         figures.push_back(figure);
-        charts.push_back({{"id", chart.id}, {"spec", chart.spec}});
+        Json spec = chart.spec;
+        // What a screen reader calls the chart, and what stands above it where it is saved.
+        spec["description"] = plain(group.title + ", " + chart.title);
+        charts.push_back({{"id", chart.id}, {"spec", spec}});
       }
       Data data;
       data.set("title", group.title);
@@ -186,9 +190,7 @@ Section scaling_section(const Comparison& comparison, const std::string& drawing
   const std::string picture = image_of(drawing);
   section.show(draws ? "" : picture, draws ? picture : "", "Efficiency and speed-up against devices, a line a strategy");
   if (draws) section.add(groups, charts);
-  if (groups.empty() && drawing.empty())
-    section.say("There is no curve to draw: that takes rows on at least two different counts of devices, and the baseline "
-                "on one. Add devices to `scaling.devices`, and a strategy that is the one-device baseline.");
+  if (groups.empty() && drawing.empty()) section.say(kNoCurve);
   section.add(speed_table(comparison), groups.empty());
   return section;
 }
@@ -207,6 +209,7 @@ Section time_section(const Comparison& comparison, Json& charts) {
     for (const auto& draw : {time_charts, bytes_charts, histogram_charts}) section.add(draw(comparison), charts);
   }
   section.add(time_table(comparison));
+  section.add(rank_table(comparison));
   section.add(ladder_table(comparison), true);
   section.add(bytes_table(comparison));
   section.add(metric_table(comparison));
@@ -230,8 +233,7 @@ Section prediction_section(const Comparison& comparison, Json& charts) {
                   "linked alike. `mgcompare predict` answers for other counts and other links.");
   const std::vector<Prediction> predictions = predict(comparison, usual_devices(comparison));
   if (!assets::chart_script().empty()) section.add(prediction_charts(comparison, predictions), charts);
-  if (predictions.empty())
-    section.say("There is nothing to predict from: that takes a strategy on several devices and the one-device baseline.");
+  if (predictions.empty()) section.say(kNoPrediction);
   for (const std::string& problem : prediction_problems(predictions)) section.say(problem);
   section.add(prediction_table(predictions));
   return section;
@@ -251,11 +253,8 @@ Section origin_section(const Comparison& comparison) {
   section.add(links_table(run));
   section.add(environment_table(run));
   section.add(order_table(run));
-  if (!run.rows.empty()) {
-    const Row& row = run.rows.front();
-    section.quote("To run one row again",
-                  "The strategy, devices, batch, variant and seed name it; this is the first of the plan.", command_of(row));
-  }
+  if (const Repetition again = repetition_of(run); !again.command.empty())
+    section.quote("To run one row again", again.intro, again.command);
   section.quote("Config", fmt::format("Every default filled in; SHA-256 {}.", run.info.config_hash), run.info.config_yaml);
   return section;
 }
@@ -366,11 +365,7 @@ std::string html_report(const Comparison& comparison, const std::string& drawing
   page.set("started", plain(run.info.started));
   page.set("done", fmt::format("{}", comparison.done));
   page.set("trials", fmt::format("{}", comparison.trials));
-  page.set("partial", text_or_nothing(comparison.finished == comparison.trials
-                                          ? ""
-                                          : fmt::format("Partial: {} of {} trials have not finished. What follows holds "
-                                                        "for those that have.",
-                                                        comparison.trials - comparison.finished, comparison.trials)));
+  page.set("partial", text_or_nothing(partial_text(comparison)));
   page.set("verdict", first.verdict);
   page.set("grounds", text_or_nothing(first.grounds));
   page.set("tiles", tiles_of(comparison));

@@ -72,8 +72,9 @@ Json cell_json(const Comparison& comparison, const Cell& cell) {
                {"efficiency", spread(cell.efficiency)}};
   const Breakdown& parts = cell.breakdown;
   const double step = parts.exists() ? parts.sum() : 1;
-  json["shares"] = {{"compute", parts.compute / step},   {"optimizer", parts.optimizer / step},
-                    {"exchange", parts.exchange / step}, {"input", parts.input / step},
+  const auto on_cpu = [&](double part) { return cell.trial().device_kind == DeviceKind::cpu ? Json(part / step) : Json(); };
+  json["shares"] = {{"compute", parts.compute / step},   {"optimizer", on_cpu(parts.optimizer)},
+                    {"exchange", parts.exchange / step}, {"input", on_cpu(parts.input)},
                     {"waiting", parts.waiting / step},   {"harness", parts.host / step}};
   json["breakdown_reliable"] = parts.reliable();
   return json;
@@ -91,6 +92,7 @@ void json_report(const Comparison& comparison, const std::function<void(std::str
                {"name", info.name},
                {"started", info.started}};
   json["data"] = {{"name", info.data_name}, {"origin", info.data_origin}, {"sha256", info.data_fingerprint}};
+  json["arguments"] = info.arguments ? Json(*info.arguments) : Json();
   json["config_sha256"] = info.config_hash;
   json["config"] = embedded(info.config_json);
   json["environment"] = environment;

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "reports/charts/chart.h"
 #include "reports/drift.h"
 #include "reports/explain.h"
 #include "reports/findings.h"
 #include "reports/machine.h"
 #include "reports/prediction.h"
+#include "reports/repetition.h"
 #include "reports/tables.h"
 #include "reports/text.h"
 
@@ -32,9 +34,15 @@ std::string table_text(const Table& table) {
 // Nothing where the table is empty.
 std::string section_if_any(const Table& table) { return table.lines.empty() ? "" : markdown_section(table); }
 
+// More lines than that are for the page, where they can be folded.
+constexpr std::size_t kShort = 16;
+
+std::string section_if_short(const Table& table) { return table.lines.size() > kShort ? "" : section_if_any(table); }
+
 std::string introduction(const Comparison& comparison) {
   const RunInfo& info = comparison.run->info;
   std::string text = fmt::format("# {}\n\n", markdown(info.name));
+  if (const std::string partial = partial_text(comparison); !partial.empty()) text += markdown(partial) + "\n\n";
   for (const Finding& finding : findings(comparison)) {
     text += fmt::format("{}- {}.\n", finding.level == 0 ? "" : "  ", markdown(finding.text));
   }
@@ -56,6 +64,18 @@ std::string reasons_section(const Comparison& comparison) {
   return text.empty() ? "" : "\n## Why\n\n" + text;
 }
 
+// Without gnuplot there is no picture of curves that could be drawn, and nothing is missing from the run.
+std::string curves(const Comparison& comparison, const std::string& picture) {
+  if (!picture.empty()) return fmt::format("\n![Efficiency and speed-up against devices]({})\n", picture);
+  return scaling_charts(comparison).empty() ? fmt::format("\n{}\n", markdown(kNoCurve)) : "";
+}
+
+std::string prediction_section(const Comparison& comparison) {
+  const std::vector<Prediction> predictions = predict(comparison, usual_devices(comparison));
+  return predictions.empty() ? fmt::format("\n## Prediction\n\n{}\n", markdown(kNoPrediction))
+                             : section_if_any(prediction_table(predictions));
+}
+
 std::string failure_section(const Comparison& comparison) {
   std::string text = markdown_section(failure_table(comparison));
   for (const auto& [title, log] : failure_logs(comparison))
@@ -70,7 +90,11 @@ std::string notes(const Comparison& comparison) {
 }
 
 std::string origin_section(const Run& run) {
+  const Repetition again = repetition_of(run);
   return markdown_section(environment_table(run)) + markdown_section(order_table(run)) +
+         (again.command.empty() ? ""
+                                : fmt::format("\n## To run one row again\n\n{}\n\n{}", markdown(again.intro),
+                                              markdown_code(again.command, "sh"))) +
          "\n## Config\n\nEvery default filled in; SHA-256 " + markdown(run.info.config_hash) + ".\n\n" +
          markdown_code(run.info.config_yaml, "yaml");
 }
@@ -86,14 +110,12 @@ std::string markdown_section(const Table& table) {
 
 std::string markdown_report(const Comparison& comparison, const std::string& picture) {
   const Run& run = *comparison.run;
-  const std::string curves =
-      picture.empty() ? "" : fmt::format("\n![Efficiency and speed-up against devices]({})\n", picture);
-  return introduction(comparison) + curves + markdown_section(results_table(comparison)) + markdown_section(speed_table(comparison)) +
+  return introduction(comparison) + curves(comparison, picture) + markdown_section(results_table(comparison)) + markdown_section(speed_table(comparison)) +
          section_if_any(target_table(comparison)) + markdown_section(time_table(comparison)) +
-         section_if_any(ladder_table(comparison)) + markdown_section(bytes_table(comparison)) +
+         section_if_short(rank_table(comparison)) + section_if_any(ladder_table(comparison)) + markdown_section(bytes_table(comparison)) +
          section_if_any(placement_table(comparison)) + reasons_section(comparison) +
          section_if_any(break_even_table(comparison)) +
-         section_if_any(prediction_table(predict(comparison, usual_devices(comparison)))) +
+         prediction_section(comparison) +
          section_if_any(epoch_table(comparison)) + section_if_any(metric_table(comparison)) +
          section_if_any(outlier_table(comparison)) + section_if_any(drift_table(comparison)) + failure_section(comparison) + notes(comparison) +
          section_if_any(links_table(run)) + origin_section(run);

@@ -19,7 +19,13 @@ std::vector<std::string> write_reports(const Run& run, const std::string& direct
   };
   const std::string drawing = draw_scaling(comparison);
   write_file(path_of("report.html"), html_report(comparison, drawing));
-  if (!drawing.empty()) write_file(path_of("scaling.svg"), drawing);
+  if (!drawing.empty()) {
+    write_file(path_of("scaling.svg"), drawing);
+  } else {
+    // One that is there shows other results.
+    std::error_code ignored;
+    std::filesystem::remove(std::filesystem::path(directory) / "scaling.svg", ignored);
+  }
   write_file(path_of("report.md"), markdown_report(comparison, drawing.empty() ? "" : "scaling.svg"));
   write_file(path_of("results.csv"), csv_report(run));
   FreshFile json(path_of("results.json"));

@@ -143,27 +143,55 @@ Table time_table(const Comparison& comparison) {
     const Breakdown& parts = cell.breakdown;
     const double sum = parts.sum();
     const auto share = [&](double part) { return parts.exists() ? percent_text(part / sum) : "-"; };
+    const auto on_cpu = [&](double part) { return cell.trial().device_kind == DeviceKind::cpu ? share(part) : "-"; };
     return with(identity(cell),
-                {share(parts.compute), share(parts.optimizer), share(parts.exchange), share(parts.waiting),
-                 share(parts.input), share(parts.host),
+                {share(parts.compute), on_cpu(parts.optimizer), share(parts.exchange), share(parts.waiting),
+                 on_cpu(parts.input), share(parts.host),
                  !parts.exists()      ? "-"
                  : parts.reliable()   ? "yes"
                  : parts.unmeasured   ? "no: exchange was not measured"
-                                      : fmt::format("no: {} of the step", percent_text(sum / parts.step)),
+                 : parts.is_negative  ? "no: the others are more than the steps"
+                                      : fmt::format("no: {} of a rank's time", percent_text(parts.worst)),
                  parts.exists() ? percent_text(parts.overlapped / sum) : "-",
                  with_range(cell.step_seconds, seconds_text), seconds_text(result.seconds_setup),
                  seconds_text(result.seconds_warm_up), seconds_text(result.seconds_evaluation),
                  seconds_text(result.seconds_checkpoint)});
   };
   return {"Where the time goes",
-          "Shares of all ranks' training time: computing, the update, exchange that computing does not hide, waiting for "
-          "other ranks, making batches, and the host outside of steps. Reliable: the parts sum to the step within 2 %. Hidden "
-          "exchange ran beside computing and is no part. The "
-          "other clocks are those of the first repeat, and no part of the training time.",
-          {"strategy", "devices", "global batch", "compute", "optimiser", "exchange", "waiting", "input", "harness", "reliable", "hidden exchange",
-           "median step", "set-up", "warm-up", "evaluation", "checkpoint"},
+          std::string("Shares of all ranks' training time: computing, the update, exchange that computing does not hide, "
+                      "waiting for other ranks, making batches, and the host outside of steps. ") +
+              kOriginOfParts +
+              " Reliable: in every repeat the parts of every rank sum to the training clock within 2 %, none computed for "
+              "less than no time, and what was exchanged was timed. Hidden exchange ran beside computing and is no part. The "
+              "other clocks are those of the first repeat, and no part of the training time.",
+          {"strategy", "devices", "global batch", "compute", "optimiser", "exchange", "waiting", "input", "host", "reliable",
+           "hidden exchange", "median step", "set-up", "warm-up", "evaluation", "checkpoint"},
           2,
           lines_of(comparison, line)};
+}
+
+Table rank_table(const Comparison& comparison) {
+  Table table{"By rank",
+              std::string("Seconds of each rank's training, in the first repeat of each row with several ranks. ") + kOriginOfParts,
+              {"strategy", "devices", "global batch", "rank", "device", "compute", "optimiser", "exchange", "waiting", "input",
+               "host", "hidden exchange"},
+              2,
+              {}, {}};
+  for (const Cell& cell : comparison.cells) {
+    if (cell.done.empty() || cell.trial().ranks() < 2) continue;
+    const Result& result = cell.done.front()->result;
+    const bool on_cpu = cell.trial().device_kind == DeviceKind::cpu;
+    for (std::size_t rank = 0; rank < result.ranks.size(); ++rank) {
+      const RankTimes& times = result.ranks[rank];
+      table.lines.push_back(with(
+          identity(cell), {fmt::format("{}", rank), rank < result.placement.size() ? result.placement[rank].device : "-",
+                           seconds_text(times.compute), on_cpu ? seconds_text(times.optimizer) : "-",
+                           seconds_text(times.exchange), seconds_text(times.waiting),
+                           on_cpu ? seconds_text(times.input) : "-", seconds_text(times.harness),
+                           seconds_text(times.overlapped)}));
+    }
+  }
+  return table;
 }
 
 Table ladder_table(const Comparison& comparison) {
@@ -330,22 +358,6 @@ std::vector<std::string> notes_of(const Comparison& comparison) {
     }
   }
   return all;
-}
-
-std::string command_of(const Row& row) {
-  const auto quoted = [](const std::string& text) {
-    std::string safe = "'";
-    for (const char c : plain(text)) safe += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return safe + "'";
-  };
-  const TrialKey& trial = row.trial;
-  return fmt::format("mgcompare run {} --only {}", quoted(row.config->path),
-                     quoted(fmt::format("strategy={},devices={}:{},batch={},variant={},seed={}", trial.strategy.label,
-                                        to_string(trial.device_kind), trial.devices,
-                                        trial.scaling == "weak"
-                                            ? trial.global_batch / std::max<std::size_t>(1, trial.devices)
-                                            : trial.global_batch,
-                                        trial.variant.empty() ? "base" : trial.variant, trial.seed)));
 }
 
 }  // namespace mgcompare

@@ -26,6 +26,7 @@ Table results_table(const Comparison& comparison);
 Table speed_table(const Comparison& comparison);
 Table target_table(const Comparison& comparison);
 Table time_table(const Comparison& comparison);
+Table rank_table(const Comparison& comparison);  // a line a rank
 Table ladder_table(const Comparison& comparison);
 Table bytes_table(const Comparison& comparison);
 Table epoch_table(const Comparison& comparison);
@@ -39,7 +40,5 @@ Table order_table(const Run& run);
 std::vector<std::pair<std::string, std::string>> failure_logs(const Comparison& comparison);
 // Warnings of the plan and notes of the rows, each once.
 std::vector<std::string> notes_of(const Comparison& comparison);
-// A command that runs this trial again, for a shell.
-std::string command_of(const Row& row);
 
 }  // namespace mgcompare

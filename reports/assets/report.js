@@ -13,12 +13,24 @@
   if (!island || typeof vegaEmbed !== "function") return;
   const { config, charts } = JSON.parse(island.textContent);
   const views = [];
+  // A chart alone has no page around it: what is saved has its title and a legend of its own.
+  const saved = async (view, spec, options, ...format) => {
+    const whole = JSON.parse(JSON.stringify(spec), (key, value) => (key === "legend" && value === null ? undefined : value));
+    Object.assign(whole, { title: spec.description, width: view.width(), autosize: "pad", background: "white" });
+    const copy = await vegaEmbed(document.createElement("div"), whole, { ...options, actions: false });
+    await copy.view.signal("picked", view.signal("picked")).runAsync();
+    const url = await copy.view.toImageURL(...format);
+    copy.finalize();
+    return url;
+  };
   for (const { id, spec } of charts) {
     const options = {
       mode: "vega-lite", config, ast: true, renderer: "svg", downloadFileName: id,
       actions: { export: true, source: false, compiled: false, editor: false },
     };
-    views.push((await vegaEmbed(document.getElementById(id), spec, options)).view);
+    const { view } = await vegaEmbed(document.getElementById(id), spec, options);
+    view.toImageURL = (...format) => saved(view, spec, options, ...format);
+    views.push(view);
   }
   const legend = document.querySelector(".legend");
   if (legend) {

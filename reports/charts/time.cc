@@ -75,8 +75,10 @@ Json breakdown_spec(const Panel& panel) {
 
 std::vector<ChartGroup> time_charts(const Comparison& comparison) {
   ChartGroup group{"The parts of a step",
-                   "Means over steps, ranks and repeats. Exchange is what computing does not hide; waiting is measured, "
-                   "not inferred. Rows whose parts do not sum to the step within 2 % are marked unreliable.",
+                   std::string("Means over steps, ranks and repeats. Exchange is what computing does not hide. ") +
+                       kOriginOfParts +
+                       " Rows are marked unreliable where the parts of a rank do not sum to its training clock within 2 %, "
+                       "or exchange was not timed.",
                    {},
                    false};
   for (const Panel& panel : panels(comparison)) {

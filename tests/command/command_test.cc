@@ -121,6 +121,32 @@ TEST_F(CommandLine, AComparisonPrintsResultsOnStdoutAndTheRestOnStderr) {
   EXPECT_EQ(report.out, ended.out) << "the same results, the same words";
 }
 
+// The block of code below this heading of report.md.
+std::string code_below(const std::string& report, const std::string& heading) {
+  const std::size_t fence = report.find("```", report.find("## " + heading + "\n")), begin = report.find('\n', fence) + 1;
+  return report.substr(begin, report.find("\n```", begin) - begin);
+}
+
+// As a reader pastes it into a shell. Without its --set and --data the row's seed and batch are in no plan.
+TEST_F(CommandLine, TheReportsCommandRunsARowAgain) {
+  fs::create_directories(place_.folder() / "it's here");
+  const Ended ended = place_.run({fine(), "--set", "scaling.batch=32", "--set", "name=it's", "--seed", "17", "--data", "it's here",
+                                  "--only", "strategy=tower"});
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const auto run = place_.only_run();
+  std::ifstream stream(run.directory + "/report.md");
+  const std::string command = code_below({std::istreambuf_iterator<char>(stream), {}}, "To run one row again");
+  EXPECT_NE(command.find("--data 'it'\\''s here'"), std::string::npos) << command;
+  const std::string shell = "cd " + place_.folder().string() + " && PATH=" + std::string(MGCOMPARE_BINARY_DIR) + "/bin:$PATH && " +
+                            command + " --dry-run >again 2>&1";
+  EXPECT_EQ(std::system(shell.c_str()), 0) << command;
+  std::ifstream again(place_.folder() / "again");
+  const std::string plan(std::istreambuf_iterator<char>(again), {});
+  const Ended asked = place_.run({"fine.yaml", "--set", "scaling.batch=32", "--set", "name=it's", "--seed", "17", "--only",
+                                  "strategy=tower", "--dry-run"});
+  EXPECT_EQ(plan, asked.out);
+}
+
 TEST_F(CommandLine, QuietLeavesResultsOnly) {
   const Ended ended = place_.run({fine(), "-q", "--color", "always", "--only", "strategy=serial"});
   EXPECT_EQ(ended.code, 0);

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <set>
+
 #include "page/browser.h"
 #include "reports/assets.h"
 #include "reports/charts/chart.h"
@@ -12,6 +14,8 @@
 namespace mgcompare {
 namespace {
 
+using testing::AllOf;
+using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -34,6 +38,33 @@ addEventListener("load", () => {
     const before = faint();
     document.querySelector('.legend button[data-series="together"]').click();
     setTimeout(() => { page.dataset.faint = before + " then " + faint(); }, 500);
+  };
+  look();
+});
+)";
+
+// Points at the first mark of the first chart, saves that chart in both formats, and writes down what came of it.
+constexpr char kUse[] = R"(
+addEventListener("load", () => {
+  const page = document.documentElement;
+  const look = async () => {
+    if (!page.dataset.drawn) return setTimeout(look, 50);
+    const chart = document.getElementById("efficiency-0"), mark = chart.querySelector(".mark-symbol path");
+    const { left, top, width, height } = mark.getBoundingClientRect();
+    for (const kind of ["pointermove", "mousemove"])
+      mark.dispatchEvent(new MouseEvent(kind, { bubbles: true, clientX: left + width / 2, clientY: top + height / 2 }));
+    await new Promise((done) => setTimeout(done, 200));
+    const tip = document.getElementById("vg-tooltip-element");
+    page.dataset.tip = tip && tip.classList.contains("visible") ? tip.textContent : "none";
+    for (const action of chart.querySelectorAll(".vega-actions a")) {
+      action.dispatchEvent(new MouseEvent("mousedown", { bubbles: true }));
+      for (let wait = 0; wait < 100 && !/^(blob|data):/.test(action.href); ++wait)
+        await new Promise((done) => setTimeout(done, 50));
+      const kind = /svg/i.test(action.textContent) ? "svg" : "png";
+      page.dataset[kind] = action.href.slice(0, 14);
+      if (kind === "svg") page.dataset.saved = await (await fetch(action.href)).text();
+    }
+    page.dataset.used = "yes";
   };
   look();
 });
@@ -96,6 +127,30 @@ TEST_F(Page, EveryRowIsAMarkAndALegendClickIsolates) {
   for (std::size_t at = 0; (at = shown.dom.find("data-marks=\"", at)) != std::string::npos; at += 12)
     EXPECT_NE(shown.dom.compare(at, 14, "data-marks=\"0\""), 0);
   EXPECT_EQ(attribute(shown.dom, "data-faint"), "0 then 1");
+}
+
+// Where nothing is visible, a chart says what it is: no two alike.
+TEST_F(Page, EveryChartHasItsOwnName) {
+  if (assets::chart_script().empty()) GTEST_SKIP() << "this build has no chart libraries (npm was missing)";
+  const std::string dom = show(page_of(wide_run())).dom;
+  std::vector<std::string> names;
+  for (std::size_t at = 0; (at = dom.find("role=\"graphics-document\"", at)) != std::string::npos; ++at)
+    names.push_back(attribute(dom, "aria-label", dom.rfind('<', at)));
+  EXPECT_THAT(names, testing::Contains("Efficiency, global batch 128"));
+  EXPECT_EQ(std::to_string(names.size()), attribute(dom, "data-drawn"));
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size()) << testing::PrintToString(names);
+}
+
+TEST_F(Page, AMarkTellsItsFiguresAndAChartCanBeSaved) {
+  if (assets::chart_script().empty()) GTEST_SKIP() << "this build has no chart libraries (npm was missing)";
+  const Shown shown = show(with_script(without_policy(page_of(wide_run())), kUse));
+  EXPECT_EQ(attribute(shown.dom, "data-used"), "yes");
+  EXPECT_THAT(attribute(shown.dom, "data-tip"), AnyOf(HasSubstr("alone on 1 CPU core"), HasSubstr("together on")));
+  EXPECT_THAT(attribute(shown.dom, "data-svg"), AnyOf(testing::StartsWith("blob:"), testing::StartsWith("data:image/svg")));
+  EXPECT_THAT(attribute(shown.dom, "data-png"), testing::StartsWith("data:image/png"));
+  // What it is called, and which line is whose.
+  const std::string saved = attribute(shown.dom, "data-saved");
+  EXPECT_THAT(saved, AllOf(HasSubstr("Efficiency, global batch 128"), HasSubstr("role-legend"), HasSubstr("together")));
 }
 
 // Staleness 0 (five times), 1 (thrice) and 3 (once) on each of two ranks, three times.
@@ -161,6 +216,7 @@ mgcompare::Run poisoned_run() {
   run.info.name = run.info.data_name = run.info.data_origin = run.info.started = run.info.program_version = kPayload;
   run.info.config_yaml = kPayload;
   run.info.warnings = {kPayload};
+  run.info.arguments = {"--set", kPayload};
   run.info.environment = {{kPayload, kPayload}, {"cpu", kPayload}};
   return run;
 }
@@ -170,6 +226,12 @@ TEST_F(Page, NamesAreData) {
   EXPECT_THAT(shown.dom, Not(HasSubstr("<title>PWNED")));
   EXPECT_THAT(shown.dom, HasSubstr("&lt;/script&gt;&lt;img src=x"));
   EXPECT_EQ(shown.console, "");
+  EXPECT_EQ(shown.requests, "");
+}
+
+TEST_F(Page, NamesAreDataWithoutThePolicyToo) {
+  const Shown shown = show(without_policy(page_of(poisoned_run())));
+  EXPECT_THAT(shown.dom, Not(HasSubstr("<title>PWNED")));
   EXPECT_EQ(shown.requests, "");
 }
 

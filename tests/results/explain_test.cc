@@ -63,6 +63,32 @@ TEST(Breakdown, IsReliableWhenItsPartsAreTheStep) {
   EXPECT_FALSE(breakdown_of({}).reliable());
 }
 
+// Errors of two ranks, or of two repeats, that cancel in the mean are errors still.
+TEST(Breakdown, IsJudgedByRankAndRepeat) {
+  RunMaker maker;
+  const Row good = maker.add("together", 2, 1, step_result({.compute = 6, .exchange = 3, .waiting = 1, .bytes = 1e6}, 2));
+  Row one = good, other = good;
+  one.result.ranks[0].waiting += 0.04, one.result.ranks[1].waiting -= 0.04;
+  EXPECT_NEAR(breakdown_of({&one}).sum(), breakdown_of({&good}).sum(), 1e-12);
+  EXPECT_FALSE(breakdown_of({&one}).reliable());
+  EXPECT_NEAR(breakdown_of({&one}).worst, 1.04, 1e-9);
+  one = good;
+  for (RankTimes& rank : one.result.ranks) rank.waiting += 0.04;
+  for (RankTimes& rank : other.result.ranks) rank.waiting -= 0.04;
+  EXPECT_TRUE(breakdown_of({&good, &good}).reliable());
+  EXPECT_FALSE(breakdown_of({&one, &other}).reliable());
+}
+
+// The remainder makes every sum right, also where an exchange was counted twice.
+TEST(Breakdown, RefusesComputeBelowZero) {
+  RunMaker maker;
+  Row& row = maker.add("together", 2, 1, step_result({.compute = 1, .exchange = 8, .waiting = 1, .bytes = 1e6}, 2));
+  EXPECT_TRUE(breakdown_of({&row}).reliable());
+  row.result.ranks[1].exchange += 0.2, row.result.ranks[1].compute -= 0.2;
+  EXPECT_NEAR(breakdown_of({&row}).worst, 1, 1e-9);
+  EXPECT_FALSE(breakdown_of({&row}).reliable());
+}
+
 TEST(WhatIf, TakesOneCostAfterTheOtherAway) {
   RunMaker maker;
   const Row& row = maker.add("together", 4, 1,

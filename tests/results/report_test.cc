@@ -10,8 +10,11 @@
 
 #include "reports/csv.h"
 #include "reports/fresh_file.h"
+#include "reports/html.h"
 #include "reports/json.h"
 #include "reports/markdown.h"
+#include "reports/repetition.h"
+#include "reports/tables.h"
 #include "results/runs.h"
 
 namespace mgcompare {
@@ -126,6 +129,71 @@ TEST(MarkdownReport, FollowsTheObjective) {
   EXPECT_THAT(markdown_report(compare_rows(run, Objective::device_seconds)), HasSubstr("is cheapest"));
 }
 
+TEST(TimeTable, HasNoShareOfWhatGpusDoNotTell) {
+  RunMaker maker;
+  maker.add("together", 2, 1, make_result(1600, 5, 0.98)).trial.device_kind = DeviceKind::cuda;
+  const TextLine line = time_table(compare_rows(maker.run)).lines.at(0);
+  EXPECT_THAT(TextLine(line.begin() + 3, line.begin() + 9), testing::ElementsAre("60 %", "-", "25 %", "14 %", "-", "1.0 %"));
+  const nlohmann::json shares = nlohmann::json::parse(json_text(maker.run))["rows"][0]["shares"];
+  EXPECT_TRUE(shares["optimizer"].is_null() && shares["input"].is_null());
+  EXPECT_NEAR(shares["exchange"].get<double>(), 0.25, 1e-9);
+}
+
+// Of two repeats of two ranks and one device alone: two lines.
+TEST(RankTable, HasEachRankOfTheFirstRepeat) {
+  RunMaker maker;
+  maker.baseline(1, make_result(1000, 8, 0.98));
+  Result result = make_result(1000, 8, 0.98);
+  result.ranks = {{.compute = 6, .exchange = 3, .waiting = 1}, {.compute = 6.5, .optimizer = 0.5, .exchange = 3}};
+  result.placement = {{"cpu:0", {}, {}}, {"cpu:1", {}, {}}};
+  maker.add("together", 2, 1, result);
+  maker.add("together", 2, 2, make_result(1000, 8, 0.98));
+  const Table table = rank_table(compare_rows(maker.run));
+  ASSERT_EQ(table.lines.size(), 2u);
+  EXPECT_THAT(table.lines[1], testing::ElementsAre("together", "cpu:2", "128", "1", "cpu:1", "6.50 s", "0.500 s", "3.00 s", "0 s",
+                                                   "0 s", "0 s", "0 s"));
+  EXPECT_THAT(markdown_report(compare_rows(maker.run)), HasSubstr("\n## By rank\n"));
+  result.ranks.assign(17, result.ranks[0]);
+  maker.add("wide", 17, 1, result);
+  EXPECT_THAT(markdown_report(compare_rows(maker.run)), Not(HasSubstr("## By rank")));
+  EXPECT_THAT(html_report(compare_rows(maker.run), ""), HasSubstr("<details>\n    <summary>By rank</summary>"));
+}
+
+TEST(Repetition, HasWhatTheCommandLineGave) {
+  mgcompare::Run run = three_by_three();
+  run.rows[0].trial.bracket = 1;
+  run.rows[1].trial.scaling = "weak";
+  run.info.arguments = {"--set", "name=it's; x", "--data", "/my data", "--oops"};
+  const Repetition again = repetition_of(run);
+  EXPECT_EQ(again.command,
+            "mgcompare run 'small.yaml' --set 'name=it'\\''s; x' --data '/my data' '--oops' "
+            "--only 'strategy=together,devices=cpu:2,batch=64,variant=base,seed=1'");
+  EXPECT_THAT(again.intro, Not(HasSubstr("config below")));
+  EXPECT_THAT(markdown_report(compare_rows(run)), HasSubstr("\n## To run one row again\n"));
+  EXPECT_EQ(nlohmann::json::parse(json_text(run))["arguments"].size(), 5u);
+  EXPECT_EQ(repetition_of({}).command, "");
+}
+
+TEST(Repetition, OfAnOlderFileTakesItsConfig) {
+  const Repetition again = repetition_of(three_by_three());
+  EXPECT_THAT(again.command, testing::StartsWith("mgcompare run config.yaml --only 'strategy=alone,"));
+  EXPECT_THAT(again.intro, HasSubstr("save the config below"));
+  EXPECT_TRUE(nlohmann::json::parse(json_text(three_by_three()))["arguments"].is_null());
+}
+
+TEST(MarkdownReport, SaysWhatIsMissing) {
+  RunMaker maker;
+  maker.add("together", 1, 1, make_result(1000, 5, 0.98));
+  std::string text = markdown_report(compare_rows(maker.run));
+  EXPECT_THAT(text, AllOf(HasSubstr("There is no curve to draw"), HasSubstr("\n## Prediction\n\nThere is nothing to predict"),
+                          Not(HasSubstr("Partial"))));
+  maker.run = three_by_three();
+  maker.run.rows[8].state = "pending";
+  text = markdown_report(compare_rows(maker.run));
+  EXPECT_THAT(text, testing::StartsWith("# small\n\nPartial: 1 of 9 trials have not finished."));
+  EXPECT_THAT(text, AllOf(Not(HasSubstr("no curve to draw")), Not(HasSubstr("nothing to predict"))));
+}
+
 // What a plugin, a log or an environment says stays text.
 TEST(MarkdownReport, IsInert) {
   for (const char* payload : {"</td><script>alert(1)</script>", "a | b | c", "x\n\n# heading", "[a](javascript:b)",
@@ -141,6 +209,7 @@ TEST(MarkdownReport, IsInert) {
     maker.run.info.name = payload;
     maker.run.info.data_origin = payload;
     maker.run.info.warnings = {payload};
+    maker.run.info.arguments = {"--set", payload};
     std::string fence;
     std::size_t columns = 0;
     for (const std::string& line : lines_of(markdown_report(compare_rows(maker.run)))) {
@@ -224,6 +293,15 @@ TEST(WriteReports, ReplacesFilesInOneStep) {
   write_reports(three_by_three(), folder.path());
   EXPECT_EQ(content(folder.path("precious")), "precious");
   EXPECT_FALSE(std::filesystem::is_symlink(paths[0]));
+}
+
+TEST(WriteReports, LeavesNoCurveOfOtherResults) {
+  const Folder folder;
+  RunMaker maker;
+  maker.add("together", 1, 1, make_result(1000, 5, 0.98));
+  write_file(folder.path("scaling.svg"), "<svg/>");
+  write_reports(maker.run, folder.path());
+  EXPECT_FALSE(std::filesystem::exists(folder.path("scaling.svg")));
 }
 
 TEST(WriteReports, LeavesTheOldFileWhereItCannotWrite) {

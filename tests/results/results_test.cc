@@ -30,6 +30,7 @@ RunInfo info_with(const std::string& hash = "h1") {
   info.config_json = R"({"epochs": 2, "optimizer": {"learning_rate": 0.05}, "@path": "a.yaml"})";
   info.config_yaml = "epochs: 2\n";
   info.environment = {{"cpu", "one"}, {"another", "two"}};
+  info.arguments = {"--set", "epochs=2"};
   info.warnings = {"mind the gap"};
   return info;
 }
@@ -131,6 +132,7 @@ TEST(Results, KeepWhatWasAdded) {
   EXPECT_EQ(run.info.config_yaml, "epochs: 2\n");
   EXPECT_EQ(run.info.data_fingerprint, "abc");
   EXPECT_EQ(run.info.environment, info_with().environment);
+  EXPECT_EQ(run.info.arguments, info_with().arguments);
   EXPECT_EQ(run.info.warnings, info_with().warnings);
   EXPECT_THAT(run.info.started, testing::MatchesRegex("20..-..-..T..:..:..Z"));
   ASSERT_EQ(run.rows.size(), 3u);

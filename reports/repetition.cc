@@ -1,0 +1,45 @@
+#include "reports/repetition.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "reports/text.h"
+
+namespace mgcompare {
+namespace {
+
+// A word that a shell takes as it is.
+std::string in_shell(const std::string& text) {
+  std::string safe = "'";
+  for (const char c : plain(text)) safe += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return safe + "'";
+}
+
+}  // namespace
+
+Repetition repetition_of(const Run& run) {
+  // A bracket has no name of its own.
+  const auto row = std::find_if(run.rows.begin(), run.rows.end(), [](const Row& one) { return one.trial.bracket == 0; });
+  if (row == run.rows.end()) return {};
+  Repetition repetition{"The strategy, devices, batch, variant and seed name it; this is the first of the plan.", ""};
+  std::string config = in_shell(row->config->path), given;
+  if (run.info.arguments) {
+    for (const std::string& word : *run.info.arguments)
+      given += " " + (word == "--set" || word == "--data" ? word : in_shell(word));
+  } else {
+    config = "config.yaml";
+    repetition.intro += " The run did not keep what its command line set: save the config below, which has it, as config.yaml.";
+  }
+  const TrialKey& trial = row->trial;
+  const std::size_t batch =
+      trial.scaling == "weak" ? trial.global_batch / std::max<std::size_t>(1, trial.devices) : trial.global_batch;
+  repetition.command = fmt::format(
+      "mgcompare run {}{} --only {}", config, given,
+      in_shell(fmt::format("strategy={},devices={}:{},batch={},variant={},seed={}", trial.strategy.label,
+                           to_string(trial.device_kind), trial.devices, batch,
+                           trial.variant.empty() ? "base" : trial.variant, trial.seed)));
+  return repetition;
+}
+
+}  // namespace mgcompare
