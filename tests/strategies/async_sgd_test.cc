@@ -1,5 +1,9 @@
 #include "free_running.h"
 
+#include <unistd.h>
+
+#include <filesystem>
+
 #include "plugins/async_sgd/rules.h"
 #include "puppet.h"
 

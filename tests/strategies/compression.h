@@ -6,9 +6,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
-#include <filesystem>
 #include <mutex>
 
 #include "model/spec.h"
@@ -63,24 +60,13 @@ inline std::vector<std::string> problems_of(const std::string& plugin, const Set
 
 // An interrupted and resumed trial ends with the bits of an uninterrupted one.
 inline void expect_resumes(const std::string& plugin, const Settings& settings) {
-  const std::filesystem::path file =
-      std::filesystem::temp_directory_path() / ("mgcompare-" + plugin + "-" + std::to_string(::getpid()));
   Trial trial = small_trial(3, plugin, settings);
   trial.config.epochs = 4;
   trial.config.checkpoint_epochs = 2;
   const Result whole = run(trial).result;
-  std::filesystem::remove(file);
-  EXPECT_THROW(run(trial, {}, [&](TrainingRequest& request) {
-                 request.files.checkpoint = file.string();
-                 request.stop = [&] { return std::filesystem::exists(file); };
-                 request.report = [](const Progress&) {};
-               }),
-               Interrupted);
-  ASSERT_TRUE(std::filesystem::exists(file));
-  const Result resumed = run(trial, {}, [&](TrainingRequest& request) { request.files = {file.string(), true}; }).result;
+  const Result resumed = run_in_two_parts(trial);
   EXPECT_EQ(resumed.weights_hash, whole.weights_hash);
   EXPECT_EQ(resumed.updates, whole.updates);
-  std::filesystem::remove(file);
 }
 
 // Ragged batches on any number of ranks: all replicas have the same bits, and each step is one update.

@@ -7,12 +7,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <unistd.h>
 
 #include "reference.h"
 #include "strategy_options.h"
@@ -88,23 +86,13 @@ inline void expect_replayable(Trial trial, const std::string& what) {
 
 // In virtual time: stopped after a checkpoint at the end of an epoch, and carried on.
 inline void expect_resumable(Trial trial, const std::string& what) {
-  const std::filesystem::path file =
-      std::filesystem::temp_directory_path() / ("mgcompare-free-" + std::to_string(::getpid()));
   trial.config.epochs = 3;
   trial.config.checkpoint_epochs = 1;
   const Result whole = run(trial).result;
-  std::filesystem::remove(file);
-  EXPECT_THROW(run(trial, {},
-                   [&](TrainingRequest& request) {
-                     request.files.checkpoint = file.string();
-                     request.stop = [&] { return std::filesystem::exists(file); };
-                   }),
-               Interrupted)
-      << what;
-  const Result resumed = run(trial, {}, [&](TrainingRequest& request) { request.files = {file.string(), true, "", false}; }).result;
+  SCOPED_TRACE(what);
+  const Result resumed = run_in_two_parts(trial);
   EXPECT_EQ(resumed.weights_hash, whole.weights_hash) << what;
   EXPECT_EQ(resumed.updates, whole.updates) << what;
-  std::filesystem::remove(file);
 }
 
 }  // namespace mgcompare::testing

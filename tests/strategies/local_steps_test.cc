@@ -1,9 +1,6 @@
 // The strategies whose ranks make steps of their own between two meetings, and what they have in common.
 
 #include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <filesystem>
 
 #include "puppet.h"
 #include "rows.h"
@@ -71,21 +68,13 @@ TEST_P(LocalSteps, OnTheSameSamplesAreOneRanksTraining) {
 }
 
 TEST_P(LocalSteps, ResumeInTheMiddleOfAPeriod) {
-  const std::filesystem::path file = std::filesystem::temp_directory_path() / ("mgcompare-local-" + std::to_string(::getpid()));
   Trial trial = small_trial(3, GetParam(), options_of(GetParam(), 4));  // 15 steps an epoch: three are left over
   trial.config.epochs = 3;
   trial.config.checkpoint_epochs = 1;
   const Result whole = run(trial).result;
-  std::filesystem::remove(file);
-  EXPECT_THROW(run(trial, {}, [&](TrainingRequest& request) {
-                 request.files.checkpoint = file.string();
-                 request.stop = [&] { return std::filesystem::exists(file); };
-               }),
-               Interrupted);
-  const Result resumed = run(trial, {}, [&](TrainingRequest& request) { request.files = {file.string(), true}; }).result;
+  const Result resumed = run_in_two_parts(trial);
   EXPECT_EQ(resumed.weights_hash, whole.weights_hash);
   EXPECT_EQ(resumed.updates, whole.updates);
-  std::filesystem::remove(file);
 }
 
 TEST_P(LocalSteps, APeriodLongerThanTheEpochIsRefused) {

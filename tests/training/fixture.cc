@@ -1,7 +1,11 @@
 #include "fixture.h"
 
+#include <gtest/gtest.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "data/load.h"
 
@@ -82,6 +86,20 @@ TrainingOutcome run(const Trial& trial, const MakeStrategy& make, const std::fun
   request.make = make ? make : [&trial](Options& options, const Facts& facts) { return make_strategy(trial.plugin_file, options, facts); };
   if (tune) tune(request);
   return train(request);
+}
+
+Result run_in_two_parts(const Trial& trial) {
+  const std::filesystem::path file = std::filesystem::temp_directory_path() / ("mgcompare-parts-" + std::to_string(::getpid()));
+  std::filesystem::remove(file);
+  EXPECT_THROW(run(trial, {}, [&](TrainingRequest& request) {
+                 request.files.checkpoint = file.string();
+                 request.stop = [&] { return std::filesystem::exists(file); };
+               }),
+               Interrupted);
+  EXPECT_TRUE(std::filesystem::exists(file));
+  const Result resumed = run(trial, {}, [&](TrainingRequest& request) { request.files = {file.string(), true}; }).result;
+  std::filesystem::remove(file);
+  return resumed;
 }
 
 double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {

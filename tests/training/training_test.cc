@@ -10,6 +10,7 @@ namespace {
 
 using testing::largest_difference;
 using testing::run;
+using testing::run_in_two_parts;
 using testing::small_trial;
 
 MakeStrategy reference(std::size_t shares) {
@@ -143,20 +144,12 @@ TEST(Training, OneBitConservesTheGradient) {
 }
 
 TEST(Training, AResumedTrialKeepsItsStrategysFigures) {
-  const std::filesystem::path file = std::filesystem::temp_directory_path() / ("mgcompare-figures-" + std::to_string(::getpid()));
   Trial trial = small_trial(2, "async_sgd");
   trial.config.checkpoint_epochs = 1;
   const MetricResult whole = run(trial).result.metrics[0].at("staleness");
-  std::filesystem::remove(file);
-  EXPECT_THROW(run(trial, {}, [&](TrainingRequest& request) {
-                 request.files.checkpoint = file.string();
-                 request.stop = [&] { return std::filesystem::exists(file); };
-               }),
-               Interrupted);
-  const MetricResult resumed = run(trial, {}, [&](TrainingRequest& request) { request.files = {file.string(), true}; }).result.metrics[0].at("staleness");
+  const MetricResult resumed = run_in_two_parts(trial).metrics[0].at("staleness");
   EXPECT_EQ(resumed.count, whole.count);
   EXPECT_NEAR(resumed.mean, whole.mean, 1e-12);
-  std::filesystem::remove(file);
 }
 
 TEST(Training, NothingToResumeFromIsABeginning) {

@@ -2,9 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
-#include <filesystem>
 #include <string>
 
 #include "fixture.h"
@@ -13,6 +10,7 @@ namespace mgcompare {
 namespace {
 
 using testing::run;
+using testing::run_in_two_parts;
 using testing::small_trial;
 
 std::vector<Lap> laps(std::size_t count, double seconds) { return std::vector<Lap>(count, {100, seconds}); }
@@ -74,21 +72,13 @@ TEST(Windows, AgreeWithTheTrial) {
 }
 
 TEST(Windows, AreKeptWithACheckpoint) {
-  const std::filesystem::path file = std::filesystem::temp_directory_path() / ("mgcompare-windows-" + std::to_string(::getpid()));
-  std::filesystem::remove(file);
   Trial trial = small_trial(2, "replicated");
   trial.config.epochs = 8;
   trial.config.checkpoint_epochs = 4;
-  EXPECT_THROW(run(trial, {}, [&](TrainingRequest& request) {
-                 request.files.checkpoint = file.string();
-                 request.stop = [&] { return std::filesystem::exists(file); };
-               }),
-               Interrupted);
-  const Result resumed = run(trial, {}, [&](TrainingRequest& request) { request.files = {file.string(), true}; }).result;
+  const Result resumed = run_in_two_parts(trial);
   std::uint64_t steps = 0;
   for (const WindowResult& window : resumed.windows) steps += window.steps;
   EXPECT_EQ(steps, 8 * 14u);
-  std::filesystem::remove(file);
 }
 
 }  // namespace
