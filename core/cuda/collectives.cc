@@ -89,24 +89,19 @@ void Communicators::open(const std::vector<Vec>& vectors) {
   for (const Vec& vector : vectors) memory.push_back(vector.data());
   const bool wanted = std::all_of(memory.begin(), memory.end(), [](const void* at) { return at != nullptr; });
   if (!wanted || memory == windowed) return;
-  // Every communicator's call waits for the others': all of them are one group of calls.
-  const auto everywhere = [&](const auto& queue) {
-    check(ncclGroupStart(), "opening windows on gradients");
-    for (std::size_t k = 0; k < devices.size(); ++k) {
-      const Current current(devices[k]);
-      queue(k);
-    }
-    check(ncclGroupEnd(), "opening windows on gradients");
-  };
   for (std::size_t k = 0; k < windows.size(); ++k) {
     const Current current(devices[k]);
     if (windows[k] != nullptr) check(ncclCommWindowDeregister(comms[k], windows[k]), "closing windows on gradients");
   }
   windows.assign(devices.size(), nullptr);
-  everywhere([&](std::size_t k) {
+  // Every communicator's call waits for the others': all of them are one group of calls.
+  check(ncclGroupStart(), "opening windows on gradients");
+  for (std::size_t k = 0; k < devices.size(); ++k) {
+    const Current current(devices[k]);
     check(ncclCommWindowRegister(comms[k], memory[k], vectors[k].bytes(), &windows[k], NCCL_WIN_COLL_SYMMETRIC),
           "opening windows on gradients");
-  });
+  }
+  check(ncclGroupEnd(), "opening windows on gradients");
   windowed = memory;
 }
 
