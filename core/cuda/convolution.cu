@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <type_traits>
 
 #include <cuda_bf16.h>
 
@@ -24,6 +25,7 @@ struct Shapes {
   cudnnConvolutionFwdAlgo_t forward{};
   cudnnConvolutionBwdDataAlgo_t data{};
   cudnnConvolutionBwdFilterAlgo_t filter{};
+  bool fits = false;                // an algorithm of each kind has enough workspace
 
   Shapes() {
     check(cudnnCreateTensorDescriptor(&in), kWhat);
@@ -48,21 +50,22 @@ bool adds_products(cudnnConvolutionBwdDataAlgo_t algorithm) { return algorithm =
 bool adds_products(cudnnConvolutionBwdFilterAlgo_t algorithm) { return algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1; }
 
 // cuDNN lists its algorithms from the fastest, as it believes, to the slowest. workspace(algorithm, &bytes) asks what one
-// needs: the list's own figure is for another arithmetic than the one that was asked for.
-template <class Found, class Workspace>
-auto best(const std::string& layer, const Found* found, int count, bool deterministic, Workspace workspace) {
+// needs: the list's own figure is for another arithmetic than the one that was asked for. False where none fits.
+template <class Found, class Algorithm, class Workspace>
+bool choose(const Found* found, int count, bool deterministic, Algorithm& chosen, Workspace workspace) {
   const auto fits = [&](const Found& one) {
     std::size_t bytes = 0;
     return one.status == CUDNN_STATUS_SUCCESS && (!deterministic || one.determinism == CUDNN_DETERMINISTIC) &&
            workspace(one.algo, &bytes) == CUDNN_STATUS_SUCCESS && bytes <= kWorkspaceBytes;
   };
-  for (int i = 0; i < count; ++i)
-    if ((!deterministic || adds_products(found[i].algo)) && fits(found[i])) return found[i].algo;
   // Rather a transform than no training: the same call still gives the same bits.
-  for (int i = 0; i < count; ++i)
-    if (fits(found[i])) return found[i].algo;
-  throw Error("cuDNN has no " + std::string(deterministic ? "deterministic " : "") + "algorithm for layer '" + layer +
-              "' within " + std::to_string(kWorkspaceBytes >> 20) + " MiB of workspace: use a smaller batch");
+  for (const bool any : {!deterministic, true})
+    for (int i = 0; i < count; ++i) {
+      if ((!any && !adds_products(found[i].algo)) || !fits(found[i])) continue;
+      chosen = found[i].algo;
+      return true;
+    }
+  return false;
 }
 
 void to_bfloat16(cudaStream_t stream, const float* from, __nv_bfloat16* to, std::size_t size) {
@@ -123,7 +126,6 @@ class Convolution : public Layer {
 
   void forward(const Work& work) override {
     if (work.samples == 0) return;
-    Shapes& shapes = this->shapes(work.samples);
     const float* const bias = spec_.bias.size() == 0 ? nullptr : work.weights + spec_.bias.begin;
     float* const out = pooled() ? full_.data() : output_.value;
     const void* in = input_.tensor->value;
@@ -134,10 +136,13 @@ class Convolution : public Layer {
       weights = narrowed(work.weights + spec_.weights.begin, narrow_weights_, spec_.weights.size());
       to = narrow_out_.data();
     }
-    const float one = 1, zero = 0;
-    check(cudnnConvolutionForward(device_.handles().cudnn, &one, shapes.in, in, filter_, weights, convolution_,
-                                  shapes.forward, device_.handles().workspace, kWorkspaceBytes, &zero, shapes.out, to),
-          kWhat);
+    in_parts(0, work.samples, [&](std::size_t first, const Shapes& shapes) {
+      const float one = 1, zero = 0;
+      check(cudnnConvolutionForward(device_.handles().cudnn, &one, shapes.in, sample_in(in, first), filter_, weights,
+                                    convolution_, shapes.forward, device_.handles().workspace, kWorkspaceBytes, &zero,
+                                    shapes.out, sample_out(to, first)),
+            kWhat);
+    });
     if (narrow()) from_bfloat16(device_.queue(), narrow_out_.data(), out, work.samples * full_features());
     if (pooled()) {
       pool(device_, windows_, activation_, out, bias, output_.value, choice_.data(), work.samples, channels());
@@ -181,21 +186,24 @@ class Convolution : public Layer {
   }
 
   void filter_back(const Work& work, const void* in, const void* gradient, void* to) {
-    const Shapes& shapes = this->shapes(work.samples);
-    const float one = 1, zero = 0;
-    check(cudnnConvolutionBackwardFilter(device_.handles().cudnn, &one, shapes.in, in, shapes.out, gradient,
-                                         convolution_, shapes.filter, device_.handles().workspace, kWorkspaceBytes,
-                                         &zero, filter_, to),
-          kWhat);
+    in_parts(0, work.samples, [&](std::size_t first, const Shapes& shapes) {
+      const float one = 1, before = first == 0 ? 0 : 1;
+      check(cudnnConvolutionBackwardFilter(device_.handles().cudnn, &one, shapes.in, sample_in(in, first), shapes.out,
+                                           sample_out(gradient, first), convolution_, shapes.filter,
+                                           device_.handles().workspace, kWorkspaceBytes, &before, filter_, to),
+            kWhat);
+    });
   }
 
   void data_back(const Work& work, const void* weights, const void* gradient, void* to) {
-    const Shapes& shapes = this->shapes(work.samples);
-    const float one = 1, zero = 0;
-    check(cudnnConvolutionBackwardData(device_.handles().cudnn, &one, filter_, weights, shapes.out, gradient,
-                                       convolution_, shapes.data, device_.handles().workspace, kWorkspaceBytes, &zero,
-                                       shapes.in, to),
-          kWhat);
+    in_parts(0, work.samples, [&](std::size_t first, const Shapes& shapes) {
+      const float one = 1, zero = 0;
+      check(cudnnConvolutionBackwardData(device_.handles().cudnn, &one, filter_, weights, shapes.out,
+                                         sample_out(gradient, first), convolution_, shapes.data,
+                                         device_.handles().workspace, kWorkspaceBytes, &zero, shapes.in,
+                                         sample_in(to, first)),
+            kWhat);
+    });
   }
 
   void narrow_backward(const Work& work, const float* gradient) {
@@ -208,7 +216,32 @@ class Convolution : public Layer {
     from_bfloat16(device_.queue(), narrow_back_.data(), input_.gradient, input_.tensor->size(work.samples));
   }
 
-  Shapes& shapes(std::size_t samples) {
+  // Where a sample's input and output begin.
+  template <class Pointer> Pointer* at(Pointer* data, std::size_t elements) const {
+    using Byte = std::conditional_t<std::is_const_v<Pointer>, const char, char>;
+    return static_cast<Byte*>(data) + elements * (narrow() ? sizeof(__nv_bfloat16) : sizeof(float));
+  }
+  template <class Pointer> Pointer* sample_in(Pointer* data, std::size_t sample) const {
+    return at(data, sample * input_.tensor->features);
+  }
+  template <class Pointer> Pointer* sample_out(Pointer* data, std::size_t sample) const {
+    return at(data, sample * full_features());
+  }
+
+  // Calls f(first sample, shapes) for the batch, or for its halves, or theirs: as far as the workspace goes.
+  template <class F> void in_parts(std::size_t first, std::size_t count, const F& f) {
+    const Shapes& shapes = this->shapes(count);
+    if (shapes.fits) return f(first, shapes);
+    if (count == 1)
+      throw Error("cuDNN has no " + std::string(deterministic_ ? "deterministic " : "") + "algorithm for layer '" +
+                  spec_.config.name + "' that is content with " + std::to_string(kWorkspaceBytes >> 20) +
+                  " MiB of workspace for one sample: use smaller images or fewer channels");
+    const std::size_t half = (count + 1) / 2;
+    in_parts(first, half, f);
+    in_parts(first + half, count - half, f);
+  }
+
+  const Shapes& shapes(std::size_t samples) {
     const auto found = shapes_.find(samples);
     if (found != shapes_.end()) return found->second;
     Shapes& made = shapes_[samples];
@@ -220,33 +253,46 @@ class Convolution : public Layer {
     check(cudnnSetTensor4dDescriptor(made.out, CUDNN_TENSOR_NCHW, type(), n, static_cast<int>(channels()),
                                      static_cast<int>(spec_.output_shape[1]), static_cast<int>(spec_.output_shape[2])),
           kWhat);
+    made.fits = choose_forward(made) && choose_filter(made) && (!input_.tensor->wanted || choose_data(made));
+    return made;
+  }
+
+  bool choose_forward(Shapes& shapes) const {
     const cudnnHandle_t cudnn = device_.handles().cudnn;
+    cudnnConvolutionFwdAlgoPerf_t found[CUDNN_CONVOLUTION_FWD_ALGO_COUNT];
     int count = 0;
-    const std::string& name = spec_.config.name;
-    cudnnConvolutionFwdAlgoPerf_t forward[CUDNN_CONVOLUTION_FWD_ALGO_COUNT];
-    check(cudnnGetConvolutionForwardAlgorithm_v7(cudnn, made.in, filter_, convolution_, made.out,
-                                                 CUDNN_CONVOLUTION_FWD_ALGO_COUNT, &count, forward),
+    check(cudnnGetConvolutionForwardAlgorithm_v7(cudnn, shapes.in, filter_, convolution_, shapes.out,
+                                                 CUDNN_CONVOLUTION_FWD_ALGO_COUNT, &count, found),
           kWhat);
-    made.forward = best(name, forward, count, deterministic_, [&](auto algorithm, std::size_t* bytes) {
-      return cudnnGetConvolutionForwardWorkspaceSize(cudnn, made.in, filter_, convolution_, made.out, algorithm, bytes);
+    return choose(found, count, deterministic_, shapes.forward, [&](auto algorithm, std::size_t* bytes) {
+      return cudnnGetConvolutionForwardWorkspaceSize(cudnn, shapes.in, filter_, convolution_, shapes.out, algorithm, bytes);
     });
-    cudnnConvolutionBwdFilterAlgoPerf_t filter[CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT];
-    check(cudnnGetConvolutionBackwardFilterAlgorithm_v7(cudnn, made.in, made.out, convolution_, filter_,
-                                                        CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT, &count, filter),
+  }
+
+  bool choose_filter(Shapes& shapes) const {
+    const cudnnHandle_t cudnn = device_.handles().cudnn;
+    cudnnConvolutionBwdFilterAlgoPerf_t found[CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT];
+    int count = 0;
+    check(cudnnGetConvolutionBackwardFilterAlgorithm_v7(cudnn, shapes.in, shapes.out, convolution_, filter_,
+                                                        CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT, &count, found),
           kWhat);
-    made.filter = best(name, filter, count, deterministic_, [&](auto algorithm, std::size_t* bytes) {
-      return cudnnGetConvolutionBackwardFilterWorkspaceSize(cudnn, made.in, made.out, convolution_, filter_, algorithm,
+    return choose(found, count, deterministic_, shapes.filter, [&](auto algorithm, std::size_t* bytes) {
+      return cudnnGetConvolutionBackwardFilterWorkspaceSize(cudnn, shapes.in, shapes.out, convolution_, filter_, algorithm,
                                                             bytes);
     });
-    cudnnConvolutionBwdDataAlgoPerf_t data[CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT];
-    check(cudnnGetConvolutionBackwardDataAlgorithm_v7(cudnn, filter_, made.out, convolution_, made.in,
-                                                      CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT, &count, data),
+  }
+
+  bool choose_data(Shapes& shapes) const {
+    const cudnnHandle_t cudnn = device_.handles().cudnn;
+    cudnnConvolutionBwdDataAlgoPerf_t found[CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT];
+    int count = 0;
+    check(cudnnGetConvolutionBackwardDataAlgorithm_v7(cudnn, filter_, shapes.out, convolution_, shapes.in,
+                                                      CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT, &count, found),
           kWhat);
-    made.data = best(name, data, count, deterministic_, [&](auto algorithm, std::size_t* bytes) {
-      return cudnnGetConvolutionBackwardDataWorkspaceSize(cudnn, filter_, made.out, convolution_, made.in, algorithm,
+    return choose(found, count, deterministic_, shapes.data, [&](auto algorithm, std::size_t* bytes) {
+      return cudnnGetConvolutionBackwardDataWorkspaceSize(cudnn, filter_, shapes.out, convolution_, shapes.in, algorithm,
                                                           bytes);
     });
-    return made;
   }
 
   CudaDevice& device_;
