@@ -1,5 +1,7 @@
 #include "ranks.h"
 
+#include <chrono>
+#include <condition_variable>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -7,9 +9,18 @@
 #include "mgcompare/error.h"
 
 namespace mgcompare {
+namespace {
 
-void run_ranks(std::size_t ranks, const std::function<void(int rank)>& body, const std::function<void()>& abort) {
+// For ranks to unwind once they are aborted. One that computes for longer loses nothing but its worker.
+constexpr std::chrono::seconds kPatience{5};
+
+}  // namespace
+
+void run_ranks(std::size_t ranks, const std::function<void(int rank)>& body, const std::function<void()>& abort,
+               const Leave& leave) {
   std::mutex mutex;
+  std::condition_variable changed;
+  std::size_t at_work = ranks;
   std::exception_ptr first;
   bool aborted = false;
 
@@ -19,6 +30,7 @@ void run_ranks(std::size_t ranks, const std::function<void(int rank)>& body, con
       if (is_cause && !first) first = std::current_exception();
       if (aborted) return;
       aborted = true;
+      changed.notify_all();
     }
     abort();
   };
@@ -34,7 +46,17 @@ void run_ranks(std::size_t ranks, const std::function<void(int rank)>& body, con
       } catch (...) {
         fail(true);
       }
+      const std::lock_guard lock(mutex);
+      --at_work;
+      changed.notify_all();
     });
+  {
+    std::unique_lock lock(mutex);
+    const auto all_are_back = [&] { return at_work == 0; };
+    changed.wait(lock, [&] { return aborted || all_are_back(); });
+    if (leave && !changed.wait_for(lock, kPatience, all_are_back))
+      leave(first ? first : std::make_exception_ptr(Aborted()));
+  }
   for (std::thread& thread : threads) thread.join();
   if (first) std::rethrow_exception(first);
   if (aborted) throw Aborted();

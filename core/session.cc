@@ -1,6 +1,8 @@
 #include "session.h"
 
+#include <exception>
 #include <new>
+#include <utility>
 
 #include "clock.h"
 #include "plugin_host.h"
@@ -22,6 +24,33 @@ Numerics numerics_of(const Trial& trial) {
   // A replay can only be to the bit where the kernels are.
   numerics.deterministic = trial.config.deterministic || trial.config.measure.record;
   return numerics;
+}
+
+Result ended(const std::string& status, const std::string& cause) {
+  Result result;
+  result.status = status;
+  result.cause = cause;
+  return result;
+}
+
+Result ended_by(std::exception_ptr cause) {
+  try {
+    std::rethrow_exception(std::move(cause));
+  } catch (const Diverged& error) {
+    return ended("diverged", error.what());
+  } catch (const Interrupted& error) {
+    return ended("interrupted", error.what());
+  } catch (const DeviceLost& error) {
+    return ended("device lost", error.what());
+  } catch (const OutOfMemory& error) {
+    return ended("out of memory", error.what());
+  } catch (const std::bad_alloc&) {
+    return ended("out of memory", "the host has no more memory");
+  } catch (const std::exception& error) {
+    return ended("failed", error.what());
+  } catch (...) {
+    return ended("failed", "the plugin threw something that is not an exception");
+  }
 }
 
 }  // namespace
@@ -47,13 +76,7 @@ const Dataset& Session::data(const DataConfig& config, const DataPlaces& places,
 }
 
 Result Session::run(const Trial& trial, const TrialFiles& files, const std::function<void(const Progress&)>& report,
-                    const std::function<bool()>& stop) {
-  Result result;
-  const auto ended = [&result](const char* status, const std::string& cause) {
-    result.status = status;
-    result.cause = cause;
-    return result;
-  };
+                    const std::function<bool()>& stop, const std::function<void(const Result&)>& leave) {
   if (!trial.unavailable.empty()) return ended("unavailable", trial.unavailable);
   try {
     const double start = now();
@@ -71,6 +94,7 @@ Result Session::run(const Trial& trial, const TrialFiles& files, const std::func
     request.files = files;
     request.report = report;
     request.stop = stop;
+    request.leave = [&leave](std::exception_ptr cause) { leave(ended_by(std::move(cause))); };
     const double before = now() - start;
     Record replayed;
     if (files.replay) {
@@ -80,23 +104,10 @@ Result Session::run(const Trial& trial, const TrialFiles& files, const std::func
     request.record = !files.record.empty() && !files.replay;
     TrainingOutcome outcome = train(request);
     if (!outcome.record.epochs.empty()) write_record(files.record, outcome.record);
-    result = std::move(outcome.result);
-    result.seconds_setup += before;
-    return result;
-  } catch (const Diverged& error) {
-    return ended("diverged", error.what());
-  } catch (const Interrupted& error) {
-    return ended("interrupted", error.what());
-  } catch (const DeviceLost& error) {
-    return ended("device lost", error.what());
-  } catch (const OutOfMemory& error) {
-    return ended("out of memory", error.what());
-  } catch (const std::bad_alloc&) {
-    return ended("out of memory", "the host has no more memory");
-  } catch (const std::exception& error) {
-    return ended("failed", error.what());
+    outcome.result.seconds_setup += before;
+    return std::move(outcome.result);
   } catch (...) {
-    return ended("failed", "the plugin threw something that is not an exception");
+    return ended_by(std::current_exception());
   }
 }
 

@@ -24,7 +24,7 @@ class Training {
 
   TrainingOutcome run() {
     run_ranks(state_.ranks.size(), [this](int rank) { run_rank(static_cast<std::size_t>(rank)); },
-              [this] { setup_.abort(); });
+              [this] { setup_.abort(); }, state_.request.leave);
     return std::move(state_.outcome);
   }
 

@@ -11,6 +11,7 @@
 #include "mgcompare/strategy.h"
 #include "model/network.h"
 #include "platform.h"
+#include "ranks.h"
 #include "record.h"
 #include "result.h"
 #include "session.h"
@@ -46,6 +47,7 @@ struct TrainingRequest {
   bool audit = false;
   bool record = false;              // keep what a replay needs, of free-running ranks
   const Record* replay = nullptr;   // meet in this order
+  Leave leave;                      // where ranks cannot be freed after one failed; none: train() waits for them
 };
 
 struct TrainingOutcome {

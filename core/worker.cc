@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -37,6 +38,10 @@ class Channel : public Line {
   void report(const Progress& progress) override { send("progress", progress_to_json(progress)); }
   void note(const nlohmann::json& note) override { send("note", note); }
   bool stopping() const override { return stopping_; }
+  [[noreturn]] void leave(const nlohmann::json& answer) override {
+    send("answer", answer);
+    _exit(EXIT_FAILURE);
+  }
 
   void send(std::string_view kind, const nlohmann::json& body) {
     if (!writer_.send(kind, body)) end_group(0);
@@ -135,7 +140,7 @@ int run_worker() {
     session.data(trial.config.data, telling_places(line), telling_log(line));
     line.note({{"ready", true}});
     return session.run(trial, files, [&](const Progress& progress) { line.report(progress); },
-                       [&] { return line.stopping(); });
+                       [&] { return line.stopping(); }, [&](const Result& result) { line.leave(result); });
   };
   handlers["data"] = [&](const nlohmann::json& body, Line& line) -> nlohmann::json {
     const Dataset& data =

@@ -20,6 +20,8 @@ class Line {
   virtual void report(const Progress& progress) = 0;  // any thread
   virtual void note(const nlohmann::json& note) = 0;  // for the runner's own use: a sign of life too; any thread
   virtual bool stopping() const = 0;                  // the runner asked for an early end; any thread
+  // Answers, and ends the process without waiting for its other threads.
+  [[noreturn]] virtual void leave(const nlohmann::json& answer) = 0;
 };
 
 using Handler = std::function<nlohmann::json(const nlohmann::json& body, Line& line)>;

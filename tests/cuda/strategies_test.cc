@@ -1,6 +1,10 @@
 // Every strategy on GPUs: several ranks on one, and, where there are several, one rank on each. What holds of one alone is
 // in tests/strategies; here is what the device changes.
 
+#include <unistd.h>
+
+#include <cstdio>
+
 #include "gpu.h"
 #include "platforms.h"
 #include "strategies/rows.h"
@@ -15,15 +19,16 @@ struct Placement {
 };
 
 // On the host's steps alone (`steps` of them), or as the program trains: with steps that the device repeats.
-TrainingOutcome run_on_gpu(Trial trial, const Placement& placement, std::size_t steps = 0) {
+TrainingOutcome run_on_gpu(Trial trial, const Placement& placement, std::size_t steps = 0, const Leave& leave = {}) {
   trial.device_kind = DeviceKind::cuda;
   trial.devices = placement.apart ? placement.ranks : 1;
   trial.ranks_per_device = placement.apart ? 1 : placement.ranks;
-  return run(trial, {}, [steps](TrainingRequest& request) {
+  return run(trial, {}, [&](TrainingRequest& request) {
     request.platform = &platform(DeviceKind::cuda);
     request.numerics.deterministic = true;
     request.most_steps = steps;
     request.evaluate = false;
+    request.leave = leave;
   });
 }
 
@@ -115,23 +120,53 @@ TEST_P(StrategiesOnGpu, LockstepOnesLearnAsOnTheCpuTwin) {
   }
 }
 
-TEST_P(StrategiesOnGpu, ARankThatFailsInAnExchangeFailsTheTrial) {
-  for (const Placement& placement : placements({2}))
-    for (const char* after : {"0", "1", "2"}) {
-      Trial trial = trial_of(GetParam(), placement.ranks);
-      trial.config.measure.warm_up_steps = 0;
-      trial.plugin_file = std::string(MGCOMPARE_BINARY_DIR) + "/lib/mgcompare/bad_plugins/strategy_saboteur.so";
-      trial.strategy.options.push_back(option("inner", GetParam().name));
-      trial.strategy.options.push_back(option("after", after));
-      try {
-        run_on_gpu(trial, placement, 10);
-        ADD_FAILURE() << "nothing failed after " << after << " calls";
-      } catch (const Error& error) {
-        EXPECT_STREQ(error.what(), "the planted error") << after;
-      }
-    }
+Trial sabotaged(const StrategyConfig& row, std::size_t ranks, const char* after) {
+  Trial trial = trial_of(row, ranks);
+  trial.config.measure.warm_up_steps = 0;
+  trial.plugin_file = std::string(MGCOMPARE_BINARY_DIR) + "/lib/mgcompare/bad_plugins/strategy_saboteur.so";
+  trial.strategy.options.push_back(option("inner", row.name));
+  trial.strategy.options.push_back(option("after", after));
+  return trial;
 }
 
+TEST_P(StrategiesOnGpu, ARankThatFailsInAnExchangeFailsTheTrial) {
+  if (!fits(traits_on_gpu(trial_of(GetParam(), 2)), 2)) return;
+  for (const char* after : {"0", "1", "2"}) {
+    try {
+      run_on_gpu(sabotaged(GetParam(), 2, after), {2, false}, 10);
+      ADD_FAILURE() << "nothing failed after " << after << " calls";
+    } catch (const Error& error) {
+      EXPECT_STREQ(error.what(), "the planted error") << after;
+    }
+  }
+}
+
+[[noreturn]] void end_with(const std::exception_ptr& cause) {
+  try {
+    std::rethrow_exception(cause);
+  } catch (const Error& error) {
+    std::fputs(error.what(), stderr);
+  }
+  _exit(7);
+}
+
+// Across GPUs, kernels that wait for each other through windows end with their process only.
+using StrategiesOnGpuDeathTest = StrategiesOnGpu;
+TEST_P(StrategiesOnGpuDeathTest, ARankThatFailsBetweenGpusEndsTheProcessWithItsError) {
+  if (!fits(traits_on_gpu(trial_of(GetParam(), 2)), 2)) return;
+  if (gpu_count() < 2) GTEST_SKIP() << "needs two GPUs, this machine has " << gpu_count();
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto fail = [] {
+    try {
+      run_on_gpu(sabotaged(GetParam(), 2, "1"), {2, true}, 10, end_with);
+    } catch (...) {
+      end_with(std::current_exception());
+    }
+  };
+  EXPECT_EXIT(fail(), ::testing::ExitedWithCode(7), "the planted error");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, StrategiesOnGpuDeathTest, ::testing::ValuesIn(every_row()), name_of);
 INSTANTIATE_TEST_SUITE_P(All, StrategiesOnGpu, ::testing::ValuesIn(every_row()), name_of);
 
 // Rounding is all that differs where nothing is decided by a sign or a rank.

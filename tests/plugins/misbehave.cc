@@ -57,7 +57,7 @@ class Misbehave : public Strategy {
   Misbehave(Options& options, const Facts& facts)
       : how_(options.choice("how", "never", "what goes wrong",
                             {"never", "throw", "throw number", "segv", "abort", "exit", "busy", "blocked", "grandchild",
-                             "flood", "out of memory"})),
+                             "flood", "out of memory", "strand"})),
         where_(options.choice("where", "step", "the call in which it does", {"construct", "start", "step", "settle"})),
         step_(options.integer("step", 3, "the step of the first epoch in which it does", 0)),
         rank_(options.integer("rank", facts.ranks - 1, "the rank that does", 0)) {
@@ -71,8 +71,9 @@ class Misbehave : public Strategy {
   }
 
   void step(Replica& replica, Group& group, const Batch& batch) override {
-    if (where_ == "step" && group.rank() == rank_ && batch.epoch() == 0 && batch.step() == static_cast<std::size_t>(step_)) {
-      do_it();
+    if (where_ == "step" && batch.epoch() == 0 && batch.step() == static_cast<std::size_t>(step_)) {
+      if (group.rank() == rank_) do_it();
+      while (how_ == "strand") pause();  // like a kernel that waits for the rank that failed, and cannot be aborted
     }
     replica.backward(batch);
     group.all_reduce(replica.gradients());
@@ -88,7 +89,7 @@ class Misbehave : public Strategy {
   void do_it() const {
     // The same config can be run again without the fault.
     if (std::getenv("MGCOMPARE_TEST_CALM") != nullptr) return;
-    if (how_ == "throw") throw Error("the planted error");
+    if (how_ == "throw" || how_ == "strand") throw Error("the planted error");
     if (how_ == "throw number") throw 42;
     if (how_ == "segv") die_of(SIGSEGV);
     if (how_ == "abort") die_of(SIGABRT);
