@@ -14,6 +14,8 @@ constexpr std::size_t kScratchBytes = 32u << 20;
 constexpr char kWhat[] = "exchanging data between GPUs";
 // An abort does not wait for ever for a rank that is stuck inside a call.
 constexpr std::chrono::seconds kAbortPatience{2};
+// A rank's calls in which it does nothing else: as many as its first steps make.
+constexpr std::size_t kFirstCalls = 64;
 
 bool half(Type type) { return type == Type::float16 || type == Type::bfloat16; }
 
@@ -108,7 +110,7 @@ void Communicators::open(const std::vector<Vec>& vectors) {
 NcclCollectives::NcclCollectives(const std::vector<CudaDevice*>& devices, std::unique_ptr<Communicators> communicators,
                                  std::function<void(std::unique_ptr<Communicators>)> give_back)
     : PeerCollectives(devices), communicators_(std::move(communicators)), give_back_(std::move(give_back)),
-      calling_(devices.size()) {}
+      calling_(devices.size()), calls_(devices.size(), 0) {}
 
 NcclCollectives::~NcclCollectives() {
   if (!aborted_) give_back_(std::move(communicators_));
@@ -116,13 +118,23 @@ NcclCollectives::~NcclCollectives() {
 
 template <class F> void NcclCollectives::call(int rank, F f) {
   const auto me = static_cast<std::size_t>(rank);
-  const std::lock_guard lock(calling_[me]);
-  if (aborted_) throw Aborted();
   const cudaStream_t stream = this->stream(rank);
-  Timeline* const timeline = device(rank).timeline();
-  if (timeline != nullptr) timeline->begin_exchange(stream);
-  f(communicators_->comms[me], stream);
-  if (timeline != nullptr) timeline->end_exchange(stream, device(rank).overlaps());
+  {
+    const std::lock_guard lock(calling_[me]);
+    if (aborted_) throw Aborted();
+    Timeline* const timeline = device(rank).timeline();
+    if (timeline != nullptr) timeline->begin_exchange(stream);
+    f(communicators_->comms[me], stream);
+    if (timeline != nullptr) timeline->end_exchange(stream, device(rank).overlaps());
+  }
+  // A kernel that is launched for the first time is loaded then, which may have to wait for the device, with the driver's
+  // locks held; and the device may be waiting for a rank that needs these locks. So the first steps load nothing beside
+  // an exchange.
+  if (calls_[me] == kFirstCalls) return;
+  ++calls_[me];
+  cudaStreamCaptureStatus recording = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(stream, &recording), kWhat);
+  if (recording == cudaStreamCaptureStatusNone) check(cudaStreamSynchronize(stream), kWhat);
 }
 
 void NcclCollectives::abort() {

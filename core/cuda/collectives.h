@@ -65,6 +65,7 @@ class NcclCollectives : public PeerCollectives {
   std::function<void(std::unique_ptr<Communicators>)> give_back_;
   std::atomic<bool> aborted_ = false;
   std::vector<std::timed_mutex> calling_;  // one a rank
+  std::vector<std::size_t> calls_;         // of each rank, up to the number that are waited for
 };
 
 }  // namespace mgcompare::cuda
