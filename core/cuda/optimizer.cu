@@ -105,7 +105,8 @@ class CudaOptimizer : public CountedOptimizer {
 
   void apply(Vec weights, ConstVec gradients, Range range, const Batch& batch, double rate_scale) override {
     if (range.size() == 0) return;
-    const auto rate = static_cast<float>(batch.learning_rate() * rate_scale);
+    // Rounded as in recorded steps, which multiply on the device.
+    const float rate = static_cast<float>(batch.learning_rate()) * static_cast<float>(rate_scale);
     const auto momentum = static_cast<float>(config_.momentum), epsilon = static_cast<float>(config_.epsilon);
     const Call call{weights, gradients, range, static_cast<float>(rate_scale)};
     if (config_.kind == "adam") {
