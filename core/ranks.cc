@@ -54,8 +54,10 @@ void run_ranks(std::size_t ranks, const std::function<void(int rank)>& body, con
     std::unique_lock lock(mutex);
     const auto all_are_back = [&] { return at_work == 0; };
     changed.wait(lock, [&] { return aborted || all_are_back(); });
-    if (leave && !changed.wait_for(lock, kPatience, all_are_back))
+    if (leave && aborted) {
+      changed.wait_for(lock, kPatience, all_are_back);
       leave(first ? first : std::make_exception_ptr(Aborted()));
+    }
   }
   for (std::thread& thread : threads) thread.join();
   if (first) std::rethrow_exception(first);

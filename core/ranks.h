@@ -12,9 +12,9 @@ namespace mgcompare {
 using Leave = std::function<void(std::exception_ptr cause)>;
 
 // Runs body(rank) on a thread of its own for every rank and joins them all. When a rank throws, `abort` is called (once,
-// from that rank's thread) so that the others unwind; the first error that is not Aborted is thrown on. Ranks that abort()
-// could not free some seconds later never come back: a kernel that waits for another GPU ends with its process only.
-// Then `leave` is called; without one they are waited for.
+// from that rank's thread) so that the others unwind; the first error that is not Aborted is thrown on. Given `leave`,
+// that is called with it instead, when all ranks are back, or after some seconds without: a kernel that waits for another
+// GPU may end with its process only, and a rank that waits for it, or a destructor, never comes back.
 void run_ranks(std::size_t ranks, const std::function<void(int rank)>& body, const std::function<void()>& abort,
                const Leave& leave = {});
 

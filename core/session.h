@@ -37,7 +37,7 @@ class Session {
   const Dataset& data(const DataConfig& config, const DataPlaces& places, const DataLog& log);
   // Never throws for what happens inside the trial: that is the result's status and cause. `stop` is polled between
   // steps: true ends the trial as "interrupted"; the checkpoint of its last whole epoch, where one is wanted, is there.
-  // `leave` gets the result of a trial whose ranks cannot be freed, and ends the process (see ranks.h).
+  // `leave` gets the result of a trial in which a rank failed, and ends the process (see ranks.h).
   Result run(const Trial& trial, const TrialFiles& files, const std::function<void(const Progress&)>& report,
              const std::function<bool()>& stop, const std::function<void(const Result&)>& leave);
 

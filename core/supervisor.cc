@@ -243,9 +243,10 @@ Result Supervisor::run(const Trial& trial, const TrialFiles& files,
     result.cause = reply.cause;
   }
   result.seconds_worker_start = std::exchange(seconds_start_, 0.0);
-  const bool fine = result.status == "done" || result.status == "diverged";
-  if (!fine || trial.config.isolation == "trial") end_worker();
-  if (!fine) result.log = log_.last_lines();
+  const bool done = result.status == "done";
+  // A worker leaves when a rank of a trial fails, also by its loss.
+  if (!done || trial.config.isolation == "trial") end_worker();
+  if (!done && result.status != "diverged") result.log = log_.last_lines();
   return result;
 }
 

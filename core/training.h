@@ -47,7 +47,7 @@ struct TrainingRequest {
   bool audit = false;
   bool record = false;              // keep what a replay needs, of free-running ranks
   const Record* replay = nullptr;   // meet in this order
-  Leave leave;                      // where ranks cannot be freed after one failed; none: train() waits for them
+  Leave leave;                      // where a rank fails (see ranks.h); none: train() waits for the others and throws
 };
 
 struct TrainingOutcome {

@@ -48,6 +48,12 @@ nlohmann::json answer_verify(const nlohmann::json& body, Line& line) {
     scope.plugins.push_back({plugin.at("name").get<std::string>(), "", plugin.at("file").get<std::string>(), ""});
   }
   scope.device_kind = device_kind(body.at("device_kind").get<std::string>());
+  // What a rank that failed leaves on GPUs may stop the checks behind it; on CPUs they go on.
+  if (scope.device_kind != DeviceKind::cpu)
+    scope.leave = [&] {
+      line.note({{"text", "the checks behind the one that failed were not made: mend it, or leave its plugin away, and verify again"}});
+      line.leave(false);
+    };
   const Dataset dataset = load_dataset(verify_data(config.data), telling_places(line), telling_log(line));
   return verify(config, dataset, platform(scope.device_kind), scope,
                 [&](const Finding& finding) { line.note({{"finding", finding_to_json(finding)}}); });

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <map>
 
 #include "plugin_host.h"
@@ -34,6 +35,16 @@ OptimizerConfig optimizer_of(const std::string& name, const OptimizerConfig& giv
   config.learning_rate = name == "adam" ? 1e-3 : name == "adadelta" ? 1.0 : 0.05;
   config.momentum = name == "momentum" ? 0.9 : 0;
   return config;
+}
+
+std::string text_of(const std::exception_ptr& cause) {
+  try {
+    std::rethrow_exception(cause);
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "threw something that is not an exception";
+  }
 }
 
 double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
@@ -132,6 +143,11 @@ class Verification {
     request.numerics.deterministic = true;
     request.evaluate = false;
     request.audit = audit;
+    if (scope_.leave)
+      request.leave = [&](const std::exception_ptr& cause) {
+        tell_({Verdict::failed, strategy.label, "runs", optimizer_, ranks, text_of(cause)});
+        scope_.leave();
+      };
     // Ranks that run freely are not stopped by a count of steps: two whole epochs are as many in lockstep.
     static_assert((kSamples + kBatch - 1) / kBatch * kEpochs == kSteps);
     return train(request);

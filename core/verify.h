@@ -29,6 +29,8 @@ struct VerifyScope {
   std::vector<int> ranks = {2, 3, 4, 8};
   std::vector<std::string> optimizers = {"sgd", "momentum", "adam", "adadelta"};
   DeviceKind device_kind = DeviceKind::cpu;
+  // Ends the process after a trial in which a rank failed (see ranks.h). None: the checks go on.
+  std::function<void()> leave;
 };
 
 // Strategies are the config's, with their options, and every other plugin with its defaults. Each finding is told as it

@@ -14,8 +14,6 @@ constexpr std::size_t kScratchBytes = 32u << 20;
 constexpr char kWhat[] = "exchanging data between GPUs";
 // An abort does not wait for ever for a rank that is stuck inside a call.
 constexpr std::chrono::seconds kAbortPatience{2};
-// A rank's calls in which it does nothing else: as many as its first steps make.
-constexpr std::size_t kFirstCalls = 64;
 
 bool half(Type type) { return type == Type::float16 || type == Type::bfloat16; }
 
@@ -110,7 +108,7 @@ void Communicators::open(const std::vector<Vec>& vectors) {
 NcclCollectives::NcclCollectives(const std::vector<CudaDevice*>& devices, std::unique_ptr<Communicators> communicators,
                                  std::function<void(std::unique_ptr<Communicators>)> give_back)
     : PeerCollectives(devices), communicators_(std::move(communicators)), give_back_(std::move(give_back)),
-      calling_(devices.size()), calls_(devices.size(), 0) {}
+      calling_(devices.size()) {}
 
 NcclCollectives::~NcclCollectives() {
   if (!aborted_) give_back_(std::move(communicators_));
@@ -128,10 +126,8 @@ template <class F> void NcclCollectives::call(int rank, F f) {
     if (timeline != nullptr) timeline->end_exchange(stream, device(rank).overlaps());
   }
   // A kernel that is launched for the first time is loaded then, which may have to wait for the device, with the driver's
-  // locks held; and the device may be waiting for a rank that needs these locks. So the first steps load nothing beside
-  // an exchange.
-  if (calls_[me] == kFirstCalls) return;
-  ++calls_[me];
+  // locks held; and the device may be waiting for a rank that needs these locks. So a step that is not recorded loads
+  // nothing beside an exchange, and what it loads, recorded ones have.
   cudaStreamCaptureStatus recording = cudaStreamCaptureStatusNone;
   check(cudaStreamIsCapturing(stream, &recording), kWhat);
   if (recording == cudaStreamCaptureStatusNone) check(cudaStreamSynchronize(stream), kWhat);
@@ -141,8 +137,8 @@ void NcclCollectives::abort() {
   if (aborted_.exchange(true)) return;
   for (std::size_t rank = 0; rank < ranks(); ++rank) {
     const std::unique_lock lock(calling_[rank], kAbortPatience);
-    // It frees the kernels at once but returns only when no recorded step holds its collectives any more: those of this
-    // very thread go later.
+    // It frees the kernels at once, but those that sum through windows, which end with the process only. It returns when no
+    // recorded step holds its collectives any more: those of this very thread go later.
     std::thread([comm = communicators_->comms[rank]] { ncclCommAbort(comm); }).detach();
   }
 }

@@ -53,7 +53,7 @@ class NcclCollectives : public PeerCollectives {
     void* in = nullptr;
     std::size_t out_bytes = 0, in_bytes = 0;
   };
-  // Calls f(communicator, stream) unless aborted.
+  // Calls f(communicator, stream) unless aborted; waits for it where nothing is being recorded.
   template <class F> void call(int rank, F f);
   // Sends and receives one piece for each rank; one's own is copied.
   void exchange(ncclComm_t comm, cudaStream_t stream, int rank, const std::vector<Piece>& pieces) const;
@@ -65,7 +65,6 @@ class NcclCollectives : public PeerCollectives {
   std::function<void(std::unique_ptr<Communicators>)> give_back_;
   std::atomic<bool> aborted_ = false;
   std::vector<std::timed_mutex> calling_;  // one a rank
-  std::vector<std::size_t> calls_;         // of each rank, up to the number that are waited for
 };
 
 }  // namespace mgcompare::cuda

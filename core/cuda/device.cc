@@ -47,9 +47,16 @@ CudaDevice::CudaDevice(Gpu& gpu) : gpu_(gpu) {
 }
 
 CudaDevice::~CudaDevice() {
-  // After an error the stream may be unusable: then its handles are dropped.
-  const Current current(gpu_.index);
-  if (cudaStreamSynchronize(handles_->stream) != cudaSuccess) {
+  // After an error a stream may be unusable, or the device gone: then the handles are dropped.
+  int former = 0;
+  cudaGetDevice(&former);
+  cudaSetDevice(gpu_.index);
+  bool usable = true;
+  for (const cudaStream_t stream : {handles_->stream, handles_->exchange, handles_->branch})
+    usable = cudaStreamSynchronize(stream) == cudaSuccess && usable;
+  cudaSetDevice(former);
+  if (!usable) {
+    cudaGetLastError();
     static_cast<void>(handles_.release());
     return;
   }
