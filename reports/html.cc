@@ -1,7 +1,6 @@
 #include "reports/html.h"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 
 #include <algorithm>
 #include <cctype>
@@ -11,6 +10,7 @@
 #include "reports/assets.h"
 #include "reports/charts/chart.h"
 #include "reports/drift.h"
+#include "reports/embedding.h"
 #include "reports/explain.h"
 #include "reports/findings.h"
 #include "reports/machine.h"
@@ -30,39 +30,6 @@ constexpr std::size_t kMostLines = 400;
 constexpr std::size_t kLongTable = 60;
 
 Data text_or_nothing(const std::string& text) { return text.empty() ? Data(false) : Data(text); }
-
-std::string base64(const unsigned char* bytes, std::size_t size) {
-  std::string text(4 * ((size + 2) / 3) + 1, '\0');
-  text.resize(static_cast<std::size_t>(
-      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()), bytes, static_cast<int>(size))));
-  return text;
-}
-
-// What a content policy calls this script.
-std::string policy_hash(std::string_view script) {
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned int size = 0;
-  EVP_Digest(script.data(), script.size(), digest, &size, EVP_sha256(), nullptr);
-  return fmt::format("'sha256-{}'", base64(digest, size));
-}
-
-std::string image_of(const std::string& svg) {
-  return svg.empty() ? ""
-                     : "data:image/svg+xml;base64," +
-                           base64(reinterpret_cast<const unsigned char*>(svg.data()), svg.size());
-}
-
-// JSON that no HTML parser takes for anything else.
-std::string island(const Json& json) {
-  std::string safe;
-  for (const char c : json.dump(-1, ' ', false, Json::error_handler_t::replace)) {
-    if (c == '<')
-      safe += "\\u003c";
-    else
-      safe += c;
-  }
-  return safe;
-}
 
 // The first `left` columns are words, and one of them, the header of the line, is its name; the others are figures.
 Data line_data(const TextLine& line, std::size_t left, std::size_t header) {
@@ -332,7 +299,10 @@ Data objectives_of(const Comparison& comparison) {
   Data all{Data::type::list};
   for (const Objective objective : kObjectives) {
     Data findings{Data::type::list};
-    for (const Finding& finding : ranking_findings(ranked_by(comparison, objective))) {
+    std::vector<Finding> found = ranking_findings(ranked_by(comparison, objective));
+    if (objective == Objective::time_to_accuracy && !(comparison.target_accuracy > 0))
+      found.insert(found.begin(), {"The config sets no target accuracy: rows are ranked by samples/s"});
+    for (const Finding& finding : found) {
       Data one;
       one.set("level", fmt::format("{}", finding.level));
       one.set("text", finding.text);
@@ -409,8 +379,9 @@ std::string html_report(const Comparison& comparison, const std::string& drawing
   page.set("tiles", tiles_of(comparison));
   page.set("objectives", objectives_of(comparison));
   page.set("reservations", remarks);
-  page.set("has_series", !charts.empty());
-  page.set("series", series_data(comparison));
+  const Data series = series_data(comparison);
+  page.set("has_series", !charts.empty() && series.list_value().size() > 1);
+  page.set("series", series);
   page.set("sections", links);
   page.set("parts", parts);
   const std::string code(assets::chart_script()), script(assets::page_script());

@@ -266,8 +266,27 @@ TEST(Html, OfARowOrNothingSaysWhatIsMissing) {
   const std::string page = page_of(maker.run);
   EXPECT_THAT(page, HasSubstr("There is no curve to draw"));
   EXPECT_THAT(page, HasSubstr("There is nothing to predict from"));
+  // One strategy needs no legend.
+  EXPECT_THAT(page, Not(HasSubstr("class=\"legend\"")));
+  EXPECT_THAT(page_of(wide_run()), HasSubstr("class=\"legend\""));
   maker.run.rows[0].state = "pending";
   EXPECT_THAT(page_of(maker.run), HasSubstr("Partial: 1 of 1 trials have not finished"));
+}
+
+TEST(Html, SaysWhatIsComparedInPlaceOfTheTarget) {
+  RunMaker maker;
+  maker.baseline(1, make_result(1000, 0, 0.91));
+  maker.add("together", 2, 1, make_result(1600, 0, 0.9));
+  const std::string page = page_of(maker.run);
+  EXPECT_THAT(page, HasSubstr("<p class=\"verdict\">No row reached 97 %; by samples&#x2F;s, whether several devices pay is undecided.</p>"));
+  EXPECT_THAT(page, HasSubstr("No row reached 97 %: rows are ranked by the device-seconds of the whole training"));
+  for (Row& row : maker.run.rows) {
+    Config config = *row.config;
+    config.target_accuracy = 0;
+    row.config = std::make_shared<const Config>(config);
+  }
+  EXPECT_THAT(page_of(maker.run), AllOf(HasSubstr("The config sets no target accuracy: rows are ranked by samples&#x2F;s"),
+                                        Not(HasSubstr("No row reached"))));
 }
 
 TEST(Drawing, HasALineForEachStrategyAndTakesNamesAsTheyAre) {
