@@ -278,14 +278,14 @@ TEST(Html, SaysWhatIsComparedInPlaceOfTheTarget) {
   maker.baseline(1, make_result(1000, 0, 0.91));
   maker.add("together", 2, 1, make_result(1600, 0, 0.9));
   const std::string page = page_of(maker.run);
-  EXPECT_THAT(page, HasSubstr("<p class=\"verdict\">No row reached 97 %; by samples&#x2F;s, whether several devices pay is undecided.</p>"));
+  EXPECT_THAT(page, HasSubstr("<p class=\"verdict\">No row reached 97 %; by samples/s, whether several devices pay is undecided.</p>"));
   EXPECT_THAT(page, HasSubstr("No row reached 97 %: rows are ranked by the device-seconds of the whole training"));
   for (Row& row : maker.run.rows) {
     Config config = *row.config;
     config.target_accuracy = 0;
     row.config = std::make_shared<const Config>(config);
   }
-  EXPECT_THAT(page_of(maker.run), AllOf(HasSubstr("The config sets no target accuracy: rows are ranked by samples&#x2F;s"),
+  EXPECT_THAT(page_of(maker.run), AllOf(HasSubstr("The config sets no target accuracy: rows are ranked by samples/s"),
                                         Not(HasSubstr("No row reached"))));
 }
 
