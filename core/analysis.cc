@@ -141,7 +141,7 @@ int compare_two(const Command& command) {
   const Comparison one = compare_rows(before), other = compare_rows(after);
   const Regression regression = compare_runs(one, other);
   if (regression.rows.empty()) {
-    throw Error(fmt::format("{} and {} have no finished row in common: there is nothing to compare", command.target,
+    throw Error(fmt::format("{} and {} have no finished row in common; name two runs that share strategies, devices and batches", command.target,
                             command.second));
   }
   fmt::print("{}", table_text(regression_table(regression), print_style(command)));

@@ -32,7 +32,7 @@ constexpr std::string_view kHelp = R"(Trains one network under many multi-device
   mgcompare configs/lenet.yaml --only devices=1 --set epochs=1   a part of it, shorter
 
   mgcompare [run] CONFIG     -o DIR  where results go; --resume then carries on there    --dry-run  print the plan only
-                             --only K=V,..  strategy, devices, batch, variant, seed ("devices=1:4")
+                             --only K=V,..  strategy, as, devices, batch, variant, seed ("devices=1:4"; a comma in a name: \,)
                              --set KEY=VALUE  another value than the config's; may be repeated
                              --seed N  one repeat with this seed     --data DIR  MNIST's folder (also: MGCOMPARE_DATA)
                              --trace  keep a few steps of each trial for chrome://tracing or Perfetto
@@ -107,19 +107,19 @@ Parsed parse(int argc, char** argv) {
   run.add_option("--only", filters)->allow_extra_args(false);
   run.add_flag("--trace", command.trace);
   CLI::App& report = *app.add_subcommand("report");
-  report.add_option("directory", command.target)->required();
-  app.add_subcommand("replay")->add_option("directory", command.target)->required();
+  report.add_option("DIR", command.target)->required();
+  app.add_subcommand("replay")->add_option("DIR", command.target)->required();
   add_text(report, "--objective", command.objective);
   CLI::App& compare = *app.add_subcommand("compare");
-  compare.add_option("first", command.target)->required();
-  compare.add_option("second", command.second)->required();
+  compare.add_option("A", command.target)->required();
+  compare.add_option("B", command.second)->required();
   add_text(compare, "--fail-on-regression", command.regression);
   CLI::App& predict = *app.add_subcommand("predict");
-  predict.add_option("directory", command.target)->required();
+  predict.add_option("DIR", command.target)->required();
   add_text(predict, "--devices", command.devices);
   add_text(predict, "--link", command.link);
   CLI::App& exports = *app.add_subcommand("export");
-  exports.add_option("directory", command.target)->required();
+  exports.add_option("DIR", command.target)->required();
   exports.add_flag("--mllog", command.mllog);
   add_config(*app.add_subcommand("verify"), command, seed);
   CLI::App& plugins = *app.add_subcommand("plugins");

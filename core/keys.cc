@@ -206,15 +206,16 @@ std::vector<Key> make_keys() {
 
       {.name = "measure.level",
        .help = "quick: the first seed only; normal: the seeds as given; thorough: at least ten seeds, so that ranks are "
-               "tested, and a warm-up that lasts until three windows agree within 5 %. The one-device baseline also runs "
-               "beside the blocks: at the beginning and the end, in the middle too, or before each block. For short: "
-               "`measure: thorough`.",
+               "tested. After its first steps a trial warms up until three windows agree within 5 %: in normal windows "
+               "of 20 ms, for a tenth of a second at most, in thorough of half a second, for five at most; in quick it "
+               "does not. The one-device baseline also runs beside the blocks: at the beginning and the end, in the "
+               "middle too, or before each block. For short: `measure: thorough`.",
        .field = Text([](Config& c) -> std::string& { return c.measure.level; }),
        .choices = {"quick", "normal", "thorough"},
        .varies = false,
        .bare = true},
       {.name = "measure.warm_up_steps",
-       .help = "Steps on throw-away weights before the clock starts.",
+       .help = "Steps on throw-away weights before the clock starts; 0: no warm-up at all, whatever the level.",
        .field = Count([](Config& c) -> std::size_t& { return c.measure.warm_up_steps; }),
        .most = 1e5,
        .unit = "steps"},

@@ -1,4 +1,4 @@
-// --only: the trials that a filter names.
+// --only: the trials that a filter names. `strategy` is a plugin's name or a row's; `as` is a row's alone.
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@
 namespace mgcompare {
 namespace {
 
-const std::vector<std::string> kKeys = {"strategy", "devices", "batch", "variant", "seed"};
+const std::vector<std::string> kKeys = {"strategy", "as", "devices", "batch", "variant", "seed"};
 
 std::optional<std::size_t> count_of(std::string_view text) {
   std::size_t value = 0;
@@ -28,7 +28,7 @@ std::size_t batch_of(const Trial& trial) {
 }
 
 std::string own_value(const Trial& trial, const std::string& key) {
-  if (key == "strategy") return trial.strategy.label;
+  if (key == "strategy" || key == "as") return trial.strategy.label;
   if (key == "devices") return fmt::format("{}:{}", to_string(trial.device_kind), trial.devices);
   if (key == "batch") return fmt::format("{}", batch_of(trial));
   if (key == "seed") return fmt::format("{}", trial.seed);
@@ -50,13 +50,24 @@ bool matches(const Trial& trial, const std::string& key, const std::string& valu
   return own_value(trial, key) == value;
 }
 
+// What stands between commas; after a backslash a comma or a backslash is a character like any other.
+std::vector<std::string> parts_of(const std::string& filter) {
+  std::vector<std::string> parts(1);
+  for (std::size_t i = 0; i < filter.size(); ++i) {
+    if (filter[i] == ',') {
+      parts.emplace_back();
+      continue;
+    }
+    const bool escapes = filter[i] == '\\' && i + 1 < filter.size() && (filter[i + 1] == ',' || filter[i + 1] == '\\');
+    parts.back() += filter[escapes ? ++i : i];
+  }
+  return parts;
+}
+
 std::map<std::string, std::vector<std::string>> parse(const std::string& filter) {
   std::map<std::string, std::vector<std::string>> wanted;
-  for (std::size_t begin = 0; begin <= filter.size();) {
-    const std::size_t end = std::min(filter.find(',', begin), filter.size());
-    const std::string part = filter.substr(begin, end - begin);
+  for (const std::string& part : parts_of(filter)) {
     const std::size_t equals = part.find('=');
-    begin = end + 1;
     if (equals == std::string::npos) {
       throw Error(fmt::format("--only {}: '{}' is not KEY=VALUE; keys are {}", filter, part, listed(kKeys)));
     }
@@ -72,6 +83,15 @@ std::map<std::string, std::vector<std::string>> parse(const std::string& filter)
 }
 
 }  // namespace
+
+std::string in_filter(const std::string& value) {
+  std::string safe;
+  for (const char c : value) {
+    if (c == ',' || c == '\\') safe += '\\';
+    safe += c;
+  }
+  return safe;
+}
 
 std::vector<Trial> only(const Plan& plan, const std::string& filter) {
   const auto wanted = parse(filter);

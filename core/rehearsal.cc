@@ -40,10 +40,14 @@ void Rehearsal::learn(std::size_t number, std::size_t step) {
 }
 
 void Rehearsal::learn_until_steady(std::size_t number, std::size_t step) {
-  if (number == 0) warm_up_ = WarmUp(now());
+  const Patience& patience = state_.config.measure.level == "thorough" ? kThoroughPatience : kNormalPatience;
+  // Where not all steps issue the same work, rounds do.
+  const auto period = static_cast<std::size_t>(std::max(1, state_.trial_facts.traits.repeats_every));
+  const std::size_t steps = (patience.steps + period - 1) / period * period;
+  if (number == 0) warm_up_ = WarmUp(now(), patience);
   do {
     state_.gate.wait();
-    for (const std::size_t end = step + WarmUp::kSteps; step < end; ++step) learn(number, step);
+    for (const std::size_t end = step + steps; step < end; ++step) learn(number, step);
     state_.ranks[number].device->synchronize();
     state_.gate.wait();
     if (number == 0) warm_up_.add(now());
@@ -63,7 +67,7 @@ void Rehearsal::run(std::size_t number) {
   const std::size_t steps = std::max(measure.warm_up_steps, recorded == nullptr ? 0 : period);
   for (std::size_t step = 0; step < steps; ++step) learn(number, step);
   // In virtual time ranks must not wait for each other, and speed does not count.
-  if (measure.level == "thorough" && !(state_.free && state_.config.deterministic)) learn_until_steady(number, steps);
+  if (measure.level != "quick" && !(state_.free && state_.config.deterministic)) learn_until_steady(number, steps);
   if (state_.free) rank.strategy->rest(*rank.replica, *rank.group);
   setup_.pace(false).leave(number);
   if (recorded != nullptr && state_.ranks.size() > 1) {

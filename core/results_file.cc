@@ -179,7 +179,8 @@ Database open_results_file(const std::string& path, Database::Mode mode) {
     if (reason == ENOTDIR) throw BadResults(fmt::format("{}: is no directory: name the one that holds {}", directory, kResultsFile));
     if (reason != ENOENT) throw BadResults(fmt::format("{}: {}", path, std::strerror(reason)));
     throw BadResults(std::filesystem::exists(directory)
-                         ? fmt::format("{}: there is no run in this directory (no {})", directory, kResultsFile)
+                         ? fmt::format("{}: there is no run in this directory (no {}); name the one that a run has written", directory,
+                                       kResultsFile)
                          : fmt::format("{}: there is no such directory: name the one that a run has written", directory));
   }
   if (!S_ISREG(facts.st_mode)) refuse(path, "not a regular file");

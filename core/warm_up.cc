@@ -5,14 +5,14 @@
 namespace mgcompare {
 namespace {
 
-constexpr double kWindowSeconds = 0.5, kMostSeconds = 5, kSame = 1.05;
+constexpr double kSame = 1.05;
 
 }  // namespace
 
 void WarmUp::add(double now) {
   ++rounds_;
-  if (now - begin_ >= kMostSeconds) over_ = true;
-  if (now - window_ < kWindowSeconds) return;
+  if (now - begin_ >= patience_.most_seconds) over_ = true;
+  if (now - window_ < patience_.window_seconds) return;
   std::rotate(last_, last_ + 1, last_ + 3);
   last_[2] = (now - window_) / static_cast<double>(rounds_);
   window_ = now;

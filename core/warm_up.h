@@ -1,22 +1,31 @@
 #pragma once
 
-// When a machine has warmed up: when three windows of steps in a row took the same time up to 5 %, or after five
-// seconds.
+// When a machine has warmed up: when three windows of steps in a row took the same time up to 5 %, or when it has been
+// waited for long enough.
 
 #include <cstddef>
 
 namespace mgcompare {
 
+// How closely that is looked at, and for how long.
+struct Patience {
+  std::size_t steps;                // at least, between two calls of WarmUp::add()
+  double window_seconds;
+  double most_seconds;
+};
+// Of `measure: thorough`, and of `normal`: there a short trial must not last much longer for it.
+inline constexpr Patience kThoroughPatience{30, 0.5, 5}, kNormalPatience{1, 0.02, 0.1};
+
 class WarmUp {
  public:
-  static constexpr std::size_t kSteps = 30;  // to be made between two calls of add()
-
-  explicit WarmUp(double now = 0) : begin_(now), window_(now) {}
-  // kSteps more were made by now, in seconds of any clock.
+  explicit WarmUp(double now = 0, const Patience& patience = kThoroughPatience)
+      : patience_(patience), begin_(now), window_(now) {}
+  // The steps of a round were made by now, in seconds of any clock.
   void add(double now);
   bool is_over() const { return over_; }
 
  private:
+  Patience patience_;
   double begin_, window_;           // when all of it, and when this window began
   std::size_t rounds_ = 0;          // in this window
   double last_[3] = {0, 0, 0};      // seconds a round in the last three windows, the newest last

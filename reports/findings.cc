@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 #include <set>
 
@@ -16,6 +17,16 @@ std::string factor_text(double factor) { return fmt::format("{:.2f}", factor); }
 
 bool goes_by_target(const Comparison& comparison) {
   return comparison.target_reached && comparison.objective != Objective::throughput;
+}
+
+bool misses_target(const Comparison& comparison) {
+  return comparison.target_accuracy > 0 && !comparison.target_reached && !comparison.ranking.empty();
+}
+
+// What an objective that needs a target goes by where no row reached it.
+std::string instead_of_target(const Comparison& comparison) {
+  if (!misses_target(comparison) || comparison.objective == Objective::throughput) return "";
+  return comparison.objective == Objective::device_seconds ? "the device-seconds of the whole training" : "samples/s";
 }
 
 // How many times better `cell` is than `other` by the objective.
@@ -75,8 +86,9 @@ std::string cost_text(double seconds) { return fmt::format("{} device-seconds", 
 void add_headline(const Comparison& comparison, const Cell& winner, std::vector<Finding>& all) {
   const std::string target = target_text(comparison.target_accuracy);
   const std::string repeats = some_repeats(winner);
-  if (comparison.target_accuracy > 0 && !comparison.target_reached) {
-    all.push_back({fmt::format("No row reached {}; what follows is speed alone", target)});
+  if (misses_target(comparison)) {
+    const std::string instead = instead_of_target(comparison);
+    all.push_back({fmt::format("No row reached {}{}", target, instead.empty() ? "" : ": rows are ranked by " + instead)});
   }
   if (comparison.objective == Objective::device_seconds) {
     const Spread& cost = winner.*criterion(comparison).of_cell;
@@ -167,52 +179,7 @@ Order order_over(const Comparison& comparison, const Cell& best, const Cell& bas
   return contradicts ? Order::undecided : order;
 }
 
-}  // namespace
-
-std::string devices_text(std::size_t count, DeviceKind kind) {
-  return fmt::format("{} {}{}", count, kind == DeviceKind::cpu ? "CPU core" : "GPU", count == 1 ? "" : "s");
-}
-
-std::string title_of(const Cell& cell) {
-  const TrialKey& trial = cell.trial();
-  const bool weak = trial.scaling == "weak";
-  std::string title = fmt::format("{} on {}", trial.strategy.label, devices_text(trial.devices, trial.device_kind));
-  if (trial.ranks_per_device != 1) title += fmt::format(" with {} ranks each", trial.ranks_per_device);
-  title += fmt::format(", batch {}",
-                       weak ? trial.global_batch / std::max<std::size_t>(1, trial.devices) : trial.global_batch);
-  if (weak) title += " per device";
-  if (!trial.variant.empty()) title += fmt::format(", {}", trial.variant);
-  return plain(title);
-}
-
-std::string with_range(const Spread& spread, std::string (*text)(double)) {
-  if (spread.count == 0) return "-";
-  if (spread.count == 1) return text(spread.median);
-  return fmt::format("{} [{} .. {}]", text(spread.median), text(spread.low), text(spread.high));
-}
-
-std::string with_range(const Spread& spread) { return with_range(spread, factor_text); }
-
-std::string accuracy_of(const Cell& cell) {
-  const std::string text = with_range(cell.accuracy, accuracy_text);
-  return cell.many_models && cell.accuracy.count > 0
-             ? fmt::format("{}, mean of {} separate models", text, cell.trial().ranks())
-             : text;
-}
-
-const Cell* best_on_several(const Comparison& comparison) {
-  const bool by_speed_up = criterion(comparison).more_is_better;
-  const Cell* best = nullptr;
-  for (const std::size_t index : comparison.ranking) {
-    const Cell& cell = comparison.cells[index];
-    if (!is_on_several(cell) || (goes_by_target(comparison) && cell.reached_target == 0)) continue;
-    if (!by_speed_up) return &cell;
-    if (best == nullptr || cell.speed_up.median > best->speed_up.median) best = &cell;
-  }
-  return best;
-}
-
-Answer answer(const Comparison& comparison) {
+Answer answer_of_ranking(const Comparison& comparison) {
   constexpr const char* kYes[] = {"Several devices are faster", "Several devices are cheaper"};
   constexpr const char *kNo = "Several devices do not pay", *kUndecided = "Whether several devices pay is undecided";
   const std::string target = target_text(comparison.target_accuracy);
@@ -246,6 +213,60 @@ Answer answer(const Comparison& comparison) {
   }
   return {verdict, fmt::format("at best {} to {} as {}{}, by {}{}", factor_over_text(comparison, *best, base), target,
                                title_of(base), some_repeats(base), title_of(*best), some_repeats(*best))};
+}
+
+}  // namespace
+
+std::string devices_text(std::size_t count, DeviceKind kind) {
+  return fmt::format("{} {}{}", count, kind == DeviceKind::cpu ? "CPU core" : "GPU", count == 1 ? "" : "s");
+}
+
+std::string title_of(const Cell& cell) {
+  const TrialKey& trial = cell.trial();
+  const bool weak = trial.scaling == "weak";
+  std::string title = fmt::format("{} on {}", trial.strategy.label, devices_text(trial.devices, trial.device_kind));
+  if (trial.ranks_per_device != 1) title += fmt::format(" with {} ranks each", trial.ranks_per_device);
+  title += fmt::format(", batch {}",
+                       weak ? trial.global_batch / std::max<std::size_t>(1, trial.devices) : trial.global_batch);
+  if (weak) title += " per device";
+  if (!trial.variant.empty()) title += fmt::format(", {}", trial.variant);
+  return plain(title);
+}
+
+std::string with_range(const Spread& spread, std::string (*text)(double)) {
+  if (spread.count == 0) return "-";
+  if (spread.count == 1) return text(spread.median);
+  return fmt::format("{} [{} .. {}]", text(spread.median), text(spread.low), text(spread.high));
+}
+
+std::string with_range(const Spread& spread) { return with_range(spread, factor_text); }
+
+std::string accuracy_of(const Cell& cell) {
+  const std::string text = with_range(cell.accuracy, accuracy_text);
+  return cell.many_models && cell.accuracy.count > 0
+             ? fmt::format("{}, mean of {} models", text, cell.trial().ranks())
+             : text;
+}
+
+const Cell* best_on_several(const Comparison& comparison) {
+  const bool by_speed_up = criterion(comparison).more_is_better;
+  const Cell* best = nullptr;
+  for (const std::size_t index : comparison.ranking) {
+    const Cell& cell = comparison.cells[index];
+    if (!is_on_several(cell) || (goes_by_target(comparison) && cell.reached_target == 0)) continue;
+    if (!by_speed_up) return &cell;
+    if (best == nullptr || cell.speed_up.median > best->speed_up.median) best = &cell;
+  }
+  return best;
+}
+
+Answer answer(const Comparison& comparison) {
+  Answer found = answer_of_ranking(comparison);
+  const std::string instead = instead_of_target(comparison);
+  if (instead.empty() || found.verdict.empty()) return found;
+  found.verdict.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(found.verdict.front())));
+  found.verdict = fmt::format("No row reached {}; by {}, {}", target_text(comparison.target_accuracy), instead, found.verdict);
+  return found;
 }
 
 std::vector<Finding> ranking_findings(const Comparison& comparison) {
@@ -305,7 +326,10 @@ std::vector<Finding> findings(const Comparison& comparison) {
   // Before any figure: it makes all of them doubtful.
   for (const std::string& taint : comparison.run->info.taints) all.push_back({fmt::format("TAINTED: {}", plain(taint))});
   if (const Answer first = answer(comparison); !first.verdict.empty()) all.push_back({first.verdict + ": " + first.grounds});
-  for (const auto& part : {ranking_findings(comparison), reservations(comparison)}) all.insert(all.end(), part.begin(), part.end());
+  std::vector<Finding> ranking = ranking_findings(comparison);
+  // The answer has said so.
+  if (!instead_of_target(comparison).empty()) ranking.erase(ranking.begin());
+  for (const auto& part : {ranking, reservations(comparison)}) all.insert(all.end(), part.begin(), part.end());
   return all;
 }
 

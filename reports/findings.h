@@ -18,7 +18,7 @@ std::string title_of(const Cell& cell);
 std::string with_range(const Spread& spread, std::string (*text)(double));
 // "1.92 [1.78 .. 2.05]"
 std::string with_range(const Spread& spread);
-// "0.9912", or for many models "0.9812, mean of 4 separate models".
+// "0.9912", or for many models "0.9812, mean of 4 models".
 std::string accuracy_of(const Cell& cell);
 
 struct Finding {

@@ -1,15 +1,16 @@
 #include "reports/html.h"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <kainjow/mustache.hpp>
 
 #include "reports/assets.h"
 #include "reports/charts/chart.h"
 #include "reports/drift.h"
+#include "reports/embedding.h"
 #include "reports/explain.h"
 #include "reports/findings.h"
 #include "reports/machine.h"
@@ -30,53 +31,25 @@ constexpr std::size_t kLongTable = 60;
 
 Data text_or_nothing(const std::string& text) { return text.empty() ? Data(false) : Data(text); }
 
-std::string base64(const unsigned char* bytes, std::size_t size) {
-  std::string text(4 * ((size + 2) / 3) + 1, '\0');
-  text.resize(static_cast<std::size_t>(
-      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()), bytes, static_cast<int>(size))));
-  return text;
-}
-
-// What a content policy calls this script.
-std::string policy_hash(std::string_view script) {
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned int size = 0;
-  EVP_Digest(script.data(), script.size(), digest, &size, EVP_sha256(), nullptr);
-  return fmt::format("'sha256-{}'", base64(digest, size));
-}
-
-std::string image_of(const std::string& svg) {
-  return svg.empty() ? ""
-                     : "data:image/svg+xml;base64," +
-                           base64(reinterpret_cast<const unsigned char*>(svg.data()), svg.size());
-}
-
-// JSON that no HTML parser takes for anything else.
-std::string island(const Json& json) {
-  std::string safe;
-  for (const char c : json.dump(-1, ' ', false, Json::error_handler_t::replace)) {
-    if (c == '<')
-      safe += "\\u003c";
-    else
-      safe += c;
-  }
-  return safe;
-}
-
-// The first `left` columns are words, the others figures.
-Data line_data(const TextLine& line, std::size_t left) {
-  Data words{Data::type::list}, figures{Data::type::list};
-  for (std::size_t k = 0; k < line.size(); ++k) (k < left ? words : figures).push_back(plain(line[k]));
+// The first `left` columns are words, and one of them, the header of the line, is its name; the others are figures.
+Data line_data(const TextLine& line, std::size_t left, std::size_t header) {
+  Data before{Data::type::list}, words{Data::type::list}, figures{Data::type::list};
+  for (std::size_t k = 0; k < line.size(); ++k)
+    if (k != header) (k < header ? before : k < left ? words : figures).push_back(plain(line[k]));
   Data data;
+  data.set("before", before);
+  data.set("name", plain(line[header]));
   data.set("words", words);
   data.set("figures", figures);
   return data;
 }
 
-Data table_data(const Table& table, bool open) {
+Data table_data(const Table& table, const std::string& id, bool open) {
+  const auto strategy = std::find(table.head.begin(), table.head.end(), "strategy");
+  const std::size_t header = strategy == table.head.end() ? 0 : static_cast<std::size_t>(strategy - table.head.begin());
   Data lines{Data::type::list};
   for (std::size_t i = 0; i < std::min(kMostLines, table.lines.size()); ++i)
-    lines.push_back(line_data(table.lines[i], table.left));
+    lines.push_back(line_data(table.lines[i], table.left, header));
   Data facts{Data::type::list};
   for (const auto& [name, value] : table.facts) {
     Data fact;
@@ -90,10 +63,11 @@ Data table_data(const Table& table, bool open) {
                          count_text(static_cast<double>(table.lines.size())));
   }
   Data data;
+  data.set("id", id);
   data.set("title", plain(table.title));
   data.set("intro", text_or_nothing(plain(intro)));
   data.set("facts", facts);
-  data.set("head", line_data(table.head, table.left));
+  data.set("head", line_data(table.head, table.left, header));
   data.set("lines", lines);
   data.set("open", open);
   data.set("long", table.lines.size() > kLongTable);
@@ -109,22 +83,31 @@ class Section {
     data_.set("intro", text_or_nothing(intro));
     data_.set("static", false);
   }
-  void add(const std::vector<ChartGroup>& groups, Json& charts) {
+  // `table` holds what they show, and is to be added too.
+  void add(const std::vector<ChartGroup>& groups, const Table& table, Json& charts) {
     for (const ChartGroup& group : groups) {
+      const std::string id = group.charts.front().id;
       Data figures{Data::type::list};
       for (const Chart& chart : group.charts) {
+        const std::string name = plain(group.title + ", " + chart.title);
         Data figure;
         figure.set("id", chart.id);
         figure.set("title", chart.title);
+        figure.set("name", name);
+        figure.set("caption", id + "-caption");
         figures.push_back(figure);
         Json spec = chart.spec;
         // What a screen reader calls the chart, and what stands above it where it is saved.
-        spec["description"] = plain(group.title + ", " + chart.title);
+        spec["description"] = name;
         charts.push_back({{"id", chart.id}, {"spec", spec}});
       }
-      Data data;
+      Data data, figures_of;
+      figures_of.set("id", id_of(table));
+      figures_of.set("title", plain(table.title));
+      data.set("id", id);
       data.set("title", group.title);
       data.set("caption", group.caption);
+      data.set("table", table.lines.empty() ? Data(false) : figures_of);
       data.set("by_series", group.by_series);
       data.set("charts", figures);
       data.set("left_out", text_or_nothing(group.left_out == 0 ? ""
@@ -136,7 +119,7 @@ class Section {
   }
   // Empty tables are left out.
   void add(const Table& table, bool open = false) {
-    if (!table.lines.empty()) tables_.push_back(table_data(table, open));
+    if (!table.lines.empty()) tables_.push_back(table_data(table, id_of(table), open));
   }
   void reason(const Reason& reason) {
     Data data;
@@ -175,6 +158,19 @@ class Section {
   }
 
  private:
+  // "table-speed-up-and-efficiency"
+  std::string id_of(const Table& table) const {
+    std::string id = "table";
+    bool begins_word = true;
+    for (const char c : table.title) {
+      const bool is_word = std::isalnum(static_cast<unsigned char>(c)) != 0;
+      if (is_word && begins_word) id += '-';
+      if (is_word) id += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      begins_word = !is_word;
+    }
+    return id;
+  }
+
   std::string id_, title_;
   Data data_;
   Data groups_{Data::type::list}, reasons_{Data::type::list}, sentences_{Data::type::list},
@@ -189,30 +185,38 @@ Section scaling_section(const Comparison& comparison, const std::string& drawing
   const bool draws = !assets::chart_script().empty();
   const std::string picture = image_of(drawing);
   section.show(draws ? "" : picture, draws ? picture : "", "Efficiency and speed-up against devices, a line a strategy");
-  if (draws) section.add(groups, charts);
+  const Table speeds = speed_table(comparison);
+  if (draws) section.add(groups, speeds, charts);
   if (groups.empty() && drawing.empty()) section.say(kNoCurve);
-  section.add(speed_table(comparison), groups.empty());
+  section.add(speeds, groups.empty());
   return section;
 }
 
 Section accuracy_section(const Comparison& comparison, Json& charts) {
   Section section("accuracy", "Accuracy");
-  if (!assets::chart_script().empty()) section.add(accuracy_charts(comparison), charts);
-  section.add(target_table(comparison));
-  section.add(epoch_table(comparison));
+  const Table target = target_table(comparison), epochs = epoch_table(comparison);
+  if (!assets::chart_script().empty()) {
+    for (const ChartGroup& group : accuracy_charts(comparison))
+      section.add({group}, group.title == target.title ? target : epochs, charts);
+  }
+  section.add(target);
+  section.add(epochs);
   return section;
 }
 
 Section time_section(const Comparison& comparison, Json& charts) {
   Section section("time", "Where the time goes");
+  const Table times = time_table(comparison), bytes = bytes_table(comparison), metrics = metric_table(comparison);
   if (!assets::chart_script().empty()) {
-    for (const auto& draw : {time_charts, bytes_charts, histogram_charts}) section.add(draw(comparison), charts);
+    section.add(time_charts(comparison), times, charts);
+    section.add(bytes_charts(comparison), bytes, charts);
+    section.add(histogram_charts(comparison), metrics, charts);
   }
-  section.add(time_table(comparison));
+  section.add(times);
   section.add(rank_table(comparison));
   section.add(ladder_table(comparison), true);
-  section.add(bytes_table(comparison));
-  section.add(metric_table(comparison));
+  section.add(bytes);
+  section.add(metrics);
   return section;
 }
 
@@ -232,10 +236,11 @@ Section prediction_section(const Comparison& comparison, Json& charts) {
                   "What more devices would bring, from the costs measured here and the assumption that more of them are "
                   "linked alike. `mgcompare predict` answers for other counts and other links.");
   const std::vector<Prediction> predictions = predict(comparison, usual_devices(comparison));
-  if (!assets::chart_script().empty()) section.add(prediction_charts(comparison, predictions), charts);
+  const Table table = prediction_table(predictions);
+  if (!assets::chart_script().empty()) section.add(prediction_charts(comparison, predictions), table, charts);
   if (predictions.empty()) section.say(kNoPrediction);
   for (const std::string& problem : prediction_problems(predictions)) section.say(problem);
-  section.add(prediction_table(predictions));
+  section.add(table);
   return section;
 }
 
@@ -294,7 +299,10 @@ Data objectives_of(const Comparison& comparison) {
   Data all{Data::type::list};
   for (const Objective objective : kObjectives) {
     Data findings{Data::type::list};
-    for (const Finding& finding : ranking_findings(ranked_by(comparison, objective))) {
+    std::vector<Finding> found = ranking_findings(ranked_by(comparison, objective));
+    if (objective == Objective::time_to_accuracy && !(comparison.target_accuracy > 0))
+      found.insert(found.begin(), {"The config sets no target accuracy: rows are ranked by samples/s"});
+    for (const Finding& finding : found) {
       Data one;
       one.set("level", fmt::format("{}", finding.level));
       one.set("text", finding.text);
@@ -371,8 +379,9 @@ std::string html_report(const Comparison& comparison, const std::string& drawing
   page.set("tiles", tiles_of(comparison));
   page.set("objectives", objectives_of(comparison));
   page.set("reservations", remarks);
-  page.set("has_series", !charts.empty());
-  page.set("series", series_data(comparison));
+  const Data series = series_data(comparison);
+  page.set("has_series", !charts.empty() && series.list_value().size() > 1);
+  page.set("series", series);
   page.set("sections", links);
   page.set("parts", parts);
   const std::string code(assets::chart_script()), script(assets::page_script());

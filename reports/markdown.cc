@@ -72,8 +72,11 @@ std::string curves(const Comparison& comparison, const std::string& picture) {
 
 std::string prediction_section(const Comparison& comparison) {
   const std::vector<Prediction> predictions = predict(comparison, usual_devices(comparison));
-  return predictions.empty() ? fmt::format("\n## Prediction\n\n{}\n", markdown(kNoPrediction))
-                             : section_if_any(prediction_table(predictions));
+  const Table table = prediction_table(predictions);
+  std::string text = table.lines.empty() ? "\n## Prediction\n" : markdown_section(table);
+  if (predictions.empty()) text += fmt::format("\n{}\n", markdown(kNoPrediction));
+  for (const std::string& problem : prediction_problems(predictions)) text += fmt::format("\n{}\n", markdown(problem));
+  return text;
 }
 
 std::string failure_section(const Comparison& comparison) {
@@ -110,14 +113,15 @@ std::string markdown_section(const Table& table) {
 
 std::string markdown_report(const Comparison& comparison, const std::string& picture) {
   const Run& run = *comparison.run;
-  return introduction(comparison) + curves(comparison, picture) + markdown_section(results_table(comparison)) + markdown_section(speed_table(comparison)) +
-         section_if_any(target_table(comparison)) + markdown_section(time_table(comparison)) +
-         section_if_short(rank_table(comparison)) + section_if_any(ladder_table(comparison)) + markdown_section(bytes_table(comparison)) +
-         section_if_any(placement_table(comparison)) + reasons_section(comparison) +
-         section_if_any(break_even_table(comparison)) +
-         prediction_section(comparison) +
-         section_if_any(epoch_table(comparison)) + section_if_any(metric_table(comparison)) +
-         section_if_any(outlier_table(comparison)) + section_if_any(drift_table(comparison)) + failure_section(comparison) + notes(comparison) +
+  // In the page's order.
+  return introduction(comparison) + curves(comparison, picture) + markdown_section(speed_table(comparison)) +
+         section_if_any(target_table(comparison)) + section_if_any(epoch_table(comparison)) +
+         markdown_section(time_table(comparison)) + section_if_short(rank_table(comparison)) +
+         section_if_any(ladder_table(comparison)) + markdown_section(bytes_table(comparison)) +
+         section_if_any(metric_table(comparison)) + reasons_section(comparison) + section_if_any(drift_table(comparison)) +
+         section_if_any(break_even_table(comparison)) + prediction_section(comparison) +
+         markdown_section(results_table(comparison)) + failure_section(comparison) +
+         section_if_any(outlier_table(comparison)) + notes(comparison) + section_if_any(placement_table(comparison)) +
          section_if_any(links_table(run)) + origin_section(run);
 }
 

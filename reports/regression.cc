@@ -27,7 +27,7 @@ Change change_of(Order order, const Spread& ratio, bool more_is_better) {
   return (order == Order::above) == more_is_better ? Change::better : Change::worse;
 }
 
-// Facts that must be equal for a difference to be the program's.
+// Facts that must be equal for a difference to be the program's, and whether there are two runs at all.
 void warn_of_differences(const Run& before, const Run& after, std::vector<std::string>& warnings) {
   const auto facts = [](const Run& run) {
     std::map<std::string, std::string> all(run.info.environment.begin(), run.info.environment.end());
@@ -40,6 +40,8 @@ void warn_of_differences(const Run& before, const Run& after, std::vector<std::s
       warnings.push_back(fmt::format("The runs differ in {}: {} and {}", key, one[key].empty() ? "nothing" : plain(one[key]),
                                      other[key].empty() ? "nothing" : plain(other[key])));
   }
+  if (before.info.config_hash == after.info.config_hash && before.info.started == after.info.started && !before.info.started.empty())
+    warnings.push_back("Both are the same run: nothing could differ");
   if (before.info.config_hash != after.info.config_hash)
     warnings.push_back("The runs have different configs: rows of one name may mean different things");
 }

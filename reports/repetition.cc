@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "plan.h"
 #include "reports/text.h"
 
 namespace mgcompare {
@@ -34,11 +35,15 @@ Repetition repetition_of(const Run& run) {
   const TrialKey& trial = row->trial;
   const std::size_t batch =
       trial.scaling == "weak" ? trial.global_batch / std::max<std::size_t>(1, trial.devices) : trial.global_batch;
+  // Other rows of the same strategy, under names of their own.
+  const bool shares_name = std::any_of(run.rows.begin(), run.rows.end(), [&](const Row& one) {
+    return one.trial.strategy.name == trial.strategy.label && one.trial.strategy.label != trial.strategy.label;
+  });
   repetition.command = fmt::format(
       "mgcompare run {}{} --only {}", config, given,
-      in_shell(fmt::format("strategy={},devices={}:{},batch={},variant={},seed={}", trial.strategy.label,
-                           to_string(trial.device_kind), trial.devices, batch,
-                           trial.variant.empty() ? "base" : trial.variant, trial.seed)));
+      in_shell(fmt::format("{}={},devices={}:{},batch={},variant={},seed={}", shares_name ? "as" : "strategy",
+                           in_filter(trial.strategy.label), to_string(trial.device_kind), trial.devices, batch,
+                           trial.variant.empty() ? "base" : in_filter(trial.variant), trial.seed)));
   return repetition;
 }
 

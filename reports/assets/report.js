@@ -14,27 +14,36 @@
   const { config, charts } = JSON.parse(island.textContent);
   const views = [];
   // A chart alone has no page around it: what is saved has its title and a legend of its own.
-  const saved = async (view, spec, options, ...format) => {
+  const save = async (id, format, { view, spec, options }) => {
     const whole = JSON.parse(JSON.stringify(spec), (key, value) => (key === "legend" && value === null ? undefined : value));
     Object.assign(whole, { title: spec.description, width: view.width(), autosize: "pad", background: "white" });
-    const copy = await vegaEmbed(document.createElement("div"), whole, { ...options, actions: false });
+    const copy = await vegaEmbed(document.createElement("div"), whole, options);
     await copy.view.signal("picked", view.signal("picked")).runAsync();
-    const url = await copy.view.toImageURL(...format);
+    const link = document.createElement("a");
+    link.href = await copy.view.toImageURL(format, format === "png" ? 2 : 1);
+    link.download = `${id}.${format}`;
+    link.click();
     copy.finalize();
-    return url;
+    document.getElementById("said").textContent = `Saved ${link.download}`;
   };
   for (const { id, spec } of charts) {
-    const options = {
-      mode: "vega-lite", config, ast: true, renderer: "svg", downloadFileName: id,
-      actions: { export: true, source: false, compiled: false, editor: false },
-    };
+    const options = { mode: "vega-lite", config, ast: true, renderer: "svg", actions: false };
     const { view } = await vegaEmbed(document.getElementById(id), spec, options);
-    view.toImageURL = (...format) => saved(view, spec, options, ...format);
     views.push(view);
+    const figure = document.getElementById(`${id}-figure`);
+    figure.querySelector(".save").hidden = false;
+    for (const button of figure.querySelectorAll(".save button"))
+      button.addEventListener("click", () => save(id, button.dataset.format, { view, spec, options }));
   }
   const legend = document.querySelector(".legend");
   if (legend) {
     legend.hidden = false;
+    // What has the focus is never behind what stays at the top.
+    const nav = document.querySelector("nav");
+    new ResizeObserver(() => {
+      const stays = nav.offsetHeight + (getComputedStyle(legend).position === "sticky" ? legend.offsetHeight : 0);
+      page.style.scrollPaddingTop = `${stays + 12}px`;
+    }).observe(legend);
     legend.addEventListener("click", (event) => {
       const button = event.target.closest("button");
       if (!button) return;

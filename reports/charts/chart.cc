@@ -25,7 +25,12 @@ Json chart_config() {
             {"titlePadding", 10}}},
           {"legend", {{"labelColor", "currentColor"}, {"titleColor", "currentColor"}, {"labelFontSize", 12}}},
           {"header", {{"labelColor", "currentColor"}}},
-          {"text", {{"color", "currentColor"}}}};
+          // A screen reader is told of the points and bars, which have words for all that the others add.
+          {"line", {{"aria", false}}},
+          {"area", {{"aria", false}}},
+          {"rule", {{"aria", false}}},
+          {"tick", {{"aria", false}}},
+          {"text", {{"color", "currentColor"}, {"aria", false}}}};
 }
 
 void ChartGroup::add(const char* id, const std::string& panel, const std::function<Json()>& spec) {

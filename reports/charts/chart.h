@@ -50,7 +50,7 @@ namespace chart {
 
 inline constexpr std::size_t kMostPanels = 6;
 inline constexpr int kLabelWidth = 185;                // pixels that a row's name may take from a chart
-inline constexpr std::size_t kCrowd = 8;               // from so many series on bands and intervals would hide the curves
+inline constexpr std::size_t kCrowd = 8;               // from so many series on intervals would hide the curves
 
 // A chart as wide as its place, whose marks fade unless `picked` is null or their series.
 Json frame(int height, Json values, Json layers);

@@ -63,7 +63,7 @@ Json curves(const std::vector<Series>& series, const Json& x, const Json& y) {
 
 Json reference_line(Json values, const Json& x, const Json& y) {
   return {{"data", {{"values", std::move(values)}}},
-          {"mark", {{"type", "line"}, {"color", "currentColor"}, {"opacity", 0.4}, {"strokeDash", {2, 3}}}},
+          {"mark", {{"type", "line"}, {"color", "currentColor"}, {"opacity", 0.6}, {"strokeDash", {2, 3}}}},
           {"encoding", {{"x", x}, {"y", y}}}};
 }
 

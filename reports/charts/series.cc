@@ -13,7 +13,7 @@ namespace mgcompare {
 
 std::vector<Series> all_series(const Comparison& comparison) {
   // Coprime counts: 42 looks before one comes again.
-  constexpr std::array kColors = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"};
+  constexpr std::array kColors = {"#0064BD", "#D07207", "#00A875", "#BE76B0", "#DD2140", "#9800F8"};
   constexpr std::array kShapes = {"circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right"};
   std::vector<Series> all;
   std::size_t number = 0;

@@ -13,7 +13,7 @@ namespace mgcompare {
 
 struct Series {
   std::string name;                 // plain text
-  std::string color;                // of Okabe and Ito's palette, which colour-blind readers can tell apart
+  std::string color;                // colour-blind readers can tell all of them apart, on light ground and on dark
   std::string shape;                // Vega's name
   bool dashed = false;
 };

@@ -147,6 +147,26 @@ TEST_F(CommandLine, TheReportsCommandRunsARowAgain) {
   EXPECT_EQ(plan, asked.out);
 }
 
+// The first row of the plan has a name that a shell and the filter both could misread, and that is also its strategy's
+// part of another row's.
+TEST_F(CommandLine, TheReportsCommandFindsARowByAHostileName) {
+  place_.write("names.yaml", small_config("scaling: {devices: [cpu:1], batch: 64}\n"
+                                          "strategies: [{tower: {as: \"a, 'b' \\\"c\\\" \\\\, $d\"}}, {serial: {as: tower}}, serial]\n"
+                                          "variants: [{name: 'x, y=z', set: {epochs: 1}}]\n"));
+  ASSERT_EQ(place_.run({"names.yaml", "-o", "first"}).code, 0);
+  const auto run = read_run((place_.folder() / "first").string());
+  ASSERT_EQ(run.rows.size(), 6u);
+  std::ifstream stream(place_.folder() / "first/report.md");
+  const std::string command = code_below({std::istreambuf_iterator<char>(stream), {}}, "To run one row again");
+  const std::string shell = "cd " + place_.folder().string() + " && PATH=" + std::string(MGCOMPARE_BINARY_DIR) + "/bin:$PATH && " +
+                            command + " -o again >again.txt 2>&1";
+  EXPECT_EQ(std::system(shell.c_str()), 0) << command;
+  const auto again = read_run((place_.folder() / "again").string());
+  ASSERT_EQ(again.rows.size(), 1u) << command;
+  EXPECT_EQ(again.rows[0].trial.strategy.label, run.rows[0].trial.strategy.label);
+  EXPECT_EQ(again.rows[0].trial.variant, run.rows[0].trial.variant);
+}
+
 TEST_F(CommandLine, QuietLeavesResultsOnly) {
   const Ended ended = place_.run({fine(), "-q", "--color", "always", "--only", "strategy=serial"});
   EXPECT_EQ(ended.code, 0);

@@ -286,6 +286,22 @@ TEST_F(Planning, FiltersTrials) {
   EXPECT_THAT(told("strategy=single,devices=4"), HasSubstr("no trial is all of this at once"));
 }
 
+TEST_F(Planning, FiltersByNamesWithCommas) {
+  const Plan made = plan(
+      "strategies: [sums, {sums: {every: 2, as: 'sums, rarely'}}, {sums: {every: 3, as: 'back\\slash, \"x\"=1'}}]\n"
+      "variants: [{name: 'slow, small', set: {epochs: 3}}]");
+  const std::size_t all = made.trials.size();
+  ASSERT_EQ(all % 3, 0u);
+  EXPECT_THAT(only(made, "strategy=sums"), SizeIs(all));
+  EXPECT_THAT(only(made, "as=sums"), SizeIs(all / 3));
+  for (const Trial& trial : made.trials) {
+    for (const Trial& found : only(made, "as=" + in_filter(trial.strategy.label)))
+      EXPECT_EQ(found.strategy.label, trial.strategy.label);
+  }
+  EXPECT_THAT(only(made, "variant=slow\\, small"), SizeIs(all / 2));
+  EXPECT_THROW(only(made, "variant=slow, small"), Error);
+}
+
 TEST_F(Planning, DescribesAndEstimates) {
   TableProber prober(4, 0);
   const Plan made = make_plan(

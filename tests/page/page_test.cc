@@ -5,11 +5,9 @@
 #include <set>
 
 #include "page/browser.h"
-#include "reports/assets.h"
+#include "page/pages.h"
 #include "reports/charts/chart.h"
 #include "reports/charts/drawing.h"
-#include "reports/html.h"
-#include "results/runs.h"
 
 namespace mgcompare {
 namespace {
@@ -43,7 +41,7 @@ addEventListener("load", () => {
 });
 )";
 
-// Points at the first mark of the first chart, saves that chart in both formats, and writes down what came of it.
+// Points at the first mark of the first chart, and writes down what came of it.
 constexpr char kUse[] = R"(
 addEventListener("load", () => {
   const page = document.documentElement;
@@ -56,38 +54,11 @@ addEventListener("load", () => {
     await new Promise((done) => setTimeout(done, 200));
     const tip = document.getElementById("vg-tooltip-element");
     page.dataset.tip = tip && tip.classList.contains("visible") ? tip.textContent : "none";
-    for (const action of chart.querySelectorAll(".vega-actions a")) {
-      action.dispatchEvent(new MouseEvent("mousedown", { bubbles: true }));
-      for (let wait = 0; wait < 100 && !/^(blob|data):/.test(action.href); ++wait)
-        await new Promise((done) => setTimeout(done, 50));
-      const kind = /svg/i.test(action.textContent) ? "svg" : "png";
-      page.dataset[kind] = action.href.slice(0, 14);
-      if (kind === "svg") page.dataset.saved = await (await fetch(action.href)).text();
-    }
     page.dataset.used = "yes";
   };
   look();
 });
 )";
-
-// Four kinds of rows on 1, 2 and 4 devices with two batches, three times each.
-mgcompare::Run wide_run(const std::string& odd_name = "together") {
-  RunMaker maker;
-  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-    for (const std::size_t batch : {128, 512}) {
-      const double speed = static_cast<double>(batch) * (1 + 0.005 * static_cast<double>(seed));
-      maker.baseline(seed, make_result(10 * speed, 8, 0.985), batch);
-      for (const std::size_t devices : {1, 2, 4})
-        maker.add(odd_name, devices, seed, make_result(9 * speed * static_cast<double>(devices), 5, 0.984), batch);
-    }
-  }
-  return maker.run;
-}
-
-std::string page_of(const mgcompare::Run& run) {
-  const Comparison comparison = compare_rows(run);
-  return html_report(comparison, draw_scaling(comparison));
-}
 
 std::string attribute(const std::string& dom, const std::string& name, std::size_t from = 0) {
   const std::size_t begin = dom.find(" " + name + "=\"", from);
@@ -95,13 +66,6 @@ std::string attribute(const std::string& dom, const std::string& name, std::size
   const std::size_t value = begin + name.size() + 3;
   return dom.substr(value, dom.find('"', value) - value);
 }
-
-class Page : public testing::Test {
- protected:
-  void SetUp() override {
-    if (const std::string missing = missing_browser(); !missing.empty()) GTEST_SKIP() << missing;
-  }
-};
 
 TEST_F(Page, DrawsEveryChartWithoutAComplaintOrARequest) {
   if (assets::chart_script().empty()) GTEST_SKIP() << "this build has no chart libraries (npm was missing)";
@@ -141,16 +105,11 @@ TEST_F(Page, EveryChartHasItsOwnName) {
   EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size()) << testing::PrintToString(names);
 }
 
-TEST_F(Page, AMarkTellsItsFiguresAndAChartCanBeSaved) {
+TEST_F(Page, AMarkTellsItsFigures) {
   if (assets::chart_script().empty()) GTEST_SKIP() << "this build has no chart libraries (npm was missing)";
   const Shown shown = show(with_script(without_policy(page_of(wide_run())), kUse));
   EXPECT_EQ(attribute(shown.dom, "data-used"), "yes");
   EXPECT_THAT(attribute(shown.dom, "data-tip"), AnyOf(HasSubstr("alone on 1 CPU core"), HasSubstr("together on")));
-  EXPECT_THAT(attribute(shown.dom, "data-svg"), AnyOf(testing::StartsWith("blob:"), testing::StartsWith("data:image/svg")));
-  EXPECT_THAT(attribute(shown.dom, "data-png"), testing::StartsWith("data:image/png"));
-  // What it is called, and which line is whose.
-  const std::string saved = attribute(shown.dom, "data-saved");
-  EXPECT_THAT(saved, AllOf(HasSubstr("Efficiency, global batch 128"), HasSubstr("role-legend"), HasSubstr("together")));
 }
 
 // Staleness 0 (five times), 1 (thrice) and 3 (once) on each of two ranks, three times.
@@ -307,8 +266,27 @@ TEST(Html, OfARowOrNothingSaysWhatIsMissing) {
   const std::string page = page_of(maker.run);
   EXPECT_THAT(page, HasSubstr("There is no curve to draw"));
   EXPECT_THAT(page, HasSubstr("There is nothing to predict from"));
+  // One strategy needs no legend.
+  EXPECT_THAT(page, Not(HasSubstr("class=\"legend\"")));
+  EXPECT_THAT(page_of(wide_run()), HasSubstr("class=\"legend\""));
   maker.run.rows[0].state = "pending";
   EXPECT_THAT(page_of(maker.run), HasSubstr("Partial: 1 of 1 trials have not finished"));
+}
+
+TEST(Html, SaysWhatIsComparedInPlaceOfTheTarget) {
+  RunMaker maker;
+  maker.baseline(1, make_result(1000, 0, 0.91));
+  maker.add("together", 2, 1, make_result(1600, 0, 0.9));
+  const std::string page = page_of(maker.run);
+  EXPECT_THAT(page, HasSubstr("<p class=\"verdict\">No row reached 97 %; by samples/s, whether several devices pay is undecided.</p>"));
+  EXPECT_THAT(page, HasSubstr("No row reached 97 %: rows are ranked by the device-seconds of the whole training"));
+  for (Row& row : maker.run.rows) {
+    Config config = *row.config;
+    config.target_accuracy = 0;
+    row.config = std::make_shared<const Config>(config);
+  }
+  EXPECT_THAT(page_of(maker.run), AllOf(HasSubstr("The config sets no target accuracy: rows are ranked by samples/s"),
+                                        Not(HasSubstr("No row reached"))));
 }
 
 TEST(Drawing, HasALineForEachStrategyAndTakesNamesAsTheyAre) {

@@ -52,6 +52,19 @@ TEST(Regression, SeesALongerWayToTheTarget) {
   EXPECT_TRUE(has_regressed(regression, 0.05));
 }
 
+TEST(Regression, SaysThatARunIsHeldAgainstItself) {
+  mgcompare::Run run = run_of(1000);
+  run.info.started = "2026-01-02T03:04:05Z";
+  const auto warnings = [&](const mgcompare::Run& other) {
+    const Comparison one = compare_rows(run), two = compare_rows(other);
+    return compare_runs(one, two).warnings;
+  };
+  EXPECT_THAT(warnings(run), testing::Contains("Both are the same run: nothing could differ"));
+  mgcompare::Run later = run;
+  later.info.started = "2026-02-03T04:05:06Z";
+  EXPECT_THAT(warnings(later), testing::IsEmpty());
+}
+
 TEST(Regression, NamesWhatDoesNotFit) {
   mgcompare::Run before = three_by_three(), after = run_of(1600);
   before.info.config_hash = "a";

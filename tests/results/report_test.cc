@@ -56,7 +56,7 @@ TEST(MarkdownReport, CountsGpus) {
 TEST(MarkdownReport, LabelsSeparateModels) {
   const std::string text = markdown_report(compare_rows(three_by_three()));
   EXPECT_THAT(text,
-              HasSubstr("| apart | 128 | 0 (cpu:2) | 0.9700 \\[0.9700 .. 0.9700\\], mean of 2 separate models |"));
+              HasSubstr("| apart | 128 | 0 (cpu:2) | 0.9700 \\[0.9700 .. 0.9700\\], mean of 2 models |"));
   EXPECT_THAT(text, HasSubstr("| apart | cpu:2 | 128 | - | - | 0 of 3 | separate models |"));
 }
 
@@ -174,11 +174,33 @@ TEST(Repetition, HasWhatTheCommandLineGave) {
   EXPECT_EQ(repetition_of({}).command, "");
 }
 
+TEST(Repetition, TellsRowsOfOneStrategyApart) {
+  mgcompare::Run run = three_by_three();
+  run.info.arguments = std::vector<std::string>{};
+  for (Row& row : run.rows)
+    if (row.trial.strategy.label == "together") row.trial.strategy.name = "alone";
+  run.rows[0].trial.variant = "x, \\y";
+  EXPECT_THAT(repetition_of(run).command, HasSubstr("--only 'as=alone,devices=cpu:1,batch=128,variant=x\\, \\\\y,seed=1'"));
+}
+
 TEST(Repetition, OfAnOlderFileTakesItsConfig) {
   const Repetition again = repetition_of(three_by_three());
   EXPECT_THAT(again.command, testing::StartsWith("mgcompare run config.yaml --only 'strategy=alone,"));
   EXPECT_THAT(again.intro, HasSubstr("save the config below"));
   EXPECT_TRUE(nlohmann::json::parse(json_text(three_by_three()))["arguments"].is_null());
+}
+
+TEST(MarkdownReport, HasItsSectionsInThePagesOrder) {
+  const std::string text = markdown_report(compare_rows(three_by_three()));
+  std::size_t last = 0;
+  for (const char* title : {"Speed-up and efficiency", "Time to 97 %", "Accuracy by epoch", "Where the time goes", "Bytes", "Why",
+                            "Prediction", "Results", "Trials that were not completed", "Environment", "Order of execution",
+                            "To run one row again", "Config"}) {
+    const std::size_t at = text.find("\n## " + std::string(title) + "\n");
+    ASSERT_NE(at, std::string::npos) << title;
+    EXPECT_GT(at, last) << title;
+    last = at;
+  }
 }
 
 TEST(MarkdownReport, SaysWhatIsMissing) {

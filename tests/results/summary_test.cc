@@ -171,13 +171,24 @@ TEST(Summary, ReachingTheTargetSoonerButLessOftenIsNoAnswer) {
                          "core, batch 128, by together on 2 CPU cores, batch 128, in 3 of 4 repeats\n"));
 }
 
-TEST(Summary, SaysWhenNoRowReachedTheTarget) {
+TEST(Summary, SaysWhenNoRowReachedTheTargetAndWhatItComparesInstead) {
   RunMaker maker;
-  maker.baseline(1, make_result(1000, 0, 0.91));
-  maker.add("together", 2, 1, make_result(1600, 0, 0.9));
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    maker.baseline(seed, make_result(1000, 0, 0.91));
+    maker.add("together", 2, seed, make_result(1600, 0, 0.9));
+  }
   EXPECT_THAT(closing_summary(maker.run, {}),
-              AllOf(HasSubstr("\nNo row reached 97 %"),
-                    HasSubstr("together on 2 CPU cores, batch 128 trained fastest: 1,600 samples/s, accuracy 0.9000")));
+              StartsWith("No row reached 97 %; by samples/s, several devices are faster: at best 1.60 [1.60 .. 1.60] times the "
+                         "samples/s of alone on 1 CPU core, batch 128, by together on 2 CPU cores, batch 128\n"
+                         "together on 2 CPU cores, batch 128 trained fastest: 1,600 [1,600 .. 1,600] samples/s, accuracy 0.9000"));
+  EXPECT_THAT(closing_summary(maker.run, {}, Objective::device_seconds),
+              StartsWith("No row reached 97 %; by the device-seconds of the whole training, several devices do not pay: at best "
+                         "0.80 [0.80 .. 0.80] times as cheap as alone on 1 CPU core, batch 128, by together on 2 CPU cores, "
+                         "batch 128\nalone on 1 CPU core, batch 128 is cheapest: "));
+  // Samples/s need no target; that it was missed is said all the same.
+  EXPECT_THAT(closing_summary(maker.run, {}, Objective::throughput),
+              AllOf(StartsWith("Several devices are faster: at best 1.60 [1.60 .. 1.60] times the samples/s of "),
+                    HasSubstr("\nNo row reached 97 %\ntogether on 2 CPU cores, batch 128 trained fastest")));
 }
 
 TEST(Summary, EndsWithWhatWentWrong) {

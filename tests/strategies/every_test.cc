@@ -119,7 +119,21 @@ TEST_P(EveryStrategy, WarmUpLeavesNoTrace) {
   Trial cold = trial_of(GetParam(), most_ranks(2)), warm = cold;
   cold.config.measure.warm_up_steps = 0;
   warm.config.measure.warm_up_steps = 5;
-  EXPECT_EQ(run(cold).result.weights_hash, run(warm).result.weights_hash);
+  const std::string hash = run(cold).result.weights_hash;
+  EXPECT_EQ(run(warm).result.weights_hash, hash);
+  warm.config.measure.level = "normal";
+  EXPECT_EQ(run(warm).result.weights_hash, hash);
+}
+
+// Ranks that run freely meet between any two of these steps, which nothing else makes them do.
+TEST_P(EveryStrategy, WarmsUpUntilSteadyInLiveTime) {
+  Trial trial = trial_of(GetParam(), most_ranks(3));
+  trial.config.deterministic = false;
+  trial.config.measure.level = "normal";
+  trial.config.epochs = 1;
+  const Result result = run(trial).result;
+  EXPECT_EQ(result.samples, small_digits().train.samples);
+  EXPECT_GT(result.seconds_warm_up, 0.06) << "less than three windows";
 }
 
 // One rank stops in the middle of an exchange that the others are in: they unwind, and the first error is what is said.

@@ -73,6 +73,7 @@ Trial small_trial(std::size_t ranks, const std::string& plugin, const std::vecto
   trial.config.optimizer.momentum = 0.9;
   trial.config.optimizer.weight_decay = 1e-4;
   trial.config.epochs = 2;
+  trial.config.measure.level = "quick";
   trial.config.measure.warm_up_steps = 1;
   trial.config.deterministic = true;
   return trial;

@@ -104,6 +104,20 @@ TEST(WarmUp, WindowsAreHalfASecondAndAllOfItIsFive) {
   EXPECT_TRUE(restless.is_over());
 }
 
+TEST(WarmUp, OfNormalTrialsTakesATenthOfASecondAtMost) {
+  // Steps of 10 ms, two a window, which agree at the third.
+  WarmUp steady(0, kNormalPatience);
+  for (int step = 1; step <= 5; ++step) steady.add(0.0101 * step);
+  EXPECT_FALSE(steady.is_over());
+  steady.add(0.0606);
+  EXPECT_TRUE(steady.is_over());
+  WarmUp slow(0, kNormalPatience);
+  slow.add(0.099);
+  EXPECT_FALSE(slow.is_over());
+  slow.add(0.198);
+  EXPECT_TRUE(slow.is_over());
+}
+
 // Devices of this kind repeat steps as graphs, unless the host must make each or gathers the samples. What a note says goes by
 // the trial's kind, so that the CPU's devices can stand in.
 TEST(Trace, IsNotedWhereItTookTheGraphsAway) {
