@@ -26,7 +26,12 @@ __global__ void next_round(unsigned* round) { ++*round; }
 }  // namespace
 
 Timeline::Timeline(CudaDevice& device)
-    : device_(device), stamps_(device, kRounds * kMost), round_(device, 1), seconds_a_mark_(measure_mark()) {}
+    : device_(device), stamps_(device, kRounds * kMost), round_(device, 1), seconds_a_mark_(measure_mark()) {
+  // Loaded here and not beside an exchange, as the kernel of marks is.
+  end_round();
+  device_.zero(round_.data(), sizeof(unsigned));
+  device_.synchronize();
+}
 
 void Timeline::stamp(cudaStream_t stream, std::size_t slot) {
   note_time<<<1, 1, 0, stream>>>(stamps_.data(), round_.data(), static_cast<unsigned>(kRounds), slot);

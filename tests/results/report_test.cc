@@ -263,7 +263,7 @@ TEST(JsonReport, HoldsTheRun) {
   run.rows[0].result.accuracy = std::nan("");
   run.rows[1].result.cause = "\xff\x1b[0m";
   const nlohmann::json json = nlohmann::json::parse(json_text(run));
-  EXPECT_EQ(json["schema"], "mgcompare.result/1");
+  EXPECT_EQ(json["schema"], "mgcompare.result/2");
   EXPECT_EQ(json["config"]["name"], "small");
   EXPECT_EQ(json["data"]["name"], "mnist");
   EXPECT_EQ(json["trials"].size(), 9u);
