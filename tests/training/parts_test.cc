@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cpu/collectives.h"
 #include "fakes/host_marker.h"
 #include "fixture.h"
 #include "metered_device.h"
@@ -46,6 +47,12 @@ class ClockedDevice : public MeteredDevice {
   std::unique_ptr<Device> device_;
 };
 
+class Recordable : public CpuCollectives {
+ public:
+  using CpuCollectives::CpuCollectives;
+  bool recordable() const override { return true; }
+};
+
 // Such devices, with a clock and recorded steps as a test has them.
 class ClockedPlatform : public Platform {
  public:
@@ -67,7 +74,9 @@ class ClockedPlatform : public Platform {
   std::unique_ptr<Feed> upload(Device& device, const Split& split, double scale, bool on_host) override {
     return cpu_.upload(device, split, scale, on_host);
   }
-  std::unique_ptr<Collectives> connect(const std::vector<Device*>& devices) override { return cpu_.connect(devices); }
+  std::unique_ptr<Collectives> connect(const std::vector<Device*>& devices) override {
+    return std::make_unique<Recordable>(devices.size());
+  }
   std::unique_ptr<Marker> marker(Device&) override { return make_marker(); }
   std::unique_ptr<Recorder> recorder(Device&, std::size_t steps) override {
     return steps == 0 ? nullptr : make_recorder();
