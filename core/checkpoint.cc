@@ -12,7 +12,7 @@
 namespace mgcompare {
 namespace {
 
-constexpr char kSchema[] = "mgcompare.checkpoint/1";
+constexpr char kSchema[] = "mgcompare.checkpoint/2";
 
 [[noreturn]] void fail(const std::string& what, const std::string& file) {
   throw Error("the checkpoint " + file + " " + what + ": " + std::strerror(errno));

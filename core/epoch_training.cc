@@ -31,20 +31,21 @@ void EpochTraining::run(std::size_t number, std::size_t epoch) {
   Rank& rank = state_.ranks[number];
   rank.epoch_tally = {};
   rank.laps.begin_epoch();
-  rank.group->forget_traffic();
+  rank.group->forget_bytes();
   rank.replica->meter().forget();
+  rank.steps = {};
   Clocks clocks;
-  clocks.updating = rank.replica->seconds_updating();
-  clocks.reading = rank.train_feed->seconds();
-  clocks.first_step = rank.step_seconds.size();
   if (state_.request.audit) rank.replica->forget_seen();
   state_.gate.wait();
   clocks.start = now();
+  rank.clock.take();
+  rank.clock.open(clocks.start);
   sampling_.set_order(number, epoch);
   if (state_.free) draw(number, epoch);
   else march(number, epoch);
   rank.device->synchronize();
   clocks.done = now();
+  rank.clock.close(clocks.done);
   state_.gate.wait();
   clocks.end = now();
   account(number, clocks);
@@ -57,10 +58,11 @@ void EpochTraining::take_records(std::size_t number, std::size_t end) {
   for (std::size_t k = 0; k < records.size(); ++k) {
     rank.step_seconds.push_back(records[k].seconds);
     check_loss(rank, records[k].loss);
-    const bool is_last = end - records.size() + k + 1 == state_.facts.steps_per_epoch;
+    const std::size_t index = end - records.size() + k;
+    rank.steps.add(records[k].seconds, index < state_.data.train.samples / state_.facts.global_batch);
+    const bool is_last = index + 1 == state_.facts.steps_per_epoch;
     if (number == 0 && !is_last) rank.laps.add(static_cast<double>(state_.facts.global_batch), records[k].seconds);
   }
-  rank.repeated_steps += records.size();
   if (!records.empty()) add(rank.epoch_tally, rank.network->take_tally());
 }
 
@@ -69,12 +71,19 @@ void EpochTraining::step(std::size_t number, const Batch& batch) {
   rank.replica->begin_step(batch);
   const double start = now();
   if (number == 0) rank.laps.begin_step(batch.whole().begin(), start);
-  if (state_.tracing()) rank.trace.begin_step(rank.step_seconds.size(), start);
-  rank.strategy->step(*rank.replica, *rank.group, batch);
+  const bool traced = state_.tracing() && rank.trace.wants_more();
+  if (traced) rank.clock.keep_spans(start);
+  {
+    const StepClock::In in(Phase::strategy);
+    rank.strategy->step(*rank.replica, *rank.group, batch);
+  }
   const Tally tally = rank.network->take_tally();  // waits for the device
   const double end = now();
-  rank.trace.end_step(end);
+  if (traced) rank.trace.add(rank.step_seconds.size(), start, end, rank.clock.take_spans(end));
   rank.step_seconds.push_back(end - start);
+  // Where most steps are repeated by the device, the few of the host are others.
+  const std::size_t full = state_.free ? sampling_.draw_size() : state_.facts.global_batch;
+  rank.steps.add(end - start, batch.global_size() == full && (rank.recorded == nullptr || !rank.recorded->repeats()));
   add(rank.epoch_tally, tally);
   const double loss = tally.samples == 0 ? 0 : tally.loss / static_cast<double>(tally.samples);
   check_loss(rank, loss);
@@ -122,32 +131,31 @@ void EpochTraining::draw(std::size_t number, std::size_t epoch) {
     if (size == 0) break;
     step(number, Batch({epoch, index, begin, size, 0, 1, sampling_.rate_at(epoch, begin)}, state_.spec.sample_shape));
   }
-  const double start = now();
-  rank.strategy->rest(*rank.replica, *rank.group);
-  rank.rest_seconds = now() - start;
+  if (!rank.host_sees_all()) rank.clock.take();  // of steps, which the host does not see
+  {
+    const StepClock::In in(Phase::strategy);
+    rank.strategy->rest(*rank.replica, *rank.group);
+  }
+  if (!rank.host_sees_all()) rank.rest = rank.clock.take();
   pace.leave(number);
+}
+
+RankTimes EpochTraining::by_device(Rank& rank, double inside) const {
+  RankTimes times = rank.of_step;
+  times *= rank.steps.count(times.sum());
+  const RankTimes rest = std::exchange(rank.rest, {});
+  times += rest;
+  times.harness += inside - rank.steps.seconds() - rest.sum();
+  return times;
 }
 
 void EpochTraining::account(std::size_t number, const Clocks& clocks) {
   Rank& rank = state_.ranks[number];
-  const Traffic& traffic = rank.group->traffic();
-  double stepped = std::exchange(rank.rest_seconds, 0.0);
-  for (std::size_t i = clocks.first_step; i < rank.step_seconds.size(); ++i) stepped += rank.step_seconds[i];
-  const auto repeated = static_cast<double>(std::exchange(rank.repeated_steps, 0));
   const double recording = rank.recorded == nullptr ? 0 : rank.recorded->take_recording_seconds();
-  const double waiting = traffic.seconds_waiting + repeated * rank.of_recorded_step.waiting;
-  const double exchange = traffic.seconds - traffic.seconds_waiting + rank.replica->meter().seconds() +
-                          repeated * rank.of_recorded_step.exchange;
-  const double optimizer = rank.replica->seconds_updating() - clocks.updating;
-  const double input = rank.train_feed->seconds() - clocks.reading;
-  rank.times.exchange += exchange;
-  rank.times.overlapped += repeated * rank.of_recorded_step.overlapped;
-  rank.times.waiting += waiting + (clocks.end - clocks.done);
-  rank.times.optimizer += optimizer;
-  rank.times.input += input;
-  rank.times.compute += stepped - exchange - waiting - optimizer - input;
-  rank.times.harness += clocks.done - clocks.start - stepped - recording;
-  rank.bytes += traffic.bytes + rank.replica->meter().bytes();
+  const double inside = clocks.done - clocks.start - recording;
+  rank.times += rank.host_sees_all() ? rank.clock.take() : by_device(rank, inside);
+  rank.times.waiting += clocks.end - clocks.done;
+  rank.bytes += rank.group->bytes() + rank.replica->meter().bytes();
   if (number != 0) return;
   state_.epoch_seconds = clocks.end - clocks.start - recording;
   state_.result().seconds_setup += recording;

@@ -19,11 +19,9 @@ class EpochTraining {
   void run(std::size_t rank, std::size_t epoch);
 
  private:
-  // A rank's clocks as its epoch goes by.
+  // When a rank's epoch began, when it was done, and when the last rank was.
   struct Clocks {
-    double start = 0, done = 0, end = 0;  // end: of the last rank
-    double updating = 0, reading = 0;     // before the epoch
-    std::size_t first_step = 0;
+    double start = 0, done = 0, end = 0;
   };
   void march(std::size_t rank, std::size_t epoch);
   void draw(std::size_t rank, std::size_t epoch);
@@ -31,6 +29,8 @@ class EpochTraining {
   // Of steps that the device repeated by itself, up to this one of the epoch; it is waited for.
   void take_records(std::size_t rank, std::size_t end);
   void account(std::size_t rank, const Clocks& clocks);
+  // Where the time of this epoch's steps went on a device with a clock of its own.
+  RankTimes by_device(Rank& rank, double inside) const;
 
   TrainingState& state_;
   Setup& setup_;

@@ -5,21 +5,24 @@
 
 namespace mgcompare {
 
-std::vector<ExchangeShare> split_exchanges(const std::vector<Recorder::ExchangeRecord>& of_ranks) {
-  std::vector<double> least = of_ranks.at(0).seconds;
-  for (const Recorder::ExchangeRecord& rank : of_ranks)
-    for (std::size_t i = 0; i < least.size(); ++i) least[i] = std::min(least[i], rank.seconds.at(i));
-  const double bare = std::accumulate(least.begin(), least.end(), 0.0);
-  std::vector<ExchangeShare> shares;
-  for (const Recorder::ExchangeRecord& rank : of_ranks) {
-    const double all = std::accumulate(rank.seconds.begin(), rank.seconds.end(), 0.0);
-    ExchangeShare share;
-    share.waiting = std::min(rank.exposed, all - bare);
-    share.exchange = rank.exposed - share.waiting;
-    share.overlapped = std::max(0.0, bare - share.exchange);
-    shares.push_back(share);
+std::vector<RankTimes> split_exchanges(const std::vector<StepReading>& of_ranks) {
+  std::vector<RankTimes> all_times;
+  for (const StepReading& rank : of_ranks) all_times.push_back(rank.times);
+  std::vector<double> least = of_ranks.at(0).exchanges;
+  for (const StepReading& rank : of_ranks) {
+    if (rank.exchanges.size() != least.size()) return all_times;
+    for (std::size_t i = 0; i < least.size(); ++i) least[i] = std::min(least[i], rank.exchanges[i]);
   }
-  return shares;
+  const double bare = std::accumulate(least.begin(), least.end(), 0.0);
+  for (std::size_t k = 0; k < of_ranks.size(); ++k) {
+    const std::vector<double>& seconds = of_ranks[k].exchanges;
+    RankTimes& times = all_times[k];
+    const double all = std::accumulate(seconds.begin(), seconds.end(), 0.0), waiting = std::min(times.exchange, all - bare);
+    times.waiting += waiting;
+    times.exchange -= waiting;
+    times.overlapped += std::max(0.0, bare - times.exchange);
+  }
+  return all_times;
 }
 
 }  // namespace mgcompare

@@ -1,21 +1,16 @@
 #pragma once
 
-// Where a recorded step's seconds of exchange go: to moving data, to waiting for other ranks, or beside computing.
+// Where the exchanges of steps on devices go: to moving data, to waiting for other ranks, or beside computing.
 
 #include <vector>
 
-#include "platform.h"
+#include "attribution.h"
 
 namespace mgcompare {
 
-struct ExchangeShare {
-  double exchange = 0;    // exposed: the rank did nothing else
-  double waiting = 0;     // exposed: until the last rank came
-  double overlapped = 0;  // beside the rank's own work
-};
-
-// A rank each. An exchange ends everywhere at once and cannot begin before the last rank comes, so on that rank it takes
-// what it takes, and on another what is more than that is waiting.
-std::vector<ExchangeShare> split_exchanges(const std::vector<Recorder::ExchangeRecord>& of_ranks);
+// The times of every rank, with waiting taken out of its exchange, and what ran beside computing. An exchange ends everywhere
+// at once and cannot begin before the last rank comes, so on that rank it takes what it takes, and on another what is more
+// than that is waiting. Nothing is told apart where the ranks did not call alike.
+std::vector<RankTimes> split_exchanges(const std::vector<StepReading>& of_ranks);
 
 }  // namespace mgcompare

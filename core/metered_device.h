@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "clock.h"
 #include "ledger.h"
 #include "mgcompare/device.h"
+#include "step_clock.h"
 
 namespace mgcompare {
 
@@ -17,7 +17,10 @@ class MeteredDevice : public Device {
   explicit MeteredDevice(Device& device) : device_(device) {}
   DeviceKind kind() const override { return device_.kind(); }
   int index() const override { return device_.index(); }
-  void* stream() const override { return device_.stream(); }
+  void* stream() const override {
+    StepClock::strategy_queues();
+    return device_.stream();
+  }
   void* allocate(std::size_t bytes) override { return hold(device_.allocate(bytes), bytes, false); }
   void release(void* memory) noexcept override {
     blocks_.erase(memory);
@@ -28,24 +31,32 @@ class MeteredDevice : public Device {
     blocks_.erase(memory);
     device_.release_host(memory);
   }
-  void copy(void* to, const void* from, std::size_t bytes) override { device_.copy(to, from, bytes); }
-  void zero(void* memory, std::size_t bytes) override { device_.zero(memory, bytes); }
-  void matmul(const Matmul& problem) override { device_.matmul(problem); }
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    StepClock::strategy_queues();
+    device_.copy(to, from, bytes);
+  }
+  void zero(void* memory, std::size_t bytes) override {
+    StepClock::strategy_queues();
+    device_.zero(memory, bytes);
+  }
+  void matmul(const Matmul& problem) override {
+    StepClock::strategy_queues();
+    device_.matmul(problem);
+  }
   void synchronize() override { device_.synchronize(); }
   void copy_to_host(void* host, const void* device, std::size_t bytes) override {
-    const double start = now();
+    const StepClock::In in(Phase::transfer, "copy to host");
     device_.copy_to_host(host, device, bytes);
-    count("copy to host", bytes, start);
+    count("copy to host", bytes);
   }
   void copy_to_device(void* device, const void* host, std::size_t bytes) override {
-    const double start = now();
+    const StepClock::In in(Phase::transfer, "copy to device");
     device_.copy_to_device(device, host, bytes);
-    count("copy to device", bytes, start);
+    count("copy to device", bytes);
   }
 
   std::uint64_t bytes() const { return bytes_; }
-  double seconds() const { return seconds_; }
-  void forget() { bytes_ = 0, seconds_ = 0; }
+  void forget() { bytes_ = 0; }
   Ledger& ledger() { return ledger_; }
   // Bytes that are allocated now, on the host or on the device.
   std::uint64_t held(bool on_host) const {
@@ -63,17 +74,15 @@ class MeteredDevice : public Device {
     blocks_[memory] = {bytes, on_host};
     return memory;
   }
-  void count(const char* call, std::size_t bytes, double start) {
+  void count(const char* call, std::size_t bytes) {
     ledger_.enter(call, static_cast<double>(bytes));
     bytes_ += bytes;
-    seconds_ += now() - start;
   }
 
   Device& device_;
   Ledger ledger_;
   std::unordered_map<void*, Block> blocks_;
   std::uint64_t bytes_ = 0;
-  double seconds_ = 0;
 };
 
 }  // namespace mgcompare

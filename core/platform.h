@@ -17,6 +17,7 @@
 #include "mgcompare/replica.h"
 #include "model/network.h"
 #include "model/spec.h"
+#include "marker.h"
 
 namespace mgcompare {
 
@@ -72,9 +73,8 @@ class Recorder {
   virtual void begin_epoch(std::size_t epoch, const std::vector<std::uint32_t>& begins,
                            const std::vector<float>& rates) = 0;
   // What is queued on the device between begin() and end() is recorded and not run; every step of it is between
-  // begin_step(number in the epoch) and end_step(). `timed` also notes when each exchange begins and ends, at the price of
-  // some microseconds each: for a pass of its own.
-  virtual void begin(bool timed) = 0;
+  // begin_step(number in the epoch) and end_step().
+  virtual void begin() = 0;
   virtual void begin_step(std::size_t step) = 0;
   virtual void end_step() = 0;
   // In place of steps: a pass over samples from this position of the epoch's order on.
@@ -95,13 +95,6 @@ class Recorder {
     double loss = 0;
   };
   virtual std::vector<StepRecord> take_records() = 0;
-  // Waits for the device. Of the timed recording's last repetition: the seconds of every exchange in the order of the
-  // calls, and those in which the rank had nothing to do but wait for them.
-  struct ExchangeRecord {
-    std::vector<double> seconds;
-    double exposed = 0;
-  };
-  virtual ExchangeRecord take_exchanges() = 0;
 };
 
 class Platform {
@@ -126,6 +119,9 @@ class Platform {
   virtual std::unique_ptr<Feed> upload(Device& device, const Split& split, double scale, bool keep_on_host) = 0;
   // For epochs of up to `steps` steps; none where steps cannot be recorded. After build().
   virtual std::unique_ptr<Recorder> recorder(Device& /*device*/, std::size_t /*steps*/) { return nullptr; }
+  // Marks what is queued on the device while it lives; none where calls return when their work is done, so that the host's
+  // clock sees everything.
+  virtual std::unique_ptr<Marker> marker(Device& /*device*/) { return nullptr; }
   // Called once a trial, by one thread, with every rank's device.
   virtual std::unique_ptr<Collectives> connect(const std::vector<Device*>& device_of_rank) = 0;
 };

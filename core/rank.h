@@ -5,14 +5,16 @@
 #include <memory>
 #include <vector>
 
+#include "attribution.h"
 #include "checkpoint.h"
-#include "exchange_share.h"
+#include "epoch_steps.h"
 #include "mgcompare/strategy.h"
 #include "model/network.h"
 #include "rank_group.h"
 #include "rank_replica.h"
 #include "recorded_steps.h"
 #include "result.h"
+#include "step_clock.h"
 #include "trace.h"
 #include "windows.h"
 
@@ -22,6 +24,8 @@ namespace mgcompare {
 struct Rank {
   // What the strategy moves counts for its placement in steps only: closed while it settles.
   void keep_books(bool open);
+  // Whether calls return when their work is done, so that the host's clock sees where the time goes.
+  bool host_sees_all() const { return device->kind() == DeviceKind::cpu; }
 
   std::unique_ptr<Device> device;
   std::unique_ptr<Network> network;
@@ -31,14 +35,15 @@ struct Rank {
   std::unique_ptr<Strategy> strategy;
   Trace trace;                      // of its first steps, where one is wanted
   std::unique_ptr<RecordedSteps> recorded;  // none where every step is the host's
-  Recorder::ExchangeRecord exchanges;       // of a recorded step, in the rehearsal
-  ExchangeShare of_recorded_step;
-  std::size_t repeated_steps = 0;           // of the epoch, by the device
+  StepClock clock;
+  StepReading reading;              // of a step, in the rehearsal, where devices have a clock of their own
+  RankTimes of_step;                // what all ranks' readings say of this one's
   RankTimes times;
   std::uint64_t bytes = 0;
   std::vector<double> step_seconds;
+  EpochSteps steps;                 // of the epoch
+  RankTimes rest;                   // of the epoch: a strategy's work after its last step, where the host does not see all
   Laps laps;                        // of rank 0
-  double rest_seconds = 0;          // of the epoch: a strategy's work after its last step
   Tally epoch_tally;                // of the epoch as it was trained
   Tally evaluated;
   std::vector<float> settled;

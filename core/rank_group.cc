@@ -2,9 +2,7 @@
 
 #include <cmath>
 #include <numeric>
-#include <string_view>
 
-#include "clock.h"
 
 namespace mgcompare {
 namespace {
@@ -26,27 +24,14 @@ void Meeting::abort() {
   collectives_.abort();
 }
 
-template <class Call> void RankGroup::count(double bytes, Call call, const char* verb) {
-  const double start = now();
-  const double waited = call();
-  const double seconds = now() - start;
-  if (trace_ != nullptr && trace_->is_open()) {
-    const std::string_view name = verb;
-    trace_->call(std::string(name.substr(0, name.find("_raw"))), start, waited, seconds);
-  }
-  if (!inside_) {
-    traffic_.seconds += seconds;
-    traffic_.seconds_waiting += waited;
-  }
+template <class Call> void RankGroup::send(Phase phase, const char* name, double bytes, Call call) {
+  StepClock::In in(phase, name);
+  ledger_.enter(name, bytes);
+  in.began_with(Phase::waiting, call());
   remainder_ += bytes;
   const double whole = std::floor(remainder_ + 1e-6);
-  traffic_.bytes += static_cast<std::uint64_t>(whole);
+  bytes_ += static_cast<std::uint64_t>(whole);
   remainder_ -= whole;
-}
-
-template <class Call> void RankGroup::send(const char* name, double bytes, Call call) {
-  ledger_.enter(name, bytes);
-  count(bytes, call, name);
 }
 
 void RankGroup::check(const char* verb, const Counts& counts, int root) const {
@@ -58,112 +43,90 @@ void RankGroup::check(const char* verb, const Counts& counts, int root) const {
 }
 
 void RankGroup::barrier() {
-  count(0, [&] {
-    const double start = now();
-    meeting_.gate_.wait();
-    return now() - start;
-  });
+  const StepClock::In in(Phase::waiting);
+  meeting_.gate_.wait();
 }
 
 void RankGroup::exclusive(std::size_t stripe, const std::function<void()>& f) {
-  count(0, [&] {
-    const double start = now();
-    double inside = 0;
-    meeting_.pace().exclusive(rank_, stripe, [&] {
-      const double entered = now();
-      inside_ = true;
-      f();
-      inside_ = false;
-      inside = now() - entered;
-    });
-    return now() - start - inside;
+  const StepClock::In in(Phase::waiting);
+  meeting_.pace().exclusive(rank_, stripe, [&] {
+    const StepClock::In inside(Phase::strategy);
+    f();
   });
 }
 
 void RankGroup::wait_until(const std::function<bool()>& predicate) {
-  count(0, [&] {
-    const double start = now();
-    meeting_.pace().wait_until(rank_, predicate);
-    return now() - start;
-  });
+  const StepClock::In in(Phase::waiting);
+  meeting_.pace().wait_until(rank_, predicate);
 }
 
 void RankGroup::all_reduce_raw(void* data, std::size_t n, Type type) {
   const double ranks = size();
-  send("all_reduce", 2 * (ranks - 1) / ranks * static_cast<double>(n * size_of(type)),
+  send(Phase::exchange, "all_reduce", 2 * (ranks - 1) / ranks * static_cast<double>(n * size_of(type)),
         [&] { return size() == 1 ? 0.0 : meeting_.collectives_.all_reduce(rank(), data, n, type); });
 }
 
 void RankGroup::reduce_raw(void* data, std::size_t n, Type type, int root) {
   check("reduce", Counts(meeting_.ranks()), root);
-  send("reduce", rank() == root ? 0.0 : static_cast<double>(n * size_of(type)),
+  send(Phase::exchange, "reduce", rank() == root ? 0.0 : static_cast<double>(n * size_of(type)),
         [&] { return size() == 1 ? 0.0 : meeting_.collectives_.reduce(rank(), data, n, type, root); });
 }
 
 void RankGroup::broadcast_raw(void* data, std::size_t bytes, int root) {
   check("broadcast", Counts(meeting_.ranks()), root);
-  send("broadcast", rank() == root ? static_cast<double>(bytes) * (size() - 1) : 0.0,
+  send(Phase::exchange, "broadcast", rank() == root ? static_cast<double>(bytes) * (size() - 1) : 0.0,
         [&] { return size() == 1 ? 0.0 : meeting_.collectives_.broadcast(rank(), data, bytes, root); });
 }
 
 void RankGroup::gather_raw(const void* mine, void* all, const Counts& bytes, int root) {
   check("gather", bytes, root);
-  send("gather", rank() == root ? 0.0 : static_cast<double>(bytes[rank_]),
+  send(Phase::exchange, "gather", rank() == root ? 0.0 : static_cast<double>(bytes[rank_]),
         [&] { return meeting_.collectives_.gather(rank(), mine, all, bytes, root); });
 }
 
 void RankGroup::scatter_raw(const void* all, void* mine, const Counts& bytes, int root) {
   check("scatter", bytes, root);
-  send("scatter", rank() == root ? total(bytes) - static_cast<double>(bytes[rank_]) : 0.0,
+  send(Phase::exchange, "scatter", rank() == root ? total(bytes) - static_cast<double>(bytes[rank_]) : 0.0,
         [&] { return meeting_.collectives_.scatter(rank(), all, mine, bytes, root); });
 }
 
 void RankGroup::all_gather_raw(const void* mine, void* all, const Counts& bytes) {
   check("all_gather", bytes);
   const double ranks = size();
-  send("all_gather", (ranks - 1) / ranks * total(bytes),
+  send(Phase::exchange, "all_gather", (ranks - 1) / ranks * total(bytes),
         [&] { return meeting_.collectives_.all_gather(rank(), mine, all, bytes); });
 }
 
 void RankGroup::reduce_scatter_raw(const void* all, void* mine, const Counts& counts, Type type) {
   check("reduce_scatter", counts);
   const double ranks = size();
-  send("reduce_scatter", (ranks - 1) / ranks * total(counts) * static_cast<double>(size_of(type)),
+  send(Phase::exchange, "reduce_scatter", (ranks - 1) / ranks * total(counts) * static_cast<double>(size_of(type)),
         [&] { return meeting_.collectives_.reduce_scatter(rank(), all, mine, counts, type); });
 }
 
 void RankGroup::all_to_all_raw(const void* out, const Counts& out_bytes, void* in, const Counts& in_bytes) {
   check("all_to_all", out_bytes);
   check("all_to_all", in_bytes);
-  send("all_to_all", total(out_bytes) - static_cast<double>(out_bytes[rank_]),
+  send(Phase::exchange, "all_to_all", total(out_bytes) - static_cast<double>(out_bytes[rank_]),
         [&] { return meeting_.collectives_.all_to_all(rank(), out, out_bytes, in, in_bytes); });
 }
 
 void* RankGroup::shared_raw(const std::string& key, const std::function<std::shared_ptr<void>()>& make) {
-  void* object = nullptr;
-  count(0, [&] {
-    const double start = now();
-    if (rank_ == 0) {
-      std::unique_lock lock(meeting_.mutex_);
-      const auto known = meeting_.objects_.find(key);
-      if (known != meeting_.objects_.end()) {
-        object = known->second.get();
-        return 0.0;
-      }
-      lock.unlock();  // make() may use the group's other verbs
-      std::shared_ptr<void> made = make();
-      object = made.get();
-      lock.lock();
-      meeting_.objects_.emplace(key, std::move(made));
-      meeting_.made_.notify_all();
-      return 0.0;
-    }
-    std::unique_lock lock(meeting_.mutex_);
+  std::unique_lock lock(meeting_.mutex_);
+  if (rank_ != 0) {
+    const StepClock::In in(Phase::waiting);
     meeting_.made_.wait(lock, [&] { return meeting_.aborted_ || meeting_.objects_.contains(key); });
     if (meeting_.aborted_) throw Aborted();
-    object = meeting_.objects_.at(key).get();
-    return now() - start;
-  });
+    return meeting_.objects_.at(key).get();
+  }
+  const auto known = meeting_.objects_.find(key);
+  if (known != meeting_.objects_.end()) return known->second.get();
+  lock.unlock();  // make() may use the group's other verbs
+  std::shared_ptr<void> made = make();
+  void* const object = made.get();
+  lock.lock();
+  meeting_.objects_.emplace(key, std::move(made));
+  meeting_.made_.notify_all();
   return object;
 }
 
@@ -199,7 +162,7 @@ float* RankGroup::window(int rank, int number, std::size_t begin, std::size_t n)
 
 void RankGroup::get_raw(int rank, int number, std::size_t begin, Vec into) {
   const float* from = window(rank, number, begin, into.size());
-  send("get", rank == this->rank() ? 0.0 : static_cast<double>(into.bytes()), [&] {
+  send(Phase::transfer, "get", rank == this->rank() ? 0.0 : static_cast<double>(into.bytes()), [&] {
     meeting_.collectives_.get(this->rank(), rank, from, into);
     return 0.0;
   });
@@ -207,7 +170,7 @@ void RankGroup::get_raw(int rank, int number, std::size_t begin, Vec into) {
 
 void RankGroup::put_raw(int rank, int number, std::size_t begin, ConstVec from) {
   float* to = window(rank, number, begin, from.size());
-  send("put", rank == this->rank() ? 0.0 : static_cast<double>(from.bytes()), [&] {
+  send(Phase::transfer, "put", rank == this->rank() ? 0.0 : static_cast<double>(from.bytes()), [&] {
     meeting_.collectives_.put(this->rank(), rank, to, from);
     return 0.0;
   });
@@ -215,7 +178,7 @@ void RankGroup::put_raw(int rank, int number, std::size_t begin, ConstVec from) 
 
 void RankGroup::add_raw(int rank, int number, std::size_t begin, ConstVec from) {
   float* to = window(rank, number, begin, from.size());
-  send("add", rank == this->rank() ? 0.0 : static_cast<double>(from.bytes()), [&] {
+  send(Phase::transfer, "add", rank == this->rank() ? 0.0 : static_cast<double>(from.bytes()), [&] {
     meeting_.collectives_.add(this->rank(), rank, to, from);
     return 0.0;
   });

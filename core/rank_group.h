@@ -14,7 +14,7 @@
 #include "mgcompare/group.h"
 #include "pace.h"
 #include "platform.h"
-#include "trace.h"
+#include "step_clock.h"
 
 namespace mgcompare {
 
@@ -39,12 +39,6 @@ class Meeting {
   bool aborted_ = false;
 };
 
-// What a rank's calls moved and how long they took.
-struct Traffic {
-  std::uint64_t bytes = 0;
-  double seconds = 0;          // inside group calls, waiting included
-  double seconds_waiting = 0;  // of those, until the other ranks came
-};
 
 class RankGroup : public Group {
  public:
@@ -56,14 +50,13 @@ class RankGroup : public Group {
   void wait_until(const std::function<bool()>& predicate) override;
   int expose(Vec memory) override;
 
-  const Traffic& traffic() const { return traffic_; }
-  // Keeps what calls do while the trace is open; it outlives this.
-  void trace_to(Trace& trace) { trace_ = &trace; }
-  void forget_traffic() { traffic_ = {}; }
+  // Sent since they were last forgotten.
+  std::uint64_t bytes() const { return bytes_; }
+  void forget_bytes() { bytes_ = 0; }
   Ledger& ledger() { return ledger_; }
   std::uint64_t exposed_bytes() const;
   // Of steps that the device repeated by itself; wraps around, so that bytes can be taken back.
-  void add_bytes(std::uint64_t bytes) { traffic_.bytes += bytes; }
+  void add_bytes(std::uint64_t bytes) { bytes_ += bytes; }
 
  protected:
   void all_reduce_raw(void* data, std::size_t count, Type type) override;
@@ -80,19 +73,15 @@ class RankGroup : public Group {
   void add_raw(int rank, int window, std::size_t begin, ConstVec from) override;
 
  private:
-  // Times the call, which returns the seconds it waited, and counts its bytes. The name is the calling verb's.
-  template <class Call> void count(double bytes, Call call, const char* verb = __builtin_FUNCTION());
-  // The same for a call that sends data: it stands in the ledger.
-  template <class Call> void send(const char* name, double bytes, Call call);
+  // Makes a call that moves data, which returns the seconds it waited: its time is the phase's, and it stands in the ledger.
+  template <class Call> void send(Phase phase, const char* name, double bytes, Call call);
   float* window(int rank, int number, std::size_t begin, std::size_t size) const;
   void check(const char* verb, const Counts& counts, int root = 0) const;
 
   Meeting& meeting_;
   std::size_t rank_;
-  Traffic traffic_;
+  std::uint64_t bytes_ = 0;
   Ledger ledger_;
-  bool inside_ = false;   // an exclusive section, whose time is counted as a whole
-  Trace* trace_ = nullptr;
   double remainder_ = 0;  // fractions of bytes of ring formulas, so that totals stay exact
 };
 

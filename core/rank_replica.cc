@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "clock.h"
+#include "step_clock.h"
 
 namespace mgcompare {
 namespace {
@@ -21,6 +21,25 @@ void add_to(std::vector<double>& sum, Device& device, ConstVec gradients, Range 
   for (std::size_t i = 0; i < copy.size(); ++i) sum[range.begin + i] += static_cast<double>(copy[i]);
 }
 
+// An optimiser as a strategy sees it: its time is told apart.
+class TimedOptimizer : public Optimizer {
+ public:
+  explicit TimedOptimizer(Optimizer& optimizer) : optimizer_(optimizer) {}
+  std::vector<Vec> state() override { return optimizer_.state(); }
+  void reset() override { optimizer_.reset(); }
+  void advance() override {
+    const StepClock::In in(Phase::optimizer);
+    optimizer_.advance();
+  }
+  void apply(Vec weights, ConstVec gradients, Range range, const Batch& batch, double rate_scale) override {
+    const StepClock::In in(Phase::optimizer);
+    optimizer_.apply(weights, gradients, range, batch, rate_scale);
+  }
+
+ private:
+  Optimizer& optimizer_;
+};
+
 }  // namespace
 
 // An optimiser that a strategy asked for: kept here too, for its count, its checkpoint and the audit.
@@ -29,15 +48,12 @@ class RankReplica::Made {
   Made(std::unique_ptr<Optimizer> optimizer, Device& device, bool on_host, std::size_t audited)
       : optimizer_(std::move(optimizer)), device_(device), on_host_(on_host), applied_(audited) {}
 
-  class Handle : public Optimizer {
+  class Handle : public TimedOptimizer {
    public:
-    explicit Handle(std::shared_ptr<Made> made) : made_(std::move(made)) {}
-    std::vector<Vec> state() override { return made_->optimizer_->state(); }
-    void reset() override { made_->optimizer_->reset(); }
-    void advance() override { made_->optimizer_->advance(); }
+    explicit Handle(std::shared_ptr<Made> made) : TimedOptimizer(*made->optimizer_), made_(std::move(made)) {}
     void apply(Vec weights, ConstVec gradients, Range range, const Batch& batch, double rate_scale) override {
       if (!made_->applied_.empty()) add_to(made_->applied_, made_->device_, gradients, range, made_->on_host_);
-      made_->optimizer_->apply(weights, gradients, range, batch, rate_scale);
+      TimedOptimizer::apply(weights, gradients, range, batch, rate_scale);
     }
 
    private:
@@ -58,6 +74,7 @@ class RankReplica::Made {
 RankReplica::RankReplica(const ReplicaParts& parts)
     : parts_(parts), device_(*parts.device),
       optimizer_(parts.platform->optimizer(*parts.device, *parts.optimizer, parts.spec->parts)),
+      shown_optimizer_(std::make_unique<TimedOptimizer>(*optimizer_)),
       // Not in the first step: an allocation there could wait for a collective that waits for this rank.
       dlogits_(*parts.device, parts.largest_batch * parts.spec->classes) {
   if (!parts_.audit) return;
@@ -79,13 +96,25 @@ float RankReplica::factor(const Batch& batch, Scale scale) const {
   return samples == 0 ? 0.0f : 1.0f / static_cast<float>(samples);
 }
 
+Optimizer& RankReplica::optimizer() { return *shown_optimizer_; }
+
+// What the strategy does with a part of the gradient is its own work.
+Ready RankReplica::told_apart(const Ready& ready) {
+  if (!ready) return {};
+  return [&ready](Vec slice) {
+    const StepClock::In in(Phase::strategy);
+    ready(slice);
+  };
+}
+
 void RankReplica::backward(const Batch& batch, const Ready& ready, Scale scale) {
+  const StepClock::In in(Phase::compute);
   const auto pass = [&] {
     const Vec logits = forward(batch);
     if (dlogits_.size() < logits.size()) dlogits_ = Array<float>(*parts_.device, logits.size());
     const Vec dlogits = dlogits_.span().slice({0, logits.size()});
     loss(batch, logits, dlogits, scale);
-    parts_.network->backward(dlogits, ready, share_);
+    parts_.network->backward(dlogits, told_apart(ready), share_);
   };
   // What `ready` does is the host's.
   if (pass_ && !ready) pass_->run(batch, factor(batch, scale), pass);
@@ -94,10 +123,15 @@ void RankReplica::backward(const Batch& batch, const Ready& ready, Scale scale) 
 }
 
 Vec RankReplica::forward(const Batch& batch) {
-  return parts_.network->forward(*parts_.feed, batch.begin(), batch.size(), {true, parts_.seed, batch.epoch()});
+  StepClock::In in(Phase::compute);
+  const double reading = parts_.feed->seconds();
+  const Vec logits = parts_.network->forward(*parts_.feed, batch.begin(), batch.size(), {true, parts_.seed, batch.epoch()});
+  in.began_with(Phase::input, parts_.feed->seconds() - reading);
+  return logits;
 }
 
 void RankReplica::loss(const Batch& batch, ConstVec logits, Vec dlogits, Scale scale) {
+  const StepClock::In in(Phase::compute);
   share_ = scale == Scale::global_batch || batch.global_size() == 0
                ? 1.0f
                : static_cast<float>(batch.size()) / static_cast<float>(batch.global_size());
@@ -105,7 +139,8 @@ void RankReplica::loss(const Batch& batch, ConstVec logits, Vec dlogits, Scale s
 }
 
 void RankReplica::backward_from(const Batch& batch, ConstVec dlogits, const Ready& ready) {
-  parts_.network->backward(dlogits, ready, share_);
+  const StepClock::In in(Phase::compute);
+  parts_.network->backward(dlogits, told_apart(ready), share_);
   after_backward(batch);
 }
 
@@ -118,14 +153,11 @@ void RankReplica::after_backward(const Batch& batch) {
 }
 
 void RankReplica::update(Range range) {
+  const StepClock::In in(Phase::optimizer);
   if (!updated_in_step_) optimizer_->advance();
   updated_in_step_ = true;
   if (parts_.audit) add_to(applied_, *parts_.device, gradients(), range, false);
-  const double start = now();
   optimizer_->apply(weights(), gradients(), range, *batch_);
-  // Elsewhere that was only the time to ask for it.
-  if (parts_.device->kind() == DeviceKind::cpu)
-    seconds_updating_ += now() - start;
 }
 
 std::unique_ptr<Optimizer> RankReplica::keep(std::unique_ptr<Optimizer> optimizer, bool on_host) {

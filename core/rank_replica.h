@@ -53,7 +53,7 @@ class RankReplica : public Replica {
   std::size_t classes() const override { return parts_.network->classes(); }
   using Replica::update;
   void update(Range range) override;
-  Optimizer& optimizer() override { return *optimizer_; }
+  Optimizer& optimizer() override;
   std::unique_ptr<Optimizer> host_optimizer(bool plain) override;
   std::unique_ptr<Optimizer> device_optimizer(bool plain) override;
   Device& device() override { return device_; }
@@ -67,7 +67,6 @@ class RankReplica : public Replica {
   // Lets the device repeat whole passes by itself from now on.
   void record_passes(std::unique_ptr<Recorder> recorder) { pass_.emplace(std::move(recorder)); }
   MeteredDevice& meter() { return device_; }
-  double seconds_updating() const { return seconds_updating_; }  // of update(), where the host computes it
   std::uint64_t own_updates() const;                       // of optimizer()
   std::uint64_t made_updates() const;                      // of host_optimizer() and device_optimizer()
   bool made_optimizers() const { return !made_.empty(); }
@@ -103,6 +102,7 @@ class RankReplica : public Replica {
 
  private:
   class Made;
+  static Ready told_apart(const Ready& ready);
   void after_backward(const Batch& batch);
   float factor(const Batch& batch, Scale scale) const;
   OptimizerConfig optimizer_config(bool plain) const;
@@ -110,13 +110,12 @@ class RankReplica : public Replica {
 
   ReplicaParts parts_;
   MeteredDevice device_;
-  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<Optimizer> optimizer_, shown_optimizer_;
   std::vector<std::shared_ptr<Made>> made_;
   std::optional<Batch> batch_;
   bool updated_in_step_ = false;
   std::uint64_t issued_steps_ = 0;
   float share_ = 1;                 // of the batch, where the last loss was scaled by it
-  double seconds_updating_ = 0;
   std::map<std::string, MetricResult> metrics_;
   Record::Lines* lines_ = nullptr;
   std::vector<double> pushed_;

@@ -8,7 +8,7 @@ void RecordedPass::run(const Batch& batch, float factor, const std::function<voi
   if (first || batch.size() == 0) return pass();
   std::optional<std::size_t>& recording = found->second;
   if (!recording) {
-    recorder_->begin(false);
+    recorder_->begin();
     recorder_->begin_pass(batch.begin());
     pass();
     recording = recorder_->end();

@@ -70,24 +70,29 @@ RecordedSteps::Key RecordedSteps::key(std::size_t step, std::size_t length) cons
   return {stage_of(step).number, length, step + length > full_ || length != body_};
 }
 
-RecordedSteps::Recording RecordedSteps::record(std::size_t step, std::size_t length, bool timed) {
+RecordedSteps::Recording RecordedSteps::record(std::size_t step, std::size_t length, Marker* marker) {
+  const StepClock::Paused paused;
   parts_.replica->device().synchronize();
   parts_.gate->wait();
   const double start = now();
   const RankReplica::Counts before = parts_.replica->counts();
-  const std::uint64_t bytes = parts_.group->traffic().bytes;
+  const std::uint64_t bytes = parts_.group->bytes();
   Recording made;
-  recorder_->begin(timed);
+  recorder_->begin();
   for (std::size_t k = 0; k < length; ++k) {
     const Batch batch = batch_of_(step + k);
     recorder_->begin_step(step + k);
     parts_.replica->begin_step(batch);
-    parts_.strategy->step(*parts_.replica, *parts_.group, batch);
+    {
+      const StepClock::In in(Phase::strategy);
+      parts_.strategy->step(*parts_.replica, *parts_.group, batch);
+    }
     recorder_->end_step();
   }
+  if (marker != nullptr) marker->end_round();
   made.number = recorder_->end();
   made.counts = parts_.replica->counts() - before;
-  made.bytes = parts_.group->traffic().bytes - bytes;
+  made.bytes = parts_.group->bytes() - bytes;
   // What was recorded has not run yet; what is queued has.
   parts_.replica->set_counts(running_ ? counts_ : before);
   parts_.group->add_bytes(0 - made.bytes);
@@ -99,7 +104,7 @@ RecordedSteps::Recording RecordedSteps::record(std::size_t step, std::size_t len
 void RecordedSteps::repeat(std::size_t step, std::size_t count) {
   const Key key = this->key(step, count);
   auto found = recordings_.find(key);
-  if (found == recordings_.end()) found = recordings_.emplace(key, record(step, count, false)).first;
+  if (found == recordings_.end()) found = recordings_.emplace(key, record(step, count)).first;
   if (!running_) {
     counts_ = parts_.replica->counts();
     parts_.replica->set_counts(counts_);
@@ -120,20 +125,29 @@ std::vector<Recorder::StepRecord> RecordedSteps::settle() {
   return records;
 }
 
-Recorder::ExchangeRecord RecordedSteps::time_exchanges() {
-  if (body_ > full_) return {};
-  const Recording timed = record(0, body_, true);
+StepReading RecordedSteps::read(Marker& marker, StepClock& clock) {
+  const Recording marked = [&] {
+    const StepClock::Marked marking(clock, marker, true);
+    return record(0, body_, &marker);
+  }();
   parts_.replica->set_counts(parts_.replica->counts());
-  // The first repetition finds ranks that begin apart; the second is like all others.
-  for (int round = 0; round < 2; ++round) {
+  for (std::size_t round = 0; round < Marker::kRounds; ++round) {
     recorder_->seek(0);
-    recorder_->repeat(timed.number);
+    recorder_->repeat(marked.number);
   }
-  Recorder::ExchangeRecord exchanges = recorder_->take_exchanges();
+  const std::vector<std::vector<Mark>> rounds = marker.take();
   recorder_->take_records();
-  exchanges.exposed /= static_cast<double>(body_);
-  for (double& seconds : exchanges.seconds) seconds /= static_cast<double>(body_);
-  return exchanges;
+  StepReading reading;
+  for (std::size_t round = 1; round < rounds.size(); ++round) {
+    // From the end of the last repetition on.
+    std::vector<Mark> marks = {rounds[round - 1].back()};
+    marks.insert(marks.end(), rounds[round].begin(), rounds[round].end());
+    const StepReading one = attribute(marks, marker.seconds_a_mark());
+    reading.times += one.times;
+    reading.exchanges.insert(reading.exchanges.end(), one.exchanges.begin(), one.exchanges.end());
+  }
+  reading.divide(static_cast<double>(body_ * (Marker::kRounds - 1)));
+  return reading;
 }
 
 }  // namespace mgcompare

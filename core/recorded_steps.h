@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "attribution.h"
 #include "gate.h"
 #include "mgcompare/strategy.h"
 #include "platform.h"
@@ -47,9 +48,11 @@ class RecordedSteps {
   // Seconds spent on recording since the last call: set-up, not training.
   double take_recording_seconds() { return std::exchange(recording_seconds_, 0.0); }
 
-  // Times the exchanges of one repetition from step 0 of the epoch, on weights that are thrown away. Of a step: seconds
-  // of each exchange, and those in which this rank had nothing else to do. Zeros where an epoch has no whole repetition.
-  Recorder::ExchangeRecord time_exchanges();
+  // Whether an epoch has a whole repetition.
+  bool repeats() const { return body_ <= full_; }
+  // Marks the phases of repetitions from step 0 of the epoch, on weights that are thrown away; then repeats() must hold. Of a
+  // step: the mean over all repetitions but the first, which finds ranks that begin apart.
+  StepReading read(Marker& marker, StepClock& clock);
 
  private:
   // Steps of one stage of the traits; its first one, counted over all epochs.
@@ -69,7 +72,7 @@ class RecordedSteps {
     std::uint64_t bytes = 0;
   };
   Key key(std::size_t step, std::size_t length) const;
-  Recording record(std::size_t step, std::size_t length, bool timed);
+  Recording record(std::size_t step, std::size_t length, Marker* marker = nullptr);
 
   std::unique_ptr<Recorder> recorder_;
   StepParts parts_;

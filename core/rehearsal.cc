@@ -5,8 +5,14 @@
 #include <vector>
 
 #include "clock.h"
+#include "exchange_share.h"
 
 namespace mgcompare {
+namespace {
+
+constexpr std::size_t kReadSteps = 16;
+
+}  // namespace
 
 // Where the steps' work becomes another, it is the last that most of the training does.
 std::size_t Rehearsal::epoch() const {
@@ -33,9 +39,9 @@ Batch Rehearsal::batch_at(std::size_t rank, std::size_t step) const {
 
 void Rehearsal::learn(std::size_t number, std::size_t step) {
   Rank& rank = state_.ranks[number];
-  state_.say(number, "warm-up", 0, step, 0);
   const Batch batch = batch_at(number, step);
   rank.replica->begin_step(batch);
+  const StepClock::In in(Phase::strategy);
   rank.strategy->step(*rank.replica, *rank.group, batch);
 }
 
@@ -47,6 +53,7 @@ void Rehearsal::learn_until_steady(std::size_t number, std::size_t step) {
   if (number == 0) warm_up_ = WarmUp(now(), patience);
   do {
     state_.gate.wait();
+    state_.say(number, "warm-up", 0, step, 0);
     for (const std::size_t end = step + steps; step < end; ++step) learn(number, step);
     state_.ranks[number].device->synchronize();
     state_.gate.wait();
@@ -60,23 +67,28 @@ void Rehearsal::run(std::size_t number) {
   const MeasureConfig& measure = state_.config.measure;
   sampling_.set_order(number, epoch());
   setup_.prepare(number, false);
+  std::unique_ptr<Marker> marker = state_.request.platform->marker(*rank.device);
   setup_.pace(false).enter(number, epoch());
   state_.gate.wait();
   std::unique_ptr<RecordedSteps> recorded = setup_.recorded_steps(number);
   const auto period = static_cast<std::size_t>(std::max(0, state_.trial_facts.traits.repeats_every));
   const std::size_t steps = std::max(measure.warm_up_steps, recorded == nullptr ? 0 : period);
-  for (std::size_t step = 0; step < steps; ++step) learn(number, step);
+  for (std::size_t step = 0; step < steps; ++step) {
+    state_.say(number, "warm-up", 0, step, 0);
+    learn(number, step);
+  }
   // In virtual time ranks must not wait for each other, and speed does not count.
   if (measure.level != "quick" && !(state_.free && state_.config.deterministic)) learn_until_steady(number, steps);
+  if (recorded != nullptr) sampling_.begin_epoch(*recorded, number, epoch());
+  const bool repeats = recorded != nullptr && recorded->repeats();
+  if (marker != nullptr && !repeats) rank.reading = read_steps(number, steps, *marker);
   if (state_.free) rank.strategy->rest(*rank.replica, *rank.group);
   setup_.pace(false).leave(number);
-  if (recorded != nullptr && state_.ranks.size() > 1) {
-    sampling_.begin_epoch(*recorded, number, epoch());
-    rank.exchanges = recorded->time_exchanges();
-  }
+  if (marker != nullptr && repeats) rank.reading = recorded->read(*marker, rank.clock);
   rank.device->synchronize();
   state_.gate.wait();
-  if (number == 0) share_exchanges();
+  if (number == 0) share_readings();
+  marker.reset();
   recorded.reset();
   rank.network->take_tally();
   rank.strategy.reset();
@@ -86,12 +98,35 @@ void Rehearsal::run(std::size_t number) {
   state_.gate.wait();
 }
 
-// What a recorded step spends on exchanges was timed for each rank; what of that is waiting, all of them tell together.
-void Rehearsal::share_exchanges() {
-  std::vector<Recorder::ExchangeRecord> records;
-  for (const Rank& rank : state_.ranks) records.push_back(rank.exchanges);
-  const std::vector<ExchangeShare> shares = split_exchanges(records);
-  for (std::size_t k = 0; k < shares.size(); ++k) state_.ranks[k].of_recorded_step = shares[k];
+StepReading Rehearsal::read_steps(std::size_t number, std::size_t step, Marker& marker) {
+  Rank& rank = state_.ranks[number];
+  const auto make_steps = [&](std::size_t count) {
+    for (const std::size_t end = step + count; step < end; ++step) {
+      learn(number, step);
+      rank.network->take_tally();  // waits for the device, as in training
+    }
+  };
+  // Passes are recorded when they come for the second time, and marks in them would stay.
+  make_steps(2);
+  const double ahead = marker.ahead();
+  const std::vector<StepClock::Span> spans = [&] {
+    const StepClock::Marked marking(rank.clock, marker, false);
+    marker.mark(Phase::outside);
+    rank.clock.keep_spans(now());
+    make_steps(kReadSteps);
+    return rank.clock.take_spans(now());
+  }();
+  StepReading reading = attribute(marker.take().front(), marker.seconds_a_mark(), spans, ahead);
+  reading.divide(kReadSteps);
+  return reading;
+}
+
+// What of a rank's exchanges is waiting, all of them tell together.
+void Rehearsal::share_readings() {
+  std::vector<StepReading> readings;
+  for (const Rank& rank : state_.ranks) readings.push_back(rank.reading);
+  const std::vector<RankTimes> times = split_exchanges(readings);
+  for (std::size_t k = 0; k < times.size(); ++k) state_.ranks[k].of_step = times[k];
 }
 
 }  // namespace mgcompare

@@ -1,7 +1,8 @@
 #pragma once
 
 // Steps on weights that are thrown away, with a strategy that is thrown away: libraries compile their kernels, pages are
-// touched, connections made, before the clock starts.
+// touched, connections made, before the clock starts. Where devices have a clock of their own, it is read in the last of
+// these steps: where their time goes stands for the training's.
 
 #include <cstddef>
 
@@ -24,7 +25,9 @@ class Rehearsal {
   Batch batch_at(std::size_t rank, std::size_t step) const;
   void learn(std::size_t rank, std::size_t step);
   void learn_until_steady(std::size_t rank, std::size_t step);
-  void share_exchanges();
+  // Of a step that the host makes.
+  StepReading read_steps(std::size_t rank, std::size_t step, Marker& marker);
+  void share_readings();
 
   TrainingState& state_;
   Setup& setup_;

@@ -16,6 +16,10 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr double RankTimes::* kParts[] = {&RankTimes::compute,   &RankTimes::optimizer, &RankTimes::input,
+                                          &RankTimes::exchange,  &RankTimes::waiting,   &RankTimes::strategy,
+                                          &RankTimes::harness,   &RankTimes::overlapped};
+
 // The fields of each struct by their names in JSON: one list for writing and reading.
 template <class R, class F>
 void each_field(R& r, const F& f) {
@@ -26,7 +30,7 @@ void each_field(R& r, const F& f) {
   } else if constexpr (std::is_same_v<Plain, RankTimes>) {
     f("seconds_compute", r.compute), f("seconds_exchange", r.exchange), f("seconds_waiting", r.waiting);
     f("seconds_harness", r.harness), f("seconds_overlapped", r.overlapped);
-    f("seconds_optimizer", r.optimizer), f("seconds_input", r.input);
+    f("seconds_optimizer", r.optimizer), f("seconds_input", r.input), f("seconds_strategy", r.strategy);
   } else if constexpr (std::is_same_v<Plain, WindowResult>) {
     f("steps", r.steps), f("samples", r.samples), f("seconds", r.seconds);
   } else if constexpr (std::is_same_v<Plain, MetricResult>) {
@@ -150,6 +154,16 @@ void read(const Json& json, T& value) {
 
 }  // namespace
 
+RankTimes& RankTimes::operator+=(const RankTimes& other) {
+  for (double RankTimes::* const part : kParts) this->*part += other.*part;
+  return *this;
+}
+
+RankTimes& RankTimes::operator*=(double factor) {
+  for (double RankTimes::* const part : kParts) this->*part *= factor;
+  return *this;
+}
+
 std::string json_text(const Result& result) {
   std::string text;
   append(text, result);
@@ -163,6 +177,8 @@ void from_json(const nlohmann::json& json, Result& result) {
     if (!json.is_object()) throw Error("a result in JSON must be an object");
     result = Result();
     read(json, result);
+    const auto ranks = json.find("ranks");
+    result.compute_is_remainder = ranks != json.end() && !ranks->empty() && !ranks->front().contains("seconds_strategy");
   } catch (const nlohmann::json::exception& wrong) {
     throw Error(std::string("a result in JSON does not have the fields of this version (") + wrong.what() + ")");
   }

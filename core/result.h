@@ -22,18 +22,22 @@ struct EpochResult {
   double seconds_evaluation = 0;
 };
 
-// Seconds of one rank over all training epochs; they sum to the training clock. All have clocks but compute, which is
-// what the others leave of the steps.
+// Seconds of one rank over all training epochs. Every moment counts for one part, the first of these that it is in. On CPU
+// devices each step was measured; on GPUs some steps before the training were, and stand for all: only if those were like
+// the training's do the parts sum to the training clock.
 struct RankTimes {
-  double compute = 0;               // forward, backward, whatever the strategy computes, and what has no clock
-  double optimizer = 0;             // the replica's own update, where the host sees it
-  double input = 0;                 // making batches of samples, where the host sees it
-  double exchange = 0;              // inside group calls, moving or adding data
-  double waiting = 0;               // inside group calls, until the other ranks came
+  double compute = 0;               // forward, loss and backward
+  double optimizer = 0;             // every optimiser's updates, on the device or the host
+  double input = 0;                 // making batches of samples
+  double exchange = 0;              // inside group calls and copies over a host link, moving or adding data
+  double waiting = 0;               // until the other ranks came
+  double strategy = 0;              // inside step(), and in none of the calls above: the strategy's own work
   double harness = 0;               // outside of step()
   double overlapped = 0;            // moving data beside compute: part of no sum
 
-  double sum() const { return compute + optimizer + input + exchange + waiting + harness; }
+  double sum() const { return compute + optimizer + input + exchange + waiting + strategy + harness; }
+  RankTimes& operator+=(const RankTimes& other);
+  RankTimes& operator*=(double factor);
 };
 
 // A stretch of a trial: steps of rank 0, and what all ranks trained while it made them.
@@ -79,6 +83,7 @@ struct Result {
   std::uint64_t parameters = 0;
   std::string weights_hash;         // SHA-256 of the settled weights, rank 0
   std::vector<RankTimes> ranks;
+  bool compute_is_remainder = false;  // an older program's: compute is what its other clocks left of the steps
   std::vector<std::map<std::string, MetricResult>> metrics;  // a rank each
   std::map<std::string, std::string> traits;  // promise, pace, models, role
   std::vector<RankPlacement> placement;       // a rank each

@@ -141,8 +141,9 @@ struct Results::State {
     }
     index = 0;
     for (const RankTimes& rank : result.ranks) {
-      database->run("INSERT INTO rank VALUES (?,?,?,?,?,?)",
-                    {number, index++, rank.compute, rank.exchange, rank.waiting, rank.harness});
+      database->run("INSERT INTO rank VALUES (?,?,?,?,?,?,?,?,?,?)",
+                    {number, index++, rank.compute, rank.exchange, rank.waiting, rank.harness, rank.optimizer, rank.input,
+                     rank.strategy, rank.overlapped});
     }
     index = 0;
     for (const auto& metrics : result.metrics) {

@@ -18,7 +18,7 @@
 
 namespace mgcompare {
 
-inline constexpr char kResultSchema[] = "mgcompare.result/1";
+inline constexpr char kResultSchema[] = "mgcompare.result/2";
 inline constexpr char kResultsFile[] = "results.sqlite";
 
 // The directory or the disk does not let the results be written (exit 4).

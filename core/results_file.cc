@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::int64_t kApplicationId = 0x6d676331;  // "mgc1"
-constexpr std::int64_t kVersion = 2;
+constexpr std::int64_t kVersion = 3;
 
 constexpr char kTables[] = R"(
 CREATE TABLE run (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
@@ -53,6 +53,14 @@ constexpr char kWindowTable[] = R"(
 CREATE TABLE window (
   trial INTEGER NOT NULL REFERENCES trial, window INTEGER NOT NULL, steps INTEGER, samples REAL, seconds REAL,
   samples_per_second REAL, PRIMARY KEY (trial, window)) STRICT;
+)";
+
+// Since version 3; those of older trials are null.
+constexpr char kRankColumns[] = R"(
+ALTER TABLE rank ADD COLUMN seconds_optimizer REAL;
+ALTER TABLE rank ADD COLUMN seconds_input REAL;
+ALTER TABLE rank ADD COLUMN seconds_strategy REAL;
+ALTER TABLE rank ADD COLUMN seconds_overlapped REAL;
 )";
 
 // Errors of a config, and what SQLite says of a damaged page, take several lines.
@@ -163,6 +171,7 @@ void create_results_file(const std::string& path) {
       database.script(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", kApplicationId, kVersion));
       database.script(kTables);
       database.script(kWindowTable);
+      database.script(kRankColumns);
     });
   } catch (const DatabaseError& error) {
     unlink(fresh.c_str());
@@ -193,9 +202,11 @@ Database open_results_file(const std::string& path, Database::Mode mode) {
 }
 
 void upgrade_results_file(const Database& database) {
-  if (database.integer("PRAGMA user_version") == kVersion) return;
+  const std::int64_t version = database.integer("PRAGMA user_version");
+  if (version == kVersion) return;
   database.commit([&] {
-    database.script(kWindowTable);
+    if (version < 2) database.script(kWindowTable);
+    database.script(kRankColumns);
     database.script(fmt::format("PRAGMA user_version = {}", kVersion));
   });
 }

@@ -82,7 +82,6 @@ void Setup::prepare(std::size_t number, bool live) {
   // A trace is of steps that the host makes.
   if (state_.device_repeats() && !repeats_steps() && !state_.tracing() && !norm_is_shared)
     if (auto recorder = request.platform->recorder(*rank.device, 0)) rank.replica->record_passes(std::move(recorder));
-  if (state_.tracing()) rank.group->trace_to(rank.trace);
   if (norm_is_shared)
     rank.network->synchronize_batch_norm([group = rank.group.get()](Vec sums) { group->all_reduce(sums); });
   StrategyOptions options(state_.trial.strategy.options);

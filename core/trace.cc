@@ -6,41 +6,17 @@
 
 namespace mgcompare {
 
-void Trace::begin_step(std::size_t number, double now) {
-  if (steps_.size() == kSteps) return;
-  steps_.push_back({{"step " + std::to_string(number), now, 0}, {}});
-  open_ = true;
-}
+namespace {
 
-void Trace::end_step(double now) {
-  if (!open_) return;
-  steps_.back().whole.seconds = now - steps_.back().whole.begin;
-  open_ = false;
-}
+constexpr const char* kNames[kPhases] = {"compute", "optimizer", "input", "exchange", "transfer", "waiting", "strategy", "host"};
 
-void Trace::call(const std::string& name, double begin, double waited, double seconds) {
-  if (!open_) return;
-  std::vector<Span>& calls = steps_.back().calls;
-  // A call inside of another one (an exchange while a lock is held) is that one's time.
-  while (!calls.empty() && calls.back().begin >= begin) calls.pop_back();
-  if (waited > 0) calls.push_back({"waiting", begin, std::min(waited, seconds)});
-  if (seconds > waited) calls.push_back({name, begin + std::max(0.0, waited), seconds - std::max(0.0, waited)});
-}
+}  // namespace
 
-std::vector<Trace::Span> Trace::spans() const {
-  std::vector<Span> all;
-  for (const Step& step : steps_) {
-    all.push_back(step.whole);
-    double now = step.whole.begin;
-    const double end = step.whole.begin + step.whole.seconds;
-    for (const Span& call : step.calls) {
-      if (call.begin > now) all.push_back({"compute", now, call.begin - now});
-      all.push_back(call);
-      now = call.begin + call.seconds;
-    }
-    if (end > now) all.push_back({"compute", now, end - now});
-  }
-  return all;
+void Trace::add(std::size_t number, double begin, double end, const std::vector<StepClock::Span>& stretches) {
+  ++steps_;
+  spans_.push_back({"step " + std::to_string(number), begin, end - begin});
+  for (const StepClock::Span& each : stretches)
+    spans_.push_back({each.name != nullptr ? each.name : kNames[static_cast<int>(each.phase)], each.begin, each.end - each.begin});
 }
 
 std::string trace_json(const std::string& title, const std::vector<Trace>& ranks) {

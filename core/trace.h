@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "step_clock.h"
+
 namespace mgcompare {
 
 class Trace {
@@ -17,22 +19,15 @@ class Trace {
     double begin = 0, seconds = 0;  // by the steady clock
   };
 
-  bool is_open() const { return open_; }
-  // Nothing is kept outside of these two calls, and nothing after kSteps of them. `number` is the rank's own count.
-  void begin_step(std::size_t number, double now);
-  void end_step(double now);
-  // A call that began then and waited for others first.
-  void call(const std::string& name, double begin, double waited, double seconds);
-  // The spans in order, with what lies between calls as "compute".
-  std::vector<Span> spans() const;
+  bool wants_more() const { return steps_ < kSteps; }
+  // A step from `begin` to `end`, and what the rank's clock kept of it. `number` is the rank's own count.
+  void add(std::size_t number, double begin, double end, const std::vector<StepClock::Span>& stretches);
+  // Every step as a whole and then its stretches, in order.
+  const std::vector<Span>& spans() const { return spans_; }
 
  private:
-  struct Step {
-    Span whole;
-    std::vector<Span> calls;        // none overlaps another, in order
-  };
-  std::vector<Step> steps_;
-  bool open_ = false;
+  std::size_t steps_ = 0;
+  std::vector<Span> spans_;
 };
 
 // The trace-event file (Chrome's "complete" events, times in microseconds from the first): a thread a rank.

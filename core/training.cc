@@ -30,6 +30,7 @@ class Training {
 
  private:
   void run_rank(std::size_t rank) {
+    const StepClock::OfThread of_thread(state_.ranks[rank].clock);
     begin(rank);
     for (std::size_t epoch = state_.first_epoch; epoch < state_.config.epochs && !state_.out_of_steps(); ++epoch) {
       epochs_.run(rank, epoch);

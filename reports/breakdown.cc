@@ -27,19 +27,21 @@ Breakdown breakdown_of(const std::vector<const Row*>& repeats) {
       mean.exchange += rank.exchange / steps / ranks;
       mean.input += rank.input / steps / ranks;
       mean.waiting += rank.waiting / steps / ranks;
+      mean.strategy += rank.strategy / steps / ranks;
       mean.host += rank.harness / steps / ranks;
       mean.overlapped += rank.overlapped / steps / ranks;
       mean.is_negative |= rank.compute < 0;
       const double covered = rank.sum() / result.seconds_training;
       if (std::abs(covered - 1) > std::abs(mean.worst - 1)) mean.worst = covered;
     }
+    mean.is_inferred |= result.compute_is_remainder;
     mean.unmeasured |= result.bytes_per_step > 0 && mean.exchange == 0 && mean.overlapped == 0;
     mean.step += result.seconds_training / steps;
     ++counted;
   }
   if (counted == 0) return {};
-  for (double* part : {&mean.compute, &mean.optimizer, &mean.exchange, &mean.input, &mean.waiting, &mean.host,
-                       &mean.step, &mean.overlapped})
+  for (double* part : {&mean.compute, &mean.optimizer, &mean.exchange, &mean.input, &mean.waiting, &mean.strategy,
+                       &mean.host, &mean.step, &mean.overlapped})
     *part /= counted;
   return mean;
 }

@@ -9,33 +9,38 @@
 
 namespace mgcompare {
 
-// Seconds of a step: the mean over steps, ranks and repeats. Compute has no clock of its own: it is what the others leave
-// of a rank's steps. So the parts of a rank sum to its steps by themselves, and that they sum to the training clock says
-// no more than that every rank was seen all the time; what nobody timed is compute too. A clock that counted something
-// twice shows as compute below zero.
+// Seconds of a step: the mean over steps, ranks and repeats; every moment of a rank counts for one part. On CPU devices one
+// clock goes from part to part in every step, so the parts sum to the training clock unless a rank began or ended apart: there
+// the sum shows little more than that nothing was counted twice. On GPUs the parts are those of some steps before the training,
+// times the steps, and need not sum to it at all.
 struct Breakdown {
-  double compute = 0;               // forward, backward, what the strategy computes, and whatever has no clock
-  double optimizer = 0;             // of CPU devices; on GPUs part of compute
-  double exchange = 0;              // in which nothing was computed; of recorded steps as one step before training had it
-  double input = 0;                 // of CPU devices; on GPUs part of compute
-  double waiting = 0;               // until other ranks came; of recorded steps like exchange
+  double compute = 0;               // forward, loss and backward
+  double optimizer = 0;
+  double exchange = 0;              // in which nothing was computed
+  double input = 0;
+  double waiting = 0;               // until other ranks came
+  double strategy = 0;              // what strategies do in a step besides
   double host = 0;                  // outside of steps
   double step = 0;                  // the training clock over steps
   double overlapped = 0;            // exchange beside computing: in no part, and free
   bool unmeasured = false;          // something was exchanged, and nobody saw how long that took
   bool is_negative = false;         // a rank of a repeat computed for less than no time
+  bool is_inferred = false;         // by an older program: compute is what its other clocks left, and holds what GPUs and
+                                    // strategies do besides
   double worst = 1;                 // the parts over the training clock, of the rank and repeat where that is farthest from 1
 
   bool exists() const { return step > 0; }
-  double sum() const { return compute + optimizer + exchange + input + waiting + host; }
+  double sum() const { return compute + optimizer + exchange + input + waiting + strategy + host; }
+  // Whether the optimiser and input of such devices were told apart from compute.
+  bool has(DeviceKind kind) const { return !is_inferred || kind == DeviceKind::cpu; }
   // The parts are known, and in every repeat those of every rank are its training clock up to 2 %.
   bool reliable() const;
 };
 
 // Where the figures come from, for readers.
 inline constexpr char kOriginOfParts[] =
-    "Compute is what the other clocks leave of the steps. On GPUs the update and making batches are inside of it, and "
-    "exchange and waiting of recorded steps are those of a step that was timed before training, times the steps.";
+    "CPU devices: a clock in every step; the strategy's own work is what happens inside a step and in no other part. GPUs: the "
+    "device's clock in some steps before the training, times the training's steps; what reading it costs is taken off.";
 
 Breakdown breakdown_of(const std::vector<const Row*>& repeats);
 

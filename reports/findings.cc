@@ -128,11 +128,13 @@ void add_reasons(const Comparison& comparison, const Cell& winner, const std::ve
       several->breakdown.reliable()) {
     const Breakdown& parts = several->breakdown;
     // What ideal scaling would not need, and no other part explains.
-    const double rest = 1 - several->efficiency.median - (parts.exchange + parts.waiting + parts.host) / parts.step;
-    all.push_back({fmt::format("Why not {}x{}: {} of its time is exchange, {} waiting for other ranks, {} outside of steps{}",
+    const double own = parts.strategy / parts.step;
+    const double rest = 1 - several->efficiency.median - (parts.exchange + parts.waiting + parts.host) / parts.step - own;
+    all.push_back({fmt::format("Why not {}x{}: {} of its time is exchange, {} waiting for other ranks, {} outside of steps{}{}",
                                several->trial().devices, has_several ? "" : " by " + title_of(*several),
                                percent_text(parts.exchange / parts.step), percent_text(parts.waiting / parts.step),
                                percent_text(parts.host / parts.step),
+                               own < 0.01 ? "" : fmt::format(", {} the strategy's own work", percent_text(own)),
                                rest < 0.01 ? "" : fmt::format(", and {} computing that did not shrink with a device's share of the batch", percent_text(rest)))});
   }
   const Cell* cheapest = nullptr;

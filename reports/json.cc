@@ -72,10 +72,15 @@ Json cell_json(const Comparison& comparison, const Cell& cell) {
                {"efficiency", spread(cell.efficiency)}};
   const Breakdown& parts = cell.breakdown;
   const double step = parts.exists() ? parts.sum() : 1;
-  const auto on_cpu = [&](double part) { return cell.trial().device_kind == DeviceKind::cpu ? Json(part / step) : Json(); };
-  json["shares"] = {{"compute", parts.compute / step},   {"optimizer", on_cpu(parts.optimizer)},
-                    {"exchange", parts.exchange / step}, {"input", on_cpu(parts.input)},
-                    {"waiting", parts.waiting / step},   {"harness", parts.host / step}};
+  const auto if_seen = [&](double part) { return parts.has(cell.trial().device_kind) ? Json(part / step) : Json(); };
+  json["shares"] = {{"compute", parts.compute / step},
+                    {"optimizer", if_seen(parts.optimizer)},
+                    {"exchange", parts.exchange / step},
+                    {"input", if_seen(parts.input)},
+                    {"waiting", parts.waiting / step},
+                    {"strategy", parts.is_inferred ? Json() : Json(parts.strategy / step)},
+                    {"harness", parts.host / step}};
+  json["parts_over_training_clock"] = parts.exists() ? Json(parts.worst) : Json();
   json["breakdown_reliable"] = parts.reliable();
   return json;
 }

@@ -137,35 +137,39 @@ Table target_table(const Comparison& comparison) {
           lines_of(comparison, line)};
 }
 
+// Whether the parts can be trusted, and if not by how much they are wrong.
+std::string reliability(const Breakdown& parts) {
+  if (!parts.exists()) return "-";
+  if (parts.unmeasured) return "no: exchange was not measured";
+  if (parts.is_negative) return "no: the others are more than the steps";
+  if (!parts.reliable()) return fmt::format("no: the parts are {} of a rank's time", percent_text(parts.worst));
+  return parts.is_inferred ? "in part: an older program took compute for what is left" : "yes";
+}
+
 Table time_table(const Comparison& comparison) {
   const auto line = [](const Cell& cell) {
     const Result& result = cell.done.front()->result;
     const Breakdown& parts = cell.breakdown;
     const double sum = parts.sum();
     const auto share = [&](double part) { return parts.exists() ? percent_text(part / sum) : "-"; };
-    const auto on_cpu = [&](double part) { return cell.trial().device_kind == DeviceKind::cpu ? share(part) : "-"; };
+    const auto if_seen = [&](double part) { return parts.has(cell.trial().device_kind) ? share(part) : "-"; };
     return with(identity(cell),
-                {share(parts.compute), on_cpu(parts.optimizer), share(parts.exchange), share(parts.waiting),
-                 on_cpu(parts.input), share(parts.host),
-                 !parts.exists()      ? "-"
-                 : parts.reliable()   ? "yes"
-                 : parts.unmeasured   ? "no: exchange was not measured"
-                 : parts.is_negative  ? "no: the others are more than the steps"
-                                      : fmt::format("no: {} of a rank's time", percent_text(parts.worst)),
+                {share(parts.compute), if_seen(parts.optimizer), share(parts.exchange), share(parts.waiting),
+                 if_seen(parts.input), parts.is_inferred ? "-" : share(parts.strategy), share(parts.host), reliability(parts),
                  parts.exists() ? percent_text(parts.overlapped / sum) : "-",
                  with_range(cell.step_seconds, seconds_text), seconds_text(result.seconds_setup),
                  seconds_text(result.seconds_warm_up), seconds_text(result.seconds_evaluation),
                  seconds_text(result.seconds_checkpoint)});
   };
   return {"Where the time goes",
-          std::string("Shares of all ranks' training time: computing, the update, exchange that computing does not hide, "
-                      "waiting for other ranks, making batches, and the host outside of steps. ") +
+          std::string("Shares of all ranks' training time: computing, updates, exchange that computing does not hide, "
+                      "waiting for other ranks, making batches, the strategy's own work, and the host outside of steps. ") +
               kOriginOfParts +
-              " Reliable: in every repeat the parts of every rank sum to the training clock within 2 %, none computed for "
-              "less than no time, and what was exchanged was timed. Hidden exchange ran beside computing and is no part. The "
-              "other clocks are those of the first repeat, and no part of the training time.",
-          {"strategy", "devices", "global batch", "compute", "optimiser", "exchange", "waiting", "input", "host", "reliable",
-           "hidden exchange", "median step", "set-up", "warm-up", "evaluation", "checkpoint"},
+              " Reliable: in every repeat the parts of every rank sum to the training clock within 2 %, which on CPU devices "
+              "they do unless something was counted twice. Hidden exchange ran beside computing and is no part. The other "
+              "clocks are those of the first repeat, and no part of the training time.",
+          {"strategy", "devices", "global batch", "compute", "optimiser", "exchange", "waiting", "input", "strategy's own", "host",
+           "reliable", "hidden exchange", "median step", "set-up", "warm-up", "evaluation", "checkpoint"},
           2,
           lines_of(comparison, line)};
 }
@@ -174,20 +178,21 @@ Table rank_table(const Comparison& comparison) {
   Table table{"By rank",
               std::string("Seconds of each rank's training, in the first repeat of each row with several ranks. ") + kOriginOfParts,
               {"strategy", "devices", "global batch", "rank", "device", "compute", "optimiser", "exchange", "waiting", "input",
-               "host", "hidden exchange"},
+               "strategy's own", "host", "hidden exchange"},
               2,
               {}, {}};
   for (const Cell& cell : comparison.cells) {
     if (cell.done.empty() || cell.trial().ranks() < 2) continue;
     const Result& result = cell.done.front()->result;
-    const bool on_cpu = cell.trial().device_kind == DeviceKind::cpu;
+    const bool has_all = cell.breakdown.has(cell.trial().device_kind);
     for (std::size_t rank = 0; rank < result.ranks.size(); ++rank) {
       const RankTimes& times = result.ranks[rank];
       table.lines.push_back(with(
           identity(cell), {fmt::format("{}", rank), rank < result.placement.size() ? result.placement[rank].device : "-",
-                           seconds_text(times.compute), on_cpu ? seconds_text(times.optimizer) : "-",
+                           seconds_text(times.compute), has_all ? seconds_text(times.optimizer) : "-",
                            seconds_text(times.exchange), seconds_text(times.waiting),
-                           on_cpu ? seconds_text(times.input) : "-", seconds_text(times.harness),
+                           has_all ? seconds_text(times.input) : "-",
+                           cell.breakdown.is_inferred ? "-" : seconds_text(times.strategy), seconds_text(times.harness),
                            seconds_text(times.overlapped)}));
     }
   }

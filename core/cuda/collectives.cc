@@ -120,10 +120,7 @@ template <class F> void NcclCollectives::call(int rank, F f) {
   {
     const std::lock_guard lock(calling_[me]);
     if (aborted_) throw Aborted();
-    Timeline* const timeline = device(rank).timeline();
-    if (timeline != nullptr) timeline->begin_exchange(stream);
     f(communicators_->comms[me], stream);
-    if (timeline != nullptr) timeline->end_exchange(stream, device(rank).overlaps());
   }
   // A kernel that is launched for the first time is loaded then, which may have to wait for the device, with the driver's
   // locks held; and the device may be waiting for a rank that needs these locks. So a step that is not recorded loads

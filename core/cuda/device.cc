@@ -133,9 +133,10 @@ void CudaDevice::join_exchanges() {
   if (!exchanging_) return;
   exchanging_ = false;
   check(cudaEventRecord(handles_->exchanged, handles_->exchange), "ending an exchange");
-  if (timeline_ != nullptr) timeline_->begin_wait(queue());
+  // Until they are done the rank has nothing else to do.
+  if (marker_ != nullptr) marker_->mark(Phase::transfer);
   check(cudaStreamWaitEvent(queue(), handles_->exchanged), "ending an exchange");
-  if (timeline_ != nullptr) timeline_->end_wait(queue());
+  if (marker_ != nullptr) marker_->mark(Phase::compute);
 }
 
 cudaStream_t CudaDevice::fork_branch() {

@@ -10,9 +10,9 @@
 #include "blas.h"
 #include "cursor.h"
 #include "memory.h"
+#include "marker.h"
 #include "mgcompare/device.h"
 #include "status.h"
-#include "timeline.h"
 
 namespace mgcompare::cuda {
 
@@ -65,9 +65,9 @@ class CudaDevice : public Device {
   void allow_overlap(bool allow) { overlap_ = allow; }
   // Lets the rank's stream wait for exchanges that overlapped.
   void join_exchanges();
-  // Where exchanges note their times while a timed step is being recorded; null otherwise.
-  void set_timeline(Timeline* timeline) { timeline_ = timeline; }
-  Timeline* timeline() const { return timeline_; }
+  // Where what is queued is marked with its phase; null where nothing is.
+  void mark_on(Marker* marker) { marker_ = marker; }
+  Marker* marker() const { return marker_; }
   bool overlaps() const { return overlap_; }
 
   // A branch of work beside the rank's stream, from here to join_branch().
@@ -92,7 +92,7 @@ class CudaDevice : public Device {
   Cursor cursor_;
   Vec window_;
   const DeviceTally* tally_ = nullptr;
-  Timeline* timeline_ = nullptr;
+  Marker* marker_ = nullptr;
   bool overlap_ = false, exchanging_ = false;
 };
 

@@ -18,6 +18,7 @@
 #include "nvml.h"
 #include "optimizer.h"
 #include "recorder.h"
+#include "timeline.h"
 #include "versions.h"
 
 namespace mgcompare::cuda {
@@ -115,6 +116,10 @@ class CudaPlatform : public Platform {
 
   std::unique_ptr<Recorder> recorder(Device& device, std::size_t steps) override {
     return std::make_unique<CudaRecorder>(static_cast<CudaDevice&>(device), steps);
+  }
+
+  std::unique_ptr<Marker> marker(Device& device) override {
+    return std::make_unique<Timeline>(static_cast<CudaDevice&>(device));
   }
 
   std::unique_ptr<Collectives> connect(const std::vector<Device*>& device_of_rank) override {

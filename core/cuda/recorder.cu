@@ -52,7 +52,6 @@ CudaRecorder::~CudaRecorder() {
     cudaStreamEndCapture(device_.queue(), &unfinished);
     if (unfinished != nullptr) cudaGraphDestroy(unfinished);
     device_.set_cursor({});
-    device_.set_timeline(nullptr);
   }
   cudaGetLastError();
   for (const Recording& recording : recordings_) {
@@ -77,12 +76,8 @@ void CudaRecorder::begin_epoch(std::size_t epoch, const std::vector<std::uint32_
   host_rates_ = rates;
 }
 
-void CudaRecorder::begin(bool timed) {
+void CudaRecorder::begin() {
   open_ = {};
-  if (timed) {
-    timeline_ = std::make_unique<Timeline>(device_);
-    device_.set_timeline(timeline_.get());
-  }
   // Thread-local: other ranks of this process go on meanwhile.
   check(cudaStreamBeginCapture(device_.queue(), cudaStreamCaptureModeThreadLocal), kWhat);
   recording_ = true;
@@ -102,7 +97,6 @@ void CudaRecorder::begin_pass(std::size_t position) {
 
 std::size_t CudaRecorder::end() {
   device_.set_cursor({});
-  device_.set_timeline(nullptr);
   recording_ = false;
   check(cudaStreamEndCapture(device_.queue(), &open_.graph), kWhat);
   check(cudaGraphInstantiate(&open_.runnable, open_.graph, 0), kWhat);
@@ -147,11 +141,6 @@ std::vector<Recorder::StepRecord> CudaRecorder::take_records() {
     records.push_back({static_cast<double>(stamps[k].nanoseconds - stamps[k - 1].nanoseconds) * 1e-9, stamps[k].loss});
   queued_ = 0;
   return records;
-}
-
-Recorder::ExchangeRecord CudaRecorder::take_exchanges() {
-  device_.synchronize();
-  return {timeline_->exchanges(), timeline_->exposed()};
 }
 
 }  // namespace mgcompare::cuda

@@ -3,12 +3,10 @@
 // Steps as CUDA graphs. The position, rate and epoch of a step come from tables in device memory, and a kernel behind
 // each step moves on to the next row and notes the time.
 
-#include <memory>
 #include <vector>
 
 #include "device.h"
 #include "platform.h"
-#include "timeline.h"
 
 namespace mgcompare::cuda {
 
@@ -18,7 +16,7 @@ class CudaRecorder : public Recorder {
   ~CudaRecorder() override;
   void begin_epoch(std::size_t epoch, const std::vector<std::uint32_t>& begins,
                    const std::vector<float>& rates) override;
-  void begin(bool timed) override;
+  void begin() override;
   void begin_step(std::size_t step) override;
   void end_step() override;
   void begin_pass(std::size_t position) override;
@@ -28,7 +26,6 @@ class CudaRecorder : public Recorder {
   void repeat(std::size_t recording) override;
   double loss() const override;
   std::vector<StepRecord> take_records() override;
-  ExchangeRecord take_exchanges() override;
 
   // What the kernels behind the steps share.
   struct Stamp {
@@ -65,7 +62,6 @@ class CudaRecorder : public Recorder {
   bool recording_ = false;
   Recording open_;                  // what is being recorded
   std::vector<Recording> recordings_;
-  std::unique_ptr<Timeline> timeline_;  // of the timed recording
 };
 
 }  // namespace mgcompare::cuda

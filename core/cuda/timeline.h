@@ -1,40 +1,43 @@
 #pragma once
 
-// When the exchanges of a rank begin and end, on the device's own clock: kernels that note the time, queued around each
-// exchange and around the place where the rank's work waits for those that overlapped it.
+// A device's timeline: kernels that note the device's own clock, queued where a phase begins. They may be recorded and repeated
+// with what they stand between.
 
 #include <cstddef>
-#include <utility>
+#include <exception>
 #include <vector>
 
-#include <cuda_runtime.h>
-
-#include "mgcompare/device.h"
+#include "marker.h"
+#include "device.h"
 
 namespace mgcompare::cuda {
 
-class Timeline {
+class Timeline : public Marker {
  public:
-  explicit Timeline(Device& device);
-
-  void begin_exchange(cudaStream_t stream);
-  // `beside`: it ran beside the rank's own work.
-  void end_exchange(cudaStream_t stream, bool beside);
-  void begin_wait(cudaStream_t stream);
-  void end_wait(cudaStream_t stream);
-
-  // Wait for the device before these two. Seconds of each exchange, and of all waits and exchanges that were not beside.
-  std::vector<double> exchanges() const;
-  double exposed() const;
+  explicit Timeline(CudaDevice& device);
+  ~Timeline() override { close(); }
+  void open() override { device_.mark_on(this); }
+  void close() noexcept override { device_.mark_on(nullptr); }
+  void mark(Phase phase) noexcept override;
+  void end_round() override;
+  std::vector<std::vector<Mark>> take() override;
+  double seconds_a_mark() const override { return seconds_a_mark_; }
+  double ahead() override;
 
  private:
-  using Span = std::pair<std::size_t, std::size_t>;  // stamps
-  std::size_t stamp(cudaStream_t stream);
-  double seconds(const Span& span) const;
+  using Nanoseconds = unsigned long long;
+  void stamp(cudaStream_t stream, std::size_t slot);
+  void place(cudaStream_t stream, Phase phase, bool beside);
+  Nanoseconds read(std::size_t slot);
+  double measure_mark();
 
-  Array<unsigned long long> stamps_;  // nanoseconds; on the host
-  std::size_t next_ = 0;
-  std::vector<Span> exchanges_, waits_;
+  CudaDevice& device_;
+  Array<Nanoseconds> stamps_;       // kMost of each round
+  Array<unsigned> round_;
+  std::vector<Mark> marks_;         // of a round, without their times
+  Phase own_ = Phase::outside, beside_ = Phase::outside;  // that the two streams are in
+  std::exception_ptr failure_;
+  double seconds_a_mark_ = 0;
 };
 
 }  // namespace mgcompare::cuda

@@ -19,7 +19,8 @@ struct Part {
 
 constexpr Part kParts[] = {{"compute", &Breakdown::compute, "#0072B2"},   {"optimiser", &Breakdown::optimizer, "#56B4E9"},
                            {"exchange", &Breakdown::exchange, "#D55E00"}, {"waiting", &Breakdown::waiting, "#E69F00"},
-                           {"input", &Breakdown::input, "#CC79A7"},       {"host", &Breakdown::host, "#8A8A8A"}};
+                           {"input", &Breakdown::input, "#CC79A7"},       {"strategy", &Breakdown::strategy, "#009E73"},
+                           {"host", &Breakdown::host, "#8A8A8A"}};
 
 Json parts_of(const Cell& cell, const std::string& label) {
   Json values = Json::array();
@@ -58,7 +59,7 @@ Json breakdown_spec(const Panel& panel) {
   x["stack"] = "zero";
   Json part = field("part", "nominal", nullptr);
   part["scale"] = {{"domain", names}, {"range", colors}};
-  part["legend"] = {{"orient", "top"}, {"columns", 3}, {"symbolType", "square"}};
+  part["legend"] = {{"orient", "top"}, {"columns", 4}, {"symbolType", "square"}};
   const Json layers = Json::array(
       {{{"mark", {{"type", "bar"}, {"height", {{"band", 0.72}}}}},
         {"encoding",
@@ -77,8 +78,7 @@ std::vector<ChartGroup> time_charts(const Comparison& comparison) {
   ChartGroup group{"The parts of a step",
                    std::string("Means over steps, ranks and repeats. Exchange is what computing does not hide. ") +
                        kOriginOfParts +
-                       " Rows are marked unreliable where the parts of a rank do not sum to its training clock within 2 %, "
-                       "or exchange was not timed.",
+                       " Rows are marked unreliable where the parts of a rank do not sum to its training clock within 2 %.",
                    {},
                    false};
   for (const Panel& panel : panels(comparison)) {

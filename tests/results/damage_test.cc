@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(
                    Results(std::filesystem::path(path).parent_path().string()).empty();
                    Database(path, Database::Mode::write).script("PRAGMA user_version = 9");
                  },
-                 "written by a newer mgcompare (format 9, this program knows up to 2)"},
+                 "written by a newer mgcompare (format 9, this program knows up to 3)"},
         BadStore{"Pipe", [](const std::string& path) { ASSERT_EQ(mkfifo(path.c_str(), 0600), 0); },
                  "not a regular file"},
         BadStore{"Link", [](const std::string& path) { std::filesystem::create_symlink("/etc/passwd", path); },

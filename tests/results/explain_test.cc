@@ -2,8 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+
 #include "reports/breakdown.h"
 #include "reports/drift.h"
+#include "reports/markdown.h"
 #include "reports/work.h"
 #include "results/runs.h"
 
@@ -80,6 +83,33 @@ TEST(Breakdown, IsJudgedByRankAndRepeat) {
 }
 
 // The remainder makes every sum right, also where an exchange was counted twice.
+// A run of the first schema, whose ranks have no strategy's own part.
+TEST(Breakdown, OfAnOlderProgramIsSaidToBeInPart) {
+  RunMaker maker;
+  const auto older = [](const Result& result) {
+    nlohmann::json json = result;
+    for (nlohmann::json& rank : json["ranks"]) rank.erase("seconds_strategy");
+    return json.get<Result>();
+  };
+  const Result result = step_result({.compute = 6, .exchange = 3, .waiting = 1, .bytes = 1e6}, 2);
+  maker.add("together", 2, 1, older(result));
+  EXPECT_TRUE(compare_rows(maker.run).cells[0].breakdown.is_inferred);
+  EXPECT_THAT(markdown_report(compare_rows(maker.run)), HasSubstr("in part: an older program"));
+  RunMaker newer;
+  newer.add("together", 2, 1, nlohmann::json(result).get<Result>());
+  EXPECT_FALSE(compare_rows(newer.run).cells[0].breakdown.is_inferred);
+  EXPECT_THAT(markdown_report(compare_rows(newer.run)), testing::Not(HasSubstr("in part: an older program")));
+}
+
+TEST(Breakdown, ThatDoesNotSumIsMarkedWithByHowMuch) {
+  RunMaker maker;
+  Result result = step_result({.compute = 6, .exchange = 3, .waiting = 1, .bytes = 1e6}, 2);
+  result.ranks[1].strategy = 0.07 * result.seconds_training;
+  maker.add("together", 2, 1, result);
+  EXPECT_FALSE(compare_rows(maker.run).cells[0].breakdown.reliable());
+  EXPECT_THAT(markdown_report(compare_rows(maker.run)), HasSubstr("no: the parts are 107 % of a rank's time"));
+}
+
 TEST(Breakdown, RefusesComputeBelowZero) {
   RunMaker maker;
   Row& row = maker.add("together", 2, 1, step_result({.compute = 1, .exchange = 8, .waiting = 1, .bytes = 1e6}, 2));

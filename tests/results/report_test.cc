@@ -82,7 +82,7 @@ TEST(MarkdownReport, HasEverySection) {
                            "\\[80 % .. 80 %\\] | faster | alone on 1 CPU core, batch 128 |",
                            "\n## Time to 97 %\n",
                            "\n## Where the time goes\n",
-                           "| 60 % | 0 % | 25 % | 14 % | 0 % | 1.0 % | yes |",
+                           "| 60 % | 0 % | 25 % | 14 % | 0 % | 0 % | 1.0 % | yes |",
                            "\n## What if\n",
                            "| together | cpu:2 | 128 | 1.60x | 2.00x | 2.00x | 2.00x | 2.00x |",
                            "\n## Bytes\n",
@@ -129,13 +129,19 @@ TEST(MarkdownReport, FollowsTheObjective) {
   EXPECT_THAT(markdown_report(compare_rows(run, Objective::device_seconds)), HasSubstr("is cheapest"));
 }
 
-TEST(TimeTable, HasNoShareOfWhatGpusDoNotTell) {
+TEST(TimeTable, HasNoShareOfWhatOlderProgramsDidNotTellOfGpus) {
   RunMaker maker;
-  maker.add("together", 2, 1, make_result(1600, 5, 0.98)).trial.device_kind = DeviceKind::cuda;
-  const TextLine line = time_table(compare_rows(maker.run)).lines.at(0);
-  EXPECT_THAT(TextLine(line.begin() + 3, line.begin() + 9), testing::ElementsAre("60 %", "-", "25 %", "14 %", "-", "1.0 %"));
+  Row& row = maker.add("together", 2, 1, make_result(1600, 5, 0.98));
+  row.trial.device_kind = DeviceKind::cuda;
+  const auto shown = [&] {
+    const TextLine line = time_table(compare_rows(maker.run)).lines.at(0);
+    return TextLine(line.begin() + 3, line.begin() + 10);
+  };
+  EXPECT_THAT(shown(), testing::ElementsAre("60 %", "0 %", "25 %", "14 %", "0 %", "0 %", "1.0 %"));
+  row.result.compute_is_remainder = true;
+  EXPECT_THAT(shown(), testing::ElementsAre("60 %", "-", "25 %", "14 %", "-", "-", "1.0 %"));
   const nlohmann::json shares = nlohmann::json::parse(json_text(maker.run))["rows"][0]["shares"];
-  EXPECT_TRUE(shares["optimizer"].is_null() && shares["input"].is_null());
+  EXPECT_TRUE(shares["optimizer"].is_null() && shares["input"].is_null() && shares["strategy"].is_null());
   EXPECT_NEAR(shares["exchange"].get<double>(), 0.25, 1e-9);
 }
 
@@ -151,7 +157,7 @@ TEST(RankTable, HasEachRankOfTheFirstRepeat) {
   const Table table = rank_table(compare_rows(maker.run));
   ASSERT_EQ(table.lines.size(), 2u);
   EXPECT_THAT(table.lines[1], testing::ElementsAre("together", "cpu:2", "128", "1", "cpu:1", "6.50 s", "0.500 s", "3.00 s", "0 s",
-                                                   "0 s", "0 s", "0 s"));
+                                                   "0 s", "0 s", "0 s", "0 s"));
   EXPECT_THAT(markdown_report(compare_rows(maker.run)), HasSubstr("\n## By rank\n"));
   result.ranks.assign(17, result.ranks[0]);
   maker.add("wide", 17, 1, result);
@@ -285,7 +291,7 @@ TEST(JsonReport, HoldsTheRun) {
   run.rows[0].result.accuracy = std::nan("");
   run.rows[1].result.cause = "\xff\x1b[0m";
   const nlohmann::json json = nlohmann::json::parse(json_text(run));
-  EXPECT_EQ(json["schema"], "mgcompare.result/1");
+  EXPECT_EQ(json["schema"], "mgcompare.result/2");
   EXPECT_EQ(json["config"]["name"], "small");
   EXPECT_EQ(json["data"]["name"], "mnist");
   EXPECT_EQ(json["trials"].size(), 9u);

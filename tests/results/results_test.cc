@@ -128,7 +128,7 @@ TEST(Results, KeepWhatWasAdded) {
     results.start(plan()[1], 78);
   }
   const mgcompare::Run run = read_run(folder.path("run"));
-  EXPECT_EQ(run.info.schema, "mgcompare.result/1");
+  EXPECT_EQ(run.info.schema, "mgcompare.result/2");
   EXPECT_EQ(run.info.config_yaml, "epochs: 2\n");
   EXPECT_EQ(run.info.data_fingerprint, "abc");
   EXPECT_EQ(run.info.environment, info_with().environment);
@@ -172,25 +172,35 @@ TEST(Results, CanBeQueriedBySql) {
       0);
 }
 
-TEST(Results, OfTheFirstVersionAreReadAndCarriedOn) {
-  const Folder folder;
-  {
-    Results results(folder.path());
-    results.begin(info_with(), plan());
-    results.add(plan()[0], make_result(1000, 8, 0.985));
+// What files of older versions lack.
+constexpr char kWithoutColumns[] =
+    "ALTER TABLE rank DROP COLUMN seconds_optimizer; ALTER TABLE rank DROP COLUMN seconds_input;"
+    "ALTER TABLE rank DROP COLUMN seconds_strategy; ALTER TABLE rank DROP COLUMN seconds_overlapped;";
+constexpr const char* kOlder[] = {"DROP TABLE window; PRAGMA user_version = 1;", "PRAGMA user_version = 2;"};
+
+TEST(Results, OfOlderVersionsAreReadAndCarriedOn) {
+  for (const char* older : kOlder) {
+    const Folder folder;
+    {
+      Results results(folder.path());
+      results.begin(info_with(), plan());
+      results.add(plan()[0], make_result(1000, 8, 0.985));
+    }
+    Database(folder.path(kResultsFile), Database::Mode::write).script(std::string(kWithoutColumns) + older);
+    EXPECT_EQ(read_run(folder.path()).rows[0].state, "finished");
+    Result result = make_result(1000, 8, 0.985);
+    result.windows = {{30, 3840, 0.5}};
+    result.ranks[0].strategy = 0.25;
+    {
+      Results results(folder.path());
+      results.resume(info_with(), plan());
+      results.add(plan()[1], result);
+    }
+    const Database database(folder.path(kResultsFile), Database::Mode::read);
+    EXPECT_EQ(database.integer("PRAGMA user_version"), 3);
+    EXPECT_EQ(database.integer("SELECT count(*) FROM window"), 1);
+    EXPECT_EQ(database.text("SELECT max(seconds_strategy) FROM rank"), "0.25");
   }
-  Database(folder.path(kResultsFile), Database::Mode::write).script("DROP TABLE window; PRAGMA user_version = 1;");
-  EXPECT_EQ(read_run(folder.path()).rows[0].state, "finished");
-  Result result = make_result(1000, 8, 0.985);
-  result.windows = {{30, 3840, 0.5}};
-  {
-    Results results(folder.path());
-    results.resume(info_with(), plan());
-    results.add(plan()[1], result);
-  }
-  const Database database(folder.path(kResultsFile), Database::Mode::read);
-  EXPECT_EQ(database.integer("PRAGMA user_version"), 2);
-  EXPECT_EQ(database.integer("SELECT count(*) FROM window"), 1);
 }
 
 TEST(Results, AreReadWhileTheyAreWritten) {

@@ -5,22 +5,38 @@
 namespace mgcompare {
 namespace {
 
+StepReading reading(std::vector<double> exchanges, double exposed) {
+  StepReading reading;
+  reading.times.exchange = exposed;
+  reading.times.compute = 7;
+  reading.exchanges = std::move(exchanges);
+  return reading;
+}
+
 // Two exchanges: rank 0 comes a second early to the first, rank 1 two seconds early to the second. Each takes one second
 // from the moment when both are there.
 TEST(ExchangeShare, WhatTheLastRankDoesNotNeedIsWaiting) {
-  const std::vector<ExchangeShare> shares = split_exchanges({{{2, 1}, 3}, {{1, 3}, 4}});
-  EXPECT_DOUBLE_EQ(shares[0].waiting, 1);
-  EXPECT_DOUBLE_EQ(shares[0].exchange, 2);
-  EXPECT_DOUBLE_EQ(shares[0].overlapped, 0);
-  EXPECT_DOUBLE_EQ(shares[1].waiting, 2);
-  EXPECT_DOUBLE_EQ(shares[1].exchange, 2);
+  const std::vector<RankTimes> times = split_exchanges({reading({2, 1}, 3), reading({1, 3}, 4)});
+  EXPECT_DOUBLE_EQ(times[0].waiting, 1);
+  EXPECT_DOUBLE_EQ(times[0].exchange, 2);
+  EXPECT_DOUBLE_EQ(times[0].overlapped, 0);
+  EXPECT_DOUBLE_EQ(times[1].waiting, 2);
+  EXPECT_DOUBLE_EQ(times[1].exchange, 2);
+  EXPECT_DOUBLE_EQ(times[1].compute, 7);
 }
 
 TEST(ExchangeShare, WhatIsNotExposedRanBesideComputing) {
-  const ExchangeShare share = split_exchanges({{{1, 1}, 0.5}, {{1, 1}, 0.5}}).front();
-  EXPECT_DOUBLE_EQ(share.waiting, 0);
-  EXPECT_DOUBLE_EQ(share.exchange, 0.5);
-  EXPECT_DOUBLE_EQ(share.overlapped, 1.5);
+  const RankTimes times = split_exchanges({reading({1, 1}, 0.5), reading({1, 1}, 0.5)}).front();
+  EXPECT_DOUBLE_EQ(times.waiting, 0);
+  EXPECT_DOUBLE_EQ(times.exchange, 0.5);
+  EXPECT_DOUBLE_EQ(times.overlapped, 1.5);
+}
+
+TEST(ExchangeShare, RanksThatCallApartKeepTheirTimes) {
+  const std::vector<RankTimes> times = split_exchanges({reading({2, 1}, 3), reading({1}, 1)});
+  EXPECT_DOUBLE_EQ(times[0].exchange, 3);
+  EXPECT_DOUBLE_EQ(times[0].waiting, 0);
+  EXPECT_DOUBLE_EQ(times[1].exchange, 1);
 }
 
 }  // namespace

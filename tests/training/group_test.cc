@@ -28,7 +28,7 @@ TEST_P(GroupOf, AllReduceAddsInRankOrder) {
       for (int rank = 1; rank < group.size(); ++rank) expected += 0.1f * static_cast<float>(i + 1) / static_cast<float>(rank + 3);
       ASSERT_EQ(data[i], expected);
     }
-    EXPECT_EQ(group.traffic().bytes, 2 * (ranks() - 1) * 5001 * 4 / ranks());
+    EXPECT_EQ(group.bytes(), 2 * (ranks() - 1) * 5001 * 4 / ranks());
   });
 }
 
@@ -66,7 +66,7 @@ TEST_P(GroupOf, ReduceAndBroadcastGoToAndComeFromTheRoot) {
     group.reduce(data.span(), root);
     const float total = static_cast<float>(group.size() * (group.size() + 1)) / 2;
     EXPECT_EQ(data[3], group.rank() == root ? total : static_cast<float>(group.rank() + 1));
-    EXPECT_EQ(group.traffic().bytes, group.rank() == root ? 0u : 40u);
+    EXPECT_EQ(group.bytes(), group.rank() == root ? 0u : 40u);
     group.broadcast(data.span(), root);
     EXPECT_EQ(data[9], total);
   });

@@ -8,7 +8,7 @@ namespace {
 class NoRecorder : public Recorder {
  public:
   void begin_epoch(std::size_t, const std::vector<std::uint32_t>&, const std::vector<float>&) override {}
-  void begin(bool) override {}
+  void begin() override {}
   void begin_step(std::size_t) override {}
   void end_step() override {}
   void begin_pass(std::size_t) override {}
@@ -18,7 +18,6 @@ class NoRecorder : public Recorder {
   void repeat(std::size_t) override {}
   double loss() const override { return 0; }
   std::vector<StepRecord> take_records() override { return {}; }
-  ExchangeRecord take_exchanges() override { return {}; }
 };
 
 TEST(RecordedSteps, NoRepetitionReachesIntoAnotherStage) {

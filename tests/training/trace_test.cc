@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -14,14 +16,11 @@
 namespace mgcompare {
 namespace {
 
-TEST(Trace, FillsAStepWithoutGaps) {
+TEST(Trace, HasEveryStretchOfAStepByItsName) {
+  using enum Phase;
   Trace trace;
-  trace.call("all_reduce", 0, 0, 1);  // before any step: not kept
-  trace.begin_step(3, 10);
-  trace.call("all_reduce", 12, 0.5, 2);
-  trace.call("barrier", 16, 1, 1);
-  trace.end_step(20);
-  trace.call("all_reduce", 21, 0, 1);
+  trace.add(3, 10, 20, {{strategy, nullptr, 10, 12}, {compute, nullptr, 12, 15}, {waiting, nullptr, 15, 16},
+                        {exchange, "all_reduce", 16, 18}, {outside, nullptr, 18, 20}});
   std::vector<std::string> names;
   double end = 10;
   for (const Trace::Span& span : trace.spans()) {
@@ -34,34 +33,35 @@ TEST(Trace, FillsAStepWithoutGaps) {
     end = span.begin + span.seconds;
   }
   EXPECT_EQ(end, 20);
-  EXPECT_EQ(names, (std::vector<std::string>{"step 3", "compute", "waiting", "all_reduce", "compute", "waiting", "compute"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"step 3", "strategy", "compute", "waiting", "all_reduce", "host"}));
 }
 
-// The lock is held while its holder exchanges: the inner call ends first and is the outer one's time.
-TEST(Trace, CountsNestedCallsOnce) {
+TEST(Trace, WantsAFewSteps) {
   Trace trace;
-  trace.begin_step(0, 0);
-  trace.call("get", 3, 0, 1);
-  trace.call("exclusive", 1, 1, 5);
-  trace.end_step(10);
-  std::vector<std::string> names;
-  for (const Trace::Span& span : trace.spans()) names.push_back(span.name);
-  EXPECT_EQ(names, (std::vector<std::string>{"step 0", "compute", "waiting", "exclusive", "compute"}));
+  std::size_t steps = 0;
+  for (; trace.wants_more(); ++steps) trace.add(steps, 0, 1, {});
+  EXPECT_EQ(steps, Trace::kSteps);
 }
 
-TEST(Trace, KeepsAFewSteps) {
-  Trace trace;
-  for (std::size_t step = 0; step < 100; ++step) {
-    trace.begin_step(step, static_cast<double>(step));
-    trace.end_step(static_cast<double>(step) + 0.5);
-  }
-  EXPECT_EQ(trace.spans().size(), 2 * Trace::kSteps);
+// Of a whole trial: the parts that a strategy's steps are made of, the exchanges by their verbs.
+TEST(Trace, OfATrialHasItsParts) {
+  const std::string file = (std::filesystem::path(::testing::TempDir()) / ("parts." + std::to_string(getpid()))).string();
+  mgcompare::testing::run(mgcompare::testing::small_trial(2, "replicated"), {},
+                          [&](TrainingRequest& request) { request.files.trace = file; });
+  std::ifstream text(file);
+  std::set<std::string> names;
+  const nlohmann::json json = nlohmann::json::parse(text);
+  for (const nlohmann::json& event : json["traceEvents"]) names.insert(event["name"].get<std::string>());
+  for (const char* name : {"step 0", "step 7", "input", "compute", "all_reduce", "optimizer", "strategy"})
+    EXPECT_TRUE(names.contains(name)) << name;
+  EXPECT_FALSE(names.contains("step 8"));
+  std::filesystem::remove(file);
 }
 
 TEST(Trace, IsATraceEventFile) {
   Trace one, other;
-  one.begin_step(0, 100), one.end_step(101);
-  other.begin_step(0, 100.5), other.end_step(102);
+  one.add(0, 100, 101, {{Phase::compute, nullptr, 100, 101}});
+  other.add(0, 100.5, 102, {{Phase::compute, nullptr, 100.5, 102}});
   const nlohmann::json json = nlohmann::json::parse(trace_json("title", {one, other}));
   const nlohmann::json& events = json["traceEvents"];
   EXPECT_EQ(events[0]["args"]["name"], "title");

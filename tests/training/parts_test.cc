@@ -1,0 +1,212 @@
+// Where the time of whole trials goes: on CPU devices, and on devices with a clock of their own.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "cpu/collectives.h"
+#include "fakes/host_marker.h"
+#include "fixture.h"
+#include "metered_device.h"
+
+namespace mgcompare {
+namespace {
+
+using testing::run;
+using testing::small_trial;
+
+TEST(Parts, OfCpuDevicesSumToTheTrainingClock) {
+  for (const char* plugin : {"serial", "replicated", "tower", "async_sgd", "onebit"}) {
+    const std::size_t ranks = plugin == std::string("serial") ? 1 : 2;
+    const Result result = run(small_trial(ranks, plugin)).result;
+    ASSERT_EQ(result.ranks.size(), ranks);
+    RankTimes all;
+    for (const RankTimes& times : result.ranks) {
+      EXPECT_NEAR(times.sum(), result.seconds_training, 0.02 * result.seconds_training + 1e-3) << plugin;
+      EXPECT_GT(times.compute, 0) << plugin;
+      EXPECT_GT(times.input, 0) << plugin;
+      EXPECT_LT(times.input, times.compute) << plugin;
+      all += times;
+    }
+    EXPECT_GT(all.optimizer, 0) << plugin << ", whoever made the optimiser";
+    EXPECT_EQ(all.exchange > 0, ranks > 1) << plugin;
+  }
+}
+
+// Sleeps wherever a strategy can be at work of its own: in its step, inside of `ready` and under a lock.
+class Sleeper : public Strategy {
+ public:
+  Traits traits() const override { return {.promise = Traits::Promise::exact}; }
+  void step(Replica& replica, Group& group, const Batch& batch) override {
+    bool slept = false;
+    replica.backward(batch, [&](Vec) {
+      if (!std::exchange(slept, true)) sleep();
+    });
+    group.exclusive(0, [] { sleep(); });
+    sleep();
+    replica.update();
+  }
+  static void sleep() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
+};
+
+TEST(Parts, WhatAStrategyDoesBesidesIsItsOwn) {
+  const Result result = run(small_trial(1), [](Options&, const Facts&) { return std::make_unique<Sleeper>(); }).result;
+  EXPECT_GE(result.ranks[0].strategy, 3e-3 * static_cast<double>(result.steps));
+  EXPECT_NEAR(result.ranks[0].sum(), result.seconds_training, 0.02 * result.seconds_training + 1e-3);
+}
+
+// A CPU device that passes for a GPU.
+class ClockedDevice : public MeteredDevice {
+ public:
+  explicit ClockedDevice(std::unique_ptr<Device> device) : MeteredDevice(*device), device_(std::move(device)) {}
+  DeviceKind kind() const override { return DeviceKind::cuda; }
+
+ private:
+  std::unique_ptr<Device> device_;
+};
+
+class Recordable : public CpuCollectives {
+ public:
+  using CpuCollectives::CpuCollectives;
+  bool recordable() const override { return true; }
+};
+
+// Such devices, with a clock and recorded steps as a test has them.
+class ClockedPlatform : public Platform {
+ public:
+  std::function<std::unique_ptr<Marker>()> make_marker = [] { return std::make_unique<HostMarker>(); };
+  std::function<std::unique_ptr<Recorder>()> make_recorder = [] { return nullptr; };
+
+  DeviceKind kind() const override { return DeviceKind::cuda; }
+  std::vector<DeviceInfo> devices() const override { return cpu_.devices(); }
+  std::vector<std::pair<std::string, std::string>> facts() const override { return {}; }
+  std::unique_ptr<Device> open(int index) override { return std::make_unique<ClockedDevice>(cpu_.open(index)); }
+  std::uint64_t peak_memory(int index) const override { return cpu_.peak_memory(index); }
+  void reset_peak_memory() override { cpu_.reset_peak_memory(); }
+  std::unique_ptr<Network> build(Device& device, const NetworkSpec& spec, const Numerics& numerics) override {
+    return cpu_.build(device, spec, numerics);
+  }
+  std::unique_ptr<Optimizer> optimizer(Device& device, const OptimizerConfig& config, const std::vector<Part>& parts) override {
+    return cpu_.optimizer(device, config, parts);
+  }
+  std::unique_ptr<Feed> upload(Device& device, const Split& split, double scale, bool on_host) override {
+    return cpu_.upload(device, split, scale, on_host);
+  }
+  std::unique_ptr<Collectives> connect(const std::vector<Device*>& devices) override {
+    return std::make_unique<Recordable>(devices.size());
+  }
+  std::unique_ptr<Marker> marker(Device&) override { return make_marker(); }
+  std::unique_ptr<Recorder> recorder(Device&, std::size_t steps) override {
+    return steps == 0 ? nullptr : make_recorder();
+  }
+
+ private:
+  Platform& cpu_ = platform(DeviceKind::cpu);
+};
+
+Result run_on(ClockedPlatform& platform, const Trial& trial) {
+  return run(trial, {}, [&](TrainingRequest& request) { request.platform = &platform; }).result;
+}
+
+double covered(const Result& result, std::size_t rank = 0) { return result.ranks[rank].sum() / result.seconds_training; }
+
+// Noise of a busy machine between the steps that were read and the training's is no fault of the parts: what they are is.
+TEST(Parts, OfStepsByTheHostAreReadOnTheDevice) {
+  for (const char* plugin : {"tower", "async_sgd"}) {
+    ClockedPlatform platform;
+    Trial trial = small_trial(2, plugin);
+    trial.config.deterministic = plugin == std::string("tower");
+    const Result result = run_on(platform, trial);
+    RankTimes all;
+    for (const RankTimes& times : result.ranks) {
+      EXPECT_GT(times.compute, 0) << plugin;
+      all += times;
+    }
+    EXPECT_GT(all.optimizer, 0) << plugin;
+    EXPECT_GT(all.exchange, 0) << plugin;
+    EXPECT_GT(all.strategy, 0) << plugin;
+    EXPECT_GT(all.compute, all.exchange) << plugin << ": a pass that is asked for is not the copy behind it";
+  }
+}
+
+TEST(Parts, ThatAreNotThoseOfTheStepsDoNotSumToThem) {
+  ClockedPlatform platform;
+  // Marks that pretend to cost a second each take everything off.
+  platform.make_marker = [] { return std::make_unique<HostMarker>(1); };
+  EXPECT_LT(covered(run_on(platform, small_trial(2, "tower"))), 0.9);
+}
+
+TEST(Parts, AreTheHostsAloneWhereNoStepWasRead) {
+  ClockedPlatform platform;
+  Trial trial = small_trial(2, "tower");
+  trial.config.measure.warm_up_steps = 0;
+  const Result result = run_on(platform, trial);
+  EXPECT_EQ(result.ranks[0].compute, 0);
+  EXPECT_LT(covered(result), 0.9);
+}
+
+// Steps that the device repeats take a millisecond each there.
+constexpr double kStep = 1e-3;
+
+class ClockedRecorder : public Recorder {
+ public:
+  void begin_epoch(std::size_t, const std::vector<std::uint32_t>&, const std::vector<float>&) override {}
+  void begin() override { lengths_.push_back(0); }
+  void begin_step(std::size_t) override {}
+  void end_step() override { ++lengths_.back(); }
+  void begin_pass(std::size_t) override {}
+  std::size_t end() override { return lengths_.size() - 1; }
+  void seek(std::size_t) override { queued_ = 0; }
+  void place(std::size_t, std::size_t) override {}
+  void repeat(std::size_t recording) override { queued_ += lengths_.at(recording); }
+  double loss() const override { return 1; }
+  std::vector<StepRecord> take_records() override {
+    return std::vector<StepRecord>(std::exchange(queued_, 0), {kStep, 1});
+  }
+
+ private:
+  std::vector<std::size_t> lengths_;
+  std::size_t queued_ = 0;
+};
+
+// Every stretch of a phase takes the same time, round for round.
+class ScriptedMarker : public HostMarker {
+ public:
+  explicit ScriptedMarker(double scale) : scale_(scale) {}
+  void mark(Phase phase) noexcept override {
+    marks_.push_back({phase, false, at_});
+    at_ += scale_ * kStep * (phase == Phase::compute ? 0.75 : phase == Phase::optimizer ? 0.25 : 0.0);
+  }
+  std::vector<std::vector<Mark>> take() override {
+    std::vector<std::vector<Mark>> rounds;
+    for (std::size_t round = 0; round < kRounds; ++round) {
+      rounds.push_back(marks_);
+      for (Mark& mark : rounds.back()) mark.at += static_cast<double>(round) * at_;
+    }
+    return rounds;
+  }
+
+ private:
+  double scale_, at_ = 0;
+  std::vector<Mark> marks_;
+};
+
+// 14 whole steps and a shorter one an epoch.
+TEST(Parts, OfRecordedStepsAreThoseOfTheRepetitionsBefore) {
+  ClockedPlatform platform;
+  platform.make_recorder = [] { return std::make_unique<ClockedRecorder>(); };
+  platform.make_marker = [] { return std::make_unique<ScriptedMarker>(1); };
+  const Result good = run_on(platform, small_trial(1, "serial"));
+  const RankTimes& times = good.ranks[0];
+  EXPECT_NEAR(times.compute / times.optimizer, 3, 1e-6);
+  EXPECT_EQ(times.strategy, 0);
+  EXPECT_NEAR(covered(good), 1, 1e-6);
+
+  platform.make_marker = [] { return std::make_unique<ScriptedMarker>(1.5); };
+  EXPECT_GT(covered(run_on(platform, small_trial(1, "serial"))), 1.1) << "steps that took longer while they were read";
+}
+
+}  // namespace
+}  // namespace mgcompare

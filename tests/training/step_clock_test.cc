@@ -1,0 +1,164 @@
+#include "step_clock.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "clock.h"
+
+namespace mgcompare {
+namespace {
+
+// Long enough that what a scope costs by itself is little beside it.
+void work() { std::this_thread::sleep_for(std::chrono::milliseconds(4)); }
+
+TEST(StepClock, CountsTheInnermostPhaseAndEveryMomentOnce) {
+  StepClock clock;
+  const StepClock::OfThread of_thread(clock);
+  const double begin = now();
+  clock.open(begin);
+  work();
+  {
+    const StepClock::In step(Phase::strategy);
+    work();
+    {
+      const StepClock::In pass(Phase::compute);
+      work();
+      {
+        const StepClock::In part(Phase::strategy);
+        const StepClock::In exchange(Phase::exchange, "all_reduce");
+        work();
+      }
+      const StepClock::In copy(Phase::transfer, "copy to host");
+      work();
+    }
+    const StepClock::In update(Phase::optimizer);
+    work();
+  }
+  const double end = now();
+  clock.close(end);
+  const RankTimes times = clock.take();
+  EXPECT_NEAR(times.sum(), end - begin, 1e-9);
+  for (const double part : {times.harness, times.strategy, times.compute, times.optimizer}) EXPECT_GE(part, 0.004);
+  EXPECT_GE(times.exchange, 0.008) << "of a collective and of a copy";
+  EXPECT_EQ(times.input, 0);
+  EXPECT_EQ(times.waiting, 0);
+  EXPECT_EQ(clock.take().sum(), 0) << "it was taken";
+}
+
+TEST(StepClock, CountsNothingWhileItIsClosedOrPaused) {
+  StepClock clock;
+  const StepClock::OfThread of_thread(clock);
+  {
+    const StepClock::In update(Phase::optimizer);
+    work();
+  }
+  clock.open(now());
+  {
+    const StepClock::Paused paused;
+    const StepClock::In update(Phase::optimizer);
+    work();
+  }
+  clock.close(now());
+  EXPECT_EQ(clock.take().optimizer, 0);
+}
+
+TEST(StepClock, TellsWhatAStretchBeganWith) {
+  StepClock clock;
+  const StepClock::OfThread of_thread(clock);
+  clock.open(now());
+  {
+    StepClock::In exchange(Phase::exchange, "all_reduce");
+    work();
+    exchange.began_with(Phase::waiting, 0.003);
+    exchange.began_with(Phase::waiting, 1e6);  // more than there was
+    work();
+  }
+  clock.close(now());
+  const RankTimes times = clock.take();
+  EXPECT_GE(times.waiting, 0.004);
+  EXPECT_GE(times.exchange, 0.004);
+  EXPECT_LT(times.waiting, 1);
+}
+
+// An optimiser that rank 0 made may be applied by any rank.
+TEST(StepClock, IsThatOfTheThread) {
+  StepClock mine, other;
+  const StepClock::OfThread of_thread(mine);
+  mine.open(now());
+  std::thread([&] {
+    const StepClock::OfThread of_other(other);
+    other.open(now());
+    const StepClock::In update(Phase::optimizer);
+    work();
+    other.close(now());
+  }).join();
+  std::thread([] { const StepClock::In nobodys(Phase::optimizer); }).join();
+  mine.close(now());
+  EXPECT_EQ(mine.take().optimizer, 0);
+  EXPECT_GE(other.take().optimizer, 0.004);
+}
+
+TEST(StepClock, KeepsStretchesWithoutGaps) {
+  StepClock clock;
+  const StepClock::OfThread of_thread(clock);
+  const double begin = now();
+  clock.keep_spans(begin);
+  {
+    const StepClock::In step(Phase::strategy);
+    const StepClock::In exchange(Phase::exchange, "all_reduce");
+    work();
+  }
+  const double end = now();
+  const std::vector<StepClock::Span> spans = clock.take_spans(end);
+  double at = begin;
+  bool named = false;
+  for (const StepClock::Span& span : spans) {
+    EXPECT_EQ(span.begin, at);
+    at = span.end;
+    if (span.phase == Phase::exchange) named = span.name == std::string("all_reduce");
+  }
+  EXPECT_EQ(at, end);
+  EXPECT_TRUE(named);
+  EXPECT_TRUE(clock.take_spans(end).empty());
+}
+
+class Listed : public Marker {
+ public:
+  void open() override { is_open = true; }
+  void close() noexcept override { is_open = false; }
+  void mark(Phase phase) noexcept override { phases.push_back(phase); }
+  void end_round() override {}
+  std::vector<std::vector<Mark>> take() override { return {}; }
+  double seconds_a_mark() const override { return 0; }
+  double ahead() override { return 0; }
+  std::vector<Phase> phases;
+  bool is_open = false;
+};
+
+std::vector<Phase> marks_of_a_step(bool recording, bool queues) {
+  StepClock clock;
+  const StepClock::OfThread of_thread(clock);
+  Listed marker;
+  {
+    const StepClock::Marked marked(clock, marker, recording);
+    EXPECT_TRUE(marker.is_open);
+    const StepClock::In step(Phase::strategy);
+    { const StepClock::In pass(Phase::compute); }
+    if (queues) StepClock::strategy_queues(), StepClock::strategy_queues();
+    const StepClock::In update(Phase::optimizer);
+  }
+  EXPECT_FALSE(marker.is_open);
+  StepClock::strategy_queues();
+  return marker.phases;
+}
+
+TEST(StepClock, MarksTheStrategysWorkInRecordingsOnlyWhereItQueuesSome) {
+  using enum Phase;
+  EXPECT_EQ(marks_of_a_step(true, false), (std::vector<Phase>{compute, optimizer, outside}));
+  EXPECT_EQ(marks_of_a_step(true, true), (std::vector<Phase>{compute, strategy, optimizer, outside}));
+  EXPECT_EQ(marks_of_a_step(false, false), (std::vector<Phase>{strategy, compute, strategy, optimizer, strategy, outside}));
+}
+
+}  // namespace
+}  // namespace mgcompare
