@@ -90,19 +90,6 @@ class Training {
 
 }  // namespace
 
-Facts facts_of(const Trial& trial, std::size_t training_samples) {
-  Facts facts;
-  facts.ranks = static_cast<int>(trial.ranks());
-  facts.global_batch = trial.global_batch;
-  facts.steps_per_epoch = (training_samples + trial.global_batch - 1) / trial.global_batch;
-  facts.epochs = trial.config.epochs;
-  facts.optimizer = trial.config.optimizer.kind;
-  facts.momentum = trial.config.optimizer.momentum;
-  facts.device = trial.device_kind;
-  facts.ordered = trial.config.deterministic || trial.config.measure.record;
-  return facts;
-}
-
 TrainingOutcome train(const TrainingRequest& request) { return Training(request).run(); }
 
 }  // namespace mgcompare

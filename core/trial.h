@@ -14,6 +14,8 @@
 
 namespace mgcompare {
 
+struct Facts;
+
 // Which trial it is: everything that tells it from the others, without the config, which many of them share.
 struct TrialKey {
   int number = 0;                   // fixed when the plan is made; the order of execution is the plan's order
@@ -37,6 +39,9 @@ struct TrialKey {
 struct Trial : TrialKey {
   Config config;                    // with the variant's overrides applied
 };
+
+// What a strategy is told of such a trial.
+Facts facts_of(const TrialKey& trial, const Config& config, std::size_t training_samples);
 
 // The arithmetic on such devices: what the config says or, where that is auto, tf32 on GPUs (PyTorch's convolutions and
 // JAX's products have it there unless told otherwise) and fp32 on CPUs.
