@@ -101,7 +101,7 @@ TEST_P(EveryStrategy, InterruptedAndResumedEqualsUninterrupted) {
     if (!fits(trial, small_digits().train.samples)) continue;
     const Result whole = run(trial).result;
     SCOPED_TRACE(kind);
-    const Result resumed = run_in_two_parts(trial);
+    const Result resumed = run_in_two_parts(trial).result;
     EXPECT_EQ(resumed.weights_hash, whole.weights_hash) << kind;
     EXPECT_EQ(resumed.updates, whole.updates) << kind;
     EXPECT_EQ(resumed.samples, whole.samples) << kind;
