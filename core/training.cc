@@ -48,7 +48,7 @@ class Training {
     setup_.prepare(rank, true);
     checkpoint_.restore(rank);
     state_.ranks[rank].recorded = setup_.recorded_steps(rank);
-    if (rank == 0) sampling_.run_ahead(state_.first_epoch);
+    if (rank == 0) sampling_.draw_ahead(state_.first_epoch);
     state_.gate.wait();
     if (rank != 0) return;
     // Of this process: what an interrupted one spent was set-up for nothing.
