@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-
 #include "reference.h"
 #include "strategy_options.h"
 #include "training/fixture.h"
