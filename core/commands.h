@@ -2,7 +2,6 @@
 
 // The command line: what was asked for, and the commands beside the comparison itself.
 
-#include <cstdint>
 #include <functional>
 #include <optional>
 #include <stdexcept>

@@ -148,6 +148,8 @@ Config apply_variant(const Config& config, const VariantConfig& variant) {
   return result;
 }
 
+bool is_repeatable(const Config& config) { return config.deterministic || config.measure.record; }
+
 std::size_t training_samples(const DataConfig& data, std::size_t in_set) {
   const std::size_t kept = in_set - std::min(in_set, data.validation_samples);
   return data.train_samples == 0 ? kept : std::min(kept, data.train_samples);

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -173,6 +172,10 @@ std::string config_hash(const Config& config);
 
 // The config's name made safe for a folder's: [a-z0-9_-]{1,48}, with part of a hash where characters had to go.
 std::string config_slug(const std::string& name);
+
+// Whether a run can be repeated to the bit: its ranks meet in an order that is given (virtual time) or kept for a replay,
+// and the kernels are the deterministic ones.
+bool is_repeatable(const Config& config);
 
 // Samples that an epoch trains on when the set has `in_set`, without its validation part and what is over the limit.
 std::size_t training_samples(const DataConfig& data, std::size_t in_set);

@@ -4,7 +4,6 @@
 // sent, so that all of them are checked alike.
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "config.h"

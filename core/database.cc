@@ -2,7 +2,6 @@
 
 #include <sqlite3.h>
 
-#include <cmath>
 #include <limits>
 
 namespace mgcompare {

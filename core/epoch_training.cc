@@ -36,11 +36,13 @@ void EpochTraining::run(std::size_t number, std::size_t epoch) {
   rank.steps = {};
   Clocks clocks;
   if (state_.request.audit) rank.replica->forget_seen();
+  // Before the ranks meet, so that they need not meet twice; the epoch's clock has it all the same.
+  if (number == 0) sampling_.take_order(epoch);
   state_.gate.wait();
-  clocks.start = now();
+  clocks.start = now() - sampling_.seconds_taking();
   rank.clock.take();
   rank.clock.open(clocks.start);
-  sampling_.set_order(number, epoch);
+  sampling_.set_order(number);
   if (state_.free) draw(number, epoch);
   else march(number, epoch);
   rank.device->synchronize();
@@ -109,6 +111,8 @@ void EpochTraining::march(std::size_t number, std::size_t epoch) {
       step(number, sampling_.batch_at(number, epoch, index++));
     }
     if (number == 0) state_.steps += index - from;
+    // Only now, so that the devices are at work meanwhile.
+    if (number == 0 && from == 0) sampling_.draw_ahead(epoch + 1);
     if (most != 0 && rank.step_seconds.size() >= most) return;
   }
   take_records(number, state_.facts.steps_per_epoch);
@@ -117,7 +121,10 @@ void EpochTraining::march(std::size_t number, std::size_t epoch) {
 void EpochTraining::draw(std::size_t number, std::size_t epoch) {
   Rank& rank = state_.ranks[number];
   Pace& pace = setup_.pace(true);
-  if (number == 0) drawn_ = draws_ = 0;
+  if (number == 0) {
+    drawn_ = draws_ = 0;
+    sampling_.draw_ahead(epoch + 1);
+  }
   pace.enter(number, epoch);
   state_.gate.wait();
   for (;;) {

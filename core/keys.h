@@ -3,7 +3,6 @@
 // The one table of keys. What the reader accepts, which defaults it fills in, what it suggests, the text of
 // `mgcompare config --explain` and the JSON schema for editors all come from it.
 
-#include <cstdint>
 #include <limits>
 #include <string>
 #include <string_view>

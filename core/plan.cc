@@ -194,16 +194,7 @@ class Planner {
   std::size_t question(const Row& row) {
     const Config& config = versions_[row.version];
     const Trial& trial = row.trial;
-    const std::size_t samples = training_samples(config.data, samples_in_set_);
-    Facts facts;
-    facts.ranks = static_cast<int>(trial.ranks());
-    facts.global_batch = trial.global_batch;
-    facts.steps_per_epoch = (samples + trial.global_batch - 1) / trial.global_batch;
-    facts.epochs = config.epochs;
-    facts.optimizer = config.optimizer.kind;
-    facts.momentum = config.optimizer.momentum;
-    facts.device = trial.device_kind;
-    facts.ordered = config.deterministic || config.measure.record;
+    const Facts facts = facts_of(trial, config, training_samples(config.data, samples_in_set_));
     const auto [known, fresh] = asked_.try_emplace(
         std::make_tuple(row.strategy, row.version, facts.ranks, facts.global_batch, facts.device), questions_.size());
     if (fresh) questions_.push_back({trial.plugin_file, trial.strategy, facts});

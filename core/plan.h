@@ -5,7 +5,6 @@
 // beginning, at the end and between (brackets.h). What cannot be is refused here, before the first trial.
 
 #include <cstddef>
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>

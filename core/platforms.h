@@ -2,8 +2,6 @@
 
 // The modules of device kinds that lie beside the program, opened with Boost.DLL. Call only in a worker.
 
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "platform.h"

@@ -3,7 +3,6 @@
 // What can be known before the first trial, asked in a probe worker: which devices there are, which plugins, and what each
 // strategy says of itself when it is made from its options.
 
-#include <map>
 #include <string>
 #include <vector>
 

@@ -1,7 +1,5 @@
 #include "prober.h"
 
-#include <cstdlib>
-
 #include <fmt/core.h>
 
 #include "mgcompare/error.h"

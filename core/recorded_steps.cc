@@ -10,12 +10,12 @@ namespace {
 // Enough that the pause between two repetitions does not count, few enough that recording is quick.
 constexpr std::size_t kLeast = 4, kMost = 24;
 
-// How many steps make a repetition: of the whole periods between these bounds, what leaves least of an epoch to the host.
-std::size_t best_length(std::size_t full, std::size_t period) {
+// How many of these steps make a repetition: of the whole periods between the bounds, what leaves least to the host.
+std::size_t best_length(std::size_t steps, std::size_t period) {
   const std::size_t shortest = (kLeast + period - 1) / period * period;
   std::size_t best = shortest;
   for (std::size_t length = shortest; length <= std::max(kMost, shortest); length += period)
-    if (length <= full && full % length <= full % best) best = length;
+    if (length <= steps && steps % length <= steps % best) best = length;
   return best;
 }
 
@@ -41,7 +41,9 @@ void RecordedSteps::begin_epoch(std::size_t epoch, std::size_t steps, std::size_
   steps_ = steps;
   full_ = full;
   ++epochs_;
-  body_ = best_length(full, period_);
+  // Where the ends of epochs have recordings, only the first leaves steps to the host, and begins with a period of them.
+  const bool ends_alike = steps % period_ == 0;
+  body_ = best_length(ends_alike && full > period_ ? full - period_ : full, period_);
   batch_of_ = batch_of;
   std::vector<std::uint32_t> begins;
   std::vector<float> rates;

@@ -65,7 +65,9 @@ void Rehearsal::learn_until_steady(std::size_t number, std::size_t step) {
 void Rehearsal::run(std::size_t number) {
   Rank& rank = state_.ranks[number];
   const MeasureConfig& measure = state_.config.measure;
-  sampling_.set_order(number, epoch());
+  if (number == 0) sampling_.take_order(epoch());
+  state_.gate.wait();
+  sampling_.set_order(number);
   setup_.prepare(number, false);
   std::unique_ptr<Marker> marker = state_.request.platform->marker(*rank.device);
   setup_.pace(false).enter(number, epoch());

@@ -2,27 +2,24 @@
 
 #include <algorithm>
 
+#include "clock.h"
 #include "data/order.h"
 #include "model/schedule.h"
 
 namespace mgcompare {
 
-void Sampling::draw(std::size_t epoch) {
+void Sampling::draw_ahead(std::size_t epoch) {
   if (epoch >= state_.config.epochs) return;
   next_order_ = std::async(std::launch::async, epoch_order, state_.data.train.samples, state_.trial.seed, epoch);
 }
 
-void Sampling::run_ahead(std::size_t epoch) {
-  ahead_ = true;
-  draw(epoch);
+void Sampling::take_order(std::size_t epoch) {
+  const double start = now();
+  order_ = next_order_.valid() ? next_order_.get() : epoch_order(state_.data.train.samples, state_.trial.seed, epoch);
+  seconds_taking_ = now() - start;
 }
 
-void Sampling::set_order(std::size_t rank, std::size_t epoch) {
-  if (rank == 0) {
-    order_ = next_order_.valid() ? next_order_.get() : epoch_order(state_.data.train.samples, state_.trial.seed, epoch);
-    if (ahead_) draw(epoch + 1);
-  }
-  state_.gate.wait();
+void Sampling::set_order(std::size_t rank) const {
   state_.ranks[rank].train_feed->set_order({order_.data(), order_.size()});
 }
 

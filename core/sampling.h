@@ -16,10 +16,14 @@ class Sampling {
  public:
   explicit Sampling(TrainingState& state) : state_(state) {}
 
-  // From now on the next epoch's order is drawn while one runs. Rank 0 calls it before this epoch.
-  void run_ahead(std::size_t epoch);
+  // Draws the order of this epoch on a thread of its own, where there is such an epoch. Rank 0 calls it.
+  void draw_ahead(std::size_t epoch);
+  // Makes it the order that set_order() gives to a rank. Rank 0 calls it while no other rank does anything here.
+  void take_order(std::size_t epoch);
+  // How long that took the last time: much where the order was not drawn yet.
+  double seconds_taking() const { return seconds_taking_; }
   // Every rank calls it.
-  void set_order(std::size_t rank, std::size_t epoch);
+  void set_order(std::size_t rank) const;
   // Of lockstep pace: a rank's share of a step.
   Batch batch_at(std::size_t rank, std::size_t epoch, std::size_t step) const;
   // The same, told to the device that will make steps by itself.
@@ -29,12 +33,10 @@ class Sampling {
   double rate_at(std::size_t epoch, std::size_t sample) const;
 
  private:
-  void draw(std::size_t epoch);
-
   TrainingState& state_;
   std::vector<std::uint32_t> order_;
   std::future<std::vector<std::uint32_t>> next_order_;
-  bool ahead_ = false;
+  double seconds_taking_ = 0;
 };
 
 }  // namespace mgcompare

@@ -21,8 +21,7 @@ std::string key_of(const DataConfig& data) {
 Numerics numerics_of(const Trial& trial) {
   Numerics numerics;
   numerics.precision = precision_of(trial.config, trial.device_kind);
-  // A replay can only be to the bit where the kernels are.
-  numerics.deterministic = trial.config.deterministic || trial.config.measure.record;
+  numerics.deterministic = is_repeatable(trial.config);
   return numerics;
 }
 

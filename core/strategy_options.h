@@ -3,7 +3,6 @@
 // Options as an experiment gives them: text, checked when the strategy asks.
 
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 

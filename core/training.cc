@@ -49,7 +49,7 @@ class Training {
     setup_.prepare(rank, true);
     checkpoint_.restore(rank);
     state_.ranks[rank].recorded = setup_.recorded_steps(rank);
-    if (rank == 0) sampling_.run_ahead(state_.first_epoch);
+    if (rank == 0) sampling_.draw_ahead(state_.first_epoch);
     state_.gate.wait();
     if (rank != 0) return;
     // Of this process: what an interrupted one spent was set-up for nothing.
@@ -90,19 +90,6 @@ class Training {
 };
 
 }  // namespace
-
-Facts facts_of(const Trial& trial, std::size_t training_samples) {
-  Facts facts;
-  facts.ranks = static_cast<int>(trial.ranks());
-  facts.global_batch = trial.global_batch;
-  facts.steps_per_epoch = (training_samples + trial.global_batch - 1) / trial.global_batch;
-  facts.epochs = trial.config.epochs;
-  facts.optimizer = trial.config.optimizer.kind;
-  facts.momentum = trial.config.optimizer.momentum;
-  facts.device = trial.device_kind;
-  facts.ordered = trial.config.deterministic || trial.config.measure.record;
-  return facts;
-}
 
 TrainingOutcome train(const TrainingRequest& request) { return Training(request).run(); }
 

@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "data/dataset.h"
@@ -61,8 +60,5 @@ struct TrainingOutcome {
 
 // Throws Diverged, Interrupted, OutOfMemory, or what a rank threw first. The result's status is "done".
 TrainingOutcome train(const TrainingRequest& request);
-
-// What a strategy is told of this trial.
-Facts facts_of(const Trial& trial, std::size_t training_samples);
 
 }  // namespace mgcompare

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mgcompare/error.h"
+#include "mgcompare/strategy.h"
 
 namespace mgcompare {
 namespace {
@@ -40,6 +41,19 @@ StrategyConfig strategy_of(const nlohmann::json& json) {
 }
 
 }  // namespace
+
+Facts facts_of(const TrialKey& trial, const Config& config, std::size_t training_samples) {
+  Facts facts;
+  facts.ranks = static_cast<int>(trial.ranks());
+  facts.global_batch = trial.global_batch;
+  facts.steps_per_epoch = (training_samples + trial.global_batch - 1) / trial.global_batch;
+  facts.epochs = config.epochs;
+  facts.optimizer = config.optimizer.kind;
+  facts.momentum = config.optimizer.momentum;
+  facts.device = trial.device_kind;
+  facts.ordered = is_repeatable(config);
+  return facts;
+}
 
 std::string precision_of(const Config& config, DeviceKind kind) {
   if (config.precision != "auto") return config.precision;

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -13,6 +12,8 @@
 #include "mgcompare/types.h"
 
 namespace mgcompare {
+
+struct Facts;
 
 // Which trial it is: everything that tells it from the others, without the config, which many of them share.
 struct TrialKey {
@@ -37,6 +38,9 @@ struct TrialKey {
 struct Trial : TrialKey {
   Config config;                    // with the variant's overrides applied
 };
+
+// What a strategy is told of such a trial.
+Facts facts_of(const TrialKey& trial, const Config& config, std::size_t training_samples);
 
 // The arithmetic on such devices: what the config says or, where that is auto, tf32 on GPUs (PyTorch's convolutions and
 // JAX's products have it there unless told otherwise) and fp32 on CPUs.

@@ -163,7 +163,7 @@ class Verification {
 
   Traits traits_of(const StrategyConfig& strategy, int ranks, StrategyOptions& options) const {
     const Trial trial = trial_of(strategy, ranks);
-    return make_strategy(file_of(strategy), options, facts_of(trial, kSamples))->traits();
+    return make_strategy(file_of(strategy), options, facts_of(trial, trial.config, kSamples))->traits();
   }
 
   // Options that the row has may not go with this rank count, or with a given order of ranks.

@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <functional>
-#include <utility>
 #include <vector>
 
 #include "reports/steadiness.h"

@@ -3,14 +3,11 @@
 // Activations as layers of their own, where they do not follow a convolution or a dense layer.
 
 #include <memory>
-#include <string>
 
 #include "layer.h"
+#include "model/activation.h"
 
 namespace mgcompare {
-
-// Activation::none for every other type of layer.
-Activation activation_of(const std::string& type);
 
 std::unique_ptr<Layer> make_activation(Activation activation, Port& input, Tensor& output);
 

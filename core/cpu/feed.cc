@@ -1,7 +1,6 @@
 #include "feed.h"
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <numeric>
 

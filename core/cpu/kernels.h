@@ -9,13 +9,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "model/activation.h"
+
 namespace mgcompare {
 
 constexpr std::size_t kLanes = 16;
 // Output channels (or weights of one filter) whose sums are held in registers together; packed weights have this width.
 constexpr std::size_t kTile = 5;
-
-enum class Activation { none, tanh, relu, sigmoid };
 
 // One convolution over one block whose input is already padded. Sizes are elements, without the 16 lanes.
 struct ConvolutionShape {

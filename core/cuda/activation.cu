@@ -43,13 +43,6 @@ class ActivationLayer : public Layer {
 
 }  // namespace
 
-Activation activation_of(const std::string& type) {
-  if (type == "tanh") return Activation::tanh;
-  if (type == "relu") return Activation::relu;
-  if (type == "sigmoid") return Activation::sigmoid;
-  return Activation::none;
-}
-
 std::unique_ptr<Layer> make_activation(CudaDevice& device, Activation activation, Port& input, Tensor& output) {
   return std::make_unique<ActivationLayer>(device, activation, input, output);
 }

@@ -1,6 +1,7 @@
 #include "activate.h"
 #include "bias.h"
 #include "launch.h"
+#include "mgcompare/arithmetic_cuda.h"
 
 namespace mgcompare::cuda {
 namespace {
@@ -26,7 +27,7 @@ __global__ void images_back(const float* y, float* gradient, float* sums, float*
   if (sums == nullptr) return;
   sum = block_sum(sum);
   if (threadIdx.x == 0) partial[channel * splits + split] = sum;
-  if (!is_last(finished + channel, splits)) return;
+  if (!arithmetic::last_to_arrive(finished + channel, splits)) return;
   const float all = block_sum(threadIdx.x < splits ? partial[channel * splits + threadIdx.x] : 0.0f);
   if (threadIdx.x == 0) sums[channel] = all;
 }
@@ -54,7 +55,7 @@ __global__ void rows_back(const float* y, float* gradient, float* sums, float* p
     for (unsigned k = 1; k < 8; ++k) sum += tile[k][x];
     partial[static_cast<std::size_t>(blockIdx.y) * columns + column] = sum;
   }
-  if (!is_last(finished + blockIdx.x, splits)) return;
+  if (!arithmetic::last_to_arrive(finished + blockIdx.x, splits)) return;
   if (row != 0 || column >= columns) return;
   float all = 0;
   for (unsigned k = 0; k < splits; ++k) all += partial[static_cast<std::size_t>(k) * columns + column];

@@ -82,9 +82,9 @@ CudaFeed::~CudaFeed() {
 }
 
 void CudaFeed::set_order(Span<const std::uint32_t> order) {
-  const std::uint32_t largest = order.size() == 0 ? 0 : *std::max_element(order.begin(), order.end());
-  if (order.size() != 0 && largest >= samples())
-    throw Error("the order names sample " + std::to_string(largest) + " of " + std::to_string(samples()));
+  const auto beyond = std::find_if(order.begin(), order.end(), [all = samples()](std::uint32_t id) { return id >= all; });
+  if (beyond != order.end())
+    throw Error("the order names sample " + std::to_string(*beyond) + " of " + std::to_string(samples()));
   if (order.size() != order_.size()) {
     order_ = device_array<std::uint32_t>(device_, order.size());
     host_order_ = host_array<std::uint32_t>(device_, order.size());

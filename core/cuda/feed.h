@@ -5,7 +5,6 @@
 // input can be measured.
 
 #include <cstdint>
-#include <vector>
 
 #include "data/dataset.h"
 #include "device.h"

@@ -48,19 +48,4 @@ __device__ inline float block_sum(float value) {
   return warp_sum(threadIdx.x < blockDim.x / 32 ? partial[threadIdx.x] : 0.0f);
 }
 
-// Whether this is the last of `blocks` blocks to come here, which then sees what the others wrote before and adds their
-// partial sums, in order. `finished` is zero before and after. All threads of a block call it.
-__device__ inline bool is_last(unsigned* finished, unsigned blocks) {
-  __shared__ bool last;
-  __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    last = atomicAdd(finished, 1u) == blocks - 1;
-    if (last) *finished = 0;
-  }
-  __syncthreads();
-  if (last) __threadfence();
-  return last;
-}
-
 }  // namespace mgcompare::cuda

@@ -2,6 +2,7 @@
 
 #include "activate.h"
 #include "launch.h"
+#include "mgcompare/arithmetic_cuda.h"
 #include "narrow_dense.h"
 
 namespace mgcompare::cuda {
@@ -82,7 +83,7 @@ __global__ void __launch_bounds__(kColumns * kSplitWarps)
     if (splits == 1) element(i, sum);
     else partial[block + blockIdx.y * kOutputs * kColumns + i] = sum;
   }
-  if (splits == 1 || !is_last(finished + blockIdx.x, splits)) return;
+  if (splits == 1 || !arithmetic::last_to_arrive(finished + blockIdx.x, splits)) return;
   for (unsigned i = threadIdx.x; i < outputs * kColumns; i += blockDim.x) {
     float sum = 0;
 #pragma unroll 4

@@ -42,7 +42,7 @@ __global__ void next_step(StepState* state, CudaRecorder::Tables tables, const D
 }  // namespace
 
 CudaRecorder::CudaRecorder(CudaDevice& device, std::size_t steps)
-    : device_(device), state_(device, 1), begins_(device, steps), rates_(device, steps), stamps_(device, steps + 1),
+    : device_(device), state_(device, 1), begins_(device, steps), rates_(device, steps), stamps_(device, steps + 1, true),
       seen_(device, 2, true) {}
 
 CudaRecorder::~CudaRecorder() {
@@ -133,12 +133,10 @@ double CudaRecorder::loss() const {
 }
 
 std::vector<Recorder::StepRecord> CudaRecorder::take_records() {
-  std::vector<Stamp> stamps(queued_ + 1);
-  device_.copy_to_host(stamps.data(), stamps_.data() + sought_, stamps.size() * sizeof(Stamp));
   device_.synchronize();
   std::vector<StepRecord> records;
-  for (std::size_t k = 1; k < stamps.size(); ++k)
-    records.push_back({static_cast<double>(stamps[k].nanoseconds - stamps[k - 1].nanoseconds) * 1e-9, stamps[k].loss});
+  for (std::size_t k = sought_ + 1; k <= sought_ + queued_; ++k)
+    records.push_back({static_cast<double>(stamps_[k].nanoseconds - stamps_[k - 1].nanoseconds) * 1e-9, stamps_[k].loss});
   queued_ = 0;
   return records;
 }

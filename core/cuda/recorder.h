@@ -35,8 +35,9 @@ class CudaRecorder : public Recorder {
   struct Tables {
     const std::uint32_t* begins;
     const float* rates;
+    // In host memory, so that reading them after a run of steps is no copy:
     Stamp* stamps;                  // of step s at s + 1; where a run of steps began, before its first
-    volatile double* seen;          // loss and samples, in host memory
+    volatile double* seen;          // loss and samples
     std::uint32_t steps;
   };
 
@@ -52,8 +53,8 @@ class CudaRecorder : public Recorder {
   Array<StepState> state_;
   Array<std::uint32_t> begins_;
   Array<float> rates_;
-  Array<Stamp> stamps_;
-  Array<double> seen_;              // on the host
+  Array<Stamp> stamps_;             // on the host, like what was seen last
+  Array<double> seen_;
   std::vector<std::uint32_t> host_begins_;
   std::vector<float> host_rates_;
   std::size_t epoch_ = 0;

@@ -4,6 +4,7 @@
 #include "device.h"
 #include "launch.h"
 #include "partials.h"
+#include "pooled.h"
 
 namespace mgcompare::cuda {
 namespace {
@@ -59,18 +60,10 @@ __global__ void __launch_bounds__(kMostThreads)
 #pragma unroll
         for (unsigned p = 0; p < 4; ++p) sum[p] += tap[i] * patch[p / 2 + i / kKernel][p % 2 + i % kKernel];
       }
-      float best = sum[0];
-      unsigned winner = 0;
-#pragma unroll
-      for (unsigned p = 1; p < 4; ++p) {
-        // NaN wins, or a diverged network could look healthy.
-        if (sum[p] <= best || best != best) continue;
-        best = sum[p];
-        winner = p;
-      }
+      const Pooled best = largest_of(sum);
       const std::size_t at = (static_cast<std::size_t>(n) * s.channels + c) * s.places() + place;
-      out[at] = activated<A>(best + (bias == nullptr ? 0.0f : bias[c]));
-      choice[at] = static_cast<std::uint8_t>(winner);
+      out[at] = activated<A>(best.value + (bias == nullptr ? 0.0f : bias[c]));
+      choice[at] = static_cast<std::uint8_t>(best.place);
     }
   }
 }

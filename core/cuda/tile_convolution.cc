@@ -86,7 +86,9 @@ bool is_tile(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion, Pr
     if (config.kernel[axis] != tile::kKernel || config.stride[axis] != 1 || config.padding[axis] != 0) return false;
     if (fusion.pool->config.kernel[axis] != tile::kOut / tile::kPooled) return false;
   }
-  return tile::prepare(device.index());
+  int major = 0;
+  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device.index()), "asking what a device is");
+  return major >= 8 && tile::prepare_forward(fusion.activation) && tile::prepare_backward(fusion.activation);
 }
 
 std::unique_ptr<Layer> make_tile_convolution(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion, Port& input,

@@ -12,7 +12,9 @@ namespace mgcompare::cuda::tile {
 
 inline constexpr unsigned kChannels = 20, kSize = 12, kOutputs = 50, kOut = 8, kKernel = 5, kPooled = 4;
 inline constexpr unsigned kPixels = kChannels * kSize * kSize;          // of an input sample
-inline constexpr unsigned kTerms = kChannels * kKernel * kKernel;       // of one output
+inline constexpr unsigned kTaps = kKernel * kKernel;
+inline constexpr unsigned kTerms = kChannels * kTaps;                   // of one output
+inline constexpr unsigned kDataTerms = kOutputs * kTaps;                // of one input
 inline constexpr unsigned kWindows = kOutputs * kPooled * kPooled;      // of an output sample
 inline constexpr unsigned kWeights = kOutputs * kTerms;
 
@@ -42,8 +44,9 @@ struct Queue {
   unsigned taken, left;
 };
 
-// Lets the kernels have the shared memory that they need; false where the device has not so much.
-bool prepare(int device);
+// Let the current device's kernels have the shared memory that they need; false where it has not so much.
+bool prepare_forward(Activation activation);
+bool prepare_backward(Activation activation);
 // weights (kOutputs, kTerms) to `packed`.
 void pack(cudaStream_t stream, const float* weights, float* packed);
 void forward(const Call& call);

@@ -4,7 +4,6 @@
 // of device apply the same formulas. `decay` is 0 for parts that do not decay. State variables start at 0.
 
 #include <cmath>
-#include <cstdint>
 
 #include "mgcompare/portable.h"
 

@@ -5,7 +5,6 @@
 // look-ahead into the model: W = begin + D + eta D.
 
 #include <algorithm>
-#include <optional>
 #include <string>
 
 #include "mgcompare/arithmetic.h"

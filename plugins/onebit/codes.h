@@ -3,7 +3,6 @@
 // What goes over the wire for an element, and what it stands for there. Structs, not lambdas: see mgcompare/arithmetic.h.
 
 #include <bit>
-#include <cmath>
 
 #include "columns.h"
 #include "mgcompare/arithmetic.h"

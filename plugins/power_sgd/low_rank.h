@@ -2,7 +2,6 @@
 
 // Gradient matrices as products of two thin ones, P Q^T, with error feedback.
 
-#include <cmath>
 #include <vector>
 
 #include "mgcompare/arithmetic.h"

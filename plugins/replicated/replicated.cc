@@ -3,7 +3,6 @@
 // the step before during the whole of its pass and applies that (tf_cnn_benchmarks' variable_consistency=relaxed): the
 // first update is by zeros.
 
-#include <algorithm>
 #include <string>
 
 #include "mgcompare/arithmetic.h"

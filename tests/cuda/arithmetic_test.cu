@@ -1,6 +1,5 @@
 // The GPU half of a strategy's arithmetic gives what the CPU half gives.
 
-#include <numeric>
 #include <vector>
 
 #include "mgcompare/arithmetic.h"

@@ -40,25 +40,9 @@ TEST_P(CudaLayers, GradientsAgreeWithFiniteDifferences) {
     Rig rig({"test", test.layers}, test.shape, 3, 64, test.numerics);
     GpuRig gpu(rig, test.numerics);
     const std::vector<float> gradient = gpu.gradient(1, count, {true, 11, 2});
-    Numbers weights(rig.weights.begin(), rig.weights.end());
-    const auto loss = [&] {
-      return reference_loss(reference_forward(rig.spec, weights, Numbers(rig.spec.buffers, 0), rig.inputs(1, count),
-                                              rig.ids(1, count),
-                                              {true, test.numerics.dropout, test.numerics.average_pooling, 11, 2}),
-                            rig.labels(1, count));
-    };
-    Numbers expected, found;
-    const std::size_t stride = std::max<std::size_t>(1, weights.size() / 100);
-    for (std::size_t i = 0; i < weights.size(); i += stride) {
-      const double kept = weights[i];
-      weights[i] = kept + 1e-5;
-      const double above = loss();
-      weights[i] = kept - 1e-5;
-      expected.push_back((above - loss()) / 2e-5);
-      weights[i] = kept;
-      found.push_back(gradient[i]);
-    }
-    EXPECT_LT(relative_error(found, expected), kFp32.layer) << count << " samples";
+    const ReferencePass pass{true, test.numerics.dropout, test.numerics.average_pooling, 11, 2};
+    const std::size_t all = gradient.size(), stride = std::max<std::size_t>(1, all / 100);
+    EXPECT_LT(rig.gradient_error(gradient, 1, count, {0, all}, stride, pass), kFp32.layer) << count << " samples";
   }
 }
 
@@ -113,23 +97,8 @@ TEST_F(CudaNetwork, LenetsGradientAgreesWithFiniteDifferences) {
   Rig rig(lenet(), {1, 28, 28}, 10, 8);
   GpuRig gpu(rig, {});
   const std::vector<float> gradient = gpu.gradient(0, 2);
-  Numbers weights(rig.weights.begin(), rig.weights.end());
-  const auto loss = [&] {
-    return reference_loss(reference_forward(rig.spec, weights, {}, rig.inputs(0, 2), rig.ids(0, 2), {}), rig.labels(0, 2));
-  };
-  for (const Part& part : rig.spec.parts) {
-    Numbers expected, found;
-    for (std::size_t i = part.range.begin; i < part.range.end; i += part.range.size() / 5 + 1) {
-      const double kept = weights[i];
-      weights[i] = kept + 1e-5;
-      const double above = loss();
-      weights[i] = kept - 1e-5;
-      expected.push_back((above - loss()) / 2e-5);
-      weights[i] = kept;
-      found.push_back(gradient[i]);
-    }
-    EXPECT_LT(relative_error(found, expected), kFp32.lenet) << part.name;
-  }
+  for (const Part& part : rig.spec.parts)
+    EXPECT_LT(rig.gradient_error(gradient, 0, 2, part.range, part.range.size() / 5 + 1), kFp32.lenet) << part.name;
 }
 
 TEST_F(CudaNetwork, CallsReadyFromTheEndToTheStartAndAnEmptyShareGivesZeros) {

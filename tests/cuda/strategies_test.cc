@@ -35,7 +35,7 @@ TrainingOutcome run_on_gpu(Trial trial, const Placement& placement, std::size_t 
 Traits traits_on_gpu(Trial trial) {
   trial.device_kind = DeviceKind::cuda;
   StrategyOptions options(trial.strategy.options);
-  return make_strategy(trial.plugin_file, options, facts_of(trial, small_digits().train.samples))->traits();
+  return make_strategy(trial.plugin_file, options, facts_of(trial, trial.config, small_digits().train.samples))->traits();
 }
 
 bool fits(const Traits& traits, std::size_t ranks) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <barrier>
 #include <limits>
-#include <numeric>
 #include <set>
 #include <thread>
 

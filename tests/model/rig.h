@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "cpu/device.h"
@@ -27,6 +26,16 @@ inline Split random_split(const Shape& shape, std::size_t samples, std::size_t c
   for (std::size_t i = 0; i < samples * features; ++i) split.bytes.push_back(static_cast<std::uint8_t>(pixels.word(i)));
   for (std::size_t i = 0; i < samples; ++i) split.labels.push_back(static_cast<std::uint8_t>(labels.below(i, classes)));
   return split;
+}
+
+// |a - b| / |b|
+template <class A, class B> double relative_error(const A& a, const B& b) {
+  double difference = 0, norm = 0;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    difference += (a[i] - b[i]) * (a[i] - b[i]);
+    norm += static_cast<double>(b[i]) * b[i];
+  }
+  return std::sqrt(difference) / std::max(std::sqrt(norm), 1e-30);
 }
 
 class Rig {
@@ -66,6 +75,27 @@ class Rig {
     return {network->gradients().begin(), network->gradients().end()};
   }
 
+  // How far a gradient of the sum of these samples' losses is from central differences of the reference loops, at every
+  // `stride`-th element of the range.
+  double gradient_error(const std::vector<float>& gradient, std::size_t first, std::size_t count, Range range,
+                        std::size_t stride, const ReferencePass& pass = {}) const {
+    Numbers values(weights.begin(), weights.end()), expected, found;
+    const auto loss = [&] {
+      return reference_loss(reference_forward(spec, values, Numbers(spec.buffers, 0), inputs(first, count), ids(first, count), pass),
+                            labels(first, count));
+    };
+    for (std::size_t i = range.begin; i < range.end; i += stride) {
+      const double kept = values[i];
+      values[i] = kept + 1e-5;
+      const double above = loss();
+      values[i] = kept - 1e-5;
+      expected.push_back((above - loss()) / 2e-5);
+      values[i] = kept;
+      found.push_back(gradient[i]);
+    }
+    return relative_error(found, expected);
+  }
+
   std::vector<std::uint32_t> ids(std::size_t first, std::size_t count) const {
     return {order.begin() + static_cast<std::ptrdiff_t>(first), order.begin() + static_cast<std::ptrdiff_t>(first + count)};
   }
@@ -96,15 +126,5 @@ class Rig {
   std::unique_ptr<Network> network;
   std::vector<float> weights;
 };
-
-// |a - b| / |b|
-template <class A, class B> double relative_error(const A& a, const B& b) {
-  double difference = 0, norm = 0;
-  for (std::size_t i = 0; i < b.size(); ++i) {
-    difference += (a[i] - b[i]) * (a[i] - b[i]);
-    norm += static_cast<double>(b[i]) * b[i];
-  }
-  return std::sqrt(difference) / std::max(std::sqrt(norm), 1e-30);
-}
 
 }  // namespace mgcompare::testing

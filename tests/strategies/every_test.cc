@@ -14,13 +14,13 @@ namespace {
 
 Traits traits_of(const Trial& trial) {
   StrategyOptions options(trial.strategy.options);
-  return make_strategy(trial.plugin_file, options, facts_of(trial, small_digits().train.samples))->traits();
+  return make_strategy(trial.plugin_file, options, facts_of(trial, trial.config, small_digits().train.samples))->traits();
 }
 
 // Whether the row's options go with so many samples, this batch and optimiser, and with an order that repeats.
 bool fits(const Trial& trial, std::size_t samples) {
   StrategyOptions options(trial.strategy.options);
-  make_strategy(trial.plugin_file, options, facts_of(trial, samples));
+  make_strategy(trial.plugin_file, options, facts_of(trial, trial.config, samples));
   const std::vector<OptionProblem> problems = options.problems();
   return std::all_of(problems.begin(), problems.end(), [](const OptionProblem& problem) { return problem.warning; });
 }
@@ -101,7 +101,7 @@ TEST_P(EveryStrategy, InterruptedAndResumedEqualsUninterrupted) {
     if (!fits(trial, small_digits().train.samples)) continue;
     const Result whole = run(trial).result;
     SCOPED_TRACE(kind);
-    const Result resumed = run_in_two_parts(trial);
+    const Result resumed = run_in_two_parts(trial).result;
     EXPECT_EQ(resumed.weights_hash, whole.weights_hash) << kind;
     EXPECT_EQ(resumed.updates, whole.updates) << kind;
     EXPECT_EQ(resumed.samples, whole.samples) << kind;

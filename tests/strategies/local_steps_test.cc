@@ -71,10 +71,7 @@ TEST_P(LocalSteps, ResumeInTheMiddleOfAPeriod) {
   Trial trial = small_trial(3, GetParam(), options_of(GetParam(), 4));  // 15 steps an epoch: three are left over
   trial.config.epochs = 3;
   trial.config.checkpoint_epochs = 1;
-  const Result whole = run(trial).result;
-  const Result resumed = run_in_two_parts(trial);
-  EXPECT_EQ(resumed.weights_hash, whole.weights_hash);
-  EXPECT_EQ(resumed.updates, whole.updates);
+  expect_resumable(trial);
 }
 
 TEST_P(LocalSteps, APeriodLongerThanTheEpochIsRefused) {

@@ -1,7 +1,6 @@
 #include "compression.h"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 
 #include "plugins/top_k/sparse.h"

@@ -89,18 +89,27 @@ TrainingOutcome run(const Trial& trial, const MakeStrategy& make, const std::fun
   return train(request);
 }
 
-Result run_in_two_parts(const Trial& trial) {
+TrainingOutcome run_in_two_parts(const Trial& trial, const std::function<void(TrainingRequest&)>& tune) {
   const std::filesystem::path file = std::filesystem::temp_directory_path() / ("mgcompare-parts-" + std::to_string(::getpid()));
   std::filesystem::remove(file);
-  EXPECT_THROW(run(trial, {}, [&](TrainingRequest& request) {
-                 request.files.checkpoint = file.string();
-                 request.stop = [&] { return std::filesystem::exists(file); };
-               }),
-               Interrupted);
+  const auto part = [&](bool resume) {
+    return run(trial, {}, [&](TrainingRequest& request) {
+      request.files = {file.string(), resume};
+      if (!resume) request.stop = [&] { return std::filesystem::exists(file); };
+      if (tune) tune(request);
+    });
+  };
+  EXPECT_THROW(part(false), Interrupted);
   EXPECT_TRUE(std::filesystem::exists(file));
-  const Result resumed = run(trial, {}, [&](TrainingRequest& request) { request.files = {file.string(), true}; }).result;
+  TrainingOutcome resumed = part(true);
   std::filesystem::remove(file);
   return resumed;
+}
+
+void expect_resumable(const Trial& trial) {
+  const Result whole = run(trial).result, resumed = run_in_two_parts(trial).result;
+  EXPECT_EQ(resumed.weights_hash, whole.weights_hash);
+  EXPECT_EQ(resumed.updates, whole.updates);
 }
 
 double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {

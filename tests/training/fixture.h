@@ -53,8 +53,11 @@ Trial small_trial(std::size_t ranks, const std::string& plugin = "", const std::
 // Trains with the trial's plugin, or with `make`.
 TrainingOutcome run(const Trial& trial, const MakeStrategy& make = {}, const std::function<void(TrainingRequest&)>& tune = {});
 
-// Trains with the trial's plugin, stopped after its first checkpoint and continued from that. Expects that it was stopped.
-Result run_in_two_parts(const Trial& trial);
+// The same with the trial's plugin, stopped after its first checkpoint and continued from that. Expects that it was stopped.
+TrainingOutcome run_in_two_parts(const Trial& trial, const std::function<void(TrainingRequest&)>& tune = {});
+
+// Expects that an interrupted and continued trial ends with the bits of an uninterrupted one.
+void expect_resumable(const Trial& trial);
 
 // The file of a strategy that was built with the program.
 std::string plugin_file(const std::string& name);

@@ -2,8 +2,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <mutex>
-#include <set>
 #include <thread>
 
 #include "fixture.h"

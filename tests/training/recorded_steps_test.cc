@@ -54,5 +54,27 @@ TEST(RecordedSteps, NoRepetitionReachesIntoAnotherStage) {
   }
 }
 
+TEST(RecordedSteps, TheHostMakesFewStepsOfAnyEpoch) {
+  Traits traits;
+  traits.repeats_every = 1;
+  for (const std::size_t full : {5u, 7u, 29u, 468u}) {
+    RecordedSteps recorded(std::make_unique<NoRecorder>(), {}, traits);
+    const Shape shape = {1};
+    for (std::size_t epoch = 0; epoch < 3; ++epoch) {
+      recorded.begin_epoch(epoch, full + 1, full,
+                           [&](std::size_t step) { return Batch({epoch, step, step, 1, 0, 1, 0.1}, shape); });
+      std::size_t by_host = 0;
+      for (std::size_t step = 0; step <= full;) {
+        const std::size_t length = recorded.ready(step, epoch * (full + 1) + step);
+        by_host += length == 0;
+        step += std::max<std::size_t>(1, length);
+      }
+      // Of the first the first step, the ragged one, and what no whole repetition has; of the others nothing.
+      if (epoch == 0) EXPECT_LE(by_host, 4u) << full;
+      else EXPECT_EQ(by_host, 0u) << full << " steps, epoch " << epoch;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace mgcompare

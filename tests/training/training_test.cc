@@ -136,7 +136,7 @@ TEST(Training, AResumedTrialKeepsItsStrategysFigures) {
   Trial trial = small_trial(2, "async_sgd");
   trial.config.checkpoint_epochs = 1;
   const MetricResult whole = run(trial).result.metrics[0].at("staleness");
-  const MetricResult resumed = run_in_two_parts(trial).metrics[0].at("staleness");
+  const MetricResult resumed = run_in_two_parts(trial).result.metrics[0].at("staleness");
   EXPECT_EQ(resumed.count, whole.count);
   EXPECT_NEAR(resumed.mean, whole.mean, 1e-12);
 }

@@ -75,7 +75,7 @@ TEST(Windows, AreKeptWithACheckpoint) {
   Trial trial = small_trial(2, "replicated");
   trial.config.epochs = 8;
   trial.config.checkpoint_epochs = 4;
-  const Result resumed = run_in_two_parts(trial);
+  const Result resumed = run_in_two_parts(trial).result;
   std::uint64_t steps = 0;
   for (const WindowResult& window : resumed.windows) steps += window.steps;
   EXPECT_EQ(steps, 8 * 14u);

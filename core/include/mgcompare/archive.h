@@ -2,7 +2,6 @@
 
 // Where a strategy keeps its state between two runs of an interrupted trial: one archive a rank. Names are the author's.
 
-#include <cstdint>
 #include <string_view>
 
 #include "mgcompare/types.h"

@@ -32,9 +32,11 @@ inline unsigned blocks_for(std::size_t n) {
   return static_cast<unsigned>(blocks < 2112 ? blocks : 2112);
 }
 
-// Whether this block is the last of `blocks` that come here: it sees what the others wrote before, though not through
-// its first-level cache (__ldcg). The counter is zero again afterwards. One thread's fence stands for all of its block, for
-// they have met before.
+// Whether this block is the last of `blocks` that come here: then all of its threads see what all threads of the others
+// wrote before. Every thread calls it; `arrived` is zero before and after. The fences of one thread stand for its block:
+// the barrier orders what the block wrote ahead of the first fence, which with the addition publishes it to the device; the
+// last block's second fence takes up what the additions before its own published, and the barrier behind it hands that on
+// to the block's other threads. Plain loads and __ldcg read it; __ldg may not, for it asks a cache that knows no fences.
 __device__ inline bool last_to_arrive(unsigned* arrived, unsigned blocks) {
   __shared__ bool last;
   __syncthreads();

@@ -1,118 +1,9 @@
-#include <cuda_pipeline.h>
-
 #include "activate.h"
 #include "launch.h"
-#include "tensor_core.h"
-#include "tile_kernels.h"
+#include "tile_memory.h"
 
 namespace mgcompare::cuda::tile {
 namespace {
-
-constexpr unsigned kArea = kSize * kSize, kTaps = kKernel * kKernel;
-constexpr unsigned kTermsPadded = (kTerms + 7) / 8 * 8;                 // 504
-static_assert(kRowOfTerms == kTermsPadded + 4);
-constexpr char kWhat[] = "computing a convolution";
-
-// Where term t of a window begins, from the window's first pixel.
-__device__ unsigned term_offset(unsigned t) {
-  return t >= kTerms ? 0 : t / kTaps * kArea + t % kTaps / kKernel * kSize + t % kKernel;
-}
-
-// Through __ldg everywhere: the compiler may then have several loads under way before the first store.
-__device__ void load_image(float* to, const float* from) {
-#pragma unroll 4
-  for (unsigned i = threadIdx.x; i < kPixels / 4; i += blockDim.x) {
-    const float4 four = __ldg(reinterpret_cast<const float4*>(from) + i);
-    reinterpret_cast<float4*>(to)[i] = make_float4(to_tf32(four.x), to_tf32(four.y), to_tf32(four.z), to_tf32(four.w));
-  }
-}
-
-// Copies behind the thread's back; __pipeline_wait_prior(0) and a barrier end it.
-__device__ void start_copy(float* to, const float* from, unsigned floats) {
-  for (unsigned i = threadIdx.x * 4; i < floats; i += blockDim.x * 4) __pipeline_memcpy_async(to + i, from + i, 16);
-  __pipeline_commit();
-}
-
-// kSamples at a time; each has 2 x kGroups warps: 4 image rows, and one of kGroups parts of the outputs.
-template <unsigned kSamples> struct Forward {
-  static constexpr unsigned kGroups = 4 / kSamples;
-  static constexpr unsigned kTiles = (7 + kGroups - 1) / kGroups;       // of 8 outputs, of one warp
-  static constexpr unsigned kRows = kTiles * kGroups * 8;
-  static constexpr unsigned kBytes = (kRows * kRowOfTerms + kSamples * kPixels + kTermsPadded) * sizeof(float);
-};
-
-template <Activation A, unsigned kSamples>
-__global__ void __launch_bounds__(256) convolve(Call call) {
-  using F = Forward<kSamples>;
-  extern __shared__ __align__(16) float memory[];
-  float* const weights = memory;                                        // (kRows, kRowOfTerms)
-  float* const images = weights + F::kRows * kRowOfTerms;
-  unsigned* const offsets = reinterpret_cast<unsigned*>(images + kSamples * kPixels);
-  start_copy(weights, call.packed, F::kRows * kRowOfTerms);
-  for (unsigned i = threadIdx.x; i < kTermsPadded; i += blockDim.x) offsets[i] = term_offset(i);
-  const unsigned warp = threadIdx.x / 32, row = threadIdx.x % 32 / 4, column = threadIdx.x % 4;
-  const unsigned slot = warp / (2 * F::kGroups), first_row = warp % 2 * 4;
-  const unsigned first_output = warp / 2 % F::kGroups * F::kTiles * 8;
-  for (unsigned first = blockIdx.x * kSamples; first < call.samples; first += gridDim.x * kSamples) {
-    __syncthreads();
-    for (unsigned k = 0; k < kSamples && first + k < call.samples; ++k)
-      load_image(images + k * kPixels, call.in + static_cast<std::size_t>(first + k) * kPixels);
-    __pipeline_wait_prior(0);
-    __syncthreads();
-    const unsigned sample = first + slot;
-    if (sample >= call.samples) continue;
-    float sums[2][F::kTiles][4] = {};
-    const float* const image = images + slot * kPixels + first_row * kSize + row;
-#pragma unroll 3
-    for (unsigned t = 0; t < kTermsPadded; t += 8) {
-      const unsigned near = offsets[t + column], far = offsets[t + column + 4];
-      float a[2][4];
-#pragma unroll
-      for (unsigned m = 0; m < 2; ++m) {
-        const float* const window = image + 2 * m * kSize;
-        a[m][0] = window[near];
-        a[m][1] = window[kSize + near];
-        a[m][2] = window[far];
-        a[m][3] = window[kSize + far];
-      }
-#pragma unroll
-      for (unsigned n = 0; n < F::kTiles; ++n) {
-        const float* const line = weights + (first_output + n * 8 + row) * kRowOfTerms + t + column;
-        const float b[2] = {line[0], line[4]};
-#pragma unroll
-        for (unsigned m = 0; m < 2; ++m) multiply_add(sums[m][n], a[m], b);
-      }
-    }
-    // A thread has one column of two image rows: the window's other column is four lanes away.
-#pragma unroll
-    for (unsigned m = 0; m < 2; ++m) {
-#pragma unroll
-      for (unsigned n = 0; n < F::kTiles; ++n) {
-#pragma unroll
-        for (unsigned j = 0; j < 2; ++j) {
-          const float top = sums[m][n][j], bottom = sums[m][n][2 + j];
-          const float right[2] = {__shfl_down_sync(0xffffffffu, top, 4), __shfl_down_sync(0xffffffffu, bottom, 4)};
-          const unsigned output = first_output + n * 8 + 2 * column + j;
-          if (row % 2 != 0 || output >= kOutputs) continue;
-          const float values[4] = {top, right[0], bottom, right[1]};
-          float best = values[0];
-          unsigned winner = 0;
-#pragma unroll
-          for (unsigned p = 1; p < 4; ++p) {
-            // NaN wins, or a diverged network could look healthy.
-            if (values[p] <= best || best != best) continue;
-            best = values[p];
-            winner = p;
-          }
-          const std::size_t at = (static_cast<std::size_t>(sample) * kOutputs + output) * kPooled * kPooled +
-                                 (first_row / 2 + m) * kPooled + row / 2;
-          call.out[at] = activated<A>(best + (call.bias == nullptr ? 0.0f : call.bias[output]));
-          call.choice[at] = static_cast<std::uint8_t>(winner);
-        }
-      }
-    }
-  }
-}
 
 // What a thread needs of a sample's windows, every kThreads-th of them: loaded in one go, and long before it is used where
 // there is other work until then.
@@ -219,7 +110,6 @@ __global__ void __launch_bounds__(kWeightWarps * 32) weights_back(Call call, flo
 // four groups of warps, whose sums are added at the end.
 constexpr unsigned kBordered = kOut + 2 * (kKernel - 1);                // 16
 constexpr unsigned kParts = 4, kPixelWarps = 3, kDataWarps = kParts * kPixelWarps;
-constexpr unsigned kDataTerms = kOutputs * kTaps;                       // 1250
 constexpr unsigned kStepsOfPart = (kDataTerms + 8 * kParts - 1) / (8 * kParts);
 constexpr unsigned kDataTermsPadded = kStepsOfPart * 8 * kParts;        // 1280
 static_assert(kRowOfData == kDataTermsPadded + 4);
@@ -323,58 +213,16 @@ __global__ void __launch_bounds__(kDataWarps * 32) data_back(Call call, Queue* q
   queue->left = 0;
 }
 
-template <class Kernel> bool allow(Kernel kernel, unsigned bytes) {
-  if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)) == cudaSuccess)
-    return true;
-  cudaGetLastError();
-  return false;
-}
-
 }  // namespace
 
-bool prepare(int device) {
-  int major = 0;
-  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "asking what a device is");
-  if (major < 8) return false;
-  bool fits = true;
-  for (const Activation activation : {Activation::none, Activation::tanh, Activation::relu, Activation::sigmoid}) {
-    with_activation(activation, [&](auto chosen) {
-      constexpr Activation A = decltype(chosen)::value;
-      fits = fits && allow(convolve<A, 1>, Forward<1>::kBytes) && allow(convolve<A, 4>, Forward<4>::kBytes) &&
-             allow(weights_back<A>, kWeightBytes) && allow(data_back<A, false>, kDataBytes) &&
-             allow(data_back<A, true>, kDataBytes);
-    });
-  }
-  return fits;
-}
-
-void pack(cudaStream_t stream, const float* weights, float* packed) {
-  for_each_index(stream, kPacked, [=] __device__(std::size_t index) {
-    const auto i = static_cast<unsigned>(index);
-    float value = 0;
-    if (i < kPackedForward) {
-      const unsigned output = i / kRowOfTerms, term = i % kRowOfTerms;
-      if (output < kOutputs && term < kTerms) value = weights[output * kTerms + term];
-    } else {
-      const unsigned channel = (i - kPackedForward) / kRowOfData, term = (i - kPackedForward) % kRowOfData;
-      if (channel < kChannels && term < kDataTerms)
-        value = weights[term / kTaps * kTerms + channel * kTaps + term % kTaps];
-    }
-    packed[i] = to_tf32(value);
-  });
-}
-
-void forward(const Call& call) {
-  with_activation(call.activation, [&](auto chosen) {
+bool prepare_backward(Activation activation) {
+  bool fits = false;
+  with_activation(activation, [&](auto chosen) {
     constexpr Activation A = decltype(chosen)::value;
-    // One sample a block while there are processors for all of them.
-    if (call.samples <= 2 * call.processors) {
-      convolve<A, 1><<<std::min(call.samples, call.processors), 256, Forward<1>::kBytes, call.stream>>>(call);
-    } else {
-      convolve<A, 4><<<call.processors, 256, Forward<4>::kBytes, call.stream>>>(call);
-    }
+    fits = allow(weights_back<A>, kWeightBytes) && allow(data_back<A, false>, kDataBytes) &&
+           allow(data_back<A, true>, kDataBytes);
   });
-  check(cudaGetLastError(), kWhat);
+  return fits;
 }
 
 unsigned backward_weights(const Call& call, float* partial) {

@@ -1,0 +1,46 @@
+#pragma once
+
+// What the forward and the backward kernels of the tiles have in common: how images and weights come into a block's shared
+// memory, and where a window's terms lie in it. Included by nvcc only.
+
+#include <cuda_pipeline.h>
+
+#include "tensor_core.h"
+#include "tile_kernels.h"
+
+namespace mgcompare::cuda::tile {
+
+inline constexpr unsigned kArea = kSize * kSize;
+inline constexpr unsigned kTermsPadded = (kTerms + 7) / 8 * 8;          // 504
+static_assert(kRowOfTerms == kTermsPadded + 4);
+inline constexpr char kWhat[] = "computing a convolution";
+
+// Where term t of a window begins, from the window's first pixel.
+__device__ inline unsigned term_offset(unsigned t) {
+  return t >= kTerms ? 0 : t / kTaps * kArea + t % kTaps / kKernel * kSize + t % kKernel;
+}
+
+// Through __ldg everywhere: the compiler may then have several loads under way before the first store.
+__device__ inline void load_image(float* to, const float* from) {
+#pragma unroll 4
+  for (unsigned i = threadIdx.x; i < kPixels / 4; i += blockDim.x) {
+    const float4 four = __ldg(reinterpret_cast<const float4*>(from) + i);
+    reinterpret_cast<float4*>(to)[i] = make_float4(to_tf32(four.x), to_tf32(four.y), to_tf32(four.z), to_tf32(four.w));
+  }
+}
+
+// Copies behind the thread's back; __pipeline_wait_prior(0) and a barrier end it.
+__device__ inline void start_copy(float* to, const float* from, unsigned floats) {
+  for (unsigned i = threadIdx.x * 4; i < floats; i += blockDim.x * 4) __pipeline_memcpy_async(to + i, from + i, 16);
+  __pipeline_commit();
+}
+
+// Lets a kernel have so much shared memory; false where the device has not so much.
+template <class Kernel> bool allow(Kernel kernel, unsigned bytes) {
+  if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)) == cudaSuccess)
+    return true;
+  cudaGetLastError();
+  return false;
+}
+
+}  // namespace mgcompare::cuda::tile
