@@ -36,6 +36,9 @@ struct TrialKey {
 
 struct Trial : TrialKey {
   Config config;                    // with the variant's overrides applied
+  std::vector<int> indices;         // of its devices, chosen when it is run; empty: the first ones
+
+  int index_of(std::size_t device) const { return indices.empty() ? static_cast<int>(device) : indices.at(device); }
 };
 
 // The arithmetic on such devices: what the config says or, where that is auto, tf32 on GPUs (PyTorch's convolutions and

@@ -142,6 +142,40 @@ TEST_P(DisappearingDevice, MakesRowsOfItsTrialsAndTheOthersRun) {
   for (const Row& row : place_.only_run().rows) EXPECT_EQ(row.result.status, "done") << row.result.cause;
 }
 
+TEST_P(DisappearingDevice, LetsTheOthersStandIn) {
+  if (IsSkipped()) return;
+  const Ended ended = place_.run({config("1, 2, 4"), "--set", "measure.time_limit=60"},
+                                 fault(std::string(GetParam()) + " 0"));
+  EXPECT_EQ(ended.code, 3) << ended.err;
+  EXPECT_NE(ended.err.find("later trials run on the devices that do (3 of 4)"), std::string::npos) << ended.err;
+  int lost = 0, on_others = 0;
+  for (const Row& row : place_.only_run().rows) {
+    const bool is_on_others = !row.result.notes.empty() &&
+                              row.result.notes[0].find("slot 1)") != std::string::npos &&
+                              row.result.notes[0].ends_with(", for cuda:0 does not answer any more");
+    lost += row.result.status == "device lost" ? 1 : 0;
+    on_others += is_on_others ? 1 : 0;
+    EXPECT_EQ(row.result.status == "done", is_on_others) << row.result.cause;
+    if (row.trial.devices < 4) continue;
+    EXPECT_EQ(row.result.status, "device lost");
+    EXPECT_NE(row.result.cause.find("cuda:0 does not answer any more"), std::string::npos) << row.result.cause;
+  }
+  EXPECT_GE(on_others, 4);
+  EXPECT_GE(lost, 2) << "those of four devices, and the trial in which it happened";
+  EXPECT_LE(lost, 3);
+}
+
+TEST_F(BrokenMachine, ADeviceThatHangsIsTheOnlyOneLost) {
+  const Ended ended = place_.run({config("1, 2, 4"), "--set", "measure.time_limit=3"}, fault("hangs 1"));
+  EXPECT_EQ(ended.code, 3) << ended.err;
+  EXPECT_NE(ended.err.find("cuda:1 does not answer any more: it was silent for 30 s"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("(3 of 4)"), std::string::npos) << ended.err;
+  for (const Row& row : place_.only_run().rows) {
+    if (row.trial.devices == 2) continue;  // it happened in one of them, or before it
+    EXPECT_EQ(row.result.status, row.trial.devices == 1 ? "done" : "device lost") << row.result.cause;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Ways, DisappearingDevice, testing::Values("lost", "gone"));
 
 TEST_F(BrokenMachine, ADeviceWithoutMemoryIsARowWithFigures) {
