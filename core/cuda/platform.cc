@@ -154,6 +154,11 @@ class CudaPlatform : public Platform {
         return communicators;
       }
     }
+    try {
+      return Communicators::make(indices);
+    } catch (const OutOfMemory&) {
+      for (const int index : indices) gpus_.at(static_cast<std::size_t>(index))->memory.give_back_idle();
+    }
     return Communicators::make(indices);
   }
 

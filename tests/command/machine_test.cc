@@ -188,7 +188,7 @@ TEST_F(BrokenMachine, ADeviceWithoutMemoryIsARowWithFigures) {
   EXPECT_EQ(ended.code, 3) << ended.err;
   for (const Row& row : place_.only_run().rows) {
     EXPECT_EQ(row.result.status, row.trial.devices == 1 ? "done" : "out of memory") << row.result.cause;
-    const bool has_figures = row.result.cause.find("free 1048576, total 2097152") != std::string::npos;
+    const bool has_figures = row.result.cause.find("asked 3.1 MiB, free 1.0 MiB, total 2.0 MiB") != std::string::npos;
     EXPECT_EQ(has_figures, row.trial.devices == 2) << row.result.cause;
   }
 }
