@@ -9,6 +9,12 @@
 #include <cudnn.h>
 #include <nccl.h>
 
+// An NCCL that is too old lacks these. The module opens all the same, and says both versions (versions.h).
+#pragma weak ncclCommWindowDeregister
+#pragma weak ncclCommWindowRegister
+#pragma weak ncclGetLastError
+#pragma weak ncclMemAlloc
+
 namespace mgcompare::cuda {
 
 void check(cudaError_t status, const char* what);

@@ -80,6 +80,34 @@ TEST_F(Machine, TheDoctorChecksAndTimesEveryLink) {
   EXPECT_EQ(ended.code, problems == 0 ? 0 : 1) << "a busy machine may be told of, but nothing else";
 }
 
+// The module for GPUs as it is, among libraries that are not as it needs them.
+class WrongLibraries : public Machine {
+ protected:
+  void SetUp() override {
+    Machine::SetUp();
+    if (!IsSkipped() && !fs::exists(modules() / "platform_cuda.so")) GTEST_SKIP() << "a build without CUDA";
+  }
+  static fs::path modules() { return fs::path(MGCOMPARE_BINARY_DIR) / "lib/mgcompare"; }
+  std::string problem(const std::string& folder, Variables variables) const {
+    variables["LD_LIBRARY_PATH"] = (modules() / "fakes" / folder).string();
+    const Ended ended = place_.run({"devices", "--json"}, variables);
+    EXPECT_EQ(ended.code, 0) << ended.err << "there are CPUs";
+    return Json::parse(ended.out).at(1).at("problem").get<std::string>();
+  }
+};
+
+TEST_F(WrongLibraries, AnNcclThatIsTooOldIsASentenceWithBothVersions) {
+  const std::string said = problem("old_nccl", {});
+  EXPECT_NE(said.find("NCCL 2.26.5 is installed, this program needs 2.27.0: install a newer NCCL"), std::string::npos)
+      << said;
+}
+
+TEST_F(WrongLibraries, WhereTheUserChoseTheGpusThatIsSaidWithTheChoice) {
+  const std::string said = problem("no_gpu", {{"CUDA_VISIBLE_DEVICES", "banana"}});
+  EXPECT_EQ(said, "the NVIDIA driver finds no GPU: no CUDA-capable device is detected (CUDA_VISIBLE_DEVICES is "
+                  "'banana')");
+}
+
 TEST_F(BrokenMachine, TheDoctorNamesThePairThatDamagesData) {
   const Ended ended = place_.run({"doctor"}, fault("pair 1 2"));
   EXPECT_EQ(ended.code, 1) << ended.err;
