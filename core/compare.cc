@@ -237,6 +237,7 @@ Result run_trial(Supervisor& supervisor, Roll& roll, const Trial& trial, const s
                  ProgressDisplay& display) {
   display.begin(trial);
   Result result;
+  std::string fallen;  // what devices have stopped answering
   if (!trial.unavailable.empty()) {
     result.status = "unavailable";
     result.cause = trial.unavailable;
@@ -248,13 +249,15 @@ Result run_trial(Supervisor& supervisor, Roll& roll, const Trial& trial, const s
     spdlog::debug("trial {}: {} on {} {} device(s), {} rank(s) each, global batch {}, seed {}, plugin {}", trial.number,
                   trial.strategy.label, trial.devices, to_string(trial.device_kind), trial.ranks_per_device,
                   trial.global_batch, trial.seed, trial.plugin_file);
-    result = supervisor.run(trial, files, [&](const Progress& progress) { display.update(progress); });
-    roll.check(supervisor, trial, result);
+    result = supervisor.run(roll.placed(trial), files, [&](const Progress& progress) { display.update(progress); });
+    if (const std::string note = roll.note(trial); !note.empty()) result.notes.push_back(note);
+    fallen = roll.check(supervisor, trial, result);
     for (const std::string& line : placement_lines(result.placement)) spdlog::debug("trial {}: {}", trial.number, line);
     std::error_code ignored;
     if (result.status == "done" && !files.checkpoint.empty()) fs::remove_all(files.checkpoint, ignored);
   }
   display.end(trial, result);
+  if (!fallen.empty()) tell("{}\n", fallen);
   return result;
 }
 

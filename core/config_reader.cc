@@ -286,7 +286,11 @@ void ConfigReader::read_device(const Node& node, ScalingConfig& scaling) {
   const bool known = devices.kind == "auto" ? colon == std::string::npos
                                             : std::find(kinds.begin(), kinds.end(), devices.kind) != kinds.end();
   if (!value || *value == 0 || *value > kMostDevices || !known) {
-    if (why.empty() && !known) why = devices.kind == "gpu" ? "did you mean 'cuda'?" : did_you_mean(devices.kind, kinds);
+    if (why.empty() && !known) {
+      const std::string rest = value && colon != std::string::npos ? node.text.substr(colon) : "";
+      why = devices.kind == "gpu" ? fmt::format("did you mean 'cuda{}'?", rest)
+                                  : did_you_mean(devices.kind + rest, {"cpu" + rest, "cuda" + rest});
+    }
     return problem(node.place,
                    fmt::format("'scaling.devices' has auto, or counts from 1 to {} such as 2, cpu:2 or cuda:4, not "
                                "{}",

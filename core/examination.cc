@@ -11,7 +11,6 @@ namespace mgcompare {
 namespace {
 
 constexpr double kStepSeconds = 60;  // between two signs of life; a broken link hangs
-constexpr double kRollSeconds = 30;
 
 nlohmann::json answer_links(const nlohmann::json& body, Line& line) {
   DoctorScope scope;
@@ -36,15 +35,13 @@ void use(Platform& platform, int index) {
   if (host[kBytes - 1] != 0xa5) throw DeviceLost("its memory does not keep what is written to it");
 }
 
-std::string answer_of(Platform& platform, const std::vector<DeviceInfo>& found, std::size_t index,
-                      const std::string& id) {
-  if (index >= found.size()) return fmt::format("there are only {} devices left", found.size());
-  if (found[index].id != id) return fmt::format("{} has gone from the machine", id);
+// Why the device does not answer; empty where it does.
+std::string silence_of(Platform& platform, int index) {
   std::string said;
   // On a thread of its own: opening a device binds the thread to it.
   std::thread([&] {
     try {
-      use(platform, static_cast<int>(index));
+      use(platform, index);
     } catch (const OutOfMemory&) {
       // It answers; somebody else uses it.
     } catch (const std::exception& error) {
@@ -55,14 +52,14 @@ std::string answer_of(Platform& platform, const std::vector<DeviceInfo>& found, 
 }
 
 nlohmann::json answer_roll(const nlohmann::json& body, Line& line) {
-  Platform& devices = platform(device_kind(body.at("kind").get<std::string>()));
-  const std::vector<DeviceInfo> found = devices.devices();
-  std::vector<std::string> answers;
-  for (const std::string& id : body.at("ids").get<std::vector<std::string>>()) {
-    answers.push_back(answer_of(devices, found, answers.size(), id));
-    line.note({{"answered", answers.size()}});
-  }
-  return answers;
+  // From here on it takes as long as the device lets it.
+  line.note({{"asking", body.at("id")}});
+  Platform& platform = mgcompare::platform(device_kind(body.at("kind").get<std::string>()));
+  const auto id = body.at("id").get<std::string>();
+  // Where one is gone the others have other numbers.
+  for (const DeviceInfo& device : platform.devices())
+    if (device.id == id) return {{"index", device.index}, {"silence", silence_of(platform, device.index)}};
+  return {{"index", -1}, {"silence", fmt::format("{} has gone from the machine", id)}};
 }
 
 }  // namespace
@@ -88,12 +85,23 @@ Links examine_in_worker(Supervisor& supervisor, DeviceKind kind, const DoctorSco
   return links;
 }
 
-std::vector<std::string> call_roll(Supervisor& supervisor, DeviceKind kind, const std::vector<std::string>& ids) {
-  const Reply reply = supervisor.ask("roll", {{"kind", to_string(kind)}, {"ids", ids}}, kRollSeconds);
-  if (reply.status != "answer")
-    return std::vector<std::string>(ids.size(), fmt::format("{} ({})", reply.cause, reply.status));
-  std::vector<std::string> answers = reply.body.get<std::vector<std::string>>();
-  for (std::string& answer : answers) answer = sanitized(answer);
+std::optional<std::vector<RollAnswer>> call_roll(Supervisor& supervisor, DeviceKind kind,
+                                                 const std::vector<std::string>& ids, double limit_seconds) {
+  std::vector<RollAnswer> answers;
+  for (const std::string& id : ids) {
+    const Reply reply = supervisor.ask("roll", {{"kind", to_string(kind)}, {"id", id}}, limit_seconds);
+    if (reply.status == "interrupted") return std::nullopt;
+    RollAnswer answer;
+    if (reply.status == "answer") {
+      answer.index = reply.body.at("index").get<int>();
+      answer.silence = sanitized(reply.body.at("silence").get<std::string>());
+    } else if (reply.status == "timeout") {
+      answer.silence = fmt::format("it was silent for {:g} s", limit_seconds);
+    } else {
+      answer.silence = fmt::format("{} ({})", reply.cause, reply.status);
+    }
+    answers.push_back(std::move(answer));
+  }
   return answers;
 }
 

@@ -192,7 +192,8 @@ std::vector<Key> make_keys() {
        .varies = false},
 
       {.name = "numerics.precision",
-       .help = "The arithmetic of convolutions and matrix products; auto: tf32 on GPUs, fp32 on CPUs.",
+       .help = "The arithmetic of convolutions and matrix products; auto: tf32 on GPUs that have it, fp32 on others and "
+               "on CPUs.",
        .field = Text([](Config& c) -> std::string& { return c.precision; }),
        .choices = {"auto", "fp32", "tf32", "bf16"}},
       {.name = "numerics.deterministic",

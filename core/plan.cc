@@ -10,6 +10,7 @@
 #include "brackets.h"
 #include "mgcompare/random.h"
 #include "model/spec.h"
+#include "precision.h"
 #include "problem.h"
 
 namespace mgcompare {
@@ -185,8 +186,8 @@ class Planner {
     trial.global_batch = config.scaling.mode == "weak" ? batch * devices.count : batch;
     trial.variant = version == 0 ? "" : config_.variants[version - 1].name;
     trial.unavailable = devices.unavailable;
-    if (trial.unavailable.empty() && devices.kind == DeviceKind::cpu && config.precision != "auto" && config.precision != "fp32")
-      trial.unavailable = "precision " + config.precision + " needs a GPU; CPUs compute in fp32";
+    if (trial.unavailable.empty())
+      trial.unavailable = refused_precision(config, plan_.platforms, devices.kind, devices.count);
     row.question = question(row);
     rows_.push_back(std::move(row));
   }
@@ -298,6 +299,8 @@ class Planner {
     for (const Row& row : rows_) {
       plan_.traits.try_emplace(row.trial.strategy.label, traits(row));
       baseline |= traits(row).role == Traits::Role::baseline && row.trial.unavailable.empty();
+      const std::string changed = changed_precision(versions_[row.version], plan_.platforms, row.trial.device_kind);
+      if (!changed.empty()) warn_once(changed);
     }
     if (!baseline) warn_once("no strategy of this experiment is a baseline on one device: there will be no efficiency");
     for (std::size_t i = 0; i < config_.strategies.size(); ++i) {
@@ -321,7 +324,7 @@ class Planner {
         trial.number = ++number;
         trial.block = static_cast<int>(block) + 1;
         trial.seed = config_.seeds[block];
-        trial.config = versions_[row.version];
+        trial.config = with_precision(versions_[row.version], plan_.platforms, trial.device_kind);
         trials.push_back(std::move(trial));
       }
       for (std::size_t left = trials.size(); left > 1; --left) {
@@ -346,7 +349,7 @@ class Planner {
         trial.number = ++number;
         trial.bracket = bracket;
         trial.seed = config_.seeds.front();
-        trial.config = versions_[row.version];
+        trial.config = with_precision(versions_[row.version], plan_.platforms, trial.device_kind);
         all.push_back(std::move(trial));
       }
     }

@@ -28,6 +28,7 @@ struct DeviceInfo {
   std::vector<std::string> notes;
   std::string id;                   // the same however the devices are numbered: a PCI address
   std::vector<std::string> problems;  // what makes its figures doubtful: "is slowed down by its temperature"
+  std::vector<std::string> precisions = {};  // those of numerics.precision that it computes in; empty: not known
 };
 
 // The device does not answer, or says itself that it is broken.

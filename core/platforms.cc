@@ -58,7 +58,7 @@ std::vector<PlatformSummary> find_platforms() {
       summary.facts = module.facts();
       for (const DeviceInfo& device : module.devices())
         summary.devices.push_back({summary.kind, device.index, device.name, device.memory, device.notes, device.id,
-                                   device.problems});
+                                   device.problems, device.precisions});
     } catch (const std::exception& error) {
       summary.problem = error.what();
     }

@@ -19,6 +19,7 @@ struct DeviceSummary {
   std::vector<std::string> notes;
   std::string id;                   // the same however the devices are numbered
   std::vector<std::string> problems;
+  std::vector<std::string> precisions = {};  // that it computes in; empty: not known
 };
 
 // One module of devices: usable with its devices, or the sentence that says why not.

@@ -8,7 +8,7 @@
 
 namespace mgcompare {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceSummary, kind, index, name, memory, notes, id, problems)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceSummary, kind, index, name, memory, notes, id, problems, precisions)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlatformSummary, kind, problem, devices, facts)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OptionSummary, key, type, value, range, help)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OptionProblem, key, text, warning)

@@ -23,7 +23,7 @@ void Setup::open(std::size_t number) {
   Platform& platform = *state_.request.platform;
   const Config& config = state_.config;
   const Dataset& data = state_.data;
-  rank.device = platform.open(static_cast<int>(number / state_.trial.ranks_per_device));
+  rank.device = platform.open(state_.trial.index_of(number / state_.trial.ranks_per_device));
   rank.network = platform.build(*rank.device, state_.spec, state_.request.numerics);
   rank.network->reserve(std::max(state_.facts.global_batch / state_.ranks.size() + 1, kEvaluationBatch));
   const bool on_host = config.data.on == "host";

@@ -80,6 +80,7 @@ DeviceKind device_kind(std::string_view name) {
 void to_json(nlohmann::json& json, const Trial& trial) {
   to_json(json, static_cast<const TrialKey&>(trial));
   json["config"] = trial.config;
+  if (!trial.indices.empty()) json["indices"] = trial.indices;
 }
 
 void from_json(const nlohmann::json& json, Trial& trial) {
@@ -87,6 +88,7 @@ void from_json(const nlohmann::json& json, Trial& trial) {
     Config config = json.at("config").get<Config>();
     from_json(json, static_cast<TrialKey&>(trial));
     trial.config = std::move(config);
+    trial.indices = json.value("indices", std::vector<int>());
   } catch (const nlohmann::json::exception& error) {
     refuse(error);
   }

@@ -37,6 +37,9 @@ struct TrialKey {
 
 struct Trial : TrialKey {
   Config config;                    // with the variant's overrides applied
+  std::vector<int> indices;         // of its devices, chosen when it is run; empty: the first ones
+
+  int index_of(std::size_t device) const { return indices.empty() ? static_cast<int>(device) : indices.at(device); }
 };
 
 // What a strategy is told of such a trial.

@@ -11,6 +11,7 @@
 #include "memory.h"
 #include "marker.h"
 #include "mgcompare/device.h"
+#include "mgcompare/error.h"
 #include "status.h"
 
 namespace mgcompare::cuda {
@@ -28,11 +29,20 @@ struct Handles {
 struct Gpu {
   int index = 0;
   DeviceMemory memory;
-  DeviceMemory windows{allocate_window, false};
+  DeviceMemory windows{allocate_window};
   std::mutex mutex;
   std::vector<std::unique_ptr<Handles>> idle;
 
   std::unique_ptr<Handles> take_handles();
+  // Calls f(), and once more where it ends for want of memory: then without the memory that earlier trials left idle.
+  template <class F> auto with_room(F f) {
+    try {
+      return f();
+    } catch (const OutOfMemory&) {
+      memory.give_back_idle();
+    }
+    return f();
+  }
 };
 
 inline constexpr std::size_t kWorkspaceBytes = 256u << 20;

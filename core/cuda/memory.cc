@@ -29,27 +29,10 @@ void* allocate_device(std::size_t bytes) {
 
 void* allocate_window(std::size_t bytes) {
   void* memory = nullptr;
-  // NCCL does not tell a full device from other failures of CUDA.
-  if (ncclMemAlloc(&memory, bytes) != ncclSuccess || memory == nullptr) fail_for_memory(bytes);
-  return memory;
-}
-
-void* DeviceMemory::allocate(std::size_t bytes) {
-  void* memory = nullptr;
-  try {
-    memory = source_(bytes);
-  } catch (const OutOfMemory&) {
-    if (!gives_back_) throw;
-    for (auto& [size, blocks] : kept_) {
-      for (void* block : blocks) {
-        sizes_.erase(block);
-        cudaFree(block);
-      }
-      blocks.clear();
-    }
-    memory = source_(bytes);
-  }
-  sizes_[memory] = bytes;
+  constexpr char kWhat[] = "allocating device memory for windows";
+  const ncclResult_t status = ncclMemAlloc(&memory, bytes);
+  if (ran_out_of_memory(status, bytes, kWhat)) fail_for_memory(bytes);
+  check(status, kWhat);
   return memory;
 }
 
@@ -60,7 +43,8 @@ void* DeviceMemory::take(std::size_t bytes) {
   std::vector<void*>& blocks = kept_[rounded];
   void* memory = nullptr;
   if (blocks.empty()) {
-    memory = allocate(rounded);
+    memory = source_(rounded);
+    sizes_[memory] = rounded;
   } else {
     memory = blocks.back();
     blocks.pop_back();
@@ -75,6 +59,17 @@ void DeviceMemory::give(void* memory) noexcept {
   const std::size_t size = sizes_.at(memory);
   held_ -= size;
   kept_[size].push_back(memory);
+}
+
+void DeviceMemory::give_back_idle() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [size, blocks] : kept_) {
+    for (void* block : blocks) {
+      sizes_.erase(block);
+      cudaFree(block);
+    }
+    blocks.clear();
+  }
 }
 
 std::uint64_t DeviceMemory::peak() const {

@@ -21,21 +21,18 @@ void* allocate_window(std::size_t bytes);
 class DeviceMemory {
  public:
   using Source = void* (*)(std::size_t bytes);
-  // What windows are open on must not go back to the driver: `gives_back` says whether a full device may take what is idle.
-  explicit DeviceMemory(Source source = allocate_device, bool gives_back = true)
-      : source_(source), gives_back_(gives_back) {}
+  explicit DeviceMemory(Source source = allocate_device) : source_(source) {}
   // Memory of the current device. Throws OutOfMemory.
   void* take(std::size_t bytes);
   // The caller has waited for all work that uses it.
   void give(void* memory) noexcept;
+  // Gives what is idle back to the driver. Not for memory on which windows are open.
+  void give_back_idle();
   std::uint64_t peak() const;
   void reset_peak();
 
  private:
-  void* allocate(std::size_t bytes);
-
   const Source source_;
-  const bool gives_back_;
   mutable std::mutex mutex_;
   std::unordered_map<void*, std::size_t> sizes_;
   std::map<std::size_t, std::vector<void*>> kept_;  // by size, rounded

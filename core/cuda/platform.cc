@@ -2,13 +2,16 @@
 
 #include "platform.h"
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <string>
 
+#include "capability.h"
 #include "collectives.h"
 #include "device.h"
 #include "feed.h"
@@ -31,6 +34,19 @@ std::string pci_address(int index) {
   return address.data();
 }
 
+int capability_of(int index) {
+  int major = 0, minor = 0;
+  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, index), "asking what a device is");
+  check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, index), "asking what a device is");
+  return major * 10 + minor;
+}
+
+// Where the user chose GPUs himself, that may be why there is none.
+std::string chosen_by_user() {
+  const char* const chosen = std::getenv("CUDA_VISIBLE_DEVICES");
+  return chosen == nullptr ? "" : std::string(" (CUDA_VISIBLE_DEVICES is '") + chosen + "')";
+}
+
 class CudaPlatform : public Platform {
  public:
   CudaPlatform() : versions_(Versions::found()), problem_(too_old(versions_)) {
@@ -41,7 +57,7 @@ class CudaPlatform : public Platform {
       problem_ = status == cudaErrorInsufficientDriver
                      ? "the NVIDIA driver supports CUDA " + cuda_version(versions_.driver) + ", which is too old for CUDA " +
                            cuda_version(versions_.runtime) + " of this program: install a newer driver"
-                     : std::string("the NVIDIA driver finds no GPU: ") + cudaGetErrorString(status);
+                     : std::string("the NVIDIA driver finds no GPU: ") + cudaGetErrorString(status) + chosen_by_user();
       return;
     }
     for (int index = 0; index < count; ++index) gpus_.push_back(std::make_unique<Gpu>()), gpus_.back()->index = index;
@@ -53,15 +69,12 @@ class CudaPlatform : public Platform {
     if (!problem_.empty()) throw Error(problem_);
     std::vector<DeviceInfo> found;
     for (const std::unique_ptr<Gpu>& gpu : gpus_) {
-      cudaDeviceProp properties{};
-      check(cudaGetDeviceProperties(&properties, gpu->index), "asking what a device is");
-      DeviceInfo info{gpu->index, properties.name, properties.totalGlobalMem, {}, pci_address(gpu->index), {}};
-      info.notes.push_back("compute capability " + std::to_string(properties.major) + "." + std::to_string(properties.minor));
-      info.notes.push_back("PCI " + info.id);
-      if (nvml()) {
-        Nvml::Condition condition = nvml()->condition(info.id);
-        info.notes.insert(info.notes.end(), condition.notes.begin(), condition.notes.end());
-        info.problems = std::move(condition.problems);
+      // What is wrong with one says nothing of the others.
+      DeviceInfo info{gpu->index, "unknown", 0, {}, "GPU " + std::to_string(gpu->index), {}};
+      try {
+        describe(info);
+      } catch (const Error& error) {
+        info.problems.push_back(std::string("does not say what it is: ") + error.what());
       }
       found.push_back(std::move(info));
     }
@@ -104,6 +117,7 @@ class CudaPlatform : public Platform {
   }
 
   std::unique_ptr<Network> build(Device& device, const NetworkSpec& spec, const Numerics& numerics) override {
+    refuse_what_it_cannot(device.index(), numerics.precision);
     return make_network(static_cast<CudaDevice&>(device), spec, numerics);
   }
   std::unique_ptr<Optimizer> optimizer(Device& device, const OptimizerConfig& config,
@@ -136,6 +150,35 @@ class CudaPlatform : public Platform {
   }
 
  private:
+  void describe(DeviceInfo& info) const {
+    info.id = pci_address(info.index);
+    cudaDeviceProp properties{};
+    check(cudaGetDeviceProperties(&properties, info.index), "asking what a device is");
+    info.name = properties.name;
+    info.memory = properties.totalGlobalMem;
+    const int capability = capability_of(info.index);
+    info.precisions = precisions_of(capability);
+    info.notes.push_back("compute capability " + capability_text(capability));
+    info.notes.push_back("PCI " + info.id);
+    if (nvml()) {
+      Nvml::Condition condition = nvml()->condition(info.id);
+      info.notes.insert(info.notes.end(), condition.notes.begin(), condition.notes.end());
+      info.problems = std::move(condition.problems);
+    }
+    if (capability < least_capability()) info.problems.push_back(no_code(capability));
+  }
+
+  static void refuse_what_it_cannot(int index, const std::string& precision) {
+    const int capability = capability_of(index);
+    const std::string name = "cuda:" + std::to_string(index) + " ";
+    const Current current(index);
+    if (!has_code()) throw Error(name + no_code(capability));
+    const std::vector<std::string> able = precisions_of(capability);
+    if (std::find(able.begin(), able.end(), precision) == able.end())
+      throw Error(name + "has compute capability " + capability_text(capability) + " and no " + precision +
+                  ": set numerics.precision to fp32");
+  }
+
   // Of different devices.
   std::unique_ptr<NcclCollectives> connect_by_nccl(const std::vector<CudaDevice*>& devices) {
     std::vector<int> indices;
@@ -158,6 +201,11 @@ class CudaPlatform : public Platform {
         idle_.erase(found);
         return communicators;
       }
+    }
+    try {
+      return Communicators::make(indices);
+    } catch (const OutOfMemory&) {
+      for (const int index : indices) gpus_.at(static_cast<std::size_t>(index))->memory.give_back_idle();
     }
     return Communicators::make(indices);
   }

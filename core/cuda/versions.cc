@@ -4,6 +4,8 @@
 #include <cudnn.h>
 #include <nccl.h>
 
+#include <vector>
+
 namespace mgcompare::cuda {
 namespace {
 
@@ -33,18 +35,23 @@ std::string library_version(int version) {
 }
 
 std::string too_old(const Versions& versions) {
-  if (versions.driver == 0) return "no NVIDIA driver is installed";
+  std::vector<std::string> reasons;
   // Within a major version a program runs on older drivers; across them the driver must be as new.
-  if (versions.driver / 1000 < versions.runtime / 1000)
-    return "the NVIDIA driver supports CUDA " + cuda_version(versions.driver) + ", this program needs CUDA " +
-           cuda_version(versions.runtime) + ": install a newer driver";
-  if (versions.cudnn < kLeastCudnn)
-    return "cuDNN " + library_version(versions.cudnn) + " is installed, this program needs " +
-           library_version(kLeastCudnn) + ": install a newer cuDNN";
-  if (versions.nccl < kLeastNccl)
-    return "NCCL " + library_version(versions.nccl) + " is installed, this program needs " +
-           library_version(kLeastNccl) + ": install a newer NCCL";
-  return "";
+  if (versions.driver == 0)
+    reasons.push_back("no NVIDIA driver is installed");
+  else if (versions.driver / 1000 < versions.runtime / 1000)
+    reasons.push_back("the NVIDIA driver supports CUDA " + cuda_version(versions.driver) + ", this program needs CUDA " +
+                      cuda_version(versions.runtime) + ": install a newer driver");
+  const auto need = [&](const std::string& library, int found, int least) {
+    if (found < least)
+      reasons.push_back(library + " " + library_version(found) + " is installed, this program needs " +
+                        library_version(least) + ": install a newer " + library);
+  };
+  need("cuDNN", versions.cudnn, kLeastCudnn);
+  need("NCCL", versions.nccl, kLeastNccl);
+  std::string all;
+  for (const std::string& reason : reasons) all += (all.empty() ? "" : "; ") + reason;
+  return all;
 }
 
 }  // namespace mgcompare::cuda

@@ -21,7 +21,7 @@ std::string cuda_version(int version);
 // "2.28.9" of 22809; also the shorter numbers of cuDNN before 9 and of NCCL before 2.9.
 std::string library_version(int version);
 
-// One sentence with both versions where something is too old; empty where all will do.
+// A sentence with both versions for whatever is too old or missing; empty where all will do.
 std::string too_old(const Versions& versions);
 
 }  // namespace mgcompare::cuda

@@ -80,6 +80,34 @@ TEST_F(Machine, TheDoctorChecksAndTimesEveryLink) {
   EXPECT_EQ(ended.code, problems == 0 ? 0 : 1) << "a busy machine may be told of, but nothing else";
 }
 
+// The module for GPUs as it is, among libraries that are not as it needs them.
+class WrongLibraries : public Machine {
+ protected:
+  void SetUp() override {
+    Machine::SetUp();
+    if (!IsSkipped() && !fs::exists(modules() / "platform_cuda.so")) GTEST_SKIP() << "a build without CUDA";
+  }
+  static fs::path modules() { return fs::path(MGCOMPARE_BINARY_DIR) / "lib/mgcompare"; }
+  std::string problem(const std::string& folder, Variables variables) const {
+    variables["LD_LIBRARY_PATH"] = (modules() / "fakes" / folder).string();
+    const Ended ended = place_.run({"devices", "--json"}, variables);
+    EXPECT_EQ(ended.code, 0) << ended.err << "there are CPUs";
+    return Json::parse(ended.out).at(1).at("problem").get<std::string>();
+  }
+};
+
+TEST_F(WrongLibraries, AnNcclThatIsTooOldIsASentenceWithBothVersions) {
+  const std::string said = problem("old_nccl", {});
+  EXPECT_NE(said.find("NCCL 2.26.5 is installed, this program needs 2.27.0: install a newer NCCL"), std::string::npos)
+      << said;
+}
+
+TEST_F(WrongLibraries, WhereTheUserChoseTheGpusThatIsSaidWithTheChoice) {
+  const std::string said = problem("no_gpu", {{"CUDA_VISIBLE_DEVICES", "banana"}});
+  EXPECT_EQ(said, "the NVIDIA driver finds no GPU: no CUDA-capable device is detected (CUDA_VISIBLE_DEVICES is "
+                  "'banana')");
+}
+
 TEST_F(BrokenMachine, TheDoctorNamesThePairThatDamagesData) {
   const Ended ended = place_.run({"doctor"}, fault("pair 1 2"));
   EXPECT_EQ(ended.code, 1) << ended.err;
@@ -142,6 +170,40 @@ TEST_P(DisappearingDevice, MakesRowsOfItsTrialsAndTheOthersRun) {
   for (const Row& row : place_.only_run().rows) EXPECT_EQ(row.result.status, "done") << row.result.cause;
 }
 
+TEST_P(DisappearingDevice, LetsTheOthersStandIn) {
+  if (IsSkipped()) return;
+  const Ended ended = place_.run({config("1, 2, 4"), "--set", "measure.time_limit=60"},
+                                 fault(std::string(GetParam()) + " 0"));
+  EXPECT_EQ(ended.code, 3) << ended.err;
+  EXPECT_NE(ended.err.find("later trials run on the devices that do (3 of 4)"), std::string::npos) << ended.err;
+  int lost = 0, on_others = 0;
+  for (const Row& row : place_.only_run().rows) {
+    const bool is_on_others = !row.result.notes.empty() &&
+                              row.result.notes[0].find("slot 1)") != std::string::npos &&
+                              row.result.notes[0].ends_with(", for cuda:0 does not answer any more");
+    lost += row.result.status == "device lost" ? 1 : 0;
+    on_others += is_on_others ? 1 : 0;
+    EXPECT_EQ(row.result.status == "done", is_on_others) << row.result.cause;
+    if (row.trial.devices < 4) continue;
+    EXPECT_EQ(row.result.status, "device lost");
+    EXPECT_NE(row.result.cause.find("cuda:0 does not answer any more"), std::string::npos) << row.result.cause;
+  }
+  EXPECT_GE(on_others, 4);
+  EXPECT_GE(lost, 2) << "those of four devices, and the trial in which it happened";
+  EXPECT_LE(lost, 3);
+}
+
+TEST_F(BrokenMachine, ADeviceThatHangsIsTheOnlyOneLost) {
+  const Ended ended = place_.run({config("1, 2, 4"), "--set", "measure.time_limit=3"}, fault("hangs 1"));
+  EXPECT_EQ(ended.code, 3) << ended.err;
+  EXPECT_NE(ended.err.find("cuda:1 does not answer any more: it was silent for 30 s"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("(3 of 4)"), std::string::npos) << ended.err;
+  for (const Row& row : place_.only_run().rows) {
+    if (row.trial.devices == 2) continue;  // it happened in one of them, or before it
+    EXPECT_EQ(row.result.status, row.trial.devices == 1 ? "done" : "device lost") << row.result.cause;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Ways, DisappearingDevice, testing::Values("lost", "gone"));
 
 TEST_F(BrokenMachine, ADeviceWithoutMemoryIsARowWithFigures) {
@@ -154,7 +216,7 @@ TEST_F(BrokenMachine, ADeviceWithoutMemoryIsARowWithFigures) {
   EXPECT_EQ(ended.code, 3) << ended.err;
   for (const Row& row : place_.only_run().rows) {
     EXPECT_EQ(row.result.status, row.trial.devices == 1 ? "done" : "out of memory") << row.result.cause;
-    const bool has_figures = row.result.cause.find("free 1048576, total 2097152") != std::string::npos;
+    const bool has_figures = row.result.cause.find("asked 3.1 MiB, free 1.0 MiB, total 2.0 MiB") != std::string::npos;
     EXPECT_EQ(has_figures, row.trial.devices == 2) << row.result.cause;
   }
 }

@@ -37,6 +37,7 @@ class TableProber : public Prober {
   }
 
   std::vector<ProbeQuestion> asked_;
+  std::vector<PlatformSummary> platforms_;
 
  private:
   static StrategySummary answer(const ProbeQuestion& question) {
@@ -57,7 +58,6 @@ class TableProber : public Prober {
     return summary;
   }
 
-  std::vector<PlatformSummary> platforms_;
   std::vector<PluginSummary> plugins_;
 };
 
@@ -111,6 +111,22 @@ TEST_F(Planning, OnlyCountsThatAUserWroteAreUnavailable) {
   EXPECT_EQ(reasons.at("single cpu:1 batch 128"), "");  // the baseline, although 1 is not in the list
   EXPECT_EQ(reasons.at("single cuda:1 batch 128"), "asked 1, have 0: no driver");
   EXPECT_THAT(reasons, SizeIs(5));
+}
+
+TEST_F(Planning, RowsSayThePrecisionThatTheirDevicesHave) {
+  TableProber prober(1, 2);
+  prober.platforms_[1].devices[1] = {"cuda", 1, "old", 0, {}, "", {}, {"fp32"}};
+  const std::string text = "strategies: [sums]\nscaling: {devices: [cuda:1, cuda:2]}\nnumerics: {precision: ";
+  const Plan automatic = make_plan(config(text + "auto}"), prober);
+  for (const Trial& trial : automatic.trials) EXPECT_EQ(trial.config.precision, "fp32");
+  EXPECT_EQ(automatic.config.precision, "auto");
+  EXPECT_THAT(automatic.warnings, Contains("cuda devices compute in fp32, for cuda:1 (old) has no tf32"));
+  const Plan insisting = make_plan(config(text + "bf16}"), prober);
+  for (const Trial& trial : insisting.trials)
+    EXPECT_EQ(trial.unavailable,
+              trial.devices == 1 ? "" : "precision bf16 is not there on cuda:1 (old), which computes in fp32");
+  for (const Trial& trial : make_plan(config(text + "fp32}"), prober).trials) EXPECT_EQ(trial.unavailable, "");
+  for (const Trial& trial : plan("strategies: [sums]", 1, 2).trials) EXPECT_EQ(trial.config.precision, "auto");
 }
 
 TEST_F(Planning, StrongKeepsTheGlobalBatchAndWeakTheDevices) {

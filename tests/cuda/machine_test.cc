@@ -2,6 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
+
+#include "cuda/capability.h"
+#include "cuda/device.h"
 #include "cuda/versions.h"
 #include "doctor.h"
 #include "gpu.h"
@@ -14,6 +18,22 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 class CudaMachine : public OnGpu {};
+
+TEST_F(CudaMachine, IdleMemoryOfAnEarlierTrialMakesRoom) {
+  constexpr std::size_t kGiB = std::size_t{1} << 30;
+  cuda::Gpu own;
+  cuda::CudaDevice device(own);
+  std::size_t free = 0, total = 0;
+  ASSERT_EQ(cudaMemGetInfo(&free, &total), cudaSuccess);
+  if (free < 4 * kGiB) GTEST_SKIP() << "somebody else uses this GPU";
+  const std::size_t most = free - kGiB;
+  // An idle block serves its own size only; windows and the libraries' memory have lists of their own.
+  device.release(device.allocate(most));
+  device.release(device.allocate(most - (1 << 20)));
+  const cuda::Window window(device, 2 * kGiB / sizeof(float));
+  EXPECT_EQ(window.span().bytes(), 2 * kGiB);
+  own.memory.give_back_idle();
+}
 
 TEST_F(CudaMachine, DevicesHaveAddressesAndNotes) {
   const std::vector<DeviceInfo> devices = platform(DeviceKind::cuda).devices();
@@ -63,7 +83,57 @@ TEST_F(CudaMachine, ADeviceThatIsNotThereIsASentence) {
   EXPECT_THROW(platform(DeviceKind::cuda).open(gpu_count()), Error);
 }
 
-// No GPU is needed to say so.
+// No GPU is needed for what follows.
+TEST(CudaMemory, WhatIsIdleIsGivenBackAndAskedForAnew) {
+  static int given = 0;
+  given = 0;
+  // The driver, where there is one, refuses to take back what is not its own.
+  static std::array<char, 4> blocks;
+  cuda::DeviceMemory memory([](std::size_t) -> void* { return &blocks.at(static_cast<std::size_t>(given++)); });
+  void* const first = memory.take(100);
+  memory.give(first);
+  EXPECT_EQ(memory.take(100), first) << "what is idle is used again";
+  memory.give(first);
+  memory.give_back_idle();
+  EXPECT_NE(memory.take(100), first);
+  EXPECT_EQ(given, 2);
+}
+
+TEST(CudaMemory, WantOfMemoryIsTriedOnceMoreWithoutWhatIsIdle) {
+  cuda::Gpu gpu;
+  int calls = 0;
+  const auto full_at_first = [&] {
+    if (++calls == 1) throw OutOfMemory(std::size_t{2} << 30, 1 << 20, std::size_t{4} << 30);
+    return calls;
+  };
+  EXPECT_EQ(gpu.with_room(full_at_first), 2);
+  EXPECT_THROW(gpu.with_room([&]() -> int { throw OutOfMemory(1, 1, 1); }), OutOfMemory);
+  EXPECT_THROW(gpu.with_room([&]() -> int { throw Error("something else"); }), Error);
+}
+
+TEST(CudaErrors, OfNcclAreNotAllWantOfMemory) {
+  EXPECT_FALSE(cuda::ran_out_of_memory(ncclSuccess, 1 << 20, "testing"));
+  EXPECT_FALSE(cuda::ran_out_of_memory(ncclInvalidArgument, std::size_t{1} << 50, "testing"));
+  try {
+    cuda::check(ncclInvalidUsage, "testing");
+    FAIL();
+  } catch (const OutOfMemory&) {
+    FAIL() << "nothing was asked for";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("NCCL reported '"));
+    EXPECT_THAT(error.what(), HasSubstr("while testing"));
+  }
+}
+
+TEST(Capability, SaysWhatAGpuCannot) {
+  EXPECT_EQ(cuda::precisions_of(75), std::vector<std::string>{"fp32"});
+  EXPECT_THAT(cuda::precisions_of(80), ::testing::Contains("tf32"));
+  EXPECT_EQ(cuda::capability_text(cuda::least_capability()).find('.'),
+            cuda::least_capability() < 100 ? std::size_t{1} : std::size_t{2});
+  EXPECT_THAT(cuda::no_code(61), HasSubstr("has compute capability 6.1, for which this program has no code"));
+  EXPECT_THAT(cuda::no_code(61), HasSubstr("CMAKE_CUDA_ARCHITECTURES=61"));
+}
+
 TEST(CudaErrors, ThatTellOfALostDeviceAndOfMemoryHaveTheirKinds) {
   EXPECT_THROW(cuda::check(cudaErrorECCUncorrectable, "testing"), DeviceLost);
   EXPECT_THROW(cuda::check(cudaErrorNvlinkUncorrectable, "testing"), DeviceLost);

@@ -63,6 +63,9 @@ TEST(VersionsTest, WhatIsTooOldIsSaidWithBothVersions) {
   old = good;
   old.driver = 0;
   EXPECT_EQ(cuda::too_old(old), "no NVIDIA driver is installed");
+  old.nccl = 22605;
+  EXPECT_EQ(cuda::too_old(old),
+            "no NVIDIA driver is installed; NCCL 2.26.5 is installed, this program needs 2.27.0: install a newer NCCL");
   EXPECT_EQ(cuda::library_version(22809), "2.28.9");
   EXPECT_EQ(cuda::library_version(91900), "9.19.0");
 }

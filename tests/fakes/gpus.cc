@@ -2,7 +2,8 @@
 // is MGCOMPARE_TEST_FAULT: a word and numbers of devices.
 //   pair A B     data that A sends to B arrive damaged
 //   lost A       A stops in the middle of a trial and never answers again (while the file MGCOMPARE_TEST_MARK is there)
-//   gone A       the same, and A is not listed any more
+//   gone A       the same, A is not listed any more, and the others have other numbers
+//   hangs A      A never comes back from a call in the middle of a trial, nor later from opening it
 //   memory A     A has no more memory after a while
 //   hot A        A says of itself that it is slowed down
 //   driver       there are no devices, for the driver is too old
@@ -53,13 +54,22 @@ std::string mark() {
 }
 bool has_fallen(int device) {
   struct stat facts {};
-  return (fault().is("lost", device) || fault().is("gone", device)) && stat(mark().c_str(), &facts) == 0;
+  return (fault().is("lost", device) || fault().is("gone", device) || fault().is("hangs", device)) &&
+         stat(mark().c_str(), &facts) == 0;
+}
+[[noreturn]] void hang() {
+  for (;;) pause();
+}
+// The GPU that has a number now.
+int slot_of(int index) {
+  const bool is_after = fault().word == "gone" && has_fallen(fault().first) && index >= fault().first;
+  return is_after ? index + 1 : index;
 }
 
 class FakeGpu : public CpuDevice {
  public:
   FakeGpu(int index, MemoryMeter& meter, const std::atomic<int>& networks)
-      : CpuDevice(index, meter), networks_(networks) {}
+      : CpuDevice(index, meter), slot_(slot_of(index)), networks_(networks) {}
   DeviceKind kind() const override { return DeviceKind::cuda; }
   void* allocate(std::size_t bytes) override {
     if (networks_ > 0 && fault().is("memory", index()) && bytes > kMemory)
@@ -67,13 +77,15 @@ class FakeGpu : public CpuDevice {
     return CpuDevice::allocate(bytes);
   }
   void synchronize() override {
-    if (!fault().is("lost", index()) && !fault().is("gone", index())) return;
+    if (!fault().is("lost", slot_) && !fault().is("gone", slot_) && !fault().is("hangs", slot_)) return;
     if (networks_ == 0 || ++waits_ < kWaitsOfALostDevice) return;
     std::ofstream(mark()) << "fallen";
+    if (fault().word == "hangs") hang();
     throw DeviceLost("the GPU has fallen off the bus");
   }
 
  private:
+  const int slot_;
   const std::atomic<int>& networks_;  // of this process: none before its first trial
   int waits_ = 0;
 };
@@ -106,7 +118,10 @@ class FakeGpus : public Platform {
   }
   std::vector<std::pair<std::string, std::string>> facts() const override { return {{"CUDA", "none, a test"}}; }
   std::unique_ptr<Device> open(int index) override {
-    if (has_fallen(index)) throw DeviceLost("the GPU has fallen off the bus");
+    if (has_fallen(slot_of(index))) {
+      if (fault().word == "hangs") hang();
+      throw DeviceLost("the GPU has fallen off the bus");
+    }
     return std::make_unique<FakeGpu>(index, meters_.at(static_cast<std::size_t>(index)), networks_);
   }
   std::uint64_t peak_memory(int index) const override { return meters_.at(static_cast<std::size_t>(index)).peak(); }

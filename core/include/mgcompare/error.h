@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdio>
 #include <stdexcept>
 #include <string>
 
@@ -22,8 +24,22 @@ class Aborted : public Error {
 class OutOfMemory : public Error {
  public:
   OutOfMemory(std::size_t asked, std::size_t free, std::size_t total)
-      : Error("asked " + std::to_string(asked) + " bytes, free " + std::to_string(free) + ", total " +
-              std::to_string(total)) {}
+      : OutOfMemory("asked " + size_text(asked), free, total) {}
+  // Where nobody says how much was asked: `what` begins the sentence.
+  OutOfMemory(const std::string& what, std::size_t free, std::size_t total)
+      : Error(what + ", free " + size_text(free) + ", total " + size_text(total)) {}
+
+ private:
+  // "1.61 GiB", "32.0 MiB", "1000 bytes"
+  static std::string size_text(std::size_t bytes) {
+    constexpr double kMiB = 1 << 20, kGiB = 1 << 30;
+    const auto count = static_cast<double>(bytes);
+    char text[32];
+    if (count >= kGiB) std::snprintf(text, sizeof text, "%.2f GiB", count / kGiB);
+    else if (count >= kMiB) std::snprintf(text, sizeof text, "%.1f MiB", count / kMiB);
+    else std::snprintf(text, sizeof text, "%zu bytes", bytes);
+    return text;
+  }
 };
 
 }  // namespace mgcompare

@@ -1,0 +1,41 @@
+#include <algorithm>
+
+#include "capability.h"
+
+namespace mgcompare::cuda {
+namespace {
+
+constexpr int kTensorFloats = 80;  // the first with tf32 and bf16
+
+__global__ void nothing() {}
+
+}  // namespace
+
+int least_capability() {
+  // Of every generation that nvcc compiles for; 750 is 7.5.
+  return std::min({__CUDA_ARCH_LIST__}) / 10;
+}
+
+bool has_code() {
+  cudaFuncAttributes attributes{};
+  const cudaError_t status = cudaFuncGetAttributes(&attributes, nothing);
+  cudaGetLastError();
+  return status != cudaErrorNoKernelImageForDevice && status != cudaErrorInvalidDeviceFunction;
+}
+
+std::vector<std::string> precisions_of(int capability) {
+  if (capability < kTensorFloats) return {"fp32"};
+  return {"fp32", "tf32", "bf16"};
+}
+
+std::string capability_text(int capability) {
+  return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
+}
+
+std::string no_code(int capability) {
+  return "has compute capability " + capability_text(capability) +
+         ", for which this program has no code (it begins with " + capability_text(least_capability()) +
+         "): build it for this GPU, with CMAKE_CUDA_ARCHITECTURES=" + std::to_string(capability);
+}
+
+}  // namespace mgcompare::cuda
