@@ -31,7 +31,7 @@ class Marker {
   virtual void end_round() = 0;
   // Waits for the device. The marks in the order of the calls, for every round.
   virtual std::vector<std::vector<Mark>> take() = 0;
-  // By how much a mark delays what is queued behind it.
+  // By how much a mark delays what is queued behind it, at least: many in a row.
   virtual double seconds_a_mark() const = 0;
   // The host's clock less the device's. Waits for the device.
   virtual double ahead() = 0;

@@ -127,24 +127,37 @@ std::vector<Recorder::StepRecord> RecordedSteps::settle() {
   return records;
 }
 
+double RecordedSteps::seconds_repeating(const Recording& recording) {
+  double seconds = 0;
+  for (std::size_t round = 0; round < Marker::kRounds; ++round) {
+    recorder_->seek(0);
+    recorder_->repeat(recording.number);
+  }
+  // Of the last repetition.
+  for (const Recorder::StepRecord& step : recorder_->take_records()) seconds += step.seconds;
+  return seconds;
+}
+
 StepReading RecordedSteps::read(Marker& marker, StepClock& clock) {
+  const Recording plain = record(0, body_);
   const Recording marked = [&] {
     const StepClock::Marked marking(clock, marker, true);
     return record(0, body_, &marker);
   }();
   parts_.replica->set_counts(parts_.replica->counts());
-  for (std::size_t round = 0; round < Marker::kRounds; ++round) {
-    recorder_->seek(0);
-    recorder_->repeat(marked.number);
-  }
+  const double without = seconds_repeating(plain), with = seconds_repeating(marked);
   const std::vector<std::vector<Mark>> rounds = marker.take();
-  recorder_->take_records();
+  // Between kernels a mark costs more than in a row of marks: what the same steps take longer with them.
+  const std::vector<Mark>& last = rounds.back();
+  const auto own = std::count_if(last.begin(), last.end(), [](const Mark& mark) { return !mark.beside; });
+  const double seconds_a_mark =
+      std::max(marker.seconds_a_mark(), own == 0 ? 0 : (with - without) / static_cast<double>(own));
   StepReading reading;
   for (std::size_t round = 1; round < rounds.size(); ++round) {
     // From the end of the last repetition on.
     std::vector<Mark> marks = {rounds[round - 1].back()};
     marks.insert(marks.end(), rounds[round].begin(), rounds[round].end());
-    const StepReading one = attribute(marks, marker.seconds_a_mark());
+    const StepReading one = attribute(marks, seconds_a_mark);
     reading.times += one.times;
     reading.exchanges.insert(reading.exchanges.end(), one.exchanges.begin(), one.exchanges.end());
   }

@@ -73,6 +73,8 @@ class RecordedSteps {
   };
   Key key(std::size_t step, std::size_t length) const;
   Recording record(std::size_t step, std::size_t length, Marker* marker = nullptr);
+  // Of the last of a few repetitions from step 0 of the epoch on.
+  double seconds_repeating(const Recording& recording);
 
   std::unique_ptr<Recorder> recorder_;
   StepParts parts_;

@@ -73,6 +73,7 @@ void Rehearsal::run(std::size_t number) {
   setup_.pace(false).enter(number, epoch());
   state_.gate.wait();
   std::unique_ptr<RecordedSteps> recorded = setup_.recorded_steps(number);
+  state_.gate.wait();  // it allocates: before the first exchange, which could wait for this rank
   const auto period = static_cast<std::size_t>(std::max(0, state_.trial_facts.traits.repeats_every));
   const std::size_t steps = std::max(measure.warm_up_steps, recorded == nullptr ? 0 : period);
   for (std::size_t step = 0; step < steps; ++step) {
