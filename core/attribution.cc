@@ -13,7 +13,7 @@ using Layer = std::vector<Stretch>;
 // What a device did on its own lane and beside it, by phases.
 struct Lanes {
   Layer own[kPhases], beside[kPhases];
-  Layer marks, marks_beside;
+  Layer marks;                      // of its own lane: those beside delay nothing
   std::vector<double> exchanges;
   double from = 0, to = 0;          // of its own lane
 };
@@ -25,7 +25,7 @@ Lanes lanes_of(const std::vector<Mark>& marks, double seconds_a_mark, double ahe
     for (const Mark& mark : marks) {
       if (mark.beside != beside) continue;
       const double at = mark.at + ahead;
-      (beside ? lanes.marks_beside : lanes.marks).push_back({at, at + seconds_a_mark});
+      if (!beside) lanes.marks.push_back({at, at + seconds_a_mark});
       if (last != nullptr) {
         (beside ? lanes.beside : lanes.own)[static_cast<int>(last->phase)].push_back({last->at + ahead, at});
         if (last->phase == Phase::exchange) lanes.exchanges.push_back(std::max(0.0, mark.at - last->at - seconds_a_mark));
@@ -97,7 +97,6 @@ StepReading attribute(const std::vector<Mark>& marks, double seconds_a_mark, con
   add(Phase::compute, {own(Phase::compute), beside(Phase::compute)});
   add(Phase::optimizer, {own(Phase::optimizer), beside(Phase::optimizer), by_host(Phase::optimizer)});
   add(Phase::input, {own(Phase::input), by_host(Phase::input)});
-  add(std::nullopt, {&lanes.marks_beside});
   add(Phase::exchange, {own(Phase::exchange), beside(Phase::exchange), own(Phase::transfer), by_host(Phase::exchange),
                         by_host(Phase::transfer)});
   add(Phase::waiting, {by_host(Phase::waiting)});
