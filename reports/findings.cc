@@ -81,7 +81,7 @@ std::string some_repeats(const Cell& cell) {
   return cell.reached_target == cell.done.size() ? "" : fmt::format(", in {} of {} repeats", cell.reached_target, cell.done.size());
 }
 
-std::string cost_text(double seconds) { return fmt::format("{} device-seconds", seconds < 100 ? fmt::format("{:.3g}", seconds) : count_text(seconds)); }
+std::string cost_text(double seconds) { return seconds < 100 ? fmt::format("{:.3g}", seconds) : count_text(seconds); }
 
 void add_headline(const Comparison& comparison, const Cell& winner, std::vector<Finding>& all) {
   const std::string target = target_text(comparison.target_accuracy);
@@ -93,7 +93,7 @@ void add_headline(const Comparison& comparison, const Cell& winner, std::vector<
   if (comparison.objective == Objective::device_seconds) {
     const Spread& cost = winner.*criterion(comparison).of_cell;
     const std::string until = goes_by_target(comparison) ? "up to " + target + repeats : "for the whole training";
-    all.push_back({fmt::format("{} is cheapest: {} {}", title_of(winner), with_range(cost, cost_text), until)});
+    all.push_back({fmt::format("{} is cheapest: {} device-seconds {}", title_of(winner), with_range(cost, cost_text), until)});
   } else if (goes_by_target(comparison)) {
     all.push_back({fmt::format("{} reached {} in {}{}", title_of(winner), target,
                                with_range(winner.seconds_to_target, seconds_text), repeats)});
@@ -138,11 +138,16 @@ void add_reasons(const Comparison& comparison, const Cell& winner, const std::ve
                                rest < 0.01 ? "" : fmt::format(", and {} computing that did not shrink with a device's share of the batch", percent_text(rest)))});
   }
   const Cell* cheapest = nullptr;
+  bool enough = true;
   for (const Rival& rival : rivals) {
-    if (!rival.enough_repeats || rival.order != Order::undecided) continue;
-    if (rival.cell->trial().devices < (cheapest == nullptr ? winner : *cheapest).trial().devices) cheapest = rival.cell;
+    if (rival.order != Order::undecided) continue;
+    if (rival.cell->trial().devices >= (cheapest == nullptr ? winner : *cheapest).trial().devices) continue;
+    cheapest = rival.cell;
+    enough = rival.enough_repeats;
   }
-  if (cheapest != nullptr) all.push_back({fmt::format("Cheapest within noise: {}", title_of(*cheapest))});
+  if (cheapest != nullptr)
+    all.push_back({fmt::format("Cheapest that cannot be told apart from it: {}{}", title_of(*cheapest),
+                               enough ? "" : ", with so few repeats")});
 }
 
 bool is_on_several(const Cell& cell) { return cell.trial().devices > 1 && cell.baseline && cell.speed_up.count > 0; }

@@ -357,6 +357,8 @@ std::string html_report(const Comparison& comparison, const std::string& drawing
   Answer first = answer(comparison);
   if (first.verdict.empty()) first.verdict = ranking_findings(comparison).front().text;
   Data remarks{Data::type::list};
+  Data taints{Data::type::list};
+  for (const std::string& taint : run.info.taints) taints.push_back(plain(taint));
   for (const Finding& finding : reservations(comparison)) remarks.push_back(finding.text);
   if (comparison.finished > comparison.done) {
     const std::size_t stopped = comparison.finished - comparison.done;
@@ -374,6 +376,7 @@ std::string html_report(const Comparison& comparison, const std::string& drawing
   page.set("done", fmt::format("{}", comparison.done));
   page.set("trials", fmt::format("{}", comparison.trials));
   page.set("partial", text_or_nothing(partial_text(comparison)));
+  page.set("taints", taints);
   page.set("verdict", first.verdict);
   page.set("grounds", text_or_nothing(first.grounds));
   page.set("tiles", tiles_of(comparison));

@@ -144,12 +144,12 @@ void fill(Prediction& prediction, const Kin& kin, const Kin& row, const Cell& on
   const bool weak = largest.trial().scaling == "weak";
   for (const Cell* cell : kin) {
     if (!cell->breakdown.reliable())
-      throw Error(fmt::format("the parts of {}'s step are not known", title_of(*cell)));
+      throw Error("the parts of its steps are not known, or do not sum to them within 2 %");
   }
   const Kin smaller = below(kin, largest.trial().devices);
   const bool has_own_link = !exchange_times(smaller).empty();
   if (!given && !has_own_link && largest.bytes_per_step.median > 0)
-    throw Error("no exchange was measured on fewer devices than the most; measure a third count of devices, or give --link, such as --link measured");
+    throw Error("no exchange was measured on fewer devices than the most; measure a third count of devices, or two batches and give --link, such as --link measured");
   const std::size_t most = largest.trial().devices;
   // What was held out went over the machine's own link, so that a given one is no part of its check. On two devices alone
   // there is no other to go by, and the given one has to be the machine's.

@@ -237,6 +237,16 @@ TEST(Html, HasItsSectionsInOrder) {
 }
 
 // On paper a table of more than 60 lines is there when its reader has opened it.
+TEST(Html, SaysAboveTheAnswerWhatTaintsTheRun) {
+  mgcompare::Run run = wide_run();
+  EXPECT_EQ(page_of(run).find("Tainted:"), std::string::npos);
+  run.info.taints = {"cuda:0 to cuda:1 <b>damages</b> data"};
+  const std::string page = page_of(run);
+  const std::size_t said = page.find("<strong>Tainted:</strong> cuda:0 to cuda:1 &lt;b&gt;damages&lt;/b&gt; data");
+  EXPECT_NE(said, std::string::npos);
+  EXPECT_LT(said, page.find("class=\"verdict\""));
+}
+
 TEST(Html, MarksLongTables) {
   RunMaker maker;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) maker.add("together", 1, seed, make_result(1000, 5, 0.98));

@@ -56,7 +56,7 @@ TEST(Summary, CallsOverlappingRepeatsUndecidedAndNamesTheCheaper) {
       text,
       HasSubstr(
           "1.04 [1.04 .. 1.04] times as fast as other on 2 CPU cores, batch 128; undecided: their repeats overlap\n"));
-  EXPECT_THAT(text, HasSubstr("Cheapest within noise: other on 2 CPU cores"));
+  EXPECT_THAT(text, HasSubstr("Cheapest that cannot be told apart from it: other on 2 CPU cores"));
 }
 
 TEST(Summary, SaysWhyRowsCannotBeToldApart) {
