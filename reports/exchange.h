@@ -1,7 +1,7 @@
 #pragma once
 
-// What exchanges cost, as rows show them and as the machine's all-reduces by themselves do, and which of the two, size or
-// count, is what a row's exchange waits for.
+// What exchanges cost, as rows show them and as the machine's all-reduces by themselves do, and whether a row's exchange
+// waits for its size or its count.
 
 #include <limits>
 #include <optional>
@@ -29,8 +29,8 @@ struct CallTime {
   bool is_bare = false;             // as the machine's all-reduces by themselves show it, not the rows of the run
 };
 
-// For a row that only reduces, from the machine's all-reduces. Else from rows that make the same calls over the same links in
-// every step, of which one sends more than twice the bytes of another; absent where there are none.
+// For a row that only reduces, from the machine's all-reduces. Else from rows that make the same calls over the same links
+// in every step, of which one sends more than twice the bytes of another; absent where there are none.
 std::optional<CallTime> call_time(const Comparison& comparison, const Cell& cell);
 
 }  // namespace mgcompare

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a step costs a device by itself: seconds = fixed + a sample's * samples. The fixed part is launching kernels and the
-// like; it is what more devices cannot divide.
+// What a step costs a device by itself: seconds = fixed + a sample's * samples. The fixed part is launching kernels and
+// the like; it is what more devices cannot divide.
 
 #include <optional>
 #include <vector>
@@ -19,8 +19,8 @@ struct Work {
   double seconds(double samples) const { return fixed + per_sample * samples; }
 };
 
-// Of these seconds of a step in rows whose parts are known, by samples a device; absent with fewer than two different counts
-// of samples, or where time does not grow with them.
+// Of these seconds of a step in rows whose parts are known, by samples a device; absent with fewer than two different
+// counts of samples, or where time does not grow with them.
 std::optional<Work> fit_work(const std::vector<const Cell*>& cells, double (*seconds)(const Cell&));
 
 // A step's seconds without exchange and waiting.
@@ -30,8 +30,8 @@ double computing_seconds(const Cell& cell);
 double other_seconds(const Cell& cell);
 double samples_per_device(const Cell& cell);
 
-// The global batch from which on `devices` are faster than one: work saved pays for the `cost` seconds that a step costs on
-// them besides. Absent where they never are.
+// The global batch from which on `devices` are faster than one: work saved pays for the `cost` seconds that a step costs
+// on them besides. Absent where they never are.
 std::optional<double> break_even_batch(const Work& work, double cost, std::size_t devices);
 
 }  // namespace mgcompare
