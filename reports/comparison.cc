@@ -191,6 +191,7 @@ Comparison compare_rows(const Run& run, Objective objective) {
     cell.is_baseline |= trait_is(row, "role", "baseline");
     cell.is_ceiling |= trait_is(row, "role", "ceiling");
     cell.is_exact |= trait_is(row, "promise", "exact");
+    cell.runs_freely |= trait_is(row, "pace", "free");
   }
   const auto place = [](const Cell& cell) {
     const TrialKey& trial = cell.trial();

@@ -27,6 +27,7 @@ struct Cell {
   bool is_baseline = false;         // one device, nothing exchanged
   bool is_ceiling = false;          // exchanges nothing: what cannot be beaten, and is no way to train one model
   bool is_exact = false;
+  bool runs_freely = false;         // ranks do not keep step, and take different shares of the samples
 
   Spread accuracy, samples_per_second, seconds_per_epoch, seconds_training, bytes_per_step, step_seconds, updates;
   std::size_t reached_target = 0;   // repeats that did

@@ -7,13 +7,14 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <optional>
-#include <set>
 #include <tuple>
 
 #include "median.h"
 #include "reports/charts/series.h"
 #include "reports/drift.h"
+#include "reports/exchange.h"
 #include "reports/findings.h"
 #include "reports/text.h"
 #include "reports/work.h"
@@ -53,90 +54,92 @@ std::vector<Fired> where(const Comparison& comparison, const F& weight) {
 
 double share(const Cell& cell, double Breakdown::* part) { return cell.breakdown.*part / cell.breakdown.step; }
 
-// All rows of a strategy on a kind of device.
-class Families {
+// What computing costs, by kind of device and network: from the rows of all strategies together, since what differs between
+// them, one device and several, is their cost and none of a sample's. Rows that run freely take different shares of the
+// samples.
+class Works {
  public:
-  explicit Families(const Comparison& comparison) {
+  explicit Works(const Comparison& comparison) {
+    std::map<Key, std::vector<const Cell*>> rows;
     for (const Cell& cell : comparison.cells) {
-      if (!cell.done.empty() && cell.trial().ranks_per_device == 1)
-        all_[{cell.series, cell.trial().device_kind}].cells.push_back(&cell);
+      if (!cell.done.empty() && cell.trial().ranks_per_device == 1 && !cell.breakdown.is_inferred && !cell.runs_freely)
+        rows[key(cell)].push_back(&cell);
     }
-    for (auto& [name, family] : all_) family.work = fit_work(family.cells);
+    for (const auto& [name, cells] : rows) all_[name] = fit_work(cells, computing_seconds);
   }
-  const std::vector<const Cell*>& of(const Cell& cell) const { return at(cell).cells; }
-  const std::optional<Work>& work(const Cell& cell) const { return at(cell).work; }
+  std::optional<Work> of(const Cell& cell) const {
+    const auto found = all_.find(key(cell));
+    return found == all_.end() ? std::nullopt : found->second;
+  }
 
  private:
-  struct Family {
-    std::vector<const Cell*> cells;
-    std::optional<Work> work;
-  };
-  const Family& at(const Cell& cell) const { return all_.at({cell.series, cell.trial().device_kind}); }
-  std::map<std::pair<std::string, DeviceKind>, Family> all_;
+  using Key = std::pair<std::string, DeviceKind>;
+  static Key key(const Cell& cell) { return {cell.trial().variant, cell.trial().device_kind}; }
+  std::map<Key, std::optional<Work>> all_;
 };
 
-// E1 and E2: what the exchange waits for. The link is fitted on all rows of the kind that exchange.
+// E1 and E2: what the exchange waits for.
 void explain_exchange(const Comparison& comparison, std::vector<Reason>& all) {
   const auto much = [](const Cell& cell) -> std::optional<double> {
     const bool fires = cell.trial().devices > 1 && cell.breakdown.reliable() &&
                        share(cell, &Breakdown::exchange) > kMuchExchange;
     return fires ? std::optional(share(cell, &Breakdown::exchange)) : std::nullopt;
   };
-  std::map<DeviceKind, std::vector<const Cell*>> kinds;
-  for (const Cell& cell : comparison.cells)
-    if (!cell.done.empty()) kinds[cell.trial().device_kind].push_back(&cell);
-  std::map<DeviceKind, std::optional<Link>> links;
-  for (const auto& [kind, cells] : kinds) {
-    const std::vector<ExchangeTime> times = exchange_times(cells);
-    const bool told_apart = std::any_of(times.begin(), times.end(), [&](const ExchangeTime& time) {
-      return std::max(time.bytes, times.front().bytes) > 2 * std::min(time.bytes, times.front().bytes);
-    });
-    if (told_apart) links[kind] = fit_link(times);
-  }
-  std::vector<Fired> by_size, by_count, unknown;
+  std::vector<Fired> by_size, by_count, by_both, unknown;
+  std::map<const Cell*, CallTime> calls;
   for (const Fired& one : where(comparison, much)) {
-    const TrialKey& trial = one.cell->trial();
-    const std::optional<Link>& link = links[trial.device_kind];
-    const double bytes = one.cell->bytes_per_step.median;
-    const double waits = link ? link->latency_seconds(trial.devices, bytes) : 0;
-    const double moves = link ? link->seconds(trial.devices, bytes) - waits : 0;
-    (link && moves > 3 * waits ? by_size : link && waits > moves ? by_count : unknown).push_back(one);
+    const std::optional<CallTime> call = call_time(comparison, *one.cell);
+    if (!call) {
+      unknown.push_back(one);
+      continue;
+    }
+    calls[one.cell] = *call;
+    (call->moving > 3 * call->latency ? by_size : call->latency > call->moving ? by_count : by_both).push_back(one);
   }
-  const auto evidence = [](const char* kind) {
-    return [kind](const Cell& cell) {
-      return fmt::format("{}: {} of the step is exposed exchange ({} sent by each rank, {}){}.", title_of(cell),
-                         percent_text(share(cell, &Breakdown::exchange)), bytes_text(cell.bytes_per_step.median),
-                         seconds_text(cell.breakdown.exchange), kind);
+  const auto evidence = [&](const char* cause) {
+    return [&calls, cause](const Cell& cell) {
+      std::string text = fmt::format("{}: {} of the step is exposed exchange ({} sent by each rank, {}){}.", title_of(cell),
+                                     percent_text(share(cell, &Breakdown::exchange)), bytes_text(cell.bytes_per_step.median),
+                                     seconds_text(cell.breakdown.exchange), cause);
+      const auto call = calls.find(&cell);
+      if (call != calls.end() && call->second.is_bare)
+        text += fmt::format(" An all-reduce by itself that sends {} takes {} on this machine, {} of them whatever its size.",
+                            bytes_text(call->second.bytes), seconds_text(call->second.latency + call->second.moving),
+                            seconds_text(call->second.latency));
+      return text;
     };
   };
   add(all, comparison, by_size, "E1", "Communication, limited by bandwidth", evidence(", and its time follows the size"),
       "Send fewer bytes (a strategy that compresses), overlap the exchange with computing, or exchange less often.");
+  add(all, comparison, by_both, "E1", "Communication, limited by bandwidth and latency",
+      evidence(", and its time is due to size and count alike"),
+      "Exchange less often, or overlap the exchange with computing; fewer bytes or fewer messages alone help in part.");
   add(all, comparison, by_count, "E2", "Communication, limited by latency",
       evidence(", and most of that does not depend on the size"),
       "Fuse messages into fewer (larger buckets), or exchange less often; compressing will not help.");
   add(all, comparison, unknown, "E1", "Communication",
-      evidence(", with sizes too alike to tell latency from bandwidth"),
-      "Compress or exchange less often; a row with a compressing strategy would show whether size or count is the limit.");
+      evidence(", and rows that exchange in the same way have sizes too alike to tell latency from bandwidth"),
+      "Exchange less often, or overlap the exchange with computing; rows of the same strategy with another size of model "
+      "would show whether size or count is the limit.");
 }
 
-void explain_little_work(const Comparison& comparison, const Families& families, std::vector<Reason>& all) {
-  struct Found {
-    double fixed, needed;
-  };
-  std::map<const Cell*, Found> found;
+void explain_little_work(const Comparison& comparison, const Works& works, std::vector<Reason>& all) {
+  std::map<const Cell*, double> fixed_seconds;
   const std::vector<Fired> fired = where(comparison, [&](const Cell& cell) -> std::optional<double> {
     if (cell.trial().devices < 2) return std::nullopt;
-    const std::optional<Work>& work = families.work(cell);
-    const double samples = samples_per_device(cell);
-    if (!work || !(work->fixed > 0) || work->per_sample * samples >= kLittleWork * work->fixed) return std::nullopt;
-    found[&cell] = {work->fixed, kLittleWork * work->fixed / work->per_sample};
-    return work->fixed / (work->per_sample * samples);
+    const std::optional<Work> work = works.of(cell);
+    if (!work) return std::nullopt;
+    const double samples = work->per_sample * samples_per_device(cell);
+    const double fixed = work->fixed + (cell.breakdown.reliable() ? cell.breakdown.optimizer : 0);
+    if (!(fixed > 0) || samples >= kLittleWork * fixed) return std::nullopt;
+    fixed_seconds[&cell] = fixed;
+    return fixed / samples;
   });
   add(all, comparison, fired, "E3", "Too little work for a device",
       [&](const Cell& cell) {
         return fmt::format("{}: {:.0f} samples a device; {} of each step remain when a device gets fewer samples, a cost "
                            "that more devices cannot divide.",
-                           title_of(cell), samples_per_device(cell), seconds_text(found[&cell].fixed));
+                           title_of(cell), samples_per_device(cell), seconds_text(fixed_seconds[&cell]));
       },
       "Give each device more samples a step; below each row's break-even batch more devices do not pay.");
 }
@@ -154,35 +157,44 @@ void explain_input(const Comparison& comparison, std::vector<Reason>& all) {
       "Keep the samples on the device (`data.on: device`).");
 }
 
-// The largest over the median rank's computing, in the repeat where that is largest.
-std::optional<std::pair<std::size_t, double>> slowest_rank(const Cell& cell) {
-  std::optional<std::pair<std::size_t, double>> worst;
+// The rank that computes for longest, over all repeats: one that is slow in one of them is noise, of which E8 speaks.
+struct Straggler {
+  std::size_t rank = 0;
+  double ratio = 1;                 // of its computing to that of the median rank; of two, to the other's
+  double waiting = 0;               // of the other ranks, their mean as a share of the step
+};
+
+std::optional<Straggler> straggler(const Cell& cell) {
+  const std::size_t ranks = cell.done.front()->result.ranks.size();
+  if (ranks < 2 || !cell.breakdown.reliable() || cell.runs_freely) return std::nullopt;
+  std::vector<double> compute(ranks), waiting(ranks);
+  double training = 0;
   for (const Row* row : cell.done) {
-    const auto pace = row->result.traits.find("pace");
-    if (row->result.ranks.size() < 2 || (pace != row->result.traits.end() && pace->second == "free")) continue;
-    std::vector<double> seconds;
-    for (const RankTimes& rank : row->result.ranks) seconds.push_back(rank.compute);
-    const auto largest = std::max_element(seconds.begin(), seconds.end());
-    // Of two ranks the other one is what a rank is compared with.
-    const double usual = seconds.size() == 2 ? *std::min_element(seconds.begin(), seconds.end()) : median(seconds);
-    if (!(usual > 0) || *largest / usual <= kStraggler) continue;
-    if (!worst || *largest / usual > worst->second)
-      worst = {static_cast<std::size_t>(largest - seconds.begin()), *largest / usual};
+    if (row->result.ranks.size() != ranks) return std::nullopt;
+    for (std::size_t r = 0; r < ranks; ++r)
+      compute[r] += row->result.ranks[r].compute, waiting[r] += row->result.ranks[r].waiting;
+    training += row->result.seconds_training;
   }
-  return worst;
+  const auto largest = std::max_element(compute.begin(), compute.end());
+  const double usual = ranks == 2 ? *std::min_element(compute.begin(), compute.end()) : median(compute);
+  if (!(usual > 0) || *largest / usual <= kStraggler) return std::nullopt;
+  const auto rank = static_cast<std::size_t>(largest - compute.begin());
+  const double waited = std::accumulate(waiting.begin(), waiting.end(), -waiting[rank]);
+  return Straggler{rank, *largest / usual, waited / static_cast<double>(ranks - 1) / training};
 }
 
 void explain_stragglers(const Comparison& comparison, std::vector<Reason>& all) {
   const auto fired = where(comparison, [](const Cell& cell) -> std::optional<double> {
-    const auto worst = slowest_rank(cell);
-    return worst ? std::optional(worst->second) : std::nullopt;
+    const auto found = straggler(cell);
+    return found ? std::optional(found->ratio) : std::nullopt;
   });
   add(all, comparison, fired, "E5", "A straggler",
       [](const Cell& cell) {
-        const auto worst = *slowest_rank(cell);
-        return fmt::format("{}: rank {} takes {} longer to compute than the others, which wait for it {} of the step.",
-                           title_of(cell), worst.first, percent_text(worst.second - 1),
-                           percent_text(share(cell, &Breakdown::waiting)));
+        const Straggler found = *straggler(cell);
+        const bool of_two = cell.done.front()->result.ranks.size() == 2;
+        return fmt::format("{}: rank {} takes {} longer to compute than {} for {} of the step.", title_of(cell), found.rank,
+                           percent_text(found.ratio - 1), of_two ? "the other, which waits" : "the others, which wait",
+                           percent_text(found.waiting));
       },
       "Look at that device's clock, temperature and other users; on a CPU, at what else runs on its core.");
 }
@@ -198,12 +210,29 @@ void explain_learning(const Comparison& comparison, std::vector<Reason>& all) {
     const double lost = cell.speed_up.median / time.median;
     return lost > kLostByLearning ? std::optional(lost) : std::nullopt;
   });
-  add(all, comparison, fired, "E6", "Statistical efficiency",
-      [&](const Cell& cell) {
-        return fmt::format("{}: throughput {:.2f}x, but time to {} only {:.2f}x: it needs more epochs.", title_of(cell),
-                           cell.speed_up.median, target_text(comparison.target_accuracy), gained(cell).median);
-      },
+  // What costs the epochs is the batch where that is not the baseline's, and what the strategy does not promise.
+  std::vector<Fired> by_batch, by_promise, by_both, by_chance;
+  for (const Fired& one : fired) {
+    const Cell& cell = *one.cell;
+    const bool same_batch = cell.trial().global_batch == comparison.cells[*cell.baseline].trial().global_batch;
+    (cell.is_exact ? (same_batch ? by_chance : by_batch) : (same_batch ? by_promise : by_both)).push_back(one);
+  }
+  const auto evidence = [&](const Cell& cell) {
+    return fmt::format("{}: throughput {:.2f}x, but time to {} only {:.2f}x: it needs more epochs.", title_of(cell),
+                       cell.speed_up.median, target_text(comparison.target_accuracy), gained(cell).median);
+  };
+  const char* title = "Statistical efficiency";
+  add(all, comparison, by_batch, "E6", title, evidence,
       "Tune the learning rate for this batch (`schedule.batch_rule`, warm-up) before judging the strategy by its speed.");
+  add(all, comparison, by_promise, "E6", title, evidence,
+      "The batch is the baseline's, but the strategy only approximates its updates: tune what it approximates by (staleness, "
+      "compression, steps between exchanges) before judging it by its speed.");
+  add(all, comparison, by_both, "E6", title, evidence,
+      "Tune the learning rate for this batch (`schedule.batch_rule`, warm-up), and what the strategy approximates by "
+      "(staleness, compression, steps between exchanges), before judging it by its speed.");
+  add(all, comparison, by_chance, "E6", title, evidence,
+      "It promises the baseline's updates at the baseline's batch, so the epochs differ by chance or by rounding: measure more "
+      "repeats, and check the promise by `mgcompare verify`.");
 }
 
 // A fact of the environment that begins with a number; 0 where there is none.
@@ -262,20 +291,10 @@ void explain_drifting_trials(const Comparison& comparison, std::vector<Reason>& 
 
 }  // namespace
 
-std::vector<ExchangeTime> exchange_times(const std::vector<const Cell*>& cells) {
-  std::vector<ExchangeTime> times;
-  for (const Cell* cell : cells) {
-    if (cell->trial().devices < 2 || !cell->breakdown.reliable() || !(cell->breakdown.exchange > 0)) continue;
-    if (cell->bytes_per_step.median > 0)
-      times.push_back({cell->bytes_per_step.median, cell->trial().devices, cell->breakdown.exchange});
-  }
-  return times;
-}
-
 std::vector<Reason> explain(const Comparison& comparison) {
   std::vector<Reason> all;
   explain_exchange(comparison, all);
-  explain_little_work(comparison, Families(comparison), all);
+  explain_little_work(comparison, Works(comparison), all);
   explain_input(comparison, all);
   explain_stragglers(comparison, all);
   explain_learning(comparison, all);
@@ -287,33 +306,41 @@ std::vector<Reason> explain(const Comparison& comparison) {
 
 Table break_even_table(const Comparison& comparison) {
   Table table{"Break-even batch",
-              "The global batch from which on the devices beat one: where the computing that they save pays for the "
-              "exchange and waiting that were measured. A sample's cost comes from steps of different sizes; with two "
-              "sizes nothing is left to judge the fit by.",
-              {"strategy", "devices", "break-even", "exchange and waiting a step", "a sample", "sizes", "error of the fit"},
+              "The global batch from which on the devices beat one: where the computing that they save pays for what else their "
+              "step costs (exchange, waiting, updates, the strategy's own work and the host), less what that is on one device. "
+              "What a sample costs to compute comes from the reliable rows of all strategies together. Below N: below any "
+              "batch of which the shares of so many devices were measured.",
+              {"strategy", "devices", "break-even", "cost a step", "a sample", "sizes", "error of the fit"},
               2,
               {}, {}};
-  const Families families(comparison);
-  std::set<std::tuple<std::string, DeviceKind, std::size_t>> seen;
+  const Works works(comparison);
+  // The cost of rows on as many devices, over all batches, each against the baseline of its own.
+  std::map<std::tuple<std::string, DeviceKind, std::size_t>, std::vector<double>> costs;
+  const auto key = [](const Cell& cell) { return std::tuple(cell.series, cell.trial().device_kind, cell.trial().devices); };
+  const auto fits = [](const Cell& cell) {
+    return !cell.done.empty() && cell.trial().ranks_per_device == 1 && cell.trial().devices > 1 && !cell.is_ceiling &&
+           cell.trial().scaling == "strong" && cell.baseline && !cell.runs_freely;
+  };
+  const auto known = [](const Cell& cell) { return cell.breakdown.reliable() && !cell.breakdown.is_inferred; };
   for (const Cell& cell : comparison.cells) {
+    if (!fits(cell)) continue;
+    const Cell& one = comparison.cells[*cell.baseline];
+    if (known(cell) && known(one)) costs[key(cell)].push_back(other_seconds(cell) - other_seconds(one));
+  }
+  for (const Cell& cell : comparison.cells) {
+    const auto paid = fits(cell) ? costs.find(key(cell)) : costs.end();
+    const std::optional<Work> work = works.of(cell);
+    if (paid == costs.end() || !work) continue;
     const TrialKey& trial = cell.trial();
-    const bool fits = !cell.done.empty() && trial.ranks_per_device == 1 && trial.devices > 1 && !cell.is_ceiling && trial.scaling == "strong";
-    if (!fits || !seen.emplace(cell.series, trial.device_kind, trial.devices).second) continue;
-    const std::vector<const Cell*>& kin = families.of(cell);
-    const std::optional<Work>& work = families.work(cell);
-    if (!work) continue;
-    std::vector<double> paid;
-    for (const Cell* one : kin) {
-      if (one->trial().devices == trial.devices && one->breakdown.reliable())
-        paid.push_back(one->breakdown.exchange + one->breakdown.waiting);
-    }
-    if (paid.empty()) continue;
-    const double cost = median(paid);
+    const double cost = std::max(0.0, median(paid->second));
+    costs.erase(paid);
     const std::optional<double> batch = break_even_batch(*work, cost, trial.devices);
     if (!batch) continue;
+    const double least = work->least * static_cast<double>(trial.devices);
     table.lines.push_back({cell.series, fmt::format("{}:{}", to_string(trial.device_kind), trial.devices),
-                           count_text(std::max(1.0, *batch)), seconds_text(cost), seconds_text(work->per_sample),
-                           fmt::format("{}", work->sizes), work->sizes > 2 ? percent_text(work->error) : "-"});
+                           *batch < least ? "below " + count_text(least) : count_text(*batch), seconds_text(cost),
+                           seconds_text(work->per_sample), fmt::format("{}", work->sizes),
+                           work->rows > 2 ? percent_text(work->error) : "-"});
   }
   return table;
 }

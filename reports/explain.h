@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "reports/comparison.h"
-#include "reports/link.h"
 #include "reports/tables.h"
 
 namespace mgcompare {
@@ -18,13 +17,10 @@ struct Reason {
   std::string action;
 };
 
-// In the order of the rules; one a rule.
+// In the order of the rules; one a rule and action.
 std::vector<Reason> explain(const Comparison& comparison);
 
 // From which global batch on each strategy on several devices beats one device.
 Table break_even_table(const Comparison& comparison);
-
-// What rows that exchange say of the link: a step's bytes and the time that computing does not hide.
-std::vector<ExchangeTime> exchange_times(const std::vector<const Cell*>& cells);
 
 }  // namespace mgcompare

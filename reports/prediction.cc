@@ -10,7 +10,7 @@
 
 #include "median.h"
 #include "reports/charts/series.h"
-#include "reports/explain.h"
+#include "reports/exchange.h"
 #include "reports/findings.h"
 #include "reports/text.h"
 #include "reports/work.h"
@@ -67,7 +67,7 @@ struct Model {
 
 // In weak scaling all steps have the same samples: their cost is known, and nothing about other sizes.
 Work work_of(const std::vector<const Cell*>& cells, bool weak) {
-  if (const std::optional<Work> fitted = fit_work(cells)) return *fitted;
+  if (const std::optional<Work> fitted = fit_work(cells, own_seconds)) return *fitted;
   std::vector<double> seconds;
   std::set<double> sizes;
   for (const Cell* cell : cells) {
@@ -79,25 +79,13 @@ Work work_of(const std::vector<const Cell*>& cells, bool weak) {
   return {median(seconds), 0, 0, 1};
 }
 
-// Whether a row exchanges nothing of weight in any other way than by all-reduce.
-bool only_reduces(const Cell* cell) {
-  double reduced = 0, all = 0;
-  for (const RankPlacement& rank : cell->done.front()->result.placement) {
-    for (const Sent& sent : rank.sent) {
-      all += sent.bytes;
-      if (sent.call == "all_reduce") reduced += sent.bytes;
-    }
-  }
-  return all > 0 && reduced > 0.99 * all;
-}
-
 // What these rows' exchanges cost. A few rows cannot tell latency from bandwidth; where all they do is all-reduce, the
 // machine's all-reduces by themselves do, and the rows say how much of such a call computing leaves exposed.
 Link link_of_rows(const std::vector<const Cell*>& cells, const std::vector<ExchangeTime>& bare) {
   const std::vector<ExchangeTime> times = exchange_times(cells);
   if (times.empty()) return {};
   const bool has_shape = !bare.empty() && std::all_of(cells.begin(), cells.end(), [](const Cell* cell) {
-    return cell->trial().devices < 2 || only_reduces(cell);
+    return cell->trial().devices < 2 || only_reduces(*cell);
   });
   if (!has_shape) return fit_link(times);
   Link link = fit_link(bare);
@@ -108,13 +96,6 @@ Link link_of_rows(const std::vector<const Cell*>& cells, const std::vector<Excha
   link.bandwidth /= factor, link.large_bandwidth /= factor;
   link.name = fmt::format("measured, all-reduce x {:.2g}", factor);
   return link;
-}
-
-// The machine's all-reduces among devices of this kind, on fewer than `below` of them.
-std::vector<ExchangeTime> bare_times(const Run& run, DeviceKind kind, std::size_t below) {
-  for (const Links& links : run.info.links)
-    if (links.kind == to_string(kind) && links.problems.empty()) return exchange_times(links, below);
-  return {};
 }
 
 Model model_of(const std::vector<const Cell*>& cells, bool weak, const std::optional<Link>& given,
@@ -193,11 +174,6 @@ void fill(Prediction& prediction, const Kin& kin, const Kin& row, const Cell& on
             [](const PredictedStep& a, const PredictedStep& b) { return a.devices < b.devices; });
 }
 
-bool runs_in_lockstep(const Cell& cell) {
-  const auto pace = cell.done.front()->result.traits.find("pace");
-  return pace == cell.done.front()->result.traits.end() || pace->second != "free";
-}
-
 }  // namespace
 
 std::vector<Prediction> predict(const Comparison& comparison, const std::vector<std::size_t>& devices,
@@ -218,7 +194,7 @@ std::vector<Prediction> predict(const Comparison& comparison, const std::vector<
       if (row.back()->trial().devices < 2 || row.back()->is_ceiling || !row.back()->baseline) continue;
       Prediction prediction{series.name, row.back()};
       try {
-        if (!runs_in_lockstep(*row.back())) throw Error("its ranks run freely, which this model does not describe");
+        if (row.back()->runs_freely) throw Error("its ranks run freely, which this model does not describe");
         const auto given = links.find(panel.device_kind);
         fill(prediction, kin, row, comparison.cells[*row.back()->baseline], devices,
              given == links.end() ? std::nullopt : std::optional(given->second), *comparison.run);

@@ -189,6 +189,54 @@ TEST(Explain, DoesNotGuessFromOneSize) {
   EXPECT_THAT(reason_of(maker.run, "E1").evidence, HasSubstr("too alike to tell latency from bandwidth"));
 }
 
+// All-reduces by themselves on a machine, in which 1 ms does not depend on the size and a megabyte takes `per_megabyte`.
+Links bare_links(double per_megabyte) {
+  Links links;
+  links.kind = "cpu";
+  for (const std::size_t bytes : {4096, 65536, 1048576, 4194304})
+    links.all_reduces.push_back({2, bytes, 1e-3 + per_megabyte * static_cast<double>(bytes) / 1e6});
+  return links;
+}
+
+Result with_calls(Result result, const std::string& call, const std::string& over, double calls) {
+  result.placement.assign(result.ranks.size(), {"cpu:0", {}, {{call, over, calls, result.bytes_per_step}}});
+  return result;
+}
+
+// Ten times the bytes in ten times the time, but over the host's link: what all-reduces wait for, the machine's own say.
+TEST(Explain, TellsLatencyByTheMachinesAllReduces) {
+  RunMaker maker;
+  const std::string links = "the links between devices";
+  maker.baseline(1, step_result({.compute = 20}, 1));
+  const Step reduced{.compute = 10, .exchange = 4, .bytes = 1e6}, copied{.compute = 10, .exchange = 40, .bytes = 1e7};
+  maker.add("together", 2, 1, with_calls(step_result(reduced, 2), "all_reduce", links, 2));
+  maker.add("apart", 2, 1, with_calls(step_result(copied, 2), "copy to host", "the host link", 1));
+  maker.run.info.links = {bare_links(0.2e-3)};
+  const Reason reason = reason_of(maker.run, "E2");
+  EXPECT_THAT(reason.evidence,
+              AllOf(HasSubstr("together on 2 CPU cores"), HasSubstr("sends 500.0 kB takes 1.1 ms on this machine, 1.0 ms of them"),
+                    testing::Not(HasSubstr("more row"))));
+  EXPECT_THAT(reason.action, HasSubstr("compressing will not help"));
+  // The other row has no like.
+  EXPECT_THAT(reason_of(maker.run, "E1").evidence, AllOf(HasSubstr("apart on 2"), HasSubstr("too alike")));
+  maker.run.info.links = {bare_links(10e-3)};
+  EXPECT_THAT(reason_of(maker.run, "E1").title, HasSubstr("limited by bandwidth"));
+  EXPECT_EQ(reason_of(maker.run, "E2").rule, "");
+  // Figures that are in doubt say nothing.
+  maker.run.info.links[0].problems = {"a pair is slow"};
+  EXPECT_EQ(reason_of(maker.run, "E1").title, "Communication");
+}
+
+// Exchanging every tenth step is a tenth of the bytes in a tenth of the time, which is no small message.
+TEST(Explain, DoesNotTakeARareExchangeForASmallOne) {
+  RunMaker maker;
+  maker.baseline(1, step_result({.compute = 20}, 1));
+  const Step always{.compute = 10, .exchange = 5, .bytes = 1e6}, rarely{.compute = 10, .exchange = 0.5, .bytes = 1e5};
+  maker.add("together", 2, 1, with_calls(step_result(always, 2), "all_reduce", "the links", 1));
+  maker.add("apart", 2, 1, with_calls(step_result(rarely, 2), "all_reduce", "the links", 0.1));
+  EXPECT_EQ(reason_of(maker.run, "E1").title, "Communication");
+}
+
 // 9 ms whatever the batch, and 1 ms for 128 samples.
 TEST(Explain, E3FindsTooLittleWork) {
   RunMaker maker;
@@ -216,11 +264,47 @@ TEST(Explain, E5NamesTheStraggler) {
   EXPECT_EQ(reason_of(maker.run, "E5").rule, "");
 }
 
+TEST(Explain, E5IsOfAllRepeatsAndOfKnownParts) {
+  RunMaker maker;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    Row& row = maker.add("together", 2, seed, step_result({.compute = 10, .waiting = 3}, 2));
+    row.result.ranks[1].compute *= 1.2;
+    row.result.ranks[1].waiting -= 0.2;
+  }
+  const std::string evidence = reason_of(maker.run, "E5").evidence;
+  EXPECT_THAT(evidence, HasSubstr("rank 1 takes 20 % longer to compute than the other, which waits for 23 % of the step"));
+  // Slow in one repeat of three is 7 % in all.
+  for (const std::size_t at : {0, 1}) maker.run.rows[at].result = step_result({.compute = 10, .waiting = 3}, 2);
+  EXPECT_EQ(reason_of(maker.run, "E5").rule, "");
+  RunMaker doubtful;
+  Row& row = doubtful.add("together", 2, 1, step_result({.compute = 10, .waiting = 3}, 2));
+  row.result.ranks[1].compute *= 1.2;
+  EXPECT_EQ(reason_of(doubtful.run, "E5").rule, "") << "its parts are more than its time";
+}
+
 TEST(Explain, E6SetsLearningAgainstSpeed) {
   RunMaker maker;
   maker.baseline(1, step_result({.compute = 20}, 1)).result.seconds_to_target = 8;
   maker.add("together", 2, 1, step_result({.compute = 10}, 2)).result.seconds_to_target = 7;
   EXPECT_THAT(reason_of(maker.run, "E6").evidence, HasSubstr("throughput 2.00x, but time to 97 % only 1.14x"));
+}
+
+// A batch that is the baseline's needs no other learning rate.
+TEST(Explain, E6AdvisesByPromiseAndBatch) {
+  const auto action = [](const std::string& promise, bool weak) {
+    RunMaker maker;
+    maker.baseline(1, step_result({.compute = 20}, 1)).result.seconds_to_target = 8;
+    Row& row = maker.add("together", 2, 1, step_result({.compute = 10}, 2), weak ? 256 : 128);
+    row.trial.scaling = weak ? "weak" : "strong";
+    row.result.seconds_to_target = 7;
+    row.result.traits["promise"] = promise;
+    return reason_of(maker.run, "E6").action;
+  };
+  const auto rate = HasSubstr("Tune the learning rate"), staleness = HasSubstr("staleness");
+  EXPECT_THAT(action("exact", true), AllOf(rate, testing::Not(staleness)));
+  EXPECT_THAT(action("approximate", false), AllOf(staleness, testing::Not(rate)));
+  EXPECT_THAT(action("approximate", true), AllOf(rate, staleness));
+  EXPECT_THAT(action("exact", false), AllOf(HasSubstr("mgcompare verify"), testing::Not(rate)));
 }
 
 TEST(Explain, E7CountsThreadsAndCores) {
@@ -257,15 +341,59 @@ TEST(Work, SplitsStepsIntoFixedAndPerSample) {
   const Comparison comparison = compare_rows(maker.run);
   std::vector<const Cell*> cells;
   for (const Cell& cell : comparison.cells) cells.push_back(&cell);
-  const std::optional<Work> work = fit_work(cells);
+  const std::optional<Work> work = fit_work(cells, own_seconds);
   ASSERT_TRUE(work.has_value());
   EXPECT_NEAR(work->fixed, 2e-3, 1e-9);
   EXPECT_NEAR(work->per_sample, 1e-5, 1e-11);
   EXPECT_NEAR(work->error, 0, 1e-9);
-  EXPECT_FALSE(fit_work({cells[0]}).has_value());
+  EXPECT_FALSE(fit_work({cells[0]}, own_seconds).has_value());
   // Two devices save 5 us a sample, so 1 ms of exchange is paid for by 200 samples.
   EXPECT_NEAR(*break_even_batch(*work, 1e-3, 2), 200, 1e-6);
   EXPECT_FALSE(break_even_batch(*work, 1e-3, 1).has_value());
+}
+
+// A network of 2 ms and 10 us a sample on all devices; what a strategy does on two of them besides is its cost.
+mgcompare::Run two_devices(double strategy, double host, std::size_t smallest = 64) {
+  RunMaker maker;
+  const auto result = [&](std::size_t devices, std::size_t batch, Step step, double own, double outside) {
+    step.compute = 2 + 0.01 * static_cast<double>(batch) / static_cast<double>(devices);
+    Result made = step_result(step, devices, batch);
+    for (RankTimes& rank : made.ranks) rank.strategy += own * kSteps / 1e3, rank.harness += outside * kSteps / 1e3;
+    made.seconds_training += (own + outside) * kSteps / 1e3;
+    return made;
+  };
+  for (const std::size_t batch : {2 * smallest, 8 * smallest}) {
+    maker.baseline(1, result(1, batch, {}, 0, 0.1), batch);
+    maker.add("together", 2, 1, result(2, batch, {.exchange = 1, .bytes = 1e6}, strategy, 0.1 + host), batch);
+  }
+  return maker.run;
+}
+
+std::vector<std::string> break_even(const mgcompare::Run& run) {
+  const Table table = break_even_table(compare_rows(run));
+  return table.lines.empty() ? std::vector<std::string>{} : table.lines.front();
+}
+
+// Two devices save 5 us a sample. The strategy's own 0.6 ms would be a dearer sample on one device and a cheaper one on two,
+// if it were part of what computing costs.
+TEST(BreakEven, CountsAllThatStrategiesDoAsCost) {
+  const auto line = [](double strategy, double host) { return break_even(two_devices(strategy, host)); };
+  EXPECT_THAT(line(0, 0), testing::ElementsAre("together", "cpu:2", "200", "1.0 ms", "10.00 us", "4", "0.0 %"));
+  EXPECT_THAT(line(0.6, 0), testing::ElementsAre("together", "cpu:2", "320", "1.6 ms", "10.00 us", "4", "0.0 %"));
+  EXPECT_THAT(line(0.6, 0.4), testing::ElementsAre("together", "cpu:2", "400", "2.0 ms", "10.00 us", "4", "0.0 %"));
+}
+
+TEST(BreakEven, DoesNotGoBelowWhatWasMeasured) {
+  EXPECT_EQ(break_even(two_devices(0, 0, 128)).at(2), "below 256");
+}
+
+TEST(BreakEven, TakesNoPartsThatAnOlderProgramInferred) {
+  mgcompare::Run run = two_devices(0, 0);
+  run.rows.back().result.compute_is_remainder = true;
+  run.rows.back().result.ranks[0].compute += 0.1, run.rows.back().result.ranks[0].exchange -= 0.1;
+  EXPECT_EQ(break_even(run).at(4), "10.00 us");
+  for (Row& row : run.rows) row.result.compute_is_remainder = true;
+  EXPECT_THAT(break_even(run), testing::ElementsAre());
 }
 
 }  // namespace
