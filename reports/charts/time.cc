@@ -46,8 +46,10 @@ Json breakdown_spec(const Panel& panel) {
   Json values = Json::array(), order = Json::array();
   for (const Cell* cell : panel.cells) {
     if (!cell->breakdown.exists()) continue;
-    const std::string label = fmt::format("{} \u00d7 {}{}", cell->series, cell->trial().devices,
-                                          cell->breakdown.reliable() ? "" : " (unreliable)");
+    // The mark first: the end of a long name is cut.
+    const bool believed = cell->breakdown.reliable() && !cell->breakdown.is_inferred;
+    const std::string label =
+        fmt::format("{}{} \u00d7 {}", believed ? "" : "? ", cell->series, cell->trial().devices);
     order.push_back(label);
     const Json parts = parts_of(*cell, label);
     values.insert(values.end(), parts.begin(), parts.end());
@@ -59,7 +61,7 @@ Json breakdown_spec(const Panel& panel) {
   x["stack"] = "zero";
   Json part = field("part", "nominal", nullptr);
   part["scale"] = {{"domain", names}, {"range", colors}};
-  part["legend"] = {{"orient", "top"}, {"columns", 4}, {"symbolType", "square"}};
+  part["legend"] = {{"orient", "top"}, {"columns", 2}, {"symbolType", "square"}};
   const Json layers = Json::array(
       {{{"mark", {{"type", "bar"}, {"height", {{"band", 0.72}}}}},
         {"encoding",
@@ -78,7 +80,8 @@ std::vector<ChartGroup> time_charts(const Comparison& comparison) {
   ChartGroup group{"The parts of a step",
                    std::string("Means over steps, ranks and repeats. Exchange is what computing does not hide. ") +
                        kOriginOfParts +
-                       " Rows are marked unreliable where the parts of a rank do not sum to its training clock within 2 %.",
+                       " A ? stands before rows whose parts do not sum to a rank's training clock within 2 %, and before those of "
+                       "an older program, whose compute holds whatever had no clock.",
                    {},
                    false};
   for (const Panel& panel : panels(comparison)) {

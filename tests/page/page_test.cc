@@ -247,6 +247,15 @@ TEST(Html, SaysAboveTheAnswerWhatTaintsTheRun) {
   EXPECT_LT(said, page.find("class=\"verdict\""));
 }
 
+TEST(Html, MarksRowsWhosePartsDoNotSumToTheirSteps) {
+  mgcompare::Run run = wide_run();
+  const auto marked = [&] { return page_of(run).find("\"? together \u00d7 4\"") != std::string::npos; };
+  EXPECT_FALSE(marked());
+  for (Row& row : run.rows)
+    if (row.trial.devices == 4) row.result.ranks.back().compute *= 1.1;
+  EXPECT_TRUE(marked());
+}
+
 TEST(Html, MarksLongTables) {
   RunMaker maker;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) maker.add("together", 1, seed, make_result(1000, 5, 0.98));
