@@ -80,8 +80,8 @@ std::vector<ChartGroup> time_charts(const Comparison& comparison) {
   ChartGroup group{"The parts of a step",
                    std::string("Means over steps, ranks and repeats. Exchange is what computing does not hide. ") +
                        kOriginOfParts +
-                       " A ? stands before rows whose parts do not sum to a rank's training clock within 2 %, and before those of "
-                       "an older program, whose compute holds whatever had no clock.",
+                       " A ? stands before rows whose parts do not sum to a rank's training clock within 2 %, whose exchange was "
+                       "not measured, or that come from an older program, whose compute holds whatever had no clock.",
                    {},
                    false};
   for (const Panel& panel : panels(comparison)) {
