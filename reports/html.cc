@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
 #include <map>
+
 #include <kainjow/mustache.hpp>
 
 #include "reports/assets.h"
@@ -15,6 +14,7 @@
 #include "reports/findings.h"
 #include "reports/machine.h"
 #include "reports/repetition.h"
+#include "reports/section.h"
 #include "reports/tables.h"
 #include "reports/text.h"
 
@@ -23,159 +23,6 @@ namespace {
 
 namespace mustache = kainjow::mustache;
 using Data = mustache::data;
-
-// A page with more lines than that is no help to anyone.
-constexpr std::size_t kMostLines = 400;
-// And more than that are none on paper.
-constexpr std::size_t kLongTable = 60;
-
-Data text_or_nothing(const std::string& text) { return text.empty() ? Data(false) : Data(text); }
-
-// The first `left` columns are words, and one of them, the header of the line, is its name; the others are figures.
-Data line_data(const TextLine& line, std::size_t left, std::size_t header) {
-  Data before{Data::type::list}, words{Data::type::list}, figures{Data::type::list};
-  for (std::size_t k = 0; k < line.size(); ++k)
-    if (k != header) (k < header ? before : k < left ? words : figures).push_back(plain(line[k]));
-  Data data;
-  data.set("before", before);
-  data.set("name", plain(line[header]));
-  data.set("words", words);
-  data.set("figures", figures);
-  return data;
-}
-
-Data table_data(const Table& table, const std::string& id, bool open) {
-  const auto strategy = std::find(table.head.begin(), table.head.end(), "strategy");
-  const std::size_t header = strategy == table.head.end() ? 0 : static_cast<std::size_t>(strategy - table.head.begin());
-  Data lines{Data::type::list};
-  for (std::size_t i = 0; i < std::min(kMostLines, table.lines.size()); ++i)
-    lines.push_back(line_data(table.lines[i], table.left, header));
-  Data facts{Data::type::list};
-  for (const auto& [name, value] : table.facts) {
-    Data fact;
-    fact.set("name", plain(name));
-    fact.set("value", plain(value));
-    facts.push_back(fact);
-  }
-  std::string intro = table.intro;
-  if (table.lines.size() > kMostLines) {
-    intro += fmt::format("{}The first {} of {} lines; results.csv has all.", intro.empty() ? "" : " ", kMostLines,
-                         count_text(static_cast<double>(table.lines.size())));
-  }
-  Data data;
-  data.set("id", id);
-  data.set("title", plain(table.title));
-  data.set("intro", text_or_nothing(plain(intro)));
-  data.set("facts", facts);
-  data.set("head", line_data(table.head, table.left, header));
-  data.set("lines", lines);
-  data.set("open", open);
-  data.set("long", table.lines.size() > kLongTable);
-  return data;
-}
-
-// One of the page's numbered parts; what is not set stays out of it.
-class Section {
- public:
-  Section(const char* id, const char* title, const std::string& intro = "") : id_(id), title_(title) {
-    data_.set("id", id);
-    data_.set("title", title);
-    data_.set("intro", text_or_nothing(intro));
-    data_.set("static", false);
-  }
-  // `table` holds what they show, and is to be added too.
-  void add(const std::vector<ChartGroup>& groups, const Table& table, Json& charts) {
-    for (const ChartGroup& group : groups) {
-      const std::string id = group.charts.front().id;
-      Data figures{Data::type::list};
-      for (const Chart& chart : group.charts) {
-        const std::string name = plain(group.title + ", " + chart.title);
-        Data figure;
-        figure.set("id", chart.id);
-        figure.set("title", chart.title);
-        figure.set("name", name);
-        figure.set("caption", id + "-caption");
-        figures.push_back(figure);
-        Json spec = chart.spec;
-        // What a screen reader calls the chart, and what stands above it where it is saved.
-        spec["description"] = name;
-        charts.push_back({{"id", chart.id}, {"spec", spec}});
-      }
-      Data data, figures_of;
-      figures_of.set("id", id_of(table));
-      figures_of.set("title", plain(table.title));
-      data.set("id", id);
-      data.set("title", group.title);
-      data.set("caption", group.caption);
-      data.set("table", table.lines.empty() ? Data(false) : figures_of);
-      data.set("by_series", group.by_series);
-      data.set("charts", figures);
-      data.set("left_out", text_or_nothing(group.left_out == 0 ? ""
-                                                               : fmt::format("{} more are left out; results.json has "
-                                                                             "their figures.",
-                                                                             group.left_out)));
-      groups_.push_back(data);
-    }
-  }
-  // Empty tables are left out.
-  void add(const Table& table, bool open = false) {
-    if (!table.lines.empty()) tables_.push_back(table_data(table, id_of(table), open));
-  }
-  void reason(const Reason& reason) {
-    Data data;
-    data.set("rule", reason.rule);
-    data.set("title", reason.title);
-    data.set("evidence", plain(reason.evidence));
-    data.set("action", reason.action);
-    reasons_.push_back(data);
-  }
-  void say(const std::string& sentence) { sentences_.push_back(plain(sentence)); }
-  void quote(const std::string& title, const std::string& intro, const std::string& text, bool open = false) {
-    Data data;
-    data.set("title", plain(title));
-    data.set("intro", text_or_nothing(plain(intro)));
-    data.set("text", plain_lines(text));
-    data.set("open", open);
-    texts_.push_back(data);
-  }
-  void show(const std::string& always, const std::string& fallback, const char* description) {
-    Data data;
-    data.set("always", text_or_nothing(always));
-    data.set("fallback", text_or_nothing(fallback));
-    data.set("alt", description);
-    data_.set("static", data);
-  }
-  const std::string& id() const { return id_; }
-  const std::string& title() const { return title_; }
-  Data data() const {
-    Data data = data_;
-    data.set("groups", groups_);
-    data.set("reasons", reasons_);
-    data.set("sentences", sentences_);
-    data.set("tables", tables_);
-    data.set("texts", texts_);
-    return data;
-  }
-
- private:
-  // "table-speed-up-and-efficiency"
-  std::string id_of(const Table& table) const {
-    std::string id = "table";
-    bool begins_word = true;
-    for (const char c : table.title) {
-      const bool is_word = std::isalnum(static_cast<unsigned char>(c)) != 0;
-      if (is_word && begins_word) id += '-';
-      if (is_word) id += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-      begins_word = !is_word;
-    }
-    return id;
-  }
-
-  std::string id_, title_;
-  Data data_;
-  Data groups_{Data::type::list}, reasons_{Data::type::list}, sentences_{Data::type::list},
-      tables_{Data::type::list}, texts_{Data::type::list};
-};
 
 Section scaling_section(const Comparison& comparison, const std::string& drawing, Json& charts) {
   Section section("scaling", "Scaling",
