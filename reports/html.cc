@@ -61,6 +61,7 @@ Section time_section(const Comparison& comparison, Json& charts) {
   }
   section.add(times);
   section.add(rank_table(comparison));
+  section.add(clock_table(comparison));
   section.add(ladder_table(comparison), true);
   section.add(bytes);
   section.add(metrics);

@@ -117,6 +117,7 @@ std::string markdown_report(const Comparison& comparison, const std::string& pic
   return introduction(comparison) + curves(comparison, picture) + markdown_section(speed_table(comparison)) +
          section_if_any(target_table(comparison)) + section_if_any(epoch_table(comparison)) +
          markdown_section(time_table(comparison)) + section_if_short(rank_table(comparison)) +
+         section_if_short(clock_table(comparison)) +
          section_if_any(ladder_table(comparison)) + markdown_section(bytes_table(comparison)) +
          section_if_any(metric_table(comparison)) + reasons_section(comparison) + section_if_any(drift_table(comparison)) +
          section_if_any(break_even_table(comparison)) + prediction_section(comparison) +

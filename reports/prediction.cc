@@ -232,11 +232,11 @@ Table prediction_table(const std::vector<Prediction>& predictions) {
       const bool has_link = prediction.link.bandwidth > 0;
       table.lines.push_back(
           {prediction.series, count_text(batch), fmt::format("{}:{}", to_string(trial.device_kind), step.devices),
-           fmt::format("{} [{} .. {}]", seconds_text(step.step), seconds_text(step.low), seconds_text(step.high)),
-           fmt::format("{:.2f} [{:.2f} .. {:.2f}]", step.speed_up, step.speed_up_low, step.speed_up_high),
+           fmt::format("{}\n[{} .. {}]", seconds_text(step.step), seconds_text(step.low), seconds_text(step.high)),
+           fmt::format("{:.2f}\n[{:.2f} .. {:.2f}]", step.speed_up, step.speed_up_low, step.speed_up_high),
            percent_text(step.speed_up / n), step.measured ? fmt::format("{:.2f}", *step.measured) : "-",
            percent_text(prediction.hold_out_error),
-           has_link ? fmt::format("{}: {} a message, {}/s", prediction.link.name, seconds_text(prediction.link.latency),
+           has_link ? fmt::format("{}\n({} a message, {}/s)", prediction.link.name, seconds_text(prediction.link.latency),
                                   bytes_text(prediction.link.bandwidth))
                     : "none needed"});
     }

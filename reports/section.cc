@@ -17,11 +17,22 @@ constexpr std::size_t kMostLines = 400;
 // And more than that are none on paper.
 constexpr std::size_t kLongTable = 60;
 
+Data figure_data(const std::string& text) {
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  Data data;
+  data.set("text", plain(text.substr(0, end)));
+  data.set("below", text_or_nothing(plain(text.substr(std::min(end + 1, text.size())))));
+  return data;
+}
+
 // The first `left` columns are words, and one of them, the header of the line, is its name; the others are figures.
 Data line_data(const TextLine& line, std::size_t left, std::size_t header) {
   Data before{Data::type::list}, words{Data::type::list}, figures{Data::type::list};
   for (std::size_t k = 0; k < line.size(); ++k)
-    if (k != header) (k < header ? before : k < left ? words : figures).push_back(plain(line[k]));
+    if (k >= left && k != header)
+      figures.push_back(figure_data(line[k]));
+    else if (k != header)
+      (k < header ? before : words).push_back(plain(line[k]));
   Data data;
   data.set("before", before);
   data.set("name", plain(line[header]));

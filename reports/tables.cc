@@ -40,16 +40,26 @@ std::vector<TextLine> lines_of(const Comparison& comparison, const F& line) {
 
 // What can be said of the row's samples/s against the baseline's.
 std::string order_text(const Comparison& comparison, const Cell& cell) {
-  if (!cell.baseline || &comparison.cells[*cell.baseline] == &cell) return "-";
-  return cell.order == Order::above ? "faster" : cell.order == Order::below ? "slower" : "undecided";
+  if (!cell.baseline) return "-";
+  const Cell& base = comparison.cells[*cell.baseline];
+  if (&base == &cell) return "-";
+  const char* order = cell.order == Order::above   ? "faster\nthan"
+                      : cell.order == Order::below ? "slower\nthan"
+                                                   : "undecided\nagainst";
+  return fmt::format("{} {}", order, title_of(base));
+}
+
+// Of repeats that all did the same, that alone.
+std::string count_of(const Spread& spread) {
+  return spread.count > 0 && spread.least == spread.most ? count_text(spread.median) : in_two(with_range(spread, count_text));
 }
 
 // How far the windows of a trial lie apart, with a mark where they are not one speed.
 std::string steadiness_text(const Cell& cell) {
   if (cell.window_spread.count == 0) return "-";
   const std::string spread = percent_text(cell.window_spread.median);
-  if (cell.is_drifting()) return fmt::format("{}, drifts by {:+.1f} %", spread, 100 * cell.window_drift.median);
-  return cell.is_unsteady() ? spread + ", unsteady" : spread;
+  if (cell.is_drifting()) return fmt::format("{}\n(drifts by {:+.1f} %)", spread, 100 * cell.window_drift.median);
+  return cell.is_unsteady() ? spread + "\n(unsteady)" : spread;
 }
 
 std::string infrastructure(const Comparison& comparison) {
@@ -68,6 +78,11 @@ std::string infrastructure(const Comparison& comparison) {
 
 }  // namespace
 
+std::string in_two(std::string figure) {
+  if (const std::size_t range = figure.find(" ["); range != std::string::npos) figure[range] = '\n';
+  return figure;
+}
+
 Table results_table(const Comparison& comparison) {
   const auto line = [](const Cell& cell) -> TextLine {
     const TrialKey& trial = cell.trial();
@@ -78,9 +93,9 @@ Table results_table(const Comparison& comparison) {
             strategy_of(trial),
             fmt::format("{}", trial.global_batch),
             gpu ? fmt::format("{}", trial.devices) : fmt::format("0 ({})", devices_of(trial)),
-            accuracy_of(cell),
+            in_two(accuracy_of(cell)),
             fmt::format("{}", epochs),
-            fmt::format("{} ({} samples/s)", with_range(cell.seconds_per_epoch, seconds_text),
+            fmt::format("{}\n({} samples/s)", with_range(cell.seconds_per_epoch, seconds_text),
                         rate_text(cell.samples_per_second.median))};
   };
   return {"Results",
@@ -96,9 +111,9 @@ Table results_table(const Comparison& comparison) {
 Table speed_table(const Comparison& comparison) {
   const auto line = [&](const Cell& cell) {
     return with(identity(cell),
-                {with_range(cell.samples_per_second, rate_text), steadiness_text(cell), with_range(cell.speed_up),
-                 with_range(cell.efficiency, percent_text), order_text(comparison, cell),
-                 cell.baseline ? title_of(comparison.cells[*cell.baseline]) : "-", with_range(cell.updates, count_text),
+                {in_two(with_range(cell.samples_per_second, rate_text)), steadiness_text(cell),
+                 in_two(with_range(cell.speed_up)), in_two(with_range(cell.efficiency, percent_text)),
+                 order_text(comparison, cell), count_of(cell.updates),
                  cell.is_ceiling    ? "ceiling"
                  : cell.is_baseline ? "baseline"
                  : cell.is_exact    ? "exact"
@@ -111,8 +126,8 @@ Table speed_table(const Comparison& comparison) {
           "clipped. Rows whose ranks share a device have none. Within a trial: how far its windows lie apart, fastest less "
           "slowest over their median, in the median repeat; unsteady where that is beyond 5 %, drifting where every "
           "repeat's last half is faster, or slower, than its first by more than 3 % in the median.",
-          {"strategy", "devices", "global batch", "samples/s", "within a trial", "speed-up", "efficiency", "against the baseline", "compared with",
-           "updates", "promise", "precision"},
+          {"strategy", "devices", "global batch", "samples/s", "within a trial", "speed-up", "efficiency",
+           "against the baseline", "updates", "promise", "precision"},
           2,
           lines_of(comparison, line)};
 }
@@ -120,13 +135,13 @@ Table speed_table(const Comparison& comparison) {
 Table target_table(const Comparison& comparison) {
   if (!(comparison.target_accuracy > 0)) return {};
   const auto line = [&](const Cell& cell) {
-    TextLine figures = {with_range(cell.seconds_to_target, seconds_text),
-                    with_range(cell.device_seconds_to_target, seconds_text),
-                    fmt::format("{} of {}", cell.reached_target, cell.done.size()), "-"};
+    TextLine figures = {in_two(with_range(cell.seconds_to_target, seconds_text)),
+                        in_two(with_range(cell.device_seconds_to_target, seconds_text)),
+                        fmt::format("{} of {}", cell.reached_target, cell.done.size()), "-"};
     if (cell.many_models)
       figures[3] = "separate models";
     else if (cell.baseline)
-      figures[3] = with_range(ratio(comparison.cells[*cell.baseline].done, cell.done, time_to_target));
+      figures[3] = in_two(with_range(ratio(comparison.cells[*cell.baseline].done, cell.done, time_to_target)));
     return with(identity(cell), figures);
   };
   return {fmt::format("Time to {}", target_text(comparison.target_accuracy)),
@@ -140,15 +155,14 @@ Table target_table(const Comparison& comparison) {
 // Whether the parts can be trusted, and if not by how much they are wrong.
 std::string reliability(const Breakdown& parts) {
   if (!parts.exists()) return "-";
-  if (parts.unmeasured) return "no: exchange was not measured";
-  if (parts.is_negative) return "no: the others are more than the steps";
-  if (!parts.reliable()) return fmt::format("no: the parts are {} of a rank's time", percent_text(parts.worst));
-  return parts.is_inferred ? "in part: an older program took compute for what is left" : "yes";
+  if (parts.unmeasured) return "no\n(exchange was not measured)";
+  if (parts.is_negative) return "no\n(the others are more than the steps)";
+  if (!parts.reliable()) return fmt::format("no\n(the parts are {} of a rank's time)", percent_text(parts.worst));
+  return parts.is_inferred ? "in part\n(an older program took compute for what is left)" : "yes";
 }
 
 Table time_table(const Comparison& comparison) {
   const auto line = [](const Cell& cell) {
-    const Result& result = cell.done.front()->result;
     const Breakdown& parts = cell.breakdown;
     const double sum = parts.sum();
     const auto share = [&](double part) { return parts.exists() ? percent_text(part / sum) : "-"; };
@@ -157,19 +171,30 @@ Table time_table(const Comparison& comparison) {
                 {share(parts.compute), if_seen(parts.optimizer), share(parts.exchange), share(parts.waiting),
                  if_seen(parts.input), parts.is_inferred ? "-" : share(parts.strategy), share(parts.host), reliability(parts),
                  parts.exists() ? percent_text(parts.overlapped / sum) : "-",
-                 with_range(cell.step_seconds, seconds_text), seconds_text(result.seconds_setup),
-                 seconds_text(result.seconds_warm_up), seconds_text(result.seconds_evaluation),
-                 seconds_text(result.seconds_checkpoint)});
+                 in_two(with_range(cell.step_seconds, seconds_text))});
   };
   return {"Where the time goes",
           std::string("Shares of all ranks' training time: computing, updates, exchange that computing does not hide, "
                       "waiting for other ranks, making batches, the strategy's own work, and the host outside of steps. ") +
               kOriginOfParts +
               " Reliable: in every repeat the parts of every rank sum to the training clock within 2 %, which on CPU devices "
-              "they do unless something was counted twice. Hidden exchange ran beside computing and is no part. The other "
-              "clocks are those of the first repeat, and no part of the training time.",
+              "they do unless something was counted twice. Hidden exchange ran beside computing and is no part.",
           {"strategy", "devices", "global batch", "compute", "optimiser", "exchange", "waiting", "input", "strategy's own", "host",
-           "reliable", "hidden exchange", "median step", "set-up", "warm-up", "evaluation", "checkpoint"},
+           "reliable", "hidden exchange", "median step"},
+          2,
+          lines_of(comparison, line)};
+}
+
+Table clock_table(const Comparison& comparison) {
+  const auto line = [](const Cell& cell) {
+    const Result& result = cell.done.front()->result;
+    return with(identity(cell), {seconds_text(result.seconds_training), seconds_text(result.seconds_setup),
+                                 seconds_text(result.seconds_warm_up), seconds_text(result.seconds_evaluation),
+                                 seconds_text(result.seconds_checkpoint)});
+  };
+  return {"Beside the training",
+          "The clocks of the first repeat; none overlaps another.",
+          {"strategy", "devices", "global batch", "training", "set-up", "warm-up", "evaluation", "checkpoint"},
           2,
           lines_of(comparison, line)};
 }

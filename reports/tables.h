@@ -12,6 +12,7 @@ namespace mgcompare {
 
 using TextLine = std::vector<std::string>;
 
+// What follows a line end in a cell stands below what comes before it where a format has room for two lines, else behind it.
 struct Table {
   std::string title;
   std::string intro;
@@ -21,11 +22,15 @@ struct Table {
   std::vector<std::pair<std::string, std::string>> facts;  // name and value, above the table
 };
 
+// A figure with its range (with_range()) below it.
+std::string in_two(std::string figure);
+
 // In the columns of the experiments that this program repeats.
 Table results_table(const Comparison& comparison);
 Table speed_table(const Comparison& comparison);
 Table target_table(const Comparison& comparison);
 Table time_table(const Comparison& comparison);
+Table clock_table(const Comparison& comparison);  // what a trial takes besides
 Table rank_table(const Comparison& comparison);  // a line a rank
 Table ladder_table(const Comparison& comparison);
 Table bytes_table(const Comparison& comparison);

@@ -159,6 +159,24 @@ TEST_F(Page, FitsAPhone) {
   EXPECT_EQ(attribute(shown.dom, "data-said"), "390 wide, 0 over");
 }
 
+// On an ordinary screen no table has to be moved to be read.
+TEST_F(Page, TablesFitAScreen) {
+  mgcompare::Run run = wide_run("sharded_server by range");
+  for (Row& row : run.rows) {
+    row.result.windows = {{100, 1100, 1}, {100, 1200, 1}, {100, 1300, 1}, {100, 1400, 1}};
+    row.result.ranks.back().strategy += 0.07 * row.result.seconds_training;
+  }
+  constexpr char kOpen[] = R"(
+    for (const one of document.querySelectorAll("details")) one.open = true;
+    document.documentElement.dataset.over = [...document.querySelectorAll(".scroll")]
+      .filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.id).join(" ");
+    document.documentElement.dataset.tables = document.querySelectorAll(".scroll").length;)";
+  const Shown shown = show(with_script(without_policy(page_of(run)), kOpen));
+  EXPECT_EQ(attribute(shown.dom, "data-over"), "");
+  EXPECT_GE(std::stoi(attribute(shown.dom, "data-tables")), 12);
+  EXPECT_THAT(shown.dom, HasSubstr("<small>(drifts by +"));
+}
+
 // Names of everything that comes from outside are the payload.
 mgcompare::Run poisoned_run() {
   mgcompare::Run run = wide_run(kPayload);

@@ -94,11 +94,11 @@ TEST(Breakdown, OfAnOlderProgramIsSaidToBeInPart) {
   const Result result = step_result({.compute = 6, .exchange = 3, .waiting = 1, .bytes = 1e6}, 2);
   maker.add("together", 2, 1, older(result));
   EXPECT_TRUE(compare_rows(maker.run).cells[0].breakdown.is_inferred);
-  EXPECT_THAT(markdown_report(compare_rows(maker.run)), HasSubstr("in part: an older program"));
+  EXPECT_THAT(markdown_report(compare_rows(maker.run)), HasSubstr("in part (an older program"));
   RunMaker newer;
   newer.add("together", 2, 1, nlohmann::json(result).get<Result>());
   EXPECT_FALSE(compare_rows(newer.run).cells[0].breakdown.is_inferred);
-  EXPECT_THAT(markdown_report(compare_rows(newer.run)), testing::Not(HasSubstr("in part: an older program")));
+  EXPECT_THAT(markdown_report(compare_rows(newer.run)), testing::Not(HasSubstr("in part (an older program")));
 }
 
 TEST(Breakdown, ThatDoesNotSumIsMarkedWithByHowMuch) {
@@ -107,7 +107,7 @@ TEST(Breakdown, ThatDoesNotSumIsMarkedWithByHowMuch) {
   result.ranks[1].strategy = 0.07 * result.seconds_training;
   maker.add("together", 2, 1, result);
   EXPECT_FALSE(compare_rows(maker.run).cells[0].breakdown.reliable());
-  EXPECT_THAT(markdown_report(compare_rows(maker.run)), HasSubstr("no: the parts are 107 % of a rank's time"));
+  EXPECT_THAT(markdown_report(compare_rows(maker.run)), HasSubstr("no (the parts are 107 % of a rank's time"));
 }
 
 TEST(Breakdown, RefusesComputeBelowZero) {

@@ -78,7 +78,7 @@ TEST(MarkdownReport, HasEverySection) {
                            "\n## Results\n",
                            "\n## Speed-up and efficiency\n",
                            "| together | cpu:2 | 128 | 1,616 \\[1,600 .. 1,632\\] | - | 1.60 \\[1.60 .. 1.60\\] | 80 % "
-                           "\\[80 % .. 80 %\\] | faster | alone on 1 CPU core, batch 128 |",
+                           "\\[80 % .. 80 %\\] | faster than alone on 1 CPU core, batch 128 |",
                            "\n## Time to 97 %\n",
                            "\n## Where the time goes\n",
                            "| 60 % | 0 % | 25 % | 14 % | 0 % | 0 % | 1.0 % | yes |",
