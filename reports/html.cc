@@ -166,16 +166,17 @@ Data objectives_of(const Comparison& comparison) {
   return all;
 }
 
-Data series_data(const Comparison& comparison) {
+Data series_data(const std::vector<Series>& every) {
   static const std::map<std::string, const char*> kGlyphs = {
       {"circle", "\u25cf"}, {"square", "\u25a0"},        {"triangle-up", "\u25b2"},   {"diamond", "\u25c6"},
       {"cross", "\u271a"},  {"triangle-down", "\u25bc"}, {"triangle-right", "\u25b6"}};
   Data all{Data::type::list};
-  for (const Series& series : all_series(comparison)) {
+  for (const Series& series : every) {
     Data one;
     one.set("name", series.name);
     one.set("color", series.color);
     one.set("glyph", kGlyphs.at(series.shape));
+    one.set("rest", !series.leads);
     all.push_back(one);
   }
   return all;
@@ -230,9 +231,11 @@ std::string html_report(const Comparison& comparison, const std::string& drawing
   page.set("tiles", tiles_of(comparison));
   page.set("objectives", objectives_of(comparison));
   page.set("reservations", remarks);
-  const Data series = series_data(comparison);
-  page.set("has_series", !charts.empty() && series.list_value().size() > 1);
-  page.set("series", series);
+  const std::vector<Series> all = all_series(comparison);
+  const auto crowd = std::count_if(all.begin(), all.end(), [](const Series& one) { return !one.leads; });
+  page.set("crowd", text_or_nothing(crowd == 0 ? "" : fmt::format("{} more, grey in the charts: show all in colour", crowd)));
+  page.set("has_series", !charts.empty() && all.size() > 1);
+  page.set("series", series_data(all));
   page.set("sections", links);
   page.set("parts", parts);
   const std::string code(assets::chart_script()), script(assets::page_script());

@@ -15,10 +15,12 @@
   const views = [];
   // A chart alone has no page around it: what is saved has its title and a legend of its own.
   const save = async (id, format, { view, spec, options }) => {
-    const whole = JSON.parse(JSON.stringify(spec), (key, value) => (key === "legend" && value === null ? undefined : value));
+    const named = [...view.signal("leaders"), view.signal("picked")];
+    const whole = JSON.parse(JSON.stringify(spec), (key, value) => (key === "legend" && value === null ? { values: named } : value));
     Object.assign(whole, { title: spec.description, width: view.width(), autosize: "pad", background: "white" });
     const copy = await vegaEmbed(document.createElement("div"), whole, options);
-    await copy.view.signal("picked", view.signal("picked")).runAsync();
+    for (const name of ["picked", "leaders"]) copy.view.signal(name, view.signal(name));
+    await copy.view.runAsync();
     const link = document.createElement("a");
     link.href = await copy.view.toImageURL(format, format === "png" ? 2 : 1);
     link.download = `${id}.${format}`;
@@ -30,6 +32,10 @@
     const options = { mode: "vega-lite", config, ast: true, renderer: "svg", actions: false };
     const { view } = await vegaEmbed(document.getElementById(id), spec, options);
     views.push(view);
+    view.addEventListener("mousemove", (event, item) => {
+      const hovered = item?.datum?.series ?? item?.items?.[0]?.datum?.series ?? null;
+      if (hovered !== view.signal("hovered")) view.signal("hovered", hovered).runAsync();
+    });
     const figure = document.getElementById(`${id}-figure`);
     figure.querySelector(".save").hidden = false;
     for (const button of figure.querySelectorAll(".save button"))
@@ -44,11 +50,20 @@
       const stays = nav.offsetHeight + (getComputedStyle(legend).position === "sticky" ? legend.offsetHeight : 0);
       page.style.scrollPaddingTop = `${stays + 12}px`;
     }).observe(legend);
+    // Of many strategies some lead; the others are grey until everyone is called for.
+    const everyone = document.getElementById("everyone");
+    const names = (buttons) => [...legend.querySelectorAll(buttons)].map((one) => one.dataset.series);
+    everyone?.addEventListener("click", () => {
+      const all = page.toggleAttribute("data-everyone");
+      everyone.setAttribute("aria-pressed", String(all));
+      const leaders = names(all ? "[data-series]" : "[data-series]:not(.rest)");
+      for (const view of views) view.signal("leaders", leaders).runAsync();
+    });
     legend.addEventListener("click", (event) => {
-      const button = event.target.closest("button");
+      const button = event.target.closest("[data-series]");
       if (!button) return;
       const picked = button.getAttribute("aria-pressed") === "true" ? null : button.dataset.series;
-      for (const one of legend.querySelectorAll("button"))
+      for (const one of legend.querySelectorAll("[data-series]"))
         one.setAttribute("aria-pressed", String(one.dataset.series === picked));
       for (const view of views) view.signal("picked", picked).runAsync();
     });

@@ -96,7 +96,7 @@ Json learning_spec(const Group& group, const std::vector<Series>& series, const 
                       {"mark", {{"type", "rule"}, {"color", "currentColor"}, {"opacity", 0.6}, {"strokeDash", {2, 3}}}},
                       {"encoding", {{"y", y}}}});
   }
-  return frame(270, values, layers);
+  return frame(270, values, layers, series);
 }
 
 ChartGroup learning(const Comparison& comparison, const char* against, const char* title, const char* caption) {
@@ -131,8 +131,9 @@ Json target_spec(std::vector<const Cell*> reached, const std::vector<Series>& se
   x["axis"] = {{"tickCount", 6}};
   const Json y = rows("label", order);
   const Json tips = tooltip({{"row", "row"}, {"text", "time"}, {"repeats", "repeats that reached it"}});
-  return frame(static_cast<int>(30 + 22 * reached.size()), values,
-               Json::array({intervals(series, x, y, "x"), points(series, x, y, tips)}));
+  Json spec = frame(for_each_row(22), values, Json::array({intervals(series, x, y, "x"), points(series, x, y, tips)}), series);
+  spec["transform"] = without_crowd();
+  return spec;
 }
 
 ChartGroup time_to_target_charts(const Comparison& comparison) {
@@ -172,7 +173,8 @@ ChartGroup over_batches(const Comparison& comparison) {
                           {"text", with_range(cell->accuracy, accuracy_text)}});
       const Json x = doubling("batch", "global batch", batches), y = accuracy_axis();
       const Json tips = tooltip({{"row", "row"}, {"text", "accuracy"}});
-      return frame(250, values, Json::array({lines(series, x, y), intervals(series, x, y, "y"), points(series, x, y, tips)}));
+      return frame(250, values, Json::array({lines(series, x, y), intervals(series, x, y, "y"), points(series, x, y, tips)}),
+                   series);
     });
   }
   return group;

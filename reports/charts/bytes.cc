@@ -65,7 +65,7 @@ Json spec_of(const Panel& panel, const std::vector<Series>& series) {
     layers.push_back({{"mark", {{"type", "rule"}, {"strokeDash", {4, 4}}, {"opacity", 0.5}, {"color", "currentColor"}}},
                       {"encoding", {{"x", at}}}});
   }
-  return frame(static_cast<int>(20 + 20 * order.size()), values, layers);
+  return frame(static_cast<int>(20 + 20 * order.size()), values, layers, series);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace mgcompare {
@@ -43,12 +44,26 @@ void ChartGroup::add(const char* id, const std::string& panel, const std::functi
 
 namespace chart {
 
-Json frame(int height, Json values, Json layers) {
+constexpr char kInFront[] = "indexof(leaders, datum.series) >= 0 || hovered === datum.series || picked === datum.series";
+
+Json for_each_row(int pixels) { return {{"step", pixels}}; }
+
+Json frame(Json height, Json values, Json layers, const std::vector<Series>& series) {
+  Json leaders = Json::array();
+  for (const Series& one : series)
+    if (one.leads) leaders.push_back(one.name);
+  // What comes later lies above.
+  std::stable_sort(values.begin(), values.end(), [&](const Json& a, const Json& b) {
+    const auto leads = [&](const Json& value) { return std::find(leaders.begin(), leaders.end(), value["series"]) != leaders.end(); };
+    return !leads(a) && leads(b);
+  });
   return {{"width", "container"},
-          {"height", height},
+          {"height", std::move(height)},
           {"autosize", {{"type", "fit-x"}, {"contains", "padding"}}},
           {"data", {{"values", std::move(values)}}},
-          {"params", Json::array({{{"name", "picked"}, {"value", nullptr}}})},
+          {"params", Json::array({{{"name", "picked"}, {"value", nullptr}},
+                                  {{"name", "hovered"}, {"value", nullptr}},
+                                  {{"name", "leaders"}, {"value", leaders}}})},
           {"layer", std::move(layers)}};
 }
 
@@ -68,7 +83,9 @@ static Json by_series(const std::vector<Series>& series, Json (*look)(const Seri
 }
 
 Json color(const std::vector<Series>& series) {
-  return by_series(series, [](const Series& one) { return Json(one.color); });
+  Json own = by_series(series, [](const Series& one) { return Json(one.color); });
+  own["test"] = kInFront;
+  return {{"condition", own}, {"value", kGrey}};
 }
 Json shape(const std::vector<Series>& series) {
   return by_series(series, [](const Series& one) { return Json(one.shape); });
@@ -77,11 +94,15 @@ Json dash(const std::vector<Series>& series) {
   return by_series(series, [](const Series& one) { return one.dashed ? Json{5, 4} : Json{1, 0}; });
 }
 
-Json fading(double unpicked) {
+Json fading(double crowd) {
   return {{"condition",
-           {{{"test", "picked === datum.series"}, {"value", 1}}, {{"test", "picked === null"}, {"value", unpicked}}}},
-          {"value", 0.07}};
+           {{{"test", "picked === datum.series || hovered === datum.series"}, {"value", 1}},
+            {{"test", "picked !== null"}, {"value", 0.07}},
+            {{"test", "indexof(leaders, datum.series) < 0"}, {"value", crowd}}}},
+          {"value", 1}};
 }
+
+Json without_crowd() { return Json::array({{{"filter", kInFront}}}); }
 
 Json tooltip(const std::vector<std::pair<const char*, const char*>>& fields) {
   Json all = Json::array();
@@ -108,13 +129,25 @@ Json rows(const char* name, const Json& order) {
 
 Json lines(const std::vector<Series>& series, const Json& x, const Json& y) {
   return {{"mark", {{"type", "line"}, {"strokeWidth", 2}}},
-          {"encoding", {{"x", x}, {"y", y}, {"color", color(series)}, {"strokeDash", dash(series)}, {"opacity", fading()}}}};
+          {"encoding",
+           {{"x", x},
+            {"y", y},
+            {"color", color(series)},
+            {"strokeDash", dash(series)},
+            {"opacity", fading()},
+            {"tooltip", tooltip({{"series", "strategy"}})}}}};
 }
 
 Json points(const std::vector<Series>& series, const Json& x, const Json& y, const Json& tips, int size) {
-  return {{"mark", {{"type", "point"}, {"filled", true}, {"size", size}, {"opacity", 1}}},
+  return {{"mark", {{"type", "point"}, {"filled", true}, {"opacity", 1}}},
           {"encoding",
-           {{"x", x}, {"y", y}, {"color", color(series)}, {"shape", shape(series)}, {"opacity", fading()}, {"tooltip", tips}}}};
+           {{"x", x},
+            {"y", y},
+            {"color", color(series)},
+            {"shape", shape(series)},
+            {"size", {{"condition", {{"test", kInFront}, {"value", size}}}, {"value", size / 2}}},
+            {"opacity", fading()},
+            {"tooltip", tips}}}};
 }
 
 // The encodings of what reaches from "low" to "high".
@@ -126,15 +159,16 @@ static Json reaching(const std::vector<Series>& series, const Json& x, const Jso
   return encoding;
 }
 
-Json intervals(const std::vector<Series>& series, const Json& x, const Json& y, const char* along, double unpicked) {
+Json intervals(const std::vector<Series>& series, const Json& x, const Json& y, const char* along) {
   Json encoding = reaching(series, x, y, along);
-  encoding["opacity"] = fading(unpicked);
+  encoding["opacity"] = fading(0);
   return {{"mark", {{"type", "errorbar"}, {"ticks", {{"size", 7}}}}}, {"encoding", encoding}};
 }
 
 Json bands(const std::vector<Series>& series, const Json& x, const Json& y, double opacity) {
   return {{"mark", {{"type", "area"}, {"opacity", opacity}}},
-          {"transform", Json::array({{{"filter", "picked === null || picked === datum.series"}}})},
+          {"transform",
+           Json::array({{{"filter", "picked === null ? indexof(leaders, datum.series) >= 0 : picked === datum.series"}}})},
           {"encoding", reaching(series, x, y, "y")}};
 }
 

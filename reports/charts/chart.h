@@ -50,16 +50,18 @@ namespace chart {
 
 inline constexpr std::size_t kMostPanels = 6;
 inline constexpr int kLabelWidth = 185;                // pixels that a row's name may take from a chart
-inline constexpr std::size_t kCrowd = 8;               // from so many series on intervals would hide the curves
 
-// A chart as wide as its place, whose marks fade unless `picked` is null or their series.
-Json frame(int height, Json values, Json layers);
+// A chart as wide as its place. Its parameters: `picked`, all but one series fade; `hovered`, one stands out; `leaders`, the
+// others are a grey crowd behind them, without intervals.
+Json frame(Json height, Json values, Json layers, const std::vector<Series>& series);
+Json for_each_row(int pixels);                         // a height
 Json number(double value);                             // null where it is not finite
 Json field(const char* name, const char* type, const char* title);
 Json color(const std::vector<Series>& series);         // encodings of the field "series"
 Json shape(const std::vector<Series>& series);
 Json dash(const std::vector<Series>& series);
-Json fading(double unpicked = 1);                       // opacity while no series is picked
+Json fading(double crowd = 0.45);                       // opacity; of the crowd while no series is picked
+Json without_crowd();                                  // a transform, for charts of a line a row
 Json tooltip(const std::vector<std::pair<const char*, const char*>>& fields);  // name, title
 
 // Axes: counts that double, and rows by their names, in this order.
@@ -70,7 +72,7 @@ Json rows(const char* name, const Json& order);
 Json lines(const std::vector<Series>& series, const Json& x, const Json& y);
 Json points(const std::vector<Series>& series, const Json& x, const Json& y, const Json& tips, int size = 75);
 // From the field "low" to the field "high" along the axis ("x" or "y").
-Json intervals(const std::vector<Series>& series, const Json& x, const Json& y, const char* along, double unpicked = 1);
+Json intervals(const std::vector<Series>& series, const Json& x, const Json& y, const char* along);
 Json bands(const std::vector<Series>& series, const Json& x, const Json& y, double opacity);
 
 }  // namespace chart

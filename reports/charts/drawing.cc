@@ -54,7 +54,7 @@ std::string axes(const Panel& panel, const std::vector<Series>& series, Spread C
   std::string ticks;
   for (const std::size_t count : counts) ticks += fmt::format("{}{}", ticks.empty() ? "" : ",", count);
   double least = 1, most = is_ratio ? last : 1.1;
-  std::string blocks, plots;
+  std::string blocks, plots, behind;
   for (const Series& one : series) {
     std::string lines;
     for (const Cell* cell : panel.cells) {
@@ -67,6 +67,10 @@ std::string axes(const Panel& panel, const std::vector<Series>& series, Spread C
     if (lines.empty()) continue;
     const std::string block = fmt::format("$series{}", std::count(blocks.begin(), blocks.end(), '$'));
     blocks += fmt::format("{} << EOD\n{}EOD\n", block, lines);
+    if (!one.leads) {
+      behind += fmt::format(", {} using 1:2 with lines lc rgb '#d0d0d0' lw 1 notitle", block);
+      continue;
+    }
     const std::string look = fmt::format("lc rgb '{}' lw 1.8", one.color);
     plots += fmt::format(", {0} using 1:2 with lines {1} dt {2} notitle, {0} using 1:2:3:4 with yerrorbars {1} pt {3} "
                          "ps 0.8 title {4}",
@@ -78,10 +82,10 @@ std::string axes(const Panel& panel, const std::vector<Series>& series, Spread C
   if (is_ratio) {
     script += fmt::format("set ylabel 'speed-up'\nset logscale y 2\nset yrange [{}:{}]\nset format y '%g'\n",
                           std::max(least, 1e-3) * 0.9, most * 1.12);
-    return script + fmt::format("plot [x=1:{}] x with lines lc rgb '{}' dt 3 notitle{}\n", last, kInk, plots);
+    return script + fmt::format("plot [x=1:{}] x with lines lc rgb '{}' dt 3 notitle{}\n", last, kInk, behind + plots);
   }
   script += fmt::format("set ylabel 'efficiency'\nunset logscale y\nset yrange [0:{}]\nset format y '%.1f'\n", most * 1.02);
-  return script + fmt::format("plot 1 with lines lc rgb '{}' dt 3 notitle{}\n", kInk, plots);
+  return script + fmt::format("plot 1 with lines lc rgb '{}' dt 3 notitle{}\n", kInk, behind + plots);
 }
 
 std::string script_of(const Comparison& comparison, const std::string& output) {

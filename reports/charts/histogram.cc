@@ -47,7 +47,7 @@ struct Line {
 };
 
 // A line a row and a column a value, as dark as the value is frequent: many rows stay readable where bars would not.
-Json spec_of(const std::string& name, const std::vector<Line>& lines) {
+Json spec_of(const std::string& name, const std::vector<Line>& lines, const std::vector<Series>& series) {
   std::size_t largest = 0;
   for (const Line& line : lines) largest = std::max(largest, largest_of(line.counts));
   const std::size_t width = largest / kMostColumns + 1;  // values a column
@@ -99,13 +99,14 @@ Json spec_of(const std::string& name, const std::vector<Line>& lines) {
           {"y", y},
           {"text", text},
           {"color", {{"condition", {{"test", "datum.share > 0.45"}, {"value", "#ffffff"}}}, {"value", "currentColor"}}},
-          {"opacity", fading()}}}}});
-  return frame(static_cast<int>(20 + 24 * lines.size()), values, layers);
+          {"opacity", fading(1)}}}}});
+  return frame(static_cast<int>(20 + 24 * lines.size()), values, layers, series);
 }
 
 }  // namespace
 
 std::vector<ChartGroup> histogram_charts(const Comparison& comparison) {
+  const std::vector<Series> series = all_series(comparison);
   std::map<std::string, ChartGroup> groups;
   for (const Panel& panel : panels(comparison)) {
     std::map<std::string, std::vector<Line>> by_name;
@@ -116,7 +117,7 @@ std::vector<ChartGroup> histogram_charts(const Comparison& comparison) {
       group.title = fmt::format("How often each {} came", plain(name));
       group.caption = "Per cent of all that the ranks of a row recorded, all repeats together; less than half of one is not written.";
       group.by_series = false;
-      group.add("histogram", panel.title, [&, &name = name, &lines = lines] { return spec_of(name, lines); });
+      group.add("histogram", panel.title, [&, &name = name, &lines = lines] { return spec_of(name, lines, series); });
     }
   }
   std::vector<ChartGroup> all;

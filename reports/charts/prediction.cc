@@ -62,7 +62,7 @@ Json spec_of(const std::vector<const Prediction*>& predictions, const std::vecto
        {{"mark", {{"type", "point"}, {"filled", false}, {"size", 45}, {"opacity", 1}}},
         {"encoding", {{"x", x}, {"y", y}, {"color", color(series)}, {"opacity", fading()}, {"tooltip", tips}}}},
        seen});
-  return frame(280, values, layers);
+  return frame(280, values, layers, series);
 }
 
 }  // namespace

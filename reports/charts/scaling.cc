@@ -57,7 +57,7 @@ Json curves(const std::vector<Series>& series, const Json& x, const Json& y) {
                              {"speed-up", "speed-up"},
                              {"samples/s", "samples/s"},
                              {"repeats", "repeats"}});
-  return Json::array({lines(series, x, y), intervals(series, x, y, "y", series.size() < kCrowd ? 1 : 0.25),
+  return Json::array({lines(series, x, y), intervals(series, x, y, "y"),
                       points(series, x, y, tips)});
 }
 
@@ -77,7 +77,7 @@ Json efficiency_spec(const Panel& panel, const std::vector<Series>& series) {
   Json layers = curves(series, x, y);
   const Json domain = x["scale"]["domain"];
   layers.insert(layers.begin(), reference_line({{{"x", domain[0]}, {"y", 1}}, {{"x", domain[1]}, {"y", 1}}}, x, y));
-  return frame(270, values_of(panel, series, &Cell::efficiency), layers);
+  return frame(270, values_of(panel, series, &Cell::efficiency), layers, series);
 }
 
 Json speed_up_spec(const Panel& panel, const std::vector<Series>& series) {
@@ -100,7 +100,7 @@ Json speed_up_spec(const Panel& panel, const std::vector<Series>& series) {
                                                 {{"x", last}, {"y", last}}},
                                                x, y));
   layers[0]["mark"]["clip"] = true;
-  return frame(270, values_of(panel, series, &Cell::speed_up), layers);
+  return frame(270, values_of(panel, series, &Cell::speed_up), layers, series);
 }
 
 bool has_curve(const Panel& panel, Spread Cell::* figure) {
@@ -153,7 +153,7 @@ ChartGroup over_batches(const Comparison& comparison) {
       Json y = field("y", "quantitative", "samples/s");
       y["scale"] = {{"type", "log"}, {"nice", false}, {"domain", {std::max(least, 1e-3) * 0.85, most * 1.2}}};
       y["axis"] = {{"format", "~s"}, {"tickCount", 5}};
-      return frame(250, values, curves(series, x, y));
+      return frame(250, values, curves(series, x, y), series);
     });
   }
   return group;

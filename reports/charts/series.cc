@@ -11,22 +11,62 @@
 
 namespace mgcompare {
 
+namespace {
+
+// From so many contenders on, curves hide each other.
+constexpr std::size_t kCrowd = 8, kLeaders = 6;
+
+// What a reader looks for first among the contenders on several devices.
+std::set<std::string> leaders_of(const Comparison& comparison) {
+  std::vector<const Cell*> best, exact;
+  for (const std::size_t index : comparison.ranking) {
+    const Cell& cell = comparison.cells[index];
+    if (cell.is_baseline || cell.trial().devices < 2) continue;
+    best.push_back(&cell);
+    if (cell.is_exact) exact.push_back(&cell);
+  }
+  std::vector<const Cell*> wanted;
+  if (!best.empty()) {
+    wanted = {best.front(), *std::max_element(best.begin(), best.end(), [](const Cell* a, const Cell* b) {
+                return a->samples_per_second.median < b->samples_per_second.median;
+              })};
+  }
+  if (!exact.empty()) wanted.push_back(exact.front());
+  wanted.insert(wanted.end(), best.begin(), best.end());
+  std::set<std::string> leaders;
+  for (const Cell* cell : wanted)
+    if (leaders.size() < kLeaders) leaders.insert(cell->series);
+  return leaders;
+}
+
+}  // namespace
+
 std::vector<Series> all_series(const Comparison& comparison) {
   // Coprime counts: 42 looks before one comes again.
   constexpr std::array kColors = {"#0064BD", "#D07207", "#00A875", "#BE76B0", "#DD2140", "#9800F8"};
   constexpr std::array kShapes = {"circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right"};
   std::vector<Series> all;
-  std::size_t number = 0;
+  std::size_t contenders = 0;
   for (const Cell& cell : comparison.cells) {
     const std::string name = cell.series;
     if (cell.done.empty() || std::any_of(all.begin(), all.end(), [&](const Series& one) { return one.name == name; }))
       continue;
     if (cell.is_baseline || cell.is_ceiling) {
-      all.push_back({name, "#8A8A8A", cell.is_baseline ? "circle" : "square", true});
-      continue;
+      all.push_back({name, kGrey, cell.is_baseline ? "circle" : "square", true});
+    } else {
+      all.push_back({name, "", "", false});
+      ++contenders;
     }
-    all.push_back({name, kColors[number % kColors.size()], kShapes[number % kShapes.size()], number >= kColors.size()});
-    ++number;
+  }
+  const std::set<std::string> leaders = contenders < kCrowd ? std::set<std::string>() : leaders_of(comparison);
+  // Those that lead come first, so that none looks like another.
+  std::size_t number = 0;
+  for (const bool leads : {true, false}) {
+    for (Series& one : all) {
+      if (!one.color.empty() || (leaders.empty() || leaders.contains(one.name)) != leads) continue;
+      one = {one.name, kColors[number % kColors.size()], kShapes[number % kShapes.size()], number >= kColors.size(), leads};
+      ++number;
+    }
   }
   return all;
 }

@@ -16,9 +16,15 @@ struct Series {
   std::string color;                // colour-blind readers can tell all of them apart, on light ground and on dark
   std::string shape;                // Vega's name
   bool dashed = false;
+  bool leads = true;                // in its colour from the start, before the grey of a crowd
 };
 
-// One look a series, in the config's order; baselines and ceilings are grey.
+// Of what is not a contender, and of the crowd behind those that lead.
+inline constexpr char kGrey[] = "#8A8A8A";
+
+// One look a series, in the config's order; baselines and ceilings are grey. Of more contenders than can be told apart at a
+// glance a few lead, by their figures alone: the best by the objective, by samples/s and of those that promise what one
+// device would compute, and whoever comes next in the ranking.
 std::vector<Series> all_series(const Comparison& comparison);
 
 // Rows of one kind of device, one way of scaling and one batch, of which at least one is done.

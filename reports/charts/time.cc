@@ -22,6 +22,9 @@ constexpr Part kParts[] = {{"compute", &Breakdown::compute, "#0072B2"},   {"opti
                            {"input", &Breakdown::input, "#CC79A7"},       {"strategy", &Breakdown::strategy, "#009E73"},
                            {"host", &Breakdown::host, "#8A8A8A"}};
 
+// Whether the parts can be taken at their word.
+bool is_believed(const Cell& cell) { return cell.breakdown.reliable() && !cell.breakdown.is_inferred; }
+
 Json parts_of(const Cell& cell, const std::string& label) {
   Json values = Json::array();
   int order = 0;
@@ -37,19 +40,19 @@ Json parts_of(const Cell& cell, const std::string& label) {
                       {"row", title_of(cell)},
                       {"text", fmt::format("{}, {} of the step", seconds_text(seconds),
                                            percent_text(seconds / cell.breakdown.sum()))},
-                      {"step", seconds_text(cell.breakdown.step)}});
+                      {"step", seconds_text(cell.breakdown.step)},
+                      {"believed", is_believed(cell)}});
   }
   return values;
 }
 
-Json breakdown_spec(const Panel& panel) {
+Json breakdown_spec(const Panel& panel, const std::vector<Series>& series) {
   Json values = Json::array(), order = Json::array();
   for (const Cell* cell : panel.cells) {
     if (!cell->breakdown.exists()) continue;
     // The mark first: the end of a long name is cut.
-    const bool believed = cell->breakdown.reliable() && !cell->breakdown.is_inferred;
     const std::string label =
-        fmt::format("{}{} \u00d7 {}", believed ? "" : "? ", cell->series, cell->trial().devices);
+        fmt::format("{}{} \u00d7 {}", is_believed(*cell) ? "" : "? ", cell->series, cell->trial().devices);
     order.push_back(label);
     const Json parts = parts_of(*cell, label);
     values.insert(values.end(), parts.begin(), parts.end());
@@ -69,9 +72,12 @@ Json breakdown_spec(const Panel& panel) {
           {"y", rows("label", order)},
           {"color", part},
           {"order", {{"field", "order"}, {"type", "quantitative"}}},
-          {"opacity", fading()},
+          {"opacity", fading(1)},
+          {"fillOpacity", {{"condition", {{"test", "!datum.believed"}, {"value", 0.4}}}, {"value", 1}}},
           {"tooltip", tooltip({{"row", "row"}, {"part", "part"}, {"text", "time"}, {"step", "step"}})}}}}});
-  return frame(static_cast<int>(20 + 22 * order.size()), values, layers);
+  Json spec = frame(for_each_row(22), values, layers, series);
+  spec["transform"] = without_crowd();
+  return spec;
 }
 
 }  // namespace
@@ -84,9 +90,10 @@ std::vector<ChartGroup> time_charts(const Comparison& comparison) {
                        "not measured, or that come from an older program, whose compute holds whatever had no clock.",
                    {},
                    false};
+  const std::vector<Series> series = all_series(comparison);
   for (const Panel& panel : panels(comparison)) {
     if (std::any_of(panel.cells.begin(), panel.cells.end(), [](const Cell* cell) { return cell->breakdown.exists(); }))
-      group.add("breakdown", panel.title, [&] { return breakdown_spec(panel); });
+      group.add("breakdown", panel.title, [&] { return breakdown_spec(panel, series); });
   }
   if (group.charts.empty()) return {};
   return {group};
