@@ -37,11 +37,6 @@ struct Breakdown {
   bool reliable() const;
 };
 
-// Where the figures come from, for readers.
-inline constexpr char kOriginOfParts[] =
-    "CPU devices: a clock in every step; the strategy's own work is what happens inside a step and in no other part. GPUs: the "
-    "device's clock in some steps before the training, times the training's steps; what reading it costs is taken off.";
-
 Breakdown breakdown_of(const std::vector<const Row*>& repeats);
 
 // The speed-up that a row would have, one cost after the other taken away: never falling, and never beyond the ideal, one

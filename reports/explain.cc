@@ -38,7 +38,7 @@ void add(std::vector<Reason>& all, const Comparison& comparison, const std::vect
   if (chosen == fired.end())
     chosen = std::max_element(fired.begin(), fired.end(), [](const Fired& a, const Fired& b) { return a.weight < b.weight; });
   std::string text = evidence(*chosen->cell);
-  if (fired.size() > 1) text += fmt::format(" It holds for {} more row{}.", fired.size() - 1, fired.size() == 2 ? "" : "s");
+  if (fired.size() > 1) text += fmt::format(" The same goes for {} more row{}.", fired.size() - 1, fired.size() == 2 ? "" : "s");
   all.push_back({rule, title, text, action});
 }
 
@@ -137,8 +137,8 @@ void explain_little_work(const Comparison& comparison, const Works& works, std::
   });
   add(all, comparison, fired, "E3", "Too little work for a device",
       [&](const Cell& cell) {
-        return fmt::format("{}: {:.0f} samples a device; {} of each step remain when a device gets fewer samples, a cost "
-                           "that more devices cannot divide.",
+        return fmt::format("{}: {:.0f} samples a device; {} of each step do not depend on how many they are, so more devices "
+                           "do not divide them.",
                            title_of(cell), samples_per_device(cell), seconds_text(fixed_seconds[&cell]));
       },
       "Give each device more samples a step; below each row's break-even batch more devices do not pay.");
@@ -218,8 +218,8 @@ void explain_learning(const Comparison& comparison, std::vector<Reason>& all) {
     (cell.is_exact ? (same_batch ? by_chance : by_batch) : (same_batch ? by_promise : by_both)).push_back(one);
   }
   const auto evidence = [&](const Cell& cell) {
-    return fmt::format("{}: throughput {:.2f}x, but time to {} only {:.2f}x: it needs more epochs.", title_of(cell),
-                       cell.speed_up.median, target_text(comparison.target_accuracy), gained(cell).median);
+    return fmt::format("{}: {:.2f} times the samples/s of one device, but only {:.2f} times as fast to {}: it needs more epochs.",
+                       title_of(cell), cell.speed_up.median, gained(cell).median, target_text(comparison.target_accuracy));
   };
   const char* title = "Statistical efficiency";
   add(all, comparison, by_batch, "E6", title, evidence,
@@ -264,8 +264,8 @@ void explain_drift(const Comparison& comparison, std::vector<Reason>& all) {
   if (found.empty()) return;
   const Drift& worst = largest(found);
   std::string text = fmt::format(
-      "Between {} and {} the samples/s of {} changed by {:+.1f} %: results from that time are suspect.",
-      plain(worst.before->started), plain(worst.after->finished), plain(row_name(worst.before->trial)), worst.change * 100);
+      "Between {} and {} the samples/s of {} changed by {}: results from that time are suspect.",
+      plain(worst.before->started), plain(worst.after->finished), plain(row_name(worst.before->trial)), change_text(worst.change));
   if (found.size() > 1) text += fmt::format(" That was the largest of {} changes beyond 3 %.", found.size());
   all.push_back({"E8", "An unstable machine", text,
                  "Run again while nothing else uses the machine; more repeats do not mend figures of a machine that "
@@ -306,11 +306,11 @@ std::vector<Reason> explain(const Comparison& comparison) {
 
 Table break_even_table(const Comparison& comparison) {
   Table table{"Break-even batch",
-              "The global batch from which on the devices beat one: where the computing that they save pays for what else their "
-              "step costs (exchange, waiting, updates, the strategy's own work and the host), less what that is on one device. "
-              "What a sample costs to compute comes from the reliable rows of all strategies together. Below N: below any "
-              "batch of which the shares of so many devices were measured.",
-              {"strategy", "devices", "break-even", "cost a step", "a sample", "sizes", "error of the fit"},
+              "An estimate of the global batch from which on several devices beat one: there the computing that they save pays "
+              "for what their step costs more than one device's (exchange, waiting, updates, the strategy's own work, the host). "
+              "What a sample costs to compute is fitted on the reliable rows of all strategies together, which have so many "
+              "sizes of a device's share of the batch. Below N: less than the smallest share that was measured, times the devices.",
+              {"strategy", "devices", "break-even", "cost a step", "cost a sample", "sizes", "largest error of the fit"},
               2,
               {}, {}};
   const Works works(comparison);

@@ -29,16 +29,15 @@ std::string instead_of_target(const Comparison& comparison) {
   return comparison.objective == Objective::device_seconds ? "the device-seconds of the whole training" : "samples/s";
 }
 
-// How many times better `cell` is than `other` by the objective.
-Spread factor_over(const Comparison& comparison, const Cell& cell, const Cell& other) {
+// "1.92 [1.78 .. 2.05] times as fast to 97 % as X", by cost "0.52 [0.49 .. 0.56] times the device-seconds to 97 % of X";
+// `until` is " to 97 %", or nothing.
+std::string against(const Comparison& comparison, const Cell& cell, const Cell& other, const std::string& until = "") {
   const Criterion by = criterion(comparison);
-  return by.more_is_better ? ratio(cell.done, other.done, by.of_row) : ratio(other.done, cell.done, by.of_row);
-}
-
-// "1.92 [1.78 .. 2.05] times as fast"
-std::string factor_over_text(const Comparison& comparison, const Cell& cell, const Cell& other) {
-  return fmt::format("{} times as {}", with_range(factor_over(comparison, cell, other)),
-                     comparison.objective == Objective::device_seconds ? "cheap" : "fast");
+  const bool is_cost = comparison.objective == Objective::device_seconds;
+  const Spread factor = by.more_is_better || is_cost ? ratio(cell.done, other.done, by.of_row)
+                                                     : ratio(other.done, cell.done, by.of_row);
+  return fmt::format("{} times {}{} {} {}", with_range(factor), is_cost ? "the device-seconds" : "as fast", until,
+                     is_cost ? "of" : "as", title_of(other));
 }
 
 struct Rival {
@@ -70,7 +69,7 @@ std::string rival_text(const Comparison& comparison, const Cell& winner, const R
   const Cell& other = *rival.cell;
   if (goes_by_target(comparison) && other.reached_target == 0)
     return fmt::format("{} did not reach {}", title_of(other), target_text(comparison.target_accuracy));
-  const std::string text = fmt::format("{} as {}", factor_over_text(comparison, winner, other), title_of(other));
+  const std::string text = against(comparison, winner, other);
   if (rival.order != Order::undecided) return text;
   const Criterion by = criterion(comparison);
   return fmt::format("{}; undecided: {}", text, doubt_of(winner.*by.of_cell, other.*by.of_cell));
@@ -130,12 +129,12 @@ void add_reasons(const Comparison& comparison, const Cell& winner, const std::ve
     // What ideal scaling would not need, and no other part explains.
     const double own = parts.strategy / parts.step;
     const double rest = 1 - several->efficiency.median - (parts.exchange + parts.waiting + parts.host) / parts.step - own;
-    all.push_back({fmt::format("Why not {}x{}: {} of its time is exchange, {} waiting for other ranks, {} outside of steps{}{}",
+    all.push_back({fmt::format("Why not {}x{}: {} of its time is exchange, {} waiting for other ranks, {} the host outside of steps{}{}",
                                several->trial().devices, has_several ? "" : " by " + title_of(*several),
                                percent_text(parts.exchange / parts.step), percent_text(parts.waiting / parts.step),
                                percent_text(parts.host / parts.step),
                                own < 0.01 ? "" : fmt::format(", {} the strategy's own work", percent_text(own)),
-                               rest < 0.01 ? "" : fmt::format(", and {} computing that did not shrink with a device's share of the batch", percent_text(rest)))});
+                               rest < 0.01 ? "" : fmt::format(", and {} computing and updates that did not shrink with a device's share of the batch", percent_text(rest)))});
   }
   const Cell* cheapest = nullptr;
   bool enough = true;
@@ -215,11 +214,10 @@ Answer answer_of_ranking(const Comparison& comparison) {
                                  title_of(*best))};
   }
   if (!goes_by_target(comparison)) {
-    return {verdict, fmt::format("at best {} as {}, by {}", factor_over_text(comparison, *best, base), title_of(base),
-                                 title_of(*best))};
+    return {verdict, fmt::format("at best {}, by {}", against(comparison, *best, base), title_of(*best))};
   }
-  return {verdict, fmt::format("at best {} to {} as {}{}, by {}{}", factor_over_text(comparison, *best, base), target,
-                               title_of(base), some_repeats(base), title_of(*best), some_repeats(*best))};
+  return {verdict, fmt::format("at best {}{}, by {}{}", against(comparison, *best, base, " to " + target), some_repeats(base),
+                               title_of(*best), some_repeats(*best))};
 }
 
 }  // namespace
@@ -305,9 +303,9 @@ std::vector<Finding> reservations(const Comparison& comparison) {
   }
   if (const std::vector<Drift> found = drifts(comparison); !found.empty()) {
     const Drift& worst = largest(found);
-    all.push_back({fmt::format("The machine was not steady: {} changed by {:+.1f} % between two of its runs; differences of "
-                               "that size may be the machine's",
-                               plain(row_name(worst.before->trial)), worst.change * 100)});
+    all.push_back({fmt::format("The machine was not steady: the samples/s of {} changed by {} between two of its runs; "
+                               "differences of that size may be the machine's",
+                               plain(row_name(worst.before->trial)), change_text(worst.change))});
   }
   const RunInfo& info = comparison.run->info;
   if (info.data_name == "digits")

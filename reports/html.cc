@@ -81,8 +81,8 @@ Section why_section(const Comparison& comparison) {
 
 Section prediction_section(const Comparison& comparison, Json& charts) {
   Section section("prediction", "Prediction",
-                  "What more devices would bring, from the costs measured here and the assumption that more of them are "
-                  "linked alike. `mgcompare predict` answers for other counts and other links.");
+                  "What more devices would bring if they were linked as these are: an extrapolation from the costs measured "
+                  "here. `mgcompare predict` answers for other counts and other links.");
   const std::vector<Prediction> predictions = predict(comparison, usual_devices(comparison));
   const Table table = prediction_table(predictions);
   if (!assets::chart_script().empty()) section.add(prediction_charts(comparison, predictions), table, charts);

@@ -130,7 +130,8 @@ void fill(Prediction& prediction, const Kin& kin, const Kin& row, const Cell& on
   const Kin smaller = below(kin, largest.trial().devices);
   const bool has_own_link = !exchange_times(smaller).empty();
   if (!given && !has_own_link && largest.bytes_per_step.median > 0)
-    throw Error("no exchange was measured on fewer devices than the most; measure a third count of devices, or two batches and give --link, such as --link measured");
+    throw Error("a prediction is first checked on the largest count of devices, and on fewer than those nothing was exchanged; "
+                "measure a third count of devices, or two batches and give `mgcompare predict --link measured`");
   const std::size_t most = largest.trial().devices;
   // What was held out went over the machine's own link, so that a given one is no part of its check. On two devices alone
   // there is no other to go by, and the given one has to be the machine's.
@@ -146,16 +147,12 @@ void fill(Prediction& prediction, const Kin& kin, const Kin& row, const Cell& on
 
   const Model model = model_of(kin, weak, given, bare_times(run, largest.trial().device_kind, most + 1));
   prediction.link = model.link;
+  prediction.fitted_rows = kin.size();
   const double base = static_cast<double>(one_device.trial().global_batch) / one_device.breakdown.step;
   const auto add = [&](std::size_t n, std::optional<double> measured) {
     const double batch = weak ? samples_per_device(largest) * count(n) : static_cast<double>(largest.trial().global_batch);
     PredictedStep step{n, model.step(n, batch / count(n))};
-    // Doubt grows with each doubling beyond what was measured.
-    const double doublings = n > most ? std::log2(count(n) / count(most)) : 0;
-    const double band = std::max(prediction.hold_out_error, kLeastBand) * (1 + doublings);
-    step.low = step.step / (1 + band), step.high = step.step * (1 + band);
     step.speed_up = batch / step.step / base;
-    step.speed_up_low = batch / step.high / base, step.speed_up_high = batch / step.low / base;
     step.measured = measured;
     prediction.steps.push_back(step);
   };
@@ -172,6 +169,22 @@ void fill(Prediction& prediction, const Kin& kin, const Kin& row, const Cell& on
   }
   std::sort(prediction.steps.begin(), prediction.steps.end(),
             [](const PredictedStep& a, const PredictedStep& b) { return a.devices < b.devices; });
+}
+
+// Doubt grows with each doubling beyond what was measured.
+void add_bands(std::vector<Prediction>& all) {
+  for (Prediction& prediction : all) {
+    double error = std::max(prediction.hold_out_error, kLeastBand);
+    for (const Prediction& other : all)
+      if (other.trusted && other.largest->trial().device_kind == prediction.largest->trial().device_kind)
+        error = std::max(error, other.hold_out_error);
+    const std::size_t most = prediction.largest->trial().devices;
+    for (PredictedStep& step : prediction.steps) {
+      const double band = 1 + error * (1 + std::log2(count(std::max(step.devices, most)) / count(most)));
+      step.low = step.step / band, step.high = step.step * band;
+      step.speed_up_low = step.speed_up / band, step.speed_up_high = step.speed_up * band;
+    }
+  }
 }
 
 }  // namespace
@@ -205,6 +218,7 @@ std::vector<Prediction> predict(const Comparison& comparison, const std::vector<
       all.push_back(std::move(prediction));
     }
   }
+  add_bands(all);
   return all;
 }
 
@@ -217,10 +231,13 @@ std::vector<std::size_t> usual_devices(const Comparison& comparison) {
 
 Table prediction_table(const std::vector<Prediction>& predictions) {
   Table table{"Prediction",
-              "A step's time and the speed-up it would give. Held out: the error on the largest count that was measured, "
-              "when the model knows only smaller ones, over the link that they had; the band is that error, wider with each doubling beyond it. All-reduce x f: "
-              "the link as all-reduces alone showed it before the first trial, f of whose time is left in the steps.",
-              {"strategy", "batch", "devices", "step", "speed-up", "efficiency", "measured", "held out", "link"},
+              "A step's time and the speed-up it would give, by a model of each strategy that is fitted on its own rows, which are few. "
+              "Held out: the error on the largest count that was measured, when the model knows only smaller ones, over the link "
+              "that they had. That is one row, and may be luck: the band is the largest such error among all strategies in this "
+              "table, at least 5 %, and as much again with each doubling beyond the machine. It is no confidence interval, and "
+              "knows nothing of costs that begin with more devices (another switch, a second host). All-reduce x f: the link as all-reduces alone "
+              "showed it before the first trial, f of whose time is left in the steps.",
+              {"strategy", "batch", "devices", "step", "speed-up", "efficiency", "measured", "rows", "held out", "link"},
               2,
               {}, {}};
   for (const Prediction& prediction : predictions) {
@@ -235,7 +252,7 @@ Table prediction_table(const std::vector<Prediction>& predictions) {
            fmt::format("{}\n[{} .. {}]", seconds_text(step.step), seconds_text(step.low), seconds_text(step.high)),
            fmt::format("{:.2f}\n[{:.2f} .. {:.2f}]", step.speed_up, step.speed_up_low, step.speed_up_high),
            percent_text(step.speed_up / n), step.measured ? fmt::format("{:.2f}", *step.measured) : "-",
-           percent_text(prediction.hold_out_error),
+           fmt::format("{}", prediction.fitted_rows), percent_text(prediction.hold_out_error),
            has_link ? fmt::format("{}\n({} a message, {}/s)", prediction.link.name, seconds_text(prediction.link.latency),
                                   bytes_text(prediction.link.bandwidth))
                     : "none needed"});
@@ -255,7 +272,7 @@ std::vector<std::string> prediction_problems(const std::vector<Prediction>& pred
     const std::string text =
         !prediction.problem.empty()
             ? prediction.problem
-            : fmt::format("from fewer devices its own step was predicted {} wrong, and {} is the most that is trusted",
+            : fmt::format("from fewer devices its own step was predicted {} wrong, where {} is the most that is trusted",
                           percent_text(prediction.hold_out_error), percent_text(kWorstHoldOut));
     const auto same = std::find_if(all.begin(), all.end(), [&](const Problem& problem) { return problem.text == text; });
     if (same == all.end())

@@ -2,7 +2,9 @@
 
 // How fast rows would be on devices that this machine does not have: T(n) = work(b) + exchange(n, S) + waiting, from steps
 // that were measured. Fitted without the largest count of devices, which is then predicted: that error is printed, and
-// nothing is said of more devices where it is over 15 %.
+// nothing is said of more devices where it is over 15 %. One held-out row may come out well by luck, so
+// that the band of every prediction is the largest error among all that are trusted: no confidence interval, but an error that
+// this model has made on this machine.
 
 #include <map>
 #include <optional>
@@ -28,6 +30,7 @@ struct Prediction {
   std::string series;
   const Cell* largest = nullptr;                // the row that was held out
   std::string problem;                          // why there is no prediction; empty where there is one
+  std::size_t fitted_rows = 0;                  // of the strategy, that the model beyond the machine was fitted on
   double hold_out_error = 0;                    // |predicted / measured - 1| of its step
   bool trusted = false;                         // no problem, and the error is small enough
   Link link;

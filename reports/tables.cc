@@ -83,6 +83,24 @@ std::string in_two(std::string figure) {
   return figure;
 }
 
+std::string origin_of_parts(const Comparison& comparison) {
+  bool has_cpu = false, has_cuda = false, has_inferred = false;
+  for (const Cell& cell : comparison.cells) {
+    if (!cell.breakdown.exists()) continue;
+    (cell.breakdown.is_inferred                           ? has_inferred
+     : cell.trial().device_kind == DeviceKind::cpu ? has_cpu
+                                                          : has_cuda) = true;
+  }
+  std::string text;
+  if (has_cpu)
+    text += " On CPU devices one clock goes from part to part in every step; the strategy's own work is what is in no other.";
+  if (has_cuda)
+    text += " On GPUs the device notes its time in some steps before the training; their parts stand for all steps, less what "
+            "noting costs.";
+  if (has_inferred) text += " In rows of an older program compute is what its other clocks left of the steps.";
+  return text.empty() ? text : text.substr(1);
+}
+
 Table results_table(const Comparison& comparison) {
   const auto line = [](const Cell& cell) -> TextLine {
     const TrialKey& trial = cell.trial();
@@ -176,7 +194,7 @@ Table time_table(const Comparison& comparison) {
   return {"Where the time goes",
           std::string("Shares of all ranks' training time: computing, updates, exchange that computing does not hide, "
                       "waiting for other ranks, making batches, the strategy's own work, and the host outside of steps. ") +
-              kOriginOfParts +
+              origin_of_parts(comparison) +
               " Reliable: in every repeat the parts of every rank sum to the training clock within 2 %, which on CPU devices "
               "they do unless something was counted twice. Hidden exchange ran beside computing and is no part.",
           {"strategy", "devices", "global batch", "compute", "optimiser", "exchange", "waiting", "input", "strategy's own", "host",
@@ -201,7 +219,8 @@ Table clock_table(const Comparison& comparison) {
 
 Table rank_table(const Comparison& comparison) {
   Table table{"By rank",
-              std::string("Seconds of each rank's training, in the first repeat of each row with several ranks. ") + kOriginOfParts,
+              std::string("Seconds of each rank's training, in the first repeat of each row with several ranks. ") +
+                  origin_of_parts(comparison),
               {"strategy", "devices", "global batch", "rank", "device", "compute", "optimiser", "exchange", "waiting", "input",
                "strategy's own", "host", "hidden exchange"},
               2,
@@ -227,10 +246,11 @@ Table rank_table(const Comparison& comparison) {
 Table ladder_table(const Comparison& comparison) {
   Table table{"What if",
               "The speed-up that is left when one cost after the other is taken away: arithmetic on the parts of the step, "
-              "not a measurement. No rung is beyond the ideal. Rows whose parts are not reliable have none, nor have rows "
+              "not a measurement. Own work is what the strategy does in a step besides exchanging. No rung is beyond the ideal; what "
+              "is left below it are computing and updates that did not shrink with a device's share, and the host. Rows whose parts are not reliable have none, nor have rows "
               "that are beyond the ideal as they are.",
               {"strategy", "devices", "global batch", "measured", "communication free", "input free", "no stragglers",
-               "ideal"},
+               "own work free", "ideal"},
               2,
               {}, {}};
   for (const Cell& cell : comparison.cells) {

@@ -25,6 +25,9 @@ struct Table {
 // A figure with its range (with_range()) below it.
 std::string in_two(std::string figure);
 
+// Where the parts of a step come from, of the kinds of rows that there are.
+std::string origin_of_parts(const Comparison& comparison);
+
 // In the columns of the experiments that this program repeats.
 Table results_table(const Comparison& comparison);
 Table speed_table(const Comparison& comparison);

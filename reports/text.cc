@@ -175,6 +175,8 @@ std::string bytes_text(double bytes) {
 
 std::string target_text(double share) { return fmt::format("{:.4g} %", share * 100); }
 
+std::string change_text(double share) { return fmt::format("{}{}", share < 0 ? "" : "+", percent_text(share)); }
+
 std::string percent_text(double share) {
   if (!std::isfinite(share)) return "-";
   const double percent = share * 100;

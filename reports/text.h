@@ -32,6 +32,7 @@ std::string rate_text(double per_second);  // four figures: nothing that was tim
 std::string seconds_text(double seconds);
 std::string bytes_text(double bytes);
 std::string percent_text(double share);
+std::string change_text(double share);  // "+4.2 %", "-12 %"
 std::string target_text(double share);  // "98.5 %": as it was asked for
 
 }  // namespace mgcompare

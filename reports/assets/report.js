@@ -13,11 +13,18 @@
   if (!island || typeof vegaEmbed !== "function") return;
   const { config, charts } = JSON.parse(island.textContent);
   const views = [];
+  // Tells charts what to show; one of a line a row is as high as its rows.
+  const tell = (signal, value) =>
+    views.forEach(async ({ view, spec }) => {
+      await view.signal(signal, value).runAsync();
+      const row = spec.usermeta?.row;
+      if (row) await view.height(row * Math.max(1, view.scale("y").domain().length)).runAsync();
+    });
   // A chart alone has no page around it: what is saved has its title and a legend of its own.
   const save = async (id, format, { view, spec, options }) => {
     const named = [...view.signal("leaders"), view.signal("picked")];
     const whole = JSON.parse(JSON.stringify(spec), (key, value) => (key === "legend" && value === null ? { values: named } : value));
-    Object.assign(whole, { title: spec.description, width: view.width(), autosize: "pad", background: "white" });
+    Object.assign(whole, { title: spec.description, width: view.width(), height: view.height(), autosize: "pad", background: "white" });
     const copy = await vegaEmbed(document.createElement("div"), whole, options);
     for (const name of ["picked", "leaders"]) copy.view.signal(name, view.signal(name));
     await copy.view.runAsync();
@@ -31,7 +38,7 @@
   for (const { id, spec } of charts) {
     const options = { mode: "vega-lite", config, ast: true, renderer: "svg", actions: false };
     const { view } = await vegaEmbed(document.getElementById(id), spec, options);
-    views.push(view);
+    views.push({ view, spec });
     view.addEventListener("mousemove", (event, item) => {
       const hovered = item?.datum?.series ?? item?.items?.[0]?.datum?.series ?? null;
       if (hovered !== view.signal("hovered")) view.signal("hovered", hovered).runAsync();
@@ -56,8 +63,7 @@
     everyone?.addEventListener("click", () => {
       const all = page.toggleAttribute("data-everyone");
       everyone.setAttribute("aria-pressed", String(all));
-      const leaders = names(all ? "[data-series]" : "[data-series]:not(.rest)");
-      for (const view of views) view.signal("leaders", leaders).runAsync();
+      tell("leaders", names(all ? "[data-series]" : "[data-series]:not(.rest)"));
     });
     legend.addEventListener("click", (event) => {
       const button = event.target.closest("[data-series]");
@@ -65,7 +71,7 @@
       const picked = button.getAttribute("aria-pressed") === "true" ? null : button.dataset.series;
       for (const one of legend.querySelectorAll("[data-series]"))
         one.setAttribute("aria-pressed", String(one.dataset.series === picked));
-      for (const view of views) view.signal("picked", picked).runAsync();
+      tell("picked", picked);
     });
   }
   page.dataset.drawn = String(views.length);

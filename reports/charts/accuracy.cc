@@ -71,8 +71,17 @@ Json accuracy_axis() {
 Json learning_spec(const Group& group, const std::vector<Series>& series, const char* against, double target) {
   Json values = Json::array();
   std::size_t epochs = 0;
-  for (const Cell* cell : group.cells) {
-    const Json points = epochs_of(*cell);
+  // Strategies that compute the same have one band, not one on the other: that of the first, or of the first that leads.
+  std::vector<const Cell*> cells = group.cells;
+  std::stable_partition(cells.begin(), cells.end(), [&](const Cell* cell) {
+    return std::any_of(series.begin(), series.end(), [&](const Series& one) { return one.leads && one.name == cell->series; });
+  });
+  std::set<std::string> bands_drawn;
+  for (const Cell* cell : cells) {
+    Json points = epochs_of(*cell), band = Json::array();
+    for (const Json& point : points) band.push_back({point[against], point["low"], point["high"]});
+    const bool again = !bands_drawn.insert(band.dump()).second;
+    for (Json& point : points) point["again"] = again;
     epochs = std::max(epochs, points.size());
     values.insert(values.end(), points.begin(), points.end());
   }
@@ -105,11 +114,12 @@ ChartGroup learning(const Comparison& comparison, const char* against, const cha
   const std::string id = fmt::format("accuracy-{}", against);
   for (const Group& one : by_devices(comparison))
     group.add(id.c_str(), one.title, [&] { return learning_spec(one, series, against, comparison.target_accuracy); });
+  group.caption += scales_text(group);
   return group;
 }
 
 // A dot and its interval for each row, the fastest on top.
-Json target_spec(std::vector<const Cell*> reached, const std::vector<Series>& series) {
+Json target_spec(std::vector<const Cell*> reached, const std::vector<Series>& series, double most) {
   std::sort(reached.begin(), reached.end(), [](const Cell* a, const Cell* b) {
     return a->seconds_to_target.median < b->seconds_to_target.median;
   });
@@ -129,11 +139,10 @@ Json target_spec(std::vector<const Cell*> reached, const std::vector<Series>& se
   }
   Json x = field("seconds", "quantitative", "training seconds");
   x["axis"] = {{"tickCount", 6}};
+  x["scale"] = {{"domain", {0, most}}, {"nice", true}};
   const Json y = rows("label", order);
   const Json tips = tooltip({{"row", "row"}, {"text", "time"}, {"repeats", "repeats that reached it"}});
-  Json spec = frame(for_each_row(22), values, Json::array({intervals(series, x, y, "x"), points(series, x, y, tips)}), series);
-  spec["transform"] = without_crowd();
-  return spec;
+  return row_frame(22, values, Json::array({intervals(series, x, y, "x"), points(series, x, y, tips)}), series);
 }
 
 ChartGroup time_to_target_charts(const Comparison& comparison) {
@@ -141,12 +150,16 @@ ChartGroup time_to_target_charts(const Comparison& comparison) {
                    "Training seconds up to the end of the first epoch that reached it; rows that did not are left out.",
                    {}};
   const std::vector<Series> series = all_series(comparison);
-  for (const Panel& panel : panels(comparison)) {
+  const std::vector<Panel> every = panels(comparison);
+  for (const Panel& panel : every) {
     std::vector<const Cell*> reached;
     for (const Cell* cell : panel.cells)
       if (cell->reached_target > 0 && !cell->many_models) reached.push_back(cell);
-    if (!reached.empty()) group.add("target", panel.title, [&] { return target_spec(reached, series); });
+    if (!reached.empty()) group.add("target", panel.title, [&] {
+      return target_spec(reached, series, extent_of(every, &Cell::seconds_to_target).second);
+    });
   }
+  group.caption += crowd_text(series);
   return group;
 }
 
@@ -155,13 +168,15 @@ ChartGroup over_batches(const Comparison& comparison) {
   ChartGroup group{"Accuracy against the global batch", "After the last epoch; medians with their 95 % intervals (up to five repeats: their range).", {}};
   const std::vector<Series> series = all_series(comparison);
   std::map<std::pair<DeviceKind, std::size_t>, std::vector<const Cell*>> places;
-  for (const Panel& panel : panels(comparison))
+  const std::vector<Panel> every = panels(comparison);
+  const auto [least, most] = extent_of(every, &Cell::accuracy);
+  for (const Panel& panel : every)
     for (const Cell* cell : panel.cells) places[{panel.device_kind, cell->trial().devices}].push_back(cell);
   for (const auto& [place, cells] : places) {
     std::set<std::size_t> batches;
     for (const Cell* cell : cells) batches.insert(cell->trial().global_batch);
     if (batches.size() < 2) continue;
-    group.add("accuracy-batch", devices_text(place.second, place.first), [&, &cells = cells] {
+    group.add("accuracy-batch", devices_text(place.second, place.first), [&, &cells = cells, least = least, most = most] {
       Json values = Json::array();
       for (const Cell* cell : cells)
         values.push_back({{"series", cell->series},
@@ -171,7 +186,9 @@ ChartGroup over_batches(const Comparison& comparison) {
                           {"high", number(cell->accuracy.high)},
                           {"row", title_of(*cell)},
                           {"text", with_range(cell->accuracy, accuracy_text)}});
-      const Json x = doubling("batch", "global batch", batches), y = accuracy_axis();
+      const Json x = doubling("batch", "global batch", batches);
+      Json y = accuracy_axis();
+      y["scale"] = {{"domain", {number(least), number(most)}}, {"nice", true}};
       const Json tips = tooltip({{"row", "row"}, {"text", "accuracy"}});
       return frame(250, values, Json::array({lines(series, x, y), intervals(series, x, y, "y"), points(series, x, y, tips)}),
                    series);
@@ -188,7 +205,8 @@ std::vector<ChartGroup> accuracy_charts(const Comparison& comparison) {
                "On all evaluated samples after each epoch; training time alone. Bands are 95 % intervals of the median "
                "(up to five repeats: their range), the dotted line is the target."),
       learning(comparison, "epoch", "Accuracy against epochs",
-               "The same by epochs: what is lost here is lost by the strategy or by its batch, not by the machine.")};
+               "The same by epochs: what is lost here is lost by the strategy or by its batch, not by the machine. Strategies that "
+               "compute the same lie on one curve.")};
   if (comparison.target_accuracy > 0) all.push_back(time_to_target_charts(comparison));
   all.push_back(over_batches(comparison));
   std::erase_if(all, [](const ChartGroup& group) { return group.charts.empty(); });

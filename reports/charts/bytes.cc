@@ -19,14 +19,19 @@ bool sends(const Cell& cell) { return cell.bytes_per_step.count > 0 && cell.byte
 double gradient_of(const Cell& cell) { return 4.0 * static_cast<double>(cell.done.front()->result.parameters); }
 
 // A line a strategy, a point a count of devices. Sizes differ by factors of hundreds: the axis is a logarithm.
-Json spec_of(const Panel& panel, const std::vector<Series>& series) {
+Json spec_of(const Panel& panel, const std::vector<Series>& series, const std::vector<Panel>& all) {
   Json values = Json::array(), order = Json::array();
   std::set<std::size_t> counts;
   double gradient = 0, least = std::numeric_limits<double>::infinity(), most = 0;
+  for (const Panel& one : all) {
+    for (const Cell* cell : one.cells) {
+      if (!sends(*cell)) continue;
+      for (const double bytes : {cell->bytes_per_step.median, gradient_of(*cell)})
+        if (bytes > 0) least = std::min(least, bytes), most = std::max(most, bytes);
+    }
+  }
   for (const Cell* cell : panel.cells) {
     if (!sends(*cell)) continue;
-    for (const double bytes : {cell->bytes_per_step.median, gradient_of(*cell)})
-      if (bytes > 0) least = std::min(least, bytes), most = std::max(most, bytes);
     counts.insert(cell->trial().devices);
     gradient = std::max(gradient, gradient_of(*cell));
     if (std::find(order.begin(), order.end(), cell->series) == order.end()) order.push_back(cell->series);
@@ -75,9 +80,11 @@ std::vector<ChartGroup> bytes_charts(const Comparison& comparison) {
                    "Payload that a rank sends in a step, medians over repeats. The dashed line is the gradient in single "
                    "precision; what sends nothing is not here.",
                    {}};
-  for (const Panel& panel : panels(comparison)) {
+  const std::vector<Panel> all = panels(comparison);
+  const std::vector<Series> series = all_series(comparison);
+  for (const Panel& panel : all) {
     if (std::any_of(panel.cells.begin(), panel.cells.end(), [](const Cell* cell) { return sends(*cell); }))
-      group.add("bytes", panel.title, [&] { return spec_of(panel, all_series(comparison)); });
+      group.add("bytes", panel.title, [&] { return spec_of(panel, series, all); });
   }
   if (group.charts.empty()) return {};
   return {group};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace mgcompare {
 
@@ -44,11 +45,31 @@ void ChartGroup::add(const char* id, const std::string& panel, const std::functi
 
 namespace chart {
 
+std::string scales_text(const ChartGroup& group) {
+  return group.charts.size() > 1 ? " Each panel has scales of its own." : "";
+}
+
+std::string crowd_text(const std::vector<Series>& series) {
+  const bool has_crowd = std::any_of(series.begin(), series.end(), [](const Series& one) { return !one.leads; });
+  return has_crowd ? " Rows of the strategies in grey are in the table, and here once all are in colour." : "";
+}
+
+std::pair<double, double> extent_of(const std::vector<Panel>& panels, Spread Cell::* figure) {
+  double least = std::numeric_limits<double>::infinity(), most = -least;
+  for (const Panel& panel : panels) {
+    for (const Cell* cell : panel.cells) {
+      const Spread& spread = cell->*figure;
+      if (spread.count == 0) continue;
+      least = std::min(least, spread.low);
+      most = std::max(most, spread.high);
+    }
+  }
+  return {least, most};
+}
+
 constexpr char kInFront[] = "indexof(leaders, datum.series) >= 0 || hovered === datum.series || picked === datum.series";
 
-Json for_each_row(int pixels) { return {{"step", pixels}}; }
-
-Json frame(Json height, Json values, Json layers, const std::vector<Series>& series) {
+Json frame(int height, Json values, Json layers, const std::vector<Series>& series) {
   Json leaders = Json::array();
   for (const Series& one : series)
     if (one.leads) leaders.push_back(one.name);
@@ -58,13 +79,26 @@ Json frame(Json height, Json values, Json layers, const std::vector<Series>& ser
     return !leads(a) && leads(b);
   });
   return {{"width", "container"},
-          {"height", std::move(height)},
+          {"height", height},
           {"autosize", {{"type", "fit-x"}, {"contains", "padding"}}},
           {"data", {{"values", std::move(values)}}},
           {"params", Json::array({{{"name", "picked"}, {"value", nullptr}},
                                   {{"name", "hovered"}, {"value", nullptr}},
                                   {{"name", "leaders"}, {"value", leaders}}})},
           {"layer", std::move(layers)}};
+}
+
+Json row_frame(int pixels, Json values, Json layers, const std::vector<Series>& series) {
+  std::set<std::string> rows;
+  for (const Json& value : values) {
+    const auto leads = [&](const Series& one) { return one.leads && one.name == value["series"]; };
+    if (std::any_of(series.begin(), series.end(), leads)) rows.insert(value["label"]);
+  }
+  const int shown = std::max(1, static_cast<int>(rows.size()));
+  Json spec = frame(pixels * shown, std::move(values), std::move(layers), series);
+  spec["transform"] = Json::array({{{"filter", kInFront}}});
+  spec["usermeta"] = {{"row", pixels}};
+  return spec;
 }
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
@@ -91,7 +125,9 @@ Json shape(const std::vector<Series>& series) {
   return by_series(series, [](const Series& one) { return Json(one.shape); });
 }
 Json dash(const std::vector<Series>& series) {
-  return by_series(series, [](const Series& one) { return one.dashed ? Json{5, 4} : Json{1, 0}; });
+  Json own = by_series(series, [](const Series& one) { return one.dashed ? Json{5, 4} : Json{1, 0}; });
+  own["test"] = kInFront;
+  return {{"condition", own}, {"value", {1, 0}}};
 }
 
 Json fading(double crowd) {
@@ -102,7 +138,6 @@ Json fading(double crowd) {
           {"value", 1}};
 }
 
-Json without_crowd() { return Json::array({{{"filter", kInFront}}}); }
 
 Json tooltip(const std::vector<std::pair<const char*, const char*>>& fields) {
   Json all = Json::array();
@@ -168,7 +203,7 @@ Json intervals(const std::vector<Series>& series, const Json& x, const Json& y, 
 Json bands(const std::vector<Series>& series, const Json& x, const Json& y, double opacity) {
   return {{"mark", {{"type", "area"}, {"opacity", opacity}}},
           {"transform",
-           Json::array({{{"filter", "picked === null ? indexof(leaders, datum.series) >= 0 : picked === datum.series"}}})},
+           Json::array({{{"filter", "picked === null ? indexof(leaders, datum.series) >= 0 && !datum.again : picked === datum.series"}}})},
           {"encoding", reaching(series, x, y, "y")}};
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -53,15 +54,21 @@ inline constexpr int kLabelWidth = 185;                // pixels that a row's na
 
 // A chart as wide as its place. Its parameters: `picked`, all but one series fade; `hovered`, one stands out; `leaders`, the
 // others are a grey crowd behind them, without intervals.
-Json frame(Json height, Json values, Json layers, const std::vector<Series>& series);
-Json for_each_row(int pixels);                         // a height
+Json frame(int height, Json values, Json layers, const std::vector<Series>& series);
+// The same with a line so high for each row, by the field "label"; those of the crowd are left out, and `usermeta.row` says how
+// much higher the chart gets by a row that comes in.
+Json row_frame(int pixels, Json values, Json layers, const std::vector<Series>& series);
+// For captions, with a space before it: where panels have scales of their own, and where rows of the crowd are left out.
+std::string scales_text(const ChartGroup& group);
+std::string crowd_text(const std::vector<Series>& series);
+// The least and the most of a figure's intervals, so that all panels have one scale.
+std::pair<double, double> extent_of(const std::vector<Panel>& panels, Spread Cell::* figure);
 Json number(double value);                             // null where it is not finite
 Json field(const char* name, const char* type, const char* title);
 Json color(const std::vector<Series>& series);         // encodings of the field "series"
 Json shape(const std::vector<Series>& series);
 Json dash(const std::vector<Series>& series);
 Json fading(double crowd = 0.45);                       // opacity; of the crowd while no series is picked
-Json without_crowd();                                  // a transform, for charts of a line a row
 Json tooltip(const std::vector<std::pair<const char*, const char*>>& fields);  // name, title
 
 // Axes: counts that double, and rows by their names, in this order.
@@ -73,6 +80,7 @@ Json lines(const std::vector<Series>& series, const Json& x, const Json& y);
 Json points(const std::vector<Series>& series, const Json& x, const Json& y, const Json& tips, int size = 75);
 // From the field "low" to the field "high" along the axis ("x" or "y").
 Json intervals(const std::vector<Series>& series, const Json& x, const Json& y, const char* along);
+// Those of the field "again" only while their series is picked.
 Json bands(const std::vector<Series>& series, const Json& x, const Json& y, double opacity);
 
 }  // namespace chart

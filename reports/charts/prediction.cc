@@ -69,8 +69,9 @@ Json spec_of(const std::vector<const Prediction*>& predictions, const std::vecto
 
 std::vector<ChartGroup> prediction_charts(const Comparison& comparison, const std::vector<Prediction>& predictions) {
   ChartGroup group{"Beyond this machine",
-                   "Dashed: predicted, with its band. Filled: measured. Rows whose held-out error is over 15 % end where "
-                   "the machine ends.",
+                   "Dashed: predicted. Filled: measured. The band is the largest error that the model made on a row held out, at least "
+                   "5 %, and as much again with each doubling: no confidence interval. Where the error is over 15 % a curve ends "
+                   "where the machine ends.",
                    {}};
   std::map<std::tuple<std::string, DeviceKind, double>, std::vector<const Prediction*>> places;
   for (const Prediction& prediction : predictions) {
@@ -88,6 +89,7 @@ std::vector<ChartGroup> prediction_charts(const Comparison& comparison, const st
               [&, &members = members] { return spec_of(members, all_series(comparison)); });
   }
   if (group.charts.empty()) return {};
+  group.caption += scales_text(group);
   return {group};
 }
 

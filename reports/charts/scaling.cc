@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <set>
 
@@ -67,9 +66,8 @@ Json reference_line(Json values, const Json& x, const Json& y) {
           {"encoding", {{"x", x}, {"y", y}}}};
 }
 
-Json efficiency_spec(const Panel& panel, const std::vector<Series>& series) {
-  double most = 1.1;
-  for (const Cell* cell : panel.cells) most = std::max(most, cell->efficiency.high * 1.03);
+Json efficiency_spec(const Panel& panel, const std::vector<Series>& series, const std::vector<Panel>& all) {
+  const double most = std::max(1.1, extent_of(all, &Cell::efficiency).second * 1.03);
   const Json x = doubling("x", "devices", panel.device_counts());
   Json y = field("y", "quantitative", "efficiency");
   y["scale"] = {{"domain", {0, most}}, {"nice", false}};
@@ -80,13 +78,10 @@ Json efficiency_spec(const Panel& panel, const std::vector<Series>& series) {
   return frame(270, values_of(panel, series, &Cell::efficiency), layers, series);
 }
 
-Json speed_up_spec(const Panel& panel, const std::vector<Series>& series) {
-  double least = 1, most = static_cast<double>(*panel.device_counts().rbegin());
-  for (const Cell* cell : panel.cells) {
-    if (cell->speed_up.count == 0) continue;
-    least = std::min(least, cell->speed_up.low);
-    most = std::max(most, cell->speed_up.high);
-  }
+Json speed_up_spec(const Panel& panel, const std::vector<Series>& series, const std::vector<Panel>& all) {
+  auto [least, most] = extent_of(all, &Cell::speed_up);
+  least = std::min(least, 1.0);
+  for (const Panel& one : all) most = std::max(most, static_cast<double>(*one.device_counts().rbegin()));
   const Json x = doubling("x", "devices", panel.device_counts());
   Json ticks = Json::array();
   for (double tick = std::exp2(std::floor(std::log2(std::max(least, 1e-3)))); tick <= most * 1.2; tick *= 2)
@@ -109,12 +104,12 @@ bool has_curve(const Panel& panel, Spread Cell::* figure) {
 }
 
 ChartGroup over_devices(const Comparison& comparison, const char* id, Spread Cell::* figure,
-                        Json (*spec)(const Panel&, const std::vector<Series>&)) {
+                        Json (*spec)(const Panel&, const std::vector<Series>&, const std::vector<Panel>&)) {
   const std::vector<Series> series = all_series(comparison);
+  std::vector<Panel> all = panels(comparison);
+  std::erase_if(all, [&](const Panel& panel) { return !has_curve(panel, figure); });
   ChartGroup group;
-  for (const Panel& panel : panels(comparison)) {
-    if (has_curve(panel, figure)) group.add(id, panel.title, [&] { return spec(panel, series); });
-  }
+  for (const Panel& panel : all) group.add(id, panel.title, [&] { return spec(panel, series, all); });
   return group;
 }
 
@@ -132,7 +127,9 @@ ChartGroup over_batches(const Comparison& comparison) {
     auto operator<=>(const Place&) const = default;
   };
   std::map<Place, std::vector<std::pair<std::size_t, const Cell*>>> places;
-  for (const Panel& panel : panels(comparison)) {
+  const std::vector<Panel> every = panels(comparison);
+  const auto [least, most] = extent_of(every, &Cell::samples_per_second);
+  for (const Panel& panel : every) {
     for (const Cell* cell : panel.cells)
       places[{panel.scaling, panel.device_kind, cell->trial().devices}].emplace_back(panel.batch, cell);
   }
@@ -140,14 +137,11 @@ ChartGroup over_batches(const Comparison& comparison) {
     std::set<std::size_t> batches;
     for (const auto& [batch, cell] : cells) batches.insert(batch);
     if (batches.size() < 2) continue;
-    group.add("batch", devices_text(place.devices, place.kind), [&, &place = place, &cells = cells] {
+    group.add("batch", devices_text(place.devices, place.kind), [&, &place = place, &cells = cells, least = least, most = most] {
       Json values = Json::array();
-      double least = std::numeric_limits<double>::max(), most = 0;
       for (const auto& [batch, cell] : cells) {
         values.push_back(value_of(*cell, cell->samples_per_second));
         values.back()["x"] = dodged(batch, number_of(series, cell->series), series.size());
-        least = std::min(least, cell->samples_per_second.low);
-        most = std::max(most, cell->samples_per_second.high);
       }
       const Json x = doubling("x", place.scaling == "weak" ? "batch per device" : "global batch", batches);
       Json y = field("y", "quantitative", "samples/s");

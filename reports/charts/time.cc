@@ -4,6 +4,7 @@
 
 #include "reports/charts/chart.h"
 #include "reports/findings.h"
+#include "reports/tables.h"
 #include "reports/text.h"
 
 namespace mgcompare {
@@ -75,19 +76,24 @@ Json breakdown_spec(const Panel& panel, const std::vector<Series>& series) {
           {"opacity", fading(1)},
           {"fillOpacity", {{"condition", {{"test", "!datum.believed"}, {"value", 0.4}}}, {"value", 1}}},
           {"tooltip", tooltip({{"row", "row"}, {"part", "part"}, {"text", "time"}, {"step", "step"}})}}}}});
-  Json spec = frame(for_each_row(22), values, layers, series);
-  spec["transform"] = without_crowd();
-  return spec;
+  return row_frame(22, values, layers, series);
+}
+
+// What is pale, where anything is.
+std::string doubts_text(const Comparison& comparison) {
+  const bool has_doubts = std::any_of(comparison.cells.begin(), comparison.cells.end(),
+                                      [](const Cell& cell) { return cell.breakdown.exists() && !is_believed(cell); });
+  return has_doubts ? " Pale, with a ?: the parts do not sum to a rank's training clock within 2 %, exchange was not measured, or "
+                      "an older program measured less."
+                    : "";
 }
 
 }  // namespace
 
 std::vector<ChartGroup> time_charts(const Comparison& comparison) {
   ChartGroup group{"The parts of a step",
-                   std::string("Means over steps, ranks and repeats. Exchange is what computing does not hide. ") +
-                       kOriginOfParts +
-                       " A ? stands before rows whose parts do not sum to a rank's training clock within 2 %, whose exchange was "
-                       "not measured, or that come from an older program, whose compute holds whatever had no clock.",
+                   "Means over steps, ranks and repeats. Exchange is what computing does not hide. " +
+                       origin_of_parts(comparison) + doubts_text(comparison),
                    {},
                    false};
   const std::vector<Series> series = all_series(comparison);
@@ -96,6 +102,7 @@ std::vector<ChartGroup> time_charts(const Comparison& comparison) {
       group.add("breakdown", panel.title, [&] { return breakdown_spec(panel, series); });
   }
   if (group.charts.empty()) return {};
+  group.caption += scales_text(group) + crowd_text(series);
   return {group};
 }
 

@@ -133,6 +133,28 @@ TEST_F(Keyboard, EnterAndSpaceIsolateAStrategy) {
   EXPECT_EQ(page.evaluate("document.activeElement.getAttribute('aria-pressed')"), "false");
 }
 
+// Of twelve strategies six lead; of the other six there are two points each, as grey as the baseline's one.
+TEST_F(Keyboard, EnterBringsTheCrowdInAndOutOfColour) {
+  DrivenPage page(page_of(crowded_run()));
+  const std::string grey =
+      "[...document.querySelectorAll('#efficiency-0 .mark-symbol path')]"
+      ".filter((one) => getComputedStyle(one).fill === 'rgb(138, 138, 138)').length";
+  const std::string rows = "document.querySelectorAll('#breakdown-0 .role-axis-label text').length";
+  const std::string named = "[...document.querySelectorAll('.legend [data-series]')].filter((one) => one.checkVisibility()).length";
+  EXPECT_EQ(page.evaluate(grey), 13);
+  EXPECT_EQ(page.evaluate(named), 7);
+  const int few = page.evaluate(rows);
+  ASSERT_TRUE(tab_to(page, "#everyone"));
+  page.press("Enter");
+  EXPECT_TRUE(page.becomes_true(grey + " === 1"));
+  EXPECT_EQ(page.evaluate(named), 13);
+  EXPECT_TRUE(page.becomes_true(rows + " === " + std::to_string(few + 12)));
+  EXPECT_EQ(page.evaluate("document.activeElement.getAttribute('aria-pressed')"), "true");
+  page.press("Enter");
+  EXPECT_TRUE(page.becomes_true(grey + " === 13"));
+  EXPECT_EQ(page.evaluate(named), 7);
+}
+
 TEST_F(Keyboard, ArrowsChooseWhatCounts) {
   DrivenPage page(page_of(wide_run()));
   const std::string shown = "[...document.querySelectorAll('.findings')].findIndex((one) => one.checkVisibility())";
@@ -228,6 +250,19 @@ TEST_F(Keyboard, NothingMovesForWhoAsksForThat) {
   page.prefer("prefers-reduced-motion", "reduce");
   EXPECT_EQ(page.evaluate(behavior), "auto");
   EXPECT_EQ(page.evaluate("document.getAnimations().length"), 0);
+}
+
+// The soonest at the target, the most samples/s, and the best that computes what one device would, which is the first here;
+// then down the ranking.
+TEST(Series, AFewLeadACrowdByTheirFigures) {
+  const mgcompare::Run run = crowded_run();
+  std::set<std::string> leaders, looks;
+  for (const Series& one : all_series(compare_rows(run))) {
+    if (one.leads) leaders.insert(one.name), looks.insert(one.color);
+  }
+  EXPECT_EQ(leaders, (std::set<std::string>{"alone", "s0", "s1", "s2", "s3", "s4", "s11"}));
+  EXPECT_EQ(looks.size(), leaders.size());
+  for (const Series& one : all_series(compare_rows(wide_run()))) EXPECT_TRUE(one.leads) << one.name;
 }
 
 // All series of a page, told apart from its ground.

@@ -51,7 +51,7 @@ TEST(Drift, IsSeenBetweenBlocksAndBrackets) {
   EXPECT_EQ(found[0].after->trial.bracket, 3);
   EXPECT_NEAR(found[0].change, -0.1, 1e-9);
   EXPECT_THAT(reservations(comparison),
-              Contains(Field(&Finding::text, HasSubstr("alone cpu:1 batch 128 changed by -10.0 % between two of its runs"))));
+              Contains(Field(&Finding::text, HasSubstr("the samples/s of alone cpu:1 batch 128 changed by -10.0 % between two of its runs"))));
 }
 
 // 2 % from each run to the next is within the noise, 6 % in all is not.

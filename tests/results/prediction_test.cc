@@ -72,7 +72,7 @@ TEST(Predict, StaysOnTheMachineWhenTheHeldOutRowIsOff) {
     EXPECT_FALSE(prediction.trusted);
     for (const PredictedStep& step : prediction.steps) EXPECT_LE(step.devices, 4u);
   }
-  EXPECT_THAT(prediction_problems(all).front(), HasSubstr("15 % is the most that is trusted"));
+  EXPECT_THAT(prediction_problems(all).front(), HasSubstr("where 15 % is the most that is trusted"));
 }
 
 TEST(Predict, NeedsAThirdCountOrALink) {
