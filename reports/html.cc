@@ -182,6 +182,20 @@ Data series_data(const std::vector<Series>& every) {
   return all;
 }
 
+std::string with_lines_below(const std::string& rendered) {
+  std::string text;
+  text.reserve(rendered.size() + rendered.size() / 16);
+  for (const char c : rendered) {
+    if (c == kBelow)
+      text += " <small>";
+    else if (c == kEndOfBelow)
+      text += "</small>";
+    else
+      text += c;
+  }
+  return text;
+}
+
 void replace(std::string& text, std::string_view marker, const std::string& by) {
   text.replace(text.find(marker), marker.size(), by);
 }
@@ -233,7 +247,7 @@ std::string html_report(const Comparison& comparison, const std::string& drawing
   page.set("reservations", remarks);
   const std::vector<Series> all = all_series(comparison);
   const auto crowd = std::count_if(all.begin(), all.end(), [](const Series& one) { return !one.leads; });
-  page.set("crowd", text_or_nothing(crowd == 0 ? "" : fmt::format("{} more, grey in the charts: show all in colour", crowd)));
+  page.set("crowd", text_or_nothing(crowd == 0 ? "" : fmt::format("Show all {} in colour", all.size())));
   page.set("has_series", !charts.empty() && all.size() > 1);
   page.set("series", series_data(all));
   page.set("sections", links);
@@ -243,7 +257,7 @@ std::string html_report(const Comparison& comparison, const std::string& drawing
 
   mustache::mustache form{std::string(assets::page_template())};
   if (!form.is_valid()) throw Error("the page's template: " + form.error_message());
-  std::string text = form.render(page);
+  std::string text = with_lines_below(form.render(page));
   // Data cannot look like these: its angle brackets are escaped by now.
   replace(text, "<!--page-style-->", fmt::format("<style>{}</style>", assets::page_style()));
   replace(text, "<!--page-charts-->",

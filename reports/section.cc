@@ -17,12 +17,14 @@ constexpr std::size_t kMostLines = 400;
 // And more than that are none on paper.
 constexpr std::size_t kLongTable = 60;
 
-Data figure_data(const std::string& text) {
-  const std::size_t end = std::min(text.find('\n'), text.size());
-  Data data;
-  data.set("text", plain(text.substr(0, end)));
-  data.set("below", text_or_nothing(plain(text.substr(std::min(end + 1, text.size())))));
-  return data;
+// A table has thousands of these: marks in a text, rather than a structure for each.
+std::string figure_text(const std::string& text) {
+  const std::size_t end = text.find('\n');
+  if (end == std::string::npos) return plain(text);
+  std::string below = plain(text.substr(end + 1));
+  if (below.starts_with('['))  // a range stays on one line
+    for (std::size_t at = 0; (at = below.find(' ', at)) != std::string::npos;) below.replace(at, 1, "\u00a0");
+  return plain(text.substr(0, end)) + kBelow + below + kEndOfBelow;
 }
 
 // The first `left` columns are words, and one of them, the header of the line, is its name; the others are figures.
@@ -30,7 +32,7 @@ Data line_data(const TextLine& line, std::size_t left, std::size_t header) {
   Data before{Data::type::list}, words{Data::type::list}, figures{Data::type::list};
   for (std::size_t k = 0; k < line.size(); ++k)
     if (k >= left && k != header)
-      figures.push_back(figure_data(line[k]));
+      figures.push_back(figure_text(line[k]));
     else if (k != header)
       (k < header ? before : words).push_back(plain(line[k]));
   Data data;

@@ -13,6 +13,10 @@
 
 namespace mgcompare {
 
+// Around what stands below a figure in a table. The page's writer makes elements of them; no data hold them, since plain() drops
+// control characters.
+inline constexpr char kBelow = '\x0e', kEndOfBelow = '\x0f';
+
 // A template leaves out what has no text.
 kainjow::mustache::data text_or_nothing(const std::string& text);
 

@@ -67,17 +67,22 @@ std::pair<double, double> extent_of(const std::vector<Panel>& panels, Spread Cel
   return {least, most};
 }
 
+static std::set<std::string> leaders_of(const std::vector<Series>& series) {
+  std::set<std::string> leaders;
+  for (const Series& one : series)
+    if (one.leads) leaders.insert(one.name);
+  return leaders;
+}
+
 constexpr char kInFront[] = "indexof(leaders, datum.series) >= 0 || hovered === datum.series || picked === datum.series";
 
 Json frame(int height, Json values, Json layers, const std::vector<Series>& series) {
-  Json leaders = Json::array();
-  for (const Series& one : series)
-    if (one.leads) leaders.push_back(one.name);
+  const std::set<std::string> leaders = leaders_of(series);
   // What comes later lies above.
-  std::stable_sort(values.begin(), values.end(), [&](const Json& a, const Json& b) {
-    const auto leads = [&](const Json& value) { return std::find(leaders.begin(), leaders.end(), value["series"]) != leaders.end(); };
-    return !leads(a) && leads(b);
-  });
+  if (leaders.size() < series.size())
+    std::stable_partition(values.begin(), values.end(), [&](const Json& value) {
+      return !leaders.contains(value["series"].get_ref<const std::string&>());
+    });
   return {{"width", "container"},
           {"height", height},
           {"autosize", {{"type", "fit-x"}, {"contains", "padding"}}},
@@ -89,11 +94,10 @@ Json frame(int height, Json values, Json layers, const std::vector<Series>& seri
 }
 
 Json row_frame(int pixels, Json values, Json layers, const std::vector<Series>& series) {
+  const std::set<std::string> leaders = leaders_of(series);
   std::set<std::string> rows;
-  for (const Json& value : values) {
-    const auto leads = [&](const Series& one) { return one.leads && one.name == value["series"]; };
-    if (std::any_of(series.begin(), series.end(), leads)) rows.insert(value["label"]);
-  }
+  for (const Json& value : values)
+    if (leaders.contains(value["series"].get_ref<const std::string&>())) rows.insert(value["label"]);
   const int shown = std::max(1, static_cast<int>(rows.size()));
   Json spec = frame(pixels * shown, std::move(values), std::move(layers), series);
   spec["transform"] = Json::array({{{"filter", kInFront}}});
