@@ -63,4 +63,18 @@ Table links_table(const Run& run) {
   return table;
 }
 
+Table environment_table(const Run& run) {
+  Table table{"Environment", "", {"fact", "value"}, 2, {}, {}};
+  const auto& facts = run.info.environment;
+  for (std::size_t i = 0; i < facts.size(); ++i) {
+    // Equal devices that follow each other are one line.
+    std::size_t last = i;
+    const auto is_device = [&](std::size_t k) { return facts[k].first.find(':') != std::string::npos; };
+    while (is_device(i) && last + 1 < facts.size() && is_device(last + 1) && facts[last + 1].second == facts[i].second) ++last;
+    table.lines.push_back({last == i ? facts[i].first : facts[i].first + " .. " + facts[last].first, facts[i].second});
+    i = last;
+  }
+  return table;
+}
+
 }  // namespace mgcompare

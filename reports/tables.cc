@@ -195,8 +195,8 @@ Table time_table(const Comparison& comparison) {
           std::string("Shares of all ranks' training time: computing, updates, exchange that computing does not hide, "
                       "waiting for other ranks, making batches, the strategy's own work, and the host outside of steps. ") +
               origin_of_parts(comparison) +
-              " Reliable: in every repeat the parts of every rank sum to the training clock within 2 %, which on CPU devices "
-              "they do unless something was counted twice. Hidden exchange ran beside computing and is no part.",
+              " Reliable: in every repeat the parts of every rank sum to the training clock within 2 %. Hidden exchange ran "
+              "beside computing and is no part.",
           {"strategy", "devices", "global batch", "compute", "optimiser", "exchange", "waiting", "input", "strategy's own", "host",
            "reliable", "hidden exchange", "median step"},
           2,
@@ -347,20 +347,6 @@ Table failure_table(const Comparison& comparison) {
   Table table{"Trials that were not completed", "", {"row", "status", "cause", "trials"}, 3, {}, {}};
   for (const Failure& failure : failures(comparison))
     table.lines.push_back({failure.title, failure.status, failure.cause, fmt::format("{}", failure.repeats)});
-  return table;
-}
-
-Table environment_table(const Run& run) {
-  Table table{"Environment", "", {"fact", "value"}, 2, {}, {}};
-  const auto& facts = run.info.environment;
-  for (std::size_t i = 0; i < facts.size(); ++i) {
-    // Equal devices that follow each other are one line.
-    std::size_t last = i;
-    const auto is_device = [&](std::size_t k) { return facts[k].first.find(':') != std::string::npos; };
-    while (is_device(i) && last + 1 < facts.size() && is_device(last + 1) && facts[last + 1].second == facts[i].second) ++last;
-    table.lines.push_back({last == i ? facts[i].first : facts[i].first + " .. " + facts[last].first, facts[i].second});
-    i = last;
-  }
   return table;
 }
 

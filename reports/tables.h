@@ -41,7 +41,6 @@ Table epoch_table(const Comparison& comparison);
 Table metric_table(const Comparison& comparison);
 Table outlier_table(const Comparison& comparison);
 Table failure_table(const Comparison& comparison);
-Table environment_table(const Run& run);
 Table order_table(const Run& run);
 
 // "The last lines of X (trial 3)" and the lines, of every kind of failure that left some.
