@@ -87,23 +87,22 @@ void add_config(CLI::App& app, Command& command, std::optional<std::uint64_t>& s
   app.add_option("--data", command.data);
 }
 
-}  // namespace
-
-Parsed parse(int argc, char** argv) {
-  Parsed parsed;
-  Command& command = parsed.command;
+// What becomes a part of the command when all of it has been read.
+struct Given {
   std::vector<std::string> filters;
   std::optional<std::uint64_t> seed;
-  CLI::App app;
+};
+
+void add_commands(CLI::App& app, Command& command, Given& given) {
   app.set_help_flag("-h,--help");
   app.set_version_flag("--version", "mgcompare " MGCOMPARE_VERSION);
   app.require_subcommand(1);
   CLI::App& run = *app.add_subcommand("run");
-  add_config(run, command, seed);
+  add_config(run, command, given.seed);
   run.add_option("-o,--output", command.directory);
   run.add_flag("--resume", command.resume);
   run.add_flag("--dry-run", command.dry_run);
-  run.add_option("--only", filters)->allow_extra_args(false);
+  run.add_option("--only", given.filters)->allow_extra_args(false);
   run.add_flag("--trace", command.trace);
   CLI::App& report = *app.add_subcommand("report");
   report.add_option("DIR", command.target)->required();
@@ -120,7 +119,7 @@ Parsed parse(int argc, char** argv) {
   CLI::App& exports = *app.add_subcommand("export");
   exports.add_option("DIR", command.target)->required();
   exports.add_flag("--mllog", command.mllog);
-  add_config(*app.add_subcommand("verify"), command, seed);
+  add_config(*app.add_subcommand("verify"), command, given.seed);
   CLI::App& plugins = *app.add_subcommand("plugins");
   plugins.require_subcommand(0, 1);
   plugins.add_subcommand("check")->add_option("file", command.target)->required();
@@ -131,7 +130,16 @@ Parsed parse(int argc, char** argv) {
   config.add_flag("--explain", command.explain);
   config.add_flag("--schema", command.schema);
   for (CLI::App* each : app.get_subcommands([](CLI::App*) { return true; })) add_general(*each, command);
+}
 
+}  // namespace
+
+Parsed parse(int argc, char** argv) {
+  Parsed parsed;
+  Command& command = parsed.command;
+  Given given;
+  CLI::App app;
+  add_commands(app, command, given);
   try {
     app.parse(words_of(argc, argv));
   } catch (const CLI::CallForHelp&) {
@@ -150,8 +158,8 @@ Parsed parse(int argc, char** argv) {
   const CLI::App& chosen = *app.get_subcommands().front();
   command.name = chosen.get_name();
   if (!chosen.get_subcommands().empty()) command.name += " " + chosen.get_subcommands().front()->get_name();
-  for (const std::string& filter : filters) command.only += (command.only.empty() ? "" : ",") + filter;
-  if (seed) command.overrides.push_back(fmt::format("seeds=[{}]", *seed));
+  for (const std::string& filter : given.filters) command.only += (command.only.empty() ? "" : ",") + filter;
+  if (given.seed) command.overrides.push_back(fmt::format("seeds=[{}]", *given.seed));
   // Logging tells developers what happened; what users must know is printed without being asked.
   spdlog::set_default_logger(spdlog::stderr_color_st("mgcompare"));
   spdlog::set_pattern("%T.%e %^%l%$ %v");

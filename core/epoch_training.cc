@@ -36,6 +36,7 @@ void EpochTraining::run(std::size_t number, std::size_t epoch) {
   rank.steps = {};
   Clocks clocks;
   if (state_.request.audit) rank.replica->forget_seen();
+  rank.replica->record_passes();
   // Before the ranks meet, so that they need not meet twice; the epoch's clock has it all the same.
   if (number == 0) sampling_.take_order(epoch);
   state_.gate.wait();

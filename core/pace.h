@@ -1,7 +1,8 @@
 #pragma once
 
-// In what order ranks that run freely meet. Live: as they come. Virtual: by a clock that only training advances, so that
-// a run is a pure function of its seed. Replay: as they met in an earlier run, stripe by stripe. All asynchronous meetings of ranks go through one of these.
+// In what order ranks that run freely meet. All asynchronous meetings of ranks go through one of these. Live: as they
+// come. Virtual: by a clock that only training advances, so that a run is a pure function of its seed. Replay: as they
+// met in an earlier run, stripe by stripe.
 
 #include <cstddef>
 #include <cstdint>

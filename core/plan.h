@@ -31,7 +31,8 @@ Plan make_plan(const Config& config, Prober& prober, std::size_t samples_in_set 
 // The trials that a filter names, in the plan's order: "strategy=NAME,devices=1:4,batch=64,variant=x,seed=1". A key
 // given twice means either; devices are a count, a range, a kind, or both ("cpu:2"); `variant=base` is the config as it
 // is; `strategy` takes all rows of a strategy, or the one that the config names so; `as` takes the latter only. A comma
-// of a name is written `\,` and a backslash `\\`. What is left is bracketed anew. Throws Error for a key that does not exist and for a value that no trial has.
+// of a name is written `\,` and a backslash `\\`. What is left is bracketed anew. Throws Error for a key that does not
+// exist and for a value that no trial has.
 std::vector<Trial> only(const Plan& plan, const std::string& filter);
 // A name as a filter's value.
 std::string in_filter(const std::string& value);

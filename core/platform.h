@@ -65,8 +65,8 @@ class Collectives {
   virtual bool recordable() const { return false; }
 };
 
-// Records the device work of steps, or of passes, of one rank and repeats it without the host, each time with the position, rate and
-// epoch that are then due. Used by the rank's thread. It must go before the group's collectives.
+// Records the device work of steps, or of passes, of one rank and repeats it without the host, each time with the
+// position, rate and epoch that are then due. Used by the rank's thread. It must go before the group's collectives.
 class Recorder {
  public:
   virtual ~Recorder() = default;
@@ -80,7 +80,7 @@ class Recorder {
   virtual void end_step() = 0;
   // In place of steps: a pass over samples from this position of the epoch's order on.
   virtual void begin_pass(std::size_t position) = 0;
-  // Returns the recording's number.
+  // Returns the recording's number. It may allocate: no rank may be in an exchange that waits for this one.
   virtual std::size_t end() = 0;
   // The next repeat() begins at this step of the epoch.
   virtual void seek(std::size_t step) = 0;

@@ -1,5 +1,6 @@
 #include "probe.h"
 
+#include "cause.h"
 #include "plugin_host.h"
 #include "strategy_options.h"
 
@@ -12,10 +13,8 @@ StrategySummary probe_strategy(const ProbeQuestion& question) {
     const std::unique_ptr<Strategy> strategy = make_strategy(question.plugin_file, options, question.facts);
     summary.traits = strategy->traits();
     summary.problems = options.problems();
-  } catch (const std::exception& error) {
-    summary.problems.push_back({"", error.what()});
   } catch (...) {
-    summary.problems.push_back({"", "the plugin threw something that is not an exception"});
+    summary.problems.push_back({"", cause_of(std::current_exception()).sentence});
   }
   summary.options = options.asked();
   return summary;

@@ -61,7 +61,7 @@ struct ProbeQuestion {
   Facts facts;
 };
 
-// The runner's view of a probe worker. `Prober` below is what make_plan needs of it; tests use a table.
+// Whoever answers what make_plan has to know: a probe worker (prober.h); in tests a table.
 class Prober {
  public:
   virtual ~Prober() = default;

@@ -39,7 +39,6 @@ class Meeting {
   bool aborted_ = false;
 };
 
-
 class RankGroup : public Group {
  public:
   RankGroup(Meeting& meeting, std::size_t rank) : meeting_(meeting), rank_(rank) {}

@@ -109,17 +109,31 @@ Ready RankReplica::told_apart(const Ready& ready) {
 
 void RankReplica::backward(const Batch& batch, const Ready& ready, Scale scale) {
   const StepClock::In in(Phase::compute);
-  const auto pass = [&] {
-    const Vec logits = forward(batch);
-    if (dlogits_.size() < logits.size()) dlogits_ = Array<float>(*parts_.device, logits.size());
-    const Vec dlogits = dlogits_.span().slice({0, logits.size()});
-    loss(batch, logits, dlogits, scale);
-    parts_.network->backward(dlogits, told_apart(ready), share_);
-  };
   // What `ready` does is the host's.
-  if (pass_ && !ready) pass_->run(batch, factor(batch, scale), pass);
-  else pass();
+  if (recorded_pass_ && !ready) recorded_pass_->run({batch, scale});
+  else pass(batch, ready, scale);
   after_backward(batch);
+}
+
+void RankReplica::pass(const Batch& batch, const Ready& ready, Scale scale) {
+  const Vec logits = forward(batch);
+  if (dlogits_.size() < logits.size()) dlogits_ = Array<float>(*parts_.device, logits.size());
+  const Vec dlogits = dlogits_.span().slice({0, logits.size()});
+  loss(batch, logits, dlogits, scale);
+  parts_.network->backward(dlogits, told_apart(ready), share_);
+}
+
+void RankReplica::repeat_passes(std::unique_ptr<Recorder> recorder, const std::vector<RecordedPass::Sample>& seen) {
+  recorded_pass_.emplace(
+      std::move(recorder), [this](const RecordedPass::Sample& one) { pass(one.batch, {}, one.scale); }, seen);
+}
+
+std::vector<RecordedPass::Sample> RankReplica::seen_passes() const {
+  return recorded_pass_ ? recorded_pass_->seen() : std::vector<RecordedPass::Sample>();
+}
+
+void RankReplica::record_passes() {
+  if (recorded_pass_) recorded_pass_->record();
 }
 
 Vec RankReplica::forward(const Batch& batch) {

@@ -64,8 +64,13 @@ class RankReplica : public Replica {
 
   // The trial's side.
   void begin_step(const Batch& batch);
-  // Lets the device repeat whole passes by itself from now on.
-  void record_passes(std::unique_ptr<Recorder> recorder) { pass_.emplace(std::move(recorder)); }
+  // Lets the device repeat whole passes by itself once record_passes() has recorded them: those that were made so far,
+  // also by the replica that is replaced by this one (`seen`).
+  void repeat_passes(std::unique_ptr<Recorder> recorder, const std::vector<RecordedPass::Sample>& seen);
+  bool repeats_passes() const { return recorded_pass_.has_value(); }
+  std::vector<RecordedPass::Sample> seen_passes() const;
+  // While no rank can be in an exchange.
+  void record_passes();
   MeteredDevice& meter() { return device_; }
   std::uint64_t own_updates() const;                       // of optimizer()
   std::uint64_t made_updates() const;                      // of host_optimizer() and device_optimizer()
@@ -103,6 +108,7 @@ class RankReplica : public Replica {
  private:
   class Made;
   static Ready told_apart(const Ready& ready);
+  void pass(const Batch& batch, const Ready& ready, Scale scale);
   void after_backward(const Batch& batch);
   float factor(const Batch& batch, Scale scale) const;
   OptimizerConfig optimizer_config(bool plain) const;
@@ -122,7 +128,7 @@ class RankReplica : public Replica {
   std::vector<double> applied_;
   std::vector<std::uint32_t> seen_;
   Array<float> dlogits_;
-  std::optional<RecordedPass> pass_;
+  std::optional<RecordedPass> recorded_pass_;
 };
 
 }  // namespace mgcompare

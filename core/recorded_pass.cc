@@ -1,20 +1,43 @@
 #include "recorded_pass.h"
 
+#include "step_clock.h"
+
 namespace mgcompare {
 
-void RecordedPass::run(const Batch& batch, float factor, const std::function<void()>& pass) {
-  const auto [found, first] = recordings_.try_emplace({batch.size(), factor});
-  // Libraries may still allocate and choose in the first pass of a shape.
-  if (first || batch.size() == 0) return pass();
-  std::optional<std::size_t>& recording = found->second;
-  if (!recording) {
+RecordedPass::RecordedPass(std::unique_ptr<Recorder> recorder, std::function<void(const Sample&)> pass,
+                           const std::vector<Sample>& seen)
+    : recorder_(std::move(recorder)), pass_(std::move(pass)) {
+  for (const Sample& sample : seen) seen_.try_emplace(shape_of(sample), Seen{sample, {}});
+}
+
+RecordedPass::Shape RecordedPass::shape_of(const Sample& sample) {
+  const Batch& batch = sample.batch;
+  return {batch.size(), sample.scale == Scale::global_batch ? batch.global_size() : batch.size()};
+}
+
+void RecordedPass::run(const Sample& sample) {
+  if (sample.batch.size() == 0) return pass_(sample);
+  const auto& [_, seen] = *seen_.try_emplace(shape_of(sample), Seen{sample, {}}).first;
+  if (!seen.recording) return pass_(sample);
+  recorder_->place(sample.batch.begin(), sample.batch.epoch());
+  recorder_->repeat(*seen.recording);
+}
+
+void RecordedPass::record() {
+  const StepClock::Paused paused;
+  for (auto& [_, seen] : seen_) {
+    if (seen.recording) continue;
     recorder_->begin();
-    recorder_->begin_pass(batch.begin());
-    pass();
-    recording = recorder_->end();
+    recorder_->begin_pass(seen.sample.batch.begin());
+    pass_(seen.sample);
+    seen.recording = recorder_->end();
   }
-  recorder_->place(batch.begin(), batch.epoch());
-  recorder_->repeat(*recording);
+}
+
+std::vector<RecordedPass::Sample> RecordedPass::seen() const {
+  std::vector<Sample> samples;
+  for (const auto& [_, seen] : seen_) samples.push_back(seen.sample);
+  return samples;
 }
 
 }  // namespace mgcompare

@@ -9,24 +9,44 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "mgcompare/batch.h"
+#include "mgcompare/replica.h"
 #include "platform.h"
 
 namespace mgcompare {
 
 class RecordedPass {
  public:
-  explicit RecordedPass(std::unique_ptr<Recorder> recorder) : recorder_(std::move(recorder)) {}
+  // One of the passes that are repetitions of each other.
+  struct Sample {
+    Batch batch;
+    Scale scale;
+  };
+  // `pass` queues work that depends on nothing but the batch's position and size and on the loss's scale. `seen`: what
+  // need not run unrecorded first, because libraries have allocated and chosen for it already.
+  RecordedPass(std::unique_ptr<Recorder> recorder, std::function<void(const Sample&)> pass,
+               const std::vector<Sample>& seen);
 
-  // Queues `pass`, whose device work depends on nothing but the batch's position and size and on the factor.
-  void run(const Batch& batch, float factor, const std::function<void()>& pass);
+  // Queues the pass.
+  void run(const Sample& sample);
+  // Records one pass of each shape that was seen and is not recorded. Never within a step: making a recording may
+  // allocate, which can wait for the exchange of a rank that waits for this one.
+  void record();
+  std::vector<Sample> seen() const;
 
  private:
-  using Key = std::pair<std::size_t, float>;  // samples, factor
+  using Shape = std::pair<std::size_t, std::size_t>;  // samples, and by how many the loss is scaled
+  struct Seen {
+    Sample sample;
+    std::optional<std::size_t> recording;
+  };
+  static Shape shape_of(const Sample& sample);
 
   std::unique_ptr<Recorder> recorder_;
-  std::map<Key, std::optional<std::size_t>> recordings_;
+  std::function<void(const Sample&)> pass_;
+  std::map<Shape, Seen> seen_;
 };
 
 }  // namespace mgcompare

@@ -47,6 +47,18 @@ void Rehearsal::learn(std::size_t number, std::size_t step) {
   rank.strategy->step(*rank.replica, *rank.group, batch);
 }
 
+// Nobody may be in an exchange then, or, in virtual time, wait for a rank that waits here.
+void Rehearsal::record_passes(std::size_t number) {
+  Rank& rank = state_.ranks[number];
+  Pace& pace = setup_.pace(false);
+  pace.leave(number);
+  rank.device->synchronize();
+  state_.gate.wait();
+  rank.replica->record_passes();
+  pace.enter(number, epoch());
+  state_.gate.wait();
+}
+
 void Rehearsal::learn_until_steady(std::size_t number, std::size_t step) {
   const Patience& patience = state_.config.measure.level == "thorough" ? kThoroughPatience : kNormalPatience;
   // Where not all steps issue the same work, rounds do.
@@ -82,6 +94,7 @@ void Rehearsal::run(std::size_t number) {
     state_.say(number, "warm-up", 0, step, 0);
     learn(number, step);
   }
+  if (rank.replica->repeats_passes()) record_passes(number);
   // In virtual time ranks must not wait for each other, and speed does not count.
   if (measure.level != "quick" && !(state_.free && state_.config.deterministic)) learn_until_steady(number, steps);
   if (recorded != nullptr) sampling_.begin_epoch(*recorded, number, epoch());
@@ -111,7 +124,7 @@ StepReading Rehearsal::read_steps(std::size_t number, std::size_t step, Marker& 
       rank.network->take_tally();  // waits for the device, as in training
     }
   };
-  // Passes are recorded when they come for the second time, and marks in them would stay.
+  // A device takes longer for what it repeats for the first time.
   make_steps(2);
   const double start = now();
   make_steps(kReadSteps);

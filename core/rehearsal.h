@@ -24,6 +24,7 @@ class Rehearsal {
   std::size_t epoch() const;
   Batch batch_at(std::size_t rank, std::size_t step) const;
   void learn(std::size_t rank, std::size_t step);
+  void record_passes(std::size_t rank);
   void learn_until_steady(std::size_t rank, std::size_t step);
   // Of a step that the host makes.
   StepReading read_steps(std::size_t rank, std::size_t step, Marker& marker);

@@ -1,12 +1,12 @@
 #include "session.h"
 
 #include <exception>
-#include <new>
 #include <utility>
 
+#include "cause.h"
 #include "clock.h"
-#include "plugin_host.h"
 #include "platforms.h"
+#include "plugin_host.h"
 #include "training.h"
 
 namespace mgcompare {
@@ -32,24 +32,9 @@ Result ended(const std::string& status, const std::string& cause) {
   return result;
 }
 
-Result ended_by(std::exception_ptr cause) {
-  try {
-    std::rethrow_exception(std::move(cause));
-  } catch (const Diverged& error) {
-    return ended("diverged", error.what());
-  } catch (const Interrupted& error) {
-    return ended("interrupted", error.what());
-  } catch (const DeviceLost& error) {
-    return ended("device lost", error.what());
-  } catch (const OutOfMemory& error) {
-    return ended("out of memory", error.what());
-  } catch (const std::bad_alloc&) {
-    return ended("out of memory", "the host has no more memory");
-  } catch (const std::exception& error) {
-    return ended("failed", error.what());
-  } catch (...) {
-    return ended("failed", "the plugin threw something that is not an exception");
-  }
+Result ended_by(const std::exception_ptr& thrown) {
+  const Cause cause = cause_of(thrown);
+  return ended(cause.status, cause.sentence);
 }
 
 }  // namespace
@@ -93,7 +78,7 @@ Result Session::run(const Trial& trial, const TrialFiles& files, const std::func
     request.files = files;
     request.report = report;
     request.stop = stop;
-    request.leave = [&leave](std::exception_ptr cause) { leave(ended_by(std::move(cause))); };
+    request.leave = [&leave](const std::exception_ptr& thrown) { leave(ended_by(thrown)); };
     const double before = now() - start;
     Record replayed;
     if (files.replay) {

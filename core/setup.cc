@@ -74,6 +74,8 @@ void Setup::prepare(std::size_t number, bool live) {
   copy_to_device(*rank.device, rank.network->buffers(), ConstVec(buffers.data(), buffers.size()));
   rank.device->zero(rank.network->gradients().data(), rank.network->gradients().bytes());
   rank.device->synchronize();
+  const std::vector<RecordedPass::Sample> seen =
+      rank.replica == nullptr ? std::vector<RecordedPass::Sample>() : rank.replica->seen_passes();
   rank.replica = std::make_unique<RankReplica>(ReplicaParts{
       request.platform, rank.device.get(), rank.network.get(), rank.train_feed.get(), &state_.spec,
       &state_.config.optimizer, &meeting, number, state_.trial.seed, state_.facts.global_batch, live && request.audit});
@@ -81,7 +83,7 @@ void Setup::prepare(std::size_t number, bool live) {
   rank.group = std::make_unique<RankGroup>(meeting, number);
   // A trace is of steps that the host makes.
   if (state_.device_repeats() && !repeats_steps() && !state_.tracing() && !norm_is_shared)
-    if (auto recorder = request.platform->recorder(*rank.device, 0)) rank.replica->record_passes(std::move(recorder));
+    if (auto recorder = request.platform->recorder(*rank.device, 0)) rank.replica->repeat_passes(std::move(recorder), seen);
   if (norm_is_shared)
     rank.network->synchronize_batch_norm([group = rank.group.get()](Vec sums) { group->all_reduce(sums); });
   StrategyOptions options(state_.trial.strategy.options);

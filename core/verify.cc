@@ -7,6 +7,7 @@
 #include <exception>
 #include <map>
 
+#include "cause.h"
 #include "plugin_host.h"
 #include "reference.h"
 #include "strategy_options.h"
@@ -35,16 +36,6 @@ OptimizerConfig optimizer_of(const std::string& name, const OptimizerConfig& giv
   config.learning_rate = name == "adam" ? 1e-3 : name == "adadelta" ? 1.0 : 0.05;
   config.momentum = name == "momentum" ? 0.9 : 0;
   return config;
-}
-
-std::string text_of(const std::exception_ptr& cause) {
-  try {
-    std::rethrow_exception(cause);
-  } catch (const std::exception& error) {
-    return error.what();
-  } catch (...) {
-    return "threw something that is not an exception";
-  }
 }
 
 double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
@@ -79,8 +70,8 @@ class Verification {
         optimizer_ = optimizer;
         try {
           check(strategy);
-        } catch (const std::exception& error) {
-          say(Verdict::failed, strategy.label, "runs", 1, error.what());
+        } catch (...) {
+          say(Verdict::failed, strategy.label, "runs", 1, cause_of(std::current_exception()).sentence);
         }
       }
     }
@@ -145,7 +136,7 @@ class Verification {
     request.audit = audit;
     if (scope_.leave)
       request.leave = [&](const std::exception_ptr& cause) {
-        tell_({Verdict::failed, strategy.label, "runs", optimizer_, ranks, text_of(cause)});
+        tell_({Verdict::failed, strategy.label, "runs", optimizer_, ranks, cause_of(cause).sentence});
         scope_.leave();
       };
     // Ranks that run freely are not stopped by a count of steps: two whole epochs are as many in lockstep.

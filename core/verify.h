@@ -1,7 +1,7 @@
 #pragma once
 
-// Proves what can be proven of every strategy: design of the checks in the README. Runs the same train() as the
-// benchmark, in this process, so it is called in a worker only.
+// Holds every strategy to its promises; the README says what is checked. Runs the same train() as the benchmark, in this
+// process, so it is called in a worker only.
 
 #include <functional>
 #include <string>

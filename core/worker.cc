@@ -10,13 +10,13 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <stop_token>
 #include <thread>
 
 #include <fmt/core.h>
 
+#include "cause.h"
 #include "examination.h"
 #include "message.h"
 #include "mgcompare/error.h"
@@ -103,14 +103,9 @@ void answer(Channel& channel, const Handlers& handlers, const Message& request) 
     const auto handler = handlers.find(request.kind);
     if (handler == handlers.end()) throw Error(fmt::format("a worker knows no request '{}'", request.kind));
     channel.send("answer", handler->second(request.body, channel));
-  } catch (const OutOfMemory& error) {
-    channel.send("out of memory", sanitized(error.what()));
-  } catch (const std::bad_alloc&) {
-    channel.send("out of memory", "the host has no more memory");
-  } catch (const std::exception& error) {
-    channel.send("failed", sanitized(error.what()));
   } catch (...) {
-    channel.send("failed", "threw something that is no std::exception");
+    const Cause cause = cause_of(std::current_exception());
+    channel.send(cause.status == "out of memory" ? cause.status : "failed", sanitized(cause.sentence));
   }
 }
 

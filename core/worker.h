@@ -27,8 +27,8 @@ class Line {
 using Handler = std::function<nlohmann::json(const nlohmann::json& body, Line& line)>;
 using Handlers = std::map<std::string, Handler>;      // by the kind of the request
 
-// Serves the channel at kChannelDescriptor. An exception of a handler is sent as "failed" (OutOfMemory as
-// "out of memory"). Returns when the runner says "end"; when the runner dies, the whole process group ends at once.
+// Serves the channel at kChannelDescriptor. What a handler throws is sent as "failed", want of memory as
+// "out of memory". Returns when the runner says "end"; when the runner dies, the whole process group ends at once.
 int serve(const Handlers& handlers);
 
 // The hidden command that makes this program a worker: trials by a Session, and the questions of a probe.

@@ -35,11 +35,12 @@ std::unique_ptr<Communicators> Communicators::make(const std::vector<int>& devic
   auto made = std::make_unique<Communicators>();
   made->devices = devices;
   made->comms.resize(devices.size());
-  made->scratch.resize(devices.size());
-  for (std::size_t k = 0; k < devices.size(); ++k) {
-    const Current current(devices[k]);
-    made->scratch[k] = allocate_device(kScratchBytes);
-    check(cudaMemset(made->scratch[k], 0, kScratchBytes), "clearing scratch memory for exchanges");
+  // Freed where connecting fails. Later kernels use it that an error may leave waiting, and freeing would wait for them.
+  std::vector<std::unique_ptr<void, decltype(&cudaFree)>> scratch;
+  for (const int device : devices) {
+    const Current current(device);
+    scratch.emplace_back(allocate_device(kScratchBytes), &cudaFree);
+    check(cudaMemset(scratch.back().get(), 0, kScratchBytes), "clearing scratch memory for exchanges");
     check(cudaDeviceSynchronize(), "clearing scratch memory for exchanges");
   }
   {
@@ -50,6 +51,7 @@ std::unique_ptr<Communicators> Communicators::make(const std::vector<int>& devic
     cudaSetDevice(former);
     check(status, "connecting GPUs");
   }
+  for (auto& memory : scratch) made->scratch.push_back(memory.release());
   std::vector<cudaStream_t> streams(devices.size());
   for (std::size_t k = 0; k < devices.size(); ++k) {
     const Current current(devices[k]);

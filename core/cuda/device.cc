@@ -33,11 +33,11 @@ std::unique_ptr<Handles> Gpu::take_handles() {
   check(cudaStreamCreateWithPriority(&handles->exchange, cudaStreamNonBlocking, greatest), "making a stream");
   for (cudaEvent_t* event : {&handles->fork, &handles->join, &handles->exchanged})
     check(cudaEventCreateWithFlags(event, cudaEventDisableTiming), "making an event");
-  with_room([&] { check(cudnnCreate(&handles->cudnn), "starting cuDNN"); });
+  with_room({this}, [&] { check(cudnnCreate(&handles->cudnn), "starting cuDNN"); });
   check(cudnnSetStream(handles->cudnn, handles->stream), "starting cuDNN");
-  handles->workspace = with_room([] { return allocate_device(kWorkspaceBytes); });
-  handles->blas = with_room([&] { return std::make_unique<Blas>(handles->stream); });
-  handles->branch_blas = with_room([&] { return std::make_unique<Blas>(handles->branch); });
+  handles->workspace = with_room({this}, [] { return allocate_device(kWorkspaceBytes); });
+  handles->blas = with_room({this}, [&] { return std::make_unique<Blas>(handles->stream); });
+  handles->branch_blas = with_room({this}, [&] { return std::make_unique<Blas>(handles->branch); });
   return handles;
 }
 
@@ -48,13 +48,9 @@ CudaDevice::CudaDevice(Gpu& gpu) : gpu_(gpu) {
 
 CudaDevice::~CudaDevice() {
   // After an error a stream may be unusable, or the device gone: then the handles are dropped.
-  int former = 0;
-  cudaGetDevice(&former);
-  cudaSetDevice(gpu_.index);
   bool usable = true;
   for (const cudaStream_t stream : {handles_->stream, handles_->exchange, handles_->branch})
     usable = cudaStreamSynchronize(stream) == cudaSuccess && usable;
-  cudaSetDevice(former);
   if (!usable) {
     cudaGetLastError();
     static_cast<void>(handles_.release());
@@ -66,7 +62,7 @@ CudaDevice::~CudaDevice() {
 
 void* CudaDevice::allocate(std::size_t bytes) {
   const Current current(gpu_.index);
-  void* memory = gpu_.with_room([&] { return gpu_.memory.take(bytes); });
+  void* memory = with_room({&gpu_}, [&] { return gpu_.memory.take(bytes); });
   // On the rank's stream and waited for: other streams may use the memory next.
   check(cudaMemsetAsync(memory, 0, bytes, queue()), "clearing device memory");
   check(cudaStreamSynchronize(queue()), "clearing device memory");
@@ -153,7 +149,7 @@ void CudaDevice::join_branch() {
 Window::Window(CudaDevice& device, std::size_t floats) : device_(device) {
   const Current current(device.index());
   Gpu& gpu = device.gpu_;
-  memory_ = {static_cast<float*>(gpu.with_room([&] { return gpu.windows.take(floats * sizeof(float)); })), floats};
+  memory_ = {static_cast<float*>(with_room({&gpu}, [&] { return gpu.windows.take(floats * sizeof(float)); })), floats};
   device.zero(memory_.data(), memory_.bytes());
   device.synchronize();
   device.window_ = memory_;

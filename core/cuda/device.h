@@ -4,6 +4,7 @@
 // backward pass, and the libraries' handles. Handles are kept and used again by later trials.
 
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "blas.h"
@@ -32,18 +33,22 @@ struct Gpu {
   DeviceMemory windows{allocate_window};
   std::mutex mutex;
   std::vector<std::unique_ptr<Handles>> idle;
+  // By the first timeline on it:
+  std::once_flag mark_measured;
+  double seconds_a_mark = 0;
 
   std::unique_ptr<Handles> take_handles();
-  // Calls f(), and once more where it ends for want of memory: then without the memory that earlier trials left idle.
-  template <class F> auto with_room(F f) {
-    try {
-      return f();
-    } catch (const OutOfMemory&) {
-      memory.give_back_idle();
-    }
-    return f();
-  }
 };
+
+// Calls f(), and once more where it ends for want of memory: then without what earlier trials left idle on these GPUs.
+template <class F> auto with_room(const std::vector<Gpu*>& gpus, F f) {
+  try {
+    return f();
+  } catch (const OutOfMemory&) {
+    for (Gpu* const gpu : gpus) gpu->memory.give_back_idle();
+  }
+  return f();
+}
 
 inline constexpr std::size_t kWorkspaceBytes = 256u << 20;
 
@@ -53,6 +58,7 @@ class CudaDevice : public Device {
   ~CudaDevice() override;
   DeviceKind kind() const override { return DeviceKind::cuda; }
   int index() const override { return gpu_.index; }
+  Gpu& gpu() const { return gpu_; }
   void* stream() const override { return handles_->stream; }
   void* allocate(std::size_t bytes) override;
   void release(void* memory) noexcept override;

@@ -202,12 +202,9 @@ class CudaPlatform : public Platform {
         return communicators;
       }
     }
-    try {
-      return Communicators::make(indices);
-    } catch (const OutOfMemory&) {
-      for (const int index : indices) gpus_.at(static_cast<std::size_t>(index))->memory.give_back_idle();
-    }
-    return Communicators::make(indices);
+    std::vector<Gpu*> gpus;
+    for (const int index : indices) gpus.push_back(gpus_.at(static_cast<std::size_t>(index)).get());
+    return with_room(gpus, [&] { return Communicators::make(indices); });
   }
 
   // Opened when it is first asked for: workers that only train do not need it.

@@ -1,6 +1,7 @@
 #include "timeline.h"
 
 #include <algorithm>
+#include <mutex>
 
 #include "clock.h"
 #include "launch.h"
@@ -26,8 +27,9 @@ __global__ void next_round(unsigned* round) { ++*round; }
 }  // namespace
 
 Timeline::Timeline(CudaDevice& device)
-    : device_(device), stamps_(device, kRounds * kMost), round_(device, 1), seconds_a_mark_(measure_mark()) {
-  // Loaded here and not beside an exchange, as the kernel of marks is.
+    : device_(device), stamps_(device, kRounds * kMost), round_(device, 1) {
+  std::call_once(device.gpu().mark_measured, [this] { device_.gpu().seconds_a_mark = measure_mark(); });
+  // Loaded here and not beside an exchange, as measuring has loaded the kernel of marks.
   end_round();
   device_.zero(round_.data(), sizeof(unsigned));
   device_.synchronize();

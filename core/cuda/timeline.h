@@ -21,7 +21,7 @@ class Timeline : public Marker {
   void mark(Phase phase) noexcept override;
   void end_round() override;
   std::vector<std::vector<Mark>> take() override;
-  double seconds_a_mark() const override { return seconds_a_mark_; }
+  double seconds_a_mark() const override { return device_.gpu().seconds_a_mark; }
   double ahead() override;
 
  private:
@@ -37,7 +37,6 @@ class Timeline : public Marker {
   std::vector<Mark> marks_;         // of a round, without their times
   Phase own_ = Phase::outside, beside_ = Phase::outside;  // that the two streams are in
   std::exception_ptr failure_;
-  double seconds_a_mark_ = 0;
 };
 
 }  // namespace mgcompare::cuda

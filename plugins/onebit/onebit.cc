@@ -4,11 +4,11 @@
 // runs on the exchanged sum, on every rank.
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
 #include "exchange.h"
 #include "mgcompare/arithmetic.h"
+#include "mgcompare/residual.h"
 #include "mgcompare/strategy.h"
 
 namespace {
@@ -71,13 +71,7 @@ class OneBit : public Strategy {
 
  private:
   void report(Replica& replica) {
-    const Vec kept = exchange_->residual();
-    std::vector<float> residual(kept.size());
-    copy_to_host(replica.device(), Span<float>(residual.data(), residual.size()), kept);
-    replica.device().synchronize();
-    double squares = 0;
-    for (const float value : residual) squares += static_cast<double>(value) * static_cast<double>(value);
-    if (keep_residual_) replica.metric("residual norm", std::sqrt(squares));
+    if (keep_residual_) report_residual(replica, exchange_->residual());
     const std::size_t sent = compressed_ ? exchange_->wire_bytes() : replica.weights().bytes();
     replica.metric("compression", static_cast<double>(replica.weights().bytes()) / static_cast<double>(sent));
   }

@@ -2,11 +2,11 @@
 // of two thin ones, which are what is summed over ranks; what that leaves out is added to the next step's gradient. The
 // optimiser, momentum included, runs on the exchanged sum, on every rank.
 
-#include <cmath>
 #include <optional>
 
 #include "low_rank.h"
 #include "mgcompare/arithmetic.h"
+#include "mgcompare/residual.h"
 #include "mgcompare/strategy.h"
 
 namespace {
@@ -69,13 +69,7 @@ class PowerSgd : public Strategy {
 
  private:
   void report(Replica& replica) {
-    const Vec kept = low_rank_->error();
-    std::vector<float> error(kept.size());
-    copy_to_host(replica.device(), Span<float>(error.data(), error.size()), kept);
-    replica.device().synchronize();
-    double squares = 0;
-    for (const float value : error) squares += static_cast<double>(value) * static_cast<double>(value);
-    replica.metric("residual norm", std::sqrt(squares));
+    report_residual(replica, low_rank_->error());
     const std::size_t sent = compressed_ ? low_rank_->exchanged() : replica.weights().size();
     replica.metric("compression", static_cast<double>(replica.weights().size()) / static_cast<double>(sent));
   }

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "mgcompare/arithmetic.h"
+#include "mgcompare/residual.h"
 #include "mgcompare/strategy.h"
 #include "sparse.h"
 
@@ -87,13 +88,7 @@ class TopK : public Strategy {
   }
 
   void report(Replica& replica) {
-    const Vec kept = sparse_->unsent();
-    std::vector<float> unsent(kept.size());
-    copy_to_host(replica.device(), Span<float>(unsent.data(), unsent.size()), kept);
-    replica.device().synchronize();
-    double squares = 0;
-    for (const float value : unsent) squares += static_cast<double>(value) * static_cast<double>(value);
-    replica.metric("residual norm", std::sqrt(squares));
+    report_residual(replica, sparse_->unsent());
     replica.metric("compression", static_cast<double>(replica.weights().bytes()) /
                                       static_cast<double>(sparse_->entries_at(sent_ratio_) * sizeof(top_k::Entry)));
   }

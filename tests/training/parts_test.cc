@@ -6,10 +6,8 @@
 #include <thread>
 #include <utility>
 
-#include "cpu/collectives.h"
-#include "fakes/host_marker.h"
+#include "fakes/clocked_platform.h"
 #include "fixture.h"
-#include "metered_device.h"
 
 namespace mgcompare {
 namespace {
@@ -56,55 +54,6 @@ TEST(Parts, WhatAStrategyDoesBesidesIsItsOwn) {
   EXPECT_GE(result.ranks[0].strategy, 3e-3 * static_cast<double>(result.steps));
   EXPECT_NEAR(result.ranks[0].sum(), result.seconds_training, 0.02 * result.seconds_training + 1e-3);
 }
-
-// A CPU device that passes for a GPU.
-class ClockedDevice : public MeteredDevice {
- public:
-  explicit ClockedDevice(std::unique_ptr<Device> device) : MeteredDevice(*device), device_(std::move(device)) {}
-  DeviceKind kind() const override { return DeviceKind::cuda; }
-
- private:
-  std::unique_ptr<Device> device_;
-};
-
-class Recordable : public CpuCollectives {
- public:
-  using CpuCollectives::CpuCollectives;
-  bool recordable() const override { return true; }
-};
-
-// Such devices, with a clock and recorded steps as a test has them.
-class ClockedPlatform : public Platform {
- public:
-  std::function<std::unique_ptr<Marker>()> make_marker = [] { return std::make_unique<HostMarker>(); };
-  std::function<std::unique_ptr<Recorder>()> make_recorder = [] { return nullptr; };
-
-  DeviceKind kind() const override { return DeviceKind::cuda; }
-  std::vector<DeviceInfo> devices() const override { return cpu_.devices(); }
-  std::vector<std::pair<std::string, std::string>> facts() const override { return {}; }
-  std::unique_ptr<Device> open(int index) override { return std::make_unique<ClockedDevice>(cpu_.open(index)); }
-  std::uint64_t peak_memory(int index) const override { return cpu_.peak_memory(index); }
-  void reset_peak_memory() override { cpu_.reset_peak_memory(); }
-  std::unique_ptr<Network> build(Device& device, const NetworkSpec& spec, const Numerics& numerics) override {
-    return cpu_.build(device, spec, numerics);
-  }
-  std::unique_ptr<Optimizer> optimizer(Device& device, const OptimizerConfig& config, const std::vector<Part>& parts) override {
-    return cpu_.optimizer(device, config, parts);
-  }
-  std::unique_ptr<Feed> upload(Device& device, const Split& split, double scale, bool on_host) override {
-    return cpu_.upload(device, split, scale, on_host);
-  }
-  std::unique_ptr<Collectives> connect(const std::vector<Device*>& devices) override {
-    return std::make_unique<Recordable>(devices.size());
-  }
-  std::unique_ptr<Marker> marker(Device&) override { return make_marker(); }
-  std::unique_ptr<Recorder> recorder(Device&, std::size_t steps) override {
-    return steps == 0 ? nullptr : make_recorder();
-  }
-
- private:
-  Platform& cpu_ = platform(DeviceKind::cpu);
-};
 
 Result run_on(ClockedPlatform& platform, const Trial& trial) {
   return run(trial, {}, [&](TrainingRequest& request) { request.platform = &platform; }).result;

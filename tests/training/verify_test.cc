@@ -75,5 +75,15 @@ TEST(Verify, APluginThatIsWrongOnPurposeFails) {
   EXPECT_THAT(failures(verified), ::testing::HasSubstr("equals one device on the global batch"));
 }
 
+TEST(Verify, APluginThatThrowsWhateverItLikesFailsInWords) {
+  const PluginSummary plugin = inspect_plugin(std::string(MGCOMPARE_BINARY_DIR) + "/lib/mgcompare/bad_plugins/strategy_misbehave.so");
+  ASSERT_EQ(plugin.problem, "");
+  const StrategyConfig row = {plugin.name, "a number", {{"how", "throw number", false, {}}}, {}};
+  const Verified verified = verify_with(testing::small_model(), {plugin}, {2}, {"sgd", "adam"}, {row});
+  EXPECT_FALSE(verified.passed);
+  EXPECT_EQ(verified.count("a number", Verdict::failed), 2u) << "a check of one optimiser does not end the others";
+  EXPECT_THAT(failures(verified), ::testing::HasSubstr("something that is not an exception"));
+}
+
 }  // namespace
 }  // namespace mgcompare

@@ -69,7 +69,8 @@ class Group {
   }
 
   // Runs `f` while no other rank runs an exclusive of the same stripe. All asynchronous meetings of ranks go through
-  // this call and wait_until, so that a trial can be run in virtual time and replayed. `f` must not call the group, but for peer().
+  // this call and wait_until, so that a trial can be run in virtual time and replayed. `f` must not call the group, but
+  // for peer().
   virtual void exclusive(std::size_t stripe, const std::function<void()>& f) = 0;
   // Sleeps until `predicate` holds; it is asked again after each exclusive section of any rank, and never during one.
   virtual void wait_until(const std::function<bool()>& predicate) = 0;

@@ -56,7 +56,7 @@ class Strategy {
   virtual ~Strategy() = default;
   virtual Traits traits() const = 0;
   // Once, before the first step: all replicas hold the same weights. Allocate here; every rank must return before any
-  // rank steps.
+  // rank steps. A barrier() goes before what ranks exchange here: an allocation beside an exchange can hang GPUs.
   virtual void start(Replica&, Group&) {}
   // Learns from this rank's share of the batch. In lockstep pace all ranks are called, also with empty shares.
   virtual void step(Replica& replica, Group& group, const Batch& batch) = 0;

@@ -1,0 +1,35 @@
+#include "cause.h"
+
+#include <gtest/gtest.h>
+
+#include <new>
+
+#include "platform.h"
+#include "training.h"
+
+namespace mgcompare {
+namespace {
+
+template <class Thrown> void expect(const Thrown& thrown, const std::string& status, const std::string& sentence) {
+  const Cause cause = cause_of(std::make_exception_ptr(thrown));
+  EXPECT_EQ(cause.status, status) << sentence;
+  EXPECT_EQ(cause.sentence, sentence);
+}
+
+TEST(Cause, SaysWhatTheErrorSays) {
+  expect(Diverged("the loss is nan"), "diverged", "the loss is nan");
+  expect(Interrupted(), "interrupted", "stopped by the user");
+  expect(DeviceLost("it does not answer"), "device lost", "it does not answer");
+  expect(OutOfMemory(1000, 10, 100), "out of memory", "asked 1000 bytes, free 10 bytes, total 100 bytes");
+  expect(Error("the planted error"), "failed", "the planted error");
+  expect(std::logic_error("the planted error"), "failed", "the planted error");
+}
+
+TEST(Cause, HasWordsForWhatSaysNothing) {
+  expect(std::bad_alloc(), "out of memory", "the host has no more memory");
+  expect(std::bad_array_new_length(), "out of memory", "the host has no more memory");
+  expect(42, "failed", "the plugin threw something that is not an exception");
+}
+
+}  // namespace
+}  // namespace mgcompare

@@ -1,0 +1,195 @@
+#include "recorded_pass.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <set>
+#include <thread>
+
+#include "fakes/clocked_platform.h"
+#include "fixture.h"
+
+namespace mgcompare {
+namespace {
+
+using testing::run;
+using testing::small_trial;
+
+// Notes what it is asked for.
+class NotingRecorder : public Recorder {
+ public:
+  explicit NotingRecorder(std::vector<std::string>& notes) : notes_(notes) {}
+  void begin_epoch(std::size_t, const std::vector<std::uint32_t>&, const std::vector<float>&) override {}
+  void begin() override { notes_.emplace_back("begin"); }
+  void begin_step(std::size_t) override {}
+  void end_step() override {}
+  void begin_pass(std::size_t position) override { notes_.push_back("from " + std::to_string(position)); }
+  std::size_t end() override {
+    notes_.emplace_back("end");
+    return recordings_++;
+  }
+  void seek(std::size_t) override {}
+  void place(std::size_t position, std::size_t epoch) override {
+    notes_.push_back("place " + std::to_string(position) + " of epoch " + std::to_string(epoch));
+  }
+  void repeat(std::size_t recording) override { notes_.push_back("repeat " + std::to_string(recording)); }
+  double loss() const override { return 0; }
+  std::vector<StepRecord> take_records() override { return {}; }
+
+ private:
+  std::vector<std::string>& notes_;
+  std::size_t recordings_ = 0;
+};
+
+class Pass : public ::testing::Test {
+ protected:
+  RecordedPass recorded(const std::vector<RecordedPass::Sample>& seen = {}) {
+    return {std::make_unique<NotingRecorder>(notes_),
+            [this](const RecordedPass::Sample& one) { notes_.push_back("pass of " + std::to_string(one.batch.size())); }, seen};
+  }
+  RecordedPass::Sample sample(std::size_t epoch, std::size_t begin, std::size_t size, Scale scale = Scale::global_batch) const {
+    return {Batch({epoch, 0, begin, size, 1, 2, 0.1}, shape_), scale};
+  }
+  std::vector<std::string> take_notes() { return std::exchange(notes_, {}); }
+
+  const Shape shape_ = {1};
+  std::vector<std::string> notes_;
+};
+
+using Notes = std::vector<std::string>;
+
+TEST_F(Pass, IsRepeatedOnceItWasSeenAndRecorded) {
+  RecordedPass pass = recorded();
+  pass.run(sample(0, 0, 10));
+  pass.run(sample(0, 10, 10));
+  EXPECT_EQ(take_notes(), Notes({"pass of 5", "pass of 5"})) << "nothing is recorded within a step";
+  pass.record();
+  EXPECT_EQ(take_notes(), Notes({"begin", "from 5", "pass of 5", "end"})) << "one of a shape";
+  pass.run(sample(3, 20, 10));
+  EXPECT_EQ(take_notes(), Notes({"place 25 of epoch 3", "repeat 0"}));
+  pass.record();
+  EXPECT_EQ(take_notes(), Notes());
+}
+
+TEST_F(Pass, HasARecordingOfItsOwnForEachShapeAndScale) {
+  RecordedPass pass = recorded();
+  pass.run(sample(0, 0, 10));
+  pass.run(sample(0, 0, 10, Scale::own_share));
+  pass.run(sample(0, 0, 9));  // as many samples for this rank, scaled otherwise
+  pass.run(sample(0, 0, 0));  // nothing to learn from
+  pass.record();
+  take_notes();
+  for (int again = 0; again < 2; ++again) {
+    std::set<std::string> repeated;
+    for (const RecordedPass::Sample& each : {sample(0, 0, 10), sample(0, 0, 10, Scale::own_share), sample(0, 0, 9)}) {
+      pass.run(each);
+      repeated.insert(take_notes().back());
+    }
+    EXPECT_EQ(repeated, std::set<std::string>({"repeat 0", "repeat 1", "repeat 2"}));
+    pass.run(sample(0, 0, 0));
+    EXPECT_EQ(take_notes(), Notes({"pass of 0"}));
+  }
+}
+
+TEST_F(Pass, IsRecordedAtOnceWhereItsShapeWasSeenBefore) {
+  RecordedPass before = recorded();
+  before.run(sample(0, 0, 10));
+  RecordedPass pass = recorded(before.seen());
+  pass.record();
+  take_notes();
+  pass.run(sample(0, 30, 10));
+  EXPECT_EQ(take_notes(), Notes({"place 35 of epoch 0", "repeat 0"}));
+}
+
+// How many ranks are in a step.
+std::atomic<int> in_steps = 0;
+
+class ByTheHost : public Strategy {
+ public:
+  explicit ByTheHost(Traits::Pace pace) : pace_(pace) {}
+  Traits traits() const override { return {.pace = pace_}; }
+  void step(Replica& replica, Group& group, const Batch& batch) override {
+    ++in_steps;
+    replica.backward(batch);
+    if (pace_ == Traits::Pace::lockstep) group.all_reduce(replica.gradients());
+    else group.exclusive(0, [] {});
+    replica.update();
+    --in_steps;
+  }
+
+ private:
+  Traits::Pace pace_;
+};
+
+// Counts, and takes long enough for a step beside it to be seen.
+class CountingRecorder : public Recorder {
+ public:
+  struct Counts {
+    std::atomic<int> recordings = 0, repetitions = 0, beside_steps = 0;
+  };
+  explicit CountingRecorder(Counts& counts) : counts_(counts) {}
+  void begin_epoch(std::size_t, const std::vector<std::uint32_t>&, const std::vector<float>&) override {}
+  void begin() override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    counts_.beside_steps += in_steps;
+  }
+  void begin_step(std::size_t) override {}
+  void end_step() override {}
+  void begin_pass(std::size_t) override {}
+  std::size_t end() override {
+    counts_.beside_steps += in_steps;
+    ++counts_.recordings;
+    return 0;
+  }
+  void seek(std::size_t) override {}
+  void place(std::size_t, std::size_t) override {}
+  void repeat(std::size_t) override { ++counts_.repetitions; }
+  double loss() const override { return 0; }
+  std::vector<StepRecord> take_records() override { return {}; }
+
+ private:
+  Counts& counts_;
+};
+
+struct Way {
+  const char* name;
+  Traits::Pace pace;
+  bool deterministic;
+};
+
+class PassesOfATrial : public ::testing::TestWithParam<Way> {};
+
+// A recording that is made while a peer waits in an exchange could wait for that peer.
+TEST_P(PassesOfATrial, AreRecordedWhileNoRankIsInAStep) {
+  std::array<CountingRecorder::Counts, 4> counts;  // of two ranks in the rehearsal, then in training
+  std::atomic<std::size_t> recorders = 0;
+  ClockedPlatform platform;
+  platform.make_pass_recorder = [&] { return std::make_unique<CountingRecorder>(counts.at(recorders++)); };
+  Trial trial = small_trial(2);
+  trial.config.deterministic = GetParam().deterministic;
+  run(trial, [](Options&, const Facts&) { return std::make_unique<ByTheHost>(GetParam().pace); },
+      [&](TrainingRequest& request) {
+        request.platform = &platform;
+        request.evaluate = false;  // what is recorded is run as well on a CPU, and would be counted
+      });
+  EXPECT_EQ(recorders, 4u);
+  for (const CountingRecorder::Counts& each : counts) EXPECT_EQ(each.beside_steps, 0);
+  for (const std::size_t rehearsing : {0, 1}) {
+    EXPECT_EQ(counts[rehearsing].recordings, 1);
+    EXPECT_GT(counts[rehearsing].repetitions, 0);
+  }
+  // An epoch has 15 steps of two ranks, or 30 draws. Only its last, shorter batch is new to training, once to each rank.
+  constexpr int kPasses = 60;
+  EXPECT_GE(counts[2].repetitions + counts[3].repetitions, kPasses - 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PassesOfATrial,
+                         ::testing::Values(Way{"lockstep", Traits::Pace::lockstep, false},
+                                           Way{"free", Traits::Pace::free, false},
+                                           Way{"in_virtual_time", Traits::Pace::free, true}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace mgcompare
