@@ -53,7 +53,7 @@ class CudaDevice : public Device {
   ~CudaDevice() override;
   DeviceKind kind() const override { return DeviceKind::cuda; }
   int index() const override { return gpu_.index; }
-  void* stream() const override { return handles_->stream; }
+  void* stream() const override { return settled(); }
   void* allocate(std::size_t bytes) override;
   void release(void* memory) noexcept override;
   void* allocate_host(std::size_t bytes) override;
@@ -79,9 +79,10 @@ class CudaDevice : public Device {
   Marker* marker() const { return marker_; }
   bool overlaps() const { return overlap_; }
 
-  // A branch of work beside the rank's stream, from here to join_branch().
+  // A branch of work beside the rank's stream, behind what is queued so far. It is joined by join_branch(), and before
+  // anything that is not of the network: by all calls of Device, and by exchanges for themselves.
   cudaStream_t fork_branch();
-  void join_branch();
+  void join_branch() const;
 
   // Where the step's position, rate and epoch are read while a step is being recorded; empty otherwise.
   const Cursor& cursor() const { return cursor_; }
@@ -96,6 +97,11 @@ class CudaDevice : public Device {
 
  private:
   friend class Window;
+  cudaStream_t settled() const {
+    join_branch();
+    return queue();
+  }
+
   Gpu& gpu_;
   std::unique_ptr<Handles> handles_;
   Cursor cursor_;
@@ -103,6 +109,7 @@ class CudaDevice : public Device {
   const DeviceTally* tally_ = nullptr;
   Marker* marker_ = nullptr;
   bool overlap_ = false, exchanging_ = false;
+  mutable bool branching_ = false;
 };
 
 // Memory of a device, all zero, on which NCCL can open a window.

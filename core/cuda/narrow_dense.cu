@@ -42,6 +42,28 @@ __global__ void __launch_bounds__(kBlock)
   out[static_cast<std::size_t>(blockIdx.x) * outputs + threadIdx.x] = activated<A>(sum);
 }
 
+// A thread has one input of kSamplesOfBlock samples.
+constexpr unsigned kSamplesOfBlock = 4;
+template <unsigned kOutputs>
+__global__ void __launch_bounds__(kBlock) spread(const float* gradient, const float* weights, float* to, unsigned samples,
+                                                 unsigned inputs, unsigned outputs) {
+  const unsigned i = blockIdx.y * kBlock + threadIdx.x, first = blockIdx.x * kSamplesOfBlock;
+  float of_input[kOutputs];
+#pragma unroll
+  for (unsigned o = 0; o < kOutputs; ++o)
+    of_input[o] = o < outputs ? __ldg(weights + static_cast<std::size_t>(o) * inputs + min(i, inputs - 1)) : 0.0f;
+  float sums[kSamplesOfBlock] = {};
+#pragma unroll
+  for (unsigned k = 0; k < kSamplesOfBlock; ++k) {
+    const float* const row = gradient + static_cast<std::size_t>(min(first + k, samples - 1)) * outputs;
+#pragma unroll
+    for (unsigned o = 0; o < kOutputs; ++o) sums[k] += __ldg(row + min(o, outputs - 1)) * of_input[o];
+  }
+#pragma unroll
+  for (unsigned k = 0; k < kSamplesOfBlock; ++k)
+    if (i < inputs && first + k < samples) to[static_cast<std::size_t>(first + k) * inputs + i] = sums[k];
+}
+
 constexpr unsigned kColumns = 32, kSplits = 16, kSplitSamples = 32;
 
 // Block (columns, split), 32 x kSplitWarps threads: a thread has one input and every so many samples of the split. The bias
@@ -120,7 +142,16 @@ void NarrowDense::forward(Activation activation, const float* in, const float* w
   check(cudaGetLastError(), "computing a dense layer");
 }
 
-void NarrowDense::backward(cudaStream_t stream, const float* in, const float* gradient, float* weights, float* bias,
+void NarrowDense::backward_data(const float* gradient, const float* weights, float* to, std::size_t samples) const {
+  const auto n = static_cast<unsigned>(samples), inputs = static_cast<unsigned>(inputs_);
+  const dim3 grid((n + kSamplesOfBlock - 1) / kSamplesOfBlock, (inputs + kBlock - 1) / kBlock);
+  with_outputs(outputs_, [&](auto most) {
+    spread<most><<<grid, kBlock, 0, device_.queue()>>>(gradient, weights, to, n, inputs, static_cast<unsigned>(outputs_));
+  });
+  check(cudaGetLastError(), "computing a dense layer's gradient");
+}
+
+void NarrowDense::backward_weights(cudaStream_t stream, const float* in, const float* gradient, float* weights, float* bias,
                            std::size_t samples) const {
   const auto n = static_cast<unsigned>(samples);
   const dim3 grid(tiles(inputs_), std::clamp(n / kSplitSamples, 1u, kSplits));

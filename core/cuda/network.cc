@@ -252,6 +252,7 @@ void CudaNetwork::backward(ConstVec dlogits, const Ready& ready, float share) {
     if (node->parameters.size() > 0 && ready) ready(gradients().slice(node->parameters));
   }
   device_.allow_overlap(false);
+  device_.join_branch();
   device_.join_exchanges();
 }
 

@@ -23,8 +23,8 @@ __global__ void add_rows(const float* partial, unsigned blocks, unsigned size, f
 
 }  // namespace
 
-void add_partials(CudaDevice& device, const float* partial, std::size_t blocks, std::size_t size, float* sums) {
-  add_rows<<<static_cast<unsigned>((size + kColumns - 1) / kColumns), kColumns * kRows, 0, device.queue()>>>(
+void add_partials(cudaStream_t stream, const float* partial, std::size_t blocks, std::size_t size, float* sums) {
+  add_rows<<<static_cast<unsigned>((size + kColumns - 1) / kColumns), kColumns * kRows, 0, stream>>>(
       partial, static_cast<unsigned>(blocks), static_cast<unsigned>(size), sums);
   check(cudaGetLastError(), "adding partial gradients");
 }

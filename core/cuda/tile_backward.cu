@@ -5,75 +5,90 @@
 namespace mgcompare::cuda::tile {
 namespace {
 
-// What a thread needs of a sample's windows, every kThreads-th of them: loaded in one go, and long before it is used where
-// there is other work until then.
-template <Activation A, unsigned kThreads> class Windows {
+// What a thread needs of kOfBlock of a sample's windows, every kThreads-th of them: loaded in one go, and long before it is
+// used where there is other work until then.
+template <Activation A, unsigned kThreads, unsigned kOfBlock = kWindows> class Windows {
  public:
-  __device__ void load(const Call& call, unsigned sample) {
+  // From window `first` on.
+  __device__ void load(const Call& call, unsigned sample, unsigned first = 0) {
 #pragma unroll
     for (unsigned k = 0; k < kCount; ++k) {
       const unsigned i = threadIdx.x + k * kThreads;
-      if (i >= kWindows) continue;
-      const std::size_t at = static_cast<std::size_t>(sample) * kWindows + i;
+      if (i >= kOfBlock || first + i >= kWindows) continue;
+      const std::size_t at = static_cast<std::size_t>(sample) * kWindows + first + i;
       winner_[k] = __ldg(call.choice + at);
       out_[k] = __ldg(call.out + at);
       gradient_[k] = __ldg(call.gradient + at);
     }
   }
-  // f(window, row and column of its winner in the 8 x 8 image, gradient before the activation)
-  template <class F> __device__ void each(F f) const {
+  // f(window from the first, row and column of its winner in the 8 x 8 image, gradient before the activation)
+  template <class F> __device__ void each(F f, unsigned first = 0) const {
 #pragma unroll
     for (unsigned k = 0; k < kCount; ++k) {
       const unsigned i = threadIdx.x + k * kThreads;
-      if (i >= kWindows) continue;
+      if (i >= kOfBlock || first + i >= kWindows) continue;
       f(i, i / kPooled % kPooled * 2 + winner_[k] / 2, i % kPooled * 2 + winner_[k] % 2, slope<A>(out_[k], gradient_[k]));
     }
   }
 
  private:
-  static constexpr unsigned kCount = (kWindows + kThreads - 1) / kThreads;
+  static constexpr unsigned kCount = (kOfBlock + kThreads - 1) / kThreads;
   unsigned winner_[kCount];
   float out_[kCount], gradient_[kCount];
 };
 
-// Outputs x terms += gradient (outputs x 64 pixels) times windows (64 pixels x terms); 16 warps share the terms.
-constexpr unsigned kWeightWarps = 16, kRowOfPixels = kOut * kOut + 4, kOutputsPadded = 64;
+// Outputs x terms += gradient (outputs x 64 pixels) times windows (64 pixels x terms); 16 warps share the terms. Block
+// (samples, outputs): with all outputs in a block each window is read for the most products; with half of them it has half
+// the registers, so that the other gradient's kernel runs beside it on each processor, and a block has twice the samples, so
+// that half as many partial sums are stored and added.
+constexpr unsigned kWeightWarps = 16, kRowOfPixels = kOut * kOut + 4, kTilesOfOutputs = 4;
 constexpr unsigned kTermTiles = kTermsPadded / 8, kTilesOfWarp = (kTermTiles + kWeightWarps - 1) / kWeightWarps;
 static_assert(kTerms % 2 == 0 && (kWeights + kOutputs) % 2 == 0, "pairs of partial sums are stored in one go");
-constexpr unsigned kWeightBytes = (kOutputsPadded * kRowOfPixels + kPixels + kWindows) * sizeof(float);
 
-template <Activation A>
-__global__ void __launch_bounds__(kWeightWarps * 32) weights_back(Call call, float* partial) {
+template <unsigned kTiles> struct Weights {
+  static constexpr unsigned kOfBlock = kTiles * 16;                      // outputs
+  static constexpr unsigned kWindowsOfBlock = kOfBlock * kPooled * kPooled;
+  static constexpr unsigned kBytes = (kOfBlock * kRowOfPixels + kPixels + kWindowsOfBlock) * sizeof(float);
+};
+
+template <Activation A, unsigned kTiles>
+__global__ void __launch_bounds__(kWeightWarps * 32, kTiles < kTilesOfOutputs ? 2 : 1)
+    weights_back(Call call, float* partial) {
+  using W = Weights<kTiles>;
   extern __shared__ __align__(16) float memory[];
   float* const image = memory;
-  float* const gradients = image + kPixels;                             // (kOutputsPadded, kRowOfPixels)
-  float* const of_window = gradients + kOutputsPadded * kRowOfPixels;
+  float* const gradients = image + kPixels;                             // (kOfBlock, kRowOfPixels)
+  float* const of_window = gradients + W::kOfBlock * kRowOfPixels;
   const unsigned warp = threadIdx.x / 32, row = threadIdx.x % 32 / 4, column = threadIdx.x % 4;
+  const unsigned first_output = blockIdx.y * W::kOfBlock, first_window = first_output * kPooled * kPooled;
   unsigned offsets[kTilesOfWarp];
 #pragma unroll
   for (unsigned n = 0; n < kTilesOfWarp; ++n) offsets[n] = term_offset((warp + n * kWeightWarps) * 8 + row);
-  float sums[4][kTilesOfWarp][4] = {}, bias_sum = 0;
-  Windows<A, kWeightWarps * 32> windows;
+  float sums[kTiles][kTilesOfWarp][4] = {}, bias_sum = 0;
+  Windows<A, kWeightWarps * 32, W::kWindowsOfBlock> windows;
+  const bool has_bias = threadIdx.x < W::kOfBlock && first_output + threadIdx.x < kOutputs;
   for (unsigned sample = blockIdx.x; sample < call.samples; sample += gridDim.x) {
-    windows.load(call, sample);
+    windows.load(call, sample, first_window);
     __syncthreads();
     load_image(image, call.in + static_cast<std::size_t>(sample) * kPixels);
-    for (unsigned i = threadIdx.x; i < kOutputsPadded * kRowOfPixels / 4; i += blockDim.x)
+    for (unsigned i = threadIdx.x; i < W::kOfBlock * kRowOfPixels / 4; i += blockDim.x)
       reinterpret_cast<float4*>(gradients)[i] = make_float4(0, 0, 0, 0);
     __syncthreads();
-    windows.each([&](unsigned i, unsigned y, unsigned x, float value) {
-      of_window[i] = value;
-      gradients[i / (kPooled * kPooled) * kRowOfPixels + y * kOut + x] = to_tf32(value);
-    });
+    windows.each(
+        [&](unsigned i, unsigned y, unsigned x, float value) {
+          of_window[i] = value;
+          gradients[i / (kPooled * kPooled) * kRowOfPixels + y * kOut + x] = to_tf32(value);
+        },
+        first_window);
     __syncthreads();
-    if (threadIdx.x < kOutputs) {
+    if (has_bias) {
       for (unsigned i = 0; i < kPooled * kPooled; ++i) bias_sum += of_window[threadIdx.x * kPooled * kPooled + i];
     }
 #pragma unroll 2
     for (unsigned y = 0; y < kOut; ++y) {
-      float a[4][4];
+      float a[kTiles][4];
 #pragma unroll
-      for (unsigned m = 0; m < 4; ++m) {
+      for (unsigned m = 0; m < kTiles; ++m) {
         const float* const line = gradients + (m * 16 + row) * kRowOfPixels + y * kOut + column;
         a[m][0] = line[0];
         a[m][1] = line[8 * kRowOfPixels];
@@ -85,25 +100,25 @@ __global__ void __launch_bounds__(kWeightWarps * 32) weights_back(Call call, flo
         const float* const pixel = image + offsets[n] + y * kSize + column;
         const float b[2] = {pixel[0], pixel[4]};
 #pragma unroll
-        for (unsigned m = 0; m < 4; ++m) multiply_add(sums[m][n], a[m], b);
+        for (unsigned m = 0; m < kTiles; ++m) multiply_add(sums[m][n], a[m], b);
       }
     }
   }
   float* const to = partial + static_cast<std::size_t>(blockIdx.x) * (kWeights + kOutputs);
 #pragma unroll
-  for (unsigned m = 0; m < 4; ++m) {
+  for (unsigned m = 0; m < kTiles; ++m) {
 #pragma unroll
     for (unsigned n = 0; n < kTilesOfWarp; ++n) {
 #pragma unroll
       for (unsigned j = 0; j < 4; j += 2) {
         // In pairs: a small batch spends a quarter of the kernel on these stores.
-        const unsigned output = m * 16 + row + j / 2 * 8, term = (warp + n * kWeightWarps) * 8 + 2 * column;
+        const unsigned output = first_output + m * 16 + row + j / 2 * 8, term = (warp + n * kWeightWarps) * 8 + 2 * column;
         if (output < kOutputs && term < kTerms)
           *reinterpret_cast<float2*>(to + output * kTerms + term) = make_float2(sums[m][n][j], sums[m][n][j + 1]);
       }
     }
   }
-  if (threadIdx.x < kOutputs) to[kWeights + threadIdx.x] = bias_sum;
+  if (has_bias) to[kWeights + first_output + threadIdx.x] = bias_sum;
 }
 
 // Pixels (144) x channels += gradients, with a border of zeros, times the weights turned round. The terms are shared by
@@ -219,16 +234,19 @@ bool prepare_backward(Activation activation) {
   bool fits = false;
   with_activation(activation, [&](auto chosen) {
     constexpr Activation A = decltype(chosen)::value;
-    fits = allow(weights_back<A>, kWeightBytes) && allow(data_back<A, false>, kDataBytes) &&
-           allow(data_back<A, true>, kDataBytes);
+    fits = allow(weights_back<A, 2>, Weights<2>::kBytes) && allow(weights_back<A, 4>, Weights<4>::kBytes) &&
+           allow(data_back<A, false>, kDataBytes) && allow(data_back<A, true>, kDataBytes);
   });
   return fits;
 }
 
 unsigned backward_weights(const Call& call, float* partial) {
-  const unsigned blocks = std::min(call.samples, call.processors);
+  const bool halved = call.samples <= 2 * call.processors;
+  const unsigned blocks = std::min(call.samples, halved ? call.processors / 2 : call.processors);
   with_activation(call.activation, [&](auto chosen) {
-    weights_back<decltype(chosen)::value><<<blocks, kWeightWarps * 32, kWeightBytes, call.stream>>>(call, partial);
+    constexpr Activation A = decltype(chosen)::value;
+    if (halved) weights_back<A, 2><<<dim3(blocks, kTilesOfOutputs / 2), kWeightWarps * 32, Weights<2>::kBytes, call.stream>>>(call, partial);
+    else weights_back<A, 4><<<blocks, kWeightWarps * 32, Weights<4>::kBytes, call.stream>>>(call, partial);
   });
   check(cudaGetLastError(), kWhat);
   return blocks;
