@@ -243,7 +243,9 @@ bool serves(const Shape& s, Activation activation) {
   bool fits = false;
   with_activation(activation, [&](auto chosen) {
     fits = cudaFuncSetAttribute(weights_back<decltype(chosen)::value>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                static_cast<int>(back_bytes(s))) == cudaSuccess;
+                                static_cast<int>(back_bytes(s))) == cudaSuccess &&
+           cudaFuncSetAttribute(weights_back<decltype(chosen)::value>, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                cudaSharedmemCarveoutMaxShared) == cudaSuccess;
   });
   cudaGetLastError();
   return fits;
