@@ -16,7 +16,7 @@ constexpr unsigned kBlocksPerProcessor = 2;
 __device__ void load_image(float* image, const Call& call, unsigned sample) {
   const unsigned pixels = call.shape.height * call.shape.width;
   for (unsigned i = threadIdx.x; i < pixels; i += blockDim.x)
-    image[i] = __ldg(call.in + static_cast<std::size_t>(sample) * pixels + i);
+    image[i] = __ldcg(call.in + static_cast<std::size_t>(sample) * pixels + i);
 }
 
 // A thread has one place of the pooled image and kGroup channels of it.
@@ -24,6 +24,7 @@ template <Activation A> __global__ void __launch_bounds__(kMostThreads) convolve
   const Shape& s = call.shape;
   __shared__ __align__(16) float image[kMostPixels];
   extern __shared__ __align__(16) float taps[];  // (channels, kTapsPadded)
+  await_earlier();
   for (unsigned i = threadIdx.x; i < s.channels * kTaps; i += blockDim.x)
     taps[i / kTaps * kTapsPadded + i % kTaps] = call.weights[i];
   const unsigned place = threadIdx.x % s.places(), group = threadIdx.x / s.places();
@@ -69,6 +70,7 @@ template <Activation A> __global__ void __launch_bounds__(kMostChannels * 32) we
   __shared__ float image[kMostPixels];
   const unsigned lane = threadIdx.x % 32, c = threadIdx.x / 32;
   float sums[kTaps] = {}, bias_sum = 0;
+  await_earlier();
   for (unsigned n = blockIdx.x; n < call.samples; n += gridDim.x) {
     __syncthreads();
     load_image(image, call, n);
@@ -76,8 +78,8 @@ template <Activation A> __global__ void __launch_bounds__(kMostChannels * 32) we
 #pragma unroll 2
     for (unsigned place = lane; place < s.places(); place += 32) {
       const std::size_t at = (static_cast<std::size_t>(n) * s.channels + c) * s.places() + place;
-      const float value = slope<A>(__ldg(call.out + at), __ldg(call.gradient + at));
-      const unsigned winner = __ldg(call.choice + at);
+      const float value = slope<A>(__ldcg(call.out + at), __ldcg(call.gradient + at));
+      const unsigned winner = __ldcg(call.choice + at);
       const float* const window =
           &image[(place / s.across * 2 + winner / 2) * s.width + place % s.across * 2 + winner % 2];
 #pragma unroll
@@ -108,17 +110,15 @@ bool serves(const Shape& s) {
 void forward(const Call& call) {
   const Shape& s = call.shape;
   with_activation(call.activation, [&](auto chosen) {
-    convolve<decltype(chosen)::value><<<blocks(call), s.places() * (s.channels / kGroup),
-                                        s.channels * kTapsPadded * sizeof(float), call.stream>>>(call);
+    launch(call.stream, blocks(call), s.places() * (s.channels / kGroup), s.channels * kTapsPadded * sizeof(float),
+           convolve<decltype(chosen)::value>, call);
   });
-  check(cudaGetLastError(), "computing a convolution");
 }
 
 unsigned backward(const Call& call, float* partial) {
   with_activation(call.activation, [&](auto chosen) {
-    weights_back<decltype(chosen)::value><<<blocks(call), call.shape.channels * 32, 0, call.stream>>>(call, partial);
+    launch(call.stream, blocks(call), call.shape.channels * 32, 0, weights_back<decltype(chosen)::value>, call, partial);
   });
-  check(cudaGetLastError(), "computing a convolution's gradient");
   return blocks(call);
 }
 

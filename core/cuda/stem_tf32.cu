@@ -12,7 +12,6 @@ namespace {
 constexpr unsigned kTapSteps = 4, kTapsPadded = kTapSteps * 8;          // 25 of 32
 constexpr unsigned kColumnTiles = 3, kColumns = kColumnTiles * 8;       // channels, of which there may be fewer
 constexpr unsigned kBlocksPerProcessor = 2;
-constexpr char kWhat[] = "computing a convolution";
 
 // A sample's image in registers, on its way to shared memory: loaded while the sample before is computed.
 template <unsigned kThreads> class Image {
@@ -21,8 +20,8 @@ template <unsigned kThreads> class Image {
     const unsigned pixels = call.shape.height * call.shape.width;
 #pragma unroll
     for (unsigned k = 0; k < kCount; ++k) {
-      const unsigned i = threadIdx.x + k * kThreads;
-      if (i < pixels) values_[k] = __ldg(call.in + static_cast<std::size_t>(sample) * pixels + i);
+      const unsigned i = min(threadIdx.x + k * kThreads, pixels - 1);
+      values_[k] = __ldcg(call.in + static_cast<std::size_t>(sample) * pixels + i);
     }
   }
   __device__ void store(const Call& call, float* image) const {
@@ -49,6 +48,7 @@ template <Activation A> __global__ void __launch_bounds__(kForwardWarps * 32, 2)
   const Shape& s = call.shape;
   __shared__ float image[kMostPixels];
   const unsigned warp = threadIdx.x / 32, row = threadIdx.x % 32 / 4, column = threadIdx.x % 4;
+  await_earlier();
   float weights[kTapSteps][kColumnTiles][2], bias[kColumnTiles][2];
   unsigned offsets[kTapSteps][2];
 #pragma unroll
@@ -57,11 +57,10 @@ template <Activation A> __global__ void __launch_bounds__(kForwardWarps * 32, 2)
     for (unsigned h = 0; h < 2; ++h) {
       const unsigned tap = k * 8 + h * 4 + column;
       offsets[k][h] = tap < kTaps ? tap_offset(tap, s.width) : 0;
+      // What is not there repeats the last: a condition would leave a single load under way.
 #pragma unroll
-      for (unsigned n = 0; n < kColumnTiles; ++n) {
-        const unsigned c = n * 8 + row;
-        weights[k][n][h] = tap < kTaps && c < s.channels ? to_tf32(__ldg(call.weights + c * kTaps + tap)) : 0.0f;
-      }
+      for (unsigned n = 0; n < kColumnTiles; ++n)
+        weights[k][n][h] = call.weights[min(n * 8 + row, s.channels - 1) * kTaps + min(tap, kTaps - 1)];
     }
   }
 #pragma unroll
@@ -69,11 +68,20 @@ template <Activation A> __global__ void __launch_bounds__(kForwardWarps * 32, 2)
 #pragma unroll
     for (unsigned j = 0; j < 2; ++j) {
       const unsigned c = n * 8 + 2 * column + j;
-      bias[n][j] = call.bias != nullptr && c < s.channels ? __ldg(call.bias + c) : 0.0f;
+      bias[n][j] = call.bias == nullptr ? 0.0f : call.bias[min(c, s.channels - 1)];
     }
   }
   Image<kForwardWarps * 32> next;
   next.load(call, blockIdx.x);
+#pragma unroll
+  for (unsigned k = 0; k < kTapSteps; ++k) {
+#pragma unroll
+    for (unsigned h = 0; h < 2; ++h) {
+#pragma unroll
+      for (unsigned n = 0; n < kColumnTiles; ++n)
+        weights[k][n][h] = k * 8 + h * 4 + column < kTaps ? to_tf32(weights[k][n][h]) : 0.0f;
+    }
+  }
   for (unsigned sample = blockIdx.x; sample < call.samples; sample += gridDim.x) {
     __syncthreads();
     next.store(call, image);
@@ -133,9 +141,9 @@ class Quads {
       const unsigned i = threadIdx.x + k * kBackThreads;
       if (i >= quads) continue;
       const std::size_t at = static_cast<std::size_t>(sample) * quads + i;
-      out_[k] = __ldg(reinterpret_cast<const float4*>(call.out) + at);
-      gradient_[k] = __ldg(reinterpret_cast<const float4*>(call.gradient) + at);
-      choice_[k] = __ldg(reinterpret_cast<const uchar4*>(call.choice) + at);
+      out_[k] = __ldcg(reinterpret_cast<const float4*>(call.out) + at);
+      gradient_[k] = __ldcg(reinterpret_cast<const float4*>(call.gradient) + at);
+      choice_[k] = __ldcg(reinterpret_cast<const uchar4*>(call.choice) + at);
     }
   }
   // Stores all pixels of the windows, (channels, row): the gradient before the activation where one won, else zero.
@@ -184,6 +192,7 @@ weights_back(Call call, unsigned row_of_pixels, float* partial) {
   const bool last_tap = 24 + row < kTaps;
   const float beyond = 24 + row == kTaps ? 1.0f : 0.0f;
   float sums[2][kColumnTiles][4] = {};
+  await_earlier();
   Image<kBackThreads> next_image;
   Quads next;
   next_image.load(call, blockIdx.x);
@@ -253,17 +262,15 @@ bool serves(const Shape& s, Activation activation) {
 
 void forward(const Call& call) {
   with_activation(call.activation, [&](auto chosen) {
-    convolve<decltype(chosen)::value><<<blocks(call), kForwardWarps * 32, 0, call.stream>>>(call);
+    launch(call.stream, blocks(call), kForwardWarps * 32, 0, convolve<decltype(chosen)::value>, call);
   });
-  check(cudaGetLastError(), kWhat);
 }
 
 unsigned backward(const Call& call, float* partial) {
   with_activation(call.activation, [&](auto chosen) {
-    weights_back<decltype(chosen)::value><<<blocks(call), kBackThreads, back_bytes(call.shape), call.stream>>>(
-        call, row_of_pixels(call.shape), partial);
+    launch(call.stream, blocks(call), kBackThreads, back_bytes(call.shape), weights_back<decltype(chosen)::value>, call,
+           row_of_pixels(call.shape), partial);
   });
-  check(cudaGetLastError(), kWhat);
   return blocks(call);
 }
 

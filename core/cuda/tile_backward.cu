@@ -16,9 +16,9 @@ template <Activation A, unsigned kThreads, unsigned kOfBlock = kWindows> class W
       const unsigned i = threadIdx.x + k * kThreads;
       if (i >= kOfBlock || first + i >= kWindows) continue;
       const std::size_t at = static_cast<std::size_t>(sample) * kWindows + first + i;
-      winner_[k] = __ldg(call.choice + at);
-      out_[k] = __ldg(call.out + at);
-      gradient_[k] = __ldg(call.gradient + at);
+      winner_[k] = __ldcg(call.choice + at);
+      out_[k] = __ldcg(call.out + at);
+      gradient_[k] = __ldcg(call.gradient + at);
     }
   }
   // f(window from the first, row and column of its winner in the 8 x 8 image, gradient before the activation)
@@ -61,6 +61,7 @@ __global__ void __launch_bounds__(kWeightWarps * 32, 2) weights_back(Call call, 
   for (unsigned n = 0; n < kTilesOfWarp; ++n) offsets[n] = term_offset((warp + n * kWeightWarps) * 8 + row);
   float sums[kTiles][kTilesOfWarp][4] = {}, bias_sum = 0;
   Windows<A, kWeightWarps * 32, kWindowsOfBlock> windows;
+  await_earlier();
   const bool has_bias = threadIdx.x < kOutputsOfBlock && first_output + threadIdx.x < kOutputs;
   for (unsigned sample = blockIdx.x; sample < call.samples; sample += gridDim.x) {
     windows.load(call, sample, first_window);
@@ -143,6 +144,8 @@ __global__ void __launch_bounds__(kDataWarps * 32) data_back(Call call, Queue* q
   start_copy(weights, call.packed + kPackedForward, kKernel * kRowsBackward * kRowOfData);
   const unsigned warp = threadIdx.x / 32, row = threadIdx.x % 32 / 4, column = threadIdx.x % 4;
   const unsigned part = warp / 2, first_row = warp % 2 * kRowsOfWarp;
+  // The weights were packed before the forward pass.
+  await_earlier();
   Windows<A, kDataWarps * 32> windows;
   unsigned sample = blockIdx.x, following = call.samples;
   windows.load(call, sample);
@@ -247,9 +250,9 @@ unsigned backward_weights(const Call& call, float* partial) {
   const unsigned most = call.samples <= 2 * call.processors ? call.processors / kHalves : call.processors;
   const unsigned blocks = std::min(call.samples, most);
   with_activation(call.activation, [&](auto chosen) {
-    weights_back<decltype(chosen)::value><<<dim3(blocks, kHalves), kWeightWarps * 32, kWeightBytes, call.stream>>>(call, partial);
+    launch(call.stream, dim3(blocks, kHalves), kWeightWarps * 32, kWeightBytes, weights_back<decltype(chosen)::value>, call,
+           partial);
   });
-  check(cudaGetLastError(), kWhat);
   return blocks;
 }
 
@@ -257,12 +260,11 @@ void backward_data(const Call& call, Queue* queue, float* to) {
   with_activation(call.activation, [&](auto chosen) {
     constexpr Activation A = decltype(chosen)::value;
     if (call.samples <= call.processors) {
-      data_back<A, false><<<call.samples, kDataWarps * 32, kDataBytes, call.stream>>>(call, nullptr, to);
+      launch(call.stream, call.samples, kDataWarps * 32, kDataBytes, data_back<A, false>, call, nullptr, to);
     } else {
-      data_back<A, true><<<call.processors, kDataWarps * 32, kDataBytes, call.stream>>>(call, queue, to);
+      launch(call.stream, call.processors, kDataWarps * 32, kDataBytes, data_back<A, true>, call, queue, to);
     }
   });
-  check(cudaGetLastError(), kWhat);
 }
 
 }  // namespace mgcompare::cuda::tile

@@ -26,6 +26,8 @@ __global__ void __launch_bounds__(kWarps * 32) convolve(Call call) {
   unsigned* const offsets = reinterpret_cast<unsigned*>(images + kSamples * kPixels);
   start_copy(weights, call.packed, F::kRows * kRowOfTerms);
   for (unsigned i = threadIdx.x; i < kTermsPadded; i += blockDim.x) offsets[i] = term_offset(i);
+  // The weights were packed before anything started that this kernel may overtake.
+  await_earlier();
   const unsigned warp = threadIdx.x / 32, row = threadIdx.x % 32 / 4, column = threadIdx.x % 4;
   const unsigned slot = warp / (F::kHalves * F::kGroups), first_row = warp % F::kHalves * (kOut / 2);
   const unsigned first_output = warp / F::kHalves % F::kGroups * F::kTiles * 8;
@@ -115,14 +117,13 @@ void forward(const Call& call) {
     constexpr Activation A = decltype(chosen)::value;
     // One sample a block while there are processors for all of them.
     if (call.samples <= 2 * call.processors) {
-      convolve<A, 1><<<std::min(call.samples, call.processors), kWarps * 32, Forward<1>::kBytes, call.stream>>>(call);
+      launch(call.stream, std::min(call.samples, call.processors), kWarps * 32, Forward<1>::kBytes, convolve<A, 1>, call);
     } else if (call.samples <= 4 * call.processors) {
-      convolve<A, 4><<<call.processors, kWarps * 32, Forward<4>::kBytes, call.stream>>>(call);
+      launch(call.stream, call.processors, kWarps * 32, Forward<4>::kBytes, convolve<A, 4>, call);
     } else {
-      convolve<A, 8><<<call.processors, kWarps * 32, Forward<8>::kBytes, call.stream>>>(call);
+      launch(call.stream, call.processors, kWarps * 32, Forward<8>::kBytes, convolve<A, 8>, call);
     }
   });
-  check(cudaGetLastError(), kWhat);
 }
 
 }  // namespace mgcompare::cuda::tile

@@ -13,18 +13,17 @@ namespace mgcompare::cuda::tile {
 inline constexpr unsigned kArea = kSize * kSize;
 inline constexpr unsigned kTermsPadded = (kTerms + 7) / 8 * 8;          // 504
 static_assert(kRowOfTerms == kTermsPadded + 4);
-inline constexpr char kWhat[] = "computing a convolution";
 
 // Where term t of a window begins, from the window's first pixel.
 __device__ inline unsigned term_offset(unsigned t) {
   return t >= kTerms ? 0 : t / kTaps * kArea + t % kTaps / kKernel * kSize + t % kKernel;
 }
 
-// Through __ldg everywhere: the compiler may then have several loads under way before the first store.
+// Through __ldcg: the compiler may then have several loads under way before the first store.
 __device__ inline void load_image(float* to, const float* from) {
 #pragma unroll 4
   for (unsigned i = threadIdx.x; i < kPixels / 4; i += blockDim.x) {
-    const float4 four = __ldg(reinterpret_cast<const float4*>(from) + i);
+    const float4 four = __ldcg(reinterpret_cast<const float4*>(from) + i);
     reinterpret_cast<float4*>(to)[i] = make_float4(to_tf32(four.x), to_tf32(four.y), to_tf32(four.z), to_tf32(four.w));
   }
 }
