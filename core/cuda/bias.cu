@@ -14,6 +14,7 @@ template <Activation A>
 __global__ void images_back(const float* y, float* gradient, float* sums, float* partial, unsigned* finished,
                             unsigned samples, unsigned channels, unsigned pixels) {
   const unsigned channel = blockIdx.x, split = blockIdx.y, splits = gridDim.y;
+  await_earlier();
   float sum = 0;
   // Samples and pixels as one index, so that small images fill the threads too.
   const unsigned mine = (samples - split + splits - 1) / splits;
@@ -39,6 +40,7 @@ __global__ void rows_back(const float* y, float* gradient, float* sums, float* p
   __shared__ float tile[8][kColumns + 1];
   const unsigned x = threadIdx.x % kColumns, row = threadIdx.x / kColumns;
   const unsigned column = blockIdx.x * kColumns + x, splits = gridDim.y;
+  await_earlier();
   float sum = 0;
   if (column < columns) {
     for (unsigned sample = blockIdx.y * 8 + row; sample < samples; sample += splits * 8) {
@@ -64,6 +66,7 @@ __global__ void rows_back(const float* y, float* gradient, float* sums, float* p
 
 template <Activation A>
 __global__ void bias_images(const float* bias, float* x, std::size_t size, unsigned channels, unsigned pixels) {
+  await_earlier();
   for (std::size_t i = first_index(); i < size; i += index_stride())
     x[i] = activated<A>(x[i] + (bias == nullptr ? 0.0f : bias[i / pixels % channels]));
 }
@@ -75,10 +78,9 @@ void add_bias(CudaDevice& device, Activation activation, const float* bias, floa
   const std::size_t size = samples * channels * pixels;
   if (size == 0 || (bias == nullptr && activation == Activation::none)) return;
   with_activation(activation, [&](auto chosen) {
-    bias_images<decltype(chosen)::value><<<blocks_for(size), kThreads, 0, device.queue()>>>(
-        bias, x, size, static_cast<unsigned>(channels), static_cast<unsigned>(pixels));
+    launch(device.queue(), blocks_for(size), kThreads, 0, bias_images<decltype(chosen)::value>, bias, x, size,
+           static_cast<unsigned>(channels), static_cast<unsigned>(pixels));
   });
-  check(cudaGetLastError(), "adding a bias");
 }
 
 ChannelSums::ChannelSums(CudaDevice& device, std::size_t channels)
@@ -96,17 +98,15 @@ void ChannelSums::backward(Activation activation, const float* y, float* gradien
     constexpr Activation A = decltype(chosen)::value;
     if (pixels == 1) {
       const dim3 grid((channels + kColumns - 1) / kColumns, std::min(kSplits, (n + 31) / 32));
-      rows_back<A><<<grid, 256, 0, device_.queue()>>>(y, gradient, sums, partial_.data(), finished_.data(), n, channels);
+      launch(device_.queue(), grid, 256, 0, rows_back<A>, y, gradient, sums, partial_.data(), finished_.data(), n, channels);
     } else {
       const std::size_t per_block = 2048;
       const auto splits = static_cast<unsigned>(std::clamp<std::size_t>(samples * pixels / per_block, 1,
                                                                         std::min<std::size_t>(kSplits, samples)));
-      images_back<A><<<dim3(channels, splits), 256, 0, device_.queue()>>>(y, gradient, sums, partial_.data(),
-                                                                          finished_.data(), n, channels,
-                                                                          static_cast<unsigned>(pixels));
+      launch(device_.queue(), dim3(channels, splits), 256, 0, images_back<A>, y, gradient, sums, partial_.data(),
+             finished_.data(), n, channels, static_cast<unsigned>(pixels));
     }
   });
-  check(cudaGetLastError(), "summing a bias's gradient");
 }
 
 }  // namespace mgcompare::cuda

@@ -322,7 +322,8 @@ bool fuses(const LayerSpec& pool) {
 
 std::unique_ptr<Layer> make_convolution(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion,
                                         Precision precision, bool deterministic, Port& input, Tensor& output) {
-  if (is_stem(spec, fusion, *input.tensor)) return make_stem_convolution(device, spec, fusion, input, output);
+  if (is_stem(spec, fusion, *input.tensor))
+    return make_stem_convolution(device, spec, fusion, precision, input, output);
   if (is_tile(device, spec, fusion, precision)) return make_tile_convolution(device, spec, fusion, input, output);
   return std::make_unique<Convolution>(device, spec, fusion, precision, deterministic, input, output);
 }

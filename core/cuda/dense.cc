@@ -39,25 +39,29 @@ class Dense : public Layer {
     float* const bias = spec_.bias.size() == 0 ? nullptr : work.gradients + spec_.bias.begin;
     const bool narrow = narrow_ && work.samples > 0;
     bias_sums_.backward(activation_, output_.value, gradient, narrow ? nullptr : bias, work.samples, 1);
-    const bool both = input_.tensor->wanted && work.samples > 0;
-    // The two products need nothing of each other.
-    const cudaStream_t beside = both ? device_.fork_branch() : device_.queue();
+    const cudaStream_t beside = device_.fork_branch();
+    // Both gradients need nothing of each other, and the layers before only need the data's.
+    if (input_.tensor->wanted && work.samples > 0) backward_data(work);
     if (narrow) {
-      narrow_->backward(beside, input_.tensor->value, gradient, weights, bias, work.samples);
+      narrow_->backward_weights(beside, input_.tensor->value, gradient, weights, bias, work.samples);
     } else {
-      Blas& blas = *(both ? device_.handles().branch_blas : device_.handles().blas);
-      blas.multiply({gradient, input_.tensor->value, weights, output_.features, input_.tensor->features, work.samples, true,
-                     false},
-                    precision_);
+      device_.handles().branch_blas->multiply({gradient, input_.tensor->value, weights, output_.features,
+                                               input_.tensor->features, work.samples, true, false},
+                                              precision_);
     }
-    if (!both) return;
-    device_.handles().blas->multiply({gradient, work.weights + spec_.weights.begin, input_.gradient, work.samples,
-                                      input_.tensor->features, output_.features},
-                                     precision_);
-    device_.join_branch();
   }
 
  private:
+  void backward_data(const Work& work) {
+    const float* const weights = work.weights + spec_.weights.begin;
+    if (narrow_) {
+      narrow_->backward_data(output_.gradient, weights, input_.gradient, work.samples);
+      return;
+    }
+    device_.handles().blas->multiply(
+        {output_.gradient, weights, input_.gradient, work.samples, input_.tensor->features, output_.features}, precision_);
+  }
+
   CudaDevice& device_;
   const LayerSpec spec_;
   Activation activation_;

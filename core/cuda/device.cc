@@ -2,6 +2,7 @@
 
 #include <sys/sysinfo.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "mgcompare/error.h"
@@ -15,6 +16,12 @@ Current::Current(int index) {
 
 Current::~Current() { cudaSetDevice(former_); }
 
+bool Handles::finish() const noexcept {
+  bool usable = true;
+  for (const cudaStream_t each : {stream, exchange, branch}) usable = cudaStreamSynchronize(each) == cudaSuccess && usable;
+  return usable;
+}
+
 std::unique_ptr<Handles> Gpu::take_handles() {
   {
     const std::lock_guard lock(mutex);
@@ -25,12 +32,16 @@ std::unique_ptr<Handles> Gpu::take_handles() {
     }
   }
   auto handles = std::make_unique<Handles>();
-  for (cudaStream_t* stream : {&handles->stream, &handles->branch})
-    check(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), "making a stream");
-  // An exchange beside large kernels gets the next processor that falls free: other devices wait for it too.
+  // An exchange beside large kernels gets the next processor that falls free: other devices wait for it too. Nothing waits
+  // for a branch before the pass ends.
   int least = 0, greatest = 0;
   check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "making a stream");
-  check(cudaStreamCreateWithPriority(&handles->exchange, cudaStreamNonBlocking, greatest), "making a stream");
+  const auto make = [](cudaStream_t* stream, int priority) {
+    check(cudaStreamCreateWithPriority(stream, cudaStreamNonBlocking, priority), "making a stream");
+  };
+  make(&handles->exchange, greatest);
+  make(&handles->stream, std::max(greatest, least - 1));
+  make(&handles->branch, least);
   for (cudaEvent_t* event : {&handles->fork, &handles->join, &handles->exchanged})
     check(cudaEventCreateWithFlags(event, cudaEventDisableTiming), "making an event");
   with_room({this}, [&] { check(cudnnCreate(&handles->cudnn), "starting cuDNN"); });
@@ -48,10 +59,7 @@ CudaDevice::CudaDevice(Gpu& gpu) : gpu_(gpu) {
 
 CudaDevice::~CudaDevice() {
   // After an error a stream may be unusable, or the device gone: then the handles are dropped.
-  bool usable = true;
-  for (const cudaStream_t stream : {handles_->stream, handles_->exchange, handles_->branch})
-    usable = cudaStreamSynchronize(stream) == cudaSuccess && usable;
-  if (!usable) {
+  if (!handles_->finish()) {
     cudaGetLastError();
     static_cast<void>(handles_.release());
     return;
@@ -71,8 +79,7 @@ void* CudaDevice::allocate(std::size_t bytes) {
 
 void CudaDevice::release(void* memory) noexcept {
   if (memory == nullptr) return;
-  cudaStreamSynchronize(queue());
-  cudaStreamSynchronize(handles_->exchange);
+  handles_->finish();
   gpu_.memory.give(memory);
 }
 
@@ -98,29 +105,36 @@ void CudaDevice::release_host(void* memory) noexcept {
 }
 
 void CudaDevice::copy(void* to, const void* from, std::size_t bytes) {
-  if (bytes != 0) check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, queue()), "copying on a device");
+  if (bytes != 0) check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, settled()), "copying on a device");
 }
 
 void CudaDevice::copy_to_host(void* host, const void* device, std::size_t bytes) {
-  if (bytes != 0) check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, queue()), "copying to the host");
+  if (bytes != 0) check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, settled()), "copying to the host");
 }
 
 void CudaDevice::copy_to_device(void* device, const void* host, std::size_t bytes) {
-  if (bytes != 0) check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, queue()), "copying to a device");
+  if (bytes != 0) check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, settled()), "copying to a device");
 }
 
 void CudaDevice::zero(void* memory, std::size_t bytes) {
-  if (bytes != 0) check(cudaMemsetAsync(memory, 0, bytes, queue()), "clearing device memory");
+  if (bytes != 0) check(cudaMemsetAsync(memory, 0, bytes, settled()), "clearing device memory");
 }
 
-void CudaDevice::matmul(const Matmul& p) { handles_->blas->multiply(p, Precision::fp32); }
+void CudaDevice::matmul(const Matmul& p) {
+  join_branch();
+  handles_->blas->multiply(p, Precision::fp32);
+}
 
-void CudaDevice::synchronize() { check(cudaStreamSynchronize(queue()), "waiting for a device"); }
+void CudaDevice::synchronize() { check(cudaStreamSynchronize(settled()), "waiting for a device"); }
 
 cudaStream_t CudaDevice::exchange_stream() {
   if (!overlap_) return queue();
   check(cudaEventRecord(handles_->fork, queue()), "starting an exchange");
   check(cudaStreamWaitEvent(handles_->exchange, handles_->fork), "starting an exchange");
+  if (branching_) {
+    check(cudaEventRecord(handles_->join, handles_->branch), "starting an exchange");
+    check(cudaStreamWaitEvent(handles_->exchange, handles_->join), "starting an exchange");
+  }
   exchanging_ = true;
   return handles_->exchange;
 }
@@ -138,10 +152,13 @@ void CudaDevice::join_exchanges() {
 cudaStream_t CudaDevice::fork_branch() {
   check(cudaEventRecord(handles_->fork, queue()), "starting a branch");
   check(cudaStreamWaitEvent(handles_->branch, handles_->fork), "starting a branch");
+  branching_ = true;
   return handles_->branch;
 }
 
-void CudaDevice::join_branch() {
+void CudaDevice::join_branch() const {
+  if (!branching_) return;
+  branching_ = false;
   check(cudaEventRecord(handles_->join, handles_->branch), "ending a branch");
   check(cudaStreamWaitEvent(queue(), handles_->join), "ending a branch");
 }
@@ -156,8 +173,7 @@ Window::Window(CudaDevice& device, std::size_t floats) : device_(device) {
 }
 
 Window::~Window() {
-  cudaStreamSynchronize(device_.queue());
-  cudaStreamSynchronize(device_.handles().exchange);
+  device_.handles().finish();
   device_.gpu_.windows.give(memory_.data());
   if (device_.window_.data() == memory_.data()) device_.window_ = {};
 }

@@ -24,6 +24,9 @@ struct Handles {
   cudnnHandle_t cudnn = nullptr;
   std::unique_ptr<Blas> blas, branch_blas;  // one a stream: each has a workspace
   void* workspace = nullptr;                // of cuDNN; kWorkspaceBytes
+
+  // Waits for all that is queued; false where that failed.
+  bool finish() const noexcept;
 };
 
 // A GPU of this process.
@@ -59,7 +62,7 @@ class CudaDevice : public Device {
   DeviceKind kind() const override { return DeviceKind::cuda; }
   int index() const override { return gpu_.index; }
   Gpu& gpu() const { return gpu_; }
-  void* stream() const override { return handles_->stream; }
+  void* stream() const override { return settled(); }
   void* allocate(std::size_t bytes) override;
   void release(void* memory) noexcept override;
   void* allocate_host(std::size_t bytes) override;
@@ -85,9 +88,10 @@ class CudaDevice : public Device {
   Marker* marker() const { return marker_; }
   bool overlaps() const { return overlap_; }
 
-  // A branch of work beside the rank's stream, from here to join_branch().
+  // A branch of work beside the rank's stream, behind what is queued so far. It is joined by join_branch(), and before
+  // anything that is not of the network: by all calls of Device, and by exchanges for themselves.
   cudaStream_t fork_branch();
-  void join_branch();
+  void join_branch() const;
 
   // Where the step's position, rate and epoch are read while a step is being recorded; empty otherwise.
   const Cursor& cursor() const { return cursor_; }
@@ -102,6 +106,11 @@ class CudaDevice : public Device {
 
  private:
   friend class Window;
+  cudaStream_t settled() const {
+    join_branch();
+    return queue();
+  }
+
   Gpu& gpu_;
   std::unique_ptr<Handles> handles_;
   Cursor cursor_;
@@ -109,6 +118,7 @@ class CudaDevice : public Device {
   const DeviceTally* tally_ = nullptr;
   Marker* marker_ = nullptr;
   bool overlap_ = false, exchanging_ = false;
+  mutable bool branching_ = false;
 };
 
 // Memory of a device, all zero, on which NCCL can open a window.

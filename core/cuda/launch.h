@@ -19,8 +19,49 @@ inline unsigned blocks_for(std::size_t elements) {
 __device__ inline std::size_t first_index() { return blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; }
 __device__ inline std::size_t index_stride() { return gridDim.x * static_cast<std::size_t>(blockDim.x); }
 
+// A kernel that launch() starts may begin while the one before it on the stream still runs. It calls this before it reads or
+// writes what others do: then all that was queued before is done. It loads such data plainly or by __ldcg, not by __ldg, which
+// asks a cache that may have been filled before.
+__device__ inline void await_earlier() {
+#if __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
+#endif
+}
+
+// Whether kernels of the calling thread's device can begin so.
+inline bool can_begin_early() {
+  thread_local int known = -1;
+  thread_local bool able = false;
+  int device = 0, major = 0;
+  check(cudaGetDevice(&device), "starting a kernel");
+  if (device != known) {
+    check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "starting a kernel");
+    known = device;
+    able = major >= 9;
+  }
+  return able;
+}
+
+// Starts a kernel that calls await_earlier(), with `bytes` of dynamic shared memory.
+template <class... Parameters, class... Arguments>
+void launch(cudaStream_t stream, dim3 grid, unsigned threads, std::size_t bytes, void (*kernel)(Parameters...),
+            const Arguments&... arguments) {
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = dim3(threads);
+  config.dynamicSmemBytes = bytes;
+  config.stream = stream;
+  config.attrs = &early;
+  config.numAttrs = can_begin_early() ? 1 : 0;
+  check(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...), "starting a kernel");
+}
+
 namespace kernels {
 template <class F> __global__ void for_each_index(std::size_t n, F f) {
+  await_earlier();
   for (std::size_t i = first_index(); i < n; i += index_stride()) f(i);
 }
 }  // namespace kernels
@@ -28,8 +69,7 @@ template <class F> __global__ void for_each_index(std::size_t n, F f) {
 // f(i) on the device for i in [0, n).
 template <class F> void for_each_index(cudaStream_t stream, std::size_t n, F f) {
   if (n == 0) return;
-  kernels::for_each_index<<<blocks_for(n), kThreads, 0, stream>>>(n, f);
-  check(cudaGetLastError(), "starting a kernel");
+  launch(stream, blocks_for(n), kThreads, 0, kernels::for_each_index<F>, n, f);
 }
 
 __device__ inline float warp_sum(float value) {

@@ -14,6 +14,7 @@ __global__ void cross_entropy(const float* logits, unsigned samples, unsigned cl
   __shared__ unsigned hits[kWarps];
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const unsigned sample = blockIdx.x * kWarps + warp;
+  await_earlier();
   double loss = 0;
   bool hit = false;
   if (sample < samples) {
@@ -71,9 +72,8 @@ void softmax_cross_entropy(CudaDevice& device, const float* logits, std::size_t 
                            DeviceTally* tally) {
   if (samples == 0) return;
   const auto n = static_cast<unsigned>(samples);
-  cross_entropy<<<(n + kWarps - 1) / kWarps, kWarps * 32, 0, device.queue()>>>(
-      logits, n, static_cast<unsigned>(classes), order, device.cursor(), labels, dlogits, scale, tally);
-  check(cudaGetLastError(), "computing the loss");
+  launch(device.queue(), (n + kWarps - 1) / kWarps, kWarps * 32, 0, cross_entropy, logits, n, static_cast<unsigned>(classes),
+         order, device.cursor(), labels, dlogits, scale, tally);
 }
 
 }  // namespace mgcompare::cuda

@@ -19,15 +19,16 @@ __global__ void __launch_bounds__(kBlock)
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const float* const row = in + static_cast<std::size_t>(blockIdx.x) * inputs;
   float sums[kOutputs] = {};
+  await_earlier();
   for (unsigned first = threadIdx.x; first < inputs; first += kAtOnce * kBlock) {
 #pragma unroll
     for (unsigned k = 0; k < kAtOnce; ++k) {
       // Inputs and outputs that are not there repeat the last ones: a condition would leave a single load under way.
       const unsigned i = first + k * kBlock, at = min(i, inputs - 1);
-      const float value = i < inputs ? __ldg(row + at) : 0.0f;
+      const float value = i < inputs ? row[at] : 0.0f;
 #pragma unroll
       for (unsigned o = 0; o < kOutputs; ++o)
-        sums[o] += value * __ldg(weights + static_cast<std::size_t>(min(o, outputs - 1)) * inputs + at);
+        sums[o] += value * weights[static_cast<std::size_t>(min(o, outputs - 1)) * inputs + at];
     }
   }
 #pragma unroll
@@ -40,6 +41,29 @@ __global__ void __launch_bounds__(kBlock)
   float sum = bias == nullptr ? 0.0f : bias[threadIdx.x];
   for (unsigned k = 0; k < kWarps; ++k) sum += parts[k][threadIdx.x];
   out[static_cast<std::size_t>(blockIdx.x) * outputs + threadIdx.x] = activated<A>(sum);
+}
+
+// A thread has one input of kSamplesOfBlock samples.
+constexpr unsigned kSamplesOfBlock = 4;
+template <unsigned kOutputs>
+__global__ void __launch_bounds__(kBlock) spread(const float* gradient, const float* weights, float* to, unsigned samples,
+                                                 unsigned inputs, unsigned outputs) {
+  const unsigned i = blockIdx.y * kBlock + threadIdx.x, first = blockIdx.x * kSamplesOfBlock;
+  await_earlier();
+  float of_input[kOutputs];
+#pragma unroll
+  for (unsigned o = 0; o < kOutputs; ++o)
+    of_input[o] = o < outputs ? weights[static_cast<std::size_t>(o) * inputs + min(i, inputs - 1)] : 0.0f;
+  float sums[kSamplesOfBlock] = {};
+#pragma unroll
+  for (unsigned k = 0; k < kSamplesOfBlock; ++k) {
+    const float* const row = gradient + static_cast<std::size_t>(min(first + k, samples - 1)) * outputs;
+#pragma unroll
+    for (unsigned o = 0; o < kOutputs; ++o) sums[k] += row[min(o, outputs - 1)] * of_input[o];
+  }
+#pragma unroll
+  for (unsigned k = 0; k < kSamplesOfBlock; ++k)
+    if (i < inputs && first + k < samples) to[static_cast<std::size_t>(first + k) * inputs + i] = sums[k];
 }
 
 constexpr unsigned kColumns = 32, kSplits = 16, kSplitSamples = 32;
@@ -55,16 +79,17 @@ __global__ void __launch_bounds__(kColumns * kSplitWarps)
   const unsigned x = threadIdx.x % kColumns, warp = threadIdx.x / kColumns;
   const unsigned column = blockIdx.x * kColumns + x, splits = gridDim.y, stride = splits * kSplitWarps;
   float sums[kOutputs] = {};
+  await_earlier();
   for (unsigned first = blockIdx.y * kSplitWarps + warp; first < samples; first += kAtOnce * stride) {
 #pragma unroll
     for (unsigned k = 0; k < kAtOnce; ++k) {
       const unsigned sample = first + k * stride;
       const std::size_t at = min(sample, samples - 1);
-      float value = __ldg(in + at * inputs + min(column, inputs - 1));
+      float value = in[at * inputs + min(column, inputs - 1)];
       if (column >= inputs) value = 1;
       if (sample >= samples) value = 0;
 #pragma unroll
-      for (unsigned o = 0; o < kOutputs; ++o) sums[o] += value * __ldg(gradient + at * outputs + min(o, outputs - 1));
+      for (unsigned o = 0; o < kOutputs; ++o) sums[o] += value * gradient[at * outputs + min(o, outputs - 1)];
     }
   }
 #pragma unroll
@@ -113,23 +138,28 @@ void NarrowDense::forward(Activation activation, const float* in, const float* w
   with_activation(activation, [&](auto chosen) {
     constexpr Activation A = decltype(chosen)::value;
     with_outputs(outputs_, [&](auto most) {
-      multiply_rows<A, most><<<static_cast<unsigned>(samples), kBlock, 0, device_.queue()>>>(
-          in, weights, bias, out, static_cast<unsigned>(inputs_), static_cast<unsigned>(outputs_));
+      launch(device_.queue(), static_cast<unsigned>(samples), kBlock, 0, multiply_rows<A, most>, in, weights, bias, out,
+             static_cast<unsigned>(inputs_), static_cast<unsigned>(outputs_));
     });
   });
-  check(cudaGetLastError(), "computing a dense layer");
 }
 
-void NarrowDense::backward(cudaStream_t stream, const float* in, const float* gradient, float* weights, float* bias,
+void NarrowDense::backward_data(const float* gradient, const float* weights, float* to, std::size_t samples) const {
+  const auto n = static_cast<unsigned>(samples), inputs = static_cast<unsigned>(inputs_);
+  const dim3 grid((n + kSamplesOfBlock - 1) / kSamplesOfBlock, (inputs + kBlock - 1) / kBlock);
+  with_outputs(outputs_, [&](auto most) {
+    launch(device_.queue(), grid, kBlock, 0, spread<most>, gradient, weights, to, n, inputs, static_cast<unsigned>(outputs_));
+  });
+}
+
+void NarrowDense::backward_weights(cudaStream_t stream, const float* in, const float* gradient, float* weights, float* bias,
                            std::size_t samples) const {
   const auto n = static_cast<unsigned>(samples);
   const dim3 grid(tiles(inputs_), std::clamp(n / kSplitSamples, 1u, kSplits));
   with_outputs(outputs_, [&](auto most) {
-    add_products<most><<<grid, kColumns * kSplitWarps, 0, stream>>>(
-        in, gradient, weights, bias, partial_.data(), finished_.data(), n, static_cast<unsigned>(inputs_),
-        static_cast<unsigned>(outputs_));
+    launch(stream, grid, kColumns * kSplitWarps, 0, add_products<most>, in, gradient, weights, bias, partial_.data(),
+           finished_.data(), n, static_cast<unsigned>(inputs_), static_cast<unsigned>(outputs_));
   });
-  check(cudaGetLastError(), "computing a dense layer's gradient");
 }
 
 }  // namespace mgcompare::cuda

@@ -1,7 +1,7 @@
 #pragma once
 
 // A dense layer of few outputs, as classifiers end with: product, bias and activation in one kernel, the gradients of weights
-// and bias in another. A matrix product this narrow gives cuBLASLt a tile or two for the whole GPU. All arithmetic is in
+// and bias in another, that of its input in a third. A matrix product this narrow gives cuBLASLt a tile or two for the whole GPU. All arithmetic is in
 // fp32, whatever the precision of the others.
 
 #include <cstddef>
@@ -20,8 +20,10 @@ class NarrowDense {
   // rank's stream. `bias` may be null.
   void forward(Activation activation, const float* in, const float* weights, const float* bias, float* out,
                std::size_t samples) const;
+  // The gradient of `in` from that of `out` before the activation, on the rank's stream.
+  void backward_data(const float* gradient, const float* weights, float* to, std::size_t samples) const;
   // The gradients of weights and bias from that of `out` before the activation, summed in a fixed order. `bias` may be null.
-  void backward(cudaStream_t stream, const float* in, const float* gradient, float* weights, float* bias,
+  void backward_weights(cudaStream_t stream, const float* in, const float* gradient, float* weights, float* bias,
                 std::size_t samples) const;
 
  private:

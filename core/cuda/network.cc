@@ -241,17 +241,21 @@ void CudaNetwork::backward(ConstVec dlogits, const Ready& ready, float share) {
   } else {
     logits.gradient = const_cast<float*>(dlogits.data());  // only read
   }
-  device_.allow_overlap(true);
   for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
     if (!node->output->wanted) continue;
     if (node->output != &logits) add_gradients(*node->output);
     // A layer's own exchanges (of batch normalisation) are waited for by what follows in the layer.
     device_.allow_overlap(false);
     node->layer->backward(work_);
-    device_.allow_overlap(true);
-    if (node->parameters.size() > 0 && ready) ready(gradients().slice(node->parameters));
+    if (node->parameters.size() == 0 || !ready) continue;
+    // Behind the first layer nothing is left to overlap: an exchange then begins sooner on the rank's own stream.
+    const bool more = node->parameters.begin > 0;
+    if (!more) device_.join_branch();
+    device_.allow_overlap(more);
+    ready(gradients().slice(node->parameters));
   }
   device_.allow_overlap(false);
+  device_.join_branch();
   device_.join_exchanges();
 }
 

@@ -6,6 +6,9 @@
 namespace mgcompare::cuda {
 namespace {
 
+// Half of what a GPU of 132 processors holds: an update of some buckets must not keep the exchange of the others waiting.
+constexpr unsigned kMostBlocks = 132 * 4;
+
 // Whether weight decay applies to an element: parts lie one behind the other, each ends where the next begins.
 struct Decays {
   const std::uint32_t* ends;
@@ -41,6 +44,7 @@ struct Moment {
 };
 
 template <class Rule> __global__ void apply_rule(Rule rule, Moment moment, Decays decays, Vectors v, Range range) {
+  await_earlier();
   rule.rate = moment.cursor.rate(rule.rate, moment.rate_scale);
   if constexpr (std::is_same_v<Rule, AdamRule>) {
     const double steps = fmax(1.0, static_cast<double>(*moment.updates));
@@ -138,8 +142,8 @@ class CudaOptimizer : public CountedOptimizer {
     const Moment moment{device_.cursor(), call.rate_scale, counter_.data(), config_.beta1, config_.beta2};
     const Vectors vectors{call.weights.data(), call.gradients.data(), states_.empty() ? nullptr : states_[0].data(),
                           states_.size() < 2 ? nullptr : states_[1].data()};
-    apply_rule<<<blocks_for(call.range.size()), kThreads, 0, device_.exchange_stream()>>>(rule, moment, decays, vectors, call.range);
-    check(cudaGetLastError(), "updating weights");
+    launch(device_.exchange_stream(), std::min(blocks_for(call.range.size()), kMostBlocks), kThreads, 0, apply_rule<Rule>,
+           rule, moment, decays, vectors, call.range);
   }
 
   CudaDevice& device_;

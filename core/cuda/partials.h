@@ -4,11 +4,11 @@
 
 #include <cstddef>
 
-#include "device.h"
+#include "status.h"
 
 namespace mgcompare::cuda {
 
 // sums[i] = partial[0][i] + partial[1][i] + ... over `blocks` rows of `size` values.
-void add_partials(CudaDevice& device, const float* partial, std::size_t blocks, std::size_t size, float* sums);
+void add_partials(cudaStream_t stream, const float* partial, std::size_t blocks, std::size_t size, float* sums);
 
 }  // namespace mgcompare::cuda

@@ -32,6 +32,7 @@ __global__ void place_pass(StepState* state, std::uint32_t position, std::uint32
 }
 
 __global__ void next_step(StepState* state, CudaRecorder::Tables tables, const DeviceTally* tally) {
+  await_earlier();
   const std::uint32_t next = state->step + 1;
   tables.stamps[next] = {now_nanoseconds(), tally->loss};
   tables.seen[0] = tally->loss;
@@ -86,8 +87,7 @@ void CudaRecorder::begin() {
 void CudaRecorder::begin_step(std::size_t step) { device_.set_cursor({state_.data(), host_begins_.at(step)}); }
 
 void CudaRecorder::end_step() {
-  next_step<<<1, 1, 0, device_.queue()>>>(state_.data(), tables(), device_.tally());
-  check(cudaGetLastError(), kWhat);
+  launch(device_.queue(), 1, 1, 0, next_step, state_.data(), tables(), device_.tally());
   ++open_.length;
 }
 

@@ -40,13 +40,11 @@ class TileConvolution : public Layer {
       device_.zero(to, size * sizeof(float));
       return;
     }
-    if (input_.tensor->wanted) {
-      // Both need nothing of each other.
-      tile::backward_data(call(work, device_.fork_branch()), queue_.data(), input_.gradient);
-    }
-    const unsigned blocks = tile::backward_weights(call(work, device_.queue()), partial_.data());
-    add_partials(device_, partial_.data(), blocks, size, to);
-    if (input_.tensor->wanted) device_.join_branch();
+    // Both gradients need nothing of each other, and the layers before only need the data's.
+    const cudaStream_t beside = device_.fork_branch();
+    if (input_.tensor->wanted) tile::backward_data(call(work, device_.queue()), queue_.data(), input_.gradient);
+    const unsigned blocks = tile::backward_weights(call(work, beside), partial_.data());
+    add_partials(beside, partial_.data(), blocks, size, to);
   }
 
  private:

@@ -6,16 +6,19 @@
 namespace mgcompare::cuda::tile {
 namespace {
 
-// kSamples at a time; each has 2 x kGroups warps: 4 image rows, and one of kGroups parts of the outputs.
+// kSamples at a time; each has kHalves x kGroups warps: a part of the image's rows, and a part of the outputs. The larger a
+// warp's parts, the more products come of each number that it reads.
+constexpr unsigned kWarps = 8;
 template <unsigned kSamples> struct Forward {
-  static constexpr unsigned kGroups = 4 / kSamples;
+  static constexpr unsigned kHalves = kSamples < kWarps ? 2 : 1, kGroups = kWarps / kSamples / kHalves;
+  static constexpr unsigned kRowPairs = kOut / 2 / kHalves;             // of one warp
   static constexpr unsigned kTiles = (7 + kGroups - 1) / kGroups;       // of 8 outputs, of one warp
   static constexpr unsigned kRows = kTiles * kGroups * 8;
   static constexpr unsigned kBytes = (kRows * kRowOfTerms + kSamples * kPixels + kTermsPadded) * sizeof(float);
 };
 
 template <Activation A, unsigned kSamples>
-__global__ void __launch_bounds__(256) convolve(Call call) {
+__global__ void __launch_bounds__(kWarps * 32) convolve(Call call) {
   using F = Forward<kSamples>;
   extern __shared__ __align__(16) float memory[];
   float* const weights = memory;                                        // (kRows, kRowOfTerms)
@@ -23,9 +26,11 @@ __global__ void __launch_bounds__(256) convolve(Call call) {
   unsigned* const offsets = reinterpret_cast<unsigned*>(images + kSamples * kPixels);
   start_copy(weights, call.packed, F::kRows * kRowOfTerms);
   for (unsigned i = threadIdx.x; i < kTermsPadded; i += blockDim.x) offsets[i] = term_offset(i);
+  // The weights were packed before anything started that this kernel may overtake.
+  await_earlier();
   const unsigned warp = threadIdx.x / 32, row = threadIdx.x % 32 / 4, column = threadIdx.x % 4;
-  const unsigned slot = warp / (2 * F::kGroups), first_row = warp % 2 * 4;
-  const unsigned first_output = warp / 2 % F::kGroups * F::kTiles * 8;
+  const unsigned slot = warp / (F::kHalves * F::kGroups), first_row = warp % F::kHalves * (kOut / 2);
+  const unsigned first_output = warp / F::kHalves % F::kGroups * F::kTiles * 8;
   for (unsigned first = blockIdx.x * kSamples; first < call.samples; first += gridDim.x * kSamples) {
     __syncthreads();
     for (unsigned k = 0; k < kSamples && first + k < call.samples; ++k)
@@ -34,14 +39,14 @@ __global__ void __launch_bounds__(256) convolve(Call call) {
     __syncthreads();
     const unsigned sample = first + slot;
     if (sample >= call.samples) continue;
-    float sums[2][F::kTiles][4] = {};
+    float sums[F::kRowPairs][F::kTiles][4] = {};
     const float* const image = images + slot * kPixels + first_row * kSize + row;
 #pragma unroll 3
     for (unsigned t = 0; t < kTermsPadded; t += 8) {
       const unsigned near = offsets[t + column], far = offsets[t + column + 4];
-      float a[2][4];
+      float a[F::kRowPairs][4];
 #pragma unroll
-      for (unsigned m = 0; m < 2; ++m) {
+      for (unsigned m = 0; m < F::kRowPairs; ++m) {
         const float* const window = image + 2 * m * kSize;
         a[m][0] = window[near];
         a[m][1] = window[kSize + near];
@@ -53,12 +58,12 @@ __global__ void __launch_bounds__(256) convolve(Call call) {
         const float* const line = weights + (first_output + n * 8 + row) * kRowOfTerms + t + column;
         const float b[2] = {line[0], line[4]};
 #pragma unroll
-        for (unsigned m = 0; m < 2; ++m) multiply_add(sums[m][n], a[m], b);
+        for (unsigned m = 0; m < F::kRowPairs; ++m) multiply_add(sums[m][n], a[m], b);
       }
     }
     // A thread has one column of two image rows: the window's other column is four lanes away.
 #pragma unroll
-    for (unsigned m = 0; m < 2; ++m) {
+    for (unsigned m = 0; m < F::kRowPairs; ++m) {
 #pragma unroll
       for (unsigned n = 0; n < F::kTiles; ++n) {
 #pragma unroll
@@ -84,7 +89,8 @@ bool prepare_forward(Activation activation) {
   bool fits = false;
   with_activation(activation, [&](auto chosen) {
     constexpr Activation A = decltype(chosen)::value;
-    fits = allow(convolve<A, 1>, Forward<1>::kBytes) && allow(convolve<A, 4>, Forward<4>::kBytes);
+    fits = allow(convolve<A, 1>, Forward<1>::kBytes) && allow(convolve<A, 4>, Forward<4>::kBytes) &&
+           allow(convolve<A, 8>, Forward<8>::kBytes);
   });
   return fits;
 }
@@ -97,9 +103,10 @@ void pack(cudaStream_t stream, const float* weights, float* packed) {
       const unsigned output = i / kRowOfTerms, term = i % kRowOfTerms;
       if (output < kOutputs && term < kTerms) value = weights[output * kTerms + term];
     } else {
-      const unsigned channel = (i - kPackedForward) / kRowOfData, term = (i - kPackedForward) % kRowOfData;
+      const unsigned line = (i - kPackedForward) / kRowOfData, term = (i - kPackedForward) % kRowOfData;
+      const unsigned kernel_row = line / kRowsBackward, channel = line % kRowsBackward;
       if (channel < kChannels && term < kDataTerms)
-        value = weights[term / kTaps * kTerms + channel * kTaps + term % kTaps];
+        value = weights[term / kKernel * kTerms + channel * kTaps + kernel_row * kKernel + term % kKernel];
     }
     packed[i] = to_tf32(value);
   });
@@ -110,12 +117,13 @@ void forward(const Call& call) {
     constexpr Activation A = decltype(chosen)::value;
     // One sample a block while there are processors for all of them.
     if (call.samples <= 2 * call.processors) {
-      convolve<A, 1><<<std::min(call.samples, call.processors), 256, Forward<1>::kBytes, call.stream>>>(call);
+      launch(call.stream, std::min(call.samples, call.processors), kWarps * 32, Forward<1>::kBytes, convolve<A, 1>, call);
+    } else if (call.samples <= 4 * call.processors) {
+      launch(call.stream, call.processors, kWarps * 32, Forward<4>::kBytes, convolve<A, 4>, call);
     } else {
-      convolve<A, 4><<<call.processors, 256, Forward<4>::kBytes, call.stream>>>(call);
+      launch(call.stream, call.processors, kWarps * 32, Forward<8>::kBytes, convolve<A, 8>, call);
     }
   });
-  check(cudaGetLastError(), kWhat);
 }
 
 }  // namespace mgcompare::cuda::tile

@@ -14,16 +14,16 @@ inline constexpr unsigned kChannels = 20, kSize = 12, kOutputs = 50, kOut = 8, k
 inline constexpr unsigned kPixels = kChannels * kSize * kSize;          // of an input sample
 inline constexpr unsigned kTaps = kKernel * kKernel;
 inline constexpr unsigned kTerms = kChannels * kTaps;                   // of one output
-inline constexpr unsigned kDataTerms = kOutputs * kTaps;                // of one input
+inline constexpr unsigned kDataTerms = kOutputs * kKernel;              // of one input, of one row of the kernel
 inline constexpr unsigned kWindows = kOutputs * kPooled * kPooled;      // of an output sample
 inline constexpr unsigned kWeights = kOutputs * kTerms;
 
-// The weights as the kernels read them: rounded to tf32, in rows that are padded. For the forward pass (outputs, terms),
-// for the backward pass (channels, outputs x taps).
+// The weights as the kernels read them: rounded to tf32, in rows that are padded. For the forward pass (outputs, terms), for
+// the backward pass (rows of the kernel, channels, outputs x columns of the kernel).
 inline constexpr unsigned kRowOfTerms = 504 + 4, kRowsForward = 64;     // + 4: a warp's reads then meet 32 banks
-inline constexpr unsigned kRowOfData = 1280 + 4, kRowsBackward = 24;
+inline constexpr unsigned kRowOfData = 256 + 4, kRowsBackward = 24;
 inline constexpr unsigned kPackedForward = kRowsForward * kRowOfTerms;
-inline constexpr unsigned kPacked = kPackedForward + kRowsBackward * kRowOfData;
+inline constexpr unsigned kPacked = kPackedForward + kKernel * kRowsBackward * kRowOfData;
 
 // All pointers are to device memory. `processors`: of the device.
 struct Call {

@@ -13,18 +13,17 @@ namespace mgcompare::cuda::tile {
 inline constexpr unsigned kArea = kSize * kSize;
 inline constexpr unsigned kTermsPadded = (kTerms + 7) / 8 * 8;          // 504
 static_assert(kRowOfTerms == kTermsPadded + 4);
-inline constexpr char kWhat[] = "computing a convolution";
 
 // Where term t of a window begins, from the window's first pixel.
 __device__ inline unsigned term_offset(unsigned t) {
   return t >= kTerms ? 0 : t / kTaps * kArea + t % kTaps / kKernel * kSize + t % kKernel;
 }
 
-// Through __ldg everywhere: the compiler may then have several loads under way before the first store.
+// Through __ldcg: the compiler may then have several loads under way before the first store.
 __device__ inline void load_image(float* to, const float* from) {
 #pragma unroll 4
   for (unsigned i = threadIdx.x; i < kPixels / 4; i += blockDim.x) {
-    const float4 four = __ldg(reinterpret_cast<const float4*>(from) + i);
+    const float4 four = __ldcg(reinterpret_cast<const float4*>(from) + i);
     reinterpret_cast<float4*>(to)[i] = make_float4(to_tf32(four.x), to_tf32(four.y), to_tf32(four.z), to_tf32(four.w));
   }
 }
@@ -35,9 +34,11 @@ __device__ inline void start_copy(float* to, const float* from, unsigned floats)
   __pipeline_commit();
 }
 
-// Lets a kernel have so much shared memory; false where the device has not so much.
+// Lets a kernel have so much shared memory; false where the device has not so much. Kernels run beside each other on a
+// processor only where they divide its memory alike, so all of them ask for the largest part.
 template <class Kernel> bool allow(Kernel kernel, unsigned bytes) {
-  if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)) == cudaSuccess)
+  if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)) == cudaSuccess &&
+      cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared) == cudaSuccess)
     return true;
   cudaGetLastError();
   return false;

@@ -93,6 +93,41 @@ INSTANTIATE_TEST_SUITE_P(All, CudaPrecision, ::testing::Values(kFp32, kTf32, kBf
 
 class CudaNetwork : public OnGpu {};
 
+// Pixels and weights that tf32 holds as they are: no near-tie of max pooling turns, and only slopes are rounded. The first
+// layer is the stem of LeNet in one network, its second convolution in the other.
+TEST_F(CudaNetwork, FusedConvolutionsInTf32AgreeWithTheCpuTwin) {
+  struct Fused {
+    Shape shape;
+    ModelConfig model;
+  };
+  const auto network = [](const char* name, std::size_t channels) {
+    return ModelConfig{name, {convolution(channels, 5), layer("tanh"), max_pool(2), layer("flatten"), dense(10)}};
+  };
+  for (const Fused& fused : {Fused{{1, 28, 28}, network("stem", 20)}, Fused{{20, 12, 12}, network("tile", 50)}}) {
+    Rig rig(fused.model, fused.shape, 10, 515);
+    for (std::uint8_t& byte : rig.split.bytes) byte = byte < 128 ? 0 : 255;
+    rig.feed = make_feed(rig.device, rig.split, 1.0 / 255);
+    rig.feed->set_order({rig.order.data(), rig.order.size()});
+    for (float& weight : rig.weights) weight = std::ldexp(std::round(std::ldexp(weight, 9)), -9);
+    rig.load(rig.weights);
+    GpuRig gpu(rig, {"tf32", false, false, true});
+    for (const std::size_t count : {1, 7, 128, 140, 300, 511}) {
+      const std::string what = fused.model.name + ", " + std::to_string(count) + " samples";
+      EXPECT_LT(relative_error(gpu.logits(2, count), rig.logits(2, count)), kTf32.layer) << what;
+      const std::vector<float> found = gpu.gradient(2, count, {}, 1.0f / 128), expected = rig.gradient(2, count, {}, 1.0f / 128);
+      for (const Part& part : rig.spec.parts) {
+        const auto of = [&](const std::vector<float>& all) {
+          return std::vector<float>(all.begin() + static_cast<std::ptrdiff_t>(part.range.begin),
+                                    all.begin() + static_cast<std::ptrdiff_t>(part.range.end));
+        };
+        const double error = relative_error(of(found), of(expected));
+        std::printf("%s, %s: %.2e\n", what.c_str(), part.name.c_str(), error);
+        EXPECT_LT(error, kTf32.layer) << what << ", " << part.name;
+      }
+    }
+  }
+}
+
 TEST_F(CudaNetwork, LenetsGradientAgreesWithFiniteDifferences) {
   Rig rig(lenet(), {1, 28, 28}, 10, 8);
   GpuRig gpu(rig, {});
