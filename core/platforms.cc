@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include "mgcompare/error.h"
 #include "module_error.h"
@@ -25,15 +27,16 @@ Platform& open_module(DeviceKind kind) {
   const fs::path file = module_file(kind);
   if (!fs::exists(file)) throw Error("this build has no module for " + std::string(to_string(kind)) + " devices");
   boost::dll::fs::error_code error;
-  // Leaked on purpose: devices and their libraries live until the process ends.
-  auto* library = new boost::dll::shared_library(
-      file.string(), boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local, error);
+  boost::dll::shared_library library(file.string(),
+                                     boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local, error);
   if (error) {
     const char* const said = dlerror();
     throw Error("the module for " + std::string(to_string(kind)) + " devices cannot be opened: " +
                 (said == nullptr ? error.message() : explain_module_error(said, loader_finds)));
   }
-  return *library->get<Platform*()>("mgcompare_platform")();
+  // Never closed: devices and their libraries live until the process ends.
+  static auto& opened = *new std::vector<boost::dll::shared_library>();
+  return *opened.emplace_back(std::move(library)).get<Platform*()>("mgcompare_platform")();
 }
 
 }  // namespace
