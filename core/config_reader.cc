@@ -214,7 +214,8 @@ void ConfigReader::read_model(const Node& root, Config& config) {
   if (layers && layers->is(Node::Kind::null)) layers = nullptr;
   if (model && model->is(Node::Kind::null)) model = nullptr;
   if (model && (!model->is(Node::Kind::scalar) || model->text.empty() || model->text.size() > kLongestName)) {
-    return problem(model->place, "'model' must be a network's name, not " + said(*model), "", width_of(*model));
+    return problem(model->place, "'model' must be a network's name, not " + said(*model),
+                   "a network of one's own stands under `layers:`, beside the other keys", width_of(*model));
   }
   config.model.name = model ? model->text : config.name;
   if (layers) {

@@ -185,7 +185,8 @@ std::vector<Key> make_keys() {
        .most = 64},
 
       {.name = "variants",
-       .help = "Rows with other settings: a list of {name: X, set: {optimizer.learning_rate: 0.07}}.",
+       .help = "Rows with other settings, beside those of the config as it is, whose variant is called base: a list of "
+               "{name: X, set: {optimizer.learning_rate: 0.07}}.",
        .varies = false},
       {.name = "strategies",
        .help = "What is compared: a list of names, or {NAME: {option: value, as: label}}.",
@@ -349,13 +350,16 @@ std::string explain_keys(std::string_view prefix) {
   for (const Key& key : keys()) {
     if (!key.name.starts_with(prefix)) continue;
     text += std::string(key.name) + "\n    " + std::string(key.help) + "\n";
+    if (key.name == "layers") text += explain_layers();
     if (std::holds_alternative<std::monostate>(key.field)) continue;
     const std::string otherwise = std::visit(DefaultText{}, key.field);
     text += "    " + expected(key) + (key.unit.empty() ? "" : fmt::format(", {}", key.unit)) +
             (otherwise.empty() ? "" : fmt::format("; {} when left out", otherwise)) + "\n";
   }
   if (!text.empty()) return text;
-  throw Error(fmt::format("there is no key '{}'; {}", prefix, did_you_mean(prefix, all_names())));
+  const std::string nearest = did_you_mean(prefix, all_names());
+  throw Error(fmt::format("there is no key '{}'; {}", prefix,
+                          nearest.empty() ? "`mgcompare config --explain` lists them all" : nearest));
 }
 
 }  // namespace mgcompare

@@ -71,6 +71,9 @@ const std::vector<std::string>& initializers();
 // "a number from 0 to 1", "true or false", "one of sgd, adam": what a key expects.
 std::string expected(const Key& key);
 
+// The documentation of every layer and its settings, indented to stand below the key `layers`.
+std::string explain_layers();
+
 // The documentation of the keys whose dotted name begins with `prefix`; all of them for "". Throws Error when there are
 // none.
 std::string explain_keys(std::string_view prefix);

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "keys.h"
@@ -75,6 +77,26 @@ const LayerType* find_layer_type(std::string_view name) {
 const std::vector<std::string>& initializers() {
   static const std::vector<std::string> names = {"xavier", "glorot_uniform", "he_normal", "normal", "uniform", "zeros"};
   return names;
+}
+
+std::string explain_layers() {
+  std::string text;
+  for (const LayerType& type : layer_types()) {
+    text += fmt::format("    {:<13} {}", type.name, type.help);
+    if (!type.keys.empty()) text += fmt::format(" Settings: {}", fmt::join(type.keys, ", "));
+    if (!type.required.empty()) text += fmt::format("; needs {}", fmt::join(type.required, " and "));
+    if (!type.shorthand.empty()) text += fmt::format("; `{}: X` means {{{}: X}}", type.name, type.shorthand);
+    text += type.keys.empty() ? "\n" : ".\n";
+  }
+  text += "  settings:\n";
+  for (const LayerKey& key : layer_keys()) {
+    text += fmt::format("    {:<13} {}", key.name, key.help);
+    if (key.most > 0) text += fmt::format(" From {:.7g} to {:.7g}.", key.least, key.most);
+    if (key.name == "weights") text += fmt::format(" Names: {}.", fmt::join(initializers(), ", "));
+    text += "\n";
+  }
+  return text + "  beside each layer may stand `name: X` and `inputs: [X, Y]`, the layers that it reads in place of the "
+                "one before it; `input` is the sample\n";
 }
 
 }  // namespace mgcompare

@@ -95,14 +95,26 @@ class Planner {
   void make_versions() {
     versions_.push_back(apply_variant(config_, {}));
     for (const VariantConfig& variant : config_.variants) versions_.push_back(apply_variant(config_, variant));
+    for (const Config& version : versions_) check_network(version);
     for (const Config& version : versions_) {
-      make_spec(version.model, kSampleShape, kClasses, version.optimizer.decay_biases);
       if (training_samples(version.data, samples_in_set_) == 0) {
-        throw Error(fmt::format("data.validation_samples holds back all {} training samples; make it smaller",
-                                samples_in_set_));
+        problem(whole_file(),
+                fmt::format("data.validation_samples holds back all {} training samples", samples_in_set_),
+                "make it smaller");
       }
     }
+    if (!problems_.empty()) throw ConfigError(std::move(problems_));
   }
+
+  void check_network(const Config& version) {
+    try {
+      make_spec(version.model, kSampleShape, kClasses, version.optimizer.decay_biases);
+    } catch (const NetworkError& error) {
+      problem(error.place(), error.what());
+    }
+  }
+
+  Place whole_file() const { return {config_.path, 0, 0}; }
 
   std::size_t have(std::string_view kind) const {
     for (const PlatformSummary& platform : plan_.platforms) {
@@ -149,8 +161,9 @@ class Planner {
       const std::vector<Devices> devices = devices_of(scaling);
       rows += config_.strategies.size() * devices.size() * scaling.batch.size();
       if (rows * config_.seeds.size() > kMostTrials) {
-        throw Error(fmt::format(
-            "this experiment has more than {} trials; give fewer devices, batches, variants or seeds", kMostTrials));
+        problem(whole_file(), fmt::format("this experiment has more than {} trials", kMostTrials),
+                "give fewer devices, batches, variants or seeds");
+        throw ConfigError(std::move(problems_));
       }
       for (std::size_t strategy = 0; strategy < config_.strategies.size(); ++strategy) {
         for (const std::size_t batch : scaling.batch) {

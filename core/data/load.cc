@@ -92,11 +92,11 @@ Dataset find_mnist(const DataConfig& config, const DataPlaces& places, const Dat
     if (config.fallback != "digits") {
       throw DataError(
           fmt::format("{}; name a folder that has MNIST's four files by --data or MGCOMPARE_DATA, or allow "
-                      "`fallback: digits`",
+                      "built-in ones with `--set data.fallback=digits`",
                       missing.what()));
     }
     log(missing.what());
-    return digits("no MNIST, and the config allows `fallback: digits`", log);
+    return digits("no MNIST, and the config allows `data: {fallback: digits}`", log);
   }
 }
 

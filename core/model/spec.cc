@@ -21,14 +21,6 @@ std::size_t product(const Shape& shape) {
   return std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
 }
 
-[[noreturn]] void refuse(const ModelConfig& model, const LayerConfig& layer, const std::string& text) {
-  if (layer.place.line > 0) {
-    throw Error(fmt::format("{}:{}:{}: layer '{}': {}", layer.place.file, layer.place.line, layer.place.column, layer.name,
-                            text));
-  }
-  throw Error(fmt::format("model '{}': layer '{}': {}", model.name, layer.name, text));
-}
-
 class Builder {
  public:
   Builder(const ModelConfig& model, const Shape& sample_shape, std::size_t classes, bool decay_biases)
@@ -91,7 +83,7 @@ class Builder {
   }
 
   [[noreturn]] void refuse(const LayerSpec& layer, const std::string& text) const {
-    mgcompare::refuse(model_, layer.config, text);
+    throw NetworkError(layer.config.place, fmt::format("layer '{}': {}", layer.config.name, text));
   }
 
   void name(LayerSpec& layer) {

@@ -8,6 +8,7 @@
 
 #include "config.h"
 #include "mgcompare/batch.h"
+#include "mgcompare/error.h"
 #include "mgcompare/replica.h"
 
 namespace mgcompare {
@@ -32,7 +33,17 @@ struct NetworkSpec {
   std::size_t classes = 0;
 };
 
-// Throws Error with the layer's place in the YAML when shapes do not fit ("configs/models/lenet.yaml:7:5: ...").
+// A layer that does not fit, and where it stands.
+class NetworkError : public Error {
+ public:
+  NetworkError(const Place& place, const std::string& text) : Error(text), place_(place) {}
+  const Place& place() const { return place_; }
+
+ private:
+  Place place_;
+};
+
+// Throws NetworkError when shapes do not fit, and Error where there is no layer or no sample at all.
 NetworkSpec make_spec(const ModelConfig& model, const Shape& sample_shape, std::size_t classes, bool decay_biases);
 
 // Initial weights, drawn on the host: the same bits on every device, for every number of ranks.

@@ -91,6 +91,7 @@ TEST_F(Reading, TellsWhatIsWrongWhereAndWhatToDo) {
       {"when_cpu: 3", "'when_cpu' must be a section of keys, not '3'"},
       {"plugins: {a: b}", "'plugins' must be a text or a list of texts"},
       {"model: [lenet]", "'model' must be a network's name, not a list"},
+      {"model: {layers: [{dense: 10}]}", "a network of one's own stands under `layers:`"},
   };
   for (const Wrong& one : wrong) {
     EXPECT_THAT(complaint(kGood + one.yaml + "\n"), HasSubstr(one.told)) << one.yaml;

@@ -260,7 +260,10 @@ TEST_F(Planning, RefusesTooManyTrialsAndImpossibleNetworks) {
   EXPECT_THAT(refused("strategies: [sums]\nseeds: " + seeds + "]"), HasSubstr("more than 10000 trials"));
   EXPECT_THAT(refused("strategies: [sums]\ndata: {validation_samples: 60000}"), HasSubstr("holds back all"));
   TableProber prober(2, 0);
-  EXPECT_THROW(make_plan(read("layers: [{max_pool: 100}, {dense: 10}]\nstrategies: [sums]\n"), prober), Error);
+  EXPECT_THAT([&] { make_plan(read("layers:\n  - max_pool: 100\n  - dense: 10\nstrategies: [sums]\n"), prober); },
+              testing::ThrowsMessage<ConfigError>(
+                  AllOf(HasSubstr(":2:5: error: layer 'max_pool1': a window of 100 does not fit into 28 pixels"),
+                        HasSubstr("    2 |   - max_pool: 100\n      |     ^"))));
 }
 
 TEST_F(Planning, RanksPerDevice) {

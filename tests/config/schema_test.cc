@@ -65,6 +65,16 @@ TEST(Keys, NamesAreUniqueAndExplained) {
   EXPECT_THAT(explain_keys("schedule"), testing::StartsWith("schedule.kind\n"));
   EXPECT_THAT(explain_keys("schedule"), testing::Not(HasSubstr("optimizer")));
   EXPECT_THROW(explain_keys("shedule.kind"), Error);
+  EXPECT_THAT([] { explain_keys("nonsense"); }, testing::ThrowsMessage<Error>(HasSubstr("lists them all")));
+}
+
+TEST(Keys, ExplainsEveryLayer) {
+  const std::string text = explain_keys("layers");
+  for (const LayerType& type : layer_types()) EXPECT_THAT(text, HasSubstr(std::string(type.help))) << type.name;
+  for (const LayerKey& key : layer_keys()) EXPECT_THAT(text, HasSubstr(std::string(key.help))) << key.name;
+  for (const std::string& name : initializers()) EXPECT_THAT(text, HasSubstr(name));
+  EXPECT_THAT(text, HasSubstr("needs channels and kernel"));
+  EXPECT_THAT(text, HasSubstr("`dense: X` means {units: X}"));
 }
 
 TEST(Keys, SuggestsWhatIsNear) {

@@ -89,7 +89,7 @@ TEST(Load, DrawsDigitsOnlyWhenAllowed) {
   const Folder folder;
   DataConfig config;
   EXPECT_THAT(refusal(config, nowhere(folder)),
-              AllOf(HasSubstr("--data or MGCOMPARE_DATA"), HasSubstr("`fallback: digits`")));
+              AllOf(HasSubstr("--data or MGCOMPARE_DATA"), HasSubstr("`--set data.fallback=digits`")));
   config.fallback = "digits";
   config.train_samples = 500;
   config.test_samples = 70;

