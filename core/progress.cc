@@ -12,6 +12,8 @@
 
 #include <fmt/core.h>
 
+#include "message.h"
+
 namespace mgcompare {
 namespace {
 
@@ -106,7 +108,7 @@ void ProgressDisplay::end(const Trial& trial, const Result& result) {
     text += (terminal_.color ? "\x1b[31m" : "") + result.status + (terminal_.color ? "\x1b[0m" : "");
     if (!result.cause.empty()) text += fmt::format(" ({})", result.cause);
   }
-  fmt::print(stream_, "{}\n", text);
+  tell(stream_, "{}\n", text);
   std::fflush(stream_);
 }
 
@@ -144,7 +146,8 @@ std::string ProgressDisplay::bar() const {
 void ProgressDisplay::draw() {
   if (!terminal_.live || quiet_) return;
   drawn_ = Clock::now();
-  std::string text = fmt::format(" {}/{} {}", number_, total_, name_);
+  // What a narrow terminal cuts off is the least that one waits for.
+  std::string text = fmt::format(" {}/{}, {} left: {}", number_, total_, duration_text(seconds_left()), name_);
   if (now_.phase == "training") {
     text += fmt::format(", epoch {}/{}", now_.epoch + 1, now_.epochs);
     const double seconds = std::chrono::duration<double>(drawn_ - epoch_begin_).count();
@@ -155,18 +158,17 @@ void ProgressDisplay::draw() {
   } else if (!now_.phase.empty()) {
     text += ", " + now_.phase;
   }
-  text += fmt::format(", {} left", duration_text(seconds_left()));
   // A line that wraps cannot be redrawn; the last column stays free because some terminals wrap there.
   if (text.size() + kBarCells + 1 > terminal_.columns) {
     text.resize(terminal_.columns > kBarCells + 1 ? terminal_.columns - kBarCells - 1 : 0);
   }
-  fmt::print(stream_, "\r\x1b[K{}{}", bar(), text);
+  tell(stream_, "\r\x1b[K{}{}", bar(), text);
   std::fflush(stream_);
   is_drawn_ = true;
 }
 
 void ProgressDisplay::clear() {
-  if (is_drawn_) fmt::print(stream_, "\r\x1b[K");
+  if (is_drawn_) tell(stream_, "\r\x1b[K");
   is_drawn_ = false;
 }
 
