@@ -47,4 +47,8 @@ function(mgcompare_add_strategy name)
   set_target_properties(strategy_${name} PROPERTIES PREFIX "" CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON)
   target_link_libraries(strategy_${name} PRIVATE mgcompare::plugin_api)
+  # Without a build type nothing would be optimised, and a comparison would measure that.
+  if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    target_compile_options(strategy_${name} PRIVATE -O3 -DNDEBUG)
+  endif()
 endfunction()

@@ -2,9 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iterator>
 #include <map>
 #include <string_view>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
@@ -13,6 +19,7 @@
 
 #include "analysis.h"
 #include "directory.h"
+#include "keys.h"
 #include "listing.h"
 #include "machine.h"
 #include "message.h"
@@ -53,15 +60,38 @@ missing, 5 directory in use, 70 bug, 130/143 interrupted (the partial report is 
 constexpr std::array<std::string_view, 11> kCommands = {"run",    "report", "compare", "predict", "export", "replay",
                                                         "verify", "plugins", "devices", "doctor", "config"};
 
+constexpr std::string_view kSeeHelp = "`mgcompare --help` shows what there is";
+
+bool takes_value(const CLI::App& app, const std::string& word) {
+  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
+  return std::any_of(commands.begin(), commands.end(), [&](const CLI::App* command) {
+    const CLI::Option* option = command->get_option_no_throw(word);
+    return option != nullptr && option->get_items_expected_max() > 0;
+  });
+}
+
+// A word that looks like a command, and is none, was hardly meant as the name of a file that is not there.
+void refuse_unknown(const std::string& word) {
+  if (word.find_first_of("./") != std::string::npos || std::filesystem::exists(word)) return;
+  const std::string nearest = did_you_mean(word, {kCommands.begin(), kCommands.end()});
+  throw UsageError(
+      fmt::format("there is no command and no config '{}'; {}", word, nearest.empty() ? kSeeHelp : nearest));
+}
+
 // CLI11 wants a command first; ours may be left out before a config.
-std::vector<std::string> words_of(int argc, char** argv) {
+std::vector<std::string> words_of(const CLI::App& app, int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
-  const auto first = std::find_if(words.begin(), words.end(), [](const auto& word) { return !word.starts_with("-"); });
+  if (words.empty())
+    throw UsageError(fmt::format("name a config, such as configs/lenet.yaml, or a command; {}", kSeeHelp));
+  auto first = words.begin();
+  while (first != words.end() && first->starts_with("-"))
+    first += takes_value(app, *first) && std::next(first) != words.end() ? 2 : 1;
   const bool is_named = first != words.end() && std::find(kCommands.begin(), kCommands.end(), *first) != kCommands.end();
+  if (!is_named && first != words.end()) refuse_unknown(*first);
   // Options that stand before the command belong to it.
   if (is_named) std::rotate(words.begin(), first, first + 1);
   const bool stands_alone = words.size() == 1 && (words[0] == "--version" || words[0] == "--help" || words[0] == "-h");
-  if (!is_named && !stands_alone && !words.empty()) words.insert(words.begin(), "run");
+  if (!is_named && !stands_alone) words.insert(words.begin(), "run");
   // CLI11 takes them from the back.
   std::reverse(words.begin(), words.end());
   return words;
@@ -74,17 +104,24 @@ void add_general(CLI::App& app, Command& command) {
 }
 
 // An option that is not given is empty, too; one that is given must not be.
-void add_text(CLI::App& app, const char* name, std::string& value) {
-  app.add_option(name, value)->check([](const std::string& text) {
+CLI::Option* add_text(CLI::App& app, const char* name, auto& value) {
+  return app.add_option(name, value)->check([](const std::string& text) {
     return text.empty() ? std::string("is empty: give a value, or leave the option out") : std::string();
   });
+}
+
+std::string seed_problem(const std::string& text) {
+  const Key& seeds = *find_key("seeds");
+  const bool is_whole = !text.empty() && text.size() < 17 && text.find_first_not_of("0123456789") == std::string::npos;
+  if (is_whole && std::stod(text) <= seeds.most) return "";
+  return fmt::format("'{}' is no seed: give a whole number from 0 to {:.0f}", text, seeds.most);
 }
 
 void add_config(CLI::App& app, Command& command, std::optional<std::uint64_t>& seed) {
   app.add_option("config", command.target)->required();
   app.add_option("--set", command.overrides)->allow_extra_args(false);
-  app.add_option("--seed", seed);
-  app.add_option("--data", command.data);
+  app.add_option("--seed", seed)->check(seed_problem);
+  add_text(app, "--data", command.data);
 }
 
 // What becomes a part of the command when all of it has been read.
@@ -99,10 +136,10 @@ void add_commands(CLI::App& app, Command& command, Given& given) {
   app.require_subcommand(1);
   CLI::App& run = *app.add_subcommand("run");
   add_config(run, command, given.seed);
-  run.add_option("-o,--output", command.directory);
-  run.add_flag("--resume", command.resume);
-  run.add_flag("--dry-run", command.dry_run);
-  run.add_option("--only", given.filters)->allow_extra_args(false);
+  add_text(run, "-o,--output", command.directory);
+  // A plan is of the whole experiment, whatever a run has of it.
+  run.add_flag("--dry-run", command.dry_run)->excludes(run.add_flag("--resume", command.resume));
+  add_text(run, "--only", given.filters)->allow_extra_args(false);
   run.add_flag("--trace", command.trace);
   CLI::App& report = *app.add_subcommand("report");
   report.add_option("DIR", command.target)->required();
@@ -141,7 +178,7 @@ Parsed parse(int argc, char** argv) {
   CLI::App app;
   add_commands(app, command, given);
   try {
-    app.parse(words_of(argc, argv));
+    app.parse(words_of(app, argc, argv));
   } catch (const CLI::CallForHelp&) {
     fmt::print("{}", kHelp);
     parsed.exit_code = kDone;
@@ -151,7 +188,7 @@ Parsed parse(int argc, char** argv) {
     parsed.exit_code = kDone;
     return parsed;
   } catch (const CLI::ParseError& error) {
-    tell("mgcompare: {}; `mgcompare --help` shows what there is\n", error.what());
+    tell("mgcompare: {}; {}\n", error.what(), kSeeHelp);
     parsed.exit_code = kUsage;
     return parsed;
   }
@@ -176,8 +213,15 @@ int guarded(const std::function<int()>& body) {
     tell("{}{}\n", has_place ? "" : "mgcompare: ", text);
     return interruption() != 0 ? exit_code_of(interruption()) : code;
   };
+  // Results that did not arrive are no success; a reader that closed its pipe knows why.
+  const auto unprinted = [&](int problem) {
+    if (problem == EPIPE) return static_cast<int>(kEnvironment);
+    return say(fmt::format("the results cannot be written to standard output ({}); send them to another place",
+                           std::strerror(problem)), kEnvironment);
+  };
   try {
-    return body();
+    const int code = body();
+    return code == kDone && std::fflush(stdout) != 0 ? unprinted(errno) : code;
   } catch (const ConfigError& error) {
     return say(error.what(), kUsage);
   } catch (const UsageError& error) {
@@ -187,6 +231,8 @@ int guarded(const std::function<int()>& body) {
   } catch (const Error& error) {
     return say(error.what(), kEnvironment);
   } catch (const std::exception& error) {
+    const auto* system = dynamic_cast<const std::system_error*>(&error);
+    if (system != nullptr && std::ferror(stdout) != 0) return unprinted(system->code().value());
     return say(fmt::format("an error inside the program, please report it: {}", error.what()), kInternal);
   }
 }

@@ -219,8 +219,8 @@ void announce(const Plan& plan, const std::vector<Trial>& trials, const std::str
                    ? ""
                    : fmt::format(", {} training samples", thousands(static_cast<double>(plan.config.data.train_samples))));
   }
-  tell("{} trials: {}\nabout {} (a rough guess); results go to {}\n", trials.size(), contents(trials),
-             duration_text(estimate_seconds(trials)), directory);
+  tell("{} trial{}: {}\nabout {} (a rough guess); results go to {}\n", trials.size(), trials.size() == 1 ? "" : "s",
+             contents(trials), duration_text(estimate_seconds(trials)), directory);
 }
 
 ProgressDisplay make_display(const std::vector<Trial>& trials, const Command& command) {

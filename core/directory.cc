@@ -22,10 +22,14 @@ std::string new_run_directory(const std::string& slug) {
   return directory;
 }
 
+std::string prefix_folder() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).parent_path().parent_path();
+}
+
 std::string share_folder() {
   std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  const fs::path folder = program.parent_path().parent_path() / "share" / "mgcompare";
+  const fs::path folder = fs::path(prefix_folder()) / "share" / "mgcompare";
   return fs::is_directory(folder, error) ? folder.string() : "";
 }
 

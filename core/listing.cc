@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "directory.h"
 #include "keys.h"
 #include "message.h"
 #include "mgcompare/strategy.h"
@@ -16,7 +17,8 @@
 namespace mgcompare {
 namespace {
 
-constexpr std::string_view kSkeleton = R"(
+constexpr std::string_view kSkeleton = R"(#include "mgcompare/strategy.h"
+
 namespace {{
 
 using namespace mgcompare;
@@ -64,6 +66,12 @@ std::string class_name(std::string_view name) {
     upper = false;
   }
   return result;
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  if (!file.flush()) throw Error(fmt::format("{} cannot be written; go to a folder that can be", path));
 }
 
 // What a strategy says of itself when it is made without options, for two ranks.
@@ -144,17 +152,22 @@ int new_plugin(const Command& command) {
     throw UsageError(fmt::format("'{}' cannot be a strategy's name: use small letters, digits and _, a letter first", name));
   }
   if (std::filesystem::exists(name)) throw UsageError(fmt::format("{} is there already; choose another name", name));
-  std::filesystem::create_directories(name);
-  std::ofstream(name + "/" + name + ".cc") << fmt::format(fmt::runtime(kSkeleton), name, class_name(name));
-  std::ofstream(name + "/CMakeLists.txt") << fmt::format(fmt::runtime(kSkeletonBuild), name);
+  std::error_code ignored;          // what could not be made cannot be written into either
+  std::filesystem::create_directories(name, ignored);
+  write_file(name + "/" + name + ".cc", fmt::format(fmt::runtime(kSkeleton), name, class_name(name)));
+  write_file(name + "/CMakeLists.txt", fmt::format(fmt::runtime(kSkeletonBuild), name));
   fmt::print("{0}/{0}.cc\n{0}/CMakeLists.txt\n", name);
-  tell("build it with: cmake -S {0} -B {0}/build -DCMAKE_BUILD_TYPE=Release && cmake --build {0}/build\n"
-                     "try it with: MGCOMPARE_PLUGIN_PATH={0}/build mgcompare plugins\n", name);
+  tell("build it with: cmake -S {0} -B {0}/build -DCMAKE_PREFIX_PATH={1} && cmake --build {0}/build\n"
+       "try it with: MGCOMPARE_PLUGIN_PATH={0}/build mgcompare plugins\n", name, prefix_folder());
   return kDone;
 }
 
 int explain_config(const Command& command) {
-  fmt::print("{}", command.schema ? json_schema() : explain_keys(command.target));
+  try {
+    fmt::print("{}", command.schema ? json_schema() : explain_keys(command.target));
+  } catch (const Error& error) {
+    throw UsageError(error.what());
+  }
   return kDone;
 }
 

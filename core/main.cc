@@ -4,6 +4,7 @@
 #include "compare.h"
 #include "plan.h"
 #include "prober.h"
+#include "process.h"
 #include "reports/report.h"
 #include "results.h"
 #include "signals.h"
@@ -49,6 +50,7 @@ int compare(const Command& command) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  open_standard_streams();
   if (argc == 2 && std::string_view(argv[1]) == "--worker") return run_worker();
   return guarded([&] {
     const Parsed parsed = parse(argc, argv);

@@ -52,10 +52,15 @@ class MessageWriter {
 // Text from elsewhere (a worker's output, an exception) without escape sequences, control characters and broken UTF-8.
 std::string sanitized(std::string_view text);
 
-// Formats to stderr. A stderr that is closed, full or a broken pipe loses the text, never the run.
-template <class... Args> void tell(fmt::format_string<Args...> format, Args&&... args) {
+// Formats to a stream that is beside the results. One that is closed, full or a broken pipe loses the text, never the run.
+template <class... Args> void tell(std::FILE* stream, fmt::format_string<Args...> format, Args&&... args) {
   const std::string text = fmt::format(format, std::forward<Args>(args)...);
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fwrite(text.data(), 1, text.size(), stream);
+}
+
+// The same to stderr.
+template <class... Args> void tell(fmt::format_string<Args...> format, Args&&... args) {
+  tell(stderr, format, std::forward<Args>(args)...);
 }
 
 }  // namespace mgcompare

@@ -228,6 +228,12 @@ Ending Process::stop(std::chrono::milliseconds grace) {
   }
 }
 
+void open_standard_streams() {
+  // Opening takes the lowest number that is free.
+  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(number, F_GETFD) < 0) open("/dev/null", O_RDWR);
+}
+
 void adopt_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
 void sweep_orphans() {

@@ -65,6 +65,8 @@ class Process {
   std::optional<Ending> ending_;
 };
 
+// Opens /dev/null as each of stdin, stdout and stderr that the parent closed: no other file may get its number.
+void open_standard_streams();
 // Makes this process the parent of everything its children leave behind.
 void adopt_orphans();
 // Kills and reaps every child of this process that no Process object owns, and what these leave behind.

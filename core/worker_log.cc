@@ -32,7 +32,7 @@ WorkerLog::~WorkerLog() {
     dropped_bytes_ += tail_.size() - half_;
     tail_.erase(0, tail_.size() - half_);
   }
-  if (dropped_bytes_ > 0) fmt::print(file_.get(), "\n[{} bytes left out]\n", dropped_bytes_);
+  if (dropped_bytes_ > 0) tell(file_.get(), "\n[{} bytes left out]\n", dropped_bytes_);
   std::fwrite(tail_.data(), 1, tail_.size(), file_.get());
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -40,7 +41,9 @@ TEST_F(CommandLine, WrongUsageIsTwoAndOneSentence) {
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
            {}, {"--no-such-flag"}, {"a.yaml", "b.yaml"}, {"run"}, {"fine.yaml", "--seed", "x"}, {"no-such-file.yaml"},
            {"fine.yaml", "--color", "blue"}, {"fine.yaml", "--only", "planet=mars"}, {"fine.yaml", "--resume"},
-           {"fine.yaml", "--set", "epochz=3"}, {"plugins", "new", "../escape"}}) {
+           {"fine.yaml", "--set", "epochz=3"}, {"plugins", "new", "../escape"}, {"fine.yaml", "-o", ""},
+           {"fine.yaml", "--only", ""}, {"fine.yaml", "--data", ""}, {"fine.yaml", "--seed", "-1"},
+           {"fine.yaml", "--resume", "--dry-run"}, {"config", "--explain", "nonsense"}}) {
     fine();
     const Ended ended = place_.run(words);
     EXPECT_EQ(ended.code, 2) << testing::PrintToString(words) << ended.err;
@@ -49,6 +52,25 @@ TEST_F(CommandLine, WrongUsageIsTwoAndOneSentence) {
     EXPECT_LT(ended.seconds, 5);
   }
   EXPECT_FALSE(place_.has_runs());
+}
+
+TEST_F(CommandLine, AWordThatIsNoCommandIsToldSo) {
+  EXPECT_EQ(place_.run({"reprot", "runs/one"}).err,
+            "mgcompare: there is no command and no config 'reprot'; did you mean 'report'?\n");
+  EXPECT_NE(place_.run({}).err.find("name a config"), std::string::npos);
+}
+
+TEST_F(CommandLine, ValuesOfOptionsAreNoCommands) {
+  EXPECT_EQ(place_.run({"--color", "never", "plugins"}).code, 0);
+  const Ended ended = place_.run({"-o", "report", fine(), "--only", "strategy=serial"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_TRUE(fs::exists(place_.folder() / "report" / "results.sqlite"));
+}
+
+TEST_F(CommandLine, ANetworkThatDoesNotFitHasItsPlace) {
+  const Ended ended = place_.run({place_.write("net.yaml", "layers:\n  - dense: 11\nstrategies: [serial]\n")});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_NE(ended.err.find("net.yaml:2:5: error: layer 'dense1': the last layer gives 11"), std::string::npos) << ended.err;
 }
 
 TEST_F(CommandLine, BadYamlHasItsPlaceAndRunsNothing) {
@@ -210,6 +232,26 @@ TEST_F(CommandLine, OutputThatCannotBeWrittenIsSaidBeforeAnythingIsTrained) {
   }
 }
 
+TEST_F(CommandLine, WithoutAPlaceForItsMessagesARunIsARun) {
+  int number = 0;
+  for (const std::string redirection : {"2>/dev/full", "2>&-", ">&-", "<&- >&- 2>&-"}) {
+    const std::string folder = "run" + std::to_string(++number);
+    EXPECT_EQ(place_.run_redirected({fine(), "-o", folder}, redirection).code, 0) << redirection;
+    for (const Row& row : read_run((place_.folder() / folder).string()).rows) EXPECT_EQ(row.result.status, "done") << redirection << ": " << row.result.cause;
+  }
+}
+
+TEST_F(CommandLine, ResultsThatCannotBePrintedAreNoSuccess) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"--version"}, {"config", "--schema"}, {"plugins"}, {fine(), "-o", "run"}}) {
+    const Ended ended = place_.run_redirected(words, ">/dev/full");
+    EXPECT_EQ(ended.code, 4) << words[0];
+    EXPECT_NE(ended.err.find("standard output (No space left on device)"), std::string::npos) << ended.err;
+  }
+  EXPECT_TRUE(fs::exists(place_.folder() / "run" / "report.md"));
+  EXPECT_EQ(place_.run_redirected({"config", "--schema"}, "| true").err, "");
+}
+
 TEST_F(CommandLine, DataThatAreBrokenAreSaidBeforeAnythingIsTrained) {
   fs::create_directories(place_.folder() / "data");
   std::ofstream(place_.folder() / "data" / "train-images-idx3-ubyte") << "broken";
@@ -257,6 +299,15 @@ TEST_F(CommandLine, ANewPluginIsAFileAndItsBuild) {
   EXPECT_NE(source.find("MGCOMPARE_STRATEGY(MyIdea, \"my_idea\""), std::string::npos) << source;
   EXPECT_TRUE(fs::exists(place_.folder() / "my_idea" / "CMakeLists.txt"));
   EXPECT_EQ(place_.run({"plugins", "new", "my_idea"}).code, 2) << "nothing is overwritten";
+  const std::size_t begin = ended.err.find("cmake -S");
+  const std::string build = ended.err.substr(begin, ended.err.find('\n') - begin);
+  ASSERT_EQ(std::system(("cd " + place_.folder().string() + " && (" + build + ") >build.log 2>&1").c_str()), 0) << build;
+  const Ended checked = place_.run({"plugins", "check", "my_idea/build/strategy_my_idea.so"});
+  EXPECT_EQ(checked.code, 0) << checked.out;
+  fs::create_symlink("nowhere/at/all", place_.folder() / "blocked");
+  const Ended blocked = place_.run({"plugins", "new", "blocked"});
+  EXPECT_EQ(blocked.code, 4);
+  EXPECT_NE(blocked.err.find("blocked/blocked.cc cannot be written"), std::string::npos) << blocked.err;
 }
 
 TEST_F(CommandLine, ExplainsDevicesAndKeys) {

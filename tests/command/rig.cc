@@ -125,6 +125,12 @@ Ended Workplace::run(const std::vector<std::string>& arguments,
   return start(arguments, environment).wait();
 }
 
+Ended Workplace::run_redirected(const std::vector<std::string>& arguments, const std::string& redirection) const {
+  std::vector<std::string> words = {"-c", "exec \"$0\" \"$@\" " + redirection, program_.string()};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return Program(folder_, "/bin/sh", words, {{"MGCOMPARE_PLUGIN_PATH", bad_plugins().string()}}).wait();
+}
+
 bool Workplace::has_runs() const { return fs::exists(folder_ / "runs"); }
 
 Run Workplace::only_run() const {

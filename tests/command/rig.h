@@ -49,6 +49,8 @@ class Workplace {
   std::string write(const std::string& name, const std::string& text) const;  // the path
   Program start(const std::vector<std::string>& arguments, std::map<std::string, std::string> environment = {}) const;
   Ended run(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment = {}) const;
+  // The same by a shell, which redirects: "2>/dev/full".
+  Ended run_redirected(const std::vector<std::string>& arguments, const std::string& redirection) const;
   bool has_runs() const;
   Run only_run() const;             // the one run below runs/
 
