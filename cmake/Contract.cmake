@@ -1,6 +1,7 @@
 # The contract: a text that is equal exactly when a plugin and the program agree on the SDK and on the C++ ABI. It is a
 # hash of the SDK headers without comments and white space, the compiler's ABI number, and the standard library with its
-# string ABI. The same file is installed and used by find_package(mgcompare), so a plugin built elsewhere makes its own.
+# string ABI and whether its containers are the checked ones. The same file is installed and used by
+# find_package(mgcompare), so a plugin built elsewhere makes its own.
 
 function(mgcompare_contract headers out)
   set(text "")
@@ -37,8 +38,15 @@ function(mgcompare_write_contract include directory)
   list(FILTER headers EXCLUDE REGEX "/contract\\.h$")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${headers})
   mgcompare_contract("${headers}" contract)
-  file(CONFIGURE OUTPUT ${directory}/mgcompare/contract.h @ONLY
-    CONTENT "#pragma once\n#define MGCOMPARE_CONTRACT \"@contract@\"\n")
+  # With _GLIBCXX_DEBUG containers have another layout.
+  file(CONFIGURE OUTPUT ${directory}/mgcompare/contract.h @ONLY CONTENT
+"#pragma once
+#ifdef _GLIBCXX_DEBUG
+#define MGCOMPARE_CONTRACT \"@contract@,checked\"
+#else
+#define MGCOMPARE_CONTRACT \"@contract@\"
+#endif
+")
 endfunction()
 
 # mgcompare_add_strategy(name source...): one plugin, a shared library named strategy_<name>.so.

@@ -170,6 +170,9 @@ std::string resolved_yaml(const Config& config);
 // SHA-256 (hexadecimal) over all settings: equal for configs that mean the same, wherever they were read from.
 std::string config_hash(const Config& config);
 
+// Whether a config can name a strategy so: letters, digits, _ and -, at most 64.
+bool is_strategy_name(const std::string& name);
+
 // The config's name made safe for a folder's: [a-z0-9_-]{1,48}, with part of a hash where characters had to go.
 std::string config_slug(const std::string& name);
 

@@ -34,8 +34,12 @@ void ConfigReader::read_strategies(const Node* list, Config& config) {
   }
 }
 
+bool is_strategy_name(const std::string& name) {
+  static const std::regex form("[A-Za-z0-9_-]{1,64}");
+  return name.size() <= 64 && std::regex_match(name, form);
+}
+
 StrategyConfig ConfigReader::read_strategy(const Node& node) {
-  static const std::regex kName("[A-Za-z0-9_-]{1,64}");
   StrategyConfig strategy;
   strategy.place = node.place;
   const bool mapped = node.is(Node::Kind::map) && !node.entries.empty();
@@ -44,7 +48,7 @@ StrategyConfig ConfigReader::read_strategy(const Node& node) {
     return strategy;
   }
   const std::string& name = mapped ? node.entries[0].key : node.text;
-  if (name.size() > 64 || !std::regex_match(name, kName)) {
+  if (!is_strategy_name(name)) {
     problem(node.place, fmt::format("'{}' cannot be a strategy's name", name.substr(0, 40)), "", name.size());
     return strategy;
   }

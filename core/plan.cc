@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <tuple>
@@ -68,6 +69,10 @@ class Planner {
   }
 
   void find_plugins() {
+    for (const std::string& path : config_.plugin_paths) {
+      if (!std::filesystem::exists(path))
+        problem(whole_file(), fmt::format("'plugins' names {}, which is not there", path), "correct it, or leave it out");
+    }
     std::vector<std::string> names;
     for (const PluginSummary& plugin : plan_.plugins) {
       if (plugin.problem.empty()) names.push_back(plugin.name);
@@ -78,9 +83,10 @@ class Planner {
       for (const PluginSummary& plugin : plan_.plugins) {
         if (plugin.name != strategy.name) continue;
         (plugin.problem.empty() ? found : refused) = &plugin;
-        if (found) break;
       }
       files_.push_back(found ? found->file : "");
+      // Two plugins claim the name: whoever wrote the other one must know that it does not run.
+      if (found && refused) warn_once(refused->problem);
       if (found) continue;
       const std::string text = refused
                                    ? fmt::format("strategy '{}' cannot be used: {}", strategy.name, refused->problem)

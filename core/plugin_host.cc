@@ -1,5 +1,7 @@
 #include "plugin_host.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <boost/dll/library_info.hpp>
 #include <boost/dll/runtime_symbol_info.hpp>
@@ -111,6 +113,8 @@ PluginSummary inspect_plugin(const std::string& file) {
     if (claims.empty()) throw Error("exports mgcompare_plugin without a contract; close its source with MGCOMPARE_STRATEGY");
     summary.name = claims[0].name;
     summary.description = claims[0].description;
+    if (!is_strategy_name(summary.name))
+      throw Error("calls its strategy '" + summary.name + "', which no config can name; use letters, digits, _ and -");
     for (const Claim& claim : claims)
       if (claim.contract != program_contract())
         throw Error("was built for another version; build it again against this one\n    built for       " + claim.contract +
@@ -129,6 +133,7 @@ std::vector<PluginSummary> find_plugins(const std::vector<std::string>& extra) {
   for (const std::string& folder : plugin_folders(extra)) {
     std::vector<std::string> files;
     std::error_code error;
+    if (fs::is_regular_file(folder, error)) files.push_back(folder);
     for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
       if (entry.path().extension() == ".so") files.push_back(entry.path().string());
     std::sort(files.begin(), files.end());
@@ -158,7 +163,10 @@ std::unique_ptr<Strategy> make_strategy(const std::string& file, Options& option
       boost::dll::fs::error_code error;
       boost::dll::shared_library library(
           file, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local, error);
-      if (error) throw Error(file + " cannot be opened: " + printable(error.message()));
+      if (error) {
+        const char* const said = dlerror();
+        throw Error(file + " cannot be opened: " + printable(said == nullptr ? error.message() : said));
+      }
       at = opened.emplace(file, std::move(library)).first;
     }
     plugin = &at->second.get<const Plugin>(kSymbol);

@@ -15,7 +15,7 @@ namespace mgcompare {
 // What this program was built for: the text that a plugin must carry.
 std::string program_contract();
 
-// The folders that are searched, in order: beside the program, MGCOMPARE_PLUGIN_PATH, the user's, `extra`.
+// The folders (and files) that are searched, in order: beside the program, MGCOMPARE_PLUGIN_PATH, the user's, `extra`.
 std::vector<std::string> plugin_folders(const std::vector<std::string>& extra);
 
 // Every strategy_*.so and every other .so of the folders that claims to be a plugin. Reads bytes, opens nothing. A file

@@ -25,6 +25,7 @@ class TableProber : public Prober {
     for (const std::string name : {"single", "sums", "pair", "own_pace", "cpu_only"}) {
       plugins_.push_back({name, "does something", "/plugins/" + name + ".so", ""});
     }
+    plugins_.push_back({"cpu_only", "is mine", "/mine/cpu_only.so", "/mine/cpu_only.so is passed over"});
     plugins_.push_back({"stale", "is old", "/plugins/stale.so", "built for an older program"});
   }
   std::vector<PlatformSummary> platforms() override { return platforms_; }
@@ -249,6 +250,7 @@ TEST_F(Planning, OptionsAreRefusedAtTheirPlace) {
 TEST_F(Planning, WarnsOfWhatWillBeMissing) {
   EXPECT_THAT(plan("strategies: [sums]").warnings, Contains(HasSubstr("no efficiency")));
   EXPECT_THAT(plan("strategies: [single, sums]").warnings, SizeIs(0));
+  EXPECT_THAT(plan("strategies: [single, cpu_only]").warnings, ElementsAre("/mine/cpu_only.so is passed over"));
   EXPECT_THAT(plan("strategies: [single, pair]").warnings, Contains("pair is left out at 1 rank: it needs at least 2"));
   EXPECT_THAT(rows(plan("strategies: [pair]", 4)), ElementsAre("pair cpu:2 batch 128", "pair cpu:4 batch 128"));
   EXPECT_THAT(plan("strategies: [single, pair]", 1).warnings, Contains(HasSubstr("pair has no row")));
@@ -259,6 +261,7 @@ TEST_F(Planning, RefusesTooManyTrialsAndImpossibleNetworks) {
   for (int i = 1; i < 6000; ++i) seeds.append(",").append(std::to_string(i));
   EXPECT_THAT(refused("strategies: [sums]\nseeds: " + seeds + "]"), HasSubstr("more than 10000 trials"));
   EXPECT_THAT(refused("strategies: [sums]\ndata: {validation_samples: 60000}"), HasSubstr("holds back all"));
+  EXPECT_THAT(refused("strategies: [sums]\nplugins: none/here"), HasSubstr("none/here, which is not there"));
   TableProber prober(2, 0);
   EXPECT_THAT([&] { make_plan(read("layers:\n  - max_pool: 100\n  - dense: 10\nstrategies: [sums]\n"), prober); },
               testing::ThrowsMessage<ConfigError>(
