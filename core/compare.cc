@@ -189,7 +189,10 @@ FoundData find_data(Supervisor& supervisor, const Plan& plan, const Command& com
   DataTeller teller(command);
   const Reply reply = supervisor.ask("data", {{"config", plan.config}}, kDataSeconds,
                                      {{}, [&](const nlohmann::json& note) { teller.hear(note); }});
-  if (reply.status != "answer") throw Error(reply.cause);
+  // What is wrong with the data is a sentence of its own; how a worker ended is none.
+  if (reply.status == "failed") throw Error(reply.cause);
+  if (reply.status != "answer")
+    throw Error(fmt::format("the data cannot be read: {} ({}); run it again", reply.cause, reply.status));
   const auto text = [&](const char* key) { return reply.body.at(key).get<std::string>(); };
   teller.hear({{"text", fmt::format("data: {}, {} training and {} test samples ({})", text("name"),
                                     thousands(reply.body.at("train_samples").get<double>()),
@@ -213,12 +216,14 @@ void announce(const Plan& plan, const std::vector<Trial>& trials, const std::str
   for (const std::string& warning : plan.warnings) tell("warning: {}\n", warning);
   if (command.quiet) return;
   if (plan.config.cut_down_for_cpu) {
-    tell("no GPU: the config's `when_cpu:` block applies ({} epochs{})\n",
-               plan.config.epochs,
+    tell("no GPU: the config's `when_cpu:` block applies ({} epoch{}{})\n",
+               plan.config.epochs, plan.config.epochs == 1 ? "" : "s",
                plan.config.data.train_samples == 0
                    ? ""
-                   : fmt::format(", {} training samples", thousands(static_cast<double>(plan.config.data.train_samples))));
+                   : fmt::format(", {} training samples",
+                                 thousands(static_cast<double>(plan.config.data.train_samples))));
   }
+  if (trials.empty()) return tell("no trial is left to run; the reports of {} are written again\n", directory);
   tell("{} trial{}: {}\nabout {} (a rough guess); results go to {}\n", trials.size(), trials.size() == 1 ? "" : "s",
              contents(trials), duration_text(estimate_seconds(trials)), directory);
 }

@@ -39,7 +39,9 @@ void listen_to_signals() {
     if (sigaction(number, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;
     sigaction(number, &action, nullptr);
   }
+  // A pipe without a reader and a file that may not grow are errors of the call that writes.
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
 }
 
 int interruption() { return first_signal; }
