@@ -14,6 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+const std::string kStart = R"("$0" "$@" )";
+
 class CommandLine : public testing::Test {
  protected:
   void SetUp() override {
@@ -236,20 +238,25 @@ TEST_F(CommandLine, WithoutAPlaceForItsMessagesARunIsARun) {
   int number = 0;
   for (const std::string redirection : {"2>/dev/full", "2>&-", ">&-", "<&- >&- 2>&-"}) {
     const std::string folder = "run" + std::to_string(++number);
-    EXPECT_EQ(place_.run_redirected({fine(), "-o", folder}, redirection).code, 0) << redirection;
+    EXPECT_EQ(place_.run_by_shell(kStart + redirection, {fine(), "-o", folder}).code, 0) << redirection;
     for (const Row& row : read_run((place_.folder() / folder).string()).rows) EXPECT_EQ(row.result.status, "done") << redirection << ": " << row.result.cause;
   }
+}
+
+TEST_F(CommandLine, AFileThatMayNotGrowIsASentence) {
+  const Ended ended = place_.run_by_shell("ulimit -f 16; " + kStart, {fine(), "-o", "run"});
+  EXPECT_EQ(ended.code, 4) << ended.err;
 }
 
 TEST_F(CommandLine, ResultsThatCannotBePrintedAreNoSuccess) {
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
            {"--version"}, {"config", "--schema"}, {"plugins"}, {fine(), "-o", "run"}}) {
-    const Ended ended = place_.run_redirected(words, ">/dev/full");
+    const Ended ended = place_.run_by_shell(kStart + ">/dev/full", words);
     EXPECT_EQ(ended.code, 4) << words[0];
     EXPECT_NE(ended.err.find("standard output (No space left on device)"), std::string::npos) << ended.err;
   }
   EXPECT_TRUE(fs::exists(place_.folder() / "run" / "report.md"));
-  EXPECT_EQ(place_.run_redirected({"config", "--schema"}, "| true").err, "");
+  EXPECT_EQ(place_.run_by_shell(kStart + "| true", {"config", "--schema"}).err, "");
 }
 
 TEST_F(CommandLine, DataThatAreBrokenAreSaidBeforeAnythingIsTrained) {
@@ -294,16 +301,32 @@ TEST_F(CommandLine, AStrippedPluginIsStillOneAndATruncatedOneIsDamaged) {
 TEST_F(CommandLine, ANewPluginIsAFileAndItsBuild) {
   const Ended ended = place_.run({"plugins", "new", "my_idea"});
   EXPECT_EQ(ended.code, 0) << ended.err;
-  std::ifstream stream(place_.folder() / "my_idea" / "my_idea.cc");
-  const std::string source((std::istreambuf_iterator<char>(stream)), {});
+  const std::string source = text_of(place_.folder() / "my_idea" / "my_idea.cc");
   EXPECT_NE(source.find("MGCOMPARE_STRATEGY(MyIdea, \"my_idea\""), std::string::npos) << source;
   EXPECT_TRUE(fs::exists(place_.folder() / "my_idea" / "CMakeLists.txt"));
   EXPECT_EQ(place_.run({"plugins", "new", "my_idea"}).code, 2) << "nothing is overwritten";
   const std::size_t begin = ended.err.find("cmake -S");
   const std::string build = ended.err.substr(begin, ended.err.find('\n') - begin);
-  ASSERT_EQ(std::system(("cd " + place_.folder().string() + " && (" + build + ") >build.log 2>&1").c_str()), 0) << build;
+  const std::string there = "cd " + place_.folder().string() + " && ";
+  ASSERT_EQ(std::system((there + "(" + build + ") >build.log 2>&1").c_str()), 0) << build;
   const Ended checked = place_.run({"plugins", "check", "my_idea/build/strategy_my_idea.so"});
   EXPECT_EQ(checked.code, 0) << checked.out;
+  const std::string own = small_config("plugins: my_idea/build/strategy_my_idea.so\nstrategies: [serial, my_idea]\n");
+  EXPECT_EQ(place_.run({place_.write("own.yaml", own), "--dry-run"}).code, 0);
+
+  std::string library = text_of(place_.folder() / "my_idea/build/strategy_my_idea.so");
+  for (std::size_t at = 0; (at = library.find(";my_idea;", at)) != std::string::npos;) library[at + 3] = ' ';
+  const Ended misnamed = place_.run({"plugins", "check", place_.write("misnamed.so", library)});
+  EXPECT_EQ(misnamed.out,
+            "misnamed.so calls its strategy 'my idea', which no config can name; use letters, digits, _ and -\n");
+
+  std::ofstream(place_.folder() / "my_idea" / "my_idea.cc", std::ios::app)
+      << "extern \"C\" void not_written_yet();\nextern \"C\" void (*const use)() = not_written_yet;\n";
+  ASSERT_EQ(std::system((there + "cmake --build my_idea/build >build.log 2>&1").c_str()), 0);
+  const Ended unlinked = place_.run({"plugins", "check", "my_idea/build/strategy_my_idea.so"});
+  EXPECT_EQ(unlinked.code, 1);
+  EXPECT_NE(unlinked.out.find("undefined symbol: not_written_yet"), std::string::npos) << unlinked.out;
+
   fs::create_symlink("nowhere/at/all", place_.folder() / "blocked");
   const Ended blocked = place_.run({"plugins", "new", "blocked"});
   EXPECT_EQ(blocked.code, 4);

@@ -244,6 +244,7 @@ TEST_F(Faults, AKilledRunLosesNothingAndIsResumed) {
     }
   }
   EXPECT_EQ(row_of(after, "misbehave").attempt, 2);
+  EXPECT_NE(place_.run({config, "--resume"}).err.find("no trial is left to run"), std::string::npos);
 }
 
 TEST_F(Faults, AFolderIsOneRunsAtATime) {

@@ -20,10 +20,6 @@ class Machine : public testing::Test {
   void SetUp() override {
     if (const std::string missing = missing_piece(); !missing.empty()) GTEST_SKIP() << missing;
   }
-  static std::string text_of(const std::string& file) {
-    std::ifstream stream(file);
-    return {std::istreambuf_iterator<char>(stream), {}};
-  }
   Workplace place_;
 };
 

@@ -24,14 +24,14 @@ fs::path built_program() { return fs::path(MGCOMPARE_BINARY_DIR) / "bin" / "mgco
 
 fs::path bad_plugins() { return fs::path(MGCOMPARE_BINARY_DIR) / "lib" / "mgcompare" / "bad_plugins"; }
 
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+}  // namespace
+
 std::string text_of(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
 }
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-}  // namespace
 
 Program::Program(const fs::path& folder, const fs::path& program, const std::vector<std::string>& arguments,
                  const std::map<std::string, std::string>& environment)
@@ -125,8 +125,8 @@ Ended Workplace::run(const std::vector<std::string>& arguments,
   return start(arguments, environment).wait();
 }
 
-Ended Workplace::run_redirected(const std::vector<std::string>& arguments, const std::string& redirection) const {
-  std::vector<std::string> words = {"-c", "exec \"$0\" \"$@\" " + redirection, program_.string()};
+Ended Workplace::run_by_shell(const std::string& script, const std::vector<std::string>& arguments) const {
+  std::vector<std::string> words = {"-c", script, program_.string()};
   words.insert(words.end(), arguments.begin(), arguments.end());
   return Program(folder_, "/bin/sh", words, {{"MGCOMPARE_PLUGIN_PATH", bad_plugins().string()}}).wait();
 }

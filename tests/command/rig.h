@@ -20,6 +20,8 @@ struct Ended {
   double seconds = 0;
 };
 
+std::string text_of(const std::filesystem::path& file);
+
 // A program that runs. Its output goes to files, so that nobody has to read while it runs.
 class Program {
  public:
@@ -49,8 +51,8 @@ class Workplace {
   std::string write(const std::string& name, const std::string& text) const;  // the path
   Program start(const std::vector<std::string>& arguments, std::map<std::string, std::string> environment = {}) const;
   Ended run(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment = {}) const;
-  // The same by a shell, which redirects: "2>/dev/full".
-  Ended run_redirected(const std::vector<std::string>& arguments, const std::string& redirection) const;
+  // The same by a shell's script, in which $0 is the program: R"(exec "$0" "$@" 2>/dev/full)".
+  Ended run_by_shell(const std::string& script, const std::vector<std::string>& arguments) const;
   bool has_runs() const;
   Run only_run() const;             // the one run below runs/
 
