@@ -196,7 +196,7 @@ INSTANTIATE_TEST_SUITE_P(Signals, Interrupted,
 TEST_F(Faults, ASecondInterruptionEndsAtOnce) {
   const std::string config = place_.write("hang.yaml", misbehaving("how: busy, where: start"));
   Program program = place_.start({config, "--only", "strategy=misbehave"});
-  ASSERT_TRUE(program.says("1 trials", 30));
+  ASSERT_TRUE(program.says("1 trial:", 30));
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   program.signal(SIGINT);
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
@@ -210,7 +210,7 @@ TEST_F(Faults, ASecondInterruptionEndsAtOnce) {
 TEST_F(Faults, AHangingTrialDoesNotHoldUpAnInterruption) {
   const std::string config = place_.write("hang.yaml", misbehaving("how: busy, where: step"));
   Program program = place_.start({config, "--only", "strategy=misbehave"});
-  ASSERT_TRUE(program.says("1 trials", 30));
+  ASSERT_TRUE(program.says("1 trial:", 30));
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   const auto begin = std::chrono::steady_clock::now();
   program.signal(SIGINT);
@@ -250,7 +250,7 @@ TEST_F(Faults, AKilledRunLosesNothingAndIsResumed) {
 TEST_F(Faults, AFolderIsOneRunsAtATime) {
   const std::string config = place_.write("hang.yaml", misbehaving("how: blocked, where: start"));
   Program first = place_.start({config, "-o", "here", "--only", "strategy=misbehave"});
-  ASSERT_TRUE(first.says("1 trials", 30));
+  ASSERT_TRUE(first.says("1 trial:", 30));
   const Ended second = place_.run({config, "-o", "here", "--resume", "--only", "strategy=misbehave"});
   EXPECT_EQ(second.code, 5) << second.err;
   EXPECT_NE(second.err.find(std::to_string(first.id())), std::string::npos) << second.err;
