@@ -74,17 +74,23 @@ bool verify_in_worker(const Config& config, Prober& prober, SupervisorSettings s
   settings.seconds_without_progress = kFindingSeconds;
   Supervisor supervisor(std::move(settings));
   std::map<std::string, int> counts;
+  std::vector<nlohmann::json> failed;
   const auto note = [&](const nlohmann::json& said) {
     if (said.contains("text")) tell("{}\n", sanitized(said["text"].get<std::string>()));
     if (!said.contains("finding")) return;
     print_finding(said["finding"]);
-    ++counts[said["finding"]["verdict"].get<std::string>()];
+    const auto verdict = said["finding"]["verdict"].get<std::string>();
+    ++counts[verdict];
+    if (verdict == verdict_text(Finding::Verdict::failed)) failed.push_back(said["finding"]);
   };
   const Reply reply =
       supervisor.ask("verify", {{"config", config}, {"plugins", plugins}, {"device_kind", kind}}, kVerifySeconds, {{}, note});
   if (reply.status != "answer") {
     throw Error(fmt::format("verify ended before its end: {} ({})", reply.cause, reply.status));
   }
+  // Again where they are seen: they may lie scattered over a thousand lines.
+  if (!failed.empty()) fmt::print("\nwhat failed:\n");
+  for (const nlohmann::json& finding : failed) print_finding(finding);
   fmt::print("{} checks passed, {} failed, {} printed without a verdict, {} skipped\n", counts["ok"], counts["FAILED"],
              counts["info"], counts["skipped"]);
   return reply.body.get<bool>();

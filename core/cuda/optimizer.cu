@@ -6,9 +6,6 @@
 namespace mgcompare::cuda {
 namespace {
 
-// Half of what a GPU of 132 processors holds: an update of some buckets must not keep the exchange of the others waiting.
-constexpr unsigned kMostBlocks = 132 * 4;
-
 // Whether weight decay applies to an element: parts lie one behind the other, each ends where the next begins.
 struct Decays {
   const std::uint32_t* ends;
@@ -142,8 +139,8 @@ class CudaOptimizer : public CountedOptimizer {
     const Moment moment{device_.cursor(), call.rate_scale, counter_.data(), config_.beta1, config_.beta2};
     const Vectors vectors{call.weights.data(), call.gradients.data(), states_.empty() ? nullptr : states_[0].data(),
                           states_.size() < 2 ? nullptr : states_[1].data()};
-    launch(device_.exchange_stream(), std::min(blocks_for(call.range.size()), kMostBlocks), kThreads, 0, apply_rule<Rule>,
-           rule, moment, decays, vectors, call.range);
+    launch(device_.exchange_stream(), blocks_for(call.range.size()), kThreads, 0, apply_rule<Rule>, rule, moment, decays,
+           vectors, call.range);
   }
 
   CudaDevice& device_;

@@ -114,7 +114,10 @@ std::string script_of(const Comparison& comparison, const std::string& output) {
 
 std::string draw_scaling(const Comparison& comparison) {
   if (!has_gnuplot()) return "";
-  std::string file = (std::filesystem::temp_directory_path() / "mgcompare-XXXXXX").string();
+  std::error_code missing;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path(missing);
+  if (missing) return "";
+  std::string file = (folder / "mgcompare-XXXXXX").string();
   const int made = mkstemp(file.data());
   if (made < 0) return "";
   close(made);
