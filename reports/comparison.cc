@@ -183,7 +183,8 @@ Comparison compare_rows(const Run& run, Objective objective) {
       cell.missing += row.trial.bracket > 0 ? 0 : 1;
       continue;
     }
-    ++comparison.finished;
+    // What an interruption cut short is run again, like what it never came to.
+    comparison.finished += row.result.status == "interrupted" ? 0 : 1;
     const bool is_done = row.result.status == "done";
     comparison.done += is_done ? 1 : 0;
     (!is_done ? cell.failed : row.trial.bracket > 0 ? cell.brackets : cell.done).push_back(&row);

@@ -254,6 +254,16 @@ TEST(Summary, OfARunThatHasHardlyBegun) {
   EXPECT_THAT(closing_summary(mgcompare::Run(), {}), StartsWith("No trial was completed"));
 }
 
+TEST(Summary, CountsATrialThatWasCutShortAmongThoseThatAreRunAgain) {
+  RunMaker maker;
+  maker.baseline(1, make_result(1000, 8, 0.98));
+  Result cut;
+  cut.status = "interrupted";
+  maker.add("together", 2, 1, cut);
+  maker.add("together", 2, 2, {}).state = "pending";
+  EXPECT_THAT(closing_summary(maker.run, {}), HasSubstr("2 of 3 trials have not finished: --resume runs them"));
+}
+
 TEST(Summary, SaysThatDigitsAreNotMnist) {
   mgcompare::Run run = three_by_three();
   run.info.data_name = "digits";
