@@ -1,11 +1,13 @@
 #include <algorithm>
 
 #include "capability.h"
+#include "status.h"
 
 namespace mgcompare::cuda {
 namespace {
 
 constexpr int kTensorFloats = 80;  // the first with tf32 and bf16
+constexpr int kAwaits = 90;
 
 __global__ void nothing() {}
 
@@ -21,6 +23,21 @@ bool has_code() {
   const cudaError_t status = cudaFuncGetAttributes(&attributes, nothing);
   cudaGetLastError();
   return status != cudaErrorNoKernelImageForDevice && status != cudaErrorInvalidDeviceFunction;
+}
+
+bool kernels_await() {
+  // Asked at every start of a kernel: the answer for the thread's device is kept.
+  thread_local int known = -1;
+  thread_local bool able = false;
+  int device = 0;
+  check(cudaGetDevice(&device), "starting a kernel");
+  if (device != known) {
+    cudaFuncAttributes attributes{};
+    check(cudaFuncGetAttributes(&attributes, nothing), "starting a kernel");
+    known = device;
+    able = attributes.ptxVersion >= kAwaits;
+  }
+  return able;
 }
 
 std::vector<std::string> precisions_of(int capability) {

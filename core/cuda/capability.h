@@ -11,6 +11,9 @@ namespace mgcompare::cuda {
 int least_capability();
 // Whether it has code for the current device. Loads a kernel, so only where work is to follow.
 bool has_code();
+// Whether the code for the current device is of a generation, 9.0 or later, whose kernels can begin before the one ahead of
+// them has ended, and wait (launch.h). A newer GPU that runs older code has kernels that do not wait.
+bool kernels_await();
 
 // In which numerics.precision a GPU multiplies matrices. Others would be something else under that name, or errors.
 std::vector<std::string> precisions_of(int capability);

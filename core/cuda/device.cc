@@ -32,8 +32,8 @@ std::unique_ptr<Handles> Gpu::take_handles() {
     }
   }
   auto handles = std::make_unique<Handles>();
-  // An exchange beside large kernels gets the next processor that falls free: other devices wait for it too. Nothing waits
-  // for a branch before the pass ends.
+  // An exchange beside large kernels gets the next processor that falls free: other devices wait for it too. A branch can
+  // wait: it is mostly joined when the pass ends.
   int least = 0, greatest = 0;
   check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "making a stream");
   const auto make = [](cudaStream_t* stream, int priority) {

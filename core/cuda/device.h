@@ -1,7 +1,7 @@
 #pragma once
 
-// A GPU as one rank has it: a stream for its work, one for exchanges that overlap it, one for a second branch of the
-// backward pass, and the libraries' handles. Handles are kept and used again by later trials.
+// A GPU as one rank has it: a stream for its work, one for exchanges that overlap it, one for a second branch of a
+// pass, and the libraries' handles. Handles are kept and used again by later trials.
 
 #include <memory>
 #include <mutex>

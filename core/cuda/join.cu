@@ -21,7 +21,7 @@ class Sum : public Layer {
   void backward(const Work& work) override {
     for (const Port* input : inputs_) {
       if (input->tensor->wanted)
-        device_.copy(input->gradient, output_.gradient, output_.size(work.samples) * sizeof(float));
+        add_vector(device_, input->gradient, output_.gradient, output_.size(work.samples), true);
     }
   }
 
@@ -73,7 +73,8 @@ class Concatenation : public Layer {
 
 void add_vector(CudaDevice& device, float* to, const float* from, std::size_t size, bool first) {
   if (first) {
-    device.copy(to, from, size * sizeof(float));
+    // Not by the device's copy(), which waits for the branch of weight gradients.
+    check(cudaMemcpyAsync(to, from, size * sizeof(float), cudaMemcpyDeviceToDevice, device.queue()), "copying on a device");
     return;
   }
   for_each_index(device.queue(), size, [=] __device__(std::size_t i) { to[i] += from[i]; });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "capability.h"
 #include "status.h"
 
 namespace mgcompare::cuda {
@@ -28,20 +29,6 @@ __device__ inline void await_earlier() {
 #endif
 }
 
-// Whether kernels of the calling thread's device can begin so.
-inline bool can_begin_early() {
-  thread_local int known = -1;
-  thread_local bool able = false;
-  int device = 0, major = 0;
-  check(cudaGetDevice(&device), "starting a kernel");
-  if (device != known) {
-    check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "starting a kernel");
-    known = device;
-    able = major >= 9;
-  }
-  return able;
-}
-
 // Starts a kernel that calls await_earlier(), with `bytes` of dynamic shared memory.
 template <class... Parameters, class... Arguments>
 void launch(cudaStream_t stream, dim3 grid, unsigned threads, std::size_t bytes, void (*kernel)(Parameters...),
@@ -55,8 +42,18 @@ void launch(cudaStream_t stream, dim3 grid, unsigned threads, std::size_t bytes,
   config.dynamicSmemBytes = bytes;
   config.stream = stream;
   config.attrs = &early;
-  config.numAttrs = can_begin_early() ? 1 : 0;
+  config.numAttrs = kernels_await() ? 1 : 0;
   check(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...), "starting a kernel");
+}
+
+// Lets a kernel have so much shared memory; false where the device has not so much. Kernels run beside each other on a
+// processor only where they divide its memory alike, so those that come here ask for the largest part.
+template <class Kernel> bool allow(Kernel kernel, unsigned bytes) {
+  if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)) == cudaSuccess &&
+      cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared) == cudaSuccess)
+    return true;
+  cudaGetLastError();
+  return false;
 }
 
 namespace kernels {

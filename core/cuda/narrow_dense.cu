@@ -48,7 +48,8 @@ constexpr unsigned kSamplesOfBlock = 4;
 template <unsigned kOutputs>
 __global__ void __launch_bounds__(kBlock) spread(const float* gradient, const float* weights, float* to, unsigned samples,
                                                  unsigned inputs, unsigned outputs) {
-  const unsigned i = blockIdx.y * kBlock + threadIdx.x, first = blockIdx.x * kSamplesOfBlock;
+  const unsigned across = (inputs + kBlock - 1) / kBlock;
+  const unsigned i = blockIdx.x % across * kBlock + threadIdx.x, first = blockIdx.x / across * kSamplesOfBlock;
   await_earlier();
   float of_input[kOutputs];
 #pragma unroll
@@ -146,14 +147,14 @@ void NarrowDense::forward(Activation activation, const float* in, const float* w
 
 void NarrowDense::backward_data(const float* gradient, const float* weights, float* to, std::size_t samples) const {
   const auto n = static_cast<unsigned>(samples), inputs = static_cast<unsigned>(inputs_);
-  const dim3 grid((n + kSamplesOfBlock - 1) / kSamplesOfBlock, (inputs + kBlock - 1) / kBlock);
+  const unsigned blocks = (n + kSamplesOfBlock - 1) / kSamplesOfBlock * ((inputs + kBlock - 1) / kBlock);
   with_outputs(outputs_, [&](auto most) {
-    launch(device_.queue(), grid, kBlock, 0, spread<most>, gradient, weights, to, n, inputs, static_cast<unsigned>(outputs_));
+    launch(device_.queue(), blocks, kBlock, 0, spread<most>, gradient, weights, to, n, inputs, static_cast<unsigned>(outputs_));
   });
 }
 
 void NarrowDense::backward_weights(cudaStream_t stream, const float* in, const float* gradient, float* weights, float* bias,
-                           std::size_t samples) const {
+                                   std::size_t samples) const {
   const auto n = static_cast<unsigned>(samples);
   const dim3 grid(tiles(inputs_), std::clamp(n / kSplitSamples, 1u, kSplits));
   with_outputs(outputs_, [&](auto most) {

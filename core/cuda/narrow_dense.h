@@ -1,8 +1,8 @@
 #pragma once
 
 // A dense layer of few outputs, as classifiers end with: product, bias and activation in one kernel, the gradients of weights
-// and bias in another, that of its input in a third. A matrix product this narrow gives cuBLASLt a tile or two for the whole GPU. All arithmetic is in
-// fp32, whatever the precision of the others.
+// and bias in another, that of its input in a third. A matrix product this narrow gives cuBLASLt a tile or two for the whole
+// GPU. All arithmetic is in fp32, whatever the precision of the others.
 
 #include <cstddef>
 
@@ -24,7 +24,7 @@ class NarrowDense {
   void backward_data(const float* gradient, const float* weights, float* to, std::size_t samples) const;
   // The gradients of weights and bias from that of `out` before the activation, summed in a fixed order. `bias` may be null.
   void backward_weights(cudaStream_t stream, const float* in, const float* gradient, float* weights, float* bias,
-                std::size_t samples) const;
+                        std::size_t samples) const;
 
  private:
   CudaDevice& device_;

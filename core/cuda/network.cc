@@ -248,9 +248,13 @@ void CudaNetwork::backward(ConstVec dlogits, const Ready& ready, float share) {
     device_.allow_overlap(false);
     node->layer->backward(work_);
     if (node->parameters.size() == 0 || !ready) continue;
-    // Behind the first layer nothing is left to overlap: an exchange then begins sooner on the rank's own stream.
+    // Behind the first layer nothing is left to overlap: an exchange then begins sooner on the rank's own stream. It comes
+    // behind the exchanges and updates before it, as all that `ready` calls does.
     const bool more = node->parameters.begin > 0;
-    if (!more) device_.join_branch();
+    if (!more) {
+      device_.join_branch();
+      device_.join_exchanges();
+    }
     device_.allow_overlap(more);
     ready(gradients().slice(node->parameters));
   }

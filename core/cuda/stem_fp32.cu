@@ -11,7 +11,6 @@ namespace {
 constexpr unsigned kTapsPadded = 28;      // whole float4s
 constexpr unsigned kGroup = 5;            // channels of a thread: they share its patch of the image
 constexpr unsigned kMostThreads = 640;    // leaves a thread the registers for its patch
-constexpr unsigned kBlocksPerProcessor = 2;
 
 __device__ void load_image(float* image, const Call& call, unsigned sample) {
   const unsigned pixels = call.shape.height * call.shape.width;
@@ -98,7 +97,7 @@ template <Activation A> __global__ void __launch_bounds__(kMostChannels * 32) we
   if (lane == 0 && with_bias) to[s.channels * kTaps + c] = bias_sum;
 }
 
-unsigned blocks(const Call& call) { return std::min(call.samples, call.processors * kBlocksPerProcessor); }
+unsigned blocks(const Call& call) { return std::min(call.samples, most_blocks(call.processors)); }
 
 }  // namespace
 

@@ -34,8 +34,9 @@ struct Call {
   const float* gradient;  // of out
 };
 
-// More blocks than this no backward() has.
-inline unsigned most_blocks(unsigned processors) { return 2 * processors; }
+inline constexpr unsigned kBlocksPerProcessor = 2;
+// More blocks than this no kernel has.
+inline unsigned most_blocks(unsigned processors) { return kBlocksPerProcessor * processors; }
 
 // backward(): partial (blocks, channels x kTaps, then channels where there is a bias): sums of the weights' and the bias's
 // gradients; returns the blocks.

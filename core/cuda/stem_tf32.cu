@@ -11,7 +11,6 @@ namespace {
 
 constexpr unsigned kTapSteps = 4, kTapsPadded = kTapSteps * 8;          // 25 of 32
 constexpr unsigned kColumnTiles = 3, kColumns = kColumnTiles * 8;       // channels, of which there may be fewer
-constexpr unsigned kBlocksPerProcessor = 2;
 
 // A sample's image in registers, on its way to shared memory: loaded while the sample before is computed.
 template <unsigned kThreads> class Image {
@@ -130,6 +129,9 @@ unsigned back_bytes(const Shape& s) {
   const unsigned sums = kBackWarps * kTapsPadded * kColumns, gradients = kColumns * row_of_pixels(s);
   return std::max(sums, gradients) * static_cast<unsigned>(sizeof(float));
 }
+// Of the largest image, 32 x 32: a kernel's limit holds for all networks on a device.
+constexpr unsigned kMostOfRow = 28 * 28 + 4, kMostBytes = kColumns * kMostOfRow * sizeof(float);
+static_assert(kMostPixels == 32 * 32);
 
 // What a thread needs of a sample's windows, in registers.
 class Quads {
@@ -241,22 +243,16 @@ weights_back(Call call, unsigned row_of_pixels, float* partial) {
   }
 }
 
-unsigned blocks(const Call& call) { return std::min(call.samples, call.processors * kBlocksPerProcessor); }
+unsigned blocks(const Call& call) { return std::min(call.samples, most_blocks(call.processors)); }
 
 }  // namespace
 
 bool serves(const Shape& s, Activation activation) {
   // Four windows lie in a row, and eight pixels.
   if (s.across % 4 != 0 || s.channels > kColumns || s.channels * s.places() > 4 * kMostQuads * kBackThreads) return false;
-  if (s.height * s.width > kMostPixels) return false;
+  if (s.height * s.width > kMostPixels || row_of_pixels(s) > kMostOfRow) return false;
   bool fits = false;
-  with_activation(activation, [&](auto chosen) {
-    fits = cudaFuncSetAttribute(weights_back<decltype(chosen)::value>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                static_cast<int>(back_bytes(s))) == cudaSuccess &&
-           cudaFuncSetAttribute(weights_back<decltype(chosen)::value>, cudaFuncAttributePreferredSharedMemoryCarveout,
-                                cudaSharedmemCarveoutMaxShared) == cudaSuccess;
-  });
-  cudaGetLastError();
+  with_activation(activation, [&](auto chosen) { fits = allow(weights_back<decltype(chosen)::value>, kMostBytes); });
   return fits;
 }
 

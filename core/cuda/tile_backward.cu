@@ -144,7 +144,7 @@ __global__ void __launch_bounds__(kDataWarps * 32) data_back(Call call, Queue* q
   start_copy(weights, call.packed + kPackedForward, kKernel * kRowsBackward * kRowOfData);
   const unsigned warp = threadIdx.x / 32, row = threadIdx.x % 32 / 4, column = threadIdx.x % 4;
   const unsigned part = warp / 2, first_row = warp % 2 * kRowsOfWarp;
-  // The weights were packed before the forward pass.
+  // The weights were packed before the forward pass: kernels that ended before the one ahead of this could begin have read them.
   await_earlier();
   Windows<A, kDataWarps * 32> windows;
   unsigned sample = blockIdx.x, following = call.samples;

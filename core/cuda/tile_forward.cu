@@ -24,10 +24,9 @@ __global__ void __launch_bounds__(kWarps * 32) convolve(Call call) {
   float* const weights = memory;                                        // (kRows, kRowOfTerms)
   float* const images = weights + F::kRows * kRowOfTerms;
   unsigned* const offsets = reinterpret_cast<unsigned*>(images + kSamples * kPixels);
-  start_copy(weights, call.packed, F::kRows * kRowOfTerms);
   for (unsigned i = threadIdx.x; i < kTermsPadded; i += blockDim.x) offsets[i] = term_offset(i);
-  // The weights were packed before anything started that this kernel may overtake.
   await_earlier();
+  start_copy(weights, call.packed, F::kRows * kRowOfTerms);
   const unsigned warp = threadIdx.x / 32, row = threadIdx.x % 32 / 4, column = threadIdx.x % 4;
   const unsigned slot = warp / (F::kHalves * F::kGroups), first_row = warp % F::kHalves * (kOut / 2);
   const unsigned first_output = warp / F::kHalves % F::kGroups * F::kTiles * 8;

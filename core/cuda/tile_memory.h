@@ -34,14 +34,4 @@ __device__ inline void start_copy(float* to, const float* from, unsigned floats)
   __pipeline_commit();
 }
 
-// Lets a kernel have so much shared memory; false where the device has not so much. Kernels run beside each other on a
-// processor only where they divide its memory alike, so all of them ask for the largest part.
-template <class Kernel> bool allow(Kernel kernel, unsigned bytes) {
-  if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)) == cudaSuccess &&
-      cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared) == cudaSuccess)
-    return true;
-  cudaGetLastError();
-  return false;
-}
-
 }  // namespace mgcompare::cuda::tile
