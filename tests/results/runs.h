@@ -93,6 +93,28 @@ inline Result make_result(double samples_per_second, double seconds_to_target, d
   return result;
 }
 
+// Figures of one step, in milliseconds.
+struct Step {
+  double compute = 10, exchange = 0, waiting = 0, input = 0;
+  double bytes = 0;
+};
+
+inline constexpr std::size_t kSteps = 100;
+
+inline Result step_result(const Step& step, std::size_t devices, std::size_t batch = 128) {
+  Result result = make_result(1000, 8, 0.98);
+  result.steps = kSteps;
+  result.bytes_per_step = step.bytes;
+  result.seconds_training = (step.compute + step.exchange + step.waiting + step.input) * kSteps / 1e3;
+  result.samples = batch * kSteps;
+  result.samples_per_second = static_cast<double>(result.samples) / result.seconds_training;
+  result.ranks.assign(devices, {.compute = step.compute * kSteps / 1e3,
+                                .input = step.input * kSteps / 1e3,
+                                .exchange = step.exchange * kSteps / 1e3,
+                                .waiting = step.waiting * kSteps / 1e3});
+  return result;
+}
+
 class RunMaker {
  public:
   RunMaker() {
