@@ -6,7 +6,7 @@
 #include <string>
 
 #include "arithmetic.h"
-#include "platforms.h"
+#include "modules/platforms.h"
 
 int main(int argc, char** argv) {
   using namespace mgcompare;

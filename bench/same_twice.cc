@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "reports/statistics.h"
-#include "results.h"
+#include "results/results.h"
 
 namespace mgcompare {
 namespace {

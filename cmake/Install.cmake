@@ -4,9 +4,9 @@ include(CMakePackageConfigHelpers)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/mgcompare)
 install(TARGETS mgcompare RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 # The program looks for both of these beside itself, in ../lib/mgcompare.
-install(TARGETS mgcompare_cpu LIBRARY DESTINATION lib/mgcompare)
+install(TARGETS platform_cpu LIBRARY DESTINATION lib/mgcompare)
 if(MGCOMPARE_WITH_CUDA)
-  install(TARGETS mgcompare_cuda LIBRARY DESTINATION lib/mgcompare)
+  install(TARGETS platform_cuda LIBRARY DESTINATION lib/mgcompare)
 endif()
 install(DIRECTORY ${PROJECT_BINARY_DIR}/lib/mgcompare/plugins/ DESTINATION lib/mgcompare/plugins
   FILES_MATCHING PATTERN "strategy_*.so")

@@ -1,15 +1,15 @@
 #include <string_view>
 
-#include "commands.h"
-#include "compare.h"
-#include "plan.h"
-#include "prober.h"
-#include "process.h"
+#include "cli/commands.h"
+#include "cli/compare.h"
+#include "plan/plan.h"
+#include "services/prober.h"
+#include "process/process.h"
 #include "reports/report.h"
-#include "results.h"
-#include "signals.h"
-#include "supervisor.h"
-#include "worker.h"
+#include "results/results.h"
+#include "process/signals.h"
+#include "process/supervisor.h"
+#include "services/worker_main.h"
 
 namespace {
 

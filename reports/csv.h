@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "results.h"
+#include "results/results.h"
 
 namespace mgcompare {
 

@@ -11,7 +11,7 @@
 #include <optional>
 #include <tuple>
 
-#include "median.h"
+#include "base/median.h"
 #include "reports/charts/series.h"
 #include "reports/drift.h"
 #include "reports/exchange.h"

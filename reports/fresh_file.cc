@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "results.h"
+#include "results/results.h"
 
 namespace mgcompare {
 namespace {

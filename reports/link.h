@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "links.h"
+#include "results/links.h"
 
 namespace mgcompare {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "results.h"
+#include "results/results.h"
 
 namespace mgcompare {
 

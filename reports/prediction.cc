@@ -8,7 +8,7 @@
 #include <set>
 #include <tuple>
 
-#include "median.h"
+#include "base/median.h"
 #include "reports/charts/series.h"
 #include "reports/exchange.h"
 #include "reports/findings.h"

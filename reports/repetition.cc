@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "plan.h"
+#include "plan/plan.h"
 #include "reports/text.h"
 
 namespace mgcompare {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "median.h"
+#include "base/median.h"
 #include "reports/bootstrap.h"
 #include "reports/rank_test.h"
 

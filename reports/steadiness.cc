@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "median.h"
+#include "base/median.h"
 
 namespace mgcompare {
 

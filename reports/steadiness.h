@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "result.h"
+#include "results/result.h"
 
 namespace mgcompare {
 

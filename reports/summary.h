@@ -6,7 +6,7 @@
 
 #include "reports/objective.h"
 #include "reports/tables.h"
-#include "results.h"
+#include "results/results.h"
 
 namespace mgcompare {
 

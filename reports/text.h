@@ -6,24 +6,16 @@
 #include <string>
 #include <string_view>
 
+#include "base/text.h"
+
 namespace mgcompare {
 
-// One line of valid UTF-8 without control characters, terminal escapes and marks that reverse the direction of text;
-// line ends and tabs become spaces.
-std::string plain(std::string_view text);
-// The same, line by line.
-std::string plain_lines(std::string_view text);
 // A cell of a Markdown table, or a piece of its running text: no markup, no HTML, no end of the cell.
 std::string markdown(std::string_view text);
 // A block of code with a fence that nothing in it can close.
 std::string markdown_code(std::string_view text, std::string_view language = "");
 // A text field of a CSV file, quoted where needed; a spreadsheet does not take it for a formula.
 std::string csv_field(std::string_view text);
-
-// Columns that a text of valid UTF-8 takes in a terminal, every character counted as one.
-std::size_t width_of(std::string_view text);
-// What is not ASCII becomes "?".
-std::string ascii(std::string_view text);
 
 // "0.9912", "12,345", "1.25 s", "18.5 MB", "-" where there is no such figure.
 std::string accuracy_text(double accuracy);

@@ -1,4 +1,4 @@
-#include "activation.h"
+#include "cpu/activation.h"
 
 #include <cstring>
 

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "layer.h"
+#include "cpu/layer.h"
 #include "model/activation.h"
 
 namespace mgcompare {

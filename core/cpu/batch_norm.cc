@@ -1,4 +1,4 @@
-#include "batch_norm.h"
+#include "cpu/batch_norm.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,10 @@
-#include "collectives.h"
+#include "cpu/collectives.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 
-#include "clock.h"
+#include "base/clock.h"
 
 namespace mgcompare {
 namespace {

@@ -8,8 +8,8 @@
 #include <mutex>
 #include <vector>
 
-#include "gate.h"
-#include "platform.h"
+#include "base/gate.h"
+#include "platform/platform.h"
 
 namespace mgcompare {
 

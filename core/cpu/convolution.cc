@@ -1,4 +1,4 @@
-#include "convolution.h"
+#include "cpu/convolution.h"
 
 #include <algorithm>
 #include <cstring>

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "layer.h"
+#include "cpu/layer.h"
 #include "model/spec.h"
 
 namespace mgcompare {

@@ -1,4 +1,4 @@
-#include "dense.h"
+#include "cpu/dense.h"
 
 #include <cstring>
 

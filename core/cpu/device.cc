@@ -1,4 +1,4 @@
-#include "device.h"
+#include "cpu/device.h"
 
 #include <dnnl.h>
 #include <malloc.h>

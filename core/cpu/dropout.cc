@@ -1,4 +1,4 @@
-#include "dropout.h"
+#include "cpu/dropout.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "feed.h"
+#include "cpu/feed.h"
 
 #include <algorithm>
 #include <functional>
@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "clock.h"
+#include "base/clock.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare {

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "data/dataset.h"
-#include "layer.h"
+#include "cpu/layer.h"
 #include "mgcompare/device.h"
 #include "model/network.h"
 

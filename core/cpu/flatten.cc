@@ -1,4 +1,4 @@
-#include "flatten.h"
+#include "cpu/flatten.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "join.h"
+#include "cpu/join.h"
 
 #include <cstring>
 #include <utility>

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "layer.h"
+#include "cpu/layer.h"
 
 namespace mgcompare {
 

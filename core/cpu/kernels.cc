@@ -1,6 +1,6 @@
-#include "kernels.h"
+#include "cpu/kernels.h"
 
-#include "kernels_sets.h"
+#include "cpu/kernels_sets.h"
 
 namespace mgcompare {
 

@@ -1,8 +1,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "kernels.h"
-#include "kernels_sets.h"
+#include "cpu/kernels.h"
+#include "cpu/kernels_sets.h"
 
 #if defined(__x86_64__)
 #pragma GCC target("avx2,fma")
@@ -19,4 +19,4 @@ constexpr int kTerms = 2;
 }  // namespace
 }  // namespace mgcompare::avx2
 
-#include "kernels_body.h"
+#include "cpu/kernels_body.h"

@@ -1,8 +1,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "kernels.h"
-#include "kernels_sets.h"
+#include "cpu/kernels.h"
+#include "cpu/kernels_sets.h"
 
 #if defined(__x86_64__)
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,prefer-vector-width=512")
@@ -19,4 +19,4 @@ constexpr int kTerms = 5;
 }  // namespace
 }  // namespace mgcompare::avx512
 
-#include "kernels_body.h"
+#include "cpu/kernels_body.h"

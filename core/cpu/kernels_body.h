@@ -62,9 +62,9 @@ float sum_plane(const float* x, std::size_t pixels) {
 
 }  // namespace mgcompare::MGCOMPARE_KERNELS
 
-#include "kernels_convolution.h"
-#include "kernels_activation.h"
-#include "kernels_pooling.h"
+#include "cpu/kernels_convolution.h"
+#include "cpu/kernels_activation.h"
+#include "cpu/kernels_pooling.h"
 
 namespace mgcompare::MGCOMPARE_KERNELS {
 

@@ -1,8 +1,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "kernels.h"
-#include "kernels_sets.h"
+#include "cpu/kernels.h"
+#include "cpu/kernels_sets.h"
 
 #define MGCOMPARE_KERNELS plain
 
@@ -15,4 +15,4 @@ constexpr int kTerms = 2;
 }  // namespace
 }  // namespace mgcompare::plain
 
-#include "kernels_body.h"
+#include "cpu/kernels_body.h"

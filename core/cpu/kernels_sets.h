@@ -2,7 +2,7 @@
 
 // One set of kernels for each instruction set that the program carries.
 
-#include "kernels.h"
+#include "cpu/kernels.h"
 
 namespace mgcompare {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "kernels.h"
+#include "cpu/kernels.h"
 #include "mgcompare/batch.h"
 #include "mgcompare/device.h"
 #include "mgcompare/types.h"

@@ -1,4 +1,4 @@
-#include "loss.h"
+#include "cpu/loss.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "network.h"
+#include "cpu/network.h"
 
 #include <omp.h>
 
@@ -8,17 +8,17 @@
 
 #include <fmt/format.h>
 
-#include "activation.h"
-#include "batch_norm.h"
-#include "convolution.h"
-#include "dense.h"
-#include "dropout.h"
-#include "feed.h"
-#include "flatten.h"
-#include "join.h"
-#include "loss.h"
+#include "cpu/activation.h"
+#include "cpu/batch_norm.h"
+#include "cpu/convolution.h"
+#include "cpu/dense.h"
+#include "cpu/dropout.h"
+#include "cpu/feed.h"
+#include "cpu/flatten.h"
+#include "cpu/join.h"
+#include "cpu/loss.h"
 #include "mgcompare/error.h"
-#include "pooling.h"
+#include "cpu/pooling.h"
 
 namespace mgcompare {
 namespace {

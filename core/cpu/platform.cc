@@ -1,6 +1,6 @@
 // The CPU module: its devices are the physical cores that this process may use, one thread each.
 
-#include "platform.h"
+#include "platform/platform.h"
 
 #include <dnnl.h>
 #include <hwloc.h>
@@ -9,10 +9,10 @@
 
 #include <memory>
 
-#include "collectives.h"
+#include "cpu/collectives.h"
 #include "cpu/feed.h"
 #include "cpu/network.h"
-#include "device.h"
+#include "cpu/device.h"
 #include "model/optimizer.h"
 
 namespace mgcompare {

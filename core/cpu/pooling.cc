@@ -1,4 +1,4 @@
-#include "pooling.h"
+#include "cpu/pooling.h"
 
 #include <algorithm>
 #include <cstring>

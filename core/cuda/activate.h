@@ -2,7 +2,7 @@
 
 // The activations' arithmetic on a GPU, and how a kernel is compiled for each; included by nvcc only.
 
-#include "activation.h"
+#include "cuda/activation.h"
 
 namespace mgcompare::cuda {
 

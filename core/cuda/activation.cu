@@ -1,6 +1,6 @@
-#include "activate.h"
-#include "device.h"
-#include "launch.h"
+#include "cuda/activate.h"
+#include "cuda/device.h"
+#include "cuda/launch.h"
 
 namespace mgcompare::cuda {
 namespace {

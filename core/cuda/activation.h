@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "layer.h"
+#include "cuda/layer.h"
 #include "model/activation.h"
 
 namespace mgcompare::cuda {

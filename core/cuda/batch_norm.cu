@@ -1,7 +1,7 @@
-#include "batch_norm.h"
+#include "cuda/batch_norm.h"
 
-#include "device.h"
-#include "launch.h"
+#include "cuda/device.h"
+#include "cuda/launch.h"
 
 namespace mgcompare::cuda {
 namespace {

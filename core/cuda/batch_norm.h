@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "layer.h"
+#include "cuda/layer.h"
 #include "model/spec.h"
 
 namespace mgcompare::cuda {

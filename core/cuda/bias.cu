@@ -1,6 +1,6 @@
-#include "activate.h"
-#include "bias.h"
-#include "launch.h"
+#include "cuda/activate.h"
+#include "cuda/bias.h"
+#include "cuda/launch.h"
 #include "mgcompare/arithmetic_cuda.h"
 
 namespace mgcompare::cuda {

@@ -4,8 +4,8 @@
 
 #include <cstddef>
 
-#include "activation.h"
-#include "device.h"
+#include "cuda/activation.h"
+#include "cuda/device.h"
 
 namespace mgcompare::cuda {
 

@@ -1,10 +1,10 @@
-#include "blas.h"
+#include "cuda/blas.h"
 
 #include <cstdint>
 
-#include "memory.h"
+#include "cuda/memory.h"
 #include "mgcompare/error.h"
-#include "status.h"
+#include "cuda/status.h"
 
 namespace mgcompare::cuda {
 namespace {

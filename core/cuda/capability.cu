@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "capability.h"
-#include "status.h"
+#include "cuda/capability.h"
+#include "cuda/status.h"
 
 namespace mgcompare::cuda {
 namespace {

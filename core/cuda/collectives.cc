@@ -1,10 +1,10 @@
-#include "collectives.h"
+#include "cuda/collectives.h"
 
 #include <algorithm>
 #include <chrono>
 #include <thread>
 
-#include "combine.h"
+#include "cuda/combine.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare::cuda {

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "peers.h"
+#include "cuda/peers.h"
 
 namespace mgcompare::cuda {
 

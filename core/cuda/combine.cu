@@ -1,6 +1,6 @@
-#include "combine.h"
+#include "cuda/combine.h"
 
-#include "launch.h"
+#include "cuda/launch.h"
 
 namespace mgcompare::cuda {
 namespace {

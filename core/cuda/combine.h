@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "mgcompare/types.h"
-#include "status.h"
+#include "cuda/status.h"
 
 namespace mgcompare::cuda {
 

@@ -1,4 +1,4 @@
-#include "convolution.h"
+#include "cuda/convolution.h"
 
 #include <map>
 #include <string>
@@ -6,13 +6,13 @@
 
 #include <cuda_bf16.h>
 
-#include "bias.h"
-#include "device.h"
-#include "launch.h"
+#include "cuda/bias.h"
+#include "cuda/device.h"
+#include "cuda/launch.h"
 #include "mgcompare/error.h"
-#include "stem_convolution.h"
-#include "tile_convolution.h"
-#include "window.h"
+#include "cuda/stem_convolution.h"
+#include "cuda/tile_convolution.h"
+#include "cuda/window.h"
 
 namespace mgcompare::cuda {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <memory>
 
-#include "activation.h"
-#include "blas.h"
-#include "layer.h"
+#include "cuda/activation.h"
+#include "cuda/blas.h"
+#include "cuda/layer.h"
 #include "model/spec.h"
 
 namespace mgcompare::cuda {

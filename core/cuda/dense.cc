@@ -1,10 +1,10 @@
-#include "dense.h"
+#include "cuda/dense.h"
 
 #include <optional>
 
-#include "bias.h"
-#include "device.h"
-#include "narrow_dense.h"
+#include "cuda/bias.h"
+#include "cuda/device.h"
+#include "cuda/narrow_dense.h"
 
 namespace mgcompare::cuda {
 namespace {

@@ -1,4 +1,4 @@
-#include "device.h"
+#include "cuda/device.h"
 
 #include <sys/sysinfo.h>
 

@@ -7,13 +7,13 @@
 #include <mutex>
 #include <vector>
 
-#include "blas.h"
-#include "cursor.h"
-#include "memory.h"
-#include "marker.h"
+#include "cuda/blas.h"
+#include "cuda/cursor.h"
+#include "cuda/memory.h"
+#include "platform/marker.h"
 #include "mgcompare/device.h"
 #include "mgcompare/error.h"
-#include "status.h"
+#include "cuda/status.h"
 
 namespace mgcompare::cuda {
 

@@ -1,7 +1,7 @@
-#include "dropout.h"
+#include "cuda/dropout.h"
 
-#include "device.h"
-#include "launch.h"
+#include "cuda/device.h"
+#include "cuda/launch.h"
 #include "model/dropout.h"
 
 namespace mgcompare::cuda {

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "layer.h"
+#include "cuda/layer.h"
 #include "model/spec.h"
 
 namespace mgcompare::cuda {

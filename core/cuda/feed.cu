@@ -1,4 +1,4 @@
-#include "feed.h"
+#include "cuda/feed.h"
 
 #include <algorithm>
 #include <cstring>
@@ -6,7 +6,7 @@
 #include <numeric>
 #include <string>
 
-#include "launch.h"
+#include "cuda/launch.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare::cuda {

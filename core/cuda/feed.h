@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "data/dataset.h"
-#include "device.h"
+#include "cuda/device.h"
 #include "model/network.h"
 
 namespace mgcompare::cuda {

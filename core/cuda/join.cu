@@ -1,9 +1,9 @@
-#include "join.h"
+#include "cuda/join.h"
 
 #include <utility>
 
-#include "device.h"
-#include "launch.h"
+#include "cuda/device.h"
+#include "cuda/launch.h"
 
 namespace mgcompare::cuda {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "capability.h"
-#include "status.h"
+#include "cuda/capability.h"
+#include "cuda/status.h"
 
 namespace mgcompare::cuda {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "cursor.h"
+#include "cuda/cursor.h"
 #include "mgcompare/batch.h"
 #include "mgcompare/types.h"
 

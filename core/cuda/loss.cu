@@ -1,5 +1,5 @@
-#include "launch.h"
-#include "loss.h"
+#include "cuda/launch.h"
+#include "cuda/loss.h"
 
 namespace mgcompare::cuda {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "device.h"
+#include "cuda/device.h"
 #include "mgcompare/types.h"
 #include "model/network.h"
 

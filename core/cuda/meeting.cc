@@ -1,10 +1,10 @@
-#include "meeting.h"
+#include "cuda/meeting.h"
 
 #include <algorithm>
 #include <string>
 
-#include "clock.h"
-#include "combine.h"
+#include "base/clock.h"
+#include "cuda/combine.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare::cuda {

@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "collectives.h"
-#include "gate.h"
+#include "cuda/collectives.h"
+#include "base/gate.h"
 
 namespace mgcompare::cuda {
 

@@ -1,9 +1,9 @@
-#include "memory.h"
+#include "cuda/memory.h"
 
 #include <algorithm>
 
 #include "mgcompare/error.h"
-#include "status.h"
+#include "cuda/status.h"
 
 namespace mgcompare::cuda {
 namespace {

@@ -1,9 +1,9 @@
 #include <type_traits>
 
-#include "activate.h"
-#include "launch.h"
+#include "cuda/activate.h"
+#include "cuda/launch.h"
 #include "mgcompare/arithmetic_cuda.h"
-#include "narrow_dense.h"
+#include "cuda/narrow_dense.h"
 
 namespace mgcompare::cuda {
 namespace {

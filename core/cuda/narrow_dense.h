@@ -6,8 +6,8 @@
 
 #include <cstddef>
 
-#include "activation.h"
-#include "device.h"
+#include "cuda/activation.h"
+#include "cuda/device.h"
 
 namespace mgcompare::cuda {
 

@@ -1,19 +1,19 @@
-#include "network.h"
+#include "cuda/network.h"
 
 #include <algorithm>
 #include <deque>
 #include <string>
 
-#include "activation.h"
-#include "batch_norm.h"
-#include "convolution.h"
-#include "dense.h"
-#include "dropout.h"
-#include "feed.h"
-#include "join.h"
-#include "loss.h"
+#include "cuda/activation.h"
+#include "cuda/batch_norm.h"
+#include "cuda/convolution.h"
+#include "cuda/dense.h"
+#include "cuda/dropout.h"
+#include "cuda/feed.h"
+#include "cuda/join.h"
+#include "cuda/loss.h"
 #include "mgcompare/error.h"
-#include "pooling.h"
+#include "cuda/pooling.h"
 
 namespace mgcompare::cuda {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "device.h"
+#include "cuda/device.h"
 #include "model/network.h"
 #include "model/spec.h"
 

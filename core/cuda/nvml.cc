@@ -1,4 +1,4 @@
-#include "nvml.h"
+#include "cuda/nvml.h"
 
 #include <dlfcn.h>
 

@@ -1,6 +1,6 @@
-#include "optimizer.h"
+#include "cuda/optimizer.h"
 
-#include "launch.h"
+#include "cuda/launch.h"
 #include "model/update_rules.h"
 
 namespace mgcompare::cuda {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "config.h"
-#include "device.h"
+#include "config/config.h"
+#include "cuda/device.h"
 #include "model/optimizer.h"
 
 namespace mgcompare::cuda {

@@ -1,5 +1,5 @@
-#include "launch.h"
-#include "partials.h"
+#include "cuda/launch.h"
+#include "cuda/partials.h"
 
 namespace mgcompare::cuda {
 namespace {

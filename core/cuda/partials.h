@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "status.h"
+#include "cuda/status.h"
 
 namespace mgcompare::cuda {
 

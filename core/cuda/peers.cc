@@ -1,11 +1,11 @@
-#include "peers.h"
+#include "cuda/peers.h"
 
 #include <mutex>
 #include <set>
 #include <string>
 #include <utility>
 
-#include "combine.h"
+#include "cuda/combine.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare::cuda {

@@ -1,6 +1,6 @@
 // The CUDA module: its devices are the GPUs that this process may use.
 
-#include "platform.h"
+#include "platform/platform.h"
 
 #include <algorithm>
 #include <array>
@@ -11,18 +11,18 @@
 #include <set>
 #include <string>
 
-#include "capability.h"
-#include "collectives.h"
-#include "device.h"
-#include "feed.h"
-#include "meeting.h"
+#include "cuda/capability.h"
+#include "cuda/collectives.h"
+#include "cuda/device.h"
+#include "cuda/feed.h"
+#include "cuda/meeting.h"
 #include "mgcompare/error.h"
-#include "network.h"
-#include "nvml.h"
-#include "optimizer.h"
-#include "recorder.h"
-#include "timeline.h"
-#include "versions.h"
+#include "cuda/network.h"
+#include "cuda/nvml.h"
+#include "cuda/optimizer.h"
+#include "cuda/recorder.h"
+#include "cuda/timeline.h"
+#include "cuda/versions.h"
 
 namespace mgcompare::cuda {
 namespace {

@@ -1,7 +1,7 @@
-#include "pooling.h"
+#include "cuda/pooling.h"
 
-#include "device.h"
-#include "launch.h"
+#include "cuda/device.h"
+#include "cuda/launch.h"
 
 namespace mgcompare::cuda {
 namespace {

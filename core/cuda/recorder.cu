@@ -1,6 +1,6 @@
-#include "launch.h"
+#include "cuda/launch.h"
 #include "mgcompare/error.h"
-#include "recorder.h"
+#include "cuda/recorder.h"
 
 namespace mgcompare::cuda {
 namespace {

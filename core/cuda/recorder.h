@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "device.h"
-#include "platform.h"
+#include "cuda/device.h"
+#include "platform/platform.h"
 
 namespace mgcompare::cuda {
 

@@ -1,10 +1,10 @@
-#include "status.h"
+#include "cuda/status.h"
 
 #include <cctype>
 #include <string>
 
 #include "mgcompare/error.h"
-#include "platform.h"
+#include "platform/platform.h"
 
 namespace mgcompare::cuda {
 namespace {

@@ -1,8 +1,8 @@
-#include "stem_convolution.h"
+#include "cuda/stem_convolution.h"
 
-#include "device.h"
-#include "partials.h"
-#include "stem_kernels.h"
+#include "cuda/device.h"
+#include "cuda/partials.h"
+#include "cuda/stem_kernels.h"
 
 namespace mgcompare::cuda {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "convolution.h"
+#include "cuda/convolution.h"
 
 namespace mgcompare::cuda {
 

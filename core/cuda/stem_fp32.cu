@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "activate.h"
-#include "launch.h"
-#include "pooled.h"
-#include "stem_kernels.h"
+#include "cuda/activate.h"
+#include "cuda/launch.h"
+#include "cuda/pooled.h"
+#include "cuda/stem_kernels.h"
 
 namespace mgcompare::cuda::stem::fp32 {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "activation.h"
-#include "status.h"
+#include "cuda/activation.h"
+#include "cuda/status.h"
 
 namespace mgcompare::cuda::stem {
 

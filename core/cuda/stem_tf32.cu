@@ -1,10 +1,10 @@
 #include <algorithm>
 
-#include "activate.h"
-#include "launch.h"
-#include "pooled.h"
-#include "stem_kernels.h"
-#include "tensor_core.h"
+#include "cuda/activate.h"
+#include "cuda/launch.h"
+#include "cuda/pooled.h"
+#include "cuda/stem_kernels.h"
+#include "cuda/tensor_core.h"
 
 namespace mgcompare::cuda::stem::tf32 {
 namespace {

@@ -1,6 +1,6 @@
-#include "activate.h"
-#include "launch.h"
-#include "tile_memory.h"
+#include "cuda/activate.h"
+#include "cuda/launch.h"
+#include "cuda/tile_memory.h"
 
 namespace mgcompare::cuda::tile {
 namespace {

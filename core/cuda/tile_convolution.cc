@@ -1,8 +1,8 @@
-#include "tile_convolution.h"
+#include "cuda/tile_convolution.h"
 
-#include "device.h"
-#include "partials.h"
-#include "tile_kernels.h"
+#include "cuda/device.h"
+#include "cuda/partials.h"
+#include "cuda/tile_kernels.h"
 
 namespace mgcompare::cuda {
 namespace {

@@ -1,7 +1,7 @@
-#include "activate.h"
-#include "launch.h"
-#include "pooled.h"
-#include "tile_memory.h"
+#include "cuda/activate.h"
+#include "cuda/launch.h"
+#include "cuda/pooled.h"
+#include "cuda/tile_memory.h"
 
 namespace mgcompare::cuda::tile {
 namespace {

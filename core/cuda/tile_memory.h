@@ -5,8 +5,8 @@
 
 #include <cuda_pipeline.h>
 
-#include "tensor_core.h"
-#include "tile_kernels.h"
+#include "cuda/tensor_core.h"
+#include "cuda/tile_kernels.h"
 
 namespace mgcompare::cuda::tile {
 

@@ -1,10 +1,10 @@
-#include "timeline.h"
+#include "cuda/timeline.h"
 
 #include <algorithm>
 #include <mutex>
 
-#include "clock.h"
-#include "launch.h"
+#include "base/clock.h"
+#include "cuda/launch.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare::cuda {

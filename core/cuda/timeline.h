@@ -7,8 +7,8 @@
 #include <exception>
 #include <vector>
 
-#include "marker.h"
-#include "device.h"
+#include "platform/marker.h"
+#include "cuda/device.h"
 
 namespace mgcompare::cuda {
 

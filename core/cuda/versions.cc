@@ -1,4 +1,4 @@
-#include "versions.h"
+#include "cuda/versions.h"
 
 #include <cuda_runtime_api.h>
 #include <cudnn.h>

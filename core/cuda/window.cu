@@ -1,6 +1,6 @@
-#include "activate.h"
-#include "launch.h"
-#include "window.h"
+#include "cuda/activate.h"
+#include "cuda/launch.h"
+#include "cuda/window.h"
 
 namespace mgcompare::cuda {
 namespace {

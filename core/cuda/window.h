@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "activation.h"
-#include "device.h"
+#include "cuda/activation.h"
+#include "cuda/device.h"
 
 namespace mgcompare::cuda {
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "config.h"
+#include "config/config.h"
 #include "data/dataset.h"
 #include "data/mnist.h"
 

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "config.h"
+#include "config/config.h"
 #include "mgcompare/random.h"
 #include "mgcompare/types.h"
 

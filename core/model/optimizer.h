@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "config.h"
+#include "config/config.h"
 #include "mgcompare/device.h"
 #include "mgcompare/replica.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "config.h"
+#include "config/config.h"
 #include "mgcompare/batch.h"
 #include "mgcompare/error.h"
 #include "mgcompare/replica.h"

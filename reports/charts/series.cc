@@ -29,9 +29,10 @@ std::set<std::string> leaders_of(const Comparison& comparison) {
   std::vector<const Cell*> wanted;
   if (const Cell* answer = best_on_several(comparison)) wanted.push_back(answer);
   if (!best.empty()) {
-    wanted.insert(wanted.end(), {best.front(), *std::max_element(best.begin(), best.end(), [](const Cell* a, const Cell* b) {
-                    return a->samples_per_second.median < b->samples_per_second.median;
-                  })});
+    wanted.push_back(best.front());
+    wanted.push_back(*std::max_element(best.begin(), best.end(), [](const Cell* a, const Cell* b) {
+      return a->samples_per_second.median < b->samples_per_second.median;
+    }));
   }
   if (!exact.empty()) wanted.push_back(exact.front());
   wanted.insert(wanted.end(), best.begin(), best.end());

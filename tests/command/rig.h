@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "results.h"
+#include "results/results.h"
 
 namespace mgcompare {
 

@@ -1,4 +1,4 @@
-#include "brackets.h"
+#include "plan/brackets.h"
 
 #include <gmock/gmock.h>
 

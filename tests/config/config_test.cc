@@ -1,6 +1,6 @@
 // Wrong experiments and the sentences that they get, side by side.
 
-#include "config.h"
+#include "config/config.h"
 
 #include <gmock/gmock.h>
 

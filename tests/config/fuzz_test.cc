@@ -4,10 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "config_reader.h"
+#include "config/config_reader.h"
 #include "mgcompare/random.h"
 #include "tests/config/workspace.h"
-#include "yaml_guard.h"
+#include "config/yaml_guard.h"
 
 namespace mgcompare {
 namespace {

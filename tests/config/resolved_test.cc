@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/config/workspace.h"
-#include "trial.h"
+#include "plan/trial.h"
 
 namespace mgcompare {
 namespace {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "keys.h"
+#include "config/keys.h"
 #include "tests/config/workspace.h"
 
 namespace mgcompare {

@@ -9,8 +9,8 @@
 #include <fstream>
 #include <string>
 
-#include "config.h"
-#include "problem.h"
+#include "config/config.h"
+#include "config/problem.h"
 
 namespace mgcompare {
 

@@ -14,8 +14,8 @@
 #include "model/reference.h"
 #include "model/rig.h"
 #include "on_gpu.h"
-#include "rank_group.h"
-#include "ranks.h"
+#include "runtime/rank_group.h"
+#include "base/ranks.h"
 
 namespace mgcompare::testing {
 

@@ -7,9 +7,9 @@
 #include "cuda/capability.h"
 #include "cuda/device.h"
 #include "cuda/versions.h"
-#include "doctor.h"
+#include "check/doctor.h"
 #include "gpu.h"
-#include "platforms.h"
+#include "modules/platforms.h"
 
 namespace mgcompare::testing {
 namespace {

@@ -1,6 +1,6 @@
 // Steps that the device repeats by itself against the same steps by the host.
 
-#include "clock.h"
+#include "base/clock.h"
 #include "gpu.h"
 #include "training/fixture.h"
 

@@ -6,9 +6,9 @@
 #include <cstdio>
 
 #include "gpu.h"
-#include "platforms.h"
+#include "modules/platforms.h"
 #include "strategies/rows.h"
-#include "strategy_options.h"
+#include "modules/strategy_options.h"
 
 namespace mgcompare::testing {
 namespace {

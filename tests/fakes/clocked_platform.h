@@ -8,8 +8,8 @@
 
 #include "cpu/collectives.h"
 #include "fakes/host_marker.h"
-#include "metered_device.h"
-#include "platforms.h"
+#include "measure/metered_device.h"
+#include "modules/platforms.h"
 
 namespace mgcompare {
 

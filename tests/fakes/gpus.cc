@@ -23,7 +23,7 @@
 #include "cpu/network.h"
 #include "host_marker.h"
 #include "model/optimizer.h"
-#include "platform.h"
+#include "platform/platform.h"
 
 namespace {
 

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "clock.h"
-#include "marker.h"
+#include "base/clock.h"
+#include "platform/marker.h"
 
 namespace mgcompare {
 

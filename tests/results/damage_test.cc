@@ -9,8 +9,8 @@
 #include <functional>
 #include <iterator>
 
-#include "database.h"
-#include "results.h"
+#include "results/database.h"
+#include "results/results.h"
 #include "results/runs.h"
 
 namespace mgcompare {

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "database.h"
+#include "results/database.h"
 #include "reports/report.h"
 #include "results/runs.h"
 

@@ -1,6 +1,6 @@
 // Which figures of links are suspicious, and that they come back from JSON as they were.
 
-#include "links.h"
+#include "results/links.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "results.h"
+#include "results/results.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "database.h"
+#include "results/database.h"
 #include "results/runs.h"
 
 namespace mgcompare {

@@ -10,7 +10,7 @@
 
 #include "reports/comparison.h"
 #include "reports/json.h"
-#include "results.h"
+#include "results/results.h"
 
 namespace mgcompare {
 

@@ -12,9 +12,9 @@
 #include <thread>
 
 #include "mgcompare/error.h"
-#include "process.h"
-#include "trial.h"
-#include "worker.h"
+#include "process/process.h"
+#include "plan/trial.h"
+#include "process/worker.h"
 
 namespace {
 

@@ -1,4 +1,5 @@
-#include "message.h"
+#include "process/message.h"
+#include "base/text.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -78,10 +79,10 @@ TEST(Message, RandomBytesNeverCrashTheReader) {
 }
 
 TEST(Sanitized, KeepsTextAndDropsWhatTerminalsObey) {
-  EXPECT_EQ(sanitized("\x1b[1;31mred\x1b[0m \x1b]0;title\apl\x07" "ain\t.\r\n"), "red plain .");
-  EXPECT_EQ(sanitized("caf\xc3\xa9 \xc2\x9b" "31m"), "caf\xc3\xa9 31m");
-  EXPECT_EQ(sanitized("bad \xff"), "bad \xef\xbf\xbd");
-  EXPECT_EQ(sanitized("\x1b["), "");
+  EXPECT_EQ(plain("\x1b[1;31mred\x1b[0m \x1b]0;title\apl\x07" "ain\t.\r\n"), "red plain .");
+  EXPECT_EQ(plain("caf\xc3\xa9 \xc2\x9b" "31m"), "caf\xc3\xa9 31m");
+  EXPECT_EQ(plain("bad \xff"), "bad \xef\xbf\xbd");
+  EXPECT_EQ(plain("\x1b["), "");
 }
 
 }  // namespace

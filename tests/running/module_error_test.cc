@@ -1,6 +1,6 @@
 // What is said of a module that the loader refuses.
 
-#include "module_error.h"
+#include "modules/module_error.h"
 
 #include <gtest/gtest.h>
 

@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <map>
 
-#include "directory.h"
-#include "environment.h"
-#include "signals.h"
+#include "cli/directory.h"
+#include "cli/environment.h"
+#include "process/signals.h"
 
 namespace mgcompare {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <set>
 
-#include "reference.h"
+#include "check/reference.h"
 #include "rows.h"
-#include "strategy_options.h"
-#include "verify.h"
+#include "modules/strategy_options.h"
+#include "check/verify.h"
 
 namespace mgcompare::testing {
 namespace {

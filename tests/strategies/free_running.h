@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "reference.h"
-#include "strategy_options.h"
+#include "check/reference.h"
+#include "modules/strategy_options.h"
 #include "training/fixture.h"
 
 namespace mgcompare::testing {

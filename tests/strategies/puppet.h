@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "model/optimizer.h"
-#include "strategy_options.h"
+#include "modules/strategy_options.h"
 #include "training/fixture.h"
 
 namespace mgcompare::testing {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "puppet.h"
-#include "reference.h"
+#include "check/reference.h"
 #include "rows.h"
 
 namespace mgcompare::testing {

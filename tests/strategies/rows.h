@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "config.h"
-#include "plugin_host.h"
+#include "config/config.h"
+#include "modules/plugin_host.h"
 #include "training/fixture.h"
 
 namespace mgcompare {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "reference.h"
+#include "check/reference.h"
 #include "rows.h"
 
 namespace mgcompare::testing {

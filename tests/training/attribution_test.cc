@@ -1,4 +1,4 @@
-#include "attribution.h"
+#include "measure/attribution.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "cause.h"
+#include "results/cause.h"
 
 #include <gtest/gtest.h>
 
 #include <new>
 
-#include "platform.h"
-#include "training.h"
+#include "platform/platform.h"
+#include "train/training.h"
 
 namespace mgcompare {
 namespace {

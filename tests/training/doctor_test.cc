@@ -1,6 +1,6 @@
 // The doctor on the CPU twin as it is, and with links that are broken on purpose.
 
-#include "doctor.h"
+#include "check/doctor.h"
 
 #include <gtest/gtest.h>
 

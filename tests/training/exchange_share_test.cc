@@ -1,4 +1,4 @@
-#include "exchange_share.h"
+#include "measure/exchange_share.h"
 
 #include <gtest/gtest.h>
 

@@ -9,11 +9,11 @@
 
 #include "data/digits.h"
 #include "mgcompare/group.h"
-#include "platforms.h"
-#include "plugin_host.h"
-#include "rank_group.h"
-#include "ranks.h"
-#include "training.h"
+#include "modules/platforms.h"
+#include "modules/plugin_host.h"
+#include "runtime/rank_group.h"
+#include "base/ranks.h"
+#include "train/training.h"
 
 namespace mgcompare::testing {
 

@@ -1,6 +1,6 @@
 // Where a trial's parts are, told from the calls that its strategy made.
 
-#include "placement.h"
+#include "results/placement.h"
 
 #include <gtest/gtest.h>
 

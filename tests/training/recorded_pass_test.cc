@@ -1,4 +1,4 @@
-#include "recorded_pass.h"
+#include "runtime/recorded_pass.h"
 
 #include <gtest/gtest.h>
 

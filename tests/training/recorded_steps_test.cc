@@ -1,4 +1,4 @@
-#include "recorded_steps.h"
+#include "runtime/recorded_steps.h"
 
 #include <gtest/gtest.h>
 

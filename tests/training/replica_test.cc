@@ -7,7 +7,7 @@
 
 #include "fixture.h"
 #include "mgcompare/arithmetic.h"
-#include "reference.h"
+#include "check/reference.h"
 
 namespace mgcompare {
 namespace {

@@ -1,10 +1,10 @@
-#include "step_clock.h"
+#include "measure/step_clock.h"
 
 #include <gtest/gtest.h>
 
 #include <thread>
 
-#include "clock.h"
+#include "base/clock.h"
 
 namespace mgcompare {
 namespace {

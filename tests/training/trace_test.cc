@@ -1,4 +1,4 @@
-#include "trace.h"
+#include "measure/trace.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fixture.h"
-#include "warm_up.h"
+#include "measure/warm_up.h"
 
 namespace mgcompare {
 namespace {

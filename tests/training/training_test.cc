@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "fixture.h"
-#include "reference.h"
+#include "check/reference.h"
 
 namespace mgcompare {
 namespace {

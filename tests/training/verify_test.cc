@@ -1,4 +1,4 @@
-#include "verify.h"
+#include "check/verify.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "windows.h"
+#include "measure/windows.h"
 
 #include <gtest/gtest.h>
 

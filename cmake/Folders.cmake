@@ -1,0 +1,82 @@
+# One library for each folder that core/folders.txt lists. Every folder exports its own headers alone: they are included as
+# "folder/header.h" through a directory in the build tree that holds one link, to that folder.
+set(MGCOMPARE_FOLDERS ${PROJECT_SOURCE_DIR}/core/folders.txt)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${MGCOMPARE_FOLDERS})
+
+# Code that computes nothing heavy: -O2 compiles a fifth faster than the release's -O3, and runs as fast.
+add_library(mgcompare_host_options INTERFACE)
+target_compile_options(mgcompare_host_options INTERFACE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O2>
+  $<$<BOOL:${CCACHE}>:-fpch-preprocess>)
+
+# The headers that most files of the program parse, compiled once.
+file(WRITE ${PROJECT_BINARY_DIR}/precompiled/empty.cc "")
+add_library(mgcompare_precompiled OBJECT ${PROJECT_BINARY_DIR}/precompiled/empty.cc)
+target_link_libraries(mgcompare_precompiled PRIVATE fmt::fmt nlohmann_json::nlohmann_json mgcompare_warnings
+  mgcompare_host_options)
+target_precompile_headers(mgcompare_precompiled PRIVATE
+  <algorithm> <cmath> <cstdint> <filesystem> <functional> <map> <memory> <optional> <set> <string> <string_view> <vector>
+  <fmt/format.h> <fmt/ranges.h> <nlohmann/json.hpp>)
+
+# Sets ${out} to the folders that ${folder} may include.
+function(mgcompare_allowed folder out)
+  file(STRINGS ${MGCOMPARE_FOLDERS} line REGEX "^${folder}:")
+  if(NOT line)
+    message(FATAL_ERROR "core/folders.txt does not list ${folder}: add a line that says which folders it may include")
+  endif()
+  string(REGEX REPLACE "^[a-z]+: *" "" line "${line}")
+  separate_arguments(line)
+  set(${out} ${line} PARENT_SCOPE)
+endfunction()
+
+# Lets a target include and link the given folders, and those that they may include.
+function(mgcompare_use_folders target)
+  set(folders ${ARGN})
+  foreach(folder IN LISTS ARGN)
+    mgcompare_allowed(${folder} allowed)
+    list(APPEND folders ${allowed})
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  mgcompare_link_folders(${target} ${folders})
+endfunction()
+
+# PRIVATE: the headers of these folders are not exported again. Static libraries still link them.
+function(mgcompare_link_folders target)
+  foreach(folder IN LISTS ARGN)
+    if(folder STREQUAL "sdk")
+      target_link_libraries(${target} PRIVATE mgcompare_plugin_api)
+    else()
+      target_link_libraries(${target} PRIVATE mgcompare_${folder})
+    endif()
+  endforeach()
+  target_link_libraries(${target} PRIVATE fmt::fmt nlohmann_json::nlohmann_json mgcompare_warnings)
+endfunction()
+
+# mgcompare_folder(name [NUMERIC] [SOURCE directory] [EXCLUDE file...] [ALSO source...]): the library mgcompare_<name> of
+# all sources in core/<name>. NUMERIC keeps the build type's optimisation, which kernels need; other code is compiled with
+# -O2 and the precompiled headers.
+function(mgcompare_folder name)
+  cmake_parse_arguments(arg "NUMERIC" "SOURCE" "EXCLUDE;ALSO" ${ARGN})
+  if(NOT arg_SOURCE)
+    set(arg_SOURCE ${PROJECT_SOURCE_DIR}/core/${name})
+  endif()
+  set(headers ${PROJECT_BINARY_DIR}/headers/${name})
+  file(MAKE_DIRECTORY ${headers})
+  file(CREATE_LINK ${arg_SOURCE} ${headers}/${name} SYMBOLIC)
+  file(GLOB sources CONFIGURE_DEPENDS ${arg_SOURCE}/*.cc ${arg_SOURCE}/*.cu ${arg_SOURCE}/*/*.cc)
+  list(TRANSFORM arg_EXCLUDE PREPEND ${arg_SOURCE}/)
+  list(REMOVE_ITEM sources ${arg_EXCLUDE})
+  set(target mgcompare_${name})
+  mgcompare_allowed(${name} allowed)
+  if(NOT sources)
+    add_library(${target} INTERFACE)
+    target_include_directories(${target} INTERFACE ${headers})
+    return()
+  endif()
+  add_library(${target} STATIC ${sources} ${arg_ALSO})
+  target_include_directories(${target} PUBLIC ${headers})
+  mgcompare_link_folders(${target} ${allowed})
+  if(NOT arg_NUMERIC)
+    target_link_libraries(${target} PRIVATE mgcompare_host_options)
+    target_precompile_headers(${target} REUSE_FROM mgcompare_precompiled)
+  endif()
+endfunction()

@@ -1,0 +1,67 @@
+#include "base/ranks.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "mgcompare/error.h"
+
+namespace mgcompare {
+namespace {
+
+// For ranks to unwind once they are aborted. One that computes for longer loses nothing but its worker.
+constexpr std::chrono::seconds kPatience{5};
+
+}  // namespace
+
+void run_ranks(std::size_t ranks, const std::function<void(int rank)>& body, const std::function<void()>& abort,
+               const Leave& leave) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::size_t at_work = ranks;
+  std::exception_ptr first;
+  bool aborted = false;
+
+  const auto fail = [&](bool is_cause) {
+    {
+      const std::lock_guard lock(mutex);
+      if (is_cause && !first) first = std::current_exception();
+      if (aborted) return;
+      aborted = true;
+      changed.notify_all();
+    }
+    abort();
+  };
+
+  std::vector<std::thread> threads;
+  threads.reserve(ranks);
+  for (std::size_t rank = 0; rank < ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      try {
+        body(static_cast<int>(rank));
+      } catch (const Aborted&) {
+        fail(false);
+      } catch (...) {
+        fail(true);
+      }
+      const std::lock_guard lock(mutex);
+      --at_work;
+      changed.notify_all();
+    });
+  {
+    std::unique_lock lock(mutex);
+    const auto all_are_back = [&] { return at_work == 0; };
+    changed.wait(lock, [&] { return aborted || all_are_back(); });
+    if (leave && aborted) {
+      changed.wait_for(lock, kPatience, all_are_back);
+      leave(first ? first : std::make_exception_ptr(Aborted()));
+    }
+  }
+  for (std::thread& thread : threads) thread.join();
+  if (first) std::rethrow_exception(first);
+  if (aborted) throw Aborted();
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,104 @@
+#include "base/text.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace mgcompare {
+namespace {
+
+constexpr std::string_view kReplacement = "\xef\xbf\xbd";
+
+// The length of the valid character that begins at `text[0]`; 0 where there is none.
+std::size_t character_length(std::string_view text, std::uint32_t& code) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const std::size_t length = byte(0) < 0x80   ? 1
+                             : byte(0) < 0xc2 ? 0
+                             : byte(0) < 0xe0 ? 2
+                             : byte(0) < 0xf0 ? 3
+                             : byte(0) < 0xf5 ? 4
+                                              : 0;
+  if (length == 0 || length > text.size()) return 0;
+  code = length == 1 ? byte(0) : byte(0) & (0xffu >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+    code = code << 6 | (byte(i) & 0x3fu);
+  }
+  constexpr std::array<std::uint32_t, 5> kLeast = {0, 0, 0x80, 0x800, 0x10000};
+  const bool valid = code >= kLeast[length] && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
+  return valid ? length : 0;
+}
+
+// A terminal's escape sequence from its ESC on: CSI to its final byte, OSC and the like to their end, else two bytes.
+std::size_t escape_length(std::string_view text) {
+  if (text.size() < 2) return text.size();
+  if (text[1] == '[') {
+    std::size_t i = 2;
+    while (i < text.size() && text[i] >= 0x20 && text[i] < 0x40) ++i;
+    return std::min(i + 1, text.size());
+  }
+  if (text[1] == ']' || text[1] == 'P' || text[1] == '_' || text[1] == '^' || text[1] == 'X') {
+    const std::size_t end = text.find_first_of("\a\x1b\n", 2);
+    if (end == std::string_view::npos) return text.size();
+    return text[end] == '\x1b' ? std::min(end + 2, text.size()) : end + 1;
+  }
+  return 2;
+}
+
+bool is_invisible(std::uint32_t code) {
+  return (code >= 0x80 && code < 0xa0) || (code >= 0x200b && code <= 0x200f) || (code >= 0x202a && code <= 0x202e) ||
+         (code >= 0x2060 && code <= 0x206f) || code == 0x2028 || code == 0x2029 || code == 0xfeff;
+}
+
+std::string cleaned(std::string_view text, bool keep_lines) {
+  // Nearly every text needs nothing.
+  if (std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; })) return std::string(text);
+  std::string clean;
+  clean.reserve(text.size());
+  while (!text.empty()) {
+    std::uint32_t code = 0;
+    std::size_t length = character_length(text, code);
+    if (text[0] == '\x1b') {
+      length = escape_length(text);
+    } else if (length == 0) {
+      clean += kReplacement;
+      length = 1;
+    } else if (text[0] == '\n' && keep_lines) {
+      clean += '\n';
+    } else if (code == '\n' || code == '\t') {
+      clean += ' ';
+    } else if (code >= 0x20 && code != 0x7f && !is_invisible(code)) {
+      clean += text.substr(0, length);
+    }
+    text.remove_prefix(length);
+  }
+  return clean;
+}
+
+}  // namespace
+
+std::string plain(std::string_view text) {
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  return cleaned(text, false);
+}
+
+std::string plain_lines(std::string_view text) { return cleaned(text, true); }
+
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+std::string ascii(std::string_view text) {
+  std::string plain_ascii;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80)
+      plain_ascii += c;
+    else if (byte >= 0xc0)
+      plain_ascii += '?';
+  }
+  return plain_ascii;
+}
+
+}  // namespace mgcompare

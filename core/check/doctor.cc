@@ -1,0 +1,347 @@
+#include "check/doctor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <mutex>
+
+#include "base/clock.h"
+#include "base/gate.h"
+#include "base/median.h"
+#include "base/ranks.h"
+#include "plan/trial.h"
+
+namespace mgcompare {
+namespace {
+
+constexpr std::size_t kSmallBytes = 4;
+constexpr std::size_t kTail = 52;  // odd sizes: nothing is checked by whole pages only
+constexpr std::size_t kMatrix = 1024;
+constexpr std::size_t kMostCalls = 1u << 16;
+constexpr int kSecondLooks = 2;
+
+struct Effort {
+  std::size_t copy_bytes, check_bytes, most_sum_bytes;
+  double seconds;  // that one timed batch of calls lasts, at least
+  int repeats;
+};
+constexpr Effort kThorough = {16u << 20, 4u << 20, 64u << 20, 4e-3, 7};
+constexpr Effort kBrief = {4u << 20, 1u << 20, 4u << 20, 5e-4, 3};
+
+// Differs for every word and every use, so that what an earlier copy left behind is never taken for this one's data.
+void fill(std::uint32_t* words, std::size_t count, std::uint32_t use) {
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint32_t word = static_cast<std::uint32_t>(i) * 0x9e3779b9u + use * 0x85ebca6bu;
+    word ^= word >> 15;
+    words[i] = word * 0x2c1b3c6du;
+  }
+}
+
+bool holds(const std::uint32_t* words, std::size_t count, std::uint32_t use) {
+  std::vector<std::uint32_t> expected(count);
+  fill(expected.data(), count, use);
+  return std::equal(expected.begin(), expected.end(), words);
+}
+
+class Examination {
+ public:
+  Examination(Platform& platform, const DoctorScope& scope, const std::function<void(const std::string&)>& say)
+      : platform_(platform),
+        scope_(scope),
+        effort_(scope.brief ? kBrief : kThorough),
+        say_(say),
+        gate_(scope.devices),
+        devices_(scope.devices),
+        memories_(scope.devices),
+        good_(scope.devices) {
+    links_.kind = std::string(to_string(platform.kind()));
+    links_.devices.resize(scope.devices);
+  }
+
+  Links run() {
+    run_ranks(
+        scope_.devices, [this](int rank) { examine(static_cast<std::size_t>(rank)); },
+        [this] {
+          gate_.abort();
+          const std::lock_guard lock(mutex_);
+          for (const auto& collectives : made_) collectives->abort();
+        });
+    // Before the devices whose memory they may hold.
+    made_.clear();
+    memories_.clear();
+    links_.problems = broken_links(links_);
+    return links_;
+  }
+
+ private:
+  // Allocated before the first exchange and kept until the last has ended.
+  struct Memory {
+    Array<float> sums;             // for all-reduce
+    Array<std::uint32_t> out, in;  // for copies between devices
+    Array<std::uint32_t> host;
+    Array<float> a, b, c;  // for arithmetic
+  };
+
+  void examine(std::size_t me) {
+    devices_[me] = platform_.open(static_cast<int>(me));
+    allocate(me);
+    gate_.wait();
+    Collectives& everyone = *connect(me, scope_.devices);
+    if (me == 0) say_("host links");
+    for (std::size_t turn = 0; turn < scope_.devices; ++turn) {
+      if (turn == me) examine_device(me);
+      gate_.wait();
+    }
+    if (me == 0) say_("pairs of devices");
+    for (std::size_t from = 0; from < scope_.devices; ++from)
+      for (std::size_t to = 0; to < scope_.devices; ++to)
+        if (from != to) examine_pair(me, from, to, everyone);
+    look_again(me, everyone);
+    for (const std::size_t devices : scope_.groups) {
+      if (devices < 2 || devices > scope_.devices) continue;
+      if (me == 0) say_("all-reduce over " + std::to_string(devices) + " devices");
+      examine_sums(me, devices, devices == scope_.devices ? everyone : *connect(me, devices));
+    }
+  }
+
+  void allocate(std::size_t me) {
+    Device& device = *devices_[me];
+    Memory& memory = memories_[me];
+    const std::size_t words = (std::max(effort_.copy_bytes, effort_.check_bytes) + kTail) / sizeof(std::uint32_t);
+    memory.sums = device_array<float>(device, effort_.most_sum_bytes / sizeof(float));
+    memory.out = device_array<std::uint32_t>(device, words);
+    memory.in = device_array<std::uint32_t>(device, words);
+    memory.host = host_array<std::uint32_t>(device, std::max(words, effort_.check_bytes / sizeof(float)));
+    if (scope_.brief) return;
+    for (Array<float>* matrix : {&memory.a, &memory.b, &memory.c})
+      *matrix = device_array<float>(device, kMatrix * kMatrix);
+  }
+
+  // Collective: of the first `devices` devices.
+  Collectives* connect(std::size_t me, std::size_t devices) {
+    if (me == 0) {
+      std::vector<Device*> first;
+      for (std::size_t k = 0; k < devices; ++k) first.push_back(devices_[k].get());
+      std::unique_ptr<Collectives> made = platform_.connect(first);
+      const std::lock_guard lock(mutex_);
+      made_.push_back(std::move(made));
+    }
+    gate_.wait();
+    Collectives* const newest = made_.back().get();
+    gate_.wait();
+    return newest;
+  }
+
+  // Median seconds of a call, from batches that are long enough for the clock and for the wait at their end.
+  template <class Call>
+  double seconds_of(Device& device, Call call) const {
+    const auto batch = [&](std::size_t calls) {
+      const double start = now();
+      for (std::size_t i = 0; i < calls; ++i) call();
+      device.synchronize();
+      return now() - start;
+    };
+    batch(1);
+    std::size_t calls = 1;
+    for (double took = batch(1); took < effort_.seconds && calls < kMostCalls;) {
+      calls = std::min(kMostCalls, more(calls, took));
+      took = batch(calls);
+    }
+    std::vector<double> repeats;
+    for (int i = 0; i < effort_.repeats; ++i) repeats.push_back(batch(calls) / static_cast<double>(calls));
+    return median(repeats);
+  }
+
+  std::size_t more(std::size_t calls, double took) const {
+    return calls *
+           static_cast<std::size_t>(std::clamp(std::ceil(1.2 * effort_.seconds / std::max(took, 1e-7)), 2.0, 16.0));
+  }
+
+  double rate(double seconds) const { return seconds > 0 ? static_cast<double>(effort_.copy_bytes) / seconds : 0; }
+  std::size_t check_words() const { return (effort_.check_bytes + kTail) / sizeof(std::uint32_t); }
+
+  void examine_device(std::size_t me) {
+    Device& device = *devices_[me];
+    Memory& memory = memories_[me];
+    DeviceFigures& figures = links_.devices[me];
+    figures.device = static_cast<int>(me);
+    const std::size_t words = check_words(), bytes = words * sizeof(std::uint32_t);
+    const auto use = static_cast<std::uint32_t>(me + 1);
+    fill(memory.host.data(), words, use);
+    device.copy_to_device(memory.out.data(), memory.host.data(), bytes);
+    device.synchronize();
+    std::fill_n(memory.host.data(), words, 0u);
+    device.copy_to_host(memory.host.data(), memory.out.data(), bytes);
+    device.synchronize();
+    figures.intact = holds(memory.host.data(), words, use);
+    figures.seconds_small_to_device =
+        seconds_of(device, [&] { device.copy_to_device(memory.out.data(), memory.host.data(), kSmallBytes); });
+    time_device(me);
+  }
+
+  // Keeps the best of what was measured until now.
+  void time_device(std::size_t me) {
+    Device& device = *devices_[me];
+    Memory& memory = memories_[me];
+    DeviceFigures& figures = links_.devices[me];
+    keep_best(figures.bytes_per_second_to_device, rate(seconds_of(device, [&] {
+      device.copy_to_device(memory.out.data(), memory.host.data(), effort_.copy_bytes);
+    })));
+    keep_best(figures.bytes_per_second_to_host, rate(seconds_of(device, [&] {
+      device.copy_to_host(memory.host.data(), memory.out.data(), effort_.copy_bytes);
+    })));
+    if (scope_.brief) return;
+    const double product = seconds_of(device, [&] {
+      device.matmul({memory.a.data(), memory.b.data(), memory.c.data(), kMatrix, kMatrix, kMatrix});
+    });
+    keep_best(figures.flops_per_second, 2.0 * kMatrix * kMatrix * kMatrix / product);
+  }
+
+  // Every rank calls it; the sender works, then the receiver looks.
+  void examine_pair(std::size_t me, std::size_t from, std::size_t to, Collectives& everyone) {
+    const std::size_t words = check_words();
+    const auto use = static_cast<std::uint32_t>((from + 1) * 1000 + to);
+    if (me == from) {
+      Device& device = *devices_[me];
+      Memory& memory = memories_[me];
+      fill(memory.host.data(), words, use);
+      device.copy_to_device(memory.out.data(), memory.host.data(), words * sizeof(std::uint32_t));
+      PairLink pair;
+      pair.from = static_cast<int>(from);
+      pair.to = static_cast<int>(to);
+      pair.direct = platform_.reaches(pair.from, pair.to);
+      time_pair(pair, everyone);
+      pair.seconds_small = seconds_of(device, [&] { put(pair, kSmallBytes, everyone); });
+      put(pair, words * sizeof(std::uint32_t), everyone);
+      device.synchronize();
+      links_.pairs.push_back(pair);
+    }
+    gate_.wait();
+    if (me == to) {
+      Device& device = *devices_[me];
+      Memory& memory = memories_[me];
+      std::fill_n(memory.host.data(), words, 0u);
+      device.copy_to_host(memory.host.data(), memory.in.data(), words * sizeof(std::uint32_t));
+      device.synchronize();
+      links_.pairs.back().intact = holds(memory.host.data(), words, use);
+    }
+    gate_.wait();
+  }
+
+  void put(const PairLink& pair, std::size_t bytes, Collectives& everyone) {
+    // The words travel as floats, which nothing looks into on the way.
+    float* const inbox = reinterpret_cast<float*>(memories_[static_cast<std::size_t>(pair.to)].in.data());
+    const auto* const outbox =
+        reinterpret_cast<const float*>(memories_[static_cast<std::size_t>(pair.from)].out.data());
+    everyone.put(pair.from, pair.to, inbox, ConstVec(outbox, bytes / sizeof(float)));
+  }
+
+  // Its sender calls it. Keeps the best of what was measured until now.
+  void time_pair(PairLink& pair, Collectives& everyone) {
+    keep_best(pair.bytes_per_second, rate(seconds_of(*devices_[static_cast<std::size_t>(pair.from)], [&] {
+      put(pair, effort_.copy_bytes, everyone);
+    })));
+  }
+
+  static void keep_best(double& best, double found) { best = std::max(best, found); }
+
+  // Every rank calls it. A busy moment makes one measurement slow, a slow link all of them.
+  void look_again(std::size_t me, Collectives& everyone) {
+    for (int look = 0; look < kSecondLooks; ++look) {
+      if (me == 0) suspects_ = suspects_of(links_);
+      gate_.wait();
+      for (const std::size_t device : suspects_.devices) {
+        if (me == device) time_device(me);
+        gate_.wait();
+      }
+      for (const std::size_t place : suspects_.pairs) {
+        PairLink& pair = links_.pairs[place];
+        if (me == static_cast<std::size_t>(pair.from)) time_pair(pair, everyone);
+        gate_.wait();
+      }
+      gate_.wait();
+    }
+  }
+
+  // Every rank calls it; those beyond the group only wait.
+  void examine_sums(std::size_t me, std::size_t devices, Collectives& group) {
+    const bool member = me < devices;
+    if (member) good_[me] = adds_rightly(me, devices, group);
+    gate_.wait();
+    if (me == 0 && std::find(good_.begin(), good_.begin() + static_cast<std::ptrdiff_t>(devices), 0) !=
+                       good_.begin() + static_cast<std::ptrdiff_t>(devices))
+      links_.wrong_sums.push_back(devices);
+    for (std::size_t bytes = 4096; bytes <= effort_.most_sum_bytes; bytes *= 4) {
+      const double seconds = seconds_of_sum(me, [&] {
+        if (member)
+          group.all_reduce(static_cast<int>(me), memories_[me].sums.data(), bytes / sizeof(float), Type::float32);
+      });
+      if (me == 0) links_.all_reduces.push_back({devices, bytes, seconds});
+    }
+  }
+
+  // As seconds_of(), with all ranks in step; the first decides how often to call.
+  template <class Call>
+  double seconds_of_sum(std::size_t me, Call call) {
+    const auto batch = [&](std::size_t calls) {
+      gate_.wait();
+      const double start = now();
+      for (std::size_t i = 0; i < calls; ++i) call();
+      devices_[me]->synchronize();
+      gate_.wait();
+      return now() - start;
+    };
+    batch(1);
+    std::size_t calls = 1;
+    for (double took = batch(calls);; took = batch(calls)) {
+      if (me == 0)
+        calls_ = took < effort_.seconds && calls < kMostCalls ? std::min(kMostCalls, more(calls, took)) : calls;
+      gate_.wait();
+      if (calls_ == calls) break;
+      calls = calls_;
+    }
+    std::vector<double> repeats;
+    for (int i = 0; i < effort_.repeats; ++i) repeats.push_back(batch(calls) / static_cast<double>(calls));
+    return median(repeats);
+  }
+
+  bool adds_rightly(std::size_t me, std::size_t devices, Collectives& group) {
+    Device& device = *devices_[me];
+    Memory& memory = memories_[me];
+    auto* const host = reinterpret_cast<float*>(memory.host.data());
+    const std::size_t count = effort_.check_bytes / sizeof(float);
+    // Small whole numbers: their sums are exact in any order.
+    for (std::size_t i = 0; i < count; ++i) host[i] = static_cast<float>((me + 1) * (i % 251));
+    device.copy_to_device(memory.sums.data(), host, effort_.check_bytes);
+    group.all_reduce(static_cast<int>(me), memory.sums.data(), count, Type::float32);
+    device.copy_to_host(host, memory.sums.data(), effort_.check_bytes);
+    // Sums of sums would leave the range of a float; sums of nothing do not.
+    device.zero(memory.sums.data(), effort_.check_bytes);
+    device.synchronize();
+    for (std::size_t i = 0; i < count; ++i)
+      if (host[i] != static_cast<float>(devices * (devices + 1) / 2 * (i % 251))) return false;
+    return true;
+  }
+
+  Platform& platform_;
+  const DoctorScope& scope_;
+  const Effort effort_;
+  const std::function<void(const std::string&)>& say_;
+  Gate gate_;
+  std::vector<std::unique_ptr<Device>> devices_;
+  std::vector<Memory> memories_;
+  std::vector<char> good_;  // of each rank's last sums
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Collectives>> made_;
+  std::size_t calls_ = 1;  // of the next batch of sums
+  Links links_;
+  Suspects suspects_;  // of the links, before the next look
+};
+
+}  // namespace
+
+Links examine(Platform& platform, const DoctorScope& scope, const std::function<void(const std::string&)>& say) {
+  return Examination(platform, scope, say).run();
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,176 @@
+#include "cli/analysis.h"
+#include "base/print.h"
+
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/compare.h"
+#include "process/message.h"
+#include "reports/fresh_file.h"
+#include "reports/mllog.h"
+#include "reports/prediction.h"
+#include "reports/regression.h"
+#include "reports/report.h"
+#include "reports/summary.h"
+#include "results/results.h"
+
+namespace mgcompare {
+namespace {
+
+Objective chosen_objective(const Command& command) {
+  try {
+    return command.objective.empty() ? Objective::time_to_accuracy : objective_of(command.objective);
+  } catch (const Error& error) {
+    throw UsageError(fmt::format("--objective: {}", error.what()));
+  }
+}
+
+// "8,16,64"
+std::vector<std::size_t> counts_of(const std::string& list) {
+  std::vector<std::size_t> counts;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    std::size_t count = 0;
+    const char* const last = list.data() + end;
+    const auto [stop, problem] = std::from_chars(list.data() + begin, last, count);
+    if (problem != std::errc() || stop != last || count < 1 || count > 1'000'000) {
+      throw UsageError(fmt::format("--devices {}: give counts of devices from 1 to 1000000 with commas between them, such "
+                                   "as 8,16,64", list));
+    }
+    counts.push_back(count);
+    begin = end + 1;
+  }
+  return counts;
+}
+
+// "5%" or "0.05", as a share.
+double tolerance_of(const std::string& text) {
+  double value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  const double share = unit == "%" ? value / 100 : value;
+  if (problem != std::errc() || (!unit.empty() && unit != "%") || !(share >= 0) || share >= 1) {
+    throw UsageError(fmt::format("--fail-on-regression {}: give a share from 0 % to below 100 %, such as 5%", text));
+  }
+  return share;
+}
+
+// Of each kind of device whose all-reduces were timed.
+std::map<DeviceKind, Link> links_of(const std::vector<Links>& examined, const std::string& where) {
+  std::map<DeviceKind, Link> all;
+  for (const Links& links : examined) {
+    const std::vector<ExchangeTime> times = exchange_times(links);
+    if (times.empty()) continue;
+    Link link = fit_link(times);
+    link.source = fmt::format("fitted on {} all-reduces of {} devices in {}, up to {:.0f} % off", times.size(), links.kind,
+                              where, 100 * link.error);
+    all[device_kind(links.kind)] = link;
+  }
+  if (all.empty())
+    throw UsageError(fmt::format("--link: {} holds no all-reduce times: those are measured where two devices of a kind or "
+                                 "more are used; give latency and bandwidth instead", where));
+  return all;
+}
+
+// What `doctor --json` printed.
+std::vector<Links> examined_in(const std::string& file) {
+  std::ifstream stream(file);
+  if (!stream) throw UsageError(fmt::format("--link {}: cannot be read; write it with `mgcompare doctor --json > {}`", file, file));
+  try {
+    std::vector<Links> all;
+    for (const nlohmann::json& platform : nlohmann::json::parse(stream))
+      if (platform.contains("links")) all.push_back(platform["links"].get<Links>());
+    return all;
+  } catch (const std::exception&) {
+    throw UsageError(fmt::format("--link {}: is not what `mgcompare doctor --json` of this version writes", file));
+  }
+}
+
+bool names_a_file(const std::string& link) { return link.ends_with(".json"); }
+
+}  // namespace
+
+int write_report_again(const Command& command) {
+  const Objective objective = chosen_objective(command);
+  const Run run = read_run(command.target);
+  print_summary(run, write_reports(run, command.target, objective), command, objective);
+  return exit_code_of(run);
+}
+
+int predict_more(const Command& command) {
+  std::map<DeviceKind, Link> links;
+  if (names_a_file(command.link)) {
+    links = links_of(examined_in(command.link), command.link);
+  } else if (!command.link.empty() && command.link != "measured") {
+    try {
+      const Link link = link_of(command.link);
+      links = {{DeviceKind::cpu, link}, {DeviceKind::cuda, link}};
+    } catch (const Error& error) {
+      throw UsageError(error.what());
+    }
+  }
+  const std::vector<std::size_t> asked = counts_of(command.devices.empty() ? "1" : command.devices);
+  const Run run = read_run(command.target);
+  if (command.link == "measured") links = links_of(run.info.links, command.target);
+  const Comparison comparison = compare_rows(run);
+  const std::vector<Prediction> predictions =
+      predict(comparison, command.devices.empty() ? usual_devices(comparison) : asked, links);
+  if (predictions.empty()) {
+    throw Error(fmt::format("{}: there is nothing to predict from: that takes a strategy on several devices and the "
+                            "one-device baseline; run more rows", command.target));
+  }
+  const Table table = prediction_table(predictions);
+  if (!table.lines.empty()) fmt::print("{}", table_text(table, print_style(command)));
+  std::set<std::string> told;
+  for (const auto& [kind, link] : links)
+    if (told.insert(link.source).second) fmt::print("Link {}: {}\n", link.name, link.source);
+  for (const std::string& problem : prediction_problems(predictions)) fmt::print("{}\n", problem);
+  return kDone;
+}
+
+int compare_two(const Command& command) {
+  const double tolerance = command.regression.empty() ? 0 : tolerance_of(command.regression);
+  const Run before = read_run(command.target), after = read_run(command.second);
+  const Comparison one = compare_rows(before), other = compare_rows(after);
+  const Regression regression = compare_runs(one, other);
+  if (regression.rows.empty()) {
+    throw Error(fmt::format("{} and {} have no finished row in common; name two runs that share strategies, devices and batches", command.target,
+                            command.second));
+  }
+  fmt::print("{}", table_text(regression_table(regression), print_style(command)));
+  for (const std::string& warning : regression.warnings) print_stderr("warning: {}\n", warning);
+  const std::string file = (std::filesystem::path(command.second) / "comparison.md").string();
+  write_file(file, regression_report(regression, command.target, command.second));
+  fmt::print("{}\n", file);
+  if (command.regression.empty() || !has_regressed(regression, tolerance)) return kDone;
+  print_stderr("mgcompare: at least one row is worse by more than {}\n", command.regression);
+  return kProblemFound;
+}
+
+int export_run(const Command& command) {
+  if (!command.mllog) throw UsageError("export: say what as: --mllog writes log lines in the style of MLPerf");
+  const Run run = read_run(command.target);
+  const std::filesystem::path folder = std::filesystem::path(command.target) / "mllog";
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure) throw NotWritable(fmt::format("{}: cannot be made: {}", folder.string(), failure.message()));
+  std::size_t written = 0;
+  for (const Row& row : run.rows) {
+    if (row.state != "finished") continue;
+    write_file((folder / fmt::format("trial-{}.log", row.trial.number)).string(), mllog(run, row));
+    ++written;
+  }
+  if (written == 0) throw Error(fmt::format("{}: no trial has finished: there is nothing to export", command.target));
+  fmt::print("{} ({} trials)\n", folder.string(), written);
+  return kDone;
+}
+
+}  // namespace mgcompare

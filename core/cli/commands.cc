@@ -1,0 +1,269 @@
+#include "cli/commands.h"
+#include "base/print.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iterator>
+#include <map>
+#include <string_view>
+#include <system_error>
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include "cli/analysis.h"
+#include "cli/directory.h"
+#include "config/keys.h"
+#include "cli/listing.h"
+#include "cli/machine.h"
+#include "process/message.h"
+#include "config/problem.h"
+#include "cli/replay.h"
+#include "results/results.h"
+#include "process/signals.h"
+
+namespace mgcompare {
+namespace {
+
+constexpr std::string_view kHelp = R"(Trains one network under many multi-device strategies and says which of them pays.
+
+  mgcompare configs/lenet.yaml                         compare, into runs/lenet-<time>/
+  mgcompare configs/lenet.yaml --resume                carry on with the newest run of this config
+  mgcompare configs/lenet.yaml --only devices=1 --set epochs=1   a part of it, shorter
+
+  mgcompare [run] CONFIG     -o DIR  where results go; --resume then carries on there    --dry-run  print the plan only
+                             --only K=V,..  strategy, as, devices, batch, variant, seed ("devices=1:4"; a comma in a name: \,)
+                             --set KEY=VALUE  another value than the config's; may be repeated
+                             --seed N  one repeat with this seed     --data DIR  MNIST's folder (also: MGCOMPARE_DATA)
+                             --trace  keep a few steps of each trial for chrome://tracing or Perfetto
+  mgcompare report DIR       write a run's reports again, partial ones too; --objective throughput|device_seconds
+  mgcompare replay DIR       repeat what a run recorded (measure.record); the weights must be the same to the bit
+  mgcompare compare A B      two runs row by row; --fail-on-regression 5%
+  mgcompare predict DIR      steps on more devices: --devices 8,16,64; --link measured, NAME, FILE or latency=5us,bandwidth=20GB/s
+  mgcompare export DIR       --mllog: log lines in the style of MLPerf
+  mgcompare verify CONFIG    prove that the strategies compute what they say
+  mgcompare plugins          list strategies with their options; `check FILE`, `new NAME`
+  mgcompare devices          list the devices of this machine; --json
+  mgcompare doctor           check and measure devices and the links between them; --json
+  mgcompare config           --explain: every key; `config layers`: one key or section; --schema: JSON schema for editors
+  -q results only, -v also log what the program does, --color auto|always|never, --version
+Exit codes: 0 done, 1 a check failed, 2 wrong usage or config, 3 some trials failed, 4 data, device, plugin or output
+missing, 5 directory in use, 70 bug, 130/143 interrupted (the partial report is written).
+)";
+
+constexpr std::array<std::string_view, 11> kCommands = {"run",    "report", "compare", "predict", "export", "replay",
+                                                        "verify", "plugins", "devices", "doctor", "config"};
+
+constexpr std::string_view kSeeHelp = "`mgcompare --help` shows what there is";
+
+bool takes_value(const CLI::App& app, const std::string& word) {
+  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
+  return std::any_of(commands.begin(), commands.end(), [&](const CLI::App* command) {
+    const CLI::Option* option = command->get_option_no_throw(word);
+    return option != nullptr && option->get_items_expected_max() > 0;
+  });
+}
+
+// A word that looks like a command, and is none, was hardly meant as the name of a file that is not there.
+void refuse_unknown(const std::string& word) {
+  if (word.find_first_of("./") != std::string::npos || std::filesystem::exists(word)) return;
+  const std::string nearest = did_you_mean(word, {kCommands.begin(), kCommands.end()});
+  throw UsageError(
+      fmt::format("there is no command and no config '{}'; {}", word, nearest.empty() ? kSeeHelp : nearest));
+}
+
+// CLI11 wants a command first; ours may be left out before a config.
+std::vector<std::string> words_of(const CLI::App& app, int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.empty())
+    throw UsageError(fmt::format("name a config, such as configs/lenet.yaml, or a command; {}", kSeeHelp));
+  auto first = words.begin();
+  while (first != words.end() && first->starts_with("-"))
+    first += takes_value(app, *first) && std::next(first) != words.end() ? 2 : 1;
+  const bool is_named = first != words.end() && std::find(kCommands.begin(), kCommands.end(), *first) != kCommands.end();
+  if (!is_named && first != words.end()) refuse_unknown(*first);
+  // Options that stand before the command belong to it.
+  if (is_named) std::rotate(words.begin(), first, first + 1);
+  const bool stands_alone = words.size() == 1 && (words[0] == "--version" || words[0] == "--help" || words[0] == "-h");
+  if (!is_named && !stands_alone) words.insert(words.begin(), "run");
+  // CLI11 takes them from the back.
+  std::reverse(words.begin(), words.end());
+  return words;
+}
+
+void add_general(CLI::App& app, Command& command) {
+  app.add_flag("-q,--quiet", command.quiet);
+  app.add_flag("-v,--verbose", command.verbose);
+  app.add_option("--color", command.color)->check(CLI::IsMember({"auto", "always", "never"}));
+}
+
+// An option that is not given is empty, too; one that is given must not be.
+CLI::Option* add_text(CLI::App& app, const char* name, auto& value) {
+  return app.add_option(name, value)->check([](const std::string& text) {
+    return text.empty() ? std::string("is empty: give a value, or leave the option out") : std::string();
+  });
+}
+
+std::string seed_problem(const std::string& text) {
+  const Key& seeds = *find_key("seeds");
+  const bool is_whole = !text.empty() && text.size() < 17 && text.find_first_not_of("0123456789") == std::string::npos;
+  if (is_whole && std::stod(text) <= seeds.most) return "";
+  return fmt::format("'{}' is no seed: give a whole number from 0 to {:.0f}", text, seeds.most);
+}
+
+void add_config(CLI::App& app, Command& command, std::optional<std::uint64_t>& seed) {
+  app.add_option("config", command.target)->required();
+  app.add_option("--set", command.overrides)->allow_extra_args(false);
+  app.add_option("--seed", seed)->check(seed_problem);
+  add_text(app, "--data", command.data);
+}
+
+// What becomes a part of the command when all of it has been read.
+struct Given {
+  std::vector<std::string> filters;
+  std::optional<std::uint64_t> seed;
+};
+
+void add_commands(CLI::App& app, Command& command, Given& given) {
+  app.set_help_flag("-h,--help");
+  app.set_version_flag("--version", "mgcompare " MGCOMPARE_VERSION);
+  app.require_subcommand(1);
+  CLI::App& run = *app.add_subcommand("run");
+  add_config(run, command, given.seed);
+  add_text(run, "-o,--output", command.directory);
+  // A plan is of the whole experiment, whatever a run has of it.
+  run.add_flag("--dry-run", command.dry_run)->excludes(run.add_flag("--resume", command.resume));
+  add_text(run, "--only", given.filters)->allow_extra_args(false);
+  run.add_flag("--trace", command.trace);
+  CLI::App& report = *app.add_subcommand("report");
+  report.add_option("DIR", command.target)->required();
+  app.add_subcommand("replay")->add_option("DIR", command.target)->required();
+  add_text(report, "--objective", command.objective);
+  CLI::App& compare = *app.add_subcommand("compare");
+  compare.add_option("A", command.target)->required();
+  compare.add_option("B", command.second)->required();
+  add_text(compare, "--fail-on-regression", command.regression);
+  CLI::App& predict = *app.add_subcommand("predict");
+  predict.add_option("DIR", command.target)->required();
+  add_text(predict, "--devices", command.devices);
+  add_text(predict, "--link", command.link);
+  CLI::App& exports = *app.add_subcommand("export");
+  exports.add_option("DIR", command.target)->required();
+  exports.add_flag("--mllog", command.mllog);
+  add_config(*app.add_subcommand("verify"), command, given.seed);
+  CLI::App& plugins = *app.add_subcommand("plugins");
+  plugins.require_subcommand(0, 1);
+  plugins.add_subcommand("check")->add_option("file", command.target)->required();
+  plugins.add_subcommand("new")->add_option("name", command.target)->required();
+  for (const char* about_machine : {"devices", "doctor"}) app.add_subcommand(about_machine)->add_flag("--json", command.json);
+  CLI::App& config = *app.add_subcommand("config");
+  config.add_option("key", command.target);
+  config.add_flag("--explain", command.explain);
+  config.add_flag("--schema", command.schema);
+  for (CLI::App* each : app.get_subcommands([](CLI::App*) { return true; })) add_general(*each, command);
+}
+
+}  // namespace
+
+Parsed parse(int argc, char** argv) {
+  Parsed parsed;
+  Command& command = parsed.command;
+  Given given;
+  CLI::App app;
+  add_commands(app, command, given);
+  try {
+    app.parse(words_of(app, argc, argv));
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", kHelp);
+    parsed.exit_code = kDone;
+    return parsed;
+  } catch (const CLI::CallForVersion&) {
+    fmt::print("mgcompare {}\n", MGCOMPARE_VERSION);
+    parsed.exit_code = kDone;
+    return parsed;
+  } catch (const CLI::ParseError& error) {
+    print_stderr("mgcompare: {}; {}\n", error.what(), kSeeHelp);
+    parsed.exit_code = kUsage;
+    return parsed;
+  }
+  const CLI::App& chosen = *app.get_subcommands().front();
+  command.name = chosen.get_name();
+  if (!chosen.get_subcommands().empty()) command.name += " " + chosen.get_subcommands().front()->get_name();
+  for (const std::string& filter : given.filters) command.only += (command.only.empty() ? "" : ",") + filter;
+  if (given.seed) command.overrides.push_back(fmt::format("seeds=[{}]", *given.seed));
+  // Logging tells developers what happened; what users must know is printed without being asked.
+  spdlog::set_default_logger(spdlog::stderr_color_st("mgcompare"));
+  spdlog::set_pattern("%T.%e %^%l%$ %v");
+  spdlog::set_level(command.verbose ? spdlog::level::debug : spdlog::level::warn);
+  // Workers look for data where their environment says.
+  if (!command.data.empty()) setenv("MGCOMPARE_DATA", command.data.c_str(), 1);
+  return parsed;
+}
+
+int guarded(const std::function<int()>& body) {
+  const auto say = [](std::string_view text, int code) {
+    // Messages of a config begin with the file and its line, as editors like them.
+    const bool has_place = code == kUsage && text.find(": error: ") != std::string_view::npos;
+    print_stderr("{}{}\n", has_place ? "" : "mgcompare: ", text);
+    return interruption() != 0 ? exit_code_of(interruption()) : code;
+  };
+  // Results that did not arrive are no success; a reader that closed its pipe knows why.
+  const auto unprinted = [&](int problem) {
+    if (problem == EPIPE) return static_cast<int>(kEnvironment);
+    return say(fmt::format("the results cannot be written to standard output ({}); send them to another place",
+                           std::strerror(problem)), kEnvironment);
+  };
+  try {
+    const int code = body();
+    return code == kDone && std::fflush(stdout) != 0 ? unprinted(errno) : code;
+  } catch (const ConfigError& error) {
+    return say(error.what(), kUsage);
+  } catch (const UsageError& error) {
+    return say(error.what(), kUsage);
+  } catch (const InUse& error) {
+    return say(error.what(), kInUse);
+  } catch (const Error& error) {
+    return say(error.what(), kEnvironment);
+  } catch (const std::exception& error) {
+    const auto* system = dynamic_cast<const std::system_error*>(&error);
+    if (system != nullptr && std::ferror(stdout) != 0) return unprinted(system->code().value());
+    return say(fmt::format("an error inside the program, please report it: {}", error.what()), kInternal);
+  }
+}
+
+SupervisorSettings supervisor_settings(const std::string& log_file) {
+  SupervisorSettings settings;
+  settings.log_file = log_file;
+  settings.interrupted = [] { return interruption() != 0; };
+  settings.interruption_descriptor = interruption_descriptor();
+  return settings;
+}
+
+Config config_of(const Command& command, Prober& prober) {
+  ConfigSetting setting;
+  setting.overrides = command.overrides;
+  setting.share_folder = share_folder();
+  for (const PlatformSummary& platform : prober.platforms()) {
+    setting.gpu |= platform.kind != "cpu" && platform.problem.empty() && !platform.devices.empty();
+  }
+  return read_config(command.target, setting);
+}
+
+int other_command(const Command& command) {
+  static const std::map<std::string, int (*)(const Command&)> commands = {
+      {"report", write_report_again}, {"compare", compare_two},      {"predict", predict_more},
+      {"export", export_run},         {"replay", replay_run},         {"verify", verify_strategies}, {"plugins", list_plugins},
+      {"plugins check", check_plugin}, {"plugins new", new_plugin},  {"devices", list_devices},
+      {"doctor", examine_machine},             {"config", explain_config},
+  };
+  return commands.at(command.name)(command);
+}
+
+}  // namespace mgcompare

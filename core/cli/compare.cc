@@ -1,0 +1,289 @@
+#include "cli/compare.h"
+#include "base/print.h"
+#include "base/text.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
+
+#include "cli/directory.h"
+#include "cli/environment.h"
+#include "services/examination.h"
+#include "process/message.h"
+#include "process/signals.h"
+
+namespace mgcompare {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kDataSeconds = 600;        // a slow download; one that stalls is given up much earlier
+
+std::vector<std::string> arguments_of(const Command& command) {
+  std::vector<std::string> words;
+  for (const std::string& override : command.overrides) words.insert(words.end(), {"--set", override});
+  if (!command.data.empty()) words.insert(words.end(), {"--data", command.data});
+  return words;
+}
+
+RunInfo info_of(const Plan& plan) {
+  RunInfo info;
+  info.program_version = MGCOMPARE_VERSION;
+  info.name = plan.config.name;
+  info.config_json = nlohmann::json(plan.config).dump();
+  info.config_hash = config_hash(plan.config);
+  info.config_yaml = resolved_yaml(plan.config);
+  info.environment = capture_environment(plan.platforms);
+  info.warnings = plan.warnings;
+  return info;
+}
+
+// What makes figures of this plan on this machine doubtful: broken links, and the condition of devices that it uses.
+std::vector<std::string> taints_of(const Plan& plan, const std::vector<Links>& links) {
+  std::vector<std::string> taints;
+  for (const Links& each : links) taints.insert(taints.end(), each.problems.begin(), each.problems.end());
+  for (const PlatformSummary& platform : plan.platforms) {
+    for (const DeviceSummary& device : platform.devices) {
+      const bool is_used = std::any_of(plan.trials.begin(), plan.trials.end(), [&](const Trial& trial) {
+        return to_string(trial.device_kind) == platform.kind && trial.unavailable.empty() &&
+               device.index < static_cast<int>(trial.devices);
+      });
+      for (const std::string& problem : device.problems)
+        if (is_used) taints.push_back(fmt::format("{}:{} {}", platform.kind, device.index, plain(problem)));
+    }
+  }
+  return taints;
+}
+
+// "first (1), second (6)": the strategies' labels and how many trials each has.
+std::string contents(const std::vector<Trial>& trials) {
+  std::vector<std::pair<std::string, int>> counts;
+  for (const Trial& trial : trials) {
+    const auto known = std::find_if(counts.begin(), counts.end(), [&](const auto& c) { return c.first == trial.strategy.label; });
+    if (known == counts.end()) {
+      counts.emplace_back(trial.strategy.label, 1);
+    } else {
+      ++known->second;
+    }
+  }
+  std::vector<std::string> texts;
+  std::sort(counts.begin(), counts.end());
+  for (const auto& [label, count] : counts) texts.push_back(fmt::format("{} ({})", label, count));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::string checkpoint_of(const Trial& trial, const std::string& directory) {
+  return fmt::format("{}/checkpoints/trial-{}", directory, trial.number);
+}
+
+// What the trial keeps beside its results. The folders are there when this returns.
+TrialFiles files_of(const Trial& trial, const std::string& directory, const Command& command) {
+  TrialFiles files;
+  if (trial.config.checkpoint_epochs > 0) {
+    files.checkpoint = checkpoint_of(trial, directory);
+    files.resume = true;
+  }
+  if (trial.config.measure.record) files.record = record_of(trial, directory);
+  if (command.trace) files.trace = fmt::format("{}/traces/trial-{}.json", directory, trial.number);
+  for (const std::string* file : {&files.checkpoint, &files.record, &files.trace})
+    if (!file->empty()) fs::create_directories(fs::path(*file).parent_path());
+  return files;
+}
+
+class DataTeller {
+ public:
+  explicit DataTeller(const Command& command) : terminal_(terminal_of(2, command.color)), quiet_(command.quiet) {}
+  ~DataTeller() { clear(); }
+
+  void hear(const nlohmann::json& note) {
+    if (quiet_) return;
+    if (note.contains("text")) {
+      clear();
+      print_stderr("{}\n", plain(note["text"].get<std::string>()));
+    } else if (note.contains("download") && terminal_.live) {
+      print_stderr("\r\x1b[Kdownloading {}: {} of {} bytes", plain(note["download"].get<std::string>()),
+                 note.at("bytes").get<std::size_t>(), note.at("total").get<std::size_t>());
+      is_drawn_ = true;
+    }
+  }
+
+ private:
+  void clear() {
+    if (is_drawn_) print_stderr("\r\x1b[K");
+    is_drawn_ = false;
+  }
+
+  Terminal terminal_;
+  bool quiet_;
+  bool is_drawn_ = false;
+};
+
+}  // namespace
+
+Plan filtered(Plan plan, const Command& command) {
+  if (command.only.empty()) return plan;
+  try {
+    plan.trials = only(plan, command.only);
+  } catch (const Error& error) {
+    throw UsageError(error.what());
+  }
+  return plan;
+}
+
+int print_plan(const Plan& plan) {
+  fmt::print("{}", describe(plan));
+  return kDone;
+}
+
+std::string directory_of(const Command& command, const Config& config) {
+  if (!command.directory.empty()) return command.directory;
+  if (!command.resume) return new_run_directory(config_slug(config.name));
+  const std::string newest = newest_run(kRunsFolder, config_hash(config));
+  if (newest.empty()) {
+    throw UsageError(fmt::format("no run in {}/ has this config, so there is nothing to resume; leave --resume out, or "
+                                 "name the folder with -o",
+                                 kRunsFolder));
+  }
+  return newest;
+}
+
+std::vector<Links> check_links(Supervisor& supervisor, const Plan& plan) {
+  std::map<DeviceKind, std::set<std::size_t>> groups;
+  for (const Trial& trial : plan.trials)
+    if (trial.unavailable.empty() && trial.devices > 1) groups[trial.device_kind].insert(trial.devices);
+  std::vector<Links> found;
+  for (const auto& [kind, counts] : groups) {
+    const DoctorScope scope{*counts.rbegin(), {counts.begin(), counts.end()}, true};
+    found.push_back(examine_in_worker(supervisor, kind, scope, [](const std::string&) {}));
+  }
+  return found;
+}
+
+void begin_run(Results& results, const Plan& plan, const FoundData& data, const std::vector<Links>& links,
+               const Command& command) {
+  RunInfo info = info_of(plan);
+  info.arguments = arguments_of(command);
+  info.links = links;
+  info.taints = taints_of(plan, links);
+  for (const std::string& taint : info.taints) print_stderr("tainted: {}\n", taint);
+  info.data_name = data.name;
+  info.data_origin = data.origin;
+  info.data_fingerprint = data.fingerprint;
+  if (command.resume && !results.empty()) {
+    results.resume(info, plan.trials);
+  } else {
+    results.begin(info, plan.trials);
+  }
+}
+
+SupervisorSettings trial_settings(const std::string& directory) {
+  SupervisorSettings settings = supervisor_settings(directory + "/worker.log");
+  settings.seconds_to_prepare = kDataSeconds;
+  return settings;
+}
+
+FoundData find_data(Supervisor& supervisor, const Plan& plan, const Command& command) {
+  DataTeller teller(command);
+  const Reply reply = supervisor.ask("data", {{"config", plan.config}}, kDataSeconds,
+                                     {{}, [&](const nlohmann::json& note) { teller.hear(note); }});
+  // What is wrong with the data is a sentence of its own; how a worker ended is none.
+  if (reply.status == "failed") throw Error(reply.cause);
+  if (reply.status != "answer")
+    throw Error(fmt::format("the data cannot be read: {} ({}); run it again", reply.cause, reply.status));
+  const auto text = [&](const char* key) { return reply.body.at(key).get<std::string>(); };
+  teller.hear({{"text", fmt::format("data: {}, {} training and {} test samples ({})", text("name"),
+                                    thousands(reply.body.at("train_samples").get<double>()),
+                                    thousands(reply.body.at("test_samples").get<double>()), text("origin"))}});
+  return {text("name"), text("origin"), text("fingerprint")};
+}
+
+std::vector<Trial> trials_to_run(const Results& results, const Plan& plan, const Command& command) {
+  std::set<int> planned;
+  for (const Trial& trial : plan.trials) planned.insert(trial.number);
+  std::vector<Trial> trials = results.unfinished(command.resume);
+  std::erase_if(trials, [&](const Trial& trial) { return !planned.contains(trial.number); });
+  // A fresh worker looks for the data again; should it find others, the trial fails.
+  const std::string fingerprint = results.read().info.data_fingerprint;
+  for (Trial& trial : trials) trial.data_fingerprint = fingerprint;
+  return trials;
+}
+
+void announce(const Plan& plan, const std::vector<Trial>& trials, const std::string& directory,
+              const Command& command) {
+  for (const std::string& warning : plan.warnings) print_stderr("warning: {}\n", warning);
+  if (command.quiet) return;
+  if (plan.config.cut_down_for_cpu) {
+    print_stderr("no GPU: the config's `when_cpu:` block applies ({} epoch{}{})\n",
+               plan.config.epochs, plan.config.epochs == 1 ? "" : "s",
+               plan.config.data.train_samples == 0
+                   ? ""
+                   : fmt::format(", {} training samples",
+                                 thousands(static_cast<double>(plan.config.data.train_samples))));
+  }
+  if (trials.empty()) return print_stderr("no trial is left to run; the reports of {} are written again\n", directory);
+  print_stderr("{} trial{}: {}\nabout {} (a rough guess); results go to {}\n", trials.size(), trials.size() == 1 ? "" : "s",
+             contents(trials), duration_text(estimate_seconds(trials)), directory);
+}
+
+ProgressDisplay make_display(const std::vector<Trial>& trials, const Command& command) {
+  return ProgressDisplay(stderr, terminal_of(2, command.color), command.quiet, trials,
+                         [](const Trial& trial) { return estimate_seconds({trial}); });
+}
+
+std::string record_of(const TrialKey& trial, const std::string& directory) {
+  return fmt::format("{}/records/trial-{}", directory, trial.number);
+}
+
+Result run_trial(Supervisor& supervisor, Roll& roll, const Trial& trial, const std::string& directory,
+                 const Command& command,
+                 ProgressDisplay& display) {
+  display.begin(trial);
+  Result result;
+  std::string fallen;  // what devices have stopped answering
+  if (!trial.unavailable.empty()) {
+    result.status = "unavailable";
+    result.cause = trial.unavailable;
+  } else if (const std::string cause = roll.lost(trial); !cause.empty()) {
+    result.status = "device lost";
+    result.cause = cause;
+  } else {
+    const TrialFiles files = files_of(trial, directory, command);
+    spdlog::debug("trial {}: {} on {} {} device(s), {} rank(s) each, global batch {}, seed {}, plugin {}", trial.number,
+                  trial.strategy.label, trial.devices, to_string(trial.device_kind), trial.ranks_per_device,
+                  trial.global_batch, trial.seed, trial.plugin_file);
+    result = supervisor.run(roll.placed(trial), files, [&](const Progress& progress) { display.update(progress); });
+    if (const std::string note = roll.note(trial); !note.empty()) result.notes.push_back(note);
+    fallen = roll.check(supervisor, trial, result);
+    for (const std::string& line : placement_lines(result.placement)) spdlog::debug("trial {}: {}", trial.number, line);
+    std::error_code ignored;
+    if (result.status == "done" && !files.checkpoint.empty()) fs::remove_all(files.checkpoint, ignored);
+  }
+  display.end(trial, result);
+  if (!fallen.empty()) print_stderr("{}\n", fallen);
+  return result;
+}
+
+Style print_style(const Command& command) {
+  const Terminal terminal = terminal_of(1, command.color);
+  return {terminal.color, terminal.utf8};
+}
+
+void print_summary(const Run& run, const std::vector<std::string>& files, const Command& command, Objective objective) {
+  fmt::print("{}\n", closing_summary(run, print_style(command), objective));
+  fmt::print("{}/{}\n", run.directory, kResultsFile);
+  for (const std::string& file : files) fmt::print("{}\n", file);
+}
+
+int exit_code_of(const Run& run) {
+  const bool is_complete = std::all_of(run.rows.begin(), run.rows.end(), [](const Row& row) {
+    return row.state == "finished" && row.result.status == "done";
+  });
+  return is_complete ? kDone : kSomeFailed;
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,12 @@
+#pragma once
+
+// The commands about the machine. Each prints its answer on stdout and returns an exit code.
+
+#include "cli/commands.h"
+
+namespace mgcompare {
+
+int list_devices(const Command& command);
+int examine_machine(const Command& command);  // `doctor`: the devices, and what their links do to data
+
+}  // namespace mgcompare

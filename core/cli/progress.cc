@@ -1,0 +1,176 @@
+#include "cli/progress.h"
+#include "base/print.h"
+
+#include <langinfo.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <clocale>
+#include <cmath>
+#include <cstdlib>
+#include <string_view>
+
+#include <fmt/core.h>
+
+#include "process/message.h"
+
+namespace mgcompare {
+namespace {
+
+constexpr std::size_t kBarCells = 20;
+constexpr std::chrono::milliseconds kRedraw{100};
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string seed_of(const Trial& trial) {
+  if (trial.bracket > 0) return " (bracket)";
+  return trial.config.seeds.size() > 1 ? fmt::format(" seed {}", trial.seed) : "";
+}
+
+}  // namespace
+
+Terminal terminal_of(int descriptor, const std::string& color) {
+  Terminal terminal;
+  const bool is_terminal = isatty(descriptor) == 1;
+  const bool is_dumb = environment("TERM") == "dumb" || environment("TERM").empty();
+  terminal.live = is_terminal && !is_dumb;
+  terminal.color = color == "always" || (color == "auto" && terminal.live && environment("NO_COLOR").empty());
+  std::setlocale(LC_CTYPE, "");
+  terminal.utf8 = std::string_view(nl_langinfo(CODESET)) == "UTF-8";
+  winsize size{};
+  if (is_terminal && ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) terminal.columns = size.ws_col;
+  return terminal;
+}
+
+std::string duration_text(double seconds) {
+  if (!(seconds >= 0)) return "unknown";
+  if (seconds < 9.95) return fmt::format("{:.1f} s", seconds);
+  const auto whole = static_cast<long long>(std::llround(seconds));
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+  return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
+}
+
+std::string thousands(double count) {
+  std::string digits = fmt::format("{:.0f}", count);
+  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, 1, ',');
+  return digits;
+}
+
+ProgressDisplay::ProgressDisplay(std::FILE* stream, const Terminal& terminal, bool quiet, std::vector<Trial> trials,
+                                 Estimate estimate)
+    : stream_(stream), terminal_(terminal), quiet_(quiet), rest_(std::move(trials)), estimate_(std::move(estimate)),
+      total_(rest_.size()) {}
+
+ProgressDisplay::~ProgressDisplay() { clear(); }
+
+void ProgressDisplay::begin(const Trial& trial) {
+  ++number_;
+  std::erase_if(rest_, [&](const Trial& other) { return other.number == trial.number; });
+  name_ = row_name(trial) + seed_of(trial);
+  global_batch_ = trial.global_batch;
+  now_ = Progress();
+  trial_begin_ = Clock::now();
+  guessed_now_ = guess(trial);
+  guessed_rest_ = 0;
+  for (const Trial& other : rest_) guessed_rest_ += guess(other);
+  draw();
+}
+
+void ProgressDisplay::update(const Progress& progress) {
+  const auto now = Clock::now();
+  if (progress.phase == "training" && (now_.phase != "training" || now_.epoch != progress.epoch)) {
+    epoch_begin_ = now;
+    epoch_begin_step_ = progress.step;
+  }
+  now_ = progress;
+  if (now - drawn_ >= kRedraw) draw();
+}
+
+void ProgressDisplay::end(const Trial& trial, const Result& result) {
+  clear();
+  const double seconds = std::chrono::duration<double>(Clock::now() - trial_begin_).count();
+  const bool trained = result.status == "done" || result.status == "diverged";
+  if (trained) {
+    guessed_done_ += guessed_[row_name(trial)];
+    taken_done_ += seconds;
+    taken_[row_name(trial)] = seconds;
+  }
+  if (quiet_) return;
+  std::string text = fmt::format("[{:>{}}/{}] {}: ", number_, std::to_string(total_).size(), total_, name_);
+  if (result.status == "done") {
+    text += fmt::format("{:.2f} %, {} samples/s, {}", 100 * result.accuracy, thousands(result.samples_per_second),
+                        duration_text(seconds));
+  } else {
+    text += (terminal_.color ? "\x1b[31m" : "") + result.status + (terminal_.color ? "\x1b[0m" : "");
+    if (!result.cause.empty()) text += fmt::format(" ({})", result.cause);
+  }
+  print_to(stream_, "{}\n", text);
+  std::fflush(stream_);
+}
+
+double ProgressDisplay::share_done() const {
+  if (now_.epochs == 0 || now_.steps == 0 || now_.phase == "setup" || now_.phase == "warm-up") return 0;
+  // Epochs are counted from 0 here; evaluation comes after the last step of its epoch.
+  const double in_epoch = static_cast<double>(now_.step) / static_cast<double>(now_.steps);
+  return std::clamp((static_cast<double>(now_.epoch) + in_epoch) / static_cast<double>(now_.epochs), 0.0, 1.0);
+}
+
+double ProgressDisplay::guess(const Trial& trial) {
+  const std::string row = row_name(trial);
+  if (const auto known = taken_.find(row); known != taken_.end()) return known->second;
+  if (!guessed_.contains(row)) guessed_[row] = trial.unavailable.empty() ? estimate_(trial) : 0;
+  // The guess is corrected by how wrong it has been so far.
+  return guessed_[row] * (guessed_done_ > 0 ? taken_done_ / guessed_done_ : 1);
+}
+
+double ProgressDisplay::seconds_left() const {
+  const double running = std::chrono::duration<double>(Clock::now() - trial_begin_).count();
+  const double share = share_done();
+  return guessed_rest_ + (share > 0.05 ? running * (1 - share) / share : std::max(0.0, guessed_now_ - running));
+}
+
+std::string ProgressDisplay::bar() const {
+  const double share = (static_cast<double>(number_ - 1) + share_done()) / static_cast<double>(std::max<std::size_t>(1, total_));
+  const auto full = static_cast<std::size_t>(std::clamp(share, 0.0, 1.0) * kBarCells);
+  std::string text;
+  for (std::size_t i = 0; i < kBarCells; ++i) {
+    text += terminal_.utf8 ? (i < full ? "█" : "░") : (i < full ? "#" : ".");
+  }
+  return text;
+}
+
+void ProgressDisplay::draw() {
+  if (!terminal_.live || quiet_) return;
+  drawn_ = Clock::now();
+  // What a narrow terminal cuts off is the least that one waits for.
+  std::string text = fmt::format(" {}/{}, {} left: {}", number_, total_, duration_text(seconds_left()), name_);
+  if (now_.phase == "training") {
+    text += fmt::format(", epoch {}/{}", now_.epoch + 1, now_.epochs);
+    const double seconds = std::chrono::duration<double>(drawn_ - epoch_begin_).count();
+    if (now_.step > epoch_begin_step_ && seconds > 0.05) {
+      text += fmt::format(", {} samples/s",
+                          thousands(static_cast<double>((now_.step - epoch_begin_step_) * global_batch_) / seconds));
+    }
+  } else if (!now_.phase.empty()) {
+    text += ", " + now_.phase;
+  }
+  // A line that wraps cannot be redrawn; the last column stays free because some terminals wrap there.
+  if (text.size() + kBarCells + 1 > terminal_.columns) {
+    text.resize(terminal_.columns > kBarCells + 1 ? terminal_.columns - kBarCells - 1 : 0);
+  }
+  print_to(stream_, "\r\x1b[K{}{}", bar(), text);
+  std::fflush(stream_);
+  is_drawn_ = true;
+}
+
+void ProgressDisplay::clear() {
+  if (is_drawn_) print_to(stream_, "\r\x1b[K");
+  is_drawn_ = false;
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,71 @@
+#pragma once
+
+// What a person sees on stderr while trials run: a bar on a terminal, and in any case one line for each finished trial.
+
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "results/result.h"
+#include "results/trial_progress.h"
+#include "plan/trial.h"
+
+namespace mgcompare {
+
+// How a stream is written to.
+struct Terminal {
+  bool live = false;                // lines may be redrawn
+  bool color = false;
+  bool utf8 = false;
+  std::size_t columns = 80;
+};
+
+// `color`: auto, always or never. NO_COLOR, TERM=dumb and the locale are heeded.
+Terminal terminal_of(int descriptor, const std::string& color);
+
+// "0.4 s", "42 s", "3 min 20 s", "2 h 5 min".
+std::string duration_text(double seconds);
+// "12,345"
+std::string thousands(double count);
+
+class ProgressDisplay {
+ public:
+  using Estimate = std::function<double(const Trial&)>;  // a rough guess in seconds
+  ProgressDisplay(std::FILE* stream, const Terminal& terminal, bool quiet, std::vector<Trial> trials, Estimate estimate);
+  ~ProgressDisplay();
+
+  void begin(const Trial& trial);
+  void update(const Progress& progress);
+  void end(const Trial& trial, const Result& result);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  double guess(const Trial& trial);
+  double seconds_left() const;
+  double share_done() const;        // of the running trial
+  std::string bar() const;
+  void draw();
+  void clear();
+
+  std::FILE* stream_;
+  Terminal terminal_;
+  bool quiet_;
+  std::vector<Trial> rest_;         // not begun yet
+  Estimate estimate_;
+  std::size_t total_, number_ = 0;
+  std::string name_;
+  std::size_t global_batch_ = 0;
+  Progress now_;
+  Clock::time_point trial_begin_, epoch_begin_, drawn_;
+  std::size_t epoch_begin_step_ = 0;
+  std::map<std::string, double> guessed_, taken_;  // seconds by row_name(): repeats take as long as the first
+  double guessed_done_ = 0, taken_done_ = 0;       // sums over the finished trials
+  double guessed_now_ = 0, guessed_rest_ = 0;
+  bool is_drawn_ = false;
+};
+
+}  // namespace mgcompare

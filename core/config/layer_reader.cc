@@ -1,0 +1,268 @@
+// `layers:`, the network as a list.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "config/config_reader.h"
+#include "config/keys.h"
+
+namespace mgcompare {
+namespace {
+
+constexpr std::size_t kLongestName = 64;
+
+std::vector<std::string> type_names() {
+  std::vector<std::string> names;
+  for (const LayerType& type : layer_types()) names.emplace_back(type.name);
+  return names;
+}
+
+bool is_pool(std::string_view type) { return type == "max_pool" || type == "average_pool"; }
+
+class LayerReader {
+ public:
+  explicit LayerReader(std::vector<Problem>& problems) : problems_(problems) {}
+
+  std::vector<LayerConfig> read(const Node& list) {
+    if (!list.is(Node::Kind::sequence) || list.items.empty()) {
+      problem(list.place, "'layers' must be a list of layers, not " + said(list), "begin each with '- '",
+              width_of(list));
+      return {};
+    }
+    for (const Node& item : list.items) read_layer(item);
+    return std::move(layers_);
+  }
+
+ private:
+  void problem(const Place& place, std::string text, std::string hint = "", std::size_t width = 1,
+               std::string note = "") {
+    problems_.push_back({place, std::move(text), std::move(hint), std::move(note), width});
+  }
+
+  void unknown_type(const Place& place, const std::string& name) {
+    problem(place, fmt::format("there is no layer '{}'", name.substr(0, 40)), did_you_mean(name, type_names()),
+            name.size(), "layers: " + listed(type_names()));
+  }
+
+  void read_layer(const Node& item) {
+    LayerConfig layer;
+    layer.place = item.place;
+    const LayerType* type = nullptr;
+    if (item.is(Node::Kind::scalar)) {
+      type = find_layer_type(item.text);
+      if (!type) return unknown_type(item.place, item.text);
+      layer.type = type->name;
+      require(*type, Node(), layer);
+    } else if (item.is(Node::Kind::map)) {
+      type = find_type(item);
+      if (!type) return;
+      layer.type = type->name;
+      for (const Entry& entry : item.entries) read_entry(entry, *type, layer);
+    } else {
+      return problem(item.place, "a layer is a name or a name with settings, not " + said(item), "", width_of(item));
+    }
+    finish(layer);
+  }
+
+  const LayerType* find_type(const Node& item) {
+    const LayerType* found = nullptr;
+    for (const Entry& entry : item.entries) {
+      const LayerType* type = find_layer_type(entry.key);
+      if (type && found) {
+        problem(entry.place, fmt::format("'{}' and '{}' are one item of the list", found->name, type->name),
+                "begin each layer with '- '", entry.key.size());
+        return nullptr;
+      }
+      if (type) found = type;
+    }
+    if (!found && !item.entries.empty()) {
+      const auto first = std::find_if(item.entries.begin(), item.entries.end(),
+                                      [](const Entry& entry) { return entry.key != "name" && entry.key != "inputs"; });
+      const Entry& entry = first == item.entries.end() ? item.entries.front() : *first;
+      unknown_type(entry.place, entry.key);
+    } else if (!found) {
+      problem(item.place, "this layer is empty", "name one, or delete the line");
+    }
+    return found;
+  }
+
+  void read_entry(const Entry& entry, const LayerType& type, LayerConfig& layer) {
+    if (entry.key == type.name) return read_settings(entry.value, type, layer);
+    if (entry.key == "inputs") return read_inputs(entry.value, layer);
+    if (entry.key == "name") {
+      const Node& value = entry.value;
+      if (!value.is(Node::Kind::scalar) || value.text.empty() || value.text.size() > kLongestName) {
+        return problem(value.place, fmt::format("a layer's name has 1 to {} characters", kLongestName), "",
+                       width_of(value));
+      }
+      layer.name = value.text;
+      return;
+    }
+    if (find_layer_key(entry.key)) {
+      return problem(entry.place, fmt::format("'{}' stands beside '{}'", entry.key, type.name),
+                     fmt::format("indent it further than '{}'", type.name), entry.key.size());
+    }
+    const std::vector<std::string> beside = {std::string(type.name), "name", "inputs"};
+    problem(entry.place, fmt::format("unknown key '{}' beside '{}'", entry.key.substr(0, 40), type.name),
+            did_you_mean(entry.key, beside), entry.key.size(), "allowed here: " + listed(beside));
+  }
+
+  void read_inputs(const Node& node, LayerConfig& layer) {
+    std::vector<const Node*> items = {&node};
+    if (node.is(Node::Kind::sequence)) {
+      items.clear();
+      for (const Node& item : node.items) items.push_back(&item);
+    }
+    for (const Node* item : items) {
+      if (!item->is(Node::Kind::scalar)) {
+        problem(item->place, "an input is the name of a layer, not " + said(*item), "", width_of(*item));
+      } else if (!known_.contains(item->text) && item->text != "input") {
+        std::vector<std::string> names(known_.begin(), known_.end());
+        names.push_back("input");
+        problem(item->place, fmt::format("no layer before this one is called '{}'", item->text.substr(0, 40)),
+                did_you_mean(item->text, names), item->text.size(), "layers before: " + listed(names));
+      } else {
+        layer.inputs.push_back(item->text);
+      }
+    }
+  }
+
+  void read_settings(const Node& node, const LayerType& type, LayerConfig& layer) {
+    if (node.is(Node::Kind::null)) return require(type, node, layer);
+    if (!node.is(Node::Kind::map)) {
+      if (!type.shorthand.empty()) return read_setting(*find_layer_key(type.shorthand), node, layer);
+      return problem(node.place, fmt::format("'{}' takes settings by name, not {}", type.name, said(node)), "",
+                     width_of(node), type.keys.empty() ? "it has no settings" : "settings: " + listed(type.keys));
+    }
+    for (const Entry& entry : node.entries) {
+      if (std::find(type.keys.begin(), type.keys.end(), entry.key) == type.keys.end()) {
+        problem(entry.place, fmt::format("unknown key '{}' in '{}'", entry.key.substr(0, 40), type.name),
+                did_you_mean(entry.key, type.keys), entry.key.size(),
+                type.keys.empty() ? "it has no settings" : "allowed here: " + listed(type.keys));
+      } else if (!entry.value.is(Node::Kind::null)) {
+        read_setting(*find_layer_key(entry.key), entry.value, layer);
+      }
+    }
+    require(type, node, layer);
+  }
+
+  void require(const LayerType& type, const Node& node, const LayerConfig& layer) {
+    for (const std::string& key : type.required) {
+      const Node* value = node.find(key);
+      if (value && !value->is(Node::Kind::null)) continue;
+      problem(layer.place, fmt::format("'{}' needs '{}'", type.name, key),
+              type.shorthand.empty() ? fmt::format("write {}: {{{}: ...}}", type.name, key)
+                                     : fmt::format("write {}: NUMBER", type.name),
+              type.name.size());
+    }
+  }
+
+  void read_setting(const LayerKey& key, const Node& node, LayerConfig& layer) {
+    if (key.name == "stride") stride_given_ = true;
+    struct Store {
+      LayerReader& reader;
+      const LayerKey& key;
+      const Node& node;
+      LayerConfig& layer;
+
+      void operator()(std::size_t& (*field)(LayerConfig&)) { reader.read_count(key, node, field(layer)); }
+      void operator()(double& (*field)(LayerConfig&)) { reader.read_number(key, node, field(layer)); }
+      void operator()(InitializerConfig& (*field)(LayerConfig&)) { reader.read_initializer(node, field(layer)); }
+      void operator()(bool& (*field)(LayerConfig&)) {
+        std::string why;
+        if (const auto value = as_flag(node, why)) {
+          field(layer) = *value;
+        } else {
+          reader.problem(node.place, fmt::format("'{}' must be true or false, not {}", key.name, said(node)), why,
+                         width_of(node));
+        }
+      }
+      void operator()(std::size_t* (*field)(LayerConfig&)) {
+        std::size_t* pair = field(layer);
+        if (!node.is(Node::Kind::sequence)) {
+          reader.read_count(key, node, pair[0]);
+          pair[1] = pair[0];
+        } else if (node.items.size() == 2) {
+          reader.read_count(key, node.items[0], pair[0]);
+          reader.read_count(key, node.items[1], pair[1]);
+        } else {
+          reader.problem(node.place, fmt::format("'{}' is one number or [height, width]", key.name));
+        }
+      }
+    };
+    std::visit(Store{*this, key, node, layer}, key.field);
+  }
+
+  void read_count(const LayerKey& key, const Node& node, std::size_t& field) {
+    std::string why;
+    const auto value = as_count(node, why);
+    if (value && static_cast<double>(*value) >= key.least && static_cast<double>(*value) <= key.most) {
+      field = *value;
+      return;
+    }
+    problem(node.place,
+            fmt::format("'{}' must be a whole number from {} to {}, not {}", key.name, key.least, key.most, said(node)),
+            why, width_of(node));
+  }
+
+  void read_number(const LayerKey& key, const Node& node, double& field) {
+    std::string why;
+    const auto value = as_number(node, why);
+    if (value && *value >= key.least && *value <= key.most) {
+      field = *value;
+      return;
+    }
+    problem(node.place,
+            fmt::format("'{}' must be a number from {} to {}, not {}", key.name, key.least, key.most, said(node)), why,
+            width_of(node));
+  }
+
+  void read_initializer(const Node& node, InitializerConfig& weights) {
+    const bool named = node.is(Node::Kind::scalar);
+    if (!named && (!node.is(Node::Kind::map) || node.entries.size() != 1)) {
+      return problem(node.place, "'weights' must be a name or {normal: 0.01}, not " + said(node), "", width_of(node),
+                     "names: " + listed(initializers()));
+    }
+    const std::string& kind = named ? node.text : node.entries[0].key;
+    const Place& place = named ? node.place : node.entries[0].place;
+    if (std::find(initializers().begin(), initializers().end(), kind) == initializers().end()) {
+      return problem(place, fmt::format("there are no initial weights '{}'", kind.substr(0, 40)),
+                     did_you_mean(kind, initializers()), kind.size(), "names: " + listed(initializers()));
+    }
+    const bool sized = kind == "normal" || kind == "uniform";
+    if (named == sized) {
+      return problem(place, fmt::format("'{}' {} number", kind, sized ? "needs a" : "takes no"),
+                     sized ? fmt::format("write {{{}: 0.01}}", kind) : "write the name alone", kind.size());
+    }
+    weights.kind = kind;
+    if (sized) read_number({"weights", "", {}, 0, 1000}, node.entries[0].value, weights.scale);
+  }
+
+  void finish(LayerConfig& layer) {
+    if (is_pool(layer.type) && !stride_given_) std::copy(layer.kernel, layer.kernel + 2, layer.stride);
+    stride_given_ = false;
+    const std::string made = layer.type + std::to_string(++count_[layer.type]);
+    if (layer.name.empty()) layer.name = made;
+    if (layer.name == "input" || !known_.insert(layer.name).second) {
+      problem(layer.place, fmt::format("the name '{}' is taken", layer.name), "give this layer another `name:`");
+    }
+    layers_.push_back(std::move(layer));
+  }
+
+  std::vector<Problem>& problems_;
+  std::vector<LayerConfig> layers_;
+  std::set<std::string> known_;
+  std::map<std::string, int> count_;
+  bool stride_given_ = false;
+};
+
+}  // namespace
+
+std::vector<LayerConfig> read_layers(const Node& list, std::vector<Problem>& problems) {
+  return LayerReader(problems).read(list);
+}
+
+}  // namespace mgcompare

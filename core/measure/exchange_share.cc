@@ -1,0 +1,28 @@
+#include "measure/exchange_share.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace mgcompare {
+
+std::vector<RankTimes> split_exchanges(const std::vector<StepReading>& of_ranks) {
+  std::vector<RankTimes> all_times;
+  for (const StepReading& rank : of_ranks) all_times.push_back(rank.times);
+  std::vector<double> least = of_ranks.at(0).exchanges;
+  for (const StepReading& rank : of_ranks) {
+    if (rank.exchanges.size() != least.size()) return all_times;
+    for (std::size_t i = 0; i < least.size(); ++i) least[i] = std::min(least[i], rank.exchanges[i]);
+  }
+  const double bare = std::accumulate(least.begin(), least.end(), 0.0);
+  for (std::size_t k = 0; k < of_ranks.size(); ++k) {
+    const std::vector<double>& seconds = of_ranks[k].exchanges;
+    RankTimes& times = all_times[k];
+    const double all = std::accumulate(seconds.begin(), seconds.end(), 0.0), waiting = std::min(times.exchange, all - bare);
+    times.waiting += waiting;
+    times.exchange -= waiting;
+    times.overlapped += std::max(0.0, bare - times.exchange);
+  }
+  return all_times;
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,128 @@
+#include "measure/step_clock.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+
+namespace mgcompare {
+namespace {
+
+thread_local StepClock* clock_of_thread = nullptr;
+
+}  // namespace
+
+double& part_of(RankTimes& times, Phase phase) {
+  switch (phase) {
+    case Phase::compute: return times.compute;
+    case Phase::optimizer: return times.optimizer;
+    case Phase::input: return times.input;
+    case Phase::exchange:
+    case Phase::transfer: return times.exchange;
+    case Phase::waiting: return times.waiting;
+    case Phase::strategy: return times.strategy;
+    case Phase::outside: break;
+  }
+  return times.harness;
+}
+
+void StepClock::open(double now) {
+  is_open_ = true;
+  last_ = now;
+}
+
+void StepClock::close(double now) {
+  spend(now);
+  is_open_ = false;
+}
+
+RankTimes StepClock::take() {
+  RankTimes times;
+  for (int phase = 0; phase < kPhases; ++phase)
+    part_of(times, static_cast<Phase>(phase)) += std::exchange(seconds_[phase], 0.0);
+  return times;
+}
+
+void StepClock::keep_spans(double now) {
+  spend(now);
+  last_ = now;
+  keeps_spans_ = true;
+}
+
+std::vector<StepClock::Span> StepClock::take_spans(double now) {
+  spend(now);
+  keeps_spans_ = false;
+  return std::exchange(spans_, {});
+}
+
+void StepClock::spend(double now) {
+  if (is_open_) seconds_[static_cast<int>(phase_)] += now - last_;
+  if (keeps_spans_ && now > last_) spans_.push_back({phase_, name_, last_, now});
+  last_ = now;
+}
+
+void StepClock::go_to(Phase phase, const char* name) {
+  if (is_open_ || keeps_spans_) spend(now());
+  phase_ = phase;
+  name_ = name;
+  if (marker_ == nullptr) return;
+  is_owed_ = recording_ && phase == Phase::strategy;
+  if (!is_owed_) marker_->mark(phase);
+  // What the mark cost the host is nobody's.
+  last_ = now();
+}
+
+void StepClock::strategy_queues() {
+  StepClock* const clock = clock_of_thread;
+  if (clock == nullptr || !clock->is_owed_) return;
+  clock->is_owed_ = false;
+  clock->marker_->mark(Phase::strategy);
+}
+
+StepClock::In::In(Phase phase, const char* name) {
+  StepClock* const clock = clock_of_thread;
+  if (clock == nullptr || (clock->phase_ == phase && clock->name_ == name)) return;
+  clock_ = clock;
+  former_ = clock->phase_;
+  former_name_ = clock->name_;
+  clock->go_to(phase, name);
+}
+
+StepClock::In::~In() {
+  if (clock_ != nullptr) clock_->go_to(former_, former_name_);
+}
+
+void StepClock::In::began_with(Phase phase, double seconds) {
+  StepClock* const clock = clock_of_thread;
+  if (clock == nullptr || !(seconds > 0) || !(clock->is_open_ || clock->keeps_spans_)) return;
+  const Phase own = std::exchange(clock->phase_, phase);
+  clock->spend(std::min(now(), clock->last_ + seconds));
+  clock->phase_ = own;
+}
+
+StepClock::OfThread::OfThread(StepClock& clock) : former_(std::exchange(clock_of_thread, &clock)) {}
+StepClock::OfThread::~OfThread() { clock_of_thread = former_; }
+
+StepClock::Marked::Marked(StepClock& clock, Marker& marker, bool recording) : clock_(clock) {
+  marker.open();
+  clock.marker_ = &marker;
+  clock.recording_ = recording;
+  clock.is_owed_ = false;
+}
+
+StepClock::Marked::~Marked() {
+  std::exchange(clock_.marker_, nullptr)->close();
+  clock_.is_owed_ = false;
+}
+
+StepClock::Paused::Paused() : clock_(clock_of_thread) {
+  if (clock_ == nullptr) return;
+  was_open_ = clock_->is_open_;
+  clock_->close(now());
+}
+
+StepClock::Paused::~Paused() {
+  if (clock_ != nullptr && was_open_) clock_->open(now());
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,24 @@
+#include "measure/warm_up.h"
+
+#include <algorithm>
+
+namespace mgcompare {
+namespace {
+
+constexpr double kSame = 1.05;
+
+}  // namespace
+
+void WarmUp::add(double now) {
+  ++rounds_;
+  if (now - begin_ >= patience_.most_seconds) over_ = true;
+  if (now - window_ < patience_.window_seconds) return;
+  std::rotate(last_, last_ + 1, last_ + 3);
+  last_[2] = (now - window_) / static_cast<double>(rounds_);
+  window_ = now;
+  rounds_ = 0;
+  const auto [least, most] = std::minmax_element(last_, last_ + 3);
+  if (*least > 0 && *most <= kSame * *least) over_ = true;
+}
+
+}  // namespace mgcompare

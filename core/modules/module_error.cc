@@ -1,0 +1,44 @@
+#include "modules/module_error.h"
+
+#include <dlfcn.h>
+
+#include <regex>
+
+namespace mgcompare {
+namespace {
+
+// Versions of one library that are looked for on either side of the one that is missing.
+constexpr int kNeighbours = 4;
+
+}  // namespace
+
+std::string explain_module_error(const std::string& said, const std::function<bool(const std::string&)>& is_there) {
+  static const std::regex missing(R"((lib[^:/ ]+\.so)(\.(\d+))?[^:]*: cannot open shared object file)");
+  static const std::regex undefined(R"(undefined symbol: ([^ ,]+))");
+  std::smatch match;
+  if (std::regex_search(said, match, missing)) {
+    const std::string library = match[1], needed = library + match[2].str();
+    const int major = match[3].matched ? std::stoi(match[3]) : 0;
+    for (int distance = 1; major > 0 && distance <= kNeighbours; ++distance) {
+      for (const int other : {major - distance, major + distance}) {
+        const std::string found = library + "." + std::to_string(other);
+        if (other > 0 && is_there(found))
+          return found + " is installed, " + needed + " is needed: install that version of it";
+      }
+    }
+    return needed +
+           " is not installed, or not where the loader looks: install it, or name its folder in LD_LIBRARY_PATH";
+  }
+  if (std::regex_search(said, match, undefined))
+    return "a library of this machine is older than the one that the program was built with, it lacks " +
+           match[1].str() + ": install a newer one";
+  return said;
+}
+
+bool loader_finds(const std::string& library) {
+  void* const handle = dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL);
+  if (handle != nullptr) dlclose(handle);
+  return handle != nullptr;
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,39 @@
+#include "modules/plugin_host.h"
+#include "base/text.h"
+
+#include <dlfcn.h>
+
+#include <boost/dll/shared_library.hpp>
+#include <map>
+#include <mutex>
+
+#include "discovery/plugin_files.h"
+
+namespace mgcompare {
+
+std::unique_ptr<Strategy> make_strategy(const std::string& file, Options& options, const Facts& facts) {
+  // Never unloaded: code of a plugin may still be referred to by objects it made. So the map is never destroyed either.
+  static auto& opened = *new std::map<std::string, boost::dll::shared_library>();
+  static std::mutex mutex;
+  const Plugin* plugin = nullptr;
+  {
+    const std::lock_guard lock(mutex);
+    auto at = opened.find(file);
+    if (at == opened.end()) {
+      const PluginSummary summary = inspect_plugin(file);
+      if (!summary.problem.empty()) throw Error(summary.problem);
+      boost::dll::fs::error_code error;
+      boost::dll::shared_library library(
+          file, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local, error);
+      if (error) {
+        const char* const said = dlerror();
+        throw Error(file + " cannot be opened: " + plain(said == nullptr ? error.message() : said));
+      }
+      at = opened.emplace(file, std::move(library)).first;
+    }
+    plugin = &at->second.get<const Plugin>("mgcompare_plugin");
+  }
+  return std::unique_ptr<Strategy>(plugin->make(options, facts));
+}
+
+}  // namespace mgcompare

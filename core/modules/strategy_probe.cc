@@ -1,0 +1,23 @@
+#include "modules/strategy_probe.h"
+
+#include "results/cause.h"
+#include "modules/plugin_host.h"
+#include "modules/strategy_options.h"
+
+namespace mgcompare {
+
+StrategySummary probe_strategy(const ProbeQuestion& question) {
+  StrategySummary summary;
+  StrategyOptions options(question.strategy.options);
+  try {
+    const std::unique_ptr<Strategy> strategy = make_strategy(question.plugin_file, options, question.facts);
+    summary.traits = strategy->traits();
+    summary.problems = options.problems();
+  } catch (...) {
+    summary.problems.push_back({"", cause_of(std::current_exception()).sentence});
+  }
+  summary.options = options.asked();
+  return summary;
+}
+
+}  // namespace mgcompare

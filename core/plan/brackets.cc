@@ -1,0 +1,41 @@
+#include "plan/brackets.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+namespace mgcompare {
+namespace {
+
+constexpr std::size_t kTrialsABracket = 4;
+
+}  // namespace
+
+int bracket_count(const Config& config) {
+  if (config.measure.level == "quick") return 2;
+  return config.measure.level == "thorough" ? std::max(3, static_cast<int>(config.seeds.size()) + 1) : 3;
+}
+
+std::vector<Trial> with_brackets(const std::vector<Trial>& trials, std::vector<Trial> brackets) {
+  std::set<std::string> rows, own;
+  for (const Trial& trial : trials) rows.insert(row_name(trial));
+  std::erase_if(brackets, [&](const Trial& bracket) { return !rows.contains(row_name(bracket)); });
+  for (const Trial& bracket : brackets) own.insert(row_name(bracket));
+  if (own.empty() || own.size() == rows.size()) return trials;
+  const std::size_t places = std::min(brackets.size(), trials.size() / kTrialsABracket) / own.size();
+  if (places < 2) return trials;
+
+  std::vector<Trial> all;
+  auto next = brackets.begin();
+  for (std::size_t place = 0, begin = 0; place < places; ++place) {
+    const std::size_t end = (place * trials.size() + (places - 1) / 2) / (places - 1);
+    all.insert(all.end(), trials.begin() + static_cast<std::ptrdiff_t>(begin), trials.begin() + static_cast<std::ptrdiff_t>(end));
+    const auto last = next + static_cast<std::ptrdiff_t>(own.size());
+    all.insert(all.end(), next, last);
+    next = last;
+    begin = end;
+  }
+  return all;
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,397 @@
+#include "plan/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "plan/brackets.h"
+#include "mgcompare/random.h"
+#include "model/spec.h"
+#include "plan/precision.h"
+#include "config/problem.h"
+
+namespace mgcompare {
+namespace {
+
+constexpr std::size_t kMostTrials = 10000;
+constexpr std::uint64_t kShuffleStream = 0x706c616e;  // apart from every stream that a trial draws from
+const Shape kSampleShape = {1, 28, 28};
+constexpr std::size_t kClasses = 10;
+
+struct Devices {
+  DeviceKind kind;
+  std::size_t count;
+  std::string unavailable;
+};
+
+// A row of the comparison: a trial without its seed, and which question of the probe is about it.
+struct Row {
+  Trial trial;
+  std::size_t strategy = 0;
+  std::size_t version = 0;
+  std::size_t question = 0;
+  bool alone = false;  // one rank, whatever devices were asked for
+};
+
+class Planner {
+ public:
+  Planner(const Config& config, Prober& prober, std::size_t samples_in_set)
+      : config_(config), prober_(prober), samples_in_set_(samples_in_set) {}
+
+  Plan make() {
+    plan_.config = config_;
+    plan_.platforms = prober_.platforms();
+    plan_.plugins = prober_.plugins();
+    find_plugins();
+    make_versions();
+    list_candidates();
+    answers_ = prober_.ask(questions_);
+    if (answers_.size() != questions_.size()) throw Error("the probe did not answer every question; run it again");
+    choose();
+    for (const Row& row : rows_) check(row);
+    if (!problems_.empty()) throw ConfigError(std::move(problems_));
+    warn();
+    lay_out();
+    return std::move(plan_);
+  }
+
+ private:
+  void problem(const Place& place, std::string text, std::string hint = "", std::size_t width = 1,
+               std::string note = "") {
+    for (const Problem& known : problems_) {
+      if (known.text == text && known.place.line == place.line && known.place.column == place.column) return;
+    }
+    problems_.push_back({place, std::move(text), std::move(hint), std::move(note), width});
+  }
+
+  void find_plugins() {
+    for (const std::string& path : config_.plugin_paths) {
+      if (!std::filesystem::exists(path))
+        problem(whole_file(), fmt::format("'plugins' names {}, which is not there", path), "correct it, or leave it out");
+    }
+    std::vector<std::string> names;
+    for (const PluginSummary& plugin : plan_.plugins) {
+      if (plugin.problem.empty()) names.push_back(plugin.name);
+    }
+    for (const StrategyConfig& strategy : config_.strategies) {
+      const PluginSummary* refused = nullptr;
+      const PluginSummary* found = nullptr;
+      for (const PluginSummary& plugin : plan_.plugins) {
+        if (plugin.name != strategy.name) continue;
+        (plugin.problem.empty() ? found : refused) = &plugin;
+      }
+      files_.push_back(found ? found->file : "");
+      // Two plugins claim the name: whoever wrote the other one must know that it does not run.
+      if (found && refused) warn_once(refused->problem);
+      if (found) continue;
+      const std::string text = refused
+                                   ? fmt::format("strategy '{}' cannot be used: {}", strategy.name, refused->problem)
+                                   : fmt::format("there is no strategy '{}'", strategy.name);
+      problem(strategy.place, text, refused ? "" : did_you_mean(strategy.name, names), strategy.name.size(),
+              "strategies found: " + (names.empty() ? "none" : listed(names)));
+    }
+    if (!problems_.empty()) throw ConfigError(std::move(problems_));
+  }
+
+  // The config as it is, and each variant. Their networks are checked for shapes that do not fit.
+  void make_versions() {
+    versions_.push_back(apply_variant(config_, {}));
+    for (const VariantConfig& variant : config_.variants) versions_.push_back(apply_variant(config_, variant));
+    for (const Config& version : versions_) check_network(version);
+    for (const Config& version : versions_) {
+      if (training_samples(version.data, samples_in_set_) == 0) {
+        problem(whole_file(),
+                fmt::format("data.validation_samples holds back all {} training samples", samples_in_set_),
+                "make it smaller");
+      }
+    }
+    if (!problems_.empty()) throw ConfigError(std::move(problems_));
+  }
+
+  void check_network(const Config& version) {
+    try {
+      make_spec(version.model, kSampleShape, kClasses, version.optimizer.decay_biases);
+    } catch (const NetworkError& error) {
+      problem(error.place(), error.what());
+    }
+  }
+
+  Place whole_file() const { return {config_.path, 0, 0}; }
+
+  std::size_t have(std::string_view kind) const {
+    for (const PlatformSummary& platform : plan_.platforms) {
+      if (platform.kind == kind) return platform.devices.size();
+    }
+    return 0;
+  }
+
+  std::string missing(std::string_view kind) const {
+    for (const PlatformSummary& platform : plan_.platforms) {
+      if (platform.kind == kind && !platform.problem.empty()) return ": " + platform.problem;
+    }
+    return "";
+  }
+
+  std::vector<Devices> devices_of(const ScalingConfig& scaling) const {
+    const std::string best = have("cuda") > 0 ? "cuda" : "cpu";
+    std::vector<Devices> list;
+    if (scaling.automatic) {
+      const std::size_t all = have(best);
+      if (all == 0) throw Error("there is no device to train on" + missing("cpu") + missing("cuda"));
+      for (std::size_t count = 1; count < all; count *= 2) list.push_back({device_kind(best), count, ""});
+      list.push_back({device_kind(best), all, ""});
+      return list;
+    }
+    for (const DevicesConfig& asked : scaling.devices) {
+      const std::string kind = asked.kind == "auto" ? best : asked.kind;
+      const std::size_t there = have(kind);
+      std::string unavailable;
+      if (asked.count > there) unavailable = fmt::format("asked {}, have {}{}", asked.count, there, missing(kind));
+      const bool known = std::any_of(list.begin(), list.end(), [&](const Devices& other) {
+        return other.kind == device_kind(kind) && other.count == asked.count;
+      });
+      if (!known) list.push_back({device_kind(kind), asked.count, unavailable});
+    }
+    return list;
+  }
+
+  // Every combination, and one rank alone for each: what runs on one rank only need not be listed with one device.
+  void list_candidates() {
+    std::size_t rows = 0;
+    for (std::size_t version = 0; version < versions_.size(); ++version) {
+      const ScalingConfig& scaling = versions_[version].scaling;
+      const std::vector<Devices> devices = devices_of(scaling);
+      rows += config_.strategies.size() * devices.size() * scaling.batch.size();
+      if (rows * config_.seeds.size() > kMostTrials) {
+        problem(whole_file(), fmt::format("this experiment has more than {} trials", kMostTrials),
+                "give fewer devices, batches, variants or seeds");
+        throw ConfigError(std::move(problems_));
+      }
+      for (std::size_t strategy = 0; strategy < config_.strategies.size(); ++strategy) {
+        for (const std::size_t batch : scaling.batch) {
+          for (const Devices& some : devices)
+            add_candidate(version, strategy, some, batch, scaling.ranks_per_device, false);
+          std::set<DeviceKind> kinds;
+          for (const Devices& some : devices) {
+            if (!kinds.insert(some.kind).second) continue;
+            const bool there = have(to_string(some.kind)) > 0;
+            add_candidate(version, strategy,
+                          {some.kind, 1, there ? "" : "asked 1, have 0" + missing(to_string(some.kind))}, batch, 1,
+                          true);
+          }
+        }
+      }
+    }
+  }
+
+  void add_candidate(std::size_t version, std::size_t strategy, const Devices& devices, std::size_t batch,
+                     std::size_t ranks_per_device, bool alone) {
+    const Config& config = versions_[version];
+    Row row;
+    row.strategy = strategy;
+    row.version = version;
+    row.alone = alone;
+    Trial& trial = row.trial;
+    trial.strategy = config_.strategies[strategy];
+    trial.plugin_file = files_[strategy];
+    trial.device_kind = devices.kind;
+    trial.devices = devices.count;
+    trial.ranks_per_device = ranks_per_device;
+    trial.scaling = config.scaling.mode;
+    trial.global_batch = config.scaling.mode == "weak" ? batch * devices.count : batch;
+    trial.variant = version == 0 ? "" : config_.variants[version - 1].name;
+    trial.unavailable = devices.unavailable;
+    if (trial.unavailable.empty())
+      trial.unavailable = refused_precision(config, plan_.platforms, devices.kind, devices.count);
+    row.question = question(row);
+    rows_.push_back(std::move(row));
+  }
+
+  std::size_t question(const Row& row) {
+    const Config& config = versions_[row.version];
+    const Trial& trial = row.trial;
+    const Facts facts = facts_of(trial, config, training_samples(config.data, samples_in_set_));
+    const auto [known, fresh] = asked_.try_emplace(
+        std::make_tuple(row.strategy, row.version, facts.ranks, facts.global_batch, facts.device), questions_.size());
+    if (fresh) questions_.push_back({trial.plugin_file, trial.strategy, facts});
+    return known->second;
+  }
+
+  const Traits& traits(const Row& row) const { return answers_[row.question].traits; }
+
+  // Keeps, of what was asked about, the rows that a strategy can have.
+  void choose() {
+    std::set<std::tuple<std::size_t, std::size_t, DeviceKind>> single;
+    for (const Row& row : rows_) {
+      if (row.alone && traits(row).most_ranks == 1) single.insert({row.strategy, row.version, row.trial.device_kind});
+    }
+    std::erase_if(rows_, [&](const Row& row) {
+      const bool one_rank_only = single.contains({row.strategy, row.version, row.trial.device_kind});
+      const int ranks = static_cast<int>(row.trial.ranks());
+      const bool fits = traits(row).least_ranks <= ranks && ranks <= traits(row).most_ranks;
+      if (!row.alone && !one_rank_only && !fits) {
+        warn_once(fmt::format("{} is left out at {} rank{}: it needs {}", row.trial.strategy.label, ranks,
+                              ranks == 1 ? "" : "s",
+                              ranks < traits(row).least_ranks ? fmt::format("at least {}", traits(row).least_ranks)
+                                                              : fmt::format("at most {}", traits(row).most_ranks)));
+      }
+      return row.alone != one_rank_only || !fits;
+    });
+  }
+
+  // What the strategy says of its options under the facts of this row. Rows that cannot run are not judged.
+  void check(const Row& row) {
+    const StrategyConfig& strategy = config_.strategies[row.strategy];
+    const StrategySummary& answer = answers_[row.question];
+    if (!row.trial.unavailable.empty()) return;
+    if (!answer.crash.empty()) {
+      return problem(
+          strategy.place,
+          fmt::format("strategy '{}' crashed when it was made from its options: {}", strategy.name, answer.crash), "",
+          strategy.name.size());
+    }
+    for (const OptionProblem& found : answer.problems) tell(row, found);
+    const auto& kinds = answer.traits.devices;
+    if (std::find(kinds.begin(), kinds.end(), row.trial.device_kind) == kinds.end()) {
+      std::vector<std::string> names;
+      for (const DeviceKind kind : kinds) names.emplace_back(to_string(kind));
+      problem(strategy.place,
+              fmt::format("strategy '{}' does not run on {} devices, only on {}", strategy.name,
+                          to_string(row.trial.device_kind), listed(names)),
+              "leave it out, or ask for devices of that kind", strategy.name.size());
+    }
+    if (answer.traits.pace == Traits::Pace::free && versions_[row.version].batch_norm == "sync") {
+      problem(strategy.place,
+              fmt::format("strategy '{}' has no common step, and `batch_norm: sync` needs one", strategy.name),
+              "write `batch_norm: local`, or leave it out", strategy.name.size());
+    }
+  }
+
+  void tell(const Row& row, const OptionProblem& found) {
+    const StrategyConfig& strategy = config_.strategies[row.strategy];
+    const StrategySummary& answer = answers_[row.question];
+    const std::string where = said_everywhere(row, found)
+                                  ? ""
+                                  : fmt::format(" (at {} rank{}, global batch {})", row.trial.ranks(),
+                                                row.trial.ranks() == 1 ? "" : "s", row.trial.global_batch);
+    if (found.warning) {
+      return warn_once(
+          fmt::format("{}{}{}: {}{}", strategy.label, found.key.empty() ? "" : ", ", found.key, found.text, where));
+    }
+    std::vector<std::string> options;
+    for (const OptionSummary& option : answer.options) options.push_back(option.key);
+    const auto given = std::find_if(strategy.options.begin(), strategy.options.end(),
+                                    [&](const OptionConfig& option) { return option.key == found.key; });
+    const bool read = std::find(options.begin(), options.end(), found.key) != options.end();
+    const Place& place = given == strategy.options.end() ? strategy.place : given->place;
+    const std::size_t width = given == strategy.options.end() ? strategy.name.size() : given->value.size();
+    const std::string subject = found.key.empty() ? fmt::format("strategy '{}'", strategy.name)
+                                                  : fmt::format("'{}' of '{}'", found.key, strategy.name);
+    problem(place, fmt::format("{}: {}{}", subject, found.text, where),
+            found.key.empty() || read ? "" : did_you_mean(found.key, options), width,
+            found.key.empty() || read ? ""
+            : options.empty()         ? "it has no options"
+                                      : "its options: " + listed(options));
+  }
+
+  // Whether every row of the strategy is told the same: then it is not about a size.
+  bool said_everywhere(const Row& row, const OptionProblem& found) const {
+    return std::all_of(rows_.begin(), rows_.end(), [&](const Row& other) {
+      const auto& problems = answers_[other.question].problems;
+      return other.strategy != row.strategy || !other.trial.unavailable.empty() ||
+             std::any_of(problems.begin(), problems.end(),
+                         [&](const OptionProblem& same) { return same.key == found.key && same.text == found.text; });
+    });
+  }
+
+  void warn_once(std::string text) {
+    auto& warnings = plan_.warnings;
+    if (std::find(warnings.begin(), warnings.end(), text) == warnings.end()) warnings.push_back(std::move(text));
+  }
+
+  void warn() {
+    bool baseline = false;
+    for (const Row& row : rows_) {
+      plan_.traits.try_emplace(row.trial.strategy.label, traits(row));
+      baseline |= traits(row).role == Traits::Role::baseline && row.trial.unavailable.empty();
+      const std::string changed = changed_precision(versions_[row.version], plan_.platforms, row.trial.device_kind);
+      if (!changed.empty()) warn_once(changed);
+    }
+    if (!baseline) warn_once("no strategy of this experiment is a baseline on one device: there will be no efficiency");
+    for (std::size_t i = 0; i < config_.strategies.size(); ++i) {
+      const bool used = std::any_of(rows_.begin(), rows_.end(), [&](const Row& row) { return row.strategy == i; });
+      if (!used) warn_once(fmt::format("{} has no row: no count of devices suits it", config_.strategies[i].label));
+    }
+    if (config_.scaling.ranks_per_device > 1) {
+      warn_once("several ranks share a device: such rows say nothing about speed");
+    }
+  }
+
+  void lay_out() {
+    if (rows_.empty()) throw Error("nothing can be run: no strategy suits any of the devices asked for");
+    const Random random(config_.seeds.front(), kShuffleStream);
+    std::uint64_t draw = 0;
+    int number = 0;
+    for (std::size_t block = 0; block < config_.seeds.size(); ++block) {
+      std::vector<Trial> trials;
+      for (const Row& row : rows_) {
+        Trial trial = row.trial;
+        trial.number = ++number;
+        trial.block = static_cast<int>(block) + 1;
+        trial.seed = config_.seeds[block];
+        trial.config = with_precision(versions_[row.version], plan_.platforms, trial.device_kind);
+        trials.push_back(std::move(trial));
+      }
+      for (std::size_t left = trials.size(); left > 1; --left) {
+        std::swap(trials[left - 1], trials[random.below(draw++, left)]);
+      }
+      std::move(trials.begin(), trials.end(), std::back_inserter(plan_.trials));
+    }
+    // Numbered after all others: what they are follows from the level, and the other numbers must not.
+    plan_.trials = with_brackets(plan_.trials, brackets(number));
+  }
+
+  // Of each kind of device the first baseline row: more rows would cost time and show the same machine.
+  std::vector<Trial> brackets(int number) const {
+    std::vector<Trial> all;
+    for (int bracket = 1; bracket <= bracket_count(config_); ++bracket) {
+      std::set<DeviceKind> kinds;
+      for (const Row& row : rows_) {
+        const bool fits = traits(row).role == Traits::Role::baseline && row.trial.devices == 1 &&
+                          row.trial.ranks_per_device == 1 && row.trial.unavailable.empty();
+        if (!fits || !kinds.insert(row.trial.device_kind).second) continue;
+        Trial trial = row.trial;
+        trial.number = ++number;
+        trial.bracket = bracket;
+        trial.seed = config_.seeds.front();
+        trial.config = with_precision(versions_[row.version], plan_.platforms, trial.device_kind);
+        all.push_back(std::move(trial));
+      }
+    }
+    return all;
+  }
+
+  const Config& config_;
+  Prober& prober_;
+  std::size_t samples_in_set_;
+  Plan plan_;
+  std::vector<std::string> files_;  // of each strategy
+  std::vector<Config> versions_;    // the config as it is, then each variant
+  std::vector<Row> rows_;
+  std::vector<ProbeQuestion> questions_;
+  std::map<std::tuple<std::size_t, std::size_t, int, std::size_t, DeviceKind>, std::size_t> asked_;
+  std::vector<StrategySummary> answers_;
+  std::vector<Problem> problems_;
+};
+
+}  // namespace
+
+Plan make_plan(const Config& config, Prober& prober, std::size_t samples_in_set) {
+  return Planner(config, prober, samples_in_set).make();
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,125 @@
+// --only: the trials that a filter names. `strategy` is a plugin's name or a row's; `as` is a row's alone.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <set>
+
+#include "plan/brackets.h"
+#include "plan/plan.h"
+#include "config/problem.h"
+
+namespace mgcompare {
+namespace {
+
+const std::vector<std::string> kKeys = {"strategy", "as", "devices", "batch", "variant", "seed"};
+
+std::optional<std::size_t> count_of(std::string_view text) {
+  std::size_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return value;
+}
+
+std::size_t batch_of(const Trial& trial) {
+  return trial.scaling == "weak" ? trial.global_batch / trial.devices : trial.global_batch;
+}
+
+std::string own_value(const Trial& trial, const std::string& key) {
+  if (key == "strategy" || key == "as") return trial.strategy.label;
+  if (key == "devices") return fmt::format("{}:{}", to_string(trial.device_kind), trial.devices);
+  if (key == "batch") return fmt::format("{}", batch_of(trial));
+  if (key == "seed") return fmt::format("{}", trial.seed);
+  return trial.variant.empty() ? "base" : trial.variant;
+}
+
+bool devices_match(const Trial& trial, const std::string& value) {
+  const std::size_t colon = value.find(':');
+  const std::string kind(to_string(trial.device_kind));
+  if (colon == std::string::npos) return value == kind || count_of(value) == trial.devices;
+  const auto first = count_of(value.substr(0, colon)), last = count_of(value.substr(colon + 1));
+  if (!first) return value.substr(0, colon) == kind && last == trial.devices;
+  return last && *first <= trial.devices && trial.devices <= *last;
+}
+
+bool matches(const Trial& trial, const std::string& key, const std::string& value) {
+  if (key == "devices") return devices_match(trial, value);
+  if (key == "strategy" && trial.strategy.name == value) return true;
+  return own_value(trial, key) == value;
+}
+
+// What stands between commas; after a backslash a comma or a backslash is a character like any other.
+std::vector<std::string> parts_of(const std::string& filter) {
+  std::vector<std::string> parts(1);
+  for (std::size_t i = 0; i < filter.size(); ++i) {
+    if (filter[i] == ',') {
+      parts.emplace_back();
+      continue;
+    }
+    const bool escapes = filter[i] == '\\' && i + 1 < filter.size() && (filter[i + 1] == ',' || filter[i + 1] == '\\');
+    parts.back() += filter[escapes ? ++i : i];
+  }
+  return parts;
+}
+
+std::map<std::string, std::vector<std::string>> parse(const std::string& filter) {
+  std::map<std::string, std::vector<std::string>> wanted;
+  for (const std::string& part : parts_of(filter)) {
+    const std::size_t equals = part.find('=');
+    if (equals == std::string::npos) {
+      throw Error(fmt::format("--only {}: '{}' is not KEY=VALUE; keys are {}", filter, part, listed(kKeys)));
+    }
+    const std::string key = part.substr(0, equals);
+    if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) {
+      const std::string hint = did_you_mean(key, kKeys);
+      throw Error(fmt::format("--only {}: there is no key '{}'; {}", filter, key,
+                              hint.empty() ? "keys are " + listed(kKeys) : hint));
+    }
+    wanted[key].push_back(part.substr(equals + 1));
+  }
+  return wanted;
+}
+
+}  // namespace
+
+std::string in_filter(const std::string& value) {
+  std::string safe;
+  for (const char c : value) {
+    if (c == ',' || c == '\\') safe += '\\';
+    safe += c;
+  }
+  return safe;
+}
+
+std::vector<Trial> only(const Plan& plan, const std::string& filter) {
+  const auto wanted = parse(filter);
+  for (const auto& [key, values] : wanted) {
+    for (const std::string& value : values) {
+      const bool used = std::any_of(plan.trials.begin(), plan.trials.end(),
+                                    [&](const Trial& trial) { return matches(trial, key, value); });
+      if (used) continue;
+      std::set<std::string> known;
+      for (const Trial& trial : plan.trials) known.insert(own_value(trial, key));
+      throw Error(fmt::format("--only {}: no trial has {} '{}'; there are {}", filter, key, value,
+                              listed({known.begin(), known.end()})));
+    }
+  }
+  std::vector<Trial> chosen, brackets;
+  for (const Trial& trial : plan.trials) {
+    if (trial.bracket > 0) {
+      brackets.push_back(trial);
+      continue;
+    }
+    const bool fits = std::all_of(wanted.begin(), wanted.end(), [&](const auto& want) {
+      return std::any_of(want.second.begin(), want.second.end(),
+                         [&](const std::string& value) { return matches(trial, want.first, value); });
+    });
+    if (fits) chosen.push_back(trial);
+  }
+  if (chosen.empty()) throw Error(fmt::format("--only {}: no trial is all of this at once; ask for less", filter));
+  return with_brackets(chosen, std::move(brackets));
+}
+
+}  // namespace mgcompare

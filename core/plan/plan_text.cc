@@ -1,0 +1,117 @@
+// The plan for people, and how long it may take.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/spec.h"
+#include "plan/plan.h"
+
+namespace mgcompare {
+namespace {
+
+// Guesses, for machines that have not been measured: what a core reaches in a small convolutional network, and a GPU
+// with the cost of launching its kernels.
+constexpr double kCpuOperationsPerSecond = 80e9, kCpuSecondsPerStep = 50e-6;
+constexpr double kCudaOperationsPerSecond = 8e12, kCudaSecondsPerStep = 150e-6;
+constexpr double kSecondsOfSetup = 0.3, kSecondsOfWorkerStart = 0.5;
+constexpr std::size_t kTestSamples = 10000;
+constexpr double kPassesOfTraining = 3;  // backward is about two forward passes
+
+// Multiplications and additions of one sample's forward pass.
+double operations(const ModelConfig& model) {
+  double sum = 0;
+  for (const LayerSpec& layer : make_spec(model, {1, 28, 28}, 10, false).layers) {
+    const bool spatial = layer.config.type == "conv" && layer.output_shape.size() == 3;
+    const double places = spatial ? static_cast<double>(layer.output_shape[1] * layer.output_shape[2]) : 1;
+    sum += 2.0 * static_cast<double>(layer.weights.size()) * places;
+  }
+  return sum;
+}
+
+double guessed_samples_per_second(const Trial& trial) {
+  const bool cpu = trial.device_kind == DeviceKind::cpu;
+  const double share = static_cast<double>(trial.global_batch) / static_cast<double>(trial.devices);
+  const double seconds_per_step = share * kPassesOfTraining * operations(trial.config.model) /
+                                      (cpu ? kCpuOperationsPerSecond : kCudaOperationsPerSecond) +
+                                  (cpu ? kCpuSecondsPerStep : kCudaSecondsPerStep);
+  return static_cast<double>(trial.global_batch) / seconds_per_step;
+}
+
+std::string duration(double seconds) {
+  if (seconds < 90) return fmt::format("{:.0f} s", std::max(seconds, 1.0));
+  const auto minutes = static_cast<long>(std::lround(seconds / 60));
+  return minutes < 120 ? fmt::format("{} min", minutes) : fmt::format("{:.1f} h", seconds / 3600);
+}
+
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> width(rows.front().size());
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) line += fmt::format("{:<{}}  ", row[i], width[i]);
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+double estimate_seconds(const Trial& trial, const std::map<std::string, double>& measured, std::size_t samples_in_set) {
+  if (!trial.unavailable.empty()) return 0;
+  const Config& config = trial.config;
+  const auto known = measured.find(row_name(trial));
+  const double rate = known != measured.end() && known->second > 0 ? known->second : guessed_samples_per_second(trial);
+  const auto samples = static_cast<double>(training_samples(config.data, samples_in_set));
+  const std::size_t test =
+      config.data.test_samples > 0 ? std::min(config.data.test_samples, kTestSamples) : kTestSamples;
+  const auto evaluated =
+      static_cast<double>(config.data.validation_samples > 0 ? config.data.validation_samples : test);
+  const auto warm_up = static_cast<double>(config.measure.warm_up_steps * trial.global_batch);
+  const double seconds = kSecondsOfSetup + (config.isolation == "trial" ? kSecondsOfWorkerStart : 0) + warm_up / rate +
+                         static_cast<double>(config.epochs) * (samples + evaluated / kPassesOfTraining) / rate;
+  return std::min(seconds, config.measure.time_limit);
+}
+
+double estimate_seconds(const std::vector<Trial>& trials, const std::map<std::string, double>& measured,
+                        std::size_t samples_in_set) {
+  double seconds = trials.empty() ? 0 : kSecondsOfWorkerStart;
+  for (const Trial& trial : trials) seconds += estimate_seconds(trial, measured, samples_in_set);
+  return seconds;
+}
+
+std::string describe(const Plan& plan) {
+  const auto blocks = plan.config.seeds.size();
+  const auto unavailable = std::count_if(plan.trials.begin(), plan.trials.end(),
+                                         [](const Trial& trial) { return !trial.unavailable.empty(); });
+  std::string text = fmt::format("{}: {} trial{} in {} block{}", plan.config.name, plan.trials.size(),
+                                 plan.trials.size() == 1 ? "" : "s", blocks, blocks == 1 ? "" : "s");
+  const auto brackets = std::count_if(plan.trials.begin(), plan.trials.end(), [](const Trial& trial) { return trial.bracket > 0; });
+  if (brackets > 0) text += fmt::format(", {} of them the baseline's to bracket the others", brackets);
+  if (unavailable > 0) text += fmt::format(", {} of them unavailable", unavailable);
+  text += fmt::format("; about {} (rough: guessed from the network's arithmetic)\n",
+                      duration(estimate_seconds(plan.trials)));
+  if (plan.config.cut_down_for_cpu) text += "cut down by `when_cpu:`, as no GPU is used\n";
+  for (const std::string& warning : plan.warnings) text += "warning: " + warning + "\n";
+
+  std::vector<std::vector<std::string>> rows = {
+      {"order", "trial", "block", "strategy", "devices", "batch", "variant", "seed", "about"}};
+  for (std::size_t i = 0; i < plan.trials.size(); ++i) {
+    const Trial& trial = plan.trials[i];
+    std::string devices = fmt::format("{}:{}", to_string(trial.device_kind), trial.devices);
+    if (trial.ranks_per_device > 1) devices += fmt::format(" x {}", trial.ranks_per_device);
+    rows.push_back(
+        {std::to_string(i + 1), std::to_string(trial.number), trial.bracket > 0 ? "bracket" : std::to_string(trial.block), trial.strategy.label,
+         devices, std::to_string(trial.global_batch), trial.variant.empty() ? "-" : trial.variant,
+         std::to_string(trial.seed),
+         trial.unavailable.empty() ? duration(estimate_seconds(trial)) : "unavailable: " + trial.unavailable});
+  }
+  return text + "\n" + table(rows);
+}
+
+}  // namespace mgcompare

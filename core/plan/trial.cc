@@ -1,0 +1,137 @@
+#include "plan/trial.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "mgcompare/error.h"
+#include "mgcompare/strategy.h"
+
+namespace mgcompare {
+namespace {
+
+nlohmann::json place_json(const Place& place) { return {place.file, place.line, place.column}; }
+
+Place place_of(const nlohmann::json& json) { return {json.at(0), json.at(1), json.at(2)}; }
+
+nlohmann::json strategy_json(const StrategyConfig& strategy) {
+  nlohmann::json options = nlohmann::json::array();
+  for (const OptionConfig& option : strategy.options) {
+    options.push_back(
+        {{"key", option.key}, {"value", option.value}, {"quoted", option.quoted}, {"place", place_json(option.place)}});
+  }
+  return {
+      {"name", strategy.name}, {"label", strategy.label}, {"options", options}, {"place", place_json(strategy.place)}};
+}
+
+StrategyConfig strategy_of(const nlohmann::json& json) {
+  StrategyConfig strategy;
+  strategy.name = json.at("name");
+  strategy.label = json.at("label");
+  strategy.place = place_of(json.at("place"));
+  for (const auto& option : json.at("options")) {
+    strategy.options.push_back(
+        {option.at("key"), option.at("value"), option.at("quoted"), place_of(option.at("place"))});
+  }
+  return strategy;
+}
+
+[[noreturn]] void refuse(const nlohmann::json::exception& error) {
+  throw Error(fmt::format("a stored trial does not have the fields of this version ({})", error.what()));
+}
+
+}  // namespace
+
+Facts facts_of(const TrialKey& trial, const Config& config, std::size_t training_samples) {
+  Facts facts;
+  facts.ranks = static_cast<int>(trial.ranks());
+  facts.global_batch = trial.global_batch;
+  facts.steps_per_epoch = (training_samples + trial.global_batch - 1) / trial.global_batch;
+  facts.epochs = config.epochs;
+  facts.optimizer = config.optimizer.kind;
+  facts.momentum = config.optimizer.momentum;
+  facts.device = trial.device_kind;
+  facts.ordered = is_repeatable(config);
+  return facts;
+}
+
+std::string precision_of(const Config& config, DeviceKind kind) {
+  if (config.precision != "auto") return config.precision;
+  return kind == DeviceKind::cuda ? "tf32" : "fp32";
+}
+
+std::string row_name(const TrialKey& trial) {
+  const bool weak = trial.scaling == "weak" && trial.devices > 0;
+  std::string name = fmt::format("{} {}:{}", trial.strategy.label, to_string(trial.device_kind), trial.devices);
+  if (trial.ranks_per_device != 1) name += fmt::format(" x {} ranks", trial.ranks_per_device);
+  name += weak ? fmt::format(" batch {} per device", trial.global_batch / trial.devices)
+               : fmt::format(" batch {}", trial.global_batch);
+  return trial.variant.empty() ? name : fmt::format("{} {}", name, trial.variant);
+}
+
+std::string_view to_string(DeviceKind kind) { return kind == DeviceKind::cpu ? "cpu" : "cuda"; }
+
+DeviceKind device_kind(std::string_view name) {
+  if (name == "cpu") return DeviceKind::cpu;
+  if (name == "cuda") return DeviceKind::cuda;
+  throw Error(fmt::format("there is no kind of device '{}'; there are cpu and cuda", name));
+}
+
+void to_json(nlohmann::json& json, const Trial& trial) {
+  to_json(json, static_cast<const TrialKey&>(trial));
+  json["config"] = trial.config;
+  if (!trial.indices.empty()) json["indices"] = trial.indices;
+}
+
+void from_json(const nlohmann::json& json, Trial& trial) {
+  try {
+    Config config = json.at("config").get<Config>();
+    from_json(json, static_cast<TrialKey&>(trial));
+    trial.config = std::move(config);
+    trial.indices = json.value("indices", std::vector<int>());
+  } catch (const nlohmann::json::exception& error) {
+    refuse(error);
+  }
+}
+
+void to_json(nlohmann::json& json, const TrialKey& trial) {
+  json = {{"number", trial.number},
+          {"block", trial.block},
+          {"bracket", trial.bracket},
+          {"strategy", strategy_json(trial.strategy)},
+          {"plugin_file", trial.plugin_file},
+          {"device_kind", to_string(trial.device_kind)},
+          {"devices", trial.devices},
+          {"ranks_per_device", trial.ranks_per_device},
+          {"scaling", trial.scaling},
+          {"global_batch", trial.global_batch},
+          {"variant", trial.variant},
+          {"seed", trial.seed},
+          {"data_fingerprint", trial.data_fingerprint},
+          {"unavailable", trial.unavailable}};
+}
+
+void from_json(const nlohmann::json& json, TrialKey& trial) {
+  try {
+    TrialKey read;
+    read.number = json.at("number");
+    read.block = json.at("block");
+    read.bracket = json.value("bracket", 0);
+    read.strategy = strategy_of(json.at("strategy"));
+    read.plugin_file = json.at("plugin_file");
+    read.device_kind = device_kind(json.at("device_kind").get<std::string>());
+    read.devices = json.at("devices");
+    read.ranks_per_device = json.at("ranks_per_device");
+    read.scaling = json.at("scaling");
+    read.global_batch = json.at("global_batch");
+    read.variant = json.at("variant");
+    read.seed = json.at("seed");
+    read.data_fingerprint = json.value("data_fingerprint", "");
+    read.unavailable = json.at("unavailable");
+    trial = std::move(read);
+  } catch (const nlohmann::json::exception& error) {
+    refuse(error);
+  }
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,67 @@
+#include "process/message.h"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+
+#include <fmt/core.h>
+
+#include "mgcompare/error.h"
+
+namespace mgcompare {
+namespace {
+
+constexpr std::size_t kHeaderBytes = 4;
+
+std::size_t frame_length(std::string_view header) {
+  std::size_t length = 0;
+  for (std::size_t i = 0; i < kHeaderBytes; ++i) {
+    length |= static_cast<std::size_t>(static_cast<unsigned char>(header[i])) << (8 * i);
+  }
+  return length;
+}
+
+}  // namespace
+
+void MessageReader::feed(std::string_view bytes) {
+  if (used_ > 0) waiting_.erase(0, std::exchange(used_, 0));
+  waiting_.append(bytes);
+}
+
+std::optional<Message> MessageReader::next() {
+  const std::string_view rest = std::string_view(waiting_).substr(used_);
+  if (rest.size() < kHeaderBytes) return std::nullopt;
+  const std::size_t length = frame_length(rest);
+  if (length > kMessageLimit) throw Error(fmt::format("a message of {} bytes is over the limit", length));
+  if (rest.size() < kHeaderBytes + length) return std::nullopt;
+  const auto json = nlohmann::json::parse(rest.substr(kHeaderBytes, length), nullptr, false);
+  used_ += kHeaderBytes + length;
+  if (!json.is_object() || !json.contains("kind") || !json["kind"].is_string() || !json.contains("sequence") ||
+      !json.contains("body")) {
+    throw Error("a frame that is no message");
+  }
+  if (json["sequence"] != sequence_) throw Error(fmt::format("message {} is missing or comes twice", sequence_));
+  ++sequence_;
+  return Message{json["kind"].get<std::string>(), json["body"]};
+}
+
+bool MessageWriter::send(std::string_view kind, const nlohmann::json& body) {
+  const std::lock_guard lock(mutex_);
+  const nlohmann::json message = {{"kind", kind}, {"sequence", sequence_}, {"body", body}};
+  const std::string text = message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (text.size() > kMessageLimit) throw Error(fmt::format("a message of {} bytes is over the limit", text.size()));
+  ++sequence_;
+  std::string frame;
+  for (std::size_t i = 0; i < kHeaderBytes; ++i) frame.push_back(static_cast<char>((text.size() >> (8 * i)) & 0xff));
+  frame += text;
+  std::string_view left = frame;
+  while (!left.empty()) {
+    const ssize_t sent = ::send(descriptor_, left.data(), left.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return false;
+    left.remove_prefix(static_cast<std::size_t>(sent));
+  }
+  return true;
+}
+
+}  // namespace mgcompare

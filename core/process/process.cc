@@ -1,0 +1,257 @@
+#include "process/process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "mgcompare/error.h"
+
+namespace mgcompare {
+namespace {
+
+// Live children, in a form that a signal handler may read.
+std::array<std::atomic<pid_t>, 16> live_children{};
+
+void remember(pid_t id) {
+  for (std::atomic<pid_t>& place : live_children) {
+    pid_t empty = 0;
+    if (place.compare_exchange_strong(empty, id)) return;
+  }
+}
+
+void forget(pid_t id) {
+  for (std::atomic<pid_t>& place : live_children) {
+    pid_t expected = id;
+    if (place.compare_exchange_strong(expected, 0)) return;
+  }
+}
+
+bool is_owned(pid_t id) {
+  return std::any_of(live_children.begin(), live_children.end(), [&](const auto& place) { return place == id; });
+}
+
+[[noreturn]] void fail(const char* what) {
+  throw Error(fmt::format("cannot start a worker process: {}: {}; end other processes and run again", what,
+                          std::strerror(errno)));
+}
+
+std::vector<std::string> environment_with(const std::map<std::string, std::string>& additions) {
+  std::vector<std::string> all;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    if (!additions.contains(text.substr(0, text.find('=')))) all.push_back(text);
+  }
+  for (const auto& [name, value] : additions) all.push_back(name + "=" + value);
+  return all;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> all;
+  for (std::string& text : texts) all.push_back(text.data());
+  all.push_back(nullptr);
+  return all;
+}
+
+struct ChildSide {
+  pid_t parent;
+  int channel;
+  int output;
+  int nothing;                      // /dev/null
+  char* const* arguments;
+  char* const* environment;
+};
+
+// Between fork and exec: calls that are safe in a signal handler only.
+[[noreturn]] void become_child(const ChildSide& side) {
+  setpgid(0, 0);
+  // A HUP when the runner dies lets the worker take its whole group along (worker.cc); until it listens, HUP ends it.
+  signal(SIGHUP, SIG_DFL);
+  signal(SIGTERM, SIG_DFL);
+  signal(SIGINT, SIG_DFL);
+  prctl(PR_SET_PDEATHSIG, SIGHUP);
+  if (getppid() != side.parent) _exit(127);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  // The descriptors at hand may themselves have the numbers 0 to 3: move them out of the way first.
+  const int channel = fcntl(side.channel, F_DUPFD, 10), nothing = fcntl(side.nothing, F_DUPFD, 10);
+  const int output = side.output < 0 ? -1 : fcntl(side.output, F_DUPFD, 10);
+  dup2(nothing, STDIN_FILENO);
+  if (output >= 0) {
+    dup2(output, STDOUT_FILENO);
+    dup2(output, STDERR_FILENO);
+  }
+  dup2(channel, kChannelDescriptor);
+  close_range(kChannelDescriptor + 1, ~0u, 0);
+  execve("/proc/self/exe", side.arguments, side.environment);
+  _exit(127);
+}
+
+pid_t parent_of(pid_t id) {
+  std::ifstream file(fmt::format("/proc/{}/stat", id));
+  std::string text;
+  std::getline(file, text);
+  // The name in brackets may hold anything, brackets too.
+  const std::size_t end = text.rfind(')');
+  if (end == std::string::npos || end + 4 > text.size()) return -1;
+  pid_t parent = -1;
+  std::from_chars(text.data() + end + 4, text.data() + text.size(), parent);
+  return parent;
+}
+
+std::vector<pid_t> strays() {
+  std::vector<pid_t> found;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    const std::string name = entry.path().filename();
+    pid_t id = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id);
+    if (error != std::errc() || end != name.data() + name.size()) continue;
+    if (parent_of(id) == getpid() && !is_owned(id)) found.push_back(id);
+  }
+  return found;
+}
+
+}  // namespace
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  if (this != &other) {
+    close();
+    number_ = other.release();
+  }
+  return *this;
+}
+
+int Descriptor::release() { return std::exchange(number_, -1); }
+
+void Descriptor::close() {
+  if (number_ >= 0) ::close(number_);
+  number_ = -1;
+}
+
+std::string Ending::text() const {
+  if (signal == 0) return fmt::format("exit code {}", code);
+  const char* name = sigabbrev_np(signal);
+  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
+}
+
+Process::Process(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment,
+                 Output output) {
+  int channel[2], pipe_ends[2] = {-1, -1};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) != 0) fail("no socket pair");
+  channel_ = Descriptor(channel[0]);
+  Descriptor child_channel(channel[1]);
+  // A worker that no longer reads must not stop the runner for ever.
+  const timeval patience{5, 0};
+  setsockopt(channel[0], SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+  if (output == Output::piped && pipe2(pipe_ends, O_CLOEXEC) != 0) fail("no pipe");
+  output_ = Descriptor(pipe_ends[0]);
+  Descriptor child_output(pipe_ends[1]);
+  if (output == Output::piped) fcntl(pipe_ends[0], F_SETFL, O_NONBLOCK);
+  Descriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
+
+  std::vector<std::string> words = {"mgcompare"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<std::string> variables = environment_with(environment);
+  const std::vector<char*> argument_list = pointers(words), variable_list = pointers(variables);
+  const ChildSide side{getpid(),           child_channel.number(), child_output.number(),
+                       nothing.number(), argument_list.data(),   variable_list.data()};
+  id_ = fork();
+  if (id_ < 0) fail("no new process");
+  if (id_ == 0) become_child(side);
+  setpgid(id_, id_);
+  remember(id_);
+  // Debian 12's <sys/pidfd.h> cannot be linked from C++.
+  watch_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, id_, 0)));
+  if (watch_.number() < 0) {
+    const int error = errno;
+    kill(id_, SIGKILL);
+    waitpid(id_, nullptr, 0);
+    forget(id_);
+    errno = error;
+    fail("the kernel (5.3 or newer is needed) cannot watch it");
+  }
+}
+
+Process::~Process() {
+  if (!ending_) stop(std::chrono::milliseconds(0));
+}
+
+std::optional<Ending> Process::wait(std::chrono::milliseconds limit) {
+  if (ending_) return ending_;
+  const auto end = std::chrono::steady_clock::now() + limit;
+  pollfd watch{watch_.number(), POLLIN, 0};
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+    const int ready = poll(&watch, 1, static_cast<int>(std::max<std::int64_t>(0, left.count())));
+    if (ready > 0) break;
+    if (ready == 0) return std::nullopt;
+  }
+  // Before it is reaped its number cannot be given to another process, so this cannot hit a stranger.
+  kill(-id_, SIGKILL);
+  siginfo_t info{};
+  waitid(P_PIDFD, static_cast<id_t>(watch_.number()), &info, WEXITED);
+  forget(id_);
+  ending_ = info.si_code == CLD_EXITED ? Ending{0, info.si_status} : Ending{info.si_status, 0};
+  return ending_;
+}
+
+void Process::signal(int number) {
+  if (!ending_) kill(-id_, number);
+}
+
+Ending Process::stop(std::chrono::milliseconds grace) {
+  if (grace.count() > 0) {
+    signal(SIGTERM);
+    if (const auto ending = wait(grace)) return *ending;
+  }
+  signal(SIGKILL);
+  for (;;) {
+    if (const auto ending = wait(std::chrono::seconds(1))) return *ending;
+  }
+}
+
+void open_standard_streams() {
+  // Opening takes the lowest number that is free.
+  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(number, F_GETFD) < 0) open("/dev/null", O_RDWR);
+}
+
+void adopt_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
+
+void sweep_orphans() {
+  // Killing one may hand its own children to this process, so look again until there is nothing left.
+  for (int round = 0; round < 200; ++round) {
+    const std::vector<pid_t> found = strays();
+    if (found.empty()) return;
+    for (const pid_t id : found) {
+      kill(id, SIGKILL);
+      waitpid(id, nullptr, 0);
+    }
+  }
+}
+
+void kill_children() noexcept {
+  for (const std::atomic<pid_t>& place : live_children) {
+    if (const pid_t id = place.load(); id > 0) kill(-id, SIGKILL);
+  }
+}
+
+}  // namespace mgcompare

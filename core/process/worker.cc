@@ -1,0 +1,123 @@
+#include "process/worker.h"
+#include "base/text.h"
+
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <thread>
+
+#include <fmt/core.h>
+
+#include "results/cause.h"
+#include "process/message.h"
+#include "mgcompare/error.h"
+#include "process/process.h"
+
+namespace mgcompare {
+namespace {
+
+void end_group(int) { kill(0, SIGKILL); }
+
+class Channel : public Line {
+ public:
+  Channel() : writer_(kChannelDescriptor), reading_([this] { read(); }), beating_([this](std::stop_token s) { beat(s); }) {
+    reading_.detach();              // it ends with the process: it waits in recv() for as long as the runner lives
+  }
+
+  void report(const Progress& progress) override { send("progress", progress_to_json(progress)); }
+  void note(const nlohmann::json& note) override { send("note", note); }
+  bool stopping() const override { return stopping_; }
+  [[noreturn]] void leave(const nlohmann::json& answer) override {
+    send("answer", answer);
+    _exit(EXIT_FAILURE);
+  }
+
+  void send(std::string_view kind, const nlohmann::json& body) {
+    if (!writer_.send(kind, body)) end_group(0);
+  }
+
+  // The next request; nothing when the runner wants no more.
+  std::optional<Message> next() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !requests_.empty(); });
+    Message request = std::move(requests_.front());
+    requests_.pop_front();
+    if (request.kind == "end") return std::nullopt;
+    return request;
+  }
+
+ private:
+  void read() {
+    MessageReader reader;
+    std::string bytes(64 << 10, '\0');
+    for (;;) {
+      const ssize_t count = recv(kChannelDescriptor, bytes.data(), bytes.size(), 0);
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) end_group(0);
+      reader.feed(std::string_view(bytes).substr(0, static_cast<std::size_t>(count)));
+      while (std::optional<Message> message = reader.next()) take(std::move(*message));
+    }
+  }
+
+  void take(Message message) {
+    if (message.kind == "stop") {
+      stopping_ = true;
+      return;
+    }
+    const std::lock_guard lock(mutex_);
+    requests_.push_back(std::move(message));
+    changed_.notify_one();
+  }
+
+  void beat(std::stop_token stop) {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any alarm;
+    while (!alarm.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; }) && !stop.stop_requested()) {
+      send("heartbeat", nullptr);
+    }
+  }
+
+  MessageWriter writer_;
+  std::atomic<bool> stopping_{false};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Message> requests_;
+  std::thread reading_;
+  std::jthread beating_;
+};
+
+void answer(Channel& channel, const Handlers& handlers, const Message& request) {
+  try {
+    const auto handler = handlers.find(request.kind);
+    if (handler == handlers.end()) throw Error(fmt::format("a worker knows no request '{}'", request.kind));
+    channel.send("answer", handler->second(request.body, channel));
+  } catch (...) {
+    const Cause cause = cause_of(std::current_exception());
+    channel.send(cause.status == "out of memory" ? cause.status : "failed", plain(cause.sentence));
+  }
+}
+
+}  // namespace
+
+int serve(const Handlers& handlers) {
+  struct sigaction action{};
+  action.sa_handler = end_group;
+  sigaction(SIGHUP, &action, nullptr);
+  // The reading thread may still use it when main returns, so it is never destroyed.
+  Channel& channel = *new Channel;
+  channel.send("hello", {{"process", getpid()}});
+  while (const std::optional<Message> request = channel.next()) answer(channel, handlers, *request);
+  return 0;
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,187 @@
+#include "results/result.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <type_traits>
+
+#include "mgcompare/error.h"
+
+namespace mgcompare {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr double RankTimes::* kParts[] = {&RankTimes::compute,   &RankTimes::optimizer, &RankTimes::input,
+                                          &RankTimes::exchange,  &RankTimes::waiting,   &RankTimes::strategy,
+                                          &RankTimes::harness,   &RankTimes::overlapped};
+
+// The fields of each struct by their names in JSON: one list for writing and reading.
+template <class R, class F>
+void each_field(R& r, const F& f) {
+  using Plain = std::remove_const_t<R>;
+  if constexpr (std::is_same_v<Plain, EpochResult>) {
+    f("loss", r.loss), f("train_accuracy", r.train_accuracy), f("accuracy", r.accuracy);
+    f("seconds_training", r.seconds_training), f("seconds_evaluation", r.seconds_evaluation);
+  } else if constexpr (std::is_same_v<Plain, RankTimes>) {
+    f("seconds_compute", r.compute), f("seconds_exchange", r.exchange), f("seconds_waiting", r.waiting);
+    f("seconds_harness", r.harness), f("seconds_overlapped", r.overlapped);
+    f("seconds_optimizer", r.optimizer), f("seconds_input", r.input), f("seconds_strategy", r.strategy);
+  } else if constexpr (std::is_same_v<Plain, WindowResult>) {
+    f("steps", r.steps), f("samples", r.samples), f("seconds", r.seconds);
+  } else if constexpr (std::is_same_v<Plain, MetricResult>) {
+    f("mean", r.mean), f("least", r.least), f("most", r.most), f("last", r.last), f("count", r.count);
+    f("counts", r.counts);
+  } else if constexpr (std::is_same_v<Plain, Kept>) {
+    f("what", r.what), f("where", r.where), f("bytes", r.bytes);
+  } else if constexpr (std::is_same_v<Plain, Sent>) {
+    f("call", r.call), f("over", r.over), f("calls_per_step", r.calls), f("bytes_per_step", r.bytes);
+  } else if constexpr (std::is_same_v<Plain, RankPlacement>) {
+    f("device", r.device), f("kept", r.kept), f("sent", r.sent);
+  } else {
+    static_assert(std::is_same_v<Plain, Result>);
+    f("status", r.status), f("cause", r.cause), f("log", r.log), f("epochs", r.epochs);
+    f("accuracy", r.accuracy), f("accuracy_spread", r.accuracy_spread);
+    f("seconds_worker_start", r.seconds_worker_start), f("seconds_setup", r.seconds_setup);
+    f("seconds_warm_up", r.seconds_warm_up), f("seconds_training", r.seconds_training);
+    f("seconds_evaluation", r.seconds_evaluation), f("seconds_checkpoint", r.seconds_checkpoint);
+    f("seconds_to_target", r.seconds_to_target), f("step_seconds_median", r.step_seconds_median);
+    f("samples_per_second", r.samples_per_second), f("harness_share", r.harness_share);
+    f("windows", r.windows);
+    f("samples", r.samples), f("steps", r.steps), f("updates", r.updates), f("bytes_per_step", r.bytes_per_step);
+    f("peak_memory_bytes", r.peak_memory), f("parameters", r.parameters), f("weights_hash", r.weights_hash);
+    f("ranks", r.ranks), f("metrics", r.metrics), f("traits", r.traits), f("placement", r.placement);
+    f("notes", r.notes);
+  }
+}
+
+void append_text(std::string& text, const std::string& value) {
+  const auto needs_nothing = [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; };
+  if (std::all_of(value.begin(), value.end(), needs_nothing))
+    ((text += '"') += value) += '"';
+  else
+    text += Json(value).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// The shortest digits that read back as the same number; a floating one stays one.
+template <class T>
+void append_number(std::string& text, T value) {
+  std::array<char, 32> digits{};
+  const char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+  const std::string_view number(digits.data(), static_cast<std::size_t>(end - digits.data()));
+  text += number;
+  if (std::is_floating_point_v<T> && number.find_first_of(".e") == std::string_view::npos) text += ".0";
+}
+
+template <class T>
+void append(std::string& text, const T& value);
+template <class T>
+void append(std::string& text, const std::map<std::string, T>& values);
+template <class T>
+void append(std::string& text, const std::vector<T>& values) {
+  text += '[';
+  for (const T& value : values) {
+    if (&value != &values.front()) text += ',';
+    append(text, value);
+  }
+  text += ']';
+}
+template <class T>
+void append(std::string& text, const std::map<std::string, T>& values) {
+  text += '{';
+  for (const auto& [key, value] : values) {
+    if (text.back() != '{') text += ',';
+    append_text(text, key);
+    text += ':';
+    append(text, value);
+  }
+  text += '}';
+}
+template <class T>
+void append(std::string& text, const T& value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (std::isfinite(value))
+      append_number(text, value);
+    else
+      text += "null";  // JSON has no word for nan
+  } else if constexpr (std::is_integral_v<T>) {
+    append_number(text, value);
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    append_text(text, value);
+  } else {
+    text += '{';
+    each_field(value, [&](const char* name, const auto& field) {
+      if (text.back() != '{') text += ',';
+      ((text += '"') += name) += "\":";
+      append(text, field);
+    });
+    text += '}';
+  }
+}
+
+template <class T>
+void read(const Json& json, T& value);
+template <class T>
+void read(const Json& json, std::map<std::string, T>& values);
+template <class T>
+void read(const Json& json, std::vector<T>& values) {
+  values.clear();
+  for (const Json& item : json.get_ref<const Json::array_t&>()) read(item, values.emplace_back());
+}
+template <class T>
+void read(const Json& json, std::map<std::string, T>& values) {
+  values.clear();
+  for (const auto& [key, item] : json.get_ref<const Json::object_t&>()) read(item, values[key]);
+}
+template <class T>
+void read(const Json& json, T& value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    value = json.is_null() ? std::numeric_limits<T>::quiet_NaN() : json.get<T>();
+  } else if constexpr (std::is_class_v<T> && !std::is_same_v<T, std::string>) {
+    // A field that is absent comes from an older version and keeps its default; one too many comes from a newer one.
+    each_field(value, [&](const char* name, auto& field) {
+      const auto found = json.find(name);
+      if (found != json.end()) read(*found, field);
+    });
+  } else {
+    json.get_to(value);
+  }
+}
+
+}  // namespace
+
+RankTimes& RankTimes::operator+=(const RankTimes& other) {
+  for (double RankTimes::* const part : kParts) this->*part += other.*part;
+  return *this;
+}
+
+RankTimes& RankTimes::operator*=(double factor) {
+  for (double RankTimes::* const part : kParts) this->*part *= factor;
+  return *this;
+}
+
+std::string json_text(const Result& result) {
+  std::string text;
+  append(text, result);
+  return text;
+}
+
+void to_json(nlohmann::json& json, const Result& result) { json = Json::parse(json_text(result)); }
+
+void from_json(const nlohmann::json& json, Result& result) {
+  try {
+    if (!json.is_object()) throw Error("a result in JSON must be an object");
+    result = Result();
+    read(json, result);
+    const auto ranks = json.find("ranks");
+    result.compute_is_remainder = ranks != json.end() && !ranks->empty() && !ranks->front().contains("seconds_strategy");
+  } catch (const nlohmann::json::exception& wrong) {
+    throw Error(std::string("a result in JSON does not have the fields of this version (") + wrong.what() + ")");
+  }
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,383 @@
+#include "results/results.h"
+
+#include <fcntl.h>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "results/results_file.h"
+
+namespace mgcompare {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+std::string now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
+
+// Strings from plugins and logs need not be UTF-8; what is not becomes U+FFFD.
+std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+std::int64_t whole(std::uint64_t value) { return static_cast<std::int64_t>(value); }
+
+// WAL needs shared memory between its users, which these do not give across hosts.
+bool on_network(const std::string& directory) {
+  constexpr std::array<std::uint32_t, 10> kNetwork = {0x6969,     0x517b,     0xff534d42, 0xfe534d42, 0x01021997,
+                                                      0x65735546, 0x00c36400, 0x0bd00bd0, 0x47504653, 0x5346414f};
+  struct statfs facts {};
+  if (statfs(directory.c_str(), &facts) != 0) return true;
+  return std::find(kNetwork.begin(), kNetwork.end(), static_cast<std::uint32_t>(facts.f_type)) != kNetwork.end();
+}
+
+// Dotted keys of two configs that differ. Those that begin with @ are no settings.
+std::vector<std::string> differing_keys(const std::string& one, const std::string& other) {
+  const auto flatten = [](const std::string& text) {
+    const Json json = Json::parse(text, nullptr, false);
+    return json.is_structured() ? json.flatten() : Json::object();
+  };
+  const Json a = flatten(one), b = flatten(other);
+  std::set<std::string> keys;
+  const auto collect = [&](const Json& from, const Json& in) {
+    for (const auto& [key, value] : from.items()) {
+      if (key.find("/@") != std::string::npos || (in.contains(key) && in[key] == value)) continue;
+      std::string dotted = key.substr(std::min<std::size_t>(1, key.size()));
+      std::replace(dotted.begin(), dotted.end(), '/', '.');
+      keys.insert(dotted);
+    }
+  };
+  collect(a, b);
+  collect(b, a);
+  return {keys.begin(), keys.end()};
+}
+
+}  // namespace
+
+struct Results::State {
+  std::string directory;
+  std::string path;
+  int lock = -1;
+  std::optional<Database> database;
+
+  ~State() {
+    // Back to one plain file, which opens anywhere, also where nothing may be written.
+    try {
+      if (database) database->script("PRAGMA journal_mode = DELETE");
+    } catch (const DatabaseError&) {
+      // A reader is busy: the file stays as it is, complete together with its -wal file.
+    }
+    database.reset();
+    if (lock >= 0) close(lock);
+  }
+
+  void take_lock() {
+    lock = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (lock < 0) throw NotWritable(fmt::format("{}: {}", directory, std::strerror(errno)));
+    if (flock(lock, LOCK_EX | LOCK_NB) == 0) return;
+    if (errno != EWOULDBLOCK)
+      throw NotWritable(fmt::format("{}: cannot be locked: {}", directory, std::strerror(errno)));
+    std::string holder = "another process";
+    try {
+      const Database other(path, Database::Mode::read);
+      other.query("SELECT pid, host, started FROM session ORDER BY number DESC LIMIT 1", {}, [&](const Columns& row) {
+        holder = fmt::format("process {} on {}, started {}", row.integer(0), row.text(1), row.text(2));
+      });
+    } catch (const DatabaseError&) {
+      // The holder has not written its name yet.
+    }
+    throw InUse(fmt::format("{}: in use by {}: wait for it, or give another directory with -o", directory, holder));
+  }
+
+  void insert(const Trial& trial, int position) const {
+    database->run(
+        "INSERT INTO trial (number, position, block, row, strategy, label, variant, device_kind, devices, "
+        "ranks_per_device, "
+        "scaling, global_batch, seed, trial_json) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        {std::int64_t{trial.number}, std::int64_t{position}, std::int64_t{trial.block}, row_name(trial),
+         trial.strategy.name, trial.strategy.label, trial.variant, std::string(to_string(trial.device_kind)),
+         whole(trial.devices), whole(trial.ranks_per_device), trial.scaling, whole(trial.global_batch),
+         whole(trial.seed), dump(Json(trial))});
+  }
+
+  void set(const std::string& key, const std::string& value) const {
+    database->run("INSERT INTO run VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", {key, value});
+  }
+
+  void write_environment(const RunInfo& info) const {
+    database->run("DELETE FROM environment");
+    std::int64_t position = 0;
+    for (const auto& [key, value] : info.environment) {
+      database->run("INSERT INTO environment VALUES (?, ?, ?)", {position++, key, value});
+    }
+  }
+
+  void insert_details(std::int64_t number, const Result& result) const {
+    for (const char* table : {"epoch", "window", "rank", "metric"}) {
+      database->run(fmt::format("DELETE FROM {} WHERE trial = ?", table), {number});
+    }
+    std::int64_t index = 0;
+    for (const EpochResult& epoch : result.epochs) {
+      database->run("INSERT INTO epoch VALUES (?,?,?,?,?,?,?)",
+                    {number, ++index, epoch.loss, epoch.train_accuracy, epoch.accuracy, epoch.seconds_training,
+                     epoch.seconds_evaluation});
+    }
+    index = 0;
+    for (const WindowResult& window : result.windows) {
+      database->run("INSERT INTO window VALUES (?,?,?,?,?,?)",
+                    {number, ++index, whole(window.steps), window.samples, window.seconds, window.samples_per_second()});
+    }
+    index = 0;
+    for (const RankTimes& rank : result.ranks) {
+      database->run("INSERT INTO rank VALUES (?,?,?,?,?,?,?,?,?,?)",
+                    {number, index++, rank.compute, rank.exchange, rank.waiting, rank.harness, rank.optimizer, rank.input,
+                     rank.strategy, rank.overlapped});
+    }
+    index = 0;
+    for (const auto& metrics : result.metrics) {
+      for (const auto& [name, metric] : metrics) {
+        database->run("INSERT INTO metric VALUES (?,?,?,?,?,?,?,?)",
+                      {number, index, name, metric.mean, metric.least, metric.most, metric.last, whole(metric.count)});
+      }
+      ++index;
+    }
+  }
+};
+
+Results::Results(const std::string& directory) : state_(std::make_unique<State>()) {
+  std::error_code failure;
+  fs::create_directories(directory, failure);
+  if (failure)
+    throw NotWritable(
+        fmt::format("{}: cannot be made: {}; give another directory with -o", directory, failure.message()));
+  if (access(directory.c_str(), W_OK | X_OK) != 0) {
+    throw NotWritable(fmt::format("{}: {}; give another directory with -o", directory, std::strerror(errno)));
+  }
+  state_->directory = directory;
+  state_->path = results_file(directory);
+  state_->take_lock();
+  struct stat facts {};
+  if (lstat(state_->path.c_str(), &facts) != 0) create_results_file(state_->path);
+  state_->database.emplace(open_results_file(state_->path, Database::Mode::write));
+  guarded(state_->path, [&] {
+    state_->database->script(
+        fmt::format("PRAGMA journal_mode = {}; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;",
+                    on_network(directory) ? "DELETE" : "WAL"));
+    upgrade_results_file(*state_->database);
+    std::array<char, 256> host{};
+    gethostname(host.data(), host.size() - 1);
+    state_->database->run("INSERT INTO session (pid, host, started) VALUES (?, ?, ?)",
+                          {std::int64_t{getpid()}, std::string(host.data()), now()});
+  });
+}
+
+Results::~Results() = default;
+Results::Results(Results&&) noexcept = default;
+
+bool Results::empty() const {
+  return guarded(state_->path, [&] { return state_->database->integer("SELECT count(*) FROM run") == 0; });
+}
+
+void Results::begin(const RunInfo& info, const std::vector<Trial>& plan) {
+  if (!empty()) {
+    throw InUse(fmt::format("{}: holds a run already: --resume carries on with it, -o gives another directory",
+                            state_->directory));
+  }
+  guarded(state_->path, [&] {
+    state_->database->commit([&] {
+      state_->set("schema", kResultSchema);
+      state_->set("program_version", info.program_version);
+      state_->set("name", info.name);
+      state_->set("config_json", info.config_json);
+      state_->set("config_hash", info.config_hash);
+      state_->set("config_yaml", info.config_yaml);
+      if (info.arguments) state_->set("arguments", dump(Json(*info.arguments)));
+      state_->set("started", now());
+      state_->set("warnings", dump(Json(info.warnings)));
+      state_->set("links", dump(Json(info.links)));
+      state_->set("taints", dump(Json(info.taints)));
+      state_->write_environment(info);
+      int position = 0;
+      for (const Trial& trial : plan) state_->insert(trial, position++);
+    });
+  });
+  if (!info.data_fingerprint.empty()) record_data(info.data_name, info.data_origin, info.data_fingerprint);
+}
+
+static std::string environment_value(const RunInfo& info, std::string_view key) {
+  for (const auto& [name, value] : info.environment)
+    if (name == key) return value;
+  return "";
+}
+
+void Results::resume(const RunInfo& info, const std::vector<Trial>& plan) {
+  const Run run = read();
+  if (run.info.config_hash != info.config_hash) {
+    const std::vector<std::string> keys = differing_keys(run.info.config_json, info.config_json);
+    throw InUse(
+        fmt::format("{}: holds the run of another config (different: {}): run without --resume, in another directory",
+                    state_->directory, keys.empty() ? "its hash" : fmt::format("{}", fmt::join(keys, ", "))));
+  }
+  // Speeds of two machines or two builds do not belong in one table.
+  if (!run.rows.empty() && run.info.program_version != info.program_version) {
+    throw InUse(fmt::format("{}: was begun with mgcompare {}, this is {}: run in another directory", state_->directory,
+                            run.info.program_version, info.program_version));
+  }
+  for (const char* key : {"cpu", "cpu cores", "cpu devices", "cuda devices", "cuda:0"}) {
+    const std::string before = environment_value(run.info, key), now = environment_value(info, key);
+    if (!before.empty() && !now.empty() && before != now) {
+      throw InUse(fmt::format("{}: was begun on another machine ({}: {}, now {}): run in another directory",
+                              state_->directory, key, before, now));
+    }
+  }
+  std::map<int, const Row*> known;
+  for (const Row& row : run.rows) known[row.trial.number] = &row;
+  for (const Trial& trial : plan) {
+    const auto found = known.find(trial.number);
+    if (found == known.end()) continue;
+    const TrialKey& before = found->second->trial;
+    if (row_name(before) != row_name(trial) || before.seed != trial.seed) {
+      throw InUse(
+          fmt::format("{}: trial {} of this run is `{}` with seed {}, of this plan `{}` with seed {} (the machine has "
+                      "other devices now?): run in another directory",
+                      state_->directory, trial.number, row_name(before), before.seed, row_name(trial), trial.seed));
+    }
+  }
+  guarded(state_->path, [&] {
+    state_->database->commit([&] {
+      state_->database->run("UPDATE trial SET state = 'pending', pid = NULL WHERE state = 'running'");
+      state_->set("program_version", info.program_version);
+      state_->set("links", dump(Json(info.links)));
+      // What was measured on a broken machine stays doubtful when the machine has been repaired.
+      std::vector<std::string> taints = run.info.taints;
+      for (const std::string& taint : info.taints)
+        if (std::find(taints.begin(), taints.end(), taint) == taints.end()) taints.push_back(taint);
+      state_->set("taints", dump(Json(taints)));
+      state_->write_environment(info);
+      int position = run.rows.empty() ? 0 : run.rows.back().position + 1;
+      for (const Trial& trial : plan) {
+        if (!known.contains(trial.number)) state_->insert(trial, position++);
+      }
+    });
+  });
+  if (!info.data_fingerprint.empty()) record_data(info.data_name, info.data_origin, info.data_fingerprint);
+}
+
+void Results::record_data(const std::string& name, const std::string& origin, const std::string& fingerprint) {
+  guarded(state_->path, [&] {
+    const RunInfo info = read_info(*state_->database);
+    if (!info.data_fingerprint.empty() && info.data_fingerprint != fingerprint) {
+      throw InUse(fmt::format(
+          "{}: this run has used {} ({}), now there is {} ({}): results of different data never mix; run in "
+          "another directory",
+          state_->directory, info.data_name, info.data_origin, name, origin));
+    }
+    state_->database->commit([&] {
+      state_->set("data_name", name);
+      state_->set("data_origin", origin);
+      state_->set("data_fingerprint", fingerprint);
+    });
+  });
+}
+
+std::vector<Trial> Results::unfinished(bool retry_failed) const {
+  std::vector<Trial> trials;
+  for (Row& row : read().rows) {
+    const std::string& status = row.result.status;
+    const bool again = row.state != "finished" || status == "interrupted" ||
+                       (retry_failed && (status == "failed" || status == "crashed" || status == "timeout" || status == "device lost"));
+    if (again) trials.push_back({std::move(row.trial), *row.config});
+  }
+  return trials;
+}
+
+void Results::start(const Trial& trial, std::int64_t pid) {
+  guarded(state_->path, [&] {
+    state_->database->run(
+        "UPDATE trial SET state = 'running', attempt = attempt + 1, pid = ?, started = ?, finished = NULL, "
+        "sequence = NULL, status = NULL, cause = NULL, result_json = NULL WHERE number = ?",
+        {pid == 0 ? Value(nullptr) : Value(pid), now(), std::int64_t{trial.number}});
+  });
+}
+
+void Results::add(const Trial& trial, const Result& result) {
+  const std::int64_t number = trial.number;
+  guarded(state_->path, [&] {
+    state_->database->commit([&] {
+      state_->database->run(
+          "UPDATE trial SET state = 'finished', attempt = max(attempt, 1), pid = NULL, finished = ?, "
+          "sequence = (SELECT coalesce(max(sequence), 0) + 1 FROM trial), status = ?, cause = ?, accuracy = ?, "
+          "samples_per_second = ?, seconds_training = ?, seconds_to_target = ?, seconds_setup = ?, seconds_warm_up = "
+          "?, "
+          "seconds_evaluation = ?, seconds_checkpoint = ?, seconds_worker_start = ?, step_seconds_median = ?, "
+          "harness_share = ?, "
+          "samples = ?, steps = ?, updates = ?, bytes_per_step = ?, peak_memory_bytes = ?, parameters = ?, "
+          "weights_hash = ?, "
+          "result_json = ? WHERE number = ?",
+          {now(),
+           result.status,
+           result.cause,
+           result.accuracy,
+           result.samples_per_second,
+           result.seconds_training,
+           result.seconds_to_target,
+           result.seconds_setup,
+           result.seconds_warm_up,
+           result.seconds_evaluation,
+           result.seconds_checkpoint,
+           result.seconds_worker_start,
+           result.step_seconds_median,
+           result.harness_share,
+           whole(result.samples),
+           whole(result.steps),
+           whole(result.updates),
+           result.bytes_per_step,
+           whole(result.peak_memory),
+           whole(result.parameters),
+           result.weights_hash,
+           json_text(result),
+           number});
+      if (state_->database->integer("SELECT changes()") != 1)
+        throw Error(fmt::format("trial {} is not in the plan of this run", number));
+      state_->insert_details(number, result);
+    });
+  });
+}
+
+Run Results::read() const { return read_whole_run(state_->directory, *state_->database); }
+
+Run read_run(const std::string& directory) {
+  return read_whole_run(directory, open_results_file(results_file(directory), Database::Mode::read));
+}
+
+std::string newest_run(const std::string& folder, const std::string& config_hash) {
+  std::string newest, newest_started;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string directory = entry.path().string();
+    try {
+      if (!fs::exists(results_file(directory))) continue;
+      const RunInfo info = read_info(open_results_file(results_file(directory), Database::Mode::read));
+      if (info.config_hash != config_hash || info.started < newest_started) continue;
+      newest = directory;
+      newest_started = info.started;
+    } catch (const Error&) {
+      continue;
+    }
+  }
+  return newest;
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,96 @@
+#include "runtime/checkpoint.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "mgcompare/error.h"
+
+namespace mgcompare {
+namespace {
+
+constexpr char kSchema[] = "mgcompare.checkpoint/2";
+
+[[noreturn]] void fail(const std::string& what, const std::string& file) {
+  throw Error("the checkpoint " + file + " " + what + ": " + std::strerror(errno));
+}
+
+void write_all(int descriptor, const std::vector<std::uint8_t>& bytes, const std::string& file) {
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t wrote = ::write(descriptor, bytes.data() + done, bytes.size() - done);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) {
+      ::close(descriptor);
+      fail("cannot be written", file);
+    }
+    done += static_cast<std::size_t>(wrote);
+  }
+}
+
+}  // namespace
+
+void write_checkpoint(const std::string& file, const Checkpoint& checkpoint) {
+  nlohmann::json json = {{"schema", kSchema}, {"progress", checkpoint.progress}, {"ranks", nlohmann::json::array()}};
+  for (const Blobs& blobs : checkpoint.ranks) {
+    nlohmann::json rank = nlohmann::json::object();
+    for (const auto& [name, bytes] : blobs) rank[name] = nlohmann::json::binary(bytes);
+    json["ranks"].push_back(std::move(rank));
+  }
+  const std::vector<std::uint8_t> bytes = nlohmann::json::to_cbor(json);
+  const std::string part = file + ".tmp";
+  const int descriptor = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+  if (descriptor < 0) fail("cannot be written", file);
+  write_all(descriptor, bytes, file);
+  if (::fsync(descriptor) != 0) {
+    ::close(descriptor);
+    fail("cannot be kept", file);
+  }
+  ::close(descriptor);
+  if (std::rename(part.c_str(), file.c_str()) != 0) fail("cannot be replaced", file);
+}
+
+Checkpoint read_checkpoint(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) fail("cannot be read", file);
+  Checkpoint checkpoint;
+  try {
+    nlohmann::json json = nlohmann::json::from_cbor(stream);
+    if (json.at("schema") != kSchema)
+      throw Error("the checkpoint " + file + " is of another version (" + json.at("schema").dump() + ", this program writes " + kSchema + ")");
+    checkpoint.progress = json.at("progress");
+    for (nlohmann::json& rank : json.at("ranks")) {
+      Blobs blobs;
+      for (auto& [name, bytes] : rank.items()) blobs[name] = std::move(bytes.get_binary());
+      checkpoint.ranks.push_back(std::move(blobs));
+    }
+  } catch (const nlohmann::json::exception& error) {
+    throw Error("the checkpoint " + file + " is damaged (" + error.what() + "); delete it to begin the trial again");
+  }
+  return checkpoint;
+}
+
+void BlobArchive::write(std::string_view name, const void* data, std::size_t bytes, bool on_host) {
+  std::vector<std::uint8_t>& blob = blobs_[prefix_ + std::string(name)];
+  blob.resize(bytes);
+  if (bytes == 0) return;
+  if (on_host) std::memcpy(blob.data(), data, bytes);
+  else device_.copy_to_host(blob.data(), data, bytes);
+  if (!on_host) device_.synchronize();
+}
+
+void BlobArchive::read(std::string_view name, void* data, std::size_t bytes, bool on_host) {
+  const auto at = blobs_.find(prefix_ + std::string(name));
+  if (at == blobs_.end()) throw Error("the checkpoint has no '" + std::string(name) + "'; it is of another strategy or version");
+  if (at->second.size() != bytes)
+    throw Error("the checkpoint's '" + std::string(name) + "' has " + std::to_string(at->second.size()) + " bytes where " +
+                std::to_string(bytes) + " are expected");
+  if (bytes == 0) return;
+  if (on_host) std::memcpy(data, at->second.data(), bytes);
+  else device_.copy_to_device(data, at->second.data(), bytes);
+  if (!on_host) device_.synchronize();
+}
+
+}  // namespace mgcompare

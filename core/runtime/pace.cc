@@ -1,0 +1,311 @@
+#include "runtime/pace.h"
+
+#include <array>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+#include <vector>
+
+#include "mgcompare/error.h"
+#include "mgcompare/random.h"
+
+namespace mgcompare {
+namespace {
+
+class LivePace : public Pace {
+ public:
+  void exclusive(std::size_t, std::size_t stripe, const std::function<void()>& f) override {
+    {
+      // Shared among exclusives, so that a predicate (which takes it alone) is never asked in the middle of one.
+      const std::shared_lock gate(gate_);
+      const std::lock_guard lock(stripes_[stripe % stripes_.size()]);
+      check_abort();
+      f();
+    }
+    const std::lock_guard lock(mutex_);
+    ++changes_;
+    changed_.notify_all();
+  }
+
+  void wait_until(std::size_t, const std::function<bool()>& predicate) override {
+    for (;;) {
+      std::unique_lock lock(mutex_);
+      const std::uint64_t seen = changes_;
+      if (aborted_) throw Aborted();
+      lock.unlock();
+      {
+        const std::unique_lock gate(gate_);
+        if (predicate()) return;
+      }
+      lock.lock();
+      changed_.wait(lock, [&] { return aborted_ || changes_ != seen; });
+    }
+  }
+
+  void spend(std::size_t, double) override {}
+  void enter(std::size_t, std::size_t) override {}
+  void leave(std::size_t) override {}
+
+  void abort() override {
+    const std::lock_guard lock(mutex_);
+    aborted_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  void check_abort() {
+    const std::lock_guard lock(mutex_);
+    if (aborted_) throw Aborted();
+  }
+
+  std::shared_mutex gate_;
+  std::array<std::mutex, 256> stripes_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::uint64_t changes_ = 0;
+  bool aborted_ = false;
+};
+
+// A discrete-event order over real threads: the rank with the least (clock, number) goes on; a rank that computes cannot
+// meet anybody before its clock, so waiting for it only when its clock is the least is enough.
+class VirtualPace : public Pace {
+ public:
+  VirtualPace(std::size_t ranks, std::uint64_t seed) : states_(ranks), seed_(seed) {}
+
+  void exclusive(std::size_t rank, std::size_t, const std::function<void()>& f) override {
+    std::unique_lock lock(mutex_);
+    wait_for_turn(lock, rank);
+    f();
+    release_blocked(states_[rank].clock);
+    turn_.notify_all();
+  }
+
+  void wait_until(std::size_t rank, const std::function<bool()>& predicate) override {
+    std::unique_lock lock(mutex_);
+    wait_for_turn(lock, rank);
+    if (predicate()) return;
+    State& state = states_[rank];
+    state.blocked_on = &predicate;
+    turn_.notify_all();
+    turn_.wait(lock, [&] { return aborted_ || state.blocked_on == nullptr || (state.inside && nobody_moves()); });
+    if (aborted_) throw Aborted();
+    if (state.blocked_on != nullptr) throw Error("every rank waits for another; the strategy can never go on");
+  }
+
+  void spend(std::size_t rank, double samples) override {
+    const std::lock_guard lock(mutex_);
+    State& state = states_[rank];
+    // A tenth of jitter, so that ranks neither march in step nor repeat one order for ever.
+    const float jitter = Random(seed_, 0x7061636500000000ull + rank).uniform(state.draws++);
+    state.clock += samples * (1.0 + 0.1 * static_cast<double>(jitter));
+    turn_.notify_all();
+  }
+
+  // The clocks begin anew with each epoch, so that a resumed trial meets in the order of an uninterrupted one.
+  void enter(std::size_t rank, std::size_t epoch) override {
+    const std::lock_guard lock(mutex_);
+    states_[rank].clock = 0;
+    states_[rank].draws = static_cast<std::uint64_t>(epoch) << 32;
+    states_[rank].inside = true;
+  }
+
+  void leave(std::size_t rank) override {
+    const std::lock_guard lock(mutex_);
+    states_[rank].inside = false;
+    turn_.notify_all();
+  }
+
+  void abort() override {
+    const std::lock_guard lock(mutex_);
+    aborted_ = true;
+    turn_.notify_all();
+  }
+
+ private:
+  struct State {
+    double clock = 0;
+    std::uint64_t draws = 0;
+    bool inside = false;
+    const std::function<bool()>* blocked_on = nullptr;
+  };
+
+  bool is_next(std::size_t rank) const {
+    const double clock = states_[rank].clock;
+    for (std::size_t other = 0; other < states_.size(); ++other) {
+      const State& state = states_[other];
+      if (other == rank || !state.inside || state.blocked_on != nullptr) continue;
+      if (state.clock < clock || (state.clock == clock && other < rank)) return false;
+    }
+    return true;
+  }
+
+  void wait_for_turn(std::unique_lock<std::mutex>& lock, std::size_t rank) {
+    if (states_[rank].inside) turn_.wait(lock, [&] { return aborted_ || is_next(rank); });
+    if (aborted_) throw Aborted();
+  }
+
+  void release_blocked(double now) {
+    for (State& state : states_) {
+      if (state.blocked_on == nullptr || !(*state.blocked_on)()) continue;
+      state.blocked_on = nullptr;
+      if (state.clock < now) state.clock = now;
+    }
+  }
+
+  bool nobody_moves() const {
+    for (const State& state : states_)
+      if (state.inside && state.blocked_on == nullptr) return false;
+    return true;
+  }
+
+  std::vector<State> states_;
+  std::uint64_t seed_;
+  std::mutex mutex_;
+  std::condition_variable turn_;
+  bool aborted_ = false;
+};
+
+class RecordingPace : public Pace {
+ public:
+  RecordingPace(std::unique_ptr<Pace> pace, std::size_t ranks, Record& record)
+      : pace_(std::move(pace)), orders_(ranks, nullptr), record_(record) {}
+
+  void exclusive(std::size_t rank, std::size_t stripe, const std::function<void()>& f) override {
+    pace_->exclusive(rank, stripe, [&] {
+      if (orders_[rank] != nullptr) {
+        const std::lock_guard lock(mutex_);
+        (*orders_[rank])[stripe].push_back(static_cast<std::uint32_t>(rank));
+      }
+      f();
+    });
+  }
+  void wait_until(std::size_t rank, const std::function<bool()>& predicate) override { pace_->wait_until(rank, predicate); }
+  void spend(std::size_t rank, double samples) override { pace_->spend(rank, samples); }
+  void enter(std::size_t rank, std::size_t epoch) override {
+    {
+      const std::lock_guard lock(mutex_);
+      orders_[rank] = &record_.epochs[epoch];
+    }
+    pace_->enter(rank, epoch);
+  }
+  void leave(std::size_t rank) override {
+    orders_[rank] = nullptr;
+    pace_->leave(rank);
+  }
+  void abort() override { pace_->abort(); }
+
+ private:
+  std::unique_ptr<Pace> pace_;
+  std::vector<Record::Order*> orders_;  // of the epoch; null outside of one; each is its rank's own
+  std::mutex mutex_;
+  Record& record_;
+};
+
+// Every section waits until it is its rank's turn at its stripe. Predicates only delay: what they allowed is in the order.
+class ReplayPace : public Pace {
+ public:
+  ReplayPace(std::size_t ranks, const Record& record) : states_(ranks), record_(record) {}
+
+  void exclusive(std::size_t rank, std::size_t stripe, const std::function<void()>& f) override {
+    std::unique_lock lock(mutex_);
+    if (states_[rank].inside) {
+      wait(lock, rank, [&] { return is_next(rank, stripe); });
+      ++next_[stripe];
+    }
+    check_abort();
+    f();
+    changed_.notify_all();
+  }
+
+  void wait_until(std::size_t rank, const std::function<bool()>& predicate) override {
+    std::unique_lock lock(mutex_);
+    wait(lock, rank, predicate);
+  }
+
+  void spend(std::size_t, double) override {}
+
+  void enter(std::size_t rank, std::size_t epoch) override {
+    const std::lock_guard lock(mutex_);
+    const auto found = record_.epochs.find(epoch);
+    if (found == record_.epochs.end()) throw mismatch();
+    order_ = &found->second;
+    next_.clear();
+    states_[rank].inside = true;
+  }
+
+  void leave(std::size_t rank) override {
+    const std::lock_guard lock(mutex_);
+    states_[rank].inside = false;
+    changed_.notify_all();
+  }
+
+  void abort() override {
+    const std::lock_guard lock(mutex_);
+    aborted_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  struct State {
+    bool inside = false;
+    std::function<bool()> waits_for;  // empty: it runs
+  };
+
+  static Error mismatch() {
+    return Error("the recorded order does not fit this trial; it is of another config, rank count or version");
+  }
+  void check_abort() const {
+    if (aborted_) throw Aborted();
+  }
+
+  bool is_next(std::size_t rank, std::size_t stripe) {
+    const auto recorded = order_->find(stripe);
+    if (recorded == order_->end()) return false;
+    const std::size_t at = next_[stripe];
+    return at < recorded->second.size() && recorded->second[at] == rank;
+  }
+
+  // Nobody runs and nobody can go on: what was recorded asks for somebody who will not come.
+  bool is_stuck() const {
+    for (const State& state : states_)
+      if (state.inside && (!state.waits_for || state.waits_for())) return false;
+    return true;
+  }
+
+  void wait(std::unique_lock<std::mutex>& lock, std::size_t rank, const std::function<bool()>& condition) {
+    check_abort();
+    if (condition()) return;
+    State& state = states_[rank];
+    state.waits_for = condition;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return aborted_ || condition() || (state.inside && is_stuck()); });
+    state.waits_for = nullptr;
+    check_abort();
+    if (!condition()) throw mismatch();
+  }
+
+  std::vector<State> states_;
+  const Record& record_;
+  const Record::Order* order_ = nullptr;
+  std::map<std::size_t, std::size_t> next_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool aborted_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Pace> live_pace() { return std::make_unique<LivePace>(); }
+std::unique_ptr<Pace> virtual_pace(std::size_t ranks, std::uint64_t seed) {
+  return std::make_unique<VirtualPace>(ranks, seed);
+}
+
+std::unique_ptr<Pace> recording_pace(std::unique_ptr<Pace> pace, std::size_t ranks, Record& record) {
+  return std::make_unique<RecordingPace>(std::move(pace), ranks, record);
+}
+std::unique_ptr<Pace> replay_pace(std::size_t ranks, const Record& record) {
+  return std::make_unique<ReplayPace>(ranks, record);
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,87 @@
+#pragma once
+
+// Group as the ranks of one process see it: one Meeting for all of them, one RankGroup for each.
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/gate.h"
+#include "measure/ledger.h"
+#include "mgcompare/group.h"
+#include "runtime/pace.h"
+#include "platform/platform.h"
+#include "measure/step_clock.h"
+
+namespace mgcompare {
+
+// What the ranks of a trial share. It outlives every RankGroup made from it.
+class Meeting {
+ public:
+  Meeting(Collectives& collectives, std::size_t ranks, std::unique_ptr<Pace> pace)
+      : collectives_(collectives), pace_(std::move(pace)), gate_(ranks), windows_(ranks) {}
+  Pace& pace() { return *pace_; }
+  std::size_t ranks() const { return windows_.size(); }
+  void abort();
+
+ private:
+  friend class RankGroup;
+  Collectives& collectives_;
+  std::unique_ptr<Pace> pace_;
+  Gate gate_;
+  std::mutex mutex_;
+  std::condition_variable made_;
+  std::map<std::string, std::shared_ptr<void>> objects_;
+  std::vector<std::vector<Vec>> windows_;  // [rank][window]
+  bool aborted_ = false;
+};
+
+class RankGroup : public Group {
+ public:
+  RankGroup(Meeting& meeting, std::size_t rank) : meeting_(meeting), rank_(rank) {}
+  int rank() const override { return static_cast<int>(rank_); }
+  int size() const override { return static_cast<int>(meeting_.ranks()); }
+  void barrier() override;
+  void exclusive(std::size_t stripe, const std::function<void()>& f) override;
+  void wait_until(const std::function<bool()>& predicate) override;
+  int expose(Vec memory) override;
+
+  // Sent since they were last forgotten.
+  std::uint64_t bytes() const { return bytes_; }
+  void forget_bytes() { bytes_ = 0; }
+  Ledger& ledger() { return ledger_; }
+  std::uint64_t exposed_bytes() const;
+  // Of steps that the device repeated by itself; wraps around, so that bytes can be taken back.
+  void add_bytes(std::uint64_t bytes) { bytes_ += bytes; }
+
+ protected:
+  void all_reduce_raw(void* data, std::size_t count, Type type) override;
+  void reduce_raw(void* data, std::size_t count, Type type, int root) override;
+  void broadcast_raw(void* data, std::size_t bytes, int root) override;
+  void gather_raw(const void* mine, void* all, const Counts& bytes, int root) override;
+  void scatter_raw(const void* all, void* mine, const Counts& bytes, int root) override;
+  void all_gather_raw(const void* mine, void* all, const Counts& bytes) override;
+  void reduce_scatter_raw(const void* all, void* mine, const Counts& counts, Type type) override;
+  void all_to_all_raw(const void* out, const Counts& out_bytes, void* in, const Counts& in_bytes) override;
+  void* shared_raw(const std::string& key, const std::function<std::shared_ptr<void>()>& make) override;
+  void get_raw(int rank, int window, std::size_t begin, Vec into) override;
+  void put_raw(int rank, int window, std::size_t begin, ConstVec from) override;
+  void add_raw(int rank, int window, std::size_t begin, ConstVec from) override;
+
+ private:
+  // Makes a call that moves data, which returns the seconds it waited: its time is the phase's, and it stands in the ledger.
+  template <class Call> void send(Phase phase, const char* name, double bytes, Call call);
+  float* window(int rank, int number, std::size_t begin, std::size_t size) const;
+  void check(const char* verb, const Counts& counts, int root = 0) const;
+
+  Meeting& meeting_;
+  std::size_t rank_;
+  std::uint64_t bytes_ = 0;
+  Ledger ledger_;
+  double remainder_ = 0;  // fractions of bytes of ring formulas, so that totals stay exact
+};
+
+}  // namespace mgcompare

@@ -1,0 +1,293 @@
+#include "runtime/rank_replica.h"
+
+#include <algorithm>
+
+#include "measure/step_clock.h"
+
+namespace mgcompare {
+namespace {
+
+constexpr std::uint64_t kLargestCounted = 255;  // of a histogram
+
+// Adds a device vector's elements to a host sum in double: only audits, which run on small networks, pay for it.
+void add_to(std::vector<double>& sum, Device& device, ConstVec gradients, Range range, bool on_host) {
+  std::vector<float> copy(range.size());
+  if (on_host) {
+    std::copy_n(gradients.data() + range.begin, range.size(), copy.begin());
+  } else {
+    device.copy_to_host(copy.data(), gradients.data() + range.begin, range.size() * sizeof(float));
+    device.synchronize();
+  }
+  for (std::size_t i = 0; i < copy.size(); ++i) sum[range.begin + i] += static_cast<double>(copy[i]);
+}
+
+// An optimiser as a strategy sees it: its time is told apart.
+class TimedOptimizer : public Optimizer {
+ public:
+  explicit TimedOptimizer(Optimizer& optimizer) : optimizer_(optimizer) {}
+  std::vector<Vec> state() override { return optimizer_.state(); }
+  void reset() override { optimizer_.reset(); }
+  void advance() override {
+    const StepClock::In in(Phase::optimizer);
+    optimizer_.advance();
+  }
+  void apply(Vec weights, ConstVec gradients, Range range, const Batch& batch, double rate_scale) override {
+    const StepClock::In in(Phase::optimizer);
+    optimizer_.apply(weights, gradients, range, batch, rate_scale);
+  }
+
+ private:
+  Optimizer& optimizer_;
+};
+
+}  // namespace
+
+// An optimiser that a strategy asked for: kept here too, for its count, its checkpoint and the audit.
+class RankReplica::Made {
+ public:
+  Made(std::unique_ptr<Optimizer> optimizer, Device& device, bool on_host, std::size_t audited)
+      : optimizer_(std::move(optimizer)), device_(device), on_host_(on_host), applied_(audited) {}
+
+  class Handle : public TimedOptimizer {
+   public:
+    explicit Handle(std::shared_ptr<Made> made) : TimedOptimizer(*made->optimizer_), made_(std::move(made)) {}
+    void apply(Vec weights, ConstVec gradients, Range range, const Batch& batch, double rate_scale) override {
+      if (!made_->applied_.empty()) add_to(made_->applied_, made_->device_, gradients, range, made_->on_host_);
+      TimedOptimizer::apply(weights, gradients, range, batch, rate_scale);
+    }
+
+   private:
+    std::shared_ptr<Made> made_;
+  };
+
+  CountedOptimizer& counted() { return dynamic_cast<CountedOptimizer&>(*optimizer_); }
+  bool on_host() const { return on_host_; }
+  const std::vector<double>& applied() const { return applied_; }
+
+ private:
+  std::unique_ptr<Optimizer> optimizer_;
+  Device& device_;
+  bool on_host_;
+  std::vector<double> applied_;
+};
+
+RankReplica::RankReplica(const ReplicaParts& parts)
+    : parts_(parts), device_(*parts.device),
+      optimizer_(parts.platform->optimizer(*parts.device, *parts.optimizer, parts.spec->parts)),
+      shown_optimizer_(std::make_unique<TimedOptimizer>(*optimizer_)),
+      // Not in the first step: an allocation there could wait for a collective that waits for this rank.
+      dlogits_(*parts.device, parts.largest_batch * parts.spec->classes) {
+  if (!parts_.audit) return;
+  pushed_.assign(parts_.spec->parameters, 0);
+  applied_.assign(parts_.spec->parameters, 0);
+  seen_.assign(parts_.feed->samples(), 0);
+}
+
+RankReplica::~RankReplica() = default;
+
+void RankReplica::begin_step(const Batch& batch) {
+  batch_ = batch;
+  updated_in_step_ = false;
+  ++issued_steps_;
+}
+
+float RankReplica::factor(const Batch& batch, Scale scale) const {
+  const std::size_t samples = scale == Scale::global_batch ? batch.global_size() : batch.size();
+  return samples == 0 ? 0.0f : 1.0f / static_cast<float>(samples);
+}
+
+Optimizer& RankReplica::optimizer() { return *shown_optimizer_; }
+
+// What the strategy does with a part of the gradient is its own work.
+Ready RankReplica::told_apart(const Ready& ready) {
+  if (!ready) return {};
+  return [&ready](Vec slice) {
+    const StepClock::In in(Phase::strategy);
+    ready(slice);
+  };
+}
+
+void RankReplica::backward(const Batch& batch, const Ready& ready, Scale scale) {
+  const StepClock::In in(Phase::compute);
+  // What `ready` does is the host's.
+  if (recorded_pass_ && !ready) recorded_pass_->run({batch, scale});
+  else pass(batch, ready, scale);
+  after_backward(batch);
+}
+
+void RankReplica::pass(const Batch& batch, const Ready& ready, Scale scale) {
+  const Vec logits = forward(batch);
+  if (dlogits_.size() < logits.size()) dlogits_ = Array<float>(*parts_.device, logits.size());
+  const Vec dlogits = dlogits_.span().slice({0, logits.size()});
+  loss(batch, logits, dlogits, scale);
+  parts_.network->backward(dlogits, told_apart(ready), share_);
+}
+
+void RankReplica::repeat_passes(std::unique_ptr<Recorder> recorder, const std::vector<RecordedPass::Sample>& seen) {
+  recorded_pass_.emplace(
+      std::move(recorder), [this](const RecordedPass::Sample& one) { pass(one.batch, {}, one.scale); }, seen);
+}
+
+std::vector<RecordedPass::Sample> RankReplica::seen_passes() const {
+  return recorded_pass_ ? recorded_pass_->seen() : std::vector<RecordedPass::Sample>();
+}
+
+void RankReplica::record_passes() {
+  if (recorded_pass_) recorded_pass_->record();
+}
+
+Vec RankReplica::forward(const Batch& batch) {
+  StepClock::In in(Phase::compute);
+  const double reading = parts_.feed->seconds();
+  const Vec logits = parts_.network->forward(*parts_.feed, batch.begin(), batch.size(), {true, parts_.seed, batch.epoch()});
+  in.began_with(Phase::input, parts_.feed->seconds() - reading);
+  return logits;
+}
+
+void RankReplica::loss(const Batch& batch, ConstVec logits, Vec dlogits, Scale scale) {
+  const StepClock::In in(Phase::compute);
+  share_ = scale == Scale::global_batch || batch.global_size() == 0
+               ? 1.0f
+               : static_cast<float>(batch.size()) / static_cast<float>(batch.global_size());
+  parts_.network->loss(*parts_.feed, batch.begin(), batch.size(), logits, dlogits, factor(batch, scale));
+}
+
+void RankReplica::backward_from(const Batch& batch, ConstVec dlogits, const Ready& ready) {
+  const StepClock::In in(Phase::compute);
+  parts_.network->backward(dlogits, told_apart(ready), share_);
+  after_backward(batch);
+}
+
+void RankReplica::after_backward(const Batch& batch) {
+  if (parts_.audit) {
+    add_to(pushed_, *parts_.device, gradients(), {0, gradients().size()}, false);
+    for (std::size_t i = 0; i < batch.size(); ++i) ++seen_[batch.begin() + i];
+  }
+  parts_.meeting->pace().spend(parts_.rank, static_cast<double>(batch.size()));
+}
+
+void RankReplica::update(Range range) {
+  const StepClock::In in(Phase::optimizer);
+  if (!updated_in_step_) optimizer_->advance();
+  updated_in_step_ = true;
+  if (parts_.audit) add_to(applied_, *parts_.device, gradients(), range, false);
+  optimizer_->apply(weights(), gradients(), range, *batch_);
+}
+
+std::unique_ptr<Optimizer> RankReplica::keep(std::unique_ptr<Optimizer> optimizer, bool on_host) {
+  made_.push_back(std::make_shared<Made>(std::move(optimizer), *parts_.device, on_host, pushed_.size()));
+  return std::make_unique<Made::Handle>(made_.back());
+}
+
+std::unique_ptr<Optimizer> RankReplica::host_optimizer(bool plain) {
+  // Only a CPU device's memory is the host's too.
+  Device* const memory = parts_.device->kind() == DeviceKind::cpu ? parts_.device : nullptr;
+  return keep(make_host_optimizer(optimizer_config(plain), parts_.spec->parts, memory), true);
+}
+
+std::unique_ptr<Optimizer> RankReplica::device_optimizer(bool plain) {
+  return keep(parts_.platform->optimizer(*parts_.device, optimizer_config(plain), parts_.spec->parts), false);
+}
+
+OptimizerConfig RankReplica::optimizer_config(bool plain) const {
+  OptimizerConfig config = *parts_.optimizer;
+  if (plain) config.momentum = 0, config.nesterov = false;
+  return config;
+}
+
+void RankReplica::metric(std::string_view name, double value) {
+  MetricResult& metric = metrics_[std::string(name)];
+  metric.least = metric.count == 0 ? value : std::min(metric.least, value);
+  metric.most = metric.count == 0 ? value : std::max(metric.most, value);
+  metric.last = value;
+  ++metric.count;
+  metric.mean += (value - metric.mean) / static_cast<double>(metric.count);
+}
+
+void RankReplica::histogram(std::string_view name, std::uint64_t value) {
+  metric(name, static_cast<double>(value));
+  std::vector<std::uint64_t>& counts = metrics_[std::string(name)].counts;
+  const std::size_t at = std::min<std::uint64_t>(value, kLargestCounted);
+  if (at >= counts.size()) counts.resize(at + 1);
+  ++counts[at];
+}
+
+void RankReplica::record(std::string_view name, const std::vector<double>& figures) {
+  if (lines_ != nullptr) (*lines_)[std::string(name)].push_back(figures);
+}
+
+Random RankReplica::random(std::uint64_t stream) const {
+  return Random(parts_.seed, (static_cast<std::uint64_t>(parts_.rank + 1) << 40) ^ stream);
+}
+
+std::uint64_t RankReplica::own_updates() const { return dynamic_cast<CountedOptimizer&>(*optimizer_).updates().made; }
+
+std::uint64_t RankReplica::made_updates() const {
+  std::uint64_t updates = 0;
+  for (const auto& made : made_) updates += made->counted().updates().made;
+  return updates;
+}
+
+std::uint64_t RankReplica::made_state_bytes(bool on_host) const {
+  std::uint64_t bytes = 0;
+  for (const auto& made : made_) {
+    if (made->on_host() != on_host) continue;
+    for (const Vec state : made->counted().state()) bytes += state.bytes();
+  }
+  return bytes;
+}
+
+RankReplica::Counts RankReplica::Counts::operator+(const Counts& other) const {
+  Counts sum{updates};
+  for (std::size_t i = 0; i < updates.size(); ++i) {
+    sum.updates[i].made += other.updates[i].made;
+    sum.updates[i].forgotten += other.updates[i].forgotten;
+  }
+  return sum;
+}
+
+RankReplica::Counts RankReplica::Counts::operator*(std::uint64_t times) const {
+  Counts product{updates};
+  for (UpdateCount& count : product.updates) {
+    count.made *= times;
+    count.forgotten *= times;
+  }
+  return product;
+}
+
+RankReplica::Counts RankReplica::Counts::operator-(const Counts& other) const {
+  return *this + other * static_cast<std::uint64_t>(-1);
+}
+
+RankReplica::Counts RankReplica::counts() const {
+  Counts counts{{dynamic_cast<CountedOptimizer&>(*optimizer_).updates()}};
+  for (const auto& made : made_) counts.updates.push_back(made->counted().updates());
+  return counts;
+}
+
+void RankReplica::set_counts(const Counts& counts) {
+  dynamic_cast<CountedOptimizer&>(*optimizer_).set_updates(counts.updates[0]);
+  for (std::size_t i = 0; i < made_.size(); ++i) made_[i]->counted().set_updates(counts.updates[i + 1]);
+}
+
+std::vector<RankReplica::Saved> RankReplica::state() {
+  std::vector<Saved> saved = {{"weights", weights(), false, nullptr}, {"buffers", buffers(), false, nullptr}};
+  const auto add = [&](const std::string& name, CountedOptimizer& optimizer, bool on_host) {
+    std::size_t number = 0;
+    for (const Vec vector : optimizer.state()) saved.push_back({name + "/" + std::to_string(number++), vector, on_host, nullptr});
+    saved.push_back({name + "/updates", {}, true, &optimizer});
+  };
+  add("optimizer", dynamic_cast<CountedOptimizer&>(*optimizer_), false);
+  for (std::size_t i = 0; i < made_.size(); ++i)
+    add("made" + std::to_string(i), made_[i]->counted(), made_[i]->on_host());
+  return saved;
+}
+
+std::vector<double> RankReplica::applied() const {
+  std::vector<double> sum = applied_;
+  for (const auto& made : made_)
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += made->applied()[i];
+  return sum;
+}
+
+}  // namespace mgcompare

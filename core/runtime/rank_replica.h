@@ -1,0 +1,134 @@
+#pragma once
+
+// Replica as one rank has it: its network, its data, its optimiser, and what it counted.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "measure/metered_device.h"
+#include "model/network.h"
+#include "model/optimizer.h"
+#include "model/spec.h"
+#include "platform/platform.h"
+#include "runtime/record.h"
+#include "runtime/recorded_pass.h"
+#include "results/result.h"
+#include "runtime/rank_group.h"
+
+namespace mgcompare {
+
+// What a replica is made of; everything outlives it.
+struct ReplicaParts {
+  Platform* platform = nullptr;
+  Device* device = nullptr;
+  Network* network = nullptr;
+  Feed* feed = nullptr;             // of the training split
+  const NetworkSpec* spec = nullptr;
+  const OptimizerConfig* optimizer = nullptr;
+  Meeting* meeting = nullptr;
+  std::size_t rank = 0;
+  std::uint64_t seed = 0;
+  std::size_t largest_batch = 0;    // samples, of all ranks together
+  bool audit = false;               // keep sums of gradients, see pushed()
+};
+
+class RankReplica : public Replica {
+ public:
+  explicit RankReplica(const ReplicaParts& parts);
+  ~RankReplica() override;
+
+  Vec weights() override { return parts_.network->weights(); }
+  Vec gradients() override { return parts_.network->gradients(); }
+  const std::vector<Part>& parts() const override { return parts_.spec->parts; }
+  Vec buffers() override { return parts_.network->buffers(); }
+  using Replica::backward;
+  void backward(const Batch& batch, const Ready& ready, Scale scale) override;
+  Vec forward(const Batch& batch) override;
+  void loss(const Batch& batch, ConstVec logits, Vec dlogits, Scale scale) override;
+  void backward_from(const Batch& batch, ConstVec dlogits, const Ready& ready) override;
+  std::size_t classes() const override { return parts_.network->classes(); }
+  using Replica::update;
+  void update(Range range) override;
+  Optimizer& optimizer() override;
+  std::unique_ptr<Optimizer> host_optimizer(bool plain) override;
+  std::unique_ptr<Optimizer> device_optimizer(bool plain) override;
+  Device& device() override { return device_; }
+  void metric(std::string_view name, double value) override;
+  void histogram(std::string_view name, std::uint64_t value) override;
+  void record(std::string_view name, const std::vector<double>& figures) override;
+  Random random(std::uint64_t stream) const override;
+
+  // The trial's side.
+  void begin_step(const Batch& batch);
+  // Lets the device repeat whole passes by itself once record_passes() has recorded them: those that were made so far,
+  // also by the replica that is replaced by this one (`seen`).
+  void repeat_passes(std::unique_ptr<Recorder> recorder, const std::vector<RecordedPass::Sample>& seen);
+  bool repeats_passes() const { return recorded_pass_.has_value(); }
+  std::vector<RecordedPass::Sample> seen_passes() const;
+  // While no rank can be in an exchange.
+  void record_passes();
+  MeteredDevice& meter() { return device_; }
+  std::uint64_t own_updates() const;                       // of optimizer()
+  std::uint64_t made_updates() const;                      // of host_optimizer() and device_optimizer()
+  bool made_optimizers() const { return !made_.empty(); }
+  std::uint64_t made_state_bytes(bool on_host) const;
+  std::uint64_t issued_steps() const { return issued_steps_; }  // by the host, recorded ones once
+  const std::map<std::string, MetricResult>& metrics() const { return metrics_; }
+  void set_metrics(std::map<std::string, MetricResult> metrics) { metrics_ = std::move(metrics); }
+  // Null where no record is kept.
+  void set_lines(Record::Lines* lines) { lines_ = lines; }
+  // What steps count here, for steps that the device repeats by itself. Writing them waits for the device.
+  struct Counts {
+    std::vector<UpdateCount> updates;    // of optimizer(), then of those that were made
+    Counts operator-(const Counts& other) const;
+    Counts operator+(const Counts& other) const;
+    Counts operator*(std::uint64_t times) const;
+  };
+  Counts counts() const;
+  void set_counts(const Counts& counts);
+  // Everything that training changes here, by name, for checkpoints.
+  struct Saved {
+    std::string name;
+    Vec data;
+    bool on_host;
+    CountedOptimizer* counter;  // of whose updates, where not null
+  };
+  std::vector<Saved> state();
+  // In an audit: the sum of all gradients that backward made, and of those that optimisers applied, in double.
+  const std::vector<double>& pushed() const { return pushed_; }
+  std::vector<double> applied() const;
+  // In an audit: how often each position of the epoch was learnt from.
+  const std::vector<std::uint32_t>& seen() const { return seen_; }
+  void forget_seen() { seen_.assign(seen_.size(), 0); }
+
+ private:
+  class Made;
+  static Ready told_apart(const Ready& ready);
+  void pass(const Batch& batch, const Ready& ready, Scale scale);
+  void after_backward(const Batch& batch);
+  float factor(const Batch& batch, Scale scale) const;
+  OptimizerConfig optimizer_config(bool plain) const;
+  std::unique_ptr<Optimizer> keep(std::unique_ptr<Optimizer> optimizer, bool on_host);
+
+  ReplicaParts parts_;
+  MeteredDevice device_;
+  std::unique_ptr<Optimizer> optimizer_, shown_optimizer_;
+  std::vector<std::shared_ptr<Made>> made_;
+  std::optional<Batch> batch_;
+  bool updated_in_step_ = false;
+  std::uint64_t issued_steps_ = 0;
+  float share_ = 1;                 // of the batch, where the last loss was scaled by it
+  std::map<std::string, MetricResult> metrics_;
+  Record::Lines* lines_ = nullptr;
+  std::vector<double> pushed_;
+  std::vector<double> applied_;
+  std::vector<std::uint32_t> seen_;
+  Array<float> dlogits_;
+  std::optional<RecordedPass> recorded_pass_;
+};
+
+}  // namespace mgcompare

@@ -1,0 +1,59 @@
+#include "runtime/record.h"
+
+#include <cstdio>
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include "mgcompare/error.h"
+
+namespace mgcompare {
+namespace {
+
+constexpr char kSchema[] = "mgcompare.record/1";
+
+}  // namespace
+
+// Maps by number are lists of pairs: JSON's keys are texts.
+void to_json(nlohmann::json& json, const Record& record) {
+  json = {{"schema", kSchema}, {"epochs", nlohmann::json::array()}, {"ranks", record.ranks}};
+  for (const auto& [epoch, order] : record.epochs) {
+    nlohmann::json stripes = nlohmann::json::array();
+    for (const auto& [stripe, ranks] : order) stripes.push_back({stripe, ranks});
+    json["epochs"].push_back({epoch, std::move(stripes)});
+  }
+}
+
+void from_json(const nlohmann::json& json, Record& record) {
+  record = {};
+  for (const nlohmann::json& epoch : json.at("epochs"))
+    for (const nlohmann::json& stripe : epoch.at(1))
+      record.epochs[epoch.at(0).get<std::size_t>()][stripe.at(0).get<std::size_t>()] =
+          stripe.at(1).get<std::vector<std::uint32_t>>();
+  json.at("ranks").get_to(record.ranks);
+}
+
+void write_record(const std::string& file, const Record& record) {
+  const std::vector<std::uint8_t> bytes = nlohmann::json::to_cbor(record);
+  const std::string part = file + ".tmp";
+  std::ofstream stream(part, std::ios::binary);
+  stream.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  stream.close();
+  if (!stream || std::rename(part.c_str(), file.c_str()) != 0)
+    throw Error("the record " + file + " cannot be written; make room there, or leave measure.record out");
+}
+
+Record read_record(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) throw Error("the record " + file + " cannot be read; run the experiment with measure.record: true");
+  try {
+    const nlohmann::json json = nlohmann::json::from_cbor(stream);
+    if (json.at("schema") != kSchema)
+      throw Error("the record " + file + " is of another version (" + json.at("schema").dump() + ", this program reads " + kSchema + ")");
+    return json.get<Record>();
+  } catch (const nlohmann::json::exception& error) {
+    throw Error("the record " + file + " is damaged (" + error.what() + "); run the experiment again with measure.record: true");
+  }
+}
+
+}  // namespace mgcompare

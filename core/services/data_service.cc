@@ -1,0 +1,17 @@
+#include "services/data_service.h"
+
+namespace mgcompare {
+
+DataPlaces reporting_places(Line& line) {
+  DataPlaces places = DataPlaces::standard("");
+  places.download.progress = [&line](const DownloadProgress& progress) {
+    line.note({{"download", progress.file}, {"bytes", progress.bytes}, {"total", progress.total}});
+  };
+  return places;
+}
+
+DataLog reporting_log(Line& line) {
+  return [&line](const std::string& text) { line.note({{"text", text}}); };
+}
+
+}  // namespace mgcompare

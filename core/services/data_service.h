@@ -1,0 +1,15 @@
+#pragma once
+
+// Loading of data sets in a worker process: how the worker tells the runner what it is doing.
+
+#include "data/load.h"
+#include "process/worker.h"
+
+namespace mgcompare {
+
+// The standard places of data. Downloads are reported as notes {"download": file, "bytes": ..., "total": ...}.
+DataPlaces reporting_places(Line& line);
+// Reports messages as notes {"text": ...}.
+DataLog reporting_log(Line& line);
+
+}  // namespace mgcompare

@@ -1,0 +1,118 @@
+#include "services/prober.h"
+
+#include <fmt/core.h>
+
+#include "mgcompare/error.h"
+#include "modules/platforms.h"
+#include "discovery/plugin_files.h"
+#include "modules/strategy_probe.h"
+
+namespace mgcompare {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceSummary, kind, index, name, memory, notes, id, problems, precisions)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlatformSummary, kind, problem, devices, facts)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OptionSummary, key, type, value, range, help)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OptionProblem, key, text, warning)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Traits, promise, in_rank_order, pace, models, role, devices, least_ranks, most_ranks,
+                                   repeats_every, stages)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StrategySummary, traits, options, problems, crash)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Facts, ranks, hosts, global_batch, steps_per_epoch, epochs, optimizer, momentum,
+                                   device, ordered)
+
+namespace {
+
+constexpr double kDevicesSeconds = 60;     // a driver that starts cold takes its time
+constexpr double kStrategySeconds = 10;
+constexpr double kSilenceSeconds = 10;     // a probe has no progress to say; its heartbeat is what counts
+
+SupervisorSettings settings_of_probe(SupervisorSettings settings) {
+  settings.seconds_without_progress = kDevicesSeconds;
+  settings.seconds_without_heartbeat = kSilenceSeconds;
+  return settings;
+}
+
+nlohmann::json question_to_json(const ProbeQuestion& question) {
+  nlohmann::json options = nlohmann::json::array();
+  for (const OptionConfig& option : question.strategy.options) {
+    options.push_back({{"key", option.key},
+                       {"value", option.value},
+                       {"quoted", option.quoted},
+                       {"file", option.place.file},
+                       {"line", option.place.line},
+                       {"column", option.place.column}});
+  }
+  return {{"plugin_file", question.plugin_file},
+          {"name", question.strategy.name},
+          {"label", question.strategy.label},
+          {"options", options},
+          {"facts", question.facts}};
+}
+
+ProbeQuestion question_from_json(const nlohmann::json& json) {
+  ProbeQuestion question;
+  question.plugin_file = json.at("plugin_file").get<std::string>();
+  question.strategy.name = json.at("name").get<std::string>();
+  question.strategy.label = json.at("label").get<std::string>();
+  for (const nlohmann::json& option : json.at("options")) {
+    question.strategy.options.push_back(
+        {option.at("key").get<std::string>(),
+         option.at("value").get<std::string>(),
+         option.at("quoted").get<bool>(),
+         {option.at("file").get<std::string>(), option.at("line").get<int>(), option.at("column").get<int>()}});
+  }
+  question.facts = json.at("facts").get<Facts>();
+  return question;
+}
+
+}  // namespace
+
+WorkerProber::WorkerProber(SupervisorSettings settings) : supervisor_(settings_of_probe(std::move(settings))) {}
+
+void WorkerProber::search(std::vector<std::string> extra_plugin_paths) {
+  extra_plugin_paths_ = std::move(extra_plugin_paths);
+  plugins_.reset();
+}
+
+std::vector<PlatformSummary> WorkerProber::platforms() {
+  if (!platforms_) {
+    const Reply reply = supervisor_.ask("platforms", nullptr, kDevicesSeconds);
+    if (reply.status != "answer") {
+      throw Error(fmt::format("the devices of this machine cannot be listed: {} ({}); take the module of the broken "
+                              "driver out of lib/mgcompare",
+                              reply.cause, reply.status));
+    }
+    platforms_ = std::make_unique<std::vector<PlatformSummary>>(reply.body.get<std::vector<PlatformSummary>>());
+  }
+  return *platforms_;
+}
+
+std::vector<PluginSummary> WorkerProber::plugins() {
+  if (!plugins_) plugins_ = std::make_unique<std::vector<PluginSummary>>(find_plugins(extra_plugin_paths_));
+  return *plugins_;
+}
+
+std::vector<StrategySummary> WorkerProber::ask(const std::vector<ProbeQuestion>& questions) {
+  std::vector<StrategySummary> answers;
+  for (const ProbeQuestion& question : questions) {
+    const Reply reply = supervisor_.ask("strategy", question_to_json(question), kStrategySeconds);
+    StrategySummary answer;
+    if (reply.status == "answer") {
+      answer = reply.body.get<StrategySummary>();
+    } else if (reply.status == "failed") {
+      answer.problems.push_back({"", reply.cause});
+    } else {
+      answer.crash = fmt::format("{} ({})", reply.cause, reply.status);
+    }
+    answers.push_back(std::move(answer));
+  }
+  return answers;
+}
+
+Handlers probe_handlers() {
+  return {{"platforms", [](const nlohmann::json&, Line&) -> nlohmann::json { return find_platforms(); }},
+          {"strategy", [](const nlohmann::json& body, Line&) -> nlohmann::json {
+             return probe_strategy(question_from_json(body));
+           }}};
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,105 @@
+#include "services/roll.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "services/examination.h"
+
+namespace mgcompare {
+namespace {
+
+// How a trial ends when its device goes away under it; also when its strategy is at fault.
+constexpr std::array kBadEnds = {"failed", "crashed", "timeout", "device lost"};
+// For a device to answer: more than a driver takes that starts cold.
+constexpr double kRollSeconds = 30;
+
+constexpr char kSilent[] = "does not answer any more";
+
+}  // namespace
+
+Roll::Roll(const std::vector<PlatformSummary>& platforms) {
+  for (const PlatformSummary& platform : platforms)
+    for (const DeviceSummary& device : platform.devices)
+      members_[platform.kind].push_back(
+          {fmt::format("{}:{}", platform.kind, device.index), device.id, device.index, ""});
+}
+
+const Roll::Members& Roll::members_of(const Trial& trial) const {
+  static const Members none;
+  const auto found = members_.find(std::string(to_string(trial.device_kind)));
+  return found == members_.end() ? none : found->second;
+}
+
+std::vector<std::size_t> Roll::chosen(const Members& members, const Trial& trial) {
+  std::vector<std::size_t> first;
+  for (std::size_t at = 0; at < members.size() && first.size() < trial.devices; ++at)
+    if (members[at].silence.empty()) first.push_back(at);
+  return first;
+}
+
+std::string Roll::lost(const Trial& trial) const {
+  const Members& members = members_of(trial);
+  const std::size_t answering = chosen(members, trial).size();
+  if (answering >= std::min(trial.devices, members.size())) return "";
+  const auto silent = std::find_if(members.begin(), members.end(), [](const Member& m) { return !m.silence.empty(); });
+  return fmt::format("{} {}: {}; of the {} devices that the trial needs {} are left", silent->name, kSilent,
+                     silent->silence, trial.devices, answering);
+}
+
+Trial Roll::placed(const Trial& trial) const {
+  Trial placed = trial;
+  const Members& members = members_of(trial);
+  for (const std::size_t at : chosen(members, trial)) placed.indices.push_back(members[at].index);
+  return placed;
+}
+
+std::string Roll::note(const Trial& trial) const {
+  const Members& members = members_of(trial);
+  std::vector<std::string> used, silent;
+  std::size_t last = 0;
+  for (const std::size_t at : chosen(members, trial))
+    used.push_back(fmt::format("{} ({})", members[at].name, members[at].id)), last = at;
+  for (std::size_t at = 0; at < last; ++at)
+    if (!members[at].silence.empty()) silent.push_back(members[at].name);
+  if (silent.empty()) return "";
+  return fmt::format("ran on {}, for {} {}", fmt::join(used, ", "), fmt::join(silent, ", "),
+                     silent.size() == 1 ? kSilent : "do not answer any more");
+}
+
+std::string Roll::check(Supervisor& supervisor, const Trial& trial, Result& result) {
+  if (std::find(kBadEnds.begin(), kBadEnds.end(), result.status) == kBadEnds.end()) return "";
+  const auto found = members_.find(std::string(to_string(trial.device_kind)));
+  if (found == members_.end()) return "";
+  Members& members = found->second;
+  const std::vector<std::size_t> used = chosen(members, trial);
+  std::vector<std::string> ids;
+  for (const Member& member : members) ids.push_back(member.id);
+  const auto answers = call_roll(supervisor, trial.device_kind, ids, kRollSeconds);
+  // The next trial starts clean.
+  supervisor.end_worker();
+  if (!answers) return "";
+  std::vector<std::string> fallen;
+  for (std::size_t at = 0; at < members.size(); ++at) {
+    const RollAnswer& answer = answers->at(at);
+    if (members[at].silence.empty() && !answer.silence.empty())
+      fallen.push_back(fmt::format("{} {}: {}", members[at].name, kSilent, answer.silence));
+    members[at].index = answer.index;
+    members[at].silence = answer.silence;
+  }
+  const auto is_lost = [&](std::size_t at) { return !members[at].silence.empty(); };
+  if (const auto own = std::find_if(used.begin(), used.end(), is_lost); own != used.end()) {
+    const Member& member = members[*own];
+    result.cause = fmt::format("{} {}: {}; the trial: {} ({})", member.name, kSilent, member.silence, result.cause,
+                               result.status);
+    result.status = "device lost";
+  }
+  if (fallen.empty()) return "";
+  const auto left = std::count_if(members.begin(), members.end(), [](const Member& m) { return m.silence.empty(); });
+  return fmt::format("{}; later trials run on the devices that do ({} of {}), and those that need more are not tried",
+                     fmt::join(fallen, "; "), left, members.size());
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,34 @@
+#include "services/trial_service.h"
+
+#include <string>
+
+#include "config/config.h"
+#include "data/dataset.h"
+#include "services/data_service.h"
+
+namespace mgcompare {
+
+Handlers trial_handlers(Session& session) {
+  const auto run_trial = [&session](const nlohmann::json& body, Line& line) -> nlohmann::json {
+    const TrialFiles files{body.at("checkpoint").get<std::string>(), body.at("resume").get<bool>(),
+                           body.at("record").get<std::string>(), body.at("replay").get<bool>(),
+                           body.at("trace").get<std::string>()};
+    const Trial trial = body.at("trial").get<Trial>();
+    session.data(trial.config.data, reporting_places(line), reporting_log(line));
+    line.note({{"ready", true}});
+    return session.run(trial, files, [&](const Progress& progress) { line.report(progress); },
+                       [&] { return line.stopping(); }, [&](const Result& result) { line.leave(result); });
+  };
+  const auto load_data = [&session](const nlohmann::json& body, Line& line) -> nlohmann::json {
+    const Dataset& data =
+        session.data(body.at("config").get<Config>().data, reporting_places(line), reporting_log(line));
+    return {{"name", data.name},
+            {"origin", data.origin},
+            {"fingerprint", data.fingerprint},
+            {"train_samples", data.train.samples},
+            {"test_samples", data.test.samples}};
+  };
+  return {{"trial", run_trial}, {"data", load_data}};
+}
+
+}  // namespace mgcompare

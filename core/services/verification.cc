@@ -1,0 +1,104 @@
+#include "services/verification.h"
+#include "base/print.h"
+#include "base/text.h"
+
+#include <cstdio>
+#include <map>
+#include <string>
+
+#include <fmt/core.h>
+
+#include "data/load.h"
+#include "process/message.h"
+#include "services/data_service.h"
+#include "mgcompare/error.h"
+#include "modules/platforms.h"
+#include "check/verify.h"
+
+namespace mgcompare {
+namespace {
+
+constexpr double kVerifySeconds = 3600;
+constexpr double kFindingSeconds = 600;    // the longest check on a slow machine
+
+const char* verdict_text(Finding::Verdict verdict) {
+  switch (verdict) {
+    case Finding::Verdict::passed: return "ok";
+    case Finding::Verdict::failed: return "FAILED";
+    case Finding::Verdict::printed: return "info";
+    case Finding::Verdict::skipped: return "skipped";
+  }
+  return "";
+}
+
+nlohmann::json finding_to_json(const Finding& finding) {
+  return {{"verdict", verdict_text(finding.verdict)}, {"strategy", finding.strategy}, {"check", finding.check},
+          {"optimizer", finding.optimizer},           {"ranks", finding.ranks},       {"figure", finding.figure}};
+}
+
+void print_finding(const nlohmann::json& finding) {
+  fmt::print("{:<8} {:<16} {:<9} {} ranks  {}: {}\n", finding.at("verdict").get<std::string>(),
+             finding.at("strategy").get<std::string>(), finding.at("optimizer").get<std::string>(),
+             finding.at("ranks").get<int>(), finding.at("check").get<std::string>(),
+             plain(finding.at("figure").get<std::string>()));
+  std::fflush(stdout);
+}
+
+nlohmann::json answer_verify(const nlohmann::json& body, Line& line) {
+  const Config config = body.at("config").get<Config>();
+  VerifyScope scope;
+  for (const nlohmann::json& plugin : body.at("plugins")) {
+    scope.plugins.push_back({plugin.at("name").get<std::string>(), "", plugin.at("file").get<std::string>(), ""});
+  }
+  scope.device_kind = device_kind(body.at("device_kind").get<std::string>());
+  // What a rank that failed leaves on GPUs may stop the checks behind it; on CPUs they go on.
+  if (scope.device_kind != DeviceKind::cpu)
+    scope.leave = [&] {
+      line.note({{"text", "the checks behind the one that failed were not made: mend it, or leave its plugin away, and verify again"}});
+      line.leave(false);
+    };
+  const Dataset dataset = load_dataset(verify_data(config.data), reporting_places(line), reporting_log(line));
+  return verify(config, dataset, platform(scope.device_kind), scope,
+                [&](const Finding& finding) { line.note({{"finding", finding_to_json(finding)}}); });
+}
+
+}  // namespace
+
+bool verify_in_worker(const Config& config, Prober& prober, SupervisorSettings settings) {
+  nlohmann::json plugins = nlohmann::json::array();
+  for (const PluginSummary& plugin : prober.plugins()) {
+    if (plugin.problem.empty()) plugins.push_back({{"name", plugin.name}, {"file", plugin.file}});
+  }
+  // Where training would run: on GPUs, where there are any.
+  std::string kind(to_string(DeviceKind::cpu));
+  for (const PlatformSummary& platform : prober.platforms())
+    if (!platform.devices.empty()) kind = platform.kind;
+  fmt::print("on {} devices\n", kind);
+  settings.seconds_without_progress = kFindingSeconds;
+  Supervisor supervisor(std::move(settings));
+  std::map<std::string, int> counts;
+  std::vector<nlohmann::json> failed;
+  const auto note = [&](const nlohmann::json& said) {
+    if (said.contains("text")) print_stderr("{}\n", plain(said["text"].get<std::string>()));
+    if (!said.contains("finding")) return;
+    print_finding(said["finding"]);
+    const auto verdict = said["finding"]["verdict"].get<std::string>();
+    ++counts[verdict];
+    if (verdict == verdict_text(Finding::Verdict::failed)) failed.push_back(said["finding"]);
+  };
+  const Reply reply =
+      supervisor.ask("verify", {{"config", config}, {"plugins", plugins}, {"device_kind", kind}}, kVerifySeconds, {{}, note});
+  if (reply.status != "answer") {
+    throw Error(fmt::format("verify ended before its end: {} ({})", reply.cause, reply.status));
+  }
+  // Again where they are seen: they may lie scattered over a thousand lines.
+  if (!failed.empty()) fmt::print("\nwhat failed:\n");
+  for (const nlohmann::json& finding : failed) print_finding(finding);
+  fmt::print("{} checks passed, {} failed, {} printed without a verdict, {} skipped\n", counts["ok"], counts["FAILED"],
+             counts["info"], counts["skipped"]);
+  return reply.body.get<bool>();
+}
+
+Handlers verification_handlers() { return {{"verify", answer_verify}}; }
+
+}  // namespace mgcompare

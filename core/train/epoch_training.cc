@@ -1,0 +1,172 @@
+#include "train/epoch_training.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace mgcompare {
+namespace {
+
+// The stripe from which free-running ranks draw; a strategy's own stripes are small numbers.
+constexpr std::size_t kDrawStripe = static_cast<std::size_t>(-1);
+
+void add(Tally& sum, const Tally& tally) {
+  sum.loss += tally.loss;
+  sum.correct += tally.correct;
+  sum.samples += tally.samples;
+}
+
+void check_loss(const Rank& rank, double loss) {
+  if (!std::isfinite(loss))
+    throw Diverged("step " + std::to_string(rank.step_seconds.size()) + ", loss " + (std::isnan(loss) ? "nan" : "infinite"));
+}
+
+}  // namespace
+
+void EpochTraining::run(std::size_t number, std::size_t epoch) {
+  Rank& rank = state_.ranks[number];
+  rank.epoch_tally = {};
+  rank.laps.begin_epoch();
+  rank.group->forget_bytes();
+  rank.replica->meter().forget();
+  rank.steps = {};
+  Clocks clocks;
+  if (state_.request.audit) rank.replica->forget_seen();
+  rank.replica->record_passes();
+  // Before the ranks meet, so that they need not meet twice; the epoch's clock has it all the same.
+  if (number == 0) sampling_.take_order(epoch);
+  state_.gate.wait();
+  clocks.start = now() - sampling_.seconds_taking();
+  rank.clock.take();
+  rank.clock.open(clocks.start);
+  sampling_.set_order(number);
+  if (state_.free) draw(number, epoch);
+  else march(number, epoch);
+  rank.device->synchronize();
+  clocks.done = now();
+  rank.clock.close(clocks.done);
+  state_.gate.wait();
+  clocks.end = now();
+  account(number, clocks);
+}
+
+void EpochTraining::take_records(std::size_t number, std::size_t end) {
+  Rank& rank = state_.ranks[number];
+  if (rank.recorded == nullptr) return;
+  const std::vector<Recorder::StepRecord> records = rank.recorded->settle();
+  for (std::size_t k = 0; k < records.size(); ++k) {
+    rank.step_seconds.push_back(records[k].seconds);
+    check_loss(rank, records[k].loss);
+    const std::size_t index = end - records.size() + k;
+    rank.steps.add(records[k].seconds, index < state_.data.train.samples / state_.facts.global_batch);
+    const bool is_last = index + 1 == state_.facts.steps_per_epoch;
+    if (number == 0 && !is_last) rank.laps.add(static_cast<double>(state_.facts.global_batch), records[k].seconds);
+  }
+  if (!records.empty()) add(rank.epoch_tally, rank.network->take_tally());
+}
+
+void EpochTraining::step(std::size_t number, const Batch& batch) {
+  Rank& rank = state_.ranks[number];
+  rank.replica->begin_step(batch);
+  const double start = now();
+  if (number == 0) rank.laps.begin_step(batch.whole().begin(), start);
+  const bool traced = state_.tracing() && rank.trace.wants_more();
+  if (traced) rank.clock.keep_spans(start);
+  {
+    const StepClock::In in(Phase::strategy);
+    rank.strategy->step(*rank.replica, *rank.group, batch);
+  }
+  const Tally tally = rank.network->take_tally();  // waits for the device
+  const double end = now();
+  if (traced) rank.trace.add(rank.step_seconds.size(), start, end, rank.clock.take_spans(end));
+  rank.step_seconds.push_back(end - start);
+  // Where most steps are repeated by the device, the few of the host are others.
+  const std::size_t full = state_.free ? sampling_.draw_size() : state_.facts.global_batch;
+  rank.steps.add(end - start, batch.global_size() == full && (rank.recorded == nullptr || !rank.recorded->repeats()));
+  add(rank.epoch_tally, tally);
+  const double loss = tally.samples == 0 ? 0 : tally.loss / static_cast<double>(tally.samples);
+  check_loss(rank, loss);
+  // In batches of the epoch that are used up: ranks that run freely count their draws, which are smaller.
+  state_.say(number, "training", batch.epoch(), batch.whole().begin() / state_.facts.global_batch, loss);
+}
+
+void EpochTraining::march(std::size_t number, std::size_t epoch) {
+  Rank& rank = state_.ranks[number];
+  RecordedSteps* const recorded = rank.recorded.get();
+  const std::size_t first = rank.step_seconds.size(), most = state_.request.most_steps;
+  if (recorded != nullptr) sampling_.begin_epoch(*recorded, number, epoch);
+  for (std::size_t index = 0; index < state_.facts.steps_per_epoch;) {
+    const std::size_t from = index;
+    const std::size_t repeatable = recorded == nullptr ? 0 : recorded->ready(index, first + index);
+    if (repeatable > 0) {
+      recorded->repeat(index, repeatable);
+      index += repeatable;
+      if (!std::isfinite(recorded->loss())) take_records(number, index);
+      state_.say(number, "training", epoch, index - 1, recorded->loss());
+    } else {
+      take_records(number, index);
+      step(number, sampling_.batch_at(number, epoch, index++));
+    }
+    if (number == 0) state_.steps += index - from;
+    // Only now, so that the devices are at work meanwhile.
+    if (number == 0 && from == 0) sampling_.draw_ahead(epoch + 1);
+    if (most != 0 && rank.step_seconds.size() >= most) return;
+  }
+  take_records(number, state_.facts.steps_per_epoch);
+}
+
+void EpochTraining::draw(std::size_t number, std::size_t epoch) {
+  Rank& rank = state_.ranks[number];
+  Pace& pace = setup_.pace(true);
+  if (number == 0) {
+    drawn_ = draws_ = 0;
+    sampling_.draw_ahead(epoch + 1);
+  }
+  pace.enter(number, epoch);
+  state_.gate.wait();
+  for (;;) {
+    std::size_t begin = 0, size = 0, index = 0;
+    pace.exclusive(number, kDrawStripe, [&] {
+      begin = drawn_;
+      size = std::min(sampling_.draw_size(), state_.data.train.samples - begin);
+      drawn_ += size;
+      if (size > 0) index = draws_++;
+    });
+    if (size == 0) break;
+    step(number, Batch({epoch, index, begin, size, 0, 1, sampling_.rate_at(epoch, begin)}, state_.spec.sample_shape));
+  }
+  if (!rank.host_sees_all()) rank.clock.take();  // of steps, which the host does not see
+  {
+    const StepClock::In in(Phase::strategy);
+    rank.strategy->rest(*rank.replica, *rank.group);
+  }
+  if (!rank.host_sees_all()) rank.rest = rank.clock.take();
+  pace.leave(number);
+}
+
+RankTimes EpochTraining::by_device(Rank& rank, double inside) const {
+  RankTimes times = rank.of_step;
+  times *= rank.steps.count(times.sum());
+  const RankTimes rest = std::exchange(rank.rest, {});
+  times += rest;
+  times.harness += inside - rank.steps.seconds() - rest.sum();
+  return times;
+}
+
+void EpochTraining::account(std::size_t number, const Clocks& clocks) {
+  Rank& rank = state_.ranks[number];
+  const double recording = rank.recorded == nullptr ? 0 : rank.recorded->take_recording_seconds();
+  const double inside = clocks.done - clocks.start - recording;
+  rank.times += rank.host_sees_all() ? rank.clock.take() : by_device(rank, inside);
+  rank.times.waiting += clocks.end - clocks.done;
+  rank.bytes += rank.group->bytes() + rank.replica->meter().bytes();
+  if (number != 0) return;
+  state_.epoch_seconds = clocks.end - clocks.start - recording;
+  state_.result().seconds_setup += recording;
+}
+
+}  // namespace mgcompare

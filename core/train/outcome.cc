@@ -1,0 +1,128 @@
+#include "train/outcome.h"
+
+#include <algorithm>
+
+#include "data/sha256.h"
+#include "base/median.h"
+#include "train/rank_placement.h"
+
+namespace mgcompare {
+namespace {
+
+double part(std::uint64_t some, std::uint64_t all) {
+  return all == 0 ? 0.0 : static_cast<double>(some) / static_cast<double>(all);
+}
+
+std::string hash_of(const std::vector<float>& weights) {
+  Sha256 hash;
+  hash.add(weights.data(), weights.size() * sizeof(float));
+  return hash.digest();
+}
+
+void describe(Result& result, const TrialFacts& facts) {
+  const Trial& trial = *facts.trial;
+  const bool local_norm = facts.spec->buffers > 0 && trial.config.batch_norm == "local" && trial.ranks() > 1;
+  const bool promised = facts.traits.promise == Traits::Promise::exact;
+  constexpr const char* kRoles[] = {"contender", "baseline", "ceiling"};
+  result.traits = {{"promise", promised && !local_norm ? "exact" : "approximate"},
+                   {"pace", facts.traits.pace == Traits::Pace::free ? "free" : "lockstep"},
+                   {"models", facts.traits.models == Traits::Models::many ? "many" : "one"},
+                   {"role", kRoles[static_cast<int>(facts.traits.role)]}};
+  if (local_norm && promised)
+    result.notes.push_back("each rank normalises its own share (batch_norm: local), so the result differs from one device's");
+  if (facts.traits.pace == Traits::Pace::free && trial.config.deterministic && trial.ranks() > 1)
+    result.notes.push_back("ran in virtual time (numerics.deterministic), in which ranks wait for their turn: its speed is not a free run's");
+  if (facts.traits.pace == Traits::Pace::free && trial.config.measure.record)
+    result.notes.push_back("kept a record for replays (measure.record), with deterministic kernels: a free run without may be faster");
+  if (facts.unrecorded && trial.device_kind == DeviceKind::cuda)
+    result.notes.push_back("a trace was kept, so steps were not recorded as graphs: its speed is not that of a run without one");
+  if (trial.ranks_per_device > 1)
+    result.notes.push_back(std::to_string(trial.ranks_per_device) + " ranks share a device; not part of a scaling curve");
+}
+
+void add_audit(TrainingOutcome& outcome, const std::vector<Rank>& ranks, const TrialFacts& facts) {
+  outcome.pushed.assign(facts.spec->parameters, 0);
+  outcome.applied.assign(facts.spec->parameters, 0);
+  outcome.times_seen.assign(facts.dataset->train.samples, 0);
+  for (const Rank& rank : ranks) {
+    const std::vector<double> applied = rank.replica->applied();
+    for (std::size_t i = 0; i < applied.size(); ++i) {
+      outcome.pushed[i] += rank.replica->pushed()[i];
+      outcome.applied[i] += applied[i];
+    }
+    for (std::size_t i = 0; i < outcome.times_seen.size(); ++i) outcome.times_seen[i] += rank.replica->seen()[i];
+  }
+}
+
+}  // namespace
+
+void add_epoch(Result& result, const std::vector<Rank>& ranks, const TrialFacts& facts, bool evaluated,
+               double seconds_training, double seconds_evaluation) {
+  const bool many = facts.traits.models == Traits::Models::many;
+  Tally trained, tested;
+  double least = 1, most = 0;
+  for (const Rank& rank : ranks) {
+    trained.loss += rank.epoch_tally.loss;
+    trained.correct += rank.epoch_tally.correct;
+    trained.samples += rank.epoch_tally.samples;
+    tested.correct += rank.evaluated.correct;
+    tested.samples += rank.evaluated.samples;
+    if (rank.evaluated.samples == 0) continue;
+    const double accuracy = part(rank.evaluated.correct, rank.evaluated.samples);
+    least = std::min(least, accuracy);
+    most = std::max(most, accuracy);
+  }
+  const std::size_t expected = facts.dataset->test.samples * (many ? ranks.size() : 1);
+  if (evaluated && tested.samples != expected)
+    throw Error("the evaluation counted " + std::to_string(tested.samples) + " samples in place of " + std::to_string(expected));
+
+  EpochResult epoch;
+  epoch.loss = trained.samples == 0 ? 0 : trained.loss / static_cast<double>(trained.samples);
+  epoch.train_accuracy = part(trained.correct, trained.samples);
+  epoch.accuracy = part(tested.correct, tested.samples);
+  epoch.seconds_training = seconds_training;
+  epoch.seconds_evaluation = seconds_evaluation;
+  result.epochs.push_back(epoch);
+  result.samples += trained.samples;
+  result.seconds_training += seconds_training;
+  result.seconds_evaluation += seconds_evaluation;
+  result.accuracy = epoch.accuracy;
+  result.accuracy_spread = many && tested.samples > 0 ? most - least : 0;
+  const double target = facts.trial->config.target_accuracy;
+  if (result.seconds_to_target == 0 && target > 0 && epoch.accuracy >= target)
+    result.seconds_to_target = result.seconds_training;
+}
+
+void conclude(TrainingOutcome& outcome, const std::vector<Rank>& ranks, const TrialFacts& facts,
+              const Platform& platform, bool audit) {
+  Result& result = outcome.result;
+  const Rank& first = ranks[0];
+  result.parameters = facts.spec->parameters;
+  result.steps = first.step_seconds.size();
+  result.step_seconds_median = median(first.step_seconds);
+  result.samples_per_second = result.seconds_training > 0 ? static_cast<double>(result.samples) / result.seconds_training : 0;
+  result.harness_share = result.seconds_training > 0 ? first.times.harness / result.seconds_training : 0;
+  result.windows = windows_of(first.laps.all());
+  result.weights_hash = hash_of(first.settled);
+  double bytes = 0;
+  std::size_t steps = 0;
+  bool served = false;  // by optimisers of the strategy's own, whose updates are then the model's
+  for (const Rank& rank : ranks) {
+    result.ranks.push_back(rank.times);
+    result.metrics.push_back(rank.replica->metrics());
+    bytes += static_cast<double>(rank.bytes);
+    steps += rank.step_seconds.size();
+    served = served || rank.replica->made_optimizers();
+    outcome.weights.push_back(rank.settled);
+    result.peak_memory = std::max(result.peak_memory, platform.peak_memory(rank.device->index()));
+  }
+  result.bytes_per_step = steps == 0 ? 0 : bytes / static_cast<double>(steps);
+  result.updates = served ? 0 : first.replica->own_updates();
+  if (served)
+    for (const Rank& rank : ranks) result.updates += rank.replica->made_updates();
+  result.placement = placement_of(ranks, *facts.trial);
+  describe(result, facts);
+  if (audit) add_audit(outcome, ranks, facts);
+}
+
+}  // namespace mgcompare

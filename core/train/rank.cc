@@ -1,0 +1,76 @@
+#include "train/rank.h"
+
+namespace mgcompare {
+namespace {
+
+constexpr char kOwn[] = "rank/";
+constexpr char kStrategy[] = "strategy/";
+
+}  // namespace
+
+void Rank::keep_books(bool open) {
+  group->ledger().open(open);
+  replica->meter().ledger().open(open);
+}
+
+Blobs save_rank(Rank& rank) {
+  Blobs blobs;
+  BlobArchive own(*rank.device, blobs, kOwn);
+  for (const RankReplica::Saved& part : rank.replica->state()) {
+    if (part.counter != nullptr) own.put_value(part.name, part.counter->updates());
+    else if (part.on_host) own.put_host(part.name, part.data);
+    else own.put(part.name, part.data);
+  }
+  own.put_value("steps", rank.step_seconds.size());
+  own.put_host("step_seconds", Span<double>(rank.step_seconds.data(), rank.step_seconds.size()));
+  own.put_value("laps size", rank.laps.all().size());
+  own.put_host("laps", Span<const Lap>(rank.laps.all().data(), rank.laps.all().size()));
+  own.put_value("times", rank.times);
+  own.put_value("bytes", rank.bytes);
+  nlohmann::json figures = nlohmann::json::object();
+  for (const auto& [name, m] : rank.replica->metrics()) figures[name] = {m.mean, m.least, m.most, m.last, m.count, m.counts};
+  const std::vector<std::uint8_t> metrics = nlohmann::json::to_cbor(figures);
+  own.put_value("metrics size", metrics.size());
+  own.put_host("metrics", Span<const std::uint8_t>(metrics.data(), metrics.size()));
+  BlobArchive strategys(*rank.device, blobs, kStrategy);
+  rank.strategy->save(strategys);
+  return blobs;
+}
+
+void restore_rank(Rank& rank, Blobs& blobs) {
+  BlobArchive own(*rank.device, blobs, kOwn);
+  for (const RankReplica::Saved& part : rank.replica->state()) {
+    if (part.counter != nullptr) {
+      UpdateCount updates;
+      own.get_value(part.name, updates);
+      part.counter->set_updates(updates);
+    } else if (part.on_host) {
+      own.get_host(part.name, part.data);
+    } else {
+      own.get(part.name, part.data);
+    }
+  }
+  std::size_t steps = 0;
+  own.get_value("steps", steps);
+  rank.step_seconds.resize(steps);
+  own.get_host("step_seconds", Span<double>(rank.step_seconds.data(), rank.step_seconds.size()));
+  own.get_value("laps size", steps);
+  std::vector<Lap> laps(steps);
+  own.get_host("laps", Span<Lap>(laps.data(), laps.size()));
+  rank.laps.set(std::move(laps));
+  own.get_value("times", rank.times);
+  own.get_value("bytes", rank.bytes);
+  std::size_t size = 0;
+  own.get_value("metrics size", size);
+  std::vector<std::uint8_t> metrics(size);
+  own.get_host("metrics", Span<std::uint8_t>(metrics.data(), size));
+  std::map<std::string, MetricResult> figures;
+  const nlohmann::json kept = nlohmann::json::from_cbor(metrics);
+  for (const auto& [name, m] : kept.items())
+    figures[name] = {m.at(0), m.at(1), m.at(2), m.at(3), m.at(4), m.at(5).get<std::vector<std::uint64_t>>()};
+  rank.replica->set_metrics(std::move(figures));
+  BlobArchive strategys(*rank.device, blobs, kStrategy);
+  rank.strategy->restore(strategys);
+}
+
+}  // namespace mgcompare

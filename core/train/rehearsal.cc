@@ -1,0 +1,156 @@
+#include "train/rehearsal.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "base/clock.h"
+#include "measure/exchange_share.h"
+
+namespace mgcompare {
+namespace {
+
+constexpr std::size_t kReadSteps = 16;
+// What steps with marks may take of those without, and still show where these spend their time.
+constexpr double kBearable = 1.25;
+
+}  // namespace
+
+// Where the steps' work becomes another, it is the last that most of the training does.
+std::size_t Rehearsal::epoch() const {
+  const std::vector<std::size_t>& stages = state_.trial_facts.traits.stages;
+  if (stages.empty()) return 0;
+  const std::size_t steps = state_.facts.steps_per_epoch;
+  return std::min(state_.config.epochs - 1, (stages.back() + steps - 1) / steps);
+}
+
+// Full batches only, round and round.
+Batch Rehearsal::batch_at(std::size_t rank, std::size_t step) const {
+  const std::size_t samples = state_.data.train.samples, global_batch = state_.facts.global_batch;
+  const std::size_t batches = samples / global_batch;
+  const double rate = sampling_.rate_at(0, 0);
+  Batch::Position at{epoch(), step, batches == 0 ? 0 : step % batches * global_batch,
+                     std::min(global_batch, samples), rank, state_.ranks.size(), rate};
+  if (state_.free) {
+    const std::size_t begin = at.begin + Batch(at, state_.spec.sample_shape).size() * rank;
+    at = {epoch(), step, begin, sampling_.draw_size(), 0, 1, rate};
+  }
+  at.begin = std::min(at.begin, samples - at.global_size);
+  return Batch(at, state_.spec.sample_shape);
+}
+
+void Rehearsal::learn(std::size_t number, std::size_t step) {
+  Rank& rank = state_.ranks[number];
+  const Batch batch = batch_at(number, step);
+  rank.replica->begin_step(batch);
+  const StepClock::In in(Phase::strategy);
+  rank.strategy->step(*rank.replica, *rank.group, batch);
+}
+
+// Nobody may be in an exchange then, or, in virtual time, wait for a rank that waits here.
+void Rehearsal::record_passes(std::size_t number) {
+  Rank& rank = state_.ranks[number];
+  Pace& pace = setup_.pace(false);
+  pace.leave(number);
+  rank.device->synchronize();
+  state_.gate.wait();
+  rank.replica->record_passes();
+  pace.enter(number, epoch());
+  state_.gate.wait();
+}
+
+void Rehearsal::learn_until_steady(std::size_t number, std::size_t step) {
+  const Patience& patience = state_.config.measure.level == "thorough" ? kThoroughPatience : kNormalPatience;
+  // Where not all steps issue the same work, rounds do.
+  const auto period = static_cast<std::size_t>(std::max(1, state_.trial_facts.traits.repeats_every));
+  const std::size_t steps = (patience.steps + period - 1) / period * period;
+  if (number == 0) warm_up_ = WarmUp(now(), patience);
+  do {
+    state_.gate.wait();
+    state_.say(number, "warm-up", 0, step, 0);
+    for (const std::size_t end = step + steps; step < end; ++step) learn(number, step);
+    state_.ranks[number].device->synchronize();
+    state_.gate.wait();
+    if (number == 0) warm_up_.add(now());
+    state_.gate.wait();
+  } while (!warm_up_.is_over());
+}
+
+void Rehearsal::run(std::size_t number) {
+  Rank& rank = state_.ranks[number];
+  const MeasureConfig& measure = state_.config.measure;
+  if (number == 0) sampling_.take_order(epoch());
+  state_.gate.wait();
+  sampling_.set_order(number);
+  setup_.prepare(number, false);
+  std::unique_ptr<Marker> marker = state_.request.platform->marker(*rank.device);
+  setup_.pace(false).enter(number, epoch());
+  state_.gate.wait();
+  std::unique_ptr<RecordedSteps> recorded = setup_.recorded_steps(number);
+  state_.gate.wait();  // it allocates: before the first exchange, which could wait for this rank
+  const auto period = static_cast<std::size_t>(std::max(0, state_.trial_facts.traits.repeats_every));
+  const std::size_t steps = std::max(measure.warm_up_steps, recorded == nullptr ? 0 : period);
+  for (std::size_t step = 0; step < steps; ++step) {
+    state_.say(number, "warm-up", 0, step, 0);
+    learn(number, step);
+  }
+  if (rank.replica->repeats_passes()) record_passes(number);
+  // In virtual time ranks must not wait for each other, and speed does not count.
+  if (measure.level != "quick" && !(state_.free && state_.config.deterministic)) learn_until_steady(number, steps);
+  if (recorded != nullptr) sampling_.begin_epoch(*recorded, number, epoch());
+  const bool repeats = recorded != nullptr && recorded->repeats();
+  if (marker != nullptr && !repeats) rank.reading = read_steps(number, steps, *marker);
+  if (state_.free) rank.strategy->rest(*rank.replica, *rank.group);
+  setup_.pace(false).leave(number);
+  if (marker != nullptr && repeats) rank.reading = recorded->read(*marker, rank.clock);
+  rank.device->synchronize();
+  state_.gate.wait();
+  if (number == 0) share_readings();
+  marker.reset();
+  recorded.reset();
+  rank.network->take_tally();
+  rank.strategy.reset();
+  rank.network->synchronize_batch_norm({});
+  state_.gate.wait();
+  if (number == 0) setup_.end_rehearsal();
+  state_.gate.wait();
+}
+
+StepReading Rehearsal::read_steps(std::size_t number, std::size_t step, Marker& marker) {
+  Rank& rank = state_.ranks[number];
+  const auto make_steps = [&](std::size_t count) {
+    for (const std::size_t end = step + count; step < end; ++step) {
+      learn(number, step);
+      rank.network->take_tally();  // waits for the device, as in training
+    }
+  };
+  // A device takes longer for what it repeats for the first time.
+  make_steps(2);
+  const double start = now();
+  make_steps(kReadSteps);
+  const double without_marks = now() - start;
+  const double ahead = marker.ahead();
+  const std::vector<StepClock::Span> spans = [&] {
+    const StepClock::Marked marking(rank.clock, marker, false);
+    marker.mark(Phase::outside);
+    rank.clock.keep_spans(now());
+    make_steps(kReadSteps);
+    return rank.clock.take_spans(now());
+  }();
+  StepReading reading = attribute(marker.take().front(), marker.seconds_a_mark(), spans, ahead);
+  // Marks delay the host too, and a device that waits for it. A little of that is taken off all parts alike; much is left in
+  // them, so that they do not sum to the training's steps and nobody believes them.
+  const double longer = reading.times.sum() / without_marks;
+  reading.divide(longer > 1 && longer < kBearable ? kReadSteps * longer : kReadSteps);
+  return reading;
+}
+
+// What of a rank's exchanges is waiting, all of them tell together.
+void Rehearsal::share_readings() {
+  std::vector<StepReading> readings;
+  for (const Rank& rank : state_.ranks) readings.push_back(rank.reading);
+  const std::vector<RankTimes> times = split_exchanges(readings);
+  for (std::size_t k = 0; k < times.size(); ++k) state_.ranks[k].of_step = times[k];
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,83 @@
+#include "train/settlement.h"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "train/evaluation.h"
+
+namespace mgcompare {
+namespace {
+
+Vec settled_weights(const TrainingState& state, Rank& rank, std::size_t epoch) {
+  const Vec settled = rank.strategy->settle(*rank.replica, *rank.group);
+  if (settled.size() != state.spec.parameters)
+    throw Error("settle() returned " + std::to_string(settled.size()) + " elements; the network has " +
+                std::to_string(state.spec.parameters));
+  rank.settled.resize(settled.size());
+  copy_to_host(*rank.device, Vec(rank.settled.data(), rank.settled.size()), settled);
+  rank.device->synchronize();
+  // The last update of an epoch has no loss after it that would show it.
+  for (const float weight : rank.settled)
+    if (!std::isfinite(weight)) throw Diverged("after epoch " + std::to_string(epoch + 1) + ", weights are not finite");
+  return settled;
+}
+
+std::vector<float> on_host(Rank& rank, Vec buffers) {
+  std::vector<float> values(buffers.size());
+  copy_to_host(*rank.device, Vec(values.data(), values.size()), buffers);
+  rank.device->synchronize();
+  return values;
+}
+
+void write(Rank& rank, Vec buffers, const std::vector<float>& values) {
+  copy_to_device(*rank.device, buffers, ConstVec(values.data(), values.size()));
+  rank.device->synchronize();
+}
+
+// Replicas that normalise by themselves have statistics of their own; one model is evaluated with their mean.
+void average_buffers(Rank& rank, std::size_t number, std::size_t ranks, Collectives& collectives) {
+  const Vec buffers = rank.network->buffers();
+  collectives.all_reduce(static_cast<int>(number), buffers.data(), buffers.size(), Type::float32);
+  std::vector<float> mean = on_host(rank, buffers);
+  for (float& value : mean) value /= static_cast<float>(ranks);
+  write(rank, buffers, mean);
+}
+
+void evaluate_rank(TrainingState& state, Setup& setup, std::size_t number, std::size_t epoch, Vec settled) {
+  Rank& rank = state.ranks[number];
+  const std::size_t ranks = state.ranks.size(), samples = state.data.test.samples;
+  const Vec buffers = rank.network->buffers();
+  const bool average = !state.many && ranks > 1 && buffers.size() > 0;
+  std::vector<float> kept;
+  if (average) {
+    kept = on_host(rank, buffers);
+    average_buffers(rank, number, ranks, setup.collectives());
+  }
+  const Range range = state.many ? Range{0, samples} : share(samples, number, ranks);
+  rank.evaluated = evaluate(*rank.network, *rank.test_feed, range, settled);
+  if (!std::isfinite(rank.evaluated.loss))
+    throw Diverged("after epoch " + std::to_string(epoch + 1) + ", loss of the evaluation is not finite");
+  if (average) write(rank, buffers, kept);
+}
+
+}  // namespace
+
+void settle(TrainingState& state, Setup& setup, std::size_t number, std::size_t epoch) {
+  Rank& rank = state.ranks[number];
+  const bool evaluates = state.request.evaluate;
+  const double start = now();
+  state.say(number, "evaluation", epoch, 0, 0);
+  rank.keep_books(false);
+  const Vec settled = settled_weights(state, rank, epoch);
+  state.gate.wait();
+  if (evaluates) evaluate_rank(state, setup, number, epoch, settled);
+  state.gate.wait();
+  if (number == 0)
+    add_epoch(state.result(), state.ranks, state.trial_facts, evaluates, state.epoch_seconds, now() - start);
+  rank.keep_books(true);
+  state.gate.wait();
+}
+
+}  // namespace mgcompare

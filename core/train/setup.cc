@@ -1,0 +1,112 @@
+#include "train/setup.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "train/evaluation.h"
+#include "modules/strategy_options.h"
+
+namespace mgcompare {
+
+void Setup::abort() {
+  state_.gate.abort();
+  const std::lock_guard lock(mutex_);
+  for (Meeting* const meeting : {rehearsal_.get(), live_.get()})
+    if (meeting != nullptr) meeting->abort();
+}
+
+void Setup::open(std::size_t number) {
+  state_.say(number, "setup", 0, 0, 0);
+  Rank& rank = state_.ranks[number];
+  Platform& platform = *state_.request.platform;
+  const Config& config = state_.config;
+  const Dataset& data = state_.data;
+  rank.device = platform.open(state_.trial.index_of(number / state_.trial.ranks_per_device));
+  rank.network = platform.build(*rank.device, state_.spec, state_.request.numerics);
+  rank.network->reserve(std::max(state_.facts.global_batch / state_.ranks.size() + 1, kEvaluationBatch));
+  const bool on_host = config.data.on == "host";
+  rank.train_feed = platform.upload(*rank.device, data.train, config.data.scale, on_host);
+  rank.test_feed = platform.upload(*rank.device, data.test, config.data.scale, on_host);
+  std::vector<std::uint32_t> identity(data.test.samples);
+  std::iota(identity.begin(), identity.end(), 0u);
+  rank.test_feed->set_order({identity.data(), identity.size()});
+  state_.gate.wait();
+  if (number == 0) {
+    std::vector<Device*> devices;
+    for (const Rank& each : state_.ranks) devices.push_back(each.device.get());
+    collectives_ = platform.connect(devices);
+    platform.reset_peak_memory();
+    const std::lock_guard lock(mutex_);
+    rehearsal_ = make_meeting(false);
+    live_ = make_meeting(true);
+  }
+  state_.gate.wait();
+}
+
+std::unique_ptr<Pace> Setup::make_pace(bool live) {
+  const TrainingRequest& request = state_.request;
+  const std::size_t ranks = state_.ranks.size();
+  if (!state_.free) return live_pace();
+  if (live && request.replay != nullptr) return replay_pace(ranks, *request.replay);
+  std::unique_ptr<Pace> pace = state_.config.deterministic ? virtual_pace(ranks, state_.trial.seed) : live_pace();
+  return live && request.record ? recording_pace(std::move(pace), ranks, state_.outcome.record) : std::move(pace);
+}
+
+std::unique_ptr<Meeting> Setup::make_meeting(bool live) {
+  return std::make_unique<Meeting>(*collectives_, state_.ranks.size(), make_pace(live));
+}
+
+void Setup::end_rehearsal() {
+  const std::lock_guard lock(mutex_);
+  rehearsal_.reset();
+}
+
+void Setup::prepare(std::size_t number, bool live) {
+  Rank& rank = state_.ranks[number];
+  const TrainingRequest& request = state_.request;
+  const bool norm_is_shared = state_.config.batch_norm == "sync" && state_.ranks.size() > 1;
+  Meeting& meeting = live ? *live_ : *rehearsal_;
+  const std::vector<float> weights = initial_weights(state_.spec, state_.trial.seed);
+  const std::vector<float> buffers = initial_buffers(state_.spec);
+  copy_to_device(*rank.device, rank.network->weights(), ConstVec(weights.data(), weights.size()));
+  copy_to_device(*rank.device, rank.network->buffers(), ConstVec(buffers.data(), buffers.size()));
+  rank.device->zero(rank.network->gradients().data(), rank.network->gradients().bytes());
+  rank.device->synchronize();
+  const std::vector<RecordedPass::Sample> seen =
+      rank.replica == nullptr ? std::vector<RecordedPass::Sample>() : rank.replica->seen_passes();
+  rank.replica = std::make_unique<RankReplica>(ReplicaParts{
+      request.platform, rank.device.get(), rank.network.get(), rank.train_feed.get(), &state_.spec,
+      &state_.config.optimizer, &meeting, number, state_.trial.seed, state_.facts.global_batch, live && request.audit});
+  if (live && request.record) rank.replica->set_lines(&state_.outcome.record.ranks[number]);
+  rank.group = std::make_unique<RankGroup>(meeting, number);
+  // A trace is of steps that the host makes.
+  if (state_.device_repeats() && !repeats_steps() && !state_.tracing() && !norm_is_shared)
+    if (auto recorder = request.platform->recorder(*rank.device, 0)) rank.replica->repeat_passes(std::move(recorder), seen);
+  if (norm_is_shared)
+    rank.network->synchronize_batch_norm([group = rank.group.get()](Vec sums) { group->all_reduce(sums); });
+  StrategyOptions options(state_.trial.strategy.options);
+  rank.strategy = request.make(options, state_.facts);
+  rank.strategy->start(*rank.replica, *rank.group);
+  rank.keep_books(true);
+  state_.gate.wait();
+}
+
+// Where the strategy's steps repeat and nothing of them is decided or looked at by the host.
+bool Setup::repeats_steps() const {
+  return state_.device_repeats() && !state_.free && !state_.tracing() && state_.trial_facts.traits.repeats_every > 0 &&
+         state_.request.most_steps == 0 && collectives_->recordable();
+}
+
+std::unique_ptr<RecordedSteps> Setup::recorded_steps(std::size_t number) {
+  if (!repeats_steps()) return nullptr;
+  Rank& rank = state_.ranks[number];
+  std::unique_ptr<Recorder> recorder = state_.request.platform->recorder(*rank.device, state_.facts.steps_per_epoch);
+  if (recorder == nullptr) return nullptr;
+  return std::make_unique<RecordedSteps>(
+      std::move(recorder), StepParts{rank.strategy.get(), rank.replica.get(), rank.group.get(), &state_.gate},
+      state_.trial_facts.traits);
+}
+
+}  // namespace mgcompare

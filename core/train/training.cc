@@ -1,0 +1,96 @@
+#include "train/training.h"
+
+#include <fstream>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "train/epoch_training.h"
+#include "train/outcome.h"
+#include "base/ranks.h"
+#include "train/rehearsal.h"
+#include "train/sampling.h"
+#include "train/settlement.h"
+#include "train/setup.h"
+#include "train/training_state.h"
+#include "train/trial_checkpoint.h"
+
+namespace mgcompare {
+namespace {
+
+class Training {
+ public:
+  explicit Training(const TrainingRequest& request) : state_(request) {}
+
+  TrainingOutcome run() {
+    run_ranks(state_.ranks.size(), [this](int rank) { run_rank(static_cast<std::size_t>(rank)); },
+              [this] { setup_.abort(); }, state_.request.leave);
+    return std::move(state_.outcome);
+  }
+
+ private:
+  void run_rank(std::size_t rank) {
+    const StepClock::OfThread of_thread(state_.ranks[rank].clock);
+    begin(rank);
+    for (std::size_t epoch = state_.first_epoch; epoch < state_.config.epochs && !state_.out_of_steps(); ++epoch) {
+      epochs_.run(rank, epoch);
+      settle(state_, setup_, rank, epoch);
+      checkpoint_.save(rank, epoch);
+    }
+    end(rank);
+  }
+
+  void begin(std::size_t rank) {
+    const double start = now();
+    setup_.open(rank);
+    const double opened = now();
+    if (state_.config.measure.warm_up_steps > 0) rehearsal_.run(rank);
+    const double rehearsed = now();
+    setup_.prepare(rank, true);
+    checkpoint_.restore(rank);
+    state_.ranks[rank].recorded = setup_.recorded_steps(rank);
+    if (rank == 0) sampling_.draw_ahead(state_.first_epoch);
+    state_.gate.wait();
+    if (rank != 0) return;
+    // Of this process: what an interrupted one spent was set-up for nothing.
+    state_.result().seconds_warm_up = rehearsed - opened;
+    state_.result().seconds_setup = now() - start - (rehearsed - opened);
+  }
+
+  void end(std::size_t rank) {
+    state_.gate.wait();
+    if (rank == 0) {
+      const TrainingRequest& request = state_.request;
+      conclude(state_.outcome, state_.ranks, state_.trial_facts, *request.platform, request.audit);
+      if (state_.tracing()) write_trace();
+    }
+    state_.gate.wait();
+    // Strategies hold arrays of the devices; they go first, each on its rank's thread.
+    state_.ranks[rank].recorded.reset();
+    state_.ranks[rank].strategy.reset();
+    state_.gate.wait();
+  }
+
+  void write_trace() {
+    std::vector<Trace> traces;
+    for (const Rank& rank : state_.ranks) traces.push_back(rank.trace);
+    const bool on_cpu = state_.trial.device_kind == DeviceKind::cpu;
+    const std::string& name = state_.request.files.trace;
+    std::ofstream file(name);
+    file << trace_json(row_name(state_.trial) + (on_cpu ? "" : " (host threads only)"), traces);
+    if (!file.flush()) state_.result().notes.push_back("the trace could not be written to " + name);
+  }
+
+  TrainingState state_;
+  Setup setup_{state_};
+  Sampling sampling_{state_};
+  Rehearsal rehearsal_{state_, setup_, sampling_};
+  EpochTraining epochs_{state_, setup_, sampling_};
+  TrialCheckpoint checkpoint_{state_};
+};
+
+}  // namespace
+
+TrainingOutcome train(const TrainingRequest& request) { return Training(request).run(); }
+
+}  // namespace mgcompare

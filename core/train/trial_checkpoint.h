@@ -1,0 +1,28 @@
+#pragma once
+
+// The checkpoint of a trial in training: kept at the ends of epochs, taken up by a trial that resumes.
+
+#include <cstddef>
+
+#include "runtime/checkpoint.h"
+#include "train/training_state.h"
+
+namespace mgcompare {
+
+class TrialCheckpoint {
+ public:
+  explicit TrialCheckpoint(TrainingState& state);
+  // Every rank calls both. save() does nothing after most epochs, restore() nothing where there is nothing to resume.
+  void save(std::size_t rank, std::size_t epoch);
+  void restore(std::size_t rank);
+
+ private:
+  bool is_due(std::size_t epoch) const;
+  void restore_progress();
+
+  TrainingState& state_;
+  const bool resumes_;
+  Checkpoint checkpoint_;
+};
+
+}  // namespace mgcompare
