@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "base/clock.h"
-#include "base/gate.h"
+#include "base/barrier.h"
 #include "base/median.h"
 #include "base/ranks.h"
 #include "plan/trial.h"
@@ -50,7 +50,7 @@ class Examination {
         scope_(scope),
         effort_(scope.brief ? kBrief : kThorough),
         say_(say),
-        gate_(scope.devices),
+        barrier_(scope.devices),
         devices_(scope.devices),
         memories_(scope.devices),
         good_(scope.devices) {
@@ -62,7 +62,7 @@ class Examination {
     run_ranks(
         scope_.devices, [this](int rank) { examine(static_cast<std::size_t>(rank)); },
         [this] {
-          gate_.abort();
+          barrier_.abort();
           const std::lock_guard lock(mutex_);
           for (const auto& collectives : made_) collectives->abort();
         });
@@ -85,12 +85,12 @@ class Examination {
   void examine(std::size_t me) {
     devices_[me] = platform_.open(static_cast<int>(me));
     allocate(me);
-    gate_.wait();
+    barrier_.wait();
     Collectives& everyone = *connect(me, scope_.devices);
     if (me == 0) say_("host links");
     for (std::size_t turn = 0; turn < scope_.devices; ++turn) {
       if (turn == me) examine_device(me);
-      gate_.wait();
+      barrier_.wait();
     }
     if (me == 0) say_("pairs of devices");
     for (std::size_t from = 0; from < scope_.devices; ++from)
@@ -126,9 +126,9 @@ class Examination {
       const std::lock_guard lock(mutex_);
       made_.push_back(std::move(made));
     }
-    gate_.wait();
+    barrier_.wait();
     Collectives* const newest = made_.back().get();
-    gate_.wait();
+    barrier_.wait();
     return newest;
   }
 
@@ -216,7 +216,7 @@ class Examination {
       device.synchronize();
       links_.pairs.push_back(pair);
     }
-    gate_.wait();
+    barrier_.wait();
     if (me == to) {
       Device& device = *devices_[me];
       Memory& memory = memories_[me];
@@ -225,7 +225,7 @@ class Examination {
       device.synchronize();
       links_.pairs.back().intact = holds(memory.host.data(), words, use);
     }
-    gate_.wait();
+    barrier_.wait();
   }
 
   void put(const PairLink& pair, std::size_t bytes, Collectives& everyone) {
@@ -249,17 +249,17 @@ class Examination {
   void look_again(std::size_t me, Collectives& everyone) {
     for (int look = 0; look < kSecondLooks; ++look) {
       if (me == 0) suspects_ = suspects_of(links_);
-      gate_.wait();
+      barrier_.wait();
       for (const std::size_t device : suspects_.devices) {
         if (me == device) time_device(me);
-        gate_.wait();
+        barrier_.wait();
       }
       for (const std::size_t place : suspects_.pairs) {
         PairLink& pair = links_.pairs[place];
         if (me == static_cast<std::size_t>(pair.from)) time_pair(pair, everyone);
-        gate_.wait();
+        barrier_.wait();
       }
-      gate_.wait();
+      barrier_.wait();
     }
   }
 
@@ -267,7 +267,7 @@ class Examination {
   void examine_sums(std::size_t me, std::size_t devices, Collectives& group) {
     const bool member = me < devices;
     if (member) good_[me] = adds_rightly(me, devices, group);
-    gate_.wait();
+    barrier_.wait();
     if (me == 0 && std::find(good_.begin(), good_.begin() + static_cast<std::ptrdiff_t>(devices), 0) !=
                        good_.begin() + static_cast<std::ptrdiff_t>(devices))
       links_.wrong_sums.push_back(devices);
@@ -284,11 +284,11 @@ class Examination {
   template <class Call>
   double seconds_of_sum(std::size_t me, Call call) {
     const auto batch = [&](std::size_t calls) {
-      gate_.wait();
+      barrier_.wait();
       const double start = now();
       for (std::size_t i = 0; i < calls; ++i) call();
       devices_[me]->synchronize();
-      gate_.wait();
+      barrier_.wait();
       return now() - start;
     };
     batch(1);
@@ -296,7 +296,7 @@ class Examination {
     for (double took = batch(calls);; took = batch(calls)) {
       if (me == 0)
         calls_ = took < effort_.seconds && calls < kMostCalls ? std::min(kMostCalls, more(calls, took)) : calls;
-      gate_.wait();
+      barrier_.wait();
       if (calls_ == calls) break;
       calls = calls_;
     }
@@ -327,7 +327,7 @@ class Examination {
   const DoctorScope& scope_;
   const Effort effort_;
   const std::function<void(const std::string&)>& say_;
-  Gate gate_;
+  AbortableBarrier barrier_;
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<Memory> memories_;
   std::vector<char> good_;  // of each rank's last sums

@@ -58,7 +58,7 @@ char* at(void* data, std::size_t bytes) { return static_cast<char*>(data) + byte
 
 double CpuCollectives::wait() {
   const double start = now();
-  gate_.wait();
+  barrier_.wait();
   return now() - start;
 }
 

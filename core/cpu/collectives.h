@@ -8,14 +8,14 @@
 #include <mutex>
 #include <vector>
 
-#include "base/gate.h"
+#include "base/barrier.h"
 #include "platform/platform.h"
 
 namespace mgcompare {
 
 class CpuCollectives : public Collectives {
  public:
-  explicit CpuCollectives(std::size_t ranks) : ranks_(ranks), slots_(ranks), gate_(ranks) {}
+  explicit CpuCollectives(std::size_t ranks) : ranks_(ranks), slots_(ranks), barrier_(ranks) {}
 
   double all_reduce(int rank, void* data, std::size_t count, Type type) override;
   double reduce(int rank, void* data, std::size_t count, Type type, int root) override;
@@ -28,7 +28,7 @@ class CpuCollectives : public Collectives {
   void get(int rank, int peer, const float* from, Vec into) override;
   void put(int rank, int peer, float* to, ConstVec from) override;
   void add(int rank, int peer, float* to, ConstVec from) override;
-  void abort() override { gate_.abort(); }
+  void abort() override { barrier_.abort(); }
 
  private:
   // What a rank shows the others between the two barriers of a collective.
@@ -45,7 +45,7 @@ class CpuCollectives : public Collectives {
 
   std::size_t ranks_;
   std::vector<Slot> slots_;
-  Gate gate_;
+  AbortableBarrier barrier_;
   std::mutex mutex_;
   std::condition_variable nobody_reads_;
   std::size_t reading_ = 0;  // ranks that are reading others' vectors, or are about to

@@ -20,7 +20,7 @@ char* at(void* data, std::size_t bytes) { return static_cast<char*>(data) + byte
 }  // namespace
 
 MeetingCollectives::MeetingCollectives(const std::vector<CudaDevice*>& devices, const Connect& connect)
-    : PeerCollectives(devices), slots_(devices.size()), gate_(devices.size()) {
+    : PeerCollectives(devices), slots_(devices.size()), barrier_(devices.size()) {
   if (devices.size() > kMostSummands)
     throw Error(std::to_string(devices.size()) + " ranks that share devices are too many: use at most " +
                 std::to_string(kMostSummands));
@@ -57,12 +57,12 @@ MeetingCollectives::~MeetingCollectives() {
 
 double MeetingCollectives::wait() {
   const double start = now();
-  gate_.wait();
+  barrier_.wait();
   return now() - start;
 }
 
 void MeetingCollectives::abort() {
-  gate_.abort();
+  barrier_.abort();
   if (between_ != nullptr) between_->abort();
 }
 

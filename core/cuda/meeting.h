@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cuda/collectives.h"
-#include "base/gate.h"
+#include "base/barrier.h"
 
 namespace mgcompare::cuda {
 
@@ -52,7 +52,7 @@ class MeetingCollectives : public PeerCollectives {
   std::vector<std::size_t> leader_of_;          // of each rank: the first rank on its device
   std::vector<int> number_of_;                  // of each rank: its device among the devices
   std::unique_ptr<NcclCollectives> between_;    // the leaders; null with one device
-  Gate gate_;
+  AbortableBarrier barrier_;
 };
 
 }  // namespace mgcompare::cuda

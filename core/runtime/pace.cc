@@ -18,7 +18,7 @@ class LivePace : public Pace {
   void exclusive(std::size_t, std::size_t stripe, const std::function<void()>& f) override {
     {
       // Shared among exclusives, so that a predicate (which takes it alone) is never asked in the middle of one.
-      const std::shared_lock gate(gate_);
+      const std::shared_lock barrier(barrier_);
       const std::lock_guard lock(stripes_[stripe % stripes_.size()]);
       check_abort();
       f();
@@ -35,7 +35,7 @@ class LivePace : public Pace {
       if (aborted_) throw Aborted();
       lock.unlock();
       {
-        const std::unique_lock gate(gate_);
+        const std::unique_lock barrier(barrier_);
         if (predicate()) return;
       }
       lock.lock();
@@ -59,7 +59,7 @@ class LivePace : public Pace {
     if (aborted_) throw Aborted();
   }
 
-  std::shared_mutex gate_;
+  std::shared_mutex barrier_;
   std::array<std::mutex, 256> stripes_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -19,7 +19,7 @@ void Meeting::abort() {
     aborted_ = true;
   }
   made_.notify_all();
-  gate_.abort();
+  barrier_.abort();
   pace_->abort();
   collectives_.abort();
 }
@@ -44,7 +44,7 @@ void RankGroup::check(const char* verb, const Counts& counts, int root) const {
 
 void RankGroup::barrier() {
   const StepClock::In in(Phase::waiting);
-  meeting_.gate_.wait();
+  meeting_.barrier_.wait();
 }
 
 void RankGroup::exclusive(std::size_t stripe, const std::function<void()>& f) {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/gate.h"
+#include "base/barrier.h"
 #include "measure/ledger.h"
 #include "mgcompare/group.h"
 #include "runtime/pace.h"
@@ -22,7 +22,7 @@ namespace mgcompare {
 class Meeting {
  public:
   Meeting(Collectives& collectives, std::size_t ranks, std::unique_ptr<Pace> pace)
-      : collectives_(collectives), pace_(std::move(pace)), gate_(ranks), windows_(ranks) {}
+      : collectives_(collectives), pace_(std::move(pace)), barrier_(ranks), windows_(ranks) {}
   Pace& pace() { return *pace_; }
   std::size_t ranks() const { return windows_.size(); }
   void abort();
@@ -31,7 +31,7 @@ class Meeting {
   friend class RankGroup;
   Collectives& collectives_;
   std::unique_ptr<Pace> pace_;
-  Gate gate_;
+  AbortableBarrier barrier_;
   std::mutex mutex_;
   std::condition_variable made_;
   std::map<std::string, std::shared_ptr<void>> objects_;

@@ -75,7 +75,7 @@ RecordedSteps::Key RecordedSteps::key(std::size_t step, std::size_t length) cons
 RecordedSteps::Recording RecordedSteps::record(std::size_t step, std::size_t length, Marker* marker) {
   const StepClock::Paused paused;
   parts_.replica->device().synchronize();
-  parts_.gate->wait();
+  parts_.barrier->wait();
   const double start = now();
   const RankReplica::Counts before = parts_.replica->counts();
   const std::uint64_t bytes = parts_.group->bytes();
@@ -98,7 +98,7 @@ RecordedSteps::Recording RecordedSteps::record(std::size_t step, std::size_t len
   // What was recorded has not run yet; what is queued has.
   parts_.replica->set_counts(running_ ? counts_ : before);
   parts_.group->add_bytes(0 - made.bytes);
-  parts_.gate->wait();
+  parts_.barrier->wait();
   recording_seconds_ += now() - start;
   return made;
 }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "measure/attribution.h"
-#include "base/gate.h"
+#include "base/barrier.h"
 #include "mgcompare/strategy.h"
 #include "platform/platform.h"
 #include "runtime/rank_group.h"
@@ -23,7 +23,7 @@ struct StepParts {
   Strategy* strategy = nullptr;
   RankReplica* replica = nullptr;
   RankGroup* group = nullptr;
-  Gate* gate = nullptr;             // of all ranks
+  AbortableBarrier* gate = nullptr;             // of all ranks
 };
 
 class RecordedSteps {

@@ -39,7 +39,7 @@ void EpochTraining::run(std::size_t number, std::size_t epoch) {
   rank.replica->record_passes();
   // Before the ranks meet, so that they need not meet twice; the epoch's clock has it all the same.
   if (number == 0) sampling_.take_order(epoch);
-  state_.gate.wait();
+  state_.barrier.wait();
   clocks.start = now() - sampling_.seconds_taking();
   rank.clock.take();
   rank.clock.open(clocks.start);
@@ -49,7 +49,7 @@ void EpochTraining::run(std::size_t number, std::size_t epoch) {
   rank.device->synchronize();
   clocks.done = now();
   rank.clock.close(clocks.done);
-  state_.gate.wait();
+  state_.barrier.wait();
   clocks.end = now();
   account(number, clocks);
 }
@@ -127,7 +127,7 @@ void EpochTraining::draw(std::size_t number, std::size_t epoch) {
     sampling_.draw_ahead(epoch + 1);
   }
   pace.enter(number, epoch);
-  state_.gate.wait();
+  state_.barrier.wait();
   for (;;) {
     std::size_t begin = 0, size = 0, index = 0;
     pace.exclusive(number, kDrawStripe, [&] {

@@ -53,10 +53,10 @@ void Rehearsal::record_passes(std::size_t number) {
   Pace& pace = setup_.pace(false);
   pace.leave(number);
   rank.device->synchronize();
-  state_.gate.wait();
+  state_.barrier.wait();
   rank.replica->record_passes();
   pace.enter(number, epoch());
-  state_.gate.wait();
+  state_.barrier.wait();
 }
 
 void Rehearsal::learn_until_steady(std::size_t number, std::size_t step) {
@@ -66,13 +66,13 @@ void Rehearsal::learn_until_steady(std::size_t number, std::size_t step) {
   const std::size_t steps = (patience.steps + period - 1) / period * period;
   if (number == 0) warm_up_ = WarmUp(now(), patience);
   do {
-    state_.gate.wait();
+    state_.barrier.wait();
     state_.say(number, "warm-up", 0, step, 0);
     for (const std::size_t end = step + steps; step < end; ++step) learn(number, step);
     state_.ranks[number].device->synchronize();
-    state_.gate.wait();
+    state_.barrier.wait();
     if (number == 0) warm_up_.add(now());
-    state_.gate.wait();
+    state_.barrier.wait();
   } while (!warm_up_.is_over());
 }
 
@@ -80,14 +80,14 @@ void Rehearsal::run(std::size_t number) {
   Rank& rank = state_.ranks[number];
   const MeasureConfig& measure = state_.config.measure;
   if (number == 0) sampling_.take_order(epoch());
-  state_.gate.wait();
+  state_.barrier.wait();
   sampling_.set_order(number);
   setup_.prepare(number, false);
   std::unique_ptr<Marker> marker = state_.request.platform->marker(*rank.device);
   setup_.pace(false).enter(number, epoch());
-  state_.gate.wait();
+  state_.barrier.wait();
   std::unique_ptr<RecordedSteps> recorded = setup_.recorded_steps(number);
-  state_.gate.wait();  // it allocates: before the first exchange, which could wait for this rank
+  state_.barrier.wait();  // it allocates: before the first exchange, which could wait for this rank
   const auto period = static_cast<std::size_t>(std::max(0, state_.trial_facts.traits.repeats_every));
   const std::size_t steps = std::max(measure.warm_up_steps, recorded == nullptr ? 0 : period);
   for (std::size_t step = 0; step < steps; ++step) {
@@ -104,16 +104,16 @@ void Rehearsal::run(std::size_t number) {
   setup_.pace(false).leave(number);
   if (marker != nullptr && repeats) rank.reading = recorded->read(*marker, rank.clock);
   rank.device->synchronize();
-  state_.gate.wait();
+  state_.barrier.wait();
   if (number == 0) share_readings();
   marker.reset();
   recorded.reset();
   rank.network->take_tally();
   rank.strategy.reset();
   rank.network->synchronize_batch_norm({});
-  state_.gate.wait();
+  state_.barrier.wait();
   if (number == 0) setup_.end_rehearsal();
-  state_.gate.wait();
+  state_.barrier.wait();
 }
 
 StepReading Rehearsal::read_steps(std::size_t number, std::size_t step, Marker& marker) {

@@ -71,13 +71,13 @@ void settle(TrainingState& state, Setup& setup, std::size_t number, std::size_t 
   state.say(number, "evaluation", epoch, 0, 0);
   rank.keep_books(false);
   const Vec settled = settled_weights(state, rank, epoch);
-  state.gate.wait();
+  state.barrier.wait();
   if (evaluates) evaluate_rank(state, setup, number, epoch, settled);
-  state.gate.wait();
+  state.barrier.wait();
   if (number == 0)
     add_epoch(state.result(), state.ranks, state.trial_facts, evaluates, state.epoch_seconds, now() - start);
   rank.keep_books(true);
-  state.gate.wait();
+  state.barrier.wait();
 }
 
 }  // namespace mgcompare

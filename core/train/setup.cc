@@ -11,7 +11,7 @@
 namespace mgcompare {
 
 void Setup::abort() {
-  state_.gate.abort();
+  state_.barrier.abort();
   const std::lock_guard lock(mutex_);
   for (Meeting* const meeting : {rehearsal_.get(), live_.get()})
     if (meeting != nullptr) meeting->abort();
@@ -32,7 +32,7 @@ void Setup::open(std::size_t number) {
   std::vector<std::uint32_t> identity(data.test.samples);
   std::iota(identity.begin(), identity.end(), 0u);
   rank.test_feed->set_order({identity.data(), identity.size()});
-  state_.gate.wait();
+  state_.barrier.wait();
   if (number == 0) {
     std::vector<Device*> devices;
     for (const Rank& each : state_.ranks) devices.push_back(each.device.get());
@@ -42,7 +42,7 @@ void Setup::open(std::size_t number) {
     rehearsal_ = make_meeting(false);
     live_ = make_meeting(true);
   }
-  state_.gate.wait();
+  state_.barrier.wait();
 }
 
 std::unique_ptr<Pace> Setup::make_pace(bool live) {
@@ -90,7 +90,7 @@ void Setup::prepare(std::size_t number, bool live) {
   rank.strategy = request.make(options, state_.facts);
   rank.strategy->start(*rank.replica, *rank.group);
   rank.keep_books(true);
-  state_.gate.wait();
+  state_.barrier.wait();
 }
 
 // Where the strategy's steps repeat and nothing of them is decided or looked at by the host.

@@ -50,7 +50,7 @@ class Training {
     checkpoint_.restore(rank);
     state_.ranks[rank].recorded = setup_.recorded_steps(rank);
     if (rank == 0) sampling_.draw_ahead(state_.first_epoch);
-    state_.gate.wait();
+    state_.barrier.wait();
     if (rank != 0) return;
     // Of this process: what an interrupted one spent was set-up for nothing.
     state_.result().seconds_warm_up = rehearsed - opened;
@@ -58,17 +58,17 @@ class Training {
   }
 
   void end(std::size_t rank) {
-    state_.gate.wait();
+    state_.barrier.wait();
     if (rank == 0) {
       const TrainingRequest& request = state_.request;
       conclude(state_.outcome, state_.ranks, state_.trial_facts, *request.platform, request.audit);
       if (state_.tracing()) write_trace();
     }
-    state_.gate.wait();
+    state_.barrier.wait();
     // Strategies hold arrays of the devices; they go first, each on its rank's thread.
     state_.ranks[rank].recorded.reset();
     state_.ranks[rank].strategy.reset();
-    state_.gate.wait();
+    state_.barrier.wait();
   }
 
   void write_trace() {

@@ -13,7 +13,7 @@ constexpr double kSecondsBetweenReports = 0.1;
 TrainingState::TrainingState(const TrainingRequest& request)
     : request(request), trial(*request.trial), config(request.trial->config), data(*request.dataset),
       spec(make_spec(config.model, data.train.sample_shape, data.classes, config.optimizer.decay_biases)),
-      facts(facts_of(trial, config, data.train.samples)), ranks(trial.ranks()), gate(trial.ranks()) {
+      facts(facts_of(trial, config, data.train.samples)), ranks(trial.ranks()), barrier(trial.ranks()) {
   facts.ordered = facts.ordered || request.replay != nullptr;
   StrategyOptions options(trial.strategy.options);
   const Traits traits = request.make(options, facts)->traits();

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "base/gate.h"
+#include "base/barrier.h"
 #include "train/outcome.h"
 #include "train/rank.h"
 #include "train/training.h"
@@ -35,7 +35,7 @@ struct TrainingState {
   TrialFacts trial_facts;
   bool free = false, many = false;  // the traits' pace, and their models
   std::vector<Rank> ranks;
-  Gate gate;                        // of all ranks
+  AbortableBarrier barrier;                        // of all ranks
   // Written by rank 0 alone.
   std::size_t first_epoch = 0;
   std::size_t steps = 0;

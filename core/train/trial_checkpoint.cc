@@ -24,9 +24,9 @@ void TrialCheckpoint::save(std::size_t number, std::size_t epoch) {
   if (!is_due(epoch)) return;
   const double start = now();
   if (number == 0) checkpoint_ = {nlohmann::json::object(), std::vector<Blobs>(state_.ranks.size())};
-  state_.gate.wait();
+  state_.barrier.wait();
   checkpoint_.ranks[number] = save_rank(state_.ranks[number]);
-  state_.gate.wait();
+  state_.barrier.wait();
   if (number == 0) {
     checkpoint_.progress = {{"epochs", epoch + 1},
                             {"steps", state_.steps},
@@ -36,15 +36,15 @@ void TrialCheckpoint::save(std::size_t number, std::size_t epoch) {
     state_.result().seconds_checkpoint += now() - start;
     state_.request.report({"checkpoint", epoch, state_.config.epochs, 0, state_.facts.steps_per_epoch, 0});
   }
-  state_.gate.wait();
+  state_.barrier.wait();
 }
 
 void TrialCheckpoint::restore(std::size_t number) {
   if (!resumes_) return;
   if (number == 0) restore_progress();
-  state_.gate.wait();
+  state_.barrier.wait();
   restore_rank(state_.ranks[number], checkpoint_.ranks[number]);
-  state_.gate.wait();
+  state_.barrier.wait();
 }
 
 void TrialCheckpoint::restore_progress() {

@@ -11,9 +11,9 @@
 
 namespace mgcompare {
 
-class Gate {
+class AbortableBarrier {
  public:
-  explicit Gate(std::size_t ranks) : ranks_(ranks) {}
+  explicit AbortableBarrier(std::size_t ranks) : ranks_(ranks) {}
 
   // Returns when all ranks have come; throws Aborted when one never will.
   void wait() {
