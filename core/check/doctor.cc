@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/barrier.h"
 #include "base/median.h"
-#include "base/ranks.h"
+#include "base/rank_threads.h"
 #include "plan/trial.h"
 
 namespace mgcompare {

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "train/epoch_training.h"
 #include "train/outcome.h"
-#include "base/ranks.h"
+#include "base/rank_threads.h"
 #include "train/rehearsal.h"
 #include "train/sampling.h"
 #include "train/settlement.h"

@@ -10,7 +10,7 @@
 #include "mgcompare/strategy.h"
 #include "model/network.h"
 #include "platform/platform.h"
-#include "base/ranks.h"
+#include "base/rank_threads.h"
 #include "runtime/record.h"
 #include "results/cause.h"
 #include "results/result.h"

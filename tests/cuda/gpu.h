@@ -15,7 +15,7 @@
 #include "model/rig.h"
 #include "on_gpu.h"
 #include "runtime/rank_group.h"
-#include "base/ranks.h"
+#include "base/rank_threads.h"
 
 namespace mgcompare::testing {
 

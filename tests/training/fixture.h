@@ -12,7 +12,7 @@
 #include "modules/platforms.h"
 #include "modules/plugin_host.h"
 #include "runtime/rank_group.h"
-#include "base/ranks.h"
+#include "base/rank_threads.h"
 #include "train/training.h"
 
 namespace mgcompare::testing {

@@ -1,4 +1,4 @@
-#include "base/ranks.h"
+#include "base/rank_threads.h"
 
 #include <chrono>
 #include <condition_variable>
