@@ -35,11 +35,11 @@ int compare(const Command& command) {
   const std::vector<Trial> trials = trials_to_run(results, plan, command);
   announce(plan, trials, directory, command);
   ProgressDisplay display = make_display(trials, command);
-  Roll roll(plan.platforms);
+  DeviceAvailability availability(plan.platforms);
   for (const Trial& trial : trials) {
     if (interruption() != 0) break;
     results.start(trial);
-    results.add(trial, run_trial(supervisor, roll, trial, directory, command, display));
+    results.add(trial, run_trial(supervisor, availability, trial, directory, command, display));
   }
 
   const Run run = results.read();

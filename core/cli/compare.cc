@@ -239,7 +239,7 @@ std::string record_of(const TrialKey& trial, const std::string& directory) {
   return fmt::format("{}/records/trial-{}", directory, trial.number);
 }
 
-Result run_trial(Supervisor& supervisor, Roll& roll, const Trial& trial, const std::string& directory,
+Result run_trial(Supervisor& supervisor, DeviceAvailability& availability, const Trial& trial, const std::string& directory,
                  const Command& command,
                  ProgressDisplay& display) {
   display.begin(trial);
@@ -248,7 +248,7 @@ Result run_trial(Supervisor& supervisor, Roll& roll, const Trial& trial, const s
   if (!trial.unavailable.empty()) {
     result.status = "unavailable";
     result.cause = trial.unavailable;
-  } else if (const std::string cause = roll.lost(trial); !cause.empty()) {
+  } else if (const std::string cause = availability.lost(trial); !cause.empty()) {
     result.status = "device lost";
     result.cause = cause;
   } else {
@@ -256,9 +256,9 @@ Result run_trial(Supervisor& supervisor, Roll& roll, const Trial& trial, const s
     spdlog::debug("trial {}: {} on {} {} device(s), {} rank(s) each, global batch {}, seed {}, plugin {}", trial.number,
                   trial.strategy.label, trial.devices, to_string(trial.device_kind), trial.ranks_per_device,
                   trial.global_batch, trial.seed, trial.plugin_file);
-    result = supervisor.run(roll.placed(trial), files, [&](const Progress& progress) { display.update(progress); });
-    if (const std::string note = roll.note(trial); !note.empty()) result.notes.push_back(note);
-    fallen = roll.check(supervisor, trial, result);
+    result = supervisor.run(availability.placed(trial), files, [&](const Progress& progress) { display.update(progress); });
+    if (const std::string note = availability.note(trial); !note.empty()) result.notes.push_back(note);
+    fallen = availability.check(supervisor, trial, result);
     for (const std::string& line : placement_lines(result.placement)) spdlog::debug("trial {}: {}", trial.number, line);
     std::error_code ignored;
     if (result.status == "done" && !files.checkpoint.empty()) fs::remove_all(files.checkpoint, ignored);

@@ -10,7 +10,7 @@
 #include "plan/plan.h"
 #include "reports/summary.h"
 #include "results/results.h"
-#include "services/roll.h"
+#include "services/availability.h"
 #include "process/supervisor.h"
 
 namespace mgcompare {
@@ -41,7 +41,7 @@ void announce(const Plan& plan, const std::vector<Trial>& trials, const std::str
 // The bar; it is told of each trial's progress.
 ProgressDisplay make_display(const std::vector<Trial>& trials, const Command& command);
 // One trial to its row, whatever happens; a row too where it cannot run.
-Result run_trial(Supervisor& supervisor, Roll& roll, const Trial& trial, const std::string& directory,
+Result run_trial(Supervisor& supervisor, DeviceAvailability& availability, const Trial& trial, const std::string& directory,
                  const Command& command, ProgressDisplay& display);
 // Where the trial's record is, or would be.
 std::string record_of(const TrialKey& trial, const std::string& directory);

@@ -87,13 +87,13 @@ Links examine_in_worker(Supervisor& supervisor, DeviceKind kind, const DoctorSco
   return links;
 }
 
-std::optional<std::vector<RollAnswer>> call_roll(Supervisor& supervisor, DeviceKind kind,
+std::optional<std::vector<DeviceStatus>> check_devices(Supervisor& supervisor, DeviceKind kind,
                                                  const std::vector<std::string>& ids, double limit_seconds) {
-  std::vector<RollAnswer> answers;
+  std::vector<DeviceStatus> answers;
   for (const std::string& id : ids) {
     const Reply reply = supervisor.ask("roll", {{"kind", to_string(kind)}, {"id", id}}, limit_seconds);
     if (reply.status == "interrupted") return std::nullopt;
-    RollAnswer answer;
+    DeviceStatus answer;
     if (reply.status == "answer") {
       answer.index = reply.body.at("index").get<int>();
       answer.silence = plain(reply.body.at("silence").get<std::string>());

@@ -19,14 +19,14 @@ namespace mgcompare {
 Links examine_in_worker(Supervisor& supervisor, DeviceKind kind, const DoctorScope& scope,
                         const std::function<void(const std::string&)>& say);
 
-struct RollAnswer {
+struct DeviceStatus {
   int index = -1;       // the device's number now
   std::string silence;  // why it does not answer; empty where it does
 };
 
 // Asks the devices of a kind, by what they were called when the run began, one after another: one that hangs is given
 // up after `limit_seconds` and takes its worker along, not the others' answers. None when the user interrupts.
-std::optional<std::vector<RollAnswer>> call_roll(Supervisor& supervisor, DeviceKind kind,
+std::optional<std::vector<DeviceStatus>> check_devices(Supervisor& supervisor, DeviceKind kind,
                                                  const std::vector<std::string>& ids, double limit_seconds);
 
 Handlers examination_handlers();

@@ -14,9 +14,9 @@
 
 namespace mgcompare {
 
-class Roll {
+class DeviceAvailability {
  public:
-  explicit Roll(const std::vector<PlatformSummary>& platforms);
+  explicit DeviceAvailability(const std::vector<PlatformSummary>& platforms);
 
   // Why a trial cannot run: too few devices answer, and what the first said that does not. Empty where enough do.
   std::string lost(const Trial& trial) const;

@@ -1,4 +1,4 @@
-#include "services/roll.h"
+#include "services/availability.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -20,27 +20,27 @@ constexpr char kSilent[] = "does not answer any more";
 
 }  // namespace
 
-Roll::Roll(const std::vector<PlatformSummary>& platforms) {
+DeviceAvailability::DeviceAvailability(const std::vector<PlatformSummary>& platforms) {
   for (const PlatformSummary& platform : platforms)
     for (const DeviceSummary& device : platform.devices)
       members_[platform.kind].push_back(
           {fmt::format("{}:{}", platform.kind, device.index), device.id, device.index, ""});
 }
 
-const Roll::Members& Roll::members_of(const Trial& trial) const {
+const DeviceAvailability::Members& DeviceAvailability::members_of(const Trial& trial) const {
   static const Members none;
   const auto found = members_.find(std::string(to_string(trial.device_kind)));
   return found == members_.end() ? none : found->second;
 }
 
-std::vector<std::size_t> Roll::chosen(const Members& members, const Trial& trial) {
+std::vector<std::size_t> DeviceAvailability::chosen(const Members& members, const Trial& trial) {
   std::vector<std::size_t> first;
   for (std::size_t at = 0; at < members.size() && first.size() < trial.devices; ++at)
     if (members[at].silence.empty()) first.push_back(at);
   return first;
 }
 
-std::string Roll::lost(const Trial& trial) const {
+std::string DeviceAvailability::lost(const Trial& trial) const {
   const Members& members = members_of(trial);
   const std::size_t answering = chosen(members, trial).size();
   if (answering >= std::min(trial.devices, members.size())) return "";
@@ -49,14 +49,14 @@ std::string Roll::lost(const Trial& trial) const {
                      silent->silence, trial.devices, answering);
 }
 
-Trial Roll::placed(const Trial& trial) const {
+Trial DeviceAvailability::placed(const Trial& trial) const {
   Trial placed = trial;
   const Members& members = members_of(trial);
   for (const std::size_t at : chosen(members, trial)) placed.indices.push_back(members[at].index);
   return placed;
 }
 
-std::string Roll::note(const Trial& trial) const {
+std::string DeviceAvailability::note(const Trial& trial) const {
   const Members& members = members_of(trial);
   std::vector<std::string> used, silent;
   std::size_t last = 0;
@@ -69,7 +69,7 @@ std::string Roll::note(const Trial& trial) const {
                      silent.size() == 1 ? kSilent : "do not answer any more");
 }
 
-std::string Roll::check(Supervisor& supervisor, const Trial& trial, Result& result) {
+std::string DeviceAvailability::check(Supervisor& supervisor, const Trial& trial, Result& result) {
   if (std::find(kBadEnds.begin(), kBadEnds.end(), result.status) == kBadEnds.end()) return "";
   const auto found = members_.find(std::string(to_string(trial.device_kind)));
   if (found == members_.end()) return "";
@@ -77,13 +77,13 @@ std::string Roll::check(Supervisor& supervisor, const Trial& trial, Result& resu
   const std::vector<std::size_t> used = chosen(members, trial);
   std::vector<std::string> ids;
   for (const Member& member : members) ids.push_back(member.id);
-  const auto answers = call_roll(supervisor, trial.device_kind, ids, kRollSeconds);
+  const auto answers = check_devices(supervisor, trial.device_kind, ids, kRollSeconds);
   // The next trial starts clean.
   supervisor.end_worker();
   if (!answers) return "";
   std::vector<std::string> fallen;
   for (std::size_t at = 0; at < members.size(); ++at) {
-    const RollAnswer& answer = answers->at(at);
+    const DeviceStatus& answer = answers->at(at);
     if (members[at].silence.empty() && !answer.silence.empty())
       fallen.push_back(fmt::format("{} {}: {}", members[at].name, kSilent, answer.silence));
     members[at].index = answer.index;
