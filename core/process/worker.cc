@@ -27,7 +27,7 @@ namespace {
 
 void end_group(int) { kill(0, SIGKILL); }
 
-class Channel : public Line {
+class Channel : public RequestContext {
  public:
   Channel() : writer_(kChannelDescriptor), reading_([this] { read(); }), beating_([this](std::stop_token s) { beat(s); }) {
     reading_.detach();              // it ends with the process: it waits in recv() for as long as the runner lives

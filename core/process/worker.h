@@ -14,9 +14,9 @@
 namespace mgcompare {
 
 // What a request may use while it is answered.
-class Line {
+class RequestContext {
  public:
-  virtual ~Line() = default;
+  virtual ~RequestContext() = default;
   virtual void report(const Progress& progress) = 0;  // any thread
   virtual void note(const nlohmann::json& note) = 0;  // for the runner's own use: a sign of life too; any thread
   virtual bool stopping() const = 0;                  // the runner asked for an early end; any thread
@@ -24,7 +24,7 @@ class Line {
   [[noreturn]] virtual void leave(const nlohmann::json& answer) = 0;
 };
 
-using Handler = std::function<nlohmann::json(const nlohmann::json& body, Line& line)>;
+using Handler = std::function<nlohmann::json(const nlohmann::json& body, RequestContext& context)>;
 using Handlers = std::map<std::string, Handler>;      // by the kind of the request
 
 // Serves the channel at kChannelDescriptor. What a handler throws is sent as "failed", want of memory as

@@ -2,7 +2,7 @@
 
 namespace mgcompare {
 
-DataPlaces reporting_places(Line& line) {
+DataPlaces reporting_places(RequestContext& context) {
   DataPlaces places = DataPlaces::standard("");
   places.download.progress = [&line](const DownloadProgress& progress) {
     line.note({{"download", progress.file}, {"bytes", progress.bytes}, {"total", progress.total}});
@@ -10,7 +10,7 @@ DataPlaces reporting_places(Line& line) {
   return places;
 }
 
-DataLog reporting_log(Line& line) {
+DataLog reporting_log(RequestContext& context) {
   return [&line](const std::string& text) { line.note({{"text", text}}); };
 }
 

@@ -8,8 +8,8 @@
 namespace mgcompare {
 
 // The standard places of data. Downloads are reported as notes {"download": file, "bytes": ..., "total": ...}.
-DataPlaces reporting_places(Line& line);
+DataPlaces reporting_places(RequestContext& context);
 // Reports messages as notes {"text": ...}.
-DataLog reporting_log(Line& line);
+DataLog reporting_log(RequestContext& context);
 
 }  // namespace mgcompare

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kStepSeconds = 60;  // between two signs of life; a broken link hangs
 
-nlohmann::json answer_links(const nlohmann::json& body, Line& line) {
+nlohmann::json answer_links(const nlohmann::json& body, RequestContext& context) {
   DoctorScope scope;
   scope.devices = body.at("devices").get<std::size_t>();
   scope.groups = body.at("groups").get<std::vector<std::size_t>>();
@@ -53,7 +53,7 @@ std::string silence_of(Platform& platform, int index) {
   return said;
 }
 
-nlohmann::json answer_roll(const nlohmann::json& body, Line& line) {
+nlohmann::json answer_roll(const nlohmann::json& body, RequestContext& context) {
   // From here on it takes as long as the device lets it.
   line.note({{"asking", body.at("id")}});
   Platform& platform = mgcompare::platform(device_kind(body.at("kind").get<std::string>()));

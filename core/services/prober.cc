@@ -109,8 +109,8 @@ std::vector<StrategySummary> WorkerProber::ask(const std::vector<ProbeQuestion>&
 }
 
 Handlers probe_handlers() {
-  return {{"platforms", [](const nlohmann::json&, Line&) -> nlohmann::json { return find_platforms(); }},
-          {"strategy", [](const nlohmann::json& body, Line&) -> nlohmann::json {
+  return {{"platforms", [](const nlohmann::json&, RequestContext&) -> nlohmann::json { return find_platforms(); }},
+          {"strategy", [](const nlohmann::json& body, RequestContext&) -> nlohmann::json {
              return probe_strategy(question_from_json(body));
            }}};
 }

@@ -9,7 +9,7 @@
 namespace mgcompare {
 
 Handlers trial_handlers(Session& session) {
-  const auto run_trial = [&session](const nlohmann::json& body, Line& line) -> nlohmann::json {
+  const auto run_trial = [&session](const nlohmann::json& body, RequestContext& context) -> nlohmann::json {
     const TrialFiles files{body.at("checkpoint").get<std::string>(), body.at("resume").get<bool>(),
                            body.at("record").get<std::string>(), body.at("replay").get<bool>(),
                            body.at("trace").get<std::string>()};
@@ -19,7 +19,7 @@ Handlers trial_handlers(Session& session) {
     return session.run(trial, files, [&](const Progress& progress) { line.report(progress); },
                        [&] { return line.stopping(); }, [&](const Result& result) { line.leave(result); });
   };
-  const auto load_data = [&session](const nlohmann::json& body, Line& line) -> nlohmann::json {
+  const auto load_data = [&session](const nlohmann::json& body, RequestContext& context) -> nlohmann::json {
     const Dataset& data =
         session.data(body.at("config").get<Config>().data, reporting_places(line), reporting_log(line));
     return {{"name", data.name},

@@ -44,7 +44,7 @@ void print_finding(const nlohmann::json& finding) {
   std::fflush(stdout);
 }
 
-nlohmann::json answer_verify(const nlohmann::json& body, Line& line) {
+nlohmann::json answer_verify(const nlohmann::json& body, RequestContext& context) {
   const Config config = body.at("config").get<Config>();
   VerifyScope scope;
   for (const nlohmann::json& plugin : body.at("plugins")) {

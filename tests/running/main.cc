@@ -27,7 +27,7 @@ using namespace std::chrono_literals;
 }
 
 // A grandchild that lives on without its parent, in a session of its own where that is asked for.
-json leave_grandchild(const json& body, Line&) {
+json leave_grandchild(const json& body, RequestContext&) {
   int ends[2];
   if (pipe(ends) != 0) throw mgcompare::Error("no pipe");
   const pid_t child = fork();
@@ -47,7 +47,7 @@ json leave_grandchild(const json& body, Line&) {
   return grandchild;
 }
 
-json flood(const json& body, Line&) {
+json flood(const json& body, RequestContext&) {
   const std::string block(1 << 16, 'x');
   for (int i = 0; i < body.at("megabytes").get<int>() * 16; ++i) std::fwrite(block.data(), 1, block.size(), stdout);
   std::fputs("\n\x1b[31mthe last \x1b]0;title\aline\x1b[0m\n", stdout);
@@ -59,18 +59,18 @@ json flood(const json& body, Line&) {
   return "flooded";
 }
 
-json stubborn(const json&, Line& line) {
+json stubborn(const json&, RequestContext& context) {
   std::signal(SIGTERM, SIG_IGN);
   line.report({"training", 2, 3, 17, 100, 0.5});
   busy();
 }
 
-json until_stopped(const json&, Line& line) {
+json until_stopped(const json&, RequestContext& context) {
   while (!line.stopping()) std::this_thread::sleep_for(5ms);
   return "stopped";
 }
 
-json train(const json& body, Line& line) {
+json train(const json& body, RequestContext& context) {
   const std::string behaviour = body.at("trial").get<mgcompare::Trial>().strategy.name;
   line.report({"training", 1, 3, 17, 100, 0.5});
   if (behaviour == "crash") {
@@ -86,27 +86,27 @@ json train(const json& body, Line& line) {
 
 int misbehave() {
   return mgcompare::serve({
-      {"echo", [](const json& body, Line&) { return body; }},
-      {"process", [](const json&, Line&) -> json { return getpid(); }},
-      {"environment", [](const json& body, Line&) -> json { return std::getenv(body.get<std::string>().c_str()); }},
-      {"throw", [](const json&, Line&) -> json { throw mgcompare::Error("the third \x1b[31mlayer is odd"); }},
-      {"throw number", [](const json&, Line&) -> json { throw 42; }},
-      {"memory", [](const json&, Line&) -> json { throw mgcompare::OutOfMemory(100, 10, 50); }},
-      {"raise", [](const json& body, Line& line) -> json {
+      {"echo", [](const json& body, RequestContext&) { return body; }},
+      {"process", [](const json&, RequestContext&) -> json { return getpid(); }},
+      {"environment", [](const json& body, RequestContext&) -> json { return std::getenv(body.get<std::string>().c_str()); }},
+      {"throw", [](const json&, RequestContext&) -> json { throw mgcompare::Error("the third \x1b[31mlayer is odd"); }},
+      {"throw number", [](const json&, RequestContext&) -> json { throw 42; }},
+      {"memory", [](const json&, RequestContext&) -> json { throw mgcompare::OutOfMemory(100, 10, 50); }},
+      {"raise", [](const json& body, RequestContext& context) -> json {
          line.report({"training", 1, 3, 17, 100, 0.5});
          std::signal(body.get<int>(), SIG_DFL);   // a sanitizer would catch it
          std::raise(body.get<int>());
          return nullptr;
        }},
-      {"exit", [](const json& body, Line&) -> json { _exit(body.get<int>()); }},
+      {"exit", [](const json& body, RequestContext&) -> json { _exit(body.get<int>()); }},
       {"hang", stubborn},
-      {"block", [](const json&, Line&) -> json { for (;;) pause(); }},
-      {"freeze", [](const json&, Line&) -> json { raise(SIGSTOP); return nullptr; }},
-      {"garbage", [](const json&, Line&) -> json {
+      {"block", [](const json&, RequestContext&) -> json { for (;;) pause(); }},
+      {"freeze", [](const json&, RequestContext&) -> json { raise(SIGSTOP); return nullptr; }},
+      {"garbage", [](const json&, RequestContext&) -> json {
          if (write(mgcompare::kChannelDescriptor, "\xff\xff\xff\xffxxxxxxxx", 12) < 0) return nullptr;
          for (;;) pause();
        }},
-      {"descriptors", [](const json&, Line&) -> json {
+      {"descriptors", [](const json&, RequestContext&) -> json {
          int open = 0;
          for (int i = 4; i < 1024; ++i) open += fcntl(i, F_GETFD) >= 0 ? 1 : 0;
          return open;
