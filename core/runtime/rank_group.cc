@@ -20,7 +20,7 @@ void Meeting::abort() {
   }
   made_.notify_all();
   barrier_.abort();
-  pace_->abort();
+  scheduler_->abort();
   collectives_.abort();
 }
 
@@ -49,7 +49,7 @@ void RankGroup::barrier() {
 
 void RankGroup::exclusive(std::size_t stripe, const std::function<void()>& f) {
   const StepClock::In in(Phase::waiting);
-  meeting_.pace().exclusive(rank_, stripe, [&] {
+  meeting_.scheduler().exclusive(rank_, stripe, [&] {
     const StepClock::In inside(Phase::strategy);
     f();
   });
@@ -57,7 +57,7 @@ void RankGroup::exclusive(std::size_t stripe, const std::function<void()>& f) {
 
 void RankGroup::wait_until(const std::function<bool()>& predicate) {
   const StepClock::In in(Phase::waiting);
-  meeting_.pace().wait_until(rank_, predicate);
+  meeting_.scheduler().wait_until(rank_, predicate);
 }
 
 void RankGroup::all_reduce_raw(void* data, std::size_t n, Type type) {

@@ -12,7 +12,7 @@
 #include "base/barrier.h"
 #include "measure/ledger.h"
 #include "mgcompare/group.h"
-#include "runtime/pace.h"
+#include "runtime/async_scheduler.h"
 #include "platform/platform.h"
 #include "measure/step_clock.h"
 
@@ -21,16 +21,16 @@ namespace mgcompare {
 // What the ranks of a trial share. It outlives every RankGroup made from it.
 class Meeting {
  public:
-  Meeting(Collectives& collectives, std::size_t ranks, std::unique_ptr<Pace> pace)
-      : collectives_(collectives), pace_(std::move(pace)), barrier_(ranks), windows_(ranks) {}
-  Pace& pace() { return *pace_; }
+  Meeting(Collectives& collectives, std::size_t ranks, std::unique_ptr<AsyncScheduler> scheduler)
+      : collectives_(collectives), scheduler_(std::move(scheduler)), barrier_(ranks), windows_(ranks) {}
+  AsyncScheduler& scheduler() { return *scheduler_; }
   std::size_t ranks() const { return windows_.size(); }
   void abort();
 
  private:
   friend class RankGroup;
   Collectives& collectives_;
-  std::unique_ptr<Pace> pace_;
+  std::unique_ptr<AsyncScheduler> scheduler_;
   AbortableBarrier barrier_;
   std::mutex mutex_;
   std::condition_variable made_;

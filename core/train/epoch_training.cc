@@ -121,12 +121,12 @@ void EpochTraining::march(std::size_t number, std::size_t epoch) {
 
 void EpochTraining::draw(std::size_t number, std::size_t epoch) {
   Rank& rank = state_.ranks[number];
-  Pace& pace = setup_.pace(true);
+  AsyncScheduler& scheduler = setup_.scheduler(true);
   if (number == 0) {
     drawn_ = draws_ = 0;
     sampling_.draw_ahead(epoch + 1);
   }
-  pace.enter(number, epoch);
+  scheduler.enter(number, epoch);
   state_.barrier.wait();
   for (;;) {
     std::size_t begin = 0, size = 0, index = 0;
@@ -145,7 +145,7 @@ void EpochTraining::draw(std::size_t number, std::size_t epoch) {
     rank.strategy->rest(*rank.replica, *rank.group);
   }
   if (!rank.host_sees_all()) rank.rest = rank.clock.take();
-  pace.leave(number);
+  scheduler.leave(number);
 }
 
 RankTimes EpochTraining::by_device(Rank& rank, double inside) const {

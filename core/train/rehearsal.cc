@@ -50,12 +50,12 @@ void Rehearsal::learn(std::size_t number, std::size_t step) {
 // Nobody may be in an exchange then, or, in virtual time, wait for a rank that waits here.
 void Rehearsal::record_passes(std::size_t number) {
   Rank& rank = state_.ranks[number];
-  Pace& pace = setup_.pace(false);
-  pace.leave(number);
+  AsyncScheduler& scheduler = setup_.scheduler(false);
+  scheduler.leave(number);
   rank.device->synchronize();
   state_.barrier.wait();
   rank.replica->record_passes();
-  pace.enter(number, epoch());
+  scheduler.enter(number, epoch());
   state_.barrier.wait();
 }
 
@@ -84,7 +84,7 @@ void Rehearsal::run(std::size_t number) {
   sampling_.set_order(number);
   setup_.prepare(number, false);
   std::unique_ptr<Marker> marker = state_.request.platform->marker(*rank.device);
-  setup_.pace(false).enter(number, epoch());
+  setup_.scheduler(false).enter(number, epoch());
   state_.barrier.wait();
   std::unique_ptr<RecordedSteps> recorded = setup_.recorded_steps(number);
   state_.barrier.wait();  // it allocates: before the first exchange, which could wait for this rank
@@ -101,7 +101,7 @@ void Rehearsal::run(std::size_t number) {
   const bool repeats = recorded != nullptr && recorded->repeats();
   if (marker != nullptr && !repeats) rank.reading = read_steps(number, steps, *marker);
   if (state_.free) rank.strategy->rest(*rank.replica, *rank.group);
-  setup_.pace(false).leave(number);
+  setup_.scheduler(false).leave(number);
   if (marker != nullptr && repeats) rank.reading = recorded->read(*marker, rank.clock);
   rank.device->synchronize();
   state_.barrier.wait();

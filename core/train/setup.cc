@@ -45,17 +45,17 @@ void Setup::open(std::size_t number) {
   state_.barrier.wait();
 }
 
-std::unique_ptr<Pace> Setup::make_pace(bool live) {
+std::unique_ptr<AsyncScheduler> Setup::make_scheduler(bool live) {
   const TrainingRequest& request = state_.request;
   const std::size_t ranks = state_.ranks.size();
-  if (!state_.free) return live_pace();
-  if (live && request.replay != nullptr) return replay_pace(ranks, *request.replay);
-  std::unique_ptr<Pace> pace = state_.config.deterministic ? virtual_pace(ranks, state_.trial.seed) : live_pace();
-  return live && request.record ? recording_pace(std::move(pace), ranks, state_.outcome.record) : std::move(pace);
+  if (!state_.free) return live_scheduler();
+  if (live && request.replay != nullptr) return replay_scheduler(ranks, *request.replay);
+  std::unique_ptr<AsyncScheduler> scheduler = state_.config.deterministic ? virtual_time_scheduler(ranks, state_.trial.seed) : live_scheduler();
+  return live && request.record ? recording_scheduler(std::move(scheduler), ranks, state_.outcome.record) : std::move(scheduler);
 }
 
 std::unique_ptr<Meeting> Setup::make_meeting(bool live) {
-  return std::make_unique<Meeting>(*collectives_, state_.ranks.size(), make_pace(live));
+  return std::make_unique<Meeting>(*collectives_, state_.ranks.size(), make_scheduler(live));
 }
 
 void Setup::end_rehearsal() {

@@ -24,14 +24,14 @@ class Setup {
   std::unique_ptr<RecordedSteps> recorded_steps(std::size_t rank);
   // Rank 0 calls it: shared objects of the rehearsal hold memory of replicas that prepare() is about to replace.
   void end_rehearsal();
-  Pace& pace(bool live) { return (live ? live_ : rehearsal_)->pace(); }
+  AsyncScheduler& scheduler(bool live) { return (live ? live_ : rehearsal_)->scheduler(); }
   Collectives& collectives() { return *collectives_; }
   // Wakes every rank that waits, now and later, with Aborted. Any thread.
   void abort();
 
  private:
   std::unique_ptr<Meeting> make_meeting(bool live);
-  std::unique_ptr<Pace> make_pace(bool live);
+  std::unique_ptr<AsyncScheduler> make_scheduler(bool live);
   bool repeats_steps() const;
 
   TrainingState& state_;

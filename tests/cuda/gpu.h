@@ -64,7 +64,7 @@ inline void spawn_on(const std::vector<int>& gpus, const std::function<void(Devi
   std::unique_ptr<Collectives> collectives;
   if (apart) collectives = connect(of_rank);
   else collectives = std::make_unique<cuda::MeetingCollectives>(of_rank, connect);
-  Meeting meeting(*collectives, gpus.size(), live_pace());
+  Meeting meeting(*collectives, gpus.size(), live_scheduler());
   run_ranks(
       gpus.size(),
       [&](int rank) {

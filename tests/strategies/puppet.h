@@ -109,8 +109,8 @@ inline Played play(const Play& play, bool settles = false) {
   const Shape shape = {1};
   Record record;
   record.epochs[0][0] = play.order;
-  std::unique_ptr<Pace> pace = play.order.empty() ? live_pace() : replay_pace(play.ranks, record);
-  Pace& meetings = *pace;
+  std::unique_ptr<AsyncScheduler> scheduler = play.order.empty() ? live_scheduler() : replay_scheduler(play.ranks, record);
+  AsyncScheduler& meetings = *pace;
   const auto body = [&](Device& device, RankGroup& group) {
     const auto rank = static_cast<std::size_t>(group.rank());
     StrategyOptions options(play.options);
@@ -133,7 +133,7 @@ inline Played play(const Play& play, bool settles = false) {
     played.metrics[rank] = puppet.metrics;
     group.barrier();
   };
-  spawn(play.ranks, body, std::move(pace));
+  spawn(play.ranks, body, std::move(scheduler));
   return played;
 }
 

@@ -19,7 +19,7 @@ namespace mgcompare::testing {
 
 // Runs body(rank, device, group) on every rank; throws what a rank threw first.
 inline void spawn(std::size_t ranks, const std::function<void(Device&, RankGroup&)>& body,
-                  std::unique_ptr<Pace> pace = live_pace()) {
+                  std::unique_ptr<AsyncScheduler> scheduler = live_scheduler()) {
   Platform& cpu = platform(DeviceKind::cpu);
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<Device*> of_rank;
@@ -28,7 +28,7 @@ inline void spawn(std::size_t ranks, const std::function<void(Device&, RankGroup
     of_rank.push_back(devices.back().get());
   }
   const std::unique_ptr<Collectives> collectives = cpu.connect(of_rank);
-  Meeting meeting(*collectives, ranks, std::move(pace));
+  Meeting meeting(*collectives, ranks, std::move(scheduler));
   run_ranks(
       ranks,
       [&](int rank) {

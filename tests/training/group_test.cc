@@ -209,11 +209,11 @@ TEST(Group, UnequalCountsAreAnErrorNotACorruption) {
                Error);
 }
 
-TEST(Pace, VirtualTimeGivesOneOrderWhateverTheThreadsDo) {
+TEST(AsyncScheduler, VirtualTimeGivesOneOrderWhateverTheThreadsDo) {
   const auto order_of = [](int delay) {
     std::vector<int> order;
-    std::unique_ptr<Pace> pace = virtual_pace(4, 7);
-    Pace& shared = *pace;
+    std::unique_ptr<AsyncScheduler> scheduler = virtual_time_scheduler(4, 7);
+    AsyncScheduler& shared = *pace;
     spawn(4, [&](Device&, RankGroup& group) {
       const auto rank = static_cast<std::size_t>(group.rank());
       shared.enter(rank, 0);
@@ -225,7 +225,7 @@ TEST(Pace, VirtualTimeGivesOneOrderWhateverTheThreadsDo) {
       }
       shared.leave(rank);
       group.barrier();
-    }, std::move(pace));
+    }, std::move(scheduler));
     return order;
   };
   const std::vector<int> first = order_of(0);
@@ -238,14 +238,14 @@ TEST(Pace, VirtualTimeGivesOneOrderWhateverTheThreadsDo) {
   EXPECT_FALSE(turns);
 }
 
-TEST(Pace, VirtualTimeNamesADeadlock) {
-  std::unique_ptr<Pace> pace = virtual_pace(2, 7);
-  Pace& shared = *pace;
+TEST(AsyncScheduler, VirtualTimeNamesADeadlock) {
+  std::unique_ptr<AsyncScheduler> scheduler = virtual_time_scheduler(2, 7);
+  AsyncScheduler& shared = *pace;
   EXPECT_THROW(spawn(2, [&](Device&, RankGroup& group) {
                  shared.enter(static_cast<std::size_t>(group.rank()), 0);
                  group.barrier();
                  group.wait_until([] { return false; });
-               }, std::move(pace)),
+               }, std::move(scheduler)),
                Error);
 }
 

@@ -108,19 +108,19 @@ std::atomic<int> in_steps = 0;
 
 class ByTheHost : public Strategy {
  public:
-  explicit ByTheHost(Traits::Pace pace) : pace_(pace) {}
-  Traits traits() const override { return {.pace = pace_}; }
+  explicit ByTheHost(Traits::Pace pace) : scheduler_(pace) {}
+  Traits traits() const override { return {.pace = scheduler_}; }
   void step(Replica& replica, Group& group, const Batch& batch) override {
     ++in_steps;
     replica.backward(batch);
-    if (pace_ == Traits::Pace::lockstep) group.all_reduce(replica.gradients());
+    if (scheduler_ == Traits::Pace::lockstep) group.all_reduce(replica.gradients());
     else group.exclusive(0, [] {});
     replica.update();
     --in_steps;
   }
 
  private:
-  Traits::Pace pace_;
+  Traits::Pace scheduler_;
 };
 
 // Counts, and takes long enough for a step beside it to be seen.

@@ -13,9 +13,9 @@
 
 namespace mgcompare {
 
-class Pace {
+class AsyncScheduler {
  public:
-  virtual ~Pace() = default;
+  virtual ~AsyncScheduler() = default;
   // Runs f alone among those of its stripe (virtual: alone, and in the order of the clocks).
   virtual void exclusive(std::size_t rank, std::size_t stripe, const std::function<void()>& f) = 0;
   // Sleeps until the predicate holds; it is asked while no exclusive runs.
@@ -30,10 +30,10 @@ class Pace {
   virtual void abort() = 0;
 };
 
-std::unique_ptr<Pace> live_pace();
-std::unique_ptr<Pace> virtual_pace(std::size_t ranks, std::uint64_t seed);
+std::unique_ptr<AsyncScheduler> live_scheduler();
+std::unique_ptr<AsyncScheduler> virtual_time_scheduler(std::size_t ranks, std::uint64_t seed);
 // Both outlive it. `record` gets the order in which ranks meet in `pace`.
-std::unique_ptr<Pace> recording_pace(std::unique_ptr<Pace> pace, std::size_t ranks, Record& record);
-std::unique_ptr<Pace> replay_pace(std::size_t ranks, const Record& record);
+std::unique_ptr<AsyncScheduler> recording_scheduler(std::unique_ptr<AsyncScheduler> scheduler, std::size_t ranks, Record& record);
+std::unique_ptr<AsyncScheduler> replay_scheduler(std::size_t ranks, const Record& record);
 
 }  // namespace mgcompare

@@ -1,4 +1,4 @@
-#include "runtime/pace.h"
+#include "runtime/async_scheduler.h"
 
 #include <array>
 #include <condition_variable>
@@ -13,7 +13,7 @@
 namespace mgcompare {
 namespace {
 
-class LivePace : public Pace {
+class LiveScheduler : public AsyncScheduler {
  public:
   void exclusive(std::size_t, std::size_t stripe, const std::function<void()>& f) override {
     {
@@ -69,9 +69,9 @@ class LivePace : public Pace {
 
 // A discrete-event order over real threads: the rank with the least (clock, number) goes on; a rank that computes cannot
 // meet anybody before its clock, so waiting for it only when its clock is the least is enough.
-class VirtualPace : public Pace {
+class VirtualTimeScheduler : public AsyncScheduler {
  public:
-  VirtualPace(std::size_t ranks, std::uint64_t seed) : states_(ranks), seed_(seed) {}
+  VirtualTimeScheduler(std::size_t ranks, std::uint64_t seed) : states_(ranks), seed_(seed) {}
 
   void exclusive(std::size_t rank, std::size_t, const std::function<void()>& f) override {
     std::unique_lock lock(mutex_);
@@ -166,13 +166,13 @@ class VirtualPace : public Pace {
   bool aborted_ = false;
 };
 
-class RecordingPace : public Pace {
+class RecordingScheduler : public AsyncScheduler {
  public:
-  RecordingPace(std::unique_ptr<Pace> pace, std::size_t ranks, Record& record)
-      : pace_(std::move(pace)), orders_(ranks, nullptr), record_(record) {}
+  RecordingScheduler(std::unique_ptr<AsyncScheduler> scheduler, std::size_t ranks, Record& record)
+      : scheduler_(std::move(scheduler)), orders_(ranks, nullptr), record_(record) {}
 
   void exclusive(std::size_t rank, std::size_t stripe, const std::function<void()>& f) override {
-    pace_->exclusive(rank, stripe, [&] {
+    scheduler_->exclusive(rank, stripe, [&] {
       if (orders_[rank] != nullptr) {
         const std::lock_guard lock(mutex_);
         (*orders_[rank])[stripe].push_back(static_cast<std::uint32_t>(rank));
@@ -180,32 +180,32 @@ class RecordingPace : public Pace {
       f();
     });
   }
-  void wait_until(std::size_t rank, const std::function<bool()>& predicate) override { pace_->wait_until(rank, predicate); }
-  void spend(std::size_t rank, double samples) override { pace_->spend(rank, samples); }
+  void wait_until(std::size_t rank, const std::function<bool()>& predicate) override { scheduler_->wait_until(rank, predicate); }
+  void spend(std::size_t rank, double samples) override { scheduler_->spend(rank, samples); }
   void enter(std::size_t rank, std::size_t epoch) override {
     {
       const std::lock_guard lock(mutex_);
       orders_[rank] = &record_.epochs[epoch];
     }
-    pace_->enter(rank, epoch);
+    scheduler_->enter(rank, epoch);
   }
   void leave(std::size_t rank) override {
     orders_[rank] = nullptr;
-    pace_->leave(rank);
+    scheduler_->leave(rank);
   }
-  void abort() override { pace_->abort(); }
+  void abort() override { scheduler_->abort(); }
 
  private:
-  std::unique_ptr<Pace> pace_;
+  std::unique_ptr<AsyncScheduler> scheduler_;
   std::vector<Record::Order*> orders_;  // of the epoch; null outside of one; each is its rank's own
   std::mutex mutex_;
   Record& record_;
 };
 
 // Every section waits until it is its rank's turn at its stripe. Predicates only delay: what they allowed is in the order.
-class ReplayPace : public Pace {
+class ReplayScheduler : public AsyncScheduler {
  public:
-  ReplayPace(std::size_t ranks, const Record& record) : states_(ranks), record_(record) {}
+  ReplayScheduler(std::size_t ranks, const Record& record) : states_(ranks), record_(record) {}
 
   void exclusive(std::size_t rank, std::size_t stripe, const std::function<void()>& f) override {
     std::unique_lock lock(mutex_);
@@ -296,16 +296,16 @@ class ReplayPace : public Pace {
 
 }  // namespace
 
-std::unique_ptr<Pace> live_pace() { return std::make_unique<LivePace>(); }
-std::unique_ptr<Pace> virtual_pace(std::size_t ranks, std::uint64_t seed) {
-  return std::make_unique<VirtualPace>(ranks, seed);
+std::unique_ptr<AsyncScheduler> live_scheduler() { return std::make_unique<LiveScheduler>(); }
+std::unique_ptr<AsyncScheduler> virtual_time_scheduler(std::size_t ranks, std::uint64_t seed) {
+  return std::make_unique<VirtualTimeScheduler>(ranks, seed);
 }
 
-std::unique_ptr<Pace> recording_pace(std::unique_ptr<Pace> pace, std::size_t ranks, Record& record) {
-  return std::make_unique<RecordingPace>(std::move(pace), ranks, record);
+std::unique_ptr<AsyncScheduler> recording_scheduler(std::unique_ptr<AsyncScheduler> scheduler, std::size_t ranks, Record& record) {
+  return std::make_unique<RecordingScheduler>(std::move(scheduler), ranks, record);
 }
-std::unique_ptr<Pace> replay_pace(std::size_t ranks, const Record& record) {
-  return std::make_unique<ReplayPace>(ranks, record);
+std::unique_ptr<AsyncScheduler> replay_scheduler(std::size_t ranks, const Record& record) {
+  return std::make_unique<ReplayScheduler>(ranks, record);
 }
 
 }  // namespace mgcompare
