@@ -15,7 +15,7 @@
 #include "cuda/collectives.h"
 #include "cuda/device.h"
 #include "cuda/feed.h"
-#include "cuda/meeting.h"
+#include "cuda/context.h"
 #include "mgcompare/error.h"
 #include "cuda/network.h"
 #include "cuda/nvml.h"
@@ -145,7 +145,7 @@ class CudaPlatform : public Platform {
     }
     const bool shared = std::set<int>(indices.begin(), indices.end()).size() < indices.size();
     if (!shared && devices.size() > 1) return connect_by_nccl(devices);
-    return std::make_unique<MeetingCollectives>(
+    return std::make_unique<SharedDeviceCollectives>(
         devices, [this](const std::vector<CudaDevice*>& leaders) { return connect_by_nccl(leaders); });
   }
 

@@ -13,7 +13,7 @@ double total(const Counts& counts) {
 
 }  // namespace
 
-void Meeting::abort() {
+void CommContext::abort() {
   {
     const std::lock_guard lock(mutex_);
     aborted_ = true;
@@ -35,21 +35,21 @@ template <class Call> void RankGroup::send(Phase phase, const char* name, double
 }
 
 void RankGroup::check(const char* verb, const Counts& counts, int root) const {
-  if (counts.size() != meeting_.ranks())
+  if (counts.size() != context_.ranks())
     throw Error(std::string(verb) + ": " + std::to_string(counts.size()) + " counts given for " +
-                std::to_string(meeting_.ranks()) + " ranks; give one for each rank, or none");
+                std::to_string(context_.ranks()) + " ranks; give one for each rank, or none");
   if (root < 0 || root >= size())
     throw Error(std::string(verb) + ": there is no rank " + std::to_string(root) + " among " + std::to_string(size()));
 }
 
 void RankGroup::barrier() {
   const StepClock::In in(Phase::waiting);
-  meeting_.barrier_.wait();
+  context_.barrier_.wait();
 }
 
 void RankGroup::exclusive(std::size_t stripe, const std::function<void()>& f) {
   const StepClock::In in(Phase::waiting);
-  meeting_.scheduler().exclusive(rank_, stripe, [&] {
+  context_.scheduler().exclusive(rank_, stripe, [&] {
     const StepClock::In inside(Phase::strategy);
     f();
   });
@@ -57,100 +57,100 @@ void RankGroup::exclusive(std::size_t stripe, const std::function<void()>& f) {
 
 void RankGroup::wait_until(const std::function<bool()>& predicate) {
   const StepClock::In in(Phase::waiting);
-  meeting_.scheduler().wait_until(rank_, predicate);
+  context_.scheduler().wait_until(rank_, predicate);
 }
 
 void RankGroup::all_reduce_raw(void* data, std::size_t n, Type type) {
   const double ranks = size();
   send(Phase::exchange, "all_reduce", 2 * (ranks - 1) / ranks * static_cast<double>(n * size_of(type)),
-        [&] { return size() == 1 ? 0.0 : meeting_.collectives_.all_reduce(rank(), data, n, type); });
+        [&] { return size() == 1 ? 0.0 : context_.collectives_.all_reduce(rank(), data, n, type); });
 }
 
 void RankGroup::reduce_raw(void* data, std::size_t n, Type type, int root) {
-  check("reduce", Counts(meeting_.ranks()), root);
+  check("reduce", Counts(context_.ranks()), root);
   send(Phase::exchange, "reduce", rank() == root ? 0.0 : static_cast<double>(n * size_of(type)),
-        [&] { return size() == 1 ? 0.0 : meeting_.collectives_.reduce(rank(), data, n, type, root); });
+        [&] { return size() == 1 ? 0.0 : context_.collectives_.reduce(rank(), data, n, type, root); });
 }
 
 void RankGroup::broadcast_raw(void* data, std::size_t bytes, int root) {
-  check("broadcast", Counts(meeting_.ranks()), root);
+  check("broadcast", Counts(context_.ranks()), root);
   send(Phase::exchange, "broadcast", rank() == root ? static_cast<double>(bytes) * (size() - 1) : 0.0,
-        [&] { return size() == 1 ? 0.0 : meeting_.collectives_.broadcast(rank(), data, bytes, root); });
+        [&] { return size() == 1 ? 0.0 : context_.collectives_.broadcast(rank(), data, bytes, root); });
 }
 
 void RankGroup::gather_raw(const void* mine, void* all, const Counts& bytes, int root) {
   check("gather", bytes, root);
   send(Phase::exchange, "gather", rank() == root ? 0.0 : static_cast<double>(bytes[rank_]),
-        [&] { return meeting_.collectives_.gather(rank(), mine, all, bytes, root); });
+        [&] { return context_.collectives_.gather(rank(), mine, all, bytes, root); });
 }
 
 void RankGroup::scatter_raw(const void* all, void* mine, const Counts& bytes, int root) {
   check("scatter", bytes, root);
   send(Phase::exchange, "scatter", rank() == root ? total(bytes) - static_cast<double>(bytes[rank_]) : 0.0,
-        [&] { return meeting_.collectives_.scatter(rank(), all, mine, bytes, root); });
+        [&] { return context_.collectives_.scatter(rank(), all, mine, bytes, root); });
 }
 
 void RankGroup::all_gather_raw(const void* mine, void* all, const Counts& bytes) {
   check("all_gather", bytes);
   const double ranks = size();
   send(Phase::exchange, "all_gather", (ranks - 1) / ranks * total(bytes),
-        [&] { return meeting_.collectives_.all_gather(rank(), mine, all, bytes); });
+        [&] { return context_.collectives_.all_gather(rank(), mine, all, bytes); });
 }
 
 void RankGroup::reduce_scatter_raw(const void* all, void* mine, const Counts& counts, Type type) {
   check("reduce_scatter", counts);
   const double ranks = size();
   send(Phase::exchange, "reduce_scatter", (ranks - 1) / ranks * total(counts) * static_cast<double>(size_of(type)),
-        [&] { return meeting_.collectives_.reduce_scatter(rank(), all, mine, counts, type); });
+        [&] { return context_.collectives_.reduce_scatter(rank(), all, mine, counts, type); });
 }
 
 void RankGroup::all_to_all_raw(const void* out, const Counts& out_bytes, void* in, const Counts& in_bytes) {
   check("all_to_all", out_bytes);
   check("all_to_all", in_bytes);
   send(Phase::exchange, "all_to_all", total(out_bytes) - static_cast<double>(out_bytes[rank_]),
-        [&] { return meeting_.collectives_.all_to_all(rank(), out, out_bytes, in, in_bytes); });
+        [&] { return context_.collectives_.all_to_all(rank(), out, out_bytes, in, in_bytes); });
 }
 
 void* RankGroup::shared_raw(const std::string& key, const std::function<std::shared_ptr<void>()>& make) {
-  std::unique_lock lock(meeting_.mutex_);
+  std::unique_lock lock(context_.mutex_);
   if (rank_ != 0) {
     const StepClock::In in(Phase::waiting);
-    meeting_.made_.wait(lock, [&] { return meeting_.aborted_ || meeting_.objects_.contains(key); });
-    if (meeting_.aborted_) throw Aborted();
-    return meeting_.objects_.at(key).get();
+    context_.made_.wait(lock, [&] { return context_.aborted_ || context_.objects_.contains(key); });
+    if (context_.aborted_) throw Aborted();
+    return context_.objects_.at(key).get();
   }
-  const auto known = meeting_.objects_.find(key);
-  if (known != meeting_.objects_.end()) return known->second.get();
+  const auto known = context_.objects_.find(key);
+  if (known != context_.objects_.end()) return known->second.get();
   lock.unlock();  // make() may use the group's other verbs
   std::shared_ptr<void> made = make();
   void* const object = made.get();
   lock.lock();
-  meeting_.objects_.emplace(key, std::move(made));
-  meeting_.made_.notify_all();
+  context_.objects_.emplace(key, std::move(made));
+  context_.made_.notify_all();
   return object;
 }
 
 int RankGroup::expose(Vec memory) {
   {
-    const std::lock_guard lock(meeting_.mutex_);
-    meeting_.windows_[rank_].push_back(memory);
+    const std::lock_guard lock(context_.mutex_);
+    context_.windows_[rank_].push_back(memory);
   }
-  const int number = static_cast<int>(meeting_.windows_[rank_].size()) - 1;
+  const int number = static_cast<int>(context_.windows_[rank_].size()) - 1;
   barrier();
   return number;
 }
 
 std::uint64_t RankGroup::exposed_bytes() const {
-  const std::lock_guard lock(meeting_.mutex_);
+  const std::lock_guard lock(context_.mutex_);
   std::uint64_t bytes = 0;
-  for (const Vec window : meeting_.windows_[rank_]) bytes += window.bytes();
+  for (const Vec window : context_.windows_[rank_]) bytes += window.bytes();
   return bytes;
 }
 
 float* RankGroup::window(int rank, int number, std::size_t begin, std::size_t n) const {
   if (rank < 0 || rank >= size()) throw Error("peer: there is no rank " + std::to_string(rank));
-  const std::lock_guard lock(meeting_.mutex_);
-  const std::vector<Vec>& windows = meeting_.windows_[static_cast<std::size_t>(rank)];
+  const std::lock_guard lock(context_.mutex_);
+  const std::vector<Vec>& windows = context_.windows_[static_cast<std::size_t>(rank)];
   if (number < 0 || static_cast<std::size_t>(number) >= windows.size())
     throw Error("peer: rank " + std::to_string(rank) + " has no window " + std::to_string(number));
   const Vec memory = windows[static_cast<std::size_t>(number)];
@@ -163,7 +163,7 @@ float* RankGroup::window(int rank, int number, std::size_t begin, std::size_t n)
 void RankGroup::get_raw(int rank, int number, std::size_t begin, Vec into) {
   const float* from = window(rank, number, begin, into.size());
   send(Phase::transfer, "get", rank == this->rank() ? 0.0 : static_cast<double>(into.bytes()), [&] {
-    meeting_.collectives_.get(this->rank(), rank, from, into);
+    context_.collectives_.get(this->rank(), rank, from, into);
     return 0.0;
   });
 }
@@ -171,7 +171,7 @@ void RankGroup::get_raw(int rank, int number, std::size_t begin, Vec into) {
 void RankGroup::put_raw(int rank, int number, std::size_t begin, ConstVec from) {
   float* to = window(rank, number, begin, from.size());
   send(Phase::transfer, "put", rank == this->rank() ? 0.0 : static_cast<double>(from.bytes()), [&] {
-    meeting_.collectives_.put(this->rank(), rank, to, from);
+    context_.collectives_.put(this->rank(), rank, to, from);
     return 0.0;
   });
 }
@@ -179,7 +179,7 @@ void RankGroup::put_raw(int rank, int number, std::size_t begin, ConstVec from) 
 void RankGroup::add_raw(int rank, int number, std::size_t begin, ConstVec from) {
   float* to = window(rank, number, begin, from.size());
   send(Phase::transfer, "add", rank == this->rank() ? 0.0 : static_cast<double>(from.bytes()), [&] {
-    meeting_.collectives_.add(this->rank(), rank, to, from);
+    context_.collectives_.add(this->rank(), rank, to, from);
     return 0.0;
   });
 }

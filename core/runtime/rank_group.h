@@ -1,6 +1,6 @@
 #pragma once
 
-// Group as the ranks of one process see it: one Meeting for all of them, one RankGroup for each.
+// Group as the ranks of one process see it: one CommContext for all of them, one RankGroup for each.
 
 #include <condition_variable>
 #include <map>
@@ -19,9 +19,9 @@
 namespace mgcompare {
 
 // What the ranks of a trial share. It outlives every RankGroup made from it.
-class Meeting {
+class CommContext {
  public:
-  Meeting(Collectives& collectives, std::size_t ranks, std::unique_ptr<AsyncScheduler> scheduler)
+  CommContext(Collectives& collectives, std::size_t ranks, std::unique_ptr<AsyncScheduler> scheduler)
       : collectives_(collectives), scheduler_(std::move(scheduler)), barrier_(ranks), windows_(ranks) {}
   AsyncScheduler& scheduler() { return *scheduler_; }
   std::size_t ranks() const { return windows_.size(); }
@@ -41,9 +41,9 @@ class Meeting {
 
 class RankGroup : public Group {
  public:
-  RankGroup(Meeting& meeting, std::size_t rank) : meeting_(meeting), rank_(rank) {}
+  RankGroup(CommContext& context, std::size_t rank) : context_(context), rank_(rank) {}
   int rank() const override { return static_cast<int>(rank_); }
-  int size() const override { return static_cast<int>(meeting_.ranks()); }
+  int size() const override { return static_cast<int>(context_.ranks()); }
   void barrier() override;
   void exclusive(std::size_t stripe, const std::function<void()>& f) override;
   void wait_until(const std::function<bool()>& predicate) override;
@@ -77,7 +77,7 @@ class RankGroup : public Group {
   float* window(int rank, int number, std::size_t begin, std::size_t size) const;
   void check(const char* verb, const Counts& counts, int root = 0) const;
 
-  Meeting& meeting_;
+  CommContext& context_;
   std::size_t rank_;
   std::uint64_t bytes_ = 0;
   Ledger ledger_;

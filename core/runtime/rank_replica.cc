@@ -163,7 +163,7 @@ void RankReplica::after_backward(const Batch& batch) {
     add_to(pushed_, *parts_.device, gradients(), {0, gradients().size()}, false);
     for (std::size_t i = 0; i < batch.size(); ++i) ++seen_[batch.begin() + i];
   }
-  parts_.meeting->scheduler().spend(parts_.rank, static_cast<double>(batch.size()));
+  parts_.context->scheduler().spend(parts_.rank, static_cast<double>(batch.size()));
 }
 
 void RankReplica::update(Range range) {

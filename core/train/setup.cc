@@ -13,8 +13,8 @@ namespace mgcompare {
 void Setup::abort() {
   state_.barrier.abort();
   const std::lock_guard lock(mutex_);
-  for (Meeting* const meeting : {rehearsal_.get(), live_.get()})
-    if (meeting != nullptr) meeting->abort();
+  for (CommContext* const meeting : {rehearsal_.get(), live_.get()})
+    if (meeting != nullptr) context->abort();
 }
 
 void Setup::open(std::size_t number) {
@@ -54,8 +54,8 @@ std::unique_ptr<AsyncScheduler> Setup::make_scheduler(bool live) {
   return live && request.record ? recording_scheduler(std::move(scheduler), ranks, state_.outcome.record) : std::move(scheduler);
 }
 
-std::unique_ptr<Meeting> Setup::make_meeting(bool live) {
-  return std::make_unique<Meeting>(*collectives_, state_.ranks.size(), make_scheduler(live));
+std::unique_ptr<CommContext> Setup::make_meeting(bool live) {
+  return std::make_unique<CommContext>(*collectives_, state_.ranks.size(), make_scheduler(live));
 }
 
 void Setup::end_rehearsal() {
@@ -67,7 +67,7 @@ void Setup::prepare(std::size_t number, bool live) {
   Rank& rank = state_.ranks[number];
   const TrainingRequest& request = state_.request;
   const bool norm_is_shared = state_.config.batch_norm == "sync" && state_.ranks.size() > 1;
-  Meeting& meeting = live ? *live_ : *rehearsal_;
+  CommContext& meeting = live ? *live_ : *rehearsal_;
   const std::vector<float> weights = initial_weights(state_.spec, state_.trial.seed);
   const std::vector<float> buffers = initial_buffers(state_.spec);
   copy_to_device(*rank.device, rank.network->weights(), ConstVec(weights.data(), weights.size()));
@@ -78,9 +78,9 @@ void Setup::prepare(std::size_t number, bool live) {
       rank.replica == nullptr ? std::vector<RecordedPass::Sample>() : rank.replica->seen_passes();
   rank.replica = std::make_unique<RankReplica>(ReplicaParts{
       request.platform, rank.device.get(), rank.network.get(), rank.train_feed.get(), &state_.spec,
-      &state_.config.optimizer, &meeting, number, state_.trial.seed, state_.facts.global_batch, live && request.audit});
+      &state_.config.optimizer, &context, number, state_.trial.seed, state_.facts.global_batch, live && request.audit});
   if (live && request.record) rank.replica->set_lines(&state_.outcome.record.ranks[number]);
-  rank.group = std::make_unique<RankGroup>(meeting, number);
+  rank.group = std::make_unique<RankGroup>(context, number);
   // A trace is of steps that the host makes.
   if (state_.device_repeats() && !repeats_steps() && !state_.tracing() && !norm_is_shared)
     if (auto recorder = request.platform->recorder(*rank.device, 0)) rank.replica->repeat_passes(std::move(recorder), seen);

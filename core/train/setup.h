@@ -30,14 +30,14 @@ class Setup {
   void abort();
 
  private:
-  std::unique_ptr<Meeting> make_meeting(bool live);
+  std::unique_ptr<CommContext> make_meeting(bool live);
   std::unique_ptr<AsyncScheduler> make_scheduler(bool live);
   bool repeats_steps() const;
 
   TrainingState& state_;
   std::unique_ptr<Collectives> collectives_;
   std::mutex mutex_;  // of the meetings as abort() finds them
-  std::unique_ptr<Meeting> rehearsal_, live_;
+  std::unique_ptr<CommContext> rehearsal_, live_;
 };
 
 }  // namespace mgcompare

@@ -9,7 +9,7 @@
 
 #include "cuda/collectives.h"
 #include "cuda/feed.h"
-#include "cuda/meeting.h"
+#include "cuda/context.h"
 #include "cuda/network.h"
 #include "model/reference.h"
 #include "model/rig.h"
@@ -63,18 +63,18 @@ inline void spawn_on(const std::vector<int>& gpus, const std::function<void(Devi
   };
   std::unique_ptr<Collectives> collectives;
   if (apart) collectives = connect(of_rank);
-  else collectives = std::make_unique<cuda::MeetingCollectives>(of_rank, connect);
-  Meeting meeting(*collectives, gpus.size(), live_scheduler());
+  else collectives = std::make_unique<cuda::SharedDeviceCollectives>(of_rank, connect);
+  CommContext context(*collectives, gpus.size(), live_scheduler());
   run_ranks(
       gpus.size(),
       [&](int rank) {
         cuda::check(cudaSetDevice(gpus[static_cast<std::size_t>(rank)]), "choosing a device");
-        RankGroup group(meeting, static_cast<std::size_t>(rank));
+        RankGroup group(context, static_cast<std::size_t>(rank));
         body(*of_rank[static_cast<std::size_t>(rank)], group);
         of_rank[static_cast<std::size_t>(rank)]->synchronize();
         group.barrier();
       },
-      [&] { meeting.abort(); });
+      [&] { context.abort(); });
 }
 
 }  // namespace mgcompare::testing

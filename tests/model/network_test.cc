@@ -227,19 +227,19 @@ TEST(BatchNorm, SynchronisedSharesEqualTheWholeBatchAlsoWithEmptyOnes) {
   const std::vector<Range> shares = {{0, 9}, {9, 9}, {9, 20}, {20, 21}};
   std::vector<std::vector<float>> gradients(shares.size()), buffers(shares.size());
   std::vector<Vec> given(shares.size());
-  std::barrier meeting(static_cast<std::ptrdiff_t>(shares.size()));
+  std::barrier context(static_cast<std::ptrdiff_t>(shares.size()));
   std::vector<std::thread> threads;
   for (std::size_t rank = 0; rank < shares.size(); ++rank) {
     threads.emplace_back([&, rank] {
       Rig rig(normalized(), kDigit, 10, 32);
       rig.network->synchronize_batch_norm([&](Vec mine) {
         given[rank] = mine;
-        meeting.arrive_and_wait();
+        context.arrive_and_wait();
         std::vector<float> sum(mine.size(), 0.0f);
         for (Vec other : given) std::transform(sum.begin(), sum.end(), other.begin(), sum.begin(), std::plus<>());
-        meeting.arrive_and_wait();
+        context.arrive_and_wait();
         std::copy(sum.begin(), sum.end(), mine.begin());
-        meeting.arrive_and_wait();
+        context.arrive_and_wait();
       });
       gradients[rank] = rig.gradient(3 + shares[rank].begin, shares[rank].size(), {}, 1.0f / kBatch);
       buffers[rank] = copy_of(rig.network->buffers());

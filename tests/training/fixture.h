@@ -28,14 +28,14 @@ inline void spawn(std::size_t ranks, const std::function<void(Device&, RankGroup
     of_rank.push_back(devices.back().get());
   }
   const std::unique_ptr<Collectives> collectives = cpu.connect(of_rank);
-  Meeting meeting(*collectives, ranks, std::move(scheduler));
+  CommContext context(*collectives, ranks, std::move(scheduler));
   run_ranks(
       ranks,
       [&](int rank) {
-        RankGroup group(meeting, static_cast<std::size_t>(rank));
+        RankGroup group(context, static_cast<std::size_t>(rank));
         body(*of_rank[static_cast<std::size_t>(rank)], group);
       },
-      [&] { meeting.abort(); });
+      [&] { context.abort(); });
 }
 
 // 730 and 200 drawn digits.

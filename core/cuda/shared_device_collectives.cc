@@ -1,4 +1,4 @@
-#include "cuda/meeting.h"
+#include "cuda/context.h"
 
 #include <algorithm>
 #include <string>
@@ -19,7 +19,7 @@ char* at(void* data, std::size_t bytes) { return static_cast<char*>(data) + byte
 
 }  // namespace
 
-MeetingCollectives::MeetingCollectives(const std::vector<CudaDevice*>& devices, const Connect& connect)
+SharedDeviceCollectives::SharedDeviceCollectives(const std::vector<CudaDevice*>& devices, const Connect& connect)
     : PeerCollectives(devices), slots_(devices.size()), barrier_(devices.size()) {
   if (devices.size() > kMostSummands)
     throw Error(std::to_string(devices.size()) + " ranks that share devices are too many: use at most " +
@@ -42,32 +42,32 @@ MeetingCollectives::MeetingCollectives(const std::vector<CudaDevice*>& devices, 
   if (leaders.size() > 1) between_ = connect(leaders);
 }
 
-void MeetingCollectives::need_access() const {
+void SharedDeviceCollectives::need_access() const {
   if (!all_reach_all())
     throw Error("ranks that share devices need peer access between all devices used for this exchange, which these lack: "
                 "use one rank a device");
 }
 
-MeetingCollectives::~MeetingCollectives() {
+SharedDeviceCollectives::~SharedDeviceCollectives() {
   for (const Slot& slot : slots_) {
     cudaEventDestroy(slot.shown);
     cudaEventDestroy(slot.done);
   }
 }
 
-double MeetingCollectives::wait() {
+double SharedDeviceCollectives::wait() {
   const double start = now();
   barrier_.wait();
   return now() - start;
 }
 
-void MeetingCollectives::abort() {
+void SharedDeviceCollectives::abort() {
   barrier_.abort();
   if (between_ != nullptr) between_->abort();
 }
 
 template <class Work>
-double MeetingCollectives::meet(int rank, const void* data, const Counts* counts, std::size_t size, Work work) {
+double SharedDeviceCollectives::meet(int rank, const void* data, const Counts* counts, std::size_t size, Work work) {
   Slot& mine = slots_[static_cast<std::size_t>(rank)];
   mine.data = const_cast<void*>(data);
   mine.counts = counts;
@@ -84,14 +84,14 @@ double MeetingCollectives::meet(int rank, const void* data, const Counts* counts
   return waited + wait();
 }
 
-void MeetingCollectives::check_equal_sizes() const {
+void SharedDeviceCollectives::check_equal_sizes() const {
   for (const Slot& slot : slots_)
     if (slot.size != slots_[0].size)
       throw Error("a collective was called with " + std::to_string(slots_[0].size) + " elements on rank 0 and " +
                   std::to_string(slot.size) + " on another; every rank must give the same number");
 }
 
-double MeetingCollectives::all_reduce(int rank, void* data, std::size_t count, Type type) {
+double SharedDeviceCollectives::all_reduce(int rank, void* data, std::size_t count, Type type) {
   if (between_ == nullptr || size_of(type) == 2) {
     return meet(rank, data, nullptr, count, [&](cudaStream_t stream) {
       check_equal_sizes();
@@ -121,7 +121,7 @@ double MeetingCollectives::all_reduce(int rank, void* data, std::size_t count, T
   });
 }
 
-double MeetingCollectives::reduce(int rank, void* data, std::size_t count, Type type, int root) {
+double SharedDeviceCollectives::reduce(int rank, void* data, std::size_t count, Type type, int root) {
   return meet(rank, data, nullptr, count, [&](cudaStream_t stream) {
     check_equal_sizes();
     need_access();
@@ -133,14 +133,14 @@ double MeetingCollectives::reduce(int rank, void* data, std::size_t count, Type 
   });
 }
 
-double MeetingCollectives::broadcast(int rank, void* data, std::size_t bytes, int root) {
+double SharedDeviceCollectives::broadcast(int rank, void* data, std::size_t bytes, int root) {
   return meet(rank, data, nullptr, bytes, [&](cudaStream_t stream) {
     check_equal_sizes();
     if (rank != root) copy_bytes(stream, data, slots_[static_cast<std::size_t>(root)].data, bytes);
   });
 }
 
-double MeetingCollectives::gather(int rank, const void* mine, void* all, const Counts& bytes, int root) {
+double SharedDeviceCollectives::gather(int rank, const void* mine, void* all, const Counts& bytes, int root) {
   return meet(rank, mine, nullptr, 0, [&](cudaStream_t stream) {
     if (rank != root) return;
     for (std::size_t r = 0, begin = 0; r < ranks(); begin += bytes[r++])
@@ -148,21 +148,21 @@ double MeetingCollectives::gather(int rank, const void* mine, void* all, const C
   });
 }
 
-double MeetingCollectives::scatter(int rank, const void* all, void* mine, const Counts& bytes, int root) {
+double SharedDeviceCollectives::scatter(int rank, const void* all, void* mine, const Counts& bytes, int root) {
   return meet(rank, all, nullptr, 0, [&](cudaStream_t stream) {
     const auto me = static_cast<std::size_t>(rank);
     copy_bytes(stream, mine, at(slots_[static_cast<std::size_t>(root)].data, before(bytes, me)), bytes[me]);
   });
 }
 
-double MeetingCollectives::all_gather(int rank, const void* mine, void* all, const Counts& bytes) {
+double SharedDeviceCollectives::all_gather(int rank, const void* mine, void* all, const Counts& bytes) {
   return meet(rank, mine, nullptr, 0, [&](cudaStream_t stream) {
     for (std::size_t r = 0, begin = 0; r < ranks(); begin += bytes[r++])
       copy_bytes(stream, at(all, begin), slots_[r].data, bytes[r]);
   });
 }
 
-double MeetingCollectives::reduce_scatter(int rank, const void* all, void* mine, const Counts& counts, Type type) {
+double SharedDeviceCollectives::reduce_scatter(int rank, const void* all, void* mine, const Counts& counts, Type type) {
   return meet(rank, all, nullptr, 0, [&](cudaStream_t stream) {
     need_access();
     const auto me = static_cast<std::size_t>(rank);
@@ -174,7 +174,7 @@ double MeetingCollectives::reduce_scatter(int rank, const void* all, void* mine,
   });
 }
 
-double MeetingCollectives::all_to_all(int rank, const void* out, const Counts& out_bytes, void* in,
+double SharedDeviceCollectives::all_to_all(int rank, const void* out, const Counts& out_bytes, void* in,
                                       const Counts& in_bytes) {
   return meet(rank, out, &out_bytes, 0, [&](cudaStream_t stream) {
     const auto me = static_cast<std::size_t>(rank);

@@ -13,13 +13,13 @@
 
 namespace mgcompare::cuda {
 
-class MeetingCollectives : public PeerCollectives {
+class SharedDeviceCollectives : public PeerCollectives {
  public:
   // The leader of a device is its first rank; `connect` gives the leaders' collectives and is called where there are
   // several devices. Throws Error for more ranks than a kernel can add.
   using Connect = std::function<std::unique_ptr<NcclCollectives>(const std::vector<CudaDevice*>& leaders)>;
-  MeetingCollectives(const std::vector<CudaDevice*>& devices, const Connect& connect);
-  ~MeetingCollectives() override;
+  SharedDeviceCollectives(const std::vector<CudaDevice*>& devices, const Connect& connect);
+  ~SharedDeviceCollectives() override;
   double all_reduce(int rank, void* data, std::size_t count, Type type) override;
   double reduce(int rank, void* data, std::size_t count, Type type, int root) override;
   double broadcast(int rank, void* data, std::size_t bytes, int root) override;
