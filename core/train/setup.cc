@@ -13,7 +13,7 @@ namespace mgcompare {
 void Setup::abort() {
   state_.barrier.abort();
   const std::lock_guard lock(mutex_);
-  for (CommContext* const meeting : {rehearsal_.get(), live_.get()})
+  for (CommContext* const meeting : {warmup_.get(), live_.get()})
     if (meeting != nullptr) context->abort();
 }
 
@@ -39,7 +39,7 @@ void Setup::open(std::size_t number) {
     collectives_ = platform.connect(devices);
     platform.reset_peak_memory();
     const std::lock_guard lock(mutex_);
-    rehearsal_ = make_meeting(false);
+    warmup_ = make_meeting(false);
     live_ = make_meeting(true);
   }
   state_.barrier.wait();
@@ -58,16 +58,16 @@ std::unique_ptr<CommContext> Setup::make_meeting(bool live) {
   return std::make_unique<CommContext>(*collectives_, state_.ranks.size(), make_scheduler(live));
 }
 
-void Setup::end_rehearsal() {
+void Setup::end_warmup() {
   const std::lock_guard lock(mutex_);
-  rehearsal_.reset();
+  warmup_.reset();
 }
 
 void Setup::prepare(std::size_t number, bool live) {
   Rank& rank = state_.ranks[number];
   const TrainingRequest& request = state_.request;
   const bool norm_is_shared = state_.config.batch_norm == "sync" && state_.ranks.size() > 1;
-  CommContext& meeting = live ? *live_ : *rehearsal_;
+  CommContext& meeting = live ? *live_ : *warmup_;
   const std::vector<float> weights = initial_weights(state_.spec, state_.trial.seed);
   const std::vector<float> buffers = initial_buffers(state_.spec);
   copy_to_device(*rank.device, rank.network->weights(), ConstVec(weights.data(), weights.size()));

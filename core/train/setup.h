@@ -23,8 +23,8 @@ class Setup {
   // None where the host makes every step.
   std::unique_ptr<RecordedSteps> recorded_steps(std::size_t rank);
   // Rank 0 calls it: shared objects of the rehearsal hold memory of replicas that prepare() is about to replace.
-  void end_rehearsal();
-  AsyncScheduler& scheduler(bool live) { return (live ? live_ : rehearsal_)->scheduler(); }
+  void end_warmup();
+  AsyncScheduler& scheduler(bool live) { return (live ? live_ : warmup_)->scheduler(); }
   Collectives& collectives() { return *collectives_; }
   // Wakes every rank that waits, now and later, with Aborted. Any thread.
   void abort();
@@ -37,7 +37,7 @@ class Setup {
   TrainingState& state_;
   std::unique_ptr<Collectives> collectives_;
   std::mutex mutex_;  // of the meetings as abort() finds them
-  std::unique_ptr<CommContext> rehearsal_, live_;
+  std::unique_ptr<CommContext> warmup_, live_;
 };
 
 }  // namespace mgcompare

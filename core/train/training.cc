@@ -8,7 +8,7 @@
 #include "train/epoch_training.h"
 #include "train/outcome.h"
 #include "base/rank_threads.h"
-#include "train/rehearsal.h"
+#include "train/warmup_phase.h"
 #include "train/sampling.h"
 #include "train/settlement.h"
 #include "train/setup.h"
@@ -44,8 +44,8 @@ class Training {
     const double start = now();
     setup_.open(rank);
     const double opened = now();
-    if (state_.config.measure.warm_up_steps > 0) rehearsal_.run(rank);
-    const double rehearsed = now();
+    if (state_.config.measure.warm_up_steps > 0) warmup_.run(rank);
+    const double warmed_up = now();
     setup_.prepare(rank, true);
     checkpoint_.restore(rank);
     state_.ranks[rank].recorded = setup_.recorded_steps(rank);
@@ -53,8 +53,8 @@ class Training {
     state_.barrier.wait();
     if (rank != 0) return;
     // Of this process: what an interrupted one spent was set-up for nothing.
-    state_.result().seconds_warm_up = rehearsed - opened;
-    state_.result().seconds_setup = now() - start - (rehearsed - opened);
+    state_.result().seconds_warm_up = warmed_up - opened;
+    state_.result().seconds_setup = now() - start - (warmed_up - opened);
   }
 
   void end(std::size_t rank) {
@@ -84,7 +84,7 @@ class Training {
   TrainingState state_;
   Setup setup_{state_};
   Sampling sampling_{state_};
-  Rehearsal rehearsal_{state_, setup_, sampling_};
+  WarmupPhase warmup_{state_, setup_, sampling_};
   EpochTraining epochs_{state_, setup_, sampling_};
   TrialCheckpoint checkpoint_{state_};
 };

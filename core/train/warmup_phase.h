@@ -13,9 +13,9 @@
 
 namespace mgcompare {
 
-class Rehearsal {
+class WarmupPhase {
  public:
-  Rehearsal(TrainingState& state, Setup& setup, Sampling& sampling)
+  WarmupPhase(TrainingState& state, Setup& setup, Sampling& sampling)
       : state_(state), setup_(setup), sampling_(sampling) {}
   // Every rank calls it, once.
   void run(std::size_t rank);

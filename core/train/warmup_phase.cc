@@ -1,4 +1,4 @@
-#include "train/rehearsal.h"
+#include "train/warmup_phase.h"
 
 #include <algorithm>
 #include <memory>
@@ -17,7 +17,7 @@ constexpr double kBearable = 1.25;
 }  // namespace
 
 // Where the steps' work becomes another, it is the last that most of the training does.
-std::size_t Rehearsal::epoch() const {
+std::size_t WarmupPhase::epoch() const {
   const std::vector<std::size_t>& stages = state_.trial_facts.traits.stages;
   if (stages.empty()) return 0;
   const std::size_t steps = state_.facts.steps_per_epoch;
@@ -25,7 +25,7 @@ std::size_t Rehearsal::epoch() const {
 }
 
 // Full batches only, round and round.
-Batch Rehearsal::batch_at(std::size_t rank, std::size_t step) const {
+Batch WarmupPhase::batch_at(std::size_t rank, std::size_t step) const {
   const std::size_t samples = state_.data.train.samples, global_batch = state_.facts.global_batch;
   const std::size_t batches = samples / global_batch;
   const double rate = sampling_.rate_at(0, 0);
@@ -39,7 +39,7 @@ Batch Rehearsal::batch_at(std::size_t rank, std::size_t step) const {
   return Batch(at, state_.spec.sample_shape);
 }
 
-void Rehearsal::learn(std::size_t number, std::size_t step) {
+void WarmupPhase::learn(std::size_t number, std::size_t step) {
   Rank& rank = state_.ranks[number];
   const Batch batch = batch_at(number, step);
   rank.replica->begin_step(batch);
@@ -48,7 +48,7 @@ void Rehearsal::learn(std::size_t number, std::size_t step) {
 }
 
 // Nobody may be in an exchange then, or, in virtual time, wait for a rank that waits here.
-void Rehearsal::record_passes(std::size_t number) {
+void WarmupPhase::record_passes(std::size_t number) {
   Rank& rank = state_.ranks[number];
   AsyncScheduler& scheduler = setup_.scheduler(false);
   scheduler.leave(number);
@@ -59,7 +59,7 @@ void Rehearsal::record_passes(std::size_t number) {
   state_.barrier.wait();
 }
 
-void Rehearsal::learn_until_steady(std::size_t number, std::size_t step) {
+void WarmupPhase::learn_until_steady(std::size_t number, std::size_t step) {
   const Patience& patience = state_.config.measure.level == "thorough" ? kThoroughPatience : kNormalPatience;
   // Where not all steps issue the same work, rounds do.
   const auto period = static_cast<std::size_t>(std::max(1, state_.trial_facts.traits.repeats_every));
@@ -76,7 +76,7 @@ void Rehearsal::learn_until_steady(std::size_t number, std::size_t step) {
   } while (!warm_up_.is_over());
 }
 
-void Rehearsal::run(std::size_t number) {
+void WarmupPhase::run(std::size_t number) {
   Rank& rank = state_.ranks[number];
   const MeasureConfig& measure = state_.config.measure;
   if (number == 0) sampling_.take_order(epoch());
@@ -112,11 +112,11 @@ void Rehearsal::run(std::size_t number) {
   rank.strategy.reset();
   rank.network->synchronize_batch_norm({});
   state_.barrier.wait();
-  if (number == 0) setup_.end_rehearsal();
+  if (number == 0) setup_.end_warmup();
   state_.barrier.wait();
 }
 
-StepReading Rehearsal::read_steps(std::size_t number, std::size_t step, Marker& marker) {
+StepReading WarmupPhase::read_steps(std::size_t number, std::size_t step, Marker& marker) {
   Rank& rank = state_.ranks[number];
   const auto make_steps = [&](std::size_t count) {
     for (const std::size_t end = step + count; step < end; ++step) {
@@ -146,7 +146,7 @@ StepReading Rehearsal::read_steps(std::size_t number, std::size_t step, Marker& 
 }
 
 // What of a rank's exchanges is waiting, all of them tell together.
-void Rehearsal::share_readings() {
+void WarmupPhase::share_readings() {
   std::vector<StepReading> readings;
   for (const Rank& rank : state_.ranks) readings.push_back(rank.reading);
   const std::vector<RankTimes> times = split_exchanges(readings);
