@@ -60,7 +60,7 @@ int watch(void* context, curl_off_t total, curl_off_t now, curl_off_t, curl_off_
   return transfer.stalled ? 1 : 0;
 }
 
-void configure(CURL* curl, const std::string& url, Transfer& transfer, milliseconds patience) {
+void configure(CURL* curl, const std::string& url, Transfer& transfer, milliseconds limits) {
   curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "https");
   curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "https");
@@ -68,7 +68,7 @@ void configure(CURL* curl, const std::string& url, Transfer& transfer, milliseco
   curl_easy_setopt(curl, CURLOPT_MAXREDIRS, 5L);
   curl_easy_setopt(curl, CURLOPT_FAILONERROR, 1L);
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(std::min(kConnect, patience).count()));
+  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(std::min(kConnect, limits).count()));
   curl_easy_setopt(curl, CURLOPT_TIMEOUT, kWholeFileSeconds);
   curl_easy_setopt(curl, CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(transfer.request->most_bytes));
   // A resolver without an answer would otherwise hold up the clean-up far past the time-out.
@@ -82,19 +82,19 @@ void configure(CURL* curl, const std::string& url, Transfer& transfer, milliseco
 }
 
 // What went wrong, or nothing.
-std::string transfer_file(const std::string& mirror, const FetchRequest& request, milliseconds patience,
+std::string transfer_file(const std::string& mirror, const FetchRequest& request, milliseconds limits,
                           const std::string& authorities, std::size_t& bytes) {
   Transfer transfer;
   transfer.request = &request;
   transfer.mirror = mirror;
-  transfer.stall = std::min(kStall, patience);
+  transfer.stall = std::min(kStall, limits);
   const int descriptor = open(request.part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (descriptor < 0) throw DataError(fmt::format("{}: cannot be written: {}", request.part, std::strerror(errno)));
   transfer.file = fdopen(descriptor, "wb");
 
   const std::unique_ptr<CURL, void (*)(CURL*)> curl(curl_easy_init(), curl_easy_cleanup);
   char detail[CURL_ERROR_SIZE] = "";
-  configure(curl.get(), mirror + request.name, transfer, patience);
+  configure(curl.get(), mirror + request.name, transfer, limits);
   curl_easy_setopt(curl.get(), CURLOPT_ERRORBUFFER, detail);
   if (!authorities.empty()) curl_easy_setopt(curl.get(), CURLOPT_CAINFO, authorities.c_str());
   const CURLcode code = curl_easy_perform(curl.get());
@@ -116,8 +116,8 @@ std::string transfer_file(const std::string& mirror, const FetchRequest& request
 
 }  // namespace
 
-Fetcher::Fetcher(std::vector<std::string> mirrors, milliseconds patience, std::string authorities)
-    : mirrors_(std::move(mirrors)), patience_(patience), authorities_(std::move(authorities)) {
+Fetcher::Fetcher(std::vector<std::string> mirrors, milliseconds limits, std::string authorities)
+    : mirrors_(std::move(mirrors)), patience_(limits), authorities_(std::move(authorities)) {
   static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
   if (ready != CURLE_OK) throw DataError("libcurl cannot start");
 }

@@ -24,7 +24,7 @@ class Fetcher {
  public:
   // `patience` is all that mirrors without an answer may cost over the life of this object. A mirror that failed is not
   // asked again. `authorities` is a file of certificates to trust; empty: the system's.
-  Fetcher(std::vector<std::string> mirrors, std::chrono::milliseconds patience, std::string authorities = "");
+  Fetcher(std::vector<std::string> mirrors, std::chrono::milliseconds limits, std::string authorities = "");
 
   // Returns the size in bytes. Throws DataError with one clause a mirror where none gave the file.
   std::size_t fetch(const FetchRequest& request);

@@ -60,20 +60,20 @@ void WarmupPhase::record_passes(std::size_t number) {
 }
 
 void WarmupPhase::learn_until_steady(std::size_t number, std::size_t step) {
-  const Patience& patience = state_.config.measure.level == "thorough" ? kThoroughPatience : kNormalPatience;
+  const SteadyStateLimits& patience = state_.config.measure.level == "thorough" ? kThoroughLimits : kNormalLimits;
   // Where not all steps issue the same work, rounds do.
   const auto period = static_cast<std::size_t>(std::max(1, state_.trial_facts.traits.repeats_every));
-  const std::size_t steps = (patience.steps + period - 1) / period * period;
-  if (number == 0) warm_up_ = WarmUp(now(), patience);
+  const std::size_t steps = (limits.steps + period - 1) / period * period;
+  if (number == 0) detector_ = SteadyStateDetector(now(), limits);
   do {
     state_.barrier.wait();
     state_.say(number, "warm-up", 0, step, 0);
     for (const std::size_t end = step + steps; step < end; ++step) learn(number, step);
     state_.ranks[number].device->synchronize();
     state_.barrier.wait();
-    if (number == 0) warm_up_.add(now());
+    if (number == 0) detector_.add(now());
     state_.barrier.wait();
-  } while (!warm_up_.is_over());
+  } while (!detector_.is_over());
 }
 
 void WarmupPhase::run(std::size_t number) {

@@ -9,7 +9,7 @@
 #include "train/sampling.h"
 #include "train/setup.h"
 #include "train/training_state.h"
-#include "measure/warm_up.h"
+#include "measure/steady_state.h"
 
 namespace mgcompare {
 
@@ -33,7 +33,7 @@ class WarmupPhase {
   TrainingState& state_;
   Setup& setup_;
   Sampling& sampling_;
-  WarmUp warm_up_;
+  SteadyStateDetector detector_;
 };
 
 }  // namespace mgcompare

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fixture.h"
-#include "measure/warm_up.h"
+#include "measure/steady_state.h"
 
 namespace mgcompare {
 namespace {
@@ -75,8 +75,8 @@ TEST(Trace, IsATraceEventFile) {
   EXPECT_EQ(complete, 4u);
 }
 
-TEST(WarmUp, EndsWhenThreeWindowsAgree) {
-  WarmUp warm_up(0);
+TEST(SteadyStateDetector, EndsWhenThreeWindowsAgree) {
+  SteadyStateDetector warm_up(0);
   double now = 0;
   // Rounds that still get faster, a window each.
   for (const double seconds : {1.2, 0.9, 0.7, 0.62, 0.6}) {
@@ -87,13 +87,13 @@ TEST(WarmUp, EndsWhenThreeWindowsAgree) {
   EXPECT_TRUE(warm_up.is_over());
 }
 
-TEST(WarmUp, WindowsAreHalfASecondAndAllOfItIsFive) {
-  WarmUp quick(0);
+TEST(SteadyStateDetector, WindowsAreHalfASecondAndAllOfItIsFive) {
+  SteadyStateDetector quick(0);
   for (int round = 1; round < 14; ++round) quick.add(0.1 * round);
   EXPECT_FALSE(quick.is_over());  // two windows of five rounds
   quick.add(1.4), quick.add(1.51);
   EXPECT_TRUE(quick.is_over());
-  WarmUp restless(0);
+  SteadyStateDetector restless(0);
   double now = 0, seconds = 0.5;
   while (now < 4.9) {
     EXPECT_FALSE(restless.is_over());
@@ -104,14 +104,14 @@ TEST(WarmUp, WindowsAreHalfASecondAndAllOfItIsFive) {
   EXPECT_TRUE(restless.is_over());
 }
 
-TEST(WarmUp, OfNormalTrialsTakesATenthOfASecondAtMost) {
+TEST(SteadyStateDetector, OfNormalTrialsTakesATenthOfASecondAtMost) {
   // Steps of 10 ms, two a window, which agree at the third.
-  WarmUp steady(0, kNormalPatience);
+  SteadyStateDetector steady(0, kNormalLimits);
   for (int step = 1; step <= 5; ++step) steady.add(0.0101 * step);
   EXPECT_FALSE(steady.is_over());
   steady.add(0.0606);
   EXPECT_TRUE(steady.is_over());
-  WarmUp slow(0, kNormalPatience);
+  SteadyStateDetector slow(0, kNormalLimits);
   slow.add(0.099);
   EXPECT_FALSE(slow.is_over());
   slow.add(0.198);

@@ -1,4 +1,4 @@
-#include "measure/warm_up.h"
+#include "measure/steady_state.h"
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@ constexpr double kSame = 1.05;
 
 }  // namespace
 
-void WarmUp::add(double now) {
+void SteadyStateDetector::add(double now) {
   ++rounds_;
   if (now - begin_ >= patience_.most_seconds) over_ = true;
   if (now - window_ < patience_.window_seconds) return;

@@ -8,24 +8,24 @@
 namespace mgcompare {
 
 // How closely that is looked at, and for how long.
-struct Patience {
-  std::size_t steps;                // at least, between two calls of WarmUp::add()
+struct SteadyStateLimits {
+  std::size_t steps;                // at least, between two calls of SteadyStateDetector::add()
   double window_seconds;
   double most_seconds;
 };
 // Of `measure: thorough`, and of `normal`: there a short trial must not last much longer for it.
-inline constexpr Patience kThoroughPatience{30, 0.5, 5}, kNormalPatience{1, 0.02, 0.1};
+inline constexpr SteadyStateLimits kThoroughLimits{30, 0.5, 5}, kNormalLimits{1, 0.02, 0.1};
 
-class WarmUp {
+class SteadyStateDetector {
  public:
-  explicit WarmUp(double now = 0, const Patience& patience = kThoroughPatience)
-      : patience_(patience), begin_(now), window_(now) {}
+  explicit SteadyStateDetector(double now = 0, const SteadyStateLimits& patience = kThoroughLimits)
+      : patience_(limits), begin_(now), window_(now) {}
   // The steps of a round were made by now, in seconds of any clock.
   void add(double now);
   bool is_over() const { return over_; }
 
  private:
-  Patience patience_;
+  SteadyStateLimits patience_;
   double begin_, window_;           // when all of it, and when this window began
   std::size_t rounds_ = 0;          // in this window
   double last_[3] = {0, 0, 0};      // seconds a round in the last three windows, the newest last
