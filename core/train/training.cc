@@ -10,7 +10,7 @@
 #include "base/rank_threads.h"
 #include "train/warmup_phase.h"
 #include "train/sampling.h"
-#include "train/settlement.h"
+#include "train/epoch_evaluation.h"
 #include "train/setup.h"
 #include "train/training_state.h"
 #include "train/trial_checkpoint.h"
@@ -34,7 +34,7 @@ class Training {
     begin(rank);
     for (std::size_t epoch = state_.first_epoch; epoch < state_.config.epochs && !state_.out_of_steps(); ++epoch) {
       epochs_.run(rank, epoch);
-      settle(state_, setup_, rank, epoch);
+      evaluate_epoch(state_, setup_, rank, epoch);
       checkpoint_.save(rank, epoch);
     }
     end(rank);

@@ -10,6 +10,6 @@
 namespace mgcompare {
 
 // Every rank calls it. Throws Diverged where weights or loss are not finite.
-void settle(TrainingState& state, Setup& setup, std::size_t rank, std::size_t epoch);
+void evaluate_epoch(TrainingState& state, Setup& setup, std::size_t rank, std::size_t epoch);
 
 }  // namespace mgcompare

@@ -1,4 +1,4 @@
-#include "train/settlement.h"
+#include "train/epoch_evaluation.h"
 
 #include <cmath>
 #include <string>
@@ -64,7 +64,7 @@ void evaluate_rank(TrainingState& state, Setup& setup, std::size_t number, std::
 
 }  // namespace
 
-void settle(TrainingState& state, Setup& setup, std::size_t number, std::size_t epoch) {
+void evaluate_epoch(TrainingState& state, Setup& setup, std::size_t number, std::size_t epoch) {
   Rank& rank = state.ranks[number];
   const bool evaluates = state.request.evaluate;
   const double start = now();
