@@ -38,12 +38,12 @@ void EpochTraining::run(std::size_t number, std::size_t epoch) {
   if (state_.request.audit) rank.replica->forget_seen();
   rank.replica->record_passes();
   // Before the ranks meet, so that they need not meet twice; the epoch's clock has it all the same.
-  if (number == 0) sampling_.take_order(epoch);
+  if (number == 0) batches_.take_order(epoch);
   state_.barrier.wait();
-  clocks.start = now() - sampling_.seconds_taking();
+  clocks.start = now() - batches_.seconds_taking();
   rank.clock.take();
   rank.clock.open(clocks.start);
-  sampling_.set_order(number);
+  batches_.set_order(number);
   if (state_.free) draw(number, epoch);
   else march(number, epoch);
   rank.device->synchronize();
@@ -85,7 +85,7 @@ void EpochTraining::step(std::size_t number, const Batch& batch) {
   if (traced) rank.trace.add(rank.step_seconds.size(), start, end, rank.clock.take_spans(end));
   rank.step_seconds.push_back(end - start);
   // Where most steps are repeated by the device, the few of the host are others.
-  const std::size_t full = state_.free ? sampling_.draw_size() : state_.facts.global_batch;
+  const std::size_t full = state_.free ? batches_.draw_size() : state_.facts.global_batch;
   rank.steps.add(end - start, batch.global_size() == full && (rank.recorded == nullptr || !rank.recorded->repeats()));
   add(rank.epoch_tally, tally);
   const double loss = tally.samples == 0 ? 0 : tally.loss / static_cast<double>(tally.samples);
@@ -98,7 +98,7 @@ void EpochTraining::march(std::size_t number, std::size_t epoch) {
   Rank& rank = state_.ranks[number];
   RecordedSteps* const recorded = rank.recorded.get();
   const std::size_t first = rank.step_seconds.size(), most = state_.request.most_steps;
-  if (recorded != nullptr) sampling_.begin_epoch(*recorded, number, epoch);
+  if (recorded != nullptr) batches_.begin_epoch(*recorded, number, epoch);
   for (std::size_t index = 0; index < state_.facts.steps_per_epoch;) {
     const std::size_t from = index;
     const std::size_t repeatable = recorded == nullptr ? 0 : recorded->ready(index, first + index);
@@ -109,11 +109,11 @@ void EpochTraining::march(std::size_t number, std::size_t epoch) {
       state_.say(number, "training", epoch, index - 1, recorded->loss());
     } else {
       take_records(number, index);
-      step(number, sampling_.batch_at(number, epoch, index++));
+      step(number, batches_.batch_at(number, epoch, index++));
     }
     if (number == 0) state_.steps += index - from;
     // Only now, so that the devices are at work meanwhile.
-    if (number == 0 && from == 0) sampling_.draw_ahead(epoch + 1);
+    if (number == 0 && from == 0) batches_.draw_ahead(epoch + 1);
     if (most != 0 && rank.step_seconds.size() >= most) return;
   }
   take_records(number, state_.facts.steps_per_epoch);
@@ -124,7 +124,7 @@ void EpochTraining::draw(std::size_t number, std::size_t epoch) {
   AsyncScheduler& scheduler = setup_.scheduler(true);
   if (number == 0) {
     drawn_ = draws_ = 0;
-    sampling_.draw_ahead(epoch + 1);
+    batches_.draw_ahead(epoch + 1);
   }
   scheduler.enter(number, epoch);
   state_.barrier.wait();
@@ -132,12 +132,12 @@ void EpochTraining::draw(std::size_t number, std::size_t epoch) {
     std::size_t begin = 0, size = 0, index = 0;
     pace.exclusive(number, kDrawStripe, [&] {
       begin = drawn_;
-      size = std::min(sampling_.draw_size(), state_.data.train.samples - begin);
+      size = std::min(batches_.draw_size(), state_.data.train.samples - begin);
       drawn_ += size;
       if (size > 0) index = draws_++;
     });
     if (size == 0) break;
-    step(number, Batch({epoch, index, begin, size, 0, 1, sampling_.rate_at(epoch, begin)}, state_.spec.sample_shape));
+    step(number, Batch({epoch, index, begin, size, 0, 1, batches_.rate_at(epoch, begin)}, state_.spec.sample_shape));
   }
   if (!rank.host_sees_all()) rank.clock.take();  // of steps, which the host does not see
   {

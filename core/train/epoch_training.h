@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "train/sampling.h"
+#include "train/batches.h"
 #include "train/setup.h"
 #include "train/training_state.h"
 
@@ -13,8 +13,8 @@ namespace mgcompare {
 
 class EpochTraining {
  public:
-  EpochTraining(TrainingState& state, Setup& setup, Sampling& sampling)
-      : state_(state), setup_(setup), sampling_(sampling) {}
+  EpochTraining(TrainingState& state, Setup& setup, BatchScheduler& batches)
+      : state_(state), setup_(setup), batches_(batches) {}
   // Every rank calls it. Throws Diverged for a loss that is not finite.
   void run(std::size_t rank, std::size_t epoch);
 
@@ -34,7 +34,7 @@ class EpochTraining {
 
   TrainingState& state_;
   Setup& setup_;
-  Sampling& sampling_;
+  BatchScheduler& batches_;
   std::size_t drawn_ = 0, draws_ = 0;  // samples of the epoch, and how often; under the draw stripe
 };
 

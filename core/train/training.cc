@@ -9,7 +9,7 @@
 #include "train/outcome.h"
 #include "base/rank_threads.h"
 #include "train/warmup_phase.h"
-#include "train/sampling.h"
+#include "train/batches.h"
 #include "train/epoch_evaluation.h"
 #include "train/setup.h"
 #include "train/training_state.h"
@@ -49,7 +49,7 @@ class Training {
     setup_.prepare(rank, true);
     checkpoint_.restore(rank);
     state_.ranks[rank].recorded = setup_.recorded_steps(rank);
-    if (rank == 0) sampling_.draw_ahead(state_.first_epoch);
+    if (rank == 0) batches_.draw_ahead(state_.first_epoch);
     state_.barrier.wait();
     if (rank != 0) return;
     // Of this process: what an interrupted one spent was set-up for nothing.
@@ -83,9 +83,9 @@ class Training {
 
   TrainingState state_;
   Setup setup_{state_};
-  Sampling sampling_{state_};
-  WarmupPhase warmup_{state_, setup_, sampling_};
-  EpochTraining epochs_{state_, setup_, sampling_};
+  BatchScheduler batches_{state_};
+  WarmupPhase warmup_{state_, setup_, batches_};
+  EpochTraining epochs_{state_, setup_, batches_};
   TrialCheckpoint checkpoint_{state_};
 };
 

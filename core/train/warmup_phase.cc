@@ -28,12 +28,12 @@ std::size_t WarmupPhase::epoch() const {
 Batch WarmupPhase::batch_at(std::size_t rank, std::size_t step) const {
   const std::size_t samples = state_.data.train.samples, global_batch = state_.facts.global_batch;
   const std::size_t batches = samples / global_batch;
-  const double rate = sampling_.rate_at(0, 0);
+  const double rate = batches_.rate_at(0, 0);
   Batch::Position at{epoch(), step, batches == 0 ? 0 : step % batches * global_batch,
                      std::min(global_batch, samples), rank, state_.ranks.size(), rate};
   if (state_.free) {
     const std::size_t begin = at.begin + Batch(at, state_.spec.sample_shape).size() * rank;
-    at = {epoch(), step, begin, sampling_.draw_size(), 0, 1, rate};
+    at = {epoch(), step, begin, batches_.draw_size(), 0, 1, rate};
   }
   at.begin = std::min(at.begin, samples - at.global_size);
   return Batch(at, state_.spec.sample_shape);
@@ -79,9 +79,9 @@ void WarmupPhase::learn_until_steady(std::size_t number, std::size_t step) {
 void WarmupPhase::run(std::size_t number) {
   Rank& rank = state_.ranks[number];
   const MeasureConfig& measure = state_.config.measure;
-  if (number == 0) sampling_.take_order(epoch());
+  if (number == 0) batches_.take_order(epoch());
   state_.barrier.wait();
-  sampling_.set_order(number);
+  batches_.set_order(number);
   setup_.prepare(number, false);
   std::unique_ptr<Marker> marker = state_.request.platform->marker(*rank.device);
   setup_.scheduler(false).enter(number, epoch());
@@ -97,7 +97,7 @@ void WarmupPhase::run(std::size_t number) {
   if (rank.replica->repeats_passes()) record_passes(number);
   // In virtual time ranks must not wait for each other, and speed does not count.
   if (measure.level != "quick" && !(state_.free && state_.config.deterministic)) learn_until_steady(number, steps);
-  if (recorded != nullptr) sampling_.begin_epoch(*recorded, number, epoch());
+  if (recorded != nullptr) batches_.begin_epoch(*recorded, number, epoch());
   const bool repeats = recorded != nullptr && recorded->repeats();
   if (marker != nullptr && !repeats) rank.reading = read_steps(number, steps, *marker);
   if (state_.free) rank.strategy->rest(*rank.replica, *rank.group);

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-#include "train/sampling.h"
+#include "train/batches.h"
 #include "train/setup.h"
 #include "train/training_state.h"
 #include "measure/steady_state.h"
@@ -15,8 +15,8 @@ namespace mgcompare {
 
 class WarmupPhase {
  public:
-  WarmupPhase(TrainingState& state, Setup& setup, Sampling& sampling)
-      : state_(state), setup_(setup), sampling_(sampling) {}
+  WarmupPhase(TrainingState& state, Setup& setup, BatchScheduler& batches)
+      : state_(state), setup_(setup), batches_(batches) {}
   // Every rank calls it, once.
   void run(std::size_t rank);
 
@@ -32,7 +32,7 @@ class WarmupPhase {
 
   TrainingState& state_;
   Setup& setup_;
-  Sampling& sampling_;
+  BatchScheduler& batches_;
   SteadyStateDetector detector_;
 };
 

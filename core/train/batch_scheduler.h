@@ -12,9 +12,9 @@
 
 namespace mgcompare {
 
-class Sampling {
+class BatchScheduler {
  public:
-  explicit Sampling(TrainingState& state) : state_(state) {}
+  explicit BatchScheduler(TrainingState& state) : state_(state) {}
 
   // Draws the order of this epoch on a thread of its own, where there is such an epoch. Rank 0 calls it.
   void draw_ahead(std::size_t epoch);

@@ -1,4 +1,4 @@
-#include "train/sampling.h"
+#include "train/batches.h"
 
 #include <algorithm>
 
@@ -8,37 +8,37 @@
 
 namespace mgcompare {
 
-void Sampling::draw_ahead(std::size_t epoch) {
+void BatchScheduler::draw_ahead(std::size_t epoch) {
   if (epoch >= state_.config.epochs) return;
   next_order_ = std::async(std::launch::async, epoch_order, state_.data.train.samples, state_.trial.seed, epoch);
 }
 
-void Sampling::take_order(std::size_t epoch) {
+void BatchScheduler::take_order(std::size_t epoch) {
   const double start = now();
   order_ = next_order_.valid() ? next_order_.get() : epoch_order(state_.data.train.samples, state_.trial.seed, epoch);
   seconds_taking_ = now() - start;
 }
 
-void Sampling::set_order(std::size_t rank) const {
+void BatchScheduler::set_order(std::size_t rank) const {
   state_.ranks[rank].train_feed->set_order({order_.data(), order_.size()});
 }
 
-Batch Sampling::batch_at(std::size_t rank, std::size_t epoch, std::size_t step) const {
+Batch BatchScheduler::batch_at(std::size_t rank, std::size_t epoch, std::size_t step) const {
   const std::size_t begin = step * state_.facts.global_batch;
   const std::size_t size = std::min(state_.facts.global_batch, state_.data.train.samples - begin);
   return Batch({epoch, step, begin, size, rank, state_.ranks.size(), rate_at(epoch, begin)}, state_.spec.sample_shape);
 }
 
-void Sampling::begin_epoch(RecordedSteps& recorded, std::size_t rank, std::size_t epoch) const {
+void BatchScheduler::begin_epoch(RecordedSteps& recorded, std::size_t rank, std::size_t epoch) const {
   recorded.begin_epoch(epoch, state_.facts.steps_per_epoch, state_.data.train.samples / state_.facts.global_batch,
                        [this, rank, epoch](std::size_t step) { return batch_at(rank, epoch, step); });
 }
 
-std::size_t Sampling::draw_size() const {
+std::size_t BatchScheduler::draw_size() const {
   return std::clamp<std::size_t>(state_.facts.global_batch / state_.ranks.size(), 1, state_.data.train.samples);
 }
 
-double Sampling::rate_at(std::size_t epoch, std::size_t sample) const {
+double BatchScheduler::rate_at(std::size_t epoch, std::size_t sample) const {
   const Config& config = state_.config;
   const double passed =
       static_cast<double>(epoch) + static_cast<double>(sample) / static_cast<double>(state_.data.train.samples);
