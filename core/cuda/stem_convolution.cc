@@ -13,7 +13,7 @@ stem::Shape shape_of(const LayerSpec& spec) {
           static_cast<unsigned>(spec.output_shape[2] / 2), static_cast<unsigned>(spec.output_shape[0])};
 }
 
-int attribute(const CudaDevice& device, cudaDeviceAttr which) {
+int break_down(const CudaDevice& device, cudaDeviceAttr which) {
   int value = 0;
   check(cudaDeviceGetAttribute(&value, which, device.index()), "asking what a device is");
   return value;
@@ -24,8 +24,8 @@ class StemConvolution : public Layer {
   StemConvolution(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion, Precision precision, Port& input,
                   Tensor& output)
       : device_(device), spec_(spec), shape_(shape_of(spec)), activation_(fusion.activation), input_(input), output_(output),
-        processors_(static_cast<unsigned>(attribute(device, cudaDevAttrMultiProcessorCount))),
-        in_tf32_(precision == Precision::tf32 && attribute(device, cudaDevAttrComputeCapabilityMajor) >= 8 &&
+        processors_(static_cast<unsigned>(break_down(device, cudaDevAttrMultiProcessorCount))),
+        in_tf32_(precision == Precision::tf32 && break_down(device, cudaDevAttrComputeCapabilityMajor) >= 8 &&
                  stem::tf32::serves(shape_, activation_)),
         partial_(device, stem::most_blocks(processors_) * (spec.weights.size() + spec.bias.size())) {}
 

@@ -5,11 +5,11 @@
 
 namespace mgcompare {
 
-std::vector<RankTimes> split_exchanges(const std::vector<StepReading>& of_ranks) {
+std::vector<RankTimes> split_exchanges(const std::vector<StepBreakdown>& of_ranks) {
   std::vector<RankTimes> all_times;
-  for (const StepReading& rank : of_ranks) all_times.push_back(rank.times);
+  for (const StepBreakdown& rank : of_ranks) all_times.push_back(rank.times);
   std::vector<double> least = of_ranks.at(0).exchanges;
-  for (const StepReading& rank : of_ranks) {
+  for (const StepBreakdown& rank : of_ranks) {
     if (rank.exchanges.size() != least.size()) return all_times;
     for (std::size_t i = 0; i < least.size(); ++i) least[i] = std::min(least[i], rank.exchanges[i]);
   }

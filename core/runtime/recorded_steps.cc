@@ -138,7 +138,7 @@ double RecordedSteps::seconds_repeating(const Recording& recording) {
   return seconds;
 }
 
-StepReading RecordedSteps::read(Marker& marker, StepClock& clock) {
+StepBreakdown RecordedSteps::read(Marker& marker, StepClock& clock) {
   const Recording plain = record(0, body_);
   const Recording marked = [&] {
     const StepClock::Marked marking(clock, marker, true);
@@ -152,12 +152,12 @@ StepReading RecordedSteps::read(Marker& marker, StepClock& clock) {
   const auto own = std::count_if(last.begin(), last.end(), [](const Mark& mark) { return !mark.beside; });
   const double seconds_a_mark =
       std::max(marker.seconds_a_mark(), own == 0 ? 0 : (with - without) / static_cast<double>(own));
-  StepReading reading;
+  StepBreakdown reading;
   for (std::size_t round = 1; round < rounds.size(); ++round) {
     // From the end of the last repetition on.
     std::vector<Mark> marks = {rounds[round - 1].back()};
     marks.insert(marks.end(), rounds[round].begin(), rounds[round].end());
-    const StepReading one = attribute(marks, seconds_a_mark);
+    const StepBreakdown one = break_down(marks, seconds_a_mark);
     reading.times += one.times;
     reading.exchanges.insert(reading.exchanges.end(), one.exchanges.begin(), one.exchanges.end());
   }

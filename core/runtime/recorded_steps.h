@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "measure/attribution.h"
+#include "measure/step_breakdown.h"
 #include "base/barrier.h"
 #include "mgcompare/strategy.h"
 #include "platform/platform.h"
@@ -52,7 +52,7 @@ class RecordedSteps {
   bool repeats() const { return body_ <= full_; }
   // Marks the phases of repetitions from step 0 of the epoch, on weights that are thrown away; then repeats() must hold. Of a
   // step: the mean over all repetitions but the first, which finds ranks that begin apart.
-  StepReading read(Marker& marker, StepClock& clock);
+  StepBreakdown read(Marker& marker, StepClock& clock);
 
  private:
   // Steps of one stage of the traits; its first one, counted over all epochs.

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "measure/attribution.h"
+#include "measure/step_breakdown.h"
 #include "runtime/checkpoint.h"
 #include "measure/epoch_steps.h"
 #include "mgcompare/strategy.h"
@@ -36,7 +36,7 @@ struct Rank {
   Trace trace;                      // of its first steps, where one is wanted
   std::unique_ptr<RecordedSteps> recorded;  // none where every step is the host's
   StepClock clock;
-  StepReading reading;              // of a step, in the rehearsal, where devices have a clock of their own
+  StepBreakdown reading;              // of a step, in the rehearsal, where devices have a clock of their own
   RankTimes of_step;                // what all ranks' readings say of this one's
   RankTimes times;
   std::uint64_t bytes = 0;

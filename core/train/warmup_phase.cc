@@ -116,7 +116,7 @@ void WarmupPhase::run(std::size_t number) {
   state_.barrier.wait();
 }
 
-StepReading WarmupPhase::read_steps(std::size_t number, std::size_t step, Marker& marker) {
+StepBreakdown WarmupPhase::read_steps(std::size_t number, std::size_t step, Marker& marker) {
   Rank& rank = state_.ranks[number];
   const auto make_steps = [&](std::size_t count) {
     for (const std::size_t end = step + count; step < end; ++step) {
@@ -137,7 +137,7 @@ StepReading WarmupPhase::read_steps(std::size_t number, std::size_t step, Marker
     make_steps(kReadSteps);
     return rank.clock.take_spans(now());
   }();
-  StepReading reading = attribute(marker.take().front(), marker.seconds_a_mark(), spans, ahead);
+  StepBreakdown reading = break_down(marker.take().front(), marker.seconds_a_mark(), spans, ahead);
   // Marks delay the host too, and a device that waits for it. A little of that is taken off all parts alike; much is left in
   // them, so that they do not sum to the training's steps and nobody believes them.
   const double longer = reading.times.sum() / without_marks;
@@ -147,7 +147,7 @@ StepReading WarmupPhase::read_steps(std::size_t number, std::size_t step, Marker
 
 // What of a rank's exchanges is waiting, all of them tell together.
 void WarmupPhase::share_readings() {
-  std::vector<StepReading> readings;
+  std::vector<StepBreakdown> readings;
   for (const Rank& rank : state_.ranks) readings.push_back(rank.reading);
   const std::vector<RankTimes> times = split_exchanges(readings);
   for (std::size_t k = 0; k < times.size(); ++k) state_.ranks[k].of_step = times[k];

@@ -63,7 +63,7 @@ addEventListener("load", () => {
 });
 )";
 
-std::string attribute(const std::string& dom, const std::string& name, std::size_t from = 0) {
+std::string break_down(const std::string& dom, const std::string& name, std::size_t from = 0) {
   const std::size_t begin = dom.find(" " + name + "=\"", from);
   if (begin == std::string::npos) return "absent";
   const std::size_t value = begin + name.size() + 3;
@@ -76,8 +76,8 @@ TEST_F(Page, DrawsEveryChartWithoutAComplaintOrARequest) {
   std::size_t charts = 0;
   for (std::size_t at = 0; (at = shown.dom.find("class=\"chart vega-embed", at)) != std::string::npos; ++at) ++charts;
   EXPECT_GE(charts, 10u);
-  EXPECT_EQ(attribute(shown.dom, "data-drawn"), std::to_string(charts));
-  EXPECT_EQ(attribute(shown.dom, "data-failed"), "absent");
+  EXPECT_EQ(break_down(shown.dom, "data-drawn"), std::to_string(charts));
+  EXPECT_EQ(break_down(shown.dom, "data-failed"), "absent");
   EXPECT_EQ(shown.console, "");
   EXPECT_EQ(shown.requests, "");
 }
@@ -89,11 +89,11 @@ TEST_F(Page, EveryRowIsAMarkAndALegendClickIsolates) {
   for (const char* chart : {"efficiency-0", "efficiency-1", "speed-up-0", "speed-up-1"}) {
     const std::size_t at = shown.dom.find("id=\"" + std::string(chart) + "\"");
     ASSERT_NE(at, std::string::npos) << chart;
-    EXPECT_EQ(attribute(shown.dom, "data-points", at), "4") << chart;
+    EXPECT_EQ(break_down(shown.dom, "data-points", at), "4") << chart;
   }
   for (std::size_t at = 0; (at = shown.dom.find("data-marks=\"", at)) != std::string::npos; at += 12)
     EXPECT_NE(shown.dom.compare(at, 14, "data-marks=\"0\""), 0);
-  EXPECT_EQ(attribute(shown.dom, "data-faint"), "0 then 1");
+  EXPECT_EQ(break_down(shown.dom, "data-faint"), "0 then 1");
 }
 
 // Where nothing is visible, a chart says what it is: no two alike.
@@ -102,17 +102,17 @@ TEST_F(Page, EveryChartHasItsOwnName) {
   const std::string dom = show(page_of(wide_run())).dom;
   std::vector<std::string> names;
   for (std::size_t at = 0; (at = dom.find("role=\"graphics-document\"", at)) != std::string::npos; ++at)
-    names.push_back(attribute(dom, "aria-label", dom.rfind('<', at)));
+    names.push_back(break_down(dom, "aria-label", dom.rfind('<', at)));
   EXPECT_THAT(names, testing::Contains("Efficiency, global batch 128"));
-  EXPECT_EQ(std::to_string(names.size()), attribute(dom, "data-drawn"));
+  EXPECT_EQ(std::to_string(names.size()), break_down(dom, "data-drawn"));
   EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size()) << testing::PrintToString(names);
 }
 
 TEST_F(Page, AMarkTellsItsFigures) {
   if (assets::chart_script().empty()) GTEST_SKIP() << "this build has no chart libraries (npm was missing)";
   const Shown shown = show(with_script(without_policy(page_of(wide_run())), kUse));
-  EXPECT_EQ(attribute(shown.dom, "data-used"), "yes");
-  EXPECT_THAT(attribute(shown.dom, "data-tip"), AnyOf(HasSubstr("alone on 1 CPU core"), HasSubstr("together on")));
+  EXPECT_EQ(break_down(shown.dom, "data-used"), "yes");
+  EXPECT_THAT(break_down(shown.dom, "data-tip"), AnyOf(HasSubstr("alone on 1 CPU core"), HasSubstr("together on")));
 }
 
 // Staleness 0 (five times), 1 (thrice) and 3 (once) on each of two ranks, three times.
@@ -126,12 +126,12 @@ TEST_F(Page, AHistogramHasAMarkForEachValueThatCame) {
   for (const char* chart : {"histogram-0", "histogram-1"}) {
     const std::size_t at = shown.dom.find("id=\"" + std::string(chart) + "\"");
     ASSERT_NE(at, std::string::npos) << chart;
-    EXPECT_EQ(attribute(shown.dom, "data-marks", at), "3") << chart;
+    EXPECT_EQ(break_down(shown.dom, "data-marks", at), "3") << chart;
   }
   EXPECT_EQ(shown.dom.find("id=\"histogram-2\""), std::string::npos);
   EXPECT_THAT(shown.dom, HasSubstr("How often each staleness came"));
   // What sends is a point by its count of devices: `alone`, and `together` on one, two and four.
-  EXPECT_EQ(attribute(shown.dom, "data-points", shown.dom.find("id=\"bytes-0\"")), "4");
+  EXPECT_EQ(break_down(shown.dom, "data-points", shown.dom.find("id=\"bytes-0\"")), "4");
 }
 
 // What is counted but once in a thousand times is seen, and values beyond what a page can tell apart share a column.
@@ -160,7 +160,7 @@ TEST_F(Page, FitsAPhone) {
   if (assets::chart_script().empty()) GTEST_SKIP() << "this build has no chart libraries (npm was missing)";
   const Shown shown = show(with_script(without_policy(page_of(wide_run())), kCount), 390);
   // Those of the parts of a step and of the bytes, a panel a batch.
-  EXPECT_EQ(attribute(shown.dom, "data-said"), "390 wide, 0 over, 4 legends, 0 cut");
+  EXPECT_EQ(break_down(shown.dom, "data-said"), "390 wide, 0 over, 4 legends, 0 cut");
 }
 
 // On an ordinary screen no table has to be moved to be read.
@@ -176,8 +176,8 @@ TEST_F(Page, TablesFitAScreen) {
       .filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.id).join(" ");
     document.documentElement.dataset.tables = document.querySelectorAll(".scroll").length;)";
   const Shown shown = show(with_script(without_policy(page_of(run)), kOpen));
-  EXPECT_EQ(attribute(shown.dom, "data-over"), "");
-  EXPECT_GE(std::stoi(attribute(shown.dom, "data-tables")), 10);
+  EXPECT_EQ(break_down(shown.dom, "data-over"), "");
+  EXPECT_GE(std::stoi(break_down(shown.dom, "data-tables")), 10);
   EXPECT_THAT(shown.dom, HasSubstr("<small>(drifts by +"));
 }
 

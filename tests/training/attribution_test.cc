@@ -1,4 +1,4 @@
-#include "measure/attribution.h"
+#include "measure/step_breakdown.h"
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ constexpr bool kBeside = true;
 
 TEST(Attribution, ExchangeBesideComputingIsHidden) {
   using enum Phase;
-  const StepReading reading = attribute({{compute, false, 1},
+  const StepBreakdown reading = break_down({{compute, false, 1},
                                          {exchange, kBeside, 3},
                                          {outside, kBeside, 8},
                                          {transfer, false, 6},  // the device waits for what is beside
@@ -42,7 +42,7 @@ TEST(Attribution, ExchangeBesideComputingIsHidden) {
 
 TEST(Attribution, TakesOffWhatMarksCost) {
   using enum Phase;
-  const StepReading reading = attribute(
+  const StepBreakdown reading = break_down(
       {{compute, false, 0}, {input, false, 1}, {input, false, 1.25}, {exchange, false, 3}, {outside, false, 5}}, 0.25);
   EXPECT_EQ(reading.times.compute, 0.75);
   EXPECT_EQ(reading.times.input, 1.5) << "a stretch that is nothing but its mark is no time";
@@ -51,8 +51,8 @@ TEST(Attribution, TakesOffWhatMarksCost) {
 }
 
 TEST(Attribution, OfNoMarksIsNothing) {
-  EXPECT_EQ(attribute({}, 1).times.sum(), 0);
-  EXPECT_EQ(attribute({{Phase::compute, false, 1}}, 0).times.sum(), 0);
+  EXPECT_EQ(break_down({}, 1).times.sum(), 0);
+  EXPECT_EQ(break_down({{Phase::compute, false, 1}}, 0).times.sum(), 0);
 }
 
 // The host asks for a pass and a copy, sleeps until they are done, and sums; the device's clock is 100 s behind.
@@ -61,7 +61,7 @@ TEST(Attribution, WhatTheDeviceDoesComesBeforeWhereTheHostIs) {
   const std::vector<StepClock::Span> host = {{strategy, nullptr, 100, 101}, {compute, nullptr, 101, 102},
                                              {transfer, nullptr, 102, 102.5}, {strategy, nullptr, 102.5, 108},
                                              {waiting, nullptr, 108, 109},   {outside, nullptr, 109, 110}};
-  const StepReading reading = attribute({{strategy, false, 0},
+  const StepBreakdown reading = break_down({{strategy, false, 0},
                                          {compute, false, 1.5},
                                          {transfer, false, 5},
                                          {strategy, false, 6},
@@ -79,7 +79,7 @@ TEST(Attribution, WhatTheDeviceDoesComesBeforeWhereTheHostIs) {
 TEST(Attribution, WhatTheHostSpentOnMarksIsInNoPart) {
   using enum Phase;
   const std::vector<StepClock::Span> host = {{compute, nullptr, 0, 1}, {strategy, nullptr, 1.5, 3}};
-  const StepReading reading = attribute({{compute, false, 0}, {strategy, false, 1}}, 0, host, 0);
+  const StepBreakdown reading = break_down({{compute, false, 0}, {strategy, false, 1}}, 0, host, 0);
   EXPECT_EQ(reading.times.sum(), 2.5);
 }
 

@@ -5,8 +5,8 @@
 namespace mgcompare {
 namespace {
 
-StepReading reading(std::vector<double> exchanges, double exposed) {
-  StepReading reading;
+StepBreakdown reading(std::vector<double> exchanges, double exposed) {
+  StepBreakdown reading;
   reading.times.exchange = exposed;
   reading.times.compute = 7;
   reading.exchanges = std::move(exchanges);

@@ -1,4 +1,4 @@
-#include "measure/attribution.h"
+#include "measure/step_breakdown.h"
 
 #include <algorithm>
 #include <initializer_list>
@@ -69,16 +69,16 @@ std::vector<double> seconds_by_layer(const std::vector<std::vector<Stretch>>& la
   return seconds;
 }
 
-void StepReading::divide(double steps) {
+void StepBreakdown::divide(double steps) {
   times *= 1 / steps;
   for (double& seconds : exchanges) seconds /= steps;
 }
 
-StepReading attribute(const std::vector<Mark>& marks, double seconds_a_mark) {
-  return attribute(marks, seconds_a_mark, {}, 0);
+StepBreakdown break_down(const std::vector<Mark>& marks, double seconds_a_mark) {
+  return break_down(marks, seconds_a_mark, {}, 0);
 }
 
-StepReading attribute(const std::vector<Mark>& marks, double seconds_a_mark, const std::vector<StepClock::Span>& host,
+StepBreakdown break_down(const std::vector<Mark>& marks, double seconds_a_mark, const std::vector<StepClock::Span>& host,
                       double ahead) {
   Lanes lanes = lanes_of(marks, seconds_a_mark, ahead);
   Layer of_host[kPhases];
@@ -105,7 +105,7 @@ StepReading attribute(const std::vector<Mark>& marks, double seconds_a_mark, con
   add(Phase::strategy, {own(Phase::strategy), own(Phase::waiting)});
   add(Phase::outside, {by_host(Phase::outside), own(Phase::outside)});
 
-  StepReading reading;
+  StepBreakdown reading;
   reading.exchanges = std::move(lanes.exchanges);
   if (!host.empty()) lanes.from = host.front().begin, lanes.to = host.back().end;
   if (!(lanes.to > lanes.from)) return reading;
