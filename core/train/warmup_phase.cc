@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "measure/exchange_share.h"
+#include "measure/comm_wait_split.h"
 
 namespace mgcompare {
 namespace {

@@ -1,4 +1,4 @@
-#include "measure/exchange_share.h"
+#include "measure/comm_wait_split.h"
 
 #include <gtest/gtest.h>
 
