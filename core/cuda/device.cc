@@ -144,9 +144,9 @@ void CudaDevice::join_exchanges() {
   exchanging_ = false;
   check(cudaEventRecord(handles_->exchanged, handles_->exchange), "ending an exchange");
   // Until they are done the rank has nothing else to do.
-  if (marker_ != nullptr) marker_->mark(Phase::transfer);
+  if (timeline_ != nullptr) timeline_->mark(Phase::transfer);
   check(cudaStreamWaitEvent(queue(), handles_->exchanged), "ending an exchange");
-  if (marker_ != nullptr) marker_->mark(Phase::compute);
+  if (timeline_ != nullptr) timeline_->mark(Phase::compute);
 }
 
 cudaStream_t CudaDevice::fork_branch() {

@@ -10,7 +10,7 @@
 #include "cuda/blas.h"
 #include "cuda/cursor.h"
 #include "cuda/memory.h"
-#include "platform/marker.h"
+#include "platform/timeline.h"
 #include "mgcompare/device.h"
 #include "mgcompare/error.h"
 #include "cuda/status.h"
@@ -84,8 +84,8 @@ class CudaDevice : public Device {
   // Lets the rank's stream wait for exchanges that overlapped.
   void join_exchanges();
   // Where what is queued is marked with its phase; null where nothing is.
-  void mark_on(Marker* marker) { marker_ = marker; }
-  Marker* marker() const { return marker_; }
+  void mark_on(DeviceTimeline* timeline) { timeline_ = timeline; }
+  DeviceTimeline* timeline() const { return timeline_; }
   bool overlaps() const { return overlap_; }
 
   // A branch of work beside the rank's stream, behind what is queued so far. It is joined by join_branch(), and before
@@ -116,7 +116,7 @@ class CudaDevice : public Device {
   Cursor cursor_;
   Vec window_;
   const DeviceTally* tally_ = nullptr;
-  Marker* marker_ = nullptr;
+  DeviceTimeline* timeline_ = nullptr;
   bool overlap_ = false, exchanging_ = false;
   mutable bool branching_ = false;
 };

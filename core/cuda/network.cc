@@ -200,10 +200,10 @@ Vec CudaNetwork::forward(Feed& feed, std::size_t first, std::size_t count, const
   work_ = {count, pass.training, pass.seed, pass.epoch, source.order(first, count), device_.cursor(),
            weights.empty() ? this->weights().data() : weights.data(), gradients().data(), buffers_.data()};
   for (Node& node : nodes_) node.layer->prepare(work_);
-  Marker* const marker = device_.marker();
-  if (marker != nullptr) marker->mark(Phase::input);
+  DeviceTimeline* const timeline = device_.timeline();
+  if (timeline != nullptr) timeline->mark(Phase::input);
   source.gather(first, count, outputs_.front()->value);
-  if (marker != nullptr) marker->mark(Phase::compute);
+  if (timeline != nullptr) timeline->mark(Phase::compute);
   for (Node& node : nodes_) node.layer->forward(work_);
   return {outputs_.back()->value, count * spec_.classes};
 }

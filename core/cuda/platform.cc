@@ -132,8 +132,8 @@ class CudaPlatform : public Platform {
     return std::make_unique<CudaRecorder>(static_cast<CudaDevice&>(device), steps);
   }
 
-  std::unique_ptr<Marker> marker(Device& device) override {
-    return std::make_unique<Timeline>(static_cast<CudaDevice&>(device));
+  std::unique_ptr<DeviceTimeline> timeline(Device& device) override {
+    return std::make_unique<CudaTimeline>(static_cast<CudaDevice&>(device));
   }
 
   std::unique_ptr<Collectives> connect(const std::vector<Device*>& device_of_rank) override {

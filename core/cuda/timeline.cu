@@ -26,7 +26,7 @@ __global__ void next_round(unsigned* round) { ++*round; }
 
 }  // namespace
 
-Timeline::Timeline(CudaDevice& device)
+CudaTimeline::CudaTimeline(CudaDevice& device)
     : device_(device), stamps_(device, kRounds * kMost), round_(device, 1) {
   std::call_once(device.gpu().mark_measured, [this] { device_.gpu().seconds_a_mark = measure_mark(); });
   // Loaded here and not beside an exchange, as measuring has loaded the kernel of marks.
@@ -35,19 +35,19 @@ Timeline::Timeline(CudaDevice& device)
   device_.synchronize();
 }
 
-void Timeline::stamp(cudaStream_t stream, std::size_t slot) {
+void CudaTimeline::stamp(cudaStream_t stream, std::size_t slot) {
   note_time<<<1, 1, 0, stream>>>(stamps_.data(), round_.data(), static_cast<unsigned>(kRounds), slot);
   check(cudaGetLastError(), kWhat);
 }
 
-void Timeline::place(cudaStream_t stream, Phase phase, bool beside) {
+void CudaTimeline::place(cudaStream_t stream, Phase phase, bool beside) {
   if (marks_.size() == kMost) throw Error("a recording has more phases than can be marked: use a shorter period");
   stamp(stream, marks_.size());
   marks_.push_back({phase, beside, 0});
   (beside ? beside_ : own_) = phase;
 }
 
-void Timeline::mark(Phase phase) noexcept {
+void CudaTimeline::mark(Phase phase) noexcept {
   if (failure_ != nullptr) return;
   try {
     // While a backward pass calls `ready`, exchanges and updates run on the stream beside, and all else goes on computing.
@@ -60,17 +60,17 @@ void Timeline::mark(Phase phase) noexcept {
   }
 }
 
-void Timeline::end_round() {
+void CudaTimeline::end_round() {
   next_round<<<1, 1, 0, device_.queue()>>>(round_.data());
   check(cudaGetLastError(), kWhat);
 }
 
-std::vector<std::vector<Mark>> Timeline::take() {
+std::vector<std::vector<PhaseEvent>> CudaTimeline::take() {
   if (failure_ != nullptr) std::rethrow_exception(failure_);
   unsigned rounds = 0;
   device_.copy_to_host(&rounds, round_.data(), sizeof rounds);
   device_.synchronize();
-  std::vector<std::vector<Mark>> all;
+  std::vector<std::vector<PhaseEvent>> all;
   std::vector<Nanoseconds> stamps(marks_.size());
   for (std::size_t round = 0; round < std::clamp<std::size_t>(rounds, 1, kRounds); ++round) {
     device_.copy_to_host(stamps.data(), stamps_.data() + round * kMost, stamps.size() * sizeof(Nanoseconds));
@@ -83,7 +83,7 @@ std::vector<std::vector<Mark>> Timeline::take() {
   return all;
 }
 
-Timeline::Nanoseconds Timeline::read(std::size_t slot) {
+CudaTimeline::Nanoseconds CudaTimeline::read(std::size_t slot) {
   Nanoseconds stamp = 0;
   device_.copy_to_host(&stamp, stamps_.data() + slot, sizeof stamp);
   device_.synchronize();
@@ -91,7 +91,7 @@ Timeline::Nanoseconds Timeline::read(std::size_t slot) {
 }
 
 // Many in a row, recorded as steps are: the least of a few repetitions.
-double Timeline::measure_mark() {
+double CudaTimeline::measure_mark() {
   constexpr std::size_t kStamps = 256;
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t runnable = nullptr;
@@ -112,7 +112,7 @@ double Timeline::measure_mark() {
 }
 
 // The host's readings before and after a stamp hold the device's between them: those that lie closest say most.
-double Timeline::ahead() {
+double CudaTimeline::ahead() {
   double closest = 1e9, ahead = 0;
   for (int reading = 0; reading < 20; ++reading) {
     device_.synchronize();

@@ -7,20 +7,20 @@
 #include <exception>
 #include <vector>
 
-#include "platform/marker.h"
+#include "platform/timeline.h"
 #include "cuda/device.h"
 
 namespace mgcompare::cuda {
 
-class Timeline : public Marker {
+class CudaTimeline : public DeviceTimeline {
  public:
-  explicit Timeline(CudaDevice& device);
-  ~Timeline() override { close(); }
+  explicit CudaTimeline(CudaDevice& device);
+  ~CudaTimeline() override { close(); }
   void open() override { device_.mark_on(this); }
   void close() noexcept override { device_.mark_on(nullptr); }
   void mark(Phase phase) noexcept override;
   void end_round() override;
-  std::vector<std::vector<Mark>> take() override;
+  std::vector<std::vector<PhaseEvent>> take() override;
   double seconds_a_mark() const override { return device_.gpu().seconds_a_mark; }
   double ahead() override;
 
@@ -34,7 +34,7 @@ class Timeline : public Marker {
   CudaDevice& device_;
   Array<Nanoseconds> stamps_;       // kMost of each round
   Array<unsigned> round_;
-  std::vector<Mark> marks_;         // of a round, without their times
+  std::vector<PhaseEvent> marks_;         // of a round, without their times
   Phase own_ = Phase::outside, beside_ = Phase::outside;  // that the two streams are in
   std::exception_ptr failure_;
 };

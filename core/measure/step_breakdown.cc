@@ -18,11 +18,11 @@ struct Lanes {
   double from = 0, to = 0;          // of its own lane
 };
 
-Lanes lanes_of(const std::vector<Mark>& marks, double seconds_a_mark, double ahead) {
+Lanes lanes_of(const std::vector<PhaseEvent>& marks, double seconds_a_mark, double ahead) {
   Lanes lanes;
   for (const bool beside : {false, true}) {
-    const Mark* last = nullptr;
-    for (const Mark& mark : marks) {
+    const PhaseEvent* last = nullptr;
+    for (const PhaseEvent& mark : marks) {
       if (mark.beside != beside) continue;
       const double at = mark.at + ahead;
       if (!beside) lanes.marks.push_back({at, at + seconds_a_mark});
@@ -74,11 +74,11 @@ void StepBreakdown::divide(double steps) {
   for (double& seconds : exchanges) seconds /= steps;
 }
 
-StepBreakdown break_down(const std::vector<Mark>& marks, double seconds_a_mark) {
+StepBreakdown break_down(const std::vector<PhaseEvent>& marks, double seconds_a_mark) {
   return break_down(marks, seconds_a_mark, {}, 0);
 }
 
-StepBreakdown break_down(const std::vector<Mark>& marks, double seconds_a_mark, const std::vector<StepClock::Span>& host,
+StepBreakdown break_down(const std::vector<PhaseEvent>& marks, double seconds_a_mark, const std::vector<StepClock::Span>& host,
                       double ahead) {
   Lanes lanes = lanes_of(marks, seconds_a_mark, ahead);
   Layer of_host[kPhases];

@@ -7,7 +7,7 @@
 
 #include "results/result.h"
 #include "measure/step_clock.h"
-#include "platform/marker.h"
+#include "platform/timeline.h"
 
 namespace mgcompare {
 
@@ -31,11 +31,11 @@ struct StepBreakdown {
 // From the first of the rank's own marks to the last, by the device's clock alone: of steps that the device made by itself. A
 // moment is computing if anything computes in it, else the optimiser's, else input, else exchange, and the strategy's only
 // if it is nothing of that. What the marks cost (`seconds_a_mark` each) is in no part.
-StepBreakdown break_down(const std::vector<Mark>& marks, double seconds_a_mark);
+StepBreakdown break_down(const std::vector<PhaseEvent>& marks, double seconds_a_mark);
 
 // The same of steps that the host made, from the first of its stretches to the last: what its thread was in counts where the
 // device had nothing to do. `ahead`: the host's clock less the device's.
-StepBreakdown break_down(const std::vector<Mark>& marks, double seconds_a_mark, const std::vector<StepClock::Span>& host,
+StepBreakdown break_down(const std::vector<PhaseEvent>& marks, double seconds_a_mark, const std::vector<StepClock::Span>& host,
                       double ahead);
 
 }  // namespace mgcompare

@@ -65,9 +65,9 @@ void StepClock::go_to(Phase phase, const char* name) {
   if (is_open_ || keeps_spans_) spend(now());
   phase_ = phase;
   name_ = name;
-  if (marker_ == nullptr) return;
+  if (timeline_ == nullptr) return;
   is_owed_ = recording_ && phase == Phase::strategy;
-  if (!is_owed_) marker_->mark(phase);
+  if (!is_owed_) timeline_->mark(phase);
   // What the mark cost the host is nobody's.
   last_ = now();
 }
@@ -76,7 +76,7 @@ void StepClock::strategy_queues() {
   StepClock* const clock = clock_of_thread;
   if (clock == nullptr || !clock->is_owed_) return;
   clock->is_owed_ = false;
-  clock->marker_->mark(Phase::strategy);
+  clock->timeline_->mark(Phase::strategy);
 }
 
 StepClock::In::In(Phase phase, const char* name) {
@@ -103,15 +103,15 @@ void StepClock::In::began_with(Phase phase, double seconds) {
 StepClock::OfThread::OfThread(StepClock& clock) : former_(std::exchange(clock_of_thread, &clock)) {}
 StepClock::OfThread::~OfThread() { clock_of_thread = former_; }
 
-StepClock::Marked::Marked(StepClock& clock, Marker& marker, bool recording) : clock_(clock) {
-  marker.open();
-  clock.marker_ = &marker;
+StepClock::Marked::Marked(StepClock& clock, DeviceTimeline& timeline, bool recording) : clock_(clock) {
+  timeline.open();
+  clock.timeline_ = &timeline;
   clock.recording_ = recording;
   clock.is_owed_ = false;
 }
 
 StepClock::Marked::~Marked() {
-  std::exchange(clock_.marker_, nullptr)->close();
+  std::exchange(clock_.timeline_, nullptr)->close();
   clock_.is_owed_ = false;
 }
 

@@ -1,13 +1,13 @@
 #pragma once
 
 // Where a rank's time goes as its host thread sees it: every moment is of one phase, the innermost that it is in. A CPU
-// device computes before a call returns, so there this is all there is to know; a GPU has a marker besides.
+// device computes before a call returns, so there this is all there is to know; a GPU has a timeline besides.
 
 #include <vector>
 
 #include "platform/phase.h"
 #include "results/result.h"
-#include "platform/marker.h"
+#include "platform/timeline.h"
 
 namespace mgcompare {
 
@@ -69,7 +69,7 @@ class StepClock {
   // made only when the strategy queues work: where it queues none, two marks in a row would be one too many.
   class Marked {
    public:
-    Marked(StepClock& clock, Marker& marker, bool recording);
+    Marked(StepClock& clock, DeviceTimeline& timeline, bool recording);
     ~Marked();
     Marked(const Marked&) = delete;
     Marked& operator=(const Marked&) = delete;
@@ -101,7 +101,7 @@ class StepClock {
   double last_ = 0;                 // the last boundary
   bool is_open_ = false, keeps_spans_ = false;
   std::vector<Span> spans_;
-  Marker* marker_ = nullptr;
+  DeviceTimeline* timeline_ = nullptr;
   bool recording_ = false, is_owed_ = false;  // a mark of the strategy's
 };
 

@@ -18,7 +18,7 @@
 #include "mgcompare/replica.h"
 #include "model/network.h"
 #include "model/spec.h"
-#include "platform/marker.h"
+#include "platform/timeline.h"
 
 namespace mgcompare {
 
@@ -117,7 +117,7 @@ class Platform {
   virtual std::unique_ptr<Recorder> recorder(Device& /*device*/, std::size_t /*steps*/) { return nullptr; }
   // Marks what is queued on the device while it lives; none where calls return when their work is done, so that the host's
   // clock sees everything.
-  virtual std::unique_ptr<Marker> marker(Device& /*device*/) { return nullptr; }
+  virtual std::unique_ptr<DeviceTimeline> timeline(Device& /*device*/) { return nullptr; }
   // Called once a trial, by one thread, with every rank's device.
   virtual std::unique_ptr<Collectives> connect(const std::vector<Device*>& device_of_rank) = 0;
 };

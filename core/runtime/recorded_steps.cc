@@ -72,7 +72,7 @@ RecordedSteps::Key RecordedSteps::key(std::size_t step, std::size_t length) cons
   return {stage_of(step).number, length, step + length > full_ || length != body_};
 }
 
-RecordedSteps::Recording RecordedSteps::record(std::size_t step, std::size_t length, Marker* marker) {
+RecordedSteps::Recording RecordedSteps::record(std::size_t step, std::size_t length, DeviceTimeline* timeline) {
   const StepClock::Paused paused;
   parts_.replica->device().synchronize();
   parts_.barrier->wait();
@@ -91,7 +91,7 @@ RecordedSteps::Recording RecordedSteps::record(std::size_t step, std::size_t len
     }
     recorder_->end_step();
   }
-  if (marker != nullptr) marker->end_round();
+  if (timeline != nullptr) timeline->end_round();
   made.number = recorder_->end();
   made.counts = parts_.replica->counts() - before;
   made.bytes = parts_.group->bytes() - bytes;
@@ -129,7 +129,7 @@ std::vector<Recorder::StepRecord> RecordedSteps::settle() {
 
 double RecordedSteps::seconds_repeating(const Recording& recording) {
   double seconds = 0;
-  for (std::size_t round = 0; round < Marker::kRounds; ++round) {
+  for (std::size_t round = 0; round < DeviceTimeline::kRounds; ++round) {
     recorder_->seek(0);
     recorder_->repeat(recording.number);
   }
@@ -138,30 +138,30 @@ double RecordedSteps::seconds_repeating(const Recording& recording) {
   return seconds;
 }
 
-StepBreakdown RecordedSteps::read(Marker& marker, StepClock& clock) {
+StepBreakdown RecordedSteps::read(DeviceTimeline& timeline, StepClock& clock) {
   const Recording plain = record(0, body_);
   const Recording marked = [&] {
-    const StepClock::Marked marking(clock, marker, true);
-    return record(0, body_, &marker);
+    const StepClock::Marked marking(clock, timeline, true);
+    return record(0, body_, &timeline);
   }();
   parts_.replica->set_counts(parts_.replica->counts());
   const double without = seconds_repeating(plain), with = seconds_repeating(marked);
-  const std::vector<std::vector<Mark>> rounds = marker.take();
+  const std::vector<std::vector<PhaseEvent>> rounds = timeline.take();
   // Between kernels a mark costs more than in a row of marks: what the same steps take longer with them.
-  const std::vector<Mark>& last = rounds.back();
-  const auto own = std::count_if(last.begin(), last.end(), [](const Mark& mark) { return !mark.beside; });
+  const std::vector<PhaseEvent>& last = rounds.back();
+  const auto own = std::count_if(last.begin(), last.end(), [](const PhaseEvent& mark) { return !mark.beside; });
   const double seconds_a_mark =
-      std::max(marker.seconds_a_mark(), own == 0 ? 0 : (with - without) / static_cast<double>(own));
+      std::max(timeline.seconds_a_mark(), own == 0 ? 0 : (with - without) / static_cast<double>(own));
   StepBreakdown reading;
   for (std::size_t round = 1; round < rounds.size(); ++round) {
     // From the end of the last repetition on.
-    std::vector<Mark> marks = {rounds[round - 1].back()};
+    std::vector<PhaseEvent> marks = {rounds[round - 1].back()};
     marks.insert(marks.end(), rounds[round].begin(), rounds[round].end());
     const StepBreakdown one = break_down(marks, seconds_a_mark);
     reading.times += one.times;
     reading.exchanges.insert(reading.exchanges.end(), one.exchanges.begin(), one.exchanges.end());
   }
-  reading.divide(static_cast<double>(body_ * (Marker::kRounds - 1)));
+  reading.divide(static_cast<double>(body_ * (DeviceTimeline::kRounds - 1)));
   return reading;
 }
 

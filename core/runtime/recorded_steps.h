@@ -52,7 +52,7 @@ class RecordedSteps {
   bool repeats() const { return body_ <= full_; }
   // Marks the phases of repetitions from step 0 of the epoch, on weights that are thrown away; then repeats() must hold. Of a
   // step: the mean over all repetitions but the first, which finds ranks that begin apart.
-  StepBreakdown read(Marker& marker, StepClock& clock);
+  StepBreakdown read(DeviceTimeline& timeline, StepClock& clock);
 
  private:
   // Steps of one stage of the traits; its first one, counted over all epochs.
@@ -72,7 +72,7 @@ class RecordedSteps {
     std::uint64_t bytes = 0;
   };
   Key key(std::size_t step, std::size_t length) const;
-  Recording record(std::size_t step, std::size_t length, Marker* marker = nullptr);
+  Recording record(std::size_t step, std::size_t length, DeviceTimeline* timeline = nullptr);
   // Of the last of a few repetitions from step 0 of the epoch on.
   double seconds_repeating(const Recording& recording);
 

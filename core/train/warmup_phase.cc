@@ -83,7 +83,7 @@ void WarmupPhase::run(std::size_t number) {
   state_.barrier.wait();
   batches_.set_order(number);
   setup_.prepare(number, false);
-  std::unique_ptr<Marker> marker = state_.request.platform->marker(*rank.device);
+  std::unique_ptr<DeviceTimeline> timeline = state_.request.platform->timeline(*rank.device);
   setup_.scheduler(false).enter(number, epoch());
   state_.barrier.wait();
   std::unique_ptr<RecordedSteps> recorded = setup_.recorded_steps(number);
@@ -99,14 +99,14 @@ void WarmupPhase::run(std::size_t number) {
   if (measure.level != "quick" && !(state_.free && state_.config.deterministic)) learn_until_steady(number, steps);
   if (recorded != nullptr) batches_.begin_epoch(*recorded, number, epoch());
   const bool repeats = recorded != nullptr && recorded->repeats();
-  if (marker != nullptr && !repeats) rank.reading = read_steps(number, steps, *marker);
+  if (timeline != nullptr && !repeats) rank.reading = read_steps(number, steps, *timeline);
   if (state_.free) rank.strategy->rest(*rank.replica, *rank.group);
   setup_.scheduler(false).leave(number);
-  if (marker != nullptr && repeats) rank.reading = recorded->read(*marker, rank.clock);
+  if (timeline != nullptr && repeats) rank.reading = recorded->read(*timeline, rank.clock);
   rank.device->synchronize();
   state_.barrier.wait();
   if (number == 0) share_readings();
-  marker.reset();
+  timeline.reset();
   recorded.reset();
   rank.network->take_tally();
   rank.strategy.reset();
@@ -116,7 +116,7 @@ void WarmupPhase::run(std::size_t number) {
   state_.barrier.wait();
 }
 
-StepBreakdown WarmupPhase::read_steps(std::size_t number, std::size_t step, Marker& marker) {
+StepBreakdown WarmupPhase::read_steps(std::size_t number, std::size_t step, DeviceTimeline& timeline) {
   Rank& rank = state_.ranks[number];
   const auto make_steps = [&](std::size_t count) {
     for (const std::size_t end = step + count; step < end; ++step) {
@@ -129,15 +129,15 @@ StepBreakdown WarmupPhase::read_steps(std::size_t number, std::size_t step, Mark
   const double start = now();
   make_steps(kReadSteps);
   const double without_marks = now() - start;
-  const double ahead = marker.ahead();
+  const double ahead = timeline.ahead();
   const std::vector<StepClock::Span> spans = [&] {
-    const StepClock::Marked marking(rank.clock, marker, false);
-    marker.mark(Phase::outside);
+    const StepClock::Marked marking(rank.clock, timeline, false);
+    timeline.mark(Phase::outside);
     rank.clock.keep_spans(now());
     make_steps(kReadSteps);
     return rank.clock.take_spans(now());
   }();
-  StepBreakdown reading = break_down(marker.take().front(), marker.seconds_a_mark(), spans, ahead);
+  StepBreakdown reading = break_down(timeline.take().front(), timeline.seconds_a_mark(), spans, ahead);
   // Marks delay the host too, and a device that waits for it. A little of that is taken off all parts alike; much is left in
   // them, so that they do not sum to the training's steps and nobody believes them.
   const double longer = reading.times.sum() / without_marks;

@@ -27,7 +27,7 @@ class WarmupPhase {
   void record_passes(std::size_t rank);
   void learn_until_steady(std::size_t rank, std::size_t step);
   // Of a step that the host makes.
-  StepBreakdown read_steps(std::size_t rank, std::size_t step, Marker& marker);
+  StepBreakdown read_steps(std::size_t rank, std::size_t step, DeviceTimeline& timeline);
   void share_readings();
 
   TrainingState& state_;

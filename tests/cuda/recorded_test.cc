@@ -101,23 +101,23 @@ INSTANTIATE_TEST_SUITE_P(All, SteppedByTheHost, ::testing::Values("tower", "asyn
 TEST_F(OnGpu, ATimelineReadsWhatIsQueued) {
   Platform& cuda = platform(DeviceKind::cuda);
   const std::unique_ptr<Device> device = cuda.open(0);
-  const std::unique_ptr<Marker> marker = cuda.marker(*device);
-  EXPECT_GT(marker->seconds_a_mark(), 1e-7);
-  EXPECT_LT(marker->seconds_a_mark(), 1e-4);
+  const std::unique_ptr<DeviceTimeline> timeline = cuda.timeline(*device);
+  EXPECT_GT(timeline->seconds_a_mark(), 1e-7);
+  EXPECT_LT(timeline->seconds_a_mark(), 1e-4);
   const Array<float> memory(*device, 1 << 24);
-  marker->open();
-  marker->mark(Phase::transfer);
+  timeline->open();
+  timeline->mark(Phase::transfer);
   for (int k = 0; k < 10; ++k) device->zero(memory.data(), memory.span().bytes());
-  marker->mark(Phase::compute);
-  marker->mark(Phase::outside);
-  marker->close();
-  const std::vector<std::vector<Mark>> rounds = marker->take();
+  timeline->mark(Phase::compute);
+  timeline->mark(Phase::outside);
+  timeline->close();
+  const std::vector<std::vector<PhaseEvent>> rounds = timeline->take();
   ASSERT_EQ(rounds.size(), 1u);
   ASSERT_EQ(rounds[0].size(), 3u);
   EXPECT_EQ(rounds[0][0].phase, Phase::transfer);
   EXPECT_GT(rounds[0][1].at - rounds[0][0].at, rounds[0][2].at - rounds[0][1].at) << "640 MB against nothing";
   // The host reads its own clock around a wait: the device's moments lie before it.
-  const double ahead = marker->ahead();
+  const double ahead = timeline->ahead();
   EXPECT_LT(rounds[0][2].at + ahead, now() + 1e-3);
   EXPECT_GT(rounds[0][0].at + ahead, now() - 10);
 }

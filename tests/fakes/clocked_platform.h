@@ -32,7 +32,7 @@ class Recordable : public CpuCollectives {
 // Such devices, with a clock and recorded steps as a test has them.
 class ClockedPlatform : public Platform {
  public:
-  std::function<std::unique_ptr<Marker>()> make_marker = [] { return std::make_unique<HostMarker>(); };
+  std::function<std::unique_ptr<DeviceTimeline>()> make_marker = [] { return std::make_unique<HostTimeline>(); };
   std::function<std::unique_ptr<Recorder>()> make_recorder = [] { return nullptr; };  // of whole steps
   std::function<std::unique_ptr<Recorder>()> make_pass_recorder = [] { return nullptr; };
 
@@ -54,7 +54,7 @@ class ClockedPlatform : public Platform {
   std::unique_ptr<Collectives> connect(const std::vector<Device*>& devices) override {
     return std::make_unique<Recordable>(devices.size());
   }
-  std::unique_ptr<Marker> marker(Device&) override { return make_marker(); }
+  std::unique_ptr<DeviceTimeline> timeline(Device&) override { return make_marker(); }
   std::unique_ptr<Recorder> recorder(Device&, std::size_t steps) override {
     return steps == 0 ? make_pass_recorder() : make_recorder();
   }

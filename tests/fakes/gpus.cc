@@ -141,7 +141,7 @@ class FakeGpus : public Platform {
   std::unique_ptr<Feed> upload(Device& device, const Split& split, double scale, bool) override {
     return make_feed(device, split, scale);
   }
-  std::unique_ptr<Marker> marker(Device&) override { return std::make_unique<HostMarker>(); }
+  std::unique_ptr<DeviceTimeline> timeline(Device&) override { return std::make_unique<HostTimeline>(); }
   std::unique_ptr<Collectives> connect(const std::vector<Device*>& device_of_rank) override {
     return std::make_unique<FakeCollectives>(device_of_rank.size());
   }

@@ -1,32 +1,32 @@
 #pragma once
 
-// A marker for devices that compute before a call returns: the host's clock is theirs.
+// A timeline for devices that compute before a call returns: the host's clock is theirs.
 
 #include <vector>
 
 #include "base/clock.h"
-#include "platform/marker.h"
+#include "platform/timeline.h"
 
 namespace mgcompare {
 
-class HostMarker : public Marker {
+class HostTimeline : public DeviceTimeline {
  public:
   // `lie`: what it says that a mark costs.
-  explicit HostMarker(double lie = 0) : lie_(lie) {}
+  explicit HostTimeline(double lie = 0) : lie_(lie) {}
   void open() override { is_open_ = true; }
   void close() noexcept override { is_open_ = false; }
   void mark(Phase phase) noexcept override {
     if (is_open_) marks_.push_back({phase, false, now()});
   }
   void end_round() override {}
-  std::vector<std::vector<Mark>> take() override { return {std::move(marks_)}; }
+  std::vector<std::vector<PhaseEvent>> take() override { return {std::move(marks_)}; }
   double seconds_a_mark() const override { return lie_; }
   double ahead() override { return 0; }
 
  private:
   double lie_;
   bool is_open_ = false;
-  std::vector<Mark> marks_;
+  std::vector<PhaseEvent> marks_;
 };
 
 }  // namespace mgcompare

@@ -83,7 +83,7 @@ TEST(Parts, OfStepsByTheHostAreReadOnTheDevice) {
 TEST(Parts, ThatAreNotThoseOfTheStepsDoNotSumToThem) {
   ClockedPlatform platform;
   // Marks that pretend to cost a second each take everything off.
-  platform.make_marker = [] { return std::make_unique<HostMarker>(1); };
+  platform.make_marker = [] { return std::make_unique<HostTimeline>(1); };
   EXPECT_LT(covered(run_on(platform, small_trial(2, "tower"))), 0.9);
 }
 
@@ -121,25 +121,25 @@ class ClockedRecorder : public Recorder {
 };
 
 // Every stretch of a phase takes the same time, round for round.
-class ScriptedMarker : public HostMarker {
+class ScriptedMarker : public HostTimeline {
  public:
   explicit ScriptedMarker(double scale) : scale_(scale) {}
   void mark(Phase phase) noexcept override {
     marks_.push_back({phase, false, at_});
     at_ += scale_ * kStep * (phase == Phase::compute ? 0.75 : phase == Phase::optimizer ? 0.25 : 0.0);
   }
-  std::vector<std::vector<Mark>> take() override {
-    std::vector<std::vector<Mark>> rounds;
+  std::vector<std::vector<PhaseEvent>> take() override {
+    std::vector<std::vector<PhaseEvent>> rounds;
     for (std::size_t round = 0; round < kRounds; ++round) {
       rounds.push_back(marks_);
-      for (Mark& mark : rounds.back()) mark.at += static_cast<double>(round) * at_;
+      for (PhaseEvent& mark : rounds.back()) mark.at += static_cast<double>(round) * at_;
     }
     return rounds;
   }
 
  private:
   double scale_, at_ = 0;
-  std::vector<Mark> marks_;
+  std::vector<PhaseEvent> marks_;
 };
 
 // 14 whole steps and a shorter one an epoch.

@@ -123,13 +123,13 @@ TEST(StepClock, KeepsStretchesWithoutGaps) {
   EXPECT_TRUE(clock.take_spans(end).empty());
 }
 
-class Listed : public Marker {
+class Listed : public DeviceTimeline {
  public:
   void open() override { is_open = true; }
   void close() noexcept override { is_open = false; }
   void mark(Phase phase) noexcept override { phases.push_back(phase); }
   void end_round() override {}
-  std::vector<std::vector<Mark>> take() override { return {}; }
+  std::vector<std::vector<PhaseEvent>> take() override { return {}; }
   double seconds_a_mark() const override { return 0; }
   double ahead() override { return 0; }
   std::vector<Phase> phases;
@@ -139,18 +139,18 @@ class Listed : public Marker {
 std::vector<Phase> marks_of_a_step(bool recording, bool queues) {
   StepClock clock;
   const StepClock::OfThread of_thread(clock);
-  Listed marker;
+  Listed timeline;
   {
-    const StepClock::Marked marked(clock, marker, recording);
-    EXPECT_TRUE(marker.is_open);
+    const StepClock::Marked marked(clock, timeline, recording);
+    EXPECT_TRUE(timeline.is_open);
     const StepClock::In step(Phase::strategy);
     { const StepClock::In pass(Phase::compute); }
     if (queues) StepClock::strategy_queues(), StepClock::strategy_queues();
     const StepClock::In update(Phase::optimizer);
   }
-  EXPECT_FALSE(marker.is_open);
+  EXPECT_FALSE(timeline.is_open);
   StepClock::strategy_queues();
-  return marker.phases;
+  return timeline.phases;
 }
 
 TEST(StepClock, MarksTheStrategysWorkInRecordingsOnlyWhereItQueuesSome) {

@@ -12,15 +12,15 @@ namespace mgcompare {
 
 // What the device has queued behind a mark is of its phase, up to the next mark. Work beside (exchanges that overlap a
 // backward pass) has marks of its own.
-struct Mark {
+struct PhaseEvent {
   Phase phase = Phase::outside;
   bool beside = false;
   double at = 0;                    // seconds
 };
 
-class Marker {
+class DeviceTimeline {
  public:
-  virtual ~Marker() = default;
+  virtual ~DeviceTimeline() = default;
   // Marks are made between these two.
   virtual void open() = 0;
   virtual void close() noexcept = 0;
@@ -30,7 +30,7 @@ class Marker {
   static constexpr std::size_t kRounds = 5;
   virtual void end_round() = 0;
   // Waits for the device. The marks in the order of the calls, for every round.
-  virtual std::vector<std::vector<Mark>> take() = 0;
+  virtual std::vector<std::vector<PhaseEvent>> take() = 0;
   // By how much a mark delays what is queued behind it, at least: many in a row.
   virtual double seconds_a_mark() const = 0;
   // The host's clock less the device's. Waits for the device.
