@@ -7,7 +7,7 @@
 #include <future>
 #include <vector>
 
-#include "runtime/recorded_steps.h"
+#include "runtime/graph_steps.h"
 #include "train/training_state.h"
 
 namespace mgcompare {
@@ -27,7 +27,7 @@ class BatchScheduler {
   // Of lockstep pace: a rank's share of a step.
   Batch batch_at(std::size_t rank, std::size_t epoch, std::size_t step) const;
   // The same, told to the device that will make steps by itself.
-  void begin_epoch(RecordedSteps& recorded, std::size_t rank, std::size_t epoch) const;
+  void begin_epoch(GraphSteps& recorded, std::size_t rank, std::size_t epoch) const;
   // Of free pace: samples that a rank draws at once.
   std::size_t draw_size() const;
   double rate_at(std::size_t epoch, std::size_t sample) const;

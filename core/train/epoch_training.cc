@@ -96,7 +96,7 @@ void EpochTraining::step(std::size_t number, const Batch& batch) {
 
 void EpochTraining::march(std::size_t number, std::size_t epoch) {
   Rank& rank = state_.ranks[number];
-  RecordedSteps* const recorded = rank.recorded.get();
+  GraphSteps* const recorded = rank.recorded.get();
   const std::size_t first = rank.step_seconds.size(), most = state_.request.most_steps;
   if (recorded != nullptr) batches_.begin_epoch(*recorded, number, epoch);
   for (std::size_t index = 0; index < state_.facts.steps_per_epoch;) {

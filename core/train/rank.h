@@ -12,7 +12,7 @@
 #include "model/network.h"
 #include "runtime/rank_group.h"
 #include "runtime/rank_replica.h"
-#include "runtime/recorded_steps.h"
+#include "runtime/graph_steps.h"
 #include "results/result.h"
 #include "measure/step_clock.h"
 #include "measure/trace.h"
@@ -34,7 +34,7 @@ struct Rank {
   std::unique_ptr<RankGroup> group;
   std::unique_ptr<Strategy> strategy;
   Trace trace;                      // of its first steps, where one is wanted
-  std::unique_ptr<RecordedSteps> recorded;  // none where every step is the host's
+  std::unique_ptr<GraphSteps> recorded;  // none where every step is the host's
   StepClock clock;
   StepBreakdown reading;              // of a step, in the rehearsal, where devices have a clock of their own
   RankTimes of_step;                // what all ranks' readings say of this one's

@@ -99,12 +99,12 @@ bool Setup::repeats_steps() const {
          state_.request.most_steps == 0 && collectives_->recordable();
 }
 
-std::unique_ptr<RecordedSteps> Setup::recorded_steps(std::size_t number) {
+std::unique_ptr<GraphSteps> Setup::recorded_steps(std::size_t number) {
   if (!repeats_steps()) return nullptr;
   Rank& rank = state_.ranks[number];
   std::unique_ptr<Recorder> recorder = state_.request.platform->recorder(*rank.device, state_.facts.steps_per_epoch);
   if (recorder == nullptr) return nullptr;
-  return std::make_unique<RecordedSteps>(
+  return std::make_unique<GraphSteps>(
       std::move(recorder), StepParts{rank.strategy.get(), rank.replica.get(), rank.group.get(), &state_.gate},
       state_.trial_facts.traits);
 }

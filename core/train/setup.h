@@ -8,7 +8,7 @@
 #include <mutex>
 
 #include "platform/platform.h"
-#include "runtime/recorded_steps.h"
+#include "runtime/graph_steps.h"
 #include "train/training_state.h"
 
 namespace mgcompare {
@@ -21,7 +21,7 @@ class Setup {
   // A strategy on fresh weights: of the training itself, or of the rehearsal before it.
   void prepare(std::size_t rank, bool live);
   // None where the host makes every step.
-  std::unique_ptr<RecordedSteps> recorded_steps(std::size_t rank);
+  std::unique_ptr<GraphSteps> recorded_steps(std::size_t rank);
   // Rank 0 calls it: shared objects of the rehearsal hold memory of replicas that prepare() is about to replace.
   void end_warmup();
   AsyncScheduler& scheduler(bool live) { return (live ? live_ : warmup_)->scheduler(); }

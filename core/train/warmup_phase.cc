@@ -86,7 +86,7 @@ void WarmupPhase::run(std::size_t number) {
   std::unique_ptr<DeviceTimeline> timeline = state_.request.platform->timeline(*rank.device);
   setup_.scheduler(false).enter(number, epoch());
   state_.barrier.wait();
-  std::unique_ptr<RecordedSteps> recorded = setup_.recorded_steps(number);
+  std::unique_ptr<GraphSteps> recorded = setup_.recorded_steps(number);
   state_.barrier.wait();  // it allocates: before the first exchange, which could wait for this rank
   const auto period = static_cast<std::size_t>(std::max(0, state_.trial_facts.traits.repeats_every));
   const std::size_t steps = std::max(measure.warm_up_steps, recorded == nullptr ? 0 : period);

@@ -39,7 +39,7 @@ TrainingOutcome run_on_gpus(const Trial& trial, bool recorded) {
   });
 }
 
-class RecordedSteps : public OnGpu, public ::testing::WithParamInterface<Recorded> {
+class GraphSteps : public OnGpu, public ::testing::WithParamInterface<Recorded> {
  protected:
   void SetUp() override {
     OnGpu::SetUp();
@@ -48,7 +48,7 @@ class RecordedSteps : public OnGpu, public ::testing::WithParamInterface<Recorde
   }
 };
 
-TEST_P(RecordedSteps, GiveTheBitsOfStepsByTheHost) {
+TEST_P(GraphSteps, GiveTheBitsOfStepsByTheHost) {
   const Trial trial = recorded_trial(GetParam());
   const TrainingOutcome device = run_on_gpus(trial, true), host = run_on_gpus(trial, false);
   EXPECT_EQ(device.weights, host.weights);
@@ -63,7 +63,7 @@ TEST_P(RecordedSteps, GiveTheBitsOfStepsByTheHost) {
 // A bound on correctness, not on speed: the parts were read in other steps than those they are compared with.
 constexpr double kLikeThePlainSteps = 0.10;
 
-TEST_P(RecordedSteps, SayWhereTheirTimeGoes) {
+TEST_P(GraphSteps, SayWhereTheirTimeGoes) {
   const bool exchanges = GetParam().devices > 1 && GetParam().plugin != std::string("independent");
   const Result result = run_on_gpus(recorded_trial(GetParam()), true).result;
   for (const RankTimes& times : result.ranks) {
@@ -122,7 +122,7 @@ TEST_F(OnGpu, ATimelineReadsWhatIsQueued) {
   EXPECT_GT(rounds[0][0].at + ahead, now() - 10);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, RecordedSteps,
+INSTANTIATE_TEST_SUITE_P(All, GraphSteps,
                          ::testing::Values(Recorded{"serial", "serial", "sgd", 1},
                                            Recorded{"serial_adam", "serial", "adam", 1},
                                            Recorded{"two", "replicated", "sgd", 2},

@@ -1,4 +1,4 @@
-#include "runtime/recorded_steps.h"
+#include "runtime/graph_steps.h"
 
 #include <gtest/gtest.h>
 
@@ -20,12 +20,12 @@ class NoRecorder : public Recorder {
   std::vector<StepRecord> take_records() override { return {}; }
 };
 
-TEST(RecordedSteps, NoRepetitionReachesIntoAnotherStage) {
+TEST(GraphSteps, NoRepetitionReachesIntoAnotherStage) {
   constexpr std::size_t kSteps = 30;
   Traits traits;
   traits.repeats_every = 1;
   traits.stages = {10, kSteps + 7, 3 * kSteps};
-  RecordedSteps recorded(std::make_unique<NoRecorder>(), {}, traits);
+  GraphSteps recorded(std::make_unique<NoRecorder>(), {}, traits);
   const Shape shape = {1};
   for (std::size_t epoch = 0; epoch < 5; ++epoch) {
     // The last batch of an epoch is ragged.
@@ -54,11 +54,11 @@ TEST(RecordedSteps, NoRepetitionReachesIntoAnotherStage) {
   }
 }
 
-TEST(RecordedSteps, TheHostMakesFewStepsOfAnyEpoch) {
+TEST(GraphSteps, TheHostMakesFewStepsOfAnyEpoch) {
   Traits traits;
   traits.repeats_every = 1;
   for (const std::size_t full : {5u, 7u, 29u, 468u}) {
-    RecordedSteps recorded(std::make_unique<NoRecorder>(), {}, traits);
+    GraphSteps recorded(std::make_unique<NoRecorder>(), {}, traits);
     const Shape shape = {1};
     for (std::size_t epoch = 0; epoch < 3; ++epoch) {
       recorded.begin_epoch(epoch, full + 1, full,

@@ -1,4 +1,4 @@
-#include "runtime/recorded_steps.h"
+#include "runtime/graph_steps.h"
 
 #include <algorithm>
 
@@ -21,11 +21,11 @@ std::size_t best_length(std::size_t steps, std::size_t period) {
 
 }  // namespace
 
-RecordedSteps::RecordedSteps(std::unique_ptr<Recorder> recorder, const StepParts& parts, const Traits& traits)
+GraphSteps::GraphSteps(std::unique_ptr<Recorder> recorder, const StepParts& parts, const Traits& traits)
     : recorder_(std::move(recorder)), parts_(parts), period_(static_cast<std::size_t>(traits.repeats_every)),
       stages_(traits.stages) {}
 
-RecordedSteps::Stage RecordedSteps::stage_of(std::size_t step) const {
+GraphSteps::Stage GraphSteps::stage_of(std::size_t step) const {
   Stage stage;
   for (const std::size_t begin : stages_) {
     if (begin > epoch_ * steps_ + step) break;
@@ -35,7 +35,7 @@ RecordedSteps::Stage RecordedSteps::stage_of(std::size_t step) const {
   return stage;
 }
 
-void RecordedSteps::begin_epoch(std::size_t epoch, std::size_t steps, std::size_t full,
+void GraphSteps::begin_epoch(std::size_t epoch, std::size_t steps, std::size_t full,
                                 const std::function<Batch(std::size_t step)>& batch_of) {
   epoch_ = epoch;
   steps_ = steps;
@@ -55,7 +55,7 @@ void RecordedSteps::begin_epoch(std::size_t epoch, std::size_t steps, std::size_
   recorder_->begin_epoch(epoch, begins, rates);
 }
 
-std::size_t RecordedSteps::ready(std::size_t step, std::size_t made) const {
+std::size_t GraphSteps::ready(std::size_t step, std::size_t made) const {
   // The first period, and the first ragged batch, run unrecorded, in each stage: libraries may still allocate and choose
   // in them. A recording begins where a period does, so that what a strategy gathers over a period is the same in each
   // repetition.
@@ -68,11 +68,11 @@ std::size_t RecordedSteps::ready(std::size_t step, std::size_t made) const {
   return seen && steps_ % period_ == 0 ? steps_ - step : 0;
 }
 
-RecordedSteps::Key RecordedSteps::key(std::size_t step, std::size_t length) const {
+GraphSteps::Key GraphSteps::key(std::size_t step, std::size_t length) const {
   return {stage_of(step).number, length, step + length > full_ || length != body_};
 }
 
-RecordedSteps::Recording RecordedSteps::record(std::size_t step, std::size_t length, DeviceTimeline* timeline) {
+GraphSteps::Recording GraphSteps::record(std::size_t step, std::size_t length, DeviceTimeline* timeline) {
   const StepClock::Paused paused;
   parts_.replica->device().synchronize();
   parts_.barrier->wait();
@@ -103,7 +103,7 @@ RecordedSteps::Recording RecordedSteps::record(std::size_t step, std::size_t len
   return made;
 }
 
-void RecordedSteps::repeat(std::size_t step, std::size_t count) {
+void GraphSteps::repeat(std::size_t step, std::size_t count) {
   const Key key = this->key(step, count);
   auto found = recordings_.find(key);
   if (found == recordings_.end()) found = recordings_.emplace(key, record(step, count)).first;
@@ -118,7 +118,7 @@ void RecordedSteps::repeat(std::size_t step, std::size_t count) {
   bytes_ += found->second.bytes;
 }
 
-std::vector<Recorder::StepRecord> RecordedSteps::settle() {
+std::vector<Recorder::StepRecord> GraphSteps::settle() {
   if (!running_) return {};
   running_ = false;
   std::vector<Recorder::StepRecord> records = recorder_->take_records();
@@ -127,7 +127,7 @@ std::vector<Recorder::StepRecord> RecordedSteps::settle() {
   return records;
 }
 
-double RecordedSteps::seconds_repeating(const Recording& recording) {
+double GraphSteps::seconds_repeating(const Recording& recording) {
   double seconds = 0;
   for (std::size_t round = 0; round < DeviceTimeline::kRounds; ++round) {
     recorder_->seek(0);
@@ -138,7 +138,7 @@ double RecordedSteps::seconds_repeating(const Recording& recording) {
   return seconds;
 }
 
-StepBreakdown RecordedSteps::read(DeviceTimeline& timeline, StepClock& clock) {
+StepBreakdown GraphSteps::read(DeviceTimeline& timeline, StepClock& clock) {
   const Recording plain = record(0, body_);
   const Recording marked = [&] {
     const StepClock::Marked marking(clock, timeline, true);

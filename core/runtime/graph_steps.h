@@ -26,10 +26,10 @@ struct StepParts {
   AbortableBarrier* gate = nullptr;             // of all ranks
 };
 
-class RecordedSteps {
+class GraphSteps {
  public:
   // `traits`: steps t and t + repeats_every issue the same device work, within a stage.
-  RecordedSteps(std::unique_ptr<Recorder> recorder, const StepParts& parts, const Traits& traits);
+  GraphSteps(std::unique_ptr<Recorder> recorder, const StepParts& parts, const Traits& traits);
 
   // An epoch of `steps`, of which the first `full` have batches of the same size; batch_of gives them.
   void begin_epoch(std::size_t epoch, std::size_t steps, std::size_t full,
