@@ -123,13 +123,13 @@ void RankReplica::pass(const Batch& batch, const Ready& ready, Scale scale) {
   parts_.network->backward(dlogits, told_apart(ready), share_);
 }
 
-void RankReplica::repeat_passes(std::unique_ptr<Recorder> recorder, const std::vector<RecordedPass::Sample>& seen) {
+void RankReplica::repeat_passes(std::unique_ptr<Recorder> recorder, const std::vector<GraphPass::Sample>& seen) {
   recorded_pass_.emplace(
-      std::move(recorder), [this](const RecordedPass::Sample& one) { pass(one.batch, {}, one.scale); }, seen);
+      std::move(recorder), [this](const GraphPass::Sample& one) { pass(one.batch, {}, one.scale); }, seen);
 }
 
-std::vector<RecordedPass::Sample> RankReplica::seen_passes() const {
-  return recorded_pass_ ? recorded_pass_->seen() : std::vector<RecordedPass::Sample>();
+std::vector<GraphPass::Sample> RankReplica::seen_passes() const {
+  return recorded_pass_ ? recorded_pass_->seen() : std::vector<GraphPass::Sample>();
 }
 
 void RankReplica::record_passes() {

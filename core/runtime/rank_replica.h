@@ -15,7 +15,7 @@
 #include "model/spec.h"
 #include "platform/platform.h"
 #include "runtime/record.h"
-#include "runtime/recorded_pass.h"
+#include "runtime/graph_pass.h"
 #include "results/result.h"
 #include "runtime/rank_group.h"
 
@@ -66,9 +66,9 @@ class RankReplica : public Replica {
   void begin_step(const Batch& batch);
   // Lets the device repeat whole passes by itself once record_passes() has recorded them: those that were made so far,
   // also by the replica that is replaced by this one (`seen`).
-  void repeat_passes(std::unique_ptr<Recorder> recorder, const std::vector<RecordedPass::Sample>& seen);
+  void repeat_passes(std::unique_ptr<Recorder> recorder, const std::vector<GraphPass::Sample>& seen);
   bool repeats_passes() const { return recorded_pass_.has_value(); }
-  std::vector<RecordedPass::Sample> seen_passes() const;
+  std::vector<GraphPass::Sample> seen_passes() const;
   // While no rank can be in an exchange.
   void record_passes();
   MeteredDevice& meter() { return device_; }
@@ -128,7 +128,7 @@ class RankReplica : public Replica {
   std::vector<double> applied_;
   std::vector<std::uint32_t> seen_;
   Array<float> dlogits_;
-  std::optional<RecordedPass> recorded_pass_;
+  std::optional<GraphPass> recorded_pass_;
 };
 
 }  // namespace mgcompare

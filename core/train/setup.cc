@@ -74,8 +74,8 @@ void Setup::prepare(std::size_t number, bool live) {
   copy_to_device(*rank.device, rank.network->buffers(), ConstVec(buffers.data(), buffers.size()));
   rank.device->zero(rank.network->gradients().data(), rank.network->gradients().bytes());
   rank.device->synchronize();
-  const std::vector<RecordedPass::Sample> seen =
-      rank.replica == nullptr ? std::vector<RecordedPass::Sample>() : rank.replica->seen_passes();
+  const std::vector<GraphPass::Sample> seen =
+      rank.replica == nullptr ? std::vector<GraphPass::Sample>() : rank.replica->seen_passes();
   rank.replica = std::make_unique<RankReplica>(ReplicaParts{
       request.platform, rank.device.get(), rank.network.get(), rank.train_feed.get(), &state_.spec,
       &state_.config.optimizer, &context, number, state_.trial.seed, state_.facts.global_batch, live && request.audit});

@@ -1,4 +1,4 @@
-#include "runtime/recorded_pass.h"
+#include "runtime/graph_pass.h"
 
 #include <gtest/gtest.h>
 
@@ -45,11 +45,11 @@ class NotingRecorder : public Recorder {
 
 class Pass : public ::testing::Test {
  protected:
-  RecordedPass recorded(const std::vector<RecordedPass::Sample>& seen = {}) {
+  GraphPass recorded(const std::vector<GraphPass::Sample>& seen = {}) {
     return {std::make_unique<NotingRecorder>(notes_),
-            [this](const RecordedPass::Sample& one) { notes_.push_back("pass of " + std::to_string(one.batch.size())); }, seen};
+            [this](const GraphPass::Sample& one) { notes_.push_back("pass of " + std::to_string(one.batch.size())); }, seen};
   }
-  RecordedPass::Sample sample(std::size_t epoch, std::size_t begin, std::size_t size, Scale scale = Scale::global_batch) const {
+  GraphPass::Sample sample(std::size_t epoch, std::size_t begin, std::size_t size, Scale scale = Scale::global_batch) const {
     return {Batch({epoch, 0, begin, size, 1, 2, 0.1}, shape_), scale};
   }
   std::vector<std::string> take_notes() { return std::exchange(notes_, {}); }
@@ -61,7 +61,7 @@ class Pass : public ::testing::Test {
 using Notes = std::vector<std::string>;
 
 TEST_F(Pass, IsRepeatedOnceItWasSeenAndRecorded) {
-  RecordedPass pass = recorded();
+  GraphPass pass = recorded();
   pass.run(sample(0, 0, 10));
   pass.run(sample(0, 10, 10));
   EXPECT_EQ(take_notes(), Notes({"pass of 5", "pass of 5"})) << "nothing is recorded within a step";
@@ -74,7 +74,7 @@ TEST_F(Pass, IsRepeatedOnceItWasSeenAndRecorded) {
 }
 
 TEST_F(Pass, HasARecordingOfItsOwnForEachShapeAndScale) {
-  RecordedPass pass = recorded();
+  GraphPass pass = recorded();
   pass.run(sample(0, 0, 10));
   pass.run(sample(0, 0, 10, Scale::own_share));
   pass.run(sample(0, 0, 9));  // as many samples for this rank, scaled otherwise
@@ -83,7 +83,7 @@ TEST_F(Pass, HasARecordingOfItsOwnForEachShapeAndScale) {
   take_notes();
   for (int again = 0; again < 2; ++again) {
     std::set<std::string> repeated;
-    for (const RecordedPass::Sample& each : {sample(0, 0, 10), sample(0, 0, 10, Scale::own_share), sample(0, 0, 9)}) {
+    for (const GraphPass::Sample& each : {sample(0, 0, 10), sample(0, 0, 10, Scale::own_share), sample(0, 0, 9)}) {
       pass.run(each);
       repeated.insert(take_notes().back());
     }
@@ -94,9 +94,9 @@ TEST_F(Pass, HasARecordingOfItsOwnForEachShapeAndScale) {
 }
 
 TEST_F(Pass, IsRecordedAtOnceWhereItsShapeWasSeenBefore) {
-  RecordedPass before = recorded();
+  GraphPass before = recorded();
   before.run(sample(0, 0, 10));
-  RecordedPass pass = recorded(before.seen());
+  GraphPass pass = recorded(before.seen());
   pass.record();
   take_notes();
   pass.run(sample(0, 30, 10));

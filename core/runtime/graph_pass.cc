@@ -1,21 +1,21 @@
-#include "runtime/recorded_pass.h"
+#include "runtime/graph_pass.h"
 
 #include "measure/step_clock.h"
 
 namespace mgcompare {
 
-RecordedPass::RecordedPass(std::unique_ptr<Recorder> recorder, std::function<void(const Sample&)> pass,
+GraphPass::GraphPass(std::unique_ptr<Recorder> recorder, std::function<void(const Sample&)> pass,
                            const std::vector<Sample>& seen)
     : recorder_(std::move(recorder)), pass_(std::move(pass)) {
   for (const Sample& sample : seen) seen_.try_emplace(shape_of(sample), Seen{sample, {}});
 }
 
-RecordedPass::Shape RecordedPass::shape_of(const Sample& sample) {
+GraphPass::Shape GraphPass::shape_of(const Sample& sample) {
   const Batch& batch = sample.batch;
   return {batch.size(), sample.scale == Scale::global_batch ? batch.global_size() : batch.size()};
 }
 
-void RecordedPass::run(const Sample& sample) {
+void GraphPass::run(const Sample& sample) {
   if (sample.batch.size() == 0) return pass_(sample);
   const auto& [_, seen] = *seen_.try_emplace(shape_of(sample), Seen{sample, {}}).first;
   if (!seen.recording) return pass_(sample);
@@ -23,7 +23,7 @@ void RecordedPass::run(const Sample& sample) {
   recorder_->repeat(*seen.recording);
 }
 
-void RecordedPass::record() {
+void GraphPass::record() {
   const StepClock::Paused paused;
   for (auto& [_, seen] : seen_) {
     if (seen.recording) continue;
@@ -34,7 +34,7 @@ void RecordedPass::record() {
   }
 }
 
-std::vector<RecordedPass::Sample> RecordedPass::seen() const {
+std::vector<GraphPass::Sample> GraphPass::seen() const {
   std::vector<Sample> samples;
   for (const auto& [_, seen] : seen_) samples.push_back(seen.sample);
   return samples;

@@ -17,7 +17,7 @@
 
 namespace mgcompare {
 
-class RecordedPass {
+class GraphPass {
  public:
   // One of the passes that are repetitions of each other.
   struct Sample {
@@ -26,7 +26,7 @@ class RecordedPass {
   };
   // `pass` queues work that depends on nothing but the batch's position and size and on the loss's scale. `seen`: what
   // need not run unrecorded first, because libraries have allocated and chosen for it already.
-  RecordedPass(std::unique_ptr<Recorder> recorder, std::function<void(const Sample&)> pass,
+  GraphPass(std::unique_ptr<Recorder> recorder, std::function<void(const Sample&)> pass,
                const std::vector<Sample>& seen);
 
   // Queues the pass.
