@@ -128,8 +128,8 @@ class CudaPlatform : public Platform {
     return std::make_unique<CudaFeed>(static_cast<CudaDevice&>(device), split, scale, keep_on_host);
   }
 
-  std::unique_ptr<Recorder> recorder(Device& device, std::size_t steps) override {
-    return std::make_unique<CudaRecorder>(static_cast<CudaDevice&>(device), steps);
+  std::unique_ptr<GraphRecorder> recorder(Device& device, std::size_t steps) override {
+    return std::make_unique<CudaGraphRecorder>(static_cast<CudaDevice&>(device), steps);
   }
 
   std::unique_ptr<DeviceTimeline> timeline(Device& device) override {

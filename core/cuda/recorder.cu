@@ -13,14 +13,14 @@ __device__ unsigned long long now_nanoseconds() {
   return now;
 }
 
-__device__ void go_to(StepState* state, const CudaRecorder::Tables& tables, std::uint32_t step) {
+__device__ void go_to(StepState* state, const CudaGraphRecorder::Tables& tables, std::uint32_t step) {
   state->step = step;
   if (step >= tables.steps) return;
   state->begin = tables.begins[step];
   state->learning_rate = tables.rates[step];
 }
 
-__global__ void seek_step(StepState* state, CudaRecorder::Tables tables, std::uint32_t step, std::uint32_t epoch) {
+__global__ void seek_step(StepState* state, CudaGraphRecorder::Tables tables, std::uint32_t step, std::uint32_t epoch) {
   state->epoch = epoch;
   go_to(state, tables, step);
   tables.stamps[step] = {now_nanoseconds(), 0};
@@ -31,7 +31,7 @@ __global__ void place_pass(StepState* state, std::uint32_t position, std::uint32
   state->epoch = epoch;
 }
 
-__global__ void next_step(StepState* state, CudaRecorder::Tables tables, const DeviceTally* tally) {
+__global__ void next_step(StepState* state, CudaGraphRecorder::Tables tables, const DeviceTally* tally) {
   await_earlier();
   const std::uint32_t next = state->step + 1;
   tables.stamps[next] = {now_nanoseconds(), tally->loss};
@@ -42,11 +42,11 @@ __global__ void next_step(StepState* state, CudaRecorder::Tables tables, const D
 
 }  // namespace
 
-CudaRecorder::CudaRecorder(CudaDevice& device, std::size_t steps)
+CudaGraphRecorder::CudaGraphRecorder(CudaDevice& device, std::size_t steps)
     : device_(device), state_(device, 1), begins_(device, steps), rates_(device, steps), stamps_(device, steps + 1, true),
       seen_(device, 2, true) {}
 
-CudaRecorder::~CudaRecorder() {
+CudaGraphRecorder::~CudaGraphRecorder() {
   if (recording_) {
     // A step failed: what was recorded of it is thrown away, or the stream stays unusable.
     cudaGraph_t unfinished = nullptr;
@@ -61,11 +61,11 @@ CudaRecorder::~CudaRecorder() {
   }
 }
 
-CudaRecorder::Tables CudaRecorder::tables() const {
+CudaGraphRecorder::Tables CudaGraphRecorder::tables() const {
   return {begins_.data(), rates_.data(), stamps_.data(), seen_.data(), static_cast<std::uint32_t>(begins_.size())};
 }
 
-void CudaRecorder::begin_epoch(std::size_t epoch, const std::vector<std::uint32_t>& begins,
+void CudaGraphRecorder::begin_epoch(std::size_t epoch, const std::vector<std::uint32_t>& begins,
                                const std::vector<float>& rates) {
   if (begins.size() > begins_.size()) throw Error("an epoch has more steps than were announced");
   epoch_ = epoch;
@@ -77,25 +77,25 @@ void CudaRecorder::begin_epoch(std::size_t epoch, const std::vector<std::uint32_
   host_rates_ = rates;
 }
 
-void CudaRecorder::begin() {
+void CudaGraphRecorder::begin() {
   open_ = {};
   // Thread-local: other ranks of this process go on meanwhile.
   check(cudaStreamBeginCapture(device_.queue(), cudaStreamCaptureModeThreadLocal), kWhat);
   recording_ = true;
 }
 
-void CudaRecorder::begin_step(std::size_t step) { device_.set_cursor({state_.data(), host_begins_.at(step)}); }
+void CudaGraphRecorder::begin_step(std::size_t step) { device_.set_cursor({state_.data(), host_begins_.at(step)}); }
 
-void CudaRecorder::end_step() {
+void CudaGraphRecorder::end_step() {
   launch(device_.queue(), 1, 1, 0, next_step, state_.data(), tables(), device_.tally());
   ++open_.length;
 }
 
-void CudaRecorder::begin_pass(std::size_t position) {
+void CudaGraphRecorder::begin_pass(std::size_t position) {
   device_.set_cursor({state_.data(), static_cast<std::uint32_t>(position)});
 }
 
-std::size_t CudaRecorder::end() {
+std::size_t CudaGraphRecorder::end() {
   device_.set_cursor({});
   recording_ = false;
   check(cudaStreamEndCapture(device_.queue(), &open_.graph), kWhat);
@@ -106,7 +106,7 @@ std::size_t CudaRecorder::end() {
   return recordings_.size() - 1;
 }
 
-void CudaRecorder::seek(std::size_t step) {
+void CudaGraphRecorder::seek(std::size_t step) {
   sought_ = step;
   queued_ = 0;
   seen_[0] = seen_[1] = 0;
@@ -115,24 +115,24 @@ void CudaRecorder::seek(std::size_t step) {
   check(cudaGetLastError(), kWhat);
 }
 
-void CudaRecorder::place(std::size_t position, std::size_t epoch) {
+void CudaGraphRecorder::place(std::size_t position, std::size_t epoch) {
   place_pass<<<1, 1, 0, device_.queue()>>>(state_.data(), static_cast<std::uint32_t>(position),
                                            static_cast<std::uint32_t>(epoch));
   check(cudaGetLastError(), kWhat);
 }
 
-void CudaRecorder::repeat(std::size_t recording) {
+void CudaGraphRecorder::repeat(std::size_t recording) {
   check(cudaGraphLaunch(recordings_.at(recording).runnable, device_.queue()), "repeating recorded steps");
   queued_ += recordings_[recording].length;
 }
 
-double CudaRecorder::loss() const {
+double CudaGraphRecorder::loss() const {
   const volatile double* const seen = seen_.data();
   const double samples = seen[1];
   return samples == 0 ? 0 : seen[0] / samples;
 }
 
-std::vector<Recorder::StepRecord> CudaRecorder::take_records() {
+std::vector<GraphRecorder::StepRecord> CudaGraphRecorder::take_records() {
   device_.synchronize();
   std::vector<StepRecord> records;
   for (std::size_t k = sought_ + 1; k <= sought_ + queued_; ++k)

@@ -10,10 +10,10 @@
 
 namespace mgcompare::cuda {
 
-class CudaRecorder : public Recorder {
+class CudaGraphRecorder : public GraphRecorder {
  public:
-  CudaRecorder(CudaDevice& device, std::size_t steps);
-  ~CudaRecorder() override;
+  CudaGraphRecorder(CudaDevice& device, std::size_t steps);
+  ~CudaGraphRecorder() override;
   void begin_epoch(std::size_t epoch, const std::vector<std::uint32_t>& begins,
                    const std::vector<float>& rates) override;
   void begin() override;

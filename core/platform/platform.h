@@ -56,15 +56,15 @@ class Collectives {
   virtual void add(int rank, int peer, float* to, ConstVec from) = 0;
   // Wakes every rank that waits, now and later, with Aborted.
   virtual void abort() = 0;
-  // Whether they may be called while a Recorder records.
+  // Whether they may be called while a GraphRecorder records.
   virtual bool recordable() const { return false; }
 };
 
 // Records the device work of steps, or of passes, of one rank and repeats it without the host, each time with the
 // position, rate and epoch that are then due. Used by the rank's thread. It must go before the group's collectives.
-class Recorder {
+class GraphRecorder {
  public:
-  virtual ~Recorder() = default;
+  virtual ~GraphRecorder() = default;
   // Of every step of the epoch: the first position of its global batch and its learning rate.
   virtual void begin_epoch(std::size_t epoch, const std::vector<std::uint32_t>& begins,
                            const std::vector<float>& rates) = 0;
@@ -114,7 +114,7 @@ class Platform {
   // The split in the form in which networks of this device read it; kept by the caller for many trials.
   virtual std::unique_ptr<Feed> upload(Device& device, const Split& split, double scale, bool keep_on_host) = 0;
   // For epochs of up to `steps` steps; none where steps cannot be recorded. After build().
-  virtual std::unique_ptr<Recorder> recorder(Device& /*device*/, std::size_t /*steps*/) { return nullptr; }
+  virtual std::unique_ptr<GraphRecorder> recorder(Device& /*device*/, std::size_t /*steps*/) { return nullptr; }
   // Marks what is queued on the device while it lives; none where calls return when their work is done, so that the host's
   // clock sees everything.
   virtual std::unique_ptr<DeviceTimeline> timeline(Device& /*device*/) { return nullptr; }

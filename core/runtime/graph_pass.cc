@@ -4,7 +4,7 @@
 
 namespace mgcompare {
 
-GraphPass::GraphPass(std::unique_ptr<Recorder> recorder, std::function<void(const Sample&)> pass,
+GraphPass::GraphPass(std::unique_ptr<GraphRecorder> recorder, std::function<void(const Sample&)> pass,
                            const std::vector<Sample>& seen)
     : recorder_(std::move(recorder)), pass_(std::move(pass)) {
   for (const Sample& sample : seen) seen_.try_emplace(shape_of(sample), Seen{sample, {}});

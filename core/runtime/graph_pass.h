@@ -26,7 +26,7 @@ class GraphPass {
   };
   // `pass` queues work that depends on nothing but the batch's position and size and on the loss's scale. `seen`: what
   // need not run unrecorded first, because libraries have allocated and chosen for it already.
-  GraphPass(std::unique_ptr<Recorder> recorder, std::function<void(const Sample&)> pass,
+  GraphPass(std::unique_ptr<GraphRecorder> recorder, std::function<void(const Sample&)> pass,
                const std::vector<Sample>& seen);
 
   // Queues the pass.
@@ -44,7 +44,7 @@ class GraphPass {
   };
   static Shape shape_of(const Sample& sample);
 
-  std::unique_ptr<Recorder> recorder_;
+  std::unique_ptr<GraphRecorder> recorder_;
   std::function<void(const Sample&)> pass_;
   std::map<Shape, Seen> seen_;
 };

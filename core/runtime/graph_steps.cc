@@ -21,7 +21,7 @@ std::size_t best_length(std::size_t steps, std::size_t period) {
 
 }  // namespace
 
-GraphSteps::GraphSteps(std::unique_ptr<Recorder> recorder, const StepParts& parts, const Traits& traits)
+GraphSteps::GraphSteps(std::unique_ptr<GraphRecorder> recorder, const StepParts& parts, const Traits& traits)
     : recorder_(std::move(recorder)), parts_(parts), period_(static_cast<std::size_t>(traits.repeats_every)),
       stages_(traits.stages) {}
 
@@ -118,10 +118,10 @@ void GraphSteps::repeat(std::size_t step, std::size_t count) {
   bytes_ += found->second.bytes;
 }
 
-std::vector<Recorder::StepRecord> GraphSteps::settle() {
+std::vector<GraphRecorder::StepRecord> GraphSteps::settle() {
   if (!running_) return {};
   running_ = false;
-  std::vector<Recorder::StepRecord> records = recorder_->take_records();
+  std::vector<GraphRecorder::StepRecord> records = recorder_->take_records();
   parts_.replica->set_counts(counts_);
   parts_.group->add_bytes(std::exchange(bytes_, 0));
   return records;
@@ -134,7 +134,7 @@ double GraphSteps::seconds_repeating(const Recording& recording) {
     recorder_->repeat(recording.number);
   }
   // Of the last repetition.
-  for (const Recorder::StepRecord& step : recorder_->take_records()) seconds += step.seconds;
+  for (const GraphRecorder::StepRecord& step : recorder_->take_records()) seconds += step.seconds;
   return seconds;
 }
 

@@ -29,7 +29,7 @@ struct StepParts {
 class GraphSteps {
  public:
   // `traits`: steps t and t + repeats_every issue the same device work, within a stage.
-  GraphSteps(std::unique_ptr<Recorder> recorder, const StepParts& parts, const Traits& traits);
+  GraphSteps(std::unique_ptr<GraphRecorder> recorder, const StepParts& parts, const Traits& traits);
 
   // An epoch of `steps`, of which the first `full` have batches of the same size; batch_of gives them.
   void begin_epoch(std::size_t epoch, std::size_t steps, std::size_t full,
@@ -44,7 +44,7 @@ class GraphSteps {
   double loss() const { return recorder_->loss(); }
   // Before the host steps again, and at the end of an epoch: waits for the device, brings all counts up to date, and
   // returns the records of the steps since the last call.
-  std::vector<Recorder::StepRecord> settle();
+  std::vector<GraphRecorder::StepRecord> settle();
   // Seconds spent on recording since the last call: set-up, not training.
   double take_recording_seconds() { return std::exchange(recording_seconds_, 0.0); }
 
@@ -76,7 +76,7 @@ class GraphSteps {
   // Of the last of a few repetitions from step 0 of the epoch on.
   double seconds_repeating(const Recording& recording);
 
-  std::unique_ptr<Recorder> recorder_;
+  std::unique_ptr<GraphRecorder> recorder_;
   StepParts parts_;
   std::size_t period_;
   std::vector<std::size_t> stages_;

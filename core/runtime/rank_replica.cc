@@ -123,7 +123,7 @@ void RankReplica::pass(const Batch& batch, const Ready& ready, Scale scale) {
   parts_.network->backward(dlogits, told_apart(ready), share_);
 }
 
-void RankReplica::repeat_passes(std::unique_ptr<Recorder> recorder, const std::vector<GraphPass::Sample>& seen) {
+void RankReplica::repeat_passes(std::unique_ptr<GraphRecorder> recorder, const std::vector<GraphPass::Sample>& seen) {
   recorded_pass_.emplace(
       std::move(recorder), [this](const GraphPass::Sample& one) { pass(one.batch, {}, one.scale); }, seen);
 }

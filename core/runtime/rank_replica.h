@@ -66,7 +66,7 @@ class RankReplica : public Replica {
   void begin_step(const Batch& batch);
   // Lets the device repeat whole passes by itself once record_passes() has recorded them: those that were made so far,
   // also by the replica that is replaced by this one (`seen`).
-  void repeat_passes(std::unique_ptr<Recorder> recorder, const std::vector<GraphPass::Sample>& seen);
+  void repeat_passes(std::unique_ptr<GraphRecorder> recorder, const std::vector<GraphPass::Sample>& seen);
   bool repeats_passes() const { return recorded_pass_.has_value(); }
   std::vector<GraphPass::Sample> seen_passes() const;
   // While no rank can be in an exchange.

@@ -57,7 +57,7 @@ void EpochTraining::run(std::size_t number, std::size_t epoch) {
 void EpochTraining::take_records(std::size_t number, std::size_t end) {
   Rank& rank = state_.ranks[number];
   if (rank.recorded == nullptr) return;
-  const std::vector<Recorder::StepRecord> records = rank.recorded->settle();
+  const std::vector<GraphRecorder::StepRecord> records = rank.recorded->settle();
   for (std::size_t k = 0; k < records.size(); ++k) {
     rank.step_seconds.push_back(records[k].seconds);
     check_loss(rank, records[k].loss);

@@ -102,7 +102,7 @@ bool Setup::repeats_steps() const {
 std::unique_ptr<GraphSteps> Setup::recorded_steps(std::size_t number) {
   if (!repeats_steps()) return nullptr;
   Rank& rank = state_.ranks[number];
-  std::unique_ptr<Recorder> recorder = state_.request.platform->recorder(*rank.device, state_.facts.steps_per_epoch);
+  std::unique_ptr<GraphRecorder> recorder = state_.request.platform->recorder(*rank.device, state_.facts.steps_per_epoch);
   if (recorder == nullptr) return nullptr;
   return std::make_unique<GraphSteps>(
       std::move(recorder), StepParts{rank.strategy.get(), rank.replica.get(), rank.group.get(), &state_.gate},

@@ -33,8 +33,8 @@ class Recordable : public CpuCollectives {
 class ClockedPlatform : public Platform {
  public:
   std::function<std::unique_ptr<DeviceTimeline>()> make_marker = [] { return std::make_unique<HostTimeline>(); };
-  std::function<std::unique_ptr<Recorder>()> make_recorder = [] { return nullptr; };  // of whole steps
-  std::function<std::unique_ptr<Recorder>()> make_pass_recorder = [] { return nullptr; };
+  std::function<std::unique_ptr<GraphRecorder>()> make_recorder = [] { return nullptr; };  // of whole steps
+  std::function<std::unique_ptr<GraphRecorder>()> make_pass_recorder = [] { return nullptr; };
 
   DeviceKind kind() const override { return DeviceKind::cuda; }
   std::vector<DeviceInfo> devices() const override { return cpu_.devices(); }
@@ -55,7 +55,7 @@ class ClockedPlatform : public Platform {
     return std::make_unique<Recordable>(devices.size());
   }
   std::unique_ptr<DeviceTimeline> timeline(Device&) override { return make_marker(); }
-  std::unique_ptr<Recorder> recorder(Device&, std::size_t steps) override {
+  std::unique_ptr<GraphRecorder> recorder(Device&, std::size_t steps) override {
     return steps == 0 ? make_pass_recorder() : make_recorder();
   }
 

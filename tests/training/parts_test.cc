@@ -99,7 +99,7 @@ TEST(Parts, AreTheHostsAloneWhereNoStepWasRead) {
 // Steps that the device repeats take a millisecond each there.
 constexpr double kStep = 1e-3;
 
-class ClockedRecorder : public Recorder {
+class ClockedRecorder : public GraphRecorder {
  public:
   void begin_epoch(std::size_t, const std::vector<std::uint32_t>&, const std::vector<float>&) override {}
   void begin() override { lengths_.push_back(0); }

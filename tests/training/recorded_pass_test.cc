@@ -18,7 +18,7 @@ using testing::run;
 using testing::small_trial;
 
 // Notes what it is asked for.
-class NotingRecorder : public Recorder {
+class NotingRecorder : public GraphRecorder {
  public:
   explicit NotingRecorder(std::vector<std::string>& notes) : notes_(notes) {}
   void begin_epoch(std::size_t, const std::vector<std::uint32_t>&, const std::vector<float>&) override {}
@@ -124,7 +124,7 @@ class ByTheHost : public Strategy {
 };
 
 // Counts, and takes long enough for a step beside it to be seen.
-class CountingRecorder : public Recorder {
+class CountingRecorder : public GraphRecorder {
  public:
   struct Counts {
     std::atomic<int> recordings = 0, repetitions = 0, beside_steps = 0;

@@ -5,7 +5,7 @@
 namespace mgcompare {
 namespace {
 
-class NoRecorder : public Recorder {
+class NoRecorder : public GraphRecorder {
  public:
   void begin_epoch(std::size_t, const std::vector<std::uint32_t>&, const std::vector<float>&) override {}
   void begin() override {}
