@@ -168,7 +168,7 @@ class VirtualTimeScheduler : public AsyncScheduler {
 
 class RecordingScheduler : public AsyncScheduler {
  public:
-  RecordingScheduler(std::unique_ptr<AsyncScheduler> scheduler, std::size_t ranks, Record& record)
+  RecordingScheduler(std::unique_ptr<AsyncScheduler> scheduler, std::size_t ranks, ScheduleLog& record)
       : scheduler_(std::move(scheduler)), orders_(ranks, nullptr), record_(record) {}
 
   void exclusive(std::size_t rank, std::size_t stripe, const std::function<void()>& f) override {
@@ -197,15 +197,15 @@ class RecordingScheduler : public AsyncScheduler {
 
  private:
   std::unique_ptr<AsyncScheduler> scheduler_;
-  std::vector<Record::Order*> orders_;  // of the epoch; null outside of one; each is its rank's own
+  std::vector<ScheduleLog::Order*> orders_;  // of the epoch; null outside of one; each is its rank's own
   std::mutex mutex_;
-  Record& record_;
+  ScheduleLog& record_;
 };
 
 // Every section waits until it is its rank's turn at its stripe. Predicates only delay: what they allowed is in the order.
 class ReplayScheduler : public AsyncScheduler {
  public:
-  ReplayScheduler(std::size_t ranks, const Record& record) : states_(ranks), record_(record) {}
+  ReplayScheduler(std::size_t ranks, const ScheduleLog& record) : states_(ranks), record_(record) {}
 
   void exclusive(std::size_t rank, std::size_t stripe, const std::function<void()>& f) override {
     std::unique_lock lock(mutex_);
@@ -286,8 +286,8 @@ class ReplayScheduler : public AsyncScheduler {
   }
 
   std::vector<State> states_;
-  const Record& record_;
-  const Record::Order* order_ = nullptr;
+  const ScheduleLog& record_;
+  const ScheduleLog::Order* order_ = nullptr;
   std::map<std::size_t, std::size_t> next_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -301,10 +301,10 @@ std::unique_ptr<AsyncScheduler> virtual_time_scheduler(std::size_t ranks, std::u
   return std::make_unique<VirtualTimeScheduler>(ranks, seed);
 }
 
-std::unique_ptr<AsyncScheduler> recording_scheduler(std::unique_ptr<AsyncScheduler> scheduler, std::size_t ranks, Record& record) {
+std::unique_ptr<AsyncScheduler> recording_scheduler(std::unique_ptr<AsyncScheduler> scheduler, std::size_t ranks, ScheduleLog& record) {
   return std::make_unique<RecordingScheduler>(std::move(scheduler), ranks, record);
 }
-std::unique_ptr<AsyncScheduler> replay_scheduler(std::size_t ranks, const Record& record) {
+std::unique_ptr<AsyncScheduler> replay_scheduler(std::size_t ranks, const ScheduleLog& record) {
   return std::make_unique<ReplayScheduler>(ranks, record);
 }
 

@@ -9,7 +9,7 @@
 #include <functional>
 #include <memory>
 
-#include "runtime/record.h"
+#include "runtime/schedule_log.h"
 
 namespace mgcompare {
 
@@ -33,7 +33,7 @@ class AsyncScheduler {
 std::unique_ptr<AsyncScheduler> live_scheduler();
 std::unique_ptr<AsyncScheduler> virtual_time_scheduler(std::size_t ranks, std::uint64_t seed);
 // Both outlive it. `record` gets the order in which ranks meet in `pace`.
-std::unique_ptr<AsyncScheduler> recording_scheduler(std::unique_ptr<AsyncScheduler> scheduler, std::size_t ranks, Record& record);
-std::unique_ptr<AsyncScheduler> replay_scheduler(std::size_t ranks, const Record& record);
+std::unique_ptr<AsyncScheduler> recording_scheduler(std::unique_ptr<AsyncScheduler> scheduler, std::size_t ranks, ScheduleLog& record);
+std::unique_ptr<AsyncScheduler> replay_scheduler(std::size_t ranks, const ScheduleLog& record);
 
 }  // namespace mgcompare

@@ -14,7 +14,7 @@
 #include "model/optimizer.h"
 #include "model/spec.h"
 #include "platform/platform.h"
-#include "runtime/record.h"
+#include "runtime/schedule_log.h"
 #include "runtime/graph_pass.h"
 #include "results/result.h"
 #include "runtime/rank_group.h"
@@ -80,7 +80,7 @@ class RankReplica : public Replica {
   const std::map<std::string, MetricResult>& metrics() const { return metrics_; }
   void set_metrics(std::map<std::string, MetricResult> metrics) { metrics_ = std::move(metrics); }
   // Null where no record is kept.
-  void set_lines(Record::Lines* lines) { lines_ = lines; }
+  void set_lines(ScheduleLog::Lines* lines) { lines_ = lines; }
   // What steps count here, for steps that the device repeats by itself. Writing them waits for the device.
   struct Counts {
     std::vector<UpdateCount> updates;    // of optimizer(), then of those that were made
@@ -123,7 +123,7 @@ class RankReplica : public Replica {
   std::uint64_t issued_steps_ = 0;
   float share_ = 1;                 // of the batch, where the last loss was scaled by it
   std::map<std::string, MetricResult> metrics_;
-  Record::Lines* lines_ = nullptr;
+  ScheduleLog::Lines* lines_ = nullptr;
   std::vector<double> pushed_;
   std::vector<double> applied_;
   std::vector<std::uint32_t> seen_;

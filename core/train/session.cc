@@ -80,14 +80,14 @@ Result Session::run(const Trial& trial, const TrialFiles& files, const std::func
     request.stop = stop;
     request.leave = [&leave](const std::exception_ptr& thrown) { leave(ended_by(thrown)); };
     const double before = now() - start;
-    Record replayed;
+    ScheduleLog replayed;
     if (files.replay) {
-      replayed = read_record(files.record);
+      replayed = read_schedule_log(files.record);
       request.replay = &replayed;
     }
     request.record = !files.record.empty() && !files.replay;
     TrainingOutcome outcome = train(request);
-    if (!outcome.record.epochs.empty()) write_record(files.record, outcome.record);
+    if (!outcome.record.epochs.empty()) write_schedule_log(files.record, outcome.record);
     outcome.result.seconds_setup += before;
     return std::move(outcome.result);
   } catch (...) {

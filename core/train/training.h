@@ -11,7 +11,7 @@
 #include "model/network.h"
 #include "platform/platform.h"
 #include "base/rank_threads.h"
-#include "runtime/record.h"
+#include "runtime/schedule_log.h"
 #include "results/cause.h"
 #include "results/result.h"
 #include "results/trial_progress.h"
@@ -34,7 +34,7 @@ struct TrainingRequest {
   bool evaluate = true;
   bool audit = false;
   bool record = false;              // keep what a replay needs, of free-running ranks
-  const Record* replay = nullptr;   // meet in this order
+  const ScheduleLog* replay = nullptr;   // meet in this order
   Leave leave;                      // where a rank fails (see ranks.h); none: train() waits for the others and throws
 };
 
@@ -44,7 +44,7 @@ struct TrainingOutcome {
   // Of an audit:
   std::vector<double> pushed, applied;          // sums over ranks of gradients made, and over optimisers of those applied
   std::vector<std::uint32_t> times_seen;        // of each position of the last epoch, over ranks
-  Record record;                                // where one was asked for
+  ScheduleLog record;                                // where one was asked for
 };
 
 // Throws Diverged, Interrupted, OutOfMemory, or what a rank threw first. The result's status is "done".

@@ -59,8 +59,8 @@ void TrialCheckpoint::restore_progress() {
   state_.steps = progress.at("steps").get<std::size_t>();
   if (!state_.request.record) return;
   // In place: ranks write to its lines.
-  Record kept = progress.at("record").get<Record>();
-  Record& record = state_.outcome.record;
+  ScheduleLog kept = progress.at("record").get<ScheduleLog>();
+  ScheduleLog& record = state_.outcome.record;
   record.epochs = std::move(kept.epochs);
   for (std::size_t rank = 0; rank < kept.ranks.size(); ++rank) record.ranks[rank] = std::move(kept.ranks[rank]);
 }

@@ -34,9 +34,9 @@ const std::vector<Settings> kAll = {
 };
 
 // Ranks that pull one after the other, and then push one after the other for ever.
-Record round_robin(std::size_t ranks, bool rests_meet) {
-  Record record;
-  Record::Order& order = record.epochs[0];
+ScheduleLog round_robin(std::size_t ranks, bool rests_meet) {
+  ScheduleLog record;
+  ScheduleLog::Order& order = record.epochs[0];
   const auto all_come = [&](std::size_t stripe) {
     for (std::size_t rank = 0; rank < ranks; ++rank) order[stripe].push_back(static_cast<std::uint32_t>(rank));
   };
@@ -53,14 +53,14 @@ std::vector<std::vector<double>> gradients_of(std::size_t ranks, Settings settin
   trial.config.epochs = 1;
   const Dataset few = first_digits(ranks * 4 * kStepsEach);
   const bool softsync = settings[0].second == "softsync";
-  const Record order = round_robin(ranks, softsync && settings[1].second != std::to_string(ranks));
+  const ScheduleLog order = round_robin(ranks, softsync && settings[1].second != std::to_string(ranks));
   const TrainingOutcome outcome = run(trial, {}, [&](TrainingRequest& request) {
     request.dataset = &few;
     request.replay = &order;
     request.record = true;
   });
   std::vector<std::vector<double>> rows;
-  for (const Record::Lines& lines : outcome.record.ranks)
+  for (const ScheduleLog::Lines& lines : outcome.record.ranks)
     for (const std::vector<double>& row : lines.at("gradients")) rows.push_back(row);
   std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a[1] < b[1]; });
   EXPECT_EQ(rows.size(), ranks * kStepsEach);
@@ -171,12 +171,12 @@ TEST(AsyncSgd, ARecordSurvivesTheDiskAndAnInterruption) {
   trial.config.deterministic = false;
   trial.config.checkpoint_epochs = 1;
   const TrainingOutcome resumed = run_in_two_parts(trial, [](TrainingRequest& request) { request.record = true; });
-  write_record(file, resumed.record);
-  const Record kept = read_record(file);
+  write_schedule_log(file, resumed.record);
+  const ScheduleLog kept = read_schedule_log(file);
   EXPECT_EQ(kept.epochs.size(), 2u);
   // 30 draws an epoch, in two epochs, and 16 stripes of each.
   std::size_t lines = 0;
-  for (const Record::Lines& rank : kept.ranks)
+  for (const ScheduleLog::Lines& rank : kept.ranks)
     for (const auto& [name, rows] : rank) lines += rows.size();
   EXPECT_EQ(lines, resumed.result.updates * 16);
   EXPECT_EQ(run(trial, {}, [&](TrainingRequest& request) { request.replay = &kept; }).weights, resumed.weights);

@@ -107,7 +107,7 @@ inline Played play(const Play& play, bool settles = false) {
   optimizer.weight_decay = 0;
   const std::string file = plugin_file(play.plugin);
   const Shape shape = {1};
-  Record record;
+  ScheduleLog record;
   record.epochs[0][0] = play.order;
   std::unique_ptr<AsyncScheduler> scheduler = play.order.empty() ? live_scheduler() : replay_scheduler(play.ranks, record);
   AsyncScheduler& meetings = *pace;

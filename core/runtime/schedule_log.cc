@@ -1,4 +1,4 @@
-#include "runtime/record.h"
+#include "runtime/schedule_log.h"
 
 #include <cstdio>
 #include <fstream>
@@ -15,7 +15,7 @@ constexpr char kSchema[] = "mgcompare.record/1";
 }  // namespace
 
 // Maps by number are lists of pairs: JSON's keys are texts.
-void to_json(nlohmann::json& json, const Record& record) {
+void to_json(nlohmann::json& json, const ScheduleLog& record) {
   json = {{"schema", kSchema}, {"epochs", nlohmann::json::array()}, {"ranks", record.ranks}};
   for (const auto& [epoch, order] : record.epochs) {
     nlohmann::json stripes = nlohmann::json::array();
@@ -24,7 +24,7 @@ void to_json(nlohmann::json& json, const Record& record) {
   }
 }
 
-void from_json(const nlohmann::json& json, Record& record) {
+void from_json(const nlohmann::json& json, ScheduleLog& record) {
   record = {};
   for (const nlohmann::json& epoch : json.at("epochs"))
     for (const nlohmann::json& stripe : epoch.at(1))
@@ -33,7 +33,7 @@ void from_json(const nlohmann::json& json, Record& record) {
   json.at("ranks").get_to(record.ranks);
 }
 
-void write_record(const std::string& file, const Record& record) {
+void write_schedule_log(const std::string& file, const ScheduleLog& record) {
   const std::vector<std::uint8_t> bytes = nlohmann::json::to_cbor(record);
   const std::string part = file + ".tmp";
   std::ofstream stream(part, std::ios::binary);
@@ -43,14 +43,14 @@ void write_record(const std::string& file, const Record& record) {
     throw Error("the record " + file + " cannot be written; make room there, or leave measure.record out");
 }
 
-Record read_record(const std::string& file) {
+ScheduleLog read_schedule_log(const std::string& file) {
   std::ifstream stream(file, std::ios::binary);
   if (!stream) throw Error("the record " + file + " cannot be read; run the experiment with measure.record: true");
   try {
     const nlohmann::json json = nlohmann::json::from_cbor(stream);
     if (json.at("schema") != kSchema)
       throw Error("the record " + file + " is of another version (" + json.at("schema").dump() + ", this program reads " + kSchema + ")");
-    return json.get<Record>();
+    return json.get<ScheduleLog>();
   } catch (const nlohmann::json::exception& error) {
     throw Error("the record " + file + " is damaged (" + error.what() + "); run the experiment again with measure.record: true");
   }

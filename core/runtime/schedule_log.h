@@ -12,7 +12,7 @@
 
 namespace mgcompare {
 
-struct Record {
+struct ScheduleLog {
   // By stripe: the ranks that ran an exclusive section, one after the other.
   using Order = std::map<std::size_t, std::vector<std::uint32_t>>;
   // By name: rows of figures, in the order in which one rank wrote them.
@@ -22,11 +22,11 @@ struct Record {
   std::vector<Lines> ranks;
 };
 
-void to_json(nlohmann::json& json, const Record& record);
-void from_json(const nlohmann::json& json, Record& record);
+void to_json(nlohmann::json& json, const ScheduleLog& record);
+void from_json(const nlohmann::json& json, ScheduleLog& record);
 
 // Throw Error with the file's name.
-void write_record(const std::string& file, const Record& record);
-Record read_record(const std::string& file);
+void write_schedule_log(const std::string& file, const ScheduleLog& record);
+ScheduleLog read_schedule_log(const std::string& file);
 
 }  // namespace mgcompare
