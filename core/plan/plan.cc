@@ -8,7 +8,7 @@
 #include <set>
 #include <tuple>
 
-#include "plan/brackets.h"
+#include "plan/baseline_reruns.h"
 #include "mgcompare/random.h"
 #include "model/spec.h"
 #include "plan/precision.h"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 
-#include "plan/brackets.h"
+#include "plan/baseline_reruns.h"
 #include "plan/plan.h"
 #include "config/problem.h"
 

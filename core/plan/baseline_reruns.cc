@@ -1,4 +1,4 @@
-#include "plan/brackets.h"
+#include "plan/baseline_reruns.h"
 
 #include <algorithm>
 #include <set>
