@@ -3,7 +3,7 @@
 #include "cli/commands.h"
 #include "cli/compare.h"
 #include "plan/plan.h"
-#include "services/prober.h"
+#include "services/probe.h"
 #include "process/process.h"
 #include "reports/report.h"
 #include "results/results.h"
@@ -17,10 +17,10 @@ using namespace mgcompare;
 
 // The probing process ends with this: nothing of it is left when trials are timed.
 Plan make_plan(const Command& command) {
-  WorkerProber prober(supervisor_settings());
-  const Config config = config_of(command, prober);
-  prober.search(config.plugin_paths);
-  return filtered(make_plan(config, prober), command);
+  ProbeClient probe(supervisor_settings());
+  const Config config = config_of(command, probe);
+  probe.search(config.plugin_paths);
+  return filtered(make_plan(config, probe), command);
 }
 
 int compare(const Command& command) {

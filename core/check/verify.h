@@ -11,7 +11,7 @@
 #include "data/dataset.h"
 #include "mgcompare/strategy.h"
 #include "platform/platform.h"
-#include "discovery/probe.h"
+#include "discovery/capabilities.h"
 
 namespace mgcompare {
 

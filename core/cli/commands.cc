@@ -246,11 +246,11 @@ SupervisorSettings supervisor_settings(const std::string& log_file) {
   return settings;
 }
 
-Config config_of(const Command& command, Prober& prober) {
+Config config_of(const Command& command, CapabilityProbe& probe) {
   ConfigSetting setting;
   setting.overrides = command.overrides;
   setting.share_folder = share_folder();
-  for (const PlatformSummary& platform : prober.platforms()) {
+  for (const PlatformSummary& platform : probe.platforms()) {
     setting.gpu |= platform.kind != "cpu" && platform.problem.empty() && !platform.devices.empty();
   }
   return read_config(command.target, setting);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "config/config.h"
-#include "services/prober.h"
+#include "services/probe.h"
 #include "cli/progress.h"
 
 namespace mgcompare {
@@ -59,7 +59,7 @@ int guarded(const std::function<int()>& body);
 // Settings of a process that listens to this program's signals.
 SupervisorSettings supervisor_settings(const std::string& log_file = {});
 // The config with the command line's overrides, read for the devices that the prober finds.
-Config config_of(const Command& command, Prober& prober);
+Config config_of(const Command& command, CapabilityProbe& probe);
 
 // All commands but `run`.
 int other_command(const Command& command);

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "discovery/probe.h"
+#include "discovery/capabilities.h"
 
 namespace mgcompare {
 

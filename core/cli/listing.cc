@@ -76,12 +76,12 @@ void write_file(const std::string& path, const std::string& text) {
 }
 
 // What a strategy says of itself when it is made without options, for two ranks.
-StrategySummary summary_of(Prober& prober, const PluginSummary& plugin) {
+StrategySummary summary_of(CapabilityProbe& probe, const PluginSummary& plugin) {
   ProbeQuestion question;
   question.plugin_file = plugin.file;
   question.strategy.name = question.strategy.label = plugin.name;
   question.facts = {2, 1, 128, 469, 12, "sgd", 0.9, DeviceKind::cpu};
-  return prober.ask({question}).front();
+  return probe.ask({question}).front();
 }
 
 std::string traits_text(const Traits& traits) {
@@ -90,9 +90,9 @@ std::string traits_text(const Traits& traits) {
                      traits.models == Traits::Models::many ? ", many models" : "");
 }
 
-void print_strategy(Prober& prober, const PluginSummary& plugin) {
+void print_strategy(CapabilityProbe& probe, const PluginSummary& plugin) {
   fmt::print("{:<16} {}\n", plugin.name, plugin.description);
-  const StrategySummary summary = summary_of(prober, plugin);
+  const StrategySummary summary = summary_of(probe, plugin);
   if (!summary.crash.empty()) {
     fmt::print("{:<16} cannot be asked: {}\n\n", "", summary.crash);
     return;
@@ -111,11 +111,11 @@ void print_strategy(Prober& prober, const PluginSummary& plugin) {
 }  // namespace
 
 int list_plugins(const Command&) {
-  WorkerProber prober(supervisor_settings());
+  ProbeClient probe(supervisor_settings());
   std::vector<std::string> refused;
-  for (const PluginSummary& plugin : prober.plugins()) {
+  for (const PluginSummary& plugin : probe.plugins()) {
     if (plugin.problem.empty()) {
-      print_strategy(prober, plugin);
+      print_strategy(probe, plugin);
     } else {
       refused.push_back(plugin.problem);
     }
@@ -131,8 +131,8 @@ int check_plugin(const Command& command) {
     fmt::print("{}\n", plugin.problem);
     return kProblemFound;
   }
-  WorkerProber prober(supervisor_settings());
-  const StrategySummary summary = summary_of(prober, plugin);
+  ProbeClient probe(supervisor_settings());
+  const StrategySummary summary = summary_of(probe, plugin);
   if (!summary.crash.empty()) {
     fmt::print("{}: its constructor ends the process: {}\n", command.target, summary.crash);
     return kProblemFound;
@@ -173,10 +173,10 @@ int explain_config(const Command& command) {
 }
 
 int verify_strategies(const Command& command) {
-  WorkerProber prober(supervisor_settings());
-  const Config config = config_of(command, prober);
-  prober.search(config.plugin_paths);
-  return verify_in_worker(config, prober, supervisor_settings()) ? kDone : kProblemFound;
+  ProbeClient probe(supervisor_settings());
+  const Config config = config_of(command, probe);
+  probe.search(config.plugin_paths);
+  return verify_in_worker(config, probe, supervisor_settings()) ? kDone : kProblemFound;
 }
 
 }  // namespace mgcompare

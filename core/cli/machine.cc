@@ -166,8 +166,8 @@ Links examine_platform(const PlatformSummary& platform, const Command& command) 
   add(slow_links(links));
   add(problems_of(platform));
   // Heat comes with the work.
-  WorkerProber prober(supervisor_settings());
-  for (const PlatformSummary& after : prober.platforms())
+  ProbeClient probe(supervisor_settings());
+  for (const PlatformSummary& after : probe.platforms())
     if (after.kind == platform.kind) add(problems_of(after));
   return links;
 }
@@ -175,10 +175,10 @@ Links examine_platform(const PlatformSummary& platform, const Command& command) 
 }  // namespace
 
 int list_devices(const Command& command) {
-  WorkerProber prober(supervisor_settings());
+  ProbeClient probe(supervisor_settings());
   bool is_usable = false;
   nlohmann::json all = nlohmann::json::array();
-  for (const PlatformSummary& platform : prober.platforms()) {
+  for (const PlatformSummary& platform : probe.platforms()) {
     is_usable |= !platform.devices.empty();
     all.push_back(json_of(platform));
     if (command.json) continue;
@@ -193,8 +193,8 @@ int examine_machine(const Command& command) {
   std::vector<std::string> problems;
   bool is_usable = false;
   nlohmann::json all = nlohmann::json::array();
-  WorkerProber prober(supervisor_settings());
-  for (const PlatformSummary& platform : prober.platforms()) {
+  ProbeClient probe(supervisor_settings());
+  for (const PlatformSummary& platform : probe.platforms()) {
     if (!command.json) print_platform(platform);
     all.push_back(json_of(platform));
     if (platform.devices.empty()) continue;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "discovery/probe.h"
+#include "discovery/capabilities.h"
 
 namespace mgcompare {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "platform/platform.h"
-#include "discovery/probe.h"
+#include "discovery/capabilities.h"
 
 namespace mgcompare {
 

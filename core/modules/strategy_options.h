@@ -8,7 +8,7 @@
 
 #include "config/config.h"
 #include "mgcompare/options.h"
-#include "discovery/probe.h"
+#include "discovery/capabilities.h"
 
 namespace mgcompare {
 

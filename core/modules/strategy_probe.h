@@ -1,6 +1,6 @@
 #pragma once
 
-#include "discovery/probe.h"
+#include "discovery/capabilities.h"
 
 namespace mgcompare {
 

@@ -39,17 +39,17 @@ struct Row {
 
 class Planner {
  public:
-  Planner(const Config& config, Prober& prober, std::size_t samples_in_set)
-      : config_(config), prober_(prober), samples_in_set_(samples_in_set) {}
+  Planner(const Config& config, CapabilityProbe& probe, std::size_t samples_in_set)
+      : config_(config), probe_(probe), samples_in_set_(samples_in_set) {}
 
   Plan make() {
     plan_.config = config_;
-    plan_.platforms = prober_.platforms();
-    plan_.plugins = prober_.plugins();
+    plan_.platforms = probe_.platforms();
+    plan_.plugins = probe_.plugins();
     find_plugins();
     make_versions();
     list_candidates();
-    answers_ = prober_.ask(questions_);
+    answers_ = probe_.ask(questions_);
     if (answers_.size() != questions_.size()) throw Error("the probe did not answer every question; run it again");
     choose();
     for (const Row& row : rows_) check(row);
@@ -376,7 +376,7 @@ class Planner {
   }
 
   const Config& config_;
-  Prober& prober_;
+  CapabilityProbe& probe_;
   std::size_t samples_in_set_;
   Plan plan_;
   std::vector<std::string> files_;  // of each strategy
@@ -390,8 +390,8 @@ class Planner {
 
 }  // namespace
 
-Plan make_plan(const Config& config, Prober& prober, std::size_t samples_in_set) {
-  return Planner(config, prober, samples_in_set).make();
+Plan make_plan(const Config& config, CapabilityProbe& probe, std::size_t samples_in_set) {
+  return Planner(config, probe, samples_in_set).make();
 }
 
 }  // namespace mgcompare

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "config/config.h"
-#include "discovery/probe.h"
+#include "discovery/capabilities.h"
 #include "plan/trial.h"
 
 namespace mgcompare {
@@ -26,7 +26,7 @@ struct Plan {
 
 // `samples_in_set`: training samples of the whole data set. Throws ConfigError for what a strategy says of its options,
 // Error where nothing could run at all.
-Plan make_plan(const Config& config, Prober& prober, std::size_t samples_in_set = 60000);
+Plan make_plan(const Config& config, CapabilityProbe& probe, std::size_t samples_in_set = 60000);
 
 // The trials that a filter names, in the plan's order: "strategy=NAME,devices=1:4,batch=64,variant=x,seed=1". A key
 // given twice means either; devices are a count, a range, a kind, or both ("cpu:2"); `variant=base` is the config as it

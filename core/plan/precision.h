@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "config/config.h"
-#include "discovery/probe.h"
+#include "discovery/capabilities.h"
 
 namespace mgcompare {
 

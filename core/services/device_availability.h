@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "discovery/probe.h"
+#include "discovery/capabilities.h"
 #include "results/result.h"
 #include "process/supervisor.h"
 #include "plan/trial.h"

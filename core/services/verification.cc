@@ -64,14 +64,14 @@ nlohmann::json answer_verify(const nlohmann::json& body, RequestContext& context
 
 }  // namespace
 
-bool verify_in_worker(const Config& config, Prober& prober, SupervisorSettings settings) {
+bool verify_in_worker(const Config& config, CapabilityProbe& probe, SupervisorSettings settings) {
   nlohmann::json plugins = nlohmann::json::array();
-  for (const PluginSummary& plugin : prober.plugins()) {
+  for (const PluginSummary& plugin : probe.plugins()) {
     if (plugin.problem.empty()) plugins.push_back({{"name", plugin.name}, {"file", plugin.file}});
   }
   // Where training would run: on GPUs, where there are any.
   std::string kind(to_string(DeviceKind::cpu));
-  for (const PlatformSummary& platform : prober.platforms())
+  for (const PlatformSummary& platform : probe.platforms())
     if (!platform.devices.empty()) kind = platform.kind;
   fmt::print("on {} devices\n", kind);
   settings.seconds_without_progress = kFindingSeconds;

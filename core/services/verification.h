@@ -2,13 +2,13 @@
 
 // `verify` in a process of its own, because it opens plugins and devices. Both sides are here.
 
-#include "services/prober.h"
+#include "services/probe.h"
 #include "process/worker.h"
 
 namespace mgcompare {
 
 // Prints each finding as it is made; returns whether none failed. Throws Error when the process dies.
-bool verify_in_worker(const Config& config, Prober& prober, SupervisorSettings settings);
+bool verify_in_worker(const Config& config, CapabilityProbe& probe, SupervisorSettings settings);
 
 Handlers verification_handlers();
 

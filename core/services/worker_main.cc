@@ -2,7 +2,7 @@
 
 #include "process/worker.h"
 #include "services/examination.h"
-#include "services/prober.h"
+#include "services/probe.h"
 #include "services/trial_service.h"
 #include "services/verification.h"
 #include "train/session.h"

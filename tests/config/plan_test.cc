@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using testing::SizeIs;
 
 // A machine and its plugins, as a table.
-class TableProber : public Prober {
+class TableProber : public CapabilityProbe {
  public:
   TableProber(std::size_t cores, std::size_t gpus) {
     PlatformSummary cpu{"cpu", "", {}, {}}, cuda{"cuda", gpus ? "" : "no driver", {}, {}};
@@ -66,13 +66,13 @@ class Planning : public Workspace {
  protected:
   Config config(const std::string& text) { return read("layers: [{dense: 10}]\n" + text + "\n"); }
   Plan plan(const std::string& text, std::size_t cores = 4, std::size_t gpus = 0) {
-    TableProber prober(cores, gpus);
-    return make_plan(config(text), prober);
+    TableProber probe(cores, gpus);
+    return make_plan(config(text), probe);
   }
   std::string refused(const std::string& text) {
-    TableProber prober(2, 0);
+    TableProber probe(2, 0);
     try {
-      make_plan(config(text), prober);
+      make_plan(config(text), probe);
     } catch (const Error& error) {
       return error.what();
     }
@@ -115,18 +115,18 @@ TEST_F(Planning, OnlyCountsThatAUserWroteAreUnavailable) {
 }
 
 TEST_F(Planning, RowsSayThePrecisionThatTheirDevicesHave) {
-  TableProber prober(1, 2);
-  prober.platforms_[1].devices[1] = {"cuda", 1, "old", 0, {}, "", {}, {"fp32"}};
+  TableProber probe(1, 2);
+  probe.platforms_[1].devices[1] = {"cuda", 1, "old", 0, {}, "", {}, {"fp32"}};
   const std::string text = "strategies: [sums]\nscaling: {devices: [cuda:1, cuda:2]}\nnumerics: {precision: ";
-  const Plan automatic = make_plan(config(text + "auto}"), prober);
+  const Plan automatic = make_plan(config(text + "auto}"), probe);
   for (const Trial& trial : automatic.trials) EXPECT_EQ(trial.config.precision, "fp32");
   EXPECT_EQ(automatic.config.precision, "auto");
   EXPECT_THAT(automatic.warnings, Contains("cuda devices compute in fp32, for cuda:1 (old) has no tf32"));
-  const Plan insisting = make_plan(config(text + "bf16}"), prober);
+  const Plan insisting = make_plan(config(text + "bf16}"), probe);
   for (const Trial& trial : insisting.trials)
     EXPECT_EQ(trial.unavailable,
               trial.devices == 1 ? "" : "precision bf16 is not there on cuda:1 (old), which computes in fp32");
-  for (const Trial& trial : make_plan(config(text + "fp32}"), prober).trials) EXPECT_EQ(trial.unavailable, "");
+  for (const Trial& trial : make_plan(config(text + "fp32}"), probe).trials) EXPECT_EQ(trial.unavailable, "");
   for (const Trial& trial : plan("strategies: [sums]", 1, 2).trials) EXPECT_EQ(trial.config.precision, "auto");
 }
 
@@ -204,12 +204,12 @@ TEST_F(Planning, TheBaselineBracketsTheBlocks) {
 }
 
 TEST_F(Planning, FactsAreAskedForEverySize) {
-  TableProber prober(2, 0);
+  TableProber probe(2, 0);
   make_plan(config("strategies: [sums]\nepochs: 3\noptimizer: {momentum: 0.9}\nscaling: {batch: [100, 7]}\n"
                    "data: {train_samples: 1000}\nvariants: [{name: v, set: {optimizer.kind: adam}}]"),
-            prober);
+            probe);
   std::set<std::tuple<int, std::size_t, std::size_t, std::string>> facts;
-  for (const ProbeQuestion& question : prober.asked_) {
+  for (const ProbeQuestion& question : probe.asked_) {
     facts.insert(
         {question.facts.ranks, question.facts.global_batch, question.facts.steps_per_epoch, question.facts.optimizer});
     EXPECT_EQ(question.facts.epochs, 3u);
@@ -217,7 +217,7 @@ TEST_F(Planning, FactsAreAskedForEverySize) {
     EXPECT_EQ(question.plugin_file, "/plugins/sums.so");
   }
   EXPECT_THAT(facts, SizeIs(8));
-  EXPECT_THAT(prober.asked_, SizeIs(8));
+  EXPECT_THAT(probe.asked_, SizeIs(8));
   EXPECT_THAT(facts, Contains(std::make_tuple(2, std::size_t{7}, std::size_t{143}, "adam")));
 }
 
@@ -262,8 +262,8 @@ TEST_F(Planning, RefusesTooManyTrialsAndImpossibleNetworks) {
   EXPECT_THAT(refused("strategies: [sums]\nseeds: " + seeds + "]"), HasSubstr("more than 10000 trials"));
   EXPECT_THAT(refused("strategies: [sums]\ndata: {validation_samples: 60000}"), HasSubstr("holds back all"));
   EXPECT_THAT(refused("strategies: [sums]\nplugins: none/here"), HasSubstr("none/here, which is not there"));
-  TableProber prober(2, 0);
-  EXPECT_THAT([&] { make_plan(read("layers:\n  - max_pool: 100\n  - dense: 10\nstrategies: [sums]\n"), prober); },
+  TableProber probe(2, 0);
+  EXPECT_THAT([&] { make_plan(read("layers:\n  - max_pool: 100\n  - dense: 10\nstrategies: [sums]\n"), probe); },
               testing::ThrowsMessage<ConfigError>(
                   AllOf(HasSubstr(":2:5: error: layer 'max_pool1': a window of 100 does not fit into 28 pixels"),
                         HasSubstr("    2 |   - max_pool: 100\n      |     ^"))));
@@ -325,10 +325,10 @@ TEST_F(Planning, FiltersByNamesWithCommas) {
 }
 
 TEST_F(Planning, DescribesAndEstimates) {
-  TableProber prober(4, 0);
+  TableProber probe(4, 0);
   const Plan made = make_plan(
       read("layers: [{dense: 4000}, {dense: 10}]\nstrategies: [single, sums]\nscaling: {devices: [1, 2, 8]}\n"),
-      prober);
+      probe);
   const std::string text = describe(made);
   EXPECT_THAT(text, HasSubstr("x: 4 trials in 1 block, 1 of them unavailable; about "));
   EXPECT_THAT(text, HasSubstr("rough"));
@@ -351,8 +351,8 @@ TEST_F(Planning, LeNetOnTwoCoresIsAMatterOfMinutes) {
   for (const std::string name : {"single", "sums"}) {
     known.strategies.push_back({name, name, {}, {}});
   }
-  TableProber prober(2, 0);
-  const Plan made = make_plan(known, prober);
+  TableProber probe(2, 0);
+  const Plan made = make_plan(known, probe);
   const double single = estimate_seconds(only(made, "strategy=single").front());
   EXPECT_GT(single, 3);
   EXPECT_LT(single, 8);

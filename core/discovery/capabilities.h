@@ -61,10 +61,10 @@ struct ProbeQuestion {
   Facts facts;
 };
 
-// Whoever answers what make_plan has to know: a probe worker (prober.h); in tests a table.
-class Prober {
+// Whoever answers what make_plan has to know: a probe worker (probe.h); in tests a table.
+class CapabilityProbe {
  public:
-  virtual ~Prober() = default;
+  virtual ~CapabilityProbe() = default;
   virtual std::vector<PlatformSummary> platforms() = 0;
   virtual std::vector<PluginSummary> plugins() = 0;
   virtual std::vector<StrategySummary> ask(const std::vector<ProbeQuestion>& questions) = 0;  // answers in order

@@ -1,21 +1,21 @@
 #pragma once
 
 // The questions that come before the first trial, asked in a process of their own because they open modules and plugins.
-// Both sides are here: WorkerProber asks, probe_handlers() answers in the worker.
+// Both sides are here: ProbeClient asks, probe_handlers() answers in the worker.
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "discovery/probe.h"
+#include "discovery/capabilities.h"
 #include "process/supervisor.h"
 #include "process/worker.h"
 
 namespace mgcompare {
 
-class WorkerProber : public Prober {
+class ProbeClient : public CapabilityProbe {
  public:
-  explicit WorkerProber(SupervisorSettings settings);
+  explicit ProbeClient(SupervisorSettings settings);
 
   // Folders of plugins beside the usual ones.
   void search(std::vector<std::string> extra_plugin_paths);

@@ -1,4 +1,4 @@
-#include "services/prober.h"
+#include "services/probe.h"
 
 #include <fmt/core.h>
 
@@ -66,14 +66,14 @@ ProbeQuestion question_from_json(const nlohmann::json& json) {
 
 }  // namespace
 
-WorkerProber::WorkerProber(SupervisorSettings settings) : supervisor_(settings_of_probe(std::move(settings))) {}
+ProbeClient::ProbeClient(SupervisorSettings settings) : supervisor_(settings_of_probe(std::move(settings))) {}
 
-void WorkerProber::search(std::vector<std::string> extra_plugin_paths) {
+void ProbeClient::search(std::vector<std::string> extra_plugin_paths) {
   extra_plugin_paths_ = std::move(extra_plugin_paths);
   plugins_.reset();
 }
 
-std::vector<PlatformSummary> WorkerProber::platforms() {
+std::vector<PlatformSummary> ProbeClient::platforms() {
   if (!platforms_) {
     const Reply reply = supervisor_.ask("platforms", nullptr, kDevicesSeconds);
     if (reply.status != "answer") {
@@ -86,12 +86,12 @@ std::vector<PlatformSummary> WorkerProber::platforms() {
   return *platforms_;
 }
 
-std::vector<PluginSummary> WorkerProber::plugins() {
+std::vector<PluginSummary> ProbeClient::plugins() {
   if (!plugins_) plugins_ = std::make_unique<std::vector<PluginSummary>>(find_plugins(extra_plugin_paths_));
   return *plugins_;
 }
 
-std::vector<StrategySummary> WorkerProber::ask(const std::vector<ProbeQuestion>& questions) {
+std::vector<StrategySummary> ProbeClient::ask(const std::vector<ProbeQuestion>& questions) {
   std::vector<StrategySummary> answers;
   for (const ProbeQuestion& question : questions) {
     const Reply reply = supervisor_.ask("strategy", question_to_json(question), kStrategySeconds);
