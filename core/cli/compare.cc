@@ -13,7 +13,7 @@
 
 #include "cli/directory.h"
 #include "cli/environment.h"
-#include "services/examination.h"
+#include "services/doctor_service.h"
 #include "process/message.h"
 #include "process/signals.h"
 

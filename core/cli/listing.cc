@@ -13,7 +13,7 @@
 #include "process/message.h"
 #include "mgcompare/strategy.h"
 #include "discovery/plugin_files.h"
-#include "services/verification.h"
+#include "services/verify_service.h"
 
 namespace mgcompare {
 namespace {

@@ -9,7 +9,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "services/examination.h"
+#include "services/doctor_service.h"
 #include "results/links.h"
 #include "process/message.h"
 #include "plan/trial.h"

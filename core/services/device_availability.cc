@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "services/examination.h"
+#include "services/doctor_service.h"
 
 namespace mgcompare {
 namespace {

@@ -1,10 +1,10 @@
 #include "services/worker_main.h"
 
 #include "process/worker.h"
-#include "services/examination.h"
+#include "services/doctor_service.h"
 #include "services/probe.h"
 #include "services/trial_service.h"
-#include "services/verification.h"
+#include "services/verify_service.h"
 #include "train/session.h"
 
 namespace mgcompare {
@@ -13,8 +13,8 @@ int run_worker() {
   Session session;
   Handlers handlers = trial_handlers(session);
   handlers.merge(probe_handlers());
-  handlers.merge(verification_handlers());
-  handlers.merge(examination_handlers());
+  handlers.merge(verify_handlers());
+  handlers.merge(doctor_handlers());
   return serve(handlers);
 }
 

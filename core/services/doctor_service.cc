@@ -1,4 +1,4 @@
-#include "services/examination.h"
+#include "services/doctor_service.h"
 #include "base/text.h"
 
 #include <fmt/format.h>
@@ -107,6 +107,6 @@ std::optional<std::vector<DeviceStatus>> check_devices(Supervisor& supervisor, D
   return answers;
 }
 
-Handlers examination_handlers() { return {{"links", answer_links}, {"roll", answer_roll}}; }
+Handlers doctor_handlers() { return {{"links", answer_links}, {"roll", answer_roll}}; }
 
 }  // namespace mgcompare

@@ -10,6 +10,6 @@ namespace mgcompare {
 // Prints each finding as it is made; returns whether none failed. Throws Error when the process dies.
 bool verify_in_worker(const Config& config, CapabilityProbe& probe, SupervisorSettings settings);
 
-Handlers verification_handlers();
+Handlers verify_handlers();
 
 }  // namespace mgcompare

@@ -1,4 +1,4 @@
-#include "services/verification.h"
+#include "services/verify_service.h"
 #include "base/print.h"
 #include "base/text.h"
 
@@ -99,6 +99,6 @@ bool verify_in_worker(const Config& config, CapabilityProbe& probe, SupervisorSe
   return reply.body.get<bool>();
 }
 
-Handlers verification_handlers() { return {{"verify", answer_verify}}; }
+Handlers verify_handlers() { return {{"verify", answer_verify}}; }
 
 }  // namespace mgcompare

@@ -29,6 +29,6 @@ struct DeviceStatus {
 std::optional<std::vector<DeviceStatus>> check_devices(Supervisor& supervisor, DeviceKind kind,
                                                  const std::vector<std::string>& ids, double limit_seconds);
 
-Handlers examination_handlers();
+Handlers doctor_handlers();
 
 }  // namespace mgcompare
