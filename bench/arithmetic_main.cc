@@ -6,7 +6,7 @@
 #include <string>
 
 #include "arithmetic.h"
-#include "modules/platforms.h"
+#include "modules/platform_host.h"
 
 int main(int argc, char** argv) {
   using namespace mgcompare;

@@ -7,7 +7,7 @@
 
 #include "mgcompare/error.h"
 #include "check/doctor.h"
-#include "modules/platforms.h"
+#include "modules/platform_host.h"
 
 namespace mgcompare {
 namespace {

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "mgcompare/error.h"
-#include "modules/platforms.h"
+#include "modules/platform_host.h"
 #include "discovery/plugin_files.h"
 #include "modules/strategy_probe.h"
 

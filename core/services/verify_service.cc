@@ -12,7 +12,7 @@
 #include "process/message.h"
 #include "services/data_service.h"
 #include "mgcompare/error.h"
-#include "modules/platforms.h"
+#include "modules/platform_host.h"
 #include "check/verify.h"
 
 namespace mgcompare {

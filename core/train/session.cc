@@ -5,7 +5,7 @@
 
 #include "results/cause.h"
 #include "base/clock.h"
-#include "modules/platforms.h"
+#include "modules/platform_host.h"
 #include "modules/plugin_host.h"
 #include "train/training.h"
 

@@ -9,7 +9,7 @@
 #include "cuda/versions.h"
 #include "check/doctor.h"
 #include "gpu.h"
-#include "modules/platforms.h"
+#include "modules/platform_host.h"
 
 namespace mgcompare::testing {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "gpu.h"
-#include "modules/platforms.h"
+#include "modules/platform_host.h"
 #include "strategies/rows.h"
 #include "modules/strategy_options.h"
 

@@ -9,7 +9,7 @@
 #include "cpu/collectives.h"
 #include "fakes/host_marker.h"
 #include "measure/metered_device.h"
-#include "modules/platforms.h"
+#include "modules/platform_host.h"
 
 namespace mgcompare {
 

@@ -9,7 +9,7 @@
 
 #include "data/digits.h"
 #include "mgcompare/group.h"
-#include "modules/platforms.h"
+#include "modules/platform_host.h"
 #include "modules/plugin_host.h"
 #include "runtime/rank_group.h"
 #include "base/rank_threads.h"

@@ -1,4 +1,4 @@
-#include "modules/platforms.h"
+#include "modules/platform_host.h"
 #include "plan/trial.h"
 
 #include <dlfcn.h>
