@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "reports/statistics.h"
-#include "results/results.h"
+#include "results/results_store.h"
 
 namespace mgcompare {
 namespace {

@@ -6,7 +6,7 @@
 #include "services/probe.h"
 #include "process/process.h"
 #include "reports/report.h"
-#include "results/results.h"
+#include "results/results_store.h"
 #include "process/signals.h"
 #include "process/supervisor.h"
 #include "services/worker_main.h"
@@ -28,7 +28,7 @@ int compare(const Command& command) {
   if (command.dry_run) return print_plan(plan);
 
   const std::string directory = directory_of(command, plan.config);
-  Results results(directory);
+  ResultsStore results(directory);
   Supervisor supervisor(trial_settings(directory));
   const FoundData data = find_data(supervisor, plan, command);
   begin_run(results, plan, data, check_links(supervisor, plan), command);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "results/results.h"
+#include "results/results_store.h"
 
 namespace mgcompare {
 

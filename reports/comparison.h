@@ -10,7 +10,7 @@
 #include "reports/breakdown.h"
 #include "reports/objective.h"
 #include "reports/statistics.h"
-#include "results/results.h"
+#include "results/results_store.h"
 
 namespace mgcompare {
 

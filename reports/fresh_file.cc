@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "results/results.h"
+#include "results/results_store.h"
 
 namespace mgcompare {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "reports/objective.h"
-#include "results/results.h"
+#include "results/results_store.h"
 
 namespace mgcompare {
 

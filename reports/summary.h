@@ -6,7 +6,7 @@
 
 #include "reports/objective.h"
 #include "reports/tables.h"
-#include "results/results.h"
+#include "results/results_store.h"
 
 namespace mgcompare {
 

@@ -20,7 +20,7 @@
 #include "reports/regression.h"
 #include "reports/report.h"
 #include "reports/summary.h"
-#include "results/results.h"
+#include "results/results_store.h"
 
 namespace mgcompare {
 namespace {

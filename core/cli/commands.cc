@@ -26,7 +26,7 @@
 #include "process/message.h"
 #include "config/problem.h"
 #include "cli/replay.h"
-#include "results/results.h"
+#include "results/results_store.h"
 #include "process/signals.h"
 
 namespace mgcompare {
@@ -214,7 +214,7 @@ int guarded(const std::function<int()>& body) {
     print_stderr("{}{}\n", has_place ? "" : "mgcompare: ", text);
     return interruption() != 0 ? exit_code_of(interruption()) : code;
   };
-  // Results that did not arrive are no success; a reader that closed its pipe knows why.
+  // ResultsStore that did not arrive are no success; a reader that closed its pipe knows why.
   const auto unprinted = [&](int problem) {
     if (problem == EPIPE) return static_cast<int>(kEnvironment);
     return say(fmt::format("the results cannot be written to standard output ({}); send them to another place",

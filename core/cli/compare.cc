@@ -164,7 +164,7 @@ std::vector<Links> check_links(Supervisor& supervisor, const Plan& plan) {
   return found;
 }
 
-void begin_run(Results& results, const Plan& plan, const FoundData& data, const std::vector<Links>& links,
+void begin_run(ResultsStore& results, const Plan& plan, const FoundData& data, const std::vector<Links>& links,
                const Command& command) {
   RunInfo info = info_of(plan);
   info.arguments = arguments_of(command);
@@ -202,7 +202,7 @@ FoundData find_data(Supervisor& supervisor, const Plan& plan, const Command& com
   return {text("name"), text("origin"), text("fingerprint")};
 }
 
-std::vector<Trial> trials_to_run(const Results& results, const Plan& plan, const Command& command) {
+std::vector<Trial> trials_to_run(const ResultsStore& results, const Plan& plan, const Command& command) {
   std::set<int> planned;
   for (const Trial& trial : plan.trials) planned.insert(trial.number);
   std::vector<Trial> trials = results.unfinished(command.resume);

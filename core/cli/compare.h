@@ -9,7 +9,7 @@
 #include "results/links.h"
 #include "plan/plan.h"
 #include "reports/summary.h"
-#include "results/results.h"
+#include "results/results_store.h"
 #include "services/availability.h"
 #include "process/supervisor.h"
 
@@ -32,10 +32,10 @@ FoundData find_data(Supervisor& supervisor, const Plan& plan, const Command& com
 // What the devices that trials share a model over do to data, briefly, for each kind. A problem taints the run.
 std::vector<Links> check_links(Supervisor& supervisor, const Plan& plan);
 // Begins or carries on with the run of this plan on these data.
-void begin_run(Results& results, const Plan& plan, const FoundData& data, const std::vector<Links>& links,
+void begin_run(ResultsStore& results, const Plan& plan, const FoundData& data, const std::vector<Links>& links,
                const Command& command);
 // What is still to run, in the plan's order.
-std::vector<Trial> trials_to_run(const Results& results, const Plan& plan, const Command& command);
+std::vector<Trial> trials_to_run(const ResultsStore& results, const Plan& plan, const Command& command);
 // Says on stderr what will run, where the results go, and about how long it takes.
 void announce(const Plan& plan, const std::vector<Trial>& trials, const std::string& directory, const Command& command);
 // The bar; it is told of each trial's progress.

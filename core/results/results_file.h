@@ -6,7 +6,7 @@
 #include <string>
 
 #include "results/database.h"
-#include "results/results.h"
+#include "results/results_store.h"
 
 namespace mgcompare {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "results/results.h"
+#include "results/results_store.h"
 
 namespace mgcompare {
 

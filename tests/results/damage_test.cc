@@ -10,7 +10,7 @@
 #include <iterator>
 
 #include "results/database.h"
-#include "results/results.h"
+#include "results/results_store.h"
 #include "results/runs.h"
 
 namespace mgcompare {
@@ -39,7 +39,7 @@ TEST_P(ResultsRefuse, AndLeaveTheFileAsItIs) {
   };
   const bool is_file = std::filesystem::is_regular_file(path);
   const std::string before = is_file ? content() : "";
-  EXPECT_THAT([&] { Results results(folder.path()); },
+  EXPECT_THAT([&] { ResultsStore results(folder.path()); },
               ThrowsMessage<BadResults>(AllOf(HasSubstr(GetParam().says), HasSubstr("left as it is"))));
   EXPECT_THAT([&] { read_run(folder.path()); }, ThrowsMessage<BadResults>(HasSubstr(GetParam().says)));
   EXPECT_EQ(std::filesystem::is_regular_file(path), is_file);
@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "not a results file"},
         BadStore{"Newer",
                  [](const std::string& path) {
-                   Results(std::filesystem::path(path).parent_path().string()).empty();
+                   ResultsStore(std::filesystem::path(path).parent_path().string()).empty();
                    Database(path, Database::Mode::write).script("PRAGMA user_version = 9");
                  },
                  "written by a newer mgcompare (format 9, this program knows up to 3)"},
@@ -75,7 +75,7 @@ TEST(Results, SurviveDamageToAnyPage) {
   const std::vector<Trial> trials = {make_trial(1, "alone", 1, 1), make_trial(2, "together", 2, 1),
                                      make_trial(3, "apart", 2, 1)};
   {
-    Results results(folder.path("good"));
+    ResultsStore results(folder.path("good"));
     results.begin(RunMaker().run.info, trials);
     for (const Trial& trial : trials) {
       Result result = make_result(1000, 8, 0.985);
@@ -128,7 +128,7 @@ TEST(ReadRun, SaysWhatIsNotThere) {
 
 TEST(ReadRun, NamesTheTrialThatCannotBeRead) {
   const Folder folder;
-  { Results(folder.path()).begin({}, {make_trial(7, "alone", 1, 1)}); }
+  { ResultsStore(folder.path()).begin({}, {make_trial(7, "alone", 1, 1)}); }
   Database(folder.path(kResultsFile), Database::Mode::write)
       .script("UPDATE trial SET state = 'finished', result_json = '{' WHERE number = 7");
   EXPECT_THAT([&] { read_run(folder.path()); },

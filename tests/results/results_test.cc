@@ -1,4 +1,4 @@
-#include "results/results.h"
+#include "results/results_store.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -104,7 +104,7 @@ TEST(Results, StayTaintedWhenTheMachineIsRepaired) {
   broken.taints = {"a pair damages data"};
   broken.links = {{.kind = "cuda", .pairs = {{0, 1, true, false, 1e9, 1e-6}}}};
   sound.links = {{.kind = "cuda", .pairs = {{0, 1, true, true, 1e9, 1e-6}}}};
-  Results results(folder.path("run"));
+  ResultsStore results(folder.path("run"));
   results.begin(broken, plan());
   EXPECT_EQ(results.read().info.taints, broken.taints);
   EXPECT_FALSE(results.read().info.links.at(0).pairs.at(0).intact);
@@ -119,7 +119,7 @@ TEST(Results, KeepWhatWasAdded) {
   const Folder folder;
   const Result good = make_result(1000, 8, 0.985);
   {
-    Results results(folder.path("run"));
+    ResultsStore results(folder.path("run"));
     EXPECT_TRUE(results.empty());
     results.begin(info_with(), plan());
     results.record_data("mnist", "/data", "abc");
@@ -151,7 +151,7 @@ TEST(Results, KeepWhatWasAdded) {
 
 TEST(Results, CanBeQueriedBySql) {
   const Folder folder;
-  Results results(folder.path());
+  ResultsStore results(folder.path());
   results.begin(info_with(), plan());
   Result result = make_result(1000, 8, 0.985);
   result.metrics = {{{"staleness", {.mean = 1.5}}}};
@@ -182,7 +182,7 @@ TEST(Results, OfOlderVersionsAreReadAndCarriedOn) {
   for (const char* older : kOlder) {
     const Folder folder;
     {
-      Results results(folder.path());
+      ResultsStore results(folder.path());
       results.begin(info_with(), plan());
       results.add(plan()[0], make_result(1000, 8, 0.985));
     }
@@ -192,7 +192,7 @@ TEST(Results, OfOlderVersionsAreReadAndCarriedOn) {
     result.windows = {{30, 3840, 0.5}};
     result.ranks[0].strategy = 0.25;
     {
-      Results results(folder.path());
+      ResultsStore results(folder.path());
       results.resume(info_with(), plan());
       results.add(plan()[1], result);
     }
@@ -205,7 +205,7 @@ TEST(Results, OfOlderVersionsAreReadAndCarriedOn) {
 
 TEST(Results, AreReadWhileTheyAreWritten) {
   const Folder folder;
-  Results results(folder.path());
+  ResultsStore results(folder.path());
   results.begin(info_with(), plan());
   results.add(plan()[0], make_result(1000, 8, 0.985));
   EXPECT_EQ(read_run(folder.path()).rows[0].state, "finished");
@@ -213,14 +213,14 @@ TEST(Results, AreReadWhileTheyAreWritten) {
 
 TEST(Results, RefuseATrialThatIsNotPlanned) {
   const Folder folder;
-  Results results(folder.path());
+  ResultsStore results(folder.path());
   results.begin(info_with(), plan());
   EXPECT_THROW(results.add(make_trial(99, "alone", 1, 1), make_result(1, 1, 1)), Error);
 }
 
 TEST(Results, SurviveStringsOfAnyKind) {
   const Folder folder;
-  Results results(folder.path());
+  ResultsStore results(folder.path());
   results.begin(info_with(), plan());
   Result result;
   result.status = "crashed";
@@ -237,7 +237,7 @@ TEST(Results, SurviveAKill) {
     const std::string directory = folder.path(fmt::format("{}", round));
     const pid_t child = fork();
     if (child == 0) {
-      Results results(directory);
+      ResultsStore results(directory);
       results.begin(info_with(), plan());
       results.add(plan()[0], make_result(1000, 8, 0.985));
       results.start(plan()[1], getpid());
@@ -246,7 +246,7 @@ TEST(Results, SurviveAKill) {
     int status = 0;
     waitpid(child, &status, 0);
     ASSERT_TRUE(WIFSIGNALED(status));
-    Results results(directory);
+    ResultsStore results(directory);
     results.resume(info_with(), plan());
     EXPECT_EQ(results.read().rows[0].state, "finished");
     EXPECT_EQ(results.read().rows[1].state, "pending");
@@ -257,7 +257,7 @@ TEST(Results, SurviveAKill) {
 
 TEST(Results, SayWhatIsLeftToRun) {
   const Folder folder;
-  Results results(folder.path());
+  ResultsStore results(folder.path());
   results.begin(info_with(), plan());
   EXPECT_EQ(numbers(results.unfinished()), (std::vector<int>{2, 1, 3}));
   Result result;
@@ -271,8 +271,8 @@ TEST(Results, SayWhatIsLeftToRun) {
 
 TEST(Results, ResumeTheSameExperimentOnly) {
   const Folder folder;
-  Results(folder.path()).begin(info_with(), plan());
-  Results results(folder.path());
+  ResultsStore(folder.path()).begin(info_with(), plan());
+  ResultsStore results(folder.path());
   EXPECT_THAT([&] { results.begin(info_with(), plan()); }, ThrowsMessage<InUse>(HasSubstr("--resume")));
   RunInfo other = info_with("h2");
   other.config_json = R"({"epochs": 3, "optimizer": {"learning_rate": 0.1}, "extra": 1, "@path": "b.yaml"})";
@@ -289,7 +289,7 @@ TEST(Results, ResumeTheSameExperimentOnly) {
 
 TEST(Results, NeverMixData) {
   const Folder folder;
-  Results results(folder.path());
+  ResultsStore results(folder.path());
   results.begin(info_with(), plan());
   results.record_data("mnist", "/data", "abc");
   results.record_data("mnist", "elsewhere", "abc");
@@ -300,20 +300,20 @@ TEST(Results, NeverMixData) {
 TEST(Results, TwoRunsDoNotShareADirectory) {
   const Folder folder;
   {
-    const Results first(folder.path());
+    const ResultsStore first(folder.path());
     EXPECT_THAT(
-        [&] { Results second(folder.path()); },
+        [&] { ResultsStore second(folder.path()); },
         ThrowsMessage<InUse>(AllOf(HasSubstr(fmt::format("process {} on ", getpid())), HasSubstr("started 20"))));
   }
-  EXPECT_NO_THROW(Results(folder.path()));
+  EXPECT_NO_THROW(ResultsStore(folder.path()));
 }
 
 TEST(Results, SayWhatCannotBeWritten) {
   const Folder folder;
   std::ofstream(folder.path("file")) << "x";
-  EXPECT_THAT([&] { Results(folder.path("file")); }, ThrowsMessage<NotWritable>(HasSubstr(folder.path("file"))));
-  EXPECT_THAT([&] { Results(folder.path("file/below")); }, ThrowsMessage<NotWritable>(HasSubstr("file/below")));
-  EXPECT_THAT([&] { Results("/proc/mgcompare"); }, ThrowsMessage<NotWritable>(HasSubstr("/proc/mgcompare")));
+  EXPECT_THAT([&] { ResultsStore(folder.path("file")); }, ThrowsMessage<NotWritable>(HasSubstr(folder.path("file"))));
+  EXPECT_THAT([&] { ResultsStore(folder.path("file/below")); }, ThrowsMessage<NotWritable>(HasSubstr("file/below")));
+  EXPECT_THAT([&] { ResultsStore("/proc/mgcompare"); }, ThrowsMessage<NotWritable>(HasSubstr("/proc/mgcompare")));
 }
 
 // A disk that is full, as this process meets it: no file may grow past 200 kB.
@@ -324,7 +324,7 @@ TEST(Results, SayThatTheDiskIsFullAndKeepWhatTheyHave) {
     signal(SIGXFSZ, SIG_IGN);
     const rlimit limit = {200'000, 200'000};
     setrlimit(RLIMIT_FSIZE, &limit);
-    Results results(folder.path());
+    ResultsStore results(folder.path());
     results.begin(info_with(), plan());
     int added = 0;
     try {
@@ -342,7 +342,7 @@ TEST(Results, SayThatTheDiskIsFullAndKeepWhatTheyHave) {
   waitpid(child, &status, 0);
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 42);
-  Results results(folder.path());
+  ResultsStore results(folder.path());
   results.resume(info_with(), plan());
   EXPECT_EQ(numbers(results.unfinished()), (std::vector<int>{1, 3}));
   results.add(plan()[1], make_result(1000, 8, 0.985));
@@ -351,9 +351,9 @@ TEST(Results, SayThatTheDiskIsFullAndKeepWhatTheyHave) {
 
 TEST(NewestRun, IsTheLatestOfAnEqualConfig) {
   const Folder folder;
-  Results(folder.path("b-first")).begin(info_with("h1"), plan());
-  Results(folder.path("a-second")).begin(info_with("h1"), plan());
-  Results(folder.path("other")).begin(info_with("h2"), plan());
+  ResultsStore(folder.path("b-first")).begin(info_with("h1"), plan());
+  ResultsStore(folder.path("a-second")).begin(info_with("h1"), plan());
+  ResultsStore(folder.path("other")).begin(info_with("h2"), plan());
   std::filesystem::create_directory(folder.path("broken"));
   std::ofstream(folder.path("broken/results.sqlite")) << "x";
   Database(folder.path("a-second/results.sqlite"), Database::Mode::write)

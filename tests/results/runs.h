@@ -10,7 +10,7 @@
 
 #include "reports/comparison.h"
 #include "reports/json.h"
-#include "results/results.h"
+#include "results/results_store.h"
 
 namespace mgcompare {
 

@@ -1,4 +1,4 @@
-#include "results/results.h"
+#include "results/results_store.h"
 
 #include <fcntl.h>
 #include <fmt/chrono.h>
@@ -66,7 +66,7 @@ std::vector<std::string> differing_keys(const std::string& one, const std::strin
 
 }  // namespace
 
-struct Results::State {
+struct ResultsStore::State {
   std::string directory;
   std::string path;
   int lock = -1;
@@ -156,7 +156,7 @@ struct Results::State {
   }
 };
 
-Results::Results(const std::string& directory) : state_(std::make_unique<State>()) {
+ResultsStore::ResultsStore(const std::string& directory) : state_(std::make_unique<State>()) {
   std::error_code failure;
   fs::create_directories(directory, failure);
   if (failure)
@@ -183,14 +183,14 @@ Results::Results(const std::string& directory) : state_(std::make_unique<State>(
   });
 }
 
-Results::~Results() = default;
-Results::Results(Results&&) noexcept = default;
+ResultsStore::~ResultsStore() = default;
+ResultsStore::ResultsStore(ResultsStore&&) noexcept = default;
 
-bool Results::empty() const {
+bool ResultsStore::empty() const {
   return guarded(state_->path, [&] { return state_->database->integer("SELECT count(*) FROM run") == 0; });
 }
 
-void Results::begin(const RunInfo& info, const std::vector<Trial>& plan) {
+void ResultsStore::begin(const RunInfo& info, const std::vector<Trial>& plan) {
   if (!empty()) {
     throw InUse(fmt::format("{}: holds a run already: --resume carries on with it, -o gives another directory",
                             state_->directory));
@@ -222,7 +222,7 @@ static std::string environment_value(const RunInfo& info, std::string_view key) 
   return "";
 }
 
-void Results::resume(const RunInfo& info, const std::vector<Trial>& plan) {
+void ResultsStore::resume(const RunInfo& info, const std::vector<Trial>& plan) {
   const Run run = read();
   if (run.info.config_hash != info.config_hash) {
     const std::vector<std::string> keys = differing_keys(run.info.config_json, info.config_json);
@@ -275,7 +275,7 @@ void Results::resume(const RunInfo& info, const std::vector<Trial>& plan) {
   if (!info.data_fingerprint.empty()) record_data(info.data_name, info.data_origin, info.data_fingerprint);
 }
 
-void Results::record_data(const std::string& name, const std::string& origin, const std::string& fingerprint) {
+void ResultsStore::record_data(const std::string& name, const std::string& origin, const std::string& fingerprint) {
   guarded(state_->path, [&] {
     const RunInfo info = read_info(*state_->database);
     if (!info.data_fingerprint.empty() && info.data_fingerprint != fingerprint) {
@@ -292,7 +292,7 @@ void Results::record_data(const std::string& name, const std::string& origin, co
   });
 }
 
-std::vector<Trial> Results::unfinished(bool retry_failed) const {
+std::vector<Trial> ResultsStore::unfinished(bool retry_failed) const {
   std::vector<Trial> trials;
   for (Row& row : read().rows) {
     const std::string& status = row.result.status;
@@ -303,7 +303,7 @@ std::vector<Trial> Results::unfinished(bool retry_failed) const {
   return trials;
 }
 
-void Results::start(const Trial& trial, std::int64_t pid) {
+void ResultsStore::start(const Trial& trial, std::int64_t pid) {
   guarded(state_->path, [&] {
     state_->database->run(
         "UPDATE trial SET state = 'running', attempt = attempt + 1, pid = ?, started = ?, finished = NULL, "
@@ -312,7 +312,7 @@ void Results::start(const Trial& trial, std::int64_t pid) {
   });
 }
 
-void Results::add(const Trial& trial, const Result& result) {
+void ResultsStore::add(const Trial& trial, const Result& result) {
   const std::int64_t number = trial.number;
   guarded(state_->path, [&] {
     state_->database->commit([&] {
@@ -356,7 +356,7 @@ void Results::add(const Trial& trial, const Result& result) {
   });
 }
 
-Run Results::read() const { return read_whole_run(state_->directory, *state_->database); }
+Run ResultsStore::read() const { return read_whole_run(state_->directory, *state_->database); }
 
 Run read_run(const std::string& directory) {
   return read_whole_run(directory, open_results_file(results_file(directory), Database::Mode::read));

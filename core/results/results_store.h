@@ -72,13 +72,13 @@ struct Run {
   std::vector<Row> rows;            // by position
 };
 
-class Results {
+class ResultsStore {
  public:
   // Makes the directory and the file where they are not there, and locks the directory for this process. Throws
   // NotWritable, InUse, BadResults.
-  explicit Results(const std::string& directory);
-  ~Results();
-  Results(Results&&) noexcept;
+  explicit ResultsStore(const std::string& directory);
+  ~ResultsStore();
+  ResultsStore(ResultsStore&&) noexcept;
 
   // Whether no run has begun in this directory.
   bool empty() const;
@@ -87,7 +87,7 @@ class Results {
   // Carries on with a run of an equal config: trials that were running count as pending again, trials of the plan that
   // it does not have yet are added. Throws InUse, naming the keys that differ, where the config or a trial is another.
   void resume(const RunInfo& info, const std::vector<Trial>& plan);
-  // Results of different data never mix: throws InUse when the run has used other data.
+  // ResultsStore of different data never mix: throws InUse when the run has used other data.
   void record_data(const std::string& name, const std::string& origin, const std::string& fingerprint);
 
   // The trials still to run, in the plan's order: those that never finished, those that were interrupted, and, when
