@@ -1,7 +1,7 @@
 #include <string_view>
 
-#include "cli/commands.h"
-#include "cli/compare.h"
+#include "cli/command_line.h"
+#include "cli/run_command.h"
 #include "plan/plan.h"
 #include "services/probe.h"
 #include "process/process.h"

@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include "cli/compare.h"
+#include "cli/run_command.h"
 #include "process/message.h"
 #include "mgcompare/error.h"
 #include "process/signals.h"

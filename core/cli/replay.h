@@ -2,7 +2,7 @@
 
 // `mgcompare replay DIR`: the recorded trials of a run once more, each in the order in which its ranks met.
 
-#include "cli/commands.h"
+#include "cli/command_line.h"
 
 namespace mgcompare {
 

@@ -1,4 +1,4 @@
-#include "cli/progress.h"
+#include "cli/progress_display.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
 
 // The commands that read runs and measure nothing.
 
-#include "cli/commands.h"
+#include "cli/command_line.h"
 
 namespace mgcompare {
 

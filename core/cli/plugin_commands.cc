@@ -1,4 +1,4 @@
-#include "cli/listing.h"
+#include "cli/plugin_commands.h"
 #include "base/print.h"
 
 #include <filesystem>

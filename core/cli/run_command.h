@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/commands.h"
+#include "cli/command_line.h"
 #include "results/links.h"
 #include "plan/plan.h"
 #include "reports/summary.h"

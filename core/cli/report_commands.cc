@@ -1,4 +1,4 @@
-#include "cli/analysis.h"
+#include "cli/report_commands.h"
 #include "base/print.h"
 
 #include <charconv>
@@ -12,7 +12,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/compare.h"
+#include "cli/run_command.h"
 #include "process/message.h"
 #include "reports/fresh_file.h"
 #include "reports/mllog.h"

@@ -2,7 +2,7 @@
 
 // The commands about the machine. Each prints its answer on stdout and returns an exit code.
 
-#include "cli/commands.h"
+#include "cli/command_line.h"
 
 namespace mgcompare {
 

@@ -10,7 +10,7 @@
 
 #include "config/config.h"
 #include "services/probe.h"
-#include "cli/progress.h"
+#include "cli/progress_display.h"
 
 namespace mgcompare {
 

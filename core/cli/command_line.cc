@@ -1,4 +1,4 @@
-#include "cli/commands.h"
+#include "cli/command_line.h"
 #include "base/print.h"
 
 #include <algorithm>
@@ -18,11 +18,11 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include "cli/analysis.h"
+#include "cli/report_commands.h"
 #include "cli/directory.h"
 #include "config/keys.h"
-#include "cli/listing.h"
-#include "cli/machine.h"
+#include "cli/plugin_commands.h"
+#include "cli/machine_commands.h"
 #include "process/message.h"
 #include "config/problem.h"
 #include "cli/replay.h"

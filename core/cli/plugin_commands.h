@@ -2,7 +2,7 @@
 
 // The commands that run no comparison. Each prints its answer on stdout and returns an exit code.
 
-#include "cli/commands.h"
+#include "cli/command_line.h"
 
 namespace mgcompare {
 

@@ -1,4 +1,4 @@
-#include "cli/machine.h"
+#include "cli/machine_commands.h"
 #include "base/print.h"
 #include "base/text.h"
 

@@ -1,4 +1,4 @@
-#include "cli/compare.h"
+#include "cli/run_command.h"
 #include "base/print.h"
 #include "base/text.h"
 
