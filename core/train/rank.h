@@ -16,7 +16,7 @@
 #include "results/result.h"
 #include "measure/step_clock.h"
 #include "measure/trace.h"
-#include "measure/windows.h"
+#include "measure/throughput_windows.h"
 
 namespace mgcompare {
 

@@ -1,4 +1,4 @@
-#include "measure/windows.h"
+#include "measure/throughput_windows.h"
 
 #include <gtest/gtest.h>
 
