@@ -68,15 +68,15 @@ void evaluate_epoch(TrainingState& state, Setup& setup, std::size_t number, std:
   Rank& rank = state.ranks[number];
   const bool evaluates = state.request.evaluate;
   const double start = now();
-  state.say(number, "evaluation", epoch, 0, 0);
-  rank.keep_books(false);
+  state.report_progress(number, "evaluation", epoch, 0, 0);
+  rank.count_traffic(false);
   const Vec settled = settled_weights(state, rank, epoch);
   state.barrier.wait();
   if (evaluates) evaluate_rank(state, setup, number, epoch, settled);
   state.barrier.wait();
   if (number == 0)
     add_epoch(state.result(), state.ranks, state.trial_facts, evaluates, state.epoch_seconds, now() - start);
-  rank.keep_books(true);
+  rank.count_traffic(true);
   state.barrier.wait();
 }
 

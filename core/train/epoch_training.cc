@@ -44,8 +44,8 @@ void EpochTraining::run(std::size_t number, std::size_t epoch) {
   rank.clock.take();
   rank.clock.open(clocks.start);
   batches_.set_order(number);
-  if (state_.free) draw(number, epoch);
-  else march(number, epoch);
+  if (state_.free) run_async(number, epoch);
+  else run_lockstep(number, epoch);
   rank.device->synchronize();
   clocks.done = now();
   rank.clock.close(clocks.done);
@@ -91,10 +91,10 @@ void EpochTraining::step(std::size_t number, const Batch& batch) {
   const double loss = tally.samples == 0 ? 0 : tally.loss / static_cast<double>(tally.samples);
   check_loss(rank, loss);
   // In batches of the epoch that are used up: ranks that run freely count their draws, which are smaller.
-  state_.say(number, "training", batch.epoch(), batch.whole().begin() / state_.facts.global_batch, loss);
+  state_.report_progress(number, "training", batch.epoch(), batch.whole().begin() / state_.facts.global_batch, loss);
 }
 
-void EpochTraining::march(std::size_t number, std::size_t epoch) {
+void EpochTraining::run_lockstep(std::size_t number, std::size_t epoch) {
   Rank& rank = state_.ranks[number];
   GraphSteps* const recorded = rank.recorded.get();
   const std::size_t first = rank.step_seconds.size(), most = state_.request.most_steps;
@@ -106,7 +106,7 @@ void EpochTraining::march(std::size_t number, std::size_t epoch) {
       recorded->repeat(index, repeatable);
       index += repeatable;
       if (!std::isfinite(recorded->loss())) take_records(number, index);
-      state_.say(number, "training", epoch, index - 1, recorded->loss());
+      state_.report_progress(number, "training", epoch, index - 1, recorded->loss());
     } else {
       take_records(number, index);
       step(number, batches_.batch_at(number, epoch, index++));
@@ -119,7 +119,7 @@ void EpochTraining::march(std::size_t number, std::size_t epoch) {
   take_records(number, state_.facts.steps_per_epoch);
 }
 
-void EpochTraining::draw(std::size_t number, std::size_t epoch) {
+void EpochTraining::run_async(std::size_t number, std::size_t epoch) {
   Rank& rank = state_.ranks[number];
   AsyncScheduler& scheduler = setup_.scheduler(true);
   if (number == 0) {

@@ -23,8 +23,8 @@ class EpochTraining {
   struct Clocks {
     double start = 0, done = 0, end = 0;
   };
-  void march(std::size_t rank, std::size_t epoch);
-  void draw(std::size_t rank, std::size_t epoch);
+  void run_lockstep(std::size_t rank, std::size_t epoch);
+  void run_async(std::size_t rank, std::size_t epoch);
   void step(std::size_t rank, const Batch& batch);
   // Of steps that the device repeated by itself, up to this one of the epoch; it is waited for.
   void take_records(std::size_t rank, std::size_t end);

@@ -8,7 +8,7 @@ constexpr char kStrategy[] = "strategy/";
 
 }  // namespace
 
-void Rank::keep_books(bool open) {
+void Rank::count_traffic(bool open) {
   group->ledger().open(open);
   replica->meter().ledger().open(open);
 }

@@ -23,7 +23,7 @@ namespace mgcompare {
 // Everything that one rank owns. Kept until all ranks are done: others may look into its memory.
 struct Rank {
   // What the strategy moves counts for its placement in steps only: closed while it settles.
-  void keep_books(bool open);
+  void count_traffic(bool open);
   // Whether calls return when their work is done, so that the host's clock sees where the time goes.
   bool host_sees_all() const { return device->kind() == DeviceKind::cpu; }
 

@@ -18,7 +18,7 @@ void Setup::abort() {
 }
 
 void Setup::open(std::size_t number) {
-  state_.say(number, "setup", 0, 0, 0);
+  state_.report_progress(number, "setup", 0, 0, 0);
   Rank& rank = state_.ranks[number];
   Platform& platform = *state_.request.platform;
   const Config& config = state_.config;
@@ -89,7 +89,7 @@ void Setup::prepare(std::size_t number, bool live) {
   StrategyOptions options(state_.trial.strategy.options);
   rank.strategy = request.make(options, state_.facts);
   rank.strategy->start(*rank.replica, *rank.group);
-  rank.keep_books(true);
+  rank.count_traffic(true);
   state_.barrier.wait();
 }
 
