@@ -3,7 +3,7 @@
 #include "cli/command_line.h"
 #include "cli/run_command.h"
 #include "plan/plan.h"
-#include "services/probe.h"
+#include "services/probe_service.h"
 #include "process/process.h"
 #include "reports/report.h"
 #include "results/results_store.h"

@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "base/clock.h"
-#include "base/barrier.h"
+#include "base/abortable_barrier.h"
 #include "base/median.h"
 #include "base/rank_threads.h"
 #include "plan/trial.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "config/config.h"
-#include "services/probe.h"
+#include "services/probe_service.h"
 #include "cli/progress_display.h"
 
 namespace mgcompare {

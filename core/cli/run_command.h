@@ -10,7 +10,7 @@
 #include "plan/plan.h"
 #include "reports/summary.h"
 #include "results/results_store.h"
-#include "services/availability.h"
+#include "services/device_availability.h"
 #include "process/supervisor.h"
 
 namespace mgcompare {

@@ -74,7 +74,7 @@ class Builder : public YAML::EventHandler {
   Node take() { return std::move(root_); }
 
   // yaml-cpp counts columns in bytes, people count characters.
-  Place place(const YAML::PhaseEvent& mark) const {
+  Place place(const YAML::Mark& mark) const {
     const auto line = static_cast<std::size_t>(std::max(mark.line, 0));
     int column = 1;
     if (line < lines_.size()) {
@@ -91,19 +91,19 @@ class Builder : public YAML::EventHandler {
     return tab ? "indent with spaces, not with tabs" : "";
   }
 
-  void OnDocumentStart(const YAML::PhaseEvent&) override {}
+  void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
-  void OnNull(const YAML::PhaseEvent& mark, YAML::anchor_t anchor) override {
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     check(mark, "", anchor);
     Node node;
     node.place = place(mark);
     add(std::move(node));
   }
-  void OnAlias(const YAML::PhaseEvent& mark, YAML::anchor_t) override {
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
     problem(mark, "aliases (*name) are not supported", "write the value out");
     OnNull(mark, YAML::NullAnchor);
   }
-  void OnScalar(const YAML::PhaseEvent& mark, const std::string& tag, YAML::anchor_t anchor,
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     check(mark, tag, anchor);
     // "\e[31m" and the like would reach terminals and file names.
@@ -116,11 +116,11 @@ class Builder : public YAML::EventHandler {
     node.place = place(mark);
     add(std::move(node));
   }
-  void OnSequenceStart(const YAML::PhaseEvent& mark, const std::string& tag, YAML::anchor_t anchor,
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
     open(mark, tag, anchor, Node::Kind::sequence);
   }
-  void OnMapStart(const YAML::PhaseEvent& mark, const std::string& tag, YAML::anchor_t anchor,
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value) override {
     open(mark, tag, anchor, Node::Kind::map);
   }
@@ -133,11 +133,11 @@ class Builder : public YAML::EventHandler {
     std::optional<Node> key;  // of a map: read, and its value is awaited
   };
 
-  void problem(const YAML::PhaseEvent& mark, const std::string& text, const std::string& hint) {
+  void problem(const YAML::Mark& mark, const std::string& text, const std::string& hint) {
     problems_.push_back({place(mark), text, hint, "", 1});
   }
 
-  void check(const YAML::PhaseEvent& mark, const std::string& tag, YAML::anchor_t anchor) {
+  void check(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
     if (++nodes_ > kMostNodes) {
       problem(mark, fmt::format("the file has more than {} values", kMostNodes), "make the experiment smaller");
       throw Stop();
@@ -149,7 +149,7 @@ class Builder : public YAML::EventHandler {
     }
   }
 
-  void open(const YAML::PhaseEvent& mark, const std::string& tag, YAML::anchor_t anchor, Node::Kind kind) {
+  void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Node::Kind kind) {
     check(mark, tag, anchor);
     if (levels_.size() >= kMostDepth) {
       problem(mark, fmt::format("more than {} levels inside each other", kMostDepth), "an experiment needs five");

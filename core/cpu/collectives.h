@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "base/barrier.h"
+#include "base/abortable_barrier.h"
 #include "platform/platform.h"
 
 namespace mgcompare {

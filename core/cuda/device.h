@@ -10,7 +10,7 @@
 #include "cuda/blas.h"
 #include "cuda/cursor.h"
 #include "cuda/memory.h"
-#include "platform/timeline.h"
+#include "platform/device_timeline.h"
 #include "mgcompare/device.h"
 #include "mgcompare/error.h"
 #include "cuda/status.h"

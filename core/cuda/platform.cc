@@ -15,7 +15,7 @@
 #include "cuda/collectives.h"
 #include "cuda/device.h"
 #include "cuda/feed.h"
-#include "cuda/context.h"
+#include "cuda/shared_device_collectives.h"
 #include "mgcompare/error.h"
 #include "cuda/network.h"
 #include "cuda/nvml.h"

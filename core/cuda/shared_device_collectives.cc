@@ -1,4 +1,4 @@
-#include "cuda/context.h"
+#include "cuda/shared_device_collectives.h"
 
 #include <algorithm>
 #include <string>

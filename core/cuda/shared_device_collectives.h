@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cuda/collectives.h"
-#include "base/barrier.h"
+#include "base/abortable_barrier.h"
 
 namespace mgcompare::cuda {
 

@@ -7,7 +7,7 @@
 #include <exception>
 #include <vector>
 
-#include "platform/timeline.h"
+#include "platform/device_timeline.h"
 #include "cuda/device.h"
 
 namespace mgcompare::cuda {

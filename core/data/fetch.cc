@@ -60,7 +60,7 @@ int watch(void* context, curl_off_t total, curl_off_t now, curl_off_t, curl_off_
   return transfer.stalled ? 1 : 0;
 }
 
-void configure(CURL* curl, const std::string& url, Transfer& transfer, milliseconds limits) {
+void configure(CURL* curl, const std::string& url, Transfer& transfer, milliseconds timeout) {
   curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "https");
   curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "https");
@@ -68,7 +68,7 @@ void configure(CURL* curl, const std::string& url, Transfer& transfer, milliseco
   curl_easy_setopt(curl, CURLOPT_MAXREDIRS, 5L);
   curl_easy_setopt(curl, CURLOPT_FAILONERROR, 1L);
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(std::min(kConnect, limits).count()));
+  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(std::min(kConnect, timeout).count()));
   curl_easy_setopt(curl, CURLOPT_TIMEOUT, kWholeFileSeconds);
   curl_easy_setopt(curl, CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(transfer.request->most_bytes));
   // A resolver without an answer would otherwise hold up the clean-up far past the time-out.
@@ -82,19 +82,19 @@ void configure(CURL* curl, const std::string& url, Transfer& transfer, milliseco
 }
 
 // What went wrong, or nothing.
-std::string transfer_file(const std::string& mirror, const FetchRequest& request, milliseconds limits,
+std::string transfer_file(const std::string& mirror, const FetchRequest& request, milliseconds timeout,
                           const std::string& authorities, std::size_t& bytes) {
   Transfer transfer;
   transfer.request = &request;
   transfer.mirror = mirror;
-  transfer.stall = std::min(kStall, limits);
+  transfer.stall = std::min(kStall, timeout);
   const int descriptor = open(request.part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (descriptor < 0) throw DataError(fmt::format("{}: cannot be written: {}", request.part, std::strerror(errno)));
   transfer.file = fdopen(descriptor, "wb");
 
   const std::unique_ptr<CURL, void (*)(CURL*)> curl(curl_easy_init(), curl_easy_cleanup);
   char detail[CURL_ERROR_SIZE] = "";
-  configure(curl.get(), mirror + request.name, transfer, limits);
+  configure(curl.get(), mirror + request.name, transfer, timeout);
   curl_easy_setopt(curl.get(), CURLOPT_ERRORBUFFER, detail);
   if (!authorities.empty()) curl_easy_setopt(curl.get(), CURLOPT_CAINFO, authorities.c_str());
   const CURLcode code = curl_easy_perform(curl.get());
@@ -116,19 +116,19 @@ std::string transfer_file(const std::string& mirror, const FetchRequest& request
 
 }  // namespace
 
-Fetcher::Fetcher(std::vector<std::string> mirrors, milliseconds limits, std::string authorities)
-    : mirrors_(std::move(mirrors)), patience_(limits), authorities_(std::move(authorities)) {
+Fetcher::Fetcher(std::vector<std::string> mirrors, milliseconds timeout, std::string authorities)
+    : mirrors_(std::move(mirrors)), timeout_(timeout), authorities_(std::move(authorities)) {
   static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
   if (ready != CURLE_OK) throw DataError("libcurl cannot start");
 }
 
 std::size_t Fetcher::fetch(const FetchRequest& request) {
-  while (!mirrors_.empty() && patience_ > milliseconds(0)) {
+  while (!mirrors_.empty() && timeout_ > milliseconds(0)) {
     const Clock::time_point start = Clock::now();
     std::size_t bytes = 0;
     std::string problem;
     try {
-      problem = transfer_file(mirrors_.front(), request, patience_, authorities_, bytes);
+      problem = transfer_file(mirrors_.front(), request, timeout_, authorities_, bytes);
     } catch (...) {
       unlink(request.part.c_str());
       throw;
@@ -137,7 +137,7 @@ std::size_t Fetcher::fetch(const FetchRequest& request) {
     unlink(request.part.c_str());
     failures_.push_back(fmt::format("{} {}", mirrors_.front(), problem));
     mirrors_.erase(mirrors_.begin());
-    patience_ -= std::chrono::duration_cast<milliseconds>(Clock::now() - start);
+    timeout_ -= std::chrono::duration_cast<milliseconds>(Clock::now() - start);
   }
   if (!mirrors_.empty()) failures_.push_back(fmt::format("{} not asked: out of time", fmt::join(mirrors_, ", ")));
   throw DataError(fmt::format("{} cannot be downloaded ({})", request.name,

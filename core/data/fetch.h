@@ -22,9 +22,9 @@ struct FetchRequest {
 
 class Fetcher {
  public:
-  // `patience` is all that mirrors without an answer may cost over the life of this object. A mirror that failed is not
+  // `timeout` is all that mirrors without an answer may cost over the life of this object. A mirror that failed is not
   // asked again. `authorities` is a file of certificates to trust; empty: the system's.
-  Fetcher(std::vector<std::string> mirrors, std::chrono::milliseconds limits, std::string authorities = "");
+  Fetcher(std::vector<std::string> mirrors, std::chrono::milliseconds timeout, std::string authorities = "");
 
   // Returns the size in bytes. Throws DataError with one clause a mirror where none gave the file.
   std::size_t fetch(const FetchRequest& request);
@@ -32,7 +32,7 @@ class Fetcher {
  private:
   std::vector<std::string> mirrors_;
   std::vector<std::string> failures_;
-  std::chrono::milliseconds patience_;
+  std::chrono::milliseconds timeout_;
   std::string authorities_;
 };
 

@@ -97,7 +97,7 @@ void download_mnist(const std::string& folder, const Download& download) {
   fs::create_directories(folder, failure);
   if (failure) throw DataError(fmt::format("{}: cannot be made: {}", folder, failure.message()));
 
-  Fetcher fetcher(download.mirrors, download.limits, download.authorities);
+  Fetcher fetcher(download.mirrors, download.timeout, download.authorities);
   DownloadProgress progress;
   std::size_t before = 0;
   for (const KnownFile& file : kFiles) {

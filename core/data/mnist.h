@@ -24,7 +24,7 @@ struct Download {
   // Addresses of folders, tried in turn; https only, redirects too.
   std::vector<std::string> mirrors;
   // What waiting for mirrors that do not answer may take, all together; data that flows is not counted.
-  std::chrono::milliseconds patience{24'000};
+  std::chrono::milliseconds timeout{24'000};
   std::string authorities;          // file of certificates to trust in place of the system's
   std::function<void(const DownloadProgress&)> progress;  // on the calling thread, a few times a second; may be empty
 };

@@ -11,8 +11,8 @@ constexpr double kSame = 1.05;
 
 void SteadyStateDetector::add(double now) {
   ++rounds_;
-  if (now - begin_ >= patience_.most_seconds) over_ = true;
-  if (now - window_ < patience_.window_seconds) return;
+  if (now - begin_ >= limits_.most_seconds) over_ = true;
+  if (now - window_ < limits_.window_seconds) return;
   std::rotate(last_, last_ + 1, last_ + 3);
   last_[2] = (now - window_) / static_cast<double>(rounds_);
   window_ = now;

@@ -18,14 +18,14 @@ inline constexpr SteadyStateLimits kThoroughLimits{30, 0.5, 5}, kNormalLimits{1,
 
 class SteadyStateDetector {
  public:
-  explicit SteadyStateDetector(double now = 0, const SteadyStateLimits& patience = kThoroughLimits)
-      : patience_(limits), begin_(now), window_(now) {}
+  explicit SteadyStateDetector(double now = 0, const SteadyStateLimits& limits = kThoroughLimits)
+      : limits_(limits), begin_(now), window_(now) {}
   // The steps of a round were made by now, in seconds of any clock.
   void add(double now);
   bool is_over() const { return over_; }
 
  private:
-  SteadyStateLimits patience_;
+  SteadyStateLimits limits_;
   double begin_, window_;           // when all of it, and when this window began
   std::size_t rounds_ = 0;          // in this window
   double last_[3] = {0, 0, 0};      // seconds a round in the last three windows, the newest last

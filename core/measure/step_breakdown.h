@@ -7,7 +7,7 @@
 
 #include "results/result.h"
 #include "measure/step_clock.h"
-#include "platform/timeline.h"
+#include "platform/device_timeline.h"
 
 namespace mgcompare {
 

@@ -7,7 +7,7 @@
 
 #include "platform/phase.h"
 #include "results/result.h"
-#include "platform/timeline.h"
+#include "platform/device_timeline.h"
 
 namespace mgcompare {
 

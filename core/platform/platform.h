@@ -18,7 +18,7 @@
 #include "mgcompare/replica.h"
 #include "model/network.h"
 #include "model/spec.h"
-#include "platform/timeline.h"
+#include "platform/device_timeline.h"
 
 namespace mgcompare {
 

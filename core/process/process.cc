@@ -159,8 +159,8 @@ Process::Process(const std::vector<std::string>& arguments, const std::map<std::
   channel_ = Descriptor(channel[0]);
   Descriptor child_channel(channel[1]);
   // A worker that no longer reads must not stop the runner for ever.
-  const timeval patience{5, 0};
-  setsockopt(channel[0], SOL_SOCKET, SO_SNDTIMEO, &limits, sizeof(limits));
+  const timeval timeout{5, 0};
+  setsockopt(channel[0], SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
   if (output == Output::piped && pipe2(pipe_ends, O_CLOEXEC) != 0) fail("no pipe");
   output_ = Descriptor(pipe_ends[0]);
   Descriptor child_output(pipe_ends[1]);

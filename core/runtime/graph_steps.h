@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "measure/step_breakdown.h"
-#include "base/barrier.h"
+#include "base/abortable_barrier.h"
 #include "mgcompare/strategy.h"
 #include "platform/platform.h"
 #include "runtime/rank_group.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/barrier.h"
+#include "base/abortable_barrier.h"
 #include "measure/ledger.h"
 #include "mgcompare/group.h"
 #include "runtime/async_scheduler.h"

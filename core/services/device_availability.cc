@@ -1,4 +1,4 @@
-#include "services/availability.h"
+#include "services/device_availability.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "services/probe.h"
+#include "services/probe_service.h"
 
 #include <fmt/core.h>
 

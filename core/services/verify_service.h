@@ -2,7 +2,7 @@
 
 // `verify` in a process of its own, because it opens plugins and devices. Both sides are here.
 
-#include "services/probe.h"
+#include "services/probe_service.h"
 #include "process/worker.h"
 
 namespace mgcompare {

@@ -2,7 +2,7 @@
 
 #include "process/worker.h"
 #include "services/doctor_service.h"
-#include "services/probe.h"
+#include "services/probe_service.h"
 #include "services/trial_service.h"
 #include "services/verify_service.h"
 #include "train/session.h"

@@ -1,4 +1,4 @@
-#include "train/batches.h"
+#include "train/batch_scheduler.h"
 
 #include <algorithm>
 

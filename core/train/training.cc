@@ -9,7 +9,7 @@
 #include "train/outcome.h"
 #include "base/rank_threads.h"
 #include "train/warmup_phase.h"
-#include "train/batches.h"
+#include "train/batch_scheduler.h"
 #include "train/epoch_evaluation.h"
 #include "train/setup.h"
 #include "train/training_state.h"

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "base/barrier.h"
+#include "base/abortable_barrier.h"
 #include "train/outcome.h"
 #include "train/rank.h"
 #include "train/training.h"

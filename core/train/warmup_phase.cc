@@ -60,7 +60,7 @@ void WarmupPhase::record_passes(std::size_t number) {
 }
 
 void WarmupPhase::learn_until_steady(std::size_t number, std::size_t step) {
-  const SteadyStateLimits& patience = state_.config.measure.level == "thorough" ? kThoroughLimits : kNormalLimits;
+  const SteadyStateLimits& limits = state_.config.measure.level == "thorough" ? kThoroughLimits : kNormalLimits;
   // Where not all steps issue the same work, rounds do.
   const auto period = static_cast<std::size_t>(std::max(1, state_.trial_facts.traits.repeats_every));
   const std::size_t steps = (limits.steps + period - 1) / period * period;

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-#include "train/batches.h"
+#include "train/batch_scheduler.h"
 #include "train/setup.h"
 #include "train/training_state.h"
 #include "measure/steady_state.h"

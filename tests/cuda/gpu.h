@@ -9,7 +9,7 @@
 
 #include "cuda/collectives.h"
 #include "cuda/feed.h"
-#include "cuda/context.h"
+#include "cuda/shared_device_collectives.h"
 #include "cuda/network.h"
 #include "model/reference.h"
 #include "model/rig.h"

@@ -155,7 +155,7 @@ TEST(Download, GivesUpWhenItsPatienceIsSpent) {
   Download download;
   // An address of the documentation block: packets to it are lost, or refused at once where there is no network.
   download.mirrors = {"https://192.0.2.1/", "https://192.0.2.2/", "https://192.0.2.3/"};
-  download.patience = std::chrono::milliseconds(600);
+  download.timeout = std::chrono::milliseconds(600);
   const auto start = std::chrono::steady_clock::now();
   EXPECT_THROW(download_mnist(folder.path("cache"), download), DataError);
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(3));

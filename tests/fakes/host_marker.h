@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "platform/timeline.h"
+#include "platform/device_timeline.h"
 
 namespace mgcompare {
 
