@@ -1,7 +1,7 @@
 #include "activate.h"
 #include "bias.h"
 #include "launch.h"
-#include "mgcompare/arithmetic_cuda.h"
+#include "mgcompare/detail/block_cuda.h"
 
 namespace mgcompare::cuda {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "activate.h"
 #include "launch.h"
-#include "mgcompare/arithmetic_cuda.h"
+#include "mgcompare/detail/block_cuda.h"
 #include "narrow_dense.h"
 
 namespace mgcompare::cuda {

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "mgcompare/portable.h"
+#include "mgcompare/types.h"
 
 namespace async_sgd {
 

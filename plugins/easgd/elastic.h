@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "mgcompare/portable.h"
+#include "mgcompare/types.h"
 
 namespace easgd {
 

@@ -5,7 +5,7 @@
 #include <bit>
 
 #include "columns.h"
-#include "mgcompare/arithmetic.h"
+#include "encode.h"
 
 namespace mgcompare::onebit {
 

@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "mgcompare/arithmetic.h"
 #include "mgcompare/group.h"
 #include "mgcompare/replica.h"
+#include "team.h"
 
 namespace mgcompare::power_sgd {
 

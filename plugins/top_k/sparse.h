@@ -6,9 +6,9 @@
 #include <cmath>
 #include <vector>
 
-#include "mgcompare/arithmetic.h"
 #include "mgcompare/group.h"
 #include "mgcompare/replica.h"
+#include "select.h"
 
 namespace mgcompare::top_k {
 

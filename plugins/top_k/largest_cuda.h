@@ -1,6 +1,6 @@
 #pragma once
 
-// The largest keys, on a GPU. Included by nvcc only, through arithmetic.h.
+// The GPU side of select_largest() in select.h. Compiled by nvcc only.
 //
 // A sample says about where the limit is. One pass over all elements then counts keys near there, each for itself, and
 // how many are above, and marks both: the limit follows, and few elements are left to be asked again. Where the limit
@@ -11,9 +11,9 @@
 
 #include <type_traits>
 
-#include "mgcompare/selection_cuda.h"
+#include "select_cuda.h"
 
-namespace mgcompare::cuda {
+namespace mgcompare::top_k::gpu {
 namespace selection {
 
 inline constexpr unsigned kBins = 8192, kLowBits = 11;  // a key's 24 bits are 13 upper and 11 lower ones
@@ -283,4 +283,4 @@ void select_largest(Device& device, std::size_t n, First first, Again again, Spa
   arithmetic::check_launch();
 }
 
-}  // namespace mgcompare::cuda
+}  // namespace mgcompare::top_k::gpu

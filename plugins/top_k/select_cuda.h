@@ -1,14 +1,17 @@
 #pragma once
 
-// The GPU half of arithmetic.h's selections. Included by nvcc only, through arithmetic.h.
+// The GPU side of select() in select.h. Compiled by nvcc only.
 //
 // Positions come from one pass: each tile adds what the tiles before it have found ("decoupled look-back", Merrill and
 // Garland: "Single-pass parallel prefix scan with decoupled look-back", NVIDIA 2016). Tiles are numbered as they start, so
 // a tile only waits for tiles that run; positions depend on counts alone, not on timing.
 
-#include "mgcompare/arithmetic_cuda.h"
+#include "mgcompare/detail/block_cuda.h"
 
-namespace mgcompare::cuda {
+namespace mgcompare::top_k::gpu {
+
+namespace arithmetic = cuda::arithmetic;
+
 namespace selection {
 
 inline constexpr unsigned kWarps = arithmetic::kThreads / 32;
@@ -241,4 +244,4 @@ void select(Device& device, std::size_t n, Keep keep, Span<std::uint32_t> indice
   arithmetic::check_launch();
 }
 
-}  // namespace mgcompare::cuda
+}  // namespace mgcompare::top_k::gpu
