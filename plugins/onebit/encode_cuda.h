@@ -9,7 +9,7 @@ namespace mgcompare::onebit::gpu {
 
 namespace arithmetic = cuda::arithmetic;
 
-// Rows of a block (threadIdx.y) have a tile each. Where there are no more, it has no elements.
+// Each row of a block (threadIdx.y) has one tile. Rows beyond the last tile get an empty one.
 __device__ inline Tile tile_of(Span<const Tile> tiles, unsigned block) {
   const std::size_t number = block * static_cast<std::size_t>(blockDim.y) + threadIdx.y;
   Tile tile = tiles[min(number, tiles.size() - 1)];
@@ -25,8 +25,8 @@ template <class F> __global__ void each_in(Span<const Tile> tiles, F f) {
   }
 }
 
-// What a thread holds of a tile: an element of each step of its warp. A step takes 32 elements of a segment, or, of
-// kColumns segments, 32 / kColumns elements each.
+// A thread's elements of a tile, one per step of its warp. A step covers 32 elements of a segment, or 32 / kColumns elements
+// of each of kColumns segments.
 template <unsigned kColumns> class Share {
  public:
   explicit __device__ Share(const Tile& tile)
@@ -35,10 +35,10 @@ template <unsigned kColumns> class Share {
         first_(tile.first + threadIdx.x % kColumns + (row_ + threadIdx.x % 32 / kColumns) * stride()) {
     if (threadIdx.x % kColumns >= tile.columns) left_ = 0;
   }
-  // Threads without a column of their own ask what the last one asks.
+  // Threads without a column use the last column.
   __device__ unsigned column() const { return min(threadIdx.x % kColumns, tile_.columns - 1); }
 
-  // All loads are on their way before the first sum.
+  // All loads are issued before the first sum.
   template <class Coder> __device__ Sums<Coder::kSums> load(const Coder& coder) {
 #pragma unroll
     for (unsigned step = 0; step < kSteps; ++step)
@@ -50,7 +50,7 @@ template <unsigned kColumns> class Share {
     return sum;
   }
 
-  // The codes of kColumns steps are those of 32 elements: a word for each bit and column.
+  // The codes of kColumns steps belong to 32 elements: one word for each bit and column.
   template <class Coder, class Levels>
   __device__ void write(const Coder& coder, unsigned bits, const Levels& levels, std::uint32_t* words) const {
     const unsigned lane = threadIdx.x % 32;
@@ -68,7 +68,7 @@ template <unsigned kColumns> class Share {
         const std::uint32_t word = word_of(codes, b);
         if constexpr (kColumns > 1) {
           if (lane < tile_.columns) words[number] = word;
-        } else {  // each lane keeps one, so that 32 of them are written at once
+        } else {  // each lane keeps one word, so that 32 words are written at a time
           if (lane == number % 32) kept = word;
           if ((number % 32 == 31 || number + 1 == wanted) && lane <= number % 32) words[number / 32 * 32 + lane] = kept;
         }
@@ -99,18 +99,18 @@ template <unsigned kColumns> class Share {
   }
 
   const Tile& tile_;
-  std::uint32_t row_;  // of the tile, this warp's first
-  int left_;           // rows of the tile, from this thread's first
+  std::uint32_t row_;  // this warp's first row of the tile
+  int left_;           // rows of the tile from this thread's first row on
   std::size_t first_;  // this thread's first element
   float values_[kSteps];
 };
 
-inline constexpr unsigned kUsualWarps = 8;  // of a block whose tiles take fewer
+inline constexpr unsigned kUsualWarps = 8;  // of a block with several short tiles
 inline constexpr unsigned kMostThreads = Tiling::kMostWarps * 32;
-// Of an SM, at least: one loads while another adds or stores. Sums alone take fewer registers.
+// Blocks per SM, at least: one loads while another computes or stores. The sums need fewer registers.
 inline constexpr unsigned kSummingBlocks = 3, kEncodingBlocks = 2;
 
-// Only for segments of several tiles, which have a block each. The last one of a segment adds the sums of all.
+// For segments of several tiles, one block per tile. The last block of a segment adds the sums of its tiles.
 template <unsigned kColumns, class Coder>
 __global__ void __launch_bounds__(kMostThreads, kSummingBlocks)
     sum_tiles(Span<const Tile> tiles, Coder coder, Sums<Coder::kSums>* partials, unsigned* arrived) {
@@ -129,14 +129,14 @@ __global__ void __launch_bounds__(kMostThreads, kSummingBlocks)
   if (threadIdx.x < kColumns) partials[(gridDim.x + tile.first_tile) * kColumns + threadIdx.x] = sum;
 }
 
-// The last tiles first: what sum_tiles has read last is still in the cache.
+// Last tiles first: what sum_tiles read last is still in the cache.
 template <unsigned kColumns, class Coder>
 __global__ void __launch_bounds__(kMostThreads, kEncodingBlocks)
     encode_tiles(Span<const Tile> tiles, unsigned bits, Coder coder, const Sums<Coder::kSums>* partials) {
   const Tile tile = tile_of(tiles, gridDim.x - 1 - blockIdx.x);
   Share<kColumns> share(tile);
   const std::uint32_t segment = tile.segment + share.column();
-  std::uint32_t* const words = coder.words(segment);  // asked early: where they are may have to be loaded, too
+  std::uint32_t* const words = coder.words(segment);  // early, because it may be a load
   Sums<Coder::kSums> sum = share.load(coder);
   if (tile.tiles > 1) sum = partials[(gridDim.x + tile.first_tile) * kColumns + share.column()];
   else sum = arithmetic::sum_of_warps<kColumns>(sum);
