@@ -71,7 +71,8 @@ TEST_F(PluginBuild, AChangedBodyKeepsTheContractAndAChangedStructBreaksIt) {
 
 // Each of these crosses the boundary, in a header of its own.
 TEST_F(PluginBuild, EveryDeclarationAtTheBoundaryIsInTheContract) {
-  std::ofstream(place_.folder() / "hash.cmake") << "include(" MGCOMPARE_SOURCE_DIR "/cmake/Contract.cmake)\n"
+  std::ofstream(place_.folder() / "hash.cmake") << "cmake_minimum_required(VERSION 3.25)\n"
+                                                   "include(" MGCOMPARE_SOURCE_DIR "/cmake/Contract.cmake)\n"
                                                    "mgcompare_hash_headers(${INCLUDE} hash)\nmessage(\"sdk=${hash},\")\n";
   const auto hash = [&] {
     EXPECT_EQ(shell("cmake -DINCLUDE=$PWD/sdk/include -P hash.cmake"), 0) << log();
