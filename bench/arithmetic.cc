@@ -48,13 +48,13 @@ struct Above {
 
 struct MagnitudeOf {
   const float* values;
-  MGCOMPARE_FUNCTION std::uint32_t operator()(std::size_t i) const { return magnitude_key(values[i]); }
+  MGCOMPARE_FUNCTION std::uint32_t operator()(std::size_t i) const { return top_k::magnitude_key(values[i]); }
 };
 
 class Bench {
  public:
   Bench(Device& device, std::size_t n)
-      : device_(device), n_(n), gradients_(device, n), kept_(device, n), scratch_(device, selection_scratch(n)) {
+      : device_(device), n_(n), gradients_(device, n), kept_(device, n), scratch_(device, top_k::selection_scratch(n)) {
     for_each(device, n, Drawn{gradients_.data(), Random(1, 1)});
     for_each(device, n, Drawn{kept_.data(), Random(1, 2)});
     const double seconds = seconds_of(device, [&] { device.copy(kept_.data(), gradients_.data(), n * sizeof(float)); });
@@ -82,15 +82,15 @@ class Bench {
   void quantise(const char* what, const std::vector<Segment>& segments, unsigned bits) {
     std::vector<std::uint32_t> first = {0};
     for (const Segment& segment : segments) first.push_back(first.back() + onebit::words_of(segment.count, bits));
-    const SegmentTable table(device_, segments);
+    const onebit::SegmentTable table(device_, segments);
     const Array<std::uint32_t> first_word(device_, first.size()), wire(device_, first.back());
     copy_to_device(device_, first_word.span(), Span<const std::uint32_t>(first.data(), first.size()));
     const Array<float> out(device_, n_);
     const onebit::Source source{gradients_.data(), kept_.data(), first_word.data(), wire.data(), 0};
     const std::string name = std::string(what) + ", " + std::to_string(bits) + (bits == 1 ? " bit" : " bits");
     print("quantise " + name, 12 * n_ + 4 * wire.size(), [&] {
-      if (bits == 1) encode(device_, table, 1, onebit::SignCoder{source});
-      else encode(device_, table, bits, onebit::RangeCoder{source, bits});
+      if (bits == 1) onebit::encode(device_, table, 1, onebit::SignCoder{source});
+      else onebit::encode(device_, table, bits, onebit::RangeCoder{source, bits});
     });
     print("decode " + name, 4 * n_ + 4 * wire.size(), [&] {
       onebit::decode(device_, table, {wire.data(), 1, 0, first_word.data(), 0, bits, out.data()});
@@ -103,11 +103,11 @@ class Bench {
     const std::size_t out = 4 * indices.size();
     // 1.26 leaves about a hundredth of them.
     print("select above a limit", 4 * n_ + out, [&] {
-      select(device_, n_, Above{gradients_.data(), 1.26f}, indices.span(), count.span(), scratch_.span());
+      top_k::select(device_, n_, Above{gradients_.data(), 1.26f}, indices.span(), count.span(), scratch_.span());
     });
     const MagnitudeOf key{gradients_.data()};
     print("select the largest hundredth", 4 * n_ + out,
-          [&] { select_largest(device_, n_, key, key, indices.span(), scratch_.span()); });
+          [&] { top_k::select_largest(device_, n_, key, key, indices.span(), scratch_.span()); });
   }
 
   // Gradients, velocities and what is unsent are read, the latter two written, and the entries.

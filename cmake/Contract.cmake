@@ -1,26 +1,61 @@
-# The contract: a text that is equal exactly when a plugin and the program agree on the SDK and on the C++ ABI. It is a
-# hash of the SDK headers without comments and white space, the compiler's ABI number, and the standard library with its
-# string ABI and whether its containers are the checked ones. The same file is installed and used by
-# find_package(mgcompare), so a plugin built elsewhere makes its own.
+# The contract: a text that is equal in a plugin and in the program if both agree on everything that crosses the boundary
+# between them. It consists of
+# - a hash of the SDK headers that declare it: mgcompare/strategy.h and all that it includes, without comments, white space
+#   and mgcompare/detail/. Function bodies are in detail/ and not part of it. The bodies that stay in these headers (share()
+#   and the positions of Batch, for instance) are those whose results both sides must agree on;
+# - the C++ ABI: the compiler's ABI version, the standard library, its string ABI, and whether its containers are checked.
+# This file is installed. A plugin built elsewhere computes its contract from the headers and with the compiler it uses.
 
-function(mgcompare_contract headers out)
+# Headers that moved, and what to include in place of them.
+set(MGCOMPARE_MOVED_HEADERS
+  "arithmetic_cpu.h:include mgcompare/arithmetic.h"
+  "arithmetic_cuda.h:include mgcompare/arithmetic.h"
+  "segments_cuda.h:include mgcompare/arithmetic.h and copy encode.h of plugins/onebit or team.h of plugins/power_sgd"
+  "selection_cuda.h:copy select.h and what it includes from plugins/top_k"
+  "largest_cuda.h:copy select.h and what it includes from plugins/top_k"
+  "portable.h:include mgcompare/types.h")
+
+# Appends to the list `found` HEADER and the headers of mgcompare/ that it includes.
+function(mgcompare_boundary_headers include header found)
+  set(list ${${found}})
+  list(APPEND list ${header})
+  file(STRINGS ${include}/mgcompare/${header} lines REGEX "^#include \"mgcompare/[a-z_]+\\.h\"")
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE "^#include \"mgcompare/([a-z_]+\\.h)\".*" "\\1" name "${line}")
+    if(NOT name STREQUAL "contract.h" AND NOT name IN_LIST list)
+      mgcompare_boundary_headers(${include} ${name} list)
+    endif()
+  endforeach()
+  set(${found} ${list} PARENT_SCOPE)
+endfunction()
+
+# The hash of the headers below the folder INCLUDE.
+function(mgcompare_hash_headers include out)
+  set(headers "")
+  mgcompare_boundary_headers(${include} strategy.h headers)
+  list(SORT headers)
   set(text "")
   foreach(header IN LISTS headers)
-    file(READ ${header} body)
+    file(READ ${include}/mgcompare/${header} body)
     # Brackets and semicolons would be list syntax to CMake.
     string(REPLACE "[" "<" body "${body}")
     string(REPLACE "]" ">" body "${body}")
     string(REPLACE ";" "!" body "${body}")
     string(REGEX REPLACE "//[^\n]*" "" body "${body}")
+    string(REGEX REPLACE "#include \"mgcompare/detail/[^\n]*" "" body "${body}")
     string(REGEX REPLACE "[ \t\r\n\\\\]+" "" body "${body}")
-    string(APPEND text "${body}")
+    string(APPEND text "${header}:${body}")
   endforeach()
   string(SHA256 hash "${text}")
   string(SUBSTRING ${hash} 0 16 hash)
-  include(CheckCXXSourceCompiles)
+  set(${out} ${hash} PARENT_SCOPE)
+endfunction()
+
+# The C++ ABI of the compiler, by its preprocessor.
+function(mgcompare_find_abi out)
   if(NOT DEFINED MGCOMPARE_ABI)
     file(WRITE ${CMAKE_BINARY_DIR}/contract_probe.cc "#include <string>\nabi=__GXX_ABI_VERSION\n#ifdef __GLIBCXX__\n"
-      "stdlib=libstdc++\nstring=_GLIBCXX_USE_CXX11_ABI\n#else\nstdlib=libc++\nstring=1\n#endif\n")
+      "stdlib=libstdc++\nstring=_GLIBCXX_USE_CXX11_ABI\n#else\nstdlib=libc++\nstring=_LIBCPP_ABI_VERSION\n#endif\n")
     execute_process(COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -E -P ${CMAKE_BINARY_DIR}/contract_probe.cc
       OUTPUT_VARIABLE seen COMMAND_ERROR_IS_FATAL ANY)
     string(REGEX MATCH "abi=[0-9]+" abi "${seen}")
@@ -28,16 +63,17 @@ function(mgcompare_contract headers out)
     string(REGEX MATCH "string=[0-9]+" string_abi "${seen}")
     set(MGCOMPARE_ABI "${abi},${stdlib},${string_abi}" CACHE INTERNAL "")
   endif()
-  set(${out} "sdk=${hash},${MGCOMPARE_ABI}" PARENT_SCOPE)
+  set(${out} "${MGCOMPARE_ABI}" PARENT_SCOPE)
 endfunction()
 
-# Writes DIRECTORY/mgcompare/contract.h for the headers in INCLUDE.
+# Writes what plugins and the program include besides the headers in INCLUDE: DIRECTORY/mgcompare/contract.h, and for each
+# header that moved an error that names its replacement.
 function(mgcompare_write_contract include directory)
-  file(GLOB headers ${include}/mgcompare/*.h)
-  list(SORT headers)
-  list(FILTER headers EXCLUDE REGEX "/contract\\.h$")
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${headers})
-  mgcompare_contract("${headers}" contract)
+  file(GLOB manual ${include}/mgcompare/*.h)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${manual})
+  mgcompare_hash_headers(${include} hash)
+  mgcompare_find_abi(abi)
+  set(contract "sdk=${hash},${abi}")
   # With _GLIBCXX_DEBUG containers have another layout.
   file(CONFIGURE OUTPUT ${directory}/mgcompare/contract.h @ONLY CONTENT
 "#pragma once
@@ -47,16 +83,9 @@ function(mgcompare_write_contract include directory)
 #define MGCOMPARE_CONTRACT \"@contract@\"
 #endif
 ")
-endfunction()
-
-# mgcompare_add_strategy(name source...): one plugin, a shared library named strategy_<name>.so.
-function(mgcompare_add_strategy name)
-  add_library(strategy_${name} MODULE ${ARGN})
-  set_target_properties(strategy_${name} PROPERTIES PREFIX "" CXX_VISIBILITY_PRESET hidden
-    VISIBILITY_INLINES_HIDDEN ON)
-  target_link_libraries(strategy_${name} PRIVATE mgcompare::plugin_api)
-  # Without a build type nothing would be optimised, and a comparison would measure that.
-  if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
-    target_compile_options(strategy_${name} PRIVATE -O3 -DNDEBUG)
-  endif()
+  foreach(moved IN LISTS MGCOMPARE_MOVED_HEADERS)
+    string(REGEX MATCH "^[^:]*" name "${moved}")
+    string(REGEX REPLACE "^[^:]*:" "" advice "${moved}")
+    file(CONFIGURE OUTPUT ${directory}/mgcompare/${name} @ONLY CONTENT "#error \"mgcompare/@name@ moved: @advice@\"\n")
+  endforeach()
 endfunction()

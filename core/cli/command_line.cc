@@ -49,7 +49,7 @@ constexpr std::string_view kHelp = R"(Trains one network under many multi-device
   mgcompare predict DIR      steps on more devices: --devices 8,16,64; --link measured, NAME, FILE or latency=5us,bandwidth=20GB/s
   mgcompare export DIR       --mllog: log lines in the style of MLPerf
   mgcompare verify CONFIG    prove that the strategies compute what they say
-  mgcompare plugins          list strategies with their options; `check FILE`, `new NAME`
+  mgcompare plugins          list strategies with their options; `check FILE`, `new NAME [--cuda]`
   mgcompare devices          list the devices of this machine; --json
   mgcompare doctor           check and measure devices and the links between them; --json
   mgcompare config           --explain: every key; `config layers`: one key or section; --schema: JSON schema for editors
@@ -161,7 +161,9 @@ void add_commands(CLI::App& app, Command& command, Given& given) {
   CLI::App& plugins = *app.add_subcommand("plugins");
   plugins.require_subcommand(0, 1);
   plugins.add_subcommand("check")->add_option("file", command.target)->required();
-  plugins.add_subcommand("new")->add_option("name", command.target)->required();
+  CLI::App& plugins_new = *plugins.add_subcommand("new");
+  plugins_new.add_option("name", command.target)->required();
+  plugins_new.add_flag("--cuda", command.cuda);
   for (const char* about_machine : {"devices", "doctor"}) app.add_subcommand(about_machine)->add_flag("--json", command.json);
   CLI::App& config = *app.add_subcommand("config");
   config.add_option("key", command.target);

@@ -38,6 +38,7 @@ struct Command {
   std::string second;               // compare: the other directory
   std::string objective, devices, link, regression;  // as given; empty: not given
   bool mllog = false, trace = false;
+  bool cuda = false;                // plugins new: for nvcc
 };
 
 // What a command line that cannot be carried out is told.

@@ -18,16 +18,21 @@
 namespace mgcompare {
 namespace {
 
-constexpr std::string_view kSkeleton = R"(#include "mgcompare/strategy.h"
+// A project of `plugins new`: {0} is the strategy's name, {1} its class.
+struct Skeleton {
+  std::string_view source, build;
+};
+
+constexpr Skeleton kSkeleton = {R"(#include "mgcompare/strategy.h"
 
 namespace {{
 
 using namespace mgcompare;
 
-// Every rank sums all gradients and updates its own copy; change step() to what is to be compared.
+// Every rank sums all gradients and updates its own copy. Change step() to the strategy that you want to compare.
 class {1} : public Strategy {{
  public:
-  // Options are read here, once each: options.integer("every", 1, "exchange every so many steps", 1)
+  // Read every option here, for example: options.integer("every", 1, "steps from one exchange to the next", 1)
   {1}(Options&, const Facts&) {{}}
 
   Traits traits() const override {{
@@ -46,13 +51,60 @@ class {1} : public Strategy {{
 }}  // namespace
 
 MGCOMPARE_STRATEGY({1}, "{0}", "one line that says what it does")
-)";
-
-constexpr std::string_view kSkeletonBuild = R"(cmake_minimum_required(VERSION 3.25)
+)",
+                                R"(cmake_minimum_required(VERSION 3.25)
 project({0} LANGUAGES CXX)
 find_package(mgcompare REQUIRED)
 mgcompare_add_strategy({0} {0}.cc)
-)";
+)"};
+
+constexpr Skeleton kCudaSkeleton = {R"(#include "mgcompare/arithmetic.h"
+#include "mgcompare/strategy.h"
+
+namespace {{
+
+using namespace mgcompare;
+
+// Arithmetic that runs on the rank's device: nvcc compiles it for GPUs and for CPUs. It may be any struct like this one.
+struct Multiply {{
+  float* vector;
+  float factor;
+  MGCOMPARE_FUNCTION void operator()(std::size_t i) const {{ vector[i] *= factor; }}
+}};
+
+// Every rank weights its mean gradient by its share of the samples, sums all of them and updates its own copy. Change step()
+// to the strategy that you want to compare.
+class {1} : public Strategy {{
+ public:
+  // Read every option here, for example: options.integer("every", 1, "steps from one exchange to the next", 1)
+  {1}(Options&, const Facts&) {{}}
+
+  Traits traits() const override {{
+    Traits traits;
+    traits.promise = Traits::Promise::exact;
+    return traits;
+  }}
+
+  void step(Replica& replica, Group& group, const Batch& batch) override {{
+    replica.backward(batch, Scale::own_share);
+    const Vec gradients = replica.gradients();
+    const float share = static_cast<float>(batch.size()) / static_cast<float>(batch.global_size());
+    for_each(replica.device(), gradients.size(), Multiply{{gradients.data(), share}});
+    group.all_reduce(gradients);
+    replica.update();
+  }}
+}};
+
+}}  // namespace
+
+MGCOMPARE_STRATEGY({1}, "{0}", "one line that says what it does")
+)",
+                                    R"(cmake_minimum_required(VERSION 3.25)
+project({0} LANGUAGES CXX)
+find_package(mgcompare REQUIRED)
+# CUDA: compiled by nvcc where there is one, else for CPUs only. -DCMAKE_CUDA_ARCHITECTURES=... chooses GPU generations.
+mgcompare_add_strategy({0} {0}.cc CUDA)
+)"};
 
 // "my_strategy" -> "MyStrategy"
 std::string class_name(std::string_view name) {
@@ -153,10 +205,11 @@ int new_plugin(const Command& command) {
     throw UsageError(fmt::format("'{}' cannot be a strategy's name: use small letters, digits and _, a letter first", name));
   }
   if (std::filesystem::exists(name)) throw UsageError(fmt::format("{} is there already; choose another name", name));
-  std::error_code ignored;          // what could not be made cannot be written into either
+  std::error_code ignored;          // writing the files reports a folder that could not be made
   std::filesystem::create_directories(name, ignored);
-  write_file(name + "/" + name + ".cc", fmt::format(fmt::runtime(kSkeleton), name, class_name(name)));
-  write_file(name + "/CMakeLists.txt", fmt::format(fmt::runtime(kSkeletonBuild), name));
+  const Skeleton& skeleton = command.cuda ? kCudaSkeleton : kSkeleton;
+  write_file(name + "/" + name + ".cc", fmt::format(fmt::runtime(skeleton.source), name, class_name(name)));
+  write_file(name + "/CMakeLists.txt", fmt::format(fmt::runtime(skeleton.build), name));
   fmt::print("{0}/{0}.cc\n{0}/CMakeLists.txt\n", name);
   print_stderr("build it with: cmake -S {0} -B {0}/build -DCMAKE_PREFIX_PATH={1} && cmake --build {0}/build\n"
        "try it with: MGCOMPARE_PLUGIN_PATH={0}/build mgcompare plugins\n", name, prefix_folder());

@@ -1,7 +1,7 @@
 #include "cuda/activate.h"
 #include "cuda/bias.h"
 #include "cuda/launch.h"
-#include "mgcompare/arithmetic_cuda.h"
+#include "mgcompare/detail/block_cuda.h"
 
 namespace mgcompare::cuda {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "mgcompare/portable.h"
+#include "mgcompare/types.h"
 
 namespace mgcompare::cuda {
 

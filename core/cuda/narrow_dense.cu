@@ -2,8 +2,8 @@
 
 #include "cuda/activate.h"
 #include "cuda/launch.h"
-#include "mgcompare/arithmetic_cuda.h"
 #include "cuda/narrow_dense.h"
+#include "mgcompare/detail/block_cuda.h"
 
 namespace mgcompare::cuda {
 namespace {

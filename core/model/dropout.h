@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "mgcompare/portable.h"
+#include "mgcompare/types.h"
 #include "mgcompare/random.h"
 
 namespace mgcompare {

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "mgcompare/portable.h"
+#include "mgcompare/types.h"
 
 namespace mgcompare {
 

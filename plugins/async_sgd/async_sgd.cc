@@ -1,6 +1,6 @@
-// Asynchronous SGD with a parameter server: each rank pulls the weights, learns from the next samples nobody has taken,
-// and pushes its gradient. The staleness of a gradient is the number of updates made since its weights were pulled. The
-// README beside this file has the papers, the options and what they cost.
+// Asynchronous SGD with a parameter server: each rank pulls the weights, computes a gradient of the next samples of the
+// epoch, and pushes it. The staleness of a gradient is the number of updates since its weights were pulled. README.md has
+// the papers, the options and their costs.
 
 #include <limits>
 #include <string>
@@ -62,7 +62,7 @@ class AsyncSgd : public Strategy {
     if (given_.bounded) group.exclusive(gate(), [&] { ++server_->steps[rank_]; });
   }
 
-  // The last of the ranks to rest makes an update of what is gathered.
+  // The last rank to rest applies the gradients that softsync has gathered so far.
   void rest(Replica& replica, Group& group) override {
     if (steps_ % given_.push_every != 0) push(replica, group, *last_, false);
     if (given_.needs.sum) {
@@ -93,7 +93,7 @@ class AsyncSgd : public Strategy {
     return settled_;
   }
 
-  // One server for all ranks: the first keeps it. Its optimiser's state is kept by the replica.
+  // There is one server for all ranks; rank 0 saves it. The program saves the optimiser's state.
   void save(Archive& archive) override {
     if (rank_ != 0) return;
     for (const auto& [name, vector] : kept())
@@ -123,7 +123,7 @@ class AsyncSgd : public Strategy {
   }
 
  private:
-  // The server's vectors of which a checkpoint keeps the numbers. Between epochs nothing is gathered.
+  // The server's vectors that belong in a checkpoint. The sum is empty between epochs.
   std::vector<std::pair<std::string, Vec>> kept() const {
     std::vector<std::pair<std::string, Vec>> vectors = {{"weights", reach_->weights()}};
     if (given_.needs.mean_square) vectors.push_back({"mean square", reach_->mean_square()});
@@ -134,7 +134,7 @@ class AsyncSgd : public Strategy {
   std::size_t gate() const { return static_cast<std::size_t>(kMostStripes); }
   bool pulls_next() const { return steps_ % given_.pull_every == 0; }
 
-  // In an order that differs from rank to rank, so that they do not queue behind one another.
+  // Each rank begins at another stripe, so that they do not queue for the same locks.
   template <class F> void each_stripe(Group& group, F f) {
     std::vector<Stripe>& stripes = server_->stripes;
     const std::size_t offset = rank_ * stripes.size() / given_.ranks;
@@ -144,14 +144,14 @@ class AsyncSgd : public Strategy {
     }
   }
 
-  // The ranks have all rested before one of them begins the next epoch.
+  // Resets the step counts for a new epoch. All ranks have rested by then.
   void begin_round() {
     if (server_->round > round_) return;
     server_->round = round_ + 1;
     std::fill(server_->steps.begin(), server_->steps.end(), std::uint64_t{0});
   }
 
-  // Stale synchronous parallel (Ho et al., NIPS 2013): wait while more than `bound` steps ahead of the slowest.
+  // Stale synchronous parallel (Ho et al., NIPS 2013): waits while this rank is over `bound` steps ahead of the slowest.
   void wait_for_slowest(Replica& replica, Group& group) {
     group.exclusive(gate(), [&] { begin_round(); });
     std::uint64_t gap = 0;
@@ -163,7 +163,7 @@ class AsyncSgd : public Strategy {
   }
 
   void pull(Replica& replica, Group& group) {
-    replica.device().synchronize();  // the copy of an earlier pull
+    replica.device().synchronize();  // an earlier pull may still be copying
     if (given_.unlocked) {
       versions_[0] = server_->clock;
       const bool written = server_->writing > 0;
@@ -179,14 +179,14 @@ class AsyncSgd : public Strategy {
     reach_->deliver(replica.weights());
   }
 
-  // One gradient more of this rank.
+  // Adds this step's gradient to those not pushed yet, and pushes when it is time.
   void gather(Replica& replica, Group& group, const Batch& batch) {
     const Vec gradients = replica.gradients();
     if (given_.push_every > 1) for_each(replica.device(), gradients.size(), AddScaled{gathered_.data(), gradients.data(), 1});
     if (!pulls_next())
       for_each(replica.device(), gradients.size(),
                AddScaled{replica.weights().data(), gradients.data(), static_cast<float>(-given_.rate * batch.learning_rate())});
-    // A bounded rank waits before it pulls.
+    // With bounded staleness a rank must wait before it pulls, so it cannot pull together with the push.
     if (steps_ % given_.push_every == 0) push(replica, group, batch, pulls_next() && !given_.bounded);
   }
 
@@ -205,7 +205,7 @@ class AsyncSgd : public Strategy {
         versions_[s] = stripe.updates;
       }
       reach_->close(stripe.range);
-      tell(replica, s, stripe.came++, version, clock, drop ? 0 : scale);
+      report_gradient(replica, s, stripe.came++, version, clock, drop ? 0 : scale);
     });
     if (given_.drop_above > 0)
       replica.metric("dropped", static_cast<double>(dropped) / static_cast<double>(server_->stripes.size()));
@@ -235,7 +235,7 @@ class AsyncSgd : public Strategy {
       reach_->each(range, Compensate{gradient, weights, pulled, strength});
   }
 
-  // With the mean of what is gathered, at the whole rate: weight decay and adaptive optimisers see one gradient.
+  // Applies the mean of the gathered gradients at the full rate: weight decay and adaptive optimisers see one gradient.
   void update(Stripe& stripe) {
     float* const sum = reach_->sum().data() + stripe.range.begin;
     if (stripe.gathered < given_.per_update)
@@ -251,7 +251,7 @@ class AsyncSgd : public Strategy {
     ++stripe.updates;
   }
 
-  // Hogwild (Niu, Recht, Re, Wright: NIPS 2011): the rank updates its own copy, and adds what that changed.
+  // Hogwild (Niu, Recht, Re, Wright: NIPS 2011): the rank updates its own copy and adds the change to the server's weights.
   void push_change(Replica& replica, Group& group, const Batch& batch) {
     Device& device = replica.device();
     const Vec weights = replica.weights(), change = gathered_;
@@ -270,7 +270,7 @@ class AsyncSgd : public Strategy {
       const double scale = rate_of(clock - versions_[0], given_.aware);
       add_change(server_->stripes[0].range, scale);
       --server_->writing;
-      tell(replica, 0, clock, versions_[0], clock, scale);
+      report_gradient(replica, 0, clock, versions_[0], clock, scale);
       return;
     }
     each_stripe(group, [&](Stripe& stripe, std::size_t s) {
@@ -279,13 +279,13 @@ class AsyncSgd : public Strategy {
       const double scale = drop ? 0 : rate_of(clock - versions_[s], given_.aware);
       if (!drop) add_change(stripe.range, scale);
       if (s == 0 && given_.drop_above > 0) replica.metric("dropped", drop ? 1 : 0);
-      tell(replica, s, stripe.came++, versions_[s], clock, scale);
+      report_gradient(replica, s, stripe.came++, versions_[s], clock, scale);
     });
   }
 
-  // Columns of the record: stripe, number of the gradient, rank, clock when pulled, clock when pushed, staleness, share of
-  // the rate. The histogram is the first stripe's.
-  void tell(Replica& replica, std::size_t stripe, std::uint64_t number, std::uint64_t pulled, std::uint64_t pushed, double scale) {
+  // Columns of the record: stripe, number of the gradient, rank, clock at the pull, clock at the push, staleness, fraction of
+  // the rate. The histogram covers the first stripe only.
+  void report_gradient(Replica& replica, std::size_t stripe, std::uint64_t number, std::uint64_t pulled, std::uint64_t pushed, double scale) {
     replica.record("gradients", {static_cast<double>(stripe), static_cast<double>(number), static_cast<double>(rank_),
                                  static_cast<double>(pulled), static_cast<double>(pushed),
                                  static_cast<double>(pushed - pulled), scale});
@@ -296,9 +296,9 @@ class AsyncSgd : public Strategy {
   Server* server_ = nullptr;
   std::unique_ptr<Reach> reach_;
   std::size_t rank_ = 0;
-  std::vector<std::uint64_t> versions_;  // of each stripe as it was pulled
+  std::vector<std::uint64_t> versions_;  // each stripe's clock when it was pulled
   std::unique_ptr<Optimizer> own_optimizer_;
-  Array<float> gathered_, settled_;      // gathered: gradients since the last push; hogwild: what an update changed
+  Array<float> gathered_, settled_;      // gathered: the gradients since the last push; with hogwild, the change of an update
   std::size_t steps_ = 0;                // since the epoch began
   std::uint64_t round_ = 0;              // epochs rested from
   bool fresh_ = false;                   // pulled at the end of the last step

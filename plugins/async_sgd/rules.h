@@ -1,26 +1,26 @@
 #pragma once
 
-// The arithmetic of a parameter server, one element or one number at a time.
+// The arithmetic of the parameter server, per element.
 
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
-#include "mgcompare/portable.h"
+#include "mgcompare/types.h"
 
 namespace async_sgd {
 
 // n-softsync (Gupta, Zhang, Wang: arXiv 1509.04210): the server updates after this many gradients.
 inline std::uint64_t gradients_per_update(std::uint64_t ranks, std::uint64_t n) { return std::max<std::uint64_t>(1, ranks / n); }
 
-// Staleness-aware rates (Zhang, Gupta, Lian, Liu: arXiv 1511.05950): a gradient's share of the learning rate.
+// Staleness-aware rates (Zhang, Gupta, Lian, Liu: arXiv 1511.05950): the fraction of the learning rate for a gradient.
 inline double rate_of(std::uint64_t staleness, bool aware) {
   return aware && staleness > 0 ? 1.0 / static_cast<double>(staleness) : 1.0;
 }
 
-// Delay compensation (Zheng et al.: arXiv 1609.08326): the gradient at the server's weights, estimated from the one at the
-// weights that were pulled, with its square in place of the Hessian.
+// Delay compensation (Zheng et al.: arXiv 1609.08326): estimates the gradient at the server's weights from that at the
+// pulled weights, with the squared gradient as an approximation of the Hessian.
 struct Compensate {
   float* gradient;
   const float* weights;
@@ -31,9 +31,9 @@ struct Compensate {
   }
 };
 
-// The same at a strength for each element, which falls where gradients are large: lambda over the root of their mean square.
+// The same with a strength per element: lambda over the root of the mean squared gradient.
 struct CompensateAdaptively {
-  static constexpr float kMemory = 0.95f, kLeast = 1e-7f;  // of the mean square, and added to it
+  static constexpr float kMemory = 0.95f, kLeast = 1e-7f;  // the mean square's decay, and what is added to it
   float* gradient;
   const float* weights;
   const float* pulled;
@@ -59,19 +59,19 @@ struct Multiply {
   MGCOMPARE_FUNCTION void operator()(std::size_t i) const { vector[i] *= factor; }
 };
 
-// What a rank's own update changed, in place of the weights before it.
+// Replaces the weights before a rank's own update by the change that the update made.
 struct Change {
   float* before;
   const float* after;
   MGCOMPARE_FUNCTION void operator()(std::size_t i) const { before[i] = after[i] - before[i]; }
 };
 
-// Host memory that several ranks touch at once. Elements that do not change are left alone.
+// For host memory that several ranks access at the same time. Skips elements that do not change.
 inline void add_atomically(float* to, const float* from, std::size_t size) {
   for (std::size_t i = 0; i < size; ++i)
     if (from[i] != 0) std::atomic_ref<float>(to[i]).fetch_add(from[i], std::memory_order_relaxed);
 }
-// `from` is only read; atomic_ref takes no pointer to const before C++26.
+// Does not write `from`; std::atomic_ref accepts no const type before C++26.
 inline void copy_atomically(float* to, float* from, std::size_t size) {
   for (std::size_t i = 0; i < size; ++i) to[i] = std::atomic_ref<float>(from[i]).load(std::memory_order_relaxed);
 }

@@ -1,9 +1,9 @@
 #pragma once
 
-// The parameter server: what all ranks share, and how one of them reaches its vectors. On the host they are host memory
-// (page-locked where devices are GPUs), and the rank whose turn it is computes on them with its CPU thread. On a device
-// they are memory of rank 0's, and the rank whose turn it is gets a stripe, computes on it with its own device and puts it
-// back before it lets the next rank in: so stream order on each device and the lock between them are order enough.
+// The parameter server: the state that all ranks share, and one rank's access to it. A server on the host is host memory
+// (page-locked if devices are GPUs); the rank that holds a stripe's lock computes on it with its CPU thread. A server on a
+// device is memory of rank 0's device; the rank that holds the lock gets the stripe, computes on it with its own device and
+// puts it back before it releases the lock. The lock orders the devices, stream order does the rest.
 
 #include <algorithm>
 #include <atomic>
@@ -19,13 +19,13 @@ namespace async_sgd {
 
 using namespace mgcompare;
 
-// A part of the model with a lock and a clock of its own.
+// A part of the model with its own lock and clock.
 struct Stripe {
   Range range;
-  std::uint64_t updates = 0;   // its clock
-  std::uint64_t came = 0;      // gradients
-  std::uint64_t gathered = 0;  // of those, waiting in the sum for an update
-  std::uint64_t resting = 0;   // ranks that found the epoch used up
+  std::uint64_t updates = 0;   // the clock
+  std::uint64_t came = 0;      // gradients received
+  std::uint64_t gathered = 0;  // gradients in the sum that await an update
+  std::uint64_t resting = 0;   // ranks without samples left in this epoch
   std::optional<Batch> last;   // of the gradients in the sum
 };
 
@@ -34,9 +34,9 @@ struct Server {
   // On the host; empty and null for a server on a device.
   Array<float> weights, sum, mean_square;
   std::unique_ptr<Optimizer> optimizer;
-  // Without locks.
+  // For access without locks: updates begun, and ranks that write now.
   std::atomic<std::uint64_t> clock = 0, writing = 0;
-  // Bounded staleness: the steps that each rank has made in this epoch, of which `round` counts those begun.
+  // Bounded staleness: the steps of each rank in this epoch, and the number of epochs begun.
   std::vector<std::uint64_t> steps;
   std::uint64_t round = 0;
 };
@@ -47,18 +47,18 @@ inline std::vector<Stripe> make_stripes(std::size_t elements, std::size_t count)
   return stripes;
 }
 
-// Which vectors a trial needs.
+// The vectors that a trial needs, and who keeps them.
 struct Needs {
   bool on_device = false;
-  bool sum = false;           // gradients are gathered before an update
+  bool sum = false;           // several gradients make one update
   bool mean_square = false;   // of gradients, for adaptive delay compensation
-  bool own_optimizer = false; // each rank's gradients have a momentum of their own
-  bool optimizer = true;      // false: ranks update their own copy, and the server adds what changed
-  bool atomic = false;        // ranks touch the weights without a lock
+  bool own_optimizer = false; // each rank has its own momentum
+  bool optimizer = true;      // false: ranks update their own copies, and the server adds the changes
+  bool atomic = false;        // ranks access the weights without a lock
   bool plain = false;
 };
 
-// Collective to make. Calls that name a range are made under the lock of its stripe, where there is one.
+// The constructor is collective. Calls with a range need the lock of its stripe, if stripes have locks.
 class Reach {
  public:
   Reach(Replica& replica, Group& group, Server& server, const Needs& needs)
@@ -94,20 +94,20 @@ class Reach {
   Vec gradient() const { return gradient_; }
   Vec pulled() const { return pulled_; }
 
-  // f(i) over the elements of `range`, where the vectors are.
+  // f(i) for the elements of `range`, on the device or on the host, wherever the vectors are.
   template <class F> void each(Range range, F f) {
     if (needs_.on_device) for_each(device_, range.size(), f);
     else for (std::size_t i = 0; i < range.size(); ++i) f(i);
   }
 
-  // From now on gradient() is this vector of the rank's device. Waits for it.
+  // Makes gradient() this vector of the rank's device. Waits for the device.
   void take_gradient(Vec gradient) {
     gradient_ = needs_.on_device ? gradient : host_gradient_.span();
     if (!needs_.on_device) copy_to_host(device_, gradient_, gradient);
     device_.synchronize();
   }
 
-  // The server's vectors in this range are valid here from open() to close(), which gives back what was changed.
+  // Between open() and close() the server's vectors in this range are valid here. close() writes changes back.
   void open(Range range) {
     if (!needs_.on_device || first_) return;
     for (std::size_t i = 0; i < shared_.size(); ++i) server().get(windows_[i], range.begin, shared_[i].slice(range));
@@ -118,15 +118,15 @@ class Reach {
       server().put(windows_[i], range.begin, shared_[i].slice(range));
     device_.synchronize();
   }
-  // Between them: pulls what the server has now.
+  // Between open() and close(): pulls the server's current weights.
   void keep(Range range) {
     if (needs_.on_device) copy(device_, pulled().slice(range), weights_.slice(range));
     else std::copy_n(weights_.data() + range.begin, range.size(), pulled_.data() + range.begin);
   }
-  // Pulls by itself.
+  // Pulls without open() and close().
   void pull(Range range) {
     if (needs_.on_device) {
-      // Without a lock others may be adding: a get reads each element whole, the owner's too.
+      // Without a lock other ranks may add at the same time; get() reads each element atomically, also on the owner.
       if (first_ && !needs_.atomic) copy(device_, pulled().slice(range), weights_.slice(range));
       else server().get(windows_[0], range.begin, pulled().slice(range));
       device_.synchronize();
@@ -136,8 +136,8 @@ class Reach {
       keep(range);
     }
   }
-  // Adds gradient() to the server's weights, each element atomically where there is no lock: that takes a CPU twenty times
-  // as long as a plain addition.
+  // Adds gradient() to the server's weights, atomically per element if there is no lock. On a CPU that takes twenty times
+  // as long as plain addition.
   void add(Range range) {
     float* const to = weights_.data() + range.begin;
     if (needs_.on_device) {
@@ -150,12 +150,12 @@ class Reach {
     }
   }
 
-  // What was pulled, to the rank's device.
+  // Copies the pulled weights to the rank's device.
   void deliver(Vec weights) {
     if (needs_.on_device) copy(device_, weights, pulled_.span());
     else copy_to_device(device_, weights, pulled_.span());
   }
-  // The server's weights, to the rank's device; while nobody changes them.
+  // Copies the server's weights to the rank's device, while no rank changes them.
   void read(Vec weights) {
     if (!needs_.on_device) copy_to_device(device_, weights, weights_);
     else if (first_) copy(device_, weights, weights_);
@@ -175,7 +175,7 @@ class Reach {
   Array<float> own_weights_, own_sum_, own_mean_square_, host_gradient_, pulled_;
   std::unique_ptr<Optimizer> own_optimizer_;
   Vec weights_, sum_, mean_square_, gradient_;
-  std::vector<Vec> shared_;    // rank 0's are the server's own
+  std::vector<Vec> shared_;    // on rank 0 the server's own vectors, elsewhere copies
   std::vector<int> windows_;
 };
 

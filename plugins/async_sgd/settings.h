@@ -1,6 +1,6 @@
 #pragma once
 
-// What the options make of the parameter server and its ranks.
+// The options of the parameter server, checked.
 
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace async_sgd {
 
-constexpr std::int64_t kMostStripes = 128;  // more than there are ranks; the group tells 256 apart
+constexpr std::int64_t kMostStripes = 128;  // above the number of ranks; a group distinguishes 256
 
 struct Settings {
   Settings(Options& options, const Facts& facts) : ranks(static_cast<std::uint64_t>(facts.ranks)) {
@@ -30,7 +30,7 @@ struct Settings {
   std::uint64_t ranks;
   Needs needs;
   bool hogwild = false;
-  bool aware = false, bounded = false;  // of staleness
+  bool aware = false, bounded = false;  // staleness
   bool unlocked = false;
   std::uint64_t per_update = 1;         // gradients
   std::uint64_t bound = 0, drop_above = 0;
@@ -48,7 +48,7 @@ struct Settings {
                                        {"constant", "adaptive"}) == "adaptive" && compensation > 0;
     if (compensation == 0 && options.given("compensation")) options.refuse("compensation", "goes with a delay_compensation above 0");
     if (!softsync && options.given("n")) options.refuse("n", "goes with rule: softsync");
-    // Alone there is one gradient to an update whatever n is, so that a row on one device may stand beside others.
+    // On one rank an update has one gradient whatever n is, so that the same options also run on one device.
     if (softsync && facts.ranks > 1 && n > facts.ranks)
       options.refuse("n", "is " + std::to_string(n) + " and there are " + std::to_string(facts.ranks) +
                               " ranks; an update has at least one gradient, so n is 1 to " + std::to_string(facts.ranks));
@@ -71,9 +71,9 @@ struct Settings {
     if (!bounded && options.given("bound")) options.refuse("bound", "goes with staleness: bounded");
   }
 
-  // Momentum amplifies the oscillation that stale gradients cause: along a direction of curvature h, sgd with momentum m
-  // bears a rate below 2 (1 + m) / h without staleness and below (1 - m) / h at a staleness of 1, which for m = 0.9 is 38
-  // times less. So several ranks have none unless told.
+  // Momentum amplifies the oscillation that stale gradients cause. Along a direction of curvature h, sgd with momentum m is
+  // stable at rates below 2 (1 + m) / h without staleness, and below (1 - m) / h at a staleness of 1: for m = 0.9 that is
+  // 38 times less. So the default for several ranks is no momentum.
   void read_momentum(Options& options, const Facts& facts, bool softsync) {
     const std::string momentum = options.choice(
         "momentum", "auto", "of sgd: one at the server, one for each rank's gradients, none; auto: none with several ranks",
@@ -88,8 +88,8 @@ struct Settings {
       options.refuse("server", "device does not go with adam, whose count of updates each device has for itself; use server: host, or momentum: worker");
   }
 
-  // Stripes let ranks work on the host's copy side by side. A device's share of that work is short and each stripe costs a
-  // wait for the device, so one lock is faster there.
+  // Stripes let ranks work on the host's copy in parallel. On a device the work is short, and each stripe costs a
+  // synchronisation, so one lock is faster.
   void read_lock(Options& options, const Facts& facts) {
     const std::int64_t locks =
         options.integer("stripes", 16, "lock: striped: parts of the model with a lock each", 1, kMostStripes);

@@ -1,8 +1,9 @@
-// Blockwise model-update filtering (Chen and Huo: ICASSP 2016). Each rank trains alone for a block of steps; the step from
-// where the block began to the mean of the ranks' copies, weighted by samples, is then filtered with a block momentum:
+// Blockwise model-update filtering (Chen and Huo: ICASSP 2016). Each rank trains alone for a block of steps. The difference
+// between the ranks' mean, weighted by samples, and the weights at the beginning of the block is then filtered with a block
+// momentum:
 //   G = mean - begin,   D = eta D' + zeta G,   W = W' + D
-// and the next block begins at W (classical block momentum, cbm) or at W + eta D (Nesterov's, nbm). CNTK's form takes the
-// look-ahead into the model: W = begin + D + eta D.
+// The next block begins at W (classical block momentum, cbm) or at W + eta D (Nesterov's, nbm). In CNTK's form the model
+// includes the look-ahead: W = begin + D + eta D.
 
 #include <algorithm>
 #include <string>
@@ -20,13 +21,13 @@ constexpr std::size_t kPeriod = 16;
 
 enum class Variant { cbm, nbm, nbm_cntk };
 
-// What the end of a block makes of one element.
+// One element at the end of a block.
 struct Block {
   float model, filtered, next;  // W, D, where the next block begins
 };
 
-// Written as corrections of the mean, so that eta = 0 and zeta = 1 give exactly the mean: model averaging. An nbm block
-// begins at W' + eta D' already, so the mean has that part of D in it.
+// Formulated as corrections of the mean, so that eta = 0 and zeta = 1 give the mean to the bit (model averaging). An nbm
+// block begins at W' + eta D', so the mean already contains that part of D.
 struct Rule {
   Variant variant;
   float eta, zeta;
@@ -59,7 +60,7 @@ class Bmuf : public Strategy {
     if (steps == 0) return;
     if (period_ > steps)
       options.refuse("period", "is longer than the epoch of " + std::to_string(steps) + " steps: at most " + std::to_string(steps));
-    // CNTK's rule of thumb: fewer blocks than that leave the block momentum no time to settle.
+    // CNTK's rule of thumb: with fewer blocks the block momentum does not reach its steady state.
     else if (!alone_ && period_ * ranks * ranks > steps * facts.epochs)
       options.warn("period", "training is " + std::to_string(steps * facts.epochs) + " steps; blocks of " +
                                  std::to_string(period_) + " on " + std::to_string(ranks) + " ranks want at least " +
@@ -101,7 +102,7 @@ class Bmuf : public Strategy {
     local_.begin();
   }
 
-  // The model, without its look-ahead; in the middle of a block the model that ending it now would give.
+  // The model without its look-ahead. Within a block, the model as if the block ended here.
   Vec settle(Replica& replica, Group& group) override {
     if (alone_) return replica.weights();
     drift_.report(replica);
@@ -127,9 +128,9 @@ class Bmuf : public Strategy {
     local_.restore(archive);
   }
 
-  // Public because nvcc allows no functor that runs on a GPU inside a private function.
+  // Public: nvcc accepts no lambda for GPUs in a private method.
 
-  // The end of a block at `weights`, the ranks' mean: they become where the next block begins.
+  // Ends a block. `weights` are the ranks' mean and become the weights at the beginning of the next block.
   void filter(Device& device, Vec weights) {
     const Rule rule = this->rule();
     float* const w = weights.data();
@@ -144,7 +145,7 @@ class Bmuf : public Strategy {
     });
   }
 
-  // The mean becomes the model that it would make, and nothing else changes.
+  // Replaces the mean by the model that ending the block would give. Changes nothing else.
   void preview(Device& device, Vec mean) {
     const Rule rule = this->rule();
     float* const m = mean.data();
@@ -164,13 +165,13 @@ class Bmuf : public Strategy {
   std::size_t period_;
   bool reset_momentum_;
   double eta_ = 0, zeta_ = 1;
-  bool alone_ = false;               // one rank and nothing to filter: plain training
-  Array<float> begin_;               // where the block began
+  bool alone_ = false;               // one rank and no filter: plain training
+  Array<float> begin_;               // the weights at the beginning of the block
   Array<float> filtered_;            // D
   Array<float> model_;               // W
-  Array<float> own_;                 // this rank's weights before an averaging, or what it settles on
+  Array<float> own_;                 // this rank's weights before an averaging, or the result of settle()
   Drift drift_;
-  LocalSteps local_;                 // of the block
+  LocalSteps local_;                 // since the beginning of the block
 };
 
 }  // namespace

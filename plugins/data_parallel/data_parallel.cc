@@ -1,6 +1,6 @@
-// One device holds the parameters (PyTorch's DataParallel, Keras's multi_gpu_model): they are broadcast from it in each
-// step, the logits are gathered on it, the loss and its gradient are computed there for the whole batch and scattered, and
-// the gradients are reduced to it and applied there. The others hold no state of their own.
+// One device holds the parameters (PyTorch's DataParallel, Keras's multi_gpu_model). Each step broadcasts them from it,
+// gathers the logits on it, computes the loss and its gradient there for the whole batch, scatters that gradient, reduces the
+// parameters' gradients to it and applies them there. Other devices keep no state between steps.
 
 #include "mgcompare/strategy.h"
 
@@ -45,7 +45,7 @@ class DataParallel : public Strategy {
     if (group.rank() == kHolder) replica.update();
   }
 
-  // The others learn of the last update at the beginning of the next step only.
+  // Other devices have not received the last update yet: the next step would broadcast it.
   Vec settle(Replica& replica, Group& group) override {
     group.broadcast(replica.weights(), kHolder);
     return replica.weights();
@@ -54,7 +54,7 @@ class DataParallel : public Strategy {
  private:
   std::size_t share_limit(Group& group) const { return global_batch_ / static_cast<std::size_t>(group.size()) + 1; }
 
-  // Logits to the holder, the gradient of its loss back into `slopes`.
+  // Sends the logits to the holder, and receives the gradient of the loss into `slopes`.
   void exchange_logits(Replica& replica, Group& group, const Batch& batch, Vec slopes) {
     Counts counts;
     for (int rank = 0; rank < group.size(); ++rank)

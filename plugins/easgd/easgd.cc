@@ -1,6 +1,6 @@
-// Elastic averaging SGD (Zhang, Choromanska, LeCun: arXiv 1412.6651). Each rank trains a model of its own; every few
-// steps it and a common centre draw each other nearer by a share of their distance. The centre is the model. The README
-// beside this file has the formulas, the options and what they cost.
+// Elastic averaging SGD (Zhang, Choromanska, LeCun: arXiv 1412.6651). Each rank trains its own model. Every few steps the
+// rank's model and a common centre move towards each other by a fraction of their distance. The centre is evaluated.
+// README.md has the formulas, the options and their costs.
 
 #include <algorithm>
 #include <cmath>
@@ -15,8 +15,8 @@ namespace {
 
 using namespace mgcompare;
 
-constexpr std::size_t kCentre = 0;         // the stripe that guards it
-constexpr std::uint32_t kSegment = 1024;   // elements whose squares are added as one
+constexpr std::size_t kCentre = 0;         // the stripe that guards the centre
+constexpr std::uint32_t kSegment = 1024;   // elements of one partial sum of squares
 
 class Easgd : public Strategy {
  public:
@@ -27,7 +27,7 @@ class Easgd : public Strategy {
         alpha_(static_cast<float>(options.number_or_auto("alpha", "the share of its distance to the centre that a rank gives up; auto: 0.9 / ranks", 0, 1)
                                       .value_or(0.9 / facts.ranks))),
         plain_(options.choice("momentum", "local", "of sgd: each rank's own, or none", {"local", "none"}) == "none"),
-        // Alone there is nothing to average with, unless the experiment insists.
+        // One rank has nothing to average with, but an explicit alpha is respected.
         alone_(facts.ranks == 1 && !options.given("alpha")) {
     if (!free_ && facts.ranks * static_cast<double>(alpha_) > 1)
       options.refuse("alpha", "times " + std::to_string(facts.ranks) + " ranks is over 1, the centre would overshoot: in lockstep at most " +
@@ -59,7 +59,7 @@ class Easgd : public Strategy {
     host_squares_ = host_array<float>(device, segments.size());
     copy_to_device(device, segments_.span(), Span<const Segment>(segments.data(), segments.size()));
     device.synchronize();
-    // In lockstep every rank holds the centre; else rank 0 does.
+    // In lockstep every rank has the centre, at free pace only rank 0.
     if (free_) window_ = group.expose(rank_ == 0 ? centre_.span() : Vec());
   }
 
@@ -93,7 +93,7 @@ class Easgd : public Strategy {
     replica.metric("distance from the centre", std::sqrt(squares));
   }
 
-  // Rank 0's device holds the centre. Who meets it has it to itself until the device has put it back.
+  // Rank 0's device holds the centre. A rank has exclusive access until its device has written the centre back.
   void meet_alone(Replica& replica, Group& group) {
     if (rank_ != 0) group.peer(0).get(window_, 0, centre_);
     attract(replica);
@@ -102,7 +102,7 @@ class Easgd : public Strategy {
     replica.device().synchronize();
   }
 
-  // All ranks are drawn to the centre as it was; then it takes the sum of what they gave up.
+  // All ranks move towards the same centre; then the centre moves by the sum of their pulls.
   void meet_together(Replica& replica, Group& group) {
     attract(replica);
     group.all_reduce(pull_.span());

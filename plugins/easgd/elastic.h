@@ -1,14 +1,14 @@
 #pragma once
 
-// The arithmetic of an elastic band between a rank's weights and the centre, one element at a time.
+// Elastic averaging of a rank's weights and the centre, per element.
 
 #include <cstddef>
 
-#include "mgcompare/portable.h"
+#include "mgcompare/types.h"
 
 namespace easgd {
 
-// The rank gives up a share of its distance to the centre; `pull` is what it gave up.
+// Moves the rank towards the centre by the fraction alpha of the distance; `pull` is that movement.
 struct Attract {
   float* own;
   const float* centre;
@@ -20,7 +20,7 @@ struct Attract {
   }
 };
 
-// The centre takes what ranks gave up.
+// Moves the centre by a pull, or by the sum of several.
 struct Follow {
   float* centre;
   const float* pull;

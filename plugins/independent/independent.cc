@@ -1,4 +1,4 @@
-// Every rank trains a network of its own on its share of each batch: the ceiling of what exchanging nothing would give.
+// Every rank trains its own network on its share of each batch: an upper bound for speed, without any exchange.
 
 #include "mgcompare/strategy.h"
 

@@ -1,6 +1,7 @@
-// Local SGD: each rank updates its own copy from its own share, and every k steps the copies become their mean, weighted
-// by the samples each has seen since (Stich: arXiv 1805.09767). Post-local SGD begins with whole gradients in each step
-// and goes over to local steps at an epoch (Lin, Stich, Patel, Jaggi: arXiv 1808.07217).
+// Local SGD: each rank updates its own copy from its own share. Every k steps the copies are replaced by their mean,
+// weighted by the samples that each has seen since the last averaging (Stich: arXiv 1805.09767). Post-local SGD exchanges
+// gradients in each step until a given epoch, and makes local steps from then on (Lin, Stich, Patel, Jaggi: arXiv
+// 1808.07217).
 
 #include <algorithm>
 #include <string>
@@ -32,7 +33,7 @@ class LocalSgd : public Strategy {
   Traits traits() const override {
     Traits traits;
     const bool never_local = facts_.ranks == 1 || start_epoch_ >= facts_.epochs;
-    // The mean of updated copies is the update by the mean gradient only where the rule, its state included, is linear.
+    // The mean of updated copies equals an update by the mean gradient only if the rule, with its state, is linear.
     const bool linear = facts_.optimizer == "sgd" && (facts_.momentum == 0 || momentum_ == "averaged");
     if (never_local || (every_ == 1 && linear)) traits.promise = Traits::Promise::exact;
     traits.in_rank_order = never_local;
@@ -60,7 +61,7 @@ class LocalSgd : public Strategy {
     local_.begin();
   }
 
-  // In the middle of a period: what averaging now would give, without doing it.
+  // Within a period: the mean as if the ranks averaged now. Training continues with the copies.
   Vec settle(Replica& replica, Group& group) override {
     if (group.size() == 1) return replica.weights();
     drift_.report(replica);
@@ -91,7 +92,7 @@ class LocalSgd : public Strategy {
   std::size_t every_, start_epoch_;
   std::string momentum_;
   Facts facts_;
-  Array<float> own_;                 // this rank's weights before an averaging, or what it settles on
+  Array<float> own_;                 // this rank's weights before an averaging, or the result of settle()
   Drift drift_;
   LocalSteps local_;                 // since the last averaging
 };

@@ -1,32 +1,32 @@
 #pragma once
 
-// What goes over the wire for an element, and what it stands for there. Structs, not lambdas: see mgcompare/arithmetic.h.
+// Encoding and decoding of elements. Functors are structs for speed on CPUs: see mgcompare/arithmetic.h.
 
 #include <bit>
 
 #include "columns.h"
-#include "mgcompare/arithmetic.h"
+#include "encode.h"
 
 namespace mgcompare::onebit {
 
-// What the codes of a column stand for: the means of either sign (one bit), or the ends of a range.
+// The values of a column's codes: for one bit the means of either sign, for several the ends of a range.
 struct Levels {
   float low, high;
 };
 
-// A code of several bits: the middle of its step of the range.
+// The value of a code of several bits: the middle of its interval of the range.
 MGCOMPARE_FUNCTION inline float value_of(std::uint32_t code, const Levels& levels, unsigned bits) {
   const float step = (levels.high - levels.low) / static_cast<float>((1u << bits) - 1);
   return levels.low + (static_cast<float>(code) + 0.5f) * step;
 }
 
-// A vector, what was left of it before (null: nothing is kept), and the words of its columns.
+// A vector, its residual (null: none is kept), and the words of its columns.
 struct Source {
   const float* vector;
   float* residual;
   const std::uint32_t* first_word;  // of each column
   std::uint32_t* wire;
-  std::uint32_t wire_begins;        // the number of wire's first word
+  std::uint32_t wire_begins;        // number of the first word of `wire`
   MGCOMPARE_FUNCTION float load(std::size_t i) const { return residual == nullptr ? vector[i] : vector[i] + residual[i]; }
   MGCOMPARE_FUNCTION void keep(std::size_t i, float left) const {
     if (residual != nullptr) residual[i] = left;
@@ -39,9 +39,9 @@ struct Source {
   MGCOMPARE_FUNCTION std::uint32_t* words(std::uint32_t s) const { return column(s) + kLevels; }
 };
 
-// The sign, and the means of either sign: the best two values for that division, and the column's sum is kept.
+// One bit: the sign. The levels are the means of either sign, which minimise the squared error and keep the column's sum.
 struct SignCoder : Source {
-  static constexpr std::size_t kSums = 3;  // of the negative ones, of the others, and the number of the others
+  static constexpr std::size_t kSums = 3;  // the sums of the negative elements and of the others, and the number of the others
   MGCOMPARE_FUNCTION Sums<kSums> gather(float value) const {
     const bool up = value >= 0;
     return {{up ? 0.0f : value, up ? value : 0.0f, up ? 1.0f : 0.0f}};
@@ -57,10 +57,11 @@ struct SignCoder : Source {
   }
 };
 
-// Equal steps over four standard deviations to either side of zero; their number is odd, so that zero has one.
+// Several bits: equal intervals over four standard deviations to either side of zero. Their number is odd, so that one is
+// centred on zero.
 struct RangeCoder : Source {
   unsigned bits;
-  static constexpr std::size_t kSums = 1;  // of squares
+  static constexpr std::size_t kSums = 1;  // of the squares
   MGCOMPARE_FUNCTION Sums<kSums> gather(float value) const { return {{value * value}}; }
   MGCOMPARE_FUNCTION Levels levels(std::uint32_t, std::uint32_t count, const Sums<kSums>& sums) const {
     const float end = 4 * sqrtf(sums.at[0] / static_cast<float>(count));
@@ -75,8 +76,8 @@ struct RangeCoder : Source {
   }
 };
 
-// out = the sum of what several ranks' words say, in their order. Signs are looked up, not branched on: they are as good
-// as random.
+// out = the sum of the values that several ranks' words encode, in rank order. Signs index a table: they are unpredictable,
+// so that branches would be slow.
 template <bool kSigns> struct Decoder {
   const std::uint32_t* wire;
   std::size_t sources, words_of_source;

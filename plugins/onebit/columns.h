@@ -1,6 +1,6 @@
 #pragma once
 
-// Where the columns of a network's gradient lie: in the flat vector, on the wire, and on which rank.
+// The columns of a network's gradient: where they are in the flat vector and on the wire, and which rank owns them.
 
 #include <cstdint>
 #include <vector>
@@ -11,16 +11,16 @@
 
 namespace mgcompare::onebit {
 
-// A column on the wire: two floats that say its levels, then its codes, bit by bit.
+// A column on the wire: two floats, its levels, then its codes, bit by bit.
 inline constexpr std::uint32_t kLevels = 2;
 constexpr std::uint32_t words_of(std::uint32_t rows, unsigned bits) { return kLevels + (rows + 31) / 32 * bits; }
 
-// Of an output of a layer, or of one of its inputs (as CNTK has it). A vector is one column.
+// A column belongs to an output of a layer, or to an input (as in CNTK). A vector is one column.
 enum class Orientation { output, input };
 
 struct Columns {
   std::vector<Segment> segments;
-  std::vector<std::uint32_t> first_word;  // on the wire, of the levels; one entry more: the number of all words
+  std::vector<std::uint32_t> first_word;  // of each column on the wire; one entry more: the total number of words
 };
 
 inline Columns columns_of(const std::vector<Part>& parts, Orientation orientation, unsigned bits) {
@@ -41,8 +41,8 @@ inline Columns columns_of(const std::vector<Part>& parts, Orientation orientatio
   return columns;
 }
 
-// Consecutive columns for each rank, nearly equal in words: one layer may have most of them. Some are empty where there
-// are more ranks than columns.
+// Consecutive columns for each rank, nearly equal in words, because one layer may have most of the words. Some stripes are
+// empty if there are more ranks than columns.
 inline std::vector<Range> stripes_of(const Columns& columns, std::size_t ranks) {
   const std::size_t total = columns.first_word.back();
   std::vector<Range> stripes;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The striped exchange: each rank owns some columns, receives everybody's codes for them, adds what they say, quantises
-// the sum with a residual of its own, and sends it to all.
+// The striped exchange: each rank owns a stripe of columns. It receives all ranks' codes for them, adds the decoded values,
+// quantises the sum with a residual for that sum, and sends the result to all ranks.
 
 #include "codes.h"
 #include "columns.h"
@@ -24,13 +24,13 @@ class Exchange {
     copy_to_device(device, first_word_.span(), Span<const std::uint32_t>(columns.first_word.data(), columns.first_word.size()));
     wire_ = device_array<std::uint32_t>(device, columns.first_word.back());
     received_ = device_array<std::uint32_t>(device, words_.size() * ranks);
-    sum_ = device_array<float>(device, elements);  // only this rank's stripe of it is used, and of its residual
+    sum_ = device_array<float>(device, elements);  // only this rank's stripe is used, of the sum and of its residual
     if (keep_residual) residual_ = device_array<float>(device, elements);
     if (keep_residual) sum_residual_ = device_array<float>(device, elements);
     device.synchronize();
   }
 
-  // The sum over ranks, as far as codes tell it, in place of the gradients.
+  // Replaces the gradients by the quantised sum over ranks.
   void run(Device& device, Group& group, Vec gradients) {
     quantise(device, all_, first_word_.data(), gradients, residual_.span(), wire_.span(), 0);
     group.all_to_all(wire_.span(), counts_, received_.span(), Counts(ranks_, words_.size()));
@@ -43,7 +43,7 @@ class Exchange {
     decode(device, all_, {wire_.data(), 1, 0, first_word_.data(), 0, bits_, gradients.data()});
   }
 
-  // What the codes left out: of this rank's gradients, and of the sums that it owns. Empty where nothing is kept.
+  // The quantisation errors of this rank's gradients, and of the sums that it owns. Empty if residuals are off.
   Vec residual() const { return residual_.span(); }
   Vec sum_residual() const { return sum_residual_.span(); }
   std::size_t wire_bytes() const { return wire_.size() * sizeof(std::uint32_t); }

@@ -1,6 +1,6 @@
 // 1-bit SGD with error feedback (Seide, Fu, Droppo, Li, Yu: Interspeech 2014). A column is the gradient of one output of a
-// layer (a bias is one column). Each element becomes one bit, its sign, and each column two floats, the means of its
-// elements of either sign; what that leaves out is added to the next step's gradient. The optimiser, momentum included,
+// layer; a bias is one column. Each element is sent as one bit, its sign, and each column as two floats, the means of its
+// elements of either sign. The quantisation error is added to the next step's gradient. The optimiser, momentum included,
 // runs on the exchanged sum, on every rank.
 
 #include <algorithm>
@@ -80,9 +80,9 @@ class OneBit : public Strategy {
   onebit::Orientation orientation_;
   std::size_t warm_up_epochs_;
   bool keep_residual_;
-  bool compressed_ = false;              // the last step's gradient
+  bool compressed_ = false;              // whether the last step compressed
   std::size_t ranks_, steps_per_epoch_, epochs_;
-  std::optional<onebit::Exchange> exchange_;  // none where whole gradients are exchanged
+  std::optional<onebit::Exchange> exchange_;  // empty if whole gradients are exchanged
 };
 
 }  // namespace

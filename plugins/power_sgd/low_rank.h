@@ -1,16 +1,16 @@
 #pragma once
 
-// Gradient matrices as products of two thin ones, P Q^T, with error feedback.
+// Low-rank approximation of gradient matrices, P Q^T, with error feedback.
 
 #include <vector>
 
-#include "mgcompare/arithmetic.h"
 #include "mgcompare/group.h"
 #include "mgcompare/replica.h"
+#include "team.h"
 
 namespace mgcompare::power_sgd {
 
-// A matrix of the flat vector, and where its factors lie in those of all matrices.
+// A matrix of the flat vector, and the positions of its factors among those of all matrices.
 struct Matrix {
   std::size_t begin;              // in the flat vector
   std::uint32_t rows, columns;
@@ -21,9 +21,9 @@ inline bool compresses(std::size_t rows, std::size_t columns, std::size_t rank) 
   return (rows + columns) * rank * 2 < rows * columns;
 }
 
-// The columns of each matrix of P become orthonormal, one after the other (Gram-Schmidt, twice: what is left of a column
-// that depends on the former ones is rounding, which the second pass makes orthogonal to them, too). The small number
-// keeps columns of zeros from being divided by zero.
+// Makes the columns of each matrix of P orthonormal by Gram-Schmidt with a second pass: if a column depends on the earlier
+// ones, only rounding errors are left of it, and the second pass makes these orthogonal too. The small constant avoids a
+// division by zero for columns of zeros.
 struct Orthogonalise {
   const Matrix* matrices;
   float* p;
@@ -50,14 +50,14 @@ struct Orthogonalise {
   }
 };
 
-// M = g + e. Elements that are not compressed have no error.
+// M = g + e, for compressed elements only.
 struct AddError {
   float* gradients;
   const float* error;
   MGCOMPARE_FUNCTION void operator()(std::size_t i) const { gradients[i] += error[i]; }
 };
 
-// What P Q^T does not say of the sum over ranks is shared out evenly: e = M - sum / ranks.
+// The new error, shared equally among ranks: e = M - sum / ranks.
 struct KeepError {
   const float* own;
   const float* sum;
@@ -85,7 +85,7 @@ class LowRank {
     factors_p_ = p;
     std::size_t whole = 0;
     for (const Range range : whole_) whole += range.size();
-    // Behind the factors travels what is not compressed: one exchange for both.
+    // Uncompressed elements follow the factors in the same vector: one exchange for both.
     first_ = device_array<float>(device, p + whole);
     q_ = device_array<float>(device, q);
     own_ = device_array<float>(device, end);
@@ -98,7 +98,7 @@ class LowRank {
     device.synchronize();
   }
 
-  // The gradients become the sum over ranks, as far as the factors tell it.
+  // Replaces the gradients by the approximated sum over ranks.
   void run(Device& device, Group& group, Vec gradients) {
     for (const Matrix& matrix : matrices_) {
       float* const g = gradients.data() + matrix.begin;
@@ -132,10 +132,10 @@ class LowRank {
     }
   }
 
-  // Q of the last step starts the next one.
+  // Q of the last step, where the next one starts.
   Vec q() const { return q_.span(); }
   Vec error() const { return error_.span(); }
-  // Elements of the two exchanges of a step.
+  // Elements in the two exchanges of a step.
   std::size_t exchanged() const { return first_.size() + q_.size(); }
 
  private:
@@ -143,7 +143,7 @@ class LowRank {
 
   std::size_t rank_, ranks_;
   std::vector<Matrix> matrices_;
-  std::vector<Range> whole_;     // what is not compressed
+  std::vector<Range> whole_;     // ranges that are not compressed
   std::size_t factors_p_ = 0;    // elements of P
   Array<float> first_, q_, own_, error_;
   Array<Matrix> table_;

@@ -1,6 +1,6 @@
-// PowerSGD (Vogels, Karimireddy, Jaggi: arXiv 1905.13727): a step of power iteration makes each gradient matrix a product
-// of two thin ones, which are what is summed over ranks; what that leaves out is added to the next step's gradient. The
-// optimiser, momentum included, runs on the exchanged sum, on every rank.
+// PowerSGD (Vogels, Karimireddy, Jaggi: arXiv 1905.13727): one power iteration approximates each gradient matrix by a
+// product of two thin matrices, which are summed over ranks. The approximation error is added to the next step's gradient.
+// The optimiser, momentum included, runs on the exchanged sum, on every rank.
 
 #include <optional>
 
@@ -23,7 +23,7 @@ class PowerSgd : public Strategy {
 
   Traits traits() const override {
     Traits traits;
-    // Alone there is nothing to exchange, so nothing is compressed.
+    // One rank exchanges nothing, so it compresses nothing.
     traits.promise = ranks_ == 1 ? Traits::Promise::exact : Traits::Promise::approximate;
     traits.in_rank_order = ranks_ == 1;
     traits.repeats_every = 1;
@@ -35,7 +35,7 @@ class PowerSgd : public Strategy {
     if (ranks_ == 1) return;
     Device& device = replica.device();
     low_rank_.emplace(device, replica.parts(), rank_, ranks_, replica.random(0));
-    // Every rank starts with the first one's numbers. All have allocated before any exchanges.
+    // All ranks start with rank 0's numbers. The barrier: no rank may exchange while another allocates.
     group.barrier();
     group.broadcast(low_rank_->q(), 0);
     device.synchronize();
@@ -75,8 +75,8 @@ class PowerSgd : public Strategy {
   }
 
   std::size_t rank_, warm_up_steps_, ranks_, steps_per_epoch_;
-  bool compressed_ = false;                     // the last step's gradient
-  std::optional<power_sgd::LowRank> low_rank_;  // none where there is nobody to exchange with
+  bool compressed_ = false;                     // whether the last step compressed
+  std::optional<power_sgd::LowRank> low_rank_;  // empty on one rank
 };
 
 }  // namespace

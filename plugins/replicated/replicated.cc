@@ -1,7 +1,7 @@
 // Every rank sums all gradients and updates its own copy (PyTorch DDP, tf_cnn_benchmarks' replicated). The gradient is
-// exchanged in buckets as the backward pass finishes them, last layers first. Deferred, a step exchanges the gradient of
-// the step before during the whole of its pass and applies that (tf_cnn_benchmarks' variable_consistency=relaxed): the
-// first update is by zeros.
+// exchanged in buckets as the backward pass finishes them, last layers first. With `deferred`, a step exchanges the gradient
+// of the previous step during its whole pass and applies that (tf_cnn_benchmarks' variable_consistency=relaxed); the first
+// update is by zeros.
 
 #include <string>
 
@@ -21,8 +21,8 @@ class Replicated : public Strategy {
         wire_(options.choice("wire", "fp32", "the gradient's numbers between devices; sums are made in fp32",
                              {"fp32", "fp16", "bf16"})),
         deferred_(options.flag("deferred", false, "apply the gradient of the step before, exchanged during this one's pass")),
-        // With momentum m, sgd bears a rate below 2 (1 + m) / h along a direction of curvature h, and one of gradients a
-        // step late below (1 - m) / h only. Times 1 - m it bears what sgd without momentum bears at the experiment's rate.
+        // Along a direction of curvature h, sgd with momentum m is stable at rates below 2 (1 + m) / h, and with gradients
+        // one step late only below (1 - m) / h. The factor 1 - m makes it as stable as sgd without momentum.
         rate_(options.number_or_auto("rate", "learning rate of deferred updates over the experiment's; auto: 1 - momentum", 1e-6, 1)
                   .value_or(facts.optimizer == "sgd" ? 1 - facts.momentum : 1)),
         alone_(facts.ranks == 1) {
@@ -48,7 +48,7 @@ class Replicated : public Strategy {
 
   void step(Replica& replica, Group& group, const Batch& batch) override {
     if (alone_) replica.backward(batch);
-    // What is left of the vector to update.
+    // Elements [0, end) are still to be updated.
     const std::size_t end = alone_ ? replica.weights().size() : learn(replica, group, batch);
     if (alone_ || !deferred_) replica.update({0, end});
     else replica.optimizer().update(replica.weights(), replica.gradients(), batch, rate_);
@@ -57,7 +57,7 @@ class Replicated : public Strategy {
   void save(Archive& archive) override { archive.put("gradient of the step before", late_.span()); }
   void restore(Archive& archive) override { archive.get("gradient of the step before", late_.span()); }
 
-  // Public because nvcc allows no functor that runs on a GPU inside a private function.
+  // Public: nvcc accepts no lambda for GPUs in a private method.
 
   template <class T> void narrow(Device& device, ConstVec vector, Span<T> narrowed) {
     const float* const v = vector.data();
@@ -84,14 +84,14 @@ class Replicated : public Strategy {
  private:
   static std::size_t elements(std::int64_t bytes) { return static_cast<std::size_t>(bytes) / sizeof(float); }
 
-  // Leaves the sum to apply in the replica's gradients, up to the element it returns: the rest is applied already, while
-  // the buckets behind it are exchanged.
+  // Computes and exchanges gradients. Returns the number of elements still to be updated; the sum for these is in the
+  // replica's gradients. Later elements are updated already, while earlier buckets are exchanged.
   std::size_t learn(Replica& replica, Group& group, const Batch& batch) {
     Device& device = replica.device();
     const Vec gradients = replica.gradients();
     const Vec summed = deferred_ ? late_.span() : gradients;
-    std::size_t sent = gradients.size();   // everything from here on is with the group
-    std::size_t left = sent;               // not updated yet
+    std::size_t sent = gradients.size();   // elements from here on are sent
+    std::size_t left = sent;               // elements not updated yet
     std::size_t limit = first_bucket_;
     replica.backward(batch, [&](Vec slice) {
       const auto ready = static_cast<std::size_t>(slice.data() - gradients.data());
@@ -104,7 +104,7 @@ class Replicated : public Strategy {
       sent = ready;
       limit = bucket_;
     });
-    // Not before: work queued beside an exchange under way would not see its result.
+    // After the pass only: inside `ready` this work would run before the exchanges have finished.
     if (wire_ == "fp16") widen(device, half_.span(), summed);
     if (wire_ == "bf16") widen(device, brain_.span(), summed);
     if (deferred_) swap(device, gradients, summed);
@@ -128,8 +128,8 @@ class Replicated : public Strategy {
   bool deferred_;
   double rate_;
   bool alone_;
-  Array<float> late_;                      // this rank's gradient of the step before, where deferred
-  Array<Half> half_;                       // of the wire
+  Array<float> late_;                      // with `deferred`: this rank's gradient of the previous step
+  Array<Half> half_;                       // the gradient in fp16 or bf16, for transfer
   Array<BFloat16> brain_;
 };
 

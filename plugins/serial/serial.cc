@@ -1,4 +1,4 @@
-// One device, no exchange: what every other strategy is compared with.
+// One device, no exchange: the baseline of every comparison.
 
 #include "mgcompare/strategy.h"
 

@@ -1,7 +1,7 @@
-// Parameters owned by devices (MXNet's kvstore `device`). Each piece has one owner: gradients are pushed to it as the
-// backward pass finishes them and added there, it updates the piece with its part of the optimiser's state, and all ranks
+// Parameters owned by devices (MXNet's kvstore `device`). Each piece has one owner. Ranks push gradients to it as the
+// backward pass finishes them; the owner adds them and updates the piece with its part of the optimiser's state; all ranks
 // pull the new values, first layers first. A piece is a tensor, as in MXNet, or an equal range of the flat vector, which
-// leaves no owner with one large tensor.
+// balances the load if one tensor is large.
 
 #include <algorithm>
 #include <numeric>
@@ -17,7 +17,7 @@ struct Piece {
   int owner;
 };
 
-// The largest tensor goes first, each to the owner that has least so far; of equals to the lowest number.
+// Largest tensor first, each to the owner with the least elements so far; ties go to the lowest rank.
 std::vector<Piece> owned_tensors(const std::vector<Part>& parts, std::size_t ranks) {
   std::vector<std::size_t> by_size(parts.size()), load(ranks);
   std::iota(by_size.begin(), by_size.end(), std::size_t{0});

@@ -1,14 +1,14 @@
 #pragma once
 
-// Momentum correction, the choice of what is sent, and the sum of what all ranks sent.
+// Momentum correction, the selection of elements to send, and the sum of what all ranks sent.
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "mgcompare/arithmetic.h"
 #include "mgcompare/group.h"
 #include "mgcompare/replica.h"
+#include "select.h"
 
 namespace mgcompare::top_k {
 
@@ -18,8 +18,8 @@ struct Entry {
   float value;
 };
 
-// Of each element: its velocity u, and what of the velocities was not sent yet, v. Elements of vectors (biases,
-// normalisation) are sent in each step; `dense` has a bit for each element, set for those.
+// For each element its velocity u, and the sum v of velocities not sent yet. Elements of vectors (biases, normalisation)
+// are sent in each step; their bits in `dense` are set.
 struct Memory {
   float momentum;
   float* velocity;  // null without momentum
@@ -47,7 +47,7 @@ struct Key : Memory {
   MGCOMPARE_FUNCTION std::uint32_t operator()(std::size_t i) const { return key(i, unsent[i]); }
 };
 
-// What is sent is no longer unsent, and an element that waited for long starts anew: its velocity is forgotten, too.
+// Moves chosen elements to the wire. Factor masking: their velocity is cleared too, because it is stale.
 struct Take : Memory {
   const std::uint32_t* indices;
   Entry* entries;
@@ -59,7 +59,7 @@ struct Take : Memory {
   }
 };
 
-// The indices of one rank differ: no two additions meet.
+// All indices of one rank differ, so no two threads add to the same element.
 struct Add {
   const Entry* entries;
   float* sum;
@@ -68,7 +68,7 @@ struct Add {
 
 class Sparse {
  public:
-  // `largest_ratio`: of the elements that one step sends.
+  // `largest_ratio`: the largest fraction of elements that a step sends.
   Sparse(Device& device, const std::vector<Part>& parts, double momentum, double largest_ratio, std::size_t ranks)
       : momentum_(static_cast<float>(momentum)), elements_(parts.empty() ? 0 : parts.back().range.end), ranks_(ranks) {
     std::vector<std::uint32_t> dense((elements_ + 31) / 32);
@@ -89,14 +89,14 @@ class Sparse {
     device.synchronize();
   }
 
-  // How many elements a rank sends in a step: the share of those of matrices, at least one, and all of the others.
+  // Elements that a rank sends in a step: a fraction of those of matrices, at least one, and all of the others.
   std::size_t entries_at(double ratio) const {
     const auto of_matrices = static_cast<double>(elements_ - always_);
     const auto chosen = static_cast<std::size_t>(std::ceil(of_matrices * ratio));
     return std::min(std::max<std::size_t>(chosen, 1), elements_ - always_) + always_;
   }
 
-  // Adds a gradient to what is unsent and takes the largest elements from it.
+  // Adds a gradient to the unsent elements, then removes and returns the largest ones.
   Span<Entry> take(Device& device, ConstVec gradients, double ratio) {
     const Memory memory{momentum_, velocity_.data(), unsent_.data(), dense_.data()};
     const Range chosen{0, entries_at(ratio)};
@@ -106,7 +106,7 @@ class Sparse {
     return entries_.span().slice(chosen);
   }
 
-  // The gradients become the sum of what all ranks took.
+  // Replaces the gradients by the sum of all ranks' chosen elements.
   void run(Device& device, Group& group, Vec gradients, double ratio) {
     const Span<Entry> mine = take(device, gradients, ratio);
     group.all_gather(mine, received_.span());
@@ -121,7 +121,7 @@ class Sparse {
  private:
   float momentum_;
   std::size_t elements_, ranks_;
-  std::size_t always_ = 0;  // elements that are sent in each step
+  std::size_t always_ = 0;  // elements sent in every step
   Array<float> velocity_, unsent_;
   Array<std::uint32_t> dense_, indices_;
   Array<Entry> entries_, received_;

@@ -1,6 +1,6 @@
-// Deep gradient compression (Lin, Han, Mao, Wang, Dally: arXiv 1712.01887): each rank sends the largest elements of what
-// it has not sent yet. Momentum works before the exchange, on each rank's own gradients ("momentum correction"), and
-// what is sent is forgotten there ("factor masking"); the sum of what was sent is then applied without momentum.
+// Deep gradient compression (Lin, Han, Mao, Wang, Dally: arXiv 1712.01887): each rank accumulates its gradients and sends
+// the largest accumulated elements. Momentum is applied before the exchange, to each rank's own gradients ("momentum
+// correction"); sent elements are cleared there ("factor masking"). The sum of the sent elements is applied without momentum.
 
 #include <algorithm>
 #include <cmath>
@@ -31,7 +31,7 @@ class TopK : public Strategy {
     traits.promise = whole() ? Traits::Promise::exact : Traits::Promise::approximate;
     traits.in_rank_order = whole();
     traits.repeats_every = 1;
-    // The number of elements sent is another in each epoch of the warm-up.
+    // Each epoch of the warm-up sends another number of elements.
     for (std::size_t epoch = 1; !whole() && epoch <= std::min(warm_up_epochs_, epochs_); ++epoch)
       traits.stages.push_back(epoch * steps_per_epoch_);
     return traits;
@@ -57,7 +57,7 @@ class TopK : public Strategy {
       replica.update();
       return;
     }
-    // Every rank applies the same update to its own copy: it counts once.
+    // Every rank applies the same update to its own copy; only one of them counts.
     if (counts_updates_) plain_->advance();
     plain_->apply(replica.weights(), replica.gradients(), {0, replica.weights().size()}, batch);
   }
@@ -94,12 +94,12 @@ class TopK : public Strategy {
   }
 
   double ratio_;
-  double sent_ratio_ = 1;                // of the last step
+  double sent_ratio_ = 1;                // in the last step
   std::size_t warm_up_epochs_;
   double momentum_;
   std::size_t ranks_, steps_per_epoch_, epochs_;
-  std::optional<top_k::Sparse> sparse_;  // none where whole gradients are exchanged
-  std::unique_ptr<Optimizer> plain_;     // none where momentum is not what the experiment says
+  std::optional<top_k::Sparse> sparse_;  // empty if whole gradients are exchanged
+  std::unique_ptr<Optimizer> plain_;     // only if the experiment has momentum
   bool counts_updates_ = false;
 };
 

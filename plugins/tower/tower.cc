@@ -1,6 +1,6 @@
-// Averaging on the CPU through host memory. `gradients`: TensorFlow's tower, a master copy and its optimiser live in host
-// memory. `parameters`: each rank updates its own copy and the copies are averaged every k steps, with the optimisers'
-// state, weighted by the samples each has seen (Zinkevich et al. 2010; Su and Chen, arXiv 1507.01239).
+// Averaging on the CPU through host memory. `gradients`: TensorFlow's tower, with a master copy and its optimiser in host
+// memory. `parameters`: each rank updates its own copy, and every k steps the copies and their optimisers' state are
+// averaged, weighted by samples (Zinkevich et al. 2010; Su and Chen, arXiv 1507.01239).
 
 #include <algorithm>
 #include <cmath>
@@ -13,12 +13,12 @@ namespace {
 
 using namespace mgcompare;
 
-// What the ranks meet in: host memory, page-locked where devices are GPUs.
+// Shared by all ranks, in host memory (page-locked if devices are GPUs).
 struct Host {
   Array<float> master;
   std::unique_ptr<Optimizer> optimizer;
   std::vector<Array<float>> from_rank;
-  // Of parameters: each rank's part in the mean over ranks, and that mean.
+  // For parameters: each rank's weight in the mean, and the mean.
   std::vector<float> weights;
   Array<float> mean;
 };
@@ -37,7 +37,7 @@ class Tower : public Strategy {
 
   Traits traits() const override {
     Traits traits;
-    // Averaged parameters are averaged gradients only where the update is linear in the gradient.
+    // Averaging parameters equals averaging gradients only if the update is linear in the gradient.
     const bool exact = !parameters_ || ranks_ == 1 || (every_ == 1 && linear_);
     traits.promise = exact ? Traits::Promise::exact : Traits::Promise::approximate;
     traits.in_rank_order = !parameters_;
@@ -77,7 +77,7 @@ class Tower : public Strategy {
     if (!parameters_) return replica.weights();
     report_drift(replica, group);
     if (local_.count() == 0) return replica.weights();
-    // In the middle of a period: what averaging now would give, without doing it.
+    // Within a period: the mean as if the ranks averaged now. Training continues with the copies.
     if (settled_.empty()) settled_ = device_array<float>(replica.device(), replica.weights().size());
     collect(replica, group);
     copy_to_device(replica.device(), settled_.span(), host_->mean.span().slice(weights_of(replica)));
@@ -91,7 +91,7 @@ class Tower : public Strategy {
   }
   void restore(Archive& archive) override {
     local_.restore(archive);
-    // One copy for all ranks: the first puts it back.
+    // There is one master copy for all ranks; rank 0 restores it.
     if (!parameters_ && first_) archive.get_host("master", host_->master.span());
   }
 
@@ -105,7 +105,7 @@ class Tower : public Strategy {
     device.synchronize();
     if (group.rank() == 0) host_->optimizer->advance();
     group.barrier();
-    // Ranks share the work by ranges and add in rank order, so the number of threads does not change a bit.
+    // Each rank adds one range of the vector, in rank order, so the result does not depend on the number of threads.
     const Range range = share(host_->master.size(), static_cast<std::size_t>(group.rank()), ranks_);
     const Vec sum = sum_.span();
     std::copy_n(host_->from_rank[0].data() + range.begin, range.size(), sum.data() + range.begin);
@@ -137,7 +137,7 @@ class Tower : public Strategy {
     return {host_->mean.size() - replica.weights().size(), host_->mean.size()};
   }
 
-  // Of the last averaging, whose vectors still lie on the host: measuring it costs training nothing.
+  // The drift at the last averaging. Its vectors are still on the host, so training has no extra cost.
   void report_drift(Replica& replica, Group& group) {
     const Range weights = weights_of(replica);
     double gap = 0, size = 0;
@@ -149,8 +149,8 @@ class Tower : public Strategy {
     if (ranks_ > 1 && size > 0) replica.metric("drift", std::sqrt(gap / size));
   }
 
-  // The mean over ranks of all averaged vectors, weighted by samples, into host memory that all ranks read until they
-  // come here again. Ranks share the work by ranges.
+  // Computes the mean over ranks of all averaged vectors, weighted by samples, in host memory. It is valid until the next
+  // call. Each rank computes one range.
   void collect(Replica& replica, Group& group) {
     std::size_t begin = 0;
     for (const Vec vector : averaged_) {

@@ -4,6 +4,8 @@
 
 #include "mgcompare/arithmetic.h"
 #include "on_gpu.h"
+#include "plugins/onebit/pack_bits.h"
+#include "plugins/top_k/select.h"
 
 namespace mgcompare::testing {
 namespace {
@@ -37,12 +39,12 @@ void sum_pairs(Device& device, Span<const Segment> all, Span<Pair> out) {
 }
 
 void thirds(Device& device, std::size_t n, Span<std::uint32_t> indices, Span<std::uint32_t> count) {
-  const Array<std::uint64_t> scratch(device, selection_scratch(n));
-  select(device, n, [=] MGCOMPARE_FUNCTION(std::size_t i) { return i % 3 == 1; }, indices, count, scratch.span());
+  const Array<std::uint64_t> scratch(device, top_k::selection_scratch(n));
+  top_k::select(device, n, [=] MGCOMPARE_FUNCTION(std::size_t i) { return i % 3 == 1; }, indices, count, scratch.span());
 }
 
 void odd_bits(Device& device, Span<const Segment> all, Span<const std::uint32_t> first, Span<std::uint32_t> words) {
-  pack_bits(device, all, first, words, [=] MGCOMPARE_FUNCTION(std::size_t i) { return (i * i / 3) % 2 == 1; });
+  onebit::pack_bits(device, all, first, words, [=] MGCOMPARE_FUNCTION(std::size_t i) { return (i * i / 3) % 2 == 1; });
 }
 
 TEST_F(CudaArithmetic, ForEachVisitsEveryIndexOnce) {

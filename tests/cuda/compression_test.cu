@@ -34,13 +34,13 @@ struct Encoded {
 Encoded encoded(Device& device, const std::vector<Segment>& segments, unsigned bits, std::size_t n) {
   std::vector<std::uint32_t> first = {0};
   for (const Segment& segment : segments) first.push_back(first.back() + onebit::words_of(segment.count, bits));
-  const SegmentTable table(device, segments);
+  const onebit::SegmentTable table(device, segments);
   const Array<float> vector = to_device(device, whole_numbers(n, 1)), residual = to_device(device, whole_numbers(n, 2));
   const Array<float> out(device, n);
   const Array<std::uint32_t> first_word = to_device(device, first), wire(device, first.back());
   const onebit::Source source{vector.data(), residual.data(), first_word.data(), wire.data(), 0};
-  if (bits == 1) encode(device, table, 1, onebit::SignCoder{source});
-  else encode(device, table, bits, onebit::RangeCoder{source, bits});
+  if (bits == 1) onebit::encode(device, table, 1, onebit::SignCoder{source});
+  else onebit::encode(device, table, bits, onebit::RangeCoder{source, bits});
   onebit::decode(device, table, {wire.data(), 1, 0, first_word.data(), 0, bits, out.data()});
   return {to_host(device, wire.span()), to_host(device, residual.span()), to_host(device, out.span())};
 }
@@ -70,15 +70,15 @@ TEST_F(CudaCompression, EncodesAsTheCpuDoes) {
 
 struct MagnitudeOf {
   const float* values;
-  MGCOMPARE_FUNCTION std::uint32_t operator()(std::size_t i) const { return magnitude_key(values[i]); }
+  MGCOMPARE_FUNCTION std::uint32_t operator()(std::size_t i) const { return top_k::magnitude_key(values[i]); }
 };
 
 std::vector<std::uint32_t> largest(Device& device, const std::vector<float>& values, std::size_t k) {
   const Array<float> vector = to_device(device, values);
   const Array<std::uint32_t> indices(device, k);
-  const Array<std::uint64_t> scratch(device, selection_scratch(values.size()));
+  const Array<std::uint64_t> scratch(device, top_k::selection_scratch(values.size()));
   const MagnitudeOf key{vector.data()};
-  select_largest(device, values.size(), key, key, indices.span(), scratch.span());
+  top_k::select_largest(device, values.size(), key, key, indices.span(), scratch.span());
   return to_host(device, indices.span());
 }
 
@@ -108,7 +108,7 @@ struct TwiceAsLarge {
   float* to;
   MGCOMPARE_FUNCTION std::uint32_t operator()(std::size_t i) const {
     to[i] += 2 * from[i];
-    return magnitude_key(to[i]);
+    return top_k::magnitude_key(to[i]);
   }
 };
 
@@ -122,9 +122,9 @@ TEST_F(CudaCompression, MakesWhatKeysAreOfOnce) {
     for (const std::size_t k : {std::size_t{0}, std::size_t{20}, std::size_t{3000}}) {
       const Array<float> from = to_device(device, values), to(device, kSize);
       const Array<std::uint32_t> indices(device, k);
-      const Array<std::uint64_t> scratch(device, selection_scratch(kSize));
+      const Array<std::uint64_t> scratch(device, top_k::selection_scratch(kSize));
       const TwiceAsLarge first{from.data(), to.data()};
-      select_largest(device, kSize, first, MagnitudeOf{to.data()}, indices.span(), scratch.span());
+      top_k::select_largest(device, kSize, first, MagnitudeOf{to.data()}, indices.span(), scratch.span());
       const std::vector<float> made = to_host(device, to.span());
       for (std::size_t i = 0; i < kSize; ++i) ASSERT_EQ(made[i], 2 * values[i]) << i;
       EXPECT_EQ(to_host(device, indices.span()), largest(cpu, made, k));
@@ -140,9 +140,9 @@ TEST_F(CudaCompression, SelectsFromMillions) {
   Device& device = cuda;
   constexpr std::size_t kSize = 20'000'001;
   const Array<std::uint32_t> indices(device, kSize / 3), count(device, 1);
-  const Array<std::uint64_t> scratch(device, selection_scratch(kSize));
+  const Array<std::uint64_t> scratch(device, top_k::selection_scratch(kSize));
   for (int round = 0; round < 5; ++round) {
-    select(device, kSize, EveryThird{}, indices.span(), count.span(), scratch.span());
+    top_k::select(device, kSize, EveryThird{}, indices.span(), count.span(), scratch.span());
     ASSERT_EQ(to_host(device, count.span())[0], kSize / 3);
     const std::vector<std::uint32_t> found = to_host(device, indices.span());
     for (std::uint32_t k = 0; k < found.size(); ++k) ASSERT_EQ(found[k], 3 * k + 1);
@@ -179,7 +179,7 @@ TEST_F(CudaCompression, OrthogonalColumnsAreThoseOfTheCpu) {
   const auto orthogonal = [&](Device& device) {
     const Array<power_sgd::Matrix> table = to_device(device, matrices);
     const Array<float> p = to_device(device, whole_numbers(1037 * kRank, 4));
-    for_each_team(device, matrices.size(), power_sgd::Orthogonalise{table.data(), p.data(), kRank});
+    power_sgd::for_each_team(device, matrices.size(), power_sgd::Orthogonalise{table.data(), p.data(), kRank});
     return to_host(device, p.span());
   };
   const std::vector<float> here = orthogonal(cpu), there = orthogonal(cuda);

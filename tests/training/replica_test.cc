@@ -8,6 +8,7 @@
 #include "fixture.h"
 #include "mgcompare/arithmetic.h"
 #include "check/reference.h"
+#include "plugins/top_k/select.h"
 
 namespace mgcompare {
 namespace {
@@ -243,8 +244,8 @@ TEST(Schemes, SparseGradientsOfEveryElementEqualPlainTraining) {
     const Array<std::uint32_t> indices = device_array<std::uint32_t>(device, gradients.size()), found = device_array<std::uint32_t>(device, 1),
                                founds = device_array<std::uint32_t>(device, ranks);
     const float* g = gradients.data();
-    select(device, gradients.size(), [=] MGCOMPARE_FUNCTION(std::size_t i) { return g[i] >= 0 || g[i] < 0; }, indices.span(), found.span(),
-           device_array<std::uint64_t>(device, selection_scratch(gradients.size())));
+    top_k::select(device, gradients.size(), [=] MGCOMPARE_FUNCTION(std::size_t i) { return g[i] >= 0 || g[i] < 0; }, indices.span(), found.span(),
+           device_array<std::uint64_t>(device, top_k::selection_scratch(gradients.size())));
     group.all_gather(found.span(), founds.span());
     device.synchronize();
     Counts counts(founds.span().begin(), founds.span().end());

@@ -1,6 +1,11 @@
 #pragma once
 
-// Where a strategy keeps its state between two runs of an interrupted trial: one archive a rank. Names are the author's.
+// One rank's part of a checkpoint, as its strategy sees it in save() and restore(). Names are the author's; they are
+// separate for each rank and cannot clash with the program's. Called on the rank's thread, host-ordered: each call waits
+// for the device and has finished when it returns. Not collective.
+//
+// put* copies, and replaces what has the same name. get* fills memory of the same type and length as at put*, and throws
+// Error where the name is absent or the number of bytes differs. T is trivially copyable.
 
 #include <string_view>
 
@@ -11,12 +16,13 @@ namespace mgcompare {
 class Archive {
  public:
   virtual ~Archive() = default;
-  // Device memory of this rank's device. Reading throws Error when the name is absent or its length differs.
+  // Memory of this rank's device.
   template <class T> void put(std::string_view name, Span<T> data) { write(name, data.data(), data.bytes(), false); }
   template <class T> void get(std::string_view name, Span<T> data) { read(name, data.data(), data.bytes(), false); }
-  // Host memory and plain values.
+  // Host memory.
   template <class T> void put_host(std::string_view name, Span<T> data) { write(name, data.data(), data.bytes(), true); }
   template <class T> void get_host(std::string_view name, Span<T> data) { read(name, data.data(), data.bytes(), true); }
+  // One value.
   template <class T> void put_value(std::string_view name, const T& value) { write(name, &value, sizeof(T), true); }
   template <class T> void get_value(std::string_view name, T& value) { read(name, &value, sizeof(T), true); }
 

@@ -1,23 +1,29 @@
 #pragma once
 
-// All ranks of a trial, seen from one of them. Every call is counted: its bytes on the wire and its time.
+// All ranks of a trial, as one of them sees the others. The program counts the bytes and the time of every call.
 //
-// Collectives: every rank calls the same one in the same order; the vectors are in device memory. They are
-// stream-ordered like everything queued on the device: they read what was queued before them, and what is queued after
-// them sees their result. Reductions add the ranks in rank order, in float32 whatever the element type (uint8 and uint32
-// add as integers), so every rank ends with the same bits. Counts are elements, one for each rank; none given means
-// equal sizes. With one rank a collective is a copy and moves no bytes on the wire.
+// Thread: the rank's own, for every call.
+// Errors: every call that waits throws Aborted after another rank failed. Wrong arguments (a root, rank or window that does
+// not exist, a wrong number of counts, a range outside of a window) throw Error. Lengths that differ between ranks throw
+// Error on CPU devices; on GPUs they are not always detected.
 //
-// Payload bytes sent by a rank, N ranks, S bytes of the whole vector: all_reduce 2(N-1)/N S; reduce_scatter, all_gather
-// (N-1)/N S; reduce S on each rank but the root; broadcast, scatter: what the root sends to others; gather: what each
-// rank but the root sends; all_to_all: what is for others; put and add: all; get: counted on the asking rank.
+// Collectives (all_reduce to all_to_all): every rank makes the same calls in the same order. Vectors are in device memory.
+// The calls are stream-ordered: they read what was queued before them, and work queued later sees their result. T is
+// float, Half, BFloat16, std::uint8_t or std::uint32_t in reductions, and any trivially copyable type elsewhere.
+// Reductions add floating-point types in float32 and in a fixed order (rank order on CPU devices): all ranks get the same
+// bits. Counts are elements, one for each rank; none given means equal sizes. Steps with collectives can be captured.
+//
+// Payload bytes that a rank sends, for N ranks and S bytes of the whole vector: all_reduce 2(N-1)/N S; reduce_scatter,
+// all_gather (N-1)/N S; reduce S on each rank but the root; broadcast, scatter: what the root sends to others; gather:
+// what each rank but the root sends; all_to_all: what is for others; put, add: all; get: counted on the caller. A rank
+// sends nothing to itself.
 
 #include <concepts>
 #include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
-#include <typeinfo>
+#include <type_traits>
 #include <vector>
 
 #include "mgcompare/types.h"
@@ -29,62 +35,54 @@ using Counts = std::vector<std::size_t>;
 class Group {
  public:
   virtual ~Group() = default;
-  virtual int rank() const = 0;
+  virtual int rank() const = 0;  // 0 to size() - 1
   virtual int size() const = 0;
 
-  // Host: returns when every rank has come. It does not wait for devices. Throws Aborted when another rank failed, as
-  // every call below does.
+  // Collective, host-ordered: returns when every rank has called it. Does not wait for devices.
   virtual void barrier() = 0;
 
-  template <class T> void all_reduce(Span<T> data) { all_reduce_raw(data.data(), data.size(), type_of<T>); }
-  template <class T> void reduce(Span<T> data, int root) { reduce_raw(data.data(), data.size(), type_of<T>, root); }
-  template <class T> void broadcast(Span<T> data, int root) { broadcast_raw(data.data(), data.bytes(), root); }
-  // The root's `all` is the ranks' vectors one after the other; elsewhere `all` may be empty.
-  template <class T> void gather(Span<T> mine, Span<std::remove_const_t<T>> all, int root, const Counts& counts = {}) {
-    gather_raw(mine.data(), all.data(), sizes(mine.size(), counts, sizeof(T)), root);
-  }
-  template <class T> void scatter(Span<T> all, Span<std::remove_const_t<T>> mine, int root, const Counts& counts = {}) {
-    scatter_raw(all.data(), mine.data(), sizes(mine.size(), counts, sizeof(T)), root);
-  }
-  template <class T> void all_gather(Span<T> mine, Span<std::remove_const_t<T>> all, const Counts& counts = {}) {
-    all_gather_raw(mine.data(), all.data(), sizes(mine.size(), counts, sizeof(T)));
-  }
-  template <class T> void reduce_scatter(Span<T> all, Span<std::remove_const_t<T>> mine, const Counts& counts = {}) {
-    reduce_scatter_raw(all.data(), mine.data(), sizes(mine.size(), counts, 1), type_of<std::remove_const_t<T>>);
-  }
-  // `out_counts[k]` elements of `out` go to rank k; `in_counts[k]` come from it. Both vectors lie in rank order.
+  // The sum over ranks, in place, on every rank.
+  template <class T> void all_reduce(Span<T> data);
+  // The same on the root only; other ranks' vectors keep their values.
+  template <class T> void reduce(Span<T> data, int root);
+  template <class T> void broadcast(Span<T> data, int root);
+  // `all` is the ranks' vectors in rank order. It may be empty on ranks other than the root.
+  template <class T> void gather(Span<T> mine, Span<std::remove_const_t<T>> all, int root, const Counts& counts = {});
+  template <class T> void scatter(Span<T> all, Span<std::remove_const_t<T>> mine, int root, const Counts& counts = {});
+  template <class T> void all_gather(Span<T> mine, Span<std::remove_const_t<T>> all, const Counts& counts = {});
+  template <class T> void reduce_scatter(Span<T> all, Span<std::remove_const_t<T>> mine, const Counts& counts = {});
+  // `out_counts[k]` elements of `out` go to rank k, `in_counts[k]` of `in` come from it. Both vectors are in rank order.
   template <class T>
-  void all_to_all(Span<T> out, const Counts& out_counts, Span<std::remove_const_t<T>> in, const Counts& in_counts) {
-    all_to_all_raw(out.data(), sizes(0, out_counts, sizeof(T)), in.data(), sizes(0, in_counts, sizeof(T)));
-  }
+  void all_to_all(Span<T> out, const Counts& out_counts, Span<std::remove_const_t<T>> in, const Counts& in_counts);
 
-  // One host object for all ranks of this host: collective, made by the host's first rank, the others wait for it. `name`
-  // tells several objects of one type apart. It lives as long as the trial.
-  template <class T, std::invocable Make> T& shared(Make make, const std::string& name = "") {
-    const auto erased = [&make]() -> std::shared_ptr<void> { return std::shared_ptr<T>(make()); };
-    return *static_cast<T*>(shared_raw(std::string(typeid(T).name()) + '/' + name, erased));
-  }
-  template <class T> T& shared(const std::string& name = "") {
-    return shared<T>([] { return std::make_unique<T>(); }, name);
-  }
+  // Collective, host-ordered: one host object for all ranks of this host. The first rank makes it (`make` returns a
+  // unique_ptr or shared_ptr and may use the group), the others wait. `name` distinguishes objects of one type. It is
+  // destroyed after the strategies of the trial, or of the warm-up. Access to it is the author's to order.
+  template <class T, std::invocable Make> T& shared(Make make, const std::string& name = "");
+  template <class T> T& shared(const std::string& name = "");
 
-  // Runs `f` while no other rank runs an exclusive of the same stripe. All asynchronous meetings of ranks go through
-  // this call and wait_until, so that a trial can be run in virtual time and replayed. `f` must not call the group, but
-  // for peer().
+  // Host-ordered, not collective; for asynchronous ranks. Runs `f` on this thread while no other rank runs an exclusive()
+  // of the same stripe (compared modulo 256). All asynchronous contact between ranks goes through exclusive() and
+  // wait_until(), so that a trial can run in virtual time and be replayed. `f` may call peer(), but no other method of the
+  // group. A replay whose order does not fit throws Error.
   virtual void exclusive(std::size_t stripe, const std::function<void()>& f) = 0;
-  // Sleeps until `predicate` holds; it is asked again after each exclusive section of any rank, and never during one.
+  // Host-ordered: sleeps until `predicate` holds. It is evaluated again after each exclusive section of any rank, on any
+  // rank's thread, and never during a section. Throws Error in virtual time when all ranks wait.
   virtual void wait_until(const std::function<bool()>& predicate) = 0;
 
-  // One-sided access to other ranks' devices. `expose` is collective: it makes a rank's vector a window (the number is
-  // the same everywhere; the vector must live as long as the trial). get, put and add are stream-ordered on the caller's
-  // device only; `add` adds each element atomically, so that several ranks may add at once.
+  // One-sided access to other ranks' device memory. expose() is collective and host-ordered: it makes this rank's vector
+  // (which may be empty) a window, and returns the window's number, the same on all ranks. The memory must stay valid
+  // until the strategies are destroyed.
   virtual int expose(Vec memory) = 0;
+  // Not collective; stream-ordered on the caller's device only. To order accesses of several ranks, make them in
+  // exclusive() and synchronize the device before it returns. `begin` counts elements of the window. add() adds each
+  // element atomically, so that several ranks may add at once.
   class Peer {
    public:
     Peer(Group& group, int rank) : group_(group), rank_(rank) {}
-    void get(int window, std::size_t begin, Vec into) { group_.get_raw(rank_, window, begin, into); }
-    void put(int window, std::size_t begin, ConstVec from) { group_.put_raw(rank_, window, begin, from); }
-    void add(int window, std::size_t begin, ConstVec from) { group_.add_raw(rank_, window, begin, from); }
+    void get(int window, std::size_t begin, Vec into);
+    void put(int window, std::size_t begin, ConstVec from);
+    void add(int window, std::size_t begin, ConstVec from);
 
    private:
     Group& group_;
@@ -107,11 +105,9 @@ class Group {
   virtual void add_raw(int rank, int window, std::size_t begin, ConstVec from) = 0;
 
  private:
-  Counts sizes(std::size_t mine, const Counts& counts, std::size_t width) const {
-    Counts scaled = counts.empty() ? Counts(static_cast<std::size_t>(size()), mine) : counts;
-    for (std::size_t& count : scaled) count *= width;
-    return scaled;
-  }
+  Counts sizes(std::size_t mine, const Counts& counts, std::size_t width) const;
 };
 
 }  // namespace mgcompare
+
+#include "mgcompare/detail/group.h"

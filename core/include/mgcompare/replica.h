@@ -1,7 +1,11 @@
 #pragma once
 
-// One rank's copy of the network on one device, and what may be done with it. Every method is called by the rank's own
-// thread. Work is queued on the device in the order of the calls; nothing here waits for the device unless it says so.
+// One rank's copy of the network on one device, with its data and its optimiser.
+//
+// Thread: the rank's own, for every call. Nothing here is collective.
+// Order: stream-ordered (see device.h) unless a method says otherwise. CPU devices compute before a call returns.
+// Shapes: all vectors are float32. Logits and their gradients are row-major (samples of the share, classes).
+// Errors: as in device.h.
 
 #include <cstdint>
 #include <functional>
@@ -17,39 +21,42 @@
 
 namespace mgcompare {
 
-// One tensor of the flat vector, in the order in which the forward pass meets it. The outputs are the first axis:
-// (units, inputs), (channels out, channels in, height, width); biases and batch-norm scales have one axis.
+// One tensor of the flat vector; parts are in the order of the forward pass. The first axis is the outputs: (units,
+// inputs), (channels out, channels in, height, width). Biases and batch-norm scales have one axis.
 struct Part {
   std::string name;   // "conv1.weight"
   std::string layer;  // "conv1"
   Shape shape;
-  Range range;        // in `weights()` and in `gradients()`
-  bool decays;        // weight decay applies (weights do, biases do only when asked)
+  Range range;        // in weights() and gradients()
+  bool decays;        // whether weight decay applies: to weights always, to biases if the experiment says so
 };
 
-// How the gradient of a share is scaled before it is used.
+// How the sum of a share's sample gradients is scaled.
 enum class Scale {
-  global_batch,  // sum of the share's sample gradients / global batch: SUM over ranks to get the batch's mean gradient
-  own_share,     // mean over the share: for a rank that updates alone
+  global_batch,  // 1 / global batch: the sum over ranks is the mean gradient of the batch
+  own_share,     // 1 / own share: the mean over this share, for a rank that updates alone
 };
 
-// Called as the gradient becomes final, in slices from the end of the vector to its start, each once and without gaps.
+// Called on the rank's thread, within backward(), with slices of gradients() whose work is queued: from the end of the
+// vector to its start, each once and without gaps.
 using Ready = std::function<void(Vec slice)>;
 
-// An update rule with its state for one vector. It lives where its vector lives: on a device or on the host.
+// An update rule and its state for one vector, which is in device memory or in host memory. Stream-ordered for device
+// memory; for host memory it computes on the calling thread before it returns. See Batch about learning rates.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  // One vector a state variable (momentum; Adam's two moments); each as long as the weights, zero at first.
+  // The state variables (sgd: its momentum, if any; Adam: two moments), where the vector is, each as long as the weights,
+  // zero at first. Write access is allowed.
   virtual std::vector<Vec> state() = 0;
-  // Forgets the state, Adam's step number with it; the count of updates in the results goes on.
+  // Sets the state and Adam's step number to zero. The count of updates in the results is kept.
   virtual void reset() = 0;
-  // Begins the next update: Adam's step number grows, and the update is counted in the results. One thread only.
+  // Begins an update: increments Adam's step number and the count of updates. One thread at a time.
   virtual void advance() = 0;
-  // Applies the gradient to `weights` over `range` of the whole vector (both vectors are whole), at the batch's learning
-  // rate times `rate_scale`. Disjoint ranges of a host vector may be updated by several threads at once.
+  // Applies the gradient to elements `range` of `weights`, at the learning rate of the step times `rate_scale`. Both
+  // vectors are whole. Several threads may update disjoint ranges of a host vector at the same time.
   virtual void apply(Vec weights, ConstVec gradients, Range range, const Batch& batch, double rate_scale = 1) = 0;
-  // advance() and apply() over everything.
+  // advance(), then apply() to all elements.
   void update(Vec weights, ConstVec gradients, const Batch& batch, double rate_scale = 1) {
     advance();
     apply(weights, gradients, {0, weights.size()}, batch, rate_scale);
@@ -60,44 +67,47 @@ class Replica {
  public:
   virtual ~Replica() = default;
 
-  // The parameters and their gradient: ONE flat float32 vector each, in device memory, of equal length.
+  // The parameters and their gradient: one flat vector each, of equal length, in device memory. The addresses stay.
   virtual Vec weights() = 0;
   virtual Vec gradients() = 0;
   virtual const std::vector<Part>& parts() const = 0;
-  // Running statistics (batch normalisation), flat; empty for most networks. Not trained: averaged when evaluated.
+  // Running statistics of batch normalisation, flat, in device memory; often empty. Evaluation uses their mean over ranks.
   virtual Vec buffers() = 0;
 
-  // Forward, loss and backward over this rank's share: overwrites `gradients()`. An empty share gives zeros. Collectives
-  // called inside `ready` do not hold up the rest of the pass; work queued after backward() returns runs behind them.
+  // Forward pass, loss and backward pass over this rank's share. Overwrites gradients(), with zeros for an empty share.
+  // Collectives and updates called in `ready` run beside the rest of the pass; work queued after backward() returns runs
+  // after them.
   virtual void backward(const Batch& batch, const Ready& ready, Scale scale = Scale::global_batch) = 0;
   void backward(const Batch& batch, Scale scale = Scale::global_batch) { backward(batch, Ready(), scale); }
 
-  // The three parts of backward(): logits (size, classes); their loss gradient, for any batch whose logits one holds
-  // (`batch.whole()` on a rank that gathered them); and the rest of the pass, which must follow the forward() of its batch.
+  // The same in three calls. forward() returns the logits, valid until the next pass. loss() computes the gradient of any
+  // batch's logits, such as gathered ones of batch.whole(). backward_from() follows the forward() of its batch; it throws
+  // Error where `dlogits` has another length.
   virtual Vec forward(const Batch& batch) = 0;
   virtual void loss(const Batch& batch, ConstVec logits, Vec dlogits, Scale scale = Scale::global_batch) = 0;
   virtual void backward_from(const Batch& batch, ConstVec dlogits, const Ready& ready = {}) = 0;
   virtual std::size_t classes() const = 0;
 
-  // Applies `gradients()` to `weights()` with optimizer(). Pieces of one step are one update. Called inside `ready`, for
-  // what became ready, it runs behind the collectives called there and beside the rest of the pass.
+  // Applies gradients() to elements `range` of weights() with optimizer(), at the step's learning rate. All ranges of one
+  // step count as one update. In `ready`, update only what is ready.
   virtual void update(Range range) = 0;
   void update() { update({0, weights().size()}); }
   virtual Optimizer& optimizer() = 0;
-  // A further optimiser of the experiment's kind for a vector of the same length in host memory. Its updates, not the
-  // replicas', are then the trial's count of updates. Plain: an sgd has no momentum then, whatever the experiment says.
+  // Makes another optimiser of the experiment's kind, for a vector as long as weights() in host memory, or in this
+  // device's. Call in Strategy::start; the program keeps its state in checkpoints. If there are such optimisers, their
+  // updates are the trial's count of updates. `plain`: without sgd's momentum. Throws OutOfMemory.
   virtual std::unique_ptr<Optimizer> host_optimizer(bool plain = false) = 0;
-  // The same for a vector in this device's memory: a server on a device.
   virtual std::unique_ptr<Optimizer> device_optimizer(bool plain = false) = 0;
 
   virtual Device& device() = 0;
-  // Records a figure of this step; the results keep its mean, extremes and last value for each rank.
+
+  // Figures for the results, recorded at once on the host. metric(): the results have mean, extremes and last value, per
+  // rank. histogram(): also how often each value occurred; values from 255 on count as one. record(): a row for the
+  // trial's log, dropped unless the experiment sets measure.record.
   virtual void metric(std::string_view name, double value) = 0;
-  // The same of a small whole number, of which the results also keep how often each value came.
   virtual void histogram(std::string_view name, std::uint64_t value) = 0;
-  // A line of figures for the trial's record, where one is kept (measure.record): what a step decided, in full.
   virtual void record(std::string_view name, const std::vector<double>& figures) = 0;
-  // A stream of random numbers that depends on the trial's seed, this rank and `stream`.
+  // Random numbers that depend on the trial's seed, this rank and `stream` (below 2^40).
   virtual Random random(std::uint64_t stream) const = 0;
 };
 

@@ -1,13 +1,14 @@
 #pragma once
 
-// The element types that travel between devices, and views of memory.
+// Element types, ranges, and views of memory. Everything here is a plain value, usable on any thread and on any device.
+// MGCOMPARE_FUNCTION marks functions that run on the host and on GPUs.
 
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
-#include "mgcompare/portable.h"
+#include "mgcompare/detail/portable.h"
 
 namespace mgcompare {
 
@@ -15,46 +16,18 @@ enum class DeviceKind { cpu, cuda };
 
 enum class Type { float32, float16, bfloat16, uint8, uint32 };
 
-// IEEE 754 binary16: storage only; compute in float. Rounds to nearest even, overflows to infinity.
+// IEEE 754 binary16, for storage and transfer; compute in float. Rounds to nearest even, overflows to infinity.
 struct Half {
   std::uint16_t bits;
-  MGCOMPARE_FUNCTION static Half from(float value) {
-    const std::uint32_t word = std::bit_cast<std::uint32_t>(value);
-    const std::uint32_t sign = (word >> 16) & 0x8000u;
-    const std::uint32_t magnitude = word & 0x7fffffffu;
-    if (magnitude > 0x7f800000u) return {static_cast<std::uint16_t>(sign | 0x7e00u)};
-    if (magnitude >= 0x47800000u) return {static_cast<std::uint16_t>(sign | 0x7c00u)};
-    if (magnitude < 0x38800000u) {  // below 2^-14: subnormal, in units of 2^-24
-      const float units = std::bit_cast<float>(magnitude) * 16777216.0f;
-      std::uint32_t whole = static_cast<std::uint32_t>(units);
-      const float rest = units - static_cast<float>(whole);
-      whole += rest > 0.5f || (rest == 0.5f && (whole & 1u)) ? 1u : 0u;
-      return {static_cast<std::uint16_t>(sign | whole)};
-    }
-    const std::uint32_t rounded = magnitude + 0xfffu + ((magnitude >> 13) & 1u);
-    return {static_cast<std::uint16_t>(sign | ((rounded - 0x38000000u) >> 13))};
-  }
-  MGCOMPARE_FUNCTION float value() const {
-    const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
-    const std::uint32_t magnitude = bits & 0x7fffu;
-    if (magnitude >= 0x7c00u) return std::bit_cast<float>(sign | 0x7f800000u | ((magnitude & 0x3ffu) << 13));
-    if (magnitude < 0x400u) {
-      const float size = static_cast<float>(magnitude) / 16777216.0f;
-      return sign ? -size : size;
-    }
-    return std::bit_cast<float>(sign | ((magnitude << 13) + 0x38000000u));
-  }
+  MGCOMPARE_FUNCTION static Half from(float value);
+  MGCOMPARE_FUNCTION float value() const;
 };
 
-// The upper half of a float32: its range, eight bits of precision. Rounds to nearest even.
+// The upper half of a float32: the same range, 8 bits of precision. Rounds to nearest even.
 struct BFloat16 {
   std::uint16_t bits;
-  MGCOMPARE_FUNCTION static BFloat16 from(float value) {
-    const std::uint32_t word = std::bit_cast<std::uint32_t>(value);
-    if ((word & 0x7fffffffu) > 0x7f800000u) return {static_cast<std::uint16_t>((word >> 16) | 0x40u)};
-    return {static_cast<std::uint16_t>((word + 0x7fffu + ((word >> 16) & 1u)) >> 16)};
-  }
-  MGCOMPARE_FUNCTION float value() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+  MGCOMPARE_FUNCTION static BFloat16 from(float value);
+  MGCOMPARE_FUNCTION float value() const;
 };
 
 template <class T> inline constexpr Type type_of = Type::uint8;
@@ -63,23 +36,24 @@ template <> inline constexpr Type type_of<Half> = Type::float16;
 template <> inline constexpr Type type_of<BFloat16> = Type::bfloat16;
 template <> inline constexpr Type type_of<std::uint32_t> = Type::uint32;
 
+// Bytes of one element.
 constexpr std::size_t size_of(Type type) {
   return type == Type::uint8 ? 1 : type == Type::float16 || type == Type::bfloat16 ? 2 : 4;
 }
 
-// A half-open range of elements.
+// Elements [begin, end).
 struct Range {
   std::size_t begin = 0;
   std::size_t end = 0;
   constexpr std::size_t size() const { return end - begin; }
 };
 
-// The k-th of n nearly equal consecutive ranges of `count` elements; some are empty when count < n.
+// The k-th of n consecutive, nearly equal ranges of `count` elements. Some are empty when count < n.
 MGCOMPARE_FUNCTION constexpr Range share(std::size_t count, std::size_t k, std::size_t n) {
   return {count * k / n, count * (k + 1) / n};
 }
 
-// A view of consecutive elements in the memory of one device (or of the host, where the text says so). It owns nothing.
+// A non-owning view of consecutive elements in device memory, or in host memory where the documentation says so.
 template <class T> class Span {
  public:
   constexpr Span() = default;
@@ -90,8 +64,10 @@ template <class T> class Span {
   MGCOMPARE_FUNCTION constexpr std::size_t size() const { return size_; }
   MGCOMPARE_FUNCTION constexpr std::size_t bytes() const { return size_ * sizeof(T); }
   MGCOMPARE_FUNCTION constexpr bool empty() const { return size_ == 0; }
+  // `range` is not checked.
   MGCOMPARE_FUNCTION constexpr Span slice(Range range) const { return {data_ + range.begin, range.size()}; }
-  // Dereferences: only where the memory is the caller's (host code: the host's; a functor: the device's).
+  // These access the memory directly. Host code may use them on host memory and on the memory of a CPU device, a functor
+  // on the memory of its device. The index is not checked.
   MGCOMPARE_FUNCTION constexpr T& operator[](std::size_t i) const { return data_[i]; }
   MGCOMPARE_FUNCTION constexpr T* begin() const { return data_; }
   MGCOMPARE_FUNCTION constexpr T* end() const { return data_ + size_; }
@@ -105,3 +81,5 @@ using Vec = Span<float>;
 using ConstVec = Span<const float>;
 
 }  // namespace mgcompare
+
+#include "mgcompare/detail/half.h"

@@ -1,33 +1,34 @@
 #pragma once
 
-// The largest keys, on a GPU. Included by nvcc only, through arithmetic.h.
+// The GPU side of select_largest() in select.h. Compiled by nvcc only.
 //
-// A sample says about where the limit is. One pass over all elements then counts keys near there, each for itself, and
-// how many are above, and marks both: the limit follows, and few elements are left to be asked again. Where the limit
-// proves to be elsewhere, all keys are counted twice more, by their upper and by their lower bits.
+// The limit is the smallest selected key. A sample estimates it. One pass over all elements then makes a histogram of keys
+// near the estimate, counts the keys above, and marks both kinds of elements: the limit follows from the counts, and only
+// few elements must be examined again. If the limit is not near the estimate, all keys are counted twice more, by their
+// upper and by their lower bits.
 //
-// All passes are one kernel. Blocks are numbered as they start, and the first of them take the first pass: a block only
-// waits for blocks that run, and what follows a pass is there when it ends.
+// All passes are one kernel. Blocks take numbers as they start, and the lowest numbers do the first pass: a block only
+// waits for blocks that run already, and the blocks of the next pass are resident when a pass ends.
 
 #include <type_traits>
 
-#include "mgcompare/selection_cuda.h"
+#include "select_cuda.h"
 
-namespace mgcompare::cuda {
+namespace mgcompare::top_k::gpu {
 namespace selection {
 
 inline constexpr unsigned kBins = 8192, kLowBits = 11;  // a key's 24 bits are 13 upper and 11 lower ones
-inline constexpr unsigned kCounters = 1024;             // threads of a block: the fewer blocks, the fewer counts to add
-inline constexpr unsigned kMostBlocks = 264;            // of a pass: two of each SM of the largest GPUs
-static_assert(kBins <= 2 * 4096, "selection_scratch() counts on it");
+inline constexpr unsigned kCounters = 1024;             // threads of a block; fewer blocks have fewer histograms to add
+inline constexpr unsigned kMostBlocks = 264;            // of a pass: two for each SM of the largest GPUs
+static_assert(kBins <= 2 * 4096, "selection_scratch() assumes it");
 
 enum class Pass : unsigned { sample, near_sample, upper, lower };
 
-// Rows of 32 elements, one of each 2^shift neighbours; which one differs from group to group.
+// The sample: of each group of 2^shift rows of 32 elements one row, whose position varies between groups.
 struct Sample {
   static constexpr unsigned kMostGroups = 4096, kOfWarp = 2;
   unsigned shift = 1, groups;
-  unsigned wanted;  // of its elements, about as large a share as of all
+  unsigned wanted;  // elements to select from the sample, in proportion
   Sample(std::size_t n, std::size_t wanted_of_all) {
     const std::size_t last = (n - 1) / 32;
     while ((last >> shift) >= kMostGroups) ++shift;
@@ -41,8 +42,8 @@ struct Sample {
   __device__ bool has(std::size_t asked) const { return row(static_cast<unsigned>(asked >> shift)) == asked; }
 };
 
-// Bin b counts keys that are low + b once shifted. Those at low or below, often zeros and very many, are what is left; the
-// lowest bin has those above in their place.
+// A histogram. Bin b counts keys that are low + b after the shift. Keys at or below `low` (often very many zeros) are not
+// counted; bin 0 counts keys above the last bin instead.
 struct Counter {
   unsigned* bins;
   unsigned low, shift;
@@ -55,8 +56,8 @@ struct Counter {
   }
 };
 
-// One block. The bin of the last key that is wanted (0 where those counted are too few), how many keys of that bin are
-// wanted, and how many it has. Bins are zero again afterwards.
+// The result of a search, made by one block: the bin of the smallest selected key (0 if too few keys were counted), how many
+// keys of that bin are selected, and how many it has. The search zeroes the bins.
 struct Place {
   unsigned bin, wanted, counted;
 };
@@ -105,13 +106,13 @@ __device__ inline Place find_place(unsigned* bins, unsigned above, unsigned want
   return place;
 }
 
-// What a pass has counted says what the next one looks at, or where the limit is.
+// Derives from the counts of a pass which keys the next pass counts, or the limit.
 template <Pass kPass>
 __device__ void conclude(Scratch::Found& found, unsigned low, unsigned above, const Place& place, unsigned wanted) {
   found.above = 0;
   if (kPass == Pass::sample) {
-    // The wanted key is about as far down its bin as its number says. Keys that far apart from it are told apart below
-    // and above: the whole bin is among them, for in some vectors all keys of a bin are equal.
+    // Interpolates the limit within its bin. The next pass counts keys in a window around it which includes the whole bin,
+    // because in some vectors all keys of a bin are equal.
     const unsigned long long wanted_keys = static_cast<unsigned long long>(place.wanted) << kLowBits;
     const unsigned down = place.counted == 0 ? 0 : static_cast<unsigned>(wanted_keys / place.counted);
     const unsigned about = place.bin == 0 ? 0 : ((place.bin + 1) << kLowBits) - down;
@@ -128,7 +129,7 @@ __device__ void conclude(Scratch::Found& found, unsigned low, unsigned above, co
   *static_cast<volatile unsigned*>(&found.passes_done) = static_cast<unsigned>(kPass) + 1;
 }
 
-// What earlier passes wrote is seen by all threads of this block afterwards.
+// Waits for the end of a pass. All threads of this block then see what earlier passes wrote.
 __device__ inline void wait_for(const Scratch::Found& found, Pass pass) {
   if (threadIdx.x == 0) {
     while (*static_cast<const volatile unsigned*>(&found.passes_done) <= static_cast<unsigned>(pass)) {}
@@ -137,8 +138,8 @@ __device__ inline void wait_for(const Scratch::Found& found, Pass pass) {
   __syncthreads();
 }
 
-// A warp takes 32 rows of 32 elements at a time, kBatch of them at once: all loads are on their way before the first key
-// is looked at. Lane l gets bits that say which of its elements, one of each row, are above and which are near.
+// A warp processes chunks of 32 rows of 32 elements, kBatch rows at a time: all loads are issued before the first key is
+// used. Returns to lane l bits for its elements, one of each row: which are above the window, and which are in it.
 inline constexpr unsigned kChunk = 1024, kBatch = 8;
 template <Pass kPass, bool kWhole, class Key>
 __device__ Wanted count_chunk(std::size_t begin, std::size_t n, Counter& counter, const Key& key_of) {
@@ -171,7 +172,7 @@ __device__ Wanted count_chunk(std::size_t begin, std::size_t n, Counter& counter
   return mark;
 }
 
-// What is looked for, and by how many blocks in each pass.
+// The parameters of a search, and the number of blocks of each pass.
 template <class First, class Again> struct Search {
   std::size_t n;
   First first;
@@ -180,7 +181,7 @@ template <class First, class Again> struct Search {
   unsigned wanted;
   Sample sample{n, wanted};
   unsigned sampling = blocks_for(sample.groups, Sample::kOfWarp), near = min(blocks_for(n, kChunk), kMostBlocks);
-  unsigned recounting = (near + 1) / 2;  // seldom needed; both passes' blocks start at once
+  unsigned recounting = (near + 1) / 2;  // per pass; rarely needed
 
   static unsigned blocks_for(std::size_t items, unsigned of_warp) {
     const std::size_t of_block = of_warp * (kCounters / 32);
@@ -206,7 +207,7 @@ template <Pass kPass, class First, class Again>
 __device__ void count_all(const Search<First, Again>& search, unsigned warp, unsigned warps, Counter& counter) {
   const unsigned lane = threadIdx.x % 32;
   for (std::size_t chunk = warp; chunk * kChunk < search.n; chunk += warps) {
-    // What keys of the sample are of has been made already.
+    // first() has been called for the elements of the sample.
     constexpr bool kMade = kPass != Pass::near_sample || std::is_same_v<First, Again>;
     const unsigned sampled = kMade ? 0 : __ballot_sync(0xffffffffu, search.sample.has(chunk * 32 + lane));
     const auto key_of = [&](unsigned row, std::size_t i) {
@@ -283,4 +284,4 @@ void select_largest(Device& device, std::size_t n, First first, Again again, Spa
   arithmetic::check_launch();
 }
 
-}  // namespace mgcompare::cuda
+}  // namespace mgcompare::top_k::gpu

@@ -1,35 +1,38 @@
 #pragma once
 
-// The GPU half of arithmetic.h's selections. Included by nvcc only, through arithmetic.h.
+// The GPU side of select() in select.h. Compiled by nvcc only.
 //
-// Positions come from one pass: each tile adds what the tiles before it have found ("decoupled look-back", Merrill and
-// Garland: "Single-pass parallel prefix scan with decoupled look-back", NVIDIA 2016). Tiles are numbered as they start, so
-// a tile only waits for tiles that run; positions depend on counts alone, not on timing.
+// One pass computes the output positions: each tile adds the counts of the tiles before it (Merrill and Garland:
+// "Single-pass parallel prefix scan with decoupled look-back", NVIDIA 2016). Tiles take numbers as they start, so a
+// tile only waits for tiles that run already. Positions depend on counts only, not on timing.
 
-#include "mgcompare/arithmetic_cuda.h"
+#include "mgcompare/detail/block_cuda.h"
 
-namespace mgcompare::cuda {
+namespace mgcompare::top_k::gpu {
+
+namespace arithmetic = cuda::arithmetic;
+
 namespace selection {
 
 inline constexpr unsigned kWarps = arithmetic::kThreads / 32;
-inline constexpr int kFew = 6;  // of a word, that its thread writes alone
-// A thread has so many words, each of 32 elements.
+inline constexpr int kFew = 6;  // up to so many elements of a word are written by its own thread
+// Elements of a tile: a thread has kWords words of 32 elements.
 template <class What> inline constexpr unsigned kTile = arithmetic::kThreads * What::kWords * 32;
-static_assert(arithmetic::kThreads * 32 >= 8192, "selection_scratch() counts on it");
+static_assert(arithmetic::kThreads * 32 >= 8192, "selection_scratch() assumes it");
 
-// Two numbers of 31 bits in one word, and whether they are of a tile or of all tiles up to it.
+// Two counts of 31 bits in one word, and two bits that say whether they are of one tile or of all tiles up to it.
 using Word = unsigned long long;
 inline constexpr Word kOfTile = 1ull << 62, kOfAll = 2ull << 62, kNumbers = (1ull << 62) - 1;
 __device__ inline Word pack(unsigned yes, unsigned if_room) { return static_cast<Word>(yes) << 31 | if_room; }
 __device__ inline unsigned yes_of(Word word) { return static_cast<unsigned>(word >> 31) & 0x7fffffffu; }
 __device__ inline unsigned if_room_of(Word word) { return static_cast<unsigned>(word) & 0x7fffffffu; }
 
-// Of 32 elements, a bit each: wanted, and wanted while there is room for such.
+// One bit for each of 32 elements: selected, and selected while there is room.
 struct Wanted {
   unsigned yes, if_room;
 };
 
-// A warp's bits, as a square: bit b of lane l becomes bit l of lane b.
+// Transposes the bits of a warp: bit b of lane l becomes bit l of lane b.
 __device__ inline unsigned turn(unsigned bits) {
   unsigned lower = 0x0000ffffu;
 #pragma unroll
@@ -40,15 +43,15 @@ __device__ inline unsigned turn(unsigned bits) {
   return bits;
 }
 
-// The scratch memory. All but the marks is zero before each selection.
+// The scratch memory. All of it but the marks is zeroed before each selection.
 struct Scratch {
   struct Found {
     unsigned tiles_started;
     unsigned blocks_started, blocks_done, passes_done;
-    unsigned low;            // of the keys that are told apart
-    unsigned above;          // keys above those
-    unsigned limit, room;    // keys above the limit are wanted, and as many equal ones as there is room for
-    unsigned known, marked;  // whether the limit is, and the elements above the keys that were told apart, and among them
+    unsigned low;            // the lower end of the window of keys that are counted
+    unsigned above;          // keys above the window
+    unsigned limit, room;    // keys above the limit are selected, and `room` keys that equal it
+    unsigned known, marked;  // whether the limit is known, and whether elements above and in the window are marked
   };
   Found* found;
   unsigned* bins;
@@ -64,7 +67,7 @@ struct Scratch {
 };
 static_assert(sizeof(Scratch::Found) <= 8 * sizeof(std::uint64_t));
 
-// What the tiles before this one have found: one warp asks, 32 tiles at a time, nearest first.
+// The counts of all tiles before this one: one warp reads 32 tiles at a time, nearest first.
 __device__ inline Word look_back(volatile Word* tiles, unsigned tile) {
   const unsigned lane = threadIdx.x % 32;
   Word before = 0;
@@ -83,7 +86,8 @@ __device__ inline Word look_back(volatile Word* tiles, unsigned tile) {
   }
 }
 
-// Asks about 32 words of elements, 32 consecutive elements at once: lane l gets word l. `first` is the first element.
+// Calls ask() for 32 words of elements, beginning at `first`, one word of 32 consecutive elements at a time. Lane l gets
+// the result of word l.
 template <class Ask> __device__ Wanted ask_in_rows(std::size_t first, std::size_t n, Ask ask) {
   const unsigned lane = threadIdx.x % 32;
   Wanted mine{0, 0};
@@ -97,7 +101,7 @@ template <class Ask> __device__ Wanted ask_in_rows(std::size_t first, std::size_
   return mine;
 }
 
-// What to select: wanted(first, n) says it of the warp's 32 words of elements from `first`.
+// A selection: wanted(first, n) returns the lanes' words of the warp's 32 words of elements from `first`.
 template <class Keep> struct Kept {
   static constexpr unsigned kWords = 1;
   Keep keep;
@@ -107,12 +111,12 @@ template <class Keep> struct Kept {
   }
 };
 
-// Where elements are marked, few are left to be asked: each thread asks for its own, several at once.
+// If elements are marked, few must be examined: each thread does so for its own, several at a time.
 template <class Key> struct Largest {
-  static constexpr unsigned kWords = 4;  // little is left to do for each: few tiles, that wait for few others
+  static constexpr unsigned kWords = 4;  // little work per element: large tiles, so that few wait for others
   Key key_of;
   const Scratch::Found* found;
-  const Wanted* marks;  // of each 32 rows of 32 elements: lane l's bit r is element l of row r
+  const Wanted* marks;  // for each 32 rows of 32 elements: bit r of entry l is element l of row r
   __device__ unsigned room() const { return found->room; }
   __device__ int is(unsigned key) const { return key > found->limit ? 2 : key == found->limit ? 1 : 0; }
   __device__ Wanted wanted(std::size_t first, std::size_t n) const {
@@ -141,7 +145,7 @@ template <class Key> struct Largest {
   }
 };
 
-// The first `count` of a word's bits.
+// The lowest `count` set bits of a word.
 __device__ inline unsigned first_bits(unsigned word, unsigned count) {
   while (static_cast<unsigned>(__popc(word)) > count) word &= ~(0x80000000u >> __clz(static_cast<int>(word)));
   return word;
@@ -159,7 +163,7 @@ __global__ void __launch_bounds__(arithmetic::kThreads)
   const unsigned tile = number;
   const std::size_t first = static_cast<std::size_t>(tile) * kTile<What> + warp * (kTile<What> / kWarps);
 
-  // A warp has kWords times 32 words one after another; lane l has word l of each 32.
+  // A warp has kWords times 32 consecutive words; lane l has word l of each 32.
   Wanted wanted[kWords];
   Word upto[kWords], of_all = 0;
 #pragma unroll
@@ -207,7 +211,7 @@ __global__ void __launch_bounds__(arithmetic::kThreads)
         if (to < indices.size()) indices[to] = static_cast<std::uint32_t>(of_lane + __ffs(static_cast<int>(left)) - 1);
       continue;
     }
-    // Many: a word at a time, so that neighbours write to neighbours.
+    // Many elements: the warp writes one word at a time, so that writes are coalesced.
     for (unsigned rows = __ballot_sync(0xffffffffu, taken != 0); rows != 0; rows &= rows - 1) {
       const int row = __ffs(static_cast<int>(rows)) - 1;
       const unsigned word = __shfl_sync(0xffffffffu, taken, row);
@@ -241,4 +245,4 @@ void select(Device& device, std::size_t n, Keep keep, Span<std::uint32_t> indice
   arithmetic::check_launch();
 }
 
-}  // namespace mgcompare::cuda
+}  // namespace mgcompare::top_k::gpu

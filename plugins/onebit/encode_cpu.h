@@ -1,45 +1,15 @@
 #pragma once
 
-// The CPU half of arithmetic.h: what its longer functions do on a CPU device. Included through arithmetic.h.
+// The CPU side of encode.h.
 
 #include <cstddef>
 #include <cstdint>
 
-#include "mgcompare/portable.h"
-#include "mgcompare/segments.h"
-#include "mgcompare/types.h"
+#include "segment_table.h"
 
-namespace mgcompare::cpu {
+namespace mgcompare::onebit::cpu {
 
-// A radix selection, twelve bits at a time.
-template <class First, class Again>
-void select_largest(std::size_t n, First first, Again again, Span<std::uint32_t> indices, Span<std::uint64_t> scratch) {
-  std::uint32_t* const bins = reinterpret_cast<std::uint32_t*>(scratch.data());
-  std::size_t wanted = indices.size();  // of the keys that share the digits found so far
-  const auto digit = [&] {
-    std::uint32_t bin = 4095;
-    while (bin > 0 && bins[bin] < wanted) wanted -= bins[bin--];
-    for (std::size_t b = 0; b < 4096; ++b) bins[b] = 0;
-    return bin;
-  };
-  for (std::size_t b = 0; b < 4096; ++b) bins[b] = 0;
-  for (std::size_t i = 0; i < n; ++i) ++bins[first(i) >> 19];
-  const std::uint32_t high = digit();
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::uint32_t key = again(i);
-    if (key >> 19 == high) ++bins[(key >> 7) & 4095];
-  }
-  const std::uint32_t limit = high << 12 | digit();
-  std::size_t found = 0;
-  for (std::size_t i = 0; i < n && found < indices.size(); ++i) {
-    const std::uint32_t key = again(i) >> 7;
-    if (key < limit || (key == limit && wanted == 0)) continue;
-    if (key == limit) --wanted;
-    indices[found++] = static_cast<std::uint32_t>(i);
-  }
-}
-
-// One accumulator for each of a few consecutive elements, so that the additions of different ones can run side by side.
+// One accumulator for each of 16 consecutive elements, so that the additions can be vectorised.
 template <bool kConsecutive, class Coder>
 Sums<Coder::kSums> gather_segment(const Segment& segment, const Coder& coder) {
   constexpr std::uint32_t kLanes = 16;
@@ -72,7 +42,7 @@ void encode_segment(const Segment& segment, std::uint32_t s, unsigned bits, cons
   for (std::uint32_t base = 0; base < segment.count; base += 32, words += bits) {
     const std::uint32_t width = segment.count - base < 32 ? segment.count - base : 32;
     const std::size_t at = segment.begin + base * stride;
-    // Loaded before the first code writes: nothing stands in the way of doing several at once.
+    // All loads come before the first write, so that the loop can be vectorised.
     float values[32] = {};
     std::uint32_t codes[32] = {};
     for (std::uint32_t l = 0; l < width; ++l) values[l] = coder.load(at + l * stride);
@@ -96,12 +66,4 @@ template <class Coder> void encode(const SegmentTable& table, unsigned bits, con
   }
 }
 
-// A team of one.
-struct Alone {
-  MGCOMPARE_FUNCTION std::size_t rank() const { return 0; }
-  MGCOMPARE_FUNCTION std::size_t size() const { return 1; }
-  MGCOMPARE_FUNCTION float sum(float value) const { return value; }
-  MGCOMPARE_FUNCTION void wait() const {}
-};
-
-}  // namespace mgcompare::cpu
+}  // namespace mgcompare::onebit::cpu

@@ -1,54 +1,15 @@
 #pragma once
 
-// The GPU half of what arithmetic.h does by segments and by teams. Included by nvcc only, through arithmetic.h.
+// The GPU side of encode.h. Compiled by nvcc only.
 
-#include "mgcompare/arithmetic_cuda.h"
-#include "mgcompare/segments.h"
+#include "mgcompare/detail/block_cuda.h"
+#include "segment_table.h"
 
-namespace mgcompare::cuda {
-namespace segments {
+namespace mgcompare::onebit::gpu {
 
-// The sum over a warp's lanes l, l + kApart, l + 2 kApart, ..., for each of them. T consists of floats and has +=.
-template <unsigned kApart, class T> __device__ T sum_of_lanes(T sum) {
-#pragma unroll
-  for (unsigned offset = 16; offset >= kApart; offset /= 2) {
-    T other;
-#pragma unroll
-    for (unsigned k = 0; k < sizeof(T) / sizeof(float); ++k)
-      reinterpret_cast<float*>(&other)[k] = __shfl_xor_sync(0xffffffffu, reinterpret_cast<const float*>(&sum)[k], offset);
-    sum += other;
-  }
-  return sum;
-}
+namespace arithmetic = cuda::arithmetic;
 
-// The same over all threads of a block that share threadIdx.y, in a fixed order.
-template <unsigned kApart, class T> __device__ T sum_of_warps(T sum) {
-  __shared__ alignas(16) unsigned char memory[32 * kApart * sizeof(T)];
-  const unsigned lane = threadIdx.x % 32, warps = blockDim.x / 32;
-  T* const sums = reinterpret_cast<T*>(memory) + threadIdx.y * warps * kApart;
-  sum = sum_of_lanes<kApart>(sum);
-  if (warps == 1) return sum;
-  __syncthreads();  // what an earlier sum left has been read
-  if (lane < kApart) sums[threadIdx.x / 32 * kApart + lane] = sum;
-  __syncthreads();
-  T all{};
-  for (unsigned k = lane; k < warps * kApart; k += 32) all += sums[k];
-  return sum_of_lanes<kApart>(all);
-}
-
-struct Team {
-  __device__ std::size_t rank() const { return threadIdx.x; }
-  __device__ std::size_t size() const { return blockDim.x; }
-  __device__ float sum(float value) const { return sum_of_warps<1>(Sums<1>{{value}}).at[0]; }
-  __device__ void wait() const { __syncthreads(); }
-};
-
-template <class F> __global__ void each_team(F f) {
-  Team team;
-  f(team, static_cast<std::size_t>(blockIdx.x));
-}
-
-// Rows of a block (threadIdx.y) have a tile each. Where there are no more, it has no elements.
+// Each row of a block (threadIdx.y) has one tile. Rows beyond the last tile get an empty one.
 __device__ inline Tile tile_of(Span<const Tile> tiles, unsigned block) {
   const std::size_t number = block * static_cast<std::size_t>(blockDim.y) + threadIdx.y;
   Tile tile = tiles[min(number, tiles.size() - 1)];
@@ -64,8 +25,8 @@ template <class F> __global__ void each_in(Span<const Tile> tiles, F f) {
   }
 }
 
-// What a thread holds of a tile: an element of each step of its warp. A step takes 32 elements of a segment, or, of
-// kColumns segments, 32 / kColumns elements each.
+// A thread's elements of a tile, one per step of its warp. A step covers 32 elements of a segment, or 32 / kColumns elements
+// of each of kColumns segments.
 template <unsigned kColumns> class Share {
  public:
   explicit __device__ Share(const Tile& tile)
@@ -74,10 +35,10 @@ template <unsigned kColumns> class Share {
         first_(tile.first + threadIdx.x % kColumns + (row_ + threadIdx.x % 32 / kColumns) * stride()) {
     if (threadIdx.x % kColumns >= tile.columns) left_ = 0;
   }
-  // Threads without a column of their own ask what the last one asks.
+  // Threads without a column use the last column.
   __device__ unsigned column() const { return min(threadIdx.x % kColumns, tile_.columns - 1); }
 
-  // All loads are on their way before the first sum.
+  // All loads are issued before the first sum.
   template <class Coder> __device__ Sums<Coder::kSums> load(const Coder& coder) {
 #pragma unroll
     for (unsigned step = 0; step < kSteps; ++step)
@@ -89,7 +50,7 @@ template <unsigned kColumns> class Share {
     return sum;
   }
 
-  // The codes of kColumns steps are those of 32 elements: a word for each bit and column.
+  // The codes of kColumns steps belong to 32 elements: one word for each bit and column.
   template <class Coder, class Levels>
   __device__ void write(const Coder& coder, unsigned bits, const Levels& levels, std::uint32_t* words) const {
     const unsigned lane = threadIdx.x % 32;
@@ -107,7 +68,7 @@ template <unsigned kColumns> class Share {
         const std::uint32_t word = word_of(codes, b);
         if constexpr (kColumns > 1) {
           if (lane < tile_.columns) words[number] = word;
-        } else {  // each lane keeps one, so that 32 of them are written at once
+        } else {  // each lane keeps one word, so that 32 words are written at a time
           if (lane == number % 32) kept = word;
           if ((number % 32 == 31 || number + 1 == wanted) && lane <= number % 32) words[number / 32 * 32 + lane] = kept;
         }
@@ -138,24 +99,24 @@ template <unsigned kColumns> class Share {
   }
 
   const Tile& tile_;
-  std::uint32_t row_;  // of the tile, this warp's first
-  int left_;           // rows of the tile, from this thread's first
+  std::uint32_t row_;  // this warp's first row of the tile
+  int left_;           // rows of the tile from this thread's first row on
   std::size_t first_;  // this thread's first element
   float values_[kSteps];
 };
 
-inline constexpr unsigned kUsualWarps = 8;  // of a block whose tiles take fewer
+inline constexpr unsigned kUsualWarps = 8;  // of a block with several short tiles
 inline constexpr unsigned kMostThreads = Tiling::kMostWarps * 32;
-// Of an SM, at least: one loads while another adds or stores. Sums alone take fewer registers.
+// Blocks per SM, at least: one loads while another computes or stores. The sums need fewer registers.
 inline constexpr unsigned kSummingBlocks = 3, kEncodingBlocks = 2;
 
-// Only for segments of several tiles, which have a block each. The last one of a segment adds the sums of all.
+// For segments of several tiles, one block per tile. The last block of a segment adds the sums of its tiles.
 template <unsigned kColumns, class Coder>
 __global__ void __launch_bounds__(kMostThreads, kSummingBlocks)
     sum_tiles(Span<const Tile> tiles, Coder coder, Sums<Coder::kSums>* partials, unsigned* arrived) {
   const Tile tile = tiles[blockIdx.x];
   if (tile.tiles == 1) return;
-  Sums<Coder::kSums> sum = sum_of_warps<kColumns>(Share<kColumns>(tile).load(coder));
+  Sums<Coder::kSums> sum = arithmetic::sum_of_warps<kColumns>(Share<kColumns>(tile).load(coder));
   if (threadIdx.x < kColumns) partials[blockIdx.x * kColumns + threadIdx.x] = sum;
   if (!arithmetic::last_to_arrive(arrived + tile.first_tile, tile.tiles)) return;
   sum = {};
@@ -164,21 +125,21 @@ __global__ void __launch_bounds__(kMostThreads, kSummingBlocks)
     for (std::size_t n = 0; n < Coder::kSums; ++n) other.at[n] = __ldcg(partials[tile.first_tile * kColumns + k].at + n);
     sum += other;
   }
-  sum = sum_of_warps<kColumns>(sum);
+  sum = arithmetic::sum_of_warps<kColumns>(sum);
   if (threadIdx.x < kColumns) partials[(gridDim.x + tile.first_tile) * kColumns + threadIdx.x] = sum;
 }
 
-// The last tiles first: what sum_tiles has read last is still in the cache.
+// Last tiles first: what sum_tiles read last is still in the cache.
 template <unsigned kColumns, class Coder>
 __global__ void __launch_bounds__(kMostThreads, kEncodingBlocks)
     encode_tiles(Span<const Tile> tiles, unsigned bits, Coder coder, const Sums<Coder::kSums>* partials) {
   const Tile tile = tile_of(tiles, gridDim.x - 1 - blockIdx.x);
   Share<kColumns> share(tile);
   const std::uint32_t segment = tile.segment + share.column();
-  std::uint32_t* const words = coder.words(segment);  // asked early: where they are may have to be loaded, too
+  std::uint32_t* const words = coder.words(segment);  // early, because it may be a load
   Sums<Coder::kSums> sum = share.load(coder);
   if (tile.tiles > 1) sum = partials[(gridDim.x + tile.first_tile) * kColumns + share.column()];
-  else sum = sum_of_warps<kColumns>(sum);
+  else sum = arithmetic::sum_of_warps<kColumns>(sum);
   const auto levels = coder.levels(segment, tile.of, sum);
   if (threadIdx.x < tile.columns && tile.begin == 0 && tile.count > 0) coder.store(segment, levels);
   share.write(coder, bits, levels, words);
@@ -192,7 +153,7 @@ inline unsigned blocks_of(const Tiling& tiling) {
 inline dim3 threads_of(const Tiling& tiling) { return {32 * tiling.warps, tiles_of_block(tiling)}; }
 
 template <unsigned kColumns, class Coder>
-void encode(Device& device, const Tiling& tiling, unsigned bits, const Coder& coder) {
+void encode_tiling(Device& device, const Tiling& tiling, unsigned bits, const Coder& coder) {
   if (tiling.tiles.empty()) return;
   const cudaStream_t stream = arithmetic::stream_of(device);
   const unsigned blocks = blocks_of(tiling);
@@ -204,12 +165,10 @@ void encode(Device& device, const Tiling& tiling, unsigned bits, const Coder& co
   arithmetic::check_launch();
 }
 
-}  // namespace segments
-
 template <class F> void for_each_in(Device& device, const SegmentTable& table, F f) {
   for (const Tiling* tiling : {&table.consecutive(), &table.columns()}) {
     if (tiling->tiles.empty()) continue;
-    segments::each_in<<<segments::blocks_of(*tiling), segments::threads_of(*tiling), 0, arithmetic::stream_of(device)>>>(
+    each_in<<<blocks_of(*tiling), threads_of(*tiling), 0, arithmetic::stream_of(device)>>>(
         tiling->tiles.span(), f);
   }
   arithmetic::check_launch();
@@ -217,14 +176,8 @@ template <class F> void for_each_in(Device& device, const SegmentTable& table, F
 
 template <class Coder> void encode(Device& device, const SegmentTable& table, unsigned bits, const Coder& coder) {
   static_assert(Coder::kSums <= Tiling::kMostSums);
-  segments::encode<1>(device, table.consecutive(), bits, coder);
-  segments::encode<Tiling::kMostColumns>(device, table.columns(), bits, coder);
+  encode_tiling<1>(device, table.consecutive(), bits, coder);
+  encode_tiling<Tiling::kMostColumns>(device, table.columns(), bits, coder);
 }
 
-template <class F> void for_each_team(Device& device, std::size_t n, F f) {
-  if (n == 0) return;
-  segments::each_team<<<static_cast<unsigned>(n), arithmetic::kThreads, 0, arithmetic::stream_of(device)>>>(f);
-  arithmetic::check_launch();
-}
-
-}  // namespace mgcompare::cuda
+}  // namespace mgcompare::onebit::gpu

@@ -1,0 +1,51 @@
+#pragma once
+
+// Group's typed calls in terms of its virtual ones. Included by group.h.
+
+#include <typeinfo>
+#include <utility>
+
+namespace mgcompare {
+
+template <class T> void Group::all_reduce(Span<T> data) { all_reduce_raw(data.data(), data.size(), type_of<T>); }
+template <class T> void Group::reduce(Span<T> data, int root) { reduce_raw(data.data(), data.size(), type_of<T>, root); }
+template <class T> void Group::broadcast(Span<T> data, int root) { broadcast_raw(data.data(), data.bytes(), root); }
+
+template <class T>
+void Group::gather(Span<T> mine, Span<std::remove_const_t<T>> all, int root, const Counts& counts) {
+  gather_raw(mine.data(), all.data(), sizes(mine.size(), counts, sizeof(T)), root);
+}
+template <class T>
+void Group::scatter(Span<T> all, Span<std::remove_const_t<T>> mine, int root, const Counts& counts) {
+  scatter_raw(all.data(), mine.data(), sizes(mine.size(), counts, sizeof(T)), root);
+}
+template <class T> void Group::all_gather(Span<T> mine, Span<std::remove_const_t<T>> all, const Counts& counts) {
+  all_gather_raw(mine.data(), all.data(), sizes(mine.size(), counts, sizeof(T)));
+}
+template <class T> void Group::reduce_scatter(Span<T> all, Span<std::remove_const_t<T>> mine, const Counts& counts) {
+  reduce_scatter_raw(all.data(), mine.data(), sizes(mine.size(), counts, 1), type_of<std::remove_const_t<T>>);
+}
+template <class T>
+void Group::all_to_all(Span<T> out, const Counts& out_counts, Span<std::remove_const_t<T>> in, const Counts& in_counts) {
+  all_to_all_raw(out.data(), sizes(0, out_counts, sizeof(T)), in.data(), sizes(0, in_counts, sizeof(T)));
+}
+
+template <class T, std::invocable Make> T& Group::shared(Make make, const std::string& name) {
+  const auto erased = [&make]() -> std::shared_ptr<void> { return std::shared_ptr<T>(make()); };
+  return *static_cast<T*>(shared_raw(std::string(typeid(T).name()) + '/' + name, erased));
+}
+template <class T> T& Group::shared(const std::string& name) {
+  return shared<T>([] { return std::make_unique<T>(); }, name);
+}
+
+inline void Group::Peer::get(int window, std::size_t begin, Vec into) { group_.get_raw(rank_, window, begin, into); }
+inline void Group::Peer::put(int window, std::size_t begin, ConstVec from) { group_.put_raw(rank_, window, begin, from); }
+inline void Group::Peer::add(int window, std::size_t begin, ConstVec from) { group_.add_raw(rank_, window, begin, from); }
+
+inline Counts Group::sizes(std::size_t mine, const Counts& counts, std::size_t width) const {
+  Counts scaled = counts.empty() ? Counts(static_cast<std::size_t>(size()), mine) : counts;
+  for (std::size_t& count : scaled) count *= width;
+  return scaled;
+}
+
+}  // namespace mgcompare
