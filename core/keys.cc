@@ -345,6 +345,8 @@ std::string expected(const Key& key) {
   return std::visit(Words{key}, key.field);
 }
 
+std::string default_text(const Key& key) { return std::visit(DefaultText{}, key.field); }
+
 std::string explain_keys(std::string_view prefix) {
   std::string text;
   for (const Key& key : keys()) {
@@ -352,7 +354,7 @@ std::string explain_keys(std::string_view prefix) {
     text += std::string(key.name) + "\n    " + std::string(key.help) + "\n";
     if (key.name == "layers") text += explain_layers();
     if (std::holds_alternative<std::monostate>(key.field)) continue;
-    const std::string otherwise = std::visit(DefaultText{}, key.field);
+    const std::string otherwise = default_text(key);
     text += "    " + expected(key) + (key.unit.empty() ? "" : fmt::format(", {}", key.unit)) +
             (otherwise.empty() ? "" : fmt::format("; {} when left out", otherwise)) + "\n";
   }

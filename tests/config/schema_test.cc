@@ -42,6 +42,33 @@ TEST(Schema, TheShippedFileIsUpToDate) {
   EXPECT_TRUE(text.str() == json_schema()) << "write it again: mgcompare config --schema > share/mgcompare.schema.json";
 }
 
+TEST(Markdown, ThePageIsUpToDate) {
+  std::ifstream file(MGCOMPARE_SOURCE_DIR "/docs/config.md");
+  std::stringstream text;
+  text << file.rdbuf();
+  EXPECT_TRUE(text.str() == markdown_keys()) << "write it again: mgcompare config --markdown > docs/config.md";
+}
+
+TEST(Markdown, HasEveryKeyAndLayerOnce) {
+  const std::string text = markdown_keys();
+  const auto rows = [&](const std::string& start) {
+    std::size_t count = 0;
+    for (std::size_t at = text.find(start); at != text.npos; at = text.find(start, at + 1)) ++count;
+    return count;
+  };
+  for (const Key& key : keys()) {
+    const std::string start = "\n| `" + std::string(key.leaf()) + "`";
+    std::size_t keys_of_that_name = 0;
+    for (const Key& other : keys()) keys_of_that_name += other.leaf() == key.leaf() ? 1 : 0;
+    for (const LayerKey& other : layer_keys()) keys_of_that_name += other.name == key.leaf() ? 1 : 0;
+    EXPECT_EQ(rows(start), keys_of_that_name) << key.name;
+    EXPECT_THAT(text, HasSubstr(std::string(key.help).substr(0, key.help.find('|')))) << key.name;
+  }
+  for (const LayerType& type : layer_types()) EXPECT_EQ(rows("\n| `" + std::string(type.name) + "`"), 1u) << type.name;
+  EXPECT_THAT(text, HasSubstr("| `train_samples` | a whole number from 0 to 1e+09, samples | `0` |"));
+  EXPECT_THAT(text, HasSubstr("| `dense` | Every input to every output; flattens its input. | **`units`**, `bias`, "));
+}
+
 TEST(Keys, DefaultsFitTheirOwnRanges) {
   // A config that says every default aloud is accepted.
   const std::string path = testing::TempDir() + "/mgcompare-defaults-" + std::to_string(getpid()) + ".yaml";
