@@ -66,7 +66,7 @@ TEST(Markdown, HasEveryKeyAndLayerOnce) {
   for (const Key& key : keys())
     EXPECT_THAT(text, HasSubstr(std::string(key.help).substr(0, key.help.find('|')))) << key.name;
   EXPECT_THAT(text, HasSubstr("| `train_samples` | a whole number from 0 to 1e+09, samples | `0` |"));
-  EXPECT_THAT(text, HasSubstr("| `dense` | Every input to every output; flattens its input. | **`units`**, `bias`, "));
+  EXPECT_THAT(text, HasSubstr("| `dense` | Fully connected; flattens its input. | **`units`**, `bias`, "));
 }
 
 TEST(Keys, DefaultsFitTheirOwnRanges) {
@@ -87,7 +87,7 @@ TEST(Keys, NamesAreUniqueAndExplained) {
     EXPECT_LE(std::count(key.name.begin(), key.name.end(), '.'), 1) << key.name;
   }
   const std::string text = explain_keys("");
-  EXPECT_THAT(text, HasSubstr("data.train_samples\n    Train on the first so many samples; 0 for all.\n"
+  EXPECT_THAT(text, HasSubstr("data.train_samples\n    Use only the first N training samples; 0: all.\n"
                               "    a whole number from 0 to 1e+09, samples; 0 when left out\n"));
   EXPECT_THAT(explain_keys("schedule"), testing::StartsWith("schedule.kind\n"));
   EXPECT_THAT(explain_keys("schedule"), testing::Not(HasSubstr("optimizer")));
