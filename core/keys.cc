@@ -206,10 +206,10 @@ std::vector<Key> make_keys() {
        .choices = {"local", "sync"}},
 
       {.name = "measure.level",
-       .help = "quick: the first seed only; normal: the seeds as given; thorough: at least ten seeds, enough for a rank "
-               "test. Warm-up after the first steps goes on until three windows agree within 5 %: normal: windows of "
-               "20 ms, at most 0.1 s; thorough: windows of 0.5 s, at most 5 s; quick: none. Extra runs of the one-device "
-               "baseline: quick: at the beginning and the end; normal: also in the middle; thorough: before each block "
+       .help = "quick: the first seed only; normal: the seeds as given; thorough: at least ten seeds, enough for a "
+               "rank test. Warm-up after the first steps goes on until three windows agree within 5 %: normal: windows of "
+               "20 ms, at most 0.1 s; thorough: windows of 0.5 s, at most 5 s; quick: none. Extra runs of the "
+               "one-device baseline: quick: at the beginning and the end; normal: also in the middle; thorough: before each block "
                "and at the end.",
        .field = Text([](Config& c) -> std::string& { return c.measure.level; }),
        .choices = {"quick", "normal", "thorough"},
