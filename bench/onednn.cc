@@ -1,5 +1,5 @@
 // oneDNN's own convolutions on LeNet's shapes, in the layouts that it likes best and without the reorders that it would
-// need: what core/cpu/convolution.cc must beat (core/cpu/PERFORMANCE.md).
+// need: what core/cpu/convolution.cc must beat (docs/performance/cpu.md).
 
 #include <benchmark/benchmark.h>
 #include <dnnl.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Holds every strategy to its promises; the README says what is checked. Runs the same train() as the benchmark, in this
+// Holds every strategy to its promises; docs/strategies.md says what is checked. Runs the same train() as the benchmark, in this
 // process, so it is called in a worker only.
 
 #include <functional>

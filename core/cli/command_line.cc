@@ -52,7 +52,8 @@ constexpr std::string_view kHelp = R"(Trains one network under many multi-device
   mgcompare plugins          list strategies with their options; `check FILE`, `new NAME [--cuda]`
   mgcompare devices          list the devices of this machine; --json
   mgcompare doctor           check and measure devices and the links between them; --json
-  mgcompare config           --explain: every key; `config layers`: one key or section; --schema: JSON schema for editors
+  mgcompare config           --explain: every key; `config layers`: one key or section; --schema: JSON schema for editors;
+                             --markdown: every key as the page docs/config.md
   -q results only, -v also log what the program does, --color auto|always|never, --version
 Exit codes: 0 done, 1 a check failed, 2 wrong usage or config, 3 some trials failed, 4 data, device, plugin or output
 missing, 5 directory in use, 70 bug, 130/143 interrupted (the partial report is written).
@@ -169,6 +170,7 @@ void add_commands(CLI::App& app, Command& command, Given& given) {
   config.add_option("key", command.target);
   config.add_flag("--explain", command.explain);
   config.add_flag("--schema", command.schema);
+  config.add_flag("--markdown", command.markdown);
   for (CLI::App* each : app.get_subcommands([](CLI::App*) { return true; })) add_general(*each, command);
 }
 

@@ -218,7 +218,9 @@ int new_plugin(const Command& command) {
 
 int explain_config(const Command& command) {
   try {
-    fmt::print("{}", command.schema ? json_schema() : explain_keys(command.target));
+    fmt::print("{}", command.schema     ? json_schema()
+                     : command.markdown ? markdown_keys()
+                                        : explain_keys(command.target));
   } catch (const Error& error) {
     throw UsageError(error.what());
   }

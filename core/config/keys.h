@@ -1,7 +1,7 @@
 #pragma once
 
 // The one table of keys. What the reader accepts, which defaults it fills in, what it suggests, the text of
-// `mgcompare config --explain` and the JSON schema for editors all come from it.
+// `mgcompare config --explain`, the page docs/config.md and the JSON schema for editors all come from it.
 
 #include <limits>
 #include <string>
@@ -71,12 +71,18 @@ const std::vector<std::string>& initializers();
 // "a number from 0 to 1", "true or false", "one of sgd, adam": what a key expects.
 std::string expected(const Key& key);
 
+// The default as YAML writes it; empty for keys without a field and for empty texts and lists.
+std::string default_text(const Key& key);
+
 // The documentation of every layer and its settings, indented to stand below the key `layers`.
 std::string explain_layers();
 
 // The documentation of the keys whose dotted name begins with `prefix`; all of them for "". Throws Error when there are
 // none.
 std::string explain_keys(std::string_view prefix);
+
+// The page docs/config.md: every key and layer, in Markdown.
+std::string markdown_keys();
 
 // JSON schema (draft 7) of a config file.
 std::string json_schema();

@@ -1,6 +1,6 @@
 #pragma once
 
-// Our own inner loops, for the shapes on which they are faster than oneDNN's (PERFORMANCE.md has the figures). Images are
+// Our own inner loops, for the shapes on which they are faster than oneDNN's (docs/performance/cpu.md has the figures). Images are
 // stored in blocks of 16 samples, (block, channel, row, column, 16): a vector register holds one pixel of 16 samples, so
 // no channel count or image width wastes lanes. The same source is compiled for three instruction sets.
 //

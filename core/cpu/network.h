@@ -1,6 +1,6 @@
 #pragma once
 
-// The CPU twin's network: oneDNN for matrix products, kernels of our own for convolutions (PERFORMANCE.md says why). One
+// The CPU twin's network: oneDNN for matrix products, kernels of our own for convolutions (docs/performance/cpu.md says why). One
 // network belongs to one thread at a time; several run at once on threads of their own. The same calls give the same bits.
 
 #include <memory>

@@ -42,6 +42,33 @@ TEST(Schema, TheShippedFileIsUpToDate) {
   EXPECT_TRUE(text.str() == json_schema()) << "write it again: mgcompare config --schema > share/mgcompare.schema.json";
 }
 
+TEST(Markdown, ThePageIsUpToDate) {
+  std::ifstream file(MGCOMPARE_SOURCE_DIR "/docs/config.md");
+  std::stringstream text;
+  text << file.rdbuf();
+  EXPECT_TRUE(text.str() == markdown_keys()) << "write it again: mgcompare config --markdown > docs/config.md";
+}
+
+TEST(Markdown, HasEveryKeyAndLayerOnce) {
+  const std::string text = markdown_keys();
+  const auto rows = [&](const std::string& start) {
+    std::size_t count = 0;
+    for (std::size_t at = text.find(start); at != text.npos; at = text.find(start, at + 1)) ++count;
+    return count;
+  };
+  // A setting of a layer, or a layer, may have the name of a key.
+  std::multiset<std::string_view> names;
+  for (const Key& key : keys()) names.insert(key.leaf());
+  for (const LayerType& type : layer_types()) names.insert(type.name);
+  for (const LayerKey& key : layer_keys()) names.insert(key.name);
+  for (const std::string_view name : names)
+    EXPECT_EQ(rows("\n| `" + std::string(name) + "`"), names.count(name)) << name;
+  for (const Key& key : keys())
+    EXPECT_THAT(text, HasSubstr(std::string(key.help).substr(0, key.help.find('|')))) << key.name;
+  EXPECT_THAT(text, HasSubstr("| `train_samples` | a whole number from 0 to 1e+09, samples | `0` |"));
+  EXPECT_THAT(text, HasSubstr("| `dense` | Fully connected; flattens its input. | **`units`**, `bias`, "));
+}
+
 TEST(Keys, DefaultsFitTheirOwnRanges) {
   // A config that says every default aloud is accepted.
   const std::string path = testing::TempDir() + "/mgcompare-defaults-" + std::to_string(getpid()) + ".yaml";
@@ -60,7 +87,7 @@ TEST(Keys, NamesAreUniqueAndExplained) {
     EXPECT_LE(std::count(key.name.begin(), key.name.end(), '.'), 1) << key.name;
   }
   const std::string text = explain_keys("");
-  EXPECT_THAT(text, HasSubstr("data.train_samples\n    Train on the first so many samples; 0 for all.\n"
+  EXPECT_THAT(text, HasSubstr("data.train_samples\n    Use only the first N training samples; 0: all.\n"
                               "    a whole number from 0 to 1e+09, samples; 0 when left out\n"));
   EXPECT_THAT(explain_keys("schedule"), testing::StartsWith("schedule.kind\n"));
   EXPECT_THAT(explain_keys("schedule"), testing::Not(HasSubstr("optimizer")));
