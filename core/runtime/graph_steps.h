@@ -23,7 +23,7 @@ struct StepParts {
   Strategy* strategy = nullptr;
   RankReplica* replica = nullptr;
   RankGroup* group = nullptr;
-  AbortableBarrier* gate = nullptr;             // of all ranks
+  AbortableBarrier* barrier = nullptr;           // of all ranks
 };
 
 class GraphSteps {

@@ -29,7 +29,7 @@ struct ReplicaParts {
   Feed* feed = nullptr;             // of the training split
   const NetworkSpec* spec = nullptr;
   const OptimizerConfig* optimizer = nullptr;
-  CommContext* meeting = nullptr;
+  CommContext* context = nullptr;
   std::size_t rank = 0;
   std::uint64_t seed = 0;
   std::size_t largest_batch = 0;    // samples, of all ranks together

@@ -20,7 +20,7 @@ nlohmann::json answer_links(const nlohmann::json& body, RequestContext& context)
   scope.groups = body.at("groups").get<std::vector<std::size_t>>();
   scope.brief = body.at("brief").get<bool>();
   return examine(platform(device_kind(body.at("kind").get<std::string>())), scope, [&](const std::string& what) {
-    line.note({{"examining", what}});
+    context.note({{"examining", what}});
   });
 }
 
@@ -55,7 +55,7 @@ std::string silence_of(Platform& platform, int index) {
 
 nlohmann::json answer_roll(const nlohmann::json& body, RequestContext& context) {
   // From here on it takes as long as the device lets it.
-  line.note({{"asking", body.at("id")}});
+  context.note({{"asking", body.at("id")}});
   Platform& platform = mgcompare::platform(device_kind(body.at("kind").get<std::string>()));
   const auto id = body.at("id").get<std::string>();
   // Where one is gone the others have other numbers.

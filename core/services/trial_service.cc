@@ -14,14 +14,14 @@ Handlers trial_handlers(Session& session) {
                            body.at("record").get<std::string>(), body.at("replay").get<bool>(),
                            body.at("trace").get<std::string>()};
     const Trial trial = body.at("trial").get<Trial>();
-    session.data(trial.config.data, reporting_places(line), reporting_log(line));
-    line.note({{"ready", true}});
-    return session.run(trial, files, [&](const Progress& progress) { line.report(progress); },
-                       [&] { return line.stopping(); }, [&](const Result& result) { line.leave(result); });
+    session.data(trial.config.data, reporting_places(context), reporting_log(context));
+    context.note({{"ready", true}});
+    return session.run(trial, files, [&](const Progress& progress) { context.report(progress); },
+                       [&] { return context.stopping(); }, [&](const Result& result) { context.leave(result); });
   };
   const auto load_data = [&session](const nlohmann::json& body, RequestContext& context) -> nlohmann::json {
     const Dataset& data =
-        session.data(body.at("config").get<Config>().data, reporting_places(line), reporting_log(line));
+        session.data(body.at("config").get<Config>().data, reporting_places(context), reporting_log(context));
     return {{"name", data.name},
             {"origin", data.origin},
             {"fingerprint", data.fingerprint},

@@ -54,12 +54,12 @@ nlohmann::json answer_verify(const nlohmann::json& body, RequestContext& context
   // What a rank that failed leaves on GPUs may stop the checks behind it; on CPUs they go on.
   if (scope.device_kind != DeviceKind::cpu)
     scope.leave = [&] {
-      line.note({{"text", "the checks behind the one that failed were not made: mend it, or leave its plugin away, and verify again"}});
-      line.leave(false);
+      context.note({{"text", "the checks behind the one that failed were not made: mend it, or leave its plugin away, and verify again"}});
+      context.leave(false);
     };
-  const Dataset dataset = load_dataset(verify_data(config.data), reporting_places(line), reporting_log(line));
+  const Dataset dataset = load_dataset(verify_data(config.data), reporting_places(context), reporting_log(context));
   return verify(config, dataset, platform(scope.device_kind), scope,
-                [&](const Finding& finding) { line.note({{"finding", finding_to_json(finding)}}); });
+                [&](const Finding& finding) { context.note({{"finding", finding_to_json(finding)}}); });
 }
 
 }  // namespace

@@ -130,7 +130,7 @@ void EpochTraining::run_async(std::size_t number, std::size_t epoch) {
   state_.barrier.wait();
   for (;;) {
     std::size_t begin = 0, size = 0, index = 0;
-    pace.exclusive(number, kDrawStripe, [&] {
+    scheduler.exclusive(number, kDrawStripe, [&] {
       begin = drawn_;
       size = std::min(batches_.draw_size(), state_.data.train.samples - begin);
       drawn_ += size;

@@ -13,8 +13,8 @@ namespace mgcompare {
 void Setup::abort() {
   state_.barrier.abort();
   const std::lock_guard lock(mutex_);
-  for (CommContext* const meeting : {warmup_.get(), live_.get()})
-    if (meeting != nullptr) context->abort();
+  for (CommContext* const context : {warmup_.get(), live_.get()})
+    if (context != nullptr) context->abort();
 }
 
 void Setup::open(std::size_t number) {
@@ -39,8 +39,8 @@ void Setup::open(std::size_t number) {
     collectives_ = platform.connect(devices);
     platform.reset_peak_memory();
     const std::lock_guard lock(mutex_);
-    warmup_ = make_meeting(false);
-    live_ = make_meeting(true);
+    warmup_ = make_context(false);
+    live_ = make_context(true);
   }
   state_.barrier.wait();
 }
@@ -54,7 +54,7 @@ std::unique_ptr<AsyncScheduler> Setup::make_scheduler(bool live) {
   return live && request.record ? recording_scheduler(std::move(scheduler), ranks, state_.outcome.record) : std::move(scheduler);
 }
 
-std::unique_ptr<CommContext> Setup::make_meeting(bool live) {
+std::unique_ptr<CommContext> Setup::make_context(bool live) {
   return std::make_unique<CommContext>(*collectives_, state_.ranks.size(), make_scheduler(live));
 }
 
@@ -67,7 +67,7 @@ void Setup::prepare(std::size_t number, bool live) {
   Rank& rank = state_.ranks[number];
   const TrainingRequest& request = state_.request;
   const bool norm_is_shared = state_.config.batch_norm == "sync" && state_.ranks.size() > 1;
-  CommContext& meeting = live ? *live_ : *warmup_;
+  CommContext& context = live ? *live_ : *warmup_;
   const std::vector<float> weights = initial_weights(state_.spec, state_.trial.seed);
   const std::vector<float> buffers = initial_buffers(state_.spec);
   copy_to_device(*rank.device, rank.network->weights(), ConstVec(weights.data(), weights.size()));
@@ -105,7 +105,7 @@ std::unique_ptr<GraphSteps> Setup::recorded_steps(std::size_t number) {
   std::unique_ptr<GraphRecorder> recorder = state_.request.platform->recorder(*rank.device, state_.facts.steps_per_epoch);
   if (recorder == nullptr) return nullptr;
   return std::make_unique<GraphSteps>(
-      std::move(recorder), StepParts{rank.strategy.get(), rank.replica.get(), rank.group.get(), &state_.gate},
+      std::move(recorder), StepParts{rank.strategy.get(), rank.replica.get(), rank.group.get(), &state_.barrier},
       state_.trial_facts.traits);
 }
 

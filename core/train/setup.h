@@ -30,13 +30,13 @@ class Setup {
   void abort();
 
  private:
-  std::unique_ptr<CommContext> make_meeting(bool live);
+  std::unique_ptr<CommContext> make_context(bool live);
   std::unique_ptr<AsyncScheduler> make_scheduler(bool live);
   bool repeats_steps() const;
 
   TrainingState& state_;
   std::unique_ptr<Collectives> collectives_;
-  std::mutex mutex_;  // of the meetings as abort() finds them
+  std::mutex mutex_;  // of the contexts as abort() finds them
   std::unique_ptr<CommContext> warmup_, live_;
 };
 

@@ -110,7 +110,7 @@ inline Played play(const Play& play, bool settles = false) {
   ScheduleLog record;
   record.epochs[0][0] = play.order;
   std::unique_ptr<AsyncScheduler> scheduler = play.order.empty() ? live_scheduler() : replay_scheduler(play.ranks, record);
-  AsyncScheduler& meetings = *pace;
+  AsyncScheduler& scheduler = *owned;
   const auto body = [&](Device& device, RankGroup& group) {
     const auto rank = static_cast<std::size_t>(group.rank());
     StrategyOptions options(play.options);
@@ -120,14 +120,14 @@ inline Played play(const Play& play, bool settles = false) {
     strategy->start(puppet, group);
     const auto keep = [](Vec vector) { return std::vector<float>(vector.begin(), vector.end()); };
     played.weights[rank].push_back(keep(puppet.weights()));
-    meetings.enter(rank, 0);
+    scheduler.enter(rank, 0);
     group.barrier();
     for (std::size_t step = 0; step < play.steps; ++step) {
       strategy->step(puppet, group, Batch({0, step, step * play.global_batch, play.global_batch, rank, play.ranks, play.rate}, shape));
       played.weights[rank].push_back(keep(puppet.weights()));
       if (settles) played.settled[rank].push_back(keep(strategy->settle(puppet, group)));
     }
-    meetings.leave(rank);
+    scheduler.leave(rank);
     group.barrier();
     if (!settles) played.settled[rank].push_back(keep(strategy->settle(puppet, group)));
     played.metrics[rank] = puppet.metrics;
