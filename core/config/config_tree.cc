@@ -1,10 +1,10 @@
 #include "config/config_tree.h"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 
 #include <map>
 
+#include "base/sha256.h"
 #include "config/config_reader.h"
 #include "config/keys.h"
 
@@ -159,17 +159,6 @@ void shorten(Node& node) {
     if (bare) item = Node{Node::Kind::scalar, item.entries[0].key, false, {}, {}, {}};
   }
   for (Entry& entry : node.entries) shorten(entry.value);
-}
-
-std::string sha256(const std::string& text) {
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned length = 0;
-  if (EVP_Digest(text.data(), text.size(), digest, &length, EVP_sha256(), nullptr) != 1) {
-    throw Error("the cryptography library cannot compute SHA-256; check the installation of OpenSSL");
-  }
-  std::string hex;
-  for (unsigned i = 0; i < length; ++i) hex += fmt::format("{:02x}", digest[i]);
-  return hex;
 }
 
 }  // namespace

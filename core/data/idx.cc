@@ -11,7 +11,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "data/sha256.h"
+#include "base/sha256.h"
 
 namespace mgcompare {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "data/digits.h"
 #include "data/idx.h"
-#include "data/sha256.h"
+#include "base/sha256.h"
 
 namespace mgcompare {
 namespace {

@@ -1,7 +1,6 @@
 #include "data/mnist.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -32,7 +31,7 @@ constexpr std::array<KnownFile, 4> kFiles = {{
 }};
 
 // All four packed files have 11.6 MB; the largest one unpacked has 47 MB.
-constexpr std::size_t kMostDownload = 64u << 20;
+constexpr std::size_t kMaxDownload = 64u << 20;
 
 std::optional<std::string> find_file(const std::string& folder, const KnownFile& file) {
   std::string dotted = file.name;
@@ -102,13 +101,11 @@ void download_mnist(const std::string& folder, const Download& download) {
   std::size_t before = 0;
   for (const KnownFile& file : kFiles) {
     const std::string name = std::string(file.name) + ".gz";
-    const fs::path path = fs::path(folder) / name;
-    const fs::path part = fs::path(folder) / fmt::format("{}.{}.part", name, getpid());
     progress.file = name;
     FetchRequest request;
     request.name = name;
-    request.part = part.string();
-    request.most_bytes = kMostDownload - std::min(before, kMostDownload);
+    request.path = (fs::path(folder) / name).string();
+    request.max_bytes = kMaxDownload - std::min(before, kMaxDownload);
     request.progress = [&](const std::string& from, std::size_t bytes, std::size_t total) {
       progress.from = from;
       progress.bytes = before + bytes;
@@ -117,8 +114,6 @@ void download_mnist(const std::string& folder, const Download& download) {
     };
     request.check = [&](const std::string& got) { check_sha256(got, read_idx(got, file.dimensions).sha256, file); };
     before += fetcher.fetch(request);
-    fs::rename(part, path, failure);
-    if (failure) throw DataError(fmt::format("{}: cannot be written: {}", path.string(), failure.message()));
   }
 }
 

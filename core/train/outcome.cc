@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "data/sha256.h"
+#include "base/sha256.h"
 #include "base/median.h"
 #include "train/rank_placement.h"
 
