@@ -6,6 +6,7 @@
 
 #include "base/sha256.h"
 #include "config/config_reader.h"
+#include "config/key_value.h"
 #include "config/keys.h"
 
 namespace mgcompare {
@@ -42,8 +43,9 @@ Json node_json(const Node& node) {
 }
 
 Json initializer_json(const InitializerConfig& weights) {
-  if (weights.kind == "normal" || weights.kind == "uniform") return {{weights.kind, weights.scale}};
-  return weights.kind;
+  const std::string name(to_string(weights.kind));
+  const bool sized = weights.kind == InitializerKind::normal || weights.kind == InitializerKind::uniform;
+  return sized ? Json{{name, weights.scale}} : Json(name);
 }
 
 struct ShowSetting {
@@ -59,8 +61,7 @@ struct ShowSetting {
 Json layer_settings(const LayerConfig& layer) {
   Json settings = Json::object();
   LayerConfig copy = layer;
-  const LayerType* type = find_layer_type(layer.type);
-  for (const std::string& key : type ? type->keys : std::vector<std::string>()) {
+  for (const std::string& key : find_layer(to_string(layer.type))->keys) {
     settings[key] = std::visit(ShowSetting{copy}, find_layer_key(key)->field);
   }
   return settings.empty() ? Json(nullptr) : settings;
@@ -68,10 +69,11 @@ Json layer_settings(const LayerConfig& layer) {
 
 Json layers_json(const std::vector<LayerConfig>& layers) {
   Json list = Json::array();
-  std::map<std::string, int> count;
+  std::map<LayerType, int> count;
   for (const LayerConfig& layer : layers) {
-    Json item = {{layer.type, layer_settings(layer)}};
-    if (layer.name != layer.type + std::to_string(++count[layer.type])) item["name"] = layer.name;
+    const std::string type(to_string(layer.type));
+    Json item = {{type, layer_settings(layer)}};
+    if (layer.name != type + std::to_string(++count[layer.type])) item["name"] = layer.name;
     if (!layer.inputs.empty()) item["inputs"] = layer.inputs;
     item["@place"] = place_json(layer.place);
     list.push_back(std::move(item));
@@ -127,16 +129,6 @@ Json special_json(std::string_view name, const Config& config) {
   return nullptr;
 }
 
-struct Show {
-  Config& config;
-  std::string_view name;
-  Json operator()(std::monostate) const { return special_json(name, config); }
-  template <class T>
-  Json operator()(T& (*field)(Config&)) const {
-    return field(config);
-  }
-};
-
 template <class AnyJson>
 AnyJson settings_of(const AnyJson& json) {
   if (json.is_array()) {
@@ -165,9 +157,9 @@ void shorten(Node& node) {
 
 Json resolved_tree(const Config& config) {
   Json tree = Json::object();
-  Config copy = config;
   for (const Key& key : keys()) {
-    Json value = std::visit(Show{copy, key.name}, key.field);
+    const bool is_special = std::holds_alternative<std::monostate>(key.field);
+    Json value = is_special ? special_json(key.name, config) : value_of(key, config);
     if (value.is_null()) continue;
     const std::string leaf(key.leaf());
     (key.section().empty() ? tree : tree[std::string(key.section())])[leaf] = std::move(value);
@@ -211,8 +203,8 @@ void from_json(const nlohmann::json& json, Config& config) {
   const Node root = to_node(Json(json));
   ConfigReader reader(path, "", problems);
   Config read = reader.read(root);
-  read.variants = reader.read_variants(root.find("variants"));
   read.cut_down_for_cpu = json.value("@cut_down_for_cpu", false);
+  reader.read_variants(root, read);
   if (!problems.empty()) throw ConfigError(std::move(problems));
   config = std::move(read);
 }
