@@ -89,7 +89,7 @@ Dataset find_mnist(const DataConfig& config, const DataPlaces& places, const Dat
   try {
     return downloaded(places, log);
   } catch (const DataError& missing) {
-    if (config.fallback != "digits") {
+    if (config.fallback != DataFallback::digits) {
       throw DataError(
           fmt::format("{}; name a folder that has MNIST's four files by --data or MGCOMPARE_DATA, or allow "
                       "built-in ones with `--set data.fallback=digits`",
@@ -118,7 +118,7 @@ DataPlaces DataPlaces::standard(const std::string& given_folder) {
 
 Dataset load_dataset(const DataConfig& config, const DataPlaces& places, const DataLog& log) {
   const DataLog say = log ? log : [](const std::string&) {};
-  Dataset set = config.set == "digits" ? digits("as the config asks", say) : find_mnist(config, places, say);
+  Dataset set = config.set == DataSource::digits ? digits("as the config asks", say) : find_mnist(config, places, say);
   set.fingerprint = fingerprint_of(set);
   // Held out first: a run cut down to few training samples is judged on the same samples as the whole run.
   hold_out(set, config.validation_samples);

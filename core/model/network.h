@@ -7,13 +7,14 @@
 #include <cstdint>
 #include <functional>
 
+#include "config/kinds.h"
 #include "mgcompare/replica.h"
 #include "mgcompare/types.h"
 
 namespace mgcompare {
 
 struct Numerics {
-  std::string precision = "fp32";
+  Precision precision = Precision::fp32;
   bool deterministic = false;
   bool average_pooling = false;     // every max_pool becomes an average_pool: `verify` compares without near-ties
   bool dropout = true;              // false: dropout layers pass their input (golden gradients)

@@ -12,8 +12,8 @@ constexpr std::size_t kTrialsABracket = 4;
 }  // namespace
 
 int bracket_count(const Config& config) {
-  if (config.measure.level == "quick") return 2;
-  return config.measure.level == "thorough" ? std::max(3, static_cast<int>(config.seeds.size()) + 1) : 3;
+  if (config.measure.level == MeasureLevel::quick) return 2;
+  return config.measure.level == MeasureLevel::thorough ? std::max(3, static_cast<int>(config.seeds.size()) + 1) : 3;
 }
 
 std::vector<Trial> with_brackets(const std::vector<Trial>& trials, std::vector<Trial> brackets) {

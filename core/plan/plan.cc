@@ -202,7 +202,7 @@ class Planner {
     trial.devices = devices.count;
     trial.ranks_per_device = ranks_per_device;
     trial.scaling = config.scaling.mode;
-    trial.global_batch = config.scaling.mode == "weak" ? batch * devices.count : batch;
+    trial.global_batch = config.scaling.mode == ScalingMode::weak ? batch * devices.count : batch;
     trial.variant = version == 0 ? "" : config_.variants[version - 1].name;
     trial.unavailable = devices.unavailable;
     if (trial.unavailable.empty())
@@ -264,7 +264,7 @@ class Planner {
                           to_string(row.trial.device_kind), listed(names)),
               "leave it out, or ask for devices of that kind", strategy.name.size());
     }
-    if (answer.traits.pace == Traits::Pace::free && versions_[row.version].batch_norm == "sync") {
+    if (answer.traits.pace == Traits::Pace::free && versions_[row.version].batch_norm == BatchNormPolicy::sync) {
       problem(strategy.place,
               fmt::format("strategy '{}' has no common step, and `batch_norm: sync` needs one", strategy.name),
               "write `batch_norm: local`, or leave it out", strategy.name.size());

@@ -24,7 +24,7 @@ std::optional<std::size_t> count_of(std::string_view text) {
 }
 
 std::size_t batch_of(const Trial& trial) {
-  return trial.scaling == "weak" ? trial.global_batch / trial.devices : trial.global_batch;
+  return trial.scaling == ScalingMode::weak ? trial.global_batch / trial.devices : trial.global_batch;
 }
 
 std::string own_value(const Trial& trial, const std::string& key) {

@@ -23,7 +23,7 @@ constexpr double kPassesOfTraining = 3;  // backward is about two forward passes
 double operations(const ModelConfig& model) {
   double sum = 0;
   for (const LayerSpec& layer : make_spec(model, {1, 28, 28}, 10, false).layers) {
-    const bool spatial = layer.config.type == "conv" && layer.output_shape.size() == 3;
+    const bool spatial = layer.config.type == LayerType::conv && layer.output_shape.size() == 3;
     const double places = spatial ? static_cast<double>(layer.output_shape[1] * layer.output_shape[2]) : 1;
     sum += 2.0 * static_cast<double>(layer.weights.size()) * places;
   }
@@ -73,7 +73,7 @@ double estimate_seconds(const Trial& trial, const std::map<std::string, double>&
   const auto evaluated =
       static_cast<double>(config.data.validation_samples > 0 ? config.data.validation_samples : test);
   const auto warm_up = static_cast<double>(config.measure.warm_up_steps * trial.global_batch);
-  const double seconds = kSecondsOfSetup + (config.isolation == "trial" ? kSecondsOfWorkerStart : 0) + warm_up / rate +
+  const double seconds = kSecondsOfSetup + (config.isolation == Isolation::trial ? kSecondsOfWorkerStart : 0) + warm_up / rate +
                          static_cast<double>(config.epochs) * (samples + evaluated / kPassesOfTraining) / rate;
   return std::min(seconds, config.measure.time_limit);
 }

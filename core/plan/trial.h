@@ -25,7 +25,7 @@ struct TrialKey {
   DeviceKind device_kind = DeviceKind::cpu;
   std::size_t devices = 1;
   std::size_t ranks_per_device = 1;
-  std::string scaling = "strong";
+  ScalingMode scaling = ScalingMode::strong;
   std::size_t global_batch = 0;
   std::string variant;              // "" for the config as it is
   std::uint64_t seed = 1;
@@ -47,7 +47,7 @@ Facts facts_of(const TrialKey& trial, const Config& config, std::size_t training
 
 // The arithmetic on such devices: what the config says or, where that is auto, tf32 on GPUs (PyTorch's convolutions and
 // JAX's products have it there unless told otherwise) and fp32 on CPUs.
-std::string precision_of(const Config& config, DeviceKind kind);
+Precision precision_of(const Config& config, DeviceKind kind);
 
 // The name of a row that repeats share: everything but seed and block ("serial cpu:1 batch 128").
 std::string row_name(const TrialKey& trial);

@@ -21,7 +21,7 @@ std::string hash_of(const std::vector<float>& weights) {
 
 void describe(Result& result, const TrialFacts& facts) {
   const Trial& trial = *facts.trial;
-  const bool local_norm = facts.spec->buffers > 0 && trial.config.batch_norm == "local" && trial.ranks() > 1;
+  const bool local_norm = facts.spec->buffers > 0 && trial.config.batch_norm == BatchNormPolicy::local && trial.ranks() > 1;
   const bool promised = facts.traits.promise == Traits::Promise::exact;
   constexpr const char* kRoles[] = {"contender", "baseline", "ceiling"};
   result.traits = {{"promise", promised && !local_norm ? "exact" : "approximate"},

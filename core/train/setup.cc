@@ -26,7 +26,7 @@ void Setup::open(std::size_t number) {
   rank.device = platform.open(state_.trial.index_of(number / state_.trial.ranks_per_device));
   rank.network = platform.build(*rank.device, state_.spec, state_.request.numerics);
   rank.network->reserve(std::max(state_.facts.global_batch / state_.ranks.size() + 1, kEvaluationBatch));
-  const bool on_host = config.data.on == "host";
+  const bool on_host = config.data.on == DataLocation::host;
   rank.train_feed = platform.upload(*rank.device, data.train, config.data.scale, on_host);
   rank.test_feed = platform.upload(*rank.device, data.test, config.data.scale, on_host);
   std::vector<std::uint32_t> identity(data.test.samples);
@@ -66,7 +66,7 @@ void Setup::end_warmup() {
 void Setup::prepare(std::size_t number, bool live) {
   Rank& rank = state_.ranks[number];
   const TrainingRequest& request = state_.request;
-  const bool norm_is_shared = state_.config.batch_norm == "sync" && state_.ranks.size() > 1;
+  const bool norm_is_shared = state_.config.batch_norm == BatchNormPolicy::sync && state_.ranks.size() > 1;
   CommContext& context = live ? *live_ : *warmup_;
   const std::vector<float> weights = initial_weights(state_.spec, state_.trial.seed);
   const std::vector<float> buffers = initial_buffers(state_.spec);

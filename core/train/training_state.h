@@ -21,7 +21,7 @@ struct TrainingState {
   // In lockstep all ranks have made the same number of steps here; in free pace a limit is not needed.
   bool out_of_steps() const { return request.most_steps != 0 && steps >= request.most_steps; }
   // Whether a device may repeat what it did: audits look at every pass, and samples on the host are the host's to gather.
-  bool device_repeats() const { return !request.audit && config.data.on != "host"; }
+  bool device_repeats() const { return !request.audit && config.data.on != DataLocation::host; }
   // Tells the user how far rank 0 has come, and throws Interrupted where he wants no more. Other ranks say nothing.
   void report_progress(std::size_t rank, const char* phase, std::size_t epoch, std::size_t step, double loss);
   Result& result() { return outcome.result; }

@@ -60,7 +60,7 @@ void WarmupPhase::record_passes(std::size_t number) {
 }
 
 void WarmupPhase::learn_until_steady(std::size_t number, std::size_t step) {
-  const SteadyStateLimits& limits = state_.config.measure.level == "thorough" ? kThoroughLimits : kNormalLimits;
+  const SteadyStateLimits& limits = state_.config.measure.level == MeasureLevel::thorough ? kThoroughLimits : kNormalLimits;
   // Where not all steps issue the same work, rounds do.
   const auto period = static_cast<std::size_t>(std::max(1, state_.trial_facts.traits.repeats_every));
   const std::size_t steps = (limits.steps + period - 1) / period * period;
@@ -96,7 +96,7 @@ void WarmupPhase::run(std::size_t number) {
   }
   if (rank.replica->repeats_passes()) record_passes(number);
   // In virtual time ranks must not wait for each other, and speed does not count.
-  if (measure.level != "quick" && !(state_.free && state_.config.deterministic)) learn_until_steady(number, steps);
+  if (measure.level != MeasureLevel::quick && !(state_.free && state_.config.deterministic)) learn_until_steady(number, steps);
   if (recorded != nullptr) batches_.begin_epoch(*recorded, number, epoch());
   const bool repeats = recorded != nullptr && recorded->repeats();
   if (timeline != nullptr && !repeats) rank.reading = read_steps(number, steps, *timeline);

@@ -107,7 +107,7 @@ TEST_F(Reading, TellsWhatIsWrongWithStrategies) {
       {"strategies: ['a b']", "'a b' cannot be a strategy's name"},
       {"strategies: [../x]", "'../x' cannot be a strategy's name"},
       {"strategies: [a, a]", "two strategies are called 'a'"},
-      {"strategies:\n  - tower:\n    every: 4", "x.yaml:4:5: error: 'every' stands beside 'tower'"},
+      {"strategies:\n  - tower:\n    every: 4", "x.yaml:4:5: error: 'every' is on the same level as 'tower'"},
       {"strategies: [{tower: 3}]", "the options of 'tower' are keys with values, not '3'"},
       {"strategies: [{tower: {every: [3]}}]", "'every' of 'tower' must be a single value, not a list"},
       {"strategies: [{tower: {every: 010}}]", "'every' of 'tower' cannot be '010'"},
@@ -131,7 +131,7 @@ TEST_F(Reading, FillsInDefaultsAndTakesEmptyForMissing) {
   const Config config = read(kGood + "epochs:\noptimizer:\nschedule: {kind: ~}\nscaling: {devices: null}\n");
   EXPECT_EQ(config.epochs, 12u);
   EXPECT_EQ(config.optimizer.learning_rate, 0.05);
-  EXPECT_EQ(config.schedule.kind, "constant");
+  EXPECT_EQ(config.schedule.kind, ScheduleKind::constant);
   EXPECT_TRUE(config.scaling.automatic);
   EXPECT_EQ(config.name, "x");
   EXPECT_EQ(config.model.name, "x");
@@ -155,8 +155,8 @@ TEST_F(Reading, ReadsEveryForm) {
       "variants:\n"
       "  - {name: fast, set: {optimizer.learning_rate: 0.07, scaling: {batch: [1, 2]}}}\n");
   EXPECT_EQ(config.name, "Mine");
-  EXPECT_EQ(config.data.set, "digits");
-  EXPECT_EQ(config.data.on, "host");
+  EXPECT_EQ(config.data.set, DataSource::digits);
+  EXPECT_EQ(config.data.on, DataLocation::host);
   EXPECT_EQ(config.data.train_samples, 100u);
   EXPECT_EQ(config.data.scale, 1);
   EXPECT_EQ(config.optimizer.learning_rate, 1e-3);
@@ -170,7 +170,7 @@ TEST_F(Reading, ReadsEveryForm) {
   EXPECT_EQ(config.scaling.devices[2].count, 4u);
   EXPECT_THAT(config.scaling.batch, ElementsAre(64u, 512u));
   EXPECT_EQ(config.scaling.ranks_per_device, 2u);
-  EXPECT_EQ(config.precision, "tf32");
+  EXPECT_EQ(config.precision, Precision::tf32);
   EXPECT_TRUE(config.deterministic);
   EXPECT_THAT(config.plugin_paths, ElementsAre((folder_ / "mine").string()));
   ASSERT_THAT(config.strategies, SizeIs(3));

@@ -119,15 +119,15 @@ TEST_F(Planning, RowsSayThePrecisionThatTheirDevicesHave) {
   probe.platforms_[1].devices[1] = {"cuda", 1, "old", 0, {}, "", {}, {"fp32"}};
   const std::string text = "strategies: [sums]\nscaling: {devices: [cuda:1, cuda:2]}\nnumerics: {precision: ";
   const Plan automatic = make_plan(config(text + "auto}"), probe);
-  for (const Trial& trial : automatic.trials) EXPECT_EQ(trial.config.precision, "fp32");
-  EXPECT_EQ(automatic.config.precision, "auto");
+  for (const Trial& trial : automatic.trials) EXPECT_EQ(trial.config.precision, Precision::fp32);
+  EXPECT_EQ(automatic.config.precision, Precision::automatic);
   EXPECT_THAT(automatic.warnings, Contains("cuda devices compute in fp32, for cuda:1 (old) has no tf32"));
   const Plan insisting = make_plan(config(text + "bf16}"), probe);
   for (const Trial& trial : insisting.trials)
     EXPECT_EQ(trial.unavailable,
               trial.devices == 1 ? "" : "precision bf16 is not there on cuda:1 (old), which computes in fp32");
   for (const Trial& trial : make_plan(config(text + "fp32}"), probe).trials) EXPECT_EQ(trial.unavailable, "");
-  for (const Trial& trial : plan("strategies: [sums]", 1, 2).trials) EXPECT_EQ(trial.config.precision, "auto");
+  for (const Trial& trial : plan("strategies: [sums]", 1, 2).trials) EXPECT_EQ(trial.config.precision, Precision::automatic);
 }
 
 TEST_F(Planning, StrongKeepsTheGlobalBatchAndWeakTheDevices) {
