@@ -213,10 +213,10 @@ void ConfigReader::check_combinations(const Node& root, const Config& config) {
     problem(place("schedule", "kind"), "a step schedule needs the epochs of its steps", "add `at: [10]`", 4);
   }
   if (!std::is_sorted(config.schedule.at.begin(), config.schedule.at.end())) {
-    problem(place("schedule", "at"), "'schedule.at' must grow", "put the epochs in order");
+    problem(place("schedule", "at"), "'schedule.at' must be ascending", "sort the epochs");
   }
   if (config.optimizer.nesterov && config.optimizer.kind == OptimizerKind::sgd && config.optimizer.momentum == 0) {
-    problem(place("optimizer", "nesterov"), "Nesterov's form needs momentum", "set `momentum:` above 0", 4);
+    problem(place("optimizer", "nesterov"), "Nesterov momentum needs a momentum above 0", "set `momentum:` above 0", 4);
   }
 }
 

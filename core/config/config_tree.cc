@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 
 Json place_json(const Place& place) { return Json::array({place.file, place.line, place.column}); }
 
-// A scalar keeps its meaning: what the reader took for a number or a flag becomes one.
+// A scalar keeps its type: text that the reader accepts as a number or a flag becomes one.
 Json scalar_json(const std::string& text, bool quoted) {
   if (quoted || !needs_quotes(text)) return text;
   const Json value = Json::parse(text, nullptr, false);
@@ -144,7 +144,7 @@ AnyJson settings_of(const AnyJson& json) {
   return map;
 }
 
-// `- tanh: ~` reads better as `- tanh`, and means the same.
+// Writes `- tanh: ~` as `- tanh`, which means the same.
 void shorten(Node& node) {
   for (Node& item : node.items) {
     const bool bare = item.entries.size() == 1 && item.entries[0].value.is(Node::Kind::null);
@@ -187,7 +187,7 @@ Node to_node(const Json& json) {
   } else if (!json.is_null()) {
     node.kind = Node::Kind::scalar;
     node.text = json.is_string() ? json.get<std::string>() : json.dump();
-    // YAML 1.1 readers take 1e-08 for text, and 1.0e-08 for a number.
+    // YAML 1.1 readers read 1e-08 as text and 1.0e-08 as a number.
     const std::size_t exponent = json.is_number_float() ? node.text.find('e') : std::string::npos;
     if (exponent != std::string::npos && node.text.find('.') == std::string::npos) node.text.insert(exponent, ".0");
     node.quoted = json.is_string() && needs_quotes(node.text);

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 struct KnownFile {
   const char* name;
   int dimensions;
-  const char* sha256;  // unpacked
+  const char* sha256;  // uncompressed
 };
 
 enum { train_images, train_labels, test_images, test_labels };
@@ -30,7 +30,7 @@ constexpr std::array<KnownFile, 4> kFiles = {{
     {"t10k-labels-idx1-ubyte", 1, "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"},
 }};
 
-// All four packed files have 11.6 MB; the largest one unpacked has 47 MB.
+// The four compressed files have 11.6 MB; the largest has 47 MB uncompressed.
 constexpr std::size_t kMaxDownload = 64u << 20;
 
 std::optional<std::string> find_file(const std::string& folder, const KnownFile& file) {
@@ -49,7 +49,7 @@ std::optional<std::string> find_file(const std::string& folder, const KnownFile&
 void check_sha256(const std::string& path, const std::string& found, const KnownFile& file) {
   if (found == file.sha256) return;
   throw DataError(
-      fmt::format("{}: checksum {}... is not that of MNIST's {} ({}...): the file was changed, or it is another set",
+      fmt::format("{}: checksum {}... is not that of MNIST's {} ({}...): the file was changed or belongs to another data set",
                   path, found.substr(0, 12), file.name, std::string(file.sha256).substr(0, 12)));
 }
 
@@ -94,7 +94,7 @@ Dataset read_mnist(const std::string& folder) {
 void download_mnist(const std::string& folder, const Download& download) {
   std::error_code failure;
   fs::create_directories(folder, failure);
-  if (failure) throw DataError(fmt::format("{}: cannot be made: {}", folder, failure.message()));
+  if (failure) throw DataError(fmt::format("{}: cannot be created: {}", folder, failure.message()));
 
   Fetcher fetcher(download.mirrors, download.timeout, download.authorities);
   DownloadProgress progress;

@@ -91,7 +91,7 @@ class HostOptimizer : public CountedOptimizer {
   std::vector<Array<float>> arrays_;
   std::vector<std::vector<float>> vectors_;
   std::vector<Vec> states_;
-  // Read by every thread that applies a range, written between updates.
+  // Read by all threads that apply ranges; written between updates.
   std::atomic<std::uint64_t> made_ = 0, forgotten_ = 0;
 };
 

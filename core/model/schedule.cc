@@ -20,7 +20,7 @@ double learning_rate_at(const OptimizerConfig& optimizer, const ScheduleConfig& 
   double rate = full;
   if (schedule.kind == ScheduleKind::step) {
     for (double at : schedule.at) {
-      // Positions are ratios of whole numbers of samples: a boundary must not be missed by the last bit of a division.
+      // The position is a quotient; rounding must not delay a step by one batch.
       if (epoch_of_samples >= at - 1e-9) rate *= schedule.factor;
     }
   } else if (schedule.kind == ScheduleKind::cosine) {

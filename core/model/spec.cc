@@ -14,7 +14,7 @@
 namespace mgcompare {
 namespace {
 
-// Initial weights have streams of their own, apart from those of sample order and dropout.
+// Random streams of initial weights, distinct from those of sample order and dropout.
 constexpr std::uint64_t kWeightStream = 0x57ull << 56;
 
 std::size_t product(const Shape& shape) {
@@ -115,7 +115,7 @@ class Builder {
     return shape;
   }
 
-  // Positions of the window along one axis, by the floor rule.
+  // Number of window positions along one axis, rounded down.
   std::size_t windows(const LayerSpec& layer, std::size_t size, int axis) const {
     const LayerConfig& config = layer.config;
     if (config.kernel[axis] == 0 || config.stride[axis] == 0) refuse(layer, "kernel and stride must be at least 1");

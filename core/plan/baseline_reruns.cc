@@ -7,7 +7,7 @@
 namespace mgcompare {
 namespace {
 
-constexpr std::size_t kTrialsABracket = 4;
+constexpr std::size_t kTrialsPerBracket = 4;
 
 }  // namespace
 
@@ -22,7 +22,7 @@ std::vector<Trial> with_brackets(const std::vector<Trial>& trials, std::vector<T
   std::erase_if(brackets, [&](const Trial& bracket) { return !rows.contains(row_name(bracket)); });
   for (const Trial& bracket : brackets) own.insert(row_name(bracket));
   if (own.empty() || own.size() == rows.size()) return trials;
-  const std::size_t places = std::min(brackets.size(), trials.size() / kTrialsABracket) / own.size();
+  const std::size_t places = std::min(brackets.size(), trials.size() / kTrialsPerBracket) / own.size();
   if (places < 2) return trials;
 
   std::vector<Trial> all;

@@ -1,4 +1,4 @@
-// The plan for people, and how long it may take.
+// The plan as text, and estimates of its duration.
 
 #include <fmt/format.h>
 
@@ -11,8 +11,7 @@
 namespace mgcompare {
 namespace {
 
-// Guesses, for machines that have not been measured: what a core reaches in a small convolutional network, and a GPU
-// with the cost of launching its kernels.
+// Rough rates of small convolutional networks, for machines without measurements; seconds per step include kernel launches.
 constexpr double kCpuOperationsPerSecond = 80e9, kCpuSecondsPerStep = 50e-6;
 constexpr double kCudaOperationsPerSecond = 8e12, kCudaSecondsPerStep = 150e-6;
 constexpr double kSecondsOfSetup = 0.3, kSecondsOfWorkerStart = 0.5;
@@ -92,11 +91,11 @@ std::string describe(const Plan& plan) {
   std::string text = fmt::format("{}: {} trial{} in {} block{}", plan.config.name, plan.trials.size(),
                                  plan.trials.size() == 1 ? "" : "s", blocks, blocks == 1 ? "" : "s");
   const auto brackets = std::count_if(plan.trials.begin(), plan.trials.end(), [](const Trial& trial) { return trial.bracket > 0; });
-  if (brackets > 0) text += fmt::format(", {} of them the baseline's to bracket the others", brackets);
+  if (brackets > 0) text += fmt::format(", {} of them extra runs of the baseline", brackets);
   if (unavailable > 0) text += fmt::format(", {} of them unavailable", unavailable);
   text += fmt::format("; about {} (rough: guessed from the network's arithmetic)\n",
                       duration(estimate_seconds(plan.trials)));
-  if (plan.config.cut_down_for_cpu) text += "cut down by `when_cpu:`, as no GPU is used\n";
+  if (plan.config.cut_down_for_cpu) text += "reduced by `when_cpu:` because no GPU is used\n";
   for (const std::string& warning : plan.warnings) text += "warning: " + warning + "\n";
 
   std::vector<std::vector<std::string>> rows = {

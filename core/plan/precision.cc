@@ -11,7 +11,7 @@
 namespace mgcompare {
 namespace {
 
-// The first of some devices that does not compute in a precision; none where all do, or do not say.
+// The first device that does not support a precision; null if all do or are unknown.
 const DeviceSummary* unable(const std::vector<PlatformSummary>& platforms, DeviceKind kind, std::size_t devices,
                             Precision precision) {
   for (const PlatformSummary& platform : platforms) {
@@ -35,10 +35,10 @@ std::string refused_precision(const Config& config, const std::vector<PlatformSu
                               std::size_t devices) {
   if (config.precision == Precision::automatic) return "";
   if (kind == DeviceKind::cpu && config.precision != Precision::fp32)
-    return fmt::format("precision {} needs a GPU; CPUs compute in fp32", to_string(config.precision));
+    return fmt::format("precision {} needs a GPU; CPUs support fp32", to_string(config.precision));
   const DeviceSummary* const device = unable(platforms, kind, devices, config.precision);
   if (device == nullptr) return "";
-  return fmt::format("precision {} is not there on {}:{} ({}), which computes in {}", to_string(config.precision), device->kind,
+  return fmt::format("precision {} is not available on {}:{} ({}), which supports {}", to_string(config.precision), device->kind,
                      device->index, device->name, listed(device->precisions));
 }
 
@@ -50,7 +50,7 @@ Config with_precision(Config config, const std::vector<PlatformSummary>& platfor
 std::string changed_precision(const Config& config, const std::vector<PlatformSummary>& platforms, DeviceKind kind) {
   const DeviceSummary* const device = unable_by_default(config, platforms, kind);
   if (device == nullptr) return "";
-  return fmt::format("{} devices compute in fp32, for {}:{} ({}) has no {}", device->kind, device->kind, device->index,
+  return fmt::format("{} devices compute in fp32, because {}:{} ({}) does not support {}", device->kind, device->kind, device->index,
                      device->name, to_string(precision_of(config, kind)));
 }
 

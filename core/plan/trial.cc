@@ -37,7 +37,7 @@ StrategyConfig strategy_of(const nlohmann::json& json) {
 }
 
 [[noreturn]] void refuse(const nlohmann::json::exception& error) {
-  throw Error(fmt::format("a stored trial does not have the fields of this version ({})", error.what()));
+  throw Error(fmt::format("a stored trial was written by another version ({})", error.what()));
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ TEST_F(Reading, TellsWhatIsWrongWhereAndWhatToDo) {
       {"optimizer: {learning_rate: .nan}", "^^^^ it must be finite"},
       {"optimizer: {learning_rate: -.inf}", "it must be finite"},
       {"optimizer: {learning_rate: nan}", "it must be finite"},
-      {"optimizer: {learning_rate: 1e999}", "it is too large or too small to be held"},
+      {"optimizer: {learning_rate: 1e999}", "it is out of range"},
       {"optimizer: {learning_rate: 0}", "must be a number from 1e-12 to 1e+09, not '0'"},
       {"optimizer: {learning_rate: \"0.1\"}", "^^^^^ write it without quotes"},
       {"optimizer: {learning_rate: 0.1x}", "not '0.1x'"},
@@ -48,7 +48,7 @@ TEST_F(Reading, TellsWhatIsWrongWhereAndWhatToDo) {
       {"optimizer: {nesterov: yes}", "'optimizer.nesterov' must be true or false, not 'yes'"},
       {"optimizer: {nesterov: yes}", "^^^ write true"},
       {"optimizer: {nesterov: Off}", "^^^ write false"},
-      {"optimizer: {nesterov: true}", "Nesterov's form needs momentum"},
+      {"optimizer: {nesterov: true}", "Nesterov momentum needs a momentum above 0"},
       {"epochs: 010", "^^^ write it without leading zeros"},
       {"epochs: 0x10", "^^^^ write it as a decimal number"},
       {"epochs: 1e1", "^^^ write 10"},
@@ -74,7 +74,7 @@ TEST_F(Reading, TellsWhatIsWrongWhereAndWhatToDo) {
       {"scaling: {devices: []}", "'scaling.devices' is an empty list"},
       {"scaling: {devices: [1, 1]}", "1 is given twice in 'scaling.devices'"},
       {"schedule: {kind: step}", "a step schedule needs the epochs of its steps"},
-      {"schedule: {kind: step, at: [5, 3]}", "'schedule.at' must grow"},
+      {"schedule: {kind: step, at: [5, 3]}", "'schedule.at' must be ascending"},
       {"variants: {a: 1}", "'variants' must be a list, not a section of keys"},
       {"variants: [{set: {epochs: 3}}]", "a variant needs a name"},
       {"variants: [{name: a}]", "variant 'a' sets nothing"},
@@ -91,7 +91,7 @@ TEST_F(Reading, TellsWhatIsWrongWhereAndWhatToDo) {
       {"when_cpu: 3", "'when_cpu' must be a section of keys, not '3'"},
       {"plugins: {a: b}", "'plugins' must be a text or a list of texts"},
       {"model: [lenet]", "'model' must be a network's name, not a list"},
-      {"model: {layers: [{dense: 10}]}", "a network of one's own stands under `layers:`"},
+      {"model: {layers: [{dense: 10}]}", "write the layers of an inline network under `layers:`"},
   };
   for (const Wrong& one : wrong) {
     EXPECT_THAT(complaint(kGood + one.yaml + "\n"), HasSubstr(one.told)) << one.yaml;

@@ -117,7 +117,7 @@ TEST(Load, HoldsOutTheLastTrainingSamples) {
   EXPECT_TRUE(std::equal(part.test.labels.begin(), part.test.labels.end(), whole.train.labels.begin() + last));
   EXPECT_EQ(part.fingerprint, whole.fingerprint);
   config.train_samples = 59'000;
-  EXPECT_THAT(refusal(config, {}), HasSubstr("data.train_samples asks for 59000 samples, digits leaves 58997"));
+  EXPECT_THAT(refusal(config, {}), HasSubstr("data.train_samples is 59000, but digits has only 58997 samples available"));
 }
 
 TEST(Load, LooksWhereTheEnvironmentSays) {
