@@ -175,7 +175,7 @@ int verify_strategies(const Command& command) {
   WorkerProber prober(supervisor_settings());
   const Config config = config_of(command, prober);
   prober.search(config.plugin_paths);
-  return verify_in_worker(config, prober, supervisor_settings()) ? kDone : kProblemFound;
+  return verify_in_worker(config, prober, command.quick, supervisor_settings()) ? kDone : kProblemFound;
 }
 
 }  // namespace mgcompare

@@ -84,25 +84,32 @@ Cost cost_of(const F& work) {
   return {seconds(usage.ru_utime) + seconds(usage.ru_stime), static_cast<double>(usage.ru_maxrss) / 1e3};
 }
 
-TEST(LargeReport, TakesUnderTwoSecondsAndTwoHundredMegabytes) {
+class LargeReport : public testing::Test {
+ protected:
+  void SetUp() override {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
-  GTEST_SKIP() << "the cost of an instrumented program says nothing";
+    GTEST_SKIP() << "the cost of an instrumented program says nothing";
 #endif
-  const Folder folder;
-  cost_of([&] { make_large_run(folder.path()); });
-  ASSERT_EQ(Database(folder.path(kResultsFile), Database::Mode::read).integer("SELECT count(*) FROM trial WHERE state = 'finished'"),
-            std::int64_t{kRows});
-  // Whatever else runs on the machine can only add: the least of three is nearest to the truth.
-  double seconds = 1e9, megabytes = 0;
-  for (int attempt = 0; attempt < 3; ++attempt) {
-    const Cost cost = cost_of([&] { write_reports(read_run(folder.path()), folder.path()); });
-    seconds = std::min(seconds, cost.seconds);
-    megabytes = std::max(megabytes, cost.megabytes);
+    cost_of([&] { make_large_run(folder_.path()); });
+    const Database database(folder_.path(kResultsFile), Database::Mode::read);
+    ASSERT_EQ(database.integer("SELECT count(*) FROM trial WHERE state = 'finished'"), std::int64_t{kRows});
   }
-  RecordProperty("seconds", std::to_string(seconds));
-  RecordProperty("megabytes", std::to_string(megabytes));
+  Cost cost_of_report() const {
+    return cost_of([&] { write_reports(read_run(folder_.path()), folder_.path()); });
+  }
+
+ private:
+  Folder folder_;
+};
+using LongLargeReport = LargeReport;
+
+TEST_F(LargeReport, TakesUnderTwoHundredMegabytes) { EXPECT_LT(cost_of_report().megabytes, 200); }
+
+// Seconds of the processor. Other programs can only add to them, so the least of three counts.
+TEST_F(LongLargeReport, TakesUnderTwoSeconds) {
+  double seconds = 1e9;
+  for (int attempt = 0; attempt < 3; ++attempt) seconds = std::min(seconds, cost_of_report().seconds);
   EXPECT_LT(seconds, 2);
-  EXPECT_LT(megabytes, 200);
 }
 
 }  // namespace
