@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "database.h"
@@ -16,6 +17,7 @@ namespace mgcompare {
 namespace {
 
 constexpr std::size_t kRows = 10'000;
+constexpr double kMostParsings = 3.5;
 
 // Ten strategies on one to eight devices with 25 batches, ten times each, twelve epochs long.
 std::vector<Trial> large_plan() {
@@ -98,6 +100,16 @@ class LargeReport : public testing::Test {
     return cost_of([&] { write_reports(read_run(folder_.path()), folder_.path()); });
   }
 
+  Cost cost_of_parsing() const {
+    return cost_of([&] {
+      const Database database(folder_.path(kResultsFile), Database::Mode::read);
+      std::size_t size = 0;
+      for (std::size_t number = 1; number <= kRows; ++number)
+        size += nlohmann::json::parse(database.text("SELECT result_json FROM trial WHERE number = " + std::to_string(number))).size();
+      if (size == 0) _exit(1);
+    });
+  }
+
  private:
   Folder folder_;
 };
@@ -105,11 +117,16 @@ using LongLargeReport = LargeReport;
 
 TEST_F(LargeReport, TakesUnderTwoHundredMegabytes) { EXPECT_LT(cost_of_report().megabytes, 200); }
 
-// Seconds of the processor. Other programs can only add to them, so the least of three counts.
-TEST_F(LongLargeReport, TakesUnderTwoSeconds) {
-  double seconds = 1e9;
-  for (int attempt = 0; attempt < 3; ++attempt) seconds = std::min(seconds, cost_of_report().seconds);
-  EXPECT_LT(seconds, 2);
+// Processor time in units of the time that parsing the stored results takes, so that neither the machine nor its load
+// decides. Other programs can only add to a time, so the least of three counts.
+TEST_F(LongLargeReport, CostsAFewTimesTheParsingOfItsResults) {
+  double report = 1e9, parsing = 1e9;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    parsing = std::min(parsing, cost_of_parsing().seconds);
+    report = std::min(report, cost_of_report().seconds);
+  }
+  std::cout << report << " s for the report, " << parsing << " s for parsing" << std::endl;
+  EXPECT_LT(report, kMostParsings * parsing);
 }
 
 }  // namespace
