@@ -41,9 +41,9 @@ TEST(Laps, AreFromStepToStep) {
   laps.begin_step(0, 10);
   laps.begin_step(50, 11);
   laps.begin_step(150, 14);
-  laps.begin_epoch();       // the last step of an epoch has none
+  laps.begin_epoch();       // the last step of an epoch has no lap
   laps.begin_step(0, 100);
-  laps.add(64, 0.5);        // nor has a step of the host before steps of the device
+  laps.add(64, 0.5);        // nor has a step issued by the host before replayed steps
   laps.begin_step(200, 110);
   laps.begin_step(250, 111);
   ASSERT_EQ(laps.all().size(), 4u);
@@ -53,8 +53,8 @@ TEST(Laps, AreFromStepToStep) {
   EXPECT_EQ(laps.all()[3].samples, 50);
 }
 
-// 8 epochs of 15 steps of 50, without the last of each, whose batch has 30. Ranks that run freely do so in virtual time: in
-// a trial of milliseconds one of them might else make most of the steps.
+// 8 epochs of 15 steps of 50, without the last step of each epoch, whose batch has 30. Free-running ranks use virtual
+// time: in a trial of milliseconds one of them might otherwise make most of the steps.
 TEST(Windows, AgreeWithTheTrial) {
   for (const char* plugin : {"replicated", "async_sgd"}) {
     Trial trial = small_trial(2, plugin);
