@@ -1,6 +1,6 @@
-# The chart libraries that reports contain: one script, made by npm from the lock file. Without npm or access to its
-# registry the script is empty, and reports have static charts.
-set(MGCOMPARE_CHARTS ON CACHE BOOL "Interactive charts in reports (needs npm)")
+# The chart libraries that reports carry inside: one script, made from the lock file by npm. Without npm, or without a
+# way to its registry, the script is empty and reports have drawings that nobody can point at.
+set(MGCOMPARE_CHARTS ON CACHE BOOL "Charts that answer to the mouse (needs npm)")
 
 # Sets ${script} to the script's path.
 function(mgcompare_chart_script script)
@@ -33,11 +33,11 @@ function(mgcompare_chart_script script)
     return()
   endif()
   if(NOT MGCOMPARE_CHARTS)
-    message(STATUS "reports: static charts only, because MGCOMPARE_CHARTS is off")
+    message(STATUS "reports: static drawings only, as asked")
   elseif(NOT NPM)
-    message(STATUS "reports: static charts only, because npm was not found")
+    message(STATUS "reports: static drawings only, there is no npm")
   else()
-    message(STATUS "reports: static charts only, because npm failed: see ${folder}/npm.log")
+    message(STATUS "reports: static drawings only, npm failed: see ${folder}/npm.log")
   endif()
   file(WRITE ${none} "")
   set(${script} ${none} PARENT_SCOPE)

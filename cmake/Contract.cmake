@@ -1,5 +1,5 @@
-# The contract: a text that is equal in a plugin and in the program if both agree on the interface between them. It
-# consists of
+# The contract: a text that is equal in a plugin and in the program if both agree on everything that crosses the boundary
+# between them. It consists of
 # - a hash of the SDK headers that declare it: mgcompare/strategy.h and all that it includes, without comments, white space
 #   and mgcompare/detail/. Function bodies are in detail/ and not part of it. The bodies that stay in these headers (share()
 #   and the positions of Batch, for instance) are those whose results both sides must agree on;
@@ -29,7 +29,7 @@ function(mgcompare_boundary_headers include header found)
   set(${found} ${list} PARENT_SCOPE)
 endfunction()
 
-# Sets ${out} to the hash of the headers below the directory INCLUDE.
+# The hash of the headers below the folder INCLUDE.
 function(mgcompare_hash_headers include out)
   set(headers "")
   mgcompare_boundary_headers(${include} strategy.h headers)
@@ -37,7 +37,7 @@ function(mgcompare_hash_headers include out)
   set(text "")
   foreach(header IN LISTS headers)
     file(READ ${include}/mgcompare/${header} body)
-    # CMake would interpret brackets and semicolons as list syntax.
+    # Brackets and semicolons would be list syntax to CMake.
     string(REPLACE "[" "<" body "${body}")
     string(REPLACE "]" ">" body "${body}")
     string(REPLACE ";" "!" body "${body}")
@@ -51,7 +51,7 @@ function(mgcompare_hash_headers include out)
   set(${out} ${hash} PARENT_SCOPE)
 endfunction()
 
-# Sets ${out} to the C++ ABI of the compiler, as reported by its preprocessor.
+# The C++ ABI of the compiler, by its preprocessor.
 function(mgcompare_find_abi out)
   if(NOT DEFINED MGCOMPARE_ABI)
     file(WRITE ${CMAKE_BINARY_DIR}/contract_probe.cc "#include <string>\nabi=__GXX_ABI_VERSION\n#ifdef __GLIBCXX__\n"
@@ -66,15 +66,15 @@ function(mgcompare_find_abi out)
   set(${out} "${MGCOMPARE_ABI}" PARENT_SCOPE)
 endfunction()
 
-# Writes the generated headers into DIRECTORY/mgcompare: contract.h, and for each header that moved one with an error that
-# names its replacement.
+# Writes what plugins and the program include besides the headers in INCLUDE: DIRECTORY/mgcompare/contract.h, and for each
+# header that moved an error that names its replacement.
 function(mgcompare_write_contract include directory)
   file(GLOB manual ${include}/mgcompare/*.h)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${manual})
   mgcompare_hash_headers(${include} hash)
   mgcompare_find_abi(abi)
   set(contract "sdk=${hash},${abi}")
-  # Containers have another layout with _GLIBCXX_DEBUG.
+  # With _GLIBCXX_DEBUG containers have another layout.
   file(CONFIGURE OUTPUT ${directory}/mgcompare/contract.h @ONLY CONTENT
 "#pragma once
 #ifdef _GLIBCXX_DEBUG

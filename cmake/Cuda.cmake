@@ -1,9 +1,9 @@
-# Sets MGCOMPARE_WITH_CUDA: whether this build has a CUDA module. AUTO builds it if its libraries are found; ON fails if not.
+# Whether this build has a module for GPUs: MGCOMPARE_WITH_CUDA. AUTO takes what is there, ON insists.
 set(MGCOMPARE_CUDA AUTO CACHE STRING "Build the module for NVIDIA GPUs: AUTO, ON or OFF")
 set_property(CACHE MGCOMPARE_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(MGCOMPARE_WITH_CUDA OFF)
 
-# nvcc does not support sanitizers, and the driver does not run with them.
+# nvcc passes no sanitizer on, and the driver does not run beside one.
 if(MGCOMPARE_SANITIZE)
   set(MGCOMPARE_CUDA OFF)
 endif()
@@ -23,7 +23,7 @@ if(NOT MGCOMPARE_CUDA STREQUAL "OFF")
   endforeach()
   if(NOT missing)
     set(MGCOMPARE_WITH_CUDA ON)
-    # nvcc supports more GPU generations than the libraries.
+    # The compiler's own list of GPU generations is longer than that of the libraries.
     if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
       set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 86-real 89-real 90-real 100)
     endif()
@@ -34,7 +34,7 @@ if(NOT MGCOMPARE_CUDA STREQUAL "OFF")
     set(CMAKE_CUDA_STANDARD_REQUIRED ON)
     set(CMAKE_CUDA_EXTENSIONS OFF)
     set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
-    # The CUDA runtime is linked statically: a plugin must also open on machines without CUDA.
+    # Every module has the runtime inside: a plugin must also open where there is no CUDA.
     set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
     set(CMAKE_CUDA_FLAGS "${CMAKE_CUDA_FLAGS} --extended-lambda --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra")
     if(CCACHE)

@@ -1,14 +1,14 @@
-# One library for each folder that core/folders.txt lists. Every folder exports only its own headers. They are included as
-# "folder/header.h" through a directory in the build tree that contains only a link to that folder.
+# One library for each folder that core/folders.txt lists. Every folder exports its own headers alone: they are included as
+# "folder/header.h" through a directory in the build tree that holds one link, to that folder.
 set(MGCOMPARE_FOLDERS ${PROJECT_SOURCE_DIR}/core/folders.txt)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${MGCOMPARE_FOLDERS})
 
-# Options for code without kernels: -O2 compiles a fifth faster than the release's -O3, and the code is as fast.
+# Code that computes nothing heavy: -O2 compiles a fifth faster than the release's -O3, and runs as fast.
 add_library(mgcompare_host_options INTERFACE)
 target_compile_options(mgcompare_host_options INTERFACE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O2>
   $<$<BOOL:${CCACHE}>:-fpch-preprocess>)
 
-# Headers that most files include, precompiled once.
+# The headers that most files of the program parse, compiled once.
 file(WRITE ${PROJECT_BINARY_DIR}/precompiled/empty.cc "")
 add_library(mgcompare_precompiled OBJECT ${PROJECT_BINARY_DIR}/precompiled/empty.cc)
 target_link_libraries(mgcompare_precompiled PRIVATE fmt::fmt nlohmann_json::nlohmann_json mgcompare_warnings

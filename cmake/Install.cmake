@@ -1,24 +1,24 @@
-# Installation, and the package that find_package(mgcompare) finds in an installation or in the build directory.
+# Where things go, and what find_package(mgcompare) finds: installed, or in the build folder as it is.
 include(CMakePackageConfigHelpers)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/mgcompare)
 install(TARGETS mgcompare RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-# The program searches for back ends and plugins in ../lib/mgcompare, relative to its own file.
+# The program looks for both of these beside itself, in ../lib/mgcompare.
 install(TARGETS platform_cpu LIBRARY DESTINATION lib/mgcompare)
 if(MGCOMPARE_WITH_CUDA)
   install(TARGETS platform_cuda LIBRARY DESTINATION lib/mgcompare)
 endif()
 install(DIRECTORY ${PROJECT_BINARY_DIR}/lib/mgcompare/plugins/ DESTINATION lib/mgcompare/plugins
   FILES_MATCHING PATTERN "strategy_*.so")
-# The component `sdk` has everything for building plugins. A full installation has all components.
+# The component sdk is what builds plugins; an installation has all components.
 install(DIRECTORY core/include/mgcompare DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT sdk)
 install(DIRECTORY configs share DESTINATION ${CMAKE_INSTALL_DATADIR}/mgcompare)
-# Configs outside of the source tree find their `model:` here.
+# Where a config anywhere on the machine finds its `model:`.
 install(DIRECTORY configs/models DESTINATION ${CMAKE_INSTALL_DATADIR}/mgcompare)
 install(FILES cmake/Contract.cmake cmake/Strategy.cmake DESTINATION ${package_folder} COMPONENT sdk)
 
 set(MGCOMPARE_INCLUDE ${CMAKE_INSTALL_INCLUDEDIR})
-# Default GPU generations of plugins: those of the program, or else 9.0, which newer GPUs can run too.
+# The GPU generations of a plugin whose author chooses none: those of the program, else one that newer GPUs can run too.
 set(MGCOMPARE_PLUGIN_ARCHITECTURES 90)
 if(MGCOMPARE_WITH_CUDA)
   set(MGCOMPARE_PLUGIN_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES})

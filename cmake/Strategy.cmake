@@ -1,12 +1,11 @@
-# mgcompare_add_strategy(name source... [CUDA]) builds a plugin, the shared library strategy_<name>.so. This file is
-# installed.
+# mgcompare_add_strategy(name source... [CUDA]): a plugin, the shared library strategy_<name>.so. This file is installed.
 #
-# CUDA: nvcc compiles the sources, so that their arithmetic (mgcompare/arithmetic.h) runs on GPUs too. Without nvcc, or with
-# -DMGCOMPARE_CUDA=OFF, the C++ compiler compiles them, and the arithmetic runs on CPUs only. Pass CUDA for every strategy
-# that uses arithmetic.h, also indirectly through local_steps.h or drift.h. Call the macro from a CMakeLists.txt, not from
-# a function. CMAKE_CUDA_ARCHITECTURES selects the GPU generations; the default is those of the program.
+# CUDA: nvcc compiles the sources, so that their arithmetic (mgcompare/arithmetic.h) runs on GPUs too. Where there is no
+# nvcc, or with -DMGCOMPARE_CUDA=OFF, the C++ compiler compiles them, and the arithmetic runs on CPUs only. Write CUDA for
+# every strategy that uses arithmetic.h, also through local_steps.h or drift.h. Call from a CMakeLists.txt, not within a
+# function. CMAKE_CUDA_ARCHITECTURES chooses the GPU generations; the default is those of the program.
 
-# CMake before 3.25.2 does not know that nvcc supports C++20.
+# CMake before 3.25.2 does not know that nvcc compiles C++20.
 macro(mgcompare_teach_cuda20)
   if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
@@ -16,8 +15,8 @@ macro(mgcompare_teach_cuda20)
   endif()
 endmacro()
 
-# Sets MGCOMPARE_WITH_CUDA, once per project. The program's own build sets it in Cuda.cmake. This is a macro because CMake
-# enables languages only at file scope.
+# Sets MGCOMPARE_WITH_CUDA, once a project. The program's own build sets it in Cuda.cmake. A macro, because CMake enables
+# languages at the scope of a file only.
 macro(mgcompare_find_nvcc)
   if(NOT DEFINED MGCOMPARE_WITH_CUDA)
     set(MGCOMPARE_WITH_CUDA OFF)
@@ -61,16 +60,16 @@ function(mgcompare_build_strategy name sources by_nvcc)
   set_target_properties(strategy_${name} PROPERTIES PREFIX "" CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON)
   target_link_libraries(strategy_${name} PRIVATE mgcompare::plugin_api)
-  # Without a build type the code would not be optimised, which would distort comparisons.
+  # Without a build type nothing would be optimised, and a comparison would measure that.
   if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
     target_compile_options(strategy_${name} PRIVATE -O3 -DNDEBUG)
   endif()
   if(by_nvcc)
     set_source_files_properties(${sources} PROPERTIES LANGUAGE CUDA)
-    # The CUDA runtime is linked statically: the plugin must also open on machines without CUDA.
+    # The CUDA runtime is linked statically: the plugin must also open where no CUDA is installed.
     set_target_properties(strategy_${name} PROPERTIES CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF
       CUDA_VISIBILITY_PRESET hidden CUDA_RUNTIME_LIBRARY Static)
-    # Allows lambdas as functors, and calls of constexpr functions in them.
+    # Functors may be lambdas, and call constexpr functions.
     if(NOT CMAKE_CUDA_FLAGS MATCHES "--extended-lambda")
       target_compile_options(strategy_${name} PRIVATE --extended-lambda --expt-relaxed-constexpr)
     endif()
