@@ -161,8 +161,7 @@ TEST_F(CudaNetwork, TheSameCallsGiveTheSameBits) {
     for (const char* precision : {"fp32", "tf32"}) {
       Rig rig(model, {1, 28, 28}, 10, 403);
       GpuRig one(rig, {precision, true, false, true}), other(rig, {precision, true, false, true});
-      // Results must not depend on earlier passes, nor on whether a batch has more samples than the GPU has
-      // multiprocessors.
+      // The second network's passes before must not matter, nor whether a batch has more samples than a GPU processors.
       for (const std::size_t count : {100, 400}) {
         other.gradient(0, 7);
         other.gradient(1, count);

@@ -63,7 +63,7 @@ TEST(Explain, DoesNotGuessFromOneSize) {
   EXPECT_THAT(reason_of(maker.run, "E1").evidence, HasSubstr("too alike to tell latency from bandwidth"));
 }
 
-// All-reduces timed on their own: 1 ms of latency, and `per_megabyte` for each megabyte.
+// All-reduces by themselves on a machine, in which 1 ms does not depend on the size and a megabyte takes `per_megabyte`.
 Links bare_links(double per_megabyte) {
   Links links;
   links.kind = "cpu";
@@ -92,7 +92,7 @@ TEST(Explain, TellsLatencyByTheMachinesAllReduces) {
               AllOf(HasSubstr("together on 2 CPU cores"), HasSubstr("sends 500.0 kB takes 1.1 ms on this machine, 1.0 ms of them"),
                     testing::Not(HasSubstr("more row"))));
   EXPECT_THAT(reason.action, HasSubstr("compressing will not help"));
-  // No other row makes the same calls.
+  // The other row has no like.
   EXPECT_THAT(reason_of(maker.run, "E1").evidence, AllOf(HasSubstr("apart on 2"), HasSubstr("too alike")));
   maker.run.info.links = {bare_links(10e-3)};
   EXPECT_THAT(reason_of(maker.run, "E1").title, HasSubstr("limited by bandwidth"));

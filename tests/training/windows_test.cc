@@ -41,9 +41,9 @@ TEST(Laps, AreFromStepToStep) {
   laps.begin_step(0, 10);
   laps.begin_step(50, 11);
   laps.begin_step(150, 14);
-  laps.begin_epoch();       // the last step of an epoch has no lap
+  laps.begin_epoch();       // the last step of an epoch has none
   laps.begin_step(0, 100);
-  laps.add(64, 0.5);        // nor has a step issued by the host before replayed steps
+  laps.add(64, 0.5);        // nor has a step of the host before steps of the device
   laps.begin_step(200, 110);
   laps.begin_step(250, 111);
   ASSERT_EQ(laps.all().size(), 4u);
