@@ -49,7 +49,7 @@ void make_large_run(const std::string& directory) {
   RunInfo info;
   info.name = "large";
   info.config_json = "{}";
-  Results(directory).begin(info, plan);
+  ResultsStore(directory).begin(info, plan);
   // One transaction; a commit for each trial, as in a real run, would take minutes.
   const Database database(directory + "/" + kResultsFile, Database::Mode::write);
   database.commit([&] {
