@@ -14,7 +14,7 @@ constexpr char kSchema[] = "mgcompare.record/1";
 
 }  // namespace
 
-// Maps by number are lists of pairs: JSON's keys are texts.
+// Maps with numbers as keys become lists of pairs, because keys of JSON objects are strings.
 void to_json(nlohmann::json& json, const ScheduleLog& record) {
   json = {{"schema", kSchema}, {"epochs", nlohmann::json::array()}, {"ranks", record.ranks}};
   for (const auto& [epoch, order] : record.epochs) {
@@ -40,7 +40,7 @@ void write_schedule_log(const std::string& file, const ScheduleLog& record) {
   stream.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   stream.close();
   if (!stream || std::rename(part.c_str(), file.c_str()) != 0)
-    throw Error("the record " + file + " cannot be written; make room there, or leave measure.record out");
+    throw Error("the record " + file + " cannot be written; free disk space there, or remove measure.record");
 }
 
 ScheduleLog read_schedule_log(const std::string& file) {
@@ -49,7 +49,7 @@ ScheduleLog read_schedule_log(const std::string& file) {
   try {
     const nlohmann::json json = nlohmann::json::from_cbor(stream);
     if (json.at("schema") != kSchema)
-      throw Error("the record " + file + " is of another version (" + json.at("schema").dump() + ", this program reads " + kSchema + ")");
+      throw Error("the record " + file + " was written by another version (" + json.at("schema").dump() + ", this program reads " + kSchema + ")");
     return json.get<ScheduleLog>();
   } catch (const nlohmann::json::exception& error) {
     throw Error("the record " + file + " is damaged (" + error.what() + "); run the experiment again with measure.record: true");
