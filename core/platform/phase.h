@@ -6,7 +6,7 @@ namespace mgcompare {
 
 enum class Phase {
   compute,    // inside the network's forward pass, loss and backward pass
-  optimizer,  // inside an optimizer
+  optimizer,  // inside an optimiser
   input,      // gathering a batch of samples
   exchange,   // inside a collective of all ranks
   transfer,   // inside another call that moves data: over the host link, or between two ranks

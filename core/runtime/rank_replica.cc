@@ -21,7 +21,7 @@ void add_to(std::vector<double>& sum, Device& device, ConstVec gradients, Range 
   for (std::size_t i = 0; i < copy.size(); ++i) sum[range.begin + i] += static_cast<double>(copy[i]);
 }
 
-// An optimizer whose calls count for Phase::optimizer.
+// An optimiser whose calls count for Phase::optimizer.
 class TimedOptimizer : public Optimizer {
  public:
   explicit TimedOptimizer(Optimizer& optimizer) : optimizer_(optimizer) {}

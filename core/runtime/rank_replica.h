@@ -83,7 +83,7 @@ class RankReplica : public Replica {
   void set_lines(ScheduleLog::Lines* lines) { lines_ = lines; }
   // The counters that steps advance, to be adjusted after replays. set_counts() waits for the device.
   struct Counts {
-    std::vector<UpdateCount> updates;    // of optimizer(), then of the strategy's own optimizers
+    std::vector<UpdateCount> updates;    // of optimizer(), then of the strategy's own optimisers
     Counts operator-(const Counts& other) const;
     Counts operator+(const Counts& other) const;
     Counts operator*(std::uint64_t times) const;

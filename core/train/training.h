@@ -42,7 +42,7 @@ struct TrainingOutcome {
   Result result;
   std::vector<std::vector<float>> weights;      // of each rank, settled
   // Results of an audit:
-  std::vector<double> pushed, applied;          // sums of the gradients computed, over ranks, and applied, over optimizers
+  std::vector<double> pushed, applied;          // sums of the gradients computed, over ranks, and applied, over optimisers
   std::vector<std::uint32_t> times_seen;        // of each position of the last epoch, summed over ranks
   ScheduleLog record;                           // if requested
 };
