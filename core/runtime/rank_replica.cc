@@ -50,14 +50,15 @@ class RankReplica::StrategyOptimizer {
 
   class Handle : public TimedOptimizer {
    public:
-    explicit Handle(std::shared_ptr<StrategyOptimizer> made) : TimedOptimizer(*made->optimizer_), made_(std::move(made)) {}
+    explicit Handle(std::shared_ptr<StrategyOptimizer> shared)
+        : TimedOptimizer(*shared->optimizer_), shared_(std::move(shared)) {}
     void apply(Vec weights, ConstVec gradients, Range range, const Batch& batch, double rate_scale) override {
-      if (!made_->applied_.empty()) add_to(made_->applied_, made_->device_, gradients, range, made_->on_host_);
+      if (!shared_->applied_.empty()) add_to(shared_->applied_, shared_->device_, gradients, range, shared_->on_host_);
       TimedOptimizer::apply(weights, gradients, range, batch, rate_scale);
     }
 
    private:
-    std::shared_ptr<StrategyOptimizer> made_;
+    std::shared_ptr<StrategyOptimizer> shared_;
   };
 
   CountedOptimizer& counted() { return dynamic_cast<CountedOptimizer&>(*optimizer_); }
@@ -175,8 +176,8 @@ void RankReplica::update(Range range) {
 }
 
 std::unique_ptr<Optimizer> RankReplica::add_optimizer(std::unique_ptr<Optimizer> optimizer, bool on_host) {
-  made_.push_back(std::make_shared<StrategyOptimizer>(std::move(optimizer), *parts_.device, on_host, pushed_.size()));
-  return std::make_unique<StrategyOptimizer::Handle>(made_.back());
+  optimizers_.push_back(std::make_shared<StrategyOptimizer>(std::move(optimizer), *parts_.device, on_host, pushed_.size()));
+  return std::make_unique<StrategyOptimizer::Handle>(optimizers_.back());
 }
 
 std::unique_ptr<Optimizer> RankReplica::host_optimizer(bool plain) {
@@ -222,17 +223,17 @@ Random RankReplica::random(std::uint64_t stream) const {
 
 std::uint64_t RankReplica::own_updates() const { return dynamic_cast<CountedOptimizer&>(*optimizer_).updates().made; }
 
-std::uint64_t RankReplica::made_updates() const {
+std::uint64_t RankReplica::strategy_updates() const {
   std::uint64_t updates = 0;
-  for (const auto& made : made_) updates += made->counted().updates().made;
+  for (const auto& optimizer : optimizers_) updates += optimizer->counted().updates().made;
   return updates;
 }
 
-std::uint64_t RankReplica::made_state_bytes(bool on_host) const {
+std::uint64_t RankReplica::strategy_state_bytes(bool on_host) const {
   std::uint64_t bytes = 0;
-  for (const auto& made : made_) {
-    if (made->on_host() != on_host) continue;
-    for (const Vec state : made->counted().state()) bytes += state.bytes();
+  for (const auto& optimizer : optimizers_) {
+    if (optimizer->on_host() != on_host) continue;
+    for (const Vec state : optimizer->counted().state()) bytes += state.bytes();
   }
   return bytes;
 }
@@ -261,13 +262,13 @@ RankReplica::Counts RankReplica::Counts::operator-(const Counts& other) const {
 
 RankReplica::Counts RankReplica::counts() const {
   Counts counts{{dynamic_cast<CountedOptimizer&>(*optimizer_).updates()}};
-  for (const auto& made : made_) counts.updates.push_back(made->counted().updates());
+  for (const auto& optimizer : optimizers_) counts.updates.push_back(optimizer->counted().updates());
   return counts;
 }
 
 void RankReplica::set_counts(const Counts& counts) {
   dynamic_cast<CountedOptimizer&>(*optimizer_).set_updates(counts.updates[0]);
-  for (std::size_t i = 0; i < made_.size(); ++i) made_[i]->counted().set_updates(counts.updates[i + 1]);
+  for (std::size_t i = 0; i < optimizers_.size(); ++i) optimizers_[i]->counted().set_updates(counts.updates[i + 1]);
 }
 
 std::vector<RankReplica::Saved> RankReplica::state() {
@@ -278,15 +279,15 @@ std::vector<RankReplica::Saved> RankReplica::state() {
     saved.push_back({name + "/updates", {}, true, &optimizer});
   };
   add("optimizer", dynamic_cast<CountedOptimizer&>(*optimizer_), false);
-  for (std::size_t i = 0; i < made_.size(); ++i)
-    add("made" + std::to_string(i), made_[i]->counted(), made_[i]->on_host());
+  for (std::size_t i = 0; i < optimizers_.size(); ++i)
+    add("made" + std::to_string(i), optimizers_[i]->counted(), optimizers_[i]->on_host());
   return saved;
 }
 
 std::vector<double> RankReplica::applied() const {
   std::vector<double> sum = applied_;
-  for (const auto& made : made_)
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += made->applied()[i];
+  for (const auto& optimizer : optimizers_)
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += optimizer->applied()[i];
   return sum;
 }
 

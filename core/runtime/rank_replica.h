@@ -73,9 +73,9 @@ class RankReplica : public Replica {
   void capture_passes();
   MeteredDevice& meter() { return device_; }
   std::uint64_t own_updates() const;                       // of optimizer()
-  std::uint64_t made_updates() const;                      // of host_optimizer() and device_optimizer()
-  bool made_optimizers() const { return !made_.empty(); }
-  std::uint64_t made_state_bytes(bool on_host) const;
+  std::uint64_t strategy_updates() const;                      // of host_optimizer() and device_optimizer()
+  bool has_strategy_optimizers() const { return !optimizers_.empty(); }
+  std::uint64_t strategy_state_bytes(bool on_host) const;
   std::uint64_t issued_steps() const { return issued_steps_; }  // by the host; captured steps count once
   const std::map<std::string, MetricResult>& metrics() const { return metrics_; }
   void set_metrics(std::map<std::string, MetricResult> metrics) { metrics_ = std::move(metrics); }
@@ -117,7 +117,7 @@ class RankReplica : public Replica {
   ReplicaParts parts_;
   MeteredDevice device_;
   std::unique_ptr<Optimizer> optimizer_, shown_optimizer_;
-  std::vector<std::shared_ptr<StrategyOptimizer>> made_;
+  std::vector<std::shared_ptr<StrategyOptimizer>> optimizers_;
   std::optional<Batch> batch_;
   bool updated_in_step_ = false;
   std::uint64_t issued_steps_ = 0;

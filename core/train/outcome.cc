@@ -102,7 +102,7 @@ void conclude(TrainingOutcome& outcome, const std::vector<Rank>& ranks, const Tr
   result.step_seconds_median = median(first.step_seconds);
   result.samples_per_second = result.seconds_training > 0 ? static_cast<double>(result.samples) / result.seconds_training : 0;
   result.harness_share = result.seconds_training > 0 ? first.times.harness / result.seconds_training : 0;
-  result.windows = windows_of(first.laps.all());
+  result.windows = windows_of(first.intervals.all());
   result.weights_hash = hash_of(first.settled_weights);
   double bytes = 0;
   std::size_t steps = 0;
@@ -112,14 +112,14 @@ void conclude(TrainingOutcome& outcome, const std::vector<Rank>& ranks, const Tr
     result.metrics.push_back(rank.replica->metrics());
     bytes += static_cast<double>(rank.bytes);
     steps += rank.step_seconds.size();
-    own_optimizers = own_optimizers || rank.replica->made_optimizers();
+    own_optimizers = own_optimizers || rank.replica->has_strategy_optimizers();
     outcome.weights.push_back(rank.settled_weights);
     result.peak_memory = std::max(result.peak_memory, platform.peak_memory(rank.device->index()));
   }
   result.bytes_per_step = steps == 0 ? 0 : bytes / static_cast<double>(steps);
   result.updates = own_optimizers ? 0 : first.replica->own_updates();
   if (own_optimizers)
-    for (const Rank& rank : ranks) result.updates += rank.replica->made_updates();
+    for (const Rank& rank : ranks) result.updates += rank.replica->strategy_updates();
   result.placement = placement_of(ranks, *facts.trial);
   describe(result, facts);
   if (audit) add_audit(outcome, ranks, facts);

@@ -26,7 +26,7 @@ void add_kept(RankPlacement& place, const Rank& rank) {
   if (replica.own_updates() > 0) keep(place, "optimiser state", place.device, bytes_of(replica.optimizer().state()));
   for (const bool on_host : {false, true})
     keep(place, "state of the strategy's optimisers", on_host ? kHost : place.device,
-         replica.made_state_bytes(on_host));
+         replica.strategy_state_bytes(on_host));
   keep(place, "arrays of the strategy", place.device, replica.meter().held(false));
   keep(place, "arrays of the strategy", kHost, replica.meter().held(true));
   keep(place, "memory open to other ranks", place.device, rank.group->exposed_bytes());

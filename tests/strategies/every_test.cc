@@ -8,6 +8,7 @@
 #include "rows.h"
 #include "modules/strategy_options.h"
 #include "check/verify.h"
+#include "discovery/plugin_files.h"
 
 namespace mgcompare::testing {
 namespace {

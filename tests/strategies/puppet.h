@@ -109,7 +109,7 @@ inline Played play(const Play& play, bool settles = false) {
   const Shape shape = {1};
   ScheduleLog record;
   record.epochs[0][0] = play.order;
-  std::unique_ptr<AsyncScheduler> scheduler = play.order.empty() ? live_scheduler() : replay_scheduler(play.ranks, record);
+  std::unique_ptr<AsyncScheduler> owned = play.order.empty() ? live_scheduler() : replay_scheduler(play.ranks, record);
   AsyncScheduler& scheduler = *owned;
   const auto body = [&](Device& device, RankGroup& group) {
     const auto rank = static_cast<std::size_t>(group.rank());

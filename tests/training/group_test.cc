@@ -213,7 +213,7 @@ TEST(AsyncScheduler, VirtualTimeGivesOneOrderWhateverTheThreadsDo) {
   const auto order_of = [](int delay) {
     std::vector<int> order;
     std::unique_ptr<AsyncScheduler> scheduler = virtual_time_scheduler(4, 7);
-    AsyncScheduler& shared = *pace;
+    AsyncScheduler& shared = *scheduler;
     spawn(4, [&](Device&, RankGroup& group) {
       const auto rank = static_cast<std::size_t>(group.rank());
       shared.enter(rank, 0);
@@ -240,7 +240,7 @@ TEST(AsyncScheduler, VirtualTimeGivesOneOrderWhateverTheThreadsDo) {
 
 TEST(AsyncScheduler, VirtualTimeNamesADeadlock) {
   std::unique_ptr<AsyncScheduler> scheduler = virtual_time_scheduler(2, 7);
-  AsyncScheduler& shared = *pace;
+  AsyncScheduler& shared = *scheduler;
   EXPECT_THROW(spawn(2, [&](Device&, RankGroup& group) {
                  shared.enter(static_cast<std::size_t>(group.rank()), 0);
                  group.barrier();

@@ -145,11 +145,11 @@ std::vector<Phase> marks_of_a_step(bool recording, bool queues) {
     EXPECT_TRUE(timeline.is_open);
     const StepClock::PhaseScope step(Phase::strategy);
     { const StepClock::PhaseScope pass(Phase::compute); }
-    if (queues) StepClock::strategy_queues(), StepClock::strategy_queues();
+    if (queues) StepClock::before_strategy_work(), StepClock::before_strategy_work();
     const StepClock::PhaseScope update(Phase::optimizer);
   }
   EXPECT_FALSE(timeline.is_open);
-  StepClock::strategy_queues();
+  StepClock::before_strategy_work();
   return timeline.phases;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "discovery/plugin_files.h"
 #include "fixture.h"
 
 namespace mgcompare {
