@@ -133,7 +133,7 @@ inline Played play(const Play& play, bool settles = false) {
     played.metrics[rank] = puppet.metrics;
     group.barrier();
   };
-  spawn(play.ranks, body, std::move(scheduler));
+  spawn(play.ranks, body, std::move(owned));
   return played;
 }
 
