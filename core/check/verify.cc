@@ -32,7 +32,7 @@ OptimizerConfig optimizer_of(const std::string& name, const OptimizerConfig& giv
   OptimizerConfig config;
   config.weight_decay = given.weight_decay;
   config.decay_biases = given.decay_biases;
-  config.kind = name == "momentum" ? "sgd" : name;
+  config.kind = name == "momentum" ? OptimizerKind::sgd : kind_named<OptimizerKind>(name);
   config.learning_rate = name == "adam" ? 1e-3 : name == "adadelta" ? 1.0 : 0.05;
   config.momentum = name == "momentum" ? 0.9 : 0;
   return config;
@@ -60,7 +60,7 @@ class Verification {
     config_.checkpoint_epochs = 0;
     config_.target_accuracy = 0;
     const std::vector<LayerConfig>& layers = config.model.layers;
-    normalises_ = std::any_of(layers.begin(), layers.end(), [](const auto& layer) { return layer.type == "batch_norm"; });
+    normalises_ = std::any_of(layers.begin(), layers.end(), [](const auto& layer) { return layer.type == LayerType::batch_norm; });
   }
 
   bool run() {
@@ -124,7 +124,7 @@ class Verification {
     // Like max pooling, relu has near-ties, where rounding decides on which side of zero a unit lies.
     if (average_pooling)
       for (LayerConfig& layer : trial.config.model.layers)
-        if (layer.type == "relu") layer.type = "tanh";
+        if (layer.type == LayerType::relu) layer.type = LayerType::tanh;
     TrainingRequest request;
     request.trial = &trial;
     request.dataset = &dataset_;
@@ -185,7 +185,7 @@ class Verification {
       const Traits traits = traits_of(strategy, ranks, options);
       if (skip(strategy, ranks, options)) continue;
       if (ranks < traits.least_ranks || ranks > traits.most_ranks) continue;
-      const bool local_norm = normalises_ && config_.batch_norm == "local";
+      const bool local_norm = normalises_ && config_.batch_norm == BatchNormPolicy::local;
       if (traits.promise == Traits::Promise::exact && !local_norm) check_exact(strategy, traits, ranks);
       else check_approximate(strategy, traits, ranks);
     }

@@ -1,10 +1,10 @@
 #include "runtime/schedule_log.h"
 
-#include <cstdio>
 #include <fstream>
 
 #include <nlohmann/json.hpp>
 
+#include "base/atomic_file.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare {
@@ -35,12 +35,11 @@ void from_json(const nlohmann::json& json, ScheduleLog& record) {
 
 void write_schedule_log(const std::string& file, const ScheduleLog& record) {
   const std::vector<std::uint8_t> bytes = nlohmann::json::to_cbor(record);
-  const std::string part = file + ".tmp";
-  std::ofstream stream(part, std::ios::binary);
-  stream.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  stream.close();
-  if (!stream || std::rename(part.c_str(), file.c_str()) != 0)
-    throw Error("the record " + file + " cannot be written; free disk space there, or remove measure.record");
+  try {
+    write_atomically(file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  } catch (const FileError& error) {
+    throw Error(std::string("the record ") + error.what() + "; free some space there, or set measure.record: false");
+  }
 }
 
 ScheduleLog read_schedule_log(const std::string& file) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "data/sha256.h"
+#include "base/sha256.h"
 #include "base/median.h"
 #include "train/rank_placement.h"
 
@@ -21,7 +21,7 @@ std::string hash_of(const std::vector<float>& weights) {
 
 void describe(Result& result, const TrialFacts& facts) {
   const Trial& trial = *facts.trial;
-  const bool local_norm = facts.spec->buffers > 0 && trial.config.batch_norm == "local" && trial.ranks() > 1;
+  const bool local_norm = facts.spec->buffers > 0 && trial.config.batch_norm == BatchNormPolicy::local && trial.ranks() > 1;
   const bool promised = facts.traits.promise == Traits::Promise::exact;
   constexpr const char* kRoles[] = {"contender", "baseline", "ceiling"};
   result.traits = {{"promise", promised && !local_norm ? "exact" : "approximate"},

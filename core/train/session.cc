@@ -1,5 +1,7 @@
 #include "train/session.h"
 
+#include <fmt/format.h>
+
 #include <exception>
 #include <utility>
 
@@ -14,8 +16,8 @@ namespace {
 
 // The settings that select the samples.
 std::string key_of(const DataConfig& data) {
-  return data.set + '/' + data.fallback + '/' + std::to_string(data.train_samples) + '/' +
-         std::to_string(data.test_samples) + '/' + std::to_string(data.validation_samples);
+  return fmt::format("{}/{}/{}/{}/{}", to_string(data.set), to_string(data.fallback), data.train_samples,
+                     data.test_samples, data.validation_samples);
 }
 
 Numerics numerics_of(const Trial& trial) {

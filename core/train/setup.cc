@@ -26,7 +26,7 @@ void Setup::open(std::size_t number) {
   rank.device = platform.open(state_.trial.index_of(number / state_.trial.ranks_per_device));
   rank.network = platform.build(*rank.device, state_.spec, state_.request.numerics);
   rank.network->reserve(std::max(state_.facts.global_batch / state_.ranks.size() + 1, kEvaluationBatch));
-  const bool on_host = config.data.on == "host";
+  const bool on_host = config.data.on == DataLocation::host;
   rank.train_feed = platform.upload(*rank.device, data.train, config.data.scale, on_host);
   rank.test_feed = platform.upload(*rank.device, data.test, config.data.scale, on_host);
   std::vector<std::uint32_t> identity(data.test.samples);

@@ -26,7 +26,7 @@ struct TrainingState {
   bool out_of_steps() const { return request.most_steps != 0 && steps >= request.most_steps; }
   // Whether work may be captured and replayed without the host. Audits inspect every pass, and the host gathers samples
   // that are kept in its memory.
-  bool may_capture() const { return !request.audit && config.data.on != "host"; }
+  bool may_capture() const { return !request.audit && config.data.on != DataLocation::host; }
   // Reports the progress of rank 0 and throws Interrupted if the user asked to stop. Does nothing on other ranks.
   void report_progress(std::size_t rank, const char* phase, std::size_t epoch, std::size_t step, double loss);
   Result& result() { return outcome.result; }

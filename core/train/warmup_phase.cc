@@ -63,11 +63,11 @@ void WarmupPhase::capture_passes(Run& run) {
 
 // In virtual time ranks must not wait for each other here, and speed does not count.
 bool WarmupPhase::waits_for_steady_state() const {
-  return state_.config.measure.level != "quick" && !(state_.free_pace && state_.config.deterministic);
+  return state_.config.measure.level != MeasureLevel::quick && !(state_.free_pace && state_.config.deterministic);
 }
 
 void WarmupPhase::step_until_steady(const Run& run) {
-  const SteadyStateLimits& limits = state_.config.measure.level == "thorough" ? kThoroughLimits : kNormalLimits;
+  const SteadyStateLimits& limits = state_.config.measure.level == MeasureLevel::thorough ? kThoroughLimits : kNormalLimits;
   // Steps differ within a period of the strategy, so whole periods are timed.
   const auto period = static_cast<std::size_t>(std::max(1, state_.trial_facts.traits.repeats_every));
   const std::size_t steps = (limits.steps + period - 1) / period * period;

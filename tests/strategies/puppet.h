@@ -102,7 +102,7 @@ inline Played play(const Play& play, bool settles = false) {
   facts.momentum = play.momentum;
   facts.ordered = !play.order.empty();
   OptimizerConfig optimizer;
-  optimizer.kind = "sgd";
+  optimizer.kind = OptimizerKind::sgd;
   optimizer.momentum = play.momentum;
   optimizer.weight_decay = 0;
   const std::string file = plugin_file(play.plugin);

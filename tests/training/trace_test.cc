@@ -125,7 +125,7 @@ TEST(Trace, IsNotedWhereItTookTheGraphsAway) {
   const auto notes = [&](DeviceKind kind, const std::string& data_on, const std::string& trace) {
     Trial trial = mgcompare::testing::small_trial(1, "serial");
     trial.device_kind = kind;
-    trial.config.data.on = data_on;
+    trial.config.data.on = kind_named<DataLocation>(data_on);
     std::string all;
     const TrainingOutcome outcome =
         mgcompare::testing::run(trial, {}, [&](TrainingRequest& request) { request.files.trace = trace; });
