@@ -19,7 +19,7 @@ constexpr std::size_t kSamples = 4096;
 
 LayerConfig layer(const std::string& type, std::size_t channels = 0, std::size_t kernel = 0, std::size_t stride = 1) {
   LayerConfig config;
-  config.type = type;
+  config.type = kind_named<LayerType>(type);
   config.channels = channels;
   for (int axis : {0, 1}) {
     config.kernel[axis] = kernel;

@@ -57,7 +57,7 @@ bool is_baseline_of(const Cell& base, const Cell& cell) {
   const TrialKey &one = base.trial(), &trial = cell.trial();
   // Per device when devices are added at a constant share, in all when one batch is split.
   const std::size_t batch =
-      trial.scaling == "weak" ? trial.global_batch / std::max<std::size_t>(1, trial.devices) : trial.global_batch;
+      trial.scaling == ScalingMode::weak ? trial.global_batch / std::max<std::size_t>(1, trial.devices) : trial.global_batch;
   return base.is_baseline && !base.done.empty() && one.devices == 1 && one.ranks_per_device == 1 &&
          one.device_kind == trial.device_kind && one.global_batch == batch && one.variant == trial.variant;
 }

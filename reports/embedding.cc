@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <openssl/evp.h>
 
+#include "base/sha256.h"
+
 namespace mgcompare {
 namespace {
 
@@ -16,10 +18,10 @@ std::string base64(const unsigned char* bytes, std::size_t size) {
 }  // namespace
 
 std::string policy_hash(std::string_view script) {
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned int size = 0;
-  EVP_Digest(script.data(), script.size(), digest, &size, EVP_sha256(), nullptr);
-  return fmt::format("'sha256-{}'", base64(digest, size));
+  Sha256 hash;
+  hash.add(script.data(), script.size());
+  const auto digest = hash.digest_bytes();
+  return fmt::format("'sha256-{}'", base64(digest.data(), digest.size()));
 }
 
 std::string image_of(const std::string& svg) {

@@ -319,7 +319,7 @@ Table break_even_table(const Comparison& comparison) {
   const auto key = [](const Cell& cell) { return std::tuple(cell.series, cell.trial().device_kind, cell.trial().devices); };
   const auto fits = [](const Cell& cell) {
     return !cell.done.empty() && cell.trial().ranks_per_device == 1 && cell.trial().devices > 1 && !cell.is_ceiling &&
-           cell.trial().scaling == "strong" && cell.baseline && !cell.runs_freely;
+           cell.trial().scaling == ScalingMode::strong && cell.baseline && !cell.runs_freely;
   };
   const auto known = [](const Cell& cell) { return cell.breakdown.reliable() && !cell.breakdown.is_inferred; };
   for (const Cell& cell : comparison.cells) {

@@ -228,7 +228,7 @@ std::string devices_text(std::size_t count, DeviceKind kind) {
 
 std::string title_of(const Cell& cell) {
   const TrialKey& trial = cell.trial();
-  const bool weak = trial.scaling == "weak";
+  const bool weak = trial.scaling == ScalingMode::weak;
   std::string title = fmt::format("{} on {}", trial.strategy.label, devices_text(trial.devices, trial.device_kind));
   if (trial.ranks_per_device != 1) title += fmt::format(" with {} ranks each", trial.ranks_per_device);
   title += fmt::format(", batch {}",

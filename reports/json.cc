@@ -39,7 +39,7 @@ std::string row_text(const Row& row) {
                       {"state", row.state},
                       {"attempt", row.attempt},
                       {"row", row_name(row.trial)},
-                      {"precision", precision_of(*row.config, row.trial.device_kind)}};
+                      {"precision", to_string(precision_of(*row.config, row.trial.device_kind))}};
   std::string text = text_of(first);
   text.pop_back();
   const auto add = [&](const char* key, const std::string& value) { text += fmt::format(",\"{}\":{}", key, value); };

@@ -57,7 +57,7 @@ std::string mllog(const Run& run, const Row& row) {
   log.start("init_start");
   log.point("seed", trial.seed);
   log.point("global_batch_size", trial.global_batch);
-  log.point("opt_name", config.optimizer.kind);
+  log.point("opt_name", to_string(config.optimizer.kind));
   log.point("opt_base_learning_rate", number(config.optimizer.learning_rate));
   log.point("opt_weight_decay", number(config.optimizer.weight_decay));
   if (!result.epochs.empty()) log.point("train_samples", result.samples / result.epochs.size());

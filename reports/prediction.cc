@@ -122,7 +122,7 @@ using Kin = std::vector<const Cell*>;
 void fill(Prediction& prediction, const Kin& kin, const Kin& row, const Cell& one_device,
           const std::vector<std::size_t>& devices, const std::optional<Link>& given, const Run& run) {
   const Cell& largest = *prediction.largest;
-  const bool weak = largest.trial().scaling == "weak";
+  const bool weak = largest.trial().scaling == ScalingMode::weak;
   for (const Cell* cell : kin) {
     if (!cell->breakdown.reliable())
       throw Error("the parts of its steps are not known, or do not sum to them within 2 %");
@@ -193,7 +193,7 @@ std::vector<Prediction> predict(const Comparison& comparison, const std::vector<
                                 const std::map<DeviceKind, Link>& links) {
   std::vector<Prediction> all;
   const std::vector<Panel> every = panels(comparison);
-  std::map<std::tuple<std::string, DeviceKind, std::string>, Kin> kins;
+  std::map<std::tuple<std::string, DeviceKind, ScalingMode>, Kin> kins;
   for (const Panel& panel : every)
     for (const Cell* cell : panel.cells) kins[{cell->series, panel.device_kind, panel.scaling}].push_back(cell);
   for (const Series& series : all_series(comparison)) {
@@ -244,7 +244,7 @@ Table prediction_table(const std::vector<Prediction>& predictions) {
     const TrialKey& trial = prediction.largest->trial();
     for (const PredictedStep& step : prediction.steps) {
       const auto n = static_cast<double>(step.devices);
-      const double batch = trial.scaling == "weak" ? samples_per_device(*prediction.largest) * n
+      const double batch = trial.scaling == ScalingMode::weak ? samples_per_device(*prediction.largest) * n
                                                    : static_cast<double>(trial.global_batch);
       const bool has_link = prediction.link.bandwidth > 0;
       table.lines.push_back(

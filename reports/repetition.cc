@@ -34,7 +34,7 @@ Repetition repetition_of(const Run& run) {
   }
   const TrialKey& trial = row->trial;
   const std::size_t batch =
-      trial.scaling == "weak" ? trial.global_batch / std::max<std::size_t>(1, trial.devices) : trial.global_batch;
+      trial.scaling == ScalingMode::weak ? trial.global_batch / std::max<std::size_t>(1, trial.devices) : trial.global_batch;
   // Other rows of the same strategy, under names of their own.
   const bool shares_name = std::any_of(run.rows.begin(), run.rows.end(), [&](const Row& one) {
     return one.trial.strategy.name == trial.strategy.label && one.trial.strategy.label != trial.strategy.label;

@@ -136,7 +136,7 @@ Table speed_table(const Comparison& comparison) {
                  : cell.is_baseline ? "baseline"
                  : cell.is_exact    ? "exact"
                                     : "approximate",
-                 precision_of(*cell.first->config, cell.trial().device_kind)});
+                 std::string(to_string(precision_of(*cell.first->config, cell.trial().device_kind)))});
   };
   return {"Speed-up and efficiency",
           "Speed-up: samples/s over those of the one-device baseline on the same kind of device, at the same global batch "

@@ -1,6 +1,6 @@
 #pragma once
 
-// A barrier for the ranks of one process that sleeps, and that an error opens.
+// Blocking barrier for the ranks of one process; abort() releases all waiters.
 
 #include <condition_variable>
 #include <cstddef>
@@ -15,16 +15,16 @@ class AbortableBarrier {
  public:
   explicit AbortableBarrier(std::size_t ranks) : ranks_(ranks) {}
 
-  // Returns when all ranks have come; throws Aborted when one never will.
+  // Returns when all ranks have called it. Throws Aborted after abort().
   void wait() {
     std::unique_lock lock(mutex_);
     const std::uint64_t round = round_;
-    if (++came_ == ranks_) {
-      came_ = 0;
+    if (++waiting_ == ranks_) {
+      waiting_ = 0;
       ++round_;
-      everyone_came_.notify_all();
+      released_.notify_all();
     } else {
-      everyone_came_.wait(lock, [&] { return aborted_ || round_ != round; });
+      released_.wait(lock, [&] { return aborted_ || round_ != round; });
     }
     if (aborted_) throw Aborted();
   }
@@ -32,14 +32,14 @@ class AbortableBarrier {
   void abort() {
     const std::lock_guard lock(mutex_);
     aborted_ = true;
-    everyone_came_.notify_all();
+    released_.notify_all();
   }
 
  private:
   std::size_t ranks_;
   std::mutex mutex_;
-  std::condition_variable everyone_came_;
-  std::size_t came_ = 0;
+  std::condition_variable released_;
+  std::size_t waiting_ = 0;
   std::uint64_t round_ = 0;
   bool aborted_ = false;
 };

@@ -1,12 +1,12 @@
 #pragma once
 
-// The clock of everything that is measured. It never jumps.
+// The clock of all measurements. It is monotonic.
 
 #include <chrono>
 
 namespace mgcompare {
 
-// Seconds since some moment before the program began.
+// Seconds since an arbitrary fixed time.
 inline double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }

@@ -5,7 +5,7 @@
 
 namespace mgcompare {
 
-// Of an even count the mean of the two in the middle; 0 of nothing.
+// For an even count, the mean of the two middle values; 0 for an empty vector.
 inline double median(std::vector<double> values) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());

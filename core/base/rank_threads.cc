@@ -11,8 +11,8 @@
 namespace mgcompare {
 namespace {
 
-// For ranks to unwind once they are aborted. One that computes for longer loses nothing but its worker.
-constexpr std::chrono::seconds kPatience{5};
+// Time for aborted ranks to unwind. If one takes longer, only its worker process is lost.
+constexpr std::chrono::seconds kUnwindTimeout{5};
 
 }  // namespace
 
@@ -20,7 +20,7 @@ void run_ranks(std::size_t ranks, const std::function<void(int rank)>& body, con
                const Leave& leave) {
   std::mutex mutex;
   std::condition_variable changed;
-  std::size_t at_work = ranks;
+  std::size_t running = ranks;
   std::exception_ptr first;
   bool aborted = false;
 
@@ -47,15 +47,15 @@ void run_ranks(std::size_t ranks, const std::function<void(int rank)>& body, con
         fail(true);
       }
       const std::lock_guard lock(mutex);
-      --at_work;
+      --running;
       changed.notify_all();
     });
   {
     std::unique_lock lock(mutex);
-    const auto all_are_back = [&] { return at_work == 0; };
-    changed.wait(lock, [&] { return aborted || all_are_back(); });
+    const auto all_returned = [&] { return running == 0; };
+    changed.wait(lock, [&] { return aborted || all_returned(); });
     if (leave && aborted) {
-      changed.wait_for(lock, kPatience, all_are_back);
+      changed.wait_for(lock, kUnwindTimeout, all_returned);
       leave(first ? first : std::make_exception_ptr(Aborted()));
     }
   }

@@ -77,6 +77,11 @@ std::string cleaned(std::string_view text, bool keep_lines) {
 
 }  // namespace
 
+std::size_t utf8_length(std::string_view text) {
+  std::uint32_t code = 0;
+  return text.empty() ? 0 : character_length(text, code);
+}
+
 std::string plain(std::string_view text) {
   while (text.ends_with('\n')) text.remove_suffix(1);
   return cleaned(text, false);

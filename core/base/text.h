@@ -13,6 +13,10 @@ std::string plain(std::string_view text);
 // The same for text of several lines, whose line ends are kept.
 std::string plain_lines(std::string_view text);
 
+// Bytes of the UTF-8 character at the start of `text`; 0 if there is none. Overlong forms, surrogates and code points
+// above U+10FFFF are invalid.
+std::size_t utf8_length(std::string_view text);
+
 // Columns that valid UTF-8 takes in a terminal, counting one for each character.
 std::size_t width_of(std::string_view text);
 // Replaces every character that is not ASCII with "?".

@@ -115,8 +115,8 @@ CLI::Option* add_text(CLI::App& app, const char* name, auto& value) {
 std::string seed_problem(const std::string& text) {
   const Key& seeds = *find_key("seeds");
   const bool is_whole = !text.empty() && text.size() < 17 && text.find_first_not_of("0123456789") == std::string::npos;
-  if (is_whole && std::stod(text) <= seeds.most) return "";
-  return fmt::format("'{}' is no seed: give a whole number from 0 to {:.0f}", text, seeds.most);
+  if (is_whole && std::stod(text) <= seeds.max) return "";
+  return fmt::format("'{}' is no seed: give a whole number from 0 to {:.0f}", text, seeds.max);
 }
 
 void add_config(CLI::App& app, Command& command, std::optional<std::uint64_t>& seed) {

@@ -1,19 +1,21 @@
 #pragma once
 
-// The experiment as the user wrote it, checked and with every default filled in. Nothing after `read_config` sees YAML.
+// The checked experiment with all defaults filled in. Code after `read_config` does not see YAML.
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "config/kinds.h"
 #include "mgcompare/batch.h"
 
 namespace mgcompare {
 
-// A place in a file, counted from 1; line 0 where the value is a default or comes from the command line.
+// Position in a file, counted from 1; line 0 for a default or a value from the command line.
 struct Place {
   std::string file;
   int line = 0;
@@ -21,21 +23,20 @@ struct Place {
 };
 
 struct InitializerConfig {
-  std::string kind = "xavier";      // xavier | glorot_uniform | he_normal | normal | uniform | zeros
-  double scale = 0;                 // standard deviation of normal, half width of uniform
+  InitializerKind kind = InitializerKind::xavier;
+  double scale = 0;                 // normal: standard deviation; uniform: half width
 };
 
 struct LayerConfig {
-  std::string type;                 // conv | max_pool | average_pool | dense | tanh | relu | sigmoid | dropout |
-                                    // batch_norm | flatten | add | concat
-  std::string name;                 // given, or made: type and number ("conv1")
-  std::vector<std::string> inputs;  // names of layers; empty: the layer before (the first layer reads "input")
+  LayerType type = LayerType::conv;
+  std::string name;                 // given, or generated from type and number ("conv1")
+  std::vector<std::string> inputs;  // names of layers; empty: the previous layer (the first layer reads "input")
   std::size_t channels = 0;         // conv: output channels; dense: units
   std::size_t kernel[2] = {0, 0};   // height, width
   std::size_t stride[2] = {1, 1};
   std::size_t padding[2] = {0, 0};
   bool bias = true;
-  double rate = 0;                  // dropout: the share that is dropped
+  double rate = 0;                  // dropout: fraction of values that is dropped
   double epsilon = 1e-3;            // batch_norm
   double momentum = 0.99;           // batch_norm: running = momentum * running + (1 - momentum) * batch
   InitializerConfig weights;
@@ -43,22 +44,22 @@ struct LayerConfig {
 };
 
 struct ModelConfig {
-  std::string name;                 // "lenet", or the config's name for inline layers
-  std::vector<LayerConfig> layers;  // the loss (softmax cross-entropy) is not a layer of the list
+  std::string name;                 // "lenet"; for inline layers without `model`, the config's name
+  std::vector<LayerConfig> layers;  // without the loss (softmax cross-entropy)
 };
 
 struct DataConfig {
-  std::string set = "mnist";        // mnist | digits
-  std::string fallback = "none";    // none | digits: what to do when mnist cannot be had
-  std::string on = "device";        // device | host
-  std::size_t train_samples = 0;    // the first so many; 0: all
+  DataSource set = DataSource::mnist;
+  DataFallback fallback = DataFallback::none;
+  DataLocation on = DataLocation::device;
+  std::size_t train_samples = 0;    // use the first N; 0: all
   std::size_t test_samples = 0;
-  std::size_t validation_samples = 0;  // the last so many of the training set are evaluated in place of the test set
-  double scale = 1.0 / 255;         // a byte times this is an input
+  std::size_t validation_samples = 0;  // evaluate on the last N training samples instead of the test set; 0: no
+  double scale = 1.0 / 255;         // factor from a byte to an input
 };
 
 struct OptimizerConfig {
-  std::string kind = "sgd";         // sgd | adam | adagrad | adadelta
+  OptimizerKind kind = OptimizerKind::sgd;
   double learning_rate = 0.05;
   double momentum = 0;              // sgd
   bool nesterov = false;            // sgd
@@ -70,16 +71,17 @@ struct OptimizerConfig {
 };
 
 struct ScheduleConfig {
-  std::string kind = "constant";    // constant | step | cosine
-  std::vector<double> at;           // step: epochs at which the rate is multiplied by `factor`
+  ScheduleKind kind = ScheduleKind::constant;
+  std::vector<double> at;           // step: epochs at which the learning rate is multiplied by `factor`, ascending
   double factor = 0.1;
-  double final_rate = 0;            // cosine: the rate at the end of the last epoch
-  double warm_up_epochs = 0;        // linear from learning_rate / batch factor to the full rate
-  std::string batch_rule = "none";  // none | linear | sqrt: learning rate times (global batch / base_batch) or its root
+  double final_rate = 0;            // cosine: learning rate at the end of the last epoch
+  double warm_up_epochs = 0;        // linear increase of the learning rate; it begins at `learning_rate` if the batch rule
+                                    // raises the rate, otherwise at 0
+  BatchRule batch_rule = BatchRule::none;  // factor of the learning rate: 1, global batch / base_batch, or its root
   std::size_t base_batch = 128;
 };
 
-// One option of a strategy: the scalar's text, checked by the strategy itself.
+// One option of a strategy: the text of the scalar. The strategy itself checks it.
 struct OptionConfig {
   std::string key;
   std::string value;
@@ -88,39 +90,42 @@ struct OptionConfig {
 };
 
 struct StrategyConfig {
-  std::string name;                 // the plugin's
-  std::string label;                // how the row is called: given by `as:`, else the name
+  std::string name;                 // of the plugin
+  std::string label;                // of the row: given by `as:`, otherwise the name
   std::vector<OptionConfig> options;
   Place place;
 };
 
-// `cpu:2` or `2`: a count of devices of a kind.
+// `cpu:2` or `2`: a number of devices of one kind.
 struct DevicesConfig {
-  std::string kind;                 // "cpu", "cuda"; "auto" for a plain number: cuda where there is one, else cpu
+  std::string kind;                 // "cpu", "cuda"; "auto" for a plain number: cuda if available, otherwise cpu
   std::size_t count = 1;
   Place place;
 };
 
 struct ScalingConfig {
-  std::string mode = "strong";      // strong: `batch` is the global batch; weak: the batch per device
+  ScalingMode mode = ScalingMode::strong;  // strong: `batch` is the global batch; weak: the batch per device
   bool automatic = true;            // devices: auto
   std::vector<DevicesConfig> devices;
   std::vector<std::size_t> batch = {128};
   std::size_t ranks_per_device = 1;
 };
 
-// A named set of overrides; each variant is a row of its own. Keys are dotted paths into the config.
+struct Config;
+
+// A named set of overrides; each variant has rows of its own.
 struct VariantConfig {
   std::string name;
-  std::map<std::string, std::string> overrides;  // "optimizer.learning_rate" -> "0.07" (YAML text of the value)
+  std::map<std::string, std::string> overrides;  // dotted key -> YAML text: "optimizer.learning_rate" -> "0.07"
   Place place;
+  std::shared_ptr<const Config> config;  // with the overrides applied, without variants
 };
 
 struct MeasureConfig {
-  std::string level = "normal";     // quick | normal | thorough: what a figure may cost; `measure: thorough` for short
-  std::size_t warm_up_steps = 3;    // steps on throw-away weights before the clock starts
-  double time_limit = 600;          // seconds a trial may take
-  bool record = false;              // keep what a replay of free-running ranks needs
+  MeasureLevel level = MeasureLevel::normal;  // how much time to spend; `measure: thorough` sets it too
+  std::size_t warm_up_steps = 3;    // warm-up steps on weights that are discarded
+  double time_limit = 600;          // seconds per trial
+  bool record = false;              // write the schedule log that a replay of free-running ranks needs
 };
 
 struct Config {
@@ -136,51 +141,51 @@ struct Config {
   ScalingConfig scaling;
   std::vector<VariantConfig> variants;
   std::vector<StrategyConfig> strategies;
-  std::string precision = "auto";   // auto | fp32 | tf32 | bf16
+  Precision precision = Precision::automatic;
   bool deterministic = false;       // free-running strategies run in virtual time
-  std::string batch_norm = "local";  // local | sync
+  BatchNormPolicy batch_norm = BatchNormPolicy::local;
   MeasureConfig measure;
   std::size_t checkpoint_epochs = 0;  // 0: no checkpoints
-  std::string isolation = "sweep";  // sweep: one worker for many trials; trial: a fresh worker for each
+  Isolation isolation = Isolation::sweep;  // sweep: one worker for many trials; trial: a new worker for each
   std::vector<std::string> plugin_paths;
-  bool cut_down_for_cpu = false;    // the `when_cpu:` block was applied
+  bool cut_down_for_cpu = false;    // the `when_cpu:` section was applied
 };
 
-// What surrounds a config file.
+// Inputs of read_config besides the file.
 struct ConfigSetting {
-  std::vector<std::string> overrides;  // "optimizer.learning_rate=0.1", in the order of the command line: the last wins
-  bool gpu = false;                 // one is there; without it, or for CPU devices alone, `when_cpu:` applies
-  std::string share_folder;         // where the installed models/ are; empty: nowhere
+  std::vector<std::string> overrides;  // "optimizer.learning_rate=0.1", in the order of the command line; the last wins
+  bool gpu = false;                 // a GPU is available; `when_cpu:` applies without one, or if only CPU devices are named
+  std::string share_folder;         // parent of the installed models/; empty: none
 };
 
-// Reads, checks and completes. Throws ConfigError (problem.h) with every problem that was found.
+// Text -> tree (yaml_guard.h) -> Config (config_reader.h). Throws ConfigError (problem.h) with all problems found.
 Config read_config(const std::string& path, const ConfigSetting& setting = {});
 
-// The config with the overrides of one of its variants; it has no variants itself.
+// The config of one of its variants; for a default VariantConfig, the config itself. The result has no variants.
 Config apply_variant(const Config& config, const VariantConfig& variant);
 
 // The whole resolved config, in the shape of the YAML; keys that begin with @ (places, the path) are not settings.
-// Reading what was written gives an equal config. from_json throws ConfigError.
+// Writing and reading again gives an equal config. from_json throws ConfigError.
 void to_json(nlohmann::json& json, const Config& config);
 void from_json(const nlohmann::json& json, Config& config);
 
-// The resolved config as YAML for readers: every default filled in, layers inline.
+// The resolved config as YAML: all defaults filled in, layers inline.
 std::string resolved_yaml(const Config& config);
 
-// SHA-256 (hexadecimal) over all settings: equal for configs that mean the same, wherever they were read from.
+// SHA-256 (hexadecimal) over all settings: equal for configs with equal settings, whatever file they come from.
 std::string config_hash(const Config& config);
 
-// Whether a config can name a strategy so: letters, digits, _ and -, at most 64.
+// Whether a config accepts this name of a strategy: letters, digits, _ and -, at most 64.
 bool is_strategy_name(const std::string& name);
 
-// The config's name made safe for a folder's: [a-z0-9_-]{1,48}, with part of a hash where characters had to go.
+// The config's name as a folder name: [a-z0-9_-]{1,48}; with part of a hash if characters were replaced.
 std::string config_slug(const std::string& name);
 
-// Whether a run can be repeated to the bit: its ranks meet in an order that is given (virtual time) or kept for a replay,
-// and the kernels are the deterministic ones.
+// Whether a run is reproducible bit by bit: the order of its ranks is fixed (virtual time) or recorded for a replay, and
+// kernels are deterministic.
 bool is_repeatable(const Config& config);
 
-// Samples that an epoch trains on when the set has `in_set`, without its validation part and what is over the limit.
+// Training samples of an epoch, if the set has `in_set`: without the validation samples, and limited to `train_samples`.
 std::size_t training_samples(const DataConfig& data, std::size_t in_set);
 
 }  // namespace mgcompare

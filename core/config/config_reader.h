@@ -1,8 +1,9 @@
 #pragma once
 
-// From a parsed tree to a Config, one function a form. Used for files, for the command line and for what a worker is
-// sent, so that all of them are checked alike.
+// Tree -> Config: reads every key once, checks it, and adds all problems found. Config files, and configs that are sent to
+// a worker or stored in results, are read by the same code.
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,39 +13,33 @@
 
 namespace mgcompare {
 
-// One override with its dotted name, which is in the table of keys.
-struct Override {
-  std::string name;
-  Place place;
-  Node value;
-};
+struct Key;
 
 class ConfigReader {
  public:
+  // Relative paths in the config begin at the folder of `config_path`. `share_folder`: ConfigSetting.
   ConfigReader(std::string config_path, std::string share_folder, std::vector<Problem>& problems);
 
-  // Reads everything but `variants` and `when_cpu`, and checks what keys mean together. Values that do not fit leave
-  // the default and a problem.
+  // Everything but `variants`, for which see read_variants(), and `when_cpu`, which is an edit of the tree. Invalid values
+  // leave the default and add a problem.
   Config read(const Node& root);
-  std::vector<VariantConfig> read_variants(const Node* list);
-  // A map of nested or dotted keys as a list of single overrides; `where` names it in problems. Unknown keys are
-  // problems.
-  std::vector<Override> overrides(const Node& map, const std::string& where, bool of_variant);
+  // Fills config.variants, each with its own complete Config. `config` is what read() returned for the same tree.
+  void read_variants(const Node& root, Config& config);
 
  private:
-  void check_names(const Node& root);
-  void read_field(const Node& root, const struct Key& key, Config& config);
+  void read_entries(const Node& map, const std::string& section, Config& config);
+  void unknown_key(const Entry& entry, const std::string& section);
   void read_model(const Node& root, Config& config);
+  void read_model_file(const std::string& file, ModelConfig& model);
   std::string find_model(const Node& model);
   void read_devices(const Node& node, ScalingConfig& scaling);
   void read_device(const Node& node, ScalingConfig& scaling);
   void read_strategies(const Node* list, Config& config);
   StrategyConfig read_strategy(const Node& node);
   void read_options(const Node& node, StrategyConfig& strategy);
-  void check_together(const Node& root, const Config& config);
+  bool read_variant_name(const Node& item, std::set<std::string>& names);
+  void check_combinations(const Node& root, const Config& config);
   static void apply_level(Config& config);
-  void collect(const Node& map, const std::string& prefix, const std::string& where, bool of_variant,
-               std::vector<Override>& list);
   void problem(const Place& place, std::string text, std::string hint = "", std::size_t width = 1,
                std::string note = "");
 
@@ -53,17 +48,7 @@ class ConfigReader {
   std::vector<Problem>& problems_;
 };
 
-// `layers:` of a config or of a model's file.
+// `layers:` of a config or of a model file.
 std::vector<LayerConfig> read_layers(const Node& list, std::vector<Problem>& problems);
-
-// Puts a value at a dotted name, making the section where there is none.
-void set_value(Node& root, const Override& override);
-
-// Sections that are given as a bare value get a key for it.
-void open_bare_sections(Node& root);
-
-// "a list", "'abc'", "nothing": what stands there, for a sentence.
-std::string said(const Node& node);
-std::size_t width_of(const Node& node);
 
 }  // namespace mgcompare

@@ -1,11 +1,12 @@
 #include "config/config_tree.h"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 
 #include <map>
 
+#include "base/sha256.h"
 #include "config/config_reader.h"
+#include "config/key_value.h"
 #include "config/keys.h"
 
 namespace mgcompare {
@@ -15,7 +16,7 @@ using Json = nlohmann::ordered_json;
 
 Json place_json(const Place& place) { return Json::array({place.file, place.line, place.column}); }
 
-// A scalar keeps its meaning: what the reader took for a number or a flag becomes one.
+// A scalar keeps its type: text that the reader accepts as a number or a flag becomes one.
 Json scalar_json(const std::string& text, bool quoted) {
   if (quoted || !needs_quotes(text)) return text;
   const Json value = Json::parse(text, nullptr, false);
@@ -42,8 +43,9 @@ Json node_json(const Node& node) {
 }
 
 Json initializer_json(const InitializerConfig& weights) {
-  if (weights.kind == "normal" || weights.kind == "uniform") return {{weights.kind, weights.scale}};
-  return weights.kind;
+  const std::string name(to_string(weights.kind));
+  const bool sized = weights.kind == InitializerKind::normal || weights.kind == InitializerKind::uniform;
+  return sized ? Json{{name, weights.scale}} : Json(name);
 }
 
 struct ShowSetting {
@@ -59,8 +61,7 @@ struct ShowSetting {
 Json layer_settings(const LayerConfig& layer) {
   Json settings = Json::object();
   LayerConfig copy = layer;
-  const LayerType* type = find_layer_type(layer.type);
-  for (const std::string& key : type ? type->keys : std::vector<std::string>()) {
+  for (const std::string& key : find_layer(to_string(layer.type))->keys) {
     settings[key] = std::visit(ShowSetting{copy}, find_layer_key(key)->field);
   }
   return settings.empty() ? Json(nullptr) : settings;
@@ -68,10 +69,11 @@ Json layer_settings(const LayerConfig& layer) {
 
 Json layers_json(const std::vector<LayerConfig>& layers) {
   Json list = Json::array();
-  std::map<std::string, int> count;
+  std::map<LayerType, int> count;
   for (const LayerConfig& layer : layers) {
-    Json item = {{layer.type, layer_settings(layer)}};
-    if (layer.name != layer.type + std::to_string(++count[layer.type])) item["name"] = layer.name;
+    const std::string type(to_string(layer.type));
+    Json item = {{type, layer_settings(layer)}};
+    if (layer.name != type + std::to_string(++count[layer.type])) item["name"] = layer.name;
     if (!layer.inputs.empty()) item["inputs"] = layer.inputs;
     item["@place"] = place_json(layer.place);
     list.push_back(std::move(item));
@@ -127,16 +129,6 @@ Json special_json(std::string_view name, const Config& config) {
   return nullptr;
 }
 
-struct Show {
-  Config& config;
-  std::string_view name;
-  Json operator()(std::monostate) const { return special_json(name, config); }
-  template <class T>
-  Json operator()(T& (*field)(Config&)) const {
-    return field(config);
-  }
-};
-
 template <class AnyJson>
 AnyJson settings_of(const AnyJson& json) {
   if (json.is_array()) {
@@ -152,7 +144,7 @@ AnyJson settings_of(const AnyJson& json) {
   return map;
 }
 
-// `- tanh: ~` reads better as `- tanh`, and means the same.
+// Writes `- tanh: ~` as `- tanh`, which means the same.
 void shorten(Node& node) {
   for (Node& item : node.items) {
     const bool bare = item.entries.size() == 1 && item.entries[0].value.is(Node::Kind::null);
@@ -161,24 +153,13 @@ void shorten(Node& node) {
   for (Entry& entry : node.entries) shorten(entry.value);
 }
 
-std::string sha256(const std::string& text) {
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned length = 0;
-  if (EVP_Digest(text.data(), text.size(), digest, &length, EVP_sha256(), nullptr) != 1) {
-    throw Error("the cryptography library cannot compute SHA-256; check the installation of OpenSSL");
-  }
-  std::string hex;
-  for (unsigned i = 0; i < length; ++i) hex += fmt::format("{:02x}", digest[i]);
-  return hex;
-}
-
 }  // namespace
 
 Json resolved_tree(const Config& config) {
   Json tree = Json::object();
-  Config copy = config;
   for (const Key& key : keys()) {
-    Json value = std::visit(Show{copy, key.name}, key.field);
+    const bool is_special = std::holds_alternative<std::monostate>(key.field);
+    Json value = is_special ? special_json(key.name, config) : value_of(key, config);
     if (value.is_null()) continue;
     const std::string leaf(key.leaf());
     (key.section().empty() ? tree : tree[std::string(key.section())])[leaf] = std::move(value);
@@ -206,7 +187,7 @@ Node to_node(const Json& json) {
   } else if (!json.is_null()) {
     node.kind = Node::Kind::scalar;
     node.text = json.is_string() ? json.get<std::string>() : json.dump();
-    // YAML 1.1 readers take 1e-08 for text, and 1.0e-08 for a number.
+    // YAML 1.1 readers read 1e-08 as text and 1.0e-08 as a number.
     const std::size_t exponent = json.is_number_float() ? node.text.find('e') : std::string::npos;
     if (exponent != std::string::npos && node.text.find('.') == std::string::npos) node.text.insert(exponent, ".0");
     node.quoted = json.is_string() && needs_quotes(node.text);
@@ -222,8 +203,8 @@ void from_json(const nlohmann::json& json, Config& config) {
   const Node root = to_node(Json(json));
   ConfigReader reader(path, "", problems);
   Config read = reader.read(root);
-  read.variants = reader.read_variants(root.find("variants"));
   read.cut_down_for_cpu = json.value("@cut_down_for_cpu", false);
+  reader.read_variants(root, read);
   if (!problems.empty()) throw ConfigError(std::move(problems));
   config = std::move(read);
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// A Config as a tree in the shape of its YAML, every default filled in, in the order of the table of keys.
+// Config -> tree in the shape of its YAML, with all defaults filled in, in the order of the table of keys.
 
 #include <nlohmann/json.hpp>
 
@@ -9,10 +9,10 @@
 
 namespace mgcompare {
 
-// Keys that begin with @ carry what is not a setting.
+// Keys that begin with @ are not settings.
 nlohmann::ordered_json resolved_tree(const Config& config);
 
-// What begins with @ is left out, but "@place" becomes the node's place.
+// Keys that begin with @ are left out, but "@place" becomes the node's place.
 Node to_node(const nlohmann::ordered_json& json);
 
 }  // namespace mgcompare

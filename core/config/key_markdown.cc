@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "config/key_value.h"
 #include "config/keys.h"
 
 namespace mgcompare {
@@ -89,21 +90,21 @@ std::string table_of(std::string_view section) {
 
 std::string layer_table() {
   std::string text(kLayersIntroduction);
-  for (const LayerType& type : layer_types()) {
+  for (const LayerDescription& layer : layer_descriptions()) {
     std::vector<std::string> settings;
-    for (const std::string& key : type.keys) {
-      const bool is_required = std::find(type.required.begin(), type.required.end(), key) != type.required.end();
+    for (const std::string& key : layer.keys) {
+      const bool is_required = std::find(layer.required.begin(), layer.required.end(), key) != layer.required.end();
       settings.push_back(is_required ? fmt::format("**`{}`**", key) : fmt::format("`{}`", key));
     }
-    text += fmt::format("| `{}` | {} | {} | {} |\n", type.name, cell(type.help), fmt::join(settings, ", "),
-                        type.shorthand.empty() ? "" : fmt::format("`{}: X` is `{{{}: X}}`", type.name, type.shorthand));
+    text += fmt::format("| `{}` | {} | {} | {} |\n", layer.name(), cell(layer.help), fmt::join(settings, ", "),
+                        layer.shorthand.empty() ? "" : fmt::format("`{}: X` is `{{{}: X}}`", layer.name(), layer.shorthand));
   }
   return text;
 }
 
 struct SettingType {
   const LayerKey& key;
-  std::string range() const { return fmt::format("from {:.7g} to {:.7g}", key.least, key.most); }
+  std::string range() const { return fmt::format("from {:.7g} to {:.7g}", key.min, key.max); }
   std::string operator()(std::size_t& (*)(LayerConfig&)) const { return "a whole number " + range(); }
   std::string operator()(std::size_t* (*)(LayerConfig&)) const {
     return "a whole number or [height, width], " + range();

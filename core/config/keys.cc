@@ -1,20 +1,15 @@
 #include "config/keys.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <type_traits>
-
-#include "mgcompare/error.h"
-#include "config/problem.h"
 
 namespace mgcompare {
 namespace {
 
-static_assert(std::is_same_v<std::uint64_t, std::size_t>, "seeds share the field type of other lists of whole numbers");
+static_assert(std::is_same_v<std::uint64_t, std::size_t>, "seeds use the field type of other lists of whole numbers");
 
 constexpr double kMany = 1e9;
-constexpr double kWholeInAnyReader = 9007199254740991;  // 2^53 - 1: JSON readers hold numbers as double
+constexpr double kMaxExactInteger = 9007199254740991;  // 2^53 - 1: JSON readers store numbers as double
 
 using Text = std::string& (*)(Config&);
 using Number = double& (*)(Config&);
@@ -23,6 +18,13 @@ using Flag = bool& (*)(Config&);
 using Numbers = std::vector<double>& (*)(Config&);
 using Counts = std::vector<std::size_t>& (*)(Config&);
 using Texts = std::vector<std::string>& (*)(Config&);
+
+// `access` returns a reference to an enum of kinds.h.
+template <class Access> Choice choice(Access) {
+  using E = std::remove_cvref_t<std::invoke_result_t<Access, Config&>>;
+  return {kKindNames<E>, [](Config& config) { return static_cast<std::size_t>(Access()(config)); },
+          [](Config& config, std::size_t index) { Access()(config) = static_cast<E>(index); }};
+}
 
 std::vector<Key> make_keys() {
   return {
@@ -40,149 +42,142 @@ std::vector<Key> make_keys() {
 
       {.name = "data.set",
        .help = "The data set: MNIST, or the built-in drawn digits.",
-       .field = Text([](Config& c) -> std::string& { return c.data.set; }),
-       .choices = {"mnist", "digits"},
+       .field = choice([](Config& c) -> auto& { return c.data.set; }),
        .varies = false},
       {.name = "data.fallback",
        .help = "Data set if MNIST is not available; none: the run ends with an error.",
-       .field = Text([](Config& c) -> std::string& { return c.data.fallback; }),
-       .choices = {"none", "digits"},
+       .field = choice([](Config& c) -> auto& { return c.data.fallback; }),
        .varies = false},
       {.name = "data.on",
        .help = "Where samples are stored: in device memory, or in host memory with double buffering.",
-       .field = Text([](Config& c) -> std::string& { return c.data.on; }),
-       .choices = {"device", "host"}},
+       .field = choice([](Config& c) -> auto& { return c.data.on; })},
       {.name = "data.train_samples",
        .help = "Use only the first N training samples; 0: all.",
        .field = Count([](Config& c) -> std::size_t& { return c.data.train_samples; }),
-       .most = kMany,
+       .max = kMany,
        .unit = "samples"},
       {.name = "data.test_samples",
        .help = "Use only the first N test samples; 0: all.",
        .field = Count([](Config& c) -> std::size_t& { return c.data.test_samples; }),
-       .most = kMany,
+       .max = kMany,
        .unit = "samples"},
       {.name = "data.validation_samples",
        .help = "Hold back the last N training samples and evaluate on them instead of the test "
                "set; 0: none.",
        .field = Count([](Config& c) -> std::size_t& { return c.data.validation_samples; }),
-       .most = kMany,
+       .max = kMany,
        .unit = "samples"},
       {.name = "data.scale",
        .help = "Factor from a byte of a sample to an input of the network.",
        .field = Number([](Config& c) -> double& { return c.data.scale; }),
-       .least = 1e-9,
-       .most = 1e6},
+       .min = 1e-9,
+       .max = 1e6},
 
       {.name = "optimizer.kind",
        .help = "The update rule.",
-       .field = Text([](Config& c) -> std::string& { return c.optimizer.kind; }),
-       .choices = {"sgd", "adam", "adagrad", "adadelta"}},
+       .field = choice([](Config& c) -> auto& { return c.optimizer.kind; })},
       {.name = "optimizer.learning_rate",
        .help = "Learning rate before schedule and batch rule.",
        .field = Number([](Config& c) -> double& { return c.optimizer.learning_rate; }),
-       .least = 1e-12,
-       .most = kMany},
+       .min = 1e-12,
+       .max = kMany},
       {.name = "optimizer.momentum",
        .help = "sgd: momentum.",
        .field = Number([](Config& c) -> double& { return c.optimizer.momentum; }),
-       .most = 0.999999},
+       .max = 0.999999},
       {.name = "optimizer.nesterov", .help = "sgd: Nesterov momentum.", .field = Flag([](Config& c) -> bool& {
                                                                                     return c.optimizer.nesterov;
                                                                                   })},
       {.name = "optimizer.weight_decay",
        .help = "L2 penalty: this times the weight is added to its gradient.",
        .field = Number([](Config& c) -> double& { return c.optimizer.weight_decay; }),
-       .most = 1000},
+       .max = 1000},
       {.name = "optimizer.decay_biases",
        .help = "Whether weight decay applies to biases, too.",
        .field = Flag([](Config& c) -> bool& { return c.optimizer.decay_biases; })},
       {.name = "optimizer.beta1",
        .help = "adam: decay rate of the mean of gradients.",
        .field = Number([](Config& c) -> double& { return c.optimizer.beta1; }),
-       .most = 0.999999999},
+       .max = 0.999999999},
       {.name = "optimizer.beta2",
        .help = "adam: decay rate of the mean of squared gradients.",
        .field = Number([](Config& c) -> double& { return c.optimizer.beta2; }),
-       .most = 0.999999999},
+       .max = 0.999999999},
       {.name = "optimizer.rho",
        .help = "adadelta: decay rate of both means of squares.",
        .field = Number([](Config& c) -> double& { return c.optimizer.rho; }),
-       .most = 0.999999999},
+       .max = 0.999999999},
       {.name = "optimizer.epsilon",
        .help = "adam, adagrad, adadelta: added to divisors to avoid division by zero.",
        .field = Number([](Config& c) -> double& { return c.optimizer.epsilon; }),
-       .least = 1e-30,
-       .most = 1},
+       .min = 1e-30,
+       .max = 1},
 
       {.name = "schedule.kind",
        .help = "How the learning rate changes over the epochs.",
-       .field = Text([](Config& c) -> std::string& { return c.schedule.kind; }),
-       .choices = {"constant", "step", "cosine"}},
+       .field = choice([](Config& c) -> auto& { return c.schedule.kind; })},
       {.name = "schedule.at",
        .help = "step: epochs at which the learning rate is multiplied by `factor`.",
        .field = Numbers([](Config& c) -> std::vector<double>& { return c.schedule.at; }),
-       .most = 1e6,
+       .max = 1e6,
        .unit = "epochs"},
       {.name = "schedule.factor",
        .help = "step: factor of the learning rate.",
        .field = Number([](Config& c) -> double& { return c.schedule.factor; }),
-       .most = 100},
+       .max = 100},
       {.name = "schedule.final_rate",
        .help = "cosine: learning rate at the end of the last epoch.",
        .field = Number([](Config& c) -> double& { return c.schedule.final_rate; }),
-       .most = kMany},
+       .max = kMany},
       {.name = "schedule.warm_up_epochs",
        .help = "Linear warm-up of the learning rate, from that of one base batch to its full "
                "value, over N epochs.",
        .field = Number([](Config& c) -> double& { return c.schedule.warm_up_epochs; }),
-       .most = 1e6,
+       .max = 1e6,
        .unit = "epochs"},
       {.name = "schedule.batch_rule",
        .help = "How the learning rate scales with the global batch: not at all, linearly, or with its "
                "square root.",
-       .field = Text([](Config& c) -> std::string& { return c.schedule.batch_rule; }),
-       .choices = {"none", "linear", "sqrt"}},
+       .field = choice([](Config& c) -> auto& { return c.schedule.batch_rule; })},
       {.name = "schedule.base_batch",
        .help = "Global batch at which `batch_rule` does not change the learning rate.",
        .field = Count([](Config& c) -> std::size_t& { return c.schedule.base_batch; }),
-       .least = 1,
-       .most = kMany,
+       .min = 1,
+       .max = kMany,
        .unit = "samples"},
 
       {.name = "epochs",
        .help = "Passes over the training samples.",
        .field = Count([](Config& c) -> std::size_t& { return c.epochs; }),
-       .least = 1,
-       .most = 1e6,
+       .min = 1,
+       .max = 1e6,
        .unit = "epochs"},
       {.name = "target_accuracy",
        .help = "Report the training time until this accuracy is reached; 0: none.",
        .field = Number([](Config& c) -> double& { return c.target_accuracy; }),
-       .most = 1},
+       .max = 1},
       {.name = "seeds",
        .help = "Repeats: one block of all trials per seed.",
        .field = Counts([](Config& c) -> std::vector<std::size_t>& { return c.seeds; }),
-       .most = kWholeInAnyReader,
+       .max = kMaxExactInteger,
        .varies = false},
 
       {.name = "scaling.mode",
        .help = "strong: `batch` is the global batch, divided among the devices; weak: `batch` is that of each device.",
-       .field = Text([](Config& c) -> std::string& { return c.scaling.mode; }),
-       .choices = {"strong", "weak"}},
+       .field = choice([](Config& c) -> auto& { return c.scaling.mode; })},
       {.name = "scaling.devices",
        .help = "auto: 1, 2, 4 ... up to the number of devices; or counts: 2, cpu:2, cuda:4, or a list."},
       {.name = "scaling.batch",
        .help = "Batch sizes.",
        .field = Counts([](Config& c) -> std::vector<std::size_t>& { return c.scaling.batch; }),
-       .least = 1,
-       .most = 1e7,
+       .min = 1,
+       .max = 1e7,
        .unit = "samples"},
       {.name = "scaling.ranks_per_device",
        .help = "Ranks that share a device; more than 1 is for tests, not for speed.",
        .field = Count([](Config& c) -> std::size_t& { return c.scaling.ranks_per_device; }),
-       .least = 1,
-       .most = 64},
+       .min = 1,
+       .max = 64},
 
       {.name = "variants",
        .help = "Additional rows with other settings: a list of {name: X, set: {optimizer.learning_rate: 0.07}}. The "
@@ -194,16 +189,14 @@ std::vector<Key> make_keys() {
 
       {.name = "numerics.precision",
        .help = "Arithmetic of convolutions and matrix products; auto: tf32 on GPUs that support it, otherwise fp32.",
-       .field = Text([](Config& c) -> std::string& { return c.precision; }),
-       .choices = {"auto", "fp32", "tf32", "bf16"}},
+       .field = choice([](Config& c) -> auto& { return c.precision; })},
       {.name = "numerics.deterministic",
        .help = "Get the same bits on every run; strategies whose ranks run freely then run in "
                "virtual time.",
        .field = Flag([](Config& c) -> bool& { return c.deterministic; })},
       {.name = "batch_norm",
        .help = "Batch normalisation over each rank's share (local) or over the global batch (sync).",
-       .field = Text([](Config& c) -> std::string& { return c.batch_norm; }),
-       .choices = {"local", "sync"}},
+       .field = choice([](Config& c) -> auto& { return c.batch_norm; })},
 
       {.name = "measure.level",
        .help = "quick: the first seed only; normal: the seeds as given; thorough: at least ten seeds, enough for a "
@@ -211,20 +204,19 @@ std::vector<Key> make_keys() {
                "20 ms, at most 0.1 s; thorough: windows of 0.5 s, at most 5 s; quick: none. Extra runs of the "
                "one-device baseline: quick: at the beginning and the end; normal: also in the middle; thorough: before each block "
                "and at the end.",
-       .field = Text([](Config& c) -> std::string& { return c.measure.level; }),
-       .choices = {"quick", "normal", "thorough"},
+       .field = choice([](Config& c) -> auto& { return c.measure.level; }),
        .varies = false,
        .bare = true},
       {.name = "measure.warm_up_steps",
        .help = "Warm-up steps on weights that are thrown away; 0: no warm-up at any level.",
        .field = Count([](Config& c) -> std::size_t& { return c.measure.warm_up_steps; }),
-       .most = 1e5,
+       .max = 1e5,
        .unit = "steps"},
       {.name = "measure.time_limit",
        .help = "Time limit of a trial; a trial that exceeds it is ended and gets the status timeout.",
        .field = Number([](Config& c) -> double& { return c.measure.time_limit; }),
-       .least = 0.1,
-       .most = 1e7,
+       .min = 0.1,
+       .max = 1e7,
        .unit = "seconds"},
       {.name = "measure.record",
        .help = "Record the order in which free-running ranks met and each gradient, for `mgcompare replay`; uses "
@@ -233,12 +225,11 @@ std::vector<Key> make_keys() {
       {.name = "checkpoint_epochs",
        .help = "Save the state of a trial every N epochs, to resume it after an interruption; 0: never.",
        .field = Count([](Config& c) -> std::size_t& { return c.checkpoint_epochs; }),
-       .most = 1e6,
+       .max = 1e6,
        .unit = "epochs"},
       {.name = "isolation",
        .help = "sweep: one worker process for many trials; trial: a new one for each.",
-       .field = Text([](Config& c) -> std::string& { return c.isolation; }),
-       .choices = {"sweep", "trial"},
+       .field = choice([](Config& c) -> auto& { return c.isolation; }),
        .varies = false},
       {.name = "plugins",
        .help = "Further directories or files with strategies.",
@@ -249,37 +240,6 @@ std::vector<Key> make_keys() {
        .varies = false},
   };
 }
-
-std::string number_text(double value) {
-  return value == static_cast<double>(static_cast<long long>(value)) && value < 1e7
-             ? fmt::format("{}", static_cast<long long>(value))
-             : fmt::format("{:g}", value);
-}
-
-std::string range_text(const Key& key) {
-  if (key.most == std::numeric_limits<double>::max()) return "";
-  return fmt::format(" from {} to {}", number_text(key.least), number_text(key.most));
-}
-
-struct DefaultText {
-  Config config;
-  std::string operator()(std::monostate) { return ""; }
-  template <class T>
-  std::string operator()(T& (*field)(Config&)) {
-    return text(field(config));
-  }
-
-  static std::string text(const std::string& value) { return value; }
-  static std::string text(bool value) { return value ? "true" : "false"; }
-  static std::string text(double value) { return fmt::format("{:.6g}", value); }
-  static std::string text(std::size_t value) { return fmt::format("{}", value); }
-  template <class T>
-  static std::string text(const std::vector<T>& values) {
-    std::vector<std::string> words;
-    for (const T& value : values) words.push_back(text(value));
-    return words.empty() ? "" : fmt::format("[{}]", fmt::join(words, ", "));
-  }
-};
 
 }  // namespace
 
@@ -294,6 +254,12 @@ const std::vector<Key>& keys() {
 
 const Key* find_key(std::string_view name) {
   const auto found = std::find_if(keys().begin(), keys().end(), [&](const Key& key) { return key.name == name; });
+  return found == keys().end() ? nullptr : &*found;
+}
+
+const Key* find_key(std::string_view section, std::string_view leaf) {
+  const auto found = std::find_if(keys().begin(), keys().end(),
+                                  [&](const Key& key) { return key.section() == section && key.leaf() == leaf; });
   return found == keys().end() ? nullptr : &*found;
 }
 
@@ -324,42 +290,6 @@ std::vector<std::string> all_names() {
   std::vector<std::string> names;
   for (const Key& key : keys()) names.emplace_back(key.name);
   return names;
-}
-
-std::string expected(const Key& key) {
-  struct Words {
-    const Key& key;
-    std::string operator()(std::monostate) const { return std::string(key.help); }
-    std::string operator()(Text) const {
-      return key.choices.empty() ? "text" : "one of " + fmt::format("{}", fmt::join(key.choices, ", "));
-    }
-    std::string operator()(Number) const { return "a number" + range_text(key); }
-    std::string operator()(Count) const { return "a whole number" + range_text(key); }
-    std::string operator()(Flag) const { return "true or false"; }
-    std::string operator()(Numbers) const { return "a number or a list of numbers" + range_text(key); }
-    std::string operator()(Counts) const { return "a whole number or a list of them" + range_text(key); }
-    std::string operator()(Texts) const { return "a text or a list of texts"; }
-  };
-  return std::visit(Words{key}, key.field);
-}
-
-std::string default_text(const Key& key) { return std::visit(DefaultText{}, key.field); }
-
-std::string explain_keys(std::string_view prefix) {
-  std::string text;
-  for (const Key& key : keys()) {
-    if (!key.name.starts_with(prefix)) continue;
-    text += std::string(key.name) + "\n    " + std::string(key.help) + "\n";
-    if (key.name == "layers") text += explain_layers();
-    if (std::holds_alternative<std::monostate>(key.field)) continue;
-    const std::string otherwise = default_text(key);
-    text += "    " + expected(key) + (key.unit.empty() ? "" : fmt::format(", {}", key.unit)) +
-            (otherwise.empty() ? "" : fmt::format("; {} when left out", otherwise)) + "\n";
-  }
-  if (!text.empty()) return text;
-  const std::string nearest = did_you_mean(prefix, all_names());
-  throw Error(fmt::format("there is no key '{}'; {}", prefix,
-                          nearest.empty() ? "`mgcompare config --explain` lists them all" : nearest));
 }
 
 }  // namespace mgcompare

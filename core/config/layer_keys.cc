@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "config/keys.h"
@@ -46,57 +44,35 @@ const LayerKey* find_layer_key(std::string_view name) {
   return found == table.end() ? nullptr : &*found;
 }
 
-const std::vector<LayerType>& layer_types() {
-  static const std::vector<LayerType> table = {
-      {"conv",
+const std::vector<LayerDescription>& layer_descriptions() {
+  static const std::vector<LayerDescription> table = {
+      {LayerType::conv,
        "Convolution.",
        {"channels", "kernel", "stride", "padding", "bias", "weights"},
        "",
        {"channels", "kernel"}},
-      {"max_pool", "Largest value of each window.", {"kernel", "stride", "padding"}, "kernel", {"kernel"}},
-      {"average_pool", "Mean of each window.", {"kernel", "stride", "padding"}, "kernel", {"kernel"}},
-      {"dense", "Fully connected; flattens its input.", {"units", "bias", "weights"}, "units", {"units"}},
-      {"tanh", "Hyperbolic tangent.", {}, "", {}},
-      {"relu", "max(x, 0).", {}, "", {}},
-      {"sigmoid", "1 / (1 + exp(-x)).", {}, "", {}},
-      {"dropout", "Drops values during training and scales the others up.", {"rate"}, "rate", {"rate"}},
-      {"batch_norm", "Normalises each channel over the batch.", {"epsilon", "momentum"}, "", {}},
-      {"flatten", "Turns all axes into one.", {}, "", {}},
-      {"add", "Sum of its inputs.", {}, "", {}},
-      {"concat", "Concatenates its inputs along the channels.", {}, "", {}},
+      {LayerType::max_pool, "Largest value of each window.", {"kernel", "stride", "padding"}, "kernel", {"kernel"}},
+      {LayerType::average_pool, "Mean of each window.", {"kernel", "stride", "padding"}, "kernel", {"kernel"}},
+      {LayerType::dense, "Fully connected; flattens its input.", {"units", "bias", "weights"}, "units", {"units"}},
+      {LayerType::tanh, "Hyperbolic tangent.", {}, "", {}},
+      {LayerType::relu, "max(x, 0).", {}, "", {}},
+      {LayerType::sigmoid, "1 / (1 + exp(-x)).", {}, "", {}},
+      {LayerType::dropout, "Drops values during training and scales the others up.", {"rate"}, "rate", {"rate"}},
+      {LayerType::batch_norm, "Normalises each channel over the batch.", {"epsilon", "momentum"}, "", {}},
+      {LayerType::flatten, "Turns all axes into one.", {}, "", {}},
+      {LayerType::add, "Sum of its inputs.", {}, "", {}},
+      {LayerType::concat, "Concatenates its inputs along the channels.", {}, "", {}},
   };
   return table;
 }
 
-const LayerType* find_layer_type(std::string_view name) {
-  const auto& table = layer_types();
-  const auto found = std::find_if(table.begin(), table.end(), [&](const LayerType& type) { return type.name == name; });
-  return found == table.end() ? nullptr : &*found;
+const LayerDescription* find_layer(std::string_view name) {
+  const std::optional<LayerType> type = find_kind<LayerType>(name);
+  return type ? &layer_descriptions()[static_cast<std::size_t>(*type)] : nullptr;
 }
 
-const std::vector<std::string>& initializers() {
-  static const std::vector<std::string> names = {"xavier", "glorot_uniform", "he_normal", "normal", "uniform", "zeros"};
-  return names;
-}
-
-std::string explain_layers() {
-  std::string text;
-  for (const LayerType& type : layer_types()) {
-    text += fmt::format("    {:<13} {}", type.name, type.help);
-    if (!type.keys.empty()) text += fmt::format(" Settings: {}", fmt::join(type.keys, ", "));
-    if (!type.required.empty()) text += fmt::format("; needs {}", fmt::join(type.required, " and "));
-    if (!type.shorthand.empty()) text += fmt::format("; `{}: X` means {{{}: X}}", type.name, type.shorthand);
-    text += type.keys.empty() ? "\n" : ".\n";
-  }
-  text += "  settings:\n";
-  for (const LayerKey& key : layer_keys()) {
-    text += fmt::format("    {:<13} {}", key.name, key.help);
-    if (key.most > 0) text += fmt::format(" From {:.7g} to {:.7g}.", key.least, key.most);
-    if (key.name == "weights") text += fmt::format(" Names: {}.", fmt::join(initializers(), ", "));
-    text += "\n";
-  }
-  return text + "  beside each layer may stand `name: X` and `inputs: [X, Y]`, the layers that it reads in place of the "
-                "one before it; `input` is the sample\n";
+std::vector<std::string> initializers() {
+  return {kKindNames<InitializerKind>.begin(), kKindNames<InitializerKind>.end()};
 }
 
 }  // namespace mgcompare

@@ -1,4 +1,4 @@
-// `layers:`, the network as a list.
+// Reads `layers:`.
 
 #include <fmt/format.h>
 
@@ -7,20 +7,21 @@
 #include <set>
 
 #include "config/config_reader.h"
+#include "config/key_value.h"
 #include "config/keys.h"
 
 namespace mgcompare {
 namespace {
 
-constexpr std::size_t kLongestName = 64;
+constexpr std::size_t kMaxName = 64;
 
 std::vector<std::string> type_names() {
   std::vector<std::string> names;
-  for (const LayerType& type : layer_types()) names.emplace_back(type.name);
+  for (const LayerDescription& layer : layer_descriptions()) names.emplace_back(layer.name());
   return names;
 }
 
-bool is_pool(std::string_view type) { return type == "max_pool" || type == "average_pool"; }
+bool is_pool(LayerType type) { return type == LayerType::max_pool || type == LayerType::average_pool; }
 
 class LayerReader {
  public:
@@ -28,7 +29,7 @@ class LayerReader {
 
   std::vector<LayerConfig> read(const Node& list) {
     if (!list.is(Node::Kind::sequence) || list.items.empty()) {
-      problem(list.place, "'layers' must be a list of layers, not " + said(list), "begin each with '- '",
+      problem(list.place, "'layers' must be a list of layers, not " + describe(list), "begin each with '- '",
               width_of(list));
       return {};
     }
@@ -50,29 +51,29 @@ class LayerReader {
   void read_layer(const Node& item) {
     LayerConfig layer;
     layer.place = item.place;
-    const LayerType* type = nullptr;
+    const LayerDescription* type = nullptr;
     if (item.is(Node::Kind::scalar)) {
-      type = find_layer_type(item.text);
+      type = find_layer(item.text);
       if (!type) return unknown_type(item.place, item.text);
-      layer.type = type->name;
+      layer.type = type->type;
       require(*type, Node(), layer);
     } else if (item.is(Node::Kind::map)) {
       type = find_type(item);
       if (!type) return;
-      layer.type = type->name;
+      layer.type = type->type;
       for (const Entry& entry : item.entries) read_entry(entry, *type, layer);
     } else {
-      return problem(item.place, "a layer is a name or a name with settings, not " + said(item), "", width_of(item));
+      return problem(item.place, "a layer is a name or a name with settings, not " + describe(item), "", width_of(item));
     }
     finish(layer);
   }
 
-  const LayerType* find_type(const Node& item) {
-    const LayerType* found = nullptr;
+  const LayerDescription* find_type(const Node& item) {
+    const LayerDescription* found = nullptr;
     for (const Entry& entry : item.entries) {
-      const LayerType* type = find_layer_type(entry.key);
+      const LayerDescription* type = find_layer(entry.key);
       if (type && found) {
-        problem(entry.place, fmt::format("'{}' and '{}' are one item of the list", found->name, type->name),
+        problem(entry.place, fmt::format("'{}' and '{}' are one item of the list", found->name(), type->name()),
                 "begin each layer with '- '", entry.key.size());
         return nullptr;
       }
@@ -89,24 +90,24 @@ class LayerReader {
     return found;
   }
 
-  void read_entry(const Entry& entry, const LayerType& type, LayerConfig& layer) {
-    if (entry.key == type.name) return read_settings(entry.value, type, layer);
+  void read_entry(const Entry& entry, const LayerDescription& type, LayerConfig& layer) {
+    if (entry.key == type.name()) return read_settings(entry.value, type, layer);
     if (entry.key == "inputs") return read_inputs(entry.value, layer);
     if (entry.key == "name") {
       const Node& value = entry.value;
-      if (!value.is(Node::Kind::scalar) || value.text.empty() || value.text.size() > kLongestName) {
-        return problem(value.place, fmt::format("a layer's name has 1 to {} characters", kLongestName), "",
+      if (!value.is(Node::Kind::scalar) || value.text.empty() || value.text.size() > kMaxName) {
+        return problem(value.place, fmt::format("a layer's name has 1 to {} characters", kMaxName), "",
                        width_of(value));
       }
       layer.name = value.text;
       return;
     }
     if (find_layer_key(entry.key)) {
-      return problem(entry.place, fmt::format("'{}' stands beside '{}'", entry.key, type.name),
-                     fmt::format("indent it further than '{}'", type.name), entry.key.size());
+      return problem(entry.place, fmt::format("'{}' is on the same level as '{}'", entry.key, type.name()),
+                     fmt::format("indent it further than '{}'", type.name()), entry.key.size());
     }
-    const std::vector<std::string> beside = {std::string(type.name), "name", "inputs"};
-    problem(entry.place, fmt::format("unknown key '{}' beside '{}'", entry.key.substr(0, 40), type.name),
+    const std::vector<std::string> beside = {std::string(type.name()), "name", "inputs"};
+    problem(entry.place, fmt::format("unknown key '{}' beside '{}'", entry.key.substr(0, 40), type.name()),
             did_you_mean(entry.key, beside), entry.key.size(), "allowed here: " + listed(beside));
   }
 
@@ -118,7 +119,7 @@ class LayerReader {
     }
     for (const Node* item : items) {
       if (!item->is(Node::Kind::scalar)) {
-        problem(item->place, "an input is the name of a layer, not " + said(*item), "", width_of(*item));
+        problem(item->place, "an input is the name of a layer, not " + describe(*item), "", width_of(*item));
       } else if (!known_.contains(item->text) && item->text != "input") {
         std::vector<std::string> names(known_.begin(), known_.end());
         names.push_back("input");
@@ -130,16 +131,16 @@ class LayerReader {
     }
   }
 
-  void read_settings(const Node& node, const LayerType& type, LayerConfig& layer) {
+  void read_settings(const Node& node, const LayerDescription& type, LayerConfig& layer) {
     if (node.is(Node::Kind::null)) return require(type, node, layer);
     if (!node.is(Node::Kind::map)) {
       if (!type.shorthand.empty()) return read_setting(*find_layer_key(type.shorthand), node, layer);
-      return problem(node.place, fmt::format("'{}' takes settings by name, not {}", type.name, said(node)), "",
+      return problem(node.place, fmt::format("'{}' takes settings by name, not {}", type.name(), describe(node)), "",
                      width_of(node), type.keys.empty() ? "it has no settings" : "settings: " + listed(type.keys));
     }
     for (const Entry& entry : node.entries) {
       if (std::find(type.keys.begin(), type.keys.end(), entry.key) == type.keys.end()) {
-        problem(entry.place, fmt::format("unknown key '{}' in '{}'", entry.key.substr(0, 40), type.name),
+        problem(entry.place, fmt::format("unknown key '{}' in '{}'", entry.key.substr(0, 40), type.name()),
                 did_you_mean(entry.key, type.keys), entry.key.size(),
                 type.keys.empty() ? "it has no settings" : "allowed here: " + listed(type.keys));
       } else if (!entry.value.is(Node::Kind::null)) {
@@ -149,14 +150,14 @@ class LayerReader {
     require(type, node, layer);
   }
 
-  void require(const LayerType& type, const Node& node, const LayerConfig& layer) {
+  void require(const LayerDescription& type, const Node& node, const LayerConfig& layer) {
     for (const std::string& key : type.required) {
       const Node* value = node.find(key);
       if (value && !value->is(Node::Kind::null)) continue;
-      problem(layer.place, fmt::format("'{}' needs '{}'", type.name, key),
-              type.shorthand.empty() ? fmt::format("write {}: {{{}: ...}}", type.name, key)
-                                     : fmt::format("write {}: NUMBER", type.name),
-              type.name.size());
+      problem(layer.place, fmt::format("'{}' needs '{}'", type.name(), key),
+              type.shorthand.empty() ? fmt::format("write {}: {{{}: ...}}", type.name(), key)
+                                     : fmt::format("write {}: NUMBER", type.name()),
+              type.name().size());
     }
   }
 
@@ -176,7 +177,7 @@ class LayerReader {
         if (const auto value = as_flag(node, why)) {
           field(layer) = *value;
         } else {
-          reader.problem(node.place, fmt::format("'{}' must be true or false, not {}", key.name, said(node)), why,
+          reader.problem(node.place, fmt::format("'{}' must be true or false, not {}", key.name, describe(node)), why,
                          width_of(node));
         }
       }
@@ -199,53 +200,54 @@ class LayerReader {
   void read_count(const LayerKey& key, const Node& node, std::size_t& field) {
     std::string why;
     const auto value = as_count(node, why);
-    if (value && static_cast<double>(*value) >= key.least && static_cast<double>(*value) <= key.most) {
+    if (value && static_cast<double>(*value) >= key.min && static_cast<double>(*value) <= key.max) {
       field = *value;
       return;
     }
     problem(node.place,
-            fmt::format("'{}' must be a whole number from {} to {}, not {}", key.name, key.least, key.most, said(node)),
+            fmt::format("'{}' must be a whole number from {} to {}, not {}", key.name, key.min, key.max, describe(node)),
             why, width_of(node));
   }
 
   void read_number(const LayerKey& key, const Node& node, double& field) {
     std::string why;
     const auto value = as_number(node, why);
-    if (value && *value >= key.least && *value <= key.most) {
+    if (value && *value >= key.min && *value <= key.max) {
       field = *value;
       return;
     }
     problem(node.place,
-            fmt::format("'{}' must be a number from {} to {}, not {}", key.name, key.least, key.most, said(node)), why,
+            fmt::format("'{}' must be a number from {} to {}, not {}", key.name, key.min, key.max, describe(node)), why,
             width_of(node));
   }
 
   void read_initializer(const Node& node, InitializerConfig& weights) {
     const bool named = node.is(Node::Kind::scalar);
     if (!named && (!node.is(Node::Kind::map) || node.entries.size() != 1)) {
-      return problem(node.place, "'weights' must be a name or {normal: 0.01}, not " + said(node), "", width_of(node),
+      return problem(node.place, "'weights' must be a name or {normal: 0.01}, not " + describe(node), "", width_of(node),
                      "names: " + listed(initializers()));
     }
-    const std::string& kind = named ? node.text : node.entries[0].key;
+    const std::string& name = named ? node.text : node.entries[0].key;
     const Place& place = named ? node.place : node.entries[0].place;
-    if (std::find(initializers().begin(), initializers().end(), kind) == initializers().end()) {
-      return problem(place, fmt::format("there are no initial weights '{}'", kind.substr(0, 40)),
-                     did_you_mean(kind, initializers()), kind.size(), "names: " + listed(initializers()));
+    const std::optional<InitializerKind> kind = find_kind<InitializerKind>(name);
+    if (!kind) {
+      return problem(place, fmt::format("there are no initial weights '{}'", name.substr(0, 40)),
+                     did_you_mean(name, initializers()), name.size(), "names: " + listed(initializers()));
     }
-    const bool sized = kind == "normal" || kind == "uniform";
+    const bool sized = kind == InitializerKind::normal || kind == InitializerKind::uniform;
     if (named == sized) {
-      return problem(place, fmt::format("'{}' {} number", kind, sized ? "needs a" : "takes no"),
-                     sized ? fmt::format("write {{{}: 0.01}}", kind) : "write the name alone", kind.size());
+      return problem(place, fmt::format("'{}' {} number", name, sized ? "needs a" : "takes no"),
+                     sized ? fmt::format("write {{{}: 0.01}}", name) : "write the name alone", name.size());
     }
-    weights.kind = kind;
+    weights.kind = *kind;
     if (sized) read_number({"weights", "", {}, 0, 1000}, node.entries[0].value, weights.scale);
   }
 
   void finish(LayerConfig& layer) {
     if (is_pool(layer.type) && !stride_given_) std::copy(layer.kernel, layer.kernel + 2, layer.stride);
     stride_given_ = false;
-    const std::string made = layer.type + std::to_string(++count_[layer.type]);
-    if (layer.name.empty()) layer.name = made;
+    const int number = ++count_[layer.type];
+    if (layer.name.empty()) layer.name = fmt::format("{}{}", to_string(layer.type), number);
     if (layer.name == "input" || !known_.insert(layer.name).second) {
       problem(layer.place, fmt::format("the name '{}' is taken", layer.name), "give this layer another `name:`");
     }
@@ -255,7 +257,7 @@ class LayerReader {
   std::vector<Problem>& problems_;
   std::vector<LayerConfig> layers_;
   std::set<std::string> known_;
-  std::map<std::string, int> count_;
+  std::map<LayerType, int> count_;
   bool stride_given_ = false;
 };
 

@@ -1,4 +1,4 @@
-// `strategies:` and `variants:`, the lists of what is compared.
+// Reads `strategies:` and `variants:`.
 
 #include <fmt/format.h>
 
@@ -7,18 +7,21 @@
 #include <set>
 
 #include "config/config_reader.h"
+#include "config/key_value.h"
+#include "config/overrides.h"
 
 namespace mgcompare {
 namespace {
 
-constexpr std::size_t kLongestLabel = 80;
+constexpr std::size_t kMaxLabel = 80;
+constexpr char kVariantForm[] = "write {name: X, set: {optimizer.learning_rate: 0.07}}";
 
 }  // namespace
 
 void ConfigReader::read_strategies(const Node* list, Config& config) {
   if (!list || !list->is(Node::Kind::sequence) || list->items.empty()) {
     return problem(list ? list->place : Place{path_, 1, 1},
-                   list ? "'strategies' must be a list of strategies, not " + said(*list) : "'strategies' is missing",
+                   list ? "'strategies' must be a list of strategies, not " + describe(*list) : "'strategies' is missing",
                    "list what to compare, each as `- NAME`");
   }
   for (const Node& item : list->items) {
@@ -44,7 +47,7 @@ StrategyConfig ConfigReader::read_strategy(const Node& node) {
   strategy.place = node.place;
   const bool mapped = node.is(Node::Kind::map) && !node.entries.empty();
   if (!mapped && !node.is(Node::Kind::scalar)) {
-    problem(node.place, "a strategy is a name, or a name with options, not " + said(node), "", width_of(node));
+    problem(node.place, "a strategy is a name, or a name with options, not " + describe(node), "", width_of(node));
     return strategy;
   }
   const std::string& name = mapped ? node.entries[0].key : node.text;
@@ -53,7 +56,7 @@ StrategyConfig ConfigReader::read_strategy(const Node& node) {
     return strategy;
   }
   if (mapped && node.entries.size() > 1) {
-    problem(node.entries[1].place, fmt::format("'{}' stands beside '{}'", node.entries[1].key.substr(0, 40), name),
+    problem(node.entries[1].place, fmt::format("'{}' is on the same level as '{}'", node.entries[1].key.substr(0, 40), name),
             fmt::format("indent an option further than '{}', or begin another strategy with '- '", name),
             node.entries[1].key.size());
   }
@@ -66,7 +69,7 @@ void ConfigReader::read_options(const Node& node, StrategyConfig& strategy) {
   if (node.is(Node::Kind::null)) return;
   if (!node.is(Node::Kind::map)) {
     return problem(node.place,
-                   fmt::format("the options of '{}' are keys with values, not {}", strategy.name, said(node)),
+                   fmt::format("the options of '{}' are keys with values, not {}", strategy.name, describe(node)),
                    fmt::format("write {}: {{option: value}}", strategy.name), width_of(node));
   }
   for (const Entry& entry : node.entries) {
@@ -74,10 +77,10 @@ void ConfigReader::read_options(const Node& node, StrategyConfig& strategy) {
     if (value.is(Node::Kind::null)) continue;
     if (!value.is(Node::Kind::scalar)) {
       problem(value.place, fmt::format("'{}' of '{}' must be a single value, not {}", entry.key.substr(0, 40),
-                                       strategy.name, said(value)));
+                                       strategy.name, describe(value)));
     } else if (entry.key == "as") {
-      if (value.text.empty() || value.text.size() > kLongestLabel) {
-        problem(value.place, fmt::format("a label has 1 to {} characters", kLongestLabel), "", width_of(value));
+      if (value.text.empty() || value.text.size() > kMaxLabel) {
+        problem(value.place, fmt::format("a label has 1 to {} characters", kMaxLabel), "", width_of(value));
       } else {
         strategy.label = value.text;
       }
@@ -85,7 +88,7 @@ void ConfigReader::read_options(const Node& node, StrategyConfig& strategy) {
       std::string why;
       if (!value.quoted && !as_number(value, why) && !why.empty()) {
         problem(value.place,
-                fmt::format("'{}' of '{}' cannot be {}", entry.key.substr(0, 40), strategy.name, said(value)), why,
+                fmt::format("'{}' of '{}' cannot be {}", entry.key.substr(0, 40), strategy.name, describe(value)), why,
                 width_of(value));
       }
       strategy.options.push_back({entry.key, value.text, value.quoted, value.place});
@@ -93,43 +96,47 @@ void ConfigReader::read_options(const Node& node, StrategyConfig& strategy) {
   }
 }
 
-std::vector<VariantConfig> ConfigReader::read_variants(const Node* list) {
-  std::vector<VariantConfig> variants;
-  if (!list || list->is(Node::Kind::null)) return variants;
-  const std::string form = "write {name: X, set: {optimizer.learning_rate: 0.07}}";
+void ConfigReader::read_variants(const Node& root, Config& config) {
+  const Node* list = root.find("variants");
+  if (!list || list->is(Node::Kind::null)) return;
   if (!list->is(Node::Kind::sequence)) {
-    problem(list->place, "'variants' must be a list, not " + said(*list), form, width_of(*list));
-    return variants;
+    return problem(list->place, "'variants' must be a list, not " + describe(*list), kVariantForm, width_of(*list));
   }
   std::set<std::string> names;
   for (const Node& item : list->items) {
-    const Node* name = item.find("name");
+    if (!read_variant_name(item, names)) continue;
+    const Node& name = *item.find("name");
     const Node* set = item.find("set");
-    for (const Entry& entry : item.entries) {
-      if (entry.key != "name" && entry.key != "set") {
-        problem(entry.place, fmt::format("unknown key '{}' in a variant", entry.key.substr(0, 60)),
-                did_you_mean(entry.key, {"name", "set"}), entry.key.size(), "allowed here: name and set");
-      }
-    }
-    if (!name || !name->is(Node::Kind::scalar) || name->text.empty() || name->text.size() > kLongestLabel) {
-      problem(item.place, "a variant needs a name of 1 to 80 characters", form);
-      continue;
-    }
-    if (name->text == "base" || !names.insert(name->text).second) {
-      problem(name->place, fmt::format("the name '{}' is taken", name->text), "give this variant another",
-              width_of(*name));
-    }
     if (!set || !set->is(Node::Kind::map) || set->entries.empty()) {
-      problem(item.place, fmt::format("variant '{}' sets nothing", name->text), form);
+      problem(item.place, fmt::format("variant '{}' sets nothing", name.text), kVariantForm);
       continue;
     }
-    VariantConfig variant{name->text, {}, item.place};
-    for (const Override& one : overrides(*set, "a variant", true)) {
-      variant.overrides[one.name] = to_flow(one.value);
-    }
-    variants.push_back(std::move(variant));
+    VariantConfig variant{name.text, {}, item.place, nullptr};
+    const std::vector<Override> overrides = collect_overrides(*set, OverrideOrigin::variant, problems_);
+    for (const Override& one : overrides) variant.overrides[one.name] = to_flow(one.value);
+    auto version = std::make_shared<Config>(read(with_overrides(root, overrides)));
+    version->cut_down_for_cpu = config.cut_down_for_cpu;
+    variant.config = std::move(version);
+    config.variants.push_back(std::move(variant));
   }
-  return variants;
+}
+
+bool ConfigReader::read_variant_name(const Node& item, std::set<std::string>& names) {
+  for (const Entry& entry : item.entries) {
+    if (entry.key == "name" || entry.key == "set") continue;
+    problem(entry.place, fmt::format("unknown key '{}' in a variant", entry.key.substr(0, 60)),
+            did_you_mean(entry.key, {"name", "set"}), entry.key.size(), "allowed here: name and set");
+  }
+  const Node* name = item.find("name");
+  if (!name || !name->is(Node::Kind::scalar) || name->text.empty() || name->text.size() > kMaxLabel) {
+    problem(item.place, "a variant needs a name of 1 to 80 characters", kVariantForm);
+    return false;
+  }
+  if (name->text == "base" || !names.insert(name->text).second) {
+    problem(name->place, fmt::format("the name '{}' is taken", name->text), "give this variant another",
+            width_of(*name));
+  }
+  return true;
 }
 
 }  // namespace mgcompare

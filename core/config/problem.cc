@@ -10,10 +10,10 @@
 namespace mgcompare {
 namespace {
 
-constexpr std::size_t kMostShown = 20;
+constexpr std::size_t kMaxShown = 20;
 constexpr std::size_t kLineWidth = 120;
 
-// Letters to add, drop, replace or swap with a neighbour.
+// Edit distance: insertions, deletions, replacements and swaps of neighbours.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> steps(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) {
@@ -38,7 +38,7 @@ std::vector<std::string> lines_of(const std::string& file) {
   try {
     text = read_text(file);
   } catch (const Error&) {
-    return lines;  // the problem itself says what is wrong with the file
+    return lines;  // the problem itself is about the file
   }
   if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -49,18 +49,18 @@ std::vector<std::string> lines_of(const std::string& file) {
   return lines;
 }
 
-// The first `most` of them.
-std::vector<std::string> characters(std::string_view text, std::size_t most) {
+// The first `max` characters; control characters become spaces.
+std::vector<std::string> characters(std::string_view text, std::size_t max) {
   std::vector<std::string> result;
   for (const char byte : text) {
-    if (result.size() > most) {
+    if (result.size() > max) {
       result.pop_back();
       break;
     }
     if ((static_cast<unsigned char>(byte) & 0xc0u) == 0x80u && !result.empty()) {
       result.back() += byte;
     } else {
-      const bool visible = static_cast<unsigned char>(byte) >= 0x20 && byte != 0x7f;  // nothing may steer the terminal
+      const bool visible = static_cast<unsigned char>(byte) >= 0x20 && byte != 0x7f;  // no control of the terminal
       result.emplace_back(1, visible ? byte : ' ');
     }
   }
@@ -104,8 +104,8 @@ class Page {
 std::string whole_text(const std::vector<Problem>& problems) {
   std::string text;
   Page page;
-  for (std::size_t i = 0; i < std::min(problems.size(), kMostShown); ++i) text += page.show(problems[i]) + "\n";
-  if (problems.size() > kMostShown) text += fmt::format("and {} more\n", problems.size() - kMostShown);
+  for (std::size_t i = 0; i < std::min(problems.size(), kMaxShown); ++i) text += page.show(problems[i]) + "\n";
+  if (problems.size() > kMaxShown) text += fmt::format("and {} more\n", problems.size() - kMaxShown);
   return text + fmt::format("{} error{}", problems.size(), problems.size() == 1 ? "" : "s");
 }
 
@@ -114,9 +114,9 @@ std::string whole_text(const std::vector<Problem>& problems) {
 ConfigError::ConfigError(std::vector<Problem> problems) : Error(whole_text(problems)), problems_(std::move(problems)) {}
 
 std::string did_you_mean(std::string_view written, const std::vector<std::string>& candidates) {
-  // A long key may be cut short or run on; a short one must nearly be there, or everything resembles it.
-  const std::size_t most = std::min<std::size_t>(3, std::max<std::size_t>(1, written.size() / 3));
-  std::size_t best = most + 1;
+  // Short words must be close, or every candidate would match.
+  const std::size_t limit = std::min<std::size_t>(3, std::max<std::size_t>(1, written.size() / 3));
+  std::size_t best = limit + 1;
   std::string_view nearest;
   if (written.size() > 64) return "";
   for (const std::string& candidate : candidates) {
@@ -126,13 +126,13 @@ std::string did_you_mean(std::string_view written, const std::vector<std::string
   return nearest.empty() ? "" : fmt::format("did you mean '{}'?", nearest);
 }
 
-std::string listed(const std::vector<std::string>& words, std::size_t most) {
+std::string listed(const std::vector<std::string>& words, std::size_t max) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(words.size(), most); ++i) {
+  for (std::size_t i = 0; i < std::min(words.size(), max); ++i) {
     if (i > 0) text += i + 1 == words.size() ? " and " : ", ";
     text += words[i];
   }
-  return words.size() > most ? text + fmt::format(" and {} more", words.size() - most) : text;
+  return words.size() > max ? text + fmt::format(" and {} more", words.size() - max) : text;
 }
 
 }  // namespace mgcompare

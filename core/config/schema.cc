@@ -1,7 +1,8 @@
-// The JSON schema (draft 7) of a config, from the tables of keys: editors complete and check with it.
+// The JSON schema (draft 7) of a config, from the tables of keys. Editors use it for completion and checks.
 
 #include <nlohmann/json.hpp>
 
+#include "config/key_value.h"
 #include "config/keys.h"
 
 namespace mgcompare {
@@ -15,14 +16,14 @@ Json list_or_one(const Json& item) {
   return {{"anyOf", {item, {{"type", "array"}, {"items", item}, {"uniqueItems", true}}}}};
 }
 
-Json number(const char* type, double least, double most) {
+Json number(const char* type, double min, double max) {
   Json schema = {{"type", type}};
   if (std::string(type) == "integer") {
-    schema["minimum"] = static_cast<std::int64_t>(least);
-    schema["maximum"] = static_cast<std::int64_t>(most);
+    schema["minimum"] = static_cast<std::int64_t>(min);
+    schema["maximum"] = static_cast<std::int64_t>(max);
   } else {
-    schema["minimum"] = least;
-    schema["maximum"] = most;
+    schema["minimum"] = min;
+    schema["maximum"] = max;
   }
   return schema;
 }
@@ -64,39 +65,27 @@ Json special(std::string_view name) {
 struct SchemaOf {
   const Key& key;
   Json operator()(std::monostate) const { return special(key.name); }
-  Json operator()(std::string& (*)(Config&)) const {
-    Json schema = {{"type", "string"}};
-    if (!key.choices.empty()) schema["enum"] = key.choices;
-    return schema;
-  }
-  Json operator()(double& (*)(Config&)) const { return number("number", key.least, key.most); }
-  Json operator()(std::size_t& (*)(Config&)) const { return number("integer", key.least, key.most); }
+  Json operator()(std::string& (*)(Config&)) const { return {{"type", "string"}}; }
+  Json operator()(const Choice& choice) const { return {{"type", "string"}, {"enum", choice.names}}; }
+  Json operator()(double& (*)(Config&)) const { return number("number", key.min, key.max); }
+  Json operator()(std::size_t& (*)(Config&)) const { return number("integer", key.min, key.max); }
   Json operator()(bool& (*)(Config&)) const { return {{"type", "boolean"}}; }
   Json operator()(std::vector<double>& (*)(Config&)) const {
-    return list_or_one(number("number", key.least, key.most));
+    return list_or_one(number("number", key.min, key.max));
   }
   Json operator()(std::vector<std::size_t>& (*)(Config&)) const {
-    return list_or_one(number("integer", key.least, key.most));
+    return list_or_one(number("integer", key.min, key.max));
   }
   Json operator()(std::vector<std::string>& (*)(Config&)) const { return list_or_one({{"type", "string"}}); }
 };
 
-struct DefaultOf {
-  Config config;
-  Json operator()(std::monostate) { return nullptr; }
-  template <class T>
-  Json operator()(T& (*field)(Config&)) {
-    return field(config);
-  }
-};
-
 struct SettingSchema {
   const LayerKey& key;
-  Json operator()(std::size_t& (*)(LayerConfig&)) const { return number("integer", key.least, key.most); }
-  Json operator()(double& (*)(LayerConfig&)) const { return number("number", key.least, key.most); }
+  Json operator()(std::size_t& (*)(LayerConfig&)) const { return number("integer", key.min, key.max); }
+  Json operator()(double& (*)(LayerConfig&)) const { return number("number", key.min, key.max); }
   Json operator()(bool& (*)(LayerConfig&)) const { return {{"type", "boolean"}}; }
   Json operator()(std::size_t* (*)(LayerConfig&)) const {
-    const Json one = number("integer", key.least, key.most);
+    const Json one = number("integer", key.min, key.max);
     return {{"anyOf", {one, {{"type", "array"}, {"items", one}, {"minItems", 2}, {"maxItems", 2}}}}};
   }
   Json operator()(InitializerConfig& (*)(LayerConfig&)) const {
@@ -114,13 +103,13 @@ Json setting_schema(const LayerKey& key) {
 
 Json layer_schema() {
   Json names = Json::array(), properties = Json::object();
-  for (const LayerType& type : layer_types()) {
-    names.push_back(type.name);
+  for (const LayerDescription& layer : layer_descriptions()) {
+    names.push_back(layer.name());
     Json settings = Json::object();
-    for (const std::string& key : type.keys) settings[key] = setting_schema(*find_layer_key(key));
+    for (const std::string& key : layer.keys) settings[key] = setting_schema(*find_layer_key(key));
     Json forms = {object(settings), {{"type", "null"}}};
-    if (!type.shorthand.empty()) forms.push_back(setting_schema(*find_layer_key(type.shorthand)));
-    properties[std::string(type.name)] = {{"description", type.help}, {"anyOf", forms}};
+    if (!layer.shorthand.empty()) forms.push_back(setting_schema(*find_layer_key(layer.shorthand)));
+    properties[std::string(layer.name())] = {{"description", layer.help}, {"anyOf", forms}};
   }
   properties["name"] = {{"type", "string"}};
   properties["inputs"] = list_or_one({{"type", "string"}});
@@ -134,8 +123,8 @@ std::string json_schema() {
   for (const Key& key : keys()) {
     Json schema = nullable(std::visit(SchemaOf{key}, key.field));
     schema["description"] = std::string(key.help) + (key.unit.empty() ? "" : " In " + std::string(key.unit) + ".");
-    const Json otherwise = std::visit(DefaultOf{}, key.field);
-    if (!otherwise.is_null() && otherwise != Json("")) schema["default"] = otherwise;
+    const Json default_value = value_of(key, Config());
+    if (!default_value.is_null() && default_value != Json("")) schema["default"] = default_value;
     const std::string leaf(key.leaf());
     if (key.section().empty()) {
       properties[leaf] = std::move(schema);

@@ -12,6 +12,8 @@
 #include <regex>
 #include <sstream>
 
+#include "base/text.h"
+
 namespace mgcompare {
 namespace {
 
@@ -19,30 +21,13 @@ namespace {
   throw ConfigError({{{path, line, column}, text, "", "", 1}});
 }
 
-// Bytes of the UTF-8 character at `text[i]`; 0 when there is none. Overlong forms, surrogates and what lies beyond
-// U+10FFFF are none.
-std::size_t character_length(std::string_view text, std::size_t i) {
-  const auto byte = [&](std::size_t k) { return k < text.size() ? static_cast<unsigned char>(text[k]) : 0u; };
-  const unsigned lead = byte(i);
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4) return 0;
-  for (std::size_t k = 1; k < length; ++k) {
-    if ((byte(i + k) & 0xc0u) != 0x80u) return 0;
-  }
-  const unsigned second = byte(i + 1);
-  const bool bad = (lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) ||
-                   (lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second > 0x8f);
-  return bad ? 0 : length;
-}
-
 void check_characters(const std::string& path, std::string_view text) {
   int line = 1, column = 1;
   std::size_t line_begin = 0;
   for (std::size_t i = 0; i < text.size();) {
-    // yaml-cpp keeps all of a line that may turn out to be a key: hundreds of megabytes for one of brackets.
-    if (i - line_begin > kMostLineBytes) refuse_file(path, "has a line that is too long; break it", line, 1);
-    const std::size_t length = character_length(text, i);
+    // yaml-cpp buffers a whole line that may be a key: hundreds of megabytes for a line of brackets.
+    if (i - line_begin > kMaxLineBytes) refuse_file(path, "has a line that is too long; break it", line, 1);
+    const std::size_t length = utf8_length(text.substr(i));
     if (length == 0) refuse_file(path, "is not UTF-8 here; save it with that encoding", line, column);
     const auto byte = static_cast<unsigned char>(text[i]);
     if (byte == 0)
@@ -58,8 +43,8 @@ void check_characters(const std::string& path, std::string_view text) {
 
 struct Stop {};
 
-// Builds the tree from yaml-cpp's events: unlike its nodes they show anchors, aliases, tags and duplicates, and come
-// one by one, so that limits hold before the whole of a hostile file is in memory.
+// Builds the tree from yaml-cpp's events. Unlike its nodes, events include anchors, aliases, tags and duplicates, and
+// limits can be checked before the whole file is in memory.
 class Builder : public YAML::EventHandler {
  public:
   Builder(const std::string& text, const std::string& file, std::vector<Problem>& problems)
@@ -73,7 +58,7 @@ class Builder : public YAML::EventHandler {
 
   Node take() { return std::move(root_); }
 
-  // yaml-cpp counts columns in bytes, people count characters.
+  // yaml-cpp counts columns in bytes; messages count characters.
   Place place(const YAML::Mark& mark) const {
     const auto line = static_cast<std::size_t>(std::max(mark.line, 0));
     int column = 1;
@@ -106,7 +91,7 @@ class Builder : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     check(mark, tag, anchor);
-    // "\e[31m" and the like would reach terminals and file names.
+    // "\e[31m" would reach terminals and file names.
     if (std::any_of(value.begin(), value.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
       problem(mark, "text must not have control characters", "write it without escape sequences");
     Node node;
@@ -130,7 +115,7 @@ class Builder : public YAML::EventHandler {
  private:
   struct Level {
     Node node;
-    std::optional<Node> key;  // of a map: read, and its value is awaited
+    std::optional<Node> key;  // of a map: the last key, whose value follows
   };
 
   void problem(const YAML::Mark& mark, const std::string& text, const std::string& hint) {
@@ -138,8 +123,8 @@ class Builder : public YAML::EventHandler {
   }
 
   void check(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
-    if (++nodes_ > kMostNodes) {
-      problem(mark, fmt::format("the file has more than {} values", kMostNodes), "make the experiment smaller");
+    if (++nodes_ > kMaxNodes) {
+      problem(mark, fmt::format("the file has more than {} values", kMaxNodes), "make the experiment smaller");
       throw Stop();
     }
     if (anchor != YAML::NullAnchor)
@@ -151,8 +136,8 @@ class Builder : public YAML::EventHandler {
 
   void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Node::Kind kind) {
     check(mark, tag, anchor);
-    if (levels_.size() >= kMostDepth) {
-      problem(mark, fmt::format("more than {} levels inside each other", kMostDepth), "an experiment needs five");
+    if (levels_.size() >= kMaxDepth) {
+      problem(mark, fmt::format("more than {} nested levels", kMaxDepth), "a config needs five");
       throw Stop();
     }
     Level level;
@@ -214,14 +199,14 @@ bool leading_zero(std::string_view text) {
   return text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
 }
 
-// Advice for what people mean to be a number.
+// Advice for text that was probably meant as a number.
 std::string number_advice(const Node& node) {
   static const std::regex kUnderscores("[0-9][0-9_]*_[0-9_.]*"), kHexadecimal("[-+]?0[xXoObB][0-9a-fA-F]+"),
       kInfinite("[-+]?\\.?(inf|nan|infinity)", std::regex::icase);
   if (!node.is(Node::Kind::scalar)) return "";
   if (node.quoted) return "write it without quotes";
   if (node.text.size() > 64) return "";
-  if (leading_zero(node.text)) return "write it without leading zeros, which some readers of YAML take for octal";
+  if (leading_zero(node.text)) return "write it without leading zeros, which some YAML readers interpret as octal";
   if (std::regex_match(node.text, kUnderscores)) return "write it without underscores";
   if (std::regex_match(node.text, kHexadecimal)) return "write it as a decimal number";
   if (std::regex_match(node.text, kInfinite)) return "it must be finite";
@@ -275,8 +260,8 @@ std::string read_text(const std::string& path) {
   if (!std::filesystem::is_regular_file(status)) refuse_file(path, "is not a regular file");
   const auto bytes = std::filesystem::file_size(path, error);
   if (error) refuse_file(path, "cannot be read: " + error.message());
-  if (bytes > kMostBytes) {
-    refuse_file(path, fmt::format("has {} bytes, and more than {} are no experiment", bytes, kMostBytes));
+  if (bytes > kMaxBytes) {
+    refuse_file(path, fmt::format("has {} bytes; the limit is {}", bytes, kMaxBytes));
   }
   std::ifstream stream(path, std::ios::binary);
   std::string text(static_cast<std::size_t>(bytes), '\0');
@@ -324,7 +309,7 @@ std::optional<double> as_number(const Node& node, std::string& why) {
   if (text.starts_with('+')) text.remove_prefix(1);
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc::result_out_of_range) why = "it is too large or too small to be held";
+  if (error == std::errc::result_out_of_range) why = "it is out of range";
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
   return value;
 }

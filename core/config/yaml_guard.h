@@ -1,7 +1,7 @@
 #pragma once
 
-// YAML files from anyone, read without surprises: what yaml-cpp would let pass, or choke on, is refused here with its
-// place. The only user of yaml-cpp.
+// Text -> tree: parses untrusted YAML. Input that yaml-cpp would accept silently, or that would exhaust memory, is refused
+// with its place. The only user of yaml-cpp.
 
 #include <optional>
 #include <string>
@@ -13,15 +13,15 @@
 
 namespace mgcompare {
 
-inline constexpr std::size_t kMostBytes = 1 << 20;
-inline constexpr std::size_t kMostLineBytes = 1 << 16;
-inline constexpr std::size_t kMostNodes = 10000;
-inline constexpr std::size_t kMostDepth = 32;
+inline constexpr std::size_t kMaxBytes = 1 << 20;
+inline constexpr std::size_t kMaxLineBytes = 1 << 16;
+inline constexpr std::size_t kMaxNodes = 10000;
+inline constexpr std::size_t kMaxDepth = 32;
 inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 struct Entry;
 
-// A parsed value with its place. Scalars keep their text: what it means depends on the key.
+// A parsed value with its place. Scalars are kept as text; the key decides about the type.
 struct Node {
   enum class Kind { null, scalar, sequence, map } kind = Kind::null;
   std::string text;
@@ -40,27 +40,26 @@ struct Entry {
   Node value;
 };
 
-// The file's bytes. Throws ConfigError when it is not a regular file of at most kMostBytes; looks before it reads.
+// The file's bytes. Throws ConfigError if it is not a regular file of at most kMaxBytes, which is checked before reading.
 std::string read_text(const std::string& path);
 
-// Adds a problem for each thing that is refused: what is not UTF-8, control characters, duplicate keys, anchors,
-// aliases, merge keys, tags, a second document, more than kMostDepth levels, kMostNodes nodes or kMostLineBytes in a
-// line. `file` is what places say. Nothing when the syntax is broken. A byte order mark and carriage returns are left
-// out.
+// Adds a problem for: invalid UTF-8, control characters, duplicate keys, anchors, aliases, merge keys, tags, a second
+// document, more than kMaxDepth levels, kMaxNodes nodes or kMaxLineBytes in a line. `file` is used in places. Returns
+// nothing for a syntax error. A byte order mark and carriage returns are removed.
 std::optional<Node> parse_yaml(const std::string& text, const std::string& file, std::vector<Problem>& problems);
 
-// A plain scalar as a value of that type. Nothing when it is not one; `why` is then advice, or empty. Numbers are
-// decimal and finite: no leading zeros, no hexadecimal, no underscores.
+// A plain scalar as a value of that type. Returns nothing if it is not one; `why` is then advice, or empty. Numbers are
+// decimal and finite, without leading zeros and underscores.
 std::optional<double> as_number(const Node& node, std::string& why);
 std::optional<std::uint64_t> as_count(const Node& node, std::string& why);
 std::optional<bool> as_flag(const Node& node, std::string& why);
 
-// Whether a plain scalar of this text would be taken for something else than text.
+// Whether YAML readers might not read this text as a string if it were a plain scalar.
 bool needs_quotes(std::string_view text);
 
-// Sections as blocks, what is inside them on one line.
+// As YAML: sections as blocks, their contents in flow style.
 std::string to_yaml(const Node& node);
-// All of it on one line.
+// As YAML on one line.
 std::string to_flow(const Node& node);
 
 }  // namespace mgcompare

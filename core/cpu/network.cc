@@ -110,7 +110,7 @@ void CpuNetwork::build() {
   bool rows = true;
   for (const LayerSpec& layer : spec_.layers) {
     const bool reads_sample = std::count(layer.inputs.begin(), layer.inputs.end(), -1) > 0;
-    rows = rows && (!reads_sample || layer.config.type == "flatten" || layer.config.type == "dense");
+    rows = rows && (!reads_sample || layer.config.type == LayerType::flatten || layer.config.type == LayerType::dense);
   }
   outputs_.assign(spec_.layers.size() + 1, nullptr);
   outputs_[0] = &new_tensor(spec_.sample_shape, !rows && spec_.sample_shape.size() == 3, false);
@@ -128,26 +128,26 @@ Tensor& CpuNetwork::as_rows(Tensor& tensor) {
 // Adds layer `index` and what is fused into it; returns how many layers of the specification that was.
 std::size_t CpuNetwork::add_layer(std::size_t index) {
   const LayerSpec& layer = spec_.layers[index];
-  const std::string& type = layer.config.type;
+  const LayerType type = layer.config.type;
   std::vector<Tensor*> inputs;
   for (int input : layer.inputs) inputs.push_back(outputs_[static_cast<std::size_t>(input + 1)]);
 
-  if (type == "flatten" || (type == "dropout" && !numerics_.dropout)) {
-    outputs_[index + 1] = type == "flatten" ? &as_rows(*inputs.front()) : inputs.front();
+  if (type == LayerType::flatten || (type == LayerType::dropout && !numerics_.dropout)) {
+    outputs_[index + 1] = type == LayerType::flatten ? &as_rows(*inputs.front()) : inputs.front();
     return 1;
   }
-  if (type == "dense") inputs.front() = &as_rows(*inputs.front());
+  if (type == LayerType::dense) inputs.front() = &as_rows(*inputs.front());
 
   std::size_t used = 1;
   Activation activation = activation_of(type);
   const LayerSpec* pool = nullptr;
-  if (type == "conv" || type == "dense") {
+  if (type == LayerType::conv || type == LayerType::dense) {
     if (reads_alone(index + used, index)) activation = activation_of(spec_.layers[index + 1].config.type);
     if (activation != Activation::none) ++used;
   }
-  if (type == "conv" && !numerics_.average_pooling && reads_alone(index + used, index + used - 1)) {
+  if (type == LayerType::conv && !numerics_.average_pooling && reads_alone(index + used, index + used - 1)) {
     const LayerSpec& next = spec_.layers[index + used];
-    if (next.config.type == "max_pool" && fuses(next)) {
+    if (next.config.type == LayerType::max_pool && fuses(next)) {
       pool = &next;
       ++used;
     }
@@ -163,19 +163,19 @@ std::size_t CpuNetwork::add_layer(std::size_t index) {
   Port& port = *ports.front();
 
   std::unique_ptr<Layer> made;
-  if (type == "conv") {
+  if (type == LayerType::conv) {
     made = make_convolution(device_, layer, {activation, pool}, port, output);
-  } else if (type == "dense") {
+  } else if (type == LayerType::dense) {
     made = make_dense(layer, activation, port, output);
-  } else if (type == "max_pool" || type == "average_pool") {
-    made = make_pooling(device_, layer, type == "average_pool" || numerics_.average_pooling, port, output);
-  } else if (type == "dropout") {
+  } else if (type == LayerType::max_pool || type == LayerType::average_pool) {
+    made = make_pooling(device_, layer, type == LayerType::average_pool || numerics_.average_pooling, port, output);
+  } else if (type == LayerType::dropout) {
     made = make_dropout(device_, layer, index, port, output);
-  } else if (type == "batch_norm") {
+  } else if (type == LayerType::batch_norm) {
     made = make_batch_norm(device_, layer, port, output);
-  } else if (type == "add") {
+  } else if (type == LayerType::add) {
     made = make_sum(ports, output);
-  } else if (type == "concat") {
+  } else if (type == LayerType::concat) {
     made = make_concatenation(ports, output);
   } else {
     made = make_activation(activation, port, output);
@@ -261,8 +261,8 @@ void CpuNetwork::backward(ConstVec dlogits, const Ready& ready, float share) {
 }  // namespace
 
 std::unique_ptr<Network> make_network(Device& device, const NetworkSpec& spec, const Numerics& numerics) {
-  if (numerics.precision != "fp32") {
-    throw Error(fmt::format("precision {} is not available on a CPU: use fp32", numerics.precision));
+  if (numerics.precision != Precision::fp32) {
+    throw Error(fmt::format("precision {} is not available on a CPU: use fp32", to_string(numerics.precision)));
   }
   return std::make_unique<CpuNetwork>(device, spec, numerics);
 }

@@ -27,13 +27,6 @@ std::uint32_t alignment(const void* a, const void* b, const void* c) {
 
 }  // namespace
 
-Precision precision_of(const std::string& name) {
-  if (name == "fp32") return Precision::fp32;
-  if (name == "tf32") return Precision::tf32;
-  if (name == "bf16") return Precision::bf16;
-  throw Error("precision " + name + " is not available on a GPU: use fp32, tf32 or bf16");
-}
-
 struct Blas::Plan {
   cublasLtMatmulDesc_t operation = nullptr;
   cublasLtMatrixLayout_t first = nullptr, second = nullptr, result = nullptr;

@@ -9,19 +9,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <string>
 #include <tuple>
 
+#include "config/kinds.h"
 #include "mgcompare/device.h"
 
 namespace mgcompare::cuda {
-
-// fp32: products and sums in float32. tf32, bf16: factors are rounded to that before they are multiplied; sums and
-// everything in memory stay float32.
-enum class Precision { fp32, tf32, bf16 };
-
-// Throws Error for a name that is none of theirs.
-Precision precision_of(const std::string& name);
 
 class Blas {
  public:
@@ -30,6 +23,8 @@ class Blas {
   Blas(const Blas&) = delete;
   Blas& operator=(const Blas&) = delete;
 
+  // fp32: products and sums in float32. tf32, bf16: factors are rounded before the multiplication; sums and stored values
+  // remain float32. `precision` must not be automatic.
   // `bias`, where not null, is added to every row of C. Products with k = 0 only scale C.
   void multiply(const Matmul& problem, Precision precision, const float* bias = nullptr);
 

@@ -43,7 +43,7 @@ std::size_t best_shift(const NetworkSpec& spec) {
 class CudaNetwork : public Network {
  public:
   CudaNetwork(CudaDevice& device, const NetworkSpec& spec, const Numerics& numerics)
-      : device_(device), spec_(spec), numerics_(numerics), precision_(precision_of(numerics.precision)),
+      : device_(device), spec_(spec), numerics_(numerics), precision_(numerics.precision),
         vectors_{best_shift(spec), best_shift(spec) + spec.parameters}, weights_(device, vectors_.end),
         gradients_(device, vectors_.end), buffers_(device, spec.buffers),
         tally_(device, 1), host_tally_(device, 1, true) {
@@ -124,24 +124,24 @@ void CudaNetwork::build() {
 // Adds layer `index` and what is fused into it; returns how many layers of the specification that was.
 std::size_t CudaNetwork::add_layer(std::size_t index) {
   const LayerSpec& layer = spec_.layers[index];
-  const std::string& type = layer.config.type;
+  const LayerType type = layer.config.type;
   std::vector<Tensor*> inputs;
   for (const int input : layer.inputs) inputs.push_back(outputs_[static_cast<std::size_t>(input + 1)]);
 
-  if (type == "flatten" || (type == "dropout" && !numerics_.dropout)) {
+  if (type == LayerType::flatten || (type == LayerType::dropout && !numerics_.dropout)) {
     outputs_[index + 1] = inputs.front();
     return 1;
   }
 
   std::size_t used = 1;
   Fusion fusion{activation_of(type), nullptr};
-  if (type == "conv" || type == "dense") {
+  if (type == LayerType::conv || type == LayerType::dense) {
     if (reads_alone(index + used, index)) fusion.activation = activation_of(spec_.layers[index + 1].config.type);
     if (fusion.activation != Activation::none) ++used;
   }
-  if (type == "conv" && !numerics_.average_pooling && reads_alone(index + used, index + used - 1)) {
+  if (type == LayerType::conv && !numerics_.average_pooling && reads_alone(index + used, index + used - 1)) {
     const LayerSpec& next = spec_.layers[index + used];
-    if (next.config.type == "max_pool" && fuses(next)) {
+    if (next.config.type == LayerType::max_pool && fuses(next)) {
       fusion.pool = &next;
       ++used;
     }
@@ -161,17 +161,17 @@ std::size_t CudaNetwork::add_layer(std::size_t index) {
 std::unique_ptr<Layer> CudaNetwork::make_layer(std::size_t index, const Fusion& fusion, const std::vector<Port*>& ports,
                                                Tensor& output) {
   const LayerSpec& layer = spec_.layers[index];
-  const std::string& type = layer.config.type;
+  const LayerType type = layer.config.type;
   Port& port = *ports.front();
-  if (type == "conv")
+  if (type == LayerType::conv)
     return make_convolution(device_, layer, fusion, precision_, numerics_.deterministic, port, output);
-  if (type == "dense") return make_dense(device_, layer, fusion.activation, precision_, port, output);
-  if (type == "max_pool" || type == "average_pool")
-    return make_pooling(device_, layer, type == "average_pool" || numerics_.average_pooling, port, output);
-  if (type == "dropout") return make_dropout(device_, layer, index, port, output);
-  if (type == "batch_norm") return make_batch_norm(device_, layer, port, output);
-  if (type == "add") return make_sum(device_, ports, output);
-  if (type == "concat") return make_concatenation(device_, ports, output);
+  if (type == LayerType::dense) return make_dense(device_, layer, fusion.activation, precision_, port, output);
+  if (type == LayerType::max_pool || type == LayerType::average_pool)
+    return make_pooling(device_, layer, type == LayerType::average_pool || numerics_.average_pooling, port, output);
+  if (type == LayerType::dropout) return make_dropout(device_, layer, index, port, output);
+  if (type == LayerType::batch_norm) return make_batch_norm(device_, layer, port, output);
+  if (type == LayerType::add) return make_sum(device_, ports, output);
+  if (type == LayerType::concat) return make_concatenation(device_, ports, output);
   return make_activation(device_, fusion.activation, port, output);
 }
 

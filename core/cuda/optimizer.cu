@@ -91,7 +91,7 @@ class CudaOptimizer : public CountedOptimizer {
   }
   void advance() override {
     ++updates_.made;
-    if (config_.kind == "adam") {
+    if (config_.kind == OptimizerKind::adam) {
       count_up<<<1, 1, 0, device_.exchange_stream()>>>(counter_.data());
       check(cudaGetLastError(), "counting an update");
     }
@@ -110,11 +110,11 @@ class CudaOptimizer : public CountedOptimizer {
     const float rate = static_cast<float>(batch.learning_rate()) * static_cast<float>(rate_scale);
     const auto momentum = static_cast<float>(config_.momentum), epsilon = static_cast<float>(config_.epsilon);
     const Call call{weights, gradients, range, static_cast<float>(rate_scale)};
-    if (config_.kind == "adam") {
+    if (config_.kind == OptimizerKind::adam) {
       run(AdamRule{rate, 0, static_cast<float>(config_.beta1), static_cast<float>(config_.beta2), epsilon, 1, 1}, call);
-    } else if (config_.kind == "adagrad") {
+    } else if (config_.kind == OptimizerKind::adagrad) {
       run(AdaGradRule{rate, 0, epsilon}, call);
-    } else if (config_.kind == "adadelta") {
+    } else if (config_.kind == OptimizerKind::adadelta) {
       run(AdadeltaRule{rate, 0, static_cast<float>(config_.rho), epsilon}, call);
     } else if (config_.momentum == 0) {
       run(SgdRule{rate, 0}, call);

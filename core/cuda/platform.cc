@@ -168,7 +168,8 @@ class CudaPlatform : public Platform {
     if (capability < least_capability()) info.problems.push_back(no_code(capability));
   }
 
-  static void refuse_what_it_cannot(int index, const std::string& precision) {
+  static void refuse_what_it_cannot(int index, Precision wanted) {
+    const std::string precision(to_string(wanted));
     const int capability = capability_of(index);
     const std::string name = "cuda:" + std::to_string(index) + " ";
     const Current current(index);

@@ -19,8 +19,8 @@ struct Split {
 
 struct Dataset {
   std::string name;                 // "mnist", "digits"
-  std::string origin;               // where it came from: a folder, "downloaded", "drawn with seed 1"
-  std::string fingerprint;          // SHA-256 over both splits: results of different data never mix
+  std::string origin;               // a folder, "downloaded", "drawn with seed 1"
+  std::string fingerprint;          // SHA-256 over both splits: a run is only resumed with the same data
   std::size_t classes = 10;
   Split train;
   Split test;

@@ -74,15 +74,15 @@ const std::array<std::vector<Glyph>, kClasses>& glyphs() {
   return all;
 }
 
-// The numbers of one sample, in the order of the calls. Only additions, products and square roots follow, which IEEE
-// 754 fixes: the same bytes on every machine.
+// The random numbers of one sample. All later arithmetic uses only additions, products and square roots, which IEEE 754
+// defines exactly, so the bytes are the same on all machines.
 class Draws {
  public:
   Draws(std::uint64_t seed, std::uint64_t sample) : random_(seed, 0x6469676974000000ull + sample) {}
   float between(float least, float most) { return least + (most - least) * random_.uniform(next_++); }
   bool chance(float share) { return between(0, 1) < share; }
   std::size_t below(std::size_t bound) { return random_.below(next_++, bound); }
-  // Bell-shaped, mean 0, standard deviation `spread`, never beyond 3.5 of them.
+  // Approximately normal: mean 0, standard deviation `spread`, at most 3.5 deviations.
   float bell(float spread) {
     const Random::Block b = random_.block(next_++);
     float sum = 0;
@@ -158,7 +158,7 @@ class Canvas {
   std::array<float, kPixels> ink_{};
 };
 
-// From the unit box to pixels: size, slant, turn and place of one hand.
+// Transforms the unit box to pixels: size, slant, rotation and position of one sample.
 struct Hand {
   float width, height, slant, cosine, sine, x, y;
 
@@ -170,7 +170,7 @@ struct Hand {
         sine(0),
         x(13.5f + draws.bell(1.3f)),
         y(13.5f + draws.bell(1.3f)) {
-    const float half = draws.bell(.085f);  // the tangent of half the turn, so that no library's sine is needed
+    const float half = draws.bell(.085f);  // tangent of half the angle; avoids sine and cosine, which differ between libraries
     cosine = (1 - half * half) / (1 + half * half);
     sine = 2 * half / (1 + half * half);
   }
@@ -192,7 +192,7 @@ void draw_sample(std::uint64_t seed, std::uint64_t sample, std::uint8_t label, s
   for (const Stroke& stroke : glyph) {
     points.clear();
     for (const Point& control : stroke) {
-      // A corner keeps its two points together.
+      // The two points of a corner stay equal.
       const bool corner =
           !points.empty() && control.x == stroke[points.size() - 1].x && control.y == stroke[points.size() - 1].y;
       points.push_back(corner ? points.back()
@@ -233,7 +233,7 @@ Split draw_split(std::uint64_t seed, std::uint64_t first, std::size_t samples) {
 }  // namespace
 
 Dataset draw_digits(std::uint64_t seed, std::size_t train_samples, std::size_t test_samples) {
-  constexpr std::uint64_t kTestSamples = 1ull << 32;  // the test set is drawn from numbers that training never meets
+  constexpr std::uint64_t kTestSamples = 1ull << 32;  // offset of test samples, beyond all training samples
   Dataset set;
   set.name = "digits";
   set.origin = fmt::format("drawn with seed {}", seed);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Handwritten-like digits in MNIST's shapes, drawn by strokes: for machines that have neither MNIST nor a network. They
-// are not MNIST, and results on them say so.
+// Synthetic handwritten digits in the shapes of MNIST, for machines with neither MNIST nor network access. Results on them
+// are marked.
 
 #include <cstdint>
 
@@ -9,8 +9,8 @@
 
 namespace mgcompare {
 
-// 60,000 and 10,000 samples of {1, 28, 28}, ten classes in equal numbers. The bytes depend on the seed only; no sample
-// depends on how many there are.
+// 60,000 and 10,000 samples of {1, 28, 28}, ten classes in equal numbers. A sample's bytes depend only on the seed and
+// its index.
 Dataset draw_digits(std::uint64_t seed, std::size_t train_samples = 60'000, std::size_t test_samples = 10'000);
 
 }  // namespace mgcompare

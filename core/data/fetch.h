@@ -1,6 +1,6 @@
 #pragma once
 
-// Files by https from the first of several mirrors that gives the right one. The only user of libcurl.
+// Downloads a file over https from the first of several mirrors that provides the right one. The only user of libcurl.
 
 #include <chrono>
 #include <cstddef>
@@ -12,21 +12,21 @@ namespace mgcompare {
 
 struct FetchRequest {
   std::string name;                 // of the file on every mirror
-  std::string part;                 // the path to write to; gone again where fetch() throws
-  std::size_t most_bytes = 0;       // a mirror that sends more is given up
-  // Throws Error where the file is not the right one: the next mirror's turn.
+  std::string path;                 // appears, or is replaced, only after `check` accepted the complete download
+  std::size_t max_bytes = 0;        // a mirror that sends more is dropped
+  // Gets the path of the temporary file. Throws Error for a wrong file; the next mirror is then tried.
   std::function<void(const std::string& path)> check;
-  // Bytes so far, and of the whole file (0: not known).
+  // Called with the bytes received so far and the total (0: unknown).
   std::function<void(const std::string& mirror, std::size_t bytes, std::size_t total)> progress;
 };
 
 class Fetcher {
  public:
-  // `timeout` is all that mirrors without an answer may cost over the life of this object. A mirror that failed is not
-  // asked again. `authorities` is a file of certificates to trust; empty: the system's.
+  // `timeout` limits the time spent on failing mirrors over the life of this object. A mirror that failed is not tried
+  // again. `authorities` is a file of trusted certificates; empty: the system's.
   Fetcher(std::vector<std::string> mirrors, std::chrono::milliseconds timeout, std::string authorities = "");
 
-  // Returns the size in bytes. Throws DataError with one clause a mirror where none gave the file.
+  // Returns the size in bytes. If every mirror fails, throws DataError with one clause per mirror.
   std::size_t fetch(const FetchRequest& request);
 
  private:

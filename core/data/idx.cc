@@ -11,20 +11,20 @@
 #include <cstring>
 #include <string_view>
 
-#include "data/sha256.h"
+#include "base/sha256.h"
 
 namespace mgcompare {
 namespace {
 
-// Deflate cannot pack tighter, so a header that promises more than this lies.
-constexpr std::size_t kMostPacking = 1032;
+// Maximum compression ratio of Deflate: a header that states more is wrong.
+constexpr std::size_t kMaxCompression = 1032;
 constexpr std::size_t kChunk = 1u << 20;
 
-// Bytes of one file, unpacked on the way where it is packed.
+// Reads one file, and decompresses it if needed.
 class Unpacker {
  public:
   explicit Unpacker(const std::string& path) : path_(path) {
-    // Without O_NONBLOCK, opening a named pipe would wait for a writer for ever.
+    // Without O_NONBLOCK, opening a named pipe would wait for a writer.
     const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) throw DataError(fmt::format("{}: {}", path, std::strerror(errno)));
     struct stat facts {};
@@ -44,7 +44,7 @@ class Unpacker {
   Unpacker(const Unpacker&) = delete;
   Unpacker& operator=(const Unpacker&) = delete;
 
-  // Up to `bytes`; fewer only at the end of the file.
+  // Reads `bytes`, or fewer at the end of the file.
   std::size_t read(void* into, std::size_t bytes) {
     const int got = gzread(file_, into, static_cast<unsigned>(bytes));
     if (got < static_cast<int>(bytes)) check();
@@ -54,7 +54,7 @@ class Unpacker {
   }
 
   std::size_t offset() const { return offset_; }
-  std::size_t most_bytes() { return gzdirect(file_) != 0 ? size_ : size_ * kMostPacking; }
+  std::size_t max_bytes() { return gzdirect(file_) != 0 ? size_ : size_ * kMaxCompression; }
 
  private:
   void check() {
@@ -65,7 +65,7 @@ class Unpacker {
       throw DataError(
           fmt::format("{}: truncated: the gzip stream ends early, after {} unpacked bytes", path_, offset_));
     }
-    // zlib puts its own name of the file before the reason.
+    // Remove the internal file name that zlib puts before the reason.
     std::string_view reason = code == Z_ERRNO ? std::strerror(errno) : text;
     if (reason.starts_with('<')) reason.remove_prefix(std::min(reason.find(": ") + 2, reason.size()));
     throw DataError(fmt::format("{}: the gzip stream is damaged after unpacked byte {} ({})", path_, offset_, reason));
@@ -84,7 +84,7 @@ std::uint32_t big_endian(const std::uint8_t* bytes) {
 
 std::string shape_text(const std::vector<std::size_t>& shape) { return fmt::format("{}", fmt::join(shape, " x ")); }
 
-// Grows with what has really been read, so that a header's promise alone costs nothing.
+// Allocates as data arrives, so that a wrong header cannot cause a large allocation.
 void read_body(Unpacker& file, const std::string& path, std::size_t count, IdxArray& array, Sha256& hash) {
   while (array.bytes.size() < count) {
     const std::size_t before = array.bytes.size();
@@ -102,7 +102,7 @@ void read_body(Unpacker& file, const std::string& path, std::size_t count, IdxAr
 
 }  // namespace
 
-IdxArray read_idx(const std::string& path, int dimensions, std::size_t most_bytes) {
+IdxArray read_idx(const std::string& path, int dimensions, std::size_t max_bytes) {
   Unpacker file(path);
   Sha256 hash;
   std::uint8_t header[4 * 4];
@@ -121,18 +121,18 @@ IdxArray read_idx(const std::string& path, int dimensions, std::size_t most_byte
 
   IdxArray array;
   std::size_t count = 1;
-  const std::size_t most = std::min(most_bytes, file.most_bytes());
+  const std::size_t limit = std::min(max_bytes, file.max_bytes());
   for (int axis = 0; axis < dimensions; ++axis) {
     const std::size_t offset = 4 + 4 * static_cast<std::size_t>(axis);
     const std::size_t extent = big_endian(header + offset);
     if (extent == 0) throw DataError(fmt::format("{}: count 0 at byte {}: there is nothing in it", path, offset));
     array.shape.push_back(extent);
-    // Stays above `most` once it is there; extents have 32 bits, so the product cannot overflow.
-    count = count > most ? count : count * extent;
+    // Stays above `limit` once it exceeds it; extents have 32 bits, so the product cannot overflow.
+    count = count > limit ? count : count * extent;
   }
-  if (count > most) {
+  if (count > limit) {
     throw DataError(fmt::format("{}: wrong counts ({}) at byte 4: a file of this size can hold at most {} values", path,
-                                shape_text(array.shape), most));
+                                shape_text(array.shape), limit));
   }
   read_body(file, path, count, array, hash);
   std::uint8_t more = 0;

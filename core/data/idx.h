@@ -1,8 +1,8 @@
 #pragma once
 
-// IDX files (bytes in some dimensions, big-endian header), packed by gzip or not. A file is data from anywhere:
-// whatever is in it, reading ends in an array or in one DataError that names the file and the byte, and takes no more
-// memory than the file itself can hold.
+// IDX files (arrays of bytes with a big-endian header), plain or compressed by gzip. Files are untrusted: for any content,
+// reading returns an array or throws one DataError that names file and byte, and allocates no more memory than the file
+// can contain.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace mgcompare {
 
-// The data cannot be had, or is not what it should be: the environment's fault, not the experiment's.
+// Data is missing or invalid: a problem of the environment, not of the config.
 class DataError : public Error {
  public:
   using Error::Error;
@@ -22,15 +22,15 @@ class DataError : public Error {
 
 struct IdxArray {
   std::vector<std::size_t> shape;
-  std::vector<std::uint8_t> bytes;  // as many as the product of shape
-  std::string sha256;               // of the whole file, unpacked, header included
+  std::vector<std::uint8_t> bytes;  // product of shape
+  std::string sha256;               // of the whole uncompressed file with its header
 };
 
-// Larger arrays are refused by their header; the largest file of MNIST has 47 million values.
-inline constexpr std::size_t kMostIdxBytes = 64u << 20;
+// Limit for the size that a header may state. The largest file of MNIST has 47 million values.
+inline constexpr std::size_t kMaxIdxBytes = 64u << 20;
 
-// `dimensions` is 3 for images and 1 for labels; a file of another kind is refused.
-IdxArray read_idx(const std::string& path, int dimensions, std::size_t most_bytes = kMostIdxBytes);
+// `dimensions` is 3 for images and 1 for labels; other files are refused.
+IdxArray read_idx(const std::string& path, int dimensions, std::size_t max_bytes = kMaxIdxBytes);
 
 // Images (samples, height, width) with their labels (samples), each below `classes`. A sample has the shape
 // {1, height, width}.

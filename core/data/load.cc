@@ -6,7 +6,7 @@
 
 #include "data/digits.h"
 #include "data/idx.h"
-#include "data/sha256.h"
+#include "base/sha256.h"
 
 namespace mgcompare {
 namespace {
@@ -29,17 +29,17 @@ void limit(Split& split, std::size_t samples, const char* key, const std::string
   if (samples == 0) return;
   if (samples > split.samples) {
     throw DataError(
-        fmt::format("data.{} asks for {} samples, {} leaves {}: ask for fewer", key, samples, set, split.samples));
+        fmt::format("data.{} is {}, but {} has only {} samples available: use a smaller value", key, samples, set, split.samples));
   }
   keep_first(split, samples);
 }
 
-// The last samples of the training set become what is evaluated.
+// Replaces the test set by the last samples of the training set.
 void hold_out(Dataset& set, std::size_t samples) {
   if (samples == 0) return;
   if (samples >= set.train.samples) {
     throw DataError(
-        fmt::format("data.validation_samples takes {} of the {} training samples of {}: leave some to train on",
+        fmt::format("data.validation_samples holds back {} of the {} training samples of {}: use a smaller value",
                     samples, set.train.samples, set.name));
   }
   const std::size_t kept = set.train.samples - samples;
@@ -53,10 +53,10 @@ void hold_out(Dataset& set, std::size_t samples) {
 
 Dataset downloaded(const DataPlaces& places, const DataLog& log) {
   if (places.cache_folder.empty()) {
-    throw DataError("no folder to keep a download in (neither XDG_CACHE_HOME nor HOME is an absolute path)");
+    throw DataError("no folder for downloads (neither XDG_CACHE_HOME nor HOME is an absolute path)");
   }
   if (places.download.mirrors.empty()) throw DataError("no mirror to download from");
-  log(fmt::format("MNIST is not here: downloading it to {} ...", places.cache_folder));
+  log(fmt::format("MNIST was not found; downloading it to {} ...", places.cache_folder));
   download_mnist(places.cache_folder, places.download);
   Dataset set = read_mnist(places.cache_folder);
   set.origin = fmt::format("downloaded to {}", places.cache_folder);
@@ -76,27 +76,27 @@ Dataset find_mnist(const DataConfig& config, const DataPlaces& places, const Dat
     try {
       return read_mnist(folder);
     } catch (const DataError& wrong) {
-      throw DataError(fmt::format("{} (the folder comes from {}; correct it or leave it out)", wrong.what(), how));
+      throw DataError(fmt::format("{} (the folder was given by {}; correct it or remove it)", wrong.what(), how));
     }
   }
   if (!places.cache_folder.empty() && has_mnist(places.cache_folder)) {
     try {
       return read_mnist(places.cache_folder);
     } catch (const DataError& wrong) {
-      log(fmt::format("{}; it is fetched anew", wrong.what()));
+      log(fmt::format("{}; downloading it again", wrong.what()));
     }
   }
   try {
     return downloaded(places, log);
   } catch (const DataError& missing) {
-    if (config.fallback != "digits") {
+    if (config.fallback != DataFallback::digits) {
       throw DataError(
-          fmt::format("{}; name a folder that has MNIST's four files by --data or MGCOMPARE_DATA, or allow "
-                      "built-in ones with `--set data.fallback=digits`",
+          fmt::format("{}; name a folder with MNIST's four files by --data or MGCOMPARE_DATA, or allow "
+                      "built-in digits with `--set data.fallback=digits`",
                       missing.what()));
     }
     log(missing.what());
-    return digits("no MNIST, and the config allows `data: {fallback: digits}`", log);
+    return digits("MNIST is not available (data.fallback: digits)", log);
   }
 }
 
@@ -117,10 +117,10 @@ DataPlaces DataPlaces::standard(const std::string& given_folder) {
 }
 
 Dataset load_dataset(const DataConfig& config, const DataPlaces& places, const DataLog& log) {
-  const DataLog say = log ? log : [](const std::string&) {};
-  Dataset set = config.set == "digits" ? digits("as the config asks", say) : find_mnist(config, places, say);
+  const DataLog report = log ? log : [](const std::string&) {};
+  Dataset set = config.set == DataSource::digits ? digits("data.set: digits", report) : find_mnist(config, places, report);
   set.fingerprint = fingerprint_of(set);
-  // Held out first: a run cut down to few training samples is judged on the same samples as the whole run.
+  // Before the limits: a run on fewer training samples is evaluated on the same samples as a full run.
   hold_out(set, config.validation_samples);
   limit(set.train, config.train_samples, "train_samples", set.name);
   limit(set.test, config.test_samples, "test_samples", set.name);

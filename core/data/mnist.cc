@@ -1,7 +1,6 @@
 #include "data/mnist.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -19,7 +18,7 @@ namespace fs = std::filesystem;
 struct KnownFile {
   const char* name;
   int dimensions;
-  const char* sha256;  // unpacked
+  const char* sha256;  // uncompressed
 };
 
 enum { train_images, train_labels, test_images, test_labels };
@@ -31,8 +30,8 @@ constexpr std::array<KnownFile, 4> kFiles = {{
     {"t10k-labels-idx1-ubyte", 1, "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"},
 }};
 
-// All four packed files have 11.6 MB; the largest one unpacked has 47 MB.
-constexpr std::size_t kMostDownload = 64u << 20;
+// The four compressed files have 11.6 MB; the largest has 47 MB uncompressed.
+constexpr std::size_t kMaxDownload = 64u << 20;
 
 std::optional<std::string> find_file(const std::string& folder, const KnownFile& file) {
   std::string dotted = file.name;
@@ -50,7 +49,7 @@ std::optional<std::string> find_file(const std::string& folder, const KnownFile&
 void check_sha256(const std::string& path, const std::string& found, const KnownFile& file) {
   if (found == file.sha256) return;
   throw DataError(
-      fmt::format("{}: checksum {}... is not that of MNIST's {} ({}...): the file was changed, or it is another set",
+      fmt::format("{}: checksum {}... is not that of MNIST's {} ({}...): the file was changed or belongs to another data set",
                   path, found.substr(0, 12), file.name, std::string(file.sha256).substr(0, 12)));
 }
 
@@ -95,20 +94,18 @@ Dataset read_mnist(const std::string& folder) {
 void download_mnist(const std::string& folder, const Download& download) {
   std::error_code failure;
   fs::create_directories(folder, failure);
-  if (failure) throw DataError(fmt::format("{}: cannot be made: {}", folder, failure.message()));
+  if (failure) throw DataError(fmt::format("{}: cannot be created: {}", folder, failure.message()));
 
   Fetcher fetcher(download.mirrors, download.timeout, download.authorities);
   DownloadProgress progress;
   std::size_t before = 0;
   for (const KnownFile& file : kFiles) {
     const std::string name = std::string(file.name) + ".gz";
-    const fs::path path = fs::path(folder) / name;
-    const fs::path part = fs::path(folder) / fmt::format("{}.{}.part", name, getpid());
     progress.file = name;
     FetchRequest request;
     request.name = name;
-    request.part = part.string();
-    request.most_bytes = kMostDownload - std::min(before, kMostDownload);
+    request.path = (fs::path(folder) / name).string();
+    request.max_bytes = kMaxDownload - std::min(before, kMaxDownload);
     request.progress = [&](const std::string& from, std::size_t bytes, std::size_t total) {
       progress.from = from;
       progress.bytes = before + bytes;
@@ -117,8 +114,6 @@ void download_mnist(const std::string& folder, const Download& download) {
     };
     request.check = [&](const std::string& got) { check_sha256(got, read_idx(got, file.dimensions).sha256, file); };
     before += fetcher.fetch(request);
-    fs::rename(part, path, failure);
-    if (failure) throw DataError(fmt::format("{}: cannot be written: {}", path.string(), failure.message()));
   }
 }
 

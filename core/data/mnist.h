@@ -1,7 +1,6 @@
 #pragma once
 
-// MNIST: found in a folder, or downloaded into one, and never used before its four files are checked, unpacked, against
-// their known SHA-256.
+// MNIST, read from a folder or downloaded. The SHA-256 of all four uncompressed files is checked before use.
 
 #include <chrono>
 #include <functional>
@@ -12,7 +11,7 @@
 
 namespace mgcompare {
 
-// Bytes of all files of the set; total is 0 as long as the server has not said it.
+// Bytes of all files of the set; total is 0 while unknown.
 struct DownloadProgress {
   std::string file;
   std::string from;
@@ -21,26 +20,26 @@ struct DownloadProgress {
 };
 
 struct Download {
-  // Addresses of folders, tried in turn; https only, redirects too.
+  // URLs of folders, tried in order; https only, also for redirects.
   std::vector<std::string> mirrors;
-  // What waiting for mirrors that do not answer may take, all together; data that flows is not counted.
+  // Limit for the total wait for mirrors that do not respond; time in which data arrives does not count.
   std::chrono::milliseconds timeout{24'000};
-  std::string authorities;          // file of certificates to trust in place of the system's
+  std::string authorities;          // file of trusted certificates; empty: the system's
   std::function<void(const DownloadProgress&)> progress;  // on the calling thread, a few times a second; may be empty
 };
 
-// The mirrors that are known to the program.
+// The default mirrors.
 std::vector<std::string> mnist_mirrors();
 
-// Whether the folder has at least one file that looks like MNIST's.
+// Whether the folder has at least one file with a name of MNIST.
 bool has_mnist(const std::string& folder);
 
-// Reads the four files, packed by gzip or not, named as by their author ("train-images-idx3-ubyte") or with a dot
-// ("train-images.idx3-ubyte"). Throws DataError for whatever is missing or wrong.
+// Reads the four files, plain or compressed by gzip, with their original names ("train-images-idx3-ubyte") or with a dot
+// ("train-images.idx3-ubyte"). Throws DataError if one is missing or wrong.
 Dataset read_mnist(const std::string& folder);
 
-// Puts the four files into `folder`, which is made where it is not there. A file appears under its name only after its
-// checksum was found right. Throws DataError that lists what every mirror answered.
+// Downloads the four files to `folder`, which is created if needed. A file appears under its name only after its checksum
+// was verified. Throws DataError with the failure of each mirror.
 void download_mnist(const std::string& folder, const Download& download);
 
 }  // namespace mgcompare

@@ -8,7 +8,7 @@
 namespace mgcompare {
 
 std::vector<std::uint32_t> epoch_order(std::size_t samples, std::uint64_t seed, std::size_t epoch) {
-  // Streams of other purposes (weights, dropout) count from elsewhere, so that no two share their numbers.
+  // Random streams distinct from those of initial weights and dropout.
   constexpr std::uint64_t kOrderStreams = 0x6f72646572000000ull;
   const Random random(seed, kOrderStreams + epoch);
   std::vector<std::uint32_t> order(samples);

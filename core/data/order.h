@@ -1,6 +1,6 @@
 #pragma once
 
-// The order in which an epoch reads the samples: the same for every strategy, device kind and number of ranks.
+// The order of samples in an epoch, independent of strategy, kind of device and number of ranks.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 
-// What can be known before the first trial, asked in a probe worker: which devices there are, which plugins, and what each
-// strategy says of itself when it is made from its options.
+// What is known before the first trial: the devices and plugins that were found, and each strategy's traits and options.
+// Asked in a probe worker, so that a crash of a plugin or driver does not end the program.
 
 #include <string>
 #include <vector>
@@ -17,15 +17,15 @@ struct DeviceSummary {
   std::string name;
   std::uint64_t memory = 0;
   std::vector<std::string> notes;
-  std::string id;                   // the same however the devices are numbered
+  std::string id;                   // independent of the numbering of devices
   std::vector<std::string> problems;
-  std::vector<std::string> precisions = {};  // that it computes in; empty: not known
+  std::vector<std::string> precisions = {};  // supported values of numerics.precision; empty: unknown
 };
 
-// One module of devices: usable with its devices, or the sentence that says why not.
+// One platform module: its devices, or the reason why it cannot be used.
 struct PlatformSummary {
   std::string kind;
-  std::string problem;              // "no driver: libcuda.so.1 is not there"; empty when usable
+  std::string problem;              // "no driver: libcuda.so.1 is not there"; empty if usable
   std::vector<DeviceSummary> devices;
   std::vector<std::pair<std::string, std::string>> facts;  // library versions
 };
@@ -34,7 +34,7 @@ struct PluginSummary {
   std::string name;
   std::string description;
   std::string file;
-  std::string problem;              // a refusal, one sentence; empty when usable
+  std::string problem;              // why it is refused, one sentence; empty if usable
 };
 
 struct OptionSummary {
@@ -42,17 +42,17 @@ struct OptionSummary {
 };
 
 struct OptionProblem {
-  std::string key;                  // empty: of the strategy as a whole
+  std::string key;                  // empty: concerns the strategy as a whole
   std::string text;
   bool warning = false;
 };
 
-// The answer for one strategy made from its options under given facts.
+// The answer for one strategy, created from its options with given facts.
 struct StrategySummary {
   Traits traits;
-  std::vector<OptionSummary> options;   // every key that was asked for
-  std::vector<OptionProblem> problems;  // unread keys, values that do not fit, refusals, warnings
-  std::string crash;                    // not empty: the probe of this strategy died
+  std::vector<OptionSummary> options;   // every option that the strategy reads
+  std::vector<OptionProblem> problems;  // unknown keys, invalid values, refusals, warnings
+  std::string crash;                    // how the probe worker ended while it created the strategy; empty: it did not
 };
 
 struct ProbeQuestion {
@@ -61,7 +61,7 @@ struct ProbeQuestion {
   Facts facts;
 };
 
-// Whoever answers what make_plan has to know: a probe worker (probe.h); in tests a table.
+// Answers the questions of make_plan: a probe worker (services/probe_service.h), or a table in tests.
 class CapabilityProbe {
  public:
   virtual ~CapabilityProbe() = default;

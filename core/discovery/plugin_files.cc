@@ -15,7 +15,7 @@ namespace mgcompare {
 namespace {
 
 constexpr char kMark[] = "mgcompare-plugin;";
-// As it stands among the names of a file's dynamic symbols.
+// The name in the string table of a file's dynamic symbols.
 constexpr std::string_view kSymbolEntry("\0mgcompare_plugin\0", 18);
 constexpr std::uintmax_t kLargestFile = 256u << 20;
 
@@ -25,14 +25,14 @@ std::string read_bytes(const fs::path& file) {
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
-// Text of the file that goes into messages.
+// Text from the file, for messages.
 std::string printable(std::string_view text) { return plain(text).substr(0, 200); }
 
 struct Claim {
   std::string contract, name, description;
 };
 
-// The record's text is one literal in the file; the mark alone also occurs in programs that look for it.
+// The record is one string literal in the file. The mark alone also occurs in programs that search for it.
 std::vector<Claim> claims_in(const std::string& bytes) {
   std::vector<Claim> claims;
   for (std::size_t at = bytes.find(kMark); at != std::string::npos; at = bytes.find(kMark, at + 1)) {
@@ -49,8 +49,8 @@ std::vector<Claim> claims_in(const std::string& bytes) {
   return claims;
 }
 
-// Throws where the file's tables cannot be read. Boost.DLL lists the symbols of the table that `strip` removes; the name
-// of an exported one is also in the dynamic symbols' strings, between two zeros.
+// Throws if the file's tables cannot be read. Boost.DLL lists symbols of the table that `strip` removes, so the name is
+// searched in the strings of the dynamic symbols, where it is enclosed by zeros.
 bool exports_the_record(const std::string& file, const std::string& bytes) {
   boost::dll::library_info(file).sections();
   return bytes.find(kSymbolEntry) != std::string::npos;
@@ -92,9 +92,9 @@ PluginSummary inspect_plugin(const std::string& file) {
   summary.file = file;
   try {
     std::error_code error;
-    if (!fs::exists(file, error)) throw Error("is not there");
+    if (!fs::exists(file, error)) throw Error("does not exist");
     if (!fs::is_regular_file(file, error)) throw Error("is not a regular file");
-    if (fs::file_size(file, error) > kLargestFile) throw Error("is larger than 256 MiB, which no plugin is");
+    if (fs::file_size(file, error) > kLargestFile) throw Error("is larger than 256 MiB, the limit for plugins");
     const std::string bytes = read_bytes(file);
     if (bytes.compare(0, 4, "\177ELF") != 0) throw Error("is not a shared library");
     bool exported = false;
@@ -103,7 +103,7 @@ PluginSummary inspect_plugin(const std::string& file) {
     } catch (const std::exception&) {
       throw Error("is damaged: its table of symbols cannot be read; build it again");
     }
-    if (!exported) throw Error("is a shared library but no plugin: it does not export mgcompare_plugin; close its source with MGCOMPARE_STRATEGY");
+    if (!exported) throw Error("is a shared library but not a plugin: it does not export mgcompare_plugin; close its source with MGCOMPARE_STRATEGY");
     const std::vector<Claim> claims = claims_in(bytes);
     if (claims.empty()) throw Error("exports mgcompare_plugin without a contract; close its source with MGCOMPARE_STRATEGY");
     summary.name = claims[0].name;
@@ -136,7 +136,7 @@ std::vector<PluginSummary> find_plugins(const std::vector<std::string>& extra) {
       PluginSummary plugin = inspect_plugin(file);
       if (plugin.problem.empty()) {
         const auto [first, added] = taken.emplace(plugin.name, file);
-        if (!added) plugin.problem = file + " is passed over: the name '" + plugin.name + "' is taken by " + first->second;
+        if (!added) plugin.problem = file + " is ignored: the name '" + plugin.name + "' is taken by " + first->second;
       }
       found.push_back(std::move(plugin));
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Finds plugins by listing folders and checks them by reading their bytes; opens nothing, so it is safe in any process.
+// Finds plugin files and checks them by reading their bytes. No plugin code is loaded, so this is safe in any process.
 
 #include <string>
 #include <vector>
@@ -9,17 +9,17 @@
 
 namespace mgcompare {
 
-// What this program was built for: the text that a plugin must carry.
+// The contract of this program: a plugin must contain the same text.
 std::string program_contract();
 
-// The folders (and files) that are searched, in order: beside the program, MGCOMPARE_PLUGIN_PATH, the user's, `extra`.
+// Folders and files that are searched, in order: next to the program, MGCOMPARE_PLUGIN_PATH, the user's data folder, `extra`.
 std::vector<std::string> plugin_folders(const std::vector<std::string>& extra);
 
-// Every strategy_*.so and every other .so of the folders that claims to be a plugin. Reads bytes, opens nothing. A file
-// that is refused is in the list with the reason; of two plugins of one name the second is refused.
+// All .so files of plugin_folders(extra). A refused file is listed with the reason; of two plugins with the same name the
+// second is refused.
 std::vector<PluginSummary> find_plugins(const std::vector<std::string>& extra);
 
-// One file, whatever it is. Regular files up to 256 MiB only.
+// Inspects one file of any kind. Only regular files of at most 256 MiB are read.
 PluginSummary inspect_plugin(const std::string& file);
 
 }  // namespace mgcompare

@@ -2,10 +2,10 @@
 
 namespace mgcompare {
 
-Activation activation_of(std::string_view type) {
-  if (type == "tanh") return Activation::tanh;
-  if (type == "relu") return Activation::relu;
-  if (type == "sigmoid") return Activation::sigmoid;
+Activation activation_of(LayerType type) {
+  if (type == LayerType::tanh) return Activation::tanh;
+  if (type == LayerType::relu) return Activation::relu;
+  if (type == LayerType::sigmoid) return Activation::sigmoid;
   return Activation::none;
 }
 

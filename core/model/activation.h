@@ -1,14 +1,14 @@
 #pragma once
 
-// The activations that both kinds of device have.
+// Activation functions, which CPU and CUDA both implement.
 
-#include <string_view>
+#include "config/kinds.h"
 
 namespace mgcompare {
 
 enum class Activation { none, tanh, relu, sigmoid };
 
-// Activation::none for every other type of layer.
-Activation activation_of(std::string_view type);
+// Activation::none for layers of other types.
+Activation activation_of(LayerType type);
 
 }  // namespace mgcompare

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which units a dropout layer keeps: a pure function, the same for every number of ranks and every kind of device.
+// The mask of a dropout layer: a pure function, independent of the number of ranks and the kind of device.
 
 #include <cstdint>
 

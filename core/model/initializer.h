@@ -1,6 +1,6 @@
 #pragma once
 
-// How the weights of one tensor are drawn.
+// Initial weights of one tensor.
 
 #include <cstddef>
 
@@ -11,7 +11,7 @@
 namespace mgcompare {
 
 // Fills host memory. `fan_in`: inputs of one output, `fan_out`: outputs that read one input (both times the kernel's
-// size for a convolution). Throws Error for an unknown kind.
+// size for a convolution).
 void initialize(Vec tensor, const InitializerConfig& initializer, std::size_t fan_in, std::size_t fan_out,
                 const Random& random);
 

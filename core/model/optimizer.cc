@@ -4,9 +4,6 @@
 #include <atomic>
 #include <cmath>
 
-#include <fmt/format.h>
-
-#include "mgcompare/error.h"
 #include "model/update_rules.h"
 
 namespace mgcompare {
@@ -70,15 +67,15 @@ class HostOptimizer : public CountedOptimizer {
   void apply_part(Vec weights, ConstVec gradients, Range range, float rate, float decay) const {
     const auto momentum = static_cast<float>(config_.momentum);
     const auto epsilon = static_cast<float>(config_.epsilon);
-    if (config_.kind == "adam") {
+    if (config_.kind == OptimizerKind::adam) {
       const auto steps = static_cast<double>(std::max<std::uint64_t>(updates().since_reset(), 1));
       apply_rule(AdamRule{rate, decay, static_cast<float>(config_.beta1), static_cast<float>(config_.beta2), epsilon,
                           static_cast<float>(1 / (1 - std::pow(config_.beta1, steps))),
                           static_cast<float>(1 / (1 - std::pow(config_.beta2, steps)))},
                  weights, gradients, states_, range);
-    } else if (config_.kind == "adagrad") {
+    } else if (config_.kind == OptimizerKind::adagrad) {
       apply_rule(AdaGradRule{rate, decay, epsilon}, weights, gradients, states_, range);
-    } else if (config_.kind == "adadelta") {
+    } else if (config_.kind == OptimizerKind::adadelta) {
       apply_rule(AdadeltaRule{rate, decay, static_cast<float>(config_.rho), epsilon}, weights, gradients, states_, range);
     } else if (config_.momentum == 0) {
       apply_rule(SgdRule{rate, decay}, weights, gradients, states_, range);
@@ -94,17 +91,16 @@ class HostOptimizer : public CountedOptimizer {
   std::vector<Array<float>> arrays_;
   std::vector<std::vector<float>> vectors_;
   std::vector<Vec> states_;
-  // Read by every thread that applies a range, written between updates.
+  // Read by all threads that apply ranges; written between updates.
   std::atomic<std::uint64_t> made_ = 0, forgotten_ = 0;
 };
 
 }  // namespace
 
 int optimizer_states(const OptimizerConfig& config) {
-  if (config.kind == "adam" || config.kind == "adadelta") return 2;
-  if (config.kind == "adagrad") return 1;
-  if (config.kind == "sgd") return config.momentum == 0 ? 0 : 1;
-  throw Error(fmt::format("unknown optimizer '{}': use sgd, adam, adagrad or adadelta", config.kind));
+  if (config.kind == OptimizerKind::adam || config.kind == OptimizerKind::adadelta) return 2;
+  if (config.kind == OptimizerKind::adagrad) return 1;
+  return config.momentum == 0 ? 0 : 1;
 }
 
 std::unique_ptr<Optimizer> make_host_optimizer(const OptimizerConfig& config, const std::vector<Part>& parts,

@@ -1,6 +1,6 @@
 #pragma once
 
-// Optimisers for vectors in host memory; the CPU twin's devices use them too.
+// Optimisers for vectors in host memory, also used for CPU devices.
 
 #include <cstdint>
 #include <memory>
@@ -14,26 +14,26 @@ namespace mgcompare {
 
 // Calls of advance().
 struct UpdateCount {
-  std::uint64_t made = 0;           // in all
-  std::uint64_t forgotten = 0;      // of those, before the last reset()
-  // What Adam's rule counts by.
+  std::uint64_t made = 0;           // total
+  std::uint64_t forgotten = 0;      // before the last reset()
+  // The step count in Adam's bias correction.
   std::uint64_t since_reset() const { return made - forgotten; }
   bool operator==(const UpdateCount&) const = default;
 };
 
-// An optimiser whose count of updates can be read and put back: for checkpoints.
+// An optimiser whose update count can be saved and restored by checkpoints.
 class CountedOptimizer : public Optimizer {
  public:
   virtual UpdateCount updates() const = 0;
   virtual void set_updates(const UpdateCount& updates) = 0;
 };
 
-// The state lies in `memory`'s host-visible device memory, or in plain host memory where it is null. Every optimiser
-// made here is a CountedOptimizer. Throws Error for an unknown kind.
+// The state is allocated in `memory`, whose memory must be accessible to the host; in plain host memory if null. The result
+// is a CountedOptimizer.
 std::unique_ptr<Optimizer> make_host_optimizer(const OptimizerConfig& config, const std::vector<Part>& parts,
                                                Device* memory);
 
-// State vectors that an optimiser of this kind keeps.
+// Number of state vectors of this optimiser.
 int optimizer_states(const OptimizerConfig& config);
 
 }  // namespace mgcompare

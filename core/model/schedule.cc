@@ -8,8 +8,8 @@ namespace mgcompare {
 
 double batch_factor(const ScheduleConfig& schedule, std::size_t global_batch) {
   const double ratio = static_cast<double>(global_batch) / static_cast<double>(schedule.base_batch);
-  if (schedule.batch_rule == "linear") return ratio;
-  if (schedule.batch_rule == "sqrt") return std::sqrt(ratio);
+  if (schedule.batch_rule == BatchRule::linear) return ratio;
+  if (schedule.batch_rule == BatchRule::sqrt) return std::sqrt(ratio);
   return 1;
 }
 
@@ -18,12 +18,12 @@ double learning_rate_at(const OptimizerConfig& optimizer, const ScheduleConfig& 
   const double factor = batch_factor(schedule, global_batch);
   const double full = optimizer.learning_rate * factor;
   double rate = full;
-  if (schedule.kind == "step") {
+  if (schedule.kind == ScheduleKind::step) {
     for (double at : schedule.at) {
-      // Positions are ratios of whole numbers of samples: a boundary must not be missed by the last bit of a division.
+      // The position is a quotient; rounding must not delay a step by one batch.
       if (epoch_of_samples >= at - 1e-9) rate *= schedule.factor;
     }
-  } else if (schedule.kind == "cosine") {
+  } else if (schedule.kind == ScheduleKind::cosine) {
     const double progress = std::clamp(epoch_of_samples / static_cast<double>(std::max<std::size_t>(epochs, 1)), 0.0, 1.0);
     rate = schedule.final_rate + (full - schedule.final_rate) * 0.5 * (1 + std::cos(std::numbers::pi * progress));
   }

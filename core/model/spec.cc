@@ -14,7 +14,7 @@
 namespace mgcompare {
 namespace {
 
-// Initial weights have streams of their own, apart from those of sample order and dropout.
+// Random streams of initial weights, distinct from those of sample order and dropout.
 constexpr std::uint64_t kWeightStream = 0x57ull << 56;
 
 std::size_t product(const Shape& shape) {
@@ -51,32 +51,30 @@ class Builder {
     layer.config = config;
     name(layer);
     find_inputs(layer);
-    const std::string& type = config.type;
-    if (type == "conv") {
+    const LayerType type = config.type;
+    if (type == LayerType::conv) {
       add_convolution(layer);
-    } else if (type == "max_pool" || type == "average_pool") {
+    } else if (type == LayerType::max_pool || type == LayerType::average_pool) {
       const Shape& in = image(layer);
       layer.output_shape = {in[0], windows(layer, in[1], 0), windows(layer, in[2], 1)};
       for (int axis : {0, 1}) {
         if (config.padding[axis] >= config.kernel[axis]) refuse(layer, "padding must be smaller than the window");
       }
-    } else if (type == "dense") {
+    } else if (type == LayerType::dense) {
       add_dense(layer);
-    } else if (type == "tanh" || type == "relu" || type == "sigmoid") {
+    } else if (type == LayerType::tanh || type == LayerType::relu || type == LayerType::sigmoid) {
       layer.output_shape = layer.input_shapes.front();
-    } else if (type == "dropout") {
+    } else if (type == LayerType::dropout) {
       if (!(config.rate >= 0 && config.rate < 1)) refuse(layer, fmt::format("the rate is {}: use 0 to below 1", config.rate));
       layer.output_shape = layer.input_shapes.front();
-    } else if (type == "batch_norm") {
+    } else if (type == LayerType::batch_norm) {
       add_batch_norm(layer);
-    } else if (type == "flatten") {
+    } else if (type == LayerType::flatten) {
       layer.output_shape = {product(layer.input_shapes.front())};
-    } else if (type == "add") {
+    } else if (type == LayerType::add) {
       add_sum(layer);
-    } else if (type == "concat") {
+    } else if (type == LayerType::concat) {
       add_concatenation(layer);
-    } else {
-      refuse(layer, fmt::format("unknown type '{}'", type));
     }
     indices_[layer.config.name] = static_cast<int>(spec_.layers.size());
     spec_.layers.push_back(std::move(layer));
@@ -89,7 +87,7 @@ class Builder {
   void name(LayerSpec& layer) {
     std::string& name = layer.config.name;
     const int number = ++numbers_[layer.config.type];
-    if (name.empty()) name = fmt::format("{}{}", layer.config.type, number);
+    if (name.empty()) name = fmt::format("{}{}", to_string(layer.config.type), number);
     if (name == "input") refuse(layer, "'input' is the sample itself: choose another name");
     if (indices_.contains(name)) refuse(layer, "another layer has this name: choose another");
   }
@@ -101,7 +99,7 @@ class Builder {
       if (name != "input" && found == indices_.end()) refuse(layer, fmt::format("no layer before it is called '{}'", name));
       layer.inputs.push_back(name == "input" ? -1 : found->second);
     }
-    const bool joins = layer.config.type == "add" || layer.config.type == "concat";
+    const bool joins = layer.config.type == LayerType::add || layer.config.type == LayerType::concat;
     if (joins && layer.inputs.size() < 2) refuse(layer, "give two inputs or more");
     if (!joins && layer.inputs.size() != 1) refuse(layer, "takes one input: join several with add or concat");
     for (int input : layer.inputs) {
@@ -117,7 +115,7 @@ class Builder {
     return shape;
   }
 
-  // Positions of the window along one axis, by the floor rule.
+  // Number of window positions along one axis, rounded down.
   std::size_t windows(const LayerSpec& layer, std::size_t size, int axis) const {
     const LayerConfig& config = layer.config;
     if (config.kernel[axis] == 0 || config.stride[axis] == 0) refuse(layer, "kernel and stride must be at least 1");
@@ -189,7 +187,7 @@ class Builder {
   bool decay_biases_;
   NetworkSpec spec_;
   std::map<std::string, int> indices_;
-  std::map<std::string, int> numbers_;
+  std::map<LayerType, int> numbers_;
 };
 
 }  // namespace
@@ -205,7 +203,7 @@ std::vector<float> initial_weights(const NetworkSpec& spec, std::uint64_t seed) 
       const Part& part = spec.parts[p];
       if (part.layer != layer.config.name || part.range.begin != layer.weights.begin) continue;
       const Vec tensor{weights.data() + part.range.begin, part.range.size()};
-      if (layer.config.type == "batch_norm") {
+      if (layer.config.type == LayerType::batch_norm) {
         std::fill(tensor.begin(), tensor.end(), 1.0f);
         continue;
       }

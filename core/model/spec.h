@@ -1,6 +1,6 @@
 #pragma once
 
-// The network resolved: shapes inferred, inputs found, parameters laid out in one vector. Device-neutral.
+// A network with inferred shapes, resolved inputs and the layout of its parameters in one vector. Independent of devices.
 
 #include <cstdint>
 #include <string>
@@ -18,22 +18,22 @@ struct LayerSpec {
   std::vector<int> inputs;          // indices of layers; -1 is the sample itself
   std::vector<Shape> input_shapes;  // without the batch axis
   Shape output_shape;
-  Range weights;                    // in the flat vector; empty where there are none
+  Range weights;                    // in the parameter vector; empty if there are none
   Range bias;                       // conv, dense: bias; batch_norm: weights is gamma, bias is beta
-  Range buffers;                    // batch_norm: running mean, then running variance, in the flat buffer vector
+  Range buffers;                    // batch_norm: running mean, then running variance, in the buffer vector
 };
 
 struct NetworkSpec {
   std::string name;
   Shape sample_shape;
-  std::vector<LayerSpec> layers;    // the last one's output is the logits
+  std::vector<LayerSpec> layers;    // the last layer outputs the logits
   std::vector<Part> parts;
   std::size_t parameters = 0;
   std::size_t buffers = 0;
   std::size_t classes = 0;
 };
 
-// A layer that does not fit, and where it stands.
+// An invalid layer, and its place in the config.
 class NetworkError : public Error {
  public:
   NetworkError(const Place& place, const std::string& text) : Error(text), place_(place) {}
@@ -43,10 +43,10 @@ class NetworkError : public Error {
   Place place_;
 };
 
-// Throws NetworkError when shapes do not fit, and Error where there is no layer or no sample at all.
+// Throws NetworkError if shapes do not match, and Error if there are no layers or no samples.
 NetworkSpec make_spec(const ModelConfig& model, const Shape& sample_shape, std::size_t classes, bool decay_biases);
 
-// Initial weights, drawn on the host: the same bits on every device, for every number of ranks.
+// Initial weights, computed on the host: bitwise equal for all devices and numbers of ranks.
 std::vector<float> initial_weights(const NetworkSpec& spec, std::uint64_t seed);
 // Initial buffers: running mean 0, running variance 1.
 std::vector<float> initial_buffers(const NetworkSpec& spec);

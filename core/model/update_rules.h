@@ -1,7 +1,7 @@
 #pragma once
 
-// The optimisers' arithmetic, one element at a time. Compiled by g++ it runs on the CPU, by nvcc on the GPU: both kinds
-// of device apply the same formulas. `decay` is 0 for parts that do not decay. State variables start at 0.
+// The arithmetic of optimisers for one element, compiled by g++ for the CPU and by nvcc for the GPU, so that both use the
+// same formulas. `decay` is 0 for parts without weight decay. State variables start at 0.
 
 #include <cmath>
 
@@ -9,7 +9,7 @@
 
 namespace mgcompare {
 
-// The learning rate is inside the momentum (as in MXNet): a change of the rate does not rescale what was gathered before.
+// The learning rate is inside the momentum (as in MXNet): a change of the rate does not rescale the momentum accumulated before.
 struct SgdRule {
   static constexpr int kStates = 0;
   float rate, decay;

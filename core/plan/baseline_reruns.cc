@@ -7,13 +7,13 @@
 namespace mgcompare {
 namespace {
 
-constexpr std::size_t kTrialsABracket = 4;
+constexpr std::size_t kTrialsPerBracket = 4;
 
 }  // namespace
 
 int bracket_count(const Config& config) {
-  if (config.measure.level == "quick") return 2;
-  return config.measure.level == "thorough" ? std::max(3, static_cast<int>(config.seeds.size()) + 1) : 3;
+  if (config.measure.level == MeasureLevel::quick) return 2;
+  return config.measure.level == MeasureLevel::thorough ? std::max(3, static_cast<int>(config.seeds.size()) + 1) : 3;
 }
 
 std::vector<Trial> with_brackets(const std::vector<Trial>& trials, std::vector<Trial> brackets) {
@@ -22,7 +22,7 @@ std::vector<Trial> with_brackets(const std::vector<Trial>& trials, std::vector<T
   std::erase_if(brackets, [&](const Trial& bracket) { return !rows.contains(row_name(bracket)); });
   for (const Trial& bracket : brackets) own.insert(row_name(bracket));
   if (own.empty() || own.size() == rows.size()) return trials;
-  const std::size_t places = std::min(brackets.size(), trials.size() / kTrialsABracket) / own.size();
+  const std::size_t places = std::min(brackets.size(), trials.size() / kTrialsPerBracket) / own.size();
   if (places < 2) return trials;
 
   std::vector<Trial> all;

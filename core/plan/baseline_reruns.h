@@ -1,8 +1,8 @@
 #pragma once
 
-// Runs of the one-device baseline beside the blocks: at the beginning of a run, at its end, and between. What it does then
-// tells whether the machine stayed the same while everything else ran. They are in no figure of the baseline's row: the
-// first of them meets a machine as it was found, cold or still cooling down, and none has a random place.
+// Extra runs of the one-device baseline at the beginning, the end and in between. Their speeds show whether the machine
+// changed during the run. They do not count for the baseline's row, because their positions are not randomised and the
+// first one may find a cold machine. Results call such a run a bracket.
 
 #include <vector>
 
@@ -10,13 +10,13 @@
 
 namespace mgcompare {
 
-// How many there are for a config's `measure.level` and count of blocks: quick, at the beginning and at the end; normal,
-// in the middle too; thorough, before each block and at the end.
+// Number of brackets by `measure.level`: quick: 2, at the beginning and the end; normal: 3, also in the middle; thorough: one
+// before each block and one at the end.
 int bracket_count(const Config& config);
 
-// The trials with the brackets among them, evenly from the first to the last; `brackets` are in order, all kinds of device
-// of one place together. No more than a quarter of the trials, as they are not what was asked for; one place alone would
-// bracket nothing. None where nothing but their own rows is left to bracket, and none of a row that is not among the trials.
+// Inserts brackets evenly from the first to the last trial. `brackets` are in order, those of one position (one per kind of
+// device) adjacent. At most a quarter as many brackets as trials, at two positions or more, otherwise none. None either if
+// the trials are only repeats of the bracketed rows, and none of a row without a trial.
 std::vector<Trial> with_brackets(const std::vector<Trial>& trials, std::vector<Trial> brackets);
 
 }  // namespace mgcompare

@@ -18,7 +18,7 @@ namespace mgcompare {
 namespace {
 
 constexpr std::size_t kMostTrials = 10000;
-constexpr std::uint64_t kShuffleStream = 0x706c616e;  // apart from every stream that a trial draws from
+constexpr std::uint64_t kShuffleStream = 0x706c616e;  // distinct from all random streams of trials
 const Shape kSampleShape = {1, 28, 28};
 constexpr std::size_t kClasses = 10;
 
@@ -28,13 +28,13 @@ struct Devices {
   std::string unavailable;
 };
 
-// A row of the comparison: a trial without its seed, and which question of the probe is about it.
+// A row of the comparison: a trial without its seed, and the index of its probe question.
 struct Row {
   Trial trial;
   std::size_t strategy = 0;
   std::size_t version = 0;
   std::size_t question = 0;
-  bool alone = false;  // one rank, whatever devices were asked for
+  bool alone = false;  // one rank, whatever devices the config lists
 };
 
 class Planner {
@@ -50,7 +50,7 @@ class Planner {
     make_versions();
     list_candidates();
     answers_ = probe_.ask(questions_);
-    if (answers_.size() != questions_.size()) throw Error("the probe did not answer every question; run it again");
+    if (answers_.size() != questions_.size()) throw Error("the probe did not answer all questions; run again");
     choose();
     for (const Row& row : rows_) check(row);
     if (!problems_.empty()) throw ConfigError(std::move(problems_));
@@ -71,7 +71,7 @@ class Planner {
   void find_plugins() {
     for (const std::string& path : config_.plugin_paths) {
       if (!std::filesystem::exists(path))
-        problem(whole_file(), fmt::format("'plugins' names {}, which is not there", path), "correct it, or leave it out");
+        problem(whole_file(), fmt::format("'plugins' names {}, which does not exist", path), "correct it, or remove it");
     }
     std::vector<std::string> names;
     for (const PluginSummary& plugin : plan_.plugins) {
@@ -85,7 +85,7 @@ class Planner {
         (plugin.problem.empty() ? found : refused) = &plugin;
       }
       files_.push_back(found ? found->file : "");
-      // Two plugins claim the name: whoever wrote the other one must know that it does not run.
+      // Two plugins have this name. The author of the refused one must see that it is not used.
       if (found && refused) warn_once(refused->problem);
       if (found) continue;
       const std::string text = refused
@@ -97,7 +97,7 @@ class Planner {
     if (!problems_.empty()) throw ConfigError(std::move(problems_));
   }
 
-  // The config as it is, and each variant. Their networks are checked for shapes that do not fit.
+  // The config without variants, and each variant. Their networks are checked for mismatched shapes.
   void make_versions() {
     versions_.push_back(apply_variant(config_, {}));
     for (const VariantConfig& variant : config_.variants) versions_.push_back(apply_variant(config_, variant));
@@ -159,7 +159,7 @@ class Planner {
     return list;
   }
 
-  // Every combination, and one rank alone for each: what runs on one rank only need not be listed with one device.
+  // Every combination, plus one rank for each: a strategy for one rank runs even if no one-device entry is listed.
   void list_candidates() {
     std::size_t rows = 0;
     for (std::size_t version = 0; version < versions_.size(); ++version) {
@@ -168,7 +168,7 @@ class Planner {
       rows += config_.strategies.size() * devices.size() * scaling.batch.size();
       if (rows * config_.seeds.size() > kMostTrials) {
         problem(whole_file(), fmt::format("this experiment has more than {} trials", kMostTrials),
-                "give fewer devices, batches, variants or seeds");
+                "use fewer devices, batches, variants or seeds");
         throw ConfigError(std::move(problems_));
       }
       for (std::size_t strategy = 0; strategy < config_.strategies.size(); ++strategy) {
@@ -202,7 +202,7 @@ class Planner {
     trial.devices = devices.count;
     trial.ranks_per_device = ranks_per_device;
     trial.scaling = config.scaling.mode;
-    trial.global_batch = config.scaling.mode == "weak" ? batch * devices.count : batch;
+    trial.global_batch = config.scaling.mode == ScalingMode::weak ? batch * devices.count : batch;
     trial.variant = version == 0 ? "" : config_.variants[version - 1].name;
     trial.unavailable = devices.unavailable;
     if (trial.unavailable.empty())
@@ -223,7 +223,7 @@ class Planner {
 
   const Traits& traits(const Row& row) const { return answers_[row.question].traits; }
 
-  // Keeps, of what was asked about, the rows that a strategy can have.
+  // Removes rows with a number of ranks that the strategy does not support.
   void choose() {
     std::set<std::tuple<std::size_t, std::size_t, DeviceKind>> single;
     for (const Row& row : rows_) {
@@ -243,7 +243,7 @@ class Planner {
     });
   }
 
-  // What the strategy says of its options under the facts of this row. Rows that cannot run are not judged.
+  // Adds the problems that the strategy reports for this row. Rows that cannot run are not checked.
   void check(const Row& row) {
     const StrategyConfig& strategy = config_.strategies[row.strategy];
     const StrategySummary& answer = answers_[row.question];
@@ -251,10 +251,10 @@ class Planner {
     if (!answer.crash.empty()) {
       return problem(
           strategy.place,
-          fmt::format("strategy '{}' crashed when it was made from its options: {}", strategy.name, answer.crash), "",
+          fmt::format("strategy '{}' crashed when it was created from its options: {}", strategy.name, answer.crash), "",
           strategy.name.size());
     }
-    for (const OptionProblem& found : answer.problems) tell(row, found);
+    for (const OptionProblem& found : answer.problems) report(row, found);
     const auto& kinds = answer.traits.devices;
     if (std::find(kinds.begin(), kinds.end(), row.trial.device_kind) == kinds.end()) {
       std::vector<std::string> names;
@@ -262,19 +262,19 @@ class Planner {
       problem(strategy.place,
               fmt::format("strategy '{}' does not run on {} devices, only on {}", strategy.name,
                           to_string(row.trial.device_kind), listed(names)),
-              "leave it out, or ask for devices of that kind", strategy.name.size());
+              "remove it, or list devices of that kind", strategy.name.size());
     }
-    if (answer.traits.pace == Traits::Pace::free && versions_[row.version].batch_norm == "sync") {
+    if (answer.traits.pace == Traits::Pace::free && versions_[row.version].batch_norm == BatchNormPolicy::sync) {
       problem(strategy.place,
-              fmt::format("strategy '{}' has no common step, and `batch_norm: sync` needs one", strategy.name),
-              "write `batch_norm: local`, or leave it out", strategy.name.size());
+              fmt::format("strategy '{}' has no step common to all ranks, and `batch_norm: sync` needs one", strategy.name),
+              "write `batch_norm: local`, or remove the strategy", strategy.name.size());
     }
   }
 
-  void tell(const Row& row, const OptionProblem& found) {
+  void report(const Row& row, const OptionProblem& found) {
     const StrategyConfig& strategy = config_.strategies[row.strategy];
     const StrategySummary& answer = answers_[row.question];
-    const std::string where = said_everywhere(row, found)
+    const std::string where = is_in_all_rows(row, found)
                                   ? ""
                                   : fmt::format(" (at {} rank{}, global batch {})", row.trial.ranks(),
                                                 row.trial.ranks() == 1 ? "" : "s", row.trial.global_batch);
@@ -298,8 +298,8 @@ class Planner {
                                       : "its options: " + listed(options));
   }
 
-  // Whether every row of the strategy is told the same: then it is not about a size.
-  bool said_everywhere(const Row& row, const OptionProblem& found) const {
+  // Whether all rows of the strategy have this problem, so that it does not depend on ranks or batch.
+  bool is_in_all_rows(const Row& row, const OptionProblem& found) const {
     return std::all_of(rows_.begin(), rows_.end(), [&](const Row& other) {
       const auto& problems = answers_[other.question].problems;
       return other.strategy != row.strategy || !other.trial.unavailable.empty() ||
@@ -321,18 +321,18 @@ class Planner {
       const std::string changed = changed_precision(versions_[row.version], plan_.platforms, row.trial.device_kind);
       if (!changed.empty()) warn_once(changed);
     }
-    if (!baseline) warn_once("no strategy of this experiment is a baseline on one device: there will be no efficiency");
+    if (!baseline) warn_once("no strategy of this experiment is a baseline on one device, so efficiency cannot be computed");
     for (std::size_t i = 0; i < config_.strategies.size(); ++i) {
       const bool used = std::any_of(rows_.begin(), rows_.end(), [&](const Row& row) { return row.strategy == i; });
-      if (!used) warn_once(fmt::format("{} has no row: no count of devices suits it", config_.strategies[i].label));
+      if (!used) warn_once(fmt::format("{} has no row: it supports none of the listed numbers of devices", config_.strategies[i].label));
     }
     if (config_.scaling.ranks_per_device > 1) {
-      warn_once("several ranks share a device: such rows say nothing about speed");
+      warn_once("several ranks share a device: the speed of such rows is not meaningful");
     }
   }
 
   void lay_out() {
-    if (rows_.empty()) throw Error("nothing can be run: no strategy suits any of the devices asked for");
+    if (rows_.empty()) throw Error("nothing can run: no strategy supports any of the listed devices");
     const Random random(config_.seeds.front(), kShuffleStream);
     std::uint64_t draw = 0;
     int number = 0;
@@ -351,11 +351,11 @@ class Planner {
       }
       std::move(trials.begin(), trials.end(), std::back_inserter(plan_.trials));
     }
-    // Numbered after all others: what they are follows from the level, and the other numbers must not.
+    // Numbered after all others, so that numbers of trials do not depend on `measure.level`.
     plan_.trials = with_brackets(plan_.trials, brackets(number));
   }
 
-  // Of each kind of device the first baseline row: more rows would cost time and show the same machine.
+  // The first baseline row of each kind of device; further rows would show the same and cost time.
   std::vector<Trial> brackets(int number) const {
     std::vector<Trial> all;
     for (int bracket = 1; bracket <= bracket_count(config_); ++bracket) {
@@ -379,8 +379,8 @@ class Planner {
   CapabilityProbe& probe_;
   std::size_t samples_in_set_;
   Plan plan_;
-  std::vector<std::string> files_;  // of each strategy
-  std::vector<Config> versions_;    // the config as it is, then each variant
+  std::vector<std::string> files_;  // by index of the strategy
+  std::vector<Config> versions_;    // the config without variants, then each variant
   std::vector<Row> rows_;
   std::vector<ProbeQuestion> questions_;
   std::map<std::tuple<std::size_t, std::size_t, int, std::size_t, DeviceKind>, std::size_t> asked_;

@@ -1,4 +1,4 @@
-// --only: the trials that a filter names. `strategy` is a plugin's name or a row's; `as` is a row's alone.
+// Implements `--only`.
 
 #include <fmt/format.h>
 
@@ -24,7 +24,7 @@ std::optional<std::size_t> count_of(std::string_view text) {
 }
 
 std::size_t batch_of(const Trial& trial) {
-  return trial.scaling == "weak" ? trial.global_batch / trial.devices : trial.global_batch;
+  return trial.scaling == ScalingMode::weak ? trial.global_batch / trial.devices : trial.global_batch;
 }
 
 std::string own_value(const Trial& trial, const std::string& key) {
@@ -50,7 +50,7 @@ bool matches(const Trial& trial, const std::string& key, const std::string& valu
   return own_value(trial, key) == value;
 }
 
-// What stands between commas; after a backslash a comma or a backslash is a character like any other.
+// Splits at commas. A backslash escapes a comma or a backslash.
 std::vector<std::string> parts_of(const std::string& filter) {
   std::vector<std::string> parts(1);
   for (std::size_t i = 0; i < filter.size(); ++i) {
@@ -118,7 +118,7 @@ std::vector<Trial> only(const Plan& plan, const std::string& filter) {
     });
     if (fits) chosen.push_back(trial);
   }
-  if (chosen.empty()) throw Error(fmt::format("--only {}: no trial is all of this at once; ask for less", filter));
+  if (chosen.empty()) throw Error(fmt::format("--only {}: no trial matches all conditions; use fewer", filter));
   return with_brackets(chosen, std::move(brackets));
 }
 

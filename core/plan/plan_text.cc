@@ -1,4 +1,4 @@
-// The plan for people, and how long it may take.
+// The plan as text, and estimates of its duration.
 
 #include <fmt/format.h>
 
@@ -11,8 +11,7 @@
 namespace mgcompare {
 namespace {
 
-// Guesses, for machines that have not been measured: what a core reaches in a small convolutional network, and a GPU
-// with the cost of launching its kernels.
+// Rough rates of small convolutional networks, for machines without measurements; seconds per step include kernel launches.
 constexpr double kCpuOperationsPerSecond = 80e9, kCpuSecondsPerStep = 50e-6;
 constexpr double kCudaOperationsPerSecond = 8e12, kCudaSecondsPerStep = 150e-6;
 constexpr double kSecondsOfSetup = 0.3, kSecondsOfWorkerStart = 0.5;
@@ -23,7 +22,7 @@ constexpr double kPassesOfTraining = 3;  // backward is about two forward passes
 double operations(const ModelConfig& model) {
   double sum = 0;
   for (const LayerSpec& layer : make_spec(model, {1, 28, 28}, 10, false).layers) {
-    const bool spatial = layer.config.type == "conv" && layer.output_shape.size() == 3;
+    const bool spatial = layer.config.type == LayerType::conv && layer.output_shape.size() == 3;
     const double places = spatial ? static_cast<double>(layer.output_shape[1] * layer.output_shape[2]) : 1;
     sum += 2.0 * static_cast<double>(layer.weights.size()) * places;
   }
@@ -73,7 +72,7 @@ double estimate_seconds(const Trial& trial, const std::map<std::string, double>&
   const auto evaluated =
       static_cast<double>(config.data.validation_samples > 0 ? config.data.validation_samples : test);
   const auto warm_up = static_cast<double>(config.measure.warm_up_steps * trial.global_batch);
-  const double seconds = kSecondsOfSetup + (config.isolation == "trial" ? kSecondsOfWorkerStart : 0) + warm_up / rate +
+  const double seconds = kSecondsOfSetup + (config.isolation == Isolation::trial ? kSecondsOfWorkerStart : 0) + warm_up / rate +
                          static_cast<double>(config.epochs) * (samples + evaluated / kPassesOfTraining) / rate;
   return std::min(seconds, config.measure.time_limit);
 }
@@ -92,11 +91,11 @@ std::string describe(const Plan& plan) {
   std::string text = fmt::format("{}: {} trial{} in {} block{}", plan.config.name, plan.trials.size(),
                                  plan.trials.size() == 1 ? "" : "s", blocks, blocks == 1 ? "" : "s");
   const auto brackets = std::count_if(plan.trials.begin(), plan.trials.end(), [](const Trial& trial) { return trial.bracket > 0; });
-  if (brackets > 0) text += fmt::format(", {} of them the baseline's to bracket the others", brackets);
+  if (brackets > 0) text += fmt::format(", {} of them extra runs of the baseline", brackets);
   if (unavailable > 0) text += fmt::format(", {} of them unavailable", unavailable);
   text += fmt::format("; about {} (rough: guessed from the network's arithmetic)\n",
                       duration(estimate_seconds(plan.trials)));
-  if (plan.config.cut_down_for_cpu) text += "cut down by `when_cpu:`, as no GPU is used\n";
+  if (plan.config.cut_down_for_cpu) text += "reduced by `when_cpu:` because no GPU is used\n";
   for (const std::string& warning : plan.warnings) text += "warning: " + warning + "\n";
 
   std::vector<std::vector<std::string>> rows = {

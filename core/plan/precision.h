@@ -1,6 +1,6 @@
 #pragma once
 
-// The arithmetic of a plan's rows on the devices that there are: a row says what it computes in, or does not run.
+// Checks numerics.precision against the devices: a row runs in a supported precision, or is unavailable.
 
 #include <string>
 #include <vector>
@@ -10,13 +10,12 @@
 
 namespace mgcompare {
 
-// Why the first `devices` of a kind cannot compute in the precision that the config insists on; empty where they can.
+// Why the first `devices` of a kind do not support the precision of the config; empty if they do.
 std::string refused_precision(const Config& config, const std::vector<PlatformSummary>& platforms, DeviceKind kind,
                               std::size_t devices);
-// The config whose `auto` precision is fp32 where not all devices of the kind have the usual one: rows that are
-// compared compute alike.
+// Replaces `auto` by fp32 unless all devices of the kind support its usual precision, so that compared rows use the same.
 Config with_precision(Config config, const std::vector<PlatformSummary>& platforms, DeviceKind kind);
-// The sentence that says so; empty where with_precision() changes nothing.
+// A warning about that change; empty if with_precision() changes nothing.
 std::string changed_precision(const Config& config, const std::vector<PlatformSummary>& platforms, DeviceKind kind);
 
 }  // namespace mgcompare

@@ -37,7 +37,7 @@ StrategyConfig strategy_of(const nlohmann::json& json) {
 }
 
 [[noreturn]] void refuse(const nlohmann::json::exception& error) {
-  throw Error(fmt::format("a stored trial does not have the fields of this version ({})", error.what()));
+  throw Error(fmt::format("a stored trial was written by another version ({})", error.what()));
 }
 
 }  // namespace
@@ -48,20 +48,20 @@ Facts facts_of(const TrialKey& trial, const Config& config, std::size_t training
   facts.global_batch = trial.global_batch;
   facts.steps_per_epoch = (training_samples + trial.global_batch - 1) / trial.global_batch;
   facts.epochs = config.epochs;
-  facts.optimizer = config.optimizer.kind;
+  facts.optimizer = to_string(config.optimizer.kind);
   facts.momentum = config.optimizer.momentum;
   facts.device = trial.device_kind;
   facts.ordered = is_repeatable(config);
   return facts;
 }
 
-std::string precision_of(const Config& config, DeviceKind kind) {
-  if (config.precision != "auto") return config.precision;
-  return kind == DeviceKind::cuda ? "tf32" : "fp32";
+Precision precision_of(const Config& config, DeviceKind kind) {
+  if (config.precision != Precision::automatic) return config.precision;
+  return kind == DeviceKind::cuda ? Precision::tf32 : Precision::fp32;
 }
 
 std::string row_name(const TrialKey& trial) {
-  const bool weak = trial.scaling == "weak" && trial.devices > 0;
+  const bool weak = trial.scaling == ScalingMode::weak && trial.devices > 0;
   std::string name = fmt::format("{} {}:{}", trial.strategy.label, to_string(trial.device_kind), trial.devices);
   if (trial.ranks_per_device != 1) name += fmt::format(" x {} ranks", trial.ranks_per_device);
   name += weak ? fmt::format(" batch {} per device", trial.global_batch / trial.devices)
@@ -103,7 +103,7 @@ void to_json(nlohmann::json& json, const TrialKey& trial) {
           {"device_kind", to_string(trial.device_kind)},
           {"devices", trial.devices},
           {"ranks_per_device", trial.ranks_per_device},
-          {"scaling", trial.scaling},
+          {"scaling", to_string(trial.scaling)},
           {"global_batch", trial.global_batch},
           {"variant", trial.variant},
           {"seed", trial.seed},
@@ -122,7 +122,7 @@ void from_json(const nlohmann::json& json, TrialKey& trial) {
     read.device_kind = device_kind(json.at("device_kind").get<std::string>());
     read.devices = json.at("devices");
     read.ranks_per_device = json.at("ranks_per_device");
-    read.scaling = json.at("scaling");
+    read.scaling = kind_named<ScalingMode>(json.at("scaling").get<std::string>());
     read.global_batch = json.at("global_batch");
     read.variant = json.at("variant");
     read.seed = json.at("seed");

@@ -246,7 +246,7 @@ Result Supervisor::run(const Trial& trial, const TrialFiles& files,
   result.seconds_worker_start = std::exchange(seconds_start_, 0.0);
   const bool done = result.status == "done";
   // A worker leaves when a rank of a trial fails, also by its loss.
-  if (!done || trial.config.isolation == "trial") end_worker();
+  if (!done || trial.config.isolation == Isolation::trial) end_worker();
   if (!done && result.status != "diverged") result.log = log_.last_lines();
   return result;
 }

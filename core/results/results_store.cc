@@ -108,7 +108,7 @@ struct ResultsStore::State {
         "scaling, global_batch, seed, trial_json) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         {std::int64_t{trial.number}, std::int64_t{position}, std::int64_t{trial.block}, row_name(trial),
          trial.strategy.name, trial.strategy.label, trial.variant, std::string(to_string(trial.device_kind)),
-         whole(trial.devices), whole(trial.ranks_per_device), trial.scaling, whole(trial.global_batch),
+         whole(trial.devices), whole(trial.ranks_per_device), std::string(to_string(trial.scaling)), whole(trial.global_batch),
          whole(trial.seed), dump(Json(trial))});
   }
 

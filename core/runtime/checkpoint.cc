@@ -1,34 +1,16 @@
 #include "runtime/checkpoint.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 
+#include "base/atomic_file.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare {
 namespace {
 
 constexpr char kSchema[] = "mgcompare.checkpoint/2";
-
-[[noreturn]] void fail(const std::string& what, const std::string& file) {
-  throw Error("the checkpoint " + file + " " + what + ": " + std::strerror(errno));
-}
-
-void write_all(int descriptor, const std::vector<std::uint8_t>& bytes, const std::string& file) {
-  for (std::size_t done = 0; done < bytes.size();) {
-    const ssize_t wrote = ::write(descriptor, bytes.data() + done, bytes.size() - done);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) {
-      ::close(descriptor);
-      fail("cannot be written", file);
-    }
-    done += static_cast<std::size_t>(wrote);
-  }
-}
 
 }  // namespace
 
@@ -40,26 +22,21 @@ void write_checkpoint(const std::string& file, const Checkpoint& checkpoint) {
     json["ranks"].push_back(std::move(rank));
   }
   const std::vector<std::uint8_t> bytes = nlohmann::json::to_cbor(json);
-  const std::string part = file + ".tmp";
-  const int descriptor = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-  if (descriptor < 0) fail("cannot be written", file);
-  write_all(descriptor, bytes, file);
-  if (::fsync(descriptor) != 0) {
-    ::close(descriptor);
-    fail("cannot be kept", file);
+  try {
+    write_atomically(file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  } catch (const FileError& error) {
+    throw Error(std::string("the checkpoint ") + error.what());
   }
-  ::close(descriptor);
-  if (std::rename(part.c_str(), file.c_str()) != 0) fail("cannot be replaced", file);
 }
 
 Checkpoint read_checkpoint(const std::string& file) {
   std::ifstream stream(file, std::ios::binary);
-  if (!stream) fail("cannot be read", file);
+  if (!stream) throw Error("the checkpoint " + file + " cannot be read: " + std::strerror(errno));
   Checkpoint checkpoint;
   try {
     nlohmann::json json = nlohmann::json::from_cbor(stream);
     if (json.at("schema") != kSchema)
-      throw Error("the checkpoint " + file + " is of another version (" + json.at("schema").dump() + ", this program writes " + kSchema + ")");
+      throw Error("the checkpoint " + file + " was written by another version (" + json.at("schema").dump() + ", this program writes " + kSchema + ")");
     checkpoint.progress = json.at("progress");
     for (nlohmann::json& rank : json.at("ranks")) {
       Blobs blobs;
@@ -83,10 +60,10 @@ void BlobArchive::write(std::string_view name, const void* data, std::size_t byt
 
 void BlobArchive::read(std::string_view name, void* data, std::size_t bytes, bool on_host) {
   const auto at = blobs_.find(prefix_ + std::string(name));
-  if (at == blobs_.end()) throw Error("the checkpoint has no '" + std::string(name) + "'; it is of another strategy or version");
+  if (at == blobs_.end()) throw Error("the checkpoint has no '" + std::string(name) + "'; it was written by another strategy or version");
   if (at->second.size() != bytes)
-    throw Error("the checkpoint's '" + std::string(name) + "' has " + std::to_string(at->second.size()) + " bytes where " +
-                std::to_string(bytes) + " are expected");
+    throw Error("the checkpoint's '" + std::string(name) + "' has " + std::to_string(at->second.size()) + " bytes, expected " +
+                std::to_string(bytes));
   if (bytes == 0) return;
   if (on_host) std::memcpy(data, at->second.data(), bytes);
   else device_.copy_to_device(data, at->second.data(), bytes);

@@ -1,10 +1,10 @@
 #include "runtime/schedule_log.h"
 
-#include <cstdio>
 #include <fstream>
 
 #include <nlohmann/json.hpp>
 
+#include "base/atomic_file.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare {
@@ -14,7 +14,7 @@ constexpr char kSchema[] = "mgcompare.record/1";
 
 }  // namespace
 
-// Maps by number are lists of pairs: JSON's keys are texts.
+// Maps with numbers as keys become lists of pairs, because keys of JSON objects are strings.
 void to_json(nlohmann::json& json, const ScheduleLog& record) {
   json = {{"schema", kSchema}, {"epochs", nlohmann::json::array()}, {"ranks", record.ranks}};
   for (const auto& [epoch, order] : record.epochs) {
@@ -35,12 +35,11 @@ void from_json(const nlohmann::json& json, ScheduleLog& record) {
 
 void write_schedule_log(const std::string& file, const ScheduleLog& record) {
   const std::vector<std::uint8_t> bytes = nlohmann::json::to_cbor(record);
-  const std::string part = file + ".tmp";
-  std::ofstream stream(part, std::ios::binary);
-  stream.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  stream.close();
-  if (!stream || std::rename(part.c_str(), file.c_str()) != 0)
-    throw Error("the record " + file + " cannot be written; make room there, or leave measure.record out");
+  try {
+    write_atomically(file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  } catch (const FileError& error) {
+    throw Error(std::string("the record ") + error.what() + "; free some space there, or set measure.record: false");
+  }
 }
 
 ScheduleLog read_schedule_log(const std::string& file) {
@@ -49,7 +48,7 @@ ScheduleLog read_schedule_log(const std::string& file) {
   try {
     const nlohmann::json json = nlohmann::json::from_cbor(stream);
     if (json.at("schema") != kSchema)
-      throw Error("the record " + file + " is of another version (" + json.at("schema").dump() + ", this program reads " + kSchema + ")");
+      throw Error("the record " + file + " was written by another version (" + json.at("schema").dump() + ", this program reads " + kSchema + ")");
     return json.get<ScheduleLog>();
   } catch (const nlohmann::json::exception& error) {
     throw Error("the record " + file + " is damaged (" + error.what() + "); run the experiment again with measure.record: true");

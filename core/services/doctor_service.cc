@@ -19,7 +19,7 @@ nlohmann::json answer_links(const nlohmann::json& body, RequestContext& context)
   scope.devices = body.at("devices").get<std::size_t>();
   scope.groups = body.at("groups").get<std::vector<std::size_t>>();
   scope.brief = body.at("brief").get<bool>();
-  return examine(platform(device_kind(body.at("kind").get<std::string>())), scope, [&](const std::string& what) {
+  return measure_links(platform(device_kind(body.at("kind").get<std::string>())), scope, [&](const std::string& what) {
     context.note({{"examining", what}});
   });
 }

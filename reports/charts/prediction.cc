@@ -73,19 +73,19 @@ std::vector<ChartGroup> prediction_charts(const Comparison& comparison, const st
                    "5 %, and as much again with each doubling: no confidence interval. Where the error is over 15 % a curve ends "
                    "where the machine ends.",
                    {}};
-  std::map<std::tuple<std::string, DeviceKind, double>, std::vector<const Prediction*>> places;
+  std::map<std::tuple<ScalingMode, DeviceKind, double>, std::vector<const Prediction*>> places;
   for (const Prediction& prediction : predictions) {
     if (prediction.steps.size() < 2) continue;
     const TrialKey& trial = prediction.largest->trial();
     const double batch =
-        trial.scaling == "weak" ? samples_per_device(*prediction.largest) : static_cast<double>(trial.global_batch);
+        trial.scaling == ScalingMode::weak ? samples_per_device(*prediction.largest) : static_cast<double>(trial.global_batch);
     places[{trial.scaling, trial.device_kind, batch}].push_back(&prediction);
   }
   for (const auto& [place, members] : places) {
     const auto& [scaling, kind, batch] = place;
     group.add("prediction",
-              fmt::format("{} {:.0f}, {} scaling, on {}", scaling == "weak" ? "batch per device" : "global batch", batch,
-                          plain(scaling), to_string(kind)),
+              fmt::format("{} {:.0f}, {} scaling, on {}", scaling == ScalingMode::weak ? "batch per device" : "global batch", batch,
+                          to_string(scaling), to_string(kind)),
               [&, &members = members] { return spec_of(members, all_series(comparison)); });
   }
   if (group.charts.empty()) return {};

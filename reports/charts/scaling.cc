@@ -121,7 +121,7 @@ ChartGroup over_batches(const Comparison& comparison) {
                    {}};
   const std::vector<Series> series = all_series(comparison);
   struct Place {
-    std::string scaling;
+    ScalingMode scaling;
     DeviceKind kind;
     std::size_t devices;
     auto operator<=>(const Place&) const = default;
@@ -143,7 +143,7 @@ ChartGroup over_batches(const Comparison& comparison) {
         values.push_back(value_of(*cell, cell->samples_per_second));
         values.back()["x"] = dodged(batch, number_of(series, cell->series), series.size());
       }
-      const Json x = doubling("x", place.scaling == "weak" ? "batch per device" : "global batch", batches);
+      const Json x = doubling("x", place.scaling == ScalingMode::weak ? "batch per device" : "global batch", batches);
       Json y = field("y", "quantitative", "samples/s");
       y["scale"] = {{"type", "log"}, {"nice", false}, {"domain", {std::max(least, 1e-3) * 0.85, most * 1.2}}};
       y["axis"] = {{"format", "~s"}, {"tickCount", 5}};

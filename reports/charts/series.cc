@@ -82,12 +82,12 @@ std::set<std::size_t> Panel::device_counts() const {
 
 std::vector<Panel> panels(const Comparison& comparison) {
   std::vector<Panel> all;
-  std::set<std::string> scalings;
+  std::set<ScalingMode> scalings;
   std::set<DeviceKind> kinds;
   for (const Cell& cell : comparison.cells) {
     const TrialKey& trial = cell.trial();
     if (cell.done.empty() || trial.ranks_per_device != 1) continue;
-    const std::size_t batch = trial.scaling == "weak" ? trial.global_batch / std::max<std::size_t>(1, trial.devices)
+    const std::size_t batch = trial.scaling == ScalingMode::weak ? trial.global_batch / std::max<std::size_t>(1, trial.devices)
                                                       : trial.global_batch;
     auto panel = std::find_if(all.begin(), all.end(), [&](const Panel& one) {
       return one.device_kind == trial.device_kind && one.scaling == trial.scaling && one.batch == batch;
@@ -98,8 +98,8 @@ std::vector<Panel> panels(const Comparison& comparison) {
     kinds.insert(trial.device_kind);
   }
   for (Panel& panel : all) {
-    panel.title = fmt::format("{} {}", panel.scaling == "weak" ? "batch per device" : "global batch", panel.batch);
-    if (scalings.size() > 1) panel.title += fmt::format(", {} scaling", plain(panel.scaling));
+    panel.title = fmt::format("{} {}", panel.scaling == ScalingMode::weak ? "batch per device" : "global batch", panel.batch);
+    if (scalings.size() > 1) panel.title += fmt::format(", {} scaling", to_string(panel.scaling));
     if (kinds.size() > 1) panel.title += fmt::format(", on {}", to_string(panel.device_kind));
   }
   std::stable_sort(all.begin(), all.end(), [](const Panel& a, const Panel& b) {

@@ -31,7 +31,7 @@ std::vector<Series> all_series(const Comparison& comparison);
 struct Panel {
   std::string title;                // "batch 128, strong scaling, on cpu"
   DeviceKind device_kind = DeviceKind::cpu;
-  std::string scaling;
+  ScalingMode scaling = ScalingMode::strong;
   std::size_t batch = 0;            // global in strong scaling, else per device
   std::vector<const Cell*> cells;   // with a result, one rank a device, in the comparison's order
 

@@ -39,9 +39,9 @@ TEST(Brackets, FollowTheLevel) {
   Config config;
   config.seeds = {1};
   EXPECT_EQ(bracket_count(config), 3);
-  config.measure.level = "quick";
+  config.measure.level = MeasureLevel::quick;
   EXPECT_EQ(bracket_count(config), 2);
-  config.measure.level = "thorough";
+  config.measure.level = MeasureLevel::thorough;
   config.seeds.resize(10);
   EXPECT_EQ(bracket_count(config), 11) << "before each block and at the end";
 }

@@ -39,7 +39,7 @@ TEST_F(Reading, TellsWhatIsWrongWhereAndWhatToDo) {
       {"optimizer: {learning_rate: .nan}", "^^^^ it must be finite"},
       {"optimizer: {learning_rate: -.inf}", "it must be finite"},
       {"optimizer: {learning_rate: nan}", "it must be finite"},
-      {"optimizer: {learning_rate: 1e999}", "it is too large or too small to be held"},
+      {"optimizer: {learning_rate: 1e999}", "it is out of range"},
       {"optimizer: {learning_rate: 0}", "must be a number from 1e-12 to 1e+09, not '0'"},
       {"optimizer: {learning_rate: \"0.1\"}", "^^^^^ write it without quotes"},
       {"optimizer: {learning_rate: 0.1x}", "not '0.1x'"},
@@ -48,7 +48,7 @@ TEST_F(Reading, TellsWhatIsWrongWhereAndWhatToDo) {
       {"optimizer: {nesterov: yes}", "'optimizer.nesterov' must be true or false, not 'yes'"},
       {"optimizer: {nesterov: yes}", "^^^ write true"},
       {"optimizer: {nesterov: Off}", "^^^ write false"},
-      {"optimizer: {nesterov: true}", "Nesterov's form needs momentum"},
+      {"optimizer: {nesterov: true}", "Nesterov momentum needs a momentum above 0"},
       {"epochs: 010", "^^^ write it without leading zeros"},
       {"epochs: 0x10", "^^^^ write it as a decimal number"},
       {"epochs: 1e1", "^^^ write 10"},
@@ -74,7 +74,7 @@ TEST_F(Reading, TellsWhatIsWrongWhereAndWhatToDo) {
       {"scaling: {devices: []}", "'scaling.devices' is an empty list"},
       {"scaling: {devices: [1, 1]}", "1 is given twice in 'scaling.devices'"},
       {"schedule: {kind: step}", "a step schedule needs the epochs of its steps"},
-      {"schedule: {kind: step, at: [5, 3]}", "'schedule.at' must grow"},
+      {"schedule: {kind: step, at: [5, 3]}", "'schedule.at' must be ascending"},
       {"variants: {a: 1}", "'variants' must be a list, not a section of keys"},
       {"variants: [{set: {epochs: 3}}]", "a variant needs a name"},
       {"variants: [{name: a}]", "variant 'a' sets nothing"},
@@ -91,7 +91,7 @@ TEST_F(Reading, TellsWhatIsWrongWhereAndWhatToDo) {
       {"when_cpu: 3", "'when_cpu' must be a section of keys, not '3'"},
       {"plugins: {a: b}", "'plugins' must be a text or a list of texts"},
       {"model: [lenet]", "'model' must be a network's name, not a list"},
-      {"model: {layers: [{dense: 10}]}", "a network of one's own stands under `layers:`"},
+      {"model: {layers: [{dense: 10}]}", "write the layers of an inline network under `layers:`"},
   };
   for (const Wrong& one : wrong) {
     EXPECT_THAT(complaint(kGood + one.yaml + "\n"), HasSubstr(one.told)) << one.yaml;
@@ -107,7 +107,7 @@ TEST_F(Reading, TellsWhatIsWrongWithStrategies) {
       {"strategies: ['a b']", "'a b' cannot be a strategy's name"},
       {"strategies: [../x]", "'../x' cannot be a strategy's name"},
       {"strategies: [a, a]", "two strategies are called 'a'"},
-      {"strategies:\n  - tower:\n    every: 4", "x.yaml:4:5: error: 'every' stands beside 'tower'"},
+      {"strategies:\n  - tower:\n    every: 4", "x.yaml:4:5: error: 'every' is on the same level as 'tower'"},
       {"strategies: [{tower: 3}]", "the options of 'tower' are keys with values, not '3'"},
       {"strategies: [{tower: {every: [3]}}]", "'every' of 'tower' must be a single value, not a list"},
       {"strategies: [{tower: {every: 010}}]", "'every' of 'tower' cannot be '010'"},
@@ -131,7 +131,7 @@ TEST_F(Reading, FillsInDefaultsAndTakesEmptyForMissing) {
   const Config config = read(kGood + "epochs:\noptimizer:\nschedule: {kind: ~}\nscaling: {devices: null}\n");
   EXPECT_EQ(config.epochs, 12u);
   EXPECT_EQ(config.optimizer.learning_rate, 0.05);
-  EXPECT_EQ(config.schedule.kind, "constant");
+  EXPECT_EQ(config.schedule.kind, ScheduleKind::constant);
   EXPECT_TRUE(config.scaling.automatic);
   EXPECT_EQ(config.name, "x");
   EXPECT_EQ(config.model.name, "x");
@@ -155,8 +155,8 @@ TEST_F(Reading, ReadsEveryForm) {
       "variants:\n"
       "  - {name: fast, set: {optimizer.learning_rate: 0.07, scaling: {batch: [1, 2]}}}\n");
   EXPECT_EQ(config.name, "Mine");
-  EXPECT_EQ(config.data.set, "digits");
-  EXPECT_EQ(config.data.on, "host");
+  EXPECT_EQ(config.data.set, DataSource::digits);
+  EXPECT_EQ(config.data.on, DataLocation::host);
   EXPECT_EQ(config.data.train_samples, 100u);
   EXPECT_EQ(config.data.scale, 1);
   EXPECT_EQ(config.optimizer.learning_rate, 1e-3);
@@ -170,7 +170,7 @@ TEST_F(Reading, ReadsEveryForm) {
   EXPECT_EQ(config.scaling.devices[2].count, 4u);
   EXPECT_THAT(config.scaling.batch, ElementsAre(64u, 512u));
   EXPECT_EQ(config.scaling.ranks_per_device, 2u);
-  EXPECT_EQ(config.precision, "tf32");
+  EXPECT_EQ(config.precision, Precision::tf32);
   EXPECT_TRUE(config.deterministic);
   EXPECT_THAT(config.plugin_paths, ElementsAre((folder_ / "mine").string()));
   ASSERT_THAT(config.strategies, SizeIs(3));

@@ -106,7 +106,7 @@ TEST_F(Guard, EndsBombsAndCycles) {
   EXPECT_THAT(complaint("a: " + std::string(60000, '{')), HasSubstr("x.yaml:1:35: error: more than 32 levels"));
   EXPECT_THAT(complaint("\na: " + std::string(100000, '[')),
               HasSubstr("x.yaml:2:1: error: has a line that is too long"));
-  EXPECT_THAT(complaint("a: " + std::string(60000, '[')), HasSubstr("more than 32 levels inside each other"));
+  EXPECT_THAT(complaint("a: " + std::string(60000, '[')), HasSubstr("more than 32 nested levels"));
   std::string many = "seeds: [0";
   for (int i = 1; i < 11000; ++i) many.append(",").append(std::to_string(i));
   EXPECT_THAT(complaint(many + "]\n"), HasSubstr("the file has more than 10000 values"));

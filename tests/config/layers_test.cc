@@ -38,7 +38,7 @@ TEST_F(Layers, EveryForm) {
   EXPECT_EQ(list[0].name, "conv1");
   EXPECT_EQ(list[0].kernel[1], 5u);
   EXPECT_EQ(list[0].stride[0], 1u);
-  EXPECT_EQ(list[0].weights.kind, "xavier");
+  EXPECT_EQ(list[0].weights.kind, InitializerKind::xavier);
   EXPECT_EQ(list[0].place.line, 3);
   EXPECT_EQ(list[2].stride[0], 2u);
   EXPECT_EQ(list[3].name, "second");
@@ -46,7 +46,7 @@ TEST_F(Layers, EveryForm) {
   EXPECT_EQ(list[3].padding[0], 1u);
   EXPECT_EQ(list[3].padding[1], 0u);
   EXPECT_FALSE(list[3].bias);
-  EXPECT_EQ(list[3].weights.kind, "normal");
+  EXPECT_EQ(list[3].weights.kind, InitializerKind::normal);
   EXPECT_EQ(list[3].weights.scale, 0.01);
   EXPECT_EQ(list[4].stride[1], 1u);
   EXPECT_EQ(list[6].rate, 0.25);

@@ -26,7 +26,7 @@ TEST_F(Measure, ThoroughIsTenSeedsOrMore) {
 
 TEST_F(Measure, CanBeSetOnTheCommandLineAndInWhenCpu) {
   EXPECT_EQ(read(kGood, {.overrides = {"measure=thorough"}}).seeds.size(), 10u);
-  EXPECT_EQ(read(kGood, {.overrides = {"measure.level=thorough"}}).measure.level, "thorough");
+  EXPECT_EQ(read(kGood, {.overrides = {"measure.level=thorough"}}).measure.level, MeasureLevel::thorough);
   EXPECT_THAT(read(kGood + "seeds: [1, 2]\nwhen_cpu: {measure: quick}\n").seeds, ElementsAre(1));
 }
 

@@ -119,15 +119,15 @@ TEST_F(Planning, RowsSayThePrecisionThatTheirDevicesHave) {
   probe.platforms_[1].devices[1] = {"cuda", 1, "old", 0, {}, "", {}, {"fp32"}};
   const std::string text = "strategies: [sums]\nscaling: {devices: [cuda:1, cuda:2]}\nnumerics: {precision: ";
   const Plan automatic = make_plan(config(text + "auto}"), probe);
-  for (const Trial& trial : automatic.trials) EXPECT_EQ(trial.config.precision, "fp32");
-  EXPECT_EQ(automatic.config.precision, "auto");
-  EXPECT_THAT(automatic.warnings, Contains("cuda devices compute in fp32, for cuda:1 (old) has no tf32"));
+  for (const Trial& trial : automatic.trials) EXPECT_EQ(trial.config.precision, Precision::fp32);
+  EXPECT_EQ(automatic.config.precision, Precision::automatic);
+  EXPECT_THAT(automatic.warnings, Contains("cuda devices compute in fp32, because cuda:1 (old) does not support tf32"));
   const Plan insisting = make_plan(config(text + "bf16}"), probe);
   for (const Trial& trial : insisting.trials)
     EXPECT_EQ(trial.unavailable,
-              trial.devices == 1 ? "" : "precision bf16 is not there on cuda:1 (old), which computes in fp32");
+              trial.devices == 1 ? "" : "precision bf16 is not available on cuda:1 (old), which supports fp32");
   for (const Trial& trial : make_plan(config(text + "fp32}"), probe).trials) EXPECT_EQ(trial.unavailable, "");
-  for (const Trial& trial : plan("strategies: [sums]", 1, 2).trials) EXPECT_EQ(trial.config.precision, "auto");
+  for (const Trial& trial : plan("strategies: [sums]", 1, 2).trials) EXPECT_EQ(trial.config.precision, Precision::automatic);
 }
 
 TEST_F(Planning, StrongKeepsTheGlobalBatchAndWeakTheDevices) {
@@ -195,7 +195,7 @@ TEST_F(Planning, TheBaselineBracketsTheBlocks) {
   EXPECT_EQ(first.number, 25) << "the numbers of the others stay";
   EXPECT_EQ(first.block, 0);
   EXPECT_EQ(first.seed, 5u);
-  EXPECT_THAT(describe(normal), HasSubstr("27 trials in 3 blocks, 3 of them the baseline's to bracket the others;"));
+  EXPECT_THAT(describe(normal), HasSubstr("27 trials in 3 blocks, 3 of them extra runs of the baseline;"));
   EXPECT_EQ(nlohmann::json(nlohmann::json(first).get<Trial>()), nlohmann::json(first));
   // Filtered plans keep their bracket runs.
   EXPECT_THAT(places(only(normal, "batch=32")), ElementsAre(0, 7, 14));
@@ -231,7 +231,7 @@ TEST_F(Planning, OptionsAreRefusedAtTheirPlace) {
   EXPECT_THAT(refused("strategies: [{sums: {every: 8}}]"), HasSubstr("is too much (at 2 ranks, global batch 128)"));
   EXPECT_EQ(refused("strategies: [{sums: {every: 8}}]\nscaling: {devices: [1, 3]}"), "");  // 3: impossible here
   EXPECT_THAT(refused("strategies: [{sums: {every: 7}}]"),
-              HasSubstr("crashed when it was made from its options: signal 11"));
+              HasSubstr("crashed when it was created from its options: signal 11"));
   EXPECT_THAT(plan("strategies: [{sums: {every: 9}}]").warnings, Contains("sums, every: is a lot"));
   EXPECT_THAT(refused("strategies: [summs]"), HasSubstr("did you mean 'sums'?"));
   EXPECT_THAT(refused("strategies: [stale]"), HasSubstr("strategy 'stale' cannot be used: built for an older program"));
@@ -248,7 +248,7 @@ TEST_F(Planning, OptionsAreRefusedAtTheirPlace) {
 }
 
 TEST_F(Planning, WarnsOfWhatWillBeMissing) {
-  EXPECT_THAT(plan("strategies: [sums]").warnings, Contains(HasSubstr("no efficiency")));
+  EXPECT_THAT(plan("strategies: [sums]").warnings, Contains(HasSubstr("efficiency cannot be computed")));
   EXPECT_THAT(plan("strategies: [single, sums]").warnings, SizeIs(0));
   EXPECT_THAT(plan("strategies: [single, cpu_only]").warnings, ElementsAre("/mine/cpu_only.so is passed over"));
   EXPECT_THAT(plan("strategies: [single, pair]").warnings, Contains("pair is left out at 1 rank: it needs at least 2"));
@@ -261,7 +261,7 @@ TEST_F(Planning, RefusesTooManyTrialsAndImpossibleNetworks) {
   for (int i = 1; i < 6000; ++i) seeds.append(",").append(std::to_string(i));
   EXPECT_THAT(refused("strategies: [sums]\nseeds: " + seeds + "]"), HasSubstr("more than 10000 trials"));
   EXPECT_THAT(refused("strategies: [sums]\ndata: {validation_samples: 60000}"), HasSubstr("holds back all"));
-  EXPECT_THAT(refused("strategies: [sums]\nplugins: none/here"), HasSubstr("none/here, which is not there"));
+  EXPECT_THAT(refused("strategies: [sums]\nplugins: none/here"), HasSubstr("none/here, which does not exist"));
   TableProber probe(2, 0);
   EXPECT_THAT([&] { make_plan(read("layers:\n  - max_pool: 100\n  - dense: 10\nstrategies: [sums]\n"), probe); },
               testing::ThrowsMessage<ConfigError>(
@@ -272,7 +272,7 @@ TEST_F(Planning, RefusesTooManyTrialsAndImpossibleNetworks) {
 TEST_F(Planning, RanksPerDevice) {
   const Plan made = plan("strategies: [single, sums]\nscaling: {ranks_per_device: 3, devices: [2]}");
   EXPECT_THAT(rows(made), ElementsAre("single cpu:1 batch 128", "sums cpu:2 x 3 ranks batch 128"));
-  EXPECT_THAT(made.warnings, Contains(HasSubstr("say nothing about speed")));
+  EXPECT_THAT(made.warnings, Contains(HasSubstr("the speed of such rows is not meaningful")));
 }
 
 TEST_F(Planning, FiltersTrials) {
@@ -305,7 +305,7 @@ TEST_F(Planning, FiltersTrials) {
   EXPECT_THAT(told("devices=5:8"), HasSubstr("there are cpu:1, cpu:2 and cpu:4"));
   EXPECT_THAT(told("single"), HasSubstr("'single' is not KEY=VALUE"));
   EXPECT_THAT(told(""), HasSubstr("is not KEY=VALUE"));
-  EXPECT_THAT(told("strategy=single,devices=4"), HasSubstr("no trial is all of this at once"));
+  EXPECT_THAT(told("strategy=single,devices=4"), HasSubstr("no trial matches all conditions"));
 }
 
 TEST_F(Planning, FiltersByNamesWithCommas) {

@@ -88,7 +88,7 @@ TEST_F(Resolved, TrialsTravelWhole) {
   trial.plugin_file = "/a/b.so";
   trial.devices = 2;
   trial.ranks_per_device = 3;
-  trial.scaling = "weak";
+  trial.scaling = ScalingMode::weak;
   trial.global_batch = 128;
   trial.variant = "v";
   trial.seed = 9007199254740991;

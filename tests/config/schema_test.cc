@@ -32,7 +32,7 @@ TEST(Schema, HasEveryKeyWithItsHelpRangeAndDefault) {
   EXPECT_EQ(epochs["default"], 12);
   EXPECT_EQ(epochs["anyOf"][0]["minimum"], 1);
   EXPECT_EQ(schema["properties"]["optimizer"]["properties"]["kind"]["anyOf"][0]["enum"].size(), 4u);
-  EXPECT_EQ(schema["definitions"]["layer"]["anyOf"][0]["enum"].size(), layer_types().size());
+  EXPECT_EQ(schema["definitions"]["layer"]["anyOf"][0]["enum"].size(), layer_descriptions().size());
 }
 
 TEST(Schema, TheShippedFileIsUpToDate) {
@@ -59,7 +59,7 @@ TEST(Markdown, HasEveryKeyAndLayerOnce) {
   // A layer, or a setting of a layer, may have the same name as a key.
   std::multiset<std::string_view> names;
   for (const Key& key : keys()) names.insert(key.leaf());
-  for (const LayerType& type : layer_types()) names.insert(type.name);
+  for (const LayerDescription& type : layer_descriptions()) names.insert(std::string(type.name()));
   for (const LayerKey& key : layer_keys()) names.insert(key.name);
   for (const std::string_view name : names)
     EXPECT_EQ(rows("\n| `" + std::string(name) + "`"), names.count(name)) << name;
@@ -88,7 +88,7 @@ TEST(Keys, NamesAreUniqueAndExplained) {
   }
   const std::string text = explain_keys("");
   EXPECT_THAT(text, HasSubstr("data.train_samples\n    Use only the first N training samples; 0: all.\n"
-                              "    a whole number from 0 to 1e+09, samples; 0 when left out\n"));
+                              "    a whole number from 0 to 1e+09, samples; default 0\n"));
   EXPECT_THAT(explain_keys("schedule"), testing::StartsWith("schedule.kind\n"));
   EXPECT_THAT(explain_keys("schedule"), testing::Not(HasSubstr("optimizer")));
   EXPECT_THROW(explain_keys("shedule.kind"), Error);
@@ -97,7 +97,7 @@ TEST(Keys, NamesAreUniqueAndExplained) {
 
 TEST(Keys, ExplainsEveryLayer) {
   const std::string text = explain_keys("layers");
-  for (const LayerType& type : layer_types()) EXPECT_THAT(text, HasSubstr(std::string(type.help))) << type.name;
+  for (const LayerDescription& type : layer_descriptions()) EXPECT_THAT(text, HasSubstr(std::string(type.help))) << type.name();
   for (const LayerKey& key : layer_keys()) EXPECT_THAT(text, HasSubstr(std::string(key.help))) << key.name;
   for (const std::string& name : initializers()) EXPECT_THAT(text, HasSubstr(name));
   EXPECT_THAT(text, HasSubstr("needs channels and kernel"));

@@ -57,7 +57,7 @@ class CudaPrecision : public OnGpu, public ::testing::WithParamInterface<Toleran
 // replaces max pooling, and tanh replaces relu.
 ModelConfig smooth(ModelConfig model) {
   for (LayerConfig& config : model.layers)
-    if (config.type == "relu") config.type = "tanh";
+    if (config.type == LayerType::relu) config.type = LayerType::tanh;
   return model;
 }
 
@@ -66,7 +66,7 @@ TEST_P(CudaPrecision, WholeGradientsAgreeWithTheCpuTwin) {
   for (const ModelConfig& model : {smooth(lenet()), smooth(mlp()), smooth(keras_cnn()), smooth(keras_bn_cnn())}) {
     for (const std::size_t count : {1, 7, 60, 128}) {
       Rig rig(model, {1, 28, 28}, 10, 130, {"fp32", true, true, true});
-      GpuRig gpu(rig, {tolerance.precision, true, true, true});
+      GpuRig gpu(rig, {kind_named<Precision>(tolerance.precision), true, true, true});
       const std::vector<float> expected = rig.gradient(2, count, {true, 5, 1}, 1.0f / 128);
       const std::vector<float> found = gpu.gradient(2, count, {true, 5, 1}, 1.0f / 128);
       const double error = relative_error(found, expected);
@@ -83,7 +83,7 @@ TEST_P(CudaPrecision, LenetWithMaxPoolingAgreesWithTheCpuTwin) {
   const Tolerance tolerance = GetParam();
   for (const std::size_t count : {1, 7, 60, 128, 511}) {
     Rig rig(lenet(), {1, 28, 28}, 10, 515);
-    GpuRig gpu(rig, {tolerance.precision, false, false, true});
+    GpuRig gpu(rig, {kind_named<Precision>(tolerance.precision), false, false, true});
     const double error = relative_error(gpu.gradient(2, count, {}, 1.0f / 128), rig.gradient(2, count, {}, 1.0f / 128));
     std::printf("%s lenet, max pooling, %zu: %.2e\n", tolerance.precision, count, error);
     EXPECT_LT(error, tolerance.lenet * (std::string(tolerance.precision) == "fp32" ? 1 : 5)) << count << " samples";
@@ -160,7 +160,7 @@ TEST_F(CudaNetwork, TheSameCallsGiveTheSameBits) {
   for (const ModelConfig& model : {lenet(), keras_bn_cnn()}) {
     for (const char* precision : {"fp32", "tf32"}) {
       Rig rig(model, {1, 28, 28}, 10, 403);
-      GpuRig one(rig, {precision, true, false, true}), other(rig, {precision, true, false, true});
+      GpuRig one(rig, {kind_named<Precision>(precision), true, false, true}), other(rig, {kind_named<Precision>(precision), true, false, true});
       // The second network's passes before must not matter, nor whether a batch has more samples than a GPU processors.
       for (const std::size_t count : {100, 400}) {
         other.gradient(0, 7);

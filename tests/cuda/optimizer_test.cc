@@ -31,7 +31,7 @@ class CudaOptimizers : public OnGpu, public ::testing::WithParamInterface<Kind> 
 
 TEST_P(CudaOptimizers, FollowThoseOfTheHost) {
   OptimizerConfig config;
-  config.kind = GetParam().kind;
+  config.kind = kind_named<OptimizerKind>(GetParam().kind);
   config.momentum = GetParam().momentum;
   config.nesterov = GetParam().nesterov;
   config.weight_decay = 0.01;

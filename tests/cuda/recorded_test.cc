@@ -21,13 +21,13 @@ Trial recorded_trial(const Recorded& recorded) {
   trial.device_kind = DeviceKind::cuda;
   trial.devices = recorded.devices;
   trial.config.model = lenet_model();
-  trial.config.optimizer.kind = recorded.optimizer;
+  trial.config.optimizer.kind = kind_named<OptimizerKind>(recorded.optimizer);
   trial.config.optimizer.learning_rate = recorded.optimizer == std::string("adam") ? 1e-3 : 0.05;
   if (recorded.optimizer != std::string("sgd")) trial.config.optimizer.momentum = 0;
   // 14 full steps and one of 30 samples. The short step is captured in the second epoch. The learning rate drops in the
   // third.
   trial.config.epochs = 4;
-  trial.config.schedule.kind = "step";
+  trial.config.schedule.kind = ScheduleKind::step;
   trial.config.schedule.at = {2.5};
   return trial;
 }

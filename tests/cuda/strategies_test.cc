@@ -43,7 +43,7 @@ bool fits(const Traits& traits, std::size_t ranks) {
 }
 
 void use(OptimizerConfig& optimizer, const std::string& kind) {
-  optimizer.kind = kind == "momentum" ? "sgd" : kind;
+  optimizer.kind = kind == "momentum" ? OptimizerKind::sgd : kind_named<OptimizerKind>(kind);
   optimizer.momentum = kind == "momentum" ? 0.9 : 0;
   optimizer.learning_rate = kind == "adam" ? 1e-3 : 0.05;
 }
@@ -190,7 +190,7 @@ TEST_F(OnGpu, BatchNormalisationOverAllRanksKeepsStrategiesExact) {
   const auto weights = [](const StrategyConfig& row, const Placement& placement) {
     Trial trial = trial_of(row, placement.ranks);
     trial.config.model = normalised_model();
-    trial.config.batch_norm = "sync";
+    trial.config.batch_norm = BatchNormPolicy::sync;
     use(trial.config.optimizer, "sgd");
     return run_on_gpu(trial, placement).weights[0];
   };

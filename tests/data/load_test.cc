@@ -64,7 +64,7 @@ DataPlaces nowhere(const Folder& folder) {
 TEST(Load, RefusesAGivenFolderThatIsBad) {
   const Folder folder;
   DataConfig config;
-  config.fallback = "digits";
+  config.fallback = DataFallback::digits;
   for (std::string DataPlaces::*place : {&DataPlaces::given_folder, &DataPlaces::environment_folder}) {
     const char* const how = place == &DataPlaces::given_folder ? "--data" : "MGCOMPARE_DATA";
     DataPlaces places = nowhere(folder);
@@ -92,7 +92,7 @@ TEST(Load, DrawsDigitsOnlyWhenAllowed) {
   DataConfig config;
   EXPECT_THAT(refusal(config, nowhere(folder)),
               AllOf(HasSubstr("--data or MGCOMPARE_DATA"), HasSubstr("`--set data.fallback=digits`")));
-  config.fallback = "digits";
+  config.fallback = DataFallback::digits;
   config.train_samples = 500;
   config.test_samples = 70;
   std::vector<std::string> log;
@@ -107,7 +107,7 @@ TEST(Load, DrawsDigitsOnlyWhenAllowed) {
 
 TEST(Load, HoldsOutTheLastTrainingSamples) {
   DataConfig config;
-  config.set = "digits";
+  config.set = DataSource::digits;
   const Dataset whole = load_dataset(config, {}, nullptr);
   config.validation_samples = 1003;
   config.train_samples = 700;
@@ -119,7 +119,7 @@ TEST(Load, HoldsOutTheLastTrainingSamples) {
   EXPECT_TRUE(std::equal(part.test.labels.begin(), part.test.labels.end(), whole.train.labels.begin() + last));
   EXPECT_EQ(part.fingerprint, whole.fingerprint);
   config.train_samples = 59'000;
-  EXPECT_THAT(refusal(config, {}), HasSubstr("data.train_samples asks for 59000 samples, digits leaves 58997"));
+  EXPECT_THAT(refusal(config, {}), HasSubstr("data.train_samples is 59000, but digits has only 58997 samples available"));
 }
 
 TEST(Load, LooksWhereTheEnvironmentSays) {

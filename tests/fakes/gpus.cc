@@ -131,7 +131,7 @@ class FakeGpus : public Platform {
   std::unique_ptr<Network> build(Device& device, const NetworkSpec& spec, const Numerics& numerics) override {
     ++networks_;
     Numerics possible = numerics;
-    possible.precision = "fp32";  // it computes on a CPU
+    possible.precision = Precision::fp32;  // it computes on a CPU
     return make_network(device, spec, possible);
   }
   std::unique_ptr<Optimizer> optimizer(Device& device, const OptimizerConfig& config,

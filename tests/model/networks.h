@@ -11,7 +11,7 @@ namespace mgcompare::testing {
 
 inline LayerConfig layer(const std::string& type) {
   LayerConfig config;
-  config.type = type;
+  config.type = kind_named<LayerType>(type);
   return config;
 }
 
@@ -19,14 +19,14 @@ inline LayerConfig convolution(std::size_t channels, std::size_t kernel, const s
   LayerConfig config = layer("conv");
   config.channels = channels;
   config.kernel[0] = config.kernel[1] = kernel;
-  config.weights.kind = weights;
+  config.weights.kind = kind_named<InitializerKind>(weights);
   return config;
 }
 
 inline LayerConfig dense(std::size_t units, const std::string& weights = "xavier") {
   LayerConfig config = layer("dense");
   config.channels = units;
-  config.weights.kind = weights;
+  config.weights.kind = kind_named<InitializerKind>(weights);
   return config;
 }
 

@@ -34,7 +34,7 @@ struct Rule {
 
 OptimizerConfig config(const std::string& kind, double decay) {
   OptimizerConfig made;
-  made.kind = kind;
+  made.kind = kind_named<OptimizerKind>(kind);
   made.weight_decay = decay;
   return made;
 }
@@ -154,7 +154,7 @@ TEST_P(Optimizers, ContinueFromTheirStateAndForgetItOnReset) {
 
 INSTANTIATE_TEST_SUITE_P(All, Optimizers, ::testing::Range<std::size_t>(0, 6), [](const auto& info) {
   const OptimizerConfig made = rules()[info.param].config;
-  return made.kind + (made.nesterov ? "_nesterov" : made.momentum > 0 ? "_momentum" : "");
+  return std::string(to_string(made.kind)) + (made.nesterov ? "_nesterov" : made.momentum > 0 ? "_momentum" : "");
 });
 
 TEST(OptimizerKinds, AnUnknownKindIsRefused) {

@@ -123,7 +123,7 @@ Numbers drop(const LayerSpec& layer, std::size_t index, Numbers x, const std::ve
 
 Numbers join(const LayerSpec& layer, const std::vector<const Numbers*>& inputs, std::size_t samples) {
   Numbers y;
-  if (layer.config.type == "add") {
+  if (layer.config.type == LayerType::add) {
     y.assign(inputs.front()->size(), 0);
     for (const Numbers* input : inputs) std::transform(y.begin(), y.end(), input->begin(), y.begin(), std::plus<>());
     return y;
@@ -146,22 +146,22 @@ Numbers reference_forward(const NetworkSpec& spec, const Numbers& weights, const
   const std::size_t samples = ids.size();
   for (std::size_t index = 0; index < spec.layers.size(); ++index) {
     const LayerSpec& layer = spec.layers[index];
-    const std::string& type = layer.config.type;
+    const LayerType type = layer.config.type;
     std::vector<const Numbers*> from;
     for (int input : layer.inputs) from.push_back(input < 0 ? &inputs : &outputs[static_cast<std::size_t>(input)]);
     Numbers y = *from.front();
-    if (type == "conv") y = convolve(layer, weights, y, samples);
-    if (type == "dense") y = connect(layer, weights, y, samples);
-    if (type == "max_pool" || type == "average_pool") {
-      y = pool(layer, type == "average_pool" || pass.average_pooling, y, samples);
+    if (type == LayerType::conv) y = convolve(layer, weights, y, samples);
+    if (type == LayerType::dense) y = connect(layer, weights, y, samples);
+    if (type == LayerType::max_pool || type == LayerType::average_pool) {
+      y = pool(layer, type == LayerType::average_pool || pass.average_pooling, y, samples);
     }
-    if (type == "batch_norm") y = normalize(layer, weights, buffers, y, samples, pass.training);
-    if (type == "dropout") y = drop(layer, index, y, ids, pass);
-    if (type == "add" || type == "concat") y = join(layer, from, samples);
+    if (type == LayerType::batch_norm) y = normalize(layer, weights, buffers, y, samples, pass.training);
+    if (type == LayerType::dropout) y = drop(layer, index, y, ids, pass);
+    if (type == LayerType::add || type == LayerType::concat) y = join(layer, from, samples);
     for (double& value : y) {
-      if (type == "tanh") value = std::tanh(value);
-      if (type == "relu") value = std::max(value, 0.0);
-      if (type == "sigmoid") value = 1 / (1 + std::exp(-value));
+      if (type == LayerType::tanh) value = std::tanh(value);
+      if (type == LayerType::relu) value = std::max(value, 0.0);
+      if (type == LayerType::sigmoid) value = 1 / (1 + std::exp(-value));
     }
     outputs.push_back(std::move(y));
   }

@@ -18,7 +18,7 @@ TEST(Schedule, ConstantIsConstant) {
 
 TEST(Schedule, StepsFallAtTheirEpoch) {
   ScheduleConfig schedule;
-  schedule.kind = "step";
+  schedule.kind = ScheduleKind::step;
   schedule.at = {10, 11};
   EXPECT_DOUBLE_EQ(rate(schedule, 9.999), 0.05);
   EXPECT_DOUBLE_EQ(rate(schedule, 10), 0.005);
@@ -29,7 +29,7 @@ TEST(Schedule, StepsFallAtTheirEpoch) {
 
 TEST(Schedule, CosineEndsAtTheFinalRate) {
   ScheduleConfig schedule;
-  schedule.kind = "cosine";
+  schedule.kind = ScheduleKind::cosine;
   schedule.final_rate = 0.01;
   EXPECT_DOUBLE_EQ(rate(schedule, 0), 0.05);
   EXPECT_DOUBLE_EQ(rate(schedule, 6), 0.03);
@@ -39,16 +39,16 @@ TEST(Schedule, CosineEndsAtTheFinalRate) {
 TEST(Schedule, BatchRulesScaleTheRate) {
   ScheduleConfig schedule;
   EXPECT_DOUBLE_EQ(rate(schedule, 3, 512), 0.05);
-  schedule.batch_rule = "linear";
+  schedule.batch_rule = BatchRule::linear;
   EXPECT_DOUBLE_EQ(rate(schedule, 3, 512), 0.2);
   EXPECT_DOUBLE_EQ(rate(schedule, 3, 64), 0.025);
-  schedule.batch_rule = "sqrt";
+  schedule.batch_rule = BatchRule::sqrt;
   EXPECT_DOUBLE_EQ(rate(schedule, 3, 512), 0.1);
 }
 
 TEST(Schedule, WarmUpRisesFromTheBaseRateToTheScaledRate) {
   ScheduleConfig schedule;
-  schedule.batch_rule = "linear";
+  schedule.batch_rule = BatchRule::linear;
   schedule.warm_up_epochs = 4;
   EXPECT_DOUBLE_EQ(rate(schedule, 0, 512), 0.05);
   EXPECT_DOUBLE_EQ(rate(schedule, 2, 512), 0.125);

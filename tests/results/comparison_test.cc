@@ -66,9 +66,9 @@ TEST(Comparison, StrongScalingComparesTheSameGlobalBatch) {
 
 TEST(Comparison, WeakScalingComparesTheSameBatchPerDevice) {
   RunMaker maker;
-  maker.baseline(1, make_result(1000, 8, 0.98), 64).trial.scaling = "weak";
-  maker.baseline(1, make_result(1200, 8, 0.98), 128).trial.scaling = "weak";
-  maker.add("together", 2, 1, make_result(1800, 5, 0.98), 128).trial.scaling = "weak";
+  maker.baseline(1, make_result(1000, 8, 0.98), 64).trial.scaling = ScalingMode::weak;
+  maker.baseline(1, make_result(1200, 8, 0.98), 128).trial.scaling = ScalingMode::weak;
+  maker.add("together", 2, 1, make_result(1800, 5, 0.98), 128).trial.scaling = ScalingMode::weak;
   EXPECT_NEAR(cell_of(compare_rows(maker.run), "together", 2, 128).speed_up.median, 1.8, 1e-9);
 }
 

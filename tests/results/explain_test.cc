@@ -170,7 +170,7 @@ TEST(Explain, E6AdvisesByPromiseAndBatch) {
     RunMaker maker;
     maker.baseline(1, step_result({.compute = 20}, 1)).result.seconds_to_target = 8;
     Row& row = maker.add("together", 2, 1, step_result({.compute = 10}, 2), weak ? 256 : 128);
-    row.trial.scaling = weak ? "weak" : "strong";
+    row.trial.scaling = weak ? ScalingMode::weak : ScalingMode::strong;
     row.result.seconds_to_target = 7;
     row.result.traits["promise"] = promise;
     return reason_of(maker.run, "E6").action;

@@ -165,9 +165,9 @@ TEST(Predict, SaysNothingOfRanksThatRunFreely) {
 TEST(Predict, WeakScalingNeedsNoOtherBatch) {
   RunMaker maker;
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-    maker.baseline(seed, model_result(1, 256), 256).trial.scaling = "weak";
+    maker.baseline(seed, model_result(1, 256), 256).trial.scaling = ScalingMode::weak;
     for (const std::size_t devices : {1, 2, 3, 4})
-      maker.add("together", devices, seed, model_result(devices, 256 * devices), 256 * devices).trial.scaling = "weak";
+      maker.add("together", devices, seed, model_result(devices, 256 * devices), 256 * devices).trial.scaling = ScalingMode::weak;
   }
   const Comparison comparison = compare_rows(maker.run);
   const std::vector<Prediction> all = predict(comparison, {16});

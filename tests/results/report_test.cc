@@ -167,7 +167,7 @@ TEST(RankTable, HasEachRankOfTheFirstRepeat) {
 TEST(Repetition, HasWhatTheCommandLineGave) {
   mgcompare::Run run = three_by_three();
   run.rows[0].trial.bracket = 1;
-  run.rows[1].trial.scaling = "weak";
+  run.rows[1].trial.scaling = ScalingMode::weak;
   run.info.arguments = {"--set", "name=it's; x", "--data", "/my data", "--oops"};
   const Repetition again = repetition_of(run);
   EXPECT_EQ(again.command,

@@ -40,7 +40,7 @@ inline Config small_config() {
   config.path = "small.yaml";
   config.model.name = "lenet";
   LayerConfig layer;
-  layer.type = "dense";
+  layer.type = LayerType::dense;
   layer.name = "dense1";
   layer.channels = 10;
   config.model.layers.push_back(layer);

@@ -33,7 +33,7 @@ Trial trial_of(const std::string& behaviour) {
   Trial trial;
   trial.strategy.name = trial.strategy.label = behaviour;
   LayerConfig layer;
-  layer.type = "dense";
+  layer.type = LayerType::dense;
   layer.name = "dense1";
   layer.channels = 10;
   trial.config.name = trial.config.model.name = "test";
@@ -221,7 +221,7 @@ TEST(Supervisor, TrialsShareAWorkerUntilOneFails) {
 TEST(Supervisor, IsolationGivesEachTrialAProcess) {
   Supervisor supervisor(quick());
   Trial trial = trial_of("fine");
-  trial.config.isolation = "trial";
+  trial.config.isolation = Isolation::trial;
   EXPECT_NE(supervisor.run(trial, {}, {}).samples, supervisor.run(trial, {}, {}).samples);
 }
 

@@ -2,6 +2,7 @@
 
 #include "puppet.h"
 #include "check/reference.h"
+#include "modules/strategy_probe.h"
 #include "rows.h"
 
 namespace mgcompare::testing {

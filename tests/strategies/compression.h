@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "model/spec.h"
+#include "modules/strategy_probe.h"
 #include "training/fixture.h"
 
 namespace mgcompare::testing {

@@ -10,7 +10,7 @@ TEST(DataParallel, EqualsReplicated) {
     for (const std::string kind : {"sgd", "adam"}) {
       const auto weights = [&](const std::string& plugin) {
         Trial trial = small_trial(ranks, plugin);
-        trial.config.optimizer.kind = kind;
+        trial.config.optimizer.kind = kind_named<OptimizerKind>(kind);
         trial.config.optimizer.learning_rate = kind == "adam" ? 1e-3 : 0.05;
         return run(trial).weights;
       };

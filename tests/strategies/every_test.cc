@@ -8,6 +8,7 @@
 #include "rows.h"
 #include "modules/strategy_options.h"
 #include "check/verify.h"
+#include "discovery/plugin_files.h"
 
 namespace mgcompare::testing {
 namespace {
@@ -52,7 +53,7 @@ std::size_t passed(const StrategyConfig& row, const ModelConfig& model, const st
   Config config;
   config.model = model;
   config.optimizer.weight_decay = 1e-4;
-  config.batch_norm = batch_norm;
+  config.batch_norm = kind_named<BatchNormPolicy>(batch_norm);
   config.strategies = {row};
   VerifyScope scope;
   for (const PluginSummary& plugin : find_plugins({}))
@@ -111,7 +112,7 @@ TEST_P(EveryStrategy, InterruptedAndResumedEqualsUninterrupted) {
   if (!repeats()) GTEST_SKIP() << "never runs twice alike";
   for (const char* kind : {"sgd", "adam"}) {
     Trial trial = trial_of(GetParam(), most_ranks(3));
-    trial.config.optimizer.kind = kind;
+    trial.config.optimizer.kind = kind_named<OptimizerKind>(kind);
     trial.config.optimizer.learning_rate = std::string(kind) == "adam" ? 0.001 : 0.05;
     trial.config.epochs = 4;
     trial.config.checkpoint_epochs = 1;
@@ -138,7 +139,7 @@ TEST_P(EveryStrategy, WarmUpLeavesNoTrace) {
   warm.config.measure.warm_up_steps = 5;
   const std::string hash = run(cold).result.weights_hash;
   EXPECT_EQ(run(warm).result.weights_hash, hash);
-  warm.config.measure.level = "normal";
+  warm.config.measure.level = MeasureLevel::normal;
   EXPECT_EQ(run(warm).result.weights_hash, hash);
 }
 
@@ -146,7 +147,7 @@ TEST_P(EveryStrategy, WarmUpLeavesNoTrace) {
 TEST_P(EveryStrategy, WarmsUpUntilSteadyInLiveTime) {
   Trial trial = trial_of(GetParam(), most_ranks(3));
   trial.config.deterministic = false;
-  trial.config.measure.level = "normal";
+  trial.config.measure.level = MeasureLevel::normal;
   trial.config.epochs = 1;
   const Result result = run(trial).result;
   EXPECT_EQ(result.samples, small_digits().train.samples);
@@ -189,7 +190,7 @@ std::vector<std::string> every_plugin() {
 TEST_P(EveryPlugin, AloneItIsOneDeviceToTheBit) {
   for (const auto& [kind, rate] : {std::pair{"sgd", 0.05}, std::pair{"adam", 1e-3}, std::pair{"adagrad", 0.05}, std::pair{"adadelta", 1.0}}) {
     Trial alone = small_trial(1, GetParam());
-    alone.config.optimizer.kind = kind;
+    alone.config.optimizer.kind = kind_named<OptimizerKind>(kind);
     alone.config.optimizer.learning_rate = rate;
     const TrainingOutcome plain = run(alone, [](Options&, const Facts&) { return make_reference(1); }), outcome = run(alone);
     EXPECT_EQ(outcome.weights, plain.weights) << kind;

@@ -60,7 +60,7 @@ TEST(LocalSgd, IsExactWithBatchNormalisationOverAllRanks) {
   const auto weights = [](std::size_t ranks, const std::string& plugin, const std::vector<OptionConfig>& options) {
     Trial trial = small_trial(ranks, plugin, options);
     trial.config.model = normalised_model();
-    trial.config.batch_norm = "sync";
+    trial.config.batch_norm = BatchNormPolicy::sync;
     trial.global_batch = 50;
     trial.config.epochs = 1;
     return run(trial).weights[0];

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "modules/strategy_probe.h"
 #include "puppet.h"
 #include "rows.h"
 

@@ -102,14 +102,14 @@ inline Played play(const Play& play, bool settles = false) {
   facts.momentum = play.momentum;
   facts.ordered = !play.order.empty();
   OptimizerConfig optimizer;
-  optimizer.kind = "sgd";
+  optimizer.kind = OptimizerKind::sgd;
   optimizer.momentum = play.momentum;
   optimizer.weight_decay = 0;
   const std::string file = plugin_file(play.plugin);
   const Shape shape = {1};
   ScheduleLog record;
   record.epochs[0][0] = play.order;
-  std::unique_ptr<AsyncScheduler> scheduler = play.order.empty() ? live_scheduler() : replay_scheduler(play.ranks, record);
+  std::unique_ptr<AsyncScheduler> owned = play.order.empty() ? live_scheduler() : replay_scheduler(play.ranks, record);
   AsyncScheduler& scheduler = *owned;
   const auto body = [&](Device& device, RankGroup& group) {
     const auto rank = static_cast<std::size_t>(group.rank());
@@ -133,7 +133,7 @@ inline Played play(const Play& play, bool settles = false) {
     played.metrics[rank] = puppet.metrics;
     group.barrier();
   };
-  spawn(play.ranks, body, std::move(scheduler));
+  spawn(play.ranks, body, std::move(owned));
   return played;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "discovery/plugin_files.h"
 #include "modules/plugin_host.h"
 #include "training/fixture.h"
 
@@ -50,7 +51,8 @@ inline Trial trial_of(const StrategyConfig& row, std::size_t ranks) {
 inline ModelConfig normalised_model() {
   ModelConfig model = small_model();
   LayerConfig normalisation;
-  normalisation.type = normalisation.name = "batch_norm";
+  normalisation.type = LayerType::batch_norm;
+  normalisation.name = "batch_norm";
   model.layers.insert(model.layers.begin() + 2, normalisation);
   return model;
 }

@@ -19,7 +19,7 @@ TEST(ShardedServer, TensorsRangesAndReplicatedAreBitEqual) {
   for (const std::size_t ranks : {2u, 3u, 4u, 8u})
     for (const std::string kind : {"sgd", "adam"}) {
       const auto weights = [&](Trial trial) {
-        trial.config.optimizer.kind = kind;
+        trial.config.optimizer.kind = kind_named<OptimizerKind>(kind);
         trial.config.optimizer.learning_rate = kind == "adam" ? 1e-3 : 0.05;
         return run(trial).weights;
       };

@@ -12,7 +12,7 @@ TEST(Tower, OfGradientsEqualsAccumulatedSharesToTheBitAndOneDeviceUpToRounding) 
   for (const std::string kind : {"sgd", "adam", "adadelta"})
     for (const std::size_t ranks : {2u, 3u, 4u, 8u}) {
       const auto weights = [&](Trial trial, std::size_t shares) {
-        trial.config.optimizer.kind = kind;
+        trial.config.optimizer.kind = kind_named<OptimizerKind>(kind);
         trial.config.optimizer.learning_rate = kind == "sgd" ? 0.05 : kind == "adam" ? 1e-3 : 1.0;
         return run(trial, shares == 0 ? MakeStrategy() : [shares](Options&, const Facts&) { return make_reference(shares); }).weights[0];
       };
@@ -30,7 +30,7 @@ TEST(Tower, OfParametersInEachStepEqualsGradientsWhereTheRuleIsLinear) {
       for (Trial* trial : {&gradients, &parameters}) {
         trial->global_batch = 7;
         trial->config.epochs = 1;
-        trial->config.optimizer.kind = kind;
+        trial->config.optimizer.kind = kind_named<OptimizerKind>(kind);
         trial->config.optimizer.momentum = momentum;
         trial->config.optimizer.learning_rate = std::string(kind) == "adam" ? 1e-3 : 0.05;
       }

@@ -87,7 +87,7 @@ class SpoiltPlatform : public Platform {
 
 Links examined(const SpoiltPlatform::Spoiler& spoiler, std::size_t devices = 3) {
   SpoiltPlatform platform(spoiler);
-  return examine(platform, {devices, {2, devices}, true}, [](const std::string&) {});
+  return measure_links(platform, {devices, {2, devices}, true}, [](const std::string&) {});
 }
 
 TEST(Doctor, FindsNothingWhereNothingIsWrong) {

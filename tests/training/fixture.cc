@@ -8,13 +8,14 @@
 #include <filesystem>
 
 #include "data/load.h"
+#include "discovery/plugin_files.h"
 
 namespace mgcompare::testing {
 namespace {
 
 LayerConfig layer(const std::string& type, std::size_t channels = 0, std::size_t kernel = 0, std::size_t stride = 1) {
   LayerConfig config;
-  config.type = type;
+  config.type = kind_named<LayerType>(type);
   config.channels = channels;
   config.kernel[0] = config.kernel[1] = kernel;
   config.stride[0] = config.stride[1] = stride;
@@ -69,11 +70,11 @@ Trial small_trial(std::size_t ranks, const std::string& plugin, const std::vecto
   trial.strategy = {plugin, plugin, options, {}};
   if (!plugin.empty()) trial.plugin_file = plugin_file(plugin);
   trial.config.model = small_model();
-  trial.config.data.set = "digits";
+  trial.config.data.set = DataSource::digits;
   trial.config.optimizer.momentum = 0.9;
   trial.config.optimizer.weight_decay = 1e-4;
   trial.config.epochs = 2;
-  trial.config.measure.level = "quick";
+  trial.config.measure.level = MeasureLevel::quick;
   trial.config.measure.warm_up_steps = 1;
   trial.config.deterministic = true;
   return trial;

@@ -65,11 +65,11 @@ TEST_F(Pass, IsRepeatedOnceItWasSeenAndRecorded) {
   pass.run(sample(0, 0, 10));
   pass.run(sample(0, 10, 10));
   EXPECT_EQ(take_notes(), Notes({"pass of 5", "pass of 5"})) << "nothing is recorded within a step";
-  pass.record();
+  pass.capture();
   EXPECT_EQ(take_notes(), Notes({"begin", "from 5", "pass of 5", "end"})) << "one of a shape";
   pass.run(sample(3, 20, 10));
   EXPECT_EQ(take_notes(), Notes({"place 25 of epoch 3", "repeat 0"}));
-  pass.record();
+  pass.capture();
   EXPECT_EQ(take_notes(), Notes());
 }
 
@@ -79,7 +79,7 @@ TEST_F(Pass, HasARecordingOfItsOwnForEachShapeAndScale) {
   pass.run(sample(0, 0, 10, Scale::own_share));
   pass.run(sample(0, 0, 9));  // as many samples for this rank, scaled otherwise
   pass.run(sample(0, 0, 0));  // nothing to learn from
-  pass.record();
+  pass.capture();
   take_notes();
   for (int again = 0; again < 2; ++again) {
     std::set<std::string> repeated;
@@ -97,7 +97,7 @@ TEST_F(Pass, IsRecordedAtOnceWhereItsShapeWasSeenBefore) {
   GraphPass before = recorded();
   before.run(sample(0, 0, 10));
   GraphPass pass = recorded(before.seen());
-  pass.record();
+  pass.capture();
   take_notes();
   pass.run(sample(0, 30, 10));
   EXPECT_EQ(take_notes(), Notes({"place 35 of epoch 0", "repeat 0"}));

@@ -116,7 +116,7 @@ TEST(Replica, ForwardLossAndBackwardFromAreBackward) {
 TEST(Replica, UpdatingInPiecesIsOneUpdate) {
   for (const char* kind : {"sgd", "adam"}) {
     Trial trial = small_trial(1);
-    trial.config.optimizer.kind = kind;
+    trial.config.optimizer.kind = kind_named<OptimizerKind>(kind);
     trial.config.optimizer.learning_rate = 0.01;
     const TrainingOutcome whole = run_for(trial, 5, scripted([](Replica& replica, Group&, const Batch& batch) {
       replica.backward(batch);

@@ -125,14 +125,14 @@ TEST(Trace, IsNotedWhereItTookTheGraphsAway) {
   const auto notes = [&](DeviceKind kind, const std::string& data_on, const std::string& trace) {
     Trial trial = mgcompare::testing::small_trial(1, "serial");
     trial.device_kind = kind;
-    trial.config.data.on = data_on;
+    trial.config.data.on = kind_named<DataLocation>(data_on);
     std::string all;
     const TrainingOutcome outcome =
         mgcompare::testing::run(trial, {}, [&](TrainingRequest& request) { request.files.trace = trace; });
     for (const std::string& note : outcome.result.notes) all += note + "\n";
     return all;
   };
-  const std::string told = "steps were not recorded as graphs";
+  const std::string told = "ran without CUDA graphs because a trace was written";
   EXPECT_NE(notes(DeviceKind::cuda, "device", file).find(told), std::string::npos);
   EXPECT_EQ(notes(DeviceKind::cuda, "device", "").find(told), std::string::npos);
   EXPECT_EQ(notes(DeviceKind::cuda, "host", file).find(told), std::string::npos);

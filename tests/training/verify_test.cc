@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "discovery/plugin_files.h"
 #include "fixture.h"
 
 namespace mgcompare {
@@ -70,7 +71,7 @@ TEST(LongVerify, PassesOnLeNet) {
 TEST(Verify, JudgesNetworksOfReluWithoutTheirNearTies) {
   ModelConfig model = testing::small_model();
   for (LayerConfig& layer : model.layers)
-    if (layer.type == "tanh") layer.type = "relu";
+    if (layer.type == LayerType::tanh) layer.type = LayerType::relu;
   const Verified verified = verify_with(model, find_plugins({}), {2, 4}, {"adam"});
   EXPECT_TRUE(verified.passed) << failures(verified);
 }

@@ -1,4 +1,4 @@
-#include "data/sha256.h"
+#include "base/sha256.h"
 
 #include <openssl/evp.h>
 
@@ -13,7 +13,7 @@ struct Sha256::State {
 
 Sha256::Sha256() : state_(std::make_unique<State>()) {
   if (EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) != 1)
-    throw Error("OpenSSL offers no SHA-256; check its configuration");
+    throw Error("OpenSSL does not offer SHA-256; check its configuration");
 }
 Sha256::~Sha256() = default;
 Sha256::Sha256(Sha256&&) noexcept = default;
@@ -21,18 +21,26 @@ Sha256& Sha256::operator=(Sha256&&) noexcept = default;
 
 void Sha256::add(const void* data, std::size_t bytes) { EVP_DigestUpdate(state_->context, data, bytes); }
 
+std::array<std::uint8_t, 32> Sha256::digest_bytes() {
+  std::array<std::uint8_t, 32> bytes;
+  EVP_DigestFinal_ex(state_->context, bytes.data(), nullptr);
+  return bytes;
+}
+
 std::string Sha256::digest() {
-  unsigned char raw[EVP_MAX_MD_SIZE];
-  unsigned int length = 0;
-  EVP_DigestFinal_ex(state_->context, raw, &length);
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
-  text.reserve(2 * length);
-  for (unsigned int i = 0; i < length; ++i) {
-    text.push_back(kDigits[raw[i] >> 4]);
-    text.push_back(kDigits[raw[i] & 15]);
+  for (const std::uint8_t byte : digest_bytes()) {
+    text.push_back(kDigits[byte >> 4]);
+    text.push_back(kDigits[byte & 15]);
   }
   return text;
+}
+
+std::string sha256(std::string_view text) {
+  Sha256 hash;
+  hash.add(text.data(), text.size());
+  return hash.digest();
 }
 
 }  // namespace mgcompare

@@ -1,0 +1,81 @@
+#pragma once
+
+// Settings with a fixed set of values, and the one table of their names in YAML, JSON and messages.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "mgcompare/error.h"
+
+namespace mgcompare {
+
+enum class OptimizerKind { sgd, adam, adagrad, adadelta };
+enum class ScheduleKind { constant, step, cosine };
+// How the learning rate scales with the global batch.
+enum class BatchRule { none, linear, sqrt };
+enum class LayerType {
+  conv, max_pool, average_pool, dense, tanh, relu, sigmoid, dropout, batch_norm, flatten, add, concat
+};
+enum class InitializerKind { xavier, glorot_uniform, he_normal, normal, uniform, zeros };
+enum class DataSource { mnist, digits };
+// What to use if MNIST is not available.
+enum class DataFallback { none, digits };
+// Where samples are stored.
+enum class DataLocation { device, host };
+enum class ScalingMode { strong, weak };
+enum class Precision { automatic, fp32, tf32, bf16 };
+enum class BatchNormPolicy { local, sync };
+enum class MeasureLevel { quick, normal, thorough };
+// Which trials share a worker process.
+enum class Isolation { sweep, trial };
+
+// Names in the order of the enumerators.
+template <class E> inline constexpr std::array<std::string_view, 0> kKindNames = {};
+template <>
+inline constexpr auto kKindNames<OptimizerKind> = std::to_array<std::string_view>({"sgd", "adam", "adagrad", "adadelta"});
+template <>
+inline constexpr auto kKindNames<ScheduleKind> = std::to_array<std::string_view>({"constant", "step", "cosine"});
+template <> inline constexpr auto kKindNames<BatchRule> = std::to_array<std::string_view>({"none", "linear", "sqrt"});
+template <>
+inline constexpr auto kKindNames<LayerType> =
+    std::to_array<std::string_view>({"conv", "max_pool", "average_pool", "dense", "tanh", "relu", "sigmoid", "dropout",
+                                     "batch_norm", "flatten", "add", "concat"});
+template <>
+inline constexpr auto kKindNames<InitializerKind> =
+    std::to_array<std::string_view>({"xavier", "glorot_uniform", "he_normal", "normal", "uniform", "zeros"});
+template <> inline constexpr auto kKindNames<DataSource> = std::to_array<std::string_view>({"mnist", "digits"});
+template <> inline constexpr auto kKindNames<DataFallback> = std::to_array<std::string_view>({"none", "digits"});
+template <> inline constexpr auto kKindNames<DataLocation> = std::to_array<std::string_view>({"device", "host"});
+template <> inline constexpr auto kKindNames<ScalingMode> = std::to_array<std::string_view>({"strong", "weak"});
+template <>
+inline constexpr auto kKindNames<Precision> = std::to_array<std::string_view>({"auto", "fp32", "tf32", "bf16"});
+template <> inline constexpr auto kKindNames<BatchNormPolicy> = std::to_array<std::string_view>({"local", "sync"});
+template <>
+inline constexpr auto kKindNames<MeasureLevel> = std::to_array<std::string_view>({"quick", "normal", "thorough"});
+template <> inline constexpr auto kKindNames<Isolation> = std::to_array<std::string_view>({"sweep", "trial"});
+
+template <class E>
+concept Kind = std::is_enum_v<E> && (kKindNames<E>.size() > 0);
+
+template <Kind E> constexpr std::string_view to_string(E kind) { return kKindNames<E>[static_cast<std::size_t>(kind)]; }
+
+template <Kind E> std::optional<E> find_kind(std::string_view name) {
+  const auto found = std::find(kKindNames<E>.begin(), kKindNames<E>.end(), name);
+  if (found == kKindNames<E>.end()) return std::nullopt;
+  return static_cast<E>(found - kKindNames<E>.begin());
+}
+
+// Throws Error for a name that is not in the table.
+template <Kind E> E kind_named(std::string_view name) {
+  if (const std::optional<E> kind = find_kind<E>(name)) return *kind;
+  std::string text = "unknown name '" + std::string(name) + "'; known names:";
+  for (const std::string_view known : kKindNames<E>) text += " " + std::string(known);
+  throw Error(text);
+}
+
+}  // namespace mgcompare
