@@ -85,9 +85,9 @@ std::vector<Key> make_keys() {
        .help = "sgd: momentum.",
        .field = Number([](Config& c) -> double& { return c.optimizer.momentum; }),
        .max = 0.999999},
-      {.name = "optimizer.nesterov", .help = "sgd: Nesterov momentum.", .field = Flag([](Config& c) -> bool& {
-                                                                                    return c.optimizer.nesterov;
-                                                                                  })},
+      {.name = "optimizer.nesterov",
+       .help = "sgd: Nesterov momentum.",
+       .field = Flag([](Config& c) -> bool& { return c.optimizer.nesterov; })},
       {.name = "optimizer.weight_decay",
        .help = "L2 penalty: this times the weight is added to its gradient.",
        .field = Number([](Config& c) -> double& { return c.optimizer.weight_decay; }),
@@ -219,7 +219,7 @@ std::vector<Key> make_keys() {
        .max = 1e7,
        .unit = "seconds"},
       {.name = "measure.record",
-       .help = "Record the order in which free-running ranks met and each gradient, for `mgcompare replay`; uses "
+       .help = "Record the order of exclusive sections of free-running ranks and each gradient, for `mgcompare replay`; uses "
                "deterministic kernels.",
        .field = Flag([](Config& c) -> bool& { return c.measure.record; })},
       {.name = "checkpoint_epochs",

@@ -65,7 +65,7 @@ TEST_P(CudaPrecision, WholeGradientsAgreeWithTheCpuTwin) {
   const Tolerance tolerance = GetParam();
   for (const ModelConfig& model : {smooth(lenet()), smooth(mlp()), smooth(keras_cnn()), smooth(keras_bn_cnn())}) {
     for (const std::size_t count : {1, 7, 60, 128}) {
-      Rig rig(model, {1, 28, 28}, 10, 130, {"fp32", true, true, true});
+      Rig rig(model, {1, 28, 28}, 10, 130, {Precision::fp32, true, true, true});
       GpuRig gpu(rig, {kind_named<Precision>(tolerance.precision), true, true, true});
       const std::vector<float> expected = rig.gradient(2, count, {true, 5, 1}, 1.0f / 128);
       const std::vector<float> found = gpu.gradient(2, count, {true, 5, 1}, 1.0f / 128);

@@ -69,7 +69,7 @@ TEST_P(Golden, GradientsAgreeWithPyTorch) {
   MemoryMeter meter;
   CpuDevice device(0, meter);
   const NetworkSpec spec = make_spec(GetParam(), {1, 28, 28}, 10, false);
-  const auto network = make_network(device, spec, {"fp32", false, false, false});
+  const auto network = make_network(device, spec, {Precision::fp32, false, false, false});
   const auto feed = make_feed(device, golden_split(samples), 1.0 / 255);
   const std::vector<float> weights = golden_weights(spec);
   std::copy(weights.begin(), weights.end(), network->weights().begin());

@@ -59,7 +59,7 @@ TEST(Network, AnEmptyShareGivesZerosAlsoAfterAFullOne) {
 
 TEST(Network, SharesOfABatchAddUpToItsGradient) {
   for (const ModelConfig& model : {lenet(), mlp(), keras_cnn()}) {
-    Rig rig(model, kDigit, 10, 64, {"fp32", false, true, true});
+    Rig rig(model, kDigit, 10, 64, {Precision::fp32, false, true, true});
     const Pass pass{true, 5, 1};
     const std::vector<float> whole = rig.gradient(2, 60, pass, 1.0f / 60);
     for (std::size_t ranks : {2, 3, 7, 64}) {
