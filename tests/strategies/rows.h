@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "discovery/plugin_files.h"
 #include "modules/plugin_host.h"
 #include "training/fixture.h"
 
