@@ -2,7 +2,9 @@
 add_library(mgcompare_warnings INTERFACE)
 target_compile_options(mgcompare_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wno-missing-field-initializers -Wno-maybe-uninitialized>
-  $<$<AND:$<BOOL:${MGCOMPARE_WERROR}>,$<COMPILE_LANGUAGE:CXX>>:-Werror>)
+  $<$<AND:$<BOOL:${MGCOMPARE_WERROR}>,$<COMPILE_LANGUAGE:CXX>>:-Werror>
+  # nvcc's own warnings, and those of the host compiler that it calls.
+  "$<$<AND:$<BOOL:${MGCOMPARE_WERROR}>,$<COMPILE_LANGUAGE:CUDA>>:--Werror=all-warnings;-Xcompiler=-Werror>")
 
 if(MGCOMPARE_SANITIZE STREQUAL "address")
   add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined)

@@ -28,6 +28,7 @@ struct VerifyScope {
   std::vector<PluginSummary> plugins;          // those that may be opened
   std::vector<int> ranks = {2, 3, 4, 8};
   std::vector<std::string> optimizers = {"sgd", "momentum", "adam", "adadelta"};
+  std::size_t samples = 730;                   // training samples of each trial; see verify_data()
   DeviceKind device_kind = DeviceKind::cpu;
   // Ends the process after a trial in which a rank failed (see ranks.h). None: the checks go on.
   std::function<void()> leave;
@@ -38,7 +39,12 @@ struct VerifyScope {
 bool verify(const Config& config, const Dataset& dataset, Platform& platform, const VerifyScope& scope,
             const std::function<void(const Finding&)>& tell);
 
-// The samples that verify trains on: a number that none of its batches and rank counts divides.
-DataConfig verify_data(const DataConfig& data);
+// The scope of `verify --quick`: the same checks with the same limits, on one rank count, two optimizers and a third of
+// the steps.
+VerifyScope quick_scope();
+
+// The data that verify trains on: the first `samples` training samples. Neither the batch size nor a rank count divides
+// 730 or 230, so that the last batch and the shares of the ranks are unequal.
+DataConfig verify_data(const DataConfig& data, std::size_t samples);
 
 }  // namespace mgcompare

@@ -48,7 +48,7 @@ constexpr std::string_view kHelp = R"(Trains one network under many multi-device
   mgcompare compare A B      two runs row by row; --fail-on-regression 5%
   mgcompare predict DIR      steps on more devices: --devices 8,16,64; --link measured, NAME, FILE or latency=5us,bandwidth=20GB/s
   mgcompare export DIR       --mllog: log lines in the style of MLPerf
-  mgcompare verify CONFIG    prove that the strategies compute what they say
+  mgcompare verify CONFIG    prove that the strategies compute what they say; --quick: a shorter check
   mgcompare plugins          list strategies with their options; `check FILE`, `new NAME [--cuda]`
   mgcompare devices          list the devices of this machine; --json
   mgcompare doctor           check and measure devices and the links between them; --json
@@ -158,7 +158,9 @@ void add_commands(CLI::App& app, Command& command, Given& given) {
   CLI::App& exports = *app.add_subcommand("export");
   exports.add_option("DIR", command.target)->required();
   exports.add_flag("--mllog", command.mllog);
-  add_config(*app.add_subcommand("verify"), command, given.seed);
+  CLI::App& verify = *app.add_subcommand("verify");
+  add_config(verify, command, given.seed);
+  verify.add_flag("--quick", command.quick);
   CLI::App& plugins = *app.add_subcommand("plugins");
   plugins.require_subcommand(0, 1);
   plugins.add_subcommand("check")->add_option("file", command.target)->required();

@@ -30,7 +30,7 @@ struct Command {
   std::string target;               // the config, directory, file or name that it is about
   std::string directory;            // -o
   bool resume = false, dry_run = false, quiet = false, verbose = false;
-  bool explain = false, schema = false, markdown = false, json = false;
+  bool explain = false, schema = false, markdown = false, json = false, quick = false;
   std::string only;
   std::vector<std::string> overrides;  // "key=value"
   std::string data;                 // the folder, where it was given

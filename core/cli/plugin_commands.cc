@@ -231,7 +231,7 @@ int verify_strategies(const Command& command) {
   ProbeClient probe(supervisor_settings());
   const Config config = config_of(command, probe);
   probe.search(config.plugin_paths);
-  return verify_in_worker(config, probe, supervisor_settings()) ? kDone : kProblemFound;
+  return verify_in_worker(config, probe, command.quick, supervisor_settings()) ? kDone : kProblemFound;
 }
 
 }  // namespace mgcompare

@@ -46,7 +46,7 @@ void print_finding(const nlohmann::json& finding) {
 
 nlohmann::json answer_verify(const nlohmann::json& body, RequestContext& context) {
   const Config config = body.at("config").get<Config>();
-  VerifyScope scope;
+  VerifyScope scope = body.at("quick").get<bool>() ? quick_scope() : VerifyScope();
   for (const nlohmann::json& plugin : body.at("plugins")) {
     scope.plugins.push_back({plugin.at("name").get<std::string>(), "", plugin.at("file").get<std::string>(), ""});
   }
@@ -57,14 +57,14 @@ nlohmann::json answer_verify(const nlohmann::json& body, RequestContext& context
       context.note({{"text", "the checks behind the one that failed were not made: mend it, or leave its plugin away, and verify again"}});
       context.leave(false);
     };
-  const Dataset dataset = load_dataset(verify_data(config.data), reporting_places(context), reporting_log(context));
+  const Dataset dataset = load_dataset(verify_data(config.data, scope.samples), reporting_places(context), reporting_log(context));
   return verify(config, dataset, platform(scope.device_kind), scope,
                 [&](const Finding& finding) { context.note({{"finding", finding_to_json(finding)}}); });
 }
 
 }  // namespace
 
-bool verify_in_worker(const Config& config, CapabilityProbe& probe, SupervisorSettings settings) {
+bool verify_in_worker(const Config& config, CapabilityProbe& probe, bool quick, SupervisorSettings settings) {
   nlohmann::json plugins = nlohmann::json::array();
   for (const PluginSummary& plugin : probe.plugins()) {
     if (plugin.problem.empty()) plugins.push_back({{"name", plugin.name}, {"file", plugin.file}});
@@ -86,8 +86,8 @@ bool verify_in_worker(const Config& config, CapabilityProbe& probe, SupervisorSe
     ++counts[verdict];
     if (verdict == verdict_text(Finding::Verdict::failed)) failed.push_back(said["finding"]);
   };
-  const Reply reply =
-      supervisor.ask("verify", {{"config", config}, {"plugins", plugins}, {"device_kind", kind}}, kVerifySeconds, {{}, note});
+  const nlohmann::json body = {{"config", config}, {"plugins", plugins}, {"device_kind", kind}, {"quick", quick}};
+  const Reply reply = supervisor.ask("verify", body, kVerifySeconds, {{}, note});
   if (reply.status != "answer") {
     throw Error(fmt::format("verify ended before its end: {} ({})", reply.cause, reply.status));
   }

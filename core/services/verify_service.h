@@ -7,8 +7,9 @@
 
 namespace mgcompare {
 
-// Prints each finding as it is made; returns whether none failed. Throws Error when the process dies.
-bool verify_in_worker(const Config& config, CapabilityProbe& probe, SupervisorSettings settings);
+// Prints each finding as it is made; returns whether none failed. Throws Error when the process dies. `quick` selects
+// quick_scope().
+bool verify_in_worker(const Config& config, CapabilityProbe& probe, bool quick, SupervisorSettings settings);
 
 Handlers verify_handlers();
 

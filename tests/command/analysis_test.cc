@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 
 #include <nlohmann/json.hpp>
 
@@ -17,18 +18,30 @@ namespace fs = std::filesystem;
 
 class Analysis : public testing::Test {
  protected:
+  // One run for all tests, of which each has a copy of its own.
+  static void SetUpTestSuite() {
+    if (!missing_piece().empty()) return;
+    original_ = std::make_unique<Workplace>();
+    const std::string config = original_->write(
+        "fine.yaml", small_config("scaling: {devices: [cpu:1, cpu:2], batch: 64}\nstrategies: [serial, replicated]\n"));
+    made_ = original_->run({config, "--trace"});
+  }
+  static void TearDownTestSuite() { original_.reset(); }
+
   void SetUp() override {
     if (const std::string missing = missing_piece(); !missing.empty()) GTEST_SKIP() << missing;
-    const std::string config = place_.write(
-        "fine.yaml", small_config("scaling: {devices: [cpu:1, cpu:2], batch: 64}\nstrategies: [serial, replicated]\n"));
-    const Ended ended = place_.run({config, "--trace"});
-    ASSERT_EQ(ended.code, 0) << ended.err;
+    ASSERT_EQ(made_.code, 0) << made_.err;
+    fs::copy(original_->folder() / "runs", place_.folder() / "runs", fs::copy_options::recursive);
     run_ = place_.only_run().directory;
   }
   std::string path(const std::string& name) const { return (fs::path(run_) / name).string(); }
 
   Workplace place_;
   std::string run_;
+
+ private:
+  static inline std::unique_ptr<Workplace> original_;
+  static inline Ended made_;
 };
 
 TEST_F(Analysis, TracesHaveEveryRankAndTheirExchanges) {

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <regex>
 #include <sstream>
 
@@ -16,24 +17,35 @@ namespace fs = std::filesystem;
 
 class Bundle : public testing::Test {
  protected:
+  // One bundle for all tests: making it takes longer than all of them.
+  static void SetUpTestSuite() {
+    if (!missing_piece().empty()) return;
+    place_ = std::make_unique<Workplace>();
+    made_ = shell(std::string(MGCOMPARE_SOURCE_DIR) + "/scripts/bundle made --build " + MGCOMPARE_BINARY_DIR);
+    if (made_.code != 0) return;
+    fs::create_directories(place().folder() / "far away");
+    fs::rename(place().folder() / "made", folder());
+  }
+  static void TearDownTestSuite() { place_.reset(); }
+
   void SetUp() override {
     if (const std::string missing = missing_piece(); !missing.empty()) GTEST_SKIP() << missing;
-    const Ended made =
-        shell(std::string(MGCOMPARE_SOURCE_DIR) + "/scripts/bundle made --build " + MGCOMPARE_BINARY_DIR);
-    ASSERT_EQ(made.code, 0) << made.err;
-    EXPECT_NE(made.err.find("MB as tar.gz"), std::string::npos) << made.err;
-    fs::create_directories(place_.folder() / "far away");
-    fs::rename(place_.folder() / "made", folder());
+    ASSERT_EQ(made_.code, 0) << made_.err;
+    EXPECT_NE(made_.err.find("MB as tar.gz"), std::string::npos) << made_.err;
   }
-  fs::path folder() const { return place_.folder() / "far away" / "bundle"; }
-  Ended shell(const std::string& script) const {
-    return Program(place_.folder(), "/bin/bash", {"-c", script}, {}).wait();
+  static const Workplace& place() { return *place_; }
+  static fs::path folder() { return place().folder() / "far away" / "bundle"; }
+  static Ended shell(const std::string& script) {
+    return Program(place().folder(), "/bin/bash", {"-c", script}, {}).wait();
   }
-  Ended launch(const std::string& words) const {
+  static Ended launch(const std::string& words) {
     return shell("env -i PATH=/usr/bin:/bin ASAN_OPTIONS=\"$ASAN_OPTIONS\" HOME=\"$PWD\" '" +
                  (folder() / "mgcompare").string() + "' " + words);
   }
-  Workplace place_;
+
+ private:
+  static inline std::unique_ptr<Workplace> place_;
+  static inline Ended made_;
 };
 
 TEST_F(Bundle, NeedsTheCLibraryAndCudaOnly) {
@@ -59,10 +71,10 @@ TEST_F(Bundle, RunsWhereItIs) {
   const Ended devices = launch("devices");
   EXPECT_EQ(devices.code, 0) << devices.err;
   EXPECT_NE(devices.out.find("cpu:0"), std::string::npos) << devices.out;
-  place_.write("small.yaml", small_config("scaling: {devices: [cpu:1], batch: 64}\nstrategies: [serial, tower]\n"));
+  place().write("small.yaml", small_config("scaling: {devices: [cpu:1], batch: 64}\nstrategies: [serial, tower]\n"));
   const Ended compared = launch("small.yaml");
   EXPECT_EQ(compared.code, 0) << compared.err;
-  for (const Row& row : place_.only_run().rows)
+  for (const Row& row : place().only_run().rows)
     EXPECT_NE(row.trial.plugin_file.find("far away"), std::string::npos) << row.trial.plugin_file;
   EXPECT_EQ(launch("'far away/bundle/configs/lenet.yaml' --dry-run").code, 0) << "it finds its networks";
   const std::string foreign = std::string(MGCOMPARE_BINARY_DIR) + "/lib/mgcompare/bad_plugins/strategy_misbehave.so";
@@ -70,12 +82,12 @@ TEST_F(Bundle, RunsWhereItIs) {
 }
 
 TEST_F(Bundle, IsNeverMadeOverSomethingElse) {
-  std::ofstream(place_.folder() / "file") << "mine";
+  std::ofstream(place().folder() / "file") << "mine";
   const std::string script = std::string(MGCOMPARE_SOURCE_DIR) + "/scripts/bundle ";
   EXPECT_EQ(shell(script + "'far away' --build " + MGCOMPARE_BINARY_DIR).code, 2);
   EXPECT_EQ(shell(script).code, 2);
   EXPECT_EQ(shell(script + "new --build /nowhere").code, 2);
-  EXPECT_FALSE(fs::exists(place_.folder() / "new"));
+  EXPECT_FALSE(fs::exists(place().folder() / "new"));
 }
 
 }  // namespace

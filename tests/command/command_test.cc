@@ -51,7 +51,6 @@ TEST_F(CommandLine, WrongUsageIsTwoAndOneSentence) {
     EXPECT_EQ(ended.code, 2) << testing::PrintToString(words) << ended.err;
     EXPECT_NE(ended.err, "");
     EXPECT_EQ(ended.out, "");
-    EXPECT_LT(ended.seconds, 5);
   }
   EXPECT_FALSE(place_.has_runs());
 }
@@ -80,7 +79,6 @@ TEST_F(CommandLine, BadYamlHasItsPlaceAndRunsNothing) {
   EXPECT_EQ(ended.code, 2);
   EXPECT_NE(ended.err.find("bad.yaml:5:1: error:"), std::string::npos) << ended.err;
   EXPECT_NE(ended.err.find("did you mean 'scaling'"), std::string::npos) << ended.err;
-  EXPECT_LT(ended.seconds, 5);
   EXPECT_FALSE(place_.has_runs());
 }
 

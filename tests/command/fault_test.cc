@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <thread>
 
 #include "rig.h"
@@ -120,10 +121,8 @@ TEST_F(Faults, ARankThatHangsInAnExchangeIsARowWithinTheLimitForEveryStrategy) {
   const std::vector<std::string> names = exchanging_strategies();
   std::string strategies;
   for (const std::string& name : names) strategies += "  - saboteur: {inner: " + name + ", how: hang, as: " + name + "}\n";
-  const auto began = std::chrono::steady_clock::now();
   const Ended ended = place_.run({place_.write(
       "hanging.yaml", small_config("scaling: {devices: [cpu:2], batch: 64}\nmeasure: {time_limit: 2}\nstrategies:\n" + strategies))});
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
   EXPECT_EQ(ended.code, 3) << ended.err;
   const auto run = place_.only_run();
   ASSERT_EQ(run.rows.size(), names.size());
@@ -131,7 +130,6 @@ TEST_F(Faults, ARankThatHangsInAnExchangeIsARowWithinTheLimitForEveryStrategy) {
     EXPECT_EQ(row_of(run, name).result.status, "timeout") << name << ": " << row_of(run, name).result.cause;
     EXPECT_NE(row_of(run, name).result.cause.find("over the limit of 2 s"), std::string::npos) << row_of(run, name).result.cause;
   }
-  EXPECT_LT(took.count(), 8.0 * static_cast<double>(names.size())) << "seconds";
   EXPECT_FALSE(anything_survives());
 }
 
@@ -178,14 +176,13 @@ TEST_P(Interrupted, StopsAfterItsStepWithAPartialReport) {
   Program program = place_.start({place_.write("long.yaml", endless()), "--set", "epochs=100000"});
   ASSERT_TRUE(program.says("2 trials", 30));
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  const auto begin = std::chrono::steady_clock::now();
   program.signal(GetParam().first);
   const Ended ended = program.wait();
-  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), 5);
   EXPECT_EQ(ended.code, GetParam().second) << ended.err;
   const auto run = place_.only_run();
   EXPECT_TRUE(fs::exists(run.directory + "/report.md"));
   EXPECT_EQ(run.rows[0].result.status, "interrupted") << run.rows[0].result.cause;
+  EXPECT_EQ(run.rows[0].result.cause.find("did not stop by itself"), std::string::npos) << run.rows[0].result.cause;
   EXPECT_NE(run.rows[1].state, "finished");
   EXPECT_FALSE(anything_survives());
 }
@@ -193,6 +190,7 @@ TEST_P(Interrupted, StopsAfterItsStepWithAPartialReport) {
 INSTANTIATE_TEST_SUITE_P(Signals, Interrupted,
                          testing::Values(std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}, std::pair{SIGHUP, 143}));
 
+// At once: without the wait for the trial, after which a partial report is written.
 TEST_F(Faults, ASecondInterruptionEndsAtOnce) {
   const std::string config = place_.write("hang.yaml", misbehaving("how: busy, where: start"));
   Program program = place_.start({config, "--only", "strategy=misbehave"});
@@ -200,10 +198,11 @@ TEST_F(Faults, ASecondInterruptionEndsAtOnce) {
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   program.signal(SIGINT);
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  const auto begin = std::chrono::steady_clock::now();
   program.signal(SIGINT);
   EXPECT_EQ(program.wait().code, 130);
-  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), 0.5);
+  const auto run = place_.only_run();
+  EXPECT_FALSE(fs::exists(run.directory + "/report.md"));
+  EXPECT_NE(run.rows[0].state, "finished");
   EXPECT_FALSE(anything_survives());
 }
 
@@ -212,11 +211,11 @@ TEST_F(Faults, AHangingTrialDoesNotHoldUpAnInterruption) {
   Program program = place_.start({config, "--only", "strategy=misbehave"});
   ASSERT_TRUE(program.says("1 trial:", 30));
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  const auto begin = std::chrono::steady_clock::now();
   program.signal(SIGINT);
   EXPECT_EQ(program.wait().code, 130);
-  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), 5);
-  EXPECT_EQ(place_.only_run().rows[0].result.status, "interrupted");
+  const Result result = place_.only_run().rows[0].result;
+  EXPECT_EQ(result.status, "interrupted");
+  EXPECT_NE(result.cause.find("did not stop by itself"), std::string::npos) << result.cause;
 }
 
 TEST_F(Faults, AKilledRunLosesNothingAndIsResumed) {
@@ -259,6 +258,44 @@ TEST_F(Faults, AFolderIsOneRunsAtATime) {
   const Ended other = place_.run({config, "-o", "here", "--resume", "--set", "epochs=3"});
   EXPECT_EQ(other.code, 5) << other.err;
   EXPECT_NE(other.err.find("epochs"), std::string::npos) << "names what differs: " << other.err;
+}
+
+// Killed at random moments and resumed until it ends by itself, a run has the results of one that nobody disturbed.
+using LongFaults = Faults;
+TEST_F(LongFaults, ARunThatIsKilledAgainAndAgainEndsAsIfItWereNot) {
+  const std::uint32_t seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  const std::string config = place_.write(
+      "steady.yaml", small_config("scaling: {devices: [cpu:1, cpu:2], batch: 64}\nstrategies: [serial, replicated, tower]\n"
+                                  "checkpoint_epochs: 1\n"));
+  const auto words = [&](const std::string& folder) {
+    std::vector<std::string> all = {config, "-o", folder, "--set", "epochs=20"};
+    if (fs::exists(place_.folder() / folder / "results.sqlite")) all.push_back("--resume");
+    return all;
+  };
+  const Ended calm = place_.run(words("calm"));
+  ASSERT_EQ(calm.code, 0) << calm.err;
+  const auto expected = read_run((place_.folder() / "calm").string());
+  for (int round = 0; round < 10; ++round) {
+    const std::string folder = "disturbed" + std::to_string(round);
+    Ended ended;
+    for (int attempt = 0; attempt < 100 && ended.code != 0; ++attempt) {
+      Program program = place_.start(words(folder));
+      std::this_thread::sleep_for(std::chrono::milliseconds(random() % (200 * (attempt + 1))));
+      program.signal(SIGKILL);
+      ended = program.wait();
+      ASSERT_TRUE(ended.code == 0 || ended.code == -SIGKILL) << ended.code << ": " << ended.err;
+      ASSERT_FALSE(anything_survives());
+    }
+    ASSERT_EQ(ended.code, 0) << "it never came to its end";
+    const auto run = read_run((place_.folder() / folder).string());
+    ASSERT_EQ(run.rows.size(), expected.rows.size());
+    for (std::size_t i = 0; i < run.rows.size(); ++i) {
+      EXPECT_EQ(run.rows[i].result.status, "done") << run.rows[i].result.cause;
+      EXPECT_EQ(run.rows[i].result.weights_hash, expected.rows[i].result.weights_hash);
+    }
+  }
 }
 
 }  // namespace

@@ -17,7 +17,6 @@ namespace mgcompare {
 struct Ended {
   int code = -1;                    // exit code, or minus the signal
   std::string out, err;
-  double seconds = 0;
 };
 
 std::string text_of(const std::filesystem::path& file);
@@ -64,7 +63,7 @@ class Workplace {
 // The program, its modules and the plugins are built; otherwise the words that say what is missing.
 std::string missing_piece();
 
-// Whether a process that this test's programs started still lives, a second after they ended.
+// Whether a process that this test's programs started lives on. Waits for ten seconds at most.
 bool anything_survives();
 
 // A small network on a few drawn digits; `rest` gives the strategies and overrides.

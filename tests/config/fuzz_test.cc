@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <iostream>
+#include <random>
+
 #include <nlohmann/json.hpp>
 
 #include "config/config_reader.h"
@@ -13,6 +16,14 @@ namespace mgcompare {
 namespace {
 
 constexpr int kMutations = 2500;
+constexpr int kLongMutations = 20 * kMutations;
+
+// Another one each time. It is printed, so that a failure can be repeated.
+std::uint64_t fresh_seed() {
+  const std::uint64_t seed = std::random_device()();
+  std::cout << "seed " << seed << std::endl;
+  return seed;
+}
 
 class Mutator {
  public:
@@ -64,16 +75,21 @@ class Mutator {
   std::uint64_t draw_ = 0;
 };
 
-class Fuzz : public Workspace {};
+class Fuzz : public Workspace {
+ protected:
+  void mutate_configs(std::uint64_t seed, int mutations);
+  void mutate_networks(std::uint64_t seed, int mutations);
+};
+using LongFuzz = Fuzz;
 
-TEST_F(Fuzz, MutatedConfigsAreReadOrRefused) {
+void Fuzz::mutate_configs(std::uint64_t seed, int mutations) {
   const std::string model = write("models/lenet.yaml", read_text(MGCOMPARE_SOURCE_DIR "/configs/models/lenet.yaml"));
   const std::string good = read_text(kLeNet) +
                            "variants: [{name: a, set: {optimizer.learning_rate: 0.07}}]\nplugins: [x]\nname: a "
                            "b\nmeasure: {time_limit: 3}\n";
-  Mutator mutator(1);
+  Mutator mutator(seed);
   int read = 0, refused = 0;
-  for (int i = 0; i < kMutations; ++i) {
+  for (int i = 0; i < mutations; ++i) {
     const std::string path = write("x.yaml", mutator.mutate(good));
     try {
       const Config config = read_config(path);
@@ -88,14 +104,14 @@ TEST_F(Fuzz, MutatedConfigsAreReadOrRefused) {
       ++refused;
     }
   }
-  EXPECT_GT(read, kMutations / 50);
-  EXPECT_GT(refused, kMutations / 5);
+  EXPECT_GT(read, mutations / 50);
+  EXPECT_GT(refused, mutations / 5);
 }
 
-TEST_F(Fuzz, MutatedNetworksAreReadOrRefused) {
+void Fuzz::mutate_networks(std::uint64_t seed, int mutations) {
   const std::string good = read_text(MGCOMPARE_SOURCE_DIR "/configs/models/keras_bn_cnn.yaml");
-  Mutator mutator(2);
-  for (int i = 0; i < kMutations; ++i) {
+  Mutator mutator(seed);
+  for (int i = 0; i < mutations; ++i) {
     write("models/m.yaml", mutator.mutate(good));
     try {
       const Config config = this->read("model: m\nstrategies: [serial]\n");
@@ -106,9 +122,9 @@ TEST_F(Fuzz, MutatedNetworksAreReadOrRefused) {
   }
 }
 
-TEST(FuzzInMemory, NoiseIsRefused) {
-  const Random random(3, 0);
-  for (std::uint64_t i = 0; i < kMutations; ++i) {
+void expect_noise_refused(std::uint64_t seed, std::uint64_t texts) {
+  const Random random(seed, 0);
+  for (std::uint64_t i = 0; i < texts; ++i) {
     std::string noise;
     for (std::uint64_t k = 0; k < random.below(1000 * i, 60); ++k) {
       noise += " \n:-[]{}#&*!|>'\"%@`,?ab0~"[random.below(1000 * i + k + 1, 26)];
@@ -120,6 +136,14 @@ TEST(FuzzInMemory, NoiseIsRefused) {
     EXPECT_FALSE(problems.empty()) << noise;
   }
 }
+
+TEST_F(Fuzz, MutatedConfigsAreReadOrRefused) { mutate_configs(1, kMutations); }
+TEST_F(Fuzz, MutatedNetworksAreReadOrRefused) { mutate_networks(2, kMutations); }
+TEST(FuzzInMemory, NoiseIsRefused) { expect_noise_refused(3, kMutations); }
+
+TEST_F(LongFuzz, MutatedConfigsAreReadOrRefused) { mutate_configs(fresh_seed(), kLongMutations); }
+TEST_F(LongFuzz, MutatedNetworksAreReadOrRefused) { mutate_networks(fresh_seed(), kLongMutations); }
+TEST(LongFuzzInMemory, NoiseIsRefused) { expect_noise_refused(fresh_seed(), kLongMutations); }
 
 }  // namespace
 }  // namespace mgcompare

@@ -1,14 +1,11 @@
 #pragma once
 
-// A page in a real browser that a test uses as a reader does: with keys, in light or dark, with what a screen reader is
-// told. It speaks the DevTools protocol over a pipe.
+// A page that a test uses as a reader does: with keys, in light or dark, with what a screen reader is told.
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-#include <sys/types.h>
+#include "page/browser.h"
 
 namespace mgcompare {
 
@@ -16,17 +13,14 @@ class DrivenPage {
  public:
   // Shows the page and waits until its charts are drawn.
   explicit DrivenPage(const std::string& html, int width = 1280);
-  ~DrivenPage();
-  DrivenPage(const DrivenPage&) = delete;
-  DrivenPage& operator=(const DrivenPage&) = delete;
 
-  // "Tab", "Enter", "Space", "ArrowRight"; down and up.
+  // Presses and releases "Tab", "Enter", "Space" or "ArrowRight".
   void press(const std::string& key);
-  // What an expression is worth in the page; a promise is waited for.
-  nlohmann::json evaluate(const std::string& expression);
-  // Polls: false where it is not true after a minute.
+  // The value of an expression in the page; a promise is waited for.
+  nlohmann::json evaluate(const std::string& expression) { return tab_.evaluate(expression); }
+  // Polls for a minute; false where the expression never became true.
   bool becomes_true(const std::string& expression);
-  // A media feature from here on: "prefers-color-scheme", "dark".
+  // Sets a media feature: "prefers-color-scheme", "dark".
   void prefer(const std::string& feature, const std::string& value);
   // The accessibility tree, node by node, without those that are ignored.
   std::vector<nlohmann::json> accessibility_tree();
@@ -34,14 +28,7 @@ class DrivenPage {
   std::string saved(const std::string& name) const;
 
  private:
-  nlohmann::json call(const std::string& method, nlohmann::json params);
-  nlohmann::json receive();
-
-  std::filesystem::path folder_;
-  pid_t browser_ = -1;
-  int to_ = -1, from_ = -1;
-  int last_call_ = 0;
-  std::string session_, buffer_;
+  Tab tab_;
 };
 
 }  // namespace mgcompare

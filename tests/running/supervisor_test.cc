@@ -70,13 +70,12 @@ TEST(Supervisor, AThrowIsACauseAndAFreshWorkerFollows) {
 
 class DeathBy : public testing::TestWithParam<std::pair<int, const char*>> {};
 
+// At once: a supervisor that waited for the limit would report a timeout.
 TEST_P(DeathBy, SignalIsNamedWithItsPlaceAtOnce) {
   Supervisor supervisor(quick());
-  const auto begin = Clock::now();
   const Reply reply = supervisor.ask("raise", GetParam().first, 20);
   EXPECT_EQ(reply.status, "crashed");
   EXPECT_EQ(reply.cause, std::string(GetParam().second) + " in step 17 of epoch 2 (training)");
-  EXPECT_LT(seconds_since(begin), 5);
   EXPECT_EQ(supervisor.ask("echo", 1, 5).status, "answer");
 }
 
@@ -101,12 +100,13 @@ TEST(Supervisor, AWorkerThatDiedIdleIsNoFaultOfTheNextRequest) {
 
 TEST(Supervisor, ABusyLoopThatIgnoresTermIsKilledAfterLimitAndGrace) {
   Supervisor supervisor(quick());
+  const pid_t worker = process_of(supervisor);
   const auto begin = Clock::now();
   const Reply reply = supervisor.ask("hang", nullptr, 0.5);
   EXPECT_EQ(reply.status, "timeout");
   EXPECT_EQ(reply.cause, "over the limit of 0.5 s in step 17 of epoch 3 (training)");
   EXPECT_GE(seconds_since(begin), 0.8);
-  EXPECT_LT(seconds_since(begin), 3);
+  EXPECT_FALSE(is_alive(worker));
 }
 
 TEST(Supervisor, NoProgressAndSilenceAreTimeouts) {
@@ -144,10 +144,8 @@ TEST(Supervisor, NoGrandchildSurvives) {
     Supervisor supervisor(quick());
     const pid_t grandchild = supervisor.ask("grandchild", {{"session", session}}, 5).body.get<pid_t>();
     EXPECT_TRUE(is_alive(grandchild));
-    const auto begin = Clock::now();
     supervisor.end_worker();
     EXPECT_FALSE(is_alive(grandchild));
-    EXPECT_LT(seconds_since(begin), 1.5);
   }
 }
 
@@ -183,14 +181,13 @@ TEST(Supervisor, AnInterruptionLetsTheRequestEndByItself) {
   EXPECT_EQ(reply.body, "stopped");
 }
 
+// The request's own limit, after which the status would be "timeout", is far away.
 TEST(Supervisor, AnInterruptionKillsWhatDoesNotListenWithinItsTime) {
   SupervisorSettings settings = quick();
   settings.interrupted = [] { return true; };
   settings.seconds_to_stop = 0.3;
   Supervisor supervisor(settings);
-  const auto begin = Clock::now();
-  EXPECT_EQ(supervisor.ask("hang", nullptr, 20).status, "interrupted");
-  EXPECT_LT(seconds_since(begin), 3);
+  EXPECT_EQ(supervisor.ask("hang", nullptr, 60).status, "interrupted");
 }
 
 TEST(Supervisor, TrialsShareAWorkerUntilOneFails) {
@@ -263,13 +260,12 @@ TEST(Supervisor, WorkersDieWithTheRunner) {
   kill(runner, SIGKILL);
   waitpid(runner, nullptr, 0);
   const auto begin = Clock::now();
-  // Reaping them needs this process, which adopted them; it must not be what ends them.
-  while (seconds_since(begin) < 3 && (waitpid(found[0], nullptr, WNOHANG) == 0 || waitpid(found[1], nullptr, WNOHANG) == 0)) {
+  // This process adopted them and reaps them. By themselves they would live for a minute.
+  while (seconds_since(begin) < 30 && (waitpid(found[0], nullptr, WNOHANG) == 0 || waitpid(found[1], nullptr, WNOHANG) == 0)) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   EXPECT_FALSE(is_alive(found[0]));
   EXPECT_FALSE(is_alive(found[1]));
-  EXPECT_LT(seconds_since(begin), 1.5);
   close(ends[0]);
   close(ends[1]);
 }

@@ -41,8 +41,14 @@ class EveryStrategy : public ::testing::TestWithParam<StrategyConfig> {
   bool repeats() const { return fits(trial_of(GetParam(), most_ranks(2)), small_digits().train.samples); }
 };
 
-// What verify finds of one row; the number of judgements that passed.
-std::size_t passed(const StrategyConfig& row, const ModelConfig& model, const std::string& batch_norm) {
+// The same cases with more trainings.
+using LongEveryStrategy = EveryStrategy;
+
+const std::vector<int> kUnequalShares = {3}, kAllRanks = {2, 3, 4, 8};
+
+// Expects that verify finds no fault in one row. Returns the number of checks that passed.
+std::size_t passed(const StrategyConfig& row, const ModelConfig& model, const std::string& batch_norm,
+                   const std::vector<int>& ranks) {
   Config config;
   config.model = model;
   config.optimizer.weight_decay = 1e-4;
@@ -51,6 +57,7 @@ std::size_t passed(const StrategyConfig& row, const ModelConfig& model, const st
   VerifyScope scope;
   for (const PluginSummary& plugin : find_plugins({}))
     if (plugin.name == row.name) scope.plugins.push_back(plugin);
+  scope.ranks = ranks;
   scope.optimizers = {"momentum", "adam"};
   std::size_t passed = 0;
   verify(config, small_digits(), platform(DeviceKind::cpu), scope, [&](const Finding& finding) {
@@ -63,12 +70,22 @@ std::size_t passed(const StrategyConfig& row, const ModelConfig& model, const st
 
 TEST_P(EveryStrategy, KeepsItsPromises) {
   if (!repeats()) GTEST_SKIP() << "never runs twice alike";
-  EXPECT_GT(passed(GetParam(), small_model(), "local"), 2u);
+  EXPECT_GT(passed(GetParam(), small_model(), "local", kUnequalShares), 2u);
+}
+
+TEST_P(LongEveryStrategy, KeepsItsPromisesOnEveryRankCount) {
+  if (!repeats()) GTEST_SKIP() << "never runs twice alike";
+  EXPECT_GT(passed(GetParam(), small_model(), "local", kAllRanks), 2u);
 }
 
 TEST_P(EveryStrategy, KeepsItsPromisesWithBatchNormalisationOverAllRanks) {
   if (traits_of(trial_of(GetParam(), most_ranks(2))).pace == Traits::Pace::free) GTEST_SKIP() << "has no common step";
-  EXPECT_GT(passed(GetParam(), normalised_model(), "sync"), 2u);
+  EXPECT_GT(passed(GetParam(), normalised_model(), "sync", kUnequalShares), 2u);
+}
+
+TEST_P(LongEveryStrategy, KeepsItsPromisesWithBatchNormalisationOverAllRanksOnEveryRankCount) {
+  if (traits_of(trial_of(GetParam(), most_ranks(2))).pace == Traits::Pace::free) GTEST_SKIP() << "has no common step";
+  EXPECT_GT(passed(GetParam(), normalised_model(), "sync", kAllRanks), 2u);
 }
 
 TEST_P(EveryStrategy, LearnsFromEachSampleOnceWhateverTheBatch) {
@@ -158,6 +175,7 @@ TEST_P(EveryStrategy, ARankThatFailsInAnExchangeFailsTheTrial) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryStrategy, ::testing::ValuesIn(every_row()), name_of);
+INSTANTIATE_TEST_SUITE_P(All, LongEveryStrategy, ::testing::ValuesIn(every_row()), name_of);
 
 class EveryPlugin : public ::testing::TestWithParam<std::string> {};
 

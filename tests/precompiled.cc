@@ -1,0 +1,2 @@
+// Owns the precompiled header of all test programs.
+int main() {}
