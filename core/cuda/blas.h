@@ -1,7 +1,6 @@
 #pragma once
 
-// Row-major matrix products by cuBLASLt on one stream. Algorithms are chosen once a shape; the same shape gives the same
-// bits.
+// Row-major matrix products by cuBLASLt on one stream. An algorithm is selected once per shape; results are deterministic.
 
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
@@ -16,11 +15,11 @@
 
 namespace mgcompare::cuda {
 
-// fp32: products and sums in float32. tf32, bf16: factors are rounded to that before they are multiplied; sums and
-// everything in memory stay float32.
+// fp32: products and sums in float32. tf32, bf16: factors are rounded to this type before they are multiplied; sums and
+// all data in memory stay float32.
 enum class Precision { fp32, tf32, bf16 };
 
-// Throws Error for a name that is none of theirs.
+// Throws Error for an unknown name.
 Precision precision_of(const std::string& name);
 
 class Blas {
@@ -30,7 +29,7 @@ class Blas {
   Blas(const Blas&) = delete;
   Blas& operator=(const Blas&) = delete;
 
-  // `bias`, where not null, is added to every row of C. Products with k = 0 only scale C.
+  // `bias`, unless null, is added to every row of C. With k = 0, C is set to zero.
   void multiply(const Matmul& problem, Precision precision, const float* bias = nullptr);
 
  private:
