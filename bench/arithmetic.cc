@@ -121,7 +121,8 @@ class Bench {
  private:
   void print(const std::string& what, std::size_t bytes, const auto& launch) {
     const double seconds = seconds_of(device_, launch), copy = static_cast<double>(bytes) / bytes_per_second_;
-    std::printf("%-34s %12zu %14zu %12.1f %12.1f %7.2f\n", what.c_str(), n_, bytes, seconds * 1e6, copy * 1e6, seconds / copy);
+    std::printf("%-34s %12zu %14zu %12.1f %12.1f %7.2f\n", what.c_str(), n_, bytes, seconds * 1e6, copy * 1e6,
+                seconds / copy);
     std::fflush(stdout);
   }
 

@@ -96,7 +96,8 @@ void report(const std::string& directory) {
     };
     const auto [low, high] = interval(same);
     fmt::print("{:>8} {:>12} {:>11} {:>5.1f} % {:>6.1f} % .. {:>5.1f} % {:>13.1f} % {:>13.1f} %\n", repeats,
-               same.comparisons, same.decided, rate(same), 100 * low, 100 * high, rate(count(pairs, repeats, 1.05)), rate(count(pairs, repeats, 1.2)));
+               same.comparisons, same.decided, rate(same), 100 * low, 100 * high, rate(count(pairs, repeats, 1.05)),
+               rate(count(pairs, repeats, 1.2)));
   }
 }
 

@@ -102,7 +102,8 @@ void CpuCollectives::check_equal_sizes() const {
 void CpuCollectives::check_equal_counts() const {
   for (const Slot& slot : slots_)
     if (*slot.counts != *slots_[0].counts)
-      throw Error("a collective was called with different counts on rank 0 and another rank; pass the same list on every rank");
+      throw Error(
+          "a collective was called with different counts on rank 0 and another rank; pass the same list on every rank");
 }
 
 double CpuCollectives::all_reduce(int rank, void* data, std::size_t count, Type type) {

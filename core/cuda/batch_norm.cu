@@ -73,7 +73,8 @@ class BatchNorm : public Layer {
       gamma_gradient[c] = sums[channels + c];
     });
     const float share = work.training && all_reduce_ ? work.share : 1;
-    if (share != 1) for_each_index(device_.compute_stream(), 2 * channels_, [=] __device__(std::size_t i) { sums[i] *= share; });
+    if (share != 1)
+      for_each_index(device_.compute_stream(), 2 * channels_, [=] __device__(std::size_t i) { sums[i] *= share; });
     if (work.training && all_reduce_) all_reduce_({sums, 2 * channels_});
     if (!input_.tensor->needs_gradient) return;
     const float* const gamma = work.weights + spec_.weights.begin;

@@ -98,7 +98,8 @@ void BiasGradient::backward(Activation activation, const float* y, float* gradie
     constexpr Activation A = decltype(chosen)::value;
     if (pixels == 1) {
       const dim3 grid((channels + kColumns - 1) / kColumns, std::min(kSplits, (n + 31) / 32));
-      launch(device_.compute_stream(), grid, 256, 0, rows_back<A>, y, gradient, sums, partial_.data(), finished_.data(), n, channels);
+      launch(device_.compute_stream(), grid, 256, 0, rows_back<A>, y, gradient, sums, partial_.data(), finished_.data(),
+             n, channels);
     } else {
       const std::size_t per_block = 2048;
       const auto splits = static_cast<unsigned>(std::clamp<std::size_t>(samples * pixels / per_block, 1,

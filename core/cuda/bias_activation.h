@@ -1,6 +1,6 @@
 #pragma once
 
-// Bias and activation behind a convolution or dense layer, and their gradients.
+// Bias and activation after a convolution or dense layer, and their gradients.
 
 #include <cstddef>
 

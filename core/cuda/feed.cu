@@ -106,7 +106,9 @@ const std::uint32_t* CudaFeed::order(std::size_t first, std::size_t count) const
 void CudaFeed::gather(std::size_t first, std::size_t count, float* to) {
   const std::uint32_t* const ids = order(first, count);
   if (on_host()) gather_on_host(first, count, to);
-  else scale_bytes(device_.compute_stream(), bytes_.data(), features_, scale_, count, to, Permuted{ids, device_.captured_step()});
+  else
+    scale_bytes(device_.compute_stream(), bytes_.data(), features_, scale_, count, to,
+                Permuted{ids, device_.captured_step()});
 }
 
 void CudaFeed::gather_on_host(std::size_t first, std::size_t count, float* to) {
@@ -118,7 +120,8 @@ void CudaFeed::gather_on_host(std::size_t first, std::size_t count, float* to) {
       std::memcpy(staging.host.data() + i * features_, host_bytes_.data() + host_order_[first + done + i] * features_,
                   features_);
     device_.copy_to_device(staging.device.data(), staging.host.data(), some * features_);
-    scale_bytes(device_.compute_stream(), staging.device.data(), features_, scale_, some, to + done * features_, Contiguous());
+    scale_bytes(device_.compute_stream(), staging.device.data(), features_, scale_, some, to + done * features_,
+                Contiguous());
     check(cudaEventRecord(staging.free, device_.compute_stream()), "copying samples");
   }
 }

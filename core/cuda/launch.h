@@ -49,8 +49,10 @@ void launch(cudaStream_t stream, dim3 grid, unsigned threads, std::size_t bytes,
 // Allows a kernel to use `bytes` of dynamic shared memory; returns false if the device has too little. Requests the maximal
 // carve-out, because kernels run concurrently on a multiprocessor only if they use the same carve-out.
 template <class Kernel> bool request_shared_memory(Kernel kernel, unsigned bytes) {
-  if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)) == cudaSuccess &&
-      cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared) == cudaSuccess)
+  if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)) ==
+          cudaSuccess &&
+      cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared) ==
+          cudaSuccess)
     return true;
   cudaGetLastError();
   return false;

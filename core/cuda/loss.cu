@@ -73,8 +73,8 @@ void softmax_cross_entropy(CudaDevice& device, const float* logits, std::size_t 
                            DeviceTally* tally) {
   if (samples == 0) return;
   const auto n = static_cast<unsigned>(samples);
-  launch(device.compute_stream(), (n + kWarps - 1) / kWarps, kWarps * 32, 0, cross_entropy, logits, n, static_cast<unsigned>(classes),
-         order, device.captured_step(), labels, dlogits, scale, tally);
+  launch(device.compute_stream(), (n + kWarps - 1) / kWarps, kWarps * 32, 0, cross_entropy, logits, n,
+         static_cast<unsigned>(classes), order, device.captured_step(), labels, dlogits, scale, tally);
 }
 
 }  // namespace mgcompare::cuda

@@ -74,7 +74,8 @@ class Concatenation : public Layer {
 void add_vector(CudaDevice& device, float* to, const float* from, std::size_t size, bool first) {
   if (first) {
     // Not CudaDevice::copy(), which waits for the branch of weight gradients.
-    check(cudaMemcpyAsync(to, from, size * sizeof(float), cudaMemcpyDeviceToDevice, device.compute_stream()), "copying on a device");
+    check(cudaMemcpyAsync(to, from, size * sizeof(float), cudaMemcpyDeviceToDevice, device.compute_stream()),
+          "copying on a device");
     return;
   }
   for_each_index(device.compute_stream(), size, [=] __device__(std::size_t i) { to[i] += from[i]; });

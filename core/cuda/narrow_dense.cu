@@ -139,8 +139,8 @@ void NarrowDense::forward(Activation activation, const float* in, const float* w
   with_activation(activation, [&](auto chosen) {
     constexpr Activation A = decltype(chosen)::value;
     with_outputs(outputs_, [&](auto most) {
-      launch(device_.compute_stream(), static_cast<unsigned>(samples), kBlock, 0, multiply_rows<A, most>, in, weights, bias, out,
-             static_cast<unsigned>(inputs_), static_cast<unsigned>(outputs_));
+      launch(device_.compute_stream(), static_cast<unsigned>(samples), kBlock, 0, multiply_rows<A, most>, in, weights,
+             bias, out, static_cast<unsigned>(inputs_), static_cast<unsigned>(outputs_));
     });
   });
 }
@@ -149,7 +149,8 @@ void NarrowDense::backward_data(const float* gradient, const float* weights, flo
   const auto n = static_cast<unsigned>(samples), inputs = static_cast<unsigned>(inputs_);
   const unsigned blocks = (n + kSamplesOfBlock - 1) / kSamplesOfBlock * ((inputs + kBlock - 1) / kBlock);
   with_outputs(outputs_, [&](auto most) {
-    launch(device_.compute_stream(), blocks, kBlock, 0, spread<most>, gradient, weights, to, n, inputs, static_cast<unsigned>(outputs_));
+    launch(device_.compute_stream(), blocks, kBlock, 0, spread<most>, gradient, weights, to, n, inputs,
+           static_cast<unsigned>(outputs_));
   });
 }
 

@@ -95,7 +95,7 @@ class CudaPlatform : public Platform {
   bool reaches(int from, int to) const override {
     if (from == to) return true;
     int possible = 0;
-    check(cudaDeviceCanAccessPeer(&possible, from, to), "asking for peer access");
+    check(cudaDeviceCanAccessPeer(&possible, from, to), "querying peer access");
     return possible != 0;
   }
 

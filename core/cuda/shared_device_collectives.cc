@@ -33,7 +33,8 @@ SharedDeviceCollectives::SharedDeviceCollectives(const std::vector<CudaDevice*>&
       leader_of_.push_back(rank);
       leaders.push_back(devices[rank]);
     } else {
-      leader_of_.push_back(leader_of_[static_cast<std::size_t>(std::find(devices.begin(), devices.end(), *leader) - devices.begin())]);
+      leader_of_.push_back(
+          leader_of_[static_cast<std::size_t>(std::find(devices.begin(), devices.end(), *leader) - devices.begin())]);
     }
     const DeviceGuard guard(devices[rank]->index());
     for (cudaEvent_t* event : {&slots_[rank].published, &slots_[rank].done})
@@ -67,7 +68,8 @@ void SharedDeviceCollectives::abort() {
 }
 
 template <class Work>
-double SharedDeviceCollectives::run_collective(int rank, const void* data, const Counts* counts, std::size_t size, Work work) {
+double SharedDeviceCollectives::run_collective(int rank, const void* data, const Counts* counts, std::size_t size,
+                                               Work work) {
   Slot& mine = slots_[static_cast<std::size_t>(rank)];
   mine.data = const_cast<void*>(data);
   mine.counts = counts;

@@ -157,8 +157,9 @@ class Quads {
       const unsigned i = threadIdx.x + k * kBackThreads;
       if (i >= quads) continue;
       const unsigned channel = 4 * i / s.places(), place = 4 * i % s.places();
-      const float values[4] = {activation_gradient<A>(out_[k].x, gradient_[k].x), activation_gradient<A>(out_[k].y, gradient_[k].y),
-                               activation_gradient<A>(out_[k].z, gradient_[k].z), activation_gradient<A>(out_[k].w, gradient_[k].w)};
+      const float values[4] = {
+          activation_gradient<A>(out_[k].x, gradient_[k].x), activation_gradient<A>(out_[k].y, gradient_[k].y),
+          activation_gradient<A>(out_[k].z, gradient_[k].z), activation_gradient<A>(out_[k].w, gradient_[k].w)};
       const unsigned winners[4] = {choice_[k].x, choice_[k].y, choice_[k].z, choice_[k].w};
       float* const to = gradients + channel * row + place / s.across * 4 * s.across + place % s.across * 2;
 #pragma unroll
@@ -253,7 +254,8 @@ bool serves(const Shape& s, Activation activation) {
   if (s.across % 4 != 0 || s.channels > kColumns || s.channels * s.places() > 4 * kMaxQuads * kBackThreads) return false;
   if (s.height * s.width > kMaxPixels || row_of_pixels(s) > kMaxOfRow) return false;
   bool fits = false;
-  with_activation(activation, [&](auto chosen) { fits = request_shared_memory(weights_back<decltype(chosen)::value>, kMaxBytes); });
+  with_activation(activation,
+                  [&](auto chosen) { fits = request_shared_memory(weights_back<decltype(chosen)::value>, kMaxBytes); });
   return fits;
 }
 

@@ -26,7 +26,8 @@ template <Activation A, unsigned kThreads, unsigned kOfBlock = kWindows> class W
     for (unsigned k = 0; k < kCount; ++k) {
       const unsigned i = threadIdx.x + k * kThreads;
       if (i >= kOfBlock || first + i >= kWindows) continue;
-      f(i, i / kPooled % kPooled * 2 + winner_[k] / 2, i % kPooled * 2 + winner_[k] % 2, activation_gradient<A>(out_[k], gradient_[k]));
+      f(i, i / kPooled % kPooled * 2 + winner_[k] / 2, i % kPooled * 2 + winner_[k] % 2,
+        activation_gradient<A>(out_[k], gradient_[k]));
     }
   }
 

@@ -40,7 +40,8 @@ class TileConvolution : public Layer {
     }
     // The two gradients are independent, and earlier layers need only the data gradient.
     const cudaStream_t beside = device_.fork_branch();
-    if (input_.tensor->needs_gradient) tile::backward_data(call(work, device_.compute_stream()), queue_.data(), input_.gradient);
+    if (input_.tensor->needs_gradient)
+      tile::backward_data(call(work, device_.compute_stream()), queue_.data(), input_.gradient);
     const unsigned blocks = tile::backward_weights(call(work, beside), partial_.data());
     sum_partials(beside, partial_.data(), blocks, size, to);
   }

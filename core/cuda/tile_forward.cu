@@ -88,7 +88,8 @@ bool prepare_forward(Activation activation) {
   bool fits = false;
   with_activation(activation, [&](auto chosen) {
     constexpr Activation A = decltype(chosen)::value;
-    fits = request_shared_memory(convolve<A, 1>, Forward<1>::kBytes) && request_shared_memory(convolve<A, 4>, Forward<4>::kBytes) &&
+    fits = request_shared_memory(convolve<A, 1>, Forward<1>::kBytes) &&
+           request_shared_memory(convolve<A, 4>, Forward<4>::kBytes) &&
            request_shared_memory(convolve<A, 8>, Forward<8>::kBytes);
   });
   return fits;

@@ -42,8 +42,8 @@ void max_pool(CudaDevice& device, const PoolingWindows& windows, Activation acti
   check(cudaGetLastError(), "pooling");
 }
 
-void max_pool_backward(CudaDevice& device, const PoolingWindows& windows, const float* gradient, const std::uint8_t* choice, float* to,
-            std::size_t planes) {
+void max_pool_backward(CudaDevice& device, const PoolingWindows& windows, const float* gradient,
+                       const std::uint8_t* choice, float* to, std::size_t planes) {
   const unsigned height = windows.height, width = windows.width, rows = windows.rows, columns = windows.columns;
   const unsigned down = windows.down(), across = windows.across();
   for_each_index(device.compute_stream(), planes * height * width, [=] __device__(std::size_t i) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Max pooling with windows that tile the image (stride equals kernel), fused with bias and activation behind a convolution.
+// Max pooling with windows that tile the image (stride equals kernel), fused with bias and activation after a convolution.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +22,7 @@ void max_pool(CudaDevice& device, const PoolingWindows& windows, Activation acti
           float* out, std::uint8_t* choice, std::size_t samples, std::size_t channels);
 
 // Gradient of every pixel, from that of the pooled output before the activation.
-void max_pool_backward(CudaDevice& device, const PoolingWindows& windows, const float* gradient, const std::uint8_t* choice, float* to,
-            std::size_t planes);
+void max_pool_backward(CudaDevice& device, const PoolingWindows& windows, const float* gradient,
+                       const std::uint8_t* choice, float* to, std::size_t planes);
 
 }  // namespace mgcompare::cuda
