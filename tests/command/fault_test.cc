@@ -1,4 +1,4 @@
-// What a strategy, a user or an administrator can do to a run that is under way.
+// Faults of a strategy, a user or an administrator during a run.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
-// All but serial, which has one rank and no exchange.
+// All strategies but serial, which has one rank and no exchange.
 std::vector<std::string> exchanging_strategies() {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(fs::path(MGCOMPARE_BINARY_DIR) / "lib/mgcompare/plugins")) {
@@ -95,7 +95,7 @@ std::vector<std::string> exchanging_strategies() {
   return names;
 }
 
-// One rank takes the process with it in the middle of an exchange, whatever the strategy.
+// One rank crashes the process in the middle of an exchange, for every strategy.
 TEST_F(Faults, ARankThatDiesInAnExchangeIsARowForEveryStrategy) {
   const std::vector<std::string> names = exchanging_strategies();
   std::string strategies;
@@ -116,7 +116,7 @@ TEST_F(Faults, ARankThatDiesInAnExchangeIsARowForEveryStrategy) {
   EXPECT_FALSE(anything_survives());
 }
 
-// The others wait for it for ever; the trial does not.
+// The other ranks wait for ever; the trial must still end.
 TEST_F(Faults, ARankThatHangsInAnExchangeIsARowWithinTheLimitForEveryStrategy) {
   const std::vector<std::string> names = exchanging_strategies();
   std::string strategies;
@@ -164,7 +164,7 @@ TEST_F(Faults, ADivergedTrialIsARow) {
   EXPECT_NE(run.rows[0].result.cause.find("step"), std::string::npos) << run.rows[0].result.cause;
 }
 
-// Trains for hours when nobody stops it.
+// Trains for hours unless it is stopped.
 std::string endless() {
   return small_config("scaling: {devices: [cpu:1], batch: 64}\nstrategies: [serial, replicated]\n") ;
 }
@@ -190,7 +190,7 @@ TEST_P(Interrupted, StopsAfterItsStepWithAPartialReport) {
 INSTANTIATE_TEST_SUITE_P(Signals, Interrupted,
                          testing::Values(std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}, std::pair{SIGHUP, 143}));
 
-// At once: without the wait for the trial, after which a partial report is written.
+// The program ends at once. It does not wait for the trial and writes no partial report.
 TEST_F(Faults, ASecondInterruptionEndsAtOnce) {
   const std::string config = place_.write("hang.yaml", misbehaving("how: busy, where: start"));
   Program program = place_.start({config, "--only", "strategy=misbehave"});
@@ -221,7 +221,7 @@ TEST_F(Faults, AHangingTrialDoesNotHoldUpAnInterruption) {
 TEST_F(Faults, AKilledRunLosesNothingAndIsResumed) {
   const std::string config = place_.write("hang.yaml", misbehaving("how: blocked, where: step"));
   Program program = place_.start({config});
-  // At the latest the third of three trials hangs; whatever came before it is in the results.
+  // The third of three trials hangs. The results must hold everything that was stored before.
   ASSERT_TRUE(program.says("3 trials", 30));
   std::this_thread::sleep_for(std::chrono::milliseconds(3000));
   program.signal(SIGKILL);
@@ -260,7 +260,7 @@ TEST_F(Faults, AFolderIsOneRunsAtATime) {
   EXPECT_NE(other.err.find("epochs"), std::string::npos) << "names what differs: " << other.err;
 }
 
-// Killed at random moments and resumed until it ends by itself, a run has the results of one that nobody disturbed.
+// A run that is killed at random moments and resumed until it finishes must have the results of an undisturbed run.
 using LongFaults = Faults;
 TEST_F(LongFaults, ARunThatIsKilledAgainAndAgainEndsAsIfItWereNot) {
   const std::uint32_t seed = std::random_device()();

@@ -1,4 +1,4 @@
-// What the program says of a machine, sound or broken. The broken ones have GPUs that are made of paper.
+// What the program reports about a machine, with and without faults. Faulty machines use the fake GPUs of tests/fakes.
 
 #include <gtest/gtest.h>
 
@@ -76,7 +76,7 @@ TEST_F(Machine, TheDoctorChecksAndTimesEveryLink) {
   EXPECT_EQ(ended.code, problems == 0 ? 0 : 1) << "a busy machine may be told of, but nothing else";
 }
 
-// The module for GPUs as it is, among libraries that are not as it needs them.
+// The real CUDA module, with missing or outdated libraries.
 class WrongLibraries : public Machine {
  protected:
   void SetUp() override {
@@ -159,7 +159,7 @@ TEST_P(DisappearingDevice, MakesRowsOfItsTrialsAndTheOthersRun) {
   EXPECT_EQ(first_causes, 1) << "the trial in which it happened";
   EXPECT_EQ(at_once, 1) << "later ones are not tried";
 
-  // The machine has been repaired.
+  // The fault is removed.
   fs::remove(place_.folder() / "mark");
   const Ended resumed = place_.run({"gpus.yaml", "--resume"});
   EXPECT_EQ(resumed.code, 0) << resumed.err;

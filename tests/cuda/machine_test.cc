@@ -1,4 +1,4 @@
-// The doctor and errors on real GPUs; skips where there are none.
+// The doctor and error handling on real GPUs. Skipped on machines without GPUs.
 
 #include <gmock/gmock.h>
 
@@ -27,7 +27,7 @@ TEST_F(CudaMachine, IdleMemoryOfAnEarlierTrialMakesRoom) {
   ASSERT_EQ(cudaMemGetInfo(&free, &total), cudaSuccess);
   if (free < 4 * kGiB) GTEST_SKIP() << "somebody else uses this GPU";
   const std::size_t most = free - kGiB;
-  // An idle block serves its own size only; windows and the libraries' memory have lists of their own.
+  // A free block is reused for its own size only; windows and library memory have separate lists.
   device.release(device.allocate(most));
   device.release(device.allocate(most - (1 << 20)));
   const cuda::WindowMemory window(device, 2 * kGiB / sizeof(float));
@@ -72,7 +72,7 @@ TEST_F(CudaMachine, MoreMemoryThanThereIsIsSaidWithFigures) {
     EXPECT_THAT(error.what(), HasSubstr("free"));
     EXPECT_THAT(error.what(), HasSubstr("total"));
   }
-  // What failed is forgotten: the next allocation and its work are fine.
+  // The error is cleared: the next allocation and its work succeed.
   void* memory = device->allocate(1 << 20);
   device->zero(memory, 1 << 20);
   device->synchronize();
@@ -83,11 +83,11 @@ TEST_F(CudaMachine, ADeviceThatIsNotThereIsASentence) {
   EXPECT_THROW(platform(DeviceKind::cuda).open(gpu_count()), Error);
 }
 
-// No GPU is needed for what follows.
+// The following tests need no GPU.
 TEST(CudaMemory, WhatIsIdleIsGivenBackAndAskedForAnew) {
   static int given = 0;
   given = 0;
-  // The driver, where there is one, refuses to take back what is not its own.
+  // A driver, if present, refuses to free memory that is not its own.
   static std::array<char, 4> blocks;
   cuda::CachingAllocator memory([](std::size_t) -> void* { return &blocks.at(static_cast<std::size_t>(given++)); });
   void* const first = memory.allocate(100);
@@ -100,7 +100,7 @@ TEST(CudaMemory, WhatIsIdleIsGivenBackAndAskedForAnew) {
 }
 
 TEST(CudaMemory, WantOfMemoryIsTriedOnceMoreWithoutWhatIsIdle) {
-  // The driver, where there is one, refuses to take back what is not its own.
+  // A driver, if present, refuses to free memory that is not its own.
   static std::array<char, 4> blocks;
   static std::size_t given = 0;
   given = 0;

@@ -1,4 +1,4 @@
-// What the documentation promises about itself: its links lead somewhere, and the README stays short.
+// Checks of the documentation: its links resolve, and the README stays short.
 
 #include <gtest/gtest.h>
 
@@ -79,7 +79,7 @@ std::vector<Link> links_of(const fs::path& page) {
   static const std::regex link(R"(\]\(([^)\s]+)\))"), code("`[^`]*`");
   std::vector<Link> links;
   for (const std::string& line : prose_of(page)) {
-    // Code may be a link's text, so it is emptied, not cut out.
+    // A link's text may be code, so code spans are emptied and not removed.
     const std::string text = std::regex_replace(line, code, "``");
     for (std::sregex_iterator match(text.begin(), text.end(), link), end; match != end; ++match) {
       const std::string target = (*match)[1];
@@ -127,7 +127,7 @@ TEST(Docs, ABrokenLinkIsFound) {
 
 TEST(Docs, TheReadmeIsShort) { EXPECT_LE(fs::file_size(kRoot / "README.md"), kLongestReadme); }
 
-// One page a subject: each is in the index, or in that of its folder.
+// Every page is listed in the index, or in the index of its folder.
 TEST(Docs, EveryPageIsInTheIndex) {
   std::set<fs::path> linked;
   for (const char* index : {"docs/README.md", "docs/benchmarks/README.md"}) {

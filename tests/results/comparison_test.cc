@@ -33,7 +33,7 @@ TEST(Comparison, PutsRepeatsTogether) {
   EXPECT_FALSE(together.many_models);
 }
 
-// Seed by seed the ratio is 1.6 although the machine was 2 % faster in one of the blocks.
+// The ratio is 1.6 for each seed, although the machine was 2 % faster in one block.
 TEST(Comparison, SpeedUpIsAgainstTheBaselineOfTheSameSeed) {
   const mgcompare::Run run = three_by_three();
   const Comparison comparison = compare_rows(run);

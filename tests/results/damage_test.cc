@@ -1,4 +1,4 @@
-// Files that are no results, and results that something has damaged.
+// Files that are not results, and damaged results.
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "not a regular file"}),
     [](const testing::TestParamInfo<BadStore>& info) { return info.param.name; });
 
-// Whatever happened to a page of the file: a refusal or a run, never a crash, and never a changed file.
+// Whatever is overwritten in the file: it is refused or read, without a crash and without a change of the file.
 TEST(Results, SurviveDamageToAnyPage) {
   const Folder folder;
   const std::vector<Trial> trials = {make_trial(1, "alone", 1, 1), make_trial(2, "together", 2, 1),

@@ -29,7 +29,7 @@ TEST(FitLink, FindsLatencyAndBandwidth) {
   EXPECT_NEAR(link.seconds(8, 1e6), 14 * 5e-6 + 5e-5, 1e-12);
 }
 
-// One line through both protocols would be wrong by more than a half somewhere.
+// A single line fitted through both protocols would be wrong by more than a half somewhere.
 TEST(FitLink, BreaksWhereTheProtocolChanges) {
   std::vector<ExchangeTime> times;
   for (const double bytes : {256.0, 512.0, 1024.0, 2048.0}) times.push_back(timed(2, bytes, 1e-6, 1e9));
@@ -54,7 +54,7 @@ TEST(FitLink, RefusesNothing) {
   EXPECT_THROW(fit_link({{0, 2, 1e-3}, {1e6, 1, 1e-3}}), Error);
 }
 
-// A rank of n sends 2 (n - 1) / n of what it reduces.
+// Each of n ranks sends 2 (n - 1) / n of the reduced bytes.
 TEST(ExchangeTimes, AreThoseOfTheAllReduces) {
   Links links;
   links.all_reduces = {{2, 1000, 1e-5}, {4, 1000, 2e-5}};

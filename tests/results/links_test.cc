@@ -1,4 +1,4 @@
-// Which figures of links are suspicious, and that they come back from JSON as they were.
+// Which link measurements are suspicious, and that they survive conversion to JSON and back.
 
 #include "results/links.h"
 

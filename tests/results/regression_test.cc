@@ -9,7 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// `repeats` of one row; each repeat is `step` faster than the one before.
+// `repeats` trials of one row; each repeat is faster than the one before by `step`.
 mgcompare::Run run_of(double rate, std::size_t repeats = 3, double step = 0.001, double to_target = 5) {
   RunMaker maker;
   for (std::uint64_t seed = 1; seed <= repeats; ++seed)

@@ -144,7 +144,7 @@ TEST(TimeTable, HasNoShareOfWhatOlderProgramsDidNotTellOfGpus) {
   EXPECT_NEAR(shares["exchange"].get<double>(), 0.25, 1e-9);
 }
 
-// Of two repeats of two ranks and one device alone: two lines.
+// The table has a line for each rank of the first repeat. Rows with one rank have none.
 TEST(RankTable, HasEachRankOfTheFirstRepeat) {
   RunMaker maker;
   maker.baseline(1, make_result(1000, 8, 0.98));
@@ -221,7 +221,7 @@ TEST(MarkdownReport, SaysWhatIsMissing) {
   EXPECT_THAT(text, AllOf(Not(HasSubstr("no curve to draw")), Not(HasSubstr("nothing to predict"))));
 }
 
-// What a plugin, a log or an environment says stays text.
+// Text from plugins, logs and the environment is never interpreted as markup.
 TEST(MarkdownReport, IsInert) {
   for (const char* payload : {"</td><script>alert(1)</script>", "a | b | c", "x\n\n# heading", "[a](javascript:b)",
                               "![x](http://y)", "\x1b[31mred", "`code`", "```\n# out"}) {
@@ -249,7 +249,7 @@ TEST(MarkdownReport, IsInert) {
       if (!fence.empty()) continue;
       EXPECT_THAT(line, AllOf(Not(HasSubstr("<")), Not(testing::StartsWith("# heading")),
                               Not(testing::ContainsRegex("(^|[^\\\\])!\\["))));
-      // Every row of a table has as many cells as its head.
+      // Every row of a table has as many cells as its header.
       std::size_t bars = 0;
       for (std::size_t k = 0; k < line.size(); ++k) bars += line[k] == '|' && (k == 0 || line[k - 1] != '\\') ? 1 : 0;
       if (columns != 0 && bars != 0) {
@@ -313,7 +313,7 @@ TEST(WriteReports, ReplacesFilesInOneStep) {
   EXPECT_EQ(content(folder.path("results.json")), json_text(three_by_three()));
   for (const std::string& path : paths) EXPECT_TRUE(std::filesystem::exists(path));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), std::ptrdiff_t(paths.size()));
-  // A symbolic link is replaced, what it points at is left alone.
+  // A symbolic link is replaced; its target is left unchanged.
   std::ofstream(folder.path("precious")) << "precious";
   std::filesystem::remove(paths[0]);
   std::filesystem::create_symlink(folder.path("precious"), paths[0]);

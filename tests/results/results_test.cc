@@ -64,7 +64,7 @@ TEST(ResultJson, KeepsEveryField) {
   result.windows = {{30, 3840, 0.5}, {31, 3968, 0.25}};
   result.notes = {"oversubscribed"};
   const nlohmann::json json = result;
-  // Equal again, and not because everything was left out.
+  // Equal again, and not only because everything was omitted.
   EXPECT_EQ(nlohmann::json(json.get<Result>()), json);
   EXPECT_EQ(json.size(), 29u);
   const Result back = json.get<Result>();
@@ -157,7 +157,7 @@ TEST(Results, CanBeQueriedBySql) {
   result.metrics = {{{"staleness", {.mean = 1.5}}}};
   result.windows = {{30, 3840, 0.5}, {31, 3968, 0.25}};
   results.add(plan()[1], result);
-  results.add(plan()[1], result);  // again: the details stand once
+  results.add(plan()[1], result);  // again: the details are stored once
   const Database database(folder.path(kResultsFile), Database::Mode::read);
   EXPECT_EQ(
       database.text("SELECT row || ' ' || accuracy || ' ' || samples_per_second FROM trial WHERE status = 'done'"),
@@ -316,7 +316,7 @@ TEST(Results, SayWhatCannotBeWritten) {
   EXPECT_THAT([&] { ResultsStore("/proc/mgcompare"); }, ThrowsMessage<NotWritable>(HasSubstr("/proc/mgcompare")));
 }
 
-// A disk that is full, as this process meets it: no file may grow past 200 kB.
+// Simulates a full disk: no file of this process may exceed 200 kB.
 TEST(Results, SayThatTheDiskIsFullAndKeepWhatTheyHave) {
   const Folder folder;
   const pid_t child = fork();

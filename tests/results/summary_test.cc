@@ -76,7 +76,7 @@ TEST(Summary, SaysWhyRowsCannotBeToldApart) {
   EXPECT_THAT(summary({68, 69, 70}, {78, 79, 80}), Not(HasSubstr("undecided")));
 }
 
-// Nine repeats each, of which the test by itself says that they differ; among twenty rivals such a pair is no surprise.
+// Nine repeats each. The test alone finds a difference; among twenty rivals such a pair is to be expected by chance.
 TEST(Summary, RivalsShareTheRiskOfAWrongAnswer) {
   const auto summary = [](std::size_t rivals) {
     RunMaker maker;
@@ -103,7 +103,7 @@ TEST(Summary, SaysWhenTheBaselineWins) {
                                "baseline: no other row's median is better\n"));
 }
 
-// The fastest row learns too little: by the objective it is no answer, by samples/s it is.
+// The fastest row does not reach the target: it cannot be the answer by time to accuracy, but it can by samples/s.
 TEST(Summary, AnswersByTheObjective) {
   RunMaker maker;
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
@@ -118,7 +118,7 @@ TEST(Summary, AnswersByTheObjective) {
   EXPECT_THAT(closing_summary(run, {}, Objective::throughput),
               StartsWith("Several devices are faster: at best 5.10 [5.10 .. 5.10] times the samples/s of alone on 1 CPU core, "
                          "batch 128, by hasty on 4 CPU cores, batch 128\n"));
-  // 8 s of one device against 5 s of four.
+  // 8 s on one device against 5 s on four.
   const std::string cost = closing_summary(run, {}, Objective::device_seconds);
   EXPECT_THAT(cost, StartsWith("Several devices do not pay: at best 2.50 [2.50 .. 2.50] times the device-seconds to 97 % of alone on 1 CPU "
                                "core, batch 128, by together on 4 CPU cores, batch 128\nalone on 1 CPU core"));
@@ -145,7 +145,7 @@ TEST(Summary, SaysWhenOnlySeveralDevicesReachedTheTarget) {
                                                          "97 %, and together on 2 CPU cores, batch 128 did, in 2 of 3 repeats\n"));
 }
 
-// At 512 two devices beat one, and one at 128 beats both.
+// At batch 512 two devices are faster than one, and one device at batch 128 is faster than both.
 TEST(Summary, TimesToTheTargetAreHeldAgainstTheBestBatchOfOneDevice) {
   RunMaker maker;
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
@@ -183,7 +183,7 @@ TEST(Summary, SaysWhenNoRowReachedTheTargetAndWhatItComparesInstead) {
               StartsWith("No row reached 97 %; by the device-seconds of the whole training, several devices do not pay: at best "
                          "1.25 [1.25 .. 1.25] times the device-seconds of alone on 1 CPU core, batch 128, by together on 2 CPU cores, "
                          "batch 128\nalone on 1 CPU core, batch 128 is cheapest: "));
-  // Samples/s need no target; that it was missed is said all the same.
+  // Samples/s need no target; the summary still reports that the target was missed.
   EXPECT_THAT(closing_summary(maker.run, {}, Objective::throughput),
               AllOf(StartsWith("Several devices are faster: at best 1.60 [1.60 .. 1.60] times the samples/s of "),
                     HasSubstr("\nNo row reached 97 %\ntogether on 2 CPU cores, batch 128 trained fastest")));
@@ -201,7 +201,7 @@ TEST(Summary, EndsWithWhatWentWrong) {
                        "  together on 2 CPU cores, batch 128 (2 repeats): crashed (SIGSEGV in step 17)\n"));
 }
 
-// What was never possible is one line, however many rows it holds for; anything else is a line a row.
+// Trials that were never possible share one line; every other failure has a line for each row.
 TEST(Summary, FoldsWhatTheMachineDoesNotHave) {
   RunMaker maker;
   maker.baseline(1, make_result(1000, 8, 0.98));
@@ -221,7 +221,7 @@ TEST(Summary, FoldsWhatTheMachineDoesNotHave) {
                        "  together on 2 CPU cores, batch 512 (2 repeats): crashed (SIGSEGV)\n"));
 }
 
-// 1.2 times as fast on two: 40 % of the time is lost, of which 10 % went on exchange, 5 % on waiting and 1 % on the host.
+// 1.2 times as fast on two devices: 40 % of the time is lost, of which 10 % is exchange, 5 % waiting and 1 % the host.
 TEST(Summary, SaysWhereIdealScalingWent) {
   RunMaker maker;
   maker.baseline(1, make_result(1000, 8, 0.98));

@@ -1,4 +1,4 @@
-// The test program is its own worker, as mgcompare is: started again with --worker it serves requests that misbehave.
+// The test program is its own worker, like mgcompare. Started with --worker, it serves requests that misbehave.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
   for (std::atomic<unsigned> turns{0};;) ++turns;
 }
 
-// A grandchild that lives on without its parent, in a session of its own where that is asked for.
+// A grandchild that outlives its parent, optionally in a session of its own.
 json leave_grandchild(const json& body, RequestContext&) {
   int ends[2];
   if (pipe(ends) != 0) throw mgcompare::Error("no pipe");

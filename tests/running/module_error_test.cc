@@ -1,4 +1,4 @@
-// What is said of a module that the loader refuses.
+// Messages about modules that the loader refuses.
 
 #include "modules/module_error.h"
 

@@ -70,7 +70,7 @@ TEST(Supervisor, AThrowIsACauseAndAFreshWorkerFollows) {
 
 class DeathBy : public testing::TestWithParam<std::pair<int, const char*>> {};
 
-// At once: a supervisor that waited for the limit would report a timeout.
+// Must be immediate: a supervisor that waited for the limit would report a timeout.
 TEST_P(DeathBy, SignalIsNamedWithItsPlaceAtOnce) {
   Supervisor supervisor(quick());
   const Reply reply = supervisor.ask("raise", GetParam().first, 20);
@@ -117,7 +117,7 @@ TEST(Supervisor, NoProgressAndSilenceAreTimeouts) {
   settings.seconds_without_heartbeat = 1.5;
   EXPECT_EQ(Supervisor(settings).ask("freeze", nullptr, 20).cause,
             "the worker was silent for 1.5 s before the trial began");
-  // A heartbeat a second keeps a long request alive where only silence is limited.
+  // A heartbeat each second keeps a long request alive if only silence is limited.
   EXPECT_EQ(Supervisor(settings).ask("block", nullptr, 2.5).cause, "over the limit of 2.5 s before the trial began");
 }
 
@@ -204,7 +204,7 @@ TEST(Supervisor, TrialsShareAWorkerUntilOneFails) {
   EXPECT_EQ(second.samples, first.samples) << "the same process";
   EXPECT_GT(first.seconds_worker_start, 0);
   EXPECT_EQ(second.seconds_worker_start, 0);
-  // Its ranks were aborted in the midst of exchanges: what they left ends with the process.
+  // Its ranks were aborted during exchanges. Their work on the device ends with the process.
   const Result diverged = run("diverge"), third = run("fine");
   EXPECT_EQ(diverged.status, "diverged");
   EXPECT_TRUE(diverged.log.empty()) << "an outcome, not a failure";
@@ -239,7 +239,7 @@ TEST(Supervisor, AHundredWorkersLeaveNothingBehind) {
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
 }
 
-// The runner is killed, as by an administrator: its worker and what that started must go too.
+// If the runner is killed, its worker and the worker's children must end too.
 TEST(Supervisor, WorkersDieWithTheRunner) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
@@ -260,7 +260,7 @@ TEST(Supervisor, WorkersDieWithTheRunner) {
   kill(runner, SIGKILL);
   waitpid(runner, nullptr, 0);
   const auto begin = Clock::now();
-  // This process adopted them and reaps them. By themselves they would live for a minute.
+  // This process adopted them and reaps them. Otherwise they would live for a minute.
   while (seconds_since(begin) < 30 && (waitpid(found[0], nullptr, WNOHANG) == 0 || waitpid(found[1], nullptr, WNOHANG) == 0)) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

@@ -1,4 +1,4 @@
-// The doctor on the CPU twin as it is, and with links that are broken on purpose.
+// The doctor on the CPU back end, with sound links and with injected faults.
 
 #include "check/doctor.h"
 
@@ -16,18 +16,18 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kCopyBytes = 4u << 20;  // that a brief examination times
+constexpr std::size_t kCopyBytes = 4u << 20;  // size of the copies that a brief check times
 constexpr auto kSlowCopy = 50ms;
 constexpr double kSlowRate = kCopyBytes / 0.05;
 
-// The CPU twin with as many devices as a test wants, all of them the first core, and links that can be spoilt.
+// The CPU back end with any number of devices, all of them the first core, and links with injected faults.
 class SpoiltPlatform : public Platform {
  public:
   struct Spoiler {
-    int from = -1, to = -1;  // copies that arrive damaged
-    int wrong_adder = -1;    // a rank whose sums are wrong
+    int from = -1, to = -1;  // copies between these arrive damaged
+    int wrong_adder = -1;    // a rank that adds wrongly
     int thief = -1;          // a rank whose exchange throws
-    int slow_copies = 0;     // of megabytes from rank 2 to rank 1: so many, from the first, take kSlowCopy
+    int slow_copies = 0;     // the first so many large copies from rank 2 to rank 1 take kSlowCopy
   };
   explicit SpoiltPlatform(Spoiler spoiler) : spoiler_(spoiler), slow_copies_(spoiler.slow_copies) {}
   DeviceKind kind() const override { return DeviceKind::cpu; }
@@ -101,7 +101,7 @@ TEST(Doctor, FindsNothingWhereNothingIsWrong) {
     EXPECT_EQ(pair.direct, pair.from + pair.to != 1);
     EXPECT_GT(pair.bytes_per_second, 0);
   }
-  // From 4 KiB to 4 MiB in steps of four, over two and over three.
+  // From 4 KiB to 4 MiB by factors of four, with two and with three ranks.
   ASSERT_EQ(links.all_reduces.size(), 12u);
   EXPECT_EQ(links.all_reduces[5].bytes, 4u << 20);
   EXPECT_EQ(links.all_reduces[6].devices, 3u);
@@ -140,7 +140,7 @@ TEST(Doctor, CallsALinkSlowThatStaysSlow) {
 }
 
 TEST(Doctor, MeasuresASlowLinkTwiceMoreAndKeepsTheBest) {
-  // Slow in its first measurement, which makes five copies of that length, and slow in the second too.
+  // The first measurement, with five copies of this size, is slow; or the first two are.
   for (const int slow_copies : {5, 10}) EXPECT_GT(from_2_to_1(examined({-1, -1, -1, -1, slow_copies})).bytes_per_second, kSlowRate);
   EXPECT_LE(from_2_to_1(examined({-1, -1, -1, -1, 15})).bytes_per_second, kSlowRate) << "there is no fourth";
 }

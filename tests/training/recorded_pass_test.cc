@@ -17,7 +17,7 @@ namespace {
 using testing::run;
 using testing::small_trial;
 
-// Notes what it is asked for.
+// Writes down its calls.
 class NotingRecorder : public GraphRecorder {
  public:
   explicit NotingRecorder(std::vector<std::string>& notes) : notes_(notes) {}
@@ -103,7 +103,7 @@ TEST_F(Pass, IsRecordedAtOnceWhereItsShapeWasSeenBefore) {
   EXPECT_EQ(take_notes(), Notes({"place 35 of epoch 0", "repeat 0"}));
 }
 
-// How many ranks are in a step.
+// Number of ranks that are inside a step.
 std::atomic<int> in_steps = 0;
 
 class ByTheHost : public Strategy {
@@ -123,7 +123,7 @@ class ByTheHost : public Strategy {
   Traits::Pace scheduler_;
 };
 
-// Counts, and takes long enough for a step beside it to be seen.
+// Counts its calls, and takes long enough for a concurrent step to be noticed.
 class CountingRecorder : public GraphRecorder {
  public:
   struct Counts {
@@ -161,9 +161,9 @@ struct Way {
 
 class PassesOfATrial : public ::testing::TestWithParam<Way> {};
 
-// A recording that is made while a peer waits in an exchange could wait for that peer.
+// A capture that is made while another rank waits in an exchange could wait for that rank.
 TEST_P(PassesOfATrial, AreRecordedWhileNoRankIsInAStep) {
-  std::array<CountingRecorder::Counts, 4> counts;  // of two ranks in the rehearsal, then in training
+  std::array<CountingRecorder::Counts, 4> counts;  // of two ranks in warm-up, then in training
   std::atomic<std::size_t> recorders = 0;
   ClockedPlatform platform;
   platform.make_pass_recorder = [&] { return std::make_unique<CountingRecorder>(counts.at(recorders++)); };
@@ -172,7 +172,7 @@ TEST_P(PassesOfATrial, AreRecordedWhileNoRankIsInAStep) {
   run(trial, [](Options&, const Facts&) { return std::make_unique<ByTheHost>(GetParam().pace); },
       [&](TrainingRequest& request) {
         request.platform = &platform;
-        request.evaluate = false;  // what is recorded is run as well on a CPU, and would be counted
+        request.evaluate = false;  // on a CPU the captured work also runs, and would be counted
       });
   EXPECT_EQ(recorders, 4u);
   for (const CountingRecorder::Counts& each : counts) EXPECT_EQ(each.beside_steps, 0);
@@ -180,7 +180,7 @@ TEST_P(PassesOfATrial, AreRecordedWhileNoRankIsInAStep) {
     EXPECT_EQ(counts[rehearsing].recordings, 1);
     EXPECT_GT(counts[rehearsing].repetitions, 0);
   }
-  // An epoch has 15 steps of two ranks, or 30 draws. Only its last, shorter batch is new to training, once to each rank.
+  // An epoch has 15 steps of two ranks, or 30 draws. Training captures only the last, shorter batch, once on each rank.
   constexpr int kPasses = 60;
   EXPECT_GE(counts[2].repetitions + counts[3].repetitions, kPasses - 2);
 }

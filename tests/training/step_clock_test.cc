@@ -9,7 +9,7 @@
 namespace mgcompare {
 namespace {
 
-// Long enough that what a scope costs by itself is little beside it.
+// Much longer than the overhead of a scope.
 void work() { std::this_thread::sleep_for(std::chrono::milliseconds(4)); }
 
 TEST(StepClock, CountsTheInnermostPhaseAndEveryMomentOnce) {
@@ -71,7 +71,7 @@ TEST(StepClock, TellsWhatAStretchBeganWith) {
     StepClock::In exchange(Phase::exchange, "all_reduce");
     work();
     exchange.began_with(Phase::waiting, 0.003);
-    exchange.began_with(Phase::waiting, 1e6);  // more than there was
+    exchange.began_with(Phase::waiting, 1e6);  // more than has passed
     work();
   }
   clock.close(now());
@@ -81,7 +81,7 @@ TEST(StepClock, TellsWhatAStretchBeganWith) {
   EXPECT_LT(times.waiting, 1);
 }
 
-// An optimiser that rank 0 made may be applied by any rank.
+// Any rank may apply an optimiser that rank 0 created.
 TEST(StepClock, IsThatOfTheThread) {
   StepClock mine, other;
   const StepClock::OfThread of_thread(mine);

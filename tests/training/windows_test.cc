@@ -53,8 +53,8 @@ TEST(Laps, AreFromStepToStep) {
   EXPECT_EQ(laps.all()[3].samples, 50);
 }
 
-// 8 epochs of 15 steps of 50, without the last of each, whose batch has 30. Ranks that run freely do so in virtual time: in
-// a trial of milliseconds one of them might else make most of the steps.
+// 8 epochs of 15 steps of 50, without the last step of each epoch, whose batch has 30. Free-running ranks use virtual
+// time: in a trial of milliseconds one of them might otherwise make most of the steps.
 TEST(Windows, AgreeWithTheTrial) {
   for (const char* plugin : {"replicated", "async_sgd"}) {
     Trial trial = small_trial(2, plugin);
