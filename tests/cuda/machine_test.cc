@@ -30,9 +30,9 @@ TEST_F(CudaMachine, IdleMemoryOfAnEarlierTrialMakesRoom) {
   // A free block is reused for its own size only; windows and library memory have separate lists.
   device.release(device.allocate(most));
   device.release(device.allocate(most - (1 << 20)));
-  const cuda::Window window(device, 2 * kGiB / sizeof(float));
+  const cuda::WindowMemory window(device, 2 * kGiB / sizeof(float));
   EXPECT_EQ(window.span().bytes(), 2 * kGiB);
-  own.memory.give_back_idle();
+  own.memory.free_idle();
 }
 
 TEST_F(CudaMachine, DevicesHaveAddressesAndNotes) {
@@ -89,13 +89,13 @@ TEST(CudaMemory, WhatIsIdleIsGivenBackAndAskedForAnew) {
   given = 0;
   // A driver, if present, refuses to free memory that is not its own.
   static std::array<char, 4> blocks;
-  cuda::DeviceMemory memory([](std::size_t) -> void* { return &blocks.at(static_cast<std::size_t>(given++)); });
-  void* const first = memory.take(100);
-  memory.give(first);
-  EXPECT_EQ(memory.take(100), first) << "what is idle is used again";
-  memory.give(first);
-  memory.give_back_idle();
-  EXPECT_NE(memory.take(100), first);
+  cuda::CachingAllocator memory([](std::size_t) -> void* { return &blocks.at(static_cast<std::size_t>(given++)); });
+  void* const first = memory.allocate(100);
+  memory.release(first);
+  EXPECT_EQ(memory.allocate(100), first) << "what is idle is used again";
+  memory.release(first);
+  memory.free_idle();
+  EXPECT_NE(memory.allocate(100), first);
   EXPECT_EQ(given, 2);
 }
 
@@ -105,18 +105,18 @@ TEST(CudaMemory, WantOfMemoryIsTriedOnceMoreWithoutWhatIsIdle) {
   static std::size_t given = 0;
   given = 0;
   const auto source = [](std::size_t) -> void* { return &blocks.at(given++); };
-  cuda::Gpu first{.memory = cuda::DeviceMemory(source)}, second{.memory = cuda::DeviceMemory(source)};
-  for (cuda::Gpu* const gpu : {&first, &second}) gpu->memory.give(gpu->memory.take(100));
+  cuda::Gpu first{.memory = cuda::CachingAllocator(source)}, second{.memory = cuda::CachingAllocator(source)};
+  for (cuda::Gpu* const gpu : {&first, &second}) gpu->memory.release(gpu->memory.allocate(100));
   int calls = 0;
   const auto full_at_first = [&] {
     if (++calls == 1) throw OutOfMemory(std::size_t{2} << 30, 1 << 20, std::size_t{4} << 30);
     return calls;
   };
-  EXPECT_EQ(cuda::with_room({&first, &second}, full_at_first), 2);
-  for (cuda::Gpu* const gpu : {&first, &second}) gpu->memory.take(100);
+  EXPECT_EQ(cuda::retry_without_idle_memory({&first, &second}, full_at_first), 2);
+  for (cuda::Gpu* const gpu : {&first, &second}) gpu->memory.allocate(100);
   EXPECT_EQ(given, 4u) << "nothing is idle any more on either";
-  EXPECT_THROW(cuda::with_room({&first}, [&]() -> int { throw OutOfMemory(1, 1, 1); }), OutOfMemory);
-  EXPECT_THROW(cuda::with_room({&first}, [&]() -> int { throw Error("something else"); }), Error);
+  EXPECT_THROW(cuda::retry_without_idle_memory({&first}, [&]() -> int { throw OutOfMemory(1, 1, 1); }), OutOfMemory);
+  EXPECT_THROW(cuda::retry_without_idle_memory({&first}, [&]() -> int { throw Error("something else"); }), Error);
 }
 
 TEST(CudaErrors, OfNcclAreNotAllWantOfMemory) {
@@ -136,8 +136,8 @@ TEST(CudaErrors, OfNcclAreNotAllWantOfMemory) {
 TEST(Capability, SaysWhatAGpuCannot) {
   EXPECT_EQ(cuda::precisions_of(75), std::vector<std::string>{"fp32"});
   EXPECT_THAT(cuda::precisions_of(80), ::testing::Contains("tf32"));
-  EXPECT_EQ(cuda::capability_text(cuda::least_capability()).find('.'),
-            cuda::least_capability() < 100 ? std::size_t{1} : std::size_t{2});
+  EXPECT_EQ(cuda::capability_text(cuda::min_capability()).find('.'),
+            cuda::min_capability() < 100 ? std::size_t{1} : std::size_t{2});
   EXPECT_THAT(cuda::no_code(61), HasSubstr("has compute capability 6.1, for which this program has no code"));
   EXPECT_THAT(cuda::no_code(61), HasSubstr("CMAKE_CUDA_ARCHITECTURES=61"));
 }

@@ -1,14 +1,14 @@
 #pragma once
 
-// A device's timeline: kernels that note the device's own clock, queued where a phase begins. They may be recorded and repeated
-// with what they stand between.
+// Timeline of a GPU: where a phase begins, a kernel is queued that stores the device's clock (globaltimer). These kernels can
+// be captured and replayed with the work between them.
 
 #include <cstddef>
 #include <exception>
 #include <vector>
 
-#include "platform/device_timeline.h"
 #include "cuda/device.h"
+#include "platform/device_timeline.h"
 
 namespace mgcompare::cuda {
 
@@ -16,8 +16,8 @@ class CudaTimeline : public DeviceTimeline {
  public:
   explicit CudaTimeline(CudaDevice& device);
   ~CudaTimeline() override { close(); }
-  void open() override { device_.mark_on(this); }
-  void close() noexcept override { device_.mark_on(nullptr); }
+  void open() override { device_.set_timeline(this); }
+  void close() noexcept override { device_.set_timeline(nullptr); }
   void mark(Phase phase) noexcept override;
   void end_round() override;
   std::vector<std::vector<PhaseEvent>> take() override;
@@ -32,10 +32,10 @@ class CudaTimeline : public DeviceTimeline {
   double measure_mark();
 
   CudaDevice& device_;
-  Array<Nanoseconds> stamps_;       // kMost of each round
+  Array<Nanoseconds> stamps_;       // kMaxEvents for each round
   Array<unsigned> round_;
-  std::vector<PhaseEvent> marks_;         // of a round, without their times
-  Phase own_ = Phase::outside, beside_ = Phase::outside;  // that the two streams are in
+  std::vector<PhaseEvent> events_;  // of one round; their times are filled in by take()
+  Phase compute_phase_ = Phase::outside, exchange_phase_ = Phase::outside;  // current phases of the two streams
   std::exception_ptr failure_;
 };
 

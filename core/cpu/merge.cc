@@ -1,4 +1,4 @@
-#include "cpu/join.h"
+#include "cpu/merge.h"
 
 #include <cstring>
 #include <utility>
@@ -21,7 +21,7 @@ class Sum : public Layer {
 
   void backward(const Work& work) override {
     for (const Port* input : inputs_) {
-      if (!input->tensor->wanted) continue;
+      if (!input->tensor->needs_gradient) continue;
       std::memcpy(input->gradient, output_.gradient, output_.size(work.samples) * sizeof(float));
     }
   }
@@ -43,7 +43,7 @@ class Concatenation : public Layer {
 
   void backward(const Work& work) override {
     for_each_piece(work, [&](const Port& input, std::size_t at, std::size_t out, std::size_t size) {
-      if (input.tensor->wanted) std::memcpy(input.gradient + at, output_.gradient + out, size * sizeof(float));
+      if (input.tensor->needs_gradient) std::memcpy(input.gradient + at, output_.gradient + out, size * sizeof(float));
     });
   }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The activations' arithmetic on a GPU, and how a kernel is compiled for each; included by nvcc only.
+// Device functions of the activations, and the dispatch of kernels that are templates of an activation. For nvcc only.
 
 #include "cuda/activation.h"
 
@@ -8,13 +8,13 @@ namespace mgcompare::cuda {
 
 template <Activation A> __device__ inline float activated(float x) {
   if constexpr (A == Activation::tanh) return tanhf(x);
-  if constexpr (A == Activation::relu) return x < 0.0f ? 0.0f : x;  // NaN stays: a diverged network must show
+  if constexpr (A == Activation::relu) return x < 0.0f ? 0.0f : x;  // propagates NaN: divergence must be visible
   if constexpr (A == Activation::sigmoid) return 1.0f / (1.0f + expf(-x));
   return x;
 }
 
-// The gradient of the input, from the output y.
-template <Activation A> __device__ inline float slope(float y, float gradient) {
+// The gradient of the activation's input, from its output y and the gradient of its output.
+template <Activation A> __device__ inline float activation_gradient(float y, float gradient) {
   if constexpr (A == Activation::tanh) return gradient * (1.0f - y * y);
   if constexpr (A == Activation::relu) return y > 0.0f ? gradient : 0.0f;
   if constexpr (A == Activation::sigmoid) return gradient * (y * (1.0f - y));
@@ -25,7 +25,7 @@ template <Activation A> struct Chosen {
   static constexpr Activation value = A;
 };
 
-// f(Chosen<A>) for the activation that the network has.
+// Calls f(Chosen<A>()), with A the value of `activation`.
 template <class F> void with_activation(Activation activation, F f) {
   switch (activation) {
     case Activation::none: return f(Chosen<Activation::none>());

@@ -1,4 +1,4 @@
-#include "cuda/memory.h"
+#include "cuda/caching_allocator.h"
 
 #include <algorithm>
 
@@ -36,11 +36,11 @@ void* allocate_window(std::size_t bytes) {
   return memory;
 }
 
-void* DeviceMemory::take(std::size_t bytes) {
-  // Not more than a device could ever have: the rounding must not wrap around.
+void* CachingAllocator::allocate(std::size_t bytes) {
+  // The minimum prevents overflow of the rounding.
   const std::size_t rounded = std::max<std::size_t>(1, (std::min(bytes, SIZE_MAX - kGrain) + kGrain - 1) / kGrain) * kGrain;
   const std::lock_guard lock(mutex_);
-  std::vector<void*>& blocks = kept_[rounded];
+  std::vector<void*>& blocks = idle_[rounded];
   void* memory = nullptr;
   if (blocks.empty()) {
     memory = source_(rounded);
@@ -54,16 +54,16 @@ void* DeviceMemory::take(std::size_t bytes) {
   return memory;
 }
 
-void DeviceMemory::give(void* memory) noexcept {
+void CachingAllocator::release(void* memory) noexcept {
   const std::lock_guard lock(mutex_);
   const std::size_t size = sizes_.at(memory);
   held_ -= size;
-  kept_[size].push_back(memory);
+  idle_[size].push_back(memory);
 }
 
-void DeviceMemory::give_back_idle() {
+void CachingAllocator::free_idle() {
   const std::lock_guard lock(mutex_);
-  for (auto& [size, blocks] : kept_) {
+  for (auto& [size, blocks] : idle_) {
     for (void* block : blocks) {
       sizes_.erase(block);
       cudaFree(block);
@@ -72,12 +72,12 @@ void DeviceMemory::give_back_idle() {
   }
 }
 
-std::uint64_t DeviceMemory::peak() const {
+std::uint64_t CachingAllocator::peak() const {
   const std::lock_guard lock(mutex_);
   return peak_;
 }
 
-void DeviceMemory::reset_peak() {
+void CachingAllocator::reset_peak() {
   const std::lock_guard lock(mutex_);
   peak_ = held_;
 }

@@ -1,5 +1,5 @@
-#include "cuda/activate.h"
-#include "cuda/bias.h"
+#include "cuda/activation_math.h"
+#include "cuda/bias_activation.h"
 #include "cuda/launch.h"
 #include "mgcompare/detail/block_cuda.h"
 
@@ -9,19 +9,19 @@ namespace {
 constexpr unsigned kSplits = 64;
 constexpr unsigned kColumns = 32;
 
-// Block (channel, split) walks over the pixels of every gridDim.y-th sample.
+// Block (channel, split) sums over the pixels of every gridDim.y-th sample.
 template <Activation A>
 __global__ void images_back(const float* y, float* gradient, float* sums, float* partial, unsigned* finished,
                             unsigned samples, unsigned channels, unsigned pixels) {
   const unsigned channel = blockIdx.x, split = blockIdx.y, splits = gridDim.y;
-  await_earlier();
+  wait_for_previous_kernel();
   float sum = 0;
-  // Samples and pixels as one index, so that small images fill the threads too.
+  // One index over samples and pixels, so that small images occupy all threads.
   const unsigned mine = (samples - split + splits - 1) / splits;
   for (std::size_t i = threadIdx.x; i < static_cast<std::size_t>(mine) * pixels; i += blockDim.x) {
     const std::size_t sample = split + i / pixels * splits;
     const std::size_t at = (sample * channels + channel) * pixels + i % pixels;
-    const float value = A == Activation::none ? gradient[at] : slope<A>(y[at], gradient[at]);
+    const float value = A == Activation::none ? gradient[at] : activation_gradient<A>(y[at], gradient[at]);
     if (A != Activation::none) gradient[at] = value;
     sum += value;
   }
@@ -33,19 +33,19 @@ __global__ void images_back(const float* y, float* gradient, float* sums, float*
   if (threadIdx.x == 0) sums[channel] = all;
 }
 
-// Rows: block (columns, split), 32 x 8 threads; thread (x, y) has one column and every 8th row of the split.
+// For one pixel: block (32 columns, split) of 32 x 8 threads; thread (x, y) sums one column over every 8th row of the split.
 template <Activation A>
 __global__ void rows_back(const float* y, float* gradient, float* sums, float* partial, unsigned* finished,
                           unsigned samples, unsigned columns) {
   __shared__ float tile[8][kColumns + 1];
   const unsigned x = threadIdx.x % kColumns, row = threadIdx.x / kColumns;
   const unsigned column = blockIdx.x * kColumns + x, splits = gridDim.y;
-  await_earlier();
+  wait_for_previous_kernel();
   float sum = 0;
   if (column < columns) {
     for (unsigned sample = blockIdx.y * 8 + row; sample < samples; sample += splits * 8) {
       const std::size_t at = static_cast<std::size_t>(sample) * columns + column;
-      const float value = A == Activation::none ? gradient[at] : slope<A>(y[at], gradient[at]);
+      const float value = A == Activation::none ? gradient[at] : activation_gradient<A>(y[at], gradient[at]);
       if (A != Activation::none) gradient[at] = value;
       sum += value;
     }
@@ -66,7 +66,7 @@ __global__ void rows_back(const float* y, float* gradient, float* sums, float* p
 
 template <Activation A>
 __global__ void bias_images(const float* bias, float* x, std::size_t size, unsigned channels, unsigned pixels) {
-  await_earlier();
+  wait_for_previous_kernel();
   for (std::size_t i = first_index(); i < size; i += index_stride())
     x[i] = activated<A>(x[i] + (bias == nullptr ? 0.0f : bias[i / pixels % channels]));
 }
@@ -78,15 +78,15 @@ void add_bias(CudaDevice& device, Activation activation, const float* bias, floa
   const std::size_t size = samples * channels * pixels;
   if (size == 0 || (bias == nullptr && activation == Activation::none)) return;
   with_activation(activation, [&](auto chosen) {
-    launch(device.queue(), blocks_for(size), kThreads, 0, bias_images<decltype(chosen)::value>, bias, x, size,
+    launch(device.compute_stream(), blocks_for(size), kThreads, 0, bias_images<decltype(chosen)::value>, bias, x, size,
            static_cast<unsigned>(channels), static_cast<unsigned>(pixels));
   });
 }
 
-ChannelSums::ChannelSums(CudaDevice& device, std::size_t channels)
+BiasGradient::BiasGradient(CudaDevice& device, std::size_t channels)
     : device_(device), channels_(channels), partial_(device, channels * kSplits), finished_(device, channels) {}
 
-void ChannelSums::backward(Activation activation, const float* y, float* gradient, float* sums, std::size_t samples,
+void BiasGradient::backward(Activation activation, const float* y, float* gradient, float* sums, std::size_t samples,
                            std::size_t pixels) {
   if (samples == 0) {
     if (sums != nullptr) device_.zero(sums, channels_ * sizeof(float));
@@ -98,12 +98,13 @@ void ChannelSums::backward(Activation activation, const float* y, float* gradien
     constexpr Activation A = decltype(chosen)::value;
     if (pixels == 1) {
       const dim3 grid((channels + kColumns - 1) / kColumns, std::min(kSplits, (n + 31) / 32));
-      launch(device_.queue(), grid, 256, 0, rows_back<A>, y, gradient, sums, partial_.data(), finished_.data(), n, channels);
+      launch(device_.compute_stream(), grid, 256, 0, rows_back<A>, y, gradient, sums, partial_.data(), finished_.data(),
+             n, channels);
     } else {
       const std::size_t per_block = 2048;
       const auto splits = static_cast<unsigned>(std::clamp<std::size_t>(samples * pixels / per_block, 1,
                                                                         std::min<std::size_t>(kSplits, samples)));
-      launch(device_.queue(), dim3(channels, splits), 256, 0, images_back<A>, y, gradient, sums, partial_.data(),
+      launch(device_.compute_stream(), dim3(channels, splits), 256, 0, images_back<A>, y, gradient, sums, partial_.data(),
              finished_.data(), n, channels, static_cast<unsigned>(pixels));
     }
   });

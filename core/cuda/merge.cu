@@ -1,4 +1,4 @@
-#include "cuda/join.h"
+#include "cuda/merge.h"
 
 #include <utility>
 
@@ -20,7 +20,7 @@ class Sum : public Layer {
 
   void backward(const Work& work) override {
     for (const Port* input : inputs_) {
-      if (input->tensor->wanted)
+      if (input->tensor->needs_gradient)
         add_vector(device_, input->gradient, output_.gradient, output_.size(work.samples), true);
     }
   }
@@ -49,7 +49,7 @@ class Concatenation : public Layer {
     std::size_t begin = 0;
     for (const Port* input : inputs_) {
       const std::size_t features = input->tensor->features;
-      if (input->tensor->wanted)
+      if (input->tensor->needs_gradient)
         copy_rows(work, input->gradient, features, output_.gradient + begin, output_.features, features);
       begin += features;
     }
@@ -60,8 +60,8 @@ class Concatenation : public Layer {
                  std::size_t features) {
     if (work.samples == 0) return;
     check(cudaMemcpy2DAsync(to, to_pitch * sizeof(float), from, from_pitch * sizeof(float), features * sizeof(float),
-                            work.samples, cudaMemcpyDeviceToDevice, device_.queue()),
-          "joining layers");
+                            work.samples, cudaMemcpyDeviceToDevice, device_.compute_stream()),
+          "concatenating layers");
   }
 
   CudaDevice& device_;
@@ -73,11 +73,12 @@ class Concatenation : public Layer {
 
 void add_vector(CudaDevice& device, float* to, const float* from, std::size_t size, bool first) {
   if (first) {
-    // Not by the device's copy(), which waits for the branch of weight gradients.
-    check(cudaMemcpyAsync(to, from, size * sizeof(float), cudaMemcpyDeviceToDevice, device.queue()), "copying on a device");
+    // Not CudaDevice::copy(), which waits for the branch of weight gradients.
+    check(cudaMemcpyAsync(to, from, size * sizeof(float), cudaMemcpyDeviceToDevice, device.compute_stream()),
+          "copying on a device");
     return;
   }
-  for_each_index(device.queue(), size, [=] __device__(std::size_t i) { to[i] += from[i]; });
+  for_each_index(device.compute_stream(), size, [=] __device__(std::size_t i) { to[i] += from[i]; });
 }
 
 std::unique_ptr<Layer> make_sum(CudaDevice& device, std::vector<Port*> inputs, Tensor& output) {

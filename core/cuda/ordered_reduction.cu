@@ -1,4 +1,4 @@
-#include "cuda/combine.h"
+#include "cuda/ordered_reduction.h"
 
 #include "cuda/launch.h"
 
@@ -16,7 +16,7 @@ template <class T, class Sum> __device__ T narrow(Sum sum) {
   else return static_cast<T>(sum);
 }
 
-template <class T> __global__ void add_ranks(Combination c) {
+template <class T> __global__ void add_ranks(OrderedReduction c) {
   for (std::size_t i = c.range.begin + first_index(); i < c.range.end; i += index_stride()) {
     auto sum = widen(static_cast<const T*>(c.from[0])[i]);
     for (std::size_t r = 1; r < c.sources; ++r) sum += widen(static_cast<const T*>(c.from[r])[i]);
@@ -26,7 +26,7 @@ template <class T> __global__ void add_ranks(Combination c) {
 
 }  // namespace
 
-void combine(cudaStream_t stream, const Combination& c, Type type) {
+void reduce_in_order(cudaStream_t stream, const OrderedReduction& c, Type type) {
   if (c.range.size() == 0) return;
   const unsigned blocks = blocks_for(c.range.size());
   switch (type) {

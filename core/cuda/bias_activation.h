@@ -1,6 +1,6 @@
 #pragma once
 
-// What stands between a layer's product and its neighbours: bias and activation, and their gradients.
+// Bias and activation after a convolution or dense layer, and their gradients.
 
 #include <cstddef>
 
@@ -13,12 +13,12 @@ namespace mgcompare::cuda {
 void add_bias(CudaDevice& device, Activation activation, const float* bias, float* x, std::size_t samples,
               std::size_t channels, std::size_t pixels);
 
-// Sums over samples and pixels, split over blocks and added in a fixed order.
-class ChannelSums {
+// Backward pass of bias and activation. Bias gradients are summed over samples and pixels in a fixed order.
+class BiasGradient {
  public:
-  ChannelSums(CudaDevice& device, std::size_t channels);
-  // gradient *= the activation's derivative at y, in place; sums[c] = what that gives, summed over samples and pixels.
-  // `sums` may be null. All are (samples, channels, pixels).
+  BiasGradient(CudaDevice& device, std::size_t channels);
+  // Multiplies `gradient` by the activation's derivative at y, in place. sums[c] = the result summed over samples and
+  // pixels; `sums` may be null. y and gradient are (samples, channels, pixels).
   void backward(Activation activation, const float* y, float* gradient, float* sums, std::size_t samples,
                 std::size_t pixels);
 

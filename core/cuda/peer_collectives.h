@@ -1,6 +1,6 @@
 #pragma once
 
-// What both kinds of collectives share: the ranks' devices, and one-sided access to other ranks' memory.
+// Base of both kinds of collectives: the ranks' devices, and one-sided access to the memory of other ranks.
 
 #include <vector>
 
@@ -11,7 +11,7 @@ namespace mgcompare::cuda {
 
 class PeerCollectives : public Collectives {
  public:
-  // Lets every device reach every other's memory where the hardware can.
+  // Enables peer access between all devices, where the hardware supports it.
   explicit PeerCollectives(const std::vector<CudaDevice*>& devices);
   void get(int rank, int peer, const float* from, Vec into) override;
   void put(int rank, int peer, float* to, ConstVec from) override;
@@ -21,7 +21,7 @@ class PeerCollectives : public Collectives {
   std::size_t ranks() const { return devices_.size(); }
   CudaDevice& device(int rank) const { return *devices_[static_cast<std::size_t>(rank)]; }
   cudaStream_t stream(int rank) const { return device(rank).exchange_stream(); }
-  // Whether kernels on any device can read and write the memory of any other.
+  // Whether kernels on any device can access the memory of any other device.
   bool all_reach_all() const { return all_reach_all_; }
 
  private:

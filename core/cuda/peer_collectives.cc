@@ -1,18 +1,18 @@
-#include "cuda/peers.h"
+#include "cuda/peer_collectives.h"
 
 #include <mutex>
 #include <set>
 #include <string>
 #include <utility>
 
-#include "cuda/combine.h"
+#include "cuda/ordered_reduction.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare::cuda {
 namespace {
 
-// Whether kernels on `from` can use memory of `to`, after letting them. Each pair is let once a process: to ask again is an
-// error to CUDA, and tools that watch its errors would show it to people who look for real ones.
+// Enables access of kernels on `from` to memory of `to`; returns false if the hardware does not support it. Enables each pair
+// once per process: CUDA reports a second call as an error, which compute-sanitizer would show.
 bool enable_access(int from, int to) {
   static std::mutex lock;
   static std::set<std::pair<int, int>> enabled;
@@ -20,12 +20,12 @@ bool enable_access(int from, int to) {
   const std::lock_guard guard(lock);
   if (enabled.contains({from, to})) return true;
   int possible = 0;
-  check(cudaDeviceCanAccessPeer(&possible, from, to), "asking for peer access");
+  check(cudaDeviceCanAccessPeer(&possible, from, to), "querying peer access");
   if (possible == 0) return false;
-  const Current current(from);
+  const DeviceGuard guard(from);
   const cudaError_t status = cudaDeviceEnablePeerAccess(to, 0);
   if (status == cudaErrorPeerAccessAlreadyEnabled) cudaGetLastError();
-  else check(status, "allowing peer access");
+  else check(status, "enabling peer access");
   enabled.emplace(from, to);
   return true;
 }
@@ -33,7 +33,7 @@ bool enable_access(int from, int to) {
 bool adds_atomically(int from, int to) {
   if (from == to) return true;
   int possible = 0;
-  check(cudaDeviceGetP2PAttribute(&possible, cudaDevP2PAttrNativeAtomicSupported, from, to), "asking for peer access");
+  check(cudaDeviceGetP2PAttribute(&possible, cudaDevP2PAttrNativeAtomicSupported, from, to), "querying peer access");
   return possible != 0;
 }
 
@@ -62,7 +62,7 @@ void PeerCollectives::add(int rank, int peer, float* to, ConstVec from) {
   if (!adds_atomically(device(rank).index(), device(peer).index()))
     throw Error("device " + std::to_string(device(rank).index()) + " cannot add to the memory of device " +
                 std::to_string(device(peer).index()) +
-                ": this strategy needs GPUs whose links support atomic additions (NVLink)");
+                ": this strategy needs GPUs connected by links with atomic operations (NVLink)");
   add_atomically(stream(rank), to, from.data(), from.size());
 }
 

@@ -1,5 +1,6 @@
+#include "cuda/partial_sums.h"
+
 #include "cuda/launch.h"
-#include "cuda/partials.h"
 
 namespace mgcompare::cuda {
 namespace {
@@ -10,7 +11,7 @@ __global__ void add_rows(const float* partial, unsigned blocks, unsigned size, f
   __shared__ float tile[kRows][kColumns + 1];
   const unsigned x = threadIdx.x % kColumns, y = threadIdx.x / kColumns, column = blockIdx.x * kColumns + x;
   float sum = 0;
-  await_earlier();
+  wait_for_previous_kernel();
   if (column < size) {
 #pragma unroll 4
     for (unsigned row = y; row < blocks; row += kRows) sum += partial[static_cast<std::size_t>(row) * size + column];
@@ -24,7 +25,7 @@ __global__ void add_rows(const float* partial, unsigned blocks, unsigned size, f
 
 }  // namespace
 
-void add_partials(cudaStream_t stream, const float* partial, std::size_t blocks, std::size_t size, float* sums) {
+void sum_partials(cudaStream_t stream, const float* partial, std::size_t blocks, std::size_t size, float* sums) {
   launch(stream, static_cast<unsigned>((size + kColumns - 1) / kColumns), kColumns * kRows, 0, add_rows, partial,
          static_cast<unsigned>(blocks), static_cast<unsigned>(size), sums);
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Layers of several inputs: the sum, and one behind the other along the first axis.
+// Layers with several inputs: element-wise sum, and concatenation along the first axis.
 
 #include <memory>
 #include <vector>
@@ -12,7 +12,7 @@ namespace mgcompare::cuda {
 std::unique_ptr<Layer> make_sum(CudaDevice& device, std::vector<Port*> inputs, Tensor& output);
 std::unique_ptr<Layer> make_concatenation(CudaDevice& device, std::vector<Port*> inputs, Tensor& output);
 
-// to += from, or to = from.
+// to += from; if `first`, to = from.
 void add_vector(CudaDevice& device, float* to, const float* from, std::size_t size, bool first);
 
 }  // namespace mgcompare::cuda

@@ -1,6 +1,6 @@
 #pragma once
 
-// Layers of several inputs: the sum, and one behind the other along the first axis.
+// Layers with several inputs: element-wise sum, and concatenation along the first axis.
 
 #include <memory>
 #include <vector>

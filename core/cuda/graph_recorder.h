@@ -1,7 +1,7 @@
 #pragma once
 
-// Steps as CUDA graphs. The position, rate and epoch of a step come from tables in device memory, and a kernel behind
-// each step moves on to the next row and notes the time.
+// Captures steps as CUDA graphs and replays them. The position, learning rate and epoch of a step come from tables in device
+// memory. A kernel at the end of each step advances to the next entry and stores the time.
 
 #include <vector>
 
@@ -27,7 +27,7 @@ class CudaGraphRecorder : public GraphRecorder {
   double loss() const override;
   std::vector<StepRecord> take_records() override;
 
-  // What the kernels behind the steps share.
+  // Used by the kernels at the end of each step.
   struct Stamp {
     unsigned long long nanoseconds;
     double loss;
@@ -35,14 +35,14 @@ class CudaGraphRecorder : public GraphRecorder {
   struct Tables {
     const std::uint32_t* begins;
     const float* rates;
-    // In host memory, so that reading them after a run of steps is no copy:
-    Stamp* stamps;                  // of step s at s + 1; where a run of steps began, before its first
-    volatile double* seen;          // loss and samples
+    // In page-locked host memory, so that the host reads them without a copy:
+    Stamp* stamps;                  // [s + 1] is the end of step s; the entry before the first step is the start
+    volatile double* progress;      // loss and samples
     std::uint32_t steps;
   };
 
  private:
-  struct Recording {
+  struct CapturedGraph {
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t runnable = nullptr;
     std::size_t length = 0;         // steps
@@ -53,16 +53,16 @@ class CudaGraphRecorder : public GraphRecorder {
   Array<StepState> state_;
   Array<std::uint32_t> begins_;
   Array<float> rates_;
-  Array<Stamp> stamps_;             // on the host, like what was seen last
-  Array<double> seen_;
+  Array<Stamp> stamps_;             // on the host
+  Array<double> progress_;          // on the host
   std::vector<std::uint32_t> host_begins_;
   std::vector<float> host_rates_;
   std::size_t epoch_ = 0;
-  std::size_t sought_ = 0;          // where the run of repetitions began
-  std::size_t queued_ = 0;          // steps since then
-  bool recording_ = false;
-  Recording open_;                  // what is being recorded
-  std::vector<Recording> recordings_;
+  std::size_t first_step_ = 0;      // argument of the last seek()
+  std::size_t steps_queued_ = 0;    // since the last seek()
+  bool capturing_ = false;
+  CapturedGraph current_;           // of the capture in progress
+  std::vector<CapturedGraph> graphs_;
 };
 
 }  // namespace mgcompare::cuda
