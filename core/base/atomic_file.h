@@ -1,0 +1,55 @@
+#pragma once
+
+// Atomic replacement of a file: readers see the previous file or the complete new one, also after a crash or a power failure.
+
+#include <string>
+#include <string_view>
+
+#include "mgcompare/error.h"
+
+namespace mgcompare {
+
+// A file operation failed. what() is "PATH: cannot be written: REASON"; callers may add what to do.
+class FileError : public Error {
+ public:
+  FileError(const std::string& path, int code);
+  // errno of the operation.
+  int code() const { return code_; }
+
+ private:
+  int code_;
+};
+
+// Writes to a temporary file in the same folder. commit() syncs it to disk and renames it to `path`. Without commit(), the
+// destructor deletes the temporary file and leaves `path` as it was. Not thread-safe.
+class AtomicFile {
+ public:
+  // The temporary file is `path` + `suffix`; one that an interrupted writer left is deleted first. Writers of one path that
+  // may run at the same time need different suffixes. The constructor, write(), flush() and commit() throw FileError, which
+  // names `path`; no temporary file is left then.
+  explicit AtomicFile(std::string path, const std::string& suffix = ".tmp");
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(std::string_view bytes);
+  // Passes buffered bytes to the operating system, for readers of temporary_path().
+  void flush();
+  // At most once; nothing may be written afterwards.
+  void commit();
+
+  // For libraries that open files themselves; do not mix with write().
+  const std::string& temporary_path() const { return temporary_; }
+
+ private:
+  [[noreturn]] void fail(int code);
+
+  std::string path_, temporary_;
+  std::string buffer_;
+  int descriptor_ = -1;
+};
+
+// The same in one call.
+void write_atomically(const std::string& path, std::string_view bytes);
+
+}  // namespace mgcompare
