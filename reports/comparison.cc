@@ -179,13 +179,13 @@ Comparison compare_rows(const Run& run, Objective objective) {
     }
     Cell& cell = comparison.cells[found->second];
     comparison.target_accuracy = std::max(comparison.target_accuracy, row.config->target_accuracy);
-    if (row.state != "finished") {
+    if (row.state != RowState::finished) {
       cell.missing += row.trial.bracket > 0 ? 0 : 1;
       continue;
     }
     // What an interruption cut short is run again, like what it never came to.
-    comparison.finished += row.result.status == "interrupted" ? 0 : 1;
-    const bool is_done = row.result.status == "done";
+    comparison.finished += row.result.status == TrialStatus::interrupted ? 0 : 1;
+    const bool is_done = row.result.status == TrialStatus::done;
     comparison.done += is_done ? 1 : 0;
     (!is_done ? cell.failed : row.trial.bracket > 0 ? cell.brackets : cell.done).push_back(&row);
     cell.many_models |= trait_is(row, "models", "many") && row.trial.ranks() > 1;

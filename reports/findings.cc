@@ -342,10 +342,11 @@ std::vector<Failure> failures(const Comparison& comparison) {
   std::vector<Failure> all;
   for (const Cell& cell : comparison.cells) {
     for (const Row* row : cell.failed) {
-      const std::string status = plain(row->result.status), cause = plain(row->result.cause), title = title_of(cell);
+      const TrialStatus status = row->result.status;
+      const std::string cause = plain(row->result.cause), title = title_of(cell);
       // What the machine does not have fails alike in many rows; anything else is worth a line a row.
       auto same = std::find_if(all.begin(), all.end(), [&](const Failure& failure) {
-        return (failure.title == title || status == "unavailable") && failure.status == status && failure.cause == cause;
+        return (failure.title == title || status == TrialStatus::unavailable) && failure.status == status && failure.cause == cause;
       });
       if (same == all.end()) same = all.insert(all.end(), {title, status, cause, 0, 0, row});
       same->more_rows += same->repeats > 0 && row == cell.failed.front() ? 1 : 0;
@@ -358,7 +359,7 @@ std::vector<Failure> failures(const Comparison& comparison) {
       failure.title += fmt::format(" and {} more row{}", failure.more_rows, failure.more_rows == 1 ? "" : "s");
   std::stable_sort(all.begin(), all.end(), [](const Failure& a, const Failure& b) {
     const auto key = [](const Failure& failure) {
-      return std::pair(failure.status != "unavailable", failure.last->sequence);
+      return std::pair(failure.status != TrialStatus::unavailable, failure.last->sequence);
     };
     return key(a) < key(b);
   });

@@ -55,7 +55,7 @@ const Cell* best_on_several(const Comparison& comparison);
 // last line is what went wrong last.
 struct Failure {
   std::string title;
-  std::string status;
+  TrialStatus status = TrialStatus::failed;
   std::string cause;
   std::size_t repeats = 0;          // trials
   std::size_t more_rows = 0;        // beside the one of the title

@@ -36,7 +36,7 @@ std::string text_of(const auto& json, int indent = -1) {
 // Put together from texts: the parts have trees of another kind, and copying those takes longer than writing them.
 std::string row_text(const Row& row) {
   const Json first = {{"position", row.position},
-                      {"state", row.state},
+                      {"state", to_string(row.state)},
                       {"attempt", row.attempt},
                       {"row", row_name(row.trial)},
                       {"precision", precision_of(*row.config, row.trial.device_kind)}};
@@ -48,7 +48,7 @@ std::string row_text(const Row& row) {
   if (row.sequence > 0) add("sequence", fmt::format("{}", row.sequence));
   if (!row.started.empty()) add("started", text_of(Json(row.started)));
   if (!row.finished.empty()) add("finished", text_of(Json(row.finished)));
-  if (row.state == "finished") add("result", json_text(row.result));
+  if (row.state == RowState::finished) add("result", json_text(row.result));
   return text += '}';
 }
 

@@ -76,7 +76,7 @@ std::string mllog(const Run& run, const Row& row) {
     log.point("eval_accuracy", number(one.accuracy), number_of);
     log.end("eval_stop", number_of);
   }
-  Json how = {{"status", result.status == "done" ? "success" : "aborted"}};
+  Json how = {{"status", result.status == TrialStatus::done ? "success" : "aborted"}};
   if (!result.cause.empty()) how["cause"] = plain(result.cause);
   log.end("run_stop", how);
   log.point("throughput", number(result.samples_per_second), {{"unit", "samples/s"}});

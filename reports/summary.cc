@@ -26,7 +26,7 @@ TextLine cell_line(const Comparison& comparison, const Cell& cell) {
   if (!trial.variant.empty()) line[0] += fmt::format(" ({})", plain(trial.variant));
   if (trial.ranks_per_device != 1) line[1] += fmt::format(" x {}", trial.ranks_per_device);
   if (cell.done.empty()) {
-    line.push_back(cell.failed.empty() ? "not finished" : plain(cell.failed.back()->result.status));
+    line.push_back(cell.failed.empty() ? "not finished" : std::string(to_string(cell.failed.back()->result.status)));
     line.resize(comparison.target_accuracy > 0 ? 8 : 7, "");
     return line;
   }
@@ -76,7 +76,7 @@ std::string failure_lines(const Comparison& comparison, const Style& style) {
       colored(style, Color::red, fmt::format("{} of {} trials {} not completed:", trials, comparison.trials, trials == 1 ? "was" : "were")) + "\n";
   for (const Failure& failure : all) {
     const std::string what =
-        failure.cause.empty() ? failure.status : fmt::format("{} ({})", failure.status, failure.cause);
+        failure.cause.empty() ? std::string(to_string(failure.status)) : fmt::format("{} ({})", to_string(failure.status), failure.cause);
     text += fmt::format("  {}{}: {}\n", failure.title,
                         failure.more_rows > 0  ? fmt::format(" ({} trials)", failure.repeats)
                         : failure.repeats > 1 ? fmt::format(" ({} repeats)", failure.repeats)

@@ -346,7 +346,7 @@ Table outlier_table(const Comparison& comparison) {
 Table failure_table(const Comparison& comparison) {
   Table table{"Trials that were not completed", "", {"row", "status", "cause", "trials"}, 3, {}, {}};
   for (const Failure& failure : failures(comparison))
-    table.lines.push_back({failure.title, failure.status, failure.cause, fmt::format("{}", failure.repeats)});
+    table.lines.push_back({failure.title, std::string(to_string(failure.status)), failure.cause, fmt::format("{}", failure.repeats)});
   return table;
 }
 
@@ -364,7 +364,7 @@ Table order_table(const Run& run) {
   for (const Row* row : executed) {
     table.lines.push_back({fmt::format("{}", row->sequence), fmt::format("{}", row->trial.number),
                            row_name(row->trial) + (row->trial.bracket > 0 ? " (bracket)" : ""),
-                           fmt::format("{}", row->trial.seed), row->result.status, row->finished,
+                           fmt::format("{}", row->trial.seed), std::string(to_string(row->result.status)), row->finished,
                            fmt::format("{}", row->attempt), row->result.weights_hash.substr(0, 12)});
   }
   return table;

@@ -164,7 +164,7 @@ int export_run(const Command& command) {
   if (failure) throw NotWritable(fmt::format("{}: cannot be made: {}", folder.string(), failure.message()));
   std::size_t written = 0;
   for (const Row& row : run.rows) {
-    if (row.state != "finished") continue;
+    if (row.state != RowState::finished) continue;
     write_file((folder / fmt::format("trial-{}.log", row.trial.number)).string(), mllog(run, row));
     ++written;
   }

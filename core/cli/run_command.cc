@@ -192,9 +192,9 @@ FoundData find_data(Supervisor& supervisor, const Plan& plan, const Command& com
   const Reply reply = supervisor.ask("data", {{"config", plan.config}}, kDataSeconds,
                                      {{}, [&](const nlohmann::json& note) { teller.hear(note); }});
   // What is wrong with the data is a sentence of its own; how a worker ended is none.
-  if (reply.status == "failed") throw Error(reply.cause);
-  if (reply.status != "answer")
-    throw Error(fmt::format("the data cannot be read: {} ({}); run it again", reply.cause, reply.status));
+  if (reply.status == TrialStatus::failed) throw Error(reply.cause);
+  if (!reply.answered())
+    throw Error(fmt::format("the data cannot be read: {}; run the command again", reply.failure()));
   const auto text = [&](const char* key) { return reply.body.at(key).get<std::string>(); };
   teller.hear({{"text", fmt::format("data: {}, {} training and {} test samples ({})", text("name"),
                                     thousands(reply.body.at("train_samples").get<double>()),
@@ -246,10 +246,10 @@ Result run_trial(Supervisor& supervisor, DeviceAvailability& availability, const
   Result result;
   std::string fallen;  // what devices have stopped answering
   if (!trial.unavailable.empty()) {
-    result.status = "unavailable";
+    result.status = TrialStatus::unavailable;
     result.cause = trial.unavailable;
   } else if (const std::string cause = availability.lost(trial); !cause.empty()) {
-    result.status = "device lost";
+    result.status = TrialStatus::device_lost;
     result.cause = cause;
   } else {
     const TrialFiles files = files_of(trial, directory, command);
@@ -261,7 +261,7 @@ Result run_trial(Supervisor& supervisor, DeviceAvailability& availability, const
     fallen = availability.check(supervisor, trial, result);
     for (const std::string& line : placement_lines(result.placement)) spdlog::debug("trial {}: {}", trial.number, line);
     std::error_code ignored;
-    if (result.status == "done" && !files.checkpoint.empty()) fs::remove_all(files.checkpoint, ignored);
+    if (result.status == TrialStatus::done && !files.checkpoint.empty()) fs::remove_all(files.checkpoint, ignored);
   }
   display.end(trial, result);
   if (!fallen.empty()) print_stderr("{}\n", fallen);
@@ -281,7 +281,7 @@ void print_summary(const Run& run, const std::vector<std::string>& files, const 
 
 int exit_code_of(const Run& run) {
   const bool is_complete = std::all_of(run.rows.begin(), run.rows.end(), [](const Row& row) {
-    return row.state == "finished" && row.result.status == "done";
+    return row.state == RowState::finished && row.result.status == TrialStatus::done;
   });
   return is_complete ? kDone : kSomeFailed;
 }

@@ -32,12 +32,14 @@ std::chrono::milliseconds milliseconds(double seconds) {
 
 // Where the worker was when it was last heard of.
 std::string place(const Progress& progress) {
-  if (progress.phase.empty()) return "before the trial began";
-  if (progress.phase != "training") return fmt::format("in {}", progress.phase);
+  if (progress.phase == TrialPhase::none) return "before the trial began";
+  if (progress.phase != TrialPhase::training) return fmt::format("in {}", to_string(progress.phase));
   return fmt::format("in step {} of epoch {} (training)", progress.step, progress.epoch + 1);
 }
 
 }  // namespace
+
+std::string Reply::failure() const { return fmt::format("{} ({})", cause, to_string(status)); }
 
 struct Supervisor::Exchange {
   Listener listener;
@@ -82,8 +84,8 @@ void Supervisor::end_worker() {
   sweep_orphans();
 }
 
-void Supervisor::kill_worker(Exchange& exchange, const std::string& status, const std::string& cause) {
-  worker_->stop(milliseconds(status == "interrupted" ? settings_.seconds_grace / 4 : settings_.seconds_grace));
+void Supervisor::kill_worker(Exchange& exchange, TrialStatus status, const std::string& cause) {
+  worker_->stop(milliseconds(status == TrialStatus::interrupted ? settings_.seconds_grace / 4 : settings_.seconds_grace));
   read_output();
   exchange.reply = Reply{status, cause, nullptr};
   worker_.reset();
@@ -111,7 +113,7 @@ void Supervisor::read_channel(Exchange& exchange) {
       while (const std::optional<Message> message = reader_->next()) take(exchange, *message);
     }
   } catch (const std::exception& error) {
-    kill_worker(exchange, "crashed", fmt::format("the worker sent {}", plain(error.what())));
+    kill_worker(exchange, TrialStatus::crashed, fmt::format("the worker sent {}", plain(error.what())));
   }
 }
 
@@ -127,15 +129,14 @@ void Supervisor::take(Exchange& exchange, const Message& message) {
   } else if (message.kind == "progress") {
     exchange.progressed = exchange.heard;
     exchange.last = progress_from_json(message.body);
-    exchange.last.phase = plain(exchange.last.phase);
     if (exchange.listener.progress) exchange.listener.progress(exchange.last);
   } else if (message.kind == "note") {
     exchange.progressed = exchange.heard;
     if (exchange.listener.note) exchange.listener.note(message.body);
   } else if (message.kind == "answer") {
-    exchange.reply = Reply{"answer", "", message.body};
-  } else if (message.kind == "failed" || message.kind == "out of memory") {
-    exchange.reply = Reply{message.kind, plain(message.body.get<std::string>()), nullptr};
+    exchange.reply = Reply{TrialStatus::done, "", message.body};
+  } else if (message.kind == to_string(TrialStatus::failed) || message.kind == to_string(TrialStatus::out_of_memory)) {
+    exchange.reply = Reply{trial_status_of(message.kind), plain(message.body.get<std::string>()), nullptr};
   } else if (message.kind != "heartbeat") {
     throw Error(fmt::format("a message of the unknown kind '{}'", message.kind));
   }
@@ -149,7 +150,7 @@ void Supervisor::on_exit(Exchange& exchange) {
   worker_.reset();
   sweep_orphans();
   if (exchange.reply) return;
-  exchange.reply = Reply{"crashed",
+  exchange.reply = Reply{TrialStatus::crashed,
                          ending->signal != 0
                              ? fmt::format("{} {}", ending->text(), place(exchange.last))
                              : fmt::format("the worker ended by itself ({}) {}", ending->text(), place(exchange.last)),
@@ -164,15 +165,15 @@ void Supervisor::check_limits(Exchange& exchange) {
     writer_->send("stop", nullptr);
   }
   if (exchange.stop_sent && now > exchange.stop_by) {
-    kill_worker(exchange, "interrupted", fmt::format("it did not stop by itself {}", place(exchange.last)));
+    kill_worker(exchange, TrialStatus::interrupted, fmt::format("it did not stop by itself {}", place(exchange.last)));
   } else if (now > exchange.deadline) {
-    kill_worker(exchange, "timeout",
+    kill_worker(exchange, TrialStatus::timeout,
                 fmt::format("over the limit of {:g} s {}", exchange.limit_seconds, place(exchange.last)));
   } else if (now > exchange.progressed + seconds(settings_.seconds_without_progress)) {
-    kill_worker(exchange, "timeout",
+    kill_worker(exchange, TrialStatus::timeout,
                 fmt::format("no progress for {:g} s {}", settings_.seconds_without_progress, place(exchange.last)));
   } else if (now > exchange.heard + seconds(settings_.seconds_without_heartbeat)) {
-    kill_worker(exchange, "timeout",
+    kill_worker(exchange, TrialStatus::timeout,
                 fmt::format("the worker was silent for {:g} s {}", settings_.seconds_without_heartbeat,
                             place(exchange.last)));
   }
@@ -218,7 +219,7 @@ Reply Supervisor::ask(const std::string& kind, const nlohmann::json& body, doubl
       check_limits(exchange);
     }
   }
-  if (exchange.reply->status != "answer" && worker_) end_worker();
+  if (!exchange.reply->answered() && worker_) end_worker();
   return *exchange.reply;
 }
 
@@ -230,24 +231,24 @@ Result Supervisor::run(const Trial& trial, const TrialFiles& files,
                                  {"trace", files.trace}};
   Reply reply = ask("trial", body, trial.config.measure.time_limit, {report, {}});
   Result result;
-  if (reply.status == "answer") {
+  if (reply.answered()) {
     try {
       result = reply.body.get<Result>();
       result.cause = plain(result.cause);
     } catch (const std::exception& error) {
-      reply = {"crashed", fmt::format("the worker's result cannot be read: {}", plain(error.what())), nullptr};
+      reply = {TrialStatus::crashed, fmt::format("the worker's result cannot be read: {}", plain(error.what())), nullptr};
     }
   }
-  if (reply.status != "answer") {
+  if (!reply.answered()) {
     result = Result();
     result.status = reply.status;
     result.cause = reply.cause;
   }
   result.seconds_worker_start = std::exchange(seconds_start_, 0.0);
-  const bool done = result.status == "done";
+  const bool done = result.status == TrialStatus::done;
   // A worker leaves when a rank of a trial fails, also by its loss.
   if (!done || trial.config.isolation == "trial") end_worker();
-  if (!done && result.status != "diverged") result.log = log_.last_lines();
+  if (!done && result.status != TrialStatus::diverged) result.log = log_.last_lines();
   return result;
 }
 

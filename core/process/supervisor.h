@@ -32,11 +32,15 @@ struct SupervisorSettings {
   int interruption_descriptor = -1;                   // wakes a wait when `interrupted` becomes true
 };
 
-// How a request ended. `status` is "answer" or one of a Result's.
+// How a request ended. `done`: the worker answered, and `body` is the answer.
 struct Reply {
-  std::string status;
+  TrialStatus status = TrialStatus::failed;
   std::string cause;
   nlohmann::json body;
+
+  bool answered() const { return status == TrialStatus::done; }
+  // "SIGSEGV in step 3 (crashed)", for messages.
+  std::string failure() const;
 };
 
 // What is told while a request is answered; either may be empty.
@@ -61,7 +65,7 @@ class Supervisor {
   using Clock = std::chrono::steady_clock;
   struct Exchange;
   bool start_worker();                // whether there was none
-  void kill_worker(Exchange& exchange, const std::string& status, const std::string& cause);
+  void kill_worker(Exchange& exchange, TrialStatus status, const std::string& cause);
   void read_output();
   void read_channel(Exchange& exchange);
   void take(Exchange& exchange, const Message& message);

@@ -103,7 +103,8 @@ void answer(Channel& channel, const Handlers& handlers, const Message& request) 
     channel.send("answer", handler->second(request.body, channel));
   } catch (...) {
     const Cause cause = cause_of(std::current_exception());
-    channel.send(cause.status == "out of memory" ? cause.status : "failed", plain(cause.sentence));
+    const bool no_memory = cause.status == TrialStatus::out_of_memory;
+    channel.send(to_string(no_memory ? TrialStatus::out_of_memory : TrialStatus::failed), plain(cause.sentence));
   }
 }
 

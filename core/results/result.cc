@@ -112,6 +112,8 @@ void append(std::string& text, const T& value) {
     append_number(text, value);
   } else if constexpr (std::is_same_v<T, std::string>) {
     append_text(text, value);
+  } else if constexpr (std::is_same_v<T, TrialStatus>) {
+    ((text += '"') += to_string(value)) += '"';
   } else {
     text += '{';
     each_field(value, [&](const char* name, const auto& field) {
@@ -141,6 +143,8 @@ template <class T>
 void read(const Json& json, T& value) {
   if constexpr (std::is_floating_point_v<T>) {
     value = json.is_null() ? std::numeric_limits<T>::quiet_NaN() : json.get<T>();
+  } else if constexpr (std::is_same_v<T, TrialStatus>) {
+    value = trial_status_of(json.get<std::string>());
   } else if constexpr (std::is_class_v<T> && !std::is_same_v<T, std::string>) {
     // A field that is absent comes from an older version and keeps its default; one too many comes from a newer one.
     each_field(value, [&](const char* name, auto& field) {

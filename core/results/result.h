@@ -11,6 +11,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "results/placement.h"
+#include "results/status.h"
 
 namespace mgcompare {
 
@@ -56,9 +57,8 @@ struct MetricResult {               // of one rank, over the trial
 };
 
 struct Result {
-  std::string status = "done";      // done | diverged | failed | crashed | timeout | out of memory | device lost |
-                                    // unavailable | interrupted
-  std::string cause;                // one sentence where status is not done ("step 12, loss is nan")
+  TrialStatus status = TrialStatus::done;
+  std::string cause;                // one sentence unless done ("step 12, loss is nan")
   std::vector<std::string> log;     // last lines of the worker where it failed
 
   std::vector<EpochResult> epochs;

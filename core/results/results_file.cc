@@ -126,7 +126,7 @@ std::vector<Row> read_rows(const Database& database) {
       {}, [&](const Columns& columns) {
         Row& row = rows.emplace_back();
         row.position = static_cast<int>(columns.integer(0));
-        row.state = columns.text(1);
+        row.state = row_state_of(columns.text(1));
         row.attempt = static_cast<int>(columns.integer(2));
         row.sequence = static_cast<int>(columns.integer(3));
         row.started = columns.text(4);
@@ -135,7 +135,7 @@ std::vector<Row> read_rows(const Database& database) {
           std::string trial = columns.text(6);
           row.config = configs.take_from(trial);
           row.trial = Json::parse(trial).get<TrialKey>();
-          if (row.state == "finished") row.result = Json::parse(columns.text(7)).get<Result>();
+          if (row.state == RowState::finished) row.result = Json::parse(columns.text(7)).get<Result>();
         } catch (const std::exception& error) {
           throw Error(fmt::format("trial {}: {}", columns.integer(8), reason_of(error)));
         }

@@ -292,13 +292,22 @@ void ResultsStore::record_data(const std::string& name, const std::string& origi
   });
 }
 
+// Whether a trial that ended like this runs again when its run is resumed.
+static bool is_repeated(TrialStatus status, bool retry_failed) {
+  switch (status) {
+    case TrialStatus::interrupted: return true;
+    case TrialStatus::failed:
+    case TrialStatus::crashed:
+    case TrialStatus::timeout:
+    case TrialStatus::device_lost: return retry_failed;
+    default: return false;
+  }
+}
+
 std::vector<Trial> ResultsStore::unfinished(bool retry_failed) const {
   std::vector<Trial> trials;
   for (Row& row : read().rows) {
-    const std::string& status = row.result.status;
-    const bool again = row.state != "finished" || status == "interrupted" ||
-                       (retry_failed && (status == "failed" || status == "crashed" || status == "timeout" || status == "device lost"));
-    if (again) trials.push_back({std::move(row.trial), *row.config});
+    if (row.state != RowState::finished || is_repeated(row.result.status, retry_failed)) trials.push_back({std::move(row.trial), *row.config});
   }
   return trials;
 }
@@ -327,7 +336,7 @@ void ResultsStore::add(const Trial& trial, const Result& result) {
           "weights_hash = ?, "
           "result_json = ? WHERE number = ?",
           {now(),
-           result.status,
+           std::string(to_string(result.status)),
            result.cause,
            result.accuracy,
            result.samples_per_second,

@@ -14,6 +14,7 @@
 #include "results/links.h"
 #include "mgcompare/error.h"
 #include "results/result.h"
+#include "results/status.h"
 #include "plan/trial.h"
 
 namespace mgcompare {
@@ -59,7 +60,7 @@ struct Row {
   int position = 0;                 // in the plan's order of execution, counted from 0
   TrialKey trial;
   std::shared_ptr<const Config> config;  // the trial's; one object for all rows that have equal ones
-  std::string state = "pending";    // pending | running | finished
+  RowState state = RowState::pending;
   int attempt = 0;                  // how often it was started
   int sequence = 0;                 // the n-th to be finished, counted from 1; 0: not finished
   std::string started, finished;

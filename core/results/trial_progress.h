@@ -7,11 +7,13 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "results/status.h"
+
 namespace mgcompare {
 
 // Said a few times a second from one rank's thread: a sign of life, and the progress bar.
 struct Progress {
-  std::string phase;                // "setup", "warm-up", "training", "evaluation", "checkpoint"
+  TrialPhase phase = TrialPhase::none;
   std::size_t epoch = 0, epochs = 0;
   std::size_t step = 0, steps = 0;  // of the epoch
   double loss = 0;

@@ -12,7 +12,7 @@ namespace mgcompare {
 namespace {
 
 // How a trial ends when its device goes away under it; also when its strategy is at fault.
-constexpr std::array kBadEnds = {"failed", "crashed", "timeout", "device lost"};
+constexpr std::array kBadEnds = {TrialStatus::failed, TrialStatus::crashed, TrialStatus::timeout, TrialStatus::device_lost};
 // For a device to answer: more than a driver takes that starts cold.
 constexpr double kRollSeconds = 30;
 
@@ -93,8 +93,8 @@ std::string DeviceAvailability::check(Supervisor& supervisor, const Trial& trial
   if (const auto own = std::find_if(used.begin(), used.end(), is_lost); own != used.end()) {
     const Member& member = members[*own];
     result.cause = fmt::format("{} {}: {}; the trial: {} ({})", member.name, kSilent, member.silence, result.cause,
-                               result.status);
-    result.status = "device lost";
+                               to_string(result.status));
+    result.status = TrialStatus::device_lost;
   }
   if (fallen.empty()) return "";
   const auto left = std::count_if(members.begin(), members.end(), [](const Member& m) { return m.silence.empty(); });

@@ -78,12 +78,12 @@ Links examine_in_worker(Supervisor& supervisor, DeviceKind kind, const DoctorSco
       "links",
       {{"kind", to_string(kind)}, {"devices", scope.devices}, {"groups", scope.groups}, {"brief", scope.brief}},
       kStepSeconds, {{}, note});
-  if (reply.status == "answer") return reply.body.get<Links>();
+  if (reply.answered()) return reply.body.get<Links>();
   Links links;
   links.kind = std::string(to_string(kind));
-  if (reply.status != "interrupted")
-    links.problems.push_back(fmt::format("the examination of {} devices did not get past '{}': {} ({})", links.kind,
-                                         last, reply.cause, reply.status));
+  if (reply.status != TrialStatus::interrupted)
+    links.problems.push_back(fmt::format("the check of {} devices stopped at '{}': {}", links.kind,
+                                         last, reply.failure()));
   return links;
 }
 
@@ -92,15 +92,15 @@ std::optional<std::vector<DeviceStatus>> check_devices(Supervisor& supervisor, D
   std::vector<DeviceStatus> answers;
   for (const std::string& id : ids) {
     const Reply reply = supervisor.ask("roll", {{"kind", to_string(kind)}, {"id", id}}, limit_seconds);
-    if (reply.status == "interrupted") return std::nullopt;
+    if (reply.status == TrialStatus::interrupted) return std::nullopt;
     DeviceStatus answer;
-    if (reply.status == "answer") {
+    if (reply.answered()) {
       answer.index = reply.body.at("index").get<int>();
       answer.silence = plain(reply.body.at("silence").get<std::string>());
-    } else if (reply.status == "timeout") {
+    } else if (reply.status == TrialStatus::timeout) {
       answer.silence = fmt::format("it was silent for {:g} s", limit_seconds);
     } else {
-      answer.silence = fmt::format("{} ({})", reply.cause, reply.status);
+      answer.silence = reply.failure();
     }
     answers.push_back(std::move(answer));
   }

@@ -76,10 +76,10 @@ void ProbeClient::search(std::vector<std::string> extra_plugin_paths) {
 std::vector<PlatformSummary> ProbeClient::platforms() {
   if (!platforms_) {
     const Reply reply = supervisor_.ask("platforms", nullptr, kDevicesSeconds);
-    if (reply.status != "answer") {
-      throw Error(fmt::format("the devices of this machine cannot be listed: {} ({}); take the module of the broken "
-                              "driver out of lib/mgcompare",
-                              reply.cause, reply.status));
+    if (!reply.answered()) {
+      throw Error(fmt::format("the devices of this machine cannot be listed: {}; remove the module of the broken "
+                              "driver from lib/mgcompare",
+                              reply.failure()));
     }
     platforms_ = std::make_unique<std::vector<PlatformSummary>>(reply.body.get<std::vector<PlatformSummary>>());
   }
@@ -96,12 +96,12 @@ std::vector<StrategySummary> ProbeClient::ask(const std::vector<ProbeQuestion>& 
   for (const ProbeQuestion& question : questions) {
     const Reply reply = supervisor_.ask("strategy", question_to_json(question), kStrategySeconds);
     StrategySummary answer;
-    if (reply.status == "answer") {
+    if (reply.answered()) {
       answer = reply.body.get<StrategySummary>();
-    } else if (reply.status == "failed") {
+    } else if (reply.status == TrialStatus::failed) {
       answer.problems.push_back({"", reply.cause});
     } else {
-      answer.crash = fmt::format("{} ({})", reply.cause, reply.status);
+      answer.crash = reply.failure();
     }
     answers.push_back(std::move(answer));
   }

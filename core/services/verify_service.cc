@@ -88,8 +88,8 @@ bool verify_in_worker(const Config& config, CapabilityProbe& probe, bool quick, 
   };
   const nlohmann::json body = {{"config", config}, {"plugins", plugins}, {"device_kind", kind}, {"quick", quick}};
   const Reply reply = supervisor.ask("verify", body, kVerifySeconds, {{}, note});
-  if (reply.status != "answer") {
-    throw Error(fmt::format("verify ended before its end: {} ({})", reply.cause, reply.status));
+  if (!reply.answered()) {
+    throw Error(fmt::format("verify stopped early: {}", reply.failure()));
   }
   // Again where they are seen: they may lie scattered over a thousand lines.
   if (!failed.empty()) fmt::print("\nwhat failed:\n");

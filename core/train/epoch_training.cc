@@ -91,7 +91,7 @@ void EpochTraining::step(std::size_t number, const Batch& batch) {
   const double loss = tally.samples == 0 ? 0 : tally.loss / static_cast<double>(tally.samples);
   check_loss(rank, loss);
   // In batches of the epoch that are used up: ranks that run freely count their draws, which are smaller.
-  state_.report_progress(number, "training", batch.epoch(), batch.whole().begin() / state_.facts.global_batch, loss);
+  state_.report_progress(number, TrialPhase::training, batch.epoch(), batch.whole().begin() / state_.facts.global_batch, loss);
 }
 
 void EpochTraining::run_lockstep(std::size_t number, std::size_t epoch) {
@@ -106,7 +106,7 @@ void EpochTraining::run_lockstep(std::size_t number, std::size_t epoch) {
       recorded->repeat(index, repeatable);
       index += repeatable;
       if (!std::isfinite(recorded->loss())) take_records(number, index);
-      state_.report_progress(number, "training", epoch, index - 1, recorded->loss());
+      state_.report_progress(number, TrialPhase::training, epoch, index - 1, recorded->loss());
     } else {
       take_records(number, index);
       step(number, batches_.batch_at(number, epoch, index++));

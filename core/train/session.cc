@@ -25,7 +25,7 @@ Numerics numerics_of(const Trial& trial) {
   return numerics;
 }
 
-Result ended(const std::string& status, const std::string& cause) {
+Result ended(TrialStatus status, const std::string& cause) {
   Result result;
   result.status = status;
   result.cause = cause;
@@ -61,7 +61,7 @@ const Dataset& Session::data(const DataConfig& config, const DataPlaces& places,
 
 Result Session::run(const Trial& trial, const TrialFiles& files, const std::function<void(const Progress&)>& report,
                     const std::function<bool()>& stop, const std::function<void(const Result&)>& leave) {
-  if (!trial.unavailable.empty()) return ended("unavailable", trial.unavailable);
+  if (!trial.unavailable.empty()) return ended(TrialStatus::unavailable, trial.unavailable);
   try {
     const double start = now();
     TrainingRequest request;

@@ -23,7 +23,7 @@ struct TrainingState {
   // Whether a device may repeat what it did: audits look at every pass, and samples on the host are the host's to gather.
   bool device_repeats() const { return !request.audit && config.data.on != "host"; }
   // Tells the user how far rank 0 has come, and throws Interrupted where he wants no more. Other ranks say nothing.
-  void report_progress(std::size_t rank, const char* phase, std::size_t epoch, std::size_t step, double loss);
+  void report_progress(std::size_t rank, TrialPhase phase, std::size_t epoch, std::size_t step, double loss);
   Result& result() { return outcome.result; }
 
   const TrainingRequest& request;

@@ -67,7 +67,7 @@ void WarmupPhase::learn_until_steady(std::size_t number, std::size_t step) {
   if (number == 0) detector_ = SteadyStateDetector(now(), limits);
   do {
     state_.barrier.wait();
-    state_.report_progress(number, "warm-up", 0, step, 0);
+    state_.report_progress(number, TrialPhase::warm_up, 0, step, 0);
     for (const std::size_t end = step + steps; step < end; ++step) learn(number, step);
     state_.ranks[number].device->synchronize();
     state_.barrier.wait();
@@ -91,7 +91,7 @@ void WarmupPhase::run(std::size_t number) {
   const auto period = static_cast<std::size_t>(std::max(0, state_.trial_facts.traits.repeats_every));
   const std::size_t steps = std::max(measure.warm_up_steps, recorded == nullptr ? 0 : period);
   for (std::size_t step = 0; step < steps; ++step) {
-    state_.report_progress(number, "warm-up", 0, step, 0);
+    state_.report_progress(number, TrialPhase::warm_up, 0, step, 0);
     learn(number, step);
   }
   if (rank.replica->repeats_passes()) record_passes(number);

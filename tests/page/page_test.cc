@@ -191,7 +191,7 @@ mgcompare::Run poisoned_run() {
     row.result.notes = {kPayload};
     row.result.metrics = {{{kPayload, {.mean = 1}}}};
   }
-  run.rows[1].result.status = "crashed";
+  run.rows[1].result.status = TrialStatus::crashed;
   run.rows[1].result.cause = kPayload;
   run.rows[1].result.log = {kPayload};
   run.info.name = run.info.data_name = run.info.data_origin = run.info.started = run.info.program_version = kPayload;
@@ -331,7 +331,7 @@ TEST(Html, OfARowOrNothingSaysWhatIsMissing) {
   // One strategy needs no legend.
   EXPECT_THAT(page, Not(HasSubstr("class=\"legend\"")));
   EXPECT_THAT(page_of(wide_run()), HasSubstr("class=\"legend\""));
-  maker.run.rows[0].state = "pending";
+  maker.run.rows[0].state = RowState::pending;
   EXPECT_THAT(page_of(maker.run), HasSubstr("Partial: 1 of 1 trials have not finished"));
 }
 

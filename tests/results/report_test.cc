@@ -70,7 +70,7 @@ TEST(MarkdownReport, HasEverySection) {
                      .pairs = {{0, 1, true, true, 5e9, 2e-6}, {1, 0, false, true, 7e9, 4e-6}},
                      .all_reduces = {{2, 4096, 31e-6}}}};
   run.info.taints = {"a pair damages data"};
-  run.rows[2].result.status = "crashed";
+  run.rows[2].result.status = TrialStatus::crashed;
   run.rows[2].result.cause = "SIGSEGV in step 17";
   run.rows[2].result.log = {"last words"};
   const std::string text = markdown_report(compare_rows(run));
@@ -215,7 +215,7 @@ TEST(MarkdownReport, SaysWhatIsMissing) {
   EXPECT_THAT(text, AllOf(HasSubstr("There is no curve to draw"), HasSubstr("\n## Prediction\n\nThere is nothing to predict"),
                           Not(HasSubstr("Partial"))));
   maker.run = three_by_three();
-  maker.run.rows[8].state = "pending";
+  maker.run.rows[8].state = RowState::pending;
   text = markdown_report(compare_rows(maker.run));
   EXPECT_THAT(text, testing::StartsWith("# small\n\nPartial: 1 of 9 trials have not finished."));
   EXPECT_THAT(text, AllOf(Not(HasSubstr("no curve to draw")), Not(HasSubstr("nothing to predict"))));
@@ -263,7 +263,7 @@ TEST(MarkdownReport, IsInert) {
 
 TEST(CsvReport, HasARowATrial) {
   mgcompare::Run run = three_by_three();
-  run.rows[8].state = "pending";
+  run.rows[8].state = RowState::pending;
   const std::vector<std::string> lines = lines_of(csv_report(run));
   ASSERT_EQ(lines.size(), 10u);
   EXPECT_THAT(lines[0], testing::StartsWith("trial,position,sequence,state,attempt,row,strategy,"));

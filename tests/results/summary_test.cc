@@ -247,7 +247,7 @@ TEST(Summary, SaysWhatItTakesToKnow) {
 
 TEST(Summary, OfARunThatHasHardlyBegun) {
   RunMaker maker;
-  maker.add("together", 2, 1, {}).state = "pending";
+  maker.add("together", 2, 1, {}).state = RowState::pending;
   EXPECT_THAT(closing_summary(maker.run, {}),
               AllOf(StartsWith("No trial was completed"), HasSubstr("1 of 1 trials have not finished"),
                     HasSubstr("not finished\n")));
@@ -258,9 +258,9 @@ TEST(Summary, CountsATrialThatWasCutShortAmongThoseThatAreRunAgain) {
   RunMaker maker;
   maker.baseline(1, make_result(1000, 8, 0.98));
   Result cut;
-  cut.status = "interrupted";
+  cut.status = TrialStatus::interrupted;
   maker.add("together", 2, 1, cut);
-  maker.add("together", 2, 2, {}).state = "pending";
+  maker.add("together", 2, 2, {}).state = RowState::pending;
   EXPECT_THAT(closing_summary(maker.run, {}), HasSubstr("2 of 3 trials have not finished: --resume runs them"));
 }
 
