@@ -208,8 +208,6 @@ Parsed parse(int argc, char** argv) {
   spdlog::set_default_logger(spdlog::stderr_color_st("mgcompare"));
   spdlog::set_pattern("%T.%e %^%l%$ %v");
   spdlog::set_level(command.verbose ? spdlog::level::debug : spdlog::level::warn);
-  // Workers look for data where their environment says.
-  if (!command.data.empty()) setenv("MGCOMPARE_DATA", command.data.c_str(), 1);
   return parsed;
 }
 

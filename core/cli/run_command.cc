@@ -84,6 +84,7 @@ std::string checkpoint_of(const Trial& trial, const std::string& directory) {
 // What the trial keeps beside its results. The folders are there when this returns.
 TrialFiles files_of(const Trial& trial, const std::string& directory, const Command& command) {
   TrialFiles files;
+  files.data_folder = command.data;
   if (trial.config.checkpoint_epochs > 0) {
     files.checkpoint = checkpoint_of(trial, directory);
     files.resume = true;
@@ -189,7 +190,7 @@ SupervisorSettings trial_settings(const std::string& directory) {
 
 FoundData find_data(Supervisor& supervisor, const Plan& plan, const Command& command) {
   DataTeller teller(command);
-  const Reply reply = supervisor.ask("data", {{"config", plan.config}}, kDataSeconds,
+  const Reply reply = supervisor.ask("data", {{"config", plan.config}, {"data_folder", command.data}}, kDataSeconds,
                                      {{}, [&](const nlohmann::json& note) { teller.hear(note); }});
   // What is wrong with the data is a sentence of its own; how a worker ended is none.
   if (reply.status == TrialStatus::failed) throw Error(reply.cause);

@@ -228,7 +228,7 @@ Result Supervisor::run(const Trial& trial, const TrialFiles& files,
   log_.heading(fmt::format("trial {}: {}", trial.number, row_name(trial)));
   const nlohmann::json body = {{"trial", trial}, {"checkpoint", files.checkpoint}, {"resume", files.resume},
                                  {"record", files.record},         {"replay", files.replay},
-                                 {"trace", files.trace}};
+                                 {"trace", files.trace},           {"data_folder", files.data_folder}};
   Reply reply = ask("trial", body, trial.config.measure.time_limit, {report, {}});
   Result result;
   if (reply.answered()) {

@@ -25,6 +25,7 @@ struct TrialFiles {
   std::string record;               // where to keep what a replay needs; empty: nowhere
   bool replay = false;              // repeat what `record` says
   std::string trace;                // where to keep what the ranks did in a few steps; empty: nowhere
+  std::string data_folder;          // of the data set, given with --data; empty: not given
 };
 
 nlohmann::json progress_to_json(const Progress& progress);

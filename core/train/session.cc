@@ -66,7 +66,7 @@ Result Session::run(const Trial& trial, const TrialFiles& files, const std::func
     const double start = now();
     TrainingRequest request;
     request.trial = &trial;
-    request.dataset = &data(trial.config.data, DataPlaces::standard(""), [](const std::string&) {});
+    request.dataset = &data(trial.config.data, DataPlaces::standard(files.data_folder), [](const std::string&) {});
     if (!trial.data_fingerprint.empty() && request.dataset->fingerprint != trial.data_fingerprint)
       throw Error("the data changed during the run: it began with other samples than " + request.dataset->name + " (" +
                   request.dataset->origin + ") has now; results of different data never mix");
