@@ -52,7 +52,7 @@ int compare(const Command& command) {
 int main(int argc, char** argv) {
   open_standard_streams();
   if (argc == 2 && std::string_view(argv[1]) == "--worker") return run_worker();
-  return guarded([&] {
+  return run_printing_errors([&] {
     const Parsed parsed = parse(argc, argv);
     if (parsed.exit_code) return *parsed.exit_code;
     listen_to_signals();

@@ -46,7 +46,7 @@ std::vector<ExchangeTime> like_times(const Comparison& comparison, const Cell& c
   return times;
 }
 
-CallTime time_on(const Link& link, const Cell& cell, double bytes, bool is_bare) {
+CallTime time_on(const LinkModel& link, const Cell& cell, double bytes, bool is_bare) {
   const double latency = link.latency_seconds(cell.trial().devices, bytes);
   return {bytes, latency, link.seconds(cell.trial().devices, bytes) - latency, is_bare};
 }
@@ -75,7 +75,7 @@ bool only_reduces(const Cell& cell) {
 }
 
 std::vector<ExchangeTime> bare_times(const Run& run, DeviceKind kind, std::size_t below) {
-  for (const Links& links : run.info.links)
+  for (const LinkMeasurements& links : run.info.links)
     if (links.kind == to_string(kind) && links.problems.empty()) return exchange_times(links, below);
   return {};
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "reports/comparison.h"
-#include "reports/link.h"
+#include "reports/link_model.h"
 
 namespace mgcompare {
 

@@ -12,7 +12,7 @@
 #include "reports/embedding.h"
 #include "reports/explain.h"
 #include "reports/findings.h"
-#include "reports/machine.h"
+#include "reports/machine_tables.h"
 #include "reports/repetition.h"
 #include "reports/section.h"
 #include "reports/tables.h"

@@ -6,7 +6,7 @@
 #include "reports/drift.h"
 #include "reports/explain.h"
 #include "reports/findings.h"
-#include "reports/machine.h"
+#include "reports/machine_tables.h"
 #include "reports/prediction.h"
 #include "reports/repetition.h"
 #include "reports/tables.h"

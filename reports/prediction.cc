@@ -55,7 +55,7 @@ class Payload {
 struct Model {
   Work work;
   Payload payload;
-  Link link;
+  LinkModel link;
   double waiting = 0;
 
   double step(std::size_t devices, double samples) const {
@@ -81,14 +81,14 @@ Work work_of(const std::vector<const Cell*>& cells, bool weak) {
 
 // What these rows' exchanges cost. A few rows cannot tell latency from bandwidth; where all they do is all-reduce, the
 // machine's all-reduces by themselves do, and the rows say how much of such a call computing leaves exposed.
-Link link_of_rows(const std::vector<const Cell*>& cells, const std::vector<ExchangeTime>& bare) {
+LinkModel link_of_rows(const std::vector<const Cell*>& cells, const std::vector<ExchangeTime>& bare) {
   const std::vector<ExchangeTime> times = exchange_times(cells);
   if (times.empty()) return {};
   const bool has_shape = !bare.empty() && std::all_of(cells.begin(), cells.end(), [](const Cell* cell) {
     return cell->trial().devices < 2 || only_reduces(*cell);
   });
   if (!has_shape) return fit_link(times);
-  Link link = fit_link(bare);
+  LinkModel link = fit_link(bare);
   std::vector<double> factors;
   for (const ExchangeTime& time : times) factors.push_back(time.seconds / link.seconds(time.devices, time.bytes));
   const double factor = spread_of(factors).median;
@@ -98,7 +98,7 @@ Link link_of_rows(const std::vector<const Cell*>& cells, const std::vector<Excha
   return link;
 }
 
-Model model_of(const std::vector<const Cell*>& cells, bool weak, const std::optional<Link>& given,
+Model model_of(const std::vector<const Cell*>& cells, bool weak, const std::optional<LinkModel>& given,
                const std::vector<ExchangeTime>& bare) {
   Model model{work_of(cells, weak), Payload(cells), {}, 0};
   std::vector<double> waiting;
@@ -120,7 +120,7 @@ std::vector<const Cell*> below(const std::vector<const Cell*>& cells, std::size_
 using Kin = std::vector<const Cell*>;
 
 void fill(Prediction& prediction, const Kin& kin, const Kin& row, const Cell& one_device,
-          const std::vector<std::size_t>& devices, const std::optional<Link>& given, const Run& run) {
+          const std::vector<std::size_t>& devices, const std::optional<LinkModel>& given, const Run& run) {
   const Cell& largest = *prediction.largest;
   const bool weak = largest.trial().scaling == "weak";
   for (const Cell* cell : kin) {
@@ -190,7 +190,7 @@ void add_bands(std::vector<Prediction>& all) {
 }  // namespace
 
 std::vector<Prediction> predict(const Comparison& comparison, const std::vector<std::size_t>& devices,
-                                const std::map<DeviceKind, Link>& links) {
+                                const std::map<DeviceKind, LinkModel>& links) {
   std::vector<Prediction> all;
   const std::vector<Panel> every = panels(comparison);
   std::map<std::tuple<std::string, DeviceKind, std::string>, Kin> kins;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "reports/comparison.h"
-#include "reports/link.h"
+#include "reports/link_model.h"
 #include "reports/tables.h"
 
 namespace mgcompare {
@@ -33,7 +33,7 @@ struct Prediction {
   std::size_t fitted_rows = 0;                  // of the strategy, that the model beyond the machine was fitted on
   double hold_out_error = 0;                    // |predicted / measured - 1| of its step
   bool trusted = false;                         // no problem, and the error is small enough
-  Link link;
+  LinkModel link;
   std::vector<PredictedStep> steps;             // by devices: the measured counts, then those asked for; where
                                                 // not trusted, the first over the measured link alone
 };
@@ -42,7 +42,7 @@ struct Prediction {
 // those between devices of their kind. The model is checked on the link that was measured; where two devices were the most,
 // nothing is known of it but a given one.
 std::vector<Prediction> predict(const Comparison& comparison, const std::vector<std::size_t>& devices,
-                                const std::map<DeviceKind, Link>& links = {});
+                                const std::map<DeviceKind, LinkModel>& links = {});
 // Twice, four and eight times the most devices that were measured.
 std::vector<std::size_t> usual_devices(const Comparison& comparison);
 

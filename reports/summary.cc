@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/text_table.h"
 #include "reports/comparison.h"
 #include "reports/findings.h"
 #include "reports/text.h"
@@ -39,21 +40,13 @@ TextLine cell_line(const Comparison& comparison, const Cell& cell) {
   return line;
 }
 
-// Columns after the first `left` are figures; line `bold`, counted from the head, stands out.
+// The head and line `bold`, counted from the head, are bold.
 std::string lines_text(const std::vector<TextLine>& lines, std::size_t left, std::size_t bold, const Style& style) {
-  std::vector<std::size_t> widths(lines[0].size());
-  for (const TextLine& line : lines) {
-    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], width_of(line[i]));
-  }
   std::string text;
-  for (std::size_t k = 0; k < lines.size(); ++k) {
-    std::string row;
-    for (std::size_t i = 0; i < widths.size(); ++i) {
-      const std::string gap(widths[i] - width_of(lines[k][i]), ' ');
-      row += i < left ? fmt::format("  {}{}", lines[k][i], gap) : fmt::format("  {}{}", gap, lines[k][i]);
-    }
-    row.erase(row.find_last_not_of(' ') + 1);
-    text += colored(style, k == 0 || k == bold ? Color::bold : Color::none, row) + "\n";
+  std::size_t k = 0;
+  for (const std::string& line : text_table(lines, left)) {
+    text += colored(style, k == 0 || k == bold ? Color::bold : Color::none, "  " + line) + "\n";
+    ++k;
   }
   return text;
 }

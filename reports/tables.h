@@ -6,11 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/text_table.h"
 #include "reports/comparison.h"
 
 namespace mgcompare {
 
-using TextLine = std::vector<std::string>;
+using TextLine = TextRow;
 
 // What follows a line end in a cell stands below what comes before it where a format has room for two lines, else behind it.
 struct Table {

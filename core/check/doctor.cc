@@ -58,7 +58,7 @@ class Examination {
     links_.devices.resize(scope.devices);
   }
 
-  Links run() {
+  LinkMeasurements run() {
     run_ranks(
         scope_.devices, [this](int rank) { examine(static_cast<std::size_t>(rank)); },
         [this] {
@@ -334,13 +334,13 @@ class Examination {
   std::mutex mutex_;
   std::vector<std::unique_ptr<Collectives>> made_;
   std::size_t calls_ = 1;  // of the next batch of sums
-  Links links_;
+  LinkMeasurements links_;
   Suspects suspects_;  // of the links, before the next look
 };
 
 }  // namespace
 
-Links examine(Platform& platform, const DoctorScope& scope, const std::function<void(const std::string&)>& say) {
+LinkMeasurements examine(Platform& platform, const DoctorScope& scope, const std::function<void(const std::string&)>& say) {
   return Examination(platform, scope, say).run();
 }
 

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "results/links.h"
+#include "results/link_measurements.h"
 #include "platform/platform.h"
 
 namespace mgcompare {
 
 // Throws what a device reports. `say` is told what comes next.
-Links examine(Platform& platform, const DoctorScope& scope, const std::function<void(const std::string&)>& say);
+LinkMeasurements examine(Platform& platform, const DoctorScope& scope, const std::function<void(const std::string&)>& say);
 
 }  // namespace mgcompare

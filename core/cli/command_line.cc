@@ -22,7 +22,7 @@
 #include "cli/directory.h"
 #include "config/keys.h"
 #include "cli/plugin_commands.h"
-#include "cli/machine_commands.h"
+#include "cli/device_commands.h"
 #include "process/message.h"
 #include "config/problem.h"
 #include "cli/replay.h"
@@ -211,7 +211,7 @@ Parsed parse(int argc, char** argv) {
   return parsed;
 }
 
-int guarded(const std::function<int()>& body) {
+int run_printing_errors(const std::function<int()>& body) {
   const auto say = [](std::string_view text, int code) {
     // Messages of a config begin with the file and its line, as editors like them.
     const bool has_place = code == kUsage && text.find(": error: ") != std::string_view::npos;
@@ -265,7 +265,7 @@ int other_command(const Command& command) {
       {"report", write_report_again}, {"compare", compare_two},      {"predict", predict_more},
       {"export", export_run},         {"replay", replay_run},         {"verify", verify_strategies}, {"plugins", list_plugins},
       {"plugins check", check_plugin}, {"plugins new", new_plugin},  {"devices", list_devices},
-      {"doctor", examine_machine},             {"config", explain_config},
+      {"doctor", run_doctor},             {"config", explain_config},
   };
   return commands.at(command.name)(command);
 }

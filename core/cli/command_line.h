@@ -55,7 +55,7 @@ struct Parsed {
 Parsed parse(int argc, char** argv);
 
 // Runs `body` and turns whatever it throws into a sentence on stderr and its exit code.
-int guarded(const std::function<int()>& body);
+int run_printing_errors(const std::function<int()>& body);
 
 // Settings of a process that listens to this program's signals.
 SupervisorSettings supervisor_settings(const std::string& log_file = {});

@@ -231,7 +231,8 @@ int verify_strategies(const Command& command) {
   ProbeClient probe(supervisor_settings());
   const Config config = config_of(command, probe);
   probe.search(config.plugin_paths);
-  return verify_in_worker(config, probe, command.quick, supervisor_settings()) ? kDone : kProblemFound;
+  const VerifyRequest request{config, command.data, command.quick};
+  return verify_in_worker(request, probe, supervisor_settings()) ? kDone : kProblemFound;
 }
 
 }  // namespace mgcompare

@@ -1,4 +1,5 @@
 #include "cli/report_commands.h"
+#include "base/atomic_file.h"
 #include "base/print.h"
 
 #include <charconv>
@@ -14,7 +15,6 @@
 
 #include "cli/run_command.h"
 #include "process/message.h"
-#include "reports/fresh_file.h"
 #include "reports/mllog.h"
 #include "reports/prediction.h"
 #include "reports/regression.h"
@@ -64,12 +64,12 @@ double tolerance_of(const std::string& text) {
 }
 
 // Of each kind of device whose all-reduces were timed.
-std::map<DeviceKind, Link> links_of(const std::vector<Links>& examined, const std::string& where) {
-  std::map<DeviceKind, Link> all;
-  for (const Links& links : examined) {
+std::map<DeviceKind, LinkModel> links_of(const std::vector<LinkMeasurements>& examined, const std::string& where) {
+  std::map<DeviceKind, LinkModel> all;
+  for (const LinkMeasurements& links : examined) {
     const std::vector<ExchangeTime> times = exchange_times(links);
     if (times.empty()) continue;
-    Link link = fit_link(times);
+    LinkModel link = fit_link(times);
     link.source = fmt::format("fitted on {} all-reduces of {} devices in {}, up to {:.0f} % off", times.size(), links.kind,
                               where, 100 * link.error);
     all[device_kind(links.kind)] = link;
@@ -81,13 +81,13 @@ std::map<DeviceKind, Link> links_of(const std::vector<Links>& examined, const st
 }
 
 // What `doctor --json` printed.
-std::vector<Links> examined_in(const std::string& file) {
+std::vector<LinkMeasurements> examined_in(const std::string& file) {
   std::ifstream stream(file);
   if (!stream) throw UsageError(fmt::format("--link {}: cannot be read; write it with `mgcompare doctor --json > {}`", file, file));
   try {
-    std::vector<Links> all;
+    std::vector<LinkMeasurements> all;
     for (const nlohmann::json& platform : nlohmann::json::parse(stream))
-      if (platform.contains("links")) all.push_back(platform["links"].get<Links>());
+      if (platform.contains("links")) all.push_back(platform["links"].get<LinkMeasurements>());
     return all;
   } catch (const std::exception&) {
     throw UsageError(fmt::format("--link {}: is not what `mgcompare doctor --json` of this version writes", file));
@@ -106,12 +106,12 @@ int write_report_again(const Command& command) {
 }
 
 int predict_more(const Command& command) {
-  std::map<DeviceKind, Link> links;
+  std::map<DeviceKind, LinkModel> links;
   if (names_a_file(command.link)) {
     links = links_of(examined_in(command.link), command.link);
   } else if (!command.link.empty() && command.link != "measured") {
     try {
-      const Link link = link_of(command.link);
+      const LinkModel link = link_of(command.link);
       links = {{DeviceKind::cpu, link}, {DeviceKind::cuda, link}};
     } catch (const Error& error) {
       throw UsageError(error.what());
@@ -148,7 +148,7 @@ int compare_two(const Command& command) {
   fmt::print("{}", table_text(regression_table(regression), print_style(command)));
   for (const std::string& warning : regression.warnings) print_stderr("warning: {}\n", warning);
   const std::string file = (std::filesystem::path(command.second) / "comparison.md").string();
-  write_file(file, regression_report(regression, command.target, command.second));
+  write_atomically(file, regression_report(regression, command.target, command.second));
   fmt::print("{}\n", file);
   if (command.regression.empty() || !has_regressed(regression, tolerance)) return kDone;
   print_stderr("mgcompare: at least one row is worse by more than {}\n", command.regression);
@@ -165,7 +165,7 @@ int export_run(const Command& command) {
   std::size_t written = 0;
   for (const Row& row : run.rows) {
     if (row.state != RowState::finished) continue;
-    write_file((folder / fmt::format("trial-{}.log", row.trial.number)).string(), mllog(run, row));
+    write_atomically((folder / fmt::format("trial-{}.log", row.trial.number)).string(), mllog(run, row));
     ++written;
   }
   if (written == 0) throw Error(fmt::format("{}: no trial has finished: there is nothing to export", command.target));

@@ -44,9 +44,9 @@ RunInfo info_of(const Plan& plan) {
 }
 
 // What makes figures of this plan on this machine doubtful: broken links, and the condition of devices that it uses.
-std::vector<std::string> taints_of(const Plan& plan, const std::vector<Links>& links) {
+std::vector<std::string> taints_of(const Plan& plan, const std::vector<LinkMeasurements>& links) {
   std::vector<std::string> taints;
-  for (const Links& each : links) taints.insert(taints.end(), each.problems.begin(), each.problems.end());
+  for (const LinkMeasurements& each : links) taints.insert(taints.end(), each.problems.begin(), each.problems.end());
   for (const PlatformSummary& platform : plan.platforms) {
     for (const DeviceSummary& device : platform.devices) {
       const bool is_used = std::any_of(plan.trials.begin(), plan.trials.end(), [&](const Trial& trial) {
@@ -153,19 +153,19 @@ std::string directory_of(const Command& command, const Config& config) {
   return newest;
 }
 
-std::vector<Links> check_links(Supervisor& supervisor, const Plan& plan) {
+std::vector<LinkMeasurements> check_links(Supervisor& supervisor, const Plan& plan) {
   std::map<DeviceKind, std::set<std::size_t>> groups;
   for (const Trial& trial : plan.trials)
     if (trial.unavailable.empty() && trial.devices > 1) groups[trial.device_kind].insert(trial.devices);
-  std::vector<Links> found;
+  std::vector<LinkMeasurements> found;
   for (const auto& [kind, counts] : groups) {
     const DoctorScope scope{*counts.rbegin(), {counts.begin(), counts.end()}, true};
-    found.push_back(examine_in_worker(supervisor, kind, scope, [](const std::string&) {}));
+    found.push_back(measure_links_in_worker(supervisor, kind, scope, [](const std::string&) {}));
   }
   return found;
 }
 
-void begin_run(ResultsStore& results, const Plan& plan, const FoundData& data, const std::vector<Links>& links,
+void begin_run(ResultsStore& results, const Plan& plan, const FoundData& data, const std::vector<LinkMeasurements>& links,
                const Command& command) {
   RunInfo info = info_of(plan);
   info.arguments = arguments_of(command);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/command_line.h"
-#include "results/links.h"
+#include "results/link_measurements.h"
 #include "plan/plan.h"
 #include "reports/summary.h"
 #include "results/results_store.h"
@@ -30,9 +30,9 @@ struct FoundData {
 // Has a worker read, fetch or draw the data and says which it was. Throws Error when there is none.
 FoundData find_data(Supervisor& supervisor, const Plan& plan, const Command& command);
 // What the devices that trials share a model over do to data, briefly, for each kind. A problem taints the run.
-std::vector<Links> check_links(Supervisor& supervisor, const Plan& plan);
+std::vector<LinkMeasurements> check_links(Supervisor& supervisor, const Plan& plan);
 // Begins or carries on with the run of this plan on these data.
-void begin_run(ResultsStore& results, const Plan& plan, const FoundData& data, const std::vector<Links>& links,
+void begin_run(ResultsStore& results, const Plan& plan, const FoundData& data, const std::vector<LinkMeasurements>& links,
                const Command& command);
 // What is still to run, in the plan's order.
 std::vector<Trial> trials_to_run(const ResultsStore& results, const Plan& plan, const Command& command);

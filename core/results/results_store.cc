@@ -19,7 +19,7 @@
 #include <optional>
 #include <set>
 
-#include "results/results_file.h"
+#include "results/results_database.h"
 
 namespace mgcompare {
 namespace {
@@ -166,16 +166,16 @@ ResultsStore::ResultsStore(const std::string& directory) : state_(std::make_uniq
     throw NotWritable(fmt::format("{}: {}; give another directory with -o", directory, std::strerror(errno)));
   }
   state_->directory = directory;
-  state_->path = results_file(directory);
+  state_->path = results_database_path(directory);
   state_->take_lock();
   struct stat facts {};
-  if (lstat(state_->path.c_str(), &facts) != 0) create_results_file(state_->path);
-  state_->database.emplace(open_results_file(state_->path, Database::Mode::write));
-  guarded(state_->path, [&] {
+  if (lstat(state_->path.c_str(), &facts) != 0) create_results_database(state_->path);
+  state_->database.emplace(open_results_database(state_->path, Database::Mode::write));
+  translating_errors(state_->path, [&] {
     state_->database->script(
         fmt::format("PRAGMA journal_mode = {}; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;",
                     on_network(directory) ? "DELETE" : "WAL"));
-    upgrade_results_file(*state_->database);
+    upgrade_results_database(*state_->database);
     std::array<char, 256> host{};
     gethostname(host.data(), host.size() - 1);
     state_->database->run("INSERT INTO session (pid, host, started) VALUES (?, ?, ?)",
@@ -187,7 +187,7 @@ ResultsStore::~ResultsStore() = default;
 ResultsStore::ResultsStore(ResultsStore&&) noexcept = default;
 
 bool ResultsStore::empty() const {
-  return guarded(state_->path, [&] { return state_->database->integer("SELECT count(*) FROM run") == 0; });
+  return translating_errors(state_->path, [&] { return state_->database->integer("SELECT count(*) FROM run") == 0; });
 }
 
 void ResultsStore::begin(const RunInfo& info, const std::vector<Trial>& plan) {
@@ -195,7 +195,7 @@ void ResultsStore::begin(const RunInfo& info, const std::vector<Trial>& plan) {
     throw InUse(fmt::format("{}: holds a run already: --resume carries on with it, -o gives another directory",
                             state_->directory));
   }
-  guarded(state_->path, [&] {
+  translating_errors(state_->path, [&] {
     state_->database->commit([&] {
       state_->set("schema", kResultSchema);
       state_->set("program_version", info.program_version);
@@ -255,7 +255,7 @@ void ResultsStore::resume(const RunInfo& info, const std::vector<Trial>& plan) {
                       state_->directory, trial.number, row_name(before), before.seed, row_name(trial), trial.seed));
     }
   }
-  guarded(state_->path, [&] {
+  translating_errors(state_->path, [&] {
     state_->database->commit([&] {
       state_->database->run("UPDATE trial SET state = 'pending', pid = NULL WHERE state = 'running'");
       state_->set("program_version", info.program_version);
@@ -276,7 +276,7 @@ void ResultsStore::resume(const RunInfo& info, const std::vector<Trial>& plan) {
 }
 
 void ResultsStore::record_data(const std::string& name, const std::string& origin, const std::string& fingerprint) {
-  guarded(state_->path, [&] {
+  translating_errors(state_->path, [&] {
     const RunInfo info = read_info(*state_->database);
     if (!info.data_fingerprint.empty() && info.data_fingerprint != fingerprint) {
       throw InUse(fmt::format(
@@ -313,7 +313,7 @@ std::vector<Trial> ResultsStore::unfinished(bool retry_failed) const {
 }
 
 void ResultsStore::start(const Trial& trial, std::int64_t pid) {
-  guarded(state_->path, [&] {
+  translating_errors(state_->path, [&] {
     state_->database->run(
         "UPDATE trial SET state = 'running', attempt = attempt + 1, pid = ?, started = ?, finished = NULL, "
         "sequence = NULL, status = NULL, cause = NULL, result_json = NULL WHERE number = ?",
@@ -323,7 +323,7 @@ void ResultsStore::start(const Trial& trial, std::int64_t pid) {
 
 void ResultsStore::add(const Trial& trial, const Result& result) {
   const std::int64_t number = trial.number;
-  guarded(state_->path, [&] {
+  translating_errors(state_->path, [&] {
     state_->database->commit([&] {
       state_->database->run(
           "UPDATE trial SET state = 'finished', attempt = max(attempt, 1), pid = NULL, finished = ?, "
@@ -368,7 +368,7 @@ void ResultsStore::add(const Trial& trial, const Result& result) {
 Run ResultsStore::read() const { return read_whole_run(state_->directory, *state_->database); }
 
 Run read_run(const std::string& directory) {
-  return read_whole_run(directory, open_results_file(results_file(directory), Database::Mode::read));
+  return read_whole_run(directory, open_results_database(results_database_path(directory), Database::Mode::read));
 }
 
 std::string newest_run(const std::string& folder, const std::string& config_hash) {
@@ -377,8 +377,8 @@ std::string newest_run(const std::string& folder, const std::string& config_hash
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
     const std::string directory = entry.path().string();
     try {
-      if (!fs::exists(results_file(directory))) continue;
-      const RunInfo info = read_info(open_results_file(results_file(directory), Database::Mode::read));
+      if (!fs::exists(results_database_path(directory))) continue;
+      const RunInfo info = read_info(open_results_database(results_database_path(directory), Database::Mode::read));
       if (info.config_hash != config_hash || info.started < newest_started) continue;
       newest = directory;
       newest_started = info.started;

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "results/links.h"
+#include "results/link_measurements.h"
 #include "mgcompare/error.h"
 #include "results/result.h"
 #include "results/status.h"
@@ -52,7 +52,7 @@ struct RunInfo {
   std::string data_name, data_origin, data_fingerprint;  // empty until record_data()
   std::vector<std::pair<std::string, std::string>> environment;  // in the order in which it is shown
   std::vector<std::string> warnings;  // of the plan
-  std::vector<Links> links;         // as they were found before the first trial
+  std::vector<LinkMeasurements> links;         // as they were found before the first trial
   std::vector<std::string> taints;  // what makes the figures doubtful, of all sittings
 };
 

@@ -66,7 +66,7 @@ nlohmann::json answer_roll(const nlohmann::json& body, RequestContext& context) 
 
 }  // namespace
 
-Links examine_in_worker(Supervisor& supervisor, DeviceKind kind, const DoctorScope& scope,
+LinkMeasurements measure_links_in_worker(Supervisor& supervisor, DeviceKind kind, const DoctorScope& scope,
                         const std::function<void(const std::string&)>& say) {
   std::string last = "opening them";
   const auto note = [&](const nlohmann::json& said) {
@@ -78,8 +78,8 @@ Links examine_in_worker(Supervisor& supervisor, DeviceKind kind, const DoctorSco
       "links",
       {{"kind", to_string(kind)}, {"devices", scope.devices}, {"groups", scope.groups}, {"brief", scope.brief}},
       kStepSeconds, {{}, note});
-  if (reply.answered()) return reply.body.get<Links>();
-  Links links;
+  if (reply.answered()) return reply.body.get<LinkMeasurements>();
+  LinkMeasurements links;
   links.kind = std::string(to_string(kind));
   if (reply.status != TrialStatus::interrupted)
     links.problems.push_back(fmt::format("the check of {} devices stopped at '{}': {}", links.kind,

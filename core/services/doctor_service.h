@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "results/links.h"
+#include "results/link_measurements.h"
 #include "mgcompare/types.h"
 #include "process/supervisor.h"
 #include "process/worker.h"
@@ -16,7 +16,7 @@ namespace mgcompare {
 
 // What the doctor finds of a kind of devices. Never throws for what happens in the worker: that is a problem of the
 // links.
-Links examine_in_worker(Supervisor& supervisor, DeviceKind kind, const DoctorScope& scope,
+LinkMeasurements measure_links_in_worker(Supervisor& supervisor, DeviceKind kind, const DoctorScope& scope,
                         const std::function<void(const std::string&)>& say);
 
 struct DeviceStatus {

@@ -57,14 +57,15 @@ nlohmann::json answer_verify(const nlohmann::json& body, RequestContext& context
       context.note({{"text", "the checks behind the one that failed were not made: mend it, or leave its plugin away, and verify again"}});
       context.leave(false);
     };
-  const Dataset dataset = load_dataset(verify_data(config.data, scope.samples), reporting_places(context), reporting_log(context));
+  const DataPlaces places = reporting_places(body.at("data_folder").get<std::string>(), context);
+  const Dataset dataset = load_dataset(verify_data(config.data, scope.samples), places, reporting_log(context));
   return verify(config, dataset, platform(scope.device_kind), scope,
                 [&](const Finding& finding) { context.note({{"finding", finding_to_json(finding)}}); });
 }
 
 }  // namespace
 
-bool verify_in_worker(const Config& config, CapabilityProbe& probe, bool quick, SupervisorSettings settings) {
+bool verify_in_worker(const VerifyRequest& request, CapabilityProbe& probe, SupervisorSettings settings) {
   nlohmann::json plugins = nlohmann::json::array();
   for (const PluginSummary& plugin : probe.plugins()) {
     if (plugin.problem.empty()) plugins.push_back({{"name", plugin.name}, {"file", plugin.file}});
@@ -86,7 +87,11 @@ bool verify_in_worker(const Config& config, CapabilityProbe& probe, bool quick, 
     ++counts[verdict];
     if (verdict == verdict_text(Finding::Verdict::failed)) failed.push_back(said["finding"]);
   };
-  const nlohmann::json body = {{"config", config}, {"plugins", plugins}, {"device_kind", kind}, {"quick", quick}};
+  const nlohmann::json body = {{"config", request.config},
+                               {"data_folder", request.data_folder},
+                               {"plugins", plugins},
+                               {"device_kind", kind},
+                               {"quick", request.quick}};
   const Reply reply = supervisor.ask("verify", body, kVerifySeconds, {{}, note});
   if (!reply.answered()) {
     throw Error(fmt::format("verify stopped early: {}", reply.failure()));

@@ -9,7 +9,7 @@
 #include <functional>
 #include <iterator>
 
-#include "results/database.h"
+#include "results/sqlite.h"
 #include "results/results_store.h"
 #include "results/runs.h"
 

@@ -64,8 +64,8 @@ TEST(Explain, DoesNotGuessFromOneSize) {
 }
 
 // All-reduces by themselves on a machine, in which 1 ms does not depend on the size and a megabyte takes `per_megabyte`.
-Links bare_links(double per_megabyte) {
-  Links links;
+LinkMeasurements bare_links(double per_megabyte) {
+  LinkMeasurements links;
   links.kind = "cpu";
   for (const std::size_t bytes : {4096, 65536, 1048576, 4194304})
     links.all_reduces.push_back({2, bytes, 1e-3 + per_megabyte * static_cast<double>(bytes) / 1e6});

@@ -79,7 +79,7 @@ TEST(Predict, NeedsAThirdCountOrALink) {
   const mgcompare::Run run = model_run({1, 2});
   const Comparison comparison = compare_rows(run);
   EXPECT_THAT(prediction_problems(predict(comparison, {8})).front(), HasSubstr("measure a third count of devices"));
-  const Link link{"given", "", kLatency, kBandwidth};
+  const LinkModel link{"given", "", kLatency, kBandwidth};
   const std::vector<Prediction> all = predict(comparison, {8}, {{DeviceKind::cpu, link}});
   ASSERT_EQ(all.front().problem, "");
   EXPECT_NEAR(all.front().hold_out_error, 0, 1e-6);
@@ -89,7 +89,7 @@ TEST(Predict, NeedsAThirdCountOrALink) {
 TEST(Predict, AFasterLinkIsFaster) {
   const mgcompare::Run run = model_run({1, 2, 3, 4});
   const Comparison comparison = compare_rows(run);
-  const Link slow{"slow", "", kLatency, kBandwidth}, fast{"fast", "", kLatency, 1.1 * kBandwidth};
+  const LinkModel slow{"slow", "", kLatency, kBandwidth}, fast{"fast", "", kLatency, 1.1 * kBandwidth};
   EXPECT_LT(predict(comparison, {16}, {{DeviceKind::cpu, fast}}).front().steps.back().step, predict(comparison, {16}, {{DeviceKind::cpu, slow}}).front().steps.back().step);
 }
 
@@ -101,7 +101,7 @@ TEST(Predict, TrustsAModelThatIsAskedAboutAnotherLink) {
   ASSERT_TRUE(own.trusted);
   // On 64 devices messages decide, which cost more by ethernet10 than here, although its bytes cost less.
   for (const char* name : {"ethernet10", "nvlink4"}) {
-    const Link link = link_of(name);
+    const LinkModel link = link_of(name);
     const Prediction other = predict(comparison, {64}, {{DeviceKind::cpu, link}}).front();
     EXPECT_EQ(other.problem, "") << name;
     EXPECT_TRUE(other.trusted) << name;
@@ -129,7 +129,7 @@ TEST(Predict, SaysNothingOfAnotherLinkByAModelThatFails) {
 // is latency and what is bandwidth.
 TEST(Predict, TakesTheShapeOfTheMachinesAllReduces) {
   mgcompare::Run run = model_run({1, 2, 4});
-  Links links;
+  LinkMeasurements links;
   links.kind = "cpu";
   for (const std::size_t devices : {2, 4}) {
     const auto n = static_cast<double>(devices);

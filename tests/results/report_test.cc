@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "reports/csv.h"
-#include "reports/fresh_file.h"
+#include "reports/report_file.h"
 #include "reports/html.h"
 #include "reports/json.h"
 #include "reports/markdown.h"
@@ -326,21 +326,21 @@ TEST(WriteReports, LeavesNoCurveOfOtherResults) {
   const Folder folder;
   RunMaker maker;
   maker.add("together", 1, 1, make_result(1000, 5, 0.98));
-  write_file(folder.path("scaling.svg"), "<svg/>");
+  write_report_file(folder.path("scaling.svg"), "<svg/>");
   write_reports(maker.run, folder.path());
   EXPECT_FALSE(std::filesystem::exists(folder.path("scaling.svg")));
 }
 
 TEST(WriteReports, LeavesTheOldFileWhereItCannotWrite) {
   const Folder folder;
-  write_file(folder.path("a"), "old");
+  write_report_file(folder.path("a"), "old");
   // The fresh file cannot be made where a folder has its name.
   std::filesystem::create_directory(folder.path("a.tmp"));
-  EXPECT_THAT([&] { write_file(folder.path("a"), "new"); },
+  EXPECT_THAT([&] { write_report_file(folder.path("a"), "new"); },
               testing::ThrowsMessage<NotWritable>(HasSubstr(folder.path("a: cannot be written"))));
   EXPECT_EQ(content(folder.path("a")), "old");
-  EXPECT_THROW(write_file("/dev/full/x", "y"), NotWritable);
-  EXPECT_THROW(write_file(folder.path("absent/x"), "y"), NotWritable);
+  EXPECT_THROW(write_report_file("/dev/full/x", "y"), NotWritable);
+  EXPECT_THROW(write_report_file(folder.path("absent/x"), "y"), NotWritable);
 }
 
 }  // namespace

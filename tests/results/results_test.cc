@@ -12,7 +12,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "results/database.h"
+#include "results/sqlite.h"
 #include "results/runs.h"
 
 namespace mgcompare {

@@ -41,7 +41,7 @@ struct AllReduceTime {
   double seconds = 0;
 };
 
-struct Links {
+struct LinkMeasurements {
   std::string kind;  // "cpu", "cuda"
   std::vector<DeviceFigures> devices;
   std::vector<PairLink> pairs;  // every ordered one
@@ -51,16 +51,16 @@ struct Links {
 };
 
 // What is broken: data that did not arrive, sums that are wrong.
-std::vector<std::string> broken_links(const Links& links);
+std::vector<std::string> broken_links(const LinkMeasurements& links);
 // Places of the pairs and the devices with a figure that is far below that of their like.
 struct Suspects {
   std::vector<std::size_t> pairs, devices;
 };
-Suspects suspects_of(const Links& links);
+Suspects suspects_of(const LinkMeasurements& links);
 // The same in sentences. One slow figure of two says nothing of which is at fault, so it names both.
-std::vector<std::string> slow_links(const Links& links);
+std::vector<std::string> slow_links(const LinkMeasurements& links);
 
-void to_json(nlohmann::json& json, const Links& links);
-void from_json(const nlohmann::json& json, Links& links);  // throws Error
+void to_json(nlohmann::json& json, const LinkMeasurements& links);
+void from_json(const nlohmann::json& json, LinkMeasurements& links);  // throws Error
 
 }  // namespace mgcompare

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "results/links.h"
+#include "results/link_measurements.h"
 
 namespace mgcompare {
 
@@ -19,7 +19,7 @@ struct ExchangeTime {
   double seconds = 0;
 };
 
-struct Link {
+struct LinkModel {
   std::string name;
   std::string source;               // where the figures come from: a phrase
   double latency = 0;               // seconds a message
@@ -36,12 +36,12 @@ struct Link {
 
 // Least squares of relative errors, neither figure below zero; the break that halves the error, where one does. Throws
 // Error where there is nothing to fit.
-Link fit_link(const std::vector<ExchangeTime>& times);
+LinkModel fit_link(const std::vector<ExchangeTime>& times);
 
 // What the all-reduces of an examined machine say, over fewer than `below` devices: a rank sends 2 (n - 1) / n of the data.
-std::vector<ExchangeTime> exchange_times(const Links& links, std::size_t below = std::numeric_limits<std::size_t>::max());
+std::vector<ExchangeTime> exchange_times(const LinkMeasurements& links, std::size_t below = std::numeric_limits<std::size_t>::max());
 
 // "latency=5us,bandwidth=20GB/s", or the name of a preset. Throws Error with the form that it must have.
-Link link_of(std::string_view text);
+LinkModel link_of(std::string_view text);
 
 }  // namespace mgcompare

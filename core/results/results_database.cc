@@ -1,4 +1,4 @@
-#include "results/results_file.h"
+#include "results/results_database.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -6,11 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+
+#include "base/atomic_file.h"
 
 namespace mgcompare {
 namespace {
@@ -145,11 +146,11 @@ std::vector<Row> read_rows(const Database& database) {
 
 }  // namespace
 
-std::string results_file(const std::string& directory) {
+std::string results_database_path(const std::string& directory) {
   return (std::filesystem::path(directory) / kResultsFile).string();
 }
 
-void throw_translated(const std::string& path, const DatabaseError& error) {
+void throw_results_error(const std::string& path, const DatabaseError& error) {
   if (error.cannot_write()) {
     throw NotWritable(
         fmt::format("{}: cannot be written ({}): free some space or choose another directory with -o; what was "
@@ -161,26 +162,28 @@ void throw_translated(const std::string& path, const DatabaseError& error) {
   throw BadResults(fmt::format("{}: {}", path, error.what()));
 }
 
-void create_results_file(const std::string& path) {
-  const std::string fresh = fmt::format("{}.{}.new", path, getpid());
-  unlink(fresh.c_str());
+void create_results_database(const std::string& path) {
   try {
-    const Database database(fresh, Database::Mode::create);
-    database.script("PRAGMA synchronous = FULL");
-    database.commit([&] {
-      database.script(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", kApplicationId, kVersion));
-      database.script(kTables);
-      database.script(kWindowTable);
-      database.script(kRankColumns);
-    });
+    AtomicFile file(path, fmt::format(".{}.new", getpid()));
+    {
+      const Database database(file.temporary_path(), Database::Mode::create);
+      database.script("PRAGMA synchronous = FULL");
+      database.commit([&] {
+        database.script(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", kApplicationId, kVersion));
+        database.script(kTables);
+        database.script(kWindowTable);
+        database.script(kRankColumns);
+      });
+    }
+    file.commit();
   } catch (const DatabaseError& error) {
-    unlink(fresh.c_str());
-    throw_translated(path, error);
+    throw_results_error(path, error);
+  } catch (const FileError& error) {
+    throw NotWritable(error.what());
   }
-  if (rename(fresh.c_str(), path.c_str()) != 0) throw NotWritable(fmt::format("{}: {}", path, std::strerror(errno)));
 }
 
-Database open_results_file(const std::string& path, Database::Mode mode) {
+Database open_results_database(const std::string& path, Database::Mode mode) {
   struct stat facts {};
   if (lstat(path.c_str(), &facts) != 0) {
     const int reason = errno;
@@ -194,14 +197,14 @@ Database open_results_file(const std::string& path, Database::Mode mode) {
   }
   if (!S_ISREG(facts.st_mode)) refuse(path, "not a regular file");
   if (facts.st_size == 0) refuse(path, "empty");
-  return guarded(path, [&] {
+  return translating_errors(path, [&] {
     Database database(path, mode);
     check(path, database);
     return database;
   });
 }
 
-void upgrade_results_file(const Database& database) {
+void upgrade_results_database(const Database& database) {
   const std::int64_t version = database.integer("PRAGMA user_version");
   if (version == kVersion) return;
   database.commit([&] {
@@ -230,7 +233,7 @@ RunInfo read_info(const Database& database) {
   // A run of an older version has none of these.
   if (const std::string& arguments = values["arguments"]; !arguments.empty())
     info.arguments = Json::parse(arguments).get<std::vector<std::string>>();
-  if (const std::string& links = values["links"]; !links.empty()) info.links = Json::parse(links).get<std::vector<Links>>();
+  if (const std::string& links = values["links"]; !links.empty()) info.links = Json::parse(links).get<std::vector<LinkMeasurements>>();
   if (const std::string& taints = values["taints"]; !taints.empty())
     info.taints = Json::parse(taints).get<std::vector<std::string>>();
   database.query("SELECT key, value FROM environment ORDER BY position", {},
@@ -239,8 +242,8 @@ RunInfo read_info(const Database& database) {
 }
 
 Run read_whole_run(const std::string& directory, const Database& database) {
-  const std::string path = results_file(directory);
-  return guarded(path, [&] {
+  const std::string path = results_database_path(directory);
+  return translating_errors(path, [&] {
     Run run;
     run.directory = directory;
     try {

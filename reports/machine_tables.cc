@@ -1,4 +1,4 @@
-#include "reports/machine.h"
+#include "reports/machine_tables.h"
 
 #include <fmt/format.h>
 
@@ -42,7 +42,7 @@ Table placement_table(const Comparison& comparison) {
 Table links_table(const Run& run) {
   Table table{"Links", "Measured before the first trial, briefly; every copy was compared with what was sent.", {"link", "found"}, 2, {}, {}};
   for (const std::string& taint : run.info.taints) table.lines.push_back({"tainted", taint});
-  for (const Links& links : run.info.links) {
+  for (const LinkMeasurements& links : run.info.links) {
     if (links.devices.empty()) continue;
     table.lines.push_back({"host to " + links.kind + " devices",
                            between(figures(links.devices, &DeviceFigures::bytes_per_second_to_device), 1e9, "GB/s")});

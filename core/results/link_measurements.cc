@@ -1,4 +1,4 @@
-#include "results/links.h"
+#include "results/link_measurements.h"
 
 #include <fmt/format.h>
 
@@ -40,19 +40,19 @@ std::vector<Slow> slow_ones(const std::vector<T>& all, double part, Figure figur
   return slow;
 }
 
-std::vector<Slow> slow_pairs(const Links& links) {
+std::vector<Slow> slow_pairs(const LinkMeasurements& links) {
   // Two kinds of way are not each other's like.
   return slow_ones(links.pairs, kSlowLink, &PairLink::bytes_per_second,
                    [](const PairLink& one, const PairLink& other) { return one.direct == other.direct; });
 }
 
-std::vector<Slow> slow_devices(const Links& links, double part, double DeviceFigures::*figure) {
+std::vector<Slow> slow_devices(const LinkMeasurements& links, double part, double DeviceFigures::*figure) {
   return slow_ones(links.devices, part, figure, [](const DeviceFigures&, const DeviceFigures&) { return true; });
 }
 
 }  // namespace
 
-std::vector<std::string> broken_links(const Links& links) {
+std::vector<std::string> broken_links(const LinkMeasurements& links) {
   std::vector<std::string> broken;
   for (const DeviceFigures& device : links.devices) {
     if (!device.intact)
@@ -74,7 +74,7 @@ std::vector<std::string> broken_links(const Links& links) {
   return broken;
 }
 
-Suspects suspects_of(const Links& links) {
+Suspects suspects_of(const LinkMeasurements& links) {
   Suspects suspects;
   for (const Slow& slow : slow_pairs(links)) suspects.pairs.push_back(slow.place);
   std::set<std::size_t> devices;
@@ -86,7 +86,7 @@ Suspects suspects_of(const Links& links) {
   return suspects;
 }
 
-std::vector<std::string> slow_links(const Links& links) {
+std::vector<std::string> slow_links(const LinkMeasurements& links) {
   std::vector<std::string> sentences;
   const auto link = [&](const std::string& name, const Slow& slow) {
     sentences.push_back(
@@ -108,7 +108,7 @@ std::vector<std::string> slow_links(const Links& links) {
   return sentences;
 }
 
-void to_json(nlohmann::json& json, const Links& links) {
+void to_json(nlohmann::json& json, const LinkMeasurements& links) {
   json = {{"kind", links.kind},
           {"devices", links.devices},
           {"pairs", links.pairs},
@@ -117,7 +117,7 @@ void to_json(nlohmann::json& json, const Links& links) {
           {"problems", links.problems}};
 }
 
-void from_json(const nlohmann::json& json, Links& links) {
+void from_json(const nlohmann::json& json, LinkMeasurements& links) {
   try {
     links.kind = json.at("kind").get<std::string>();
     json.at("devices").get_to(links.devices);

@@ -1,4 +1,4 @@
-#include "results/database.h"
+#include "results/sqlite.h"
 
 #include <sqlite3.h>
 

@@ -7,6 +7,6 @@
 namespace mgcompare {
 
 int list_devices(const Command& command);
-int examine_machine(const Command& command);  // `doctor`: the devices, and what their links do to data
+int run_doctor(const Command& command);  // `doctor`: the devices, and what their links do to data
 
 }  // namespace mgcompare
