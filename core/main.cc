@@ -15,7 +15,7 @@ namespace {
 
 using namespace mgcompare;
 
-// The probing process ends with this: nothing of it is left when trials are timed.
+// The probe process ends with this function, so that it does not disturb the measurements.
 Plan make_plan(const Command& command) {
   ProbeClient probe(supervisor_settings());
   const Config config = config_of(command, probe);

@@ -1,12 +1,12 @@
 #pragma once
 
-// The commands about the machine. Each prints its answer on stdout and returns an exit code.
+// The commands `devices` and `doctor`. Each prints its result on stdout and returns an exit code.
 
 #include "cli/command_line.h"
 
 namespace mgcompare {
 
 int list_devices(const Command& command);
-int run_doctor(const Command& command);  // `doctor`: the devices, and what their links do to data
+int run_doctor(const Command& command);  // checks and measures the devices and the links between them
 
 }  // namespace mgcompare

@@ -124,7 +124,7 @@ double ProgressDisplay::guess(const Trial& trial) {
   const std::string row = row_name(trial);
   if (const auto known = taken_.find(row); known != taken_.end()) return known->second;
   if (!guessed_.contains(row)) guessed_[row] = trial.unavailable.empty() ? estimate_(trial) : 0;
-  // The guess is corrected by how wrong it has been so far.
+  // Scale the estimate by its error so far.
   return guessed_[row] * (guessed_done_ > 0 ? taken_done_ / guessed_done_ : 1);
 }
 
@@ -147,7 +147,7 @@ std::string ProgressDisplay::bar() const {
 void ProgressDisplay::draw() {
   if (!terminal_.live || quiet_) return;
   drawn_ = Clock::now();
-  // What a narrow terminal cuts off is the least that one waits for.
+  // A narrow terminal cuts off the end: the most important parts come first.
   std::string text = fmt::format(" {}/{}, {} left: {}", number_, total_, duration_text(seconds_left()), name_);
   if (now_.phase == TrialPhase::training) {
     text += fmt::format(", epoch {}/{}", now_.epoch + 1, now_.epochs);
@@ -159,7 +159,7 @@ void ProgressDisplay::draw() {
   } else if (now_.phase != TrialPhase::none) {
     text += fmt::format(", {}", to_string(now_.phase));
   }
-  // A line that wraps cannot be redrawn; the last column stays free because some terminals wrap there.
+  // A wrapped line cannot be redrawn. The last column stays free because some terminals wrap there.
   if (text.size() + kBarCells + 1 > terminal_.columns) {
     text.resize(terminal_.columns > kBarCells + 1 ? terminal_.columns - kBarCells - 1 : 0);
   }

@@ -29,13 +29,14 @@ int replay_run(const Command& command) {
     ++replayed;
     same += equal ? 1 : 0;
     fmt::print("{:<8} {}, seed {}: {}\n", equal ? "ok" : "FAILED", row_name(trial), trial.seed,
-               equal                     ? "the same weights, to the bit"
+               equal                     ? "the same weights, bit by bit"
                : result.status == TrialStatus::done ? "other weights than in the run"
                                          : plain(fmt::format("{} ({})", result.cause, to_string(result.status))));
   }
   if (replayed == 0)
-    throw Error(command.target + " holds no record of a finished trial: only strategies whose ranks run freely leave one, and only with `measure: {record: true}`");
-  fmt::print("{} of {} trials ended in the same weights\n", same, replayed);
+    throw Error(command.target + " contains no record of a finished trial: only strategies with the trait free pace write one, and only with "
+                "`measure: {record: true}`");
+  fmt::print("{} of {} trials ended with the same weights\n", same, replayed);
   return same == replayed ? kDone : kProblemFound;
 }
 

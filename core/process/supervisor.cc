@@ -22,7 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 Clock::duration seconds(double value) {
-  // A year is for ever, and the sum of it with now cannot overflow.
+  // At most a year, so that adding it to the current time cannot overflow.
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(value, 3.2e7)));
 }
 
@@ -30,7 +30,7 @@ std::chrono::milliseconds milliseconds(double seconds) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(seconds * 1000)));
 }
 
-// Where the worker was when it was last heard of.
+// What the worker was doing when it last reported.
 std::string place(const Progress& progress) {
   if (progress.phase == TrialPhase::none) return "before the trial began";
   if (progress.phase != TrialPhase::training) return fmt::format("in {}", to_string(progress.phase));
@@ -45,7 +45,7 @@ struct Supervisor::Exchange {
   Listener listener;
   Clock::time_point deadline, heard, progressed, stop_by;
   double limit_seconds = 0;
-  bool is_preparing = false;        // a fresh worker has not said anything of this request yet
+  bool is_preparing = false;        // a new worker has not reported progress on this request yet
   bool stop_sent = false;
   Progress last;
   std::optional<Reply> reply;
@@ -58,10 +58,10 @@ Supervisor::Supervisor(SupervisorSettings settings) : settings_(std::move(settin
 Supervisor::~Supervisor() { end_worker(); }
 
 bool Supervisor::start_worker() {
-  // One that died while it had nothing to do is no fault of the next trial.
+  // A worker that died while idle must not fail the next trial.
   if (worker_ && !worker_->wait(std::chrono::milliseconds(0))) return false;
   started_ = Clock::now();
-  // Waiting threads must sleep: a spinning one takes the core of a rank that works. The runtime reads both at its start.
+  // Waiting OpenMP threads must sleep: a spinning one would take the core of another rank. The runtime reads both at start.
   worker_ = std::make_unique<Process>(
       settings_.arguments, std::map<std::string, std::string>{{"OMP_NUM_THREADS", "1"}, {"OMP_WAIT_POLICY", "PASSIVE"}},
       Process::Output::piped);
@@ -74,7 +74,7 @@ bool Supervisor::start_worker() {
 void Supervisor::end_worker() {
   if (!worker_) return;
   if (writer_->send("end", nullptr)) {
-    // Its output is read on, so that it can end while it still prints.
+    // Keep reading its output: a worker that prints would block otherwise.
     const Clock::time_point give_up = Clock::now() + seconds(settings_.seconds_grace);
     while (Clock::now() < give_up && !worker_->wait(std::chrono::milliseconds(20))) read_output();
   }
@@ -94,7 +94,7 @@ void Supervisor::kill_worker(Exchange& exchange, TrialStatus status, const std::
 
 void Supervisor::read_output() {
   std::array<char, 64 << 10> bytes;
-  // A flood must not keep the runner from its other descriptors, so it takes a megabyte at a time.
+  // At most a megabyte at a time, so that much output does not keep the runner from its other descriptors.
   for (int round = 0; round < 16; ++round) {
     const ssize_t count = read(worker_->output(), bytes.data(), bytes.size());
     if (count <= 0) return;
@@ -119,7 +119,7 @@ void Supervisor::read_channel(Exchange& exchange) {
 
 void Supervisor::take(Exchange& exchange, const Message& message) {
   exchange.heard = Clock::now();
-  // A fresh worker reads the data first, which is not the request's time.
+  // A new worker loads the data first; the time limit begins after that.
   if (message.kind == "note" || (message.kind == "progress" && std::exchange(exchange.is_preparing, false))) {
     exchange.deadline = exchange.heard + seconds(exchange.limit_seconds);
   }
@@ -138,12 +138,12 @@ void Supervisor::take(Exchange& exchange, const Message& message) {
   } else if (message.kind == to_string(TrialStatus::failed) || message.kind == to_string(TrialStatus::out_of_memory)) {
     exchange.reply = Reply{trial_status_of(message.kind), plain(message.body.get<std::string>()), nullptr};
   } else if (message.kind != "heartbeat") {
-    throw Error(fmt::format("a message of the unknown kind '{}'", message.kind));
+    throw Error(fmt::format("a message of unknown kind '{}'", message.kind));
   }
 }
 
 void Supervisor::on_exit(Exchange& exchange) {
-  read_channel(exchange);           // it may have answered before it ended
+  read_channel(exchange);           // it may have answered before it exited
   if (!worker_) return;
   read_output();
   const std::optional<Ending> ending = worker_->wait(std::chrono::milliseconds(0));
@@ -184,12 +184,12 @@ void Supervisor::wait_for_events(const Exchange& exchange) {
                                      exchange.progressed + seconds(settings_.seconds_without_progress)});
   if (exchange.stop_sent) next = std::min(next, exchange.stop_by);
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()).count() + 1;
-  // The descriptor of the signals stays readable, so it wakes this once only.
+  // The descriptor of the signals stays readable: watch it only until the stop was sent.
   std::array<pollfd, 4> events = {{{worker_->channel(), POLLIN, 0},
                                    {worker_->output(), POLLIN, 0},
                                    {worker_->exit_descriptor(), POLLIN, 0},
                                    {exchange.stop_sent ? -1 : settings_.interruption_descriptor, POLLIN, 0}}};
-  // A worker that closed its output on purpose would otherwise wake this all the time.
+  // A worker that closed its output would otherwise make poll() return at once every time.
   if (poll(events.data(), events.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, 1000))) > 0 &&
       ((events[0].revents | events[1].revents) & POLLIN) == 0 && events[2].revents == 0 && events[3].revents == 0) {
     poll(&events[2], 1, 10);
@@ -206,7 +206,7 @@ Reply Supervisor::ask(const std::string& kind, const nlohmann::json& body, doubl
   exchange.deadline =
       exchange.heard +
       seconds(exchange.is_preparing ? limit_seconds + settings_.seconds_to_prepare : limit_seconds);
-  // A failed send means that the worker is dead or stuck, which the loop finds out.
+  // If sending fails the worker is dead or stuck, which the loop detects.
   writer_->send(kind, body);
   while (!exchange.reply) {
     wait_for_events(exchange);
@@ -246,7 +246,7 @@ Result Supervisor::run(const Trial& trial, const TrialFiles& files,
   }
   result.seconds_worker_start = std::exchange(seconds_start_, 0.0);
   const bool done = result.status == TrialStatus::done;
-  // A worker leaves when a rank of a trial fails, also by its loss.
+  // A worker exits if a rank of a trial fails or diverges.
   if (!done || trial.config.isolation == "trial") end_worker();
   if (!done && result.status != TrialStatus::diverged) result.log = log_.last_lines();
   return result;

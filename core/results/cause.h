@@ -16,7 +16,7 @@ class Diverged : public Error {
   using Error::Error;
 };
 
-// The user asked the trial to stop.
+// The user stopped the trial.
 class Interrupted : public Error {
  public:
   Interrupted() : Error("stopped by the user") {}

@@ -56,7 +56,7 @@ CREATE TABLE window (
   samples_per_second REAL, PRIMARY KEY (trial, window)) STRICT;
 )";
 
-// Since version 3; those of older trials are null.
+// Since version 3. Null in trials that an older version wrote.
 constexpr char kRankColumns[] = R"(
 ALTER TABLE rank ADD COLUMN seconds_optimizer REAL;
 ALTER TABLE rank ADD COLUMN seconds_input REAL;
@@ -64,13 +64,13 @@ ALTER TABLE rank ADD COLUMN seconds_strategy REAL;
 ALTER TABLE rank ADD COLUMN seconds_overlapped REAL;
 )";
 
-// Errors of a config, and what SQLite says of a damaged page, take several lines.
+// Errors of a config and messages of SQLite on damaged pages have several lines.
 std::string on_one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
 }
 
-// Without the name that the JSON library has for it.
+// The message without the name of the exception of the JSON library.
 std::string reason_of(const std::exception& error) {
   std::string text = error.what();
   const std::size_t name = text.find("[json.exception."), end = text.find("] ", name);
@@ -79,26 +79,26 @@ std::string reason_of(const std::exception& error) {
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
   throw BadResults(
-      fmt::format("{}: {}; it is left as it is: name another directory, or move the file away", path, on_one_line(why)));
+      fmt::format("{}: {}; the file is not changed: name another directory, or move the file away", path, on_one_line(why)));
 }
 
-// Throws unless the file is a sound database of this program and version.
+// Throws BadResults unless the file is an intact database of this program in a known version.
 void check(const std::string& path, const Database& database) {
   if (database.integer("PRAGMA application_id") != kApplicationId) refuse(path, "not a results file of mgcompare");
   const std::int64_t version = database.integer("PRAGMA user_version");
   if (version > kVersion) {
     refuse(path,
-           fmt::format("written by a newer mgcompare (format {}, this program knows up to {}); update the program",
+           fmt::format("written by a newer mgcompare (format {}, this program reads up to {}); update the program",
                        version, kVersion));
   }
   const std::string health = database.text("PRAGMA quick_check(1)");
   if (health != "ok") refuse(path, fmt::format("damaged ({}); `sqlite3 FILE .recover` may save what is in it", health));
 }
 
-// Trials of one variant have equal configs, whose reading would take most of the time and memory: each is read once.
+// Trials of one variant have equal configs. Parsing them would take most of the time and memory, so each is parsed once.
 class Configs {
  public:
-  // The config in a trial's JSON; the text is left without it, as far as it is known.
+  // Returns the config in a trial's JSON, and removes it from the text if it is known already.
   std::shared_ptr<const Config> take_from(std::string& trial) {
     const std::size_t at = trial.find(kKey);
     for (const auto& [text, config] : known_) {
@@ -153,8 +153,8 @@ std::string results_database_path(const std::string& directory) {
 void throw_results_error(const std::string& path, const DatabaseError& error) {
   if (error.cannot_write()) {
     throw NotWritable(
-        fmt::format("{}: cannot be written ({}): free some space or choose another directory with -o; what was "
-                    "recorded is kept, and --resume carries on",
+        fmt::format("{}: cannot be written ({}): free some space or choose another directory with -o; recorded "
+                    "results are kept, and --resume continues the run",
                     path, error.what()));
   }
   if (error.damaged())
@@ -188,12 +188,12 @@ Database open_results_database(const std::string& path, Database::Mode mode) {
   if (lstat(path.c_str(), &facts) != 0) {
     const int reason = errno;
     const std::string directory = std::filesystem::path(path).parent_path().string();
-    if (reason == ENOTDIR) throw BadResults(fmt::format("{}: is no directory: name the one that holds {}", directory, kResultsFile));
+    if (reason == ENOTDIR) throw BadResults(fmt::format("{}: is not a directory: name the directory that contains {}", directory, kResultsFile));
     if (reason != ENOENT) throw BadResults(fmt::format("{}: {}", path, std::strerror(reason)));
     throw BadResults(std::filesystem::exists(directory)
-                         ? fmt::format("{}: there is no run in this directory (no {}); name the one that a run has written", directory,
+                         ? fmt::format("{}: there is no run in this directory (no {}); name the directory of a run", directory,
                                        kResultsFile)
-                         : fmt::format("{}: there is no such directory: name the one that a run has written", directory));
+                         : fmt::format("{}: there is no such directory: name the directory of a run", directory));
   }
   if (!S_ISREG(facts.st_mode)) refuse(path, "not a regular file");
   if (facts.st_size == 0) refuse(path, "empty");
@@ -230,7 +230,7 @@ RunInfo read_info(const Database& database) {
   info.data_fingerprint = values["data_fingerprint"];
   if (const std::string& warnings = values["warnings"]; !warnings.empty())
     info.warnings = Json::parse(warnings).get<std::vector<std::string>>();
-  // A run of an older version has none of these.
+  // Not written by older versions.
   if (const std::string& arguments = values["arguments"]; !arguments.empty())
     info.arguments = Json::parse(arguments).get<std::vector<std::string>>();
   if (const std::string& links = values["links"]; !links.empty()) info.links = Json::parse(links).get<std::vector<LinkMeasurements>>();

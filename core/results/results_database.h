@@ -1,7 +1,7 @@
 #pragma once
 
-// The file behind the results: its tables, how it is made, opened and read. What SQLite says of it becomes NotWritable
-// or BadResults here.
+// results.sqlite: its tables, and how it is created, opened, upgraded and read. Errors of SQLite become NotWritable or
+// BadResults here.
 
 #include <string>
 
@@ -12,20 +12,19 @@ namespace mgcompare {
 
 std::string results_database_path(const std::string& directory);
 
-// Makes a file with empty tables, which appears under its name only when they are in it.
+// Creates the file with empty tables, atomically. Throws NotWritable or BadResults.
 void create_results_database(const std::string& path);
 
-// Throws BadResults unless the file is a sound database of this program and of a version that it knows. Changes
-// nothing.
+// Throws BadResults unless the file is an intact database of this program in a known version. Does not change the file.
 Database open_results_database(const std::string& path, Database::Mode mode);
 
-// Gives a file of an older version the tables that have come since. Its rows stay as they are.
+// Adds the tables and columns that a file of an older version lacks. Existing rows stay as they are.
 void upgrade_results_database(const Database& database);
 
-// Throws the error for what SQLite said while it worked on `path`.
+// Throws NotWritable or BadResults for an error of SQLite on `path`.
 [[noreturn]] void throw_results_error(const std::string& path, const DatabaseError& error);
 
-// Runs `work` and returns what it returns.
+// Runs `work` and returns its result. A DatabaseError becomes NotWritable or BadResults.
 template <class F> auto translating_errors(const std::string& path, const F& work) {
   try {
     return work();
@@ -35,7 +34,7 @@ template <class F> auto translating_errors(const std::string& path, const F& wor
 }
 
 RunInfo read_info(const Database& database);
-// One snapshot, although a writer may go on.
+// Reads one consistent snapshot, also while another process writes.
 Run read_whole_run(const std::string& directory, const Database& database);
 
 }  // namespace mgcompare

@@ -29,12 +29,12 @@ using Json = nlohmann::json;
 
 std::string now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
 
-// Strings from plugins and logs need not be UTF-8; what is not becomes U+FFFD.
+// Strings from plugins and logs may not be UTF-8; invalid bytes become U+FFFD.
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 std::int64_t whole(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 
-// WAL needs shared memory between its users, which these do not give across hosts.
+// These file systems do not share memory across hosts, which WAL needs.
 bool on_network(const std::string& directory) {
   constexpr std::array<std::uint32_t, 10> kNetwork = {0x6969,     0x517b,     0xff534d42, 0xfe534d42, 0x01021997,
                                                       0x65735546, 0x00c36400, 0x0bd00bd0, 0x47504653, 0x5346414f};
@@ -43,7 +43,7 @@ bool on_network(const std::string& directory) {
   return std::find(kNetwork.begin(), kNetwork.end(), static_cast<std::uint32_t>(facts.f_type)) != kNetwork.end();
 }
 
-// Dotted keys of two configs that differ. Those that begin with @ are no settings.
+// Dotted keys that differ between two configs. Keys that begin with @ are not settings.
 std::vector<std::string> differing_keys(const std::string& one, const std::string& other) {
   const auto flatten = [](const std::string& text) {
     const Json json = Json::parse(text, nullptr, false);
@@ -98,7 +98,7 @@ struct ResultsStore::State {
     } catch (const DatabaseError&) {
       // The holder has not written its name yet.
     }
-    throw InUse(fmt::format("{}: in use by {}: wait for it, or give another directory with -o", directory, holder));
+    throw InUse(fmt::format("{}: in use by {}: wait until it ends, or give another directory with -o", directory, holder));
   }
 
   void insert(const Trial& trial, int position) const {
@@ -161,7 +161,7 @@ ResultsStore::ResultsStore(const std::string& directory) : state_(std::make_uniq
   fs::create_directories(directory, failure);
   if (failure)
     throw NotWritable(
-        fmt::format("{}: cannot be made: {}; give another directory with -o", directory, failure.message()));
+        fmt::format("{}: cannot be created: {}; give another directory with -o", directory, failure.message()));
   if (access(directory.c_str(), W_OK | X_OK) != 0) {
     throw NotWritable(fmt::format("{}: {}; give another directory with -o", directory, std::strerror(errno)));
   }
@@ -192,7 +192,7 @@ bool ResultsStore::empty() const {
 
 void ResultsStore::begin(const RunInfo& info, const std::vector<Trial>& plan) {
   if (!empty()) {
-    throw InUse(fmt::format("{}: holds a run already: --resume carries on with it, -o gives another directory",
+    throw InUse(fmt::format("{}: contains a run already: continue it with --resume, or give another directory with -o",
                             state_->directory));
   }
   translating_errors(state_->path, [&] {
@@ -227,18 +227,18 @@ void ResultsStore::resume(const RunInfo& info, const std::vector<Trial>& plan) {
   if (run.info.config_hash != info.config_hash) {
     const std::vector<std::string> keys = differing_keys(run.info.config_json, info.config_json);
     throw InUse(
-        fmt::format("{}: holds the run of another config (different: {}): run without --resume, in another directory",
+        fmt::format("{}: contains the run of another config (different: {}): run without --resume, in another directory",
                     state_->directory, keys.empty() ? "its hash" : fmt::format("{}", fmt::join(keys, ", "))));
   }
-  // Speeds of two machines or two builds do not belong in one table.
+  // Timings of two machines or two builds must not be mixed.
   if (!run.rows.empty() && run.info.program_version != info.program_version) {
-    throw InUse(fmt::format("{}: was begun with mgcompare {}, this is {}: run in another directory", state_->directory,
+    throw InUse(fmt::format("{}: the run was begun with mgcompare {}, this is {}: run in another directory", state_->directory,
                             run.info.program_version, info.program_version));
   }
   for (const char* key : {"cpu", "cpu cores", "cpu devices", "cuda devices", "cuda:0"}) {
     const std::string before = environment_value(run.info, key), now = environment_value(info, key);
     if (!before.empty() && !now.empty() && before != now) {
-      throw InUse(fmt::format("{}: was begun on another machine ({}: {}, now {}): run in another directory",
+      throw InUse(fmt::format("{}: the run was begun on another machine ({}: {}, now {}): run in another directory",
                               state_->directory, key, before, now));
     }
   }
@@ -250,8 +250,8 @@ void ResultsStore::resume(const RunInfo& info, const std::vector<Trial>& plan) {
     const TrialKey& before = found->second->trial;
     if (row_name(before) != row_name(trial) || before.seed != trial.seed) {
       throw InUse(
-          fmt::format("{}: trial {} of this run is `{}` with seed {}, of this plan `{}` with seed {} (the machine has "
-                      "other devices now?): run in another directory",
+          fmt::format("{}: trial {} of this run is `{}` with seed {}, but `{}` with seed {} in this plan (have the "
+                      "machine's devices changed?): run in another directory",
                       state_->directory, trial.number, row_name(before), before.seed, row_name(trial), trial.seed));
     }
   }
@@ -260,7 +260,7 @@ void ResultsStore::resume(const RunInfo& info, const std::vector<Trial>& plan) {
       state_->database->run("UPDATE trial SET state = 'pending', pid = NULL WHERE state = 'running'");
       state_->set("program_version", info.program_version);
       state_->set("links", dump(Json(info.links)));
-      // What was measured on a broken machine stays doubtful when the machine has been repaired.
+      // Earlier results stay doubtful after the machine has been repaired.
       std::vector<std::string> taints = run.info.taints;
       for (const std::string& taint : info.taints)
         if (std::find(taints.begin(), taints.end(), taint) == taints.end()) taints.push_back(taint);
@@ -280,8 +280,8 @@ void ResultsStore::record_data(const std::string& name, const std::string& origi
     const RunInfo info = read_info(*state_->database);
     if (!info.data_fingerprint.empty() && info.data_fingerprint != fingerprint) {
       throw InUse(fmt::format(
-          "{}: this run has used {} ({}), now there is {} ({}): results of different data never mix; run in "
-          "another directory",
+          "{}: this run used {} ({}), but the data are now {} ({}): results of different data are not mixed; "
+          "run in another directory",
           state_->directory, info.data_name, info.data_origin, name, origin));
     }
     state_->database->commit([&] {

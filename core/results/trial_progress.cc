@@ -18,7 +18,7 @@ Progress progress_from_json(const nlohmann::json& json) {
   progress.epochs = json.at("epochs").get<std::size_t>();
   progress.step = json.at("step").get<std::size_t>();
   progress.steps = json.at("steps").get<std::size_t>();
-  // JSON has no infinities: a loss that is none arrives as null.
+  // JSON has no infinity: such a loss arrives as null.
   progress.loss = json.at("loss").is_number() ? json["loss"].get<double>() : std::nan("");
   return progress;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Loading of data sets in a worker process: how the worker tells the runner what it is doing.
+// Loading of data sets in a worker process: reports to the runner.
 
 #include <string>
 

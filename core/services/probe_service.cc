@@ -21,9 +21,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Facts, ranks, hosts, global_batch, steps_per_
 
 namespace {
 
-constexpr double kDevicesSeconds = 60;     // a driver that starts cold takes its time
+constexpr double kDevicesSeconds = 60;     // starting a driver takes long
 constexpr double kStrategySeconds = 10;
-constexpr double kSilenceSeconds = 10;     // a probe has no progress to say; its heartbeat is what counts
+constexpr double kSilenceSeconds = 10;     // a probe reports no progress, only heartbeats
 
 SupervisorSettings settings_of_probe(SupervisorSettings settings) {
   settings.seconds_without_progress = kDevicesSeconds;

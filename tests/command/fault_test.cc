@@ -243,7 +243,7 @@ TEST_F(Faults, AKilledRunLosesNothingAndIsResumed) {
     }
   }
   EXPECT_EQ(row_of(after, "misbehave").attempt, 2);
-  EXPECT_NE(place_.run({config, "--resume"}).err.find("no trial is left to run"), std::string::npos);
+  EXPECT_NE(place_.run({config, "--resume"}).err.find("no trials left to run"), std::string::npos);
 }
 
 TEST_F(Faults, AFolderIsOneRunsAtATime) {

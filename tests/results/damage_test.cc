@@ -40,7 +40,7 @@ TEST_P(ResultsRefuse, AndLeaveTheFileAsItIs) {
   const bool is_file = std::filesystem::is_regular_file(path);
   const std::string before = is_file ? content() : "";
   EXPECT_THAT([&] { ResultsStore results(folder.path()); },
-              ThrowsMessage<BadResults>(AllOf(HasSubstr(GetParam().says), HasSubstr("left as it is"))));
+              ThrowsMessage<BadResults>(AllOf(HasSubstr(GetParam().says), HasSubstr("the file is not changed"))));
   EXPECT_THAT([&] { read_run(folder.path()); }, ThrowsMessage<BadResults>(HasSubstr(GetParam().says)));
   EXPECT_EQ(std::filesystem::is_regular_file(path), is_file);
   EXPECT_EQ(is_file ? content() : "", before);

@@ -294,7 +294,7 @@ TEST(Results, NeverMixData) {
   results.record_data("mnist", "/data", "abc");
   results.record_data("mnist", "elsewhere", "abc");
   EXPECT_THAT([&] { results.record_data("digits", "drawn", "def"); },
-              ThrowsMessage<InUse>(AllOf(HasSubstr("mnist"), HasSubstr("digits"), HasSubstr("never mix"))));
+              ThrowsMessage<InUse>(AllOf(HasSubstr("mnist"), HasSubstr("digits"), HasSubstr("are not mixed"))));
 }
 
 TEST(Results, TwoRunsDoNotShareADirectory) {
