@@ -14,7 +14,7 @@ namespace {
 
 std::string number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : ""; }
 
-// What a trial has before it ran, and what its result says; the latter is empty until it has finished.
+// A column of the trial, or of its result; the latter is empty until the trial has finished.
 struct Column {
   const char* name;
   std::function<std::string(const Row&)> text;

@@ -23,7 +23,7 @@ Json spread(const Spread& spread) {
           {"count", spread.count}};
 }
 
-// The same text when it is JSON, else the text as a string.
+// The parsed text if it is JSON, else the text as a string.
 Json embedded(const std::string& text) {
   Json parsed = Json::parse(text, nullptr, false);
   return parsed.is_discarded() ? Json(text) : parsed;
@@ -33,7 +33,7 @@ std::string text_of(const auto& json, int indent = -1) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
-// Put together from texts: the parts have trees of another kind, and copying those takes longer than writing them.
+// Assembled from texts, which is faster than copying the JSON trees of the parts.
 std::string row_text(const Row& row) {
   const Json first = {{"position", row.position},
                       {"state", to_string(row.state)},
@@ -43,7 +43,7 @@ std::string row_text(const Row& row) {
   std::string text = text_of(first);
   text.pop_back();
   const auto add = [&](const char* key, const std::string& value) { text += fmt::format(",\"{}\":{}", key, value); };
-  // The whole config stands once in the file; of a variant's only the name.
+  // The config is once in the file; of a variant only the name.
   add("trial", text_of(nlohmann::json(row.trial)));
   if (row.sequence > 0) add("sequence", fmt::format("{}", row.sequence));
   if (!row.started.empty()) add("started", text_of(Json(row.started)));
@@ -108,7 +108,7 @@ void json_report(const Comparison& comparison, const std::function<void(std::str
   std::string head = text_of(json, 2);
   head.erase(head.rfind("\n}"));
   write(head);
-  // A line a trial and a row.
+  // One line for each trial and each row.
   const auto add_list = [&](const char* name, const auto& items, const auto& line) {
     write(fmt::format(",\n  \"{}\": [", name));
     const char* separator = "\n    ";

@@ -40,7 +40,7 @@ Line fit_line(const std::vector<ExchangeTime>& times) {
     a = (m1 * bb - b1 * mb) / determinant;
     s = (b1 * mm - m1 * mb) / determinant;
   }
-  // At the edge one of the two explains it alone; with points that cannot tell them apart, size does.
+  // At the boundary only one of the two parameters is used; if the points do not separate them, bandwidth.
   if (!(a > 0) || !(s > 0)) {
     a = 0, s = bb > 0 ? b1 / bb : 0;
     const double by_size = s > 0 ? -b1 * s : 0, by_count = mm > 0 ? -m1 * m1 / mm : 0;
@@ -52,8 +52,8 @@ Line fit_line(const std::vector<ExchangeTime>& times) {
 }
 
 const std::vector<LinkModel>& presets() {
-  // Bandwidths are what the standard or the vendor states for one direction, which no exchange reaches in full; what a
-  // message costs depends on software, and is assumed.
+  // Bandwidths are those of the standard or the vendor for one direction; an exchange does not reach them fully. The cost of a
+  // message depends on software and is an assumption.
   static const std::vector<LinkModel> all = {
       {"ethernet10", "line rate of IEEE 802.3ae; 30 us a message is an assumption", 30e-6, 1.25e9},
       {"ethernet100", "line rate of IEEE 802.3ba; 10 us a message is an assumption", 10e-6, 12.5e9},
@@ -65,7 +65,7 @@ const std::vector<LinkModel>& presets() {
   return all;
 }
 
-// A number and one of the units behind it; nan where it is neither.
+// A positive number with one of the units; nan if it is not valid.
 double quantity(std::string_view text, const std::vector<std::pair<std::string_view, double>>& units) {
   double value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -79,7 +79,7 @@ double quantity(std::string_view text, const std::vector<std::pair<std::string_v
 [[noreturn]] void refuse(std::string_view text) {
   std::vector<std::string> names;
   for (const LinkModel& link : presets()) names.push_back(link.name);
-  throw Error(fmt::format("--link \"{}\": is no link; give \"latency=5us,bandwidth=20GB/s\" (s, ms, us, ns; B/s, kB/s, MB/s, "
+  throw Error(fmt::format("--link \"{}\": is not a link; give \"latency=5us,bandwidth=20GB/s\" (s, ms, us, ns; B/s, kB/s, MB/s, "
                           "GB/s, Mbit/s, Gbit/s, both above zero), measured, a .json file of `mgcompare doctor --json`, or one of {}",
                           text, fmt::join(names, ", ")));
 }
@@ -104,7 +104,7 @@ LinkModel fit_link(const std::vector<ExchangeTime>& times) {
   const Line whole = fit_line(usable);
   LinkModel link{"measured", "", whole.latency, whole.bandwidth};
   double best = whole.squares;
-  // Two points a piece could be met exactly and would say nothing.
+  // At least three points per piece: two points always fit exactly.
   for (std::size_t cut = 3; cut + 3 <= usable.size(); ++cut) {
     const auto middle = usable.begin() + static_cast<std::ptrdiff_t>(cut);
     if (usable[cut].bytes == usable[cut - 1].bytes) continue;

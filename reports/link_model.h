@@ -1,7 +1,7 @@
 #pragma once
 
-// What an exchange costs: seconds = calls * latency + bytes / bandwidth, in up to two pieces by size, because libraries
-// change their protocol with it (Hockney's model, 1994; a ring sends 2 (n - 1) messages a rank).
+// A model of the cost of an exchange: seconds = messages * latency + bytes / bandwidth (Hockney, 1994). A ring sends 2 (n - 1)
+// messages per rank. Up to two pieces by size, because libraries change their protocol with the size.
 
 #include <limits>
 #include <string>
@@ -21,27 +21,27 @@ struct ExchangeTime {
 
 struct LinkModel {
   std::string name;
-  std::string source;               // where the figures come from: a phrase
-  double latency = 0;               // seconds a message
-  double bandwidth = 0;             // bytes/s; infinite where size does not matter
-  double break_bytes = 0;           // from this size on the second piece holds; 0: one piece
+  std::string source;               // origin of the figures, a phrase
+  double latency = 0;               // seconds per message
+  double bandwidth = 0;             // bytes/s; infinite if the time does not depend on the size
+  double break_bytes = 0;           // smallest size of the second piece; 0: one piece
   double large_latency = 0, large_bandwidth = 0;
-  double error = 0;                 // the largest, as a share of what was measured
-  std::vector<std::size_t> devices; // that it was fitted on
+  double error = 0;                 // largest relative error of the fit
+  std::vector<std::size_t> devices; // numbers of devices in the fit
 
   double seconds(std::size_t devices, double bytes) const;
-  // The same, in which messages wait, and in which bytes move.
+  // The latency part of seconds().
   double latency_seconds(std::size_t devices, double bytes) const;
 };
 
-// Least squares of relative errors, neither figure below zero; the break that halves the error, where one does. Throws
-// Error where there is nothing to fit.
+// Least squares of the relative errors, with non-negative parameters. Uses two pieces if they at least halve the error. Throws
+// Error if there is nothing to fit.
 LinkModel fit_link(const std::vector<ExchangeTime>& times);
 
-// What the all-reduces of an examined machine say, over fewer than `below` devices: a rank sends 2 (n - 1) / n of the data.
+// The measured all-reduces on fewer than `below` devices. A rank sends 2 (n - 1) / n of the data.
 std::vector<ExchangeTime> exchange_times(const LinkMeasurements& links, std::size_t below = std::numeric_limits<std::size_t>::max());
 
-// "latency=5us,bandwidth=20GB/s", or the name of a preset. Throws Error with the form that it must have.
+// "latency=5us,bandwidth=20GB/s", or the name of a preset. Throws Error, which shows the format.
 LinkModel link_of(std::string_view text);
 
 }  // namespace mgcompare

@@ -22,7 +22,7 @@ std::vector<std::string> write_reports(const Run& run, const std::string& direct
   if (!drawing.empty()) {
     write_report_file(path_of("scaling.svg"), drawing);
   } else {
-    // One that is there shows other results.
+    // An existing picture shows other results.
     std::error_code ignored;
     std::filesystem::remove(std::filesystem::path(directory) / "scaling.svg", ignored);
   }
