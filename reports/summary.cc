@@ -100,11 +100,11 @@ std::string closing_summary(const Run& run, const Style& style, Objective object
   }
   if (!comparison.cells.empty()) {
     text += fmt::format("\n{}", table(comparison, style));
-    text += "  medians over repeats; speed-up is the median of the ratios seed by seed\n";
+    text += "  medians over repeats; speed-up is the median of the ratios by seed\n";
   }
   const bool many = std::any_of(comparison.cells.begin(), comparison.cells.end(),
                                 [](const Cell& cell) { return cell.many_models && !cell.done.empty(); });
-  if (many) text += "  * mean of separate models, one a rank\n";
+  if (many) text += "  * mean of separate models, one per rank\n";
   if (const std::string failed = failure_lines(comparison, style); !failed.empty()) text += fmt::format("\n{}", failed);
   return style.utf8 ? text : ascii(text);
 }

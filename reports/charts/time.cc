@@ -23,7 +23,7 @@ constexpr Part kParts[] = {{"compute", &Breakdown::compute, "#0072B2"},   {"opti
                            {"input", &Breakdown::input, "#CC79A7"},       {"strategy", &Breakdown::strategy, "#009E73"},
                            {"host", &Breakdown::host, "#8A8A8A"}};
 
-// Whether the parts can be taken at their word.
+// Whether the parts were measured and are reliable.
 bool is_believed(const Cell& cell) { return cell.breakdown.reliable() && !cell.breakdown.is_inferred; }
 
 Json parts_of(const Cell& cell, const std::string& label) {
@@ -51,7 +51,7 @@ Json breakdown_spec(const Panel& panel, const std::vector<Series>& series) {
   Json values = Json::array(), order = Json::array();
   for (const Cell* cell : panel.cells) {
     if (!cell->breakdown.exists()) continue;
-    // The mark first: the end of a long name is cut.
+    // The mark comes first, because the end of a long name is cut off.
     const std::string label =
         fmt::format("{}{} \u00d7 {}", is_believed(*cell) ? "" : "? ", cell->series, cell->trial().devices);
     order.push_back(label);
@@ -60,7 +60,7 @@ Json breakdown_spec(const Panel& panel, const std::vector<Series>& series) {
   }
   Json names = Json::array(), colors = Json::array();
   for (const Part& part : kParts) names.push_back(part.name), colors.push_back(part.color);
-  Json x = field("ms", "quantitative", "milliseconds a step");
+  Json x = field("ms", "quantitative", "milliseconds per step");
   x["axis"] = {{"tickCount", 6}};
   x["stack"] = "zero";
   Json part = field("part", "nominal", nullptr);
@@ -79,12 +79,12 @@ Json breakdown_spec(const Panel& panel, const std::vector<Series>& series) {
   return row_frame(22, values, layers, series);
 }
 
-// What is pale, where anything is.
+// Explains pale bars, if there are any.
 std::string doubts_text(const Comparison& comparison) {
   const bool has_doubts = std::any_of(comparison.cells.begin(), comparison.cells.end(),
                                       [](const Cell& cell) { return cell.breakdown.exists() && !is_believed(cell); });
-  return has_doubts ? " Pale, with a ?: the parts do not sum to a rank's training clock within 2 %, exchange was not measured, or "
-                      "an older program measured less."
+  return has_doubts ? " Pale, with a ?: the parts do not sum to the training clock of a rank within 2 %, exchange was not measured, or "
+                      "an older version measured less."
                     : "";
 }
 
@@ -92,7 +92,7 @@ std::string doubts_text(const Comparison& comparison) {
 
 std::vector<ChartGroup> time_charts(const Comparison& comparison) {
   ChartGroup group{"The parts of a step",
-                   "Means over steps, ranks and repeats. Exchange is what computing does not hide. " +
+                   "Means over steps, ranks and repeats. Exchange is the part that does not overlap compute. " +
                        origin_of_parts(comparison) + doubts_text(comparison),
                    {},
                    false};
