@@ -58,7 +58,7 @@ TEST_F(CommandLine, WrongUsageIsTwoAndOneSentence) {
 TEST_F(CommandLine, AWordThatIsNoCommandIsToldSo) {
   EXPECT_EQ(place_.run({"reprot", "runs/one"}).err,
             "mgcompare: no command and no config is named 'reprot'; did you mean 'report'?\n");
-  EXPECT_NE(place_.run({}).err.find("name a config"), std::string::npos);
+  EXPECT_NE(place_.run({}).err.find("give a config"), std::string::npos);
 }
 
 TEST_F(CommandLine, ValuesOfOptionsAreNoCommands) {

@@ -129,7 +129,7 @@ TEST_F(Page, AHistogramHasAMarkForEachValueThatCame) {
     EXPECT_EQ(break_down(shown.dom, "data-marks", at), "3") << chart;
   }
   EXPECT_EQ(shown.dom.find("id=\"histogram-2\""), std::string::npos);
-  EXPECT_THAT(shown.dom, HasSubstr("How often each staleness came"));
+  EXPECT_THAT(shown.dom, HasSubstr("How often each staleness occurred"));
   // What sends is a point by its count of devices: `alone`, and `together` on one, two and four.
   EXPECT_EQ(break_down(shown.dom, "data-points", shown.dom.find("id=\"bytes-0\"")), "4");
 }
@@ -286,7 +286,7 @@ TEST(Html, ComparesPanelsByOneScale) {
   std::size_t compared = 0;
   for (const auto& groups : {scaling_charts(comparison), accuracy_charts(comparison), bytes_charts(comparison)}) {
     for (const ChartGroup& group : groups) {
-      if (group.caption.find("scales of its own") != std::string::npos) continue;
+      if (group.caption.find("its own scales") != std::string::npos) continue;
       const bool across = group.charts[0].id == "bytes-0" || group.charts[0].id == "target-0";
       std::set<std::string> scales;
       for (const Chart& chart : group.charts)

@@ -72,13 +72,13 @@ TEST(Predict, StaysOnTheMachineWhenTheHeldOutRowIsOff) {
     EXPECT_FALSE(prediction.trusted);
     for (const PredictedStep& step : prediction.steps) EXPECT_LE(step.devices, 4u);
   }
-  EXPECT_THAT(prediction_problems(all).front(), HasSubstr("where 15 % is the most that is trusted"));
+  EXPECT_THAT(prediction_problems(all).front(), HasSubstr("and predictions need at most 15 %"));
 }
 
 TEST(Predict, NeedsAThirdCountOrALink) {
   const mgcompare::Run run = model_run({1, 2});
   const Comparison comparison = compare_rows(run);
-  EXPECT_THAT(prediction_problems(predict(comparison, {8})).front(), HasSubstr("measure a third count of devices"));
+  EXPECT_THAT(prediction_problems(predict(comparison, {8})).front(), HasSubstr("measure a third number of devices"));
   const LinkModel link{"given", "", kLatency, kBandwidth};
   const std::vector<Prediction> all = predict(comparison, {8}, {{DeviceKind::cpu, link}});
   ASSERT_EQ(all.front().problem, "");
@@ -157,7 +157,7 @@ TEST(Predict, TakesTheShapeOfTheMachinesAllReduces) {
 TEST(Predict, SaysNothingOfRanksThatRunFreely) {
   mgcompare::Run run = model_run({1, 2, 4});
   for (Row& row : run.rows) row.result.traits["pace"] = "free";
-  EXPECT_THAT(prediction_problems(predict(compare_rows(run), {8})).front(), HasSubstr("run freely"));
+  EXPECT_THAT(prediction_problems(predict(compare_rows(run), {8})).front(), HasSubstr("run in free pace"));
   EXPECT_TRUE(predict(compare_rows(mgcompare::Run()), {8}).empty());
 }
 
