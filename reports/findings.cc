@@ -134,7 +134,8 @@ void add_reasons(const Comparison& comparison, const Cell& winner, const std::ve
                                percent_text(parts.exchange / parts.step), percent_text(parts.waiting / parts.step),
                                percent_text(parts.host / parts.step),
                                own < 0.01 ? "" : fmt::format(", {} the strategy's own work", percent_text(own)),
-                               rest < 0.01 ? "" : fmt::format(", and {} computing and updates that did not shrink with the batch per device", percent_text(rest)))});
+                               rest < 0.01 ? "" : fmt::format(", and {} computing and updates that did not "
+                                                         "shrink with the batch per device", percent_text(rest)))});
   }
   const Cell* cheapest = nullptr;
   bool enough = true;

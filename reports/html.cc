@@ -200,23 +200,9 @@ void replace(std::string& text, std::string_view marker, const std::string& by) 
   text.replace(text.find(marker), marker.size(), by);
 }
 
-}  // namespace
-
-std::string html_report(const Comparison& comparison, const std::string& drawing) {
+// What is above the sections: the run, the answer, its findings and reservations.
+void add_answer(const Comparison& comparison, Data& page) {
   const Run& run = *comparison.run;
-  Json charts = Json::array();
-  const std::vector<Section> sections = {scaling_section(comparison, drawing, charts),
-                                         accuracy_section(comparison, charts), time_section(comparison, charts),
-                                         why_section(comparison), prediction_section(comparison, charts),
-                                         origin_section(comparison)};
-  Data links{Data::type::list}, parts{Data::type::list};
-  for (const Section& section : sections) {
-    Data link;
-    link.set("id", section.id());
-    link.set("title", section.title());
-    links.push_back(link);
-    parts.push_back(section.data());
-  }
   Answer first = answer(comparison);
   if (first.verdict.empty()) first.verdict = ranking_findings(comparison).front().text;
   Data remarks{Data::type::list};
@@ -228,8 +214,6 @@ std::string html_report(const Comparison& comparison, const std::string& drawing
     remarks.push_back(fmt::format("{} of {} trials {} not completed: see the causes in Tables and origin", stopped,
                                   comparison.trials, stopped == 1 ? "was" : "were"));
   }
-
-  Data page;
   page.set("name", plain(run.info.name));
   page.set("version", plain(run.info.program_version));
   page.set("model", run.rows.empty() ? "no model" : plain(run.rows.front().config->model.name));
@@ -245,18 +229,46 @@ std::string html_report(const Comparison& comparison, const std::string& drawing
   page.set("tiles", tiles_of(comparison));
   page.set("objectives", objectives_of(comparison));
   page.set("reservations", remarks);
+}
+
+void add_legend(const Comparison& comparison, bool has_charts, Data& page) {
   const std::vector<Series> all = all_series(comparison);
   const auto crowd = std::count_if(all.begin(), all.end(), [](const Series& one) { return !one.leads; });
   page.set("crowd", text_or_nothing(crowd == 0 ? "" : fmt::format("Show all {} in colour", all.size())));
-  page.set("has_series", !charts.empty() && all.size() > 1);
+  page.set("has_series", has_charts && all.size() > 1);
   page.set("series", series_data(all));
+}
+
+void add_sections(const std::vector<Section>& sections, Data& page) {
+  Data links{Data::type::list}, parts{Data::type::list};
+  for (const Section& section : sections) {
+    Data link;
+    link.set("id", section.id());
+    link.set("title", section.title());
+    links.push_back(link);
+    parts.push_back(section.data());
+  }
   page.set("sections", links);
   page.set("parts", parts);
+}
+
+}  // namespace
+
+std::string html_report(const Comparison& comparison, const std::string& drawing) {
+  Json charts = Json::array();
+  const std::vector<Section> sections = {scaling_section(comparison, drawing, charts),
+                                         accuracy_section(comparison, charts), time_section(comparison, charts),
+                                         why_section(comparison), prediction_section(comparison, charts),
+                                         origin_section(comparison)};
+  Data page;
+  add_answer(comparison, page);
+  add_legend(comparison, !charts.empty(), page);
+  add_sections(sections, page);
   const std::string code(assets::chart_script()), script(assets::page_script());
   page.set("script_hashes", code.empty() ? policy_hash(script) : policy_hash(code) + " " + policy_hash(script));
 
   mustache::mustache form{std::string(assets::page_template())};
-  if (!form.is_valid()) throw Error("the page's template: " + form.error_message());
+  if (!form.is_valid()) throw Error("the template of the page is not valid: " + form.error_message());
   std::string text = with_lines_below(form.render(page));
   // Data cannot contain these markers: angle brackets are escaped by now.
   replace(text, "<!--page-style-->", fmt::format("<style>{}</style>", assets::page_style()));

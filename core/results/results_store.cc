@@ -222,28 +222,27 @@ static std::string environment_value(const RunInfo& info, std::string_view key) 
   return "";
 }
 
-void ResultsStore::resume(const RunInfo& info, const std::vector<Trial>& plan) {
-  const Run run = read();
+// Throws InUse unless the plan continues the run: same config, program, machine and trials.
+static void check_continues(const Run& run, const RunInfo& info, const std::vector<Trial>& plan,
+                            const std::map<int, const Row*>& known) {
   if (run.info.config_hash != info.config_hash) {
     const std::vector<std::string> keys = differing_keys(run.info.config_json, info.config_json);
     throw InUse(
         fmt::format("{}: contains the run of another config (different: {}): run without --resume, in another directory",
-                    state_->directory, keys.empty() ? "its hash" : fmt::format("{}", fmt::join(keys, ", "))));
+                    run.directory, keys.empty() ? "its hash" : fmt::format("{}", fmt::join(keys, ", "))));
   }
   // Timings of two machines or two builds must not be mixed.
   if (!run.rows.empty() && run.info.program_version != info.program_version) {
-    throw InUse(fmt::format("{}: the run was begun with mgcompare {}, this is {}: run in another directory", state_->directory,
+    throw InUse(fmt::format("{}: the run was begun with mgcompare {}, this is {}: run in another directory", run.directory,
                             run.info.program_version, info.program_version));
   }
   for (const char* key : {"cpu", "cpu cores", "cpu devices", "cuda devices", "cuda:0"}) {
     const std::string before = environment_value(run.info, key), now = environment_value(info, key);
     if (!before.empty() && !now.empty() && before != now) {
       throw InUse(fmt::format("{}: the run was begun on another machine ({}: {}, now {}): run in another directory",
-                              state_->directory, key, before, now));
+                              run.directory, key, before, now));
     }
   }
-  std::map<int, const Row*> known;
-  for (const Row& row : run.rows) known[row.trial.number] = &row;
   for (const Trial& trial : plan) {
     const auto found = known.find(trial.number);
     if (found == known.end()) continue;
@@ -252,9 +251,16 @@ void ResultsStore::resume(const RunInfo& info, const std::vector<Trial>& plan) {
       throw InUse(
           fmt::format("{}: trial {} of this run is `{}` with seed {}, but `{}` with seed {} in this plan (have the "
                       "machine's devices changed?): run in another directory",
-                      state_->directory, trial.number, row_name(before), before.seed, row_name(trial), trial.seed));
+                      run.directory, trial.number, row_name(before), before.seed, row_name(trial), trial.seed));
     }
   }
+}
+
+void ResultsStore::resume(const RunInfo& info, const std::vector<Trial>& plan) {
+  const Run run = read();
+  std::map<int, const Row*> known;
+  for (const Row& row : run.rows) known[row.trial.number] = &row;
+  check_continues(run, info, plan, known);
   translating_errors(state_->path, [&] {
     state_->database->commit([&] {
       state_->database->run("UPDATE trial SET state = 'pending', pid = NULL WHERE state = 'running'");
