@@ -50,7 +50,7 @@ class {1} : public Strategy {{
 
 }}  // namespace
 
-MGCOMPARE_STRATEGY({1}, "{0}", "one line that says what it does")
+MGCOMPARE_STRATEGY({1}, "{0}", "a one-line description")
 )",
                                 R"(cmake_minimum_required(VERSION 3.25)
 project({0} LANGUAGES CXX)
@@ -97,7 +97,7 @@ class {1} : public Strategy {{
 
 }}  // namespace
 
-MGCOMPARE_STRATEGY({1}, "{0}", "one line that says what it does")
+MGCOMPARE_STRATEGY({1}, "{0}", "a one-line description")
 )",
                                     R"(cmake_minimum_required(VERSION 3.25)
 project({0} LANGUAGES CXX)

@@ -63,15 +63,15 @@ class Supervisor {
 
  private:
   using Clock = std::chrono::steady_clock;
-  struct Exchange;
+  struct PendingRequest;
   bool start_worker();                // returns whether a new one was started
-  void kill_worker(Exchange& exchange, TrialStatus status, const std::string& cause);
+  void kill_worker(PendingRequest& request, TrialStatus status, const std::string& cause);
   void read_output();
-  void read_channel(Exchange& exchange);
-  void take(Exchange& exchange, const Message& message);
-  void on_exit(Exchange& exchange);
-  void check_limits(Exchange& exchange);
-  void wait_for_events(const Exchange& exchange);
+  void read_channel(PendingRequest& request);
+  void handle(PendingRequest& request, const Message& message);
+  void on_exit(PendingRequest& request);
+  void check_limits(PendingRequest& request);
+  void wait_for_events(const PendingRequest& request);
 
   SupervisorSettings settings_;
   WorkerLog log_;

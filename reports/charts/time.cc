@@ -24,7 +24,7 @@ constexpr Part kParts[] = {{"compute", &Breakdown::compute, "#0072B2"},   {"opti
                            {"host", &Breakdown::host, "#8A8A8A"}};
 
 // Whether the parts were measured and are reliable.
-bool is_believed(const Cell& cell) { return cell.breakdown.reliable() && !cell.breakdown.is_inferred; }
+bool has_reliable_parts(const Cell& cell) { return cell.breakdown.reliable() && !cell.breakdown.is_inferred; }
 
 Json parts_of(const Cell& cell, const std::string& label) {
   Json values = Json::array();
@@ -42,7 +42,7 @@ Json parts_of(const Cell& cell, const std::string& label) {
                       {"text", fmt::format("{}, {} of the step", seconds_text(seconds),
                                            percent_text(seconds / cell.breakdown.sum()))},
                       {"step", seconds_text(cell.breakdown.step)},
-                      {"believed", is_believed(cell)}});
+                      {"reliable", has_reliable_parts(cell)}});
   }
   return values;
 }
@@ -53,7 +53,7 @@ Json breakdown_spec(const Panel& panel, const std::vector<Series>& series) {
     if (!cell->breakdown.exists()) continue;
     // The mark comes first, because the end of a long name is cut off.
     const std::string label =
-        fmt::format("{}{} \u00d7 {}", is_believed(*cell) ? "" : "? ", cell->series, cell->trial().devices);
+        fmt::format("{}{} \u00d7 {}", has_reliable_parts(*cell) ? "" : "? ", cell->series, cell->trial().devices);
     order.push_back(label);
     const Json parts = parts_of(*cell, label);
     values.insert(values.end(), parts.begin(), parts.end());
@@ -74,7 +74,7 @@ Json breakdown_spec(const Panel& panel, const std::vector<Series>& series) {
           {"color", part},
           {"order", {{"field", "order"}, {"type", "quantitative"}}},
           {"opacity", fading(1)},
-          {"fillOpacity", {{"condition", {{"test", "!datum.believed"}, {"value", 0.4}}}, {"value", 1}}},
+          {"fillOpacity", {{"condition", {{"test", "!datum.reliable"}, {"value", 0.4}}}, {"value", 1}}},
           {"tooltip", tooltip({{"row", "row"}, {"part", "part"}, {"text", "time"}, {"step", "step"}})}}}}});
   return row_frame(22, values, layers, series);
 }
@@ -82,7 +82,7 @@ Json breakdown_spec(const Panel& panel, const std::vector<Series>& series) {
 // Explains pale bars, if there are any.
 std::string doubts_text(const Comparison& comparison) {
   const bool has_doubts = std::any_of(comparison.cells.begin(), comparison.cells.end(),
-                                      [](const Cell& cell) { return cell.breakdown.exists() && !is_believed(cell); });
+                                      [](const Cell& cell) { return cell.breakdown.exists() && !has_reliable_parts(cell); });
   return has_doubts ? " Pale, with a ?: the parts do not sum to the training clock of a rank within 2 %, exchange was not measured, or "
                       "an older version measured less."
                     : "";

@@ -272,7 +272,7 @@ TEST(Html, SaysAboveTheAnswerWhatTaintsTheRun) {
 TEST(Html, MarksRowsWhosePartsDoNotSumToTheirSteps) {
   mgcompare::Run run = wide_run();
   const auto marked = [&] { return page_of(run).find("\"? together \u00d7 4\"") != std::string::npos; };
-  const auto faded = [&] { return page_of(run).find("\"believed\":false") != std::string::npos; };
+  const auto faded = [&] { return page_of(run).find("\"reliable\":false") != std::string::npos; };
   EXPECT_FALSE(marked() || faded());
   for (Row& row : run.rows)
     if (row.trial.devices == 4) row.result.ranks.back().compute *= 1.1;
