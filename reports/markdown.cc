@@ -23,7 +23,7 @@ std::string table_text(const Table& table) {
   text += "\n|";
   for (std::size_t i = 0; i < table.head.size(); ++i) text += i < table.left ? " --- |" : " ---: |";
   text += "\n";
-  for (const TextLine& line : table.lines) {
+  for (const TextRow& line : table.lines) {
     text += "|";
     for (const std::string& cell : line) text += fmt::format(" {} |", markdown(cell));
     text += "\n";

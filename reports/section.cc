@@ -28,7 +28,7 @@ std::string figure_text(const std::string& text) {
 }
 
 // The first `left` columns are text; column `header` is the name of the line. The others are figures.
-Data line_data(const TextLine& line, std::size_t left, std::size_t header) {
+Data line_data(const TextRow& line, std::size_t left, std::size_t header) {
   Data before{Data::type::list}, words{Data::type::list}, figures{Data::type::list};
   for (std::size_t k = 0; k < line.size(); ++k)
     if (k >= left && k != header)

@@ -20,9 +20,9 @@ std::string colored(const Style& style, Color color, const std::string& text) {
   return fmt::format("\x1b[{}m{}\x1b[0m", static_cast<int>(color), text);
 }
 
-TextLine cell_line(const Comparison& comparison, const Cell& cell) {
+TextRow cell_line(const Comparison& comparison, const Cell& cell) {
   const TrialKey& trial = cell.trial();
-  TextLine line = {plain(trial.strategy.label), fmt::format("{}:{}", to_string(trial.device_kind), trial.devices),
+  TextRow line = {plain(trial.strategy.label), fmt::format("{}:{}", to_string(trial.device_kind), trial.devices),
                fmt::format("{}", trial.global_batch)};
   if (!trial.variant.empty()) line[0] += fmt::format(" ({})", plain(trial.variant));
   if (trial.ranks_per_device != 1) line[1] += fmt::format(" x {}", trial.ranks_per_device);
@@ -41,7 +41,7 @@ TextLine cell_line(const Comparison& comparison, const Cell& cell) {
 }
 
 // The head and line `bold`, counted from the head, are bold.
-std::string lines_text(const std::vector<TextLine>& lines, std::size_t left, std::size_t bold, const Style& style) {
+std::string lines_text(const std::vector<TextRow>& lines, std::size_t left, std::size_t bold, const Style& style) {
   std::string text;
   std::size_t k = 0;
   for (const std::string& line : text_table(lines, left)) {
@@ -52,7 +52,7 @@ std::string lines_text(const std::vector<TextLine>& lines, std::size_t left, std
 }
 
 std::string table(const Comparison& comparison, const Style& style) {
-  std::vector<TextLine> lines = {{"strategy", "devices", "batch", "accuracy"}};
+  std::vector<TextRow> lines = {{"strategy", "devices", "batch", "accuracy"}};
   if (comparison.target_accuracy > 0)
     lines[0].push_back(fmt::format("to {}", target_text(comparison.target_accuracy)));
   for (const char* head : {"samples/s", "speed-up", "efficiency"}) lines[0].push_back(head);
@@ -81,8 +81,8 @@ std::string failure_lines(const Comparison& comparison, const Style& style) {
 }  // namespace
 
 std::string table_text(const Table& table, const Style& style) {
-  std::vector<TextLine> lines = {table.head};
-  for (const TextLine& line : table.lines) {
+  std::vector<TextRow> lines = {table.head};
+  for (const TextRow& line : table.lines) {
     lines.emplace_back();
     for (const std::string& cell : line) lines.back().push_back(plain(cell));
   }

@@ -20,18 +20,18 @@ std::string strategy_of(const TrialKey& trial) {
   return trial.variant.empty() ? trial.strategy.label : fmt::format("{} ({})", trial.strategy.label, trial.variant);
 }
 
-TextLine identity(const Cell& cell) {
+TextRow identity(const Cell& cell) {
   return {strategy_of(cell.trial()), devices_of(cell.trial()), fmt::format("{}", cell.trial().global_batch)};
 }
 
-TextLine with(TextLine line, const TextLine& more) {
+TextRow with(TextRow line, const TextRow& more) {
   line.insert(line.end(), more.begin(), more.end());
   return line;
 }
 
 template <class F>
-std::vector<TextLine> lines_of(const Comparison& comparison, const F& line) {
-  std::vector<TextLine> lines;
+std::vector<TextRow> lines_of(const Comparison& comparison, const F& line) {
+  std::vector<TextRow> lines;
   for (const Cell& cell : comparison.cells) {
     if (!cell.done.empty()) lines.push_back(line(cell));
   }
@@ -102,7 +102,7 @@ std::string origin_of_parts(const Comparison& comparison) {
 }
 
 Table results_table(const Comparison& comparison) {
-  const auto line = [](const Cell& cell) -> TextLine {
+  const auto line = [](const Cell& cell) -> TextRow {
     const TrialKey& trial = cell.trial();
     const bool gpu = trial.device_kind == DeviceKind::cuda;
     const std::size_t epochs = cell.done.front()->result.epochs.size();
@@ -153,7 +153,7 @@ Table speed_table(const Comparison& comparison) {
 Table target_table(const Comparison& comparison) {
   if (!(comparison.target_accuracy > 0)) return {};
   const auto line = [&](const Cell& cell) {
-    TextLine figures = {in_two(with_range(cell.seconds_to_target, seconds_text)),
+    TextRow figures = {in_two(with_range(cell.seconds_to_target, seconds_text)),
                         in_two(with_range(cell.device_seconds_to_target, seconds_text)),
                         fmt::format("{} of {}", cell.reached_target, cell.done.size()), "-"};
     if (cell.many_models)
@@ -256,7 +256,7 @@ Table ladder_table(const Comparison& comparison) {
   for (const Cell& cell : comparison.cells) {
     const std::vector<Rung> rungs = what_if(cell.breakdown, cell.speed_up.median, cell.trial().devices);
     if (rungs.empty() || cell.trial().devices < 2) continue;
-    TextLine line = identity(cell);
+    TextRow line = identity(cell);
     for (const Rung& rung : rungs) line.push_back(fmt::format("{:.2f}x", rung.speed_up));
     table.lines.push_back(line);
   }
@@ -285,10 +285,10 @@ Table epoch_table(const Comparison& comparison) {
     for (const Row* row : cell.done) epochs = std::max(epochs, row->result.epochs.size());
   }
   if (epochs == 0) return {};
-  TextLine head = {"strategy", "devices", "global batch"};
+  TextRow head = {"strategy", "devices", "global batch"};
   for (std::size_t epoch = 1; epoch <= epochs; ++epoch) head.push_back(fmt::format("{}", epoch));
   const auto line = [&](const Cell& cell) {
-    TextLine text = identity(cell);
+    TextRow text = identity(cell);
     for (std::size_t epoch = 0; epoch < epochs; ++epoch) {
       std::vector<double> values;
       for (const Row* row : cell.done) {
@@ -303,7 +303,7 @@ Table epoch_table(const Comparison& comparison) {
 }
 
 Table metric_table(const Comparison& comparison) {
-  std::vector<TextLine> lines;
+  std::vector<TextRow> lines;
   for (const Cell& cell : comparison.cells) {
     if (cell.done.empty()) continue;
     const auto& metrics = cell.done.front()->result.metrics;

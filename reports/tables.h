@@ -11,15 +11,14 @@
 
 namespace mgcompare {
 
-using TextLine = TextRow;
 
 // A line end in a cell begins a second line, if the format has two-line cells; otherwise it is a space.
 struct Table {
   std::string title;
   std::string intro;
-  TextLine head;
+  TextRow head;
   std::size_t left = 1;             // number of text columns before the figures
-  std::vector<TextLine> lines;
+  std::vector<TextRow> lines;
   std::vector<std::pair<std::string, std::string>> facts;  // name and value, above the table
 };
 
