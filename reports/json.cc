@@ -6,20 +6,20 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "reports/json_number.h"
+
 namespace mgcompare {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-
 Json spread(const Spread& spread) {
   if (spread.count == 0) return nullptr;
-  return {{"median", number(spread.median)},
-          {"least", number(spread.least)},
-          {"most", number(spread.most)},
-          {"low", number(spread.low)},
-          {"high", number(spread.high)},
+  return {{"median", json_number(spread.median)},
+          {"least", json_number(spread.least)},
+          {"most", json_number(spread.most)},
+          {"low", json_number(spread.low)},
+          {"high", json_number(spread.high)},
           {"count", spread.count}};
 }
 

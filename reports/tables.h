@@ -11,7 +11,6 @@
 
 namespace mgcompare {
 
-
 // A line end in a cell begins a second line, if the format has two-line cells; otherwise it is a space.
 struct Table {
   std::string title;

@@ -51,10 +51,10 @@ Json epochs_of(const Cell& cell) {
     if (accuracy.count == 0) continue;
     values.push_back({{"series", cell.series},
                       {"epoch", epoch + 1},
-                      {"seconds", number(passed.median)},
-                      {"accuracy", number(accuracy.median)},
-                      {"low", number(accuracy.low)},
-                      {"high", number(accuracy.high)},
+                      {"seconds", json_number(passed.median)},
+                      {"accuracy", json_number(accuracy.median)},
+                      {"low", json_number(accuracy.low)},
+                      {"high", json_number(accuracy.high)},
                       {"row", title_of(cell)},
                       {"at", fmt::format("epoch {}, {}", epoch + 1, seconds_text(passed.median))},
                       {"text", with_range(accuracy, accuracy_text)}});
@@ -130,9 +130,9 @@ Json target_spec(std::vector<const Cell*> reached, const std::vector<Series>& se
     const Spread& time = cell->seconds_to_target;
     values.push_back({{"series", cell->series},
                       {"label", label},
-                      {"seconds", number(time.median)},
-                      {"low", number(time.low)},
-                      {"high", number(time.high)},
+                      {"seconds", json_number(time.median)},
+                      {"low", json_number(time.low)},
+                      {"high", json_number(time.high)},
                       {"row", title_of(*cell)},
                       {"text", with_range(time, seconds_text)},
                       {"repeats", fmt::format("{} of {}", cell->reached_target, cell->done.size())}});
@@ -181,14 +181,14 @@ ChartGroup over_batches(const Comparison& comparison) {
       for (const Cell* cell : cells)
         values.push_back({{"series", cell->series},
                           {"batch", cell->trial().global_batch},
-                          {"accuracy", number(cell->accuracy.median)},
-                          {"low", number(cell->accuracy.low)},
-                          {"high", number(cell->accuracy.high)},
+                          {"accuracy", json_number(cell->accuracy.median)},
+                          {"low", json_number(cell->accuracy.low)},
+                          {"high", json_number(cell->accuracy.high)},
                           {"row", title_of(*cell)},
                           {"text", with_range(cell->accuracy, accuracy_text)}});
       const Json x = doubling("batch", "global batch", batches);
       Json y = accuracy_axis();
-      y["scale"] = {{"domain", {number(least), number(most)}}, {"nice", true}};
+      y["scale"] = {{"domain", {json_number(least), json_number(most)}}, {"nice", true}};
       const Json tips = tooltip({{"row", "row"}, {"text", "accuracy"}});
       return frame(250, values, Json::array({lines(series, x, y), intervals(series, x, y, "y"), points(series, x, y, tips)}),
                    series);

@@ -37,7 +37,7 @@ Json spec_of(const Panel& panel, const std::vector<Series>& series, const std::v
     if (std::find(order.begin(), order.end(), cell->series) == order.end()) order.push_back(cell->series);
     values.push_back({{"series", cell->series},
                       {"devices", cell->trial().devices},
-                      {"bytes", number(cell->bytes_per_step.median)},
+                      {"bytes", json_number(cell->bytes_per_step.median)},
                       {"row", title_of(*cell)},
                       {"text", bytes_text(cell->bytes_per_step.median)},
                       {"share", gradient_of(*cell) > 0

@@ -105,8 +105,6 @@ Json row_frame(int pixels, Json values, Json layers, const std::vector<Series>& 
   return spec;
 }
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-
 Json field(const char* name, const char* type, const char* title) {
   return {{"field", name}, {"type", type}, {"title", title == nullptr ? Json() : Json(title)}};
 }

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/charts/series.h"
+#include "reports/json_number.h"
 #include "reports/prediction.h"
 
 namespace mgcompare {
@@ -62,7 +63,6 @@ std::string scales_text(const ChartGroup& group);
 std::string crowd_text(const std::vector<Series>& series);
 // The range of a figure's intervals over all panels, so that they have one scale.
 std::pair<double, double> extent_of(const std::vector<Panel>& panels, Spread Cell::* figure);
-Json number(double value);                             // null if not finite
 Json field(const char* name, const char* type, const char* title);
 Json color(const std::vector<Series>& series);         // encodings of the field "series"
 Json shape(const std::vector<Series>& series);

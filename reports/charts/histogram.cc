@@ -70,7 +70,7 @@ Json spec_of(const std::string& name, const std::vector<Line>& lines, const std:
       values.push_back({{"series", line.cell->series},
                         {"label", label},
                         {"value", column_of(first)},
-                        {"share", number(count / all)},
+                        {"share", json_number(count / all)},
                         {"percent", count / all < 0.005 ? "" : fmt::format("{:.0f}", 100 * count / all)},
                         {"row", title_of(*line.cell)},
                         {"text", fmt::format("{} of {} ({})", count_text(count), count_text(all), percent_text(count / all))}});

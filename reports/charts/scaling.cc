@@ -28,9 +28,9 @@ std::size_t number_of(const std::vector<Series>& series, const std::string& name
 // A point of a curve, without its x value.
 Json value_of(const Cell& cell, const Spread& y) {
   return {{"series", cell.series},
-          {"y", number(y.median)},
-          {"low", number(y.low)},
-          {"high", number(y.high)},
+          {"y", json_number(y.median)},
+          {"low", json_number(y.low)},
+          {"high", json_number(y.high)},
           {"row", title_of(cell)},
           {"speed-up", with_range(cell.speed_up)},
           {"efficiency", with_range(cell.efficiency, percent_text)},

@@ -37,7 +37,7 @@ Json parts_of(const Cell& cell, const std::string& label) {
                       {"label", label},
                       {"part", part.name},
                       {"order", order},
-                      {"ms", number(seconds * 1e3)},
+                      {"ms", json_number(seconds * 1e3)},
                       {"row", title_of(cell)},
                       {"text", fmt::format("{}, {} of the step", seconds_text(seconds),
                                            percent_text(seconds / cell.breakdown.sum()))},
