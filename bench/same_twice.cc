@@ -25,7 +25,7 @@ struct Count {
 Pairs pairs_of(const Run& run) {
   std::map<std::string, std::map<int, double>> labels;
   for (const Row& row : run.rows) {
-    if (row.result.status == "done" && row.state == "finished" && row.trial.bracket == 0)
+    if (row.result.status == TrialStatus::done && row.state == RowState::finished && row.trial.bracket == 0)
       labels[row.trial.strategy.label][row.trial.block] = row.result.samples_per_second;
   }
   if (labels.size() != 2)

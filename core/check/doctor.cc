@@ -58,7 +58,7 @@ class LinkMeasurement {
     links_.devices.resize(scope.devices);
   }
 
-  Links run() {
+  LinkMeasurements run() {
     run_ranks(
         scope_.devices, [this](int rank) { run_rank(static_cast<std::size_t>(rank)); },
         [this] {
@@ -335,13 +335,13 @@ class LinkMeasurement {
   std::mutex mutex_;
   std::vector<std::unique_ptr<Collectives>> made_;
   std::size_t calls_ = 1;  // of the next batch of sums
-  Links links_;
+  LinkMeasurements links_;
   Suspects suspects_;  // to be measured again
 };
 
 }  // namespace
 
-Links measure_links(Platform& platform, const DoctorScope& scope, const std::function<void(const std::string&)>& report) {
+LinkMeasurements measure_links(Platform& platform, const DoctorScope& scope, const std::function<void(const std::string&)>& report) {
   return LinkMeasurement(platform, scope, report).run();
 }
 

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "results/links.h"
+#include "results/link_measurements.h"
 #include "platform/platform.h"
 
 namespace mgcompare {
 
 // Calls `report` with the name of each part before it starts. Throws the errors of devices.
-Links measure_links(Platform& platform, const DoctorScope& scope, const std::function<void(const std::string&)>& report);
+LinkMeasurements measure_links(Platform& platform, const DoctorScope& scope, const std::function<void(const std::string&)>& report);
 
 }  // namespace mgcompare

@@ -91,7 +91,7 @@ void EpochTraining::step(std::size_t number, const Batch& batch) {
   const double loss = tally.samples == 0 ? 0 : tally.loss / static_cast<double>(tally.samples);
   check_loss(rank, loss);
   // Progress in global batches. Free-running ranks count draws, which are smaller.
-  state_.report_progress(number, "training", batch.epoch(), batch.whole().begin() / state_.facts.global_batch, loss);
+  state_.report_progress(number, TrialPhase::training, batch.epoch(), batch.whole().begin() / state_.facts.global_batch, loss);
 }
 
 void EpochTraining::run_lockstep(std::size_t number, std::size_t epoch) {
@@ -106,7 +106,7 @@ void EpochTraining::run_lockstep(std::size_t number, std::size_t epoch) {
       graph_steps->repeat(index, repeatable);
       index += repeatable;
       if (!std::isfinite(graph_steps->loss())) take_records(number, index);
-      state_.report_progress(number, "training", epoch, index - 1, graph_steps->loss());
+      state_.report_progress(number, TrialPhase::training, epoch, index - 1, graph_steps->loss());
     } else {
       take_records(number, index);
       step(number, batches_.batch_at(number, epoch, index++));

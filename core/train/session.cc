@@ -76,11 +76,11 @@ const Dataset& Session::data(const DataConfig& config, const DataPlaces& places,
 
 Result Session::run(const Trial& trial, const TrialFiles& files, const std::function<void(const Progress&)>& report,
                     const std::function<bool()>& stop, const std::function<void(const Result&)>& leave) {
-  if (!trial.unavailable.empty()) return result_of({"unavailable", trial.unavailable});
+  if (!trial.unavailable.empty()) return result_of({TrialStatus::unavailable, trial.unavailable});
   try {
     const double start = now();
     TrainingRequest request =
-        request_of(trial, files, data(trial.config.data, DataPlaces::standard(""), [](const std::string&) {}));
+        request_of(trial, files, data(trial.config.data, DataPlaces::standard(files.data_folder), [](const std::string&) {}));
     request.report = report;
     request.stop = stop;
     request.leave = [&leave](const std::exception_ptr& thrown) { leave(result_of(cause_of(thrown))); };

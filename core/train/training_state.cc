@@ -25,7 +25,7 @@ TrainingState::TrainingState(const TrainingRequest& request)
   if (request.record) outcome.record.ranks.resize(ranks.size());
 }
 
-void TrainingState::report_progress(std::size_t rank, const char* phase, std::size_t epoch, std::size_t step, double loss) {
+void TrainingState::report_progress(std::size_t rank, TrialPhase phase, std::size_t epoch, std::size_t step, double loss) {
   if (rank != 0) return;
   if (request.stop()) throw Interrupted();
   if (now() < next_report) return;

@@ -28,7 +28,7 @@ struct TrainingState {
   // that are kept in its memory.
   bool may_capture() const { return !request.audit && config.data.on != DataLocation::host; }
   // Reports the progress of rank 0 and throws Interrupted if the user asked to stop. Does nothing on other ranks.
-  void report_progress(std::size_t rank, const char* phase, std::size_t epoch, std::size_t step, double loss);
+  void report_progress(std::size_t rank, TrialPhase phase, std::size_t epoch, std::size_t step, double loss);
   Result& result() { return outcome.result; }
 
   const TrainingRequest& request;

@@ -34,7 +34,7 @@ void TrialCheckpoint::save(std::size_t number, std::size_t epoch) {
                             {"record", state_.outcome.record}};
     write_checkpoint(state_.request.files.checkpoint, checkpoint_);
     state_.result().seconds_checkpoint += now() - start;
-    state_.request.report({"checkpoint", epoch, state_.config.epochs, 0, state_.facts.steps_per_epoch, 0});
+    state_.request.report({TrialPhase::checkpoint, epoch, state_.config.epochs, 0, state_.facts.steps_per_epoch, 0});
   }
   state_.wait_for_ranks(number);
 }

@@ -57,8 +57,8 @@ TEST_F(CommandLine, WrongUsageIsTwoAndOneSentence) {
 
 TEST_F(CommandLine, AWordThatIsNoCommandIsToldSo) {
   EXPECT_EQ(place_.run({"reprot", "runs/one"}).err,
-            "mgcompare: there is no command and no config 'reprot'; did you mean 'report'?\n");
-  EXPECT_NE(place_.run({}).err.find("name a config"), std::string::npos);
+            "mgcompare: no command and no config is named 'reprot'; did you mean 'report'?\n");
+  EXPECT_NE(place_.run({}).err.find("give a config"), std::string::npos);
 }
 
 TEST_F(CommandLine, ValuesOfOptionsAreNoCommands) {
@@ -217,7 +217,7 @@ TEST_F(CommandLine, MoreDevicesThanThereAreIsARow) {
   const auto run = place_.only_run();
   ASSERT_EQ(run.rows.size(), 2u);
   for (const Row& row : run.rows) {
-    EXPECT_EQ(row.result.status, row.trial.devices == 1 ? "done" : "unavailable");
+    EXPECT_EQ(row.result.status, row.trial.devices == 1 ? TrialStatus::done : TrialStatus::unavailable);
     EXPECT_EQ(row.result.cause.find("asked 4096") != std::string::npos, row.trial.devices > 1) << row.result.cause;
   }
 }
@@ -237,7 +237,7 @@ TEST_F(CommandLine, WithoutAPlaceForItsMessagesARunIsARun) {
   for (const std::string redirection : {"2>/dev/full", "2>&-", ">&-", "<&- >&- 2>&-"}) {
     const std::string folder = "run" + std::to_string(++number);
     EXPECT_EQ(place_.run_by_shell(kStart + redirection, {fine(), "-o", folder}).code, 0) << redirection;
-    for (const Row& row : read_run((place_.folder() / folder).string()).rows) EXPECT_EQ(row.result.status, "done") << redirection << ": " << row.result.cause;
+    for (const Row& row : read_run((place_.folder() / folder).string()).rows) EXPECT_EQ(row.result.status, TrialStatus::done) << redirection << ": " << row.result.cause;
   }
 }
 

@@ -50,14 +50,14 @@ TEST_P(BadStrategy, IsARowAndTheOthersRun) {
   const auto run = place_.only_run();
   int faulty = 0, done = 0;
   for (const Row& row : run.rows) {
-    EXPECT_EQ(row.state, "finished");
+    EXPECT_EQ(row.state, RowState::finished);
     if (row.trial.strategy.name == "misbehave") {
       ++faulty;
-      EXPECT_EQ(row.result.status, fault.status) << row.result.cause;
+      EXPECT_EQ(to_string(row.result.status), fault.status) << row.result.cause;
       EXPECT_NE(row.result.cause.find(fault.cause), std::string::npos) << row.result.cause;
     } else {
       ++done;
-      EXPECT_EQ(row.result.status, "done") << row.result.cause;
+      EXPECT_EQ(row.result.status, TrialStatus::done) << row.result.cause;
     }
   }
   const int device_counts = fault.devices == "cpu:1" ? 1 : 2;
@@ -108,8 +108,8 @@ TEST_F(Faults, ARankThatDiesInAnExchangeIsARowForEveryStrategy) {
   ASSERT_EQ(run.rows.size(), names.size());
   for (std::size_t i = 0; i < names.size(); ++i) {
     const Row& row = row_of(run, names[i]);
-    EXPECT_EQ(row.state, "finished") << names[i];
-    EXPECT_EQ(row.result.status, "crashed") << names[i] << ": " << row.result.cause;
+    EXPECT_EQ(row.state, RowState::finished) << names[i];
+    EXPECT_EQ(row.result.status, TrialStatus::crashed) << names[i] << ": " << row.result.cause;
     EXPECT_NE(row.result.cause.find(i % 2 == 0 ? "SIGSEGV" : "ended by itself"), std::string::npos) << row.result.cause;
   }
   EXPECT_TRUE(fs::exists(run.directory + "/report.md"));
@@ -127,7 +127,7 @@ TEST_F(Faults, ARankThatHangsInAnExchangeIsARowWithinTheLimitForEveryStrategy) {
   const auto run = place_.only_run();
   ASSERT_EQ(run.rows.size(), names.size());
   for (const std::string& name : names) {
-    EXPECT_EQ(row_of(run, name).result.status, "timeout") << name << ": " << row_of(run, name).result.cause;
+    EXPECT_EQ(row_of(run, name).result.status, TrialStatus::timeout) << name << ": " << row_of(run, name).result.cause;
     EXPECT_NE(row_of(run, name).result.cause.find("over the limit of 2 s"), std::string::npos) << row_of(run, name).result.cause;
   }
   EXPECT_FALSE(anything_survives());
@@ -160,7 +160,7 @@ TEST_F(Faults, ADivergedTrialIsARow) {
       "scaling: {devices: [cpu:1], batch: 64}\nstrategies: [serial]\n")});
   EXPECT_EQ(ended.code, 3) << ended.err;
   const auto run = place_.only_run();
-  EXPECT_EQ(run.rows[0].result.status, "diverged");
+  EXPECT_EQ(run.rows[0].result.status, TrialStatus::diverged);
   EXPECT_NE(run.rows[0].result.cause.find("step"), std::string::npos) << run.rows[0].result.cause;
 }
 
@@ -181,9 +181,9 @@ TEST_P(Interrupted, StopsAfterItsStepWithAPartialReport) {
   EXPECT_EQ(ended.code, GetParam().second) << ended.err;
   const auto run = place_.only_run();
   EXPECT_TRUE(fs::exists(run.directory + "/report.md"));
-  EXPECT_EQ(run.rows[0].result.status, "interrupted") << run.rows[0].result.cause;
+  EXPECT_EQ(run.rows[0].result.status, TrialStatus::interrupted) << run.rows[0].result.cause;
   EXPECT_EQ(run.rows[0].result.cause.find("did not stop by itself"), std::string::npos) << run.rows[0].result.cause;
-  EXPECT_NE(run.rows[1].state, "finished");
+  EXPECT_NE(run.rows[1].state, RowState::finished);
   EXPECT_FALSE(anything_survives());
 }
 
@@ -202,7 +202,7 @@ TEST_F(Faults, ASecondInterruptionEndsAtOnce) {
   EXPECT_EQ(program.wait().code, 130);
   const auto run = place_.only_run();
   EXPECT_FALSE(fs::exists(run.directory + "/report.md"));
-  EXPECT_NE(run.rows[0].state, "finished");
+  EXPECT_NE(run.rows[0].state, RowState::finished);
   EXPECT_FALSE(anything_survives());
 }
 
@@ -214,7 +214,7 @@ TEST_F(Faults, AHangingTrialDoesNotHoldUpAnInterruption) {
   program.signal(SIGINT);
   EXPECT_EQ(program.wait().code, 130);
   const Result result = place_.only_run().rows[0].result;
-  EXPECT_EQ(result.status, "interrupted");
+  EXPECT_EQ(result.status, TrialStatus::interrupted);
   EXPECT_NE(result.cause.find("did not stop by itself"), std::string::npos) << result.cause;
 }
 
@@ -228,22 +228,22 @@ TEST_F(Faults, AKilledRunLosesNothingAndIsResumed) {
   EXPECT_EQ(program.wait().code, -SIGKILL);
   EXPECT_FALSE(anything_survives()) << "a worker outlived its runner";
   const auto before = place_.only_run();
-  EXPECT_NE(row_of(before, "misbehave").state, "finished");
+  EXPECT_NE(row_of(before, "misbehave").state, RowState::finished);
 
   const Ended resumed = place_.run({config, "--resume"}, {{"MGCOMPARE_TEST_CALM", "1"}});
   EXPECT_EQ(resumed.code, 0) << resumed.err;
   const auto after = place_.only_run();
   ASSERT_EQ(after.rows.size(), 3u);
   for (std::size_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(after.rows[i].result.status, "done");
-    if (before.rows[i].state == "finished") {
+    EXPECT_EQ(after.rows[i].result.status, TrialStatus::done);
+    if (before.rows[i].state == RowState::finished) {
       EXPECT_EQ(after.rows[i].attempt, before.rows[i].attempt) << "run twice";
       EXPECT_EQ(after.rows[i].result.weights_hash, before.rows[i].result.weights_hash);
       EXPECT_EQ(after.rows[i].sequence, before.rows[i].sequence);
     }
   }
   EXPECT_EQ(row_of(after, "misbehave").attempt, 2);
-  EXPECT_NE(place_.run({config, "--resume"}).err.find("no trial is left to run"), std::string::npos);
+  EXPECT_NE(place_.run({config, "--resume"}).err.find("no trials left to run"), std::string::npos);
 }
 
 TEST_F(Faults, AFolderIsOneRunsAtATime) {
@@ -292,7 +292,7 @@ TEST_F(LongFaults, ARunThatIsKilledAgainAndAgainEndsAsIfItWereNot) {
     const auto run = read_run((place_.folder() / folder).string());
     ASSERT_EQ(run.rows.size(), expected.rows.size());
     for (std::size_t i = 0; i < run.rows.size(); ++i) {
-      EXPECT_EQ(run.rows[i].result.status, "done") << run.rows[i].result.cause;
+      EXPECT_EQ(run.rows[i].result.status, TrialStatus::done) << run.rows[i].result.cause;
       EXPECT_EQ(run.rows[i].result.weights_hash, expected.rows[i].result.weights_hash);
     }
   }

@@ -26,8 +26,8 @@ TEST_F(Replay, RepeatsWhatRanFreelyToTheBit) {
   ASSERT_EQ(place_.run({config("measure: {record: true}\nstrategies: [replicated, async_sgd, easgd]\n")}).code, 0);
   const Ended ended = place_.run({"replay", directory()});
   EXPECT_EQ(ended.code, 0) << ended.err;
-  EXPECT_NE(ended.out.find("async_sgd cpu:1 x 3 ranks batch 64, seed 1: the same weights, to the bit"), std::string::npos) << ended.out;
-  EXPECT_NE(ended.out.find("2 of 2 trials ended in the same weights"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("async_sgd cpu:1 x 3 ranks batch 64, seed 1: the same weights, bit by bit"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("2 of 2 trials ended with the same weights"), std::string::npos) << ended.out;
 
   // A record of another trial is refused with a message.
   const std::string of_async = directory() + "/records/trial-" + std::to_string(row_of(place_.only_run(), "async_sgd").trial.number);

@@ -50,7 +50,7 @@ TEST_F(CudaMachine, TheDoctorFindsEveryLinkIntact) {
   std::vector<std::size_t> groups;
   for (std::size_t count = 2; count <= devices; ++count) groups.push_back(count);
   for (const bool brief : {true, false}) {
-    const Links links = measure_links(platform(DeviceKind::cuda), {devices, groups, brief}, [](const std::string&) {});
+    const LinkMeasurements links = measure_links(platform(DeviceKind::cuda), {devices, groups, brief}, [](const std::string&) {});
     EXPECT_THAT(links.problems, IsEmpty());
     EXPECT_EQ(links.pairs.size(), devices * (devices - 1));
     for (const PairLink& pair : links.pairs) {

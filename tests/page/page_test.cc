@@ -129,7 +129,7 @@ TEST_F(Page, AHistogramHasAMarkForEachValueThatCame) {
     EXPECT_EQ(break_down(shown.dom, "data-marks", at), "3") << chart;
   }
   EXPECT_EQ(shown.dom.find("id=\"histogram-2\""), std::string::npos);
-  EXPECT_THAT(shown.dom, HasSubstr("How often each staleness came"));
+  EXPECT_THAT(shown.dom, HasSubstr("How often each staleness occurred"));
   // What sends is a point by its count of devices: `alone`, and `together` on one, two and four.
   EXPECT_EQ(break_down(shown.dom, "data-points", shown.dom.find("id=\"bytes-0\"")), "4");
 }
@@ -191,7 +191,7 @@ mgcompare::Run poisoned_run() {
     row.result.notes = {kPayload};
     row.result.metrics = {{{kPayload, {.mean = 1}}}};
   }
-  run.rows[1].result.status = "crashed";
+  run.rows[1].result.status = TrialStatus::crashed;
   run.rows[1].result.cause = kPayload;
   run.rows[1].result.log = {kPayload};
   run.info.name = run.info.data_name = run.info.data_origin = run.info.started = run.info.program_version = kPayload;
@@ -272,7 +272,7 @@ TEST(Html, SaysAboveTheAnswerWhatTaintsTheRun) {
 TEST(Html, MarksRowsWhosePartsDoNotSumToTheirSteps) {
   mgcompare::Run run = wide_run();
   const auto marked = [&] { return page_of(run).find("\"? together \u00d7 4\"") != std::string::npos; };
-  const auto faded = [&] { return page_of(run).find("\"believed\":false") != std::string::npos; };
+  const auto faded = [&] { return page_of(run).find("\"reliable\":false") != std::string::npos; };
   EXPECT_FALSE(marked() || faded());
   for (Row& row : run.rows)
     if (row.trial.devices == 4) row.result.ranks.back().compute *= 1.1;
@@ -286,7 +286,7 @@ TEST(Html, ComparesPanelsByOneScale) {
   std::size_t compared = 0;
   for (const auto& groups : {scaling_charts(comparison), accuracy_charts(comparison), bytes_charts(comparison)}) {
     for (const ChartGroup& group : groups) {
-      if (group.caption.find("scales of its own") != std::string::npos) continue;
+      if (group.caption.find("its own scales") != std::string::npos) continue;
       const bool across = group.charts[0].id == "bytes-0" || group.charts[0].id == "target-0";
       std::set<std::string> scales;
       for (const Chart& chart : group.charts)
@@ -331,7 +331,7 @@ TEST(Html, OfARowOrNothingSaysWhatIsMissing) {
   // A single strategy needs no legend.
   EXPECT_THAT(page, Not(HasSubstr("class=\"legend\"")));
   EXPECT_THAT(page_of(wide_run()), HasSubstr("class=\"legend\""));
-  maker.run.rows[0].state = "pending";
+  maker.run.rows[0].state = RowState::pending;
   EXPECT_THAT(page_of(maker.run), HasSubstr("Partial: 1 of 1 trials have not finished"));
 }
 

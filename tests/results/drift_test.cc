@@ -88,7 +88,7 @@ TEST(Drift, HasATableInOrderOfExecution) {
 
 TEST(Drift, ABracketThatFailedIsAFailure) {
   mgcompare::Run run = bracketed({1000, 1010, 900});
-  run.rows[0].result.status = "crashed";
+  run.rows[0].result.status = TrialStatus::crashed;
   const Comparison comparison = compare_rows(run);
   EXPECT_EQ(comparison.cells[0].brackets.size(), 2u);
   EXPECT_EQ(failures(comparison).size(), 1u);

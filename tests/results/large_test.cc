@@ -9,7 +9,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "results/database.h"
+#include "results/sqlite.h"
 #include "reports/report.h"
 #include "results/runs.h"
 

@@ -72,14 +72,14 @@ TEST(Predict, StaysOnTheMachineWhenTheHeldOutRowIsOff) {
     EXPECT_FALSE(prediction.trusted);
     for (const PredictedStep& step : prediction.steps) EXPECT_LE(step.devices, 4u);
   }
-  EXPECT_THAT(prediction_problems(all).front(), HasSubstr("where 15 % is the most that is trusted"));
+  EXPECT_THAT(prediction_problems(all).front(), HasSubstr("and predictions need at most 15 %"));
 }
 
 TEST(Predict, NeedsAThirdCountOrALink) {
   const mgcompare::Run run = model_run({1, 2});
   const Comparison comparison = compare_rows(run);
-  EXPECT_THAT(prediction_problems(predict(comparison, {8})).front(), HasSubstr("measure a third count of devices"));
-  const Link link{"given", "", kLatency, kBandwidth};
+  EXPECT_THAT(prediction_problems(predict(comparison, {8})).front(), HasSubstr("measure a third number of devices"));
+  const LinkModel link{"given", "", kLatency, kBandwidth};
   const std::vector<Prediction> all = predict(comparison, {8}, {{DeviceKind::cpu, link}});
   ASSERT_EQ(all.front().problem, "");
   EXPECT_NEAR(all.front().hold_out_error, 0, 1e-6);
@@ -89,7 +89,7 @@ TEST(Predict, NeedsAThirdCountOrALink) {
 TEST(Predict, AFasterLinkIsFaster) {
   const mgcompare::Run run = model_run({1, 2, 3, 4});
   const Comparison comparison = compare_rows(run);
-  const Link slow{"slow", "", kLatency, kBandwidth}, fast{"fast", "", kLatency, 1.1 * kBandwidth};
+  const LinkModel slow{"slow", "", kLatency, kBandwidth}, fast{"fast", "", kLatency, 1.1 * kBandwidth};
   EXPECT_LT(predict(comparison, {16}, {{DeviceKind::cpu, fast}}).front().steps.back().step, predict(comparison, {16}, {{DeviceKind::cpu, slow}}).front().steps.back().step);
 }
 
@@ -102,7 +102,7 @@ TEST(Predict, TrustsAModelThatIsAskedAboutAnotherLink) {
   // With 64 devices the number of messages dominates. They cost more on ethernet10 than here, although its bytes cost
   // less.
   for (const char* name : {"ethernet10", "nvlink4"}) {
-    const Link link = link_of(name);
+    const LinkModel link = link_of(name);
     const Prediction other = predict(comparison, {64}, {{DeviceKind::cpu, link}}).front();
     EXPECT_EQ(other.problem, "") << name;
     EXPECT_TRUE(other.trusted) << name;
@@ -130,7 +130,7 @@ TEST(Predict, SaysNothingOfAnotherLinkByAModelThatFails) {
 // separate latency from bandwidth.
 TEST(Predict, TakesTheShapeOfTheMachinesAllReduces) {
   mgcompare::Run run = model_run({1, 2, 4});
-  Links links;
+  LinkMeasurements links;
   links.kind = "cpu";
   for (const std::size_t devices : {2, 4}) {
     const auto n = static_cast<double>(devices);
@@ -158,7 +158,7 @@ TEST(Predict, TakesTheShapeOfTheMachinesAllReduces) {
 TEST(Predict, SaysNothingOfRanksThatRunFreely) {
   mgcompare::Run run = model_run({1, 2, 4});
   for (Row& row : run.rows) row.result.traits["pace"] = "free";
-  EXPECT_THAT(prediction_problems(predict(compare_rows(run), {8})).front(), HasSubstr("run freely"));
+  EXPECT_THAT(prediction_problems(predict(compare_rows(run), {8})).front(), HasSubstr("run in free pace"));
   EXPECT_TRUE(predict(compare_rows(mgcompare::Run()), {8}).empty());
 }
 

@@ -133,7 +133,7 @@ class RunMaker {
     const Trial trial = make_trial(row.position + 1, strategy, devices, seed, batch);
     row.trial = trial;
     row.config = std::make_shared<const Config>(trial.config);
-    row.state = "finished";
+    row.state = RowState::finished;
     row.attempt = 1;
     row.sequence = row.position + 1;
     row.started = "2024-05-01T12:00:00Z";
@@ -161,7 +161,7 @@ class RunMaker {
   Row& failed(const std::string& strategy, std::size_t devices, std::uint64_t seed, const std::string& status,
               const std::string& cause) {
     Result result;
-    result.status = status;
+    result.status = trial_status_of(status);
     result.cause = cause;
     return add(strategy, devices, seed, result);
   }

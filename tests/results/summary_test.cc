@@ -55,8 +55,8 @@ TEST(Summary, CallsOverlappingRepeatsUndecidedAndNamesTheCheaper) {
   EXPECT_THAT(
       text,
       HasSubstr(
-          "1.04 [1.04 .. 1.04] times as fast as other on 2 CPU cores, batch 128; undecided: their repeats overlap\n"));
-  EXPECT_THAT(text, HasSubstr("Cheapest that cannot be told apart from it: other on 2 CPU cores"));
+          "1.04 [1.04 .. 1.04] times as fast as other on 2 CPU cores, batch 128; undecided: their ranges overlap\n"));
+  EXPECT_THAT(text, HasSubstr("Fewest devices without a significant difference: other on 2 CPU cores"));
 }
 
 TEST(Summary, SaysWhyRowsCannotBeToldApart) {
@@ -70,9 +70,9 @@ TEST(Summary, SaysWhyRowsCannotBeToldApart) {
   };
   EXPECT_THAT(summary({5, 5.01, 5.02}, {5.04, 5.05, 5.06}), HasSubstr("; undecided: their medians differ by 2 % or less\n"));
   EXPECT_THAT(summary({68.3, 70, 75.7}, {75.8, 78, 94.2}),
-              HasSubstr("; undecided: the gap between their repeats is less than a third of the wider side\n"));
+              HasSubstr("; undecided: the gap between their ranges is less than a third of the wider range\n"));
   EXPECT_THAT(summary({1, 2, 3, 4, 5, 6, 7, 8, 9}, {1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9.5}),
-              HasSubstr("; undecided: the rank test does not tell their repeats apart\n"));
+              HasSubstr("; undecided: the rank test finds no significant difference\n"));
   EXPECT_THAT(summary({68, 69, 70}, {78, 79, 80}), Not(HasSubstr("undecided")));
 }
 
@@ -100,7 +100,7 @@ TEST(Summary, SaysWhenTheBaselineWins) {
   EXPECT_THAT(text, StartsWith("Whether several devices pay is undecided: at best 0.62 times as fast to 97 % as alone on 1 CPU "
                                "core, batch 128, by together on 2 CPU cores, batch 128\n"
                                "alone on 1 CPU core, batch 128 reached 97 % in 5.00 s\n    it is the one-device "
-                               "baseline: no other row's median is better\n"));
+                               "baseline: no other row has a better median\n"));
 }
 
 // The fastest row does not reach the target: it cannot be the answer by time to accuracy, but it can by samples/s.
@@ -231,7 +231,7 @@ TEST(Summary, SaysWhereIdealScalingWent) {
   maker.add("together", 2, 1, result);
   EXPECT_THAT(closing_summary(maker.run, {}),
               HasSubstr("\nWhy not 2x: 10 % of its time is exchange, 5.0 % waiting for other ranks, 1.0 % the host outside of steps, and "
-                        "24 % computing and updates that did not shrink with a device's share of the batch\n"));
+                        "24 % computing and updates that did not shrink with the batch per device\n"));
   // What the parts explain is not said twice.
   maker.run.rows[1].result.ranks = {{.compute = 0.6 * seconds, .exchange = 0.39 * seconds, .harness = 0.01 * seconds}};
   EXPECT_THAT(closing_summary(maker.run, {}), HasSubstr("1.0 % the host outside of steps\n"));
@@ -247,7 +247,7 @@ TEST(Summary, SaysWhatItTakesToKnow) {
 
 TEST(Summary, OfARunThatHasHardlyBegun) {
   RunMaker maker;
-  maker.add("together", 2, 1, {}).state = "pending";
+  maker.add("together", 2, 1, {}).state = RowState::pending;
   EXPECT_THAT(closing_summary(maker.run, {}),
               AllOf(StartsWith("No trial was completed"), HasSubstr("1 of 1 trials have not finished"),
                     HasSubstr("not finished\n")));
@@ -258,9 +258,9 @@ TEST(Summary, CountsATrialThatWasCutShortAmongThoseThatAreRunAgain) {
   RunMaker maker;
   maker.baseline(1, make_result(1000, 8, 0.98));
   Result cut;
-  cut.status = "interrupted";
+  cut.status = TrialStatus::interrupted;
   maker.add("together", 2, 1, cut);
-  maker.add("together", 2, 2, {}).state = "pending";
+  maker.add("together", 2, 2, {}).state = RowState::pending;
   EXPECT_THAT(closing_summary(maker.run, {}), HasSubstr("2 of 3 trials have not finished: --resume runs them"));
 }
 

@@ -61,25 +61,25 @@ json flood(const json& body, RequestContext&) {
 
 json stubborn(const json&, RequestContext& context) {
   std::signal(SIGTERM, SIG_IGN);
-  line.report({"training", 2, 3, 17, 100, 0.5});
+  context.report({mgcompare::TrialPhase::training, 2, 3, 17, 100, 0.5});
   busy();
 }
 
 json until_stopped(const json&, RequestContext& context) {
-  while (!line.stopping()) std::this_thread::sleep_for(5ms);
+  while (!context.stopping()) std::this_thread::sleep_for(5ms);
   return "stopped";
 }
 
 json train(const json& body, RequestContext& context) {
   const std::string behaviour = body.at("trial").get<mgcompare::Trial>().strategy.name;
-  line.report({"training", 1, 3, 17, 100, 0.5});
+  context.report({mgcompare::TrialPhase::training, 1, 3, 17, 100, 0.5});
   if (behaviour == "crash") {
     std::signal(SIGSEGV, SIG_DFL);
     std::raise(SIGSEGV);
   }
   if (behaviour == "throw") throw mgcompare::Error("no such layer");
   mgcompare::Result result;
-  if (behaviour == "diverge") result.status = "diverged";
+  if (behaviour == "diverge") result.status = mgcompare::TrialStatus::diverged;
   result.samples = static_cast<std::uint64_t>(getpid());
   return result;
 }
@@ -93,7 +93,7 @@ int misbehave() {
       {"throw number", [](const json&, RequestContext&) -> json { throw 42; }},
       {"memory", [](const json&, RequestContext&) -> json { throw mgcompare::OutOfMemory(100, 10, 50); }},
       {"raise", [](const json& body, RequestContext& context) -> json {
-         line.report({"training", 1, 3, 17, 100, 0.5});
+         context.report({mgcompare::TrialPhase::training, 1, 3, 17, 100, 0.5});
          std::signal(body.get<int>(), SIG_DFL);   // a sanitizer would catch it
          std::raise(body.get<int>());
          return nullptr;

@@ -85,13 +85,13 @@ class SpoiltPlatform : public Platform {
   std::atomic<int> slow_copies_;
 };
 
-Links examined(const SpoiltPlatform::Spoiler& spoiler, std::size_t devices = 3) {
+LinkMeasurements examined(const SpoiltPlatform::Spoiler& spoiler, std::size_t devices = 3) {
   SpoiltPlatform platform(spoiler);
   return measure_links(platform, {devices, {2, devices}, true}, [](const std::string&) {});
 }
 
 TEST(Doctor, FindsNothingWhereNothingIsWrong) {
-  const Links links = examined({});
+  const LinkMeasurements links = examined({});
   EXPECT_EQ(links.kind, "cpu");
   EXPECT_TRUE(links.problems.empty());
   EXPECT_EQ(links.devices.size(), 3u);
@@ -108,7 +108,7 @@ TEST(Doctor, FindsNothingWhereNothingIsWrong) {
 }
 
 TEST(Doctor, ASingleDeviceHasItsHostLinkAlone) {
-  const Links links = examined({}, 1);
+  const LinkMeasurements links = examined({}, 1);
   EXPECT_EQ(links.devices.size(), 1u);
   EXPECT_TRUE(links.devices[0].intact);
   EXPECT_TRUE(links.pairs.empty());
@@ -120,18 +120,18 @@ TEST(Doctor, NamesThePairThatDamagesData) {
 }
 
 TEST(Doctor, FindsSumsThatAreWrongOnOneRank) {
-  const Links links = examined({-1, -1, 2});
+  const LinkMeasurements links = examined({-1, -1, 2});
   EXPECT_EQ(links.wrong_sums, std::vector<std::size_t>{3}) << "the third rank is no part of the first two";
   EXPECT_EQ(links.problems.size(), 1u);
 }
 
-const PairLink& from_2_to_1(const Links& links) {
+const PairLink& from_2_to_1(const LinkMeasurements& links) {
   return *std::find_if(links.pairs.begin(), links.pairs.end(),
                        [](const PairLink& pair) { return pair.from == 2 && pair.to == 1; });
 }
 
 TEST(Doctor, CallsALinkSlowThatStaysSlow) {
-  const Links links = examined({-1, -1, -1, -1, 1000});
+  const LinkMeasurements links = examined({-1, -1, -1, -1, 1000});
   EXPECT_LE(from_2_to_1(links).bytes_per_second, kSlowRate);
   const std::vector<std::string> slow = slow_links(links);
   EXPECT_TRUE(std::any_of(slow.begin(), slow.end(), [](const std::string& sentence) {

@@ -1,4 +1,4 @@
-#include "results/results_file.h"
+#include "results/results_database.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -6,11 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+
+#include "base/atomic_file.h"
 
 namespace mgcompare {
 namespace {
@@ -55,7 +56,7 @@ CREATE TABLE window (
   samples_per_second REAL, PRIMARY KEY (trial, window)) STRICT;
 )";
 
-// Since version 3; those of older trials are null.
+// Since version 3. Null in trials that an older version wrote.
 constexpr char kRankColumns[] = R"(
 ALTER TABLE rank ADD COLUMN seconds_optimizer REAL;
 ALTER TABLE rank ADD COLUMN seconds_input REAL;
@@ -63,13 +64,13 @@ ALTER TABLE rank ADD COLUMN seconds_strategy REAL;
 ALTER TABLE rank ADD COLUMN seconds_overlapped REAL;
 )";
 
-// Errors of a config, and what SQLite says of a damaged page, take several lines.
+// Errors of a config and messages of SQLite on damaged pages have several lines.
 std::string on_one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
 }
 
-// Without the name that the JSON library has for it.
+// The message without the name of the exception of the JSON library.
 std::string reason_of(const std::exception& error) {
   std::string text = error.what();
   const std::size_t name = text.find("[json.exception."), end = text.find("] ", name);
@@ -78,26 +79,26 @@ std::string reason_of(const std::exception& error) {
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
   throw BadResults(
-      fmt::format("{}: {}; it is left as it is: name another directory, or move the file away", path, on_one_line(why)));
+      fmt::format("{}: {}; the file is not changed: name another directory, or move the file away", path, on_one_line(why)));
 }
 
-// Throws unless the file is a sound database of this program and version.
+// Throws BadResults unless the file is an intact database of this program in a known version.
 void check(const std::string& path, const Database& database) {
   if (database.integer("PRAGMA application_id") != kApplicationId) refuse(path, "not a results file of mgcompare");
   const std::int64_t version = database.integer("PRAGMA user_version");
   if (version > kVersion) {
     refuse(path,
-           fmt::format("written by a newer mgcompare (format {}, this program knows up to {}); update the program",
+           fmt::format("written by a newer mgcompare (format {}, this program reads up to {}); update the program",
                        version, kVersion));
   }
   const std::string health = database.text("PRAGMA quick_check(1)");
   if (health != "ok") refuse(path, fmt::format("damaged ({}); `sqlite3 FILE .recover` may save what is in it", health));
 }
 
-// Trials of one variant have equal configs, whose reading would take most of the time and memory: each is read once.
+// Trials of one variant have equal configs. Parsing them would take most of the time and memory, so each is parsed once.
 class Configs {
  public:
-  // The config in a trial's JSON; the text is left without it, as far as it is known.
+  // Returns the config in a trial's JSON, and removes it from the text if it is known already.
   std::shared_ptr<const Config> take_from(std::string& trial) {
     const std::size_t at = trial.find(kKey);
     for (const auto& [text, config] : known_) {
@@ -126,7 +127,7 @@ std::vector<Row> read_rows(const Database& database) {
       {}, [&](const Columns& columns) {
         Row& row = rows.emplace_back();
         row.position = static_cast<int>(columns.integer(0));
-        row.state = columns.text(1);
+        row.state = row_state_of(columns.text(1));
         row.attempt = static_cast<int>(columns.integer(2));
         row.sequence = static_cast<int>(columns.integer(3));
         row.started = columns.text(4);
@@ -135,7 +136,7 @@ std::vector<Row> read_rows(const Database& database) {
           std::string trial = columns.text(6);
           row.config = configs.take_from(trial);
           row.trial = Json::parse(trial).get<TrialKey>();
-          if (row.state == "finished") row.result = Json::parse(columns.text(7)).get<Result>();
+          if (row.state == RowState::finished) row.result = Json::parse(columns.text(7)).get<Result>();
         } catch (const std::exception& error) {
           throw Error(fmt::format("trial {}: {}", columns.integer(8), reason_of(error)));
         }
@@ -145,15 +146,15 @@ std::vector<Row> read_rows(const Database& database) {
 
 }  // namespace
 
-std::string results_file(const std::string& directory) {
+std::string results_database_path(const std::string& directory) {
   return (std::filesystem::path(directory) / kResultsFile).string();
 }
 
-void throw_translated(const std::string& path, const DatabaseError& error) {
+void throw_results_error(const std::string& path, const DatabaseError& error) {
   if (error.cannot_write()) {
     throw NotWritable(
-        fmt::format("{}: cannot be written ({}): free some space or choose another directory with -o; what was "
-                    "recorded is kept, and --resume carries on",
+        fmt::format("{}: cannot be written ({}): free some space or choose another directory with -o; recorded "
+                    "results are kept, and --resume continues the run",
                     path, error.what()));
   }
   if (error.damaged())
@@ -161,47 +162,49 @@ void throw_translated(const std::string& path, const DatabaseError& error) {
   throw BadResults(fmt::format("{}: {}", path, error.what()));
 }
 
-void create_results_file(const std::string& path) {
-  const std::string fresh = fmt::format("{}.{}.new", path, getpid());
-  unlink(fresh.c_str());
+void create_results_database(const std::string& path) {
   try {
-    const Database database(fresh, Database::Mode::create);
-    database.script("PRAGMA synchronous = FULL");
-    database.commit([&] {
-      database.script(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", kApplicationId, kVersion));
-      database.script(kTables);
-      database.script(kWindowTable);
-      database.script(kRankColumns);
-    });
+    AtomicFile file(path, fmt::format(".{}.new", getpid()));
+    {
+      const Database database(file.temporary_path(), Database::Mode::create);
+      database.script("PRAGMA synchronous = FULL");
+      database.commit([&] {
+        database.script(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", kApplicationId, kVersion));
+        database.script(kTables);
+        database.script(kWindowTable);
+        database.script(kRankColumns);
+      });
+    }
+    file.commit();
   } catch (const DatabaseError& error) {
-    unlink(fresh.c_str());
-    throw_translated(path, error);
+    throw_results_error(path, error);
+  } catch (const FileError& error) {
+    throw NotWritable(error.what());
   }
-  if (rename(fresh.c_str(), path.c_str()) != 0) throw NotWritable(fmt::format("{}: {}", path, std::strerror(errno)));
 }
 
-Database open_results_file(const std::string& path, Database::Mode mode) {
+Database open_results_database(const std::string& path, Database::Mode mode) {
   struct stat facts {};
   if (lstat(path.c_str(), &facts) != 0) {
     const int reason = errno;
     const std::string directory = std::filesystem::path(path).parent_path().string();
-    if (reason == ENOTDIR) throw BadResults(fmt::format("{}: is no directory: name the one that holds {}", directory, kResultsFile));
+    if (reason == ENOTDIR) throw BadResults(fmt::format("{}: is not a directory: name the directory that contains {}", directory, kResultsFile));
     if (reason != ENOENT) throw BadResults(fmt::format("{}: {}", path, std::strerror(reason)));
     throw BadResults(std::filesystem::exists(directory)
-                         ? fmt::format("{}: there is no run in this directory (no {}); name the one that a run has written", directory,
+                         ? fmt::format("{}: there is no run in this directory (no {}); name the directory of a run", directory,
                                        kResultsFile)
-                         : fmt::format("{}: there is no such directory: name the one that a run has written", directory));
+                         : fmt::format("{}: there is no such directory: name the directory of a run", directory));
   }
   if (!S_ISREG(facts.st_mode)) refuse(path, "not a regular file");
   if (facts.st_size == 0) refuse(path, "empty");
-  return guarded(path, [&] {
+  return translating_errors(path, [&] {
     Database database(path, mode);
     check(path, database);
     return database;
   });
 }
 
-void upgrade_results_file(const Database& database) {
+void upgrade_results_database(const Database& database) {
   const std::int64_t version = database.integer("PRAGMA user_version");
   if (version == kVersion) return;
   database.commit([&] {
@@ -227,10 +230,10 @@ RunInfo read_info(const Database& database) {
   info.data_fingerprint = values["data_fingerprint"];
   if (const std::string& warnings = values["warnings"]; !warnings.empty())
     info.warnings = Json::parse(warnings).get<std::vector<std::string>>();
-  // A run of an older version has none of these.
+  // Not written by older versions.
   if (const std::string& arguments = values["arguments"]; !arguments.empty())
     info.arguments = Json::parse(arguments).get<std::vector<std::string>>();
-  if (const std::string& links = values["links"]; !links.empty()) info.links = Json::parse(links).get<std::vector<Links>>();
+  if (const std::string& links = values["links"]; !links.empty()) info.links = Json::parse(links).get<std::vector<LinkMeasurements>>();
   if (const std::string& taints = values["taints"]; !taints.empty())
     info.taints = Json::parse(taints).get<std::vector<std::string>>();
   database.query("SELECT key, value FROM environment ORDER BY position", {},
@@ -239,8 +242,8 @@ RunInfo read_info(const Database& database) {
 }
 
 Run read_whole_run(const std::string& directory, const Database& database) {
-  const std::string path = results_file(directory);
-  return guarded(path, [&] {
+  const std::string path = results_database_path(directory);
+  return translating_errors(path, [&] {
     Run run;
     run.directory = directory;
     try {

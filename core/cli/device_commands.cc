@@ -1,6 +1,7 @@
-#include "cli/machine_commands.h"
+#include "cli/device_commands.h"
 #include "base/print.h"
 #include "base/text.h"
+#include "base/text_table.h"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -10,15 +11,15 @@
 #include <nlohmann/json.hpp>
 
 #include "services/doctor_service.h"
-#include "results/links.h"
+#include "results/link_measurements.h"
 #include "process/message.h"
 #include "plan/trial.h"
 
 namespace mgcompare {
 namespace {
 
-// Pairs grow with the square; a machine with more devices shows the first of them.
-constexpr std::size_t kMostExamined = 16;
+// The number of pairs grows with the square of this.
+constexpr std::size_t kMaxDevices = 16;
 
 std::string name_of(const DeviceSummary& device) { return fmt::format("{}:{}", device.kind, device.index); }
 
@@ -59,29 +60,21 @@ void print_platform(const PlatformSummary& platform) {
   for (const auto& [name, value] : platform.facts) fmt::print("{:<8} {}: {}\n", "", name, plain(value));
 }
 
-// Columns under each other, the first to the left, the others to the right.
-void print_table(const std::vector<std::vector<std::string>>& lines) {
-  std::vector<std::size_t> widths(lines[0].size());
-  for (const auto& line : lines)
-    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
-  for (const auto& line : lines) {
-    fmt::print("  {:<{}}", line[0], widths[0]);
-    for (std::size_t i = 1; i < line.size(); ++i) fmt::print("  {:>{}}", line[i], widths[i]);
-    fmt::print("\n");
-  }
+void print_table(const std::vector<TextRow>& rows) {
+  for (const std::string& line : text_table(rows, 1)) fmt::print("  {}\n", line);
 }
 
-// From row to column, the host among them. A star marks copies that go through the host, ! those that damage data.
-void print_matrix(const Links& links, const std::string& title, double DeviceFigures::*to_device,
+// Copies from the row's device to the column's, including the host. * marks copies through the host, ! damaged data.
+void print_matrix(const LinkMeasurements& links, const std::string& title, double DeviceFigures::*to_device,
                   double DeviceFigures::*to_host, double PairLink::*between,
                   const std::function<std::string(double)>& text) {
   fmt::print("\n{} devices: {}, from row to column\n", links.kind, title);
-  std::vector<std::vector<std::string>> lines = {{"", "host"}, {"host", "-"}};
+  std::vector<TextRow> lines = {{"", "host"}, {"host", "-"}};
   for (const DeviceFigures& device : links.devices) {
     const std::string name = fmt::format("{}:{}", links.kind, device.device), mark = device.intact ? "" : "!";
     lines[0].push_back(name);
     lines[1].push_back(text(device.*to_device) + mark);
-    std::vector<std::string> line = {name, to_host == nullptr ? "-" : text(device.*to_host) + mark};
+    TextRow line = {name, to_host == nullptr ? "-" : text(device.*to_host) + mark};
     for (const DeviceFigures& other : links.devices) {
       const auto pair = std::find_if(links.pairs.begin(), links.pairs.end(), [&](const PairLink& each) {
         return each.from == device.device && each.to == other.device;
@@ -99,15 +92,15 @@ std::string size_text(std::size_t bytes) {
   return bytes >= (1u << 20) ? fmt::format("{} MiB", bytes >> 20) : fmt::format("{} KiB", bytes >> 10);
 }
 
-void print_all_reduces(const Links& links) {
+void print_all_reduces(const LinkMeasurements& links) {
   if (links.all_reduces.empty()) return;
-  fmt::print("\n{} devices: an all-reduce of float32, us (and GB/s that each device sends)\n", links.kind);
+  fmt::print("\n{} devices: float32 all-reduce, us (and GB/s sent by each device)\n", links.kind);
   std::vector<std::size_t> groups, sizes;
   for (const AllReduceTime& time : links.all_reduces) {
     if (std::find(groups.begin(), groups.end(), time.devices) == groups.end()) groups.push_back(time.devices);
     if (std::find(sizes.begin(), sizes.end(), time.bytes) == sizes.end()) sizes.push_back(time.bytes);
   }
-  std::vector<std::vector<std::string>> lines = {{"size"}};
+  std::vector<TextRow> lines = {{"size"}};
   for (const std::size_t devices : groups) lines[0].push_back(fmt::format("{} devices", devices));
   for (const std::size_t bytes : sizes) {
     lines.push_back({size_text(bytes)});
@@ -123,23 +116,23 @@ void print_all_reduces(const Links& links) {
   print_table(lines);
 }
 
-void print_links(const Links& links) {
+void print_links(const LinkMeasurements& links) {
   if (links.devices.empty()) return;
   const auto rate = [](double bytes_per_second) { return fmt::format("{:.1f}", bytes_per_second / 1e9); };
   const auto microseconds = [](double seconds) { return fmt::format("{:.3g}", seconds * 1e6); };
   print_matrix(links, "GB/s", &DeviceFigures::bytes_per_second_to_device, &DeviceFigures::bytes_per_second_to_host,
                &PairLink::bytes_per_second, rate);
-  print_matrix(links, "us of a small copy behind others", &DeviceFigures::seconds_small_to_device, nullptr,
+  print_matrix(links, "us of a small queued copy", &DeviceFigures::seconds_small_to_device, nullptr,
                &PairLink::seconds_small, microseconds);
   if (std::any_of(links.pairs.begin(), links.pairs.end(), [](const PairLink& pair) { return !pair.direct; }))
-    fmt::print("  * through the host: these devices cannot reach each other's memory\n");
+    fmt::print("  * through the host: these devices cannot access each other's memory\n");
   print_all_reduces(links);
-  fmt::print("\n{} devices: a matrix product in single precision\n", links.kind);
+  fmt::print("\n{} devices: single-precision matrix product\n", links.kind);
   for (const DeviceFigures& device : links.devices)
     fmt::print("  {}:{}  {:.3g} Gflop/s\n", links.kind, device.device, device.flops_per_second / 1e9);
 }
 
-// 2, 4, 8 .. and all.
+// 2, 4, 8, ... and all devices.
 std::vector<std::size_t> groups_up_to(std::size_t devices) {
   std::vector<std::size_t> groups;
   for (std::size_t count = 2; count < devices; count *= 2) groups.push_back(count);
@@ -147,13 +140,13 @@ std::vector<std::size_t> groups_up_to(std::size_t devices) {
   return groups;
 }
 
-Links examine_platform(const PlatformSummary& platform, const Command& command) {
-  const std::size_t devices = std::min(platform.devices.size(), kMostExamined);
+LinkMeasurements measure_platform(const PlatformSummary& platform, const Command& command) {
+  const std::size_t devices = std::min(platform.devices.size(), kMaxDevices);
   if (devices < platform.devices.size() && !command.quiet)
-    print_stderr("examining the first {} of {} {} devices\n", devices, platform.devices.size(), platform.kind);
-  // A process for each kind: what one kind of device does to its worker leaves the other alone.
+    print_stderr("checking the first {} of {} {} devices\n", devices, platform.devices.size(), platform.kind);
+  // One worker for each kind, so that a crash does not affect the other kinds.
   Supervisor supervisor(supervisor_settings());
-  Links links = examine_in_worker(supervisor, device_kind(platform.kind), {devices, groups_up_to(devices), false},
+  LinkMeasurements links = measure_links_in_worker(supervisor, device_kind(platform.kind), {devices, groups_up_to(devices), false},
                                   [&](const std::string& what) {
                                     if (command.verbose) print_stderr("{} devices: {}\n", platform.kind, what);
                                   });
@@ -165,7 +158,7 @@ Links examine_platform(const PlatformSummary& platform, const Command& command) 
   };
   add(slow_links(links));
   add(problems_of(platform));
-  // Heat comes with the work.
+  // Again after the load: a device may have become hot.
   ProbeClient probe(supervisor_settings());
   for (const PlatformSummary& after : probe.platforms())
     if (after.kind == platform.kind) add(problems_of(after));
@@ -189,7 +182,7 @@ int list_devices(const Command& command) {
   return is_usable ? kDone : kEnvironment;
 }
 
-int examine_machine(const Command& command) {
+int run_doctor(const Command& command) {
   std::vector<std::string> problems;
   bool is_usable = false;
   nlohmann::json all = nlohmann::json::array();
@@ -199,7 +192,7 @@ int examine_machine(const Command& command) {
     all.push_back(json_of(platform));
     if (platform.devices.empty()) continue;
     is_usable = true;
-    const Links links = examine_platform(platform, command);
+    const LinkMeasurements links = measure_platform(platform, command);
     all.back()["links"] = links;
     problems.insert(problems.end(), links.problems.begin(), links.problems.end());
     if (!command.json) print_links(links);
@@ -209,7 +202,7 @@ int examine_machine(const Command& command) {
   } else {
     fmt::print("\n");
     for (const std::string& problem : problems) fmt::print("PROBLEM  {}\n", problem);
-    if (problems.empty()) fmt::print("all data arrived as they were sent, and nothing is far slower than its like\n");
+    if (problems.empty()) fmt::print("no problem found: all data arrived intact, and no device or link is far slower than comparable ones\n");
   }
   if (!is_usable) return kEnvironment;
   return problems.empty() ? kDone : kProblemFound;

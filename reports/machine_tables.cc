@@ -1,4 +1,4 @@
-#include "reports/machine.h"
+#include "reports/machine_tables.h"
 
 #include <fmt/format.h>
 
@@ -26,7 +26,7 @@ std::vector<double> figures(const std::vector<T>& all, double T::*figure) {
 
 Table placement_table(const Comparison& comparison) {
   Table table{"Placement",
-              "Where the ranks were, what they kept where, and what each sent in a step, from the calls that the strategies made.",
+              "Where the ranks ran, what they stored where, and what each sent per step, recorded from the calls of the strategies.",
               {"strategy", "placement"},
               2,
               {},
@@ -40,9 +40,9 @@ Table placement_table(const Comparison& comparison) {
 }
 
 Table links_table(const Run& run) {
-  Table table{"Links", "Measured before the first trial, briefly; every copy was compared with what was sent.", {"link", "found"}, 2, {}, {}};
+  Table table{"Links", "A short measurement before the first trial; every copy was compared with its source.", {"link", "found"}, 2, {}, {}};
   for (const std::string& taint : run.info.taints) table.lines.push_back({"tainted", taint});
-  for (const Links& links : run.info.links) {
+  for (const LinkMeasurements& links : run.info.links) {
     if (links.devices.empty()) continue;
     table.lines.push_back({"host to " + links.kind + " devices",
                            between(figures(links.devices, &DeviceFigures::bytes_per_second_to_device), 1e9, "GB/s")});
@@ -67,7 +67,7 @@ Table environment_table(const Run& run) {
   Table table{"Environment", "", {"fact", "value"}, 2, {}, {}};
   const auto& facts = run.info.environment;
   for (std::size_t i = 0; i < facts.size(); ++i) {
-    // Equal devices that follow each other are one line.
+    // One line for consecutive equal devices.
     std::size_t last = i;
     const auto is_device = [&](std::size_t k) { return facts[k].first.find(':') != std::string::npos; };
     while (is_device(i) && last + 1 < facts.size() && is_device(last + 1) && facts[last + 1].second == facts[i].second) ++last;

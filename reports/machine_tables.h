@@ -1,7 +1,7 @@
 #pragma once
 
-// The tables of a report about where things were: the ranks' placement, the links between devices, and the machine. Without
-// lines where nothing is known.
+// The tables of a report on the placement of the ranks, the measured links between devices, and the machine. Without lines if
+// nothing is known.
 
 #include "reports/tables.h"
 

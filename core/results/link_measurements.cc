@@ -1,4 +1,4 @@
-#include "results/links.h"
+#include "results/link_measurements.h"
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AllReduceTime, devices, bytes, seconds)
 
 namespace {
 
-// Below these parts of its peers' median a figure is not chance.
+// A value below this share of the median of its peers is reported as slow.
 constexpr double kSlowLink = 0.5, kSlowDevice = 0.7;
 
 struct Slow {
@@ -26,7 +26,7 @@ struct Slow {
   double found, usual;
 };
 
-// Those whose figure is below `part` of the median of their like's.
+// The elements whose value is below `part` of the median of all other comparable elements.
 template <class T, class Figure, class Alike>
 std::vector<Slow> slow_ones(const std::vector<T>& all, double part, Figure figure, Alike alike) {
   std::vector<Slow> slow;
@@ -40,41 +40,41 @@ std::vector<Slow> slow_ones(const std::vector<T>& all, double part, Figure figur
   return slow;
 }
 
-std::vector<Slow> slow_pairs(const Links& links) {
-  // Two kinds of way are not each other's like.
+std::vector<Slow> slow_pairs(const LinkMeasurements& links) {
+  // Peer-to-peer copies are not comparable with copies through the host.
   return slow_ones(links.pairs, kSlowLink, &PairLink::bytes_per_second,
                    [](const PairLink& one, const PairLink& other) { return one.direct == other.direct; });
 }
 
-std::vector<Slow> slow_devices(const Links& links, double part, double DeviceFigures::*figure) {
+std::vector<Slow> slow_devices(const LinkMeasurements& links, double part, double DeviceFigures::*figure) {
   return slow_ones(links.devices, part, figure, [](const DeviceFigures&, const DeviceFigures&) { return true; });
 }
 
 }  // namespace
 
-std::vector<std::string> broken_links(const Links& links) {
+std::vector<std::string> broken_links(const LinkMeasurements& links) {
   std::vector<std::string> broken;
   for (const DeviceFigures& device : links.devices) {
     if (!device.intact)
       broken.push_back(
-          fmt::format("data copied to {0}:{1} and back are damaged: take the device out of use with "
+          fmt::format("data copied to {0}:{1} and back are damaged: exclude the device with "
                       "CUDA_VISIBLE_DEVICES and have it repaired",
                       links.kind, device.device));
   }
   for (const PairLink& pair : links.pairs) {
     if (!pair.intact)
       broken.push_back(
-          fmt::format("data copied from {0}:{1} to {0}:{2} arrive damaged: what these devices train together "
-                      "is wrong; the usual cause is an IOMMU or PCIe ACS that redirects peer-to-peer copies",
+          fmt::format("data copied from {0}:{1} to {0}:{2} arrive damaged: training on these devices together gives "
+                      "wrong results; the usual cause is an IOMMU or PCIe ACS that redirects peer-to-peer copies",
                       links.kind, pair.from, pair.to));
   }
   for (const std::size_t devices : links.wrong_sums)
-    broken.push_back(fmt::format("an all-reduce over {} {} devices gives wrong sums: what they train together is wrong",
+    broken.push_back(fmt::format("an all-reduce over {} {} devices returns wrong sums: training on them together gives wrong results",
                                  devices, links.kind));
   return broken;
 }
 
-Suspects suspects_of(const Links& links) {
+Suspects suspects_of(const LinkMeasurements& links) {
   Suspects suspects;
   for (const Slow& slow : slow_pairs(links)) suspects.pairs.push_back(slow.place);
   std::set<std::size_t> devices;
@@ -86,11 +86,11 @@ Suspects suspects_of(const Links& links) {
   return suspects;
 }
 
-std::vector<std::string> slow_links(const Links& links) {
+std::vector<std::string> slow_links(const LinkMeasurements& links) {
   std::vector<std::string> sentences;
   const auto link = [&](const std::string& name, const Slow& slow) {
     sentences.push_back(
-        fmt::format("{} moves {:.3g} GB/s, its like {:.3g} GB/s", name, slow.found / 1e9, slow.usual / 1e9));
+        fmt::format("{} moves {:.3g} GB/s; the median of comparable links is {:.3g} GB/s", name, slow.found / 1e9, slow.usual / 1e9));
   };
   const auto host_link = [&](double DeviceFigures::*figure, const char* way) {
     for (const Slow& slow : slow_devices(links, kSlowLink, figure))
@@ -103,12 +103,12 @@ std::vector<std::string> slow_links(const Links& links) {
   host_link(&DeviceFigures::bytes_per_second_to_device, "from the host to");
   host_link(&DeviceFigures::bytes_per_second_to_host, "to the host from");
   for (const Slow& slow : slow_devices(links, kSlowDevice, &DeviceFigures::flops_per_second))
-    sentences.push_back(fmt::format("{}:{} computes {:.3g} Gflop/s, its like {:.3g} Gflop/s", links.kind,
+    sentences.push_back(fmt::format("{}:{} computes {:.3g} Gflop/s; the median of the other devices is {:.3g} Gflop/s", links.kind,
                                     links.devices[slow.place].device, slow.found / 1e9, slow.usual / 1e9));
   return sentences;
 }
 
-void to_json(nlohmann::json& json, const Links& links) {
+void to_json(nlohmann::json& json, const LinkMeasurements& links) {
   json = {{"kind", links.kind},
           {"devices", links.devices},
           {"pairs", links.pairs},
@@ -117,7 +117,7 @@ void to_json(nlohmann::json& json, const Links& links) {
           {"problems", links.problems}};
 }
 
-void from_json(const nlohmann::json& json, Links& links) {
+void from_json(const nlohmann::json& json, LinkMeasurements& links) {
   try {
     links.kind = json.at("kind").get<std::string>();
     json.at("devices").get_to(links.devices);
@@ -126,7 +126,7 @@ void from_json(const nlohmann::json& json, Links& links) {
     json.at("wrong_sums").get_to(links.wrong_sums);
     json.at("problems").get_to(links.problems);
   } catch (const nlohmann::json::exception& error) {
-    throw Error(fmt::format("figures of links cannot be read: {}; they were written by another version", error.what()));
+    throw Error(fmt::format("link measurements cannot be read: {}; another version wrote them", error.what()));
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// As much of SQLite as the results need; the only user of its header. One thread at a time.
+// The part of SQLite that the results need. No other file includes sqlite3.h. Not thread-safe.
 
 #include <cstdint>
 #include <functional>
@@ -13,11 +13,11 @@
 
 namespace mgcompare {
 
-// What SQLite said, in its words; the caller knows what it was doing and to what.
+// An error of SQLite, with its message. The caller adds the file and the operation.
 class DatabaseError : public Error {
  public:
   DatabaseError(int code, const std::string& text) : Error(text), code_(code) {}
-  // The file is not a database, or a damaged one.
+  // The file is damaged or not a database.
   bool damaged() const;
   bool cannot_write() const;
 
@@ -27,7 +27,7 @@ class DatabaseError : public Error {
 
 using Value = std::variant<std::nullptr_t, std::int64_t, double, std::string>;
 
-// One row of an answer; columns are counted from 0. NULL reads as 0, nan or "".
+// One row of a query. Columns are counted from 0. NULL is read as 0, nan or "".
 class Columns {
  public:
   explicit Columns(void* statement) : statement_(statement) {}
@@ -44,15 +44,15 @@ class Database {
   enum class Mode { read, write, create };
   Database(const std::string& path, Mode mode);
 
-  // One statement with values for its question marks. Throws DatabaseError.
+  // One statement, with values for its parameters. All methods throw DatabaseError.
   void run(const std::string& sql, const std::vector<Value>& values = {}) const;
   void query(const std::string& sql, const std::vector<Value>& values,
              const std::function<void(const Columns&)>& row) const;
-  // Several statements without values.
+  // Several statements without parameters.
   void script(const std::string& sql) const;
-  // All of `work` in one commit, or nothing of it where it throws.
+  // Runs `work` in one transaction; rolls it back if `work` throws.
   void commit(const std::function<void()>& work) const { transaction("BEGIN IMMEDIATE", work); }
-  // All that `work` reads is of one moment.
+  // Runs `work` in a read transaction: all its queries see the same state.
   void snapshot(const std::function<void()>& work) const { transaction("BEGIN", work); }
 
   std::int64_t integer(const std::string& sql) const;

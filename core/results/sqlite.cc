@@ -1,4 +1,4 @@
-#include "results/database.h"
+#include "results/sqlite.h"
 
 #include <sqlite3.h>
 
@@ -73,7 +73,7 @@ Database::Database(const std::string& path, Mode mode) {
   handle_.reset(raw);
   if (code != SQLITE_OK) throw DatabaseError(code, raw == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(raw));
   sqlite3_busy_timeout(raw, 5'000);
-  // A file from elsewhere may hold triggers and views; none of them runs.
+  // A file from an untrusted source may contain triggers and views; none of them runs.
   sqlite3_db_config(raw, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(raw, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(raw, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
@@ -105,7 +105,7 @@ void Database::transaction(const char* begin, const std::function<void()>& work)
     work();
     script("COMMIT");
   } catch (...) {
-    // After some errors SQLite has rolled back by itself; a second ROLLBACK then only says so.
+    // After some errors SQLite has already rolled back; a second ROLLBACK would fail.
     if (sqlite3_get_autocommit(native(handle_.get())) == 0)
       sqlite3_exec(native(handle_.get()), "ROLLBACK", nullptr, nullptr, nullptr);
     throw;

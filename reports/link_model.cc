@@ -1,4 +1,4 @@
-#include "reports/link.h"
+#include "reports/link_model.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -40,7 +40,7 @@ Line fit_line(const std::vector<ExchangeTime>& times) {
     a = (m1 * bb - b1 * mb) / determinant;
     s = (b1 * mm - m1 * mb) / determinant;
   }
-  // At the edge one of the two explains it alone; with points that cannot tell them apart, size does.
+  // At the boundary only one of the two parameters is used; if the points do not separate them, bandwidth.
   if (!(a > 0) || !(s > 0)) {
     a = 0, s = bb > 0 ? b1 / bb : 0;
     const double by_size = s > 0 ? -b1 * s : 0, by_count = mm > 0 ? -m1 * m1 / mm : 0;
@@ -51,10 +51,10 @@ Line fit_line(const std::vector<ExchangeTime>& times) {
   return line;
 }
 
-const std::vector<Link>& presets() {
-  // Bandwidths are what the standard or the vendor states for one direction, which no exchange reaches in full; what a
-  // message costs depends on software, and is assumed.
-  static const std::vector<Link> all = {
+const std::vector<LinkModel>& presets() {
+  // Bandwidths are those of the standard or the vendor for one direction; an exchange does not reach them fully. The cost of a
+  // message depends on software and is an assumption.
+  static const std::vector<LinkModel> all = {
       {"ethernet10", "line rate of IEEE 802.3ae; 30 us a message is an assumption", 30e-6, 1.25e9},
       {"ethernet100", "line rate of IEEE 802.3ba; 10 us a message is an assumption", 10e-6, 12.5e9},
       {"infiniband-hdr", "200 Gbit/s of four lanes, InfiniBand Trade Association; 2 us a message is an assumption", 2e-6, 25e9},
@@ -65,7 +65,7 @@ const std::vector<Link>& presets() {
   return all;
 }
 
-// A number and one of the units behind it; nan where it is neither.
+// A positive number with one of the units; nan if it is not valid.
 double quantity(std::string_view text, const std::vector<std::pair<std::string_view, double>>& units) {
   double value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -78,23 +78,23 @@ double quantity(std::string_view text, const std::vector<std::pair<std::string_v
 
 [[noreturn]] void refuse(std::string_view text) {
   std::vector<std::string> names;
-  for (const Link& link : presets()) names.push_back(link.name);
-  throw Error(fmt::format("--link \"{}\": is no link; give \"latency=5us,bandwidth=20GB/s\" (s, ms, us, ns; B/s, kB/s, MB/s, "
+  for (const LinkModel& link : presets()) names.push_back(link.name);
+  throw Error(fmt::format("--link \"{}\": is not a link; give \"latency=5us,bandwidth=20GB/s\" (s, ms, us, ns; B/s, kB/s, MB/s, "
                           "GB/s, Mbit/s, Gbit/s, both above zero), measured, a .json file of `mgcompare doctor --json`, or one of {}",
                           text, fmt::join(names, ", ")));
 }
 
 }  // namespace
 
-double Link::latency_seconds(std::size_t devices, double bytes) const {
+double LinkModel::latency_seconds(std::size_t devices, double bytes) const {
   return messages(devices) * (break_bytes > 0 && bytes >= break_bytes ? large_latency : latency);
 }
 
-double Link::seconds(std::size_t devices, double bytes) const {
+double LinkModel::seconds(std::size_t devices, double bytes) const {
   return latency_seconds(devices, bytes) + bytes / (break_bytes > 0 && bytes >= break_bytes ? large_bandwidth : bandwidth);
 }
 
-Link fit_link(const std::vector<ExchangeTime>& times) {
+LinkModel fit_link(const std::vector<ExchangeTime>& times) {
   std::vector<ExchangeTime> usable = times;
   std::erase_if(usable, [](const ExchangeTime& time) {
     return !(time.seconds > 0) || !std::isfinite(time.seconds) || !(time.bytes > 0) || time.devices < 2;
@@ -102,9 +102,9 @@ Link fit_link(const std::vector<ExchangeTime>& times) {
   if (usable.empty()) throw Error("no exchange was timed on two devices or more");
   std::sort(usable.begin(), usable.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
   const Line whole = fit_line(usable);
-  Link link{"measured", "", whole.latency, whole.bandwidth};
+  LinkModel link{"measured", "", whole.latency, whole.bandwidth};
   double best = whole.squares;
-  // Two points a piece could be met exactly and would say nothing.
+  // At least three points per piece: two points always fit exactly.
   for (std::size_t cut = 3; cut + 3 <= usable.size(); ++cut) {
     const auto middle = usable.begin() + static_cast<std::ptrdiff_t>(cut);
     if (usable[cut].bytes == usable[cut - 1].bytes) continue;
@@ -123,7 +123,7 @@ Link fit_link(const std::vector<ExchangeTime>& times) {
   return link;
 }
 
-std::vector<ExchangeTime> exchange_times(const Links& links, std::size_t below) {
+std::vector<ExchangeTime> exchange_times(const LinkMeasurements& links, std::size_t below) {
   std::vector<ExchangeTime> times;
   for (const AllReduceTime& one : links.all_reduces) {
     const auto n = static_cast<double>(one.devices);
@@ -132,11 +132,11 @@ std::vector<ExchangeTime> exchange_times(const Links& links, std::size_t below) 
   return times;
 }
 
-Link link_of(std::string_view text) {
-  for (const Link& link : presets()) {
+LinkModel link_of(std::string_view text) {
+  for (const LinkModel& link : presets()) {
     if (link.name == text) return link;
   }
-  Link link{std::string(text), "as given", std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN()};
+  LinkModel link{std::string(text), "as given", std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN()};
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string_view part = text.substr(begin, end - begin), name = part.substr(0, part.find('='));
