@@ -195,7 +195,7 @@ TEST_F(BrokenMachine, ADeviceThatHangsIsTheOnlyOneLost) {
   EXPECT_NE(ended.err.find("cuda:1 no longer answers: no answer for 30 s"), std::string::npos) << ended.err;
   EXPECT_NE(ended.err.find("(3 of 4)"), std::string::npos) << ended.err;
   for (const Row& row : place_.only_run().rows) {
-    if (row.trial.devices == 2) continue;  // it happened in one of them, or before it
+    if (row.trial.devices == 2) continue;  // the fault occurred in one of these trials or before it
     EXPECT_EQ(row.result.status, row.trial.devices == 1 ? TrialStatus::done : TrialStatus::device_lost) << row.result.cause;
   }
 }

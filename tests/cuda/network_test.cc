@@ -161,7 +161,8 @@ TEST_F(CudaNetwork, TheSameCallsGiveTheSameBits) {
     for (const char* precision : {"fp32", "tf32"}) {
       Rig rig(model, {1, 28, 28}, 10, 403);
       GpuRig one(rig, {kind_named<Precision>(precision), true, false, true}), other(rig, {kind_named<Precision>(precision), true, false, true});
-      // The second network's passes before must not matter, nor whether a batch has more samples than a GPU processors.
+      // Results must not depend on earlier passes, nor on whether a batch has more samples than the GPU has
+      // multiprocessors.
       for (const std::size_t count : {100, 400}) {
         other.gradient(0, 7);
         other.gradient(1, count);

@@ -91,7 +91,7 @@ std::vector<LinkModel> links_of(const fs::path& page) {
   return links;
 }
 
-// Empty, or what is wrong with the link.
+// Returns an empty string, or what is wrong with the link.
 std::string problem_of(const fs::path& page, const LinkModel& link) {
   const fs::path file = link.file.empty() ? page : page.parent_path() / link.file;
   if (!fs::exists(file)) return "there is no " + file.lexically_normal().string();

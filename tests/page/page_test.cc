@@ -130,7 +130,7 @@ TEST_F(Page, AHistogramHasAMarkForEachValueThatCame) {
   }
   EXPECT_EQ(shown.dom.find("id=\"histogram-2\""), std::string::npos);
   EXPECT_THAT(shown.dom, HasSubstr("How often each staleness occurred"));
-  // What sends is a point by its count of devices: `alone`, and `together` on one, two and four.
+  // Every row that sends bytes is a point for each number of devices: `alone`, and `together` on one, two and four.
   EXPECT_EQ(break_down(shown.dom, "data-points", shown.dom.find("id=\"bytes-0\"")), "4");
 }
 

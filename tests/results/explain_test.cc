@@ -63,7 +63,7 @@ TEST(Explain, DoesNotGuessFromOneSize) {
   EXPECT_THAT(reason_of(maker.run, "E1").evidence, HasSubstr("too similar sizes to separate latency from bandwidth"));
 }
 
-// All-reduces by themselves on a machine, in which 1 ms does not depend on the size and a megabyte takes `per_megabyte`.
+// All-reduces timed on their own: 1 ms of latency, and `per_megabyte` for each megabyte.
 LinkMeasurements bare_links(double per_megabyte) {
   LinkMeasurements links;
   links.kind = "cpu";
@@ -92,7 +92,7 @@ TEST(Explain, TellsLatencyByTheMachinesAllReduces) {
               AllOf(HasSubstr("together on 2 CPU cores"), HasSubstr("sends 500.0 kB takes 1.1 ms on this machine, 1.0 ms of which does not depend on its size"),
                     testing::Not(HasSubstr("more row"))));
   EXPECT_THAT(reason.action, HasSubstr("compressing will not help"));
-  // The other row has no like.
+  // No other row makes the same calls.
   EXPECT_THAT(reason_of(maker.run, "E1").evidence, AllOf(HasSubstr("apart on 2"), HasSubstr("too similar sizes")));
   maker.run.info.links = {bare_links(10e-3)};
   EXPECT_THAT(reason_of(maker.run, "E1").title, HasSubstr("limited by bandwidth"));

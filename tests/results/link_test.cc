@@ -42,7 +42,7 @@ TEST(FitLink, BreaksWhereTheProtocolChanges) {
 }
 
 TEST(FitLink, NeverGoesBelowZero) {
-  // Falling times would ask for a negative bandwidth.
+  // Decreasing times would give a negative bandwidth.
   const LinkModel link = fit_link({{1e3, 2, 2e-5}, {1e6, 2, 1e-5}});
   EXPECT_GE(link.latency, 0);
   EXPECT_GT(link.bandwidth, 0);

@@ -53,7 +53,7 @@ TEST(LinksTest, SlowOnesAreNamedWithBothFigures) {
 
 TEST(LinksTest, WaysOfAnotherKindAreNoPeers) {
   LinkMeasurements links = sound(4);
-  // Two sockets: what crosses between them goes through the host, and is slower for all.
+  // Two sockets: copies between them go through the host and are slower for all.
   for (PairLink& pair : links.pairs) {
     if ((pair.from < 2) == (pair.to < 2)) continue;
     pair.direct = false;

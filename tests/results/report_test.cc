@@ -334,7 +334,7 @@ TEST(WriteReports, LeavesNoCurveOfOtherResults) {
 TEST(WriteReports, LeavesTheOldFileWhereItCannotWrite) {
   const Folder folder;
   write_report_file(folder.path("a"), "old");
-  // The fresh file cannot be made where a folder has its name.
+  // The temporary file cannot be created, because a directory has its name.
   std::filesystem::create_directory(folder.path("a.tmp"));
   EXPECT_THAT([&] { write_report_file(folder.path("a"), "new"); },
               testing::ThrowsMessage<NotWritable>(HasSubstr(folder.path("a: cannot be written"))));

@@ -145,7 +145,7 @@ TEST(Results, KeepWhatWasAdded) {
   EXPECT_EQ(run.rows[1].state, RowState::running);
   EXPECT_EQ(run.rows[1].attempt, 1);
   EXPECT_EQ(run.rows[2].state, RowState::pending);
-  // Nothing but the one file is left, which opens where nothing may be written.
+  // Only the one file is left, and it opens in a read-only directory.
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path("run")), {}), 1);
 }
 

@@ -232,7 +232,7 @@ TEST(Summary, SaysWhereIdealScalingWent) {
   EXPECT_THAT(closing_summary(maker.run, {}),
               HasSubstr("\nWhy not 2x: 10 % of its time is exchange, 5.0 % waiting for other ranks, 1.0 % the host outside of steps, and "
                         "24 % computing and updates that did not shrink with the batch per device\n"));
-  // What the parts explain is not said twice.
+  // The remainder must not repeat what the parts explain.
   maker.run.rows[1].result.ranks = {{.compute = 0.6 * seconds, .exchange = 0.39 * seconds, .harness = 0.01 * seconds}};
   EXPECT_THAT(closing_summary(maker.run, {}), HasSubstr("1.0 % the host outside of steps\n"));
 }

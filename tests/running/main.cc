@@ -94,7 +94,7 @@ int misbehave() {
       {"memory", [](const json&, RequestContext&) -> json { throw mgcompare::OutOfMemory(100, 10, 50); }},
       {"raise", [](const json& body, RequestContext& context) -> json {
          context.report({mgcompare::TrialPhase::training, 1, 3, 17, 100, 0.5});
-         std::signal(body.get<int>(), SIG_DFL);   // a sanitizer would catch it
+         std::signal(body.get<int>(), SIG_DFL);   // a sanitizer would catch the signal
          std::raise(body.get<int>());
          return nullptr;
        }},

@@ -77,8 +77,8 @@ TEST_F(Pass, HasARecordingOfItsOwnForEachShapeAndScale) {
   GraphPass pass = recorded();
   pass.run(sample(0, 0, 10));
   pass.run(sample(0, 0, 10, Scale::own_share));
-  pass.run(sample(0, 0, 9));  // as many samples for this rank, scaled otherwise
-  pass.run(sample(0, 0, 0));  // nothing to learn from
+  pass.run(sample(0, 0, 9));  // the same number of samples, another scale
+  pass.run(sample(0, 0, 0));  // an empty share
   pass.capture();
   take_notes();
   for (int again = 0; again < 2; ++again) {

@@ -41,9 +41,9 @@ TEST(StepIntervals, AreFromStepToStep) {
   intervals.begin_step(0, 10);
   intervals.begin_step(50, 11);
   intervals.begin_step(150, 14);
-  intervals.begin_epoch();       // the last step of an epoch has none
+  intervals.begin_epoch();       // the last step of an epoch has no interval
   intervals.begin_step(0, 100);
-  intervals.add(64, 0.5);        // nor has a step of the host before steps of the device
+  intervals.add(64, 0.5);        // nor has a step issued by the host before replayed steps
   intervals.begin_step(200, 110);
   intervals.begin_step(250, 111);
   ASSERT_EQ(intervals.all().size(), 4u);
