@@ -1,4 +1,4 @@
-// Each input is counted as read once and each output as written once; the copy's bandwidth counts both, too.
+// Counts each input as read once and each output as written once. The bandwidth of the copy counts reads and writes as well.
 
 #include "arithmetic.h"
 
@@ -13,25 +13,25 @@
 namespace mgcompare {
 namespace {
 
-double seconds_of(Device& device, const auto& queue) {
+double seconds_of(Device& device, const auto& launch) {
   constexpr int kRounds = 5;
   const int repeats = device.kind() == DeviceKind::cpu ? 2 : 20;
   double best = INFINITY;
   for (int round = 0; round < kRounds + 1; ++round) {
     device.synchronize();
     const auto start = std::chrono::steady_clock::now();
-    for (int k = 0; k < repeats; ++k) queue();
+    for (int k = 0; k < repeats; ++k) launch();
     device.synchronize();
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / repeats;
-    if (round > 0) best = std::min(best, seconds);  // the first round finds cold caches and unmapped pages
+    if (round > 0) best = std::min(best, seconds);  // the first round warms caches and maps pages
   }
   return best;
 }
 
-struct Drawn {
+struct FillRandom {
   float* values;
   Random random;
-  // Roughly normal: a sum of four uniform numbers, without their mean.
+  // Approximately normal: the sum of four uniform numbers, minus its mean.
   MGCOMPARE_FUNCTION void operator()(std::size_t i) const {
     const Random::Block block = random.block(i);
     float sum = -2;
@@ -55,15 +55,15 @@ class Bench {
  public:
   Bench(Device& device, std::size_t n)
       : device_(device), n_(n), gradients_(device, n), kept_(device, n), scratch_(device, top_k::selection_scratch(n)) {
-    for_each(device, n, Drawn{gradients_.data(), Random(1, 1)});
-    for_each(device, n, Drawn{kept_.data(), Random(1, 2)});
+    for_each(device, n, FillRandom{gradients_.data(), Random(1, 1)});
+    for_each(device, n, FillRandom{kept_.data(), Random(1, 2)});
     const double seconds = seconds_of(device, [&] { device.copy(kept_.data(), gradients_.data(), n * sizeof(float)); });
     bytes_per_second_ = 2 * static_cast<double>(n * sizeof(float)) / seconds;
     std::printf("copy of %zu elements: %.0f us, %.1f GB/s read and written\n\n", n, seconds * 1e6, bytes_per_second_ * 1e-9);
     std::printf("%-34s %12s %14s %12s %12s %7s\n", "operation", "elements", "bytes counted", "us", "copy us", "ratio");
   }
 
-  // Columns of so many consecutive elements, or, by input, as many of each with all others between them.
+  // Columns of consecutive elements (the weights of one output), or of elements at a stride (the weights of one input).
   std::vector<Segment> consecutive(std::size_t elements) const {
     std::vector<Segment> segments;
     for (std::size_t begin = 0; begin < n_; begin += elements)
@@ -97,11 +97,11 @@ class Bench {
     });
   }
 
-  void choose() {
-    for_each(device_, n_, Drawn{gradients_.data(), Random(1, 1)});
+  void select() {
+    for_each(device_, n_, FillRandom{gradients_.data(), Random(1, 1)});
     const Array<std::uint32_t> indices(device_, n_ / 100 + 1), count(device_, 1);
     const std::size_t out = 4 * indices.size();
-    // 1.26 leaves about a hundredth of them.
+    // About 1 % of the elements are above 1.26.
     print("select above a limit", 4 * n_ + out, [&] {
       top_k::select(device_, n_, Above{gradients_.data(), 1.26f}, indices.span(), count.span(), scratch_.span());
     });
@@ -110,8 +110,8 @@ class Bench {
           [&] { top_k::select_largest(device_, n_, key, key, indices.span(), scratch_.span()); });
   }
 
-  // Gradients, velocities and what is unsent are read, the latter two written, and the entries.
-  void take() {
+  // Reads gradients, velocities and residuals; writes velocities, residuals and the selected entries.
+  void top_k_step() {
     const std::vector<Part> parts = {{"weight", "layer", {n_, 1}, {0, n_}, true}};
     top_k::Sparse sparse(device_, parts, 0.9, 0.01, 1);
     print("top_k, momentum, a hundredth", 20 * n_ + 8 * sparse.entries_at(0.01),
@@ -119,9 +119,10 @@ class Bench {
   }
 
  private:
-  void print(const std::string& what, std::size_t bytes, const auto& queue) {
-    const double seconds = seconds_of(device_, queue), copy = static_cast<double>(bytes) / bytes_per_second_;
-    std::printf("%-34s %12zu %14zu %12.1f %12.1f %7.2f\n", what.c_str(), n_, bytes, seconds * 1e6, copy * 1e6, seconds / copy);
+  void print(const std::string& what, std::size_t bytes, const auto& launch) {
+    const double seconds = seconds_of(device_, launch), copy = static_cast<double>(bytes) / bytes_per_second_;
+    std::printf("%-34s %12zu %14zu %12.1f %12.1f %7.2f\n", what.c_str(), n_, bytes, seconds * 1e6, copy * 1e6,
+                seconds / copy);
     std::fflush(stdout);
   }
 
@@ -141,8 +142,8 @@ void time_arithmetic(Device& device, std::size_t elements) {
   bench.quantise("one column", bench.consecutive(elements), 1);
   bench.quantise("by input, of 5000", bench.by_input(5000), 1);
   bench.quantise("columns of 5000", bench.consecutive(5000), 4);
-  bench.choose();
-  bench.take();
+  bench.select();
+  bench.top_k_step();
 }
 
 }  // namespace mgcompare

@@ -4,7 +4,7 @@
 
 namespace mgcompare {
 
-// Prints a line for each operation on vectors of `elements`: its time beside that of a copy which moves as many bytes.
+// Prints a line for each operation on vectors of `elements` elements: its time, and that of a copy of as many bytes.
 void time_arithmetic(Device& device, std::size_t elements);
 
 }  // namespace mgcompare

@@ -1,4 +1,4 @@
-// The compressing strategies' arithmetic against memory speed: bench_arithmetic [cpu | cuda] [ELEMENTS]
+// Compares the arithmetic of compression strategies with memory bandwidth: bench_arithmetic [cpu | cuda] [ELEMENTS]
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// LeNet on one core: each convolution, the dense layers, and the whole training step. Time is for a batch; the counter
-// samples_per_second is what the peers are compared by.
+// LeNet on one core: each convolution, the dense layers, and the whole training step. Times are per batch; the counter
+// samples_per_second is comparable with other programs.
 
 #include <benchmark/benchmark.h>
 
@@ -51,14 +51,14 @@ class Training {
     copy_to_device(device_, network_->weights(), ConstVec{weights.data(), weights.size()});
   }
 
-  // Forward, loss and backward, and the update where asked for.
+  // Forward, loss, backward and, if `update`, the weight update.
   void step(std::size_t batch, bool update) {
     if (at_ + batch > kSamples) at_ = 0;
-    slopes_.resize(batch * 10);
-    const Vec slopes{slopes_.data(), slopes_.size()};
+    dlogits_.resize(batch * 10);
+    const Vec dlogits{dlogits_.data(), dlogits_.size()};
     const Vec logits = network_->forward(*feed_, at_, batch, {}, {});
-    network_->loss(*feed_, at_, batch, logits, slopes, 1.0f / static_cast<float>(batch));
-    network_->backward(slopes, {});
+    network_->loss(*feed_, at_, batch, logits, dlogits, 1.0f / static_cast<float>(batch));
+    network_->backward(dlogits, {});
     if (update) {
       optimizer_->update(network_->weights(), network_->gradients(), Batch({0, 0, at_, batch, 0, 1, 0.01}, shape_));
     }
@@ -75,7 +75,7 @@ class Training {
   std::unique_ptr<Network> network_;
   std::unique_ptr<Feed> feed_;
   std::unique_ptr<Optimizer> optimizer_;
-  std::vector<float> slopes_;
+  std::vector<float> dlogits_;
   std::size_t at_ = 0;
 };
 
@@ -104,7 +104,7 @@ void lenet_forward(benchmark::State& state) {
   count(state);
 }
 
-// The first convolution with its activation and pooling, forward and backward; a 10-way output is all that follows.
+// The first convolution with its activation and pooling, forward and backward, followed by a dense layer of 10 outputs.
 void lenet_convolution_1(benchmark::State& state) {
   Training training({"conv1", {layer("conv", 20, 5), layer("tanh"), layer("max_pool", 0, 2, 2), layer("dense", 10)}},
                     {1, 28, 28});
@@ -112,7 +112,7 @@ void lenet_convolution_1(benchmark::State& state) {
   count(state);
 }
 
-// The second one behind a convolution of one by one, which makes it compute the gradient of its input.
+// The second convolution. The 1 x 1 convolution before it makes it compute the gradient of its input.
 void lenet_convolution_2(benchmark::State& state) {
   Training training({"conv2", {layer("conv", 20, 1), layer("conv", 50, 5), layer("tanh"), layer("max_pool", 0, 2, 2),
                                layer("dense", 10)}},

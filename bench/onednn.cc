@@ -1,5 +1,5 @@
-// oneDNN's own convolutions on LeNet's shapes, in the layouts that it likes best and without the reorders that it would
-// need: what core/cpu/convolution.cc must beat (docs/performance/cpu.md).
+// oneDNN's convolutions for LeNet's shapes, in oneDNN's preferred layouts and without the reorders that a network would need:
+// the baseline for core/cpu/convolution.cc (docs/performance/cpu.md).
 
 #include <benchmark/benchmark.h>
 #include <dnnl.hpp>
@@ -16,7 +16,7 @@ using tag = dnnl::memory::format_tag;
 
 constexpr auto kFloat = memory::data_type::f32;
 
-// Forward with bias, the weights' gradient and, where asked for, the data's; activations and pooling not included.
+// Forward with bias, weight gradient and, if `data_gradient`, data gradient; without activation and pooling.
 void convolution(benchmark::State& state, memory::dim channels, memory::dim size, memory::dim outputs, bool data_gradient) {
   omp_set_num_threads(1);
   const memory::dim batch = state.range(0), kernel = 5, out = size - kernel + 1;

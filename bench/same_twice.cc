@@ -1,5 +1,5 @@
-// How often the rule of a report tells rows apart that are one strategy under two names. Reads a run's folder; groups of
-// repeats are disjoint and follow one another in time, as they would in runs of so few seeds.
+// False-positive rate of a report's comparison rule: how often it finds a difference between two names of one strategy. Reads
+// the folder of a run. Groups of repeats are disjoint and consecutive in time, as in runs with that few seeds.
 
 #include <fmt/core.h>
 
@@ -14,23 +14,23 @@
 namespace mgcompare {
 namespace {
 
-// samples/s seed by seed, one of the two names first.
+// samples/s of both names for each seed.
 using Pairs = std::vector<std::pair<double, double>>;
 
 struct Count {
   std::size_t comparisons = 0, decided = 0;
 };
 
-// Seeds that both names have, in the order of the blocks.
+// Seeds for which both names have a finished trial, in the order of the blocks.
 Pairs pairs_of(const Run& run) {
   std::map<std::string, std::map<int, double>> labels;
   for (const Row& row : run.rows) {
-    if (row.result.status == "done" && row.state == "finished" && row.trial.bracket == 0)
+    if (row.result.status == TrialStatus::done && row.state == RowState::finished && row.trial.bracket == 0)
       labels[row.trial.strategy.label][row.trial.block] = row.result.samples_per_second;
   }
   if (labels.size() != 2)
-    throw Error(fmt::format("{}: holds {} rows that were done; give the run of one strategy under two names", run.directory,
-                            labels.size()));
+    throw Error(fmt::format("{}: finished trials have {} strategy names instead of 2; pass a run of configs/same_twice.yaml",
+                            run.directory, labels.size()));
   Pairs pairs;
   const auto &one = labels.begin()->second, &other = labels.rbegin()->second;
   for (const auto& [block, rate] : one)
@@ -38,7 +38,7 @@ Pairs pairs_of(const Run& run) {
   return pairs;
 }
 
-// `factor` makes the second name faster.
+// Compares groups of `repeats` pairs, with the rates of the second name multiplied by `factor`.
 Count count(const Pairs& pairs, std::size_t repeats, double factor) {
   Count count;
   for (std::size_t begin = 0; begin + repeats <= pairs.size(); begin += repeats) {
@@ -53,10 +53,11 @@ Count count(const Pairs& pairs, std::size_t repeats, double factor) {
   return count;
 }
 
-double chance_of_at_most(std::size_t most, std::size_t n, double share) {
-  if (share <= 0 || share >= 1) return share <= 0 || most >= n ? 1 : 0;
+// P(X <= max) for X binomial with n trials of probability `share`.
+double binomial_cdf(std::size_t max, std::size_t n, double share) {
+  if (share <= 0 || share >= 1) return share <= 0 || max >= n ? 1 : 0;
   double chance = 0;
-  for (std::size_t k = 0; k <= most; ++k) {
+  for (std::size_t k = 0; k <= max; ++k) {
     const auto a = static_cast<double>(k), b = static_cast<double>(n - k);
     const double ways = std::lgamma(a + b + 1) - std::lgamma(a + 1) - std::lgamma(b + 1);
     chance += std::exp(ways + a * std::log(share) + b * std::log1p(-share));
@@ -64,8 +65,8 @@ double chance_of_at_most(std::size_t most, std::size_t n, double share) {
   return chance;
 }
 
-// The share at which a falling chance passes a limit.
-double where(const std::function<double(double)>& chance, double limit) {
+// The share in [0, 1] at which a decreasing function falls below `limit`, by bisection.
+double crossing(const std::function<double(double)>& chance, double limit) {
   double low = 0, high = 1;
   for (int k = 0; k < 60; ++k) {
     const double middle = (low + high) / 2;
@@ -74,11 +75,11 @@ double where(const std::function<double(double)>& chance, double limit) {
   return low;
 }
 
-// Clopper and Pearson (1934), 95 %.
+// Clopper-Pearson interval (1934) of the share that was decided, 95 %.
 std::pair<double, double> interval(const Count& count) {
   const std::size_t n = count.comparisons, k = count.decided;
-  const double low = k == 0 ? 0 : where([&](double share) { return chance_of_at_most(k - 1, n, share); }, 0.975);
-  const double high = k == n ? 1 : where([&](double share) { return chance_of_at_most(k, n, share); }, 0.025);
+  const double low = k == 0 ? 0 : crossing([&](double share) { return binomial_cdf(k - 1, n, share); }, 0.975);
+  const double high = k == n ? 1 : crossing([&](double share) { return binomial_cdf(k, n, share); }, 0.025);
   return {low, high};
 }
 
@@ -95,7 +96,8 @@ void report(const std::string& directory) {
     };
     const auto [low, high] = interval(same);
     fmt::print("{:>8} {:>12} {:>11} {:>5.1f} % {:>6.1f} % .. {:>5.1f} % {:>13.1f} % {:>13.1f} %\n", repeats,
-               same.comparisons, same.decided, rate(same), 100 * low, 100 * high, rate(count(pairs, repeats, 1.05)), rate(count(pairs, repeats, 1.2)));
+               same.comparisons, same.decided, rate(same), 100 * low, 100 * high, rate(count(pairs, repeats, 1.05)),
+               rate(count(pairs, repeats, 1.2)));
   }
 }
 

@@ -1,8 +1,8 @@
-# The chart libraries that reports carry inside: one script, made from the lock file by npm. Without npm, or without a
-# way to its registry, the script is empty and reports have drawings that nobody can point at.
-set(MGCOMPARE_CHARTS ON CACHE BOOL "Charts that answer to the mouse (needs npm)")
+# The chart libraries that are embedded into reports, bundled by npm from the lock file. Without npm, or without access to
+# its registry, the bundle is empty and reports have static drawings only.
+set(MGCOMPARE_CHARTS ON CACHE BOOL "Interactive charts in reports (needs npm)")
 
-# Sets ${script} to the script's path.
+# Sets ${script} to the path of the bundle.
 function(mgcompare_chart_script script)
   set(lock ${PROJECT_SOURCE_DIR}/reports/package-lock.json)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${lock})
@@ -28,16 +28,16 @@ function(mgcompare_chart_script script)
     endif()
   endif()
   if(MGCOMPARE_CHARTS AND EXISTS ${file})
-    message(STATUS "reports: charts by Vega-Lite")
+    message(STATUS "reports: interactive charts (Vega-Lite)")
     set(${script} ${file} PARENT_SCOPE)
     return()
   endif()
   if(NOT MGCOMPARE_CHARTS)
-    message(STATUS "reports: static drawings only, as asked")
+    message(STATUS "reports: static drawings only (MGCOMPARE_CHARTS is OFF)")
   elseif(NOT NPM)
-    message(STATUS "reports: static drawings only, there is no npm")
+    message(STATUS "reports: static drawings only: npm is not installed")
   else()
-    message(STATUS "reports: static drawings only, npm failed: see ${folder}/npm.log")
+    message(STATUS "reports: static drawings only: npm failed, see ${folder}/npm.log")
   endif()
   file(WRITE ${none} "")
   set(${script} ${none} PARENT_SCOPE)

@@ -1,4 +1,4 @@
-# The contract: a text that is equal in a plugin and in the program if both agree on everything that crosses the boundary
+# The contract: a string that is equal in a plugin and in the program if both agree on everything that crosses the boundary
 # between them. It consists of
 # - a hash of the SDK headers that declare it: mgcompare/strategy.h and all that it includes, without comments, white space
 #   and mgcompare/detail/. Function bodies are in detail/ and not part of it. The bodies that stay in these headers (share()
@@ -6,7 +6,7 @@
 # - the C++ ABI: the compiler's ABI version, the standard library, its string ABI, and whether its containers are checked.
 # This file is installed. A plugin built elsewhere computes its contract from the headers and with the compiler it uses.
 
-# Headers that moved, and what to include in place of them.
+# Headers that moved, and what to include instead.
 set(MGCOMPARE_MOVED_HEADERS
   "arithmetic_cpu.h:include mgcompare/arithmetic.h"
   "arithmetic_cuda.h:include mgcompare/arithmetic.h"
@@ -37,7 +37,7 @@ function(mgcompare_hash_headers include out)
   set(text "")
   foreach(header IN LISTS headers)
     file(READ ${include}/mgcompare/${header} body)
-    # Brackets and semicolons would be list syntax to CMake.
+    # CMake would parse brackets and semicolons as list syntax.
     string(REPLACE "[" "<" body "${body}")
     string(REPLACE "]" ">" body "${body}")
     string(REPLACE ";" "!" body "${body}")
@@ -66,15 +66,15 @@ function(mgcompare_find_abi out)
   set(${out} "${MGCOMPARE_ABI}" PARENT_SCOPE)
 endfunction()
 
-# Writes what plugins and the program include besides the headers in INCLUDE: DIRECTORY/mgcompare/contract.h, and for each
-# header that moved an error that names its replacement.
+# Writes the generated headers: DIRECTORY/mgcompare/contract.h, and for each header that moved a stub whose #error names the
+# replacement.
 function(mgcompare_write_contract include directory)
   file(GLOB manual ${include}/mgcompare/*.h)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${manual})
   mgcompare_hash_headers(${include} hash)
   mgcompare_find_abi(abi)
   set(contract "sdk=${hash},${abi}")
-  # With _GLIBCXX_DEBUG containers have another layout.
+  # _GLIBCXX_DEBUG changes the layout of containers.
   file(CONFIGURE OUTPUT ${directory}/mgcompare/contract.h @ONLY CONTENT
 "#pragma once
 #ifdef _GLIBCXX_DEBUG

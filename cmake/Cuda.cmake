@@ -1,9 +1,10 @@
-# Whether this build has a module for GPUs: MGCOMPARE_WITH_CUDA. AUTO takes what is there, ON insists.
+# Sets MGCOMPARE_WITH_CUDA: whether to build the CUDA module. AUTO builds it if CUDA, cuDNN and NCCL are found; ON fails if
+# one of them is missing.
 set(MGCOMPARE_CUDA AUTO CACHE STRING "Build the module for NVIDIA GPUs: AUTO, ON or OFF")
 set_property(CACHE MGCOMPARE_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(MGCOMPARE_WITH_CUDA OFF)
 
-# nvcc passes no sanitizer on, and the driver does not run beside one.
+# nvcc does not pass sanitizer options on, and the NVIDIA driver does not work under a sanitizer.
 if(MGCOMPARE_SANITIZE)
   set(MGCOMPARE_CUDA OFF)
 endif()
@@ -23,7 +24,7 @@ if(NOT MGCOMPARE_CUDA STREQUAL "OFF")
   endforeach()
   if(NOT missing)
     set(MGCOMPARE_WITH_CUDA ON)
-    # The compiler's own list of GPU generations is longer than that of the libraries.
+    # nvcc supports more GPU generations than cuDNN and NCCL.
     if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
       set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 86-real 89-real 90-real 100)
     endif()
@@ -34,7 +35,7 @@ if(NOT MGCOMPARE_CUDA STREQUAL "OFF")
     set(CMAKE_CUDA_STANDARD_REQUIRED ON)
     set(CMAKE_CUDA_EXTENSIONS OFF)
     set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
-    # Every module has the runtime inside: a plugin must also open where there is no CUDA.
+    # The runtime is linked statically: plugins must also load where CUDA is not installed.
     set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
     set(CMAKE_CUDA_FLAGS "${CMAKE_CUDA_FLAGS} --extended-lambda --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra")
     if(CCACHE)
@@ -44,6 +45,6 @@ if(NOT MGCOMPARE_CUDA STREQUAL "OFF")
   elseif(MGCOMPARE_CUDA STREQUAL "ON")
     message(FATAL_ERROR "MGCOMPARE_CUDA is ON, but not found: ${missing}")
   else()
-    message(STATUS "GPUs: none in this build, for lack of ${missing}")
+    message(STATUS "GPUs: not supported by this build, not found: ${missing}")
   endif()
 endif()

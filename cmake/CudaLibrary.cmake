@@ -1,5 +1,5 @@
-# What FindNCCL and FindcuDNN are made of: a library in the CUDA toolkit, in the system, or under <name>_ROOT, as the
-# target <name>::<name>. Its version stands in `version_header`, in defines whose names match `parts`.
+# Implements FindNCCL and FindcuDNN: finds a library in the CUDA toolkit, in the system, or below <name>_ROOT, and defines the
+# target <name>::<name>. The version is read from the defines in `version_header` whose names match `parts`.
 macro(mgcompare_cuda_library name header library version_header parts)
   find_path(${name}_INCLUDE ${header} HINTS ${CUDAToolkit_INCLUDE_DIRS})
   find_library(${name}_LIBRARY ${library} HINTS ${CUDAToolkit_LIBRARY_DIR} PATH_SUFFIXES lib lib64)

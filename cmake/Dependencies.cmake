@@ -1,4 +1,4 @@
-# Everything that is not ours, found once.
+# All third-party packages except CUDA's.
 find_package(Threads REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(fmt REQUIRED)
@@ -11,7 +11,7 @@ find_package(yaml-cpp REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(OpenMP REQUIRED)
 find_package(Boost 1.74 REQUIRED COMPONENTS filesystem)
-# Debian's dnnl-config asks for OpenCL, which the CPU engine does not use.
+# Debian's dnnl-config requires OpenCL, which the CPU engine does not need.
 find_path(DNNL_INCLUDE dnnl.hpp REQUIRED)
 find_library(DNNL_LIBRARY dnnl REQUIRED)
 find_path(HWLOC_INCLUDE hwloc.h REQUIRED)

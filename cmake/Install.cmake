@@ -1,24 +1,24 @@
-# Where things go, and what find_package(mgcompare) finds: installed, or in the build folder as it is.
+# Installation, and the package files for find_package(mgcompare), both installed and in the build folder.
 include(CMakePackageConfigHelpers)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/mgcompare)
 install(TARGETS mgcompare RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-# The program looks for both of these beside itself, in ../lib/mgcompare.
+# The program looks for the platform modules in ../lib/mgcompare, relative to its own folder.
 install(TARGETS platform_cpu LIBRARY DESTINATION lib/mgcompare)
 if(MGCOMPARE_WITH_CUDA)
   install(TARGETS platform_cuda LIBRARY DESTINATION lib/mgcompare)
 endif()
 install(DIRECTORY ${PROJECT_BINARY_DIR}/lib/mgcompare/plugins/ DESTINATION lib/mgcompare/plugins
   FILES_MATCHING PATTERN "strategy_*.so")
-# The component sdk is what builds plugins; an installation has all components.
+# The component sdk is enough to build plugins; a full installation has all components.
 install(DIRECTORY core/include/mgcompare DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT sdk)
 install(DIRECTORY configs share DESTINATION ${CMAKE_INSTALL_DATADIR}/mgcompare)
-# Where a config anywhere on the machine finds its `model:`.
+# The models that a config may name under `model:`.
 install(DIRECTORY configs/models DESTINATION ${CMAKE_INSTALL_DATADIR}/mgcompare)
 install(FILES cmake/Contract.cmake cmake/Strategy.cmake DESTINATION ${package_folder} COMPONENT sdk)
 
 set(MGCOMPARE_INCLUDE ${CMAKE_INSTALL_INCLUDEDIR})
-# The GPU generations of a plugin whose author chooses none: those of the program, else one that newer GPUs can run too.
+# Default GPU generations of plugins: those of the program, or one that newer GPUs can run through its PTX.
 set(MGCOMPARE_PLUGIN_ARCHITECTURES 90)
 if(MGCOMPARE_WITH_CUDA)
   set(MGCOMPARE_PLUGIN_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES})

@@ -15,8 +15,8 @@ macro(mgcompare_teach_cuda20)
   endif()
 endmacro()
 
-# Sets MGCOMPARE_WITH_CUDA, once a project. The program's own build sets it in Cuda.cmake. A macro, because CMake enables
-# languages at the scope of a file only.
+# Sets MGCOMPARE_WITH_CUDA, once per project. The program's own build sets it in Cuda.cmake. This is a macro because CMake
+# enables languages only at file scope.
 macro(mgcompare_find_nvcc)
   if(NOT DEFINED MGCOMPARE_WITH_CUDA)
     set(MGCOMPARE_WITH_CUDA OFF)
@@ -60,13 +60,13 @@ function(mgcompare_build_strategy name sources by_nvcc)
   set_target_properties(strategy_${name} PROPERTIES PREFIX "" CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON)
   target_link_libraries(strategy_${name} PRIVATE mgcompare::plugin_api)
-  # Without a build type nothing would be optimised, and a comparison would measure that.
+  # Without a build type the plugin would not be optimised, and a comparison would measure unoptimised code.
   if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
     target_compile_options(strategy_${name} PRIVATE -O3 -DNDEBUG)
   endif()
   if(by_nvcc)
     set_source_files_properties(${sources} PROPERTIES LANGUAGE CUDA)
-    # The CUDA runtime is linked statically: the plugin must also open where no CUDA is installed.
+    # The CUDA runtime is linked statically: the plugin must also load where CUDA is not installed.
     set_target_properties(strategy_${name} PROPERTIES CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF
       CUDA_VISIBILITY_PRESET hidden CUDA_RUNTIME_LIBRARY Static)
     # Functors may be lambdas, and call constexpr functions.

@@ -1,9 +1,9 @@
-# g++ 12 at -O3 takes the unused half of a moved std::string for uninitialised memory, in its own headers.
+# -Wno-maybe-uninitialized: g++ 12 at -O3 has false positives in its own std::string.
 add_library(mgcompare_warnings INTERFACE)
 target_compile_options(mgcompare_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wno-missing-field-initializers -Wno-maybe-uninitialized>
   $<$<AND:$<BOOL:${MGCOMPARE_WERROR}>,$<COMPILE_LANGUAGE:CXX>>:-Werror>
-  # nvcc's own warnings, and those of the host compiler that it calls.
+  # Warnings of nvcc, and of the host compiler that it calls.
   "$<$<AND:$<BOOL:${MGCOMPARE_WERROR}>,$<COMPILE_LANGUAGE:CUDA>>:--Werror=all-warnings;-Xcompiler=-Werror>")
 
 if(MGCOMPARE_SANITIZE STREQUAL "address")

@@ -15,7 +15,7 @@ namespace {
 
 using namespace mgcompare;
 
-// The probing process ends with this: nothing of it is left when trials are timed.
+// The probe process ends with this function, so that it does not disturb the measurements.
 Plan make_plan(const Command& command) {
   ProbeClient probe(supervisor_settings());
   const Config config = config_of(command, probe);
@@ -52,7 +52,7 @@ int compare(const Command& command) {
 int main(int argc, char** argv) {
   open_standard_streams();
   if (argc == 2 && std::string_view(argv[1]) == "--worker") return run_worker();
-  return guarded([&] {
+  return run_printing_errors([&] {
     const Parsed parsed = parse(argc, argv);
     if (parsed.exit_code) return *parsed.exit_code;
     listen_to_signals();

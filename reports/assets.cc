@@ -1,6 +1,6 @@
 #include "reports/assets.h"
 
-// Of assets.S.
+// Defined in assets.S.
 extern "C" {
 extern const char mgcompare_page_template[], mgcompare_page_template_end[];
 extern const char mgcompare_page_style[], mgcompare_page_style_end[];

@@ -1,6 +1,6 @@
 #pragma once
 
-// Files that are part of the program.
+// The files in assets/, embedded in the program.
 
 #include <string_view>
 

@@ -13,21 +13,21 @@ namespace {
 constexpr std::size_t kResamples = 10'000;
 constexpr double kTail = 0.025;
 
-// The two middle places of a resample, as places among the sorted values; equal where their number is odd.
+// The two middle elements of a sorted resample, as indices into the sorted values; equal for an odd number of values.
 struct Middle {
   std::size_t lower, upper;
   auto operator<=>(const Middle&) const = default;
 };
 
-// The middle places of every resample. They depend on how many values there are and not on the values. Other uses of the
-// generator would change them: `stream` keeps the two sides of a ratio apart.
+// The middle elements of every resample. They depend only on the number of values. `stream` gives the two sides of a ratio
+// independent random numbers.
 std::vector<Middle> draws(std::size_t count, unsigned stream) {
   std::mt19937 random(20'240'501u + stream);
-  std::vector<std::size_t> times(count);  // how often each place was drawn: sorts without comparing
+  std::vector<std::size_t> times(count);  // how often each value was drawn: a counting sort
   std::vector<Middle> all(kResamples);
   for (Middle& middle : all) {
     std::fill(times.begin(), times.end(), 0);
-    // By hand: the library's distributions differ between implementations, and with them reports would.
+    // Not std::uniform_int_distribution, whose results differ between standard libraries.
     for (std::size_t k = 0; k < count; ++k) ++times[static_cast<std::size_t>((std::uint64_t{random()} * count) >> 32)];
     std::size_t place = 0, drawn = times[0];
     const auto next_of_rank = [&](std::size_t rank) {
@@ -40,7 +40,7 @@ std::vector<Middle> draws(std::size_t count, unsigned stream) {
   return all;
 }
 
-// All figures with equally many repeats share the draws.
+// Cached: all figures with the same number of repeats share the draws.
 const std::vector<Middle>& known_draws(std::size_t count, unsigned stream) {
   thread_local std::map<std::pair<std::size_t, unsigned>, std::vector<Middle>> known;
   std::vector<Middle>& all = known[{count, stream}];
@@ -62,7 +62,7 @@ Interval percentiles(std::vector<double>& medians) {
   return {low, high};
 }
 
-// How often each pair of middle places was drawn.
+// How often each pair of middle elements was drawn. Cached.
 const std::map<Middle, std::size_t>& middle_counts(std::size_t count) {
   thread_local std::map<std::size_t, std::map<Middle, std::size_t>> known;
   std::map<Middle, std::size_t>& counts = known[count];
@@ -74,7 +74,7 @@ const std::map<Middle, std::size_t>& middle_counts(std::size_t count) {
 }  // namespace
 
 Interval median_interval(const std::vector<double>& sorted) {
-  // Up to five values, each end is the median of more than a fortieth of all resamples.
+  // With up to five values, the smallest and the largest are each the median of more than 2.5 % of all resamples.
   if (sorted.size() <= 5) return {sorted.front(), sorted.back()};
   std::vector<std::pair<double, std::size_t>> medians;
   for (const auto& [middle, times] : middle_counts(sorted.size())) medians.emplace_back(median_of(sorted, middle), times);

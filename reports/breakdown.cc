@@ -51,9 +51,8 @@ std::vector<Rung> what_if(const Breakdown& breakdown, double speed_up, std::size
   if (!breakdown.reliable() || !(speed_up > 0) || speed_up > ideal) return {};
   std::vector<Rung> rungs = {{"measured", speed_up}};
   double left = breakdown.step;
-  // The speed-up comes from this row and the baseline, the costs from this row alone: where noise made the baseline slow,
-  // or smaller shares fit a cache, the costs are more than what stands between the row and the ideal. What is taken away
-  // can at most close that gap.
+  // The speed-up depends on this row and the baseline, the costs on this row alone. If the baseline was slow by noise, or
+  // smaller batches fit a cache, the costs exceed the gap to the ideal: limit the speed-up.
   const auto without = [&](const char* name, double part) {
     left -= part;
     rungs.push_back({name, left > 0 ? std::min(ideal, speed_up * breakdown.step / left) : ideal});

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where the time of a row's steps goes, and what would be left of it if some of that cost nothing.
+// The parts of the step time of a row, and the speed-up without some of them.
 
 #include <string>
 #include <vector>
@@ -9,39 +9,37 @@
 
 namespace mgcompare {
 
-// Seconds of a step: the mean over steps, ranks and repeats; every moment of a rank counts for one part. On CPU devices one
-// clock goes from part to part in every step, so the parts sum to the training clock unless a rank began or ended apart: there
-// the sum shows little more than that nothing was counted twice. On GPUs the parts are those of some steps before the training,
-// times the steps, and need not sum to it at all.
+// Seconds per step, mean over steps, ranks and repeats. Every moment of a rank counts for one part. On CPU devices one clock
+// switches from part to part in every step, so the parts sum to the training clock unless something is counted twice. On GPUs
+// the parts of some steps before the training are extrapolated to all steps, so the sum may differ from the training clock.
 struct Breakdown {
   double compute = 0;               // forward, loss and backward
   double optimizer = 0;
-  double exchange = 0;              // in which nothing was computed
+  double exchange = 0;              // that does not overlap compute
   double input = 0;
-  double waiting = 0;               // until other ranks came
-  double strategy = 0;              // what strategies do in a step besides
+  double waiting = 0;               // for other ranks
+  double strategy = 0;              // the strategy's own work in a step
   double host = 0;                  // outside of steps
-  double step = 0;                  // the training clock over steps
-  double overlapped = 0;            // exchange beside computing: in no part, and free
-  bool unmeasured = false;          // something was exchanged, and nobody saw how long that took
-  bool is_negative = false;         // a rank of a repeat computed for less than no time
-  bool is_inferred = false;         // by an older program: compute is what its other clocks left, and holds what GPUs and
-                                    // strategies do besides
-  double worst = 1;                 // the parts over the training clock, of the rank and repeat where that is farthest from 1
+  double step = 0;                  // the training clock divided by the steps
+  double overlapped = 0;            // exchange that overlaps compute; in no part
+  bool unmeasured = false;          // data were exchanged, but the time was not measured
+  bool is_negative = false;         // the compute time of a rank is negative
+  bool is_inferred = false;         // schema 1: compute is the step time less the other clocks; on GPUs it includes
+                                    // optimiser and input, and always the strategy's own work
+  double worst = 1;                 // sum of the parts / training clock, of the rank and repeat where it is farthest from 1
 
   bool exists() const { return step > 0; }
   double sum() const { return compute + optimizer + exchange + input + waiting + strategy + host; }
-  // Whether the optimiser and input of such devices were told apart from compute.
+  // Whether optimiser and input were measured separately on such devices.
   bool has(DeviceKind kind) const { return !is_inferred || kind == DeviceKind::cpu; }
-  // The parts are known, and in every repeat those of every rank are its training clock up to 2 %.
+  // The parts are known, and in every repeat they sum to the training clock of every rank within 2 %.
   bool reliable() const;
 };
 
 Breakdown breakdown_of(const std::vector<const Row*>& repeats);
 
-// The speed-up that a row would have, one cost after the other taken away: never falling, and never beyond the ideal, one
-// times for each device. Arithmetic on the breakdown alone. Nothing where that is not reliable, and for a row that is
-// beyond the ideal as it is.
+// The speed-up of a row with one cost after the other removed: never decreasing, and at most the number of devices. Computed
+// from the breakdown. Empty if the breakdown is not reliable or the row is faster than ideal.
 struct Rung {
   std::string name;                 // "measured", "communication free", ...
   double speed_up = 0;

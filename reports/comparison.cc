@@ -55,7 +55,7 @@ void measure(Cell& cell) {
 
 bool is_baseline_of(const Cell& base, const Cell& cell) {
   const TrialKey &one = base.trial(), &trial = cell.trial();
-  // Per device when devices are added at a constant share, in all when one batch is split.
+  // Batch per device in weak scaling, global batch in strong scaling.
   const std::size_t batch =
       trial.scaling == ScalingMode::weak ? trial.global_batch / std::max<std::size_t>(1, trial.devices) : trial.global_batch;
   return base.is_baseline && !base.done.empty() && one.devices == 1 && one.ranks_per_device == 1 &&
@@ -99,7 +99,7 @@ void rank_cells(Comparison& comparison) {
   const bool to_target = comparison.target_reached && !by.more_is_better;
   std::stable_sort(comparison.ranking.begin(), comparison.ranking.end(), [&](std::size_t a, std::size_t b) {
     const auto key = [&](const Cell& cell) {
-      // A row that misses the target in some repeats is behind every row that never does.
+      // A row that missed the target in some repeats ranks behind all rows that always reached it.
       const double missed =
           to_target ? static_cast<double>(cell.done.size() - cell.reached_target) / static_cast<double>(cell.done.size())
                     : 0;
@@ -110,7 +110,7 @@ void rank_cells(Comparison& comparison) {
   });
 }
 
-// Where a strategy stands in the config; a variant or an old file may have one that is not there.
+// Position of the strategy in the config; past the end if it is not there (in a variant or an old file).
 std::size_t order_of(const Row& row) {
   const std::vector<StrategyConfig>& all = row.config->strategies;
   const auto found = std::find_if(all.begin(), all.end(),
@@ -179,13 +179,13 @@ Comparison compare_rows(const Run& run, Objective objective) {
     }
     Cell& cell = comparison.cells[found->second];
     comparison.target_accuracy = std::max(comparison.target_accuracy, row.config->target_accuracy);
-    if (row.state != "finished") {
+    if (row.state != RowState::finished) {
       cell.missing += row.trial.bracket > 0 ? 0 : 1;
       continue;
     }
-    // What an interruption cut short is run again, like what it never came to.
-    comparison.finished += row.result.status == "interrupted" ? 0 : 1;
-    const bool is_done = row.result.status == "done";
+    // Interrupted trials run again on --resume, so they count as unfinished.
+    comparison.finished += row.result.status == TrialStatus::interrupted ? 0 : 1;
+    const bool is_done = row.result.status == TrialStatus::done;
     comparison.done += is_done ? 1 : 0;
     (!is_done ? cell.failed : row.trial.bracket > 0 ? cell.brackets : cell.done).push_back(&row);
     cell.many_models |= trait_is(row, "models", "many") && row.trial.ranks() > 1;

@@ -14,7 +14,7 @@ namespace {
 
 std::string number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : ""; }
 
-// What a trial has before it ran, and what its result says; the latter is empty until it has finished.
+// A column of the trial, or of its result; the latter is empty until the trial has finished.
 struct Column {
   const char* name;
   std::function<std::string(const Row&)> text;
@@ -26,7 +26,7 @@ const std::vector<Column>& columns() {
       {"trial", [](const Row& r) { return fmt::format("{}", r.trial.number); }, false},
       {"position", [](const Row& r) { return fmt::format("{}", r.position); }, false},
       {"sequence", [](const Row& r) { return r.sequence == 0 ? "" : fmt::format("{}", r.sequence); }, false},
-      {"state", [](const Row& r) { return csv_field(r.state); }, false},
+      {"state", [](const Row& r) { return std::string(to_string(r.state)); }, false},
       {"attempt", [](const Row& r) { return fmt::format("{}", r.attempt); }, false},
       {"row", [](const Row& r) { return csv_field(row_name(r.trial)); }, false},
       {"strategy", [](const Row& r) { return csv_field(r.trial.strategy.name); }, false},
@@ -41,7 +41,7 @@ const std::vector<Column>& columns() {
       {"precision", [](const Row& r) { return csv_field(to_string(precision_of(*r.config, r.trial.device_kind))); }, false},
       {"seed", [](const Row& r) { return fmt::format("{}", r.trial.seed); }, false},
       {"bracket", [](const Row& r) { return fmt::format("{}", r.trial.bracket); }, false},
-      {"status", [](const Row& r) { return csv_field(r.result.status); }},
+      {"status", [](const Row& r) { return std::string(to_string(r.result.status)); }},
       {"cause", [](const Row& r) { return csv_field(r.result.cause); }},
       {"epochs", [](const Row& r) { return fmt::format("{}", r.result.epochs.size()); }},
       {"accuracy", [](const Row& r) { return number(r.result.accuracy); }},
@@ -90,7 +90,7 @@ std::string csv_report(const Run& run) {
     for (const Column& column : columns()) {
       if (!first) text += ',';
       first = false;
-      if (!column.of_result || row.state == "finished") text += column.text(row);
+      if (!column.of_result || row.state == RowState::finished) text += column.text(row);
     }
     text += "\r\n";
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// results.csv: a row a trial, in the order of the plan; columns are described in README.md beside this file.
+// results.csv: one row per trial, in the order of the plan. README.md in this directory describes the columns.
 
 #include <string>
 

@@ -15,7 +15,7 @@ constexpr double kSteady = 0.03;
 
 bool is_earlier(const Row* a, const Row* b) { return a->sequence < b->sequence; }
 
-// Runs of the cell in the blocks and beside them.
+// Runs of the cell in the blocks and outside of them.
 std::vector<const Row*> all_runs(const Cell& cell) {
   std::vector<const Row*> rows = cell.done;
   rows.insert(rows.end(), cell.brackets.begin(), cell.brackets.end());
@@ -55,8 +55,8 @@ const Drift& largest(const std::vector<Drift>& drifts) {
 
 Table drift_table(const Comparison& comparison) {
   Table table{"The baseline over the run",
-              "The one-device baseline in the order of execution: beside the blocks, where it brackets everything else and is "
-              "in no other figure, and in them. Changes beyond 3 % from one run to the next are the machine's.",
+              "All runs of the one-device baseline in order of execution: bracket runs, which are in no other figure, and runs in the "
+              "blocks. A change of more than 3 % between two runs means that the speed of the machine changed.",
               {"row", "where", "started", "sequence", "samples/s", "against the first"},
               3,
               {}, {}};

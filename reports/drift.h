@@ -1,7 +1,7 @@
 #pragma once
 
-// Whether the machine stayed the same: the one-device baseline runs in every block and, beside them, at the beginning, at
-// the end and between (brackets.h). What it did brackets the other rows.
+// Whether the speed of the machine changed during a run: the one-device baseline runs in every block, and also at the
+// beginning, in the middle and at the end of the run (plan/baseline_reruns.h).
 
 #include <vector>
 
@@ -11,19 +11,19 @@
 namespace mgcompare {
 
 struct Drift {
-  const Row* before;                // two runs of one baseline, one after the other
+  const Row* before;                // two successive runs of one baseline
   const Row* after;
-  double change;                    // of samples/s, as a share of those before; signed
+  double change;                    // of samples/s, relative to `before`; signed
 };
 
-// Changes beyond 3 %, in order of execution. A baseline none of whose changes is beyond that, and all together are, has
-// drifted slowly: then `before` is its first run and `after` its last.
+// Changes of more than 3 %, in order of execution. If no single change of a baseline is that large, but the total change is,
+// `before` is its first run and `after` its last.
 std::vector<Drift> drifts(const Comparison& comparison);
 
-// The largest of some, either way.
+// The largest change, up or down. `drifts` is not empty.
 const Drift& largest(const std::vector<Drift>& drifts);
 
-// Every run of the bracketing baselines, in order of execution.
+// All runs of the baselines that have bracket runs, in order of execution.
 Table drift_table(const Comparison& comparison);
 
 }  // namespace mgcompare

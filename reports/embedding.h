@@ -1,6 +1,6 @@
 #pragma once
 
-// What a page carries inside of itself, so that it needs no other file.
+// Encodings of scripts, pictures and JSON that are embedded in the page, so that it needs no other file.
 
 #include <string>
 #include <string_view>
@@ -9,11 +9,11 @@
 
 namespace mgcompare {
 
-// What a content policy calls this script.
+// The hash of a script for the content security policy.
 std::string policy_hash(std::string_view script);
-// The address of a picture that is its own content; empty for none.
+// A data URL of the picture; empty if there is none.
 std::string image_of(const std::string& svg);
-// JSON that no HTML parser takes for anything else.
+// JSON for a <script> element: an HTML parser cannot end the element early.
 std::string island(const nlohmann::ordered_json& json);
 
 }  // namespace mgcompare

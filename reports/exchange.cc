@@ -7,7 +7,7 @@
 namespace mgcompare {
 namespace {
 
-// The calls that a row sends by, in a step: which, how often and how much.
+// The group calls of a row in a step.
 struct Calls {
   std::set<std::string> ways;       // "all_reduce over the links between devices"
   double count = 1, bytes = 0;      // of a rank, mean
@@ -30,8 +30,8 @@ Calls calls_of(const Cell& cell) {
   return calls;
 }
 
-// Rows of the cell's kind whose exchanges cost what the cell's do but for their size. What comes in some steps only says
-// little by its mean over all; what computing hides is as long as what it does not.
+// Rows on the same kind of device with the same calls. Rows that do not exchange in every step are left out: their mean over
+// all steps does not give the time of a call. Overlapped exchange counts too.
 std::vector<ExchangeTime> like_times(const Comparison& comparison, const Cell& cell, const Calls& calls) {
   std::vector<ExchangeTime> times;
   for (const Cell& other : comparison.cells) {
@@ -46,7 +46,7 @@ std::vector<ExchangeTime> like_times(const Comparison& comparison, const Cell& c
   return times;
 }
 
-CallTime time_on(const Link& link, const Cell& cell, double bytes, bool is_bare) {
+CallTime time_on(const LinkModel& link, const Cell& cell, double bytes, bool is_bare) {
   const double latency = link.latency_seconds(cell.trial().devices, bytes);
   return {bytes, latency, link.seconds(cell.trial().devices, bytes) - latency, is_bare};
 }
@@ -75,7 +75,7 @@ bool only_reduces(const Cell& cell) {
 }
 
 std::vector<ExchangeTime> bare_times(const Run& run, DeviceKind kind, std::size_t below) {
-  for (const Links& links : run.info.links)
+  for (const LinkMeasurements& links : run.info.links)
     if (links.kind == to_string(kind) && links.problems.empty()) return exchange_times(links, below);
   return {};
 }

@@ -1,36 +1,36 @@
 #pragma once
 
-// What exchanges cost, as rows show them and as the machine's all-reduces by themselves do, and whether a row's exchange
-// waits for its size or its count.
+// The cost of exchanges, from the rows of a run and from the all-reduces timed before it, and whether the exchange of a row is
+// limited by bandwidth or latency.
 
 #include <limits>
 #include <optional>
 #include <vector>
 
 #include "reports/comparison.h"
-#include "reports/link.h"
+#include "reports/link_model.h"
 
 namespace mgcompare {
 
-// What rows that exchange say of the link: a step's bytes and the time that computing does not hide.
+// The exchanges of rows: bytes per step and exposed time per step.
 std::vector<ExchangeTime> exchange_times(const std::vector<const Cell*>& cells);
 
-// Whether a row exchanges nothing of weight in any other way than by all-reduce.
+// Whether at least 99 % of the bytes that a row sends are sent by all-reduce.
 bool only_reduces(const Cell& cell);
 
-// The machine's all-reduces among devices of this kind, on fewer than `below` of them, timed before the first trial.
+// All-reduces on fewer than `below` devices of this kind, timed before the first trial.
 std::vector<ExchangeTime> bare_times(const Run& run, DeviceKind kind,
                                      std::size_t below = std::numeric_limits<std::size_t>::max());
 
-// The time of one call of a row, of its mean size: what does not depend on the size, and what does.
+// The time of one group call of a row at its mean size, split into latency and transfer.
 struct CallTime {
   double bytes = 0;                 // sent by a rank
   double latency = 0, moving = 0;   // seconds
-  bool is_bare = false;             // as the machine's all-reduces by themselves show it, not the rows of the run
+  bool is_bare = false;             // from the all-reduces before the run, not from its rows
 };
 
-// For a row that only reduces, from the machine's all-reduces. Else from rows that make the same calls over the same links
-// in every step, of which one sends more than twice the bytes of another; absent where there are none.
+// For rows that only all-reduce: from the all-reduces before the run. Otherwise from rows with the same calls over the same
+// links in every step, if their sizes differ by more than a factor of two; else absent.
 std::optional<CallTime> call_time(const Comparison& comparison, const Cell& cell);
 
 }  // namespace mgcompare

@@ -26,10 +26,11 @@ constexpr double kMuchExchange = 0.20, kMuchInput = 0.20, kStraggler = 1.10, kLo
 
 struct Fired {
   const Cell* cell;
-  double weight;                    // how bad it is
+  double weight;                    // severity
 };
 
-// Rows that a rule fires for become one reason: about the best row on several devices if it is among them.
+// Makes one reason of all rows to which a rule applies, with the evidence of the best row on several devices if it is among
+// them.
 void add(std::vector<Reason>& all, const Comparison& comparison, const std::vector<Fired>& fired, const char* rule,
          const char* title, const std::function<std::string(const Cell&)>& evidence, const char* action) {
   if (fired.empty()) return;
@@ -38,7 +39,7 @@ void add(std::vector<Reason>& all, const Comparison& comparison, const std::vect
   if (chosen == fired.end())
     chosen = std::max_element(fired.begin(), fired.end(), [](const Fired& a, const Fired& b) { return a.weight < b.weight; });
   std::string text = evidence(*chosen->cell);
-  if (fired.size() > 1) text += fmt::format(" The same goes for {} more row{}.", fired.size() - 1, fired.size() == 2 ? "" : "s");
+  if (fired.size() > 1) text += fmt::format(" The same applies to {} more row{}.", fired.size() - 1, fired.size() == 2 ? "" : "s");
   all.push_back({rule, title, text, action});
 }
 
@@ -54,9 +55,8 @@ std::vector<Fired> where(const Comparison& comparison, const F& weight) {
 
 double share(const Cell& cell, double Breakdown::* part) { return cell.breakdown.*part / cell.breakdown.step; }
 
-// What computing costs, by kind of device and network: from the rows of all strategies together, since what differs between
-// them, one device and several, is their cost and none of a sample's. Rows that run freely take different shares of the
-// samples.
+// The cost of computing, by kind of device and network, fitted on the rows of all strategies together: the cost of a sample
+// does not depend on the strategy. Rows in free pace are left out, because their ranks train different numbers of samples.
 class Works {
  public:
   explicit Works(const Comparison& comparison) {
@@ -78,7 +78,7 @@ class Works {
   std::map<Key, std::optional<Work>> all_;
 };
 
-// E1 and E2: what the exchange waits for.
+// E1 and E2: whether bandwidth or latency limits the exchange.
 void explain_exchange(const Comparison& comparison, std::vector<Reason>& all) {
   const auto much = [](const Cell& cell) -> std::optional<double> {
     const bool fires = cell.trial().devices > 1 && cell.breakdown.reliable() &&
@@ -103,7 +103,7 @@ void explain_exchange(const Comparison& comparison, std::vector<Reason>& all) {
                                      seconds_text(cell.breakdown.exchange), cause);
       const auto call = calls.find(&cell);
       if (call != calls.end() && call->second.is_bare)
-        text += fmt::format(" An all-reduce by itself that sends {} takes {} on this machine, {} of them whatever its size.",
+        text += fmt::format(" A separate all-reduce that sends {} takes {} on this machine, {} of which does not depend on its size.",
                             bytes_text(call->second.bytes), seconds_text(call->second.latency + call->second.moving),
                             seconds_text(call->second.latency));
       return text;
@@ -112,15 +112,15 @@ void explain_exchange(const Comparison& comparison, std::vector<Reason>& all) {
   add(all, comparison, by_size, "E1", "Communication, limited by bandwidth", evidence(", and its time follows the size"),
       "Send fewer bytes (a strategy that compresses), overlap the exchange with computing, or exchange less often.");
   add(all, comparison, by_both, "E1", "Communication, limited by bandwidth and latency",
-      evidence(", and its time is due to size and count alike"),
-      "Exchange less often, or overlap the exchange with computing; fewer bytes or fewer messages alone help in part.");
+      evidence(", and its time depends on size and number of messages about equally"),
+      "Exchange less often, or overlap the exchange with computing; fewer bytes or fewer messages alone help partly.");
   add(all, comparison, by_count, "E2", "Communication, limited by latency",
       evidence(", and most of that does not depend on the size"),
       "Fuse messages into fewer (larger buckets), or exchange less often; compressing will not help.");
   add(all, comparison, unknown, "E1", "Communication",
-      evidence(", and rows that exchange in the same way have sizes too alike to tell latency from bandwidth"),
-      "Exchange less often, or overlap the exchange with computing; rows of the same strategy with another size of model "
-      "would show whether size or count is the limit.");
+      evidence(", and the rows that exchange in the same way have too similar sizes to separate latency from bandwidth"),
+      "Exchange less often, or overlap the exchange with computing; rows of the same strategy with another model size "
+      "would show whether bandwidth or latency is the limit.");
 }
 
 void explain_little_work(const Comparison& comparison, const Works& works, std::vector<Reason>& all) {
@@ -137,11 +137,11 @@ void explain_little_work(const Comparison& comparison, const Works& works, std::
   });
   add(all, comparison, fired, "E3", "Too little work for a device",
       [&](const Cell& cell) {
-        return fmt::format("{}: {:.0f} samples a device; {} of each step do not depend on how many they are, so more devices "
-                           "do not divide them.",
+        return fmt::format("{}: {:.0f} samples per device; {} of each step do not depend on the number of samples, so more devices "
+                           "do not reduce them.",
                            title_of(cell), samples_per_device(cell), seconds_text(fixed_seconds[&cell]));
       },
-      "Give each device more samples a step; below each row's break-even batch more devices do not pay.");
+      "Give each device more samples per step; below the break-even batch of a row more devices do not pay.");
 }
 
 void explain_input(const Comparison& comparison, std::vector<Reason>& all) {
@@ -157,11 +157,11 @@ void explain_input(const Comparison& comparison, std::vector<Reason>& all) {
       "Keep the samples on the device (`data.on: device`).");
 }
 
-// The rank that computes for longest, over all repeats: one that is slow in one of them is noise, of which E8 speaks.
+// The rank with the longest compute time over all repeats. A rank that is slow in one repeat is noise, see E8.
 struct Straggler {
   std::size_t rank = 0;
-  double ratio = 1;                 // of its computing to that of the median rank; of two, to the other's
-  double waiting = 0;               // of the other ranks, their mean as a share of the step
+  double ratio = 1;                 // of its compute time to that of the median rank; with two ranks to the other's
+  double waiting = 0;               // of the other ranks: mean share of the step
 };
 
 std::optional<Straggler> straggler(const Cell& cell) {
@@ -196,7 +196,7 @@ void explain_stragglers(const Comparison& comparison, std::vector<Reason>& all) 
                            percent_text(found.ratio - 1), of_two ? "the other, which waits" : "the others, which wait",
                            percent_text(found.waiting));
       },
-      "Look at that device's clock, temperature and other users; on a CPU, at what else runs on its core.");
+      "Check that device's clock, temperature and other users; on a CPU, what else runs on its core.");
 }
 
 void explain_learning(const Comparison& comparison, std::vector<Reason>& all) {
@@ -210,7 +210,7 @@ void explain_learning(const Comparison& comparison, std::vector<Reason>& all) {
     const double lost = cell.speed_up.median / time.median;
     return lost > kLostByLearning ? std::optional(lost) : std::nullopt;
   });
-  // What costs the epochs is the batch where that is not the baseline's, and what the strategy does not promise.
+  // More epochs are due to a larger batch than the baseline's, or to an approximate strategy.
   std::vector<Fired> by_batch, by_promise, by_both, by_chance;
   for (const Fired& one : fired) {
     const Cell& cell = *one.cell;
@@ -225,17 +225,17 @@ void explain_learning(const Comparison& comparison, std::vector<Reason>& all) {
   add(all, comparison, by_batch, "E6", title, evidence,
       "Tune the learning rate for this batch (`schedule.batch_rule`, warm-up) before judging the strategy by its speed.");
   add(all, comparison, by_promise, "E6", title, evidence,
-      "The batch is the baseline's, but the strategy only approximates its updates: tune what it approximates by (staleness, "
-      "compression, steps between exchanges) before judging it by its speed.");
+      "The batch is the same as the baseline's, but the strategy approximates its updates: tune the approximation (staleness, "
+      "compression, steps between exchanges) before judging the strategy by its speed.");
   add(all, comparison, by_both, "E6", title, evidence,
-      "Tune the learning rate for this batch (`schedule.batch_rule`, warm-up), and what the strategy approximates by "
-      "(staleness, compression, steps between exchanges), before judging it by its speed.");
+      "Tune the learning rate for this batch (`schedule.batch_rule`, warm-up) and the approximation of the strategy "
+      "(staleness, compression, steps between exchanges) before judging the strategy by its speed.");
   add(all, comparison, by_chance, "E6", title, evidence,
-      "It promises the baseline's updates at the baseline's batch, so the epochs differ by chance or by rounding: measure more "
-      "repeats, and check the promise by `mgcompare verify`.");
+      "The strategy promises the baseline's updates at the baseline's batch, so the difference is chance or rounding: measure "
+      "more repeats, and check the strategy with `mgcompare verify`.");
 }
 
-// A fact of the environment that begins with a number; 0 where there is none.
+// The number at the beginning of a fact of the environment; 0 if there is none.
 double number_in(const Run& run, std::string_view key) {
   for (const auto& [name, value] : run.info.environment)
     if (name == key) return std::strtod(value.c_str(), nullptr);
@@ -253,10 +253,10 @@ void explain_oversubscription(const Comparison& comparison, std::vector<Reason>&
   });
   add(all, comparison, fired, "E7", "Oversubscription",
       [&](const Cell& cell) {
-        return fmt::format("{}: {} threads on {:.0f} physical cores, which had a load of {:.2f} already before the run.", title_of(cell),
+        return fmt::format("{}: {} threads on {:.0f} physical cores, which had a load of {:.2f} before the run.", title_of(cell),
                            cell.trial().ranks(), cores, load);
       },
-      "Use fewer devices or end what else runs, and measure again.");
+      "Use fewer devices or stop other programs, and measure again.");
 }
 
 void explain_drift(const Comparison& comparison, std::vector<Reason>& all) {
@@ -264,15 +264,15 @@ void explain_drift(const Comparison& comparison, std::vector<Reason>& all) {
   if (found.empty()) return;
   const Drift& worst = largest(found);
   std::string text = fmt::format(
-      "Between {} and {} the samples/s of {} changed by {}: results from that time are suspect.",
+      "Between {} and {} the samples/s of {} changed by {}: results from that time are doubtful.",
       plain(worst.before->started), plain(worst.after->finished), plain(row_name(worst.before->trial)), change_text(worst.change));
-  if (found.size() > 1) text += fmt::format(" That was the largest of {} changes beyond 3 %.", found.size());
+  if (found.size() > 1) text += fmt::format(" This is the largest of {} changes of more than 3 %.", found.size());
   all.push_back({"E8", "An unstable machine", text,
-                 "Run again while nothing else uses the machine; more repeats do not mend figures of a machine that "
+                 "Run again while nothing else uses the machine; more repeats do not correct for a machine that "
                  "changes."});
 }
 
-// The machine over minutes is the one thing, a trial over its seconds another.
+// E8 within trials: explain_drift() covers the machine over the whole run.
 void explain_drifting_trials(const Comparison& comparison, std::vector<Reason>& all) {
   const auto fired = where(comparison, [](const Cell& cell) -> std::optional<double> {
     return cell.is_drifting() ? std::optional(std::abs(cell.window_drift.median)) : std::nullopt;
@@ -280,12 +280,12 @@ void explain_drifting_trials(const Comparison& comparison, std::vector<Reason>& 
   add(all, comparison, fired, "E8", "Trials that change while they run",
       [](const Cell& cell) {
         const double drift = cell.window_drift.median;
-        return fmt::format("{}: in each of {} repeats the last windows are {} than the first, by {} in the median, so its "
+        return fmt::format("{}: in each of {} repeats the last windows are {} than the first, by {} in the median, so the "
                            "samples/s depend on how long it runs.",
                            title_of(cell), cell.window_drift.count, drift > 0 ? "faster" : "slower",
                            percent_text(std::abs(drift)));
       },
-      "Warm up for longer (`measure.level: thorough`, `measure.warm_up_steps`); where trials become slower, look at clocks "
+      "Use a longer warm-up (`measure.level: thorough`, `measure.warm_up_steps`); if trials become slower, check clocks "
       "and temperature.");
 }
 
@@ -306,15 +306,15 @@ std::vector<Reason> explain(const Comparison& comparison) {
 
 Table break_even_table(const Comparison& comparison) {
   Table table{"Break-even batch",
-              "An estimate of the global batch from which on several devices beat one: there the computing that they save pays "
-              "for what their step costs more than one device's (exchange, waiting, updates, the strategy's own work, the host). "
-              "What a sample costs to compute is fitted on the reliable rows of all strategies together, which have so many "
-              "sizes of a device's share of the batch. Below N: less than the smallest share that was measured, times the devices.",
+              "Estimated global batch above which several devices are faster than one: the saved computing exceeds the additional cost "
+              "of their steps (exchange, waiting, updates, the strategy's own work, host). The cost of a sample is fitted on the "
+              "reliable rows of all strategies together. Sizes: how many different batches per device they have. Below N: "
+              "smaller than the smallest measured batch per device, times the devices.",
               {"strategy", "devices", "break-even", "cost a step", "cost a sample", "sizes", "largest error of the fit"},
               2,
               {}, {}};
   const Works works(comparison);
-  // The cost of rows on as many devices, over all batches, each against the baseline of its own.
+  // Additional cost of a step against the row's own baseline, by series and devices, over all batches.
   std::map<std::tuple<std::string, DeviceKind, std::size_t>, std::vector<double>> costs;
   const auto key = [](const Cell& cell) { return std::tuple(cell.series, cell.trial().device_kind, cell.trial().devices); };
   const auto fits = [](const Cell& cell) {

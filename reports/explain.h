@@ -1,6 +1,6 @@
 #pragma once
 
-// Why rows are as fast as they are: rules over what was measured, each with its evidence and something to do about it.
+// Explanations of slow rows: rules on the measurements, each with its evidence and a recommended action.
 
 #include <string>
 #include <vector>
@@ -13,14 +13,14 @@ namespace mgcompare {
 struct Reason {
   std::string rule;                 // "E1"
   std::string title;
-  std::string evidence;             // of the row that matters most: the best on several devices, else the worst
+  std::string evidence;             // of the best row on several devices if the rule applies to it, else of the worst row
   std::string action;
 };
 
-// In the order of the rules; one a rule and action.
+// In the order of the rules; one for each rule and action.
 std::vector<Reason> explain(const Comparison& comparison);
 
-// From which global batch on each strategy on several devices beats one device.
+// The global batch above which each strategy on several devices is faster than one device.
 Table break_even_table(const Comparison& comparison);
 
 }  // namespace mgcompare

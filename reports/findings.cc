@@ -23,14 +23,14 @@ bool misses_target(const Comparison& comparison) {
   return comparison.target_accuracy > 0 && !comparison.target_reached && !comparison.ranking.empty();
 }
 
-// What an objective that needs a target goes by where no row reached it.
+// The figure used instead if the objective needs a target that no row reached.
 std::string instead_of_target(const Comparison& comparison) {
   if (!misses_target(comparison) || comparison.objective == Objective::throughput) return "";
   return comparison.objective == Objective::device_seconds ? "the device-seconds of the whole training" : "samples/s";
 }
 
 // "1.92 [1.78 .. 2.05] times as fast to 97 % as X", by cost "0.52 [0.49 .. 0.56] times the device-seconds to 97 % of X";
-// `until` is " to 97 %", or nothing.
+// `until` is " to 97 %" or empty.
 std::string against(const Comparison& comparison, const Cell& cell, const Cell& other, const std::string& until = "") {
   const Criterion by = criterion(comparison);
   const bool is_cost = comparison.objective == Objective::device_seconds;
@@ -42,11 +42,11 @@ std::string against(const Comparison& comparison, const Cell& cell, const Cell& 
 
 struct Rival {
   const Cell* cell;
-  Order order;                      // of the winner's figure against this one's
+  Order order;                      // of the winner's figure relative to this one's
   bool enough_repeats;
 };
 
-// Every other row of the ranking against the winner; all share the risk of a wrong answer.
+// Every other row of the ranking against the winner; the tests are corrected for their number.
 std::vector<Rival> rivals_of(const Comparison& comparison, const Cell& winner) {
   const Criterion by = criterion(comparison);
   const Spread& mine = winner.*by.of_cell;
@@ -64,7 +64,7 @@ std::vector<Rival> rivals_of(const Comparison& comparison, const Cell& winner) {
   return rivals;
 }
 
-// "1.92 [1.78 .. 2.05] times as fast as X", with the doubt there is.
+// "1.92 [1.78 .. 2.05] times as fast as X", and if undecided the reason.
 std::string rival_text(const Comparison& comparison, const Cell& winner, const Rival& rival) {
   const Cell& other = *rival.cell;
   if (goes_by_target(comparison) && other.reached_target == 0)
@@ -75,7 +75,7 @@ std::string rival_text(const Comparison& comparison, const Cell& winner, const R
   return fmt::format("{}; undecided: {}", text, doubt_of(winner.*by.of_cell, other.*by.of_cell));
 }
 
-// ", in 2 of 3 repeats" where not all of them reached the target
+// ", in 2 of 3 repeats"; empty if all repeats reached the target.
 std::string some_repeats(const Cell& cell) {
   return cell.reached_target == cell.done.size() ? "" : fmt::format(", in {} of {} repeats", cell.reached_target, cell.done.size());
 }
@@ -104,11 +104,11 @@ void add_headline(const Comparison& comparison, const Cell& winner, std::vector<
 
 void add_baseline(const Comparison& comparison, const Cell& winner, const std::vector<Rival>& rivals, std::vector<Finding>& all) {
   if (winner.is_baseline) {
-    if (comparison.ranking.size() > 1) all.push_back({"it is the one-device baseline: no other row's median is better", 1});
+    if (comparison.ranking.size() > 1) all.push_back({"it is the one-device baseline: no other row has a better median", 1});
     return;
   }
   if (!winner.baseline) {
-    all.push_back({"there is no one-device baseline of this kind and batch to compare it with", 1});
+    all.push_back({"there is no one-device baseline on this kind of device and at this batch to compare it with", 1});
     return;
   }
   const auto base = std::find_if(rivals.begin(), rivals.end(),
@@ -126,7 +126,7 @@ void add_reasons(const Comparison& comparison, const Cell& winner, const std::ve
   if (several != nullptr && several->efficiency.count > 0 && several->efficiency.median < 0.95 &&
       several->breakdown.reliable()) {
     const Breakdown& parts = several->breakdown;
-    // What ideal scaling would not need, and no other part explains.
+    // The rest of the loss, which no other part explains.
     const double own = parts.strategy / parts.step;
     const double rest = 1 - several->efficiency.median - (parts.exchange + parts.waiting + parts.host) / parts.step - own;
     all.push_back({fmt::format("Why not {}x{}: {} of its time is exchange, {} waiting for other ranks, {} the host outside of steps{}{}",
@@ -134,7 +134,8 @@ void add_reasons(const Comparison& comparison, const Cell& winner, const std::ve
                                percent_text(parts.exchange / parts.step), percent_text(parts.waiting / parts.step),
                                percent_text(parts.host / parts.step),
                                own < 0.01 ? "" : fmt::format(", {} the strategy's own work", percent_text(own)),
-                               rest < 0.01 ? "" : fmt::format(", and {} computing and updates that did not shrink with a device's share of the batch", percent_text(rest)))});
+                               rest < 0.01 ? "" : fmt::format(", and {} computing and updates that did not "
+                                                         "shrink with the batch per device", percent_text(rest)))});
   }
   const Cell* cheapest = nullptr;
   bool enough = true;
@@ -145,14 +146,14 @@ void add_reasons(const Comparison& comparison, const Cell& winner, const std::ve
     enough = rival.enough_repeats;
   }
   if (cheapest != nullptr)
-    all.push_back({fmt::format("Cheapest that cannot be told apart from it: {}{}", title_of(*cheapest),
-                               enough ? "" : ", with so few repeats")});
+    all.push_back({fmt::format("Fewest devices without a significant difference: {}{}", title_of(*cheapest),
+                               enough ? "" : " (with so few repeats)")});
 }
 
 bool is_on_several(const Cell& cell) { return cell.trial().devices > 1 && cell.baseline && cell.speed_up.count > 0; }
 
-// What one device can do for this row's kind and variant. To the target, or for the whole training, that is the best of all
-// batches; samples/s are compared at the same batch, since another one learns otherwise.
+// The one-device row to compare with, of the same kind and variant: by time or cost the best of all batches, by samples/s the
+// one with the same batch, because another batch learns differently.
 const Cell& one_device(const Comparison& comparison, const Cell& cell) {
   const Cell& own = comparison.cells[*cell.baseline];
   if (criterion(comparison).more_is_better) return own;
@@ -164,7 +165,7 @@ const Cell& one_device(const Comparison& comparison, const Cell& cell) {
   return best == comparison.ranking.end() ? own : comparison.cells[*best];
 }
 
-// Above: better than one device. All rows that could have been the best share the risk of a wrong answer.
+// Above: better than one device. Corrected for all rows that could have been the best.
 Order order_over(const Comparison& comparison, const Cell& best, const Cell& base) {
   const Criterion by = criterion(comparison);
   if (by.more_is_better) return best.order;
@@ -177,7 +178,7 @@ Order order_over(const Comparison& comparison, const Cell& best, const Cell& bas
   }
   const Order order = compare_all(pairs).front();
   if (!goes_by_target(comparison)) return order;
-  // Sooner in the repeats that got there, but less often there, is neither better nor worse.
+  // Undecided if one is faster to the target but reaches it in fewer repeats.
   const auto reached = [](const Cell& cell) {
     return static_cast<double>(cell.reached_target) / static_cast<double>(cell.done.size());
   };
@@ -196,7 +197,7 @@ Answer answer_of_ranking(const Comparison& comparison) {
                                    [&](std::size_t index) { return is_on_several(comparison.cells[index]); });
     if (tried) return {kNo, fmt::format("none reached {}", target)};
     return {"Whether several devices pay is not known yet",
-            "that takes a finished row on several devices, and the one-device baseline at the same batch"};
+            "the answer needs a finished row on several devices, and the one-device baseline at the same batch"};
   }
   const Cell& base = one_device(comparison, *best);
   if (goes_by_target(comparison) && base.reached_target == 0) {
@@ -298,20 +299,20 @@ std::vector<Finding> reservations(const Comparison& comparison) {
   std::set<std::string> many;
   for (const Cell& cell : comparison.cells) {
     if (cell.done.empty() || !cell.many_models || !many.insert(cell.trial().strategy.label).second) continue;
-    all.push_back({fmt::format("{} trains separate models, one a rank: its accuracy is their mean, its speed a ceiling",
+    all.push_back({fmt::format("{} trains separate models, one per rank: its accuracy is their mean, its speed an upper limit",
                                plain(cell.trial().strategy.label))});
   }
   if (const std::vector<Drift> found = drifts(comparison); !found.empty()) {
     const Drift& worst = largest(found);
-    all.push_back({fmt::format("The machine was not steady: the samples/s of {} changed by {} between two of its runs; "
-                               "differences of that size may be the machine's",
+    all.push_back({fmt::format("The speed of the machine changed: the samples/s of {} changed by {} between two of its runs; "
+                               "differences of that size may be due to the machine",
                                plain(row_name(worst.before->trial)), change_text(worst.change))});
   }
   const RunInfo& info = comparison.run->info;
   if (info.data_name == "digits")
-    all.push_back({"The data are built-in drawn digits, not MNIST: accuracies do not compare with published ones"});
+    all.push_back({"The data are built-in drawn digits, not MNIST: accuracies cannot be compared with published ones"});
   if (!comparison.run->rows.empty() && comparison.run->rows.front().config->cut_down_for_cpu) {
-    all.push_back({"The experiment was cut down for a machine without a GPU, as its `when_cpu:` block says"});
+    all.push_back({"The experiment was reduced for a machine without a GPU, by its `when_cpu:` block"});
   }
   if (comparison.finished < comparison.trials) {
     all.push_back({fmt::format("{} of {} trials have not finished: --resume runs them",
@@ -322,17 +323,17 @@ std::vector<Finding> reservations(const Comparison& comparison) {
 
 std::string partial_text(const Comparison& comparison) {
   if (comparison.finished == comparison.trials) return "";
-  return fmt::format("Partial: {} of {} trials have not finished. What follows holds for those that have.",
+  return fmt::format("Partial: {} of {} trials have not finished. The results below are of the finished trials.",
                      comparison.trials - comparison.finished, comparison.trials);
 }
 
 std::vector<Finding> findings(const Comparison& comparison) {
   std::vector<Finding> all;
-  // Before any figure: it makes all of them doubtful.
+  // First, because a taint makes all figures doubtful.
   for (const std::string& taint : comparison.run->info.taints) all.push_back({fmt::format("TAINTED: {}", plain(taint))});
   if (const Answer first = answer(comparison); !first.verdict.empty()) all.push_back({first.verdict + ": " + first.grounds});
   std::vector<Finding> ranking = ranking_findings(comparison);
-  // The answer has said so.
+  // The answer already contains this finding.
   if (!instead_of_target(comparison).empty()) ranking.erase(ranking.begin());
   for (const auto& part : {ranking, reservations(comparison)}) all.insert(all.end(), part.begin(), part.end());
   return all;
@@ -342,10 +343,11 @@ std::vector<Failure> failures(const Comparison& comparison) {
   std::vector<Failure> all;
   for (const Cell& cell : comparison.cells) {
     for (const Row* row : cell.failed) {
-      const std::string status = plain(row->result.status), cause = plain(row->result.cause), title = title_of(cell);
-      // What the machine does not have fails alike in many rows; anything else is worth a line a row.
+      const TrialStatus status = row->result.status;
+      const std::string cause = plain(row->result.cause), title = title_of(cell);
+      // Unavailable devices fail in the same way in many rows: one line for all. Other failures get one line per row.
       auto same = std::find_if(all.begin(), all.end(), [&](const Failure& failure) {
-        return (failure.title == title || status == "unavailable") && failure.status == status && failure.cause == cause;
+        return (failure.title == title || status == TrialStatus::unavailable) && failure.status == status && failure.cause == cause;
       });
       if (same == all.end()) same = all.insert(all.end(), {title, status, cause, 0, 0, row});
       same->more_rows += same->repeats > 0 && row == cell.failed.front() ? 1 : 0;
@@ -358,7 +360,7 @@ std::vector<Failure> failures(const Comparison& comparison) {
       failure.title += fmt::format(" and {} more row{}", failure.more_rows, failure.more_rows == 1 ? "" : "s");
   std::stable_sort(all.begin(), all.end(), [](const Failure& a, const Failure& b) {
     const auto key = [](const Failure& failure) {
-      return std::pair(failure.status != "unavailable", failure.last->sequence);
+      return std::pair(failure.status != TrialStatus::unavailable, failure.last->sequence);
     };
     return key(a) < key(b);
   });

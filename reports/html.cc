@@ -12,7 +12,7 @@
 #include "reports/embedding.h"
 #include "reports/explain.h"
 #include "reports/findings.h"
-#include "reports/machine.h"
+#include "reports/machine_tables.h"
 #include "reports/repetition.h"
 #include "reports/section.h"
 #include "reports/tables.h"
@@ -27,14 +27,14 @@ using Data = mustache::data;
 Section scaling_section(const Comparison& comparison, const std::string& drawing, Json& charts) {
   Section section("scaling", "Scaling",
                   "Efficiency shows what is lost, speed-up what is gained. A strategy is compared with one device that "
-                  "exchanges nothing, never with its own slow self.");
+                  "exchanges nothing, not with its own run on one device.");
   const std::vector<ChartGroup> groups = scaling_charts(comparison);
-  const bool draws = !assets::chart_script().empty();
+  const bool has_charts = !assets::chart_script().empty();
   const std::string picture = image_of(drawing);
-  section.show(draws ? "" : picture, draws ? picture : "", "Efficiency and speed-up against devices, a line a strategy");
+  section.show(has_charts ? "" : picture, has_charts ? picture : "", "Efficiency and speed-up against devices, one line per strategy");
   const Table speeds = speed_table(comparison);
-  if (draws) section.add(groups, speeds, charts);
-  if (groups.empty() && drawing.empty()) section.say(kNoCurve);
+  if (has_charts) section.add(groups, speeds, charts);
+  if (groups.empty() && drawing.empty()) section.sentence(kNoCurve);
   section.add(speeds, groups.empty());
   return section;
 }
@@ -73,7 +73,7 @@ Section why_section(const Comparison& comparison) {
   const std::vector<Reason> reasons = explain(comparison);
   for (const Reason& reason : reasons) section.reason(reason);
   if (reasons.empty())
-    section.say("No rule fires: nothing that was measured stands out as a cost that could be avoided.");
+    section.sentence("No rule applies: no avoidable cost stands out in the measurements.");
   section.add(drift_table(comparison));
   section.add(break_even_table(comparison), true);
   return section;
@@ -81,13 +81,13 @@ Section why_section(const Comparison& comparison) {
 
 Section prediction_section(const Comparison& comparison, Json& charts) {
   Section section("prediction", "Prediction",
-                  "What more devices would bring if they were linked as these are: an extrapolation from the costs measured "
-                  "here. `mgcompare predict` answers for other counts and other links.");
+                  "The speed-up on more devices with the same links, extrapolated from the costs measured "
+                  "here. `mgcompare predict` does this for other numbers of devices and other links.");
   const std::vector<Prediction> predictions = predict(comparison, usual_devices(comparison));
   const Table table = prediction_table(predictions);
   if (!assets::chart_script().empty()) section.add(prediction_charts(comparison, predictions), table, charts);
-  if (predictions.empty()) section.say(kNoPrediction);
-  for (const std::string& problem : prediction_problems(predictions)) section.say(problem);
+  if (predictions.empty()) section.sentence(kNoPrediction);
+  for (const std::string& problem : prediction_problems(predictions)) section.sentence(problem);
   section.add(table);
   return section;
 }
@@ -108,7 +108,7 @@ Section origin_section(const Comparison& comparison) {
   section.add(order_table(run));
   if (const Repetition again = repetition_of(run); !again.command.empty())
     section.quote("To run one row again", again.intro, again.command);
-  section.quote("Config", fmt::format("Every default filled in; SHA-256 {}.", run.info.config_hash), run.info.config_yaml);
+  section.quote("Config", fmt::format("With all defaults; SHA-256 {}.", run.info.config_hash), run.info.config_yaml);
   return section;
 }
 
@@ -200,23 +200,9 @@ void replace(std::string& text, std::string_view marker, const std::string& by) 
   text.replace(text.find(marker), marker.size(), by);
 }
 
-}  // namespace
-
-std::string html_report(const Comparison& comparison, const std::string& drawing) {
+// What is above the sections: the run, the answer, its findings and reservations.
+void add_answer(const Comparison& comparison, Data& page) {
   const Run& run = *comparison.run;
-  Json charts = Json::array();
-  const std::vector<Section> sections = {scaling_section(comparison, drawing, charts),
-                                         accuracy_section(comparison, charts), time_section(comparison, charts),
-                                         why_section(comparison), prediction_section(comparison, charts),
-                                         origin_section(comparison)};
-  Data links{Data::type::list}, parts{Data::type::list};
-  for (const Section& section : sections) {
-    Data link;
-    link.set("id", section.id());
-    link.set("title", section.title());
-    links.push_back(link);
-    parts.push_back(section.data());
-  }
   Answer first = answer(comparison);
   if (first.verdict.empty()) first.verdict = ranking_findings(comparison).front().text;
   Data remarks{Data::type::list};
@@ -225,11 +211,9 @@ std::string html_report(const Comparison& comparison, const std::string& drawing
   for (const Finding& finding : reservations(comparison)) remarks.push_back(finding.text);
   if (comparison.finished > comparison.done) {
     const std::size_t stopped = comparison.finished - comparison.done;
-    remarks.push_back(fmt::format("{} of {} trials {} not completed: the cause stands under Tables and origin", stopped,
+    remarks.push_back(fmt::format("{} of {} trials {} not completed: see the causes in Tables and origin", stopped,
                                   comparison.trials, stopped == 1 ? "was" : "were"));
   }
-
-  Data page;
   page.set("name", plain(run.info.name));
   page.set("version", plain(run.info.program_version));
   page.set("model", run.rows.empty() ? "no model" : plain(run.rows.front().config->model.name));
@@ -245,20 +229,48 @@ std::string html_report(const Comparison& comparison, const std::string& drawing
   page.set("tiles", tiles_of(comparison));
   page.set("objectives", objectives_of(comparison));
   page.set("reservations", remarks);
+}
+
+void add_legend(const Comparison& comparison, bool has_charts, Data& page) {
   const std::vector<Series> all = all_series(comparison);
   const auto crowd = std::count_if(all.begin(), all.end(), [](const Series& one) { return !one.leads; });
   page.set("crowd", text_or_nothing(crowd == 0 ? "" : fmt::format("Show all {} in colour", all.size())));
-  page.set("has_series", !charts.empty() && all.size() > 1);
+  page.set("has_series", has_charts && all.size() > 1);
   page.set("series", series_data(all));
+}
+
+void add_sections(const std::vector<Section>& sections, Data& page) {
+  Data links{Data::type::list}, parts{Data::type::list};
+  for (const Section& section : sections) {
+    Data link;
+    link.set("id", section.id());
+    link.set("title", section.title());
+    links.push_back(link);
+    parts.push_back(section.data());
+  }
   page.set("sections", links);
   page.set("parts", parts);
+}
+
+}  // namespace
+
+std::string html_report(const Comparison& comparison, const std::string& drawing) {
+  Json charts = Json::array();
+  const std::vector<Section> sections = {scaling_section(comparison, drawing, charts),
+                                         accuracy_section(comparison, charts), time_section(comparison, charts),
+                                         why_section(comparison), prediction_section(comparison, charts),
+                                         origin_section(comparison)};
+  Data page;
+  add_answer(comparison, page);
+  add_legend(comparison, !charts.empty(), page);
+  add_sections(sections, page);
   const std::string code(assets::chart_script()), script(assets::page_script());
   page.set("script_hashes", code.empty() ? policy_hash(script) : policy_hash(code) + " " + policy_hash(script));
 
   mustache::mustache form{std::string(assets::page_template())};
-  if (!form.is_valid()) throw Error("the page's template: " + form.error_message());
+  if (!form.is_valid()) throw Error("the template of the page is not valid: " + form.error_message());
   std::string text = with_lines_below(form.render(page));
-  // Data cannot look like these: its angle brackets are escaped by now.
+  // Data cannot contain these markers: angle brackets are escaped by now.
   replace(text, "<!--page-style-->", fmt::format("<style>{}</style>", assets::page_style()));
   replace(text, "<!--page-charts-->",
           charts.empty() ? ""

@@ -1,7 +1,7 @@
 #pragma once
 
-// report.html: the whole report in one file that opens without a network, with charts to point at where the program was
-// built with their libraries. A function of the results alone.
+// report.html: the whole report in one file that needs no network, with interactive charts if the program was built with the
+// chart libraries. Depends on the results only.
 
 #include <string>
 
@@ -9,7 +9,7 @@
 
 namespace mgcompare {
 
-// `drawing`: the scaling curves as SVG (draw_scaling); empty where there are none.
+// `drawing`: the scaling curves as SVG (draw_scaling()); empty if there are none.
 std::string html_report(const Comparison& comparison, const std::string& drawing);
 
 }  // namespace mgcompare

@@ -6,24 +6,24 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "reports/json_number.h"
+
 namespace mgcompare {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-
 Json spread(const Spread& spread) {
   if (spread.count == 0) return nullptr;
-  return {{"median", number(spread.median)},
-          {"least", number(spread.least)},
-          {"most", number(spread.most)},
-          {"low", number(spread.low)},
-          {"high", number(spread.high)},
+  return {{"median", json_number(spread.median)},
+          {"least", json_number(spread.least)},
+          {"most", json_number(spread.most)},
+          {"low", json_number(spread.low)},
+          {"high", json_number(spread.high)},
           {"count", spread.count}};
 }
 
-// The same text when it is JSON, else the text as a string.
+// The parsed text if it is JSON, else the text as a string.
 Json embedded(const std::string& text) {
   Json parsed = Json::parse(text, nullptr, false);
   return parsed.is_discarded() ? Json(text) : parsed;
@@ -33,22 +33,22 @@ std::string text_of(const auto& json, int indent = -1) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
-// Put together from texts: the parts have trees of another kind, and copying those takes longer than writing them.
+// Assembled from texts, which is faster than copying the JSON trees of the parts.
 std::string row_text(const Row& row) {
   const Json first = {{"position", row.position},
-                      {"state", row.state},
+                      {"state", to_string(row.state)},
                       {"attempt", row.attempt},
                       {"row", row_name(row.trial)},
                       {"precision", to_string(precision_of(*row.config, row.trial.device_kind))}};
   std::string text = text_of(first);
   text.pop_back();
   const auto add = [&](const char* key, const std::string& value) { text += fmt::format(",\"{}\":{}", key, value); };
-  // The whole config stands once in the file; of a variant's only the name.
+  // The config is once in the file; of a variant only the name.
   add("trial", text_of(nlohmann::json(row.trial)));
   if (row.sequence > 0) add("sequence", fmt::format("{}", row.sequence));
   if (!row.started.empty()) add("started", text_of(Json(row.started)));
   if (!row.finished.empty()) add("finished", text_of(Json(row.finished)));
-  if (row.state == "finished") add("result", json_text(row.result));
+  if (row.state == RowState::finished) add("result", json_text(row.result));
   return text += '}';
 }
 
@@ -108,7 +108,7 @@ void json_report(const Comparison& comparison, const std::function<void(std::str
   std::string head = text_of(json, 2);
   head.erase(head.rfind("\n}"));
   write(head);
-  // A line a trial and a row.
+  // One line for each trial and each row.
   const auto add_list = [&](const char* name, const auto& items, const auto& line) {
     write(fmt::format(",\n  \"{}\": [", name));
     const char* separator = "\n    ";

@@ -1,6 +1,6 @@
 #pragma once
 
-// results.json: everything that the results hold, and what follows from it; described in README.md beside this file.
+// results.json: all results of a run and the figures derived from them. README.md in this directory describes it.
 
 #include <functional>
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace mgcompare {
 
-// Piece by piece: all of it at once would take more memory than everything else together.
+// In pieces, because the whole text would need more memory than everything else together.
 void json_report(const Comparison& comparison, const std::function<void(std::string_view)>& write);
 
 }  // namespace mgcompare

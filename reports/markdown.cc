@@ -6,7 +6,7 @@
 #include "reports/drift.h"
 #include "reports/explain.h"
 #include "reports/findings.h"
-#include "reports/machine.h"
+#include "reports/machine_tables.h"
 #include "reports/prediction.h"
 #include "reports/repetition.h"
 #include "reports/tables.h"
@@ -15,7 +15,7 @@
 namespace mgcompare {
 namespace {
 
-// Cells are escaped here, so that no caller can forget it.
+// Escapes the cells, so that callers cannot forget to.
 std::string table_text(const Table& table) {
   if (table.lines.empty()) return "None.\n";
   std::string text = "|";
@@ -23,7 +23,7 @@ std::string table_text(const Table& table) {
   text += "\n|";
   for (std::size_t i = 0; i < table.head.size(); ++i) text += i < table.left ? " --- |" : " ---: |";
   text += "\n";
-  for (const TextLine& line : table.lines) {
+  for (const TextRow& line : table.lines) {
     text += "|";
     for (const std::string& cell : line) text += fmt::format(" {} |", markdown(cell));
     text += "\n";
@@ -31,10 +31,10 @@ std::string table_text(const Table& table) {
   return text;
 }
 
-// Nothing where the table is empty.
+// Empty if the table is empty.
 std::string section_if_any(const Table& table) { return table.lines.empty() ? "" : markdown_section(table); }
 
-// More lines than that are for the page, where they can be folded.
+// Longer tables are only on the page, where they can be folded.
 constexpr std::size_t kShort = 16;
 
 std::string section_if_short(const Table& table) { return table.lines.size() > kShort ? "" : section_if_any(table); }
@@ -51,7 +51,7 @@ std::string introduction(const Comparison& comparison) {
                       info.data_origin.empty() ? "" : fmt::format(" ({})", markdown(info.data_origin)),
                       info.data_fingerprint.empty() ? "unknown" : markdown(info.data_fingerprint),
                       markdown(info.started), markdown(info.program_version), comparison.done, comparison.trials,
-                      comparison.finished > comparison.done ? "; the cause stands under Trials that were not completed" : "");
+                      comparison.finished > comparison.done ? "; see the causes in Trials that were not completed" : "");
   return text;
 }
 
@@ -64,7 +64,7 @@ std::string reasons_section(const Comparison& comparison) {
   return text.empty() ? "" : "\n## Why\n\n" + text;
 }
 
-// Without gnuplot there is no picture of curves that could be drawn, and nothing is missing from the run.
+// Without gnuplot there is no picture although the run has curves; then no message is shown.
 std::string curves(const Comparison& comparison, const std::string& picture) {
   if (!picture.empty()) return fmt::format("\n![Efficiency and speed-up against devices]({})\n", picture);
   return scaling_charts(comparison).empty() ? fmt::format("\n{}\n", markdown(kNoCurve)) : "";
@@ -98,7 +98,7 @@ std::string origin_section(const Run& run) {
          (again.command.empty() ? ""
                                 : fmt::format("\n## To run one row again\n\n{}\n\n{}", markdown(again.intro),
                                               markdown_code(again.command, "sh"))) +
-         "\n## Config\n\nEvery default filled in; SHA-256 " + markdown(run.info.config_hash) + ".\n\n" +
+         "\n## Config\n\nWith all defaults; SHA-256 " + markdown(run.info.config_hash) + ".\n\n" +
          markdown_code(run.info.config_yaml, "yaml");
 }
 
@@ -113,7 +113,7 @@ std::string markdown_section(const Table& table) {
 
 std::string markdown_report(const Comparison& comparison, const std::string& picture) {
   const Run& run = *comparison.run;
-  // In the page's order.
+  // In the order of the page.
   return introduction(comparison) + curves(comparison, picture) + markdown_section(speed_table(comparison)) +
          section_if_any(target_table(comparison)) + section_if_any(epoch_table(comparison)) +
          markdown_section(time_table(comparison)) + section_if_short(rank_table(comparison)) +

@@ -1,6 +1,6 @@
 #pragma once
 
-// report.md: the run for people, in tables.
+// report.md: the report as Markdown, mostly tables.
 
 #include <string>
 
@@ -8,10 +8,10 @@
 
 namespace mgcompare {
 
-// `picture`: a file beside it with the scaling curves; empty where there is none.
+// `picture`: file name of the scaling curves in the same directory; empty if there is none.
 std::string markdown_report(const Comparison& comparison, const std::string& picture = "");
 
-// A heading, the table's words and the table.
+// The heading, introduction and lines of a table.
 struct Table;
 std::string markdown_section(const Table& table);
 

@@ -4,6 +4,7 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "reports/json_number.h"
 #include "reports/text.h"
 
 namespace mgcompare {
@@ -42,8 +43,6 @@ double seconds_of(const std::string& utc) {
   return strptime(utc.c_str(), "%Y-%m-%dT%H:%M:%SZ", &time) == nullptr ? 0 : static_cast<double>(timegm(&time));
 }
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-
 }  // namespace
 
 std::string mllog(const Run& run, const Row& row) {
@@ -58,8 +57,8 @@ std::string mllog(const Run& run, const Row& row) {
   log.point("seed", trial.seed);
   log.point("global_batch_size", trial.global_batch);
   log.point("opt_name", to_string(config.optimizer.kind));
-  log.point("opt_base_learning_rate", number(config.optimizer.learning_rate));
-  log.point("opt_weight_decay", number(config.optimizer.weight_decay));
+  log.point("opt_base_learning_rate", json_number(config.optimizer.learning_rate));
+  log.point("opt_weight_decay", json_number(config.optimizer.weight_decay));
   if (!result.epochs.empty()) log.point("train_samples", result.samples / result.epochs.size());
   log.pass(result.seconds_setup + result.seconds_warm_up);
   log.end("init_stop");
@@ -69,17 +68,17 @@ std::string mllog(const Run& run, const Row& row) {
     const Json number_of = {{"epoch_num", epoch + 1}};
     log.start("epoch_start", number_of);
     log.pass(one.seconds_training);
-    log.point("train_loss", number(one.loss), number_of);
+    log.point("train_loss", json_number(one.loss), number_of);
     log.end("epoch_stop", number_of);
     log.start("eval_start", number_of);
     log.pass(one.seconds_evaluation);
-    log.point("eval_accuracy", number(one.accuracy), number_of);
+    log.point("eval_accuracy", json_number(one.accuracy), number_of);
     log.end("eval_stop", number_of);
   }
-  Json how = {{"status", result.status == "done" ? "success" : "aborted"}};
+  Json how = {{"status", result.status == TrialStatus::done ? "success" : "aborted"}};
   if (!result.cause.empty()) how["cause"] = plain(result.cause);
   log.end("run_stop", how);
-  log.point("throughput", number(result.samples_per_second), {{"unit", "samples/s"}});
+  log.point("throughput", json_number(result.samples_per_second), {{"unit", "samples/s"}});
   return log.text();
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// A trial as log lines in the style of MLPerf (mlcommons/logging, rules of training v4): what readers of those logs need,
-// not a valid submission.
+// A trial as log lines in the format of MLPerf (mlcommons/logging, training rules v4), for programs that read such logs. Not a
+// valid submission.
 
 #include <string>
 
@@ -9,7 +9,7 @@
 
 namespace mgcompare {
 
-// Lines of one finished trial. Moments are its start by the clock on the wall plus measured durations.
+// The lines of one finished trial. Times are its start by the system clock plus measured durations.
 std::string mllog(const Run& run, const Row& row);
 
 }  // namespace mgcompare

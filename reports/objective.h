@@ -1,6 +1,6 @@
 #pragma once
 
-// What a user wants most, as one figure of a row.
+// What a user optimises for, as one figure of a row.
 
 #include <string>
 #include <string_view>
@@ -10,9 +10,9 @@
 namespace mgcompare {
 
 enum class Objective {
-  time_to_accuracy,                 // training seconds up to the target accuracy
+  time_to_accuracy,                 // training seconds until the target accuracy
   throughput,                       // samples/s
-  device_seconds,                   // what is paid for: devices times the seconds up to the target, or of the training
+  device_seconds,                   // cost: devices times the seconds until the target, or of the whole training
 };
 
 inline constexpr Objective kObjectives[] = {Objective::time_to_accuracy, Objective::throughput,
@@ -20,12 +20,12 @@ inline constexpr Objective kObjectives[] = {Objective::time_to_accuracy, Objecti
 
 // "time_to_accuracy"
 std::string_view to_string(Objective objective);
-// Throws Error for a name that does not exist.
+// Throws Error for an unknown name.
 Objective objective_of(std::string_view name);
 
 double throughput(const Row& row);
-double time_to_target(const Row& row);             // nan where it was not reached
+double time_to_target(const Row& row);             // nan: not reached
 double device_seconds(const Row& row);             // of the whole training
-double device_seconds_to_target(const Row& row);   // nan where it was not reached
+double device_seconds_to_target(const Row& row);   // nan: not reached
 
 }  // namespace mgcompare

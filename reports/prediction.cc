@@ -18,12 +18,13 @@
 namespace mgcompare {
 namespace {
 
-// What fits well by luck is still not known better than this.
+// Smallest relative width of a band, also if the held-out row fits better by chance.
 constexpr double kLeastBand = 0.05;
 
 double count(std::size_t devices) { return static_cast<double>(devices); }
 
-// Bytes that a rank sends in a step on n devices, from what it sent on others: as in an all-reduce, or always the same.
+// Bytes per step that a rank sends on n devices: proportional to 2 (n - 1) / n as in an all-reduce, or constant, whichever fits
+// the measured rows better.
 class Payload {
  public:
   explicit Payload(const std::vector<const Cell*>& cells) {
@@ -55,7 +56,7 @@ class Payload {
 struct Model {
   Work work;
   Payload payload;
-  Link link;
+  LinkModel link;
   double waiting = 0;
 
   double step(std::size_t devices, double samples) const {
@@ -65,7 +66,7 @@ struct Model {
   }
 };
 
-// In weak scaling all steps have the same samples: their cost is known, and nothing about other sizes.
+// In weak scaling all steps may have the same batch per device: then only the cost of that batch is known.
 Work work_of(const std::vector<const Cell*>& cells, bool weak) {
   if (const std::optional<Work> fitted = fit_work(cells, own_seconds)) return *fitted;
   std::vector<double> seconds;
@@ -75,20 +76,20 @@ Work work_of(const std::vector<const Cell*>& cells, bool weak) {
     sizes.insert(samples_per_device(*cell));
   }
   if (!weak || sizes.size() != 1)
-    throw Error("its steps have too few different sizes to tell what a sample costs; measure another batch");
+    throw Error("its rows have too few different batches per device to fit the cost of a sample; measure another batch");
   return {median(seconds), 0, 0, 1};
 }
 
-// What these rows' exchanges cost. A few rows cannot tell latency from bandwidth; where all they do is all-reduce, the
-// machine's all-reduces by themselves do, and the rows say how much of such a call computing leaves exposed.
-Link link_of_rows(const std::vector<const Cell*>& cells, const std::vector<ExchangeTime>& bare) {
+// A link model of the exchanges of these rows. Few rows do not separate latency from bandwidth. If the rows only all-reduce,
+// the shape comes from the all-reduces timed before the run, and the rows give the share that is exposed.
+LinkModel link_of_rows(const std::vector<const Cell*>& cells, const std::vector<ExchangeTime>& bare) {
   const std::vector<ExchangeTime> times = exchange_times(cells);
   if (times.empty()) return {};
   const bool has_shape = !bare.empty() && std::all_of(cells.begin(), cells.end(), [](const Cell* cell) {
     return cell->trial().devices < 2 || only_reduces(*cell);
   });
   if (!has_shape) return fit_link(times);
-  Link link = fit_link(bare);
+  LinkModel link = fit_link(bare);
   std::vector<double> factors;
   for (const ExchangeTime& time : times) factors.push_back(time.seconds / link.seconds(time.devices, time.bytes));
   const double factor = spread_of(factors).median;
@@ -98,7 +99,7 @@ Link link_of_rows(const std::vector<const Cell*>& cells, const std::vector<Excha
   return link;
 }
 
-Model model_of(const std::vector<const Cell*>& cells, bool weak, const std::optional<Link>& given,
+Model model_of(const std::vector<const Cell*>& cells, bool weak, const std::optional<LinkModel>& given,
                const std::vector<ExchangeTime>& bare) {
   Model model{work_of(cells, weak), Payload(cells), {}, 0};
   std::vector<double> waiting;
@@ -120,25 +121,25 @@ std::vector<const Cell*> below(const std::vector<const Cell*>& cells, std::size_
 using Kin = std::vector<const Cell*>;
 
 void fill(Prediction& prediction, const Kin& kin, const Kin& row, const Cell& one_device,
-          const std::vector<std::size_t>& devices, const std::optional<Link>& given, const Run& run) {
+          const std::vector<std::size_t>& devices, const std::optional<LinkModel>& given, const Run& run) {
   const Cell& largest = *prediction.largest;
   const bool weak = largest.trial().scaling == ScalingMode::weak;
   for (const Cell* cell : kin) {
     if (!cell->breakdown.reliable())
-      throw Error("the parts of its steps are not known, or do not sum to them within 2 %");
+      throw Error("the parts of its steps are not known, or do not sum to the step time within 2 %");
   }
   const Kin smaller = below(kin, largest.trial().devices);
   const bool has_own_link = !exchange_times(smaller).empty();
   if (!given && !has_own_link && largest.bytes_per_step.median > 0)
-    throw Error("a prediction is first checked on the largest count of devices, and on fewer than those nothing was exchanged; "
-                "measure a third count of devices, or two batches and give `mgcompare predict --link measured`");
+    throw Error("a prediction is first checked on the largest number of devices, and no row on fewer devices exchanges data; "
+                "measure a third number of devices, or two batches and use `mgcompare predict --link measured`");
   const std::size_t most = largest.trial().devices;
-  // What was held out went over the machine's own link, so that a given one is no part of its check. On two devices alone
-  // there is no other to go by, and the given one has to be the machine's.
+  // The held-out row used the machine's own link, so the check does too. With rows on two devices only, that link is not known,
+  // and the given link must describe it.
   const bool over_another = given && has_own_link;
   const Model blind = model_of(smaller, weak, over_another ? std::nullopt : given,
                                bare_times(run, largest.trial().device_kind, most));
-  const Payload payload(kin);  // bytes are counted, not timed: the held-out row's are no secret
+  const Payload payload(kin);  // bytes are counted, not timed, so the held-out row may be used
   Model check = blind;
   check.payload = payload;
   prediction.hold_out_error =
@@ -171,7 +172,7 @@ void fill(Prediction& prediction, const Kin& kin, const Kin& row, const Cell& on
             [](const PredictedStep& a, const PredictedStep& b) { return a.devices < b.devices; });
 }
 
-// Doubt grows with each doubling beyond what was measured.
+// The band grows with each doubling beyond the measured number of devices.
 void add_bands(std::vector<Prediction>& all) {
   for (Prediction& prediction : all) {
     double error = std::max(prediction.hold_out_error, kLeastBand);
@@ -190,7 +191,7 @@ void add_bands(std::vector<Prediction>& all) {
 }  // namespace
 
 std::vector<Prediction> predict(const Comparison& comparison, const std::vector<std::size_t>& devices,
-                                const std::map<DeviceKind, Link>& links) {
+                                const std::map<DeviceKind, LinkModel>& links) {
   std::vector<Prediction> all;
   const std::vector<Panel> every = panels(comparison);
   std::map<std::tuple<std::string, DeviceKind, ScalingMode>, Kin> kins;
@@ -207,7 +208,7 @@ std::vector<Prediction> predict(const Comparison& comparison, const std::vector<
       if (row.back()->trial().devices < 2 || row.back()->is_ceiling || !row.back()->baseline) continue;
       Prediction prediction{series.name, row.back()};
       try {
-        if (row.back()->runs_freely) throw Error("its ranks run freely, which this model does not describe");
+        if (row.back()->runs_freely) throw Error("its ranks run in free pace, which this model does not describe");
         const auto given = links.find(panel.device_kind);
         fill(prediction, kin, row, comparison.cells[*row.back()->baseline], devices,
              given == links.end() ? std::nullopt : std::optional(given->second), *comparison.run);
@@ -231,12 +232,12 @@ std::vector<std::size_t> usual_devices(const Comparison& comparison) {
 
 Table prediction_table(const std::vector<Prediction>& predictions) {
   Table table{"Prediction",
-              "A step's time and the speed-up it would give, by a model of each strategy that is fitted on its own rows, which are few. "
-              "Held out: the error on the largest count that was measured, when the model knows only smaller ones, over the link "
-              "that they had. That is one row, and may be luck: the band is the largest such error among all strategies in this "
-              "table, at least 5 %, and as much again with each doubling beyond the machine. It is no confidence interval, and "
-              "knows nothing of costs that begin with more devices (another switch, a second host). All-reduce x f: the link as all-reduces alone "
-              "showed it before the first trial, f of whose time is left in the steps.",
+              "Step time and speed-up, predicted by a model of each strategy that is fitted on its own few rows. Held out: the error on "
+              "the largest measured number of devices of a model fitted on smaller ones, with the same link. This is one row and may "
+              "be chance, so the band is the largest such error of all strategies in this table, at least 5 %, plus the same again "
+              "for each doubling beyond the machine. It is not a confidence interval, and does not include costs that only more "
+              "devices cause (another switch, a second host). All-reduce x f: the link as measured by all-reduces before the first "
+              "trial, of whose time the share f is exposed in the steps.",
               {"strategy", "batch", "devices", "step", "speed-up", "efficiency", "measured", "rows", "held out", "link"},
               2,
               {}, {}};
@@ -253,7 +254,7 @@ Table prediction_table(const std::vector<Prediction>& predictions) {
            fmt::format("{:.2f}\n[{:.2f} .. {:.2f}]", step.speed_up, step.speed_up_low, step.speed_up_high),
            percent_text(step.speed_up / n), step.measured ? fmt::format("{:.2f}", *step.measured) : "-",
            fmt::format("{}", prediction.fitted_rows), percent_text(prediction.hold_out_error),
-           has_link ? fmt::format("{}\n({} a message, {}/s)", prediction.link.name, seconds_text(prediction.link.latency),
+           has_link ? fmt::format("{}\n({} per message, {}/s)", prediction.link.name, seconds_text(prediction.link.latency),
                                   bytes_text(prediction.link.bandwidth))
                     : "none needed"});
     }
@@ -272,7 +273,7 @@ std::vector<std::string> prediction_problems(const std::vector<Prediction>& pred
     const std::string text =
         !prediction.problem.empty()
             ? prediction.problem
-            : fmt::format("from fewer devices its own step was predicted {} wrong, where {} is the most that is trusted",
+            : fmt::format("the error on its largest measured number of devices is {}, and predictions need at most {}",
                           percent_text(prediction.hold_out_error), percent_text(kWorstHoldOut));
     const auto same = std::find_if(all.begin(), all.end(), [&](const Problem& problem) { return problem.text == text; });
     if (same == all.end())

@@ -1,10 +1,9 @@
 #pragma once
 
-// How fast rows would be on devices that this machine does not have: T(n) = work(b) + exchange(n, S) + waiting, from steps
-// that were measured. Fitted without the largest count of devices, which is then predicted: that error is printed, and
-// nothing is said of more devices where it is over 15 %. One held-out row may come out well by luck, so
-// that the band of every prediction is the largest error among all that are trusted: no confidence interval, but an error that
-// this model has made on this machine.
+// Predicts the step time on more devices than this machine has: T(n) = work(b) + exchange(n, S) + waiting, fitted on measured
+// steps. The model is first fitted without the largest number of devices and checked on it. This error is printed; above 15 %
+// there is no prediction. Because one held-out row may fit by chance, the band of all predictions is the largest error of the
+// trusted ones. It is not a confidence interval.
 
 #include <map>
 #include <optional>
@@ -12,7 +11,7 @@
 #include <vector>
 
 #include "reports/comparison.h"
-#include "reports/link.h"
+#include "reports/link_model.h"
 #include "reports/tables.h"
 
 namespace mgcompare {
@@ -23,30 +22,30 @@ struct PredictedStep {
   std::size_t devices = 0;
   double step = 0, low = 0, high = 0;           // seconds
   double speed_up = 0, speed_up_low = 0, speed_up_high = 0;
-  std::optional<double> measured;               // speed-up, where such devices were measured over the same link
+  std::optional<double> measured;               // speed-up, if it was measured over the same link
 };
 
 struct Prediction {
   std::string series;
-  const Cell* largest = nullptr;                // the row that was held out
-  std::string problem;                          // why there is no prediction; empty where there is one
-  std::size_t fitted_rows = 0;                  // of the strategy, that the model beyond the machine was fitted on
-  double hold_out_error = 0;                    // |predicted / measured - 1| of its step
-  bool trusted = false;                         // no problem, and the error is small enough
-  Link link;
-  std::vector<PredictedStep> steps;             // by devices: the measured counts, then those asked for; where
-                                                // not trusted, the first over the measured link alone
+  const Cell* largest = nullptr;                // the held-out row
+  std::string problem;                          // why there is no prediction; empty: there is one
+  std::size_t fitted_rows = 0;                  // rows of the strategy in the final fit
+  double hold_out_error = 0;                    // |predicted / measured - 1| of the held-out step time
+  bool trusted = false;                         // no problem, and the error is at most kWorstHoldOut
+  LinkModel link;
+  std::vector<PredictedStep> steps;             // by devices: the measured and the requested numbers; if not trusted
+                                                // only the measured ones, over the measured link
 };
 
-// One a strategy, kind of device, way of scaling and batch that has rows on several devices. `links` are to stand in for
-// those between devices of their kind. The model is checked on the link that was measured; where two devices were the most,
-// nothing is known of it but a given one.
+// One prediction for each strategy, kind of device, scaling and batch with rows on several devices. `links` replace the
+// measured links, by kind of device. The model is checked with the measured link; if at most two devices were measured, with
+// the given one.
 std::vector<Prediction> predict(const Comparison& comparison, const std::vector<std::size_t>& devices,
-                                const std::map<DeviceKind, Link>& links = {});
-// Twice, four and eight times the most devices that were measured.
+                                const std::map<DeviceKind, LinkModel>& links = {});
+// Two, four and eight times the largest measured number of devices.
 std::vector<std::size_t> usual_devices(const Comparison& comparison);
 
-// A line a prediction and count of devices, and the sentences on those that there are none of, a sentence a reason.
+// One line for each prediction and number of devices; and sentences on the missing predictions, one for each reason.
 Table prediction_table(const std::vector<Prediction>& predictions);
 std::vector<std::string> prediction_problems(const std::vector<Prediction>& predictions);
 

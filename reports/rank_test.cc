@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kExact = 50;
 
-// counts[u]: in how many of all orders of n + m values U is u. The largest value is either one of the n, above all m, or
+// counts[u]: the number of orders of n + m values in which U is u. The largest value is either one of the n, above all m, or
 // one of the m: f(n, m, u) = f(n - 1, m, u - m) + f(n, m - 1, u).
 std::vector<double> orders(std::size_t n, std::size_t m) {
   std::vector<std::vector<double>> previous(m + 1, {1.0});  // with none of the n, U is 0

@@ -27,7 +27,7 @@ Change change_of(Order order, const Spread& ratio, bool more_is_better) {
   return (order == Order::above) == more_is_better ? Change::better : Change::worse;
 }
 
-// Facts that must be equal for a difference to be the program's, and whether there are two runs at all.
+// Facts that must be equal, so that a difference is due to the program; and whether these are two different runs.
 void warn_of_differences(const Run& before, const Run& after, std::vector<std::string>& warnings) {
   const auto facts = [](const Run& run) {
     std::map<std::string, std::string> all(run.info.environment.begin(), run.info.environment.end());
@@ -41,9 +41,9 @@ void warn_of_differences(const Run& before, const Run& after, std::vector<std::s
                                      other[key].empty() ? "nothing" : plain(other[key])));
   }
   if (before.info.config_hash == after.info.config_hash && before.info.started == after.info.started && !before.info.started.empty())
-    warnings.push_back("Both are the same run: nothing could differ");
+    warnings.push_back("Both are the same run, so nothing differs");
   if (before.info.config_hash != after.info.config_hash)
-    warnings.push_back("The runs have different configs: rows of one name may mean different things");
+    warnings.push_back("The runs have different configs: rows with the same name may be different");
 }
 
 const char* word(Change change) {
@@ -94,8 +94,8 @@ bool has_regressed(const Regression& regression, double tolerance) {
 
 Table regression_table(const Regression& regression) {
   Table table{"Row by row",
-              "Samples/s and time to the target, the second run over the first, with 95 % intervals (of one run alone, up to five repeats: their range). Same: the whole "
-              "interval lies within 2 % of 1.",
+              "Samples/s and time to the target, and the ratios second run / first run, with 95 % intervals (for one run with up to five "
+              "repeats: their range). Same: the whole interval of the ratio is within 2 % of 1.",
               {"row", "samples/s before", "after", "ratio", "verdict", "time to target before", "after", "ratio", "verdict"},
               1,
               {}, {}};

@@ -10,7 +10,7 @@
 namespace mgcompare {
 namespace {
 
-// A word that a shell takes as it is.
+// Quoted for a POSIX shell.
 std::string in_shell(const std::string& text) {
   std::string safe = "'";
   for (const char c : plain(text)) safe += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -20,22 +20,22 @@ std::string in_shell(const std::string& text) {
 }  // namespace
 
 Repetition repetition_of(const Run& run) {
-  // A bracket has no name of its own.
+  // Bracket runs cannot be selected by --only.
   const auto row = std::find_if(run.rows.begin(), run.rows.end(), [](const Row& one) { return one.trial.bracket == 0; });
   if (row == run.rows.end()) return {};
-  Repetition repetition{"The strategy, devices, batch, variant and seed name it; this is the first of the plan.", ""};
+  Repetition repetition{"Strategy, devices, batch, variant and seed select a row; this command selects the first row of the plan.", ""};
   std::string config = in_shell(row->config->path), given;
   if (run.info.arguments) {
     for (const std::string& word : *run.info.arguments)
       given += " " + (word == "--set" || word == "--data" ? word : in_shell(word));
   } else {
     config = "config.yaml";
-    repetition.intro += " The run did not keep what its command line set: save the config below, which has it, as config.yaml.";
+    repetition.intro += " This run did not record the options of its command line: save the config below, which includes them, as config.yaml.";
   }
   const TrialKey& trial = row->trial;
   const std::size_t batch =
       trial.scaling == ScalingMode::weak ? trial.global_batch / std::max<std::size_t>(1, trial.devices) : trial.global_batch;
-  // Other rows of the same strategy, under names of their own.
+  // Whether the strategy also has rows with other labels.
   const bool shares_name = std::any_of(run.rows.begin(), run.rows.end(), [&](const Row& one) {
     return one.trial.strategy.name == trial.strategy.label && one.trial.strategy.label != trial.strategy.label;
   });

@@ -1,6 +1,6 @@
 #pragma once
 
-// How a reader of a report runs one of its rows again.
+// The command that runs one row of a report again.
 
 #include <string>
 
@@ -9,8 +9,8 @@
 namespace mgcompare {
 
 struct Repetition {
-  std::string intro;                // what its reader has to know
-  std::string command;              // for a shell; empty where the plan has no trial
+  std::string intro;                // explanation
+  std::string command;              // for a shell; empty if the plan has no trial
 };
 Repetition repetition_of(const Run& run);
 

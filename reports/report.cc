@@ -4,7 +4,7 @@
 
 #include "reports/charts/drawing.h"
 #include "reports/csv.h"
-#include "reports/fresh_file.h"
+#include "reports/report_file.h"
 #include "reports/html.h"
 #include "reports/json.h"
 #include "reports/markdown.h"
@@ -18,19 +18,17 @@ std::vector<std::string> write_reports(const Run& run, const std::string& direct
     return paths.emplace_back((std::filesystem::path(directory) / name).string());
   };
   const std::string drawing = draw_scaling(comparison);
-  write_file(path_of("report.html"), html_report(comparison, drawing));
+  write_report_file(path_of("report.html"), html_report(comparison, drawing));
   if (!drawing.empty()) {
-    write_file(path_of("scaling.svg"), drawing);
+    write_report_file(path_of("scaling.svg"), drawing);
   } else {
-    // One that is there shows other results.
+    // An existing picture shows other results.
     std::error_code ignored;
     std::filesystem::remove(std::filesystem::path(directory) / "scaling.svg", ignored);
   }
-  write_file(path_of("report.md"), markdown_report(comparison, drawing.empty() ? "" : "scaling.svg"));
-  write_file(path_of("results.csv"), csv_report(run));
-  FreshFile json(path_of("results.json"));
-  json_report(comparison, [&](std::string_view text) { json.write(text); });
-  json.finish();
+  write_report_file(path_of("report.md"), markdown_report(comparison, drawing.empty() ? "" : "scaling.svg"));
+  write_report_file(path_of("results.csv"), csv_report(run));
+  write_report_file(path_of("results.json"), [&](const Append& append) { json_report(comparison, append); });
   return paths;
 }
 

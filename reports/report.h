@@ -1,6 +1,6 @@
 #pragma once
 
-// Writes what a run has found as files for people and programs. Reads nothing but results; never measures.
+// Writes the reports of a run, for readers and programs. Reads only the results.
 
 #include <string>
 #include <vector>
@@ -10,9 +10,8 @@
 
 namespace mgcompare {
 
-// Writes report.html, report.md with its picture (scaling.svg, where there are curves and gnuplot), results.csv and
-// results.json into the directory and returns their paths. A file is replaced in one step or stays as it was. Throws
-// NotWritable.
+// Writes report.html, report.md, results.csv and results.json to the directory, and scaling.svg if there are curves and
+// gnuplot. Returns their paths. Each file is replaced atomically. Throws NotWritable.
 std::vector<std::string> write_reports(const Run& run, const std::string& directory,
                                        Objective objective = Objective::time_to_accuracy);
 

@@ -12,12 +12,12 @@ namespace {
 
 using Data = kainjow::mustache::data;
 
-// A page with more lines than that is no help to anyone.
-constexpr std::size_t kMostLines = 400;
-// And more than that are none on paper.
+// Longer tables are cut on the page.
+constexpr std::size_t kMaxLines = 400;
+// Longer tables are printed only if they are open.
 constexpr std::size_t kLongTable = 60;
 
-// A table has thousands of these: marks in a text, rather than a structure for each.
+// Marks in the text instead of a structure for each cell, because a table has thousands of them.
 std::string figure_text(const std::string& text) {
   const std::size_t end = text.find('\n');
   if (end == std::string::npos) return plain(text);
@@ -27,8 +27,8 @@ std::string figure_text(const std::string& text) {
   return plain(text.substr(0, end)) + kBelow + below + kEndOfBelow;
 }
 
-// The first `left` columns are words, and one of them, the header of the line, is its name; the others are figures.
-Data line_data(const TextLine& line, std::size_t left, std::size_t header) {
+// The first `left` columns are text; column `header` is the name of the line. The others are figures.
+Data line_data(const TextRow& line, std::size_t left, std::size_t header) {
   Data before{Data::type::list}, words{Data::type::list}, figures{Data::type::list};
   for (std::size_t k = 0; k < line.size(); ++k)
     if (k >= left && k != header)
@@ -47,7 +47,7 @@ Data table_data(const Table& table, const std::string& id, bool open) {
   const auto strategy = std::find(table.head.begin(), table.head.end(), "strategy");
   const std::size_t header = strategy == table.head.end() ? 0 : static_cast<std::size_t>(strategy - table.head.begin());
   Data lines{Data::type::list};
-  for (std::size_t i = 0; i < std::min(kMostLines, table.lines.size()); ++i)
+  for (std::size_t i = 0; i < std::min(kMaxLines, table.lines.size()); ++i)
     lines.push_back(line_data(table.lines[i], table.left, header));
   Data facts{Data::type::list};
   for (const auto& [name, value] : table.facts) {
@@ -57,8 +57,8 @@ Data table_data(const Table& table, const std::string& id, bool open) {
     facts.push_back(fact);
   }
   std::string intro = table.intro;
-  if (table.lines.size() > kMostLines) {
-    intro += fmt::format("{}The first {} of {} lines; results.csv has all.", intro.empty() ? "" : " ", kMostLines,
+  if (table.lines.size() > kMaxLines) {
+    intro += fmt::format("{}The first {} of {} lines; results.csv has all of them.", intro.empty() ? "" : " ", kMaxLines,
                          count_text(static_cast<double>(table.lines.size())));
   }
   Data data;
@@ -87,7 +87,7 @@ std::string id_of(const Table& table) {
 }
 
 std::string left_out_text(std::size_t charts) {
-  return charts == 0 ? "" : fmt::format("{} more are left out; results.json has their figures.", charts);
+  return charts == 0 ? "" : fmt::format("{} more are omitted; results.json has their figures.", charts);
 }
 
 }  // namespace
@@ -114,7 +114,7 @@ void Section::add(const std::vector<ChartGroup>& groups, const Table& table, Jso
       figure.set("caption", id + "-caption");
       figures.push_back(figure);
       Json spec = chart.spec;
-      // What a screen reader calls the chart, and what stands above it where it is saved.
+      // The name for screen readers, and the title of a saved chart.
       spec["description"] = name;
       charts.push_back({{"id", chart.id}, {"spec", spec}});
     }
@@ -145,7 +145,7 @@ void Section::reason(const Reason& reason) {
   reasons_.push_back(data);
 }
 
-void Section::say(const std::string& sentence) { sentences_.push_back(plain(sentence)); }
+void Section::sentence(const std::string& text) { sentences_.push_back(plain(text)); }
 
 void Section::quote(const std::string& title, const std::string& intro, const std::string& text) {
   Data data;

@@ -1,6 +1,6 @@
 #pragma once
 
-// One of the numbered parts of report.html: charts, tables, reasons, sentences and texts, as its template takes them.
+// A section of report.html: charts, tables, reasons, sentences and texts, as data for the template.
 
 #include <string>
 #include <vector>
@@ -13,24 +13,24 @@
 
 namespace mgcompare {
 
-// Around what stands below a figure in a table. The page's writer makes elements of them; no data hold them, since plain() drops
-// control characters.
+// Marks around the second line of a table cell, which html_report() replaces by elements. Data cannot contain them, because
+// plain() removes control characters.
 inline constexpr char kBelow = '\x0e', kEndOfBelow = '\x0f';
 
-// A template leaves out what has no text.
+// The template omits elements without text.
 kainjow::mustache::data text_or_nothing(const std::string& text);
 
 class Section {
  public:
   Section(const char* id, const char* title, const std::string& intro = "");
-  // The charts' specifications go to `charts`. `table` holds what they show, and is to be added too.
+  // Appends the charts' specifications to `charts`. `table` has the same figures and must be added too.
   void add(const std::vector<ChartGroup>& groups, const Table& table, Json& charts);
-  // Empty tables are left out.
+  // Empty tables are omitted.
   void add(const Table& table, bool open = false);
   void reason(const Reason& reason);
-  void say(const std::string& sentence);
+  void sentence(const std::string& text);
   void quote(const std::string& title, const std::string& intro, const std::string& text);
-  // Addresses of a picture that always stands there, and of one for readers whose browser runs no scripts.
+  // URLs of a picture that is always shown, and of one for browsers without scripts.
   void show(const std::string& always, const std::string& fallback, const char* description);
   const std::string& id() const { return id_; }
   const std::string& title() const { return title_; }

@@ -26,7 +26,7 @@ bool has_decisive_repeats(const Spread& one, const Spread& other) {
   return one.count >= kDecisiveRepeats && other.count >= kDecisiveRepeats;
 }
 
-// Between the nearest repeats of different sides; not above zero where they overlap.
+// The gap between the ranges; not positive if they overlap.
 double gap_between(const Spread& one, const Spread& other) {
   return std::max(other.least - one.most, one.least - other.most);
 }
@@ -70,7 +70,7 @@ std::vector<bool> outliers(const std::vector<double>& values) {
   for (const double value : values) deviations.push_back(std::abs(value - middle));
   const double mad = median(deviations);
   const double mean = std::accumulate(deviations.begin(), deviations.end(), 0.0) / static_cast<double>(values.size());
-  // Where half of the values are equal the mean deviation stands in, with its own factor.
+  // If at least half of the values are equal, use the mean deviation, with its own factor.
   const double scale = mad > 0 ? mad / 0.6745 : 1.253314 * mean;
   for (std::size_t i = 0; i < values.size(); ++i) flags[i] = scale > 0 && std::abs(values[i] - middle) > 3.5 * scale;
   return flags;
@@ -99,9 +99,9 @@ std::vector<Order> compare_all(const std::vector<std::pair<const Spread*, const 
 std::string_view doubt_of(const Spread& one, const Spread& other) {
   if (!has_decisive_repeats(one, other)) return "fewer than three repeats";
   if (!beyond_noise(one, other)) return "their medians differ by 2 % or less";
-  if (is_tested(one, other)) return "the rank test does not tell their repeats apart";
-  if (!(gap_between(one, other) > 0)) return "their repeats overlap";
-  return "the gap between their repeats is less than a third of the wider side";
+  if (is_tested(one, other)) return "the rank test finds no significant difference";
+  if (!(gap_between(one, other) > 0)) return "their ranges overlap";
+  return "the gap between their ranges is less than a third of the wider range";
 }
 
 Order compare(const Spread& one, const Spread& other) { return compare_all({{&one, &other}}).front(); }

@@ -13,7 +13,7 @@ std::optional<Steadiness> steadiness_of(const Result& result) {
   std::vector<double> rates, first, last;
   for (std::size_t i = 0; i < count; ++i) {
     rates.push_back(result.windows[i].samples_per_second());
-    // Of an odd count the middle one is in neither half.
+    // With an odd number the middle window is in neither half.
     if (i < count / 2) first.push_back(rates.back());
     if (i >= count - count / 2) last.push_back(rates.back());
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Whether trials ran at one speed from beginning to end, from their windows. Windows of a trial are no repeats: nothing here
-// enters a test or an interval of samples/s.
+// Whether the throughput of a trial was constant, from its windows. Windows are not independent repeats: they are not used in
+// tests or intervals of samples/s.
 
 #include <optional>
 
@@ -9,17 +9,17 @@
 
 namespace mgcompare {
 
-// Windows of a trial that agree within this are one speed: what the warm-up waits for.
+// Windows that differ by at most this are steady; the warm-up uses the same limit.
 inline constexpr double kSteadySpread = 0.05;
-// A change from the first to the last half of the windows that is beyond this in every repeat is the row's, not noise.
+// A larger change from the first to the last half of the windows, in every repeat, is a drift and not noise.
 inline constexpr double kSteadyDrift = 0.03;
 
 struct Steadiness {
-  double spread = 0;                // samples/s of the fastest window less those of the slowest, over their median
-  double drift = 0;                 // median samples/s of the last half of the windows over that of the first, less 1
+  double spread = 0;                // (fastest - slowest) / median of the windows' samples/s
+  double drift = 0;                 // median of the last half of the windows / median of the first half - 1
 };
 
-// Nothing of a trial that was too short for two windows, or that stood still in one.
+// Nothing if there are fewer than two windows, or the trial made no progress in one.
 std::optional<Steadiness> steadiness_of(const Result& result);
 
 }  // namespace mgcompare

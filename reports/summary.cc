@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/text_table.h"
 #include "reports/comparison.h"
 #include "reports/findings.h"
 #include "reports/text.h"
@@ -19,14 +20,14 @@ std::string colored(const Style& style, Color color, const std::string& text) {
   return fmt::format("\x1b[{}m{}\x1b[0m", static_cast<int>(color), text);
 }
 
-TextLine cell_line(const Comparison& comparison, const Cell& cell) {
+TextRow cell_line(const Comparison& comparison, const Cell& cell) {
   const TrialKey& trial = cell.trial();
-  TextLine line = {plain(trial.strategy.label), fmt::format("{}:{}", to_string(trial.device_kind), trial.devices),
+  TextRow line = {plain(trial.strategy.label), fmt::format("{}:{}", to_string(trial.device_kind), trial.devices),
                fmt::format("{}", trial.global_batch)};
   if (!trial.variant.empty()) line[0] += fmt::format(" ({})", plain(trial.variant));
   if (trial.ranks_per_device != 1) line[1] += fmt::format(" x {}", trial.ranks_per_device);
   if (cell.done.empty()) {
-    line.push_back(cell.failed.empty() ? "not finished" : plain(cell.failed.back()->result.status));
+    line.push_back(cell.failed.empty() ? "not finished" : std::string(to_string(cell.failed.back()->result.status)));
     line.resize(comparison.target_accuracy > 0 ? 8 : 7, "");
     return line;
   }
@@ -39,27 +40,19 @@ TextLine cell_line(const Comparison& comparison, const Cell& cell) {
   return line;
 }
 
-// Columns after the first `left` are figures; line `bold`, counted from the head, stands out.
-std::string lines_text(const std::vector<TextLine>& lines, std::size_t left, std::size_t bold, const Style& style) {
-  std::vector<std::size_t> widths(lines[0].size());
-  for (const TextLine& line : lines) {
-    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], width_of(line[i]));
-  }
+// The head and line `bold`, counted from the head, are bold.
+std::string lines_text(const std::vector<TextRow>& lines, std::size_t left, std::size_t bold, const Style& style) {
   std::string text;
-  for (std::size_t k = 0; k < lines.size(); ++k) {
-    std::string row;
-    for (std::size_t i = 0; i < widths.size(); ++i) {
-      const std::string gap(widths[i] - width_of(lines[k][i]), ' ');
-      row += i < left ? fmt::format("  {}{}", lines[k][i], gap) : fmt::format("  {}{}", gap, lines[k][i]);
-    }
-    row.erase(row.find_last_not_of(' ') + 1);
-    text += colored(style, k == 0 || k == bold ? Color::bold : Color::none, row) + "\n";
+  std::size_t k = 0;
+  for (const std::string& line : text_table(lines, left)) {
+    text += colored(style, k == 0 || k == bold ? Color::bold : Color::none, "  " + line) + "\n";
+    ++k;
   }
   return text;
 }
 
 std::string table(const Comparison& comparison, const Style& style) {
-  std::vector<TextLine> lines = {{"strategy", "devices", "batch", "accuracy"}};
+  std::vector<TextRow> lines = {{"strategy", "devices", "batch", "accuracy"}};
   if (comparison.target_accuracy > 0)
     lines[0].push_back(fmt::format("to {}", target_text(comparison.target_accuracy)));
   for (const char* head : {"samples/s", "speed-up", "efficiency"}) lines[0].push_back(head);
@@ -76,7 +69,7 @@ std::string failure_lines(const Comparison& comparison, const Style& style) {
       colored(style, Color::red, fmt::format("{} of {} trials {} not completed:", trials, comparison.trials, trials == 1 ? "was" : "were")) + "\n";
   for (const Failure& failure : all) {
     const std::string what =
-        failure.cause.empty() ? failure.status : fmt::format("{} ({})", failure.status, failure.cause);
+        failure.cause.empty() ? std::string(to_string(failure.status)) : fmt::format("{} ({})", to_string(failure.status), failure.cause);
     text += fmt::format("  {}{}: {}\n", failure.title,
                         failure.more_rows > 0  ? fmt::format(" ({} trials)", failure.repeats)
                         : failure.repeats > 1 ? fmt::format(" ({} repeats)", failure.repeats)
@@ -88,8 +81,8 @@ std::string failure_lines(const Comparison& comparison, const Style& style) {
 }  // namespace
 
 std::string table_text(const Table& table, const Style& style) {
-  std::vector<TextLine> lines = {table.head};
-  for (const TextLine& line : table.lines) {
+  std::vector<TextRow> lines = {table.head};
+  for (const TextRow& line : table.lines) {
     lines.emplace_back();
     for (const std::string& cell : line) lines.back().push_back(plain(cell));
   }
@@ -107,11 +100,11 @@ std::string closing_summary(const Run& run, const Style& style, Objective object
   }
   if (!comparison.cells.empty()) {
     text += fmt::format("\n{}", table(comparison, style));
-    text += "  medians over repeats; speed-up is the median of the ratios seed by seed\n";
+    text += "  medians over repeats; speed-up is the median of the ratios by seed\n";
   }
   const bool many = std::any_of(comparison.cells.begin(), comparison.cells.end(),
                                 [](const Cell& cell) { return cell.many_models && !cell.done.empty(); });
-  if (many) text += "  * mean of separate models, one a rank\n";
+  if (many) text += "  * mean of separate models, one per rank\n";
   if (const std::string failed = failure_lines(comparison, style); !failed.empty()) text += fmt::format("\n{}", failed);
   return style.utf8 ? text : ascii(text);
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// The end of a run on the terminal: what it has shown in sentences, the rows in a table, and what went wrong, last.
+// The summary at the end of a run on the terminal: findings, a table of the rows, and failures at the end.
 
 #include <string>
 
@@ -12,7 +12,7 @@ namespace mgcompare {
 
 struct Style {
   bool color = false;
-  bool utf8 = true;                 // false: nothing but ASCII
+  bool utf8 = true;                 // false: ASCII only
 };
 
 std::string closing_summary(const Run& run, const Style& style, Objective objective = Objective::time_to_accuracy);

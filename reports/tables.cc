@@ -20,25 +20,25 @@ std::string strategy_of(const TrialKey& trial) {
   return trial.variant.empty() ? trial.strategy.label : fmt::format("{} ({})", trial.strategy.label, trial.variant);
 }
 
-TextLine identity(const Cell& cell) {
+TextRow identity(const Cell& cell) {
   return {strategy_of(cell.trial()), devices_of(cell.trial()), fmt::format("{}", cell.trial().global_batch)};
 }
 
-TextLine with(TextLine line, const TextLine& more) {
+TextRow with(TextRow line, const TextRow& more) {
   line.insert(line.end(), more.begin(), more.end());
   return line;
 }
 
 template <class F>
-std::vector<TextLine> lines_of(const Comparison& comparison, const F& line) {
-  std::vector<TextLine> lines;
+std::vector<TextRow> lines_of(const Comparison& comparison, const F& line) {
+  std::vector<TextRow> lines;
   for (const Cell& cell : comparison.cells) {
     if (!cell.done.empty()) lines.push_back(line(cell));
   }
   return lines;
 }
 
-// What can be said of the row's samples/s against the baseline's.
+// The result of the test of the row's samples/s against the baseline's.
 std::string order_text(const Comparison& comparison, const Cell& cell) {
   if (!cell.baseline) return "-";
   const Cell& base = comparison.cells[*cell.baseline];
@@ -49,12 +49,12 @@ std::string order_text(const Comparison& comparison, const Cell& cell) {
   return fmt::format("{} {}", order, title_of(base));
 }
 
-// Of repeats that all did the same, that alone.
+// A single number if all repeats have the same.
 std::string count_of(const Spread& spread) {
   return spread.count > 0 && spread.least == spread.most ? count_text(spread.median) : in_two(with_range(spread, count_text));
 }
 
-// How far the windows of a trial lie apart, with a mark where they are not one speed.
+// The spread of the windows of a trial, marked if they drift or are unsteady.
 std::string steadiness_text(const Cell& cell) {
   if (cell.window_spread.count == 0) return "-";
   const std::string spread = percent_text(cell.window_spread.median);
@@ -93,16 +93,16 @@ std::string origin_of_parts(const Comparison& comparison) {
   }
   std::string text;
   if (has_cpu)
-    text += " On CPU devices one clock goes from part to part in every step; the strategy's own work is what is in no other.";
+    text += " On CPU devices one clock switches from part to part in every step; the strategy's own work is the rest of the step.";
   if (has_cuda)
-    text += " On GPUs the device notes its time in some steps before the training; their parts stand for all steps, less what "
-            "noting costs.";
-  if (has_inferred) text += " In rows of an older program compute is what its other clocks left of the steps.";
+    text += " On GPUs the device records timestamps in some steps before the training, which are extrapolated to all steps; the cost "
+            "of the timestamps is subtracted.";
+  if (has_inferred) text += " In rows of an older version compute is the step time less the other clocks.";
   return text.empty() ? text : text.substr(1);
 }
 
 Table results_table(const Comparison& comparison) {
-  const auto line = [](const Cell& cell) -> TextLine {
+  const auto line = [](const Cell& cell) -> TextRow {
     const TrialKey& trial = cell.trial();
     const bool gpu = trial.device_kind == DeviceKind::cuda;
     const std::size_t epochs = cell.done.front()->result.epochs.size();
@@ -117,9 +117,9 @@ Table results_table(const Comparison& comparison) {
                         rate_text(cell.samples_per_second.median))};
   };
   return {"Results",
-          "Medians over repeats, with the 95 % interval of the median; up to five repeats that is their range, which holds the "
-          "true median in 75 % of cases (three repeats), 88 % (four) or 94 % (five). Training time holds training alone: no set-up, no "
-          "warm-up, no evaluation.",
+          "Medians over repeats, with the 95 % interval of the median; for up to five repeats their range, which contains the "
+          "true median in 75 % of cases (three repeats), 88 % (four) or 94 % (five). Training time excludes set-up, warm-up and "
+          "evaluation.",
           {"infrastructure", "model", "strategy", "batch size", "gpus", "accuracy", "epochs", "training time (s/epoch)"},
           3,
           lines_of(comparison, line),
@@ -139,11 +139,11 @@ Table speed_table(const Comparison& comparison) {
                  std::string(to_string(precision_of(*cell.first->config, cell.trial().device_kind)))});
   };
   return {"Speed-up and efficiency",
-          "Speed-up: samples/s over those of the one-device baseline on the same kind of device, at the same global batch "
-          "(strong scaling) or batch per device (weak), seed by seed. Efficiency: speed-up over devices. Neither is "
-          "clipped. Rows whose ranks share a device have none. Within a trial: how far its windows lie apart, fastest less "
-          "slowest over their median, in the median repeat; unsteady where that is beyond 5 %, drifting where every "
-          "repeat's last half is faster, or slower, than its first by more than 3 % in the median.",
+          "Speed-up: samples/s divided by those of the one-device baseline on the same kind of device, at the same global batch "
+          "(strong scaling) or batch per device (weak), by seed. Efficiency: speed-up divided by devices. Neither is "
+          "clipped. Rows whose ranks share a device have none. Within a trial: the spread of its windows, (fastest - "
+          "slowest) / median, in the median repeat; unsteady above 5 %; drifting if the last half is faster than the first in "
+          "every repeat, or slower in every repeat, by more than 3 % in the median.",
           {"strategy", "devices", "global batch", "samples/s", "within a trial", "speed-up", "efficiency",
            "against the baseline", "updates", "promise", "precision"},
           2,
@@ -153,7 +153,7 @@ Table speed_table(const Comparison& comparison) {
 Table target_table(const Comparison& comparison) {
   if (!(comparison.target_accuracy > 0)) return {};
   const auto line = [&](const Cell& cell) {
-    TextLine figures = {in_two(with_range(cell.seconds_to_target, seconds_text)),
+    TextRow figures = {in_two(with_range(cell.seconds_to_target, seconds_text)),
                         in_two(with_range(cell.device_seconds_to_target, seconds_text)),
                         fmt::format("{} of {}", cell.reached_target, cell.done.size()), "-"};
     if (cell.many_models)
@@ -163,20 +163,20 @@ Table target_table(const Comparison& comparison) {
     return with(identity(cell), figures);
   };
   return {fmt::format("Time to {}", target_text(comparison.target_accuracy)),
-          "Training seconds up to the end of the first epoch that reached it.",
+          "Training seconds until the end of the first epoch that reached it.",
           {"strategy", "devices", "global batch", "seconds", "device-seconds", "repeats that reached it",
            "times as fast as the baseline"},
           2,
           lines_of(comparison, line)};
 }
 
-// Whether the parts can be trusted, and if not by how much they are wrong.
+// Whether the parts are reliable, and if not the reason.
 std::string reliability(const Breakdown& parts) {
   if (!parts.exists()) return "-";
   if (parts.unmeasured) return "no\n(exchange was not measured)";
-  if (parts.is_negative) return "no\n(the others are more than the steps)";
+  if (parts.is_negative) return "no\n(the other clocks exceed the steps)";
   if (!parts.reliable()) return fmt::format("no\n(the parts are {} of a rank's time)", percent_text(parts.worst));
-  return parts.is_inferred ? "in part\n(an older program took compute for what is left)" : "yes";
+  return parts.is_inferred ? "in part\n(older version: compute is the rest of the step)" : "yes";
 }
 
 Table time_table(const Comparison& comparison) {
@@ -192,11 +192,11 @@ Table time_table(const Comparison& comparison) {
                  in_two(with_range(cell.step_seconds, seconds_text))});
   };
   return {"Where the time goes",
-          std::string("Shares of all ranks' training time: computing, updates, exchange that computing does not hide, "
-                      "waiting for other ranks, making batches, the strategy's own work, and the host outside of steps. ") +
+          std::string("Shares of the training time of all ranks: compute, updates, exposed exchange, waiting for other ranks, "
+                      "making batches, the strategy's own work, and the host outside of steps. ") +
               origin_of_parts(comparison) +
-              " Reliable: in every repeat the parts of every rank sum to the training clock within 2 %. Hidden exchange ran "
-              "beside computing and is no part.",
+              " Reliable: in every repeat the parts of every rank sum to the training clock within 2 %. Hidden exchange overlaps "
+              "compute and is not one of the parts.",
           {"strategy", "devices", "global batch", "compute", "optimiser", "exchange", "waiting", "input", "strategy's own", "host",
            "reliable", "hidden exchange", "median step"},
           2,
@@ -245,10 +245,10 @@ Table rank_table(const Comparison& comparison) {
 
 Table ladder_table(const Comparison& comparison) {
   Table table{"What if",
-              "The speed-up that is left when one cost after the other is taken away: arithmetic on the parts of the step, "
-              "not a measurement. Own work is what the strategy does in a step besides exchanging. No rung is beyond the ideal; what "
-              "is left below it are computing and updates that did not shrink with a device's share, and the host. Rows whose parts are not reliable have none, nor have rows "
-              "that are beyond the ideal as they are.",
+              "The speed-up without one cost after the other, computed from the parts of the step, not measured. Own work: what the "
+              "strategy does in a step besides exchanging. No value exceeds the ideal. The rest below the ideal is computing and "
+              "updates that did not shrink with the batch per device, and the host. Rows with unreliable parts, and rows that are "
+              "faster than ideal, are left out.",
               {"strategy", "devices", "global batch", "measured", "communication free", "input free", "no stragglers",
                "own work free", "ideal"},
               2,
@@ -256,7 +256,7 @@ Table ladder_table(const Comparison& comparison) {
   for (const Cell& cell : comparison.cells) {
     const std::vector<Rung> rungs = what_if(cell.breakdown, cell.speed_up.median, cell.trial().devices);
     if (rungs.empty() || cell.trial().devices < 2) continue;
-    TextLine line = identity(cell);
+    TextRow line = identity(cell);
     for (const Rung& rung : rungs) line.push_back(fmt::format("{:.2f}x", rung.speed_up));
     table.lines.push_back(line);
   }
@@ -272,8 +272,8 @@ Table bytes_table(const Comparison& comparison) {
                                  bytes_text(static_cast<double>(result.peak_memory))});
   };
   return {"Bytes",
-          "Payload that a rank sends in a step, against the gradient in single precision; peak memory of the fullest "
-          "device.",
+          "Payload that a rank sends per step, compared with the gradient in single precision; peak memory of the device that "
+          "uses most.",
           {"strategy", "devices", "global batch", "sent per step", "gradient", "sent / gradient", "peak memory"},
           2,
           lines_of(comparison, line)};
@@ -285,10 +285,10 @@ Table epoch_table(const Comparison& comparison) {
     for (const Row* row : cell.done) epochs = std::max(epochs, row->result.epochs.size());
   }
   if (epochs == 0) return {};
-  TextLine head = {"strategy", "devices", "global batch"};
+  TextRow head = {"strategy", "devices", "global batch"};
   for (std::size_t epoch = 1; epoch <= epochs; ++epoch) head.push_back(fmt::format("{}", epoch));
   const auto line = [&](const Cell& cell) {
-    TextLine text = identity(cell);
+    TextRow text = identity(cell);
     for (std::size_t epoch = 0; epoch < epochs; ++epoch) {
       std::vector<double> values;
       for (const Row* row : cell.done) {
@@ -303,7 +303,7 @@ Table epoch_table(const Comparison& comparison) {
 }
 
 Table metric_table(const Comparison& comparison) {
-  std::vector<TextLine> lines;
+  std::vector<TextRow> lines;
   for (const Cell& cell : comparison.cells) {
     if (cell.done.empty()) continue;
     const auto& metrics = cell.done.front()->result.metrics;
@@ -324,8 +324,8 @@ Table metric_table(const Comparison& comparison) {
 
 Table outlier_table(const Comparison& comparison) {
   Table table{"Outliers",
-              "Repeats whose samples/s lie far from their row's median (modified z-score beyond 3.5, from five repeats on). "
-              "They are part of every figure.",
+              "Repeats whose samples/s are far from the median of their row (modified z-score above 3.5, at least five repeats). "
+              "They are included in all figures.",
               {"strategy", "devices", "global batch", "seed", "trial", "finished", "samples/s", "median of the row"},
               2,
               {}, {}};
@@ -346,7 +346,7 @@ Table outlier_table(const Comparison& comparison) {
 Table failure_table(const Comparison& comparison) {
   Table table{"Trials that were not completed", "", {"row", "status", "cause", "trials"}, 3, {}, {}};
   for (const Failure& failure : failures(comparison))
-    table.lines.push_back({failure.title, failure.status, failure.cause, fmt::format("{}", failure.repeats)});
+    table.lines.push_back({failure.title, std::string(to_string(failure.status)), failure.cause, fmt::format("{}", failure.repeats)});
   return table;
 }
 
@@ -364,7 +364,7 @@ Table order_table(const Run& run) {
   for (const Row* row : executed) {
     table.lines.push_back({fmt::format("{}", row->sequence), fmt::format("{}", row->trial.number),
                            row_name(row->trial) + (row->trial.bracket > 0 ? " (bracket)" : ""),
-                           fmt::format("{}", row->trial.seed), row->result.status, row->finished,
+                           fmt::format("{}", row->trial.seed), std::string(to_string(row->result.status)), row->finished,
                            fmt::format("{}", row->attempt), row->result.weights_hash.substr(0, 12)});
   }
   return table;

@@ -1,40 +1,39 @@
 #pragma once
 
-// The tables of a report, for any format: texts are as they are, to be escaped by whoever writes them.
+// The tables of a report, for all formats. Texts are not escaped; the writer of each format does that.
 
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/text_table.h"
 #include "reports/comparison.h"
 
 namespace mgcompare {
 
-using TextLine = std::vector<std::string>;
-
-// What follows a line end in a cell stands below what comes before it where a format has room for two lines, else behind it.
+// A line end in a cell begins a second line, if the format has two-line cells; otherwise it is a space.
 struct Table {
   std::string title;
   std::string intro;
-  TextLine head;
-  std::size_t left = 1;             // columns before the figures
-  std::vector<TextLine> lines;
+  TextRow head;
+  std::size_t left = 1;             // number of text columns before the figures
+  std::vector<TextRow> lines;
   std::vector<std::pair<std::string, std::string>> facts;  // name and value, above the table
 };
 
-// A figure with its range (with_range()) below it.
+// Moves the range of with_range() to the second line of the cell.
 std::string in_two(std::string figure);
 
-// Where the parts of a step come from, of the kinds of rows that there are.
+// How the parts of a step were measured, for the kinds of devices in the comparison.
 std::string origin_of_parts(const Comparison& comparison);
 
-// In the columns of the experiments that this program repeats.
+// With the columns of the original experiments.
 Table results_table(const Comparison& comparison);
 Table speed_table(const Comparison& comparison);
 Table target_table(const Comparison& comparison);
 Table time_table(const Comparison& comparison);
-Table clock_table(const Comparison& comparison);  // what a trial takes besides
-Table rank_table(const Comparison& comparison);  // a line a rank
+Table clock_table(const Comparison& comparison);  // time outside of training
+Table rank_table(const Comparison& comparison);   // one line per rank
 Table ladder_table(const Comparison& comparison);
 Table bytes_table(const Comparison& comparison);
 Table epoch_table(const Comparison& comparison);
@@ -43,7 +42,7 @@ Table outlier_table(const Comparison& comparison);
 Table failure_table(const Comparison& comparison);
 Table order_table(const Run& run);
 
-// "The last lines of X (trial 3)" and the lines, of every kind of failure that left some.
+// "The last lines of X (trial 3)" and the lines, for each kind of failure with output.
 std::vector<std::pair<std::string, std::string>> failure_logs(const Comparison& comparison);
 // Warnings of the plan and notes of the rows, each once.
 std::vector<std::string> notes_of(const Comparison& comparison);

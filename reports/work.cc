@@ -20,7 +20,7 @@ double samples_per_device(const Cell& cell) {
 }
 
 std::optional<Work> fit_work(const std::vector<const Cell*>& cells, double (*seconds)(const Cell&)) {
-  // Relative errors count, so that small steps weigh as much as long ones: minimises sum ((f + p b) / t - 1)^2.
+  // Relative errors, so that short steps have the same weight as long ones: minimises sum ((f + p b) / t - 1)^2.
   double ff = 0, fb = 0, bb = 0, f1 = 0, b1 = 0;
   std::set<double> sizes;
   std::size_t rows = 0;

@@ -15,20 +15,20 @@ namespace mgcompare {
 namespace {
 
 constexpr std::size_t kSmallBytes = 4;
-constexpr std::size_t kTail = 52;  // odd sizes: nothing is checked by whole pages only
+constexpr std::size_t kTail = 52;  // bytes beyond whole pages, so that partial pages are checked too
 constexpr std::size_t kMatrix = 1024;
-constexpr std::size_t kMostCalls = 1u << 16;
-constexpr int kSecondLooks = 2;
+constexpr std::size_t kMaxCalls = 1u << 16;
+constexpr int kRepeatedMeasurements = 2;
 
 struct Effort {
-  std::size_t copy_bytes, check_bytes, most_sum_bytes;
-  double seconds;  // that one timed batch of calls lasts, at least
+  std::size_t copy_bytes, check_bytes, max_sum_bytes;
+  double seconds;  // minimum duration of a timed batch of calls
   int repeats;
 };
 constexpr Effort kThorough = {16u << 20, 4u << 20, 64u << 20, 4e-3, 7};
 constexpr Effort kBrief = {4u << 20, 1u << 20, 4u << 20, 5e-4, 3};
 
-// Differs for every word and every use, so that what an earlier copy left behind is never taken for this one's data.
+// Every word differs, also between uses, so that data of an earlier copy is never taken for that of this one.
 void fill(std::uint32_t* words, std::size_t count, std::uint32_t use) {
   for (std::size_t i = 0; i < count; ++i) {
     std::uint32_t word = static_cast<std::uint32_t>(i) * 0x9e3779b9u + use * 0x85ebca6bu;
@@ -43,13 +43,13 @@ bool holds(const std::uint32_t* words, std::size_t count, std::uint32_t use) {
   return std::equal(expected.begin(), expected.end(), words);
 }
 
-class Examination {
+class LinkMeasurement {
  public:
-  Examination(Platform& platform, const DoctorScope& scope, const std::function<void(const std::string&)>& say)
+  LinkMeasurement(Platform& platform, const DoctorScope& scope, const std::function<void(const std::string&)>& report)
       : platform_(platform),
         scope_(scope),
         effort_(scope.brief ? kBrief : kThorough),
-        say_(say),
+        report_(report),
         barrier_(scope.devices),
         devices_(scope.devices),
         memories_(scope.devices),
@@ -58,15 +58,15 @@ class Examination {
     links_.devices.resize(scope.devices);
   }
 
-  Links run() {
+  LinkMeasurements run() {
     run_ranks(
-        scope_.devices, [this](int rank) { examine(static_cast<std::size_t>(rank)); },
+        scope_.devices, [this](int rank) { run_rank(static_cast<std::size_t>(rank)); },
         [this] {
           barrier_.abort();
           const std::lock_guard lock(mutex_);
           for (const auto& collectives : made_) collectives->abort();
         });
-    // Before the devices whose memory they may hold.
+    // Collectives and memory must be freed before their devices.
     made_.clear();
     memories_.clear();
     links_.problems = broken_links(links_);
@@ -74,7 +74,7 @@ class Examination {
   }
 
  private:
-  // Allocated before the first exchange and kept until the last has ended.
+  // Allocated before the first exchange and freed after the last: allocation may wait for exchanges.
   struct Memory {
     Array<float> sums;             // for all-reduce
     Array<std::uint32_t> out, in;  // for copies between devices
@@ -82,25 +82,25 @@ class Examination {
     Array<float> a, b, c;  // for arithmetic
   };
 
-  void examine(std::size_t me) {
+  void run_rank(std::size_t me) {
     devices_[me] = platform_.open(static_cast<int>(me));
     allocate(me);
     barrier_.wait();
     Collectives& everyone = *connect(me, scope_.devices);
-    if (me == 0) say_("host links");
+    if (me == 0) report_("host links");
     for (std::size_t turn = 0; turn < scope_.devices; ++turn) {
-      if (turn == me) examine_device(me);
+      if (turn == me) measure_device(me);
       barrier_.wait();
     }
-    if (me == 0) say_("pairs of devices");
+    if (me == 0) report_("pairs of devices");
     for (std::size_t from = 0; from < scope_.devices; ++from)
       for (std::size_t to = 0; to < scope_.devices; ++to)
-        if (from != to) examine_pair(me, from, to, everyone);
-    look_again(me, everyone);
+        if (from != to) measure_pair(me, from, to, everyone);
+    repeat_suspects(me, everyone);
     for (const std::size_t devices : scope_.groups) {
       if (devices < 2 || devices > scope_.devices) continue;
-      if (me == 0) say_("all-reduce over " + std::to_string(devices) + " devices");
-      examine_sums(me, devices, devices == scope_.devices ? everyone : *connect(me, devices));
+      if (me == 0) report_("all-reduce over " + std::to_string(devices) + " devices");
+      measure_sums(me, devices, devices == scope_.devices ? everyone : *connect(me, devices));
     }
   }
 
@@ -108,7 +108,7 @@ class Examination {
     Device& device = *devices_[me];
     Memory& memory = memories_[me];
     const std::size_t words = (std::max(effort_.copy_bytes, effort_.check_bytes) + kTail) / sizeof(std::uint32_t);
-    memory.sums = device_array<float>(device, effort_.most_sum_bytes / sizeof(float));
+    memory.sums = device_array<float>(device, effort_.max_sum_bytes / sizeof(float));
     memory.out = device_array<std::uint32_t>(device, words);
     memory.in = device_array<std::uint32_t>(device, words);
     memory.host = host_array<std::uint32_t>(device, std::max(words, effort_.check_bytes / sizeof(float)));
@@ -117,7 +117,7 @@ class Examination {
       *matrix = device_array<float>(device, kMatrix * kMatrix);
   }
 
-  // Collective: of the first `devices` devices.
+  // Connects the first `devices` devices. Every rank calls it.
   Collectives* connect(std::size_t me, std::size_t devices) {
     if (me == 0) {
       std::vector<Device*> first;
@@ -132,7 +132,7 @@ class Examination {
     return newest;
   }
 
-  // Median seconds of a call, from batches that are long enough for the clock and for the wait at their end.
+  // Median seconds per call, from batches long enough that the clock and the final synchronization do not matter.
   template <class Call>
   double seconds_of(Device& device, Call call) const {
     const auto batch = [&](std::size_t calls) {
@@ -143,8 +143,8 @@ class Examination {
     };
     batch(1);
     std::size_t calls = 1;
-    for (double took = batch(1); took < effort_.seconds && calls < kMostCalls;) {
-      calls = std::min(kMostCalls, more(calls, took));
+    for (double took = batch(1); took < effort_.seconds && calls < kMaxCalls;) {
+      calls = std::min(kMaxCalls, more_calls(calls, took));
       took = batch(calls);
     }
     std::vector<double> repeats;
@@ -152,7 +152,7 @@ class Examination {
     return median(repeats);
   }
 
-  std::size_t more(std::size_t calls, double took) const {
+  std::size_t more_calls(std::size_t calls, double took) const {
     return calls *
            static_cast<std::size_t>(std::clamp(std::ceil(1.2 * effort_.seconds / std::max(took, 1e-7)), 2.0, 16.0));
   }
@@ -160,7 +160,7 @@ class Examination {
   double rate(double seconds) const { return seconds > 0 ? static_cast<double>(effort_.copy_bytes) / seconds : 0; }
   std::size_t check_words() const { return (effort_.check_bytes + kTail) / sizeof(std::uint32_t); }
 
-  void examine_device(std::size_t me) {
+  void measure_device(std::size_t me) {
     Device& device = *devices_[me];
     Memory& memory = memories_[me];
     DeviceFigures& figures = links_.devices[me];
@@ -179,7 +179,7 @@ class Examination {
     time_device(me);
   }
 
-  // Keeps the best of what was measured until now.
+  // Keeps the best value of all measurements.
   void time_device(std::size_t me) {
     Device& device = *devices_[me];
     Memory& memory = memories_[me];
@@ -197,8 +197,8 @@ class Examination {
     keep_best(figures.flops_per_second, 2.0 * kMatrix * kMatrix * kMatrix / product);
   }
 
-  // Every rank calls it; the sender works, then the receiver looks.
-  void examine_pair(std::size_t me, std::size_t from, std::size_t to, Collectives& everyone) {
+  // Every rank calls it. The sender copies and measures, then the receiver checks the data.
+  void measure_pair(std::size_t me, std::size_t from, std::size_t to, Collectives& everyone) {
     const std::size_t words = check_words();
     const auto use = static_cast<std::uint32_t>((from + 1) * 1000 + to);
     if (me == from) {
@@ -229,14 +229,14 @@ class Examination {
   }
 
   void put(const PairLink& pair, std::size_t bytes, Collectives& everyone) {
-    // The words travel as floats, which nothing looks into on the way.
+    // The words are sent as floats: the copy does not interpret them.
     float* const inbox = reinterpret_cast<float*>(memories_[static_cast<std::size_t>(pair.to)].in.data());
     const auto* const outbox =
         reinterpret_cast<const float*>(memories_[static_cast<std::size_t>(pair.from)].out.data());
     everyone.put(pair.from, pair.to, inbox, ConstVec(outbox, bytes / sizeof(float)));
   }
 
-  // Its sender calls it. Keeps the best of what was measured until now.
+  // Called by the sender. Keeps the best value of all measurements.
   void time_pair(PairLink& pair, Collectives& everyone) {
     keep_best(pair.bytes_per_second, rate(seconds_of(*devices_[static_cast<std::size_t>(pair.from)], [&] {
       put(pair, effort_.copy_bytes, everyone);
@@ -245,9 +245,10 @@ class Examination {
 
   static void keep_best(double& best, double found) { best = std::max(best, found); }
 
-  // Every rank calls it. A busy moment makes one measurement slow, a slow link all of them.
-  void look_again(std::size_t me, Collectives& everyone) {
-    for (int look = 0; look < kSecondLooks; ++look) {
+  // Measures suspicious devices and links again. Every rank calls it. A busy moment makes one measurement slow, a slow link
+  // makes all of them slow.
+  void repeat_suspects(std::size_t me, Collectives& everyone) {
+    for (int repeat = 0; repeat < kRepeatedMeasurements; ++repeat) {
       if (me == 0) suspects_ = suspects_of(links_);
       barrier_.wait();
       for (const std::size_t device : suspects_.devices) {
@@ -263,15 +264,15 @@ class Examination {
     }
   }
 
-  // Every rank calls it; those beyond the group only wait.
-  void examine_sums(std::size_t me, std::size_t devices, Collectives& group) {
+  // Every rank calls it; ranks outside of the group only wait.
+  void measure_sums(std::size_t me, std::size_t devices, Collectives& group) {
     const bool member = me < devices;
-    if (member) good_[me] = adds_rightly(me, devices, group);
+    if (member) good_[me] = sum_is_right(me, devices, group);
     barrier_.wait();
     if (me == 0 && std::find(good_.begin(), good_.begin() + static_cast<std::ptrdiff_t>(devices), 0) !=
                        good_.begin() + static_cast<std::ptrdiff_t>(devices))
       links_.wrong_sums.push_back(devices);
-    for (std::size_t bytes = 4096; bytes <= effort_.most_sum_bytes; bytes *= 4) {
+    for (std::size_t bytes = 4096; bytes <= effort_.max_sum_bytes; bytes *= 4) {
       const double seconds = seconds_of_sum(me, [&] {
         if (member)
           group.all_reduce(static_cast<int>(me), memories_[me].sums.data(), bytes / sizeof(float), Type::float32);
@@ -280,7 +281,7 @@ class Examination {
     }
   }
 
-  // As seconds_of(), with all ranks in step; the first decides how often to call.
+  // Like seconds_of(), with all ranks together. Rank 0 decides on the number of calls.
   template <class Call>
   double seconds_of_sum(std::size_t me, Call call) {
     const auto batch = [&](std::size_t calls) {
@@ -295,7 +296,7 @@ class Examination {
     std::size_t calls = 1;
     for (double took = batch(calls);; took = batch(calls)) {
       if (me == 0)
-        calls_ = took < effort_.seconds && calls < kMostCalls ? std::min(kMostCalls, more(calls, took)) : calls;
+        calls_ = took < effort_.seconds && calls < kMaxCalls ? std::min(kMaxCalls, more_calls(calls, took)) : calls;
       barrier_.wait();
       if (calls_ == calls) break;
       calls = calls_;
@@ -305,17 +306,17 @@ class Examination {
     return median(repeats);
   }
 
-  bool adds_rightly(std::size_t me, std::size_t devices, Collectives& group) {
+  bool sum_is_right(std::size_t me, std::size_t devices, Collectives& group) {
     Device& device = *devices_[me];
     Memory& memory = memories_[me];
     auto* const host = reinterpret_cast<float*>(memory.host.data());
     const std::size_t count = effort_.check_bytes / sizeof(float);
-    // Small whole numbers: their sums are exact in any order.
+    // Sums of small integers are exact in any order.
     for (std::size_t i = 0; i < count; ++i) host[i] = static_cast<float>((me + 1) * (i % 251));
     device.copy_to_device(memory.sums.data(), host, effort_.check_bytes);
     group.all_reduce(static_cast<int>(me), memory.sums.data(), count, Type::float32);
     device.copy_to_host(host, memory.sums.data(), effort_.check_bytes);
-    // Sums of sums would leave the range of a float; sums of nothing do not.
+    // Repeated sums would overflow a float. Sums of zeros do not.
     device.zero(memory.sums.data(), effort_.check_bytes);
     device.synchronize();
     for (std::size_t i = 0; i < count; ++i)
@@ -326,22 +327,22 @@ class Examination {
   Platform& platform_;
   const DoctorScope& scope_;
   const Effort effort_;
-  const std::function<void(const std::string&)>& say_;
+  const std::function<void(const std::string&)>& report_;
   AbortableBarrier barrier_;
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<Memory> memories_;
-  std::vector<char> good_;  // of each rank's last sums
+  std::vector<char> good_;  // whether the last sum of each rank was right
   std::mutex mutex_;
   std::vector<std::unique_ptr<Collectives>> made_;
   std::size_t calls_ = 1;  // of the next batch of sums
-  Links links_;
-  Suspects suspects_;  // of the links, before the next look
+  LinkMeasurements links_;
+  Suspects suspects_;  // to be measured again
 };
 
 }  // namespace
 
-Links examine(Platform& platform, const DoctorScope& scope, const std::function<void(const std::string&)>& say) {
-  return Examination(platform, scope, say).run();
+LinkMeasurements measure_links(Platform& platform, const DoctorScope& scope, const std::function<void(const std::string&)>& report) {
+  return LinkMeasurement(platform, scope, report).run();
 }
 
 }  // namespace mgcompare

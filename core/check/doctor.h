@@ -1,17 +1,17 @@
 #pragma once
 
-// Measures a machine's devices and links, with the very calls that strategies train with. Called in a worker.
+// Measures the devices and links of a machine with the calls that strategies use. Call in a worker only.
 
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "results/links.h"
+#include "results/link_measurements.h"
 #include "platform/platform.h"
 
 namespace mgcompare {
 
-// Throws what a device reports. `say` is told what comes next.
-Links examine(Platform& platform, const DoctorScope& scope, const std::function<void(const std::string&)>& say);
+// Calls `report` with the name of each part before it starts. Throws the errors of devices.
+LinkMeasurements measure_links(Platform& platform, const DoctorScope& scope, const std::function<void(const std::string&)>& report);
 
 }  // namespace mgcompare

@@ -5,7 +5,7 @@
 namespace mgcompare {
 namespace {
 
-// On a GPU the sums go through the host: nothing here is timed.
+// Adds on the host, also for GPUs: this code is not timed.
 void add(Device& device, Vec sum, ConstVec more) {
   std::vector<float> a(sum.size()), b(sum.size());
   copy_to_host(device, Vec(a.data(), a.size()), sum);

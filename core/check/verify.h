@@ -1,7 +1,7 @@
 #pragma once
 
-// Holds every strategy to its promises; docs/strategies.md says what is checked. Runs the same train() as the benchmark, in this
-// process, so it is called in a worker only.
+// Checks the promises of strategies; docs/strategies.md lists the checks. Runs the same train() as a trial, in this process:
+// call in a worker only.
 
 #include <functional>
 #include <string>
@@ -21,25 +21,25 @@ struct Finding {
   std::string check;                // "equals one device (average pooling)"
   std::string optimizer;            // "sgd", "momentum", "adam", "adadelta"
   int ranks = 1;
-  std::string figure;               // what was measured, and against which limit
+  std::string figure;               // the measured value and its limit
 };
 
 struct VerifyScope {
-  std::vector<PluginSummary> plugins;          // those that may be opened
+  std::vector<PluginSummary> plugins;          // that may be opened
   std::vector<int> ranks = {2, 3, 4, 8};
   std::vector<std::string> optimizers = {"sgd", "momentum", "adam", "adadelta"};
   std::size_t samples = 730;                   // training samples of each trial; see verify_data()
   DeviceKind device_kind = DeviceKind::cpu;
-  // Ends the process after a trial in which a rank failed (see ranks.h). None: the checks go on.
+  // Ends the process after a trial in which a rank failed (see rank_threads.h). Empty: the checks continue.
   std::function<void()> leave;
 };
 
-// Strategies are the config's, with their options, and every other plugin with its defaults. Each finding is told as it
-// is made; the return value is whether none failed.
+// Checks the strategies of the config with their options, and every other plugin with its default options. Calls `report`
+// with each finding. Returns whether no check failed.
 bool verify(const Config& config, const Dataset& dataset, Platform& platform, const VerifyScope& scope,
-            const std::function<void(const Finding&)>& tell);
+            const std::function<void(const Finding&)>& report);
 
-// The scope of `verify --quick`: the same checks with the same limits, on one rank count, two optimizers and a third of
+// The scope of `verify --quick`: the same checks with the same limits, on one rank count, two optimisers and a third of
 // the steps.
 VerifyScope quick_scope();
 

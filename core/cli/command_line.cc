@@ -22,7 +22,7 @@
 #include "cli/directory.h"
 #include "config/keys.h"
 #include "cli/plugin_commands.h"
-#include "cli/machine_commands.h"
+#include "cli/device_commands.h"
 #include "process/message.h"
 #include "config/problem.h"
 #include "cli/replay.h"
@@ -32,37 +32,46 @@
 namespace mgcompare {
 namespace {
 
-constexpr std::string_view kHelp = R"(Trains one network under many multi-device strategies and says which of them pays.
+constexpr std::string_view kHelp = R"(Trains one network with several multi-device strategies and compares their speed and accuracy.
 
-  mgcompare configs/lenet.yaml                         compare, into runs/lenet-<time>/
-  mgcompare configs/lenet.yaml --resume                carry on with the newest run of this config
-  mgcompare configs/lenet.yaml --only devices=1 --set epochs=1   a part of it, shorter
+  mgcompare configs/lenet.yaml                                   compare; results in runs/lenet-<time>/
+  mgcompare configs/lenet.yaml --resume                          continue the newest run of this config
+  mgcompare configs/lenet.yaml --only devices=1 --set epochs=1   a shorter part of it
 
-  mgcompare [run] CONFIG     -o DIR  where results go; --resume then carries on there    --dry-run  print the plan only
-                             --only K=V,..  strategy, as, devices, batch, variant, seed ("devices=1:4"; a comma in a name: \,)
-                             --set KEY=VALUE  another value than the config's; may be repeated
-                             --seed N  one repeat with this seed     --data DIR  MNIST's folder (also: MGCOMPARE_DATA)
-                             --trace  keep a few steps of each trial for chrome://tracing or Perfetto
-  mgcompare report DIR       write a run's reports again, partial ones too; --objective throughput|device_seconds
-  mgcompare replay DIR       repeat what a run recorded (measure.record); the weights must be the same to the bit
-  mgcompare compare A B      two runs row by row; --fail-on-regression 5%
-  mgcompare predict DIR      steps on more devices: --devices 8,16,64; --link measured, NAME, FILE or latency=5us,bandwidth=20GB/s
-  mgcompare export DIR       --mllog: log lines in the style of MLPerf
-  mgcompare verify CONFIG    prove that the strategies compute what they say; --quick: a shorter check
-  mgcompare plugins          list strategies with their options; `check FILE`, `new NAME [--cuda]`
+  mgcompare [run] CONFIG     run a comparison
+    -o DIR                     directory of the results (with --resume: of the run to continue)
+    --resume                   continue a run
+    --dry-run                  print the plan and stop
+    --only KEY=VALUE,...       run a part of the plan; keys: strategy, as, devices, batch, variant, seed
+                               (for example devices=1:4; write a comma in a name as \,)
+    --set KEY=VALUE            override a key of the config; repeatable
+    --seed N                   run one repeat, with this seed
+    --data DIR                 directory of the MNIST files (or set MGCOMPARE_DATA)
+    --trace                    save a few steps of each trial for chrome://tracing or Perfetto
+  mgcompare report DIR       write the reports of a run again; --objective time_to_accuracy|throughput|device_seconds
+  mgcompare replay DIR       repeat recorded trials (measure.record) and compare their weights bit by bit
+  mgcompare compare A B      compare two runs row by row; --fail-on-regression 5%
+  mgcompare predict DIR      predict the speed-up on more devices; --devices 8,16,64;
+                             --link measured|NAME|FILE|latency=5us,bandwidth=20GB/s
+  mgcompare export DIR       --mllog: write log lines in the format of MLPerf
+  mgcompare verify CONFIG    check strategies against training on one device; --quick, --set, --seed, --data
+  mgcompare plugins          list strategies and their options
+  mgcompare plugins check FILE         check a plugin
+  mgcompare plugins new NAME [--cuda]  create a plugin project
   mgcompare devices          list the devices of this machine; --json
   mgcompare doctor           check and measure devices and the links between them; --json
-  mgcompare config           --explain: every key; `config layers`: one key or section; --schema: JSON schema for editors;
-                             --markdown: every key as the page docs/config.md
-  -q results only, -v also log what the program does, --color auto|always|never, --version
-Exit codes: 0 done, 1 a check failed, 2 wrong usage or config, 3 some trials failed, 4 data, device, plugin or output
-missing, 5 directory in use, 70 bug, 130/143 interrupted (the partial report is written).
+  mgcompare config           --explain: all keys; `config layers`: one key or section; --schema: JSON schema for editors;
+                             --markdown: all keys as the page docs/config.md
+
+All commands: -q print results only, -v log more, --color auto|always|never. Also: --help, --version.
+Exit codes: 0 success, 1 a check failed, 2 wrong usage or config, 3 some trials failed, 4 data, device, plugin or output
+missing, 5 directory in use, 70 internal error, 130/143 interrupted (the partial report is written).
 )";
 
 constexpr std::array<std::string_view, 11> kCommands = {"run",    "report", "compare", "predict", "export", "replay",
                                                         "verify", "plugins", "devices", "doctor", "config"};
 
-constexpr std::string_view kSeeHelp = "`mgcompare --help` shows what there is";
+constexpr std::string_view kSeeHelp = "`mgcompare --help` lists all commands";
 
 bool takes_value(const CLI::App& app, const std::string& word) {
   const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
@@ -72,29 +81,29 @@ bool takes_value(const CLI::App& app, const std::string& word) {
   });
 }
 
-// A word that looks like a command, and is none, was hardly meant as the name of a file that is not there.
+// A word without a dot or slash that is not a file is probably a mistyped command.
 void refuse_unknown(const std::string& word) {
   if (word.find_first_of("./") != std::string::npos || std::filesystem::exists(word)) return;
   const std::string nearest = did_you_mean(word, {kCommands.begin(), kCommands.end()});
   throw UsageError(
-      fmt::format("there is no command and no config '{}'; {}", word, nearest.empty() ? kSeeHelp : nearest));
+      fmt::format("no command and no config is named '{}'; {}", word, nearest.empty() ? kSeeHelp : nearest));
 }
 
-// CLI11 wants a command first; ours may be left out before a config.
+// CLI11 expects the command first. `run` may be left out before a config.
 std::vector<std::string> words_of(const CLI::App& app, int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   if (words.empty())
-    throw UsageError(fmt::format("name a config, such as configs/lenet.yaml, or a command; {}", kSeeHelp));
+    throw UsageError(fmt::format("give a config, such as configs/lenet.yaml, or a command; {}", kSeeHelp));
   auto first = words.begin();
   while (first != words.end() && first->starts_with("-"))
     first += takes_value(app, *first) && std::next(first) != words.end() ? 2 : 1;
   const bool is_named = first != words.end() && std::find(kCommands.begin(), kCommands.end(), *first) != kCommands.end();
   if (!is_named && first != words.end()) refuse_unknown(*first);
-  // Options that stand before the command belong to it.
+  // Options before the command belong to it.
   if (is_named) std::rotate(words.begin(), first, first + 1);
   const bool stands_alone = words.size() == 1 && (words[0] == "--version" || words[0] == "--help" || words[0] == "-h");
   if (!is_named && !stands_alone) words.insert(words.begin(), "run");
-  // CLI11 takes them from the back.
+  // CLI11 expects them in reverse order.
   std::reverse(words.begin(), words.end());
   return words;
 }
@@ -105,10 +114,10 @@ void add_general(CLI::App& app, Command& command) {
   app.add_option("--color", command.color)->check(CLI::IsMember({"auto", "always", "never"}));
 }
 
-// An option that is not given is empty, too; one that is given must not be.
+// An empty value would look like an option that was not given.
 CLI::Option* add_text(CLI::App& app, const char* name, auto& value) {
   return app.add_option(name, value)->check([](const std::string& text) {
-    return text.empty() ? std::string("is empty: give a value, or leave the option out") : std::string();
+    return text.empty() ? std::string("is empty: give a value, or omit the option") : std::string();
   });
 }
 
@@ -116,7 +125,7 @@ std::string seed_problem(const std::string& text) {
   const Key& seeds = *find_key("seeds");
   const bool is_whole = !text.empty() && text.size() < 17 && text.find_first_not_of("0123456789") == std::string::npos;
   if (is_whole && std::stod(text) <= seeds.max) return "";
-  return fmt::format("'{}' is no seed: give a whole number from 0 to {:.0f}", text, seeds.max);
+  return fmt::format("'{}' is not a seed: give a whole number from 0 to {:.0f}", text, seeds.max);
 }
 
 void add_config(CLI::App& app, Command& command, std::optional<std::uint64_t>& seed) {
@@ -126,7 +135,7 @@ void add_config(CLI::App& app, Command& command, std::optional<std::uint64_t>& s
   add_text(app, "--data", command.data);
 }
 
-// What becomes a part of the command when all of it has been read.
+// Parsed options that become part of the command at the end.
 struct Given {
   std::vector<std::string> filters;
   std::optional<std::uint64_t> seed;
@@ -139,7 +148,7 @@ void add_commands(CLI::App& app, Command& command, Given& given) {
   CLI::App& run = *app.add_subcommand("run");
   add_config(run, command, given.seed);
   add_text(run, "-o,--output", command.directory);
-  // A plan is of the whole experiment, whatever a run has of it.
+  // A plan describes the whole experiment, not what is left of a run.
   run.add_flag("--dry-run", command.dry_run)->excludes(run.add_flag("--resume", command.resume));
   add_text(run, "--only", given.filters)->allow_extra_args(false);
   run.add_flag("--trace", command.trace);
@@ -204,43 +213,42 @@ Parsed parse(int argc, char** argv) {
   if (!chosen.get_subcommands().empty()) command.name += " " + chosen.get_subcommands().front()->get_name();
   for (const std::string& filter : given.filters) command.only += (command.only.empty() ? "" : ",") + filter;
   if (given.seed) command.overrides.push_back(fmt::format("seeds=[{}]", *given.seed));
-  // Logging tells developers what happened; what users must know is printed without being asked.
+  // The log is for developers; messages for users are printed without it.
   spdlog::set_default_logger(spdlog::stderr_color_st("mgcompare"));
   spdlog::set_pattern("%T.%e %^%l%$ %v");
   spdlog::set_level(command.verbose ? spdlog::level::debug : spdlog::level::warn);
-  // Workers look for data where their environment says.
-  if (!command.data.empty()) setenv("MGCOMPARE_DATA", command.data.c_str(), 1);
   return parsed;
 }
 
-int guarded(const std::function<int()>& body) {
-  const auto say = [](std::string_view text, int code) {
-    // Messages of a config begin with the file and its line, as editors like them.
+int run_printing_errors(const std::function<int()>& body) {
+  const auto print = [](std::string_view text, int code) {
+    // Errors of a config begin with file and line, a format that editors know.
     const bool has_place = code == kUsage && text.find(": error: ") != std::string_view::npos;
     print_stderr("{}{}\n", has_place ? "" : "mgcompare: ", text);
     return interruption() != 0 ? exit_code_of(interruption()) : code;
   };
-  // ResultsStore that did not arrive are no success; a reader that closed its pipe knows why.
+  // Losing output is an error. A reader that closed its pipe needs no message.
   const auto unprinted = [&](int problem) {
     if (problem == EPIPE) return static_cast<int>(kEnvironment);
-    return say(fmt::format("the results cannot be written to standard output ({}); send them to another place",
-                           std::strerror(problem)), kEnvironment);
+    return print(fmt::format("the results cannot be written to standard output ({}); redirect it to another file",
+                             std::strerror(problem)),
+                 kEnvironment);
   };
   try {
     const int code = body();
     return code == kDone && std::fflush(stdout) != 0 ? unprinted(errno) : code;
   } catch (const ConfigError& error) {
-    return say(error.what(), kUsage);
+    return print(error.what(), kUsage);
   } catch (const UsageError& error) {
-    return say(error.what(), kUsage);
+    return print(error.what(), kUsage);
   } catch (const InUse& error) {
-    return say(error.what(), kInUse);
+    return print(error.what(), kInUse);
   } catch (const Error& error) {
-    return say(error.what(), kEnvironment);
+    return print(error.what(), kEnvironment);
   } catch (const std::exception& error) {
     const auto* system = dynamic_cast<const std::system_error*>(&error);
     if (system != nullptr && std::ferror(stdout) != 0) return unprinted(system->code().value());
-    return say(fmt::format("an error inside the program, please report it: {}", error.what()), kInternal);
+    return print(fmt::format("internal error, please report it: {}", error.what()), kInternal);
   }
 }
 
@@ -267,7 +275,7 @@ int other_command(const Command& command) {
       {"report", write_report_again}, {"compare", compare_two},      {"predict", predict_more},
       {"export", export_run},         {"replay", replay_run},         {"verify", verify_strategies}, {"plugins", list_plugins},
       {"plugins check", check_plugin}, {"plugins new", new_plugin},  {"devices", list_devices},
-      {"doctor", examine_machine},             {"config", explain_config},
+      {"doctor", run_doctor},             {"config", explain_config},
   };
   return commands.at(command.name)(command);
 }

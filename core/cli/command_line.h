@@ -1,6 +1,6 @@
 #pragma once
 
-// The command line: what was asked for, and the commands beside the comparison itself.
+// Parses the command line, and runs all commands but `run`.
 
 #include <functional>
 #include <optional>
@@ -16,50 +16,50 @@ namespace mgcompare {
 
 enum ExitCode {
   kDone = 0,
-  kProblemFound = 1,                // a check found one
-  kUsage = 2,                       // of the command line or the config; nothing was run
+  kProblemFound = 1,                // a check failed
+  kUsage = 2,                       // error in the command line or the config; nothing was run
   kSomeFailed = 3,                  // finished, but some trials failed
-  kEnvironment = 4,                 // a device, the data, a plugin or the output is not as needed
-  kInUse = 5,                       // the directory belongs to another run
+  kEnvironment = 4,                 // a device, the data or a plugin is missing, or the output cannot be written
+  kInUse = 5,                       // another run uses the directory
   kInternal = 70,
 };
 
 struct Command {
   // run, report, compare, predict, export, replay, verify, plugins, plugins check, plugins new, devices, doctor, config
   std::string name;
-  std::string target;               // the config, directory, file or name that it is about
+  std::string target;               // the config, directory, file or name that the command applies to
   std::string directory;            // -o
   bool resume = false, dry_run = false, quiet = false, verbose = false;
   bool explain = false, schema = false, markdown = false, json = false, quick = false;
   std::string only;
   std::vector<std::string> overrides;  // "key=value"
-  std::string data;                 // the folder, where it was given
+  std::string data;                 // --data: directory of the data set
   std::string color = "auto";
   std::string second;               // compare: the other directory
-  std::string objective, devices, link, regression;  // as given; empty: not given
+  std::string objective, devices, link, regression;  // unparsed; empty: not given
   bool mllog = false, trace = false;
-  bool cuda = false;                // plugins new: for nvcc
+  bool cuda = false;                // plugins new: with device code for GPUs
 };
 
-// What a command line that cannot be carried out is told.
+// The command line is wrong (exit 2).
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// The command, or the exit code when the answer (help, version, a usage error) has been printed already.
+// The command, or an exit code if there is nothing left to do (help, version, usage error).
 struct Parsed {
   Command command;
   std::optional<int> exit_code;
 };
 Parsed parse(int argc, char** argv);
 
-// Runs `body` and turns whatever it throws into a sentence on stderr and its exit code.
-int guarded(const std::function<int()>& body);
+// Runs `body` and returns its exit code. An exception is printed on stderr as one sentence and becomes an exit code.
+int run_printing_errors(const std::function<int()>& body);
 
-// Settings of a process that listens to this program's signals.
+// Settings of a worker process that stops when this program gets a signal.
 SupervisorSettings supervisor_settings(const std::string& log_file = {});
-// The config with the command line's overrides, read for the devices that the prober finds.
+// Reads the config with the overrides of the command line, for the devices that the probe finds.
 Config config_of(const Command& command, CapabilityProbe& probe);
 
 // All commands but `run`.

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 std::string new_run_directory(const std::string& slug) {
   const std::string base = fmt::format("{}/{}-{:%Y%m%d-%H%M%S}", kRunsFolder, slug, fmt::localtime(std::time(nullptr)));
-  // Made here and now: another run of the same second takes the next name.
+  // Created at once, so that another run started in the same second gets the next name.
   std::error_code ignored;
   fs::create_directories(kRunsFolder, ignored);
   std::string directory = base;

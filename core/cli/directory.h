@@ -1,6 +1,6 @@
 #pragma once
 
-// Where the program's files are, and where a run's files go.
+// The directories of the program's files and of new runs.
 
 #include <string>
 
@@ -8,14 +8,14 @@ namespace mgcompare {
 
 inline constexpr char kRunsFolder[] = "runs";
 
-// runs/<slug>-<local time>, with a number behind it where that is taken.
+// Creates and returns runs/<slug>-<local time>, with a number at the end if that exists.
 std::string new_run_directory(const std::string& slug);
 
-// The one above that of this executable: an installation's prefix, or a build folder. CMake finds mgcompare's package in
-// both.
+// The parent of the executable's directory: the prefix of an installation, or a build directory. CMake finds mgcompare's
+// package in both.
 std::string prefix_folder();
 
-// Of the installation that this executable belongs to: where networks and schemas are. Empty when there is none.
+// The directory of the installation's networks and schemas; empty if there is none.
 std::string share_folder();
 
 }  // namespace mgcompare

@@ -32,7 +32,7 @@ std::vector<std::string> values(const std::string& file, std::string_view key) {
   for (std::string line; std::getline(stream, line);) {
     const std::size_t colon = line.find(':');
     if (!line.starts_with(key) || colon == std::string::npos) continue;
-    // "cpu cores" must not be taken for "cpu MHz" or "cpu cores online".
+    // The whole key: "cpu cores" must not match "cpu cores online".
     if (line.find_last_not_of(" \t", colon - 1) + 1 != key.size()) continue;
     const std::size_t begin = line.find_first_not_of(" \t", colon + 1);
     found.push_back(begin == std::string::npos ? "" : line.substr(begin));

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the machine and the program were when a run was made, as key and value for the report. An allow-list: nothing of
-// the user's environment but what changes figures.
+// Facts about the machine and the program at the time of a run, as keys and values for the report. Of the user's environment
+// only variables on an allow-list, which can change measurements.
 
 #include <string>
 #include <utility>

@@ -50,7 +50,7 @@ class {1} : public Strategy {{
 
 }}  // namespace
 
-MGCOMPARE_STRATEGY({1}, "{0}", "one line that says what it does")
+MGCOMPARE_STRATEGY({1}, "{0}", "a one-line description")
 )",
                                 R"(cmake_minimum_required(VERSION 3.25)
 project({0} LANGUAGES CXX)
@@ -97,7 +97,7 @@ class {1} : public Strategy {{
 
 }}  // namespace
 
-MGCOMPARE_STRATEGY({1}, "{0}", "one line that says what it does")
+MGCOMPARE_STRATEGY({1}, "{0}", "a one-line description")
 )",
                                     R"(cmake_minimum_required(VERSION 3.25)
 project({0} LANGUAGES CXX)
@@ -124,10 +124,10 @@ std::string class_name(std::string_view name) {
 void write_file(const std::string& path, const std::string& text) {
   std::ofstream file(path);
   file << text;
-  if (!file.flush()) throw Error(fmt::format("{} cannot be written; go to a folder that can be", path));
+  if (!file.flush()) throw Error(fmt::format("{} cannot be written; change to a writable directory", path));
 }
 
-// What a strategy says of itself when it is made without options, for two ranks.
+// Traits and options of a strategy with default options, for two ranks.
 StrategySummary summary_of(CapabilityProbe& probe, const PluginSummary& plugin) {
   ProbeQuestion question;
   question.plugin_file = plugin.file;
@@ -146,7 +146,7 @@ void print_strategy(CapabilityProbe& probe, const PluginSummary& plugin) {
   fmt::print("{:<16} {}\n", plugin.name, plugin.description);
   const StrategySummary summary = summary_of(probe, plugin);
   if (!summary.crash.empty()) {
-    fmt::print("{:<16} cannot be asked: {}\n\n", "", summary.crash);
+    fmt::print("{:<16} cannot be probed: {}\n\n", "", summary.crash);
     return;
   }
   for (const OptionProblem& problem : summary.problems) {
@@ -173,7 +173,7 @@ int list_plugins(const Command&) {
     }
   }
   for (const std::string& problem : refused) fmt::print("refused: {}\n", problem);
-  fmt::print("looked in: {}\n", fmt::join(plugin_folders({}), ", "));
+  fmt::print("searched: {}\n", fmt::join(plugin_folders({}), ", "));
   return kDone;
 }
 
@@ -186,7 +186,7 @@ int check_plugin(const Command& command) {
   ProbeClient probe(supervisor_settings());
   const StrategySummary summary = summary_of(probe, plugin);
   if (!summary.crash.empty()) {
-    fmt::print("{}: its constructor ends the process: {}\n", command.target, summary.crash);
+    fmt::print("{}: its constructor crashes: {}\n", command.target, summary.crash);
     return kProblemFound;
   }
   bool is_fine = true;
@@ -202,10 +202,10 @@ int new_plugin(const Command& command) {
   const std::string& name = command.target;
   if (name.empty() || name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != std::string::npos ||
       name[0] < 'a' || name[0] > 'z') {
-    throw UsageError(fmt::format("'{}' cannot be a strategy's name: use small letters, digits and _, a letter first", name));
+    throw UsageError(fmt::format("'{}' is not a valid strategy name: use lower-case letters, digits and _, beginning with a letter", name));
   }
-  if (std::filesystem::exists(name)) throw UsageError(fmt::format("{} is there already; choose another name", name));
-  std::error_code ignored;          // writing the files reports a folder that could not be made
+  if (std::filesystem::exists(name)) throw UsageError(fmt::format("{} exists already; choose another name", name));
+  std::error_code ignored;          // if this fails, writing the files throws
   std::filesystem::create_directories(name, ignored);
   const Skeleton& skeleton = command.cuda ? kCudaSkeleton : kSkeleton;
   write_file(name + "/" + name + ".cc", fmt::format(fmt::runtime(skeleton.source), name, class_name(name)));
@@ -231,7 +231,8 @@ int verify_strategies(const Command& command) {
   ProbeClient probe(supervisor_settings());
   const Config config = config_of(command, probe);
   probe.search(config.plugin_paths);
-  return verify_in_worker(config, probe, command.quick, supervisor_settings()) ? kDone : kProblemFound;
+  const VerifyRequest request{config, command.data, command.quick};
+  return verify_in_worker(request, probe, supervisor_settings()) ? kDone : kProblemFound;
 }
 
 }  // namespace mgcompare

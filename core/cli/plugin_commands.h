@@ -1,14 +1,14 @@
 #pragma once
 
-// The commands that run no comparison. Each prints its answer on stdout and returns an exit code.
+// The commands `plugins`, `config` and `verify`. Each prints its result on stdout and returns an exit code.
 
 #include "cli/command_line.h"
 
 namespace mgcompare {
 
-int list_plugins(const Command& command);   // with the options that each strategy asks for
-int check_plugin(const Command& command);   // one file: what the program says of it
-int new_plugin(const Command& command);     // a folder with a strategy that builds
+int list_plugins(const Command& command);   // with the options of each strategy
+int check_plugin(const Command& command);   // whether one file can be used
+int new_plugin(const Command& command);     // creates a directory with a strategy that compiles
 int explain_config(const Command& command);
 int verify_strategies(const Command& command);
 

@@ -83,7 +83,7 @@ void ProgressDisplay::begin(const Trial& trial) {
 
 void ProgressDisplay::update(const Progress& progress) {
   const auto now = Clock::now();
-  if (progress.phase == "training" && (now_.phase != "training" || now_.epoch != progress.epoch)) {
+  if (progress.phase == TrialPhase::training && (now_.phase != TrialPhase::training || now_.epoch != progress.epoch)) {
     epoch_begin_ = now;
     epoch_begin_step_ = progress.step;
   }
@@ -94,7 +94,7 @@ void ProgressDisplay::update(const Progress& progress) {
 void ProgressDisplay::end(const Trial& trial, const Result& result) {
   clear();
   const double seconds = std::chrono::duration<double>(Clock::now() - trial_begin_).count();
-  const bool trained = result.status == "done" || result.status == "diverged";
+  const bool trained = result.status == TrialStatus::done || result.status == TrialStatus::diverged;
   if (trained) {
     guessed_done_ += guessed_[row_name(trial)];
     taken_done_ += seconds;
@@ -102,11 +102,11 @@ void ProgressDisplay::end(const Trial& trial, const Result& result) {
   }
   if (quiet_) return;
   std::string text = fmt::format("[{:>{}}/{}] {}: ", number_, std::to_string(total_).size(), total_, name_);
-  if (result.status == "done") {
+  if (result.status == TrialStatus::done) {
     text += fmt::format("{:.2f} %, {} samples/s, {}", 100 * result.accuracy, thousands(result.samples_per_second),
                         duration_text(seconds));
   } else {
-    text += (terminal_.color ? "\x1b[31m" : "") + result.status + (terminal_.color ? "\x1b[0m" : "");
+    text += fmt::format("{}{}{}", terminal_.color ? "\x1b[31m" : "", to_string(result.status), terminal_.color ? "\x1b[0m" : "");
     if (!result.cause.empty()) text += fmt::format(" ({})", result.cause);
   }
   print_to(stream_, "{}\n", text);
@@ -114,7 +114,7 @@ void ProgressDisplay::end(const Trial& trial, const Result& result) {
 }
 
 double ProgressDisplay::share_done() const {
-  if (now_.epochs == 0 || now_.steps == 0 || now_.phase == "setup" || now_.phase == "warm-up") return 0;
+  if (now_.epochs == 0 || now_.steps == 0 || now_.phase == TrialPhase::setup || now_.phase == TrialPhase::warm_up) return 0;
   // Epochs are counted from 0 here; evaluation comes after the last step of its epoch.
   const double in_epoch = static_cast<double>(now_.step) / static_cast<double>(now_.steps);
   return std::clamp((static_cast<double>(now_.epoch) + in_epoch) / static_cast<double>(now_.epochs), 0.0, 1.0);
@@ -124,7 +124,7 @@ double ProgressDisplay::guess(const Trial& trial) {
   const std::string row = row_name(trial);
   if (const auto known = taken_.find(row); known != taken_.end()) return known->second;
   if (!guessed_.contains(row)) guessed_[row] = trial.unavailable.empty() ? estimate_(trial) : 0;
-  // The guess is corrected by how wrong it has been so far.
+  // Scale the estimate by its error so far.
   return guessed_[row] * (guessed_done_ > 0 ? taken_done_ / guessed_done_ : 1);
 }
 
@@ -147,19 +147,19 @@ std::string ProgressDisplay::bar() const {
 void ProgressDisplay::draw() {
   if (!terminal_.live || quiet_) return;
   drawn_ = Clock::now();
-  // What a narrow terminal cuts off is the least that one waits for.
+  // A narrow terminal cuts off the end: the most important parts come first.
   std::string text = fmt::format(" {}/{}, {} left: {}", number_, total_, duration_text(seconds_left()), name_);
-  if (now_.phase == "training") {
+  if (now_.phase == TrialPhase::training) {
     text += fmt::format(", epoch {}/{}", now_.epoch + 1, now_.epochs);
     const double seconds = std::chrono::duration<double>(drawn_ - epoch_begin_).count();
     if (now_.step > epoch_begin_step_ && seconds > 0.05) {
       text += fmt::format(", {} samples/s",
                           thousands(static_cast<double>((now_.step - epoch_begin_step_) * global_batch_) / seconds));
     }
-  } else if (!now_.phase.empty()) {
-    text += ", " + now_.phase;
+  } else if (now_.phase != TrialPhase::none) {
+    text += fmt::format(", {}", to_string(now_.phase));
   }
-  // A line that wraps cannot be redrawn; the last column stays free because some terminals wrap there.
+  // A wrapped line cannot be redrawn. The last column stays free because some terminals wrap there.
   if (text.size() + kBarCells + 1 > terminal_.columns) {
     text.resize(terminal_.columns > kBarCells + 1 ? terminal_.columns - kBarCells - 1 : 0);
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a person sees on stderr while trials run: a bar on a terminal, and in any case one line for each finished trial.
+// Progress on stderr while trials run: a bar on a terminal, and one line for each finished trial.
 
 #include <chrono>
 #include <cstddef>
@@ -16,15 +16,15 @@
 
 namespace mgcompare {
 
-// How a stream is written to.
+// Properties of an output stream.
 struct Terminal {
-  bool live = false;                // lines may be redrawn
+  bool live = false;                // a line can be redrawn
   bool color = false;
   bool utf8 = false;
   std::size_t columns = 80;
 };
 
-// `color`: auto, always or never. NO_COLOR, TERM=dumb and the locale are heeded.
+// `color`: auto, always or never. Respects NO_COLOR, TERM=dumb and the locale.
 Terminal terminal_of(int descriptor, const std::string& color);
 
 // "0.4 s", "42 s", "3 min 20 s", "2 h 5 min".
@@ -34,7 +34,7 @@ std::string thousands(double count);
 
 class ProgressDisplay {
  public:
-  using Estimate = std::function<double(const Trial&)>;  // a rough guess in seconds
+  using Estimate = std::function<double(const Trial&)>;  // rough, in seconds
   ProgressDisplay(std::FILE* stream, const Terminal& terminal, bool quiet, std::vector<Trial> trials, Estimate estimate);
   ~ProgressDisplay();
 
@@ -54,7 +54,7 @@ class ProgressDisplay {
   std::FILE* stream_;
   Terminal terminal_;
   bool quiet_;
-  std::vector<Trial> rest_;         // not begun yet
+  std::vector<Trial> rest_;         // not yet begun
   Estimate estimate_;
   std::size_t total_, number_ = 0;
   std::string name_;
@@ -62,7 +62,7 @@ class ProgressDisplay {
   Progress now_;
   Clock::time_point trial_begin_, epoch_begin_, drawn_;
   std::size_t epoch_begin_step_ = 0;
-  std::map<std::string, double> guessed_, taken_;  // seconds by row_name(): repeats take as long as the first
+  std::map<std::string, double> guessed_, taken_;  // seconds by row_name(): repeats are assumed to take equally long
   double guessed_done_ = 0, taken_done_ = 0;       // sums over the finished trials
   double guessed_now_ = 0, guessed_rest_ = 0;
   bool is_drawn_ = false;

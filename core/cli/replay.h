@@ -1,12 +1,12 @@
 #pragma once
 
-// `mgcompare replay DIR`: the recorded trials of a run once more, each in the order in which its ranks met.
+// `mgcompare replay DIR`: repeats the recorded trials of a run with their recorded schedules.
 
 #include "cli/command_line.h"
 
 namespace mgcompare {
 
-// Says of each whether it ended in the same weights, on stdout. Throws Error where nothing was recorded.
+// Prints for each trial whether its final weights are the same. Throws Error if nothing was recorded.
 int replay_run(const Command& command);
 
 }  // namespace mgcompare

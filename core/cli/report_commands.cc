@@ -1,4 +1,5 @@
 #include "cli/report_commands.h"
+#include "base/atomic_file.h"
 #include "base/print.h"
 
 #include <charconv>
@@ -14,7 +15,6 @@
 
 #include "cli/run_command.h"
 #include "process/message.h"
-#include "reports/fresh_file.h"
 #include "reports/mllog.h"
 #include "reports/prediction.h"
 #include "reports/regression.h"
@@ -42,7 +42,7 @@ std::vector<std::size_t> counts_of(const std::string& list) {
     const char* const last = list.data() + end;
     const auto [stop, problem] = std::from_chars(list.data() + begin, last, count);
     if (problem != std::errc() || stop != last || count < 1 || count > 1'000'000) {
-      throw UsageError(fmt::format("--devices {}: give counts of devices from 1 to 1000000 with commas between them, such "
+      throw UsageError(fmt::format("--devices {}: give numbers of devices from 1 to 1000000, separated by commas, such "
                                    "as 8,16,64", list));
     }
     counts.push_back(count);
@@ -63,34 +63,34 @@ double tolerance_of(const std::string& text) {
   return share;
 }
 
-// Of each kind of device whose all-reduces were timed.
-std::map<DeviceKind, Link> links_of(const std::vector<Links>& examined, const std::string& where) {
-  std::map<DeviceKind, Link> all;
-  for (const Links& links : examined) {
+// A link model for each kind of device with timed all-reduces.
+std::map<DeviceKind, LinkModel> links_of(const std::vector<LinkMeasurements>& examined, const std::string& where) {
+  std::map<DeviceKind, LinkModel> all;
+  for (const LinkMeasurements& links : examined) {
     const std::vector<ExchangeTime> times = exchange_times(links);
     if (times.empty()) continue;
-    Link link = fit_link(times);
-    link.source = fmt::format("fitted on {} all-reduces of {} devices in {}, up to {:.0f} % off", times.size(), links.kind,
+    LinkModel link = fit_link(times);
+    link.source = fmt::format("fitted on {} all-reduces of {} devices in {}, error up to {:.0f} %", times.size(), links.kind,
                               where, 100 * link.error);
     all[device_kind(links.kind)] = link;
   }
   if (all.empty())
-    throw UsageError(fmt::format("--link: {} holds no all-reduce times: those are measured where two devices of a kind or "
-                                 "more are used; give latency and bandwidth instead", where));
+    throw UsageError(fmt::format("--link: {} contains no all-reduce times: they are measured if at least two devices of a kind "
+                                 "are used; give latency and bandwidth instead", where));
   return all;
 }
 
-// What `doctor --json` printed.
-std::vector<Links> examined_in(const std::string& file) {
+// Reads the output of `doctor --json`.
+std::vector<LinkMeasurements> examined_in(const std::string& file) {
   std::ifstream stream(file);
   if (!stream) throw UsageError(fmt::format("--link {}: cannot be read; write it with `mgcompare doctor --json > {}`", file, file));
   try {
-    std::vector<Links> all;
+    std::vector<LinkMeasurements> all;
     for (const nlohmann::json& platform : nlohmann::json::parse(stream))
-      if (platform.contains("links")) all.push_back(platform["links"].get<Links>());
+      if (platform.contains("links")) all.push_back(platform["links"].get<LinkMeasurements>());
     return all;
   } catch (const std::exception&) {
-    throw UsageError(fmt::format("--link {}: is not what `mgcompare doctor --json` of this version writes", file));
+    throw UsageError(fmt::format("--link {}: is not output of `mgcompare doctor --json` of this version", file));
   }
 }
 
@@ -106,12 +106,12 @@ int write_report_again(const Command& command) {
 }
 
 int predict_more(const Command& command) {
-  std::map<DeviceKind, Link> links;
+  std::map<DeviceKind, LinkModel> links;
   if (names_a_file(command.link)) {
     links = links_of(examined_in(command.link), command.link);
   } else if (!command.link.empty() && command.link != "measured") {
     try {
-      const Link link = link_of(command.link);
+      const LinkModel link = link_of(command.link);
       links = {{DeviceKind::cpu, link}, {DeviceKind::cuda, link}};
     } catch (const Error& error) {
       throw UsageError(error.what());
@@ -142,13 +142,13 @@ int compare_two(const Command& command) {
   const Comparison one = compare_rows(before), other = compare_rows(after);
   const Regression regression = compare_runs(one, other);
   if (regression.rows.empty()) {
-    throw Error(fmt::format("{} and {} have no finished row in common; name two runs that share strategies, devices and batches", command.target,
+    throw Error(fmt::format("{} and {} have no finished row in common; give two runs that share strategies, devices and batches", command.target,
                             command.second));
   }
   fmt::print("{}", table_text(regression_table(regression), print_style(command)));
   for (const std::string& warning : regression.warnings) print_stderr("warning: {}\n", warning);
   const std::string file = (std::filesystem::path(command.second) / "comparison.md").string();
-  write_file(file, regression_report(regression, command.target, command.second));
+  write_atomically(file, regression_report(regression, command.target, command.second));
   fmt::print("{}\n", file);
   if (command.regression.empty() || !has_regressed(regression, tolerance)) return kDone;
   print_stderr("mgcompare: at least one row is worse by more than {}\n", command.regression);
@@ -156,19 +156,19 @@ int compare_two(const Command& command) {
 }
 
 int export_run(const Command& command) {
-  if (!command.mllog) throw UsageError("export: say what as: --mllog writes log lines in the style of MLPerf");
+  if (!command.mllog) throw UsageError("export: give a format: --mllog writes log lines in the format of MLPerf");
   const Run run = read_run(command.target);
   const std::filesystem::path folder = std::filesystem::path(command.target) / "mllog";
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);
-  if (failure) throw NotWritable(fmt::format("{}: cannot be made: {}", folder.string(), failure.message()));
+  if (failure) throw NotWritable(fmt::format("{}: cannot be created: {}", folder.string(), failure.message()));
   std::size_t written = 0;
   for (const Row& row : run.rows) {
-    if (row.state != "finished") continue;
-    write_file((folder / fmt::format("trial-{}.log", row.trial.number)).string(), mllog(run, row));
+    if (row.state != RowState::finished) continue;
+    write_atomically((folder / fmt::format("trial-{}.log", row.trial.number)).string(), mllog(run, row));
     ++written;
   }
-  if (written == 0) throw Error(fmt::format("{}: no trial has finished: there is nothing to export", command.target));
+  if (written == 0) throw Error(fmt::format("{}: no trial has finished, so there is nothing to export", command.target));
   fmt::print("{} ({} trials)\n", folder.string(), written);
   return kDone;
 }

@@ -1,14 +1,14 @@
 #pragma once
 
-// The commands that read runs and measure nothing.
+// The commands that only read runs: `report`, `predict`, `compare` and `export`.
 
 #include "cli/command_line.h"
 
 namespace mgcompare {
 
 int write_report_again(const Command& command);
-int predict_more(const Command& command);     // steps on devices that this machine does not have
-int compare_two(const Command& command);      // two runs, row by row; the report is there before the exit code says anything
-int export_run(const Command& command);       // log lines for other programs
+int predict_more(const Command& command);     // step times on more devices than were measured
+int compare_two(const Command& command);      // two runs row by row; also writes comparison.md
+int export_run(const Command& command);       // log files for other programs
 
 }  // namespace mgcompare

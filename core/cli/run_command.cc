@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kDataSeconds = 600;        // a slow download; one that stalls is given up much earlier
+constexpr double kDataSeconds = 600;        // for a slow download; a stalled one is given up much earlier
 
 std::vector<std::string> arguments_of(const Command& command) {
   std::vector<std::string> words;
@@ -43,10 +43,10 @@ RunInfo info_of(const Plan& plan) {
   return info;
 }
 
-// What makes figures of this plan on this machine doubtful: broken links, and the condition of devices that it uses.
-std::vector<std::string> taints_of(const Plan& plan, const std::vector<Links>& links) {
+// Reasons to doubt the results: broken links, and problems of the devices that the plan uses.
+std::vector<std::string> taints_of(const Plan& plan, const std::vector<LinkMeasurements>& links) {
   std::vector<std::string> taints;
-  for (const Links& each : links) taints.insert(taints.end(), each.problems.begin(), each.problems.end());
+  for (const LinkMeasurements& each : links) taints.insert(taints.end(), each.problems.begin(), each.problems.end());
   for (const PlatformSummary& platform : plan.platforms) {
     for (const DeviceSummary& device : platform.devices) {
       const bool is_used = std::any_of(plan.trials.begin(), plan.trials.end(), [&](const Trial& trial) {
@@ -60,7 +60,7 @@ std::vector<std::string> taints_of(const Plan& plan, const std::vector<Links>& l
   return taints;
 }
 
-// "first (1), second (6)": the strategies' labels and how many trials each has.
+// "first (1), second (6)": the labels of the strategies and their numbers of trials.
 std::string contents(const std::vector<Trial>& trials) {
   std::vector<std::pair<std::string, int>> counts;
   for (const Trial& trial : trials) {
@@ -81,9 +81,10 @@ std::string checkpoint_of(const Trial& trial, const std::string& directory) {
   return fmt::format("{}/checkpoints/trial-{}", directory, trial.number);
 }
 
-// What the trial keeps beside its results. The folders are there when this returns.
+// The files of the trial. Creates their directories.
 TrialFiles files_of(const Trial& trial, const std::string& directory, const Command& command) {
   TrialFiles files;
+  files.data_folder = command.data;
   if (trial.config.checkpoint_epochs > 0) {
     files.checkpoint = checkpoint_of(trial, directory);
     files.resume = true;
@@ -95,12 +96,13 @@ TrialFiles files_of(const Trial& trial, const std::string& directory, const Comm
   return files;
 }
 
-class DataTeller {
+// Prints messages and download progress while a worker loads the data.
+class DataMessages {
  public:
-  explicit DataTeller(const Command& command) : terminal_(terminal_of(2, command.color)), quiet_(command.quiet) {}
-  ~DataTeller() { clear(); }
+  explicit DataMessages(const Command& command) : terminal_(terminal_of(2, command.color)), quiet_(command.quiet) {}
+  ~DataMessages() { clear(); }
 
-  void hear(const nlohmann::json& note) {
+  void show(const nlohmann::json& note) {
     if (quiet_) return;
     if (note.contains("text")) {
       clear();
@@ -145,26 +147,26 @@ std::string directory_of(const Command& command, const Config& config) {
   if (!command.resume) return new_run_directory(config_slug(config.name));
   const std::string newest = newest_run(kRunsFolder, config_hash(config));
   if (newest.empty()) {
-    throw UsageError(fmt::format("no run in {}/ has this config, so there is nothing to resume; leave --resume out, or "
-                                 "name the folder with -o",
+    throw UsageError(fmt::format("no run in {}/ has this config, so there is nothing to resume; omit --resume, or give "
+                                 "the directory with -o",
                                  kRunsFolder));
   }
   return newest;
 }
 
-std::vector<Links> check_links(Supervisor& supervisor, const Plan& plan) {
+std::vector<LinkMeasurements> check_links(Supervisor& supervisor, const Plan& plan) {
   std::map<DeviceKind, std::set<std::size_t>> groups;
   for (const Trial& trial : plan.trials)
     if (trial.unavailable.empty() && trial.devices > 1) groups[trial.device_kind].insert(trial.devices);
-  std::vector<Links> found;
+  std::vector<LinkMeasurements> found;
   for (const auto& [kind, counts] : groups) {
     const DoctorScope scope{*counts.rbegin(), {counts.begin(), counts.end()}, true};
-    found.push_back(examine_in_worker(supervisor, kind, scope, [](const std::string&) {}));
+    found.push_back(measure_links_in_worker(supervisor, kind, scope, [](const std::string&) {}));
   }
   return found;
 }
 
-void begin_run(ResultsStore& results, const Plan& plan, const FoundData& data, const std::vector<Links>& links,
+void begin_run(ResultsStore& results, const Plan& plan, const FoundData& data, const std::vector<LinkMeasurements>& links,
                const Command& command) {
   RunInfo info = info_of(plan);
   info.arguments = arguments_of(command);
@@ -188,15 +190,15 @@ SupervisorSettings trial_settings(const std::string& directory) {
 }
 
 FoundData find_data(Supervisor& supervisor, const Plan& plan, const Command& command) {
-  DataTeller teller(command);
-  const Reply reply = supervisor.ask("data", {{"config", plan.config}}, kDataSeconds,
-                                     {{}, [&](const nlohmann::json& note) { teller.hear(note); }});
-  // What is wrong with the data is a sentence of its own; how a worker ended is none.
-  if (reply.status == "failed") throw Error(reply.cause);
-  if (reply.status != "answer")
-    throw Error(fmt::format("the data cannot be read: {} ({}); run it again", reply.cause, reply.status));
+  DataMessages messages(command);
+  const Reply reply = supervisor.ask("data", {{"config", plan.config}, {"data_folder", command.data}}, kDataSeconds,
+                                     {{}, [&](const nlohmann::json& note) { messages.show(note); }});
+  // An error of the data is a whole sentence; the end of a worker is not.
+  if (reply.status == TrialStatus::failed) throw Error(reply.cause);
+  if (!reply.answered())
+    throw Error(fmt::format("the data cannot be read: {}; run the command again", reply.failure()));
   const auto text = [&](const char* key) { return reply.body.at(key).get<std::string>(); };
-  teller.hear({{"text", fmt::format("data: {}, {} training and {} test samples ({})", text("name"),
+  messages.show({{"text", fmt::format("data: {}, {} training and {} test samples ({})", text("name"),
                                     thousands(reply.body.at("train_samples").get<double>()),
                                     thousands(reply.body.at("test_samples").get<double>()), text("origin"))}});
   return {text("name"), text("origin"), text("fingerprint")};
@@ -207,7 +209,7 @@ std::vector<Trial> trials_to_run(const ResultsStore& results, const Plan& plan, 
   for (const Trial& trial : plan.trials) planned.insert(trial.number);
   std::vector<Trial> trials = results.unfinished(command.resume);
   std::erase_if(trials, [&](const Trial& trial) { return !planned.contains(trial.number); });
-  // A fresh worker looks for the data again; should it find others, the trial fails.
+  // Each new worker loads the data again; if they are different, the trial fails.
   const std::string fingerprint = results.read().info.data_fingerprint;
   for (Trial& trial : trials) trial.data_fingerprint = fingerprint;
   return trials;
@@ -218,15 +220,15 @@ void announce(const Plan& plan, const std::vector<Trial>& trials, const std::str
   for (const std::string& warning : plan.warnings) print_stderr("warning: {}\n", warning);
   if (command.quiet) return;
   if (plan.config.cut_down_for_cpu) {
-    print_stderr("no GPU: the config's `when_cpu:` block applies ({} epoch{}{})\n",
+    print_stderr("no GPU: the `when_cpu:` block of the config applies ({} epoch{}{})\n",
                plan.config.epochs, plan.config.epochs == 1 ? "" : "s",
                plan.config.data.train_samples == 0
                    ? ""
                    : fmt::format(", {} training samples",
                                  thousands(static_cast<double>(plan.config.data.train_samples))));
   }
-  if (trials.empty()) return print_stderr("no trial is left to run; the reports of {} are written again\n", directory);
-  print_stderr("{} trial{}: {}\nabout {} (a rough guess); results go to {}\n", trials.size(), trials.size() == 1 ? "" : "s",
+  if (trials.empty()) return print_stderr("no trials left to run; writing the reports of {} again\n", directory);
+  print_stderr("{} trial{}: {}\nabout {} (rough estimate); results in {}\n", trials.size(), trials.size() == 1 ? "" : "s",
              contents(trials), duration_text(estimate_seconds(trials)), directory);
 }
 
@@ -240,16 +242,15 @@ std::string record_of(const TrialKey& trial, const std::string& directory) {
 }
 
 Result run_trial(Supervisor& supervisor, DeviceAvailability& availability, const Trial& trial, const std::string& directory,
-                 const Command& command,
-                 ProgressDisplay& display) {
+                 const Command& command, ProgressDisplay& display) {
   display.begin(trial);
   Result result;
-  std::string fallen;  // what devices have stopped answering
+  std::string fallen;  // message on devices that stopped answering
   if (!trial.unavailable.empty()) {
-    result.status = "unavailable";
+    result.status = TrialStatus::unavailable;
     result.cause = trial.unavailable;
   } else if (const std::string cause = availability.lost(trial); !cause.empty()) {
-    result.status = "device lost";
+    result.status = TrialStatus::device_lost;
     result.cause = cause;
   } else {
     const TrialFiles files = files_of(trial, directory, command);
@@ -261,7 +262,7 @@ Result run_trial(Supervisor& supervisor, DeviceAvailability& availability, const
     fallen = availability.check(supervisor, trial, result);
     for (const std::string& line : placement_lines(result.placement)) spdlog::debug("trial {}: {}", trial.number, line);
     std::error_code ignored;
-    if (result.status == "done" && !files.checkpoint.empty()) fs::remove_all(files.checkpoint, ignored);
+    if (result.status == TrialStatus::done && !files.checkpoint.empty()) fs::remove_all(files.checkpoint, ignored);
   }
   display.end(trial, result);
   if (!fallen.empty()) print_stderr("{}\n", fallen);
@@ -281,7 +282,7 @@ void print_summary(const Run& run, const std::vector<std::string>& files, const 
 
 int exit_code_of(const Run& run) {
   const bool is_complete = std::all_of(run.rows.begin(), run.rows.end(), [](const Row& row) {
-    return row.state == "finished" && row.result.status == "done";
+    return row.state == RowState::finished && row.result.status == TrialStatus::done;
   });
   return is_complete ? kDone : kSomeFailed;
 }

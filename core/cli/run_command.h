@@ -1,12 +1,12 @@
 #pragma once
 
-// The steps of a comparison that main.cc names.
+// The steps of `run`, in the order of main.cc.
 
 #include <string>
 #include <vector>
 
 #include "cli/command_line.h"
-#include "results/links.h"
+#include "results/link_measurements.h"
 #include "plan/plan.h"
 #include "reports/summary.h"
 #include "results/results_store.h"
@@ -15,40 +15,40 @@
 
 namespace mgcompare {
 
-// The plan without what --only leaves out. Throws UsageError for a filter that fits nothing.
+// The part of the plan that --only selects. Throws UsageError if it selects nothing.
 Plan filtered(Plan plan, const Command& command);
-// The plan and a rough estimate, on stdout.
+// Prints the plan and a rough estimate of the time on stdout.
 int print_plan(const Plan& plan);
-// Where this run's results are or will be: -o, the newest run of this config for --resume, or a new folder.
+// The directory of this run: -o, with --resume the newest run of this config, else a new directory.
 std::string directory_of(const Command& command, const Config& config);
-// Of the process that trials run in.
+// Settings of the worker process for trials.
 SupervisorSettings trial_settings(const std::string& directory);
-// Which samples all trials train on.
+// The data set that all trials use.
 struct FoundData {
   std::string name, origin, fingerprint;
 };
-// Has a worker read, fetch or draw the data and says which it was. Throws Error when there is none.
+// Loads, downloads or generates the data in a worker and prints which they are. Throws Error if there are none.
 FoundData find_data(Supervisor& supervisor, const Plan& plan, const Command& command);
-// What the devices that trials share a model over do to data, briefly, for each kind. A problem taints the run.
-std::vector<Links> check_links(Supervisor& supervisor, const Plan& plan);
-// Begins or carries on with the run of this plan on these data.
-void begin_run(ResultsStore& results, const Plan& plan, const FoundData& data, const std::vector<Links>& links,
+// A short check of the links between devices that the plan uses, for each kind. A problem taints the run.
+std::vector<LinkMeasurements> check_links(Supervisor& supervisor, const Plan& plan);
+// Begins or continues the run of this plan on these data.
+void begin_run(ResultsStore& results, const Plan& plan, const FoundData& data, const std::vector<LinkMeasurements>& links,
                const Command& command);
-// What is still to run, in the plan's order.
+// The trials still to run, in the order of the plan.
 std::vector<Trial> trials_to_run(const ResultsStore& results, const Plan& plan, const Command& command);
-// Says on stderr what will run, where the results go, and about how long it takes.
+// Prints on stderr what will run, the directory of the results, and the estimated time.
 void announce(const Plan& plan, const std::vector<Trial>& trials, const std::string& directory, const Command& command);
-// The bar; it is told of each trial's progress.
+// The progress display for these trials.
 ProgressDisplay make_display(const std::vector<Trial>& trials, const Command& command);
-// One trial to its row, whatever happens; a row too where it cannot run.
+// Runs one trial. Always returns a Result, also on failure and if the trial cannot run.
 Result run_trial(Supervisor& supervisor, DeviceAvailability& availability, const Trial& trial, const std::string& directory,
                  const Command& command, ProgressDisplay& display);
-// Where the trial's record is, or would be.
+// The path of the trial's schedule log.
 std::string record_of(const TrialKey& trial, const std::string& directory);
-// The closing summary and the paths of the run's files, on stdout.
+// Prints the closing summary and the paths of the run's files on stdout.
 void print_summary(const Run& run, const std::vector<std::string>& files, const Command& command,
                    Objective objective = Objective::time_to_accuracy);
-// How stdout shows text.
+// Colour and encoding of stdout.
 Style print_style(const Command& command);
 int exit_code_of(const Run& run);
 

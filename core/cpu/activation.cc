@@ -17,7 +17,7 @@ class ActivationLayer : public Layer {
   }
 
   void backward(const Work& work) override {
-    if (!input_.tensor->wanted) return;
+    if (!input_.tensor->needs_gradient) return;
     kernels().activate_back(activation_, output_.value, output_.gradient, input_.gradient, output_.size(work.samples));
   }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Activations as layers of their own, where they do not follow a convolution or a dense layer.
+// Activation layers that are not fused into a preceding convolution or dense layer.
 
 #include <memory>
 

@@ -56,8 +56,8 @@ class BatchNorm : public Layer {
       reduce(totals);
       for (double& total : totals) total = work.share > 0 ? total / work.share : 0;
     }
-    if (!input_.tensor->wanted) return;
-    const double part = work.training && count_ > 0 ? 1 / count_ : 0;  // fixed statistics pass nothing on
+    if (!input_.tensor->needs_gradient) return;
+    const double part = work.training && count_ > 0 ? 1 / count_ : 0;  // running statistics are constants: no gradient
     const float* const gamma = work.weights + spec_.weights.begin;
     for_each_run(work.samples, [&](std::size_t c, std::size_t at, std::size_t size, std::size_t lanes) {
       const double scale = gamma[c] * inverse_[c];
@@ -76,7 +76,7 @@ class BatchNorm : public Layer {
   }
 
  private:
-  // f(channel, first element, elements, lanes in use) for every stretch of one channel of one block or row.
+  // f(channel, first element, elements, lanes in use) for each contiguous run of one channel of a block or row.
   template <class F> void for_each_run(std::size_t samples, F f) const {
     const std::size_t width = output_.blocked ? kLanes : 1, size = area_ * width;
     for (std::size_t first = 0, at = 0; first < samples; first += width) {
@@ -92,7 +92,7 @@ class BatchNorm : public Layer {
     std::copy_n(sums_.data(), totals.size(), totals.begin());
   }
 
-  // Per channel, the sum of `term(x, mean)` over samples that exist.
+  // totals[c] += sum of term(x, mean) over the samples, without unused lanes.
   template <class F> void sum(std::size_t samples, std::vector<double>& totals, F term) const {
     for_each_run(samples, [&](std::size_t c, std::size_t at, std::size_t size, std::size_t lanes) {
       const float* const x = input_.tensor->value + at;
@@ -107,7 +107,7 @@ class BatchNorm : public Layer {
     });
   }
 
-  // Two passes: the variance of a channel whose mean is large would drown in the difference of two sums.
+  // Two passes: E[x^2] - E[x]^2 would lose the variance of a channel with a large mean to cancellation.
   void measure(const Work& work) {
     std::vector<double> totals(channels_ + 1, 0.0);
     std::fill(mean_.begin(), mean_.end(), 0.0);
@@ -147,7 +147,7 @@ class BatchNorm : public Layer {
   Port& input_;
   Tensor& output_;
   std::size_t channels_, area_;
-  double count_ = 0;                // samples times pixels, all synchronised ranks together
+  double count_ = 0;                // samples times pixels, summed over synchronised ranks
   std::vector<double> mean_, inverse_;
   Array<float> sums_;
   std::function<void(Vec)> all_reduce_;

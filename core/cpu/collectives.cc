@@ -9,7 +9,7 @@
 namespace mgcompare {
 namespace {
 
-// Small enough that the partial sum of a block stays in the first-level cache while all ranks are added.
+// Elements whose sum stays in the L1 cache while all ranks are added.
 constexpr std::size_t kBlock = 2048;
 
 float widen(float value) { return value; }
@@ -62,17 +62,17 @@ double CpuCollectives::wait() {
   return now() - start;
 }
 
-template <class Work> double CpuCollectives::meet(int rank, const Slot& slot, Work work) {
-  // Counted before it comes, so that a rank which unwinds knows of everyone who may read its vectors.
+template <class Work> double CpuCollectives::run_collective(int rank, const Slot& slot, Work work) {
+  // Counted before the barrier, so that a rank that unwinds can wait for all possible readers of its vectors.
   struct Reading {
     CpuCollectives& all;
     explicit Reading(CpuCollectives& collectives) : all(collectives) {
       const std::lock_guard lock(all.mutex_);
-      ++all.reading_;
+      ++all.readers_;
     }
     ~Reading() {
       const std::lock_guard lock(all.mutex_);
-      if (--all.reading_ == 0) all.nobody_reads_.notify_all();
+      if (--all.readers_ == 0) all.no_readers_.notify_all();
     }
   };
   try {
@@ -85,9 +85,9 @@ template <class Work> double CpuCollectives::meet(int rank, const Slot& slot, Wo
     }
     return waited + wait();
   } catch (...) {
-    // This rank's vectors go with it: not while another still reads them.
+    // Unwinding may free this rank's vectors: wait until no other rank reads them.
     std::unique_lock lock(mutex_);
-    nobody_reads_.wait(lock, [&] { return reading_ == 0; });
+    no_readers_.wait(lock, [&] { return readers_ == 0; });
     throw;
   }
 }
@@ -96,17 +96,18 @@ void CpuCollectives::check_equal_sizes() const {
   for (const Slot& slot : slots_)
     if (slot.size != slots_[0].size)
       throw Error("a collective was called with " + std::to_string(slots_[0].size) + " elements on rank 0 and " +
-                  std::to_string(slot.size) + " on another; every rank must give the same number");
+                  std::to_string(slot.size) + " on another rank; pass the same number on every rank");
 }
 
 void CpuCollectives::check_equal_counts() const {
   for (const Slot& slot : slots_)
     if (*slot.counts != *slots_[0].counts)
-      throw Error("a collective was called with other counts on rank 0 than on another; every rank must give the same list");
+      throw Error(
+          "a collective was called with different counts on rank 0 and another rank; pass the same list on every rank");
 }
 
 double CpuCollectives::all_reduce(int rank, void* data, std::size_t count, Type type) {
-  return meet(rank, {data, nullptr, count}, [&] {
+  return run_collective(rank, {data, nullptr, count}, [&] {
     check_equal_sizes();
     with_type(type, [&]<class T>(T) {
       std::vector<const T*> from;
@@ -121,7 +122,7 @@ double CpuCollectives::all_reduce(int rank, void* data, std::size_t count, Type 
 }
 
 double CpuCollectives::reduce(int rank, void* data, std::size_t count, Type type, int root) {
-  return meet(rank, {data, nullptr, count}, [&] {
+  return run_collective(rank, {data, nullptr, count}, [&] {
     check_equal_sizes();
     with_type(type, [&]<class T>(T) {
       std::vector<const T*> from;
@@ -133,14 +134,14 @@ double CpuCollectives::reduce(int rank, void* data, std::size_t count, Type type
 }
 
 double CpuCollectives::broadcast(int rank, void* data, std::size_t bytes, int root) {
-  return meet(rank, {data, nullptr, bytes}, [&] {
+  return run_collective(rank, {data, nullptr, bytes}, [&] {
     check_equal_sizes();
     if (rank != root) copy_bytes(data, slots_[static_cast<std::size_t>(root)].data, bytes);
   });
 }
 
 double CpuCollectives::gather(int rank, const void* mine, void* all, const Counts& bytes, int root) {
-  return meet(rank, {const_cast<void*>(mine), &bytes}, [&] {
+  return run_collective(rank, {const_cast<void*>(mine), &bytes}, [&] {
     check_equal_counts();
     if (rank != root) return;
     for (std::size_t r = 0, begin = 0; r < ranks_; begin += bytes[r++])
@@ -149,7 +150,7 @@ double CpuCollectives::gather(int rank, const void* mine, void* all, const Count
 }
 
 double CpuCollectives::scatter(int rank, const void* all, void* mine, const Counts& bytes, int root) {
-  return meet(rank, {const_cast<void*>(all), &bytes}, [&] {
+  return run_collective(rank, {const_cast<void*>(all), &bytes}, [&] {
     check_equal_counts();
     const auto me = static_cast<std::size_t>(rank);
     copy_bytes(mine, at(slots_[static_cast<std::size_t>(root)].data, before(bytes, me)), bytes[me]);
@@ -157,7 +158,7 @@ double CpuCollectives::scatter(int rank, const void* all, void* mine, const Coun
 }
 
 double CpuCollectives::all_gather(int rank, const void* mine, void* all, const Counts& bytes) {
-  return meet(rank, {const_cast<void*>(mine), &bytes}, [&] {
+  return run_collective(rank, {const_cast<void*>(mine), &bytes}, [&] {
     check_equal_counts();
     for (std::size_t r = 0, begin = 0; r < ranks_; begin += bytes[r++])
       copy_bytes(at(all, begin), slots_[r].data, bytes[r]);
@@ -165,7 +166,7 @@ double CpuCollectives::all_gather(int rank, const void* mine, void* all, const C
 }
 
 double CpuCollectives::reduce_scatter(int rank, const void* all, void* mine, const Counts& counts, Type type) {
-  return meet(rank, {const_cast<void*>(all), &counts}, [&] {
+  return run_collective(rank, {const_cast<void*>(all), &counts}, [&] {
     check_equal_counts();
     const auto me = static_cast<std::size_t>(rank);
     with_type(type, [&]<class T>(T) {
@@ -178,18 +179,19 @@ double CpuCollectives::reduce_scatter(int rank, const void* all, void* mine, con
 
 double CpuCollectives::all_to_all(int rank, const void* out, const Counts& out_bytes, void* in,
                                   const Counts& in_bytes) {
-  return meet(rank, {const_cast<void*>(out), &out_bytes}, [&] {
+  return run_collective(rank, {const_cast<void*>(out), &out_bytes}, [&] {
     const auto me = static_cast<std::size_t>(rank);
     for (std::size_t r = 0, begin = 0; r < ranks_; begin += in_bytes[r++]) {
       if ((*slots_[r].counts)[me] != in_bytes[r])
         throw Error("all_to_all: rank " + std::to_string(r) + " sends " + std::to_string((*slots_[r].counts)[me]) +
-                    " bytes to rank " + std::to_string(rank) + ", which expects " + std::to_string(in_bytes[r]));
+                    " bytes to rank " + std::to_string(rank) + ", which expects " + std::to_string(in_bytes[r]) +
+                    "; counts must agree on both ranks");
       copy_bytes(at(in, begin), at(slots_[r].data, before(*slots_[r].counts, me)), in_bytes[r]);
     }
   });
 }
 
-// One-sided access meets others' reads and writes without a lock: each element is read and written whole.
+// One-sided access takes no lock: it is atomic per element, not per vector.
 void CpuCollectives::get(int, int, const float* from, Vec into) {
   for (std::size_t i = 0; i < into.size(); ++i)
     into[i] = std::atomic_ref<float>(const_cast<float&>(from[i])).load(std::memory_order_relaxed);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Collectives between ranks that are threads of one process and whose devices are the host's cores. Ranks that wait
-// sleep. Reductions add in rank order, each rank its share of the elements, so every rank ends with the same bits.
+// Collectives between ranks that are threads of one process, on CPU devices. Waiting ranks sleep. Each rank reduces its
+// share of the elements in rank order, so that all ranks get identical results.
 
 #include <condition_variable>
 #include <cstddef>
@@ -31,14 +31,14 @@ class CpuCollectives : public Collectives {
   void abort() override { barrier_.abort(); }
 
  private:
-  // What a rank shows the others between the two barriers of a collective.
+  // Arguments of a rank that the others may read between the two barriers of a collective.
   struct Slot {
     void* data = nullptr;
     const Counts* counts = nullptr;
     std::size_t size = 0;
   };
-  // Shows this rank's vector, waits for the others', runs `work`, waits until all are done. Returns seconds waited.
-  template <class Work> double meet(int rank, const Slot& slot, Work work);
+  // Publishes this rank's slot, waits for all ranks, runs `work`, waits until all ranks are done. Returns seconds waited.
+  template <class Work> double run_collective(int rank, const Slot& slot, Work work);
   double wait();
   void check_equal_sizes() const;
   void check_equal_counts() const;
@@ -47,8 +47,8 @@ class CpuCollectives : public Collectives {
   std::vector<Slot> slots_;
   AbortableBarrier barrier_;
   std::mutex mutex_;
-  std::condition_variable nobody_reads_;
-  std::size_t reading_ = 0;  // ranks that are reading others' vectors, or are about to
+  std::condition_variable no_readers_;
+  std::size_t readers_ = 0;  // ranks that read the vectors of others, or are about to
 };
 
 }  // namespace mgcompare

@@ -6,7 +6,7 @@
 namespace mgcompare {
 namespace {
 
-// The weight kernel sums over this many pixels or more before it adds up lanes, which costs as much as ten pixels.
+// The weight kernel accumulates at least this many pixels before it sums the lanes, which costs as much as ten pixels.
 constexpr std::size_t kPixelsPerSum = 256;
 
 class Convolution : public Layer {
@@ -69,15 +69,15 @@ class Convolution : public Layer {
     float* const weight_gradient = work.gradients + spec_.weights.begin;
     if (blocks == 0) std::memset(weight_gradient, 0, spec_.weights.size() * sizeof(float));
     std::fill(bias_sums_.begin(), bias_sums_.end(), 0.0);
-    if (input_.tensor->wanted) pack_for_terms(work.weights + spec_.weights.begin);
+    if (input_.tensor->needs_gradient) pack_for_terms(work.weights + spec_.weights.begin);
     for (std::size_t b = 0; b < blocks; b += group_) {
       const std::size_t count = std::min(group_, blocks - b);
       const float* const gradient = gradient_before_activation(b, count);
       const float* const in = padded_group(b, count);
       kernels().convolve_weights(shape_, offsets_.data(), in, gradient, count, b == 0, weight_gradient);
-      if (!input_.tensor->wanted) continue;
+      if (!input_.tensor->needs_gradient) continue;
       for (std::size_t k = 0; k < count; ++k) {
-        send_back(gradient + k * shape_.outputs * shape_.output_plane() * kLanes, b + k);
+        backward_data(gradient + k * shape_.outputs * shape_.output_plane() * kLanes, b + k);
       }
     }
     if (spec_.bias.size() == 0) return;
@@ -142,7 +142,7 @@ class Convolution : public Layer {
     return ((block * shape_.outputs + channel) * pooled_height() + y) * pooled_width() * kLanes;
   }
 
-  // The gradient of what the convolution gave, for `count` blocks from `block` on. Adds to the bias sums.
+  // The gradient before activation and pooling, for `count` blocks starting at `block`. Adds to the bias sums.
   const float* gradient_before_activation(std::size_t block, std::size_t count) {
     const std::size_t pixels = output_.features / shape_.outputs;
     const std::size_t from = block * output_.features * kLanes;
@@ -168,7 +168,7 @@ class Convolution : public Layer {
     return out_gradient_.data();
   }
 
-  void send_back(const float* gradient, std::size_t block) {
+  void backward_data(const float* gradient, std::size_t block) {
     float* const to = input_.gradient + block * input_.tensor->features * kLanes;
     float* const sum = padded() ? padded_gradient_.data() : to;
     std::memset(sum, 0, shape_.input_size() * kLanes * sizeof(float));
@@ -188,7 +188,7 @@ class Convolution : public Layer {
     }
   }
 
-  // Borders of padded_input_ are zero from the start and never written.
+  // The borders of padded_input_ are initially zero and never written.
   const float* padded_block(std::size_t block, std::size_t place) {
     const float* const from = input_.tensor->value + block * input_.tensor->features * kLanes;
     if (!padded()) return from;
@@ -213,14 +213,14 @@ class Convolution : public Layer {
   ConvolutionShape shape_;
   std::size_t padding_[2] = {0, 0};
   std::size_t pool_[2] = {0, 0};
-  std::size_t group_ = 1;           // blocks whose weight gradients are summed together
+  std::size_t group_ = 1;           // blocks per call of the weight kernel
   std::vector<std::uint32_t> offsets_;
   std::vector<double> bias_sums_;
-  Array<float> packed_;             // weights as the kernels read them, made anew in every pass
+  Array<float> packed_;             // weights in the kernels' layout, packed again in every pass
   Array<float> rows_;               // convolved rows of one tile, before pooling
   Array<float> out_gradient_;       // of one group, before pooling
   Array<float> padded_input_, padded_gradient_;
-  Array<std::uint8_t> choice_;      // which pixel of each window won
+  Array<std::uint8_t> choice_;      // index of the maximum in each window
 };
 
 }  // namespace

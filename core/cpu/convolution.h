@@ -1,7 +1,7 @@
 #pragma once
 
-// Convolution, with the activation and the max pooling that follow it in one layer: what lies between them stays in the
-// first-level cache and is never stored.
+// Convolution fused with the activation and the max pooling that follow it. The output before pooling stays in the L1
+// cache and is never stored.
 
 #include <memory>
 
@@ -12,10 +12,10 @@ namespace mgcompare {
 
 struct Fusion {
   Activation activation = Activation::none;
-  const LayerSpec* pool = nullptr;  // max pooling by windows that do not overlap, or none
+  const LayerSpec* pool = nullptr;  // max pooling with windows that do not overlap; null: none
 };
 
-// Whether `pool` can be part of a convolution.
+// Whether `pool` can be fused into a convolution.
 bool fuses(const LayerSpec& pool);
 
 std::unique_ptr<Layer> make_convolution(Device& device, const LayerSpec& spec, const Fusion& fusion, Port& input,

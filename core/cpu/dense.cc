@@ -10,7 +10,7 @@
 namespace mgcompare {
 namespace {
 
-// c (m, n) = op(a) op(b), all row-major.
+// c = op(a) op(b), row-major; c is (m, n), op(a) is (m, k).
 void multiply(char transpose_a, char transpose_b, std::size_t m, std::size_t n, std::size_t k, const float* a,
               const float* b, float* c) {
   const auto rows = static_cast<dnnl_dim_t>(m), columns = static_cast<dnnl_dim_t>(n), terms = static_cast<dnnl_dim_t>(k);
@@ -18,8 +18,8 @@ void multiply(char transpose_a, char transpose_b, std::size_t m, std::size_t n, 
                                           transpose_a == 'N' ? terms : rows, b, transpose_b == 'N' ? columns : terms, 0.0f,
                                           c, columns);
   if (status != dnnl_success) {
-    throw Error(fmt::format("oneDNN refused a matrix product of {} x {} x {} (status {}): report this with the config", m, n,
-                            k, static_cast<int>(status)));
+    throw Error(fmt::format("oneDNN failed to multiply {} x {} by {} x {} matrices (status {}): report this with the config",
+                            m, k, k, n, static_cast<int>(status)));
   }
 }
 
@@ -49,7 +49,7 @@ class Dense : public Layer {
     }
     multiply('T', 'N', output_.features, input_.tensor->features, work.samples, gradient, input_.tensor->value,
              weight_gradient);
-    if (!input_.tensor->wanted) return;
+    if (!input_.tensor->needs_gradient) return;
     multiply('N', 'N', work.samples, input_.tensor->features, output_.features, gradient,
              work.weights + spec_.weights.begin, input_.gradient);
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// A fully connected layer with the activation that follows it: oneDNN's matrix products on rows.
+// Fully connected layer with the activation that follows it; matrix products by oneDNN.
 
 #include <memory>
 
@@ -9,7 +9,7 @@
 
 namespace mgcompare {
 
-// `input` must be rows.
+// `input` must be stored as rows (Tensor::blocked is false).
 std::unique_ptr<Layer> make_dense(const LayerSpec& spec, Activation activation, Port& input, Tensor& output);
 
 }  // namespace mgcompare

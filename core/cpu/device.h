@@ -9,7 +9,7 @@
 
 namespace mgcompare {
 
-// High-water marks of the memory that ranks of one device hold together.
+// Current and peak memory of all ranks on one device. Thread-safe.
 class MemoryMeter {
  public:
   void add(std::uint64_t bytes);

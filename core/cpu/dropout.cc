@@ -21,12 +21,12 @@ class Dropout : public Layer {
       std::memcpy(output_.value, input_.tensor->value, size * sizeof(float));
       return;
     }
-    draw(work);
+    generate_mask(work);
     for (std::size_t i = 0; i < size; ++i) output_.value[i] = input_.tensor->value[i] * mask_[i];
   }
 
   void backward(const Work& work) override {
-    if (!input_.tensor->wanted) return;
+    if (!input_.tensor->needs_gradient) return;
     const std::size_t size = output_.size(work.samples);
     if (!work.training || rate_ == 0) {
       std::memcpy(input_.gradient, output_.gradient, size * sizeof(float));
@@ -36,7 +36,7 @@ class Dropout : public Layer {
   }
 
  private:
-  void draw(const Work& work) {
+  void generate_mask(const Work& work) {
     const std::size_t units = output_.features;
     const DropoutMask mask(work.seed, work.epoch, index_, units, rate_);
     const auto scale = static_cast<float>(1 / (1 - rate_));
@@ -58,7 +58,7 @@ class Dropout : public Layer {
   std::size_t index_;
   Port& input_;
   Tensor& output_;
-  Array<float> mask_;               // 0 or the scale; lanes without a sample keep what an earlier pass left
+  Array<float> mask_;               // 0 or the scale; stale in lanes without a sample
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 
-// Inverted dropout: kept units are scaled by 1 / (1 - rate) in training, evaluation passes everything.
+// Inverted dropout: training scales kept units by 1 / (1 - rate); evaluation copies its input.
 
 #include <memory>
 
@@ -9,7 +9,7 @@
 
 namespace mgcompare {
 
-// `index` is the layer's number in the network: it keys the mask.
+// `index` is the layer's number in the network; it seeds the mask.
 std::unique_ptr<Layer> make_dropout(Device& device, const LayerSpec& spec, std::size_t index, Port& input,
                                     Tensor& output);
 

@@ -30,7 +30,7 @@ CpuFeed::CpuFeed(Device& device, const Split& split, double scale)
 
 void CpuFeed::set_order(Span<const std::uint32_t> order) {
   for (std::uint32_t id : order) {
-    if (id >= samples()) throw Error(fmt::format("the order names sample {} of {}", id, samples()));
+    if (id >= samples()) throw Error(fmt::format("the sample order has index {}, but there are {} samples", id, samples()));
   }
   if (order.size() != order_.size()) order_ = Array<std::uint32_t>(device_, order.size());
   std::copy(order.begin(), order.end(), order_.data());
@@ -38,7 +38,7 @@ void CpuFeed::set_order(Span<const std::uint32_t> order) {
 
 Span<const std::uint32_t> CpuFeed::ids(std::size_t first, std::size_t count) const {
   if (first > order_.size() || count > order_.size() - first) {
-    throw Error(fmt::format("positions {} to {} of an order of {} samples were asked for", first, first + count,
+    throw Error(fmt::format("positions [{}, {}) are outside the sample order, which has {} positions", first, first + count,
                             order_.size()));
   }
   return {order_.data() + first, count};
@@ -62,7 +62,7 @@ void CpuFeed::write(Span<const std::uint32_t> ids, Tensor& tensor) const {
   for (std::size_t first = 0; first < ids.size(); first += kLanes) {
     const std::size_t lanes = std::min(kLanes, ids.size() - first);
     float* const block = tensor.value + first * features_;
-    // Some features at a time, so that the 16 samples' bytes and the target lines stay in the first-level cache.
+    // 64 features at a time, so that the bytes of 16 samples and the destination stay in the L1 cache.
     for (std::size_t begin = 0; begin < features_; begin += 64) {
       const std::size_t end = std::min(begin + 64, features_);
       for (std::size_t lane = 0; lane < kLanes; ++lane) {

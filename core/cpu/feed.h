@@ -1,6 +1,6 @@
 #pragma once
 
-// One split in the memory of a CPU device, and how its samples become the input of a network.
+// One split of a data set in the memory of a CPU device; gathers its samples into the input of a network.
 
 #include <cstdint>
 #include <memory>
@@ -17,13 +17,13 @@ class CpuFeed : public Feed {
   CpuFeed(Device& device, const Split& split, double scale);
   std::size_t samples() const override { return labels_.size(); }
   const Shape& sample_shape() const override { return shape_; }
-  // Throws Error when an index is not below samples(). Until the first call the order is that of the data set.
+  // Throws Error if an index is not below samples(). The initial order is that of the data set.
   void set_order(Span<const std::uint32_t> order) override;
   double seconds() const override { return seconds_; }
 
-  // Sample indices of `count` positions of the order; throws Error when there are not so many.
+  // Sample indices at positions [first, first + count) of the order. Throws Error if the order is shorter.
   Span<const std::uint32_t> ids(std::size_t first, std::size_t count) const;
-  // Writes these samples into the layout of `tensor`, bytes times the scale.
+  // Writes these samples, bytes times the scale, in the layout of `tensor`.
   void gather(Span<const std::uint32_t> ids, Tensor& tensor) const;
   // Copies the labels of these samples.
   void labels(Span<const std::uint32_t> ids, Span<std::uint8_t> to) const;
@@ -37,7 +37,7 @@ class CpuFeed : public Feed {
   float scale_;
   Array<std::uint8_t> bytes_, labels_;
   Array<std::uint32_t> order_;
-  mutable double seconds_ = 0;  // in gather(), by the one rank that reads here
+  mutable double seconds_ = 0;  // spent in gather(); only one rank uses a feed
 };
 
 // Copies the split; it need not outlive the call.

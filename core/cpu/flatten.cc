@@ -21,7 +21,7 @@ class Flatten : public Layer {
   }
 
   void backward(const Work& work) override {
-    if (!input_.tensor->wanted) return;
+    if (!input_.tensor->needs_gradient) return;
     const std::size_t features = output_.features;
     for_each_square(work.samples, [&](std::size_t first, std::size_t count, std::size_t f, std::size_t width) {
       const float* const from = output_.gradient + first * features + f;
@@ -34,7 +34,7 @@ class Flatten : public Layer {
   }
 
  private:
-  // 16 samples by 16 features at a time: both sides of the transposition stay in the first-level cache.
+  // Transposes tiles of 16 samples by 16 features, whose source and destination fit into the L1 cache.
   template <class F> void for_each_square(std::size_t samples, F f) const {
     for (std::size_t first = 0; first < samples; first += kLanes) {
       const std::size_t count = std::min(kLanes, samples - first);

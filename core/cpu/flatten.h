@@ -1,6 +1,6 @@
 #pragma once
 
-// From blocks of images to rows of features.
+// Converts images from the blocked layout to rows of features.
 
 #include <memory>
 

@@ -1,10 +1,10 @@
 #pragma once
 
-// Our own inner loops, for the shapes on which they are faster than oneDNN's (docs/performance/cpu.md has the figures). Images are
-// stored in blocks of 16 samples, (block, channel, row, column, 16): a vector register holds one pixel of 16 samples, so
-// no channel count or image width wastes lanes. The same source is compiled for three instruction sets.
+// Inner loops of the layers; faster than oneDNN for LeNet's shapes (figures in docs/performance/cpu.md). Images are stored in
+// blocks of 16 samples, (block, channel, row, column, 16): a vector register holds one pixel of 16 samples, so that no
+// channel count or image width leaves lanes unused. The same source is compiled for three instruction sets.
 //
-// All pointers to blocked memory are 64-byte aligned. Every function is deterministic and keeps no state.
+// Pointers to blocked memory are 64-byte aligned. All functions are deterministic and stateless.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,10 +14,10 @@
 namespace mgcompare {
 
 constexpr std::size_t kLanes = 16;
-// Output channels (or weights of one filter) whose sums are held in registers together; packed weights have this width.
+// Output channels (or weights of one filter) that are accumulated in registers at a time; the width of packed weights.
 constexpr std::size_t kTile = 5;
 
-// One convolution over one block whose input is already padded. Sizes are elements, without the 16 lanes.
+// Convolution of one block. The input is already padded. Sizes are in elements, not counting the 16 lanes.
 struct ConvolutionShape {
   std::size_t channels = 0, height = 0, width = 0;         // input with its padding
   std::size_t outputs = 0, out_height = 0, out_width = 0;
@@ -32,40 +32,41 @@ struct ConvolutionShape {
 struct Kernels {
   const char* name;
 
-  // Rows [row_begin, row_end) of the output channels [first, first + count), count <= kTile: out is
-  // (count, row_end - row_begin, out_width, 16). `weights` is the tile's packed (terms, count), `bias` its slice or null;
-  // offsets[t] is where term t of the first window lies in the input, in floats.
+  // Computes rows [row_begin, row_end) of `count` <= kTile output channels; out is (count, row_end - row_begin,
+  // out_width, 16). `weights` is packed as (terms, count); `bias` has `count` elements or is null. offsets[t] is the
+  // position of term t of the first window in the input, in floats.
   void (*convolve)(const ConvolutionShape& shape, const std::uint32_t* offsets, const float* in, const float* weights,
                    const float* bias, std::size_t count, std::size_t row_begin, std::size_t row_end, float* out);
-  // Adds the gradient of one block's output to that of its padded input. `weights` is packed in tiles of kTile terms:
-  // (tile, outputs, terms of the tile).
+  // Adds to the gradient of one block's padded input. `weights` is packed in tiles of kTile terms: (tile, outputs, terms
+  // of the tile).
   void (*convolve_back)(const ConvolutionShape& shape, const std::uint32_t* offsets, const float* out_gradient,
                         const float* weights, float* in_gradient);
-  // Adds (or writes, when `fresh`) the gradient of the weights (outputs, terms), summed over `blocks` blocks.
+  // Adds to (or overwrites, if `fresh`) the gradient of the weights, (outputs, terms), summed over `blocks` blocks.
   void (*convolve_weights)(const ConvolutionShape& shape, const std::uint32_t* offsets, const float* in,
                            const float* out_gradient, std::size_t blocks, bool fresh, float* weight_gradient);
 
-  // One plane of max pooling with windows that tile it (pool x pool, remainders cut off) followed by an activation:
-  // in (>= pool rows, width, 16) makes one row of out (width / pool, 16); `choice` is the winner's place in its window.
+  // Max pooling with windows that do not overlap (remainders are cut off), then an activation, for one output row: in is
+  // (pool_height rows or more, width, 16), out is (width / pool_width, 16). `choice` is the index of the maximum in its
+  // window.
   void (*pool_row)(const float* in, std::size_t width, std::size_t pool_height, std::size_t pool_width,
                    Activation activation, float* out, std::uint8_t* choice);
-  // The reverse for one row: writes all pool_height rows of in_gradient. `gradient` is that of the activation's input.
+  // Backward of pool_row: overwrites pool_height rows of in_gradient. `gradient` is that of the activation's input.
   void (*unpool_row)(const float* gradient, const std::uint8_t* choice, std::size_t width, std::size_t pool_height,
                      std::size_t pool_width, float* in_gradient);
 
-  // x = activation(x); any alignment.
+  // x = activation(x). These and the functions below allow any alignment.
   void (*activate)(Activation activation, float* x, std::size_t size);
-  // to = gradient * the derivative, from the activation's output y. `to` may be `gradient`.
+  // to = gradient * derivative, computed from the activation's output y. `to` may equal `gradient`.
   void (*activate_back)(Activation activation, const float* y, const float* gradient, float* to, std::size_t size);
-  // x (rows, columns) += bias, then the activation.
+  // x = activation(x + bias); x is (rows, columns).
   void (*add_bias)(Activation activation, const float* bias, float* x, std::size_t rows, std::size_t columns);
-  // sums[c] = the sum over rows of x (rows, columns).
+  // sums[c] = sum over the rows of x, which is (rows, columns).
   void (*sum_rows)(const float* x, std::size_t rows, std::size_t columns, float* sums);
-  // The sum over pixels and lanes of one blocked plane.
+  // Sum over the pixels and lanes of one blocked plane, which is aligned.
   float (*sum_plane)(const float* x, std::size_t pixels);
 };
 
-// The fastest that this processor runs.
+// The fastest set that this processor supports.
 const Kernels& kernels();
 
 }  // namespace mgcompare

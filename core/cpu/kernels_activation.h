@@ -1,11 +1,11 @@
-// Activations and biases of kernels_body.h, which includes this once for each instruction set.
+// Activation and bias kernels. kernels_body.h includes this file once for each instruction set.
 
 namespace mgcompare::MGCOMPARE_KERNELS {
 
-// e^x - 1 for 0 <= x <= 20: x = n ln 2 + r, a polynomial in r, and 2^n (p + 1) - 1 arranged so that small x keep their
-// relative precision.
+// e^x - 1 for 0 <= x <= 20: x = n ln 2 + r, a polynomial p in r, and 2^n (p + 1) - 1 evaluated so that the relative error
+// stays small for small x.
 MGCOMPARE_INLINE Lanes exponential_minus_one(const Lanes& x) {
-  const Lanes shifted = x * 1.44269504f + 12582912.0f;  // rounds to a whole number in the low bits
+  const Lanes shifted = x * 1.44269504f + 12582912.0f;  // leaves the rounded integer in the low bits
   const Lanes whole = shifted - 12582912.0f;
   const Lanes r = (x - whole * 0.693145752f) - whole * 1.42860677e-6f;
   Lanes p = r * (1.0f / 5040) + 1.0f / 720;
@@ -23,7 +23,7 @@ MGCOMPARE_INLINE Lanes hyperbolic_tangent(const Lanes& x) {
   const Words sign = reinterpret_cast<Words>(x) & static_cast<std::int32_t>(0x80000000u);
   const Words bits = reinterpret_cast<Words>(x) ^ sign;
   const Lanes size = reinterpret_cast<Lanes>(bits);
-  // A comparison that is false for NaN keeps it: a diverged network must show.
+  // The comparison is false for NaN, which propagates: divergence must be visible.
   const Lanes twice = size > 10.0f ? Lanes{} + 20.0f : size + size;
   const Lanes grown = exponential_minus_one(twice);
   const Lanes value = grown / (grown + 2.0f);
@@ -38,7 +38,7 @@ template <Activation A> MGCOMPARE_INLINE Lanes activated(const Lanes& x) {
   return x;
 }
 
-template <Activation A> MGCOMPARE_INLINE Lanes slope(const Lanes& y, const Lanes& gradient) {
+template <Activation A> MGCOMPARE_INLINE Lanes activation_gradient(const Lanes& y, const Lanes& gradient) {
   if constexpr (A == Activation::tanh) return gradient * (1.0f - y * y);
   if constexpr (A == Activation::relu) return y > 0.0f ? gradient : Lanes{};
   if constexpr (A == Activation::sigmoid) return gradient * (y * (1.0f - y));
@@ -61,7 +61,7 @@ void activate(Activation activation, float* x, std::size_t size) {
 template <Activation A>
 void activate_back_all(const float* y, const float* gradient, float* to, std::size_t size) {
   for (std::size_t i = 0; i < size; i += kWidth) {
-    store(to + i, slope<A>(load(y + i, size - i), load(gradient + i, size - i)), size - i);
+    store(to + i, activation_gradient<A>(load(y + i, size - i), load(gradient + i, size - i)), size - i);
   }
 }
 

@@ -1,6 +1,6 @@
-// Included once by each kernels_<instruction set>.cc, after it has named the namespace MGCOMPARE_KERNELS and set kWidth
-// (floats a register), kPixels and kTerms (how many pixels, and terms, share a tile of kTile sums). No #pragma once: the
-// text is compiled for each instruction set.
+// Included once by each kernels_<instruction set>.cc, which defines the namespace MGCOMPARE_KERNELS, kWidth (floats per
+// register), kPixels and kTerms (pixels, and terms, per register tile of kTile sums). No #pragma once: this source is
+// compiled for each instruction set.
 
 namespace mgcompare::MGCOMPARE_KERNELS {
 
@@ -14,7 +14,7 @@ typedef std::uint8_t Bytes __attribute__((vector_size(kWidth), aligned(1), may_a
 MGCOMPARE_INLINE const Lanes& at(const float* p) { return *reinterpret_cast<const Lanes*>(p); }
 MGCOMPARE_INLINE Lanes& at(float* p) { return *reinterpret_cast<Lanes*>(p); }
 
-// The sum of a register's lanes, in pairs: the same order for every compiler.
+// Pairwise sum of a register's lanes; the order does not depend on the compiler.
 MGCOMPARE_INLINE float sum_lanes(const Lanes& lanes) {
   float parts[kWidth];
   for (std::size_t i = 0; i < kWidth; ++i) parts[i] = lanes[i];
@@ -24,7 +24,7 @@ MGCOMPARE_INLINE float sum_lanes(const Lanes& lanes) {
   return parts[0];
 }
 
-// Up to one register of elements at any alignment; `count` is less than kWidth for the last few of a vector.
+// Loads min(count, kWidth) elements at any alignment; the rest of the register is zero.
 MGCOMPARE_INLINE Lanes load(const float* p, std::size_t count) {
   if (count >= kWidth) return *reinterpret_cast<const Loose*>(p);
   Lanes lanes = {};

@@ -1,4 +1,4 @@
-// Convolutions of kernels_body.h, which includes this once for each instruction set.
+// Convolution kernels. kernels_body.h includes this file once for each instruction set.
 
 namespace mgcompare::MGCOMPARE_KERNELS {
 
@@ -76,7 +76,7 @@ void convolve(const ConvolutionShape& shape, const std::uint32_t* offsets, const
   }
 }
 
-// X neighbouring pixels of the output send their gradient to K terms each.
+// Adds the contribution of X adjacent output pixels to the gradients of K terms each.
 template <int K, int X>
 void convolve_back_tile(const ConvolutionShape& shape, const std::uint32_t* offsets, const float* out_gradient,
                         const float* weights, float* in_gradient) {

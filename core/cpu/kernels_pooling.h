@@ -1,4 +1,4 @@
-// Max pooling of kernels_body.h, which includes this once for each instruction set; after kernels_activation.h.
+// Max-pooling kernels. kernels_body.h includes this file once for each instruction set, after kernels_activation.h.
 
 namespace mgcompare::MGCOMPARE_KERNELS {
 
@@ -14,7 +14,7 @@ void pool_row_all(const float* in, std::size_t width, std::size_t pool_height, s
       for (std::size_t row = 0; row < pool_height; ++row) {
         for (std::size_t column = 0; column < pool_width; ++column, ++place) {
           const Lanes value = at(window + (row * width + column) * kLanes);
-          // Not "value > best": NaN must win, or a diverged network could look healthy.
+          // Not "value > best": NaN must propagate, or divergence could go unnoticed.
           winner = value <= best ? winner : Words{} + place;
           best = value <= best ? best : value;
         }

@@ -1,6 +1,6 @@
 #pragma once
 
-// One set of kernels for each instruction set that the program carries.
+// The kernels of each instruction set; kernels() selects one.
 
 #include "cpu/kernels.h"
 

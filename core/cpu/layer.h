@@ -1,8 +1,8 @@
 #pragma once
 
-// What the layers of a CPU network have in common. Images (three axes) are stored in blocks of 16 samples, (block,
-// channel, row, column, 16), everything else as rows, (sample, feature). Lanes beyond the last sample hold finite values
-// in `value` and zeros in `gradient`: sums over lanes need no mask.
+// Interface of the layers of a CPU network. Images (three axes) are stored in blocks of 16 samples, (block, channel, row,
+// column, 16); everything else as rows, (sample, feature). Lanes beyond the last sample hold finite values in `value` and
+// zeros in `gradient`, so that sums over lanes need no mask.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,14 +21,14 @@ struct Tensor {
   Shape shape;
   std::size_t features = 0;
   bool blocked = false;
-  bool wanted = true;               // something before it learns: its gradient is computed
+  bool needs_gradient = true;       // a layer before it has parameters
   float* value = nullptr;
-  float* gradient = nullptr;        // sum over the readers
+  float* gradient = nullptr;        // sum over all readers
 
   std::size_t size(std::size_t samples) const { return (blocked ? blocks_of(samples) * kLanes : samples) * features; }
 };
 
-// One reader's view of a tensor. It overwrites `gradient`; the network adds the readers up.
+// One reader of a tensor. The reader overwrites `gradient`; the network sums over the readers.
 struct Port {
   Tensor* tensor = nullptr;
   float* gradient = nullptr;
@@ -40,23 +40,23 @@ struct Work {
   bool training = true;
   std::uint64_t seed = 0, epoch = 0;
   const std::uint32_t* ids = nullptr;  // index in the data set of each sample
-  const float* weights = nullptr;      // the whole vectors
+  const float* weights = nullptr;      // these three: the network's whole vectors
   float* gradients = nullptr;
   float* buffers = nullptr;
-  // Of the loss's scale over that of the whole batch, the inverse: this rank's part of the samples where the loss is the
-  // mean over its own share, 1 where it is of the whole. Ranks that add up what layers exchange need one scale.
+  // Scale of a whole-batch loss over the scale of this rank's loss: the rank's share of the samples if its loss is the mean
+  // over its own share, 1 if it is scaled by the whole batch. Sums over ranks inside a layer need a common scale.
   float share = 1;
 };
 
 class Layer {
  public:
   virtual ~Layer() = default;
-  // Makes room for passes of up to `samples`.
+  // Allocates memory for passes of up to `samples` samples.
   virtual void reserve(std::size_t /*samples*/) {}
   virtual void forward(const Work& work) = 0;
-  // Overwrites this layer's part of the gradient and its ports' gradients; may use the output's gradient as scratch.
+  // Overwrites this layer's part of the gradient and its ports' gradients. May use the output's gradient as scratch.
   virtual void backward(const Work& work) = 0;
-  // Batch normalisation only: adds a vector over all ranks; unset, every rank is alone.
+  // Batch normalisation only: sets the all-reduce over ranks for its statistics; without it every rank uses its own.
   virtual void synchronize(const std::function<void(Vec)>& /*all_reduce*/) {}
 };
 

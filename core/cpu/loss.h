@@ -9,8 +9,8 @@
 
 namespace mgcompare {
 
-// Adds loss, hits and samples to `tally`; dlogits = (softmax - one hot) * scale unless dlogits is empty. The sample
-// counts as correct when the label is the first of the largest logits. Throws Error for a label that is no class.
+// Adds loss, correct predictions and samples to `tally`. dlogits = (softmax - one hot) * scale unless dlogits is empty. A
+// prediction is the first maximum of the logits. Throws Error for a label that is not below `classes`.
 void softmax_cross_entropy(ConstVec logits, std::size_t classes, Span<const std::uint8_t> labels, Vec dlogits,
                            float scale, Tally& tally);
 

@@ -15,10 +15,10 @@
 #include "cpu/dropout.h"
 #include "cpu/feed.h"
 #include "cpu/flatten.h"
-#include "cpu/join.h"
+#include "cpu/merge.h"
 #include "cpu/loss.h"
-#include "mgcompare/error.h"
 #include "cpu/pooling.h"
+#include "mgcompare/error.h"
 
 namespace mgcompare {
 namespace {
@@ -55,9 +55,11 @@ class CpuNetwork : public Network {
  private:
   void build();
   std::size_t add_layer(std::size_t index);
+  std::unique_ptr<Layer> make_layer(std::size_t index, const Fusion& fusion, const std::vector<Port*>& ports,
+                                    Tensor& output);
   std::vector<std::size_t> count_readers() const;
-  bool reads_alone(std::size_t index, std::size_t producer) const;
-  Tensor& new_tensor(const Shape& shape, bool blocked, bool wanted);
+  bool is_only_reader(std::size_t index, std::size_t producer) const;
+  Tensor& new_tensor(const Shape& shape, bool blocked, bool needs_gradient);
   Port& new_port(Tensor& tensor);
   Tensor& as_rows(Tensor& tensor);
   void add_gradients(Tensor& tensor) const;
@@ -67,11 +69,11 @@ class CpuNetwork : public Network {
   const Numerics numerics_;
   Array<float> weights_, gradients_, buffers_;
 
-  // References to tensors and ports are held by layers: deques keep them where they are.
+  // Layers hold references to tensors and ports, which stay valid in deques.
   std::deque<Tensor> tensors_;
   std::deque<Port> ports_;
   std::vector<Node> nodes_;
-  std::vector<Tensor*> outputs_;    // of layer i - 1; the first is the sample
+  std::vector<Tensor*> outputs_;    // [0] is the sample, [i + 1] the output of layer i
   std::vector<std::size_t> readers_;
 
   std::vector<Array<float>> memory_;
@@ -82,15 +84,15 @@ class CpuNetwork : public Network {
   Tally tally_;
 };
 
-Tensor& CpuNetwork::new_tensor(const Shape& shape, bool blocked, bool wanted) {
+Tensor& CpuNetwork::new_tensor(const Shape& shape, bool blocked, bool needs_gradient) {
   std::size_t features = 1;
   for (std::size_t size : shape) features *= size;
-  return tensors_.emplace_back(Tensor{shape, features, blocked, wanted});
+  return tensors_.emplace_back(Tensor{shape, features, blocked, needs_gradient});
 }
 
 Port& CpuNetwork::new_port(Tensor& tensor) { return ports_.emplace_back(Port{&tensor}); }
 
-// Readers of the sample, then of each layer's output.
+// Number of readers of the sample, then of each layer's output.
 std::vector<std::size_t> CpuNetwork::count_readers() const {
   std::vector<std::size_t> readers(spec_.layers.size() + 1, 0);
   for (const LayerSpec& layer : spec_.layers) {
@@ -99,8 +101,8 @@ std::vector<std::size_t> CpuNetwork::count_readers() const {
   return readers;
 }
 
-// Whether layer `index` exists and is the one reader of what layer `producer` gives.
-bool CpuNetwork::reads_alone(std::size_t index, std::size_t producer) const {
+// Whether layer `index` exists and is the only reader of the output of layer `producer`.
+bool CpuNetwork::is_only_reader(std::size_t index, std::size_t producer) const {
   return index < spec_.layers.size() && readers_[producer + 1] == 1 && spec_.layers[index].inputs.size() == 1 &&
          spec_.layers[index].inputs.front() == static_cast<int>(producer);
 }
@@ -117,15 +119,15 @@ void CpuNetwork::build() {
   for (std::size_t index = 0; index < spec_.layers.size();) index += add_layer(index);
 }
 
-// Inserts the transposition where a tensor of blocks is read as rows.
+// Converts a blocked tensor to rows.
 Tensor& CpuNetwork::as_rows(Tensor& tensor) {
   if (!tensor.blocked) return tensor;
-  Tensor& rows = new_tensor({tensor.features}, false, tensor.wanted);
+  Tensor& rows = new_tensor({tensor.features}, false, tensor.needs_gradient);
   nodes_.push_back({make_flatten(new_port(tensor), rows), &rows, {}});
   return rows;
 }
 
-// Adds layer `index` and what is fused into it; returns how many layers of the specification that was.
+// Adds layer `index` and the layers fused into it. Returns the number of layers of the specification that it covers.
 std::size_t CpuNetwork::add_layer(std::size_t index) {
   const LayerSpec& layer = spec_.layers[index];
   const LayerType type = layer.config.type;
@@ -139,67 +141,62 @@ std::size_t CpuNetwork::add_layer(std::size_t index) {
   if (type == LayerType::dense) inputs.front() = &as_rows(*inputs.front());
 
   std::size_t used = 1;
-  Activation activation = activation_of(type);
-  const LayerSpec* pool = nullptr;
+  Fusion fusion{activation_of(type), nullptr};
   if (type == LayerType::conv || type == LayerType::dense) {
-    if (reads_alone(index + used, index)) activation = activation_of(spec_.layers[index + 1].config.type);
-    if (activation != Activation::none) ++used;
+    if (is_only_reader(index + used, index)) fusion.activation = activation_of(spec_.layers[index + 1].config.type);
+    if (fusion.activation != Activation::none) ++used;
   }
-  if (type == LayerType::conv && !numerics_.average_pooling && reads_alone(index + used, index + used - 1)) {
+  if (type == LayerType::conv && !numerics_.average_pooling && is_only_reader(index + used, index + used - 1)) {
     const LayerSpec& next = spec_.layers[index + used];
     if (next.config.type == LayerType::max_pool && fuses(next)) {
-      pool = &next;
+      fusion.pool = &next;
       ++used;
     }
   }
 
   const Range parameters{layer.weights.begin, std::max(layer.weights.end, layer.bias.end)};
-  const bool wanted = parameters.size() > 0 ||
-                      std::any_of(inputs.begin(), inputs.end(), [](const Tensor* input) { return input->wanted; });
+  const bool needs_gradient = parameters.size() > 0 ||
+                      std::any_of(inputs.begin(), inputs.end(), [](const Tensor* input) { return input->needs_gradient; });
   const Shape& shape = spec_.layers[index + used - 1].output_shape;
-  Tensor& output = new_tensor(shape, inputs.front()->blocked && shape.size() == 3, wanted);
+  Tensor& output = new_tensor(shape, inputs.front()->blocked && shape.size() == 3, needs_gradient);
   std::vector<Port*> ports;
   for (Tensor* input : inputs) ports.push_back(&new_port(*input));
-  Port& port = *ports.front();
-
-  std::unique_ptr<Layer> made;
-  if (type == LayerType::conv) {
-    made = make_convolution(device_, layer, {activation, pool}, port, output);
-  } else if (type == LayerType::dense) {
-    made = make_dense(layer, activation, port, output);
-  } else if (type == LayerType::max_pool || type == LayerType::average_pool) {
-    made = make_pooling(device_, layer, type == LayerType::average_pool || numerics_.average_pooling, port, output);
-  } else if (type == LayerType::dropout) {
-    made = make_dropout(device_, layer, index, port, output);
-  } else if (type == LayerType::batch_norm) {
-    made = make_batch_norm(device_, layer, port, output);
-  } else if (type == LayerType::add) {
-    made = make_sum(ports, output);
-  } else if (type == LayerType::concat) {
-    made = make_concatenation(ports, output);
-  } else {
-    made = make_activation(activation, port, output);
-  }
-  nodes_.push_back({std::move(made), &output, parameters});
+  nodes_.push_back({make_layer(index, fusion, ports, output), &output, parameters});
   outputs_[index + used] = &output;
   return used;
+}
+
+std::unique_ptr<Layer> CpuNetwork::make_layer(std::size_t index, const Fusion& fusion, const std::vector<Port*>& ports,
+                                              Tensor& output) {
+  const LayerSpec& layer = spec_.layers[index];
+  const LayerType type = layer.config.type;
+  Port& port = *ports.front();
+  if (type == LayerType::conv) return make_convolution(device_, layer, fusion, port, output);
+  if (type == LayerType::dense) return make_dense(layer, fusion.activation, port, output);
+  if (type == LayerType::max_pool || type == LayerType::average_pool)
+    return make_pooling(device_, layer, type == LayerType::average_pool || numerics_.average_pooling, port, output);
+  if (type == LayerType::dropout) return make_dropout(device_, layer, index, port, output);
+  if (type == LayerType::batch_norm) return make_batch_norm(device_, layer, port, output);
+  if (type == LayerType::add) return make_sum(ports, output);
+  if (type == LayerType::concat) return make_concatenation(ports, output);
+  return make_activation(fusion.activation, port, output);
 }
 
 void CpuNetwork::reserve(std::size_t samples) {
   if (samples <= capacity_) return;
   memory_.clear();
-  const auto room = [&](const Tensor& tensor) {
+  const auto allocate = [&](const Tensor& tensor) {
     return memory_.emplace_back(device_, std::max<std::size_t>(tensor.size(samples), 1)).data();
   };
   for (Tensor& tensor : tensors_) {
-    tensor.value = room(tensor);
-    if (tensor.wanted) tensor.gradient = room(tensor);
+    tensor.value = allocate(tensor);
+    if (tensor.needs_gradient) tensor.gradient = allocate(tensor);
   }
   for (Port& port : ports_) {
-    if (!port.tensor->wanted) continue;
+    if (!port.tensor->needs_gradient) continue;
     const auto same = [&](const Port& other) { return other.tensor == port.tensor; };
     const bool alone = std::count_if(ports_.begin(), ports_.end(), same) == 1;
-    port.gradient = alone ? port.tensor->gradient : room(*port.tensor);
+    port.gradient = alone ? port.tensor->gradient : allocate(*port.tensor);
   }
   for (Node& node : nodes_) node.layer->reserve(samples);
   ids_.resize(samples);
@@ -207,8 +204,8 @@ void CpuNetwork::reserve(std::size_t samples) {
 }
 
 Vec CpuNetwork::forward(Feed& feed, std::size_t first, std::size_t count, const Pass& pass, ConstVec weights) {
-  omp_set_num_threads(1);  // of this thread only: every rank computes alone
-  reserve(std::max<std::size_t>(count, 1));  // an empty share has memory too: layers need not ask
+  omp_set_num_threads(1);  // applies to the calling thread: one core per rank
+  reserve(std::max<std::size_t>(count, 1));  // also for an empty share, so that layers always have memory
   const auto& source = static_cast<const CpuFeed&>(feed);
   const Span<const std::uint32_t> ids = source.ids(first, count);
   std::copy(ids.begin(), ids.end(), ids_.begin());
@@ -244,14 +241,15 @@ void CpuNetwork::add_gradients(Tensor& tensor) const {
 void CpuNetwork::backward(ConstVec dlogits, const Ready& ready, float share) {
   omp_set_num_threads(1);
   if (dlogits.size() != work_.samples * spec_.classes) {
-    throw Error(fmt::format("backward() was given {} values for {} samples of {} classes: call it after forward() of its batch",
+    throw Error(fmt::format("backward() got {} values, but the last forward() had {} samples of {} classes: call backward() "
+                            "after forward() of the same batch",
                             dlogits.size(), work_.samples, spec_.classes));
   }
   work_.share = share;
   Tensor& logits = *outputs_.back();
-  if (!dlogits.empty() && logits.wanted) std::copy(dlogits.begin(), dlogits.end(), logits.gradient);
+  if (!dlogits.empty() && logits.needs_gradient) std::copy(dlogits.begin(), dlogits.end(), logits.gradient);
   for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
-    if (!node->output->wanted) continue;
+    if (!node->output->needs_gradient) continue;
     if (node->output != &logits) add_gradients(*node->output);
     node->layer->backward(work_);
     if (node->parameters.size() > 0 && ready) ready(gradients().slice(node->parameters));

@@ -1,7 +1,7 @@
 #pragma once
 
-// The CPU twin's network: oneDNN for matrix products, kernels of our own for convolutions (docs/performance/cpu.md says why). One
-// network belongs to one thread at a time; several run at once on threads of their own. The same calls give the same bits.
+// Network on a CPU: matrix products by oneDNN, convolutions by the kernels in kernels.h (docs/performance/cpu.md explains
+// why). A network is used by one thread at a time. Results are deterministic.
 
 #include <memory>
 
@@ -11,8 +11,8 @@
 
 namespace mgcompare {
 
-// The weights are zero until they are written; the running variances are one. Feeds must come from make_feed (feed.h).
-// Throws Error where the CPU cannot do what `numerics` asks for.
+// Weights are initially zero, running variances one. Feeds must come from make_feed (feed.h). Throws Error if the CPU does
+// not support `numerics`.
 std::unique_ptr<Network> make_network(Device& device, const NetworkSpec& spec, const Numerics& numerics);
 
 }  // namespace mgcompare

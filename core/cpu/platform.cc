@@ -1,4 +1,4 @@
-// The CPU module: its devices are the physical cores that this process may use, one thread each.
+// The CPU platform module. Its devices are the physical cores in this process's CPU set, used by one thread each.
 
 #include "platform/platform.h"
 
@@ -22,7 +22,7 @@ class CpuPlatform : public Platform {
  public:
   CpuPlatform() {
     hwloc_topology_init(&topology_);
-    // taskset and the like: cores that are not this process's are not its devices.
+    // Respect taskset and cgroups: cores outside of the CPU set are not devices.
     hwloc_topology_set_flags(topology_, HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM | HWLOC_TOPOLOGY_FLAG_RESTRICT_TO_CPUBINDING);
     hwloc_topology_load(topology_);
     const int cores = hwloc_get_nbobjs_by_type(topology_, HWLOC_OBJ_CORE);
@@ -51,7 +51,7 @@ class CpuPlatform : public Platform {
   }
 
   std::unique_ptr<Device> open(int device_index) override {
-    // Threads of several ranks would otherwise wander, and one OpenMP team a rank would fight over the cores.
+    // Without pinning threads would migrate; with OpenMP teams the ranks would oversubscribe the cores.
     omp_set_num_threads(1);
     const hwloc_obj_t core = hwloc_get_obj_by_type(topology_, HWLOC_OBJ_CORE, static_cast<unsigned>(device_index));
     if (core != nullptr) hwloc_set_cpubind(topology_, core->cpuset, HWLOC_CPUBIND_THREAD);

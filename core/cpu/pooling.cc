@@ -30,7 +30,7 @@ class Pooling : public Layer {
   }
 
   void backward(const Work& work) override {
-    if (!input_.tensor->wanted) return;
+    if (!input_.tensor->needs_gradient) return;
     std::memset(input_.gradient, 0, input_.tensor->size(work.samples) * sizeof(float));
     for_each_window(work.samples, [&](std::size_t plane, std::size_t out, const Window& window) {
       float* const to = input_.gradient + plane;
@@ -91,7 +91,7 @@ class Pooling : public Layer {
     for_each_pixel(window, [&](std::size_t pixel) {
       for (std::size_t lane = 0; lane < kLanes; ++lane) {
         const float value = in[pixel * kLanes + lane];
-        // NaN wins, or a diverged network could look healthy.
+        // NaN must propagate, or divergence could go unnoticed.
         if (value <= out[lane] || out[lane] != out[lane]) continue;
         out[lane] = value;
         winners[lane] = static_cast<std::uint32_t>(pixel);
@@ -105,7 +105,7 @@ class Pooling : public Layer {
   Port& input_;
   Tensor& output_;
   std::size_t height_ = 0, width_ = 0;
-  Array<std::uint32_t> winners_;    // pixel of the plane
+  Array<std::uint32_t> winners_;    // pixel index of each maximum in its plane
 };
 
 }  // namespace

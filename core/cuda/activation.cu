@@ -1,4 +1,4 @@
-#include "cuda/activate.h"
+#include "cuda/activation_math.h"
 #include "cuda/device.h"
 #include "cuda/launch.h"
 
@@ -15,14 +15,14 @@ class ActivationLayer : public Layer {
   }
 
   void backward(const Work& work) override {
-    if (!input_.tensor->wanted) return;
+    if (!input_.tensor->needs_gradient) return;
     with_activation(activation_, [&](auto chosen) { run_back<decltype(chosen)::value>(work); });
   }
 
   template <Activation A> void run(const Work& work) {
     const float* from = input_.tensor->value;
     float* to = output_.value;
-    for_each_index(device_.queue(), output_.size(work.samples),
+    for_each_index(device_.compute_stream(), output_.size(work.samples),
                    [=] __device__(std::size_t i) { to[i] = activated<A>(from[i]); });
   }
 
@@ -30,8 +30,8 @@ class ActivationLayer : public Layer {
     const float* y = output_.value;
     const float* from = output_.gradient;
     float* to = input_.gradient;
-    for_each_index(device_.queue(), output_.size(work.samples),
-                   [=] __device__(std::size_t i) { to[i] = slope<A>(y[i], from[i]); });
+    for_each_index(device_.compute_stream(), output_.size(work.samples),
+                   [=] __device__(std::size_t i) { to[i] = activation_gradient<A>(y[i], from[i]); });
   }
 
  private:

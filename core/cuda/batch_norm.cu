@@ -8,7 +8,7 @@ namespace {
 
 constexpr unsigned kSumThreads = 512;
 
-// Element i of a channel's samples and pixels.
+// Maps element i of a channel, counted over samples and pixels, to its position in a (samples, channels, area) array.
 struct Layout {
   std::size_t channels, area, samples;
   __device__ std::size_t at(std::size_t channel, std::size_t i) const {
@@ -17,7 +17,8 @@ struct Layout {
   __device__ std::size_t count() const { return samples * area; }
 };
 
-// One block a channel: sums[c] = the sum of term(channel, place); with `second`, sums[channels + c] that of second.
+// One block per channel. term(channel, position, first, second) adds to two sums; they are written to sums[channel] and
+// sums[channels + channel].
 template <class Term> __global__ void channel_sums(Layout layout, float* sums, Term term) {
   const std::size_t channel = blockIdx.x;
   float first = 0, second = 0;
@@ -48,7 +49,7 @@ class BatchNorm : public Layer {
     const float* const x = input_.tensor->value;
     float* const y = output_.value;
     const std::size_t area = area_, channels = channels_;
-    for_each_index(device_.queue(), output_.size(work.samples), [=] __device__(std::size_t i) {
+    for_each_index(device_.compute_stream(), output_.size(work.samples), [=] __device__(std::size_t i) {
       const std::size_t c = i / area % channels;
       y[i] = (x[i] - mean[c]) * inverse[c] * gamma[c] + beta[c];
     });
@@ -67,21 +68,22 @@ class BatchNorm : public Layer {
     float* const beta_gradient = work.gradients + spec_.bias.begin;
     float* const gamma_gradient = work.gradients + spec_.weights.begin;
     const std::size_t area = area_, channels = channels_;
-    for_each_index(device_.queue(), channels_, [=] __device__(std::size_t c) {
+    for_each_index(device_.compute_stream(), channels_, [=] __device__(std::size_t c) {
       beta_gradient[c] = sums[c];
       gamma_gradient[c] = sums[channels + c];
     });
     const float share = work.training && all_reduce_ ? work.share : 1;
-    if (share != 1) for_each_index(device_.queue(), 2 * channels_, [=] __device__(std::size_t i) { sums[i] *= share; });
+    if (share != 1)
+      for_each_index(device_.compute_stream(), 2 * channels_, [=] __device__(std::size_t i) { sums[i] *= share; });
     if (work.training && all_reduce_) all_reduce_({sums, 2 * channels_});
-    if (!input_.tensor->wanted) return;
+    if (!input_.tensor->needs_gradient) return;
     const float* const gamma = work.weights + spec_.weights.begin;
     const float* const count = count_.data();
     const bool training = work.training;
     float* const dx = input_.gradient;
-    for_each_index(device_.queue(), output_.size(work.samples), [=] __device__(std::size_t i) {
+    for_each_index(device_.compute_stream(), output_.size(work.samples), [=] __device__(std::size_t i) {
       const std::size_t c = i / area % channels;
-      const float part = training && *count * share > 0 ? 1 / (*count * share) : 0;  // fixed statistics pass nothing on
+      const float part = training && *count * share > 0 ? 1 / (*count * share) : 0;  // running statistics: no gradient
       const float normal = (x[i] - mean[c]) * inverse[c];
       dx[i] = gamma[c] * inverse[c] * (dy[i] - part * (sums[c] + normal * sums[channels + c]));
     });
@@ -89,11 +91,11 @@ class BatchNorm : public Layer {
 
   template <class Term> void sum(const Work& work, Term term) {
     const Layout layout{channels_, area_, work.samples};
-    channel_sums<<<static_cast<unsigned>(channels_), kSumThreads, 0, device_.queue()>>>(layout, sums_.data(), term);
+    channel_sums<<<static_cast<unsigned>(channels_), kSumThreads, 0, device_.compute_stream()>>>(layout, sums_.data(), term);
     check(cudaGetLastError(), "summing for batch normalisation");
   }
 
-  // Two passes: the variance of a channel whose mean is large would drown in the difference of two sums.
+  // Two passes: E[x^2] - E[x]^2 would lose the variance of a channel with a large mean to cancellation.
   void measure(const Work& work) {
     const float* const x = input_.tensor->value;
     float* const mean = mean_.data();
@@ -103,9 +105,9 @@ class BatchNorm : public Layer {
     const auto own = static_cast<float>(work.samples * area_);
     const std::size_t channels = channels_;
     sum(work, [=] __device__(std::size_t, std::size_t i, float& first, float&) { first += x[i]; });
-    for_each_index(device_.queue(), 1, [=] __device__(std::size_t) { sums[2 * channels] = own; });
+    for_each_index(device_.compute_stream(), 1, [=] __device__(std::size_t) { sums[2 * channels] = own; });
     if (all_reduce_) all_reduce_({sums, 2 * channels_ + 1});
-    for_each_index(device_.queue(), channels_, [=] __device__(std::size_t c) {
+    for_each_index(device_.compute_stream(), channels_, [=] __device__(std::size_t c) {
       mean[c] = sums[2 * channels] > 0 ? sums[c] / sums[2 * channels] : 0;
       if (c == 0) *count = sums[2 * channels];
     });
@@ -116,7 +118,7 @@ class BatchNorm : public Layer {
     float* const running = work.buffers + spec_.buffers.begin;
     const auto keep = static_cast<float>(spec_.config.momentum), rest = static_cast<float>(1 - spec_.config.momentum);
     const auto epsilon = static_cast<float>(spec_.config.epsilon);
-    for_each_index(device_.queue(), channels_, [=] __device__(std::size_t c) {
+    for_each_index(device_.compute_stream(), channels_, [=] __device__(std::size_t c) {
       if (*count == 0) {
         inverse[c] = 0;
         return;
@@ -133,7 +135,7 @@ class BatchNorm : public Layer {
     float* const inverse = inverse_.data();
     const auto epsilon = static_cast<float>(spec_.config.epsilon);
     const std::size_t channels = channels_;
-    for_each_index(device_.queue(), channels_, [=] __device__(std::size_t c) {
+    for_each_index(device_.compute_stream(), channels_, [=] __device__(std::size_t c) {
       mean[c] = running[c];
       inverse[c] = static_cast<float>(1 / sqrt(static_cast<double>(running[channels + c]) + epsilon));
     });
@@ -146,8 +148,8 @@ class BatchNorm : public Layer {
   Tensor& output_;
   std::size_t channels_, area_;
   Array<float> mean_, inverse_;
-  Array<float> sums_;               // two a channel, then the number of elements
-  Array<float> count_;              // samples times pixels, all synchronised ranks together
+  Array<float> sums_;               // two per channel, then the number of elements
+  Array<float> count_;              // samples times pixels, summed over synchronised ranks
   std::function<void(Vec)> all_reduce_;
 };
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// Batch normalisation over samples and pixels of each channel (the first axis). In training it uses the mean and the
-// biased variance of this rank's samples, or of all ranks' when they are synchronised, and moves the running statistics
-// towards them; a rank without samples takes part in the sums and learns nothing. Evaluation uses the running ones.
+// Batch normalisation over samples and pixels of each channel (the first axis). Training uses the mean and the biased
+// variance of this rank's samples, or of all ranks' samples if synchronised, and updates the running statistics. A rank
+// without samples takes part in the all-reduce only. Evaluation uses the running statistics.
 
 #include <memory>
 

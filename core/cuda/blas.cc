@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "cuda/memory.h"
+#include "cuda/caching_allocator.h"
 #include "mgcompare/error.h"
 #include "cuda/status.h"
 
@@ -18,7 +18,7 @@ cublasComputeType_t compute_type(Precision precision) {
   return CUBLAS_COMPUTE_32F_PEDANTIC;
 }
 
-// 4, 8 or 16 bytes: slices of the flat vectors begin anywhere.
+// Common alignment in bytes, 4, 8 or 16: slices of the flat vectors may begin at any element.
 std::uint32_t alignment(const void* a, const void* b, const void* c) {
   const auto bits = reinterpret_cast<std::uintptr_t>(a) | reinterpret_cast<std::uintptr_t>(b) |
                     reinterpret_cast<std::uintptr_t>(c);
@@ -60,7 +60,7 @@ Blas::Plan& Blas::plan(const Matmul& p, Precision precision, bool with_bias) {
   if (found != plans_.end()) return *found->second;
   auto plan = std::make_unique<Plan>();
   check(cublasLtMatmulDescCreate(&plan->operation, compute_type(precision), CUDA_R_32F), kWhat);
-  // A row-major matrix is its transpose to cuBLASLt: C^T = op(B)^T op(A)^T.
+  // cuBLASLt is column-major, so it computes C^T = op(B)^T op(A)^T.
   const cublasOperation_t first = p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
   const cublasOperation_t second = p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
   const auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
@@ -82,7 +82,7 @@ Blas::Plan& Blas::plan(const Matmul& p, Precision precision, bool with_bias) {
     check(cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof(value)), kWhat);
   };
   prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kWorkspace);
-  // Partial sums are added in a fixed order, never in place by whoever comes first.
+  // Only deterministic split-K reductions: no in-place atomic additions.
   prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
          static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE));
   for (const auto attribute : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
@@ -96,7 +96,7 @@ Blas::Plan& Blas::plan(const Matmul& p, Precision precision, bool with_bias) {
   cublasLtMatmulPreferenceDestroy(preference);
   check(status, kWhat);
   if (results == 0)
-    throw Error("cuBLASLt has no way to multiply " + std::to_string(p.m) + " x " + std::to_string(p.k) + " by " +
+    throw Error("cuBLASLt has no algorithm to multiply " + std::to_string(p.m) + " x " + std::to_string(p.k) + " by " +
                 std::to_string(p.k) + " x " + std::to_string(p.n) + " matrices: report this with the config");
   plan->algorithm = best.algo;
   return *(plans_[key] = std::move(plan));
@@ -105,7 +105,7 @@ Blas::Plan& Blas::plan(const Matmul& p, Precision precision, bool with_bias) {
 void Blas::multiply(const Matmul& p, Precision precision, const float* bias) {
   if (p.m == 0 || p.n == 0) return;
   if (p.k == 0) {
-    if (p.beta != 0) throw Error("a matrix product over no terms cannot keep its result: give k of at least 1");
+    if (p.beta != 0) throw Error("matmul() does not support k = 0 with beta != 0: set beta to 0 or k to at least 1");
     check(cudaMemsetAsync(p.c, 0, p.m * p.n * sizeof(float), stream_), kWhat);
     return;
   }

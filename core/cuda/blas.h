@@ -1,7 +1,6 @@
 #pragma once
 
-// Row-major matrix products by cuBLASLt on one stream. Algorithms are chosen once a shape; the same shape gives the same
-// bits.
+// Row-major matrix products by cuBLASLt on one stream. An algorithm is selected once per shape; results are deterministic.
 
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
@@ -25,7 +24,7 @@ class Blas {
 
   // fp32: products and sums in float32. tf32, bf16: factors are rounded before the multiplication; sums and stored values
   // remain float32. `precision` must not be automatic.
-  // `bias`, where not null, is added to every row of C. Products with k = 0 only scale C.
+  // `bias`, unless null, is added to every row of C. With k = 0, C is set to zero.
   void multiply(const Matmul& problem, Precision precision, const float* bias = nullptr);
 
  private:

@@ -6,15 +6,15 @@
 namespace mgcompare::cuda {
 namespace {
 
-constexpr int kTensorFloats = 80;  // the first with tf32 and bf16
-constexpr int kAwaits = 90;
+constexpr int kTensorFloats = 80;     // first with tf32 and bf16
+constexpr int kDependentLaunch = 90;  // first with programmatic dependent launch
 
 __global__ void nothing() {}
 
 }  // namespace
 
-int least_capability() {
-  // Of every generation that nvcc compiles for; 750 is 7.5.
+int min_capability() {
+  // The list has all generations that nvcc compiles for; 750 means 7.5.
   return std::min({__CUDA_ARCH_LIST__}) / 10;
 }
 
@@ -25,17 +25,17 @@ bool has_code() {
   return status != cudaErrorNoKernelImageForDevice && status != cudaErrorInvalidDeviceFunction;
 }
 
-bool kernels_await() {
-  // Asked at every start of a kernel: the answer for the thread's device is kept.
+bool supports_dependent_launch() {
+  // Called at every kernel launch: cache the answer for the thread's current device.
   thread_local int known = -1;
   thread_local bool able = false;
   int device = 0;
-  check(cudaGetDevice(&device), "starting a kernel");
+  check(cudaGetDevice(&device), "launching a kernel");
   if (device != known) {
     cudaFuncAttributes attributes{};
-    check(cudaFuncGetAttributes(&attributes, nothing), "starting a kernel");
+    check(cudaFuncGetAttributes(&attributes, nothing), "launching a kernel");
     known = device;
-    able = attributes.ptxVersion >= kAwaits;
+    able = attributes.ptxVersion >= kDependentLaunch;
   }
   return able;
 }
@@ -51,7 +51,7 @@ std::string capability_text(int capability) {
 
 std::string no_code(int capability) {
   return "has compute capability " + capability_text(capability) +
-         ", for which this program has no code (it begins with " + capability_text(least_capability()) +
+         ", for which this program has no code (it begins with " + capability_text(min_capability()) +
          "): build it for this GPU, with CMAKE_CUDA_ARCHITECTURES=" + std::to_string(capability);
 }
 

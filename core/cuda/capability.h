@@ -1,26 +1,26 @@
 #pragma once
 
-// What generations of GPUs can do, by their compute capability: 75 is 7.5.
+// Features of GPU generations, by compute capability; 75 means 7.5.
 
 #include <string>
 #include <vector>
 
 namespace mgcompare::cuda {
 
-// The least for which this build has code.
-int least_capability();
-// Whether it has code for the current device. Loads a kernel, so only where work is to follow.
+// The lowest compute capability for which this build has code.
+int min_capability();
+// Whether this build has code for the current device. Creates a CUDA context: call it only if the device will be used.
 bool has_code();
-// Whether the code for the current device is of a generation, 9.0 or later, whose kernels can begin before the one ahead of
-// them has ended, and wait (launch.h). A newer GPU that runs older code has kernels that do not wait.
-bool kernels_await();
+// Whether the code for the current device was compiled for 9.0 or later, with programmatic dependent launch (launch.h). A
+// newer GPU may run older code, whose kernels do not wait for the previous kernel.
+bool supports_dependent_launch();
 
-// In which numerics.precision a GPU multiplies matrices. Others would be something else under that name, or errors.
+// The values of numerics.precision that a GPU supports in hardware.
 std::vector<std::string> precisions_of(int capability);
 
-// "7.5" of 75.
+// 75 as "7.5".
 std::string capability_text(int capability);
-// "has compute capability 7.5, this program needs 9.0: ..."; follows the name of the device.
+// The rest of a message that begins with the name of the device: "has compute capability 6.1, for which ...".
 std::string no_code(int capability);
 
 }  // namespace mgcompare::cuda

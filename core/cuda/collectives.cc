@@ -4,16 +4,15 @@
 #include <chrono>
 #include <thread>
 
-#include "cuda/combine.h"
+#include "cuda/ordered_reduction.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare::cuda {
 namespace {
 
-constexpr std::size_t kScratchBytes = 32u << 20;
 constexpr char kWhat[] = "exchanging data between GPUs";
-// An abort does not wait for ever for a rank that is stuck inside a call.
-constexpr std::chrono::seconds kAbortPatience{2};
+// How long abort() waits for a rank that is inside an NCCL call.
+constexpr std::chrono::seconds kAbortTimeout{2};
 
 bool half(Type type) { return type == Type::float16 || type == Type::bfloat16; }
 
@@ -31,86 +30,10 @@ char* at(void* data, std::size_t bytes) { return static_cast<char*>(data) + byte
 
 }  // namespace
 
-std::unique_ptr<Communicators> Communicators::make(const std::vector<int>& devices) {
-  auto made = std::make_unique<Communicators>();
-  made->devices = devices;
-  made->comms.resize(devices.size());
-  // Freed where connecting fails. Later kernels use it that an error may leave waiting, and freeing would wait for them.
-  std::vector<std::unique_ptr<void, decltype(&cudaFree)>> scratch;
-  for (const int device : devices) {
-    const Current current(device);
-    scratch.emplace_back(allocate_device(kScratchBytes), &cudaFree);
-    check(cudaMemset(scratch.back().get(), 0, kScratchBytes), "clearing scratch memory for exchanges");
-    check(cudaDeviceSynchronize(), "clearing scratch memory for exchanges");
-  }
-  {
-    int former = 0;
-    check(cudaGetDevice(&former), kWhat);
-    const ncclResult_t status =
-        ncclCommInitAll(made->comms.data(), static_cast<int>(devices.size()), devices.data());
-    cudaSetDevice(former);
-    check(status, "connecting GPUs");
-  }
-  for (auto& memory : scratch) made->scratch.push_back(memory.release());
-  std::vector<cudaStream_t> streams(devices.size());
-  for (std::size_t k = 0; k < devices.size(); ++k) {
-    const Current current(devices[k]);
-    check(cudaStreamCreateWithFlags(&streams[k], cudaStreamNonBlocking), "making a stream");
-  }
-  const auto everywhere = [&](const auto& queue) {
-    check(ncclGroupStart(), kWhat);
-    for (std::size_t k = 0; k < devices.size(); ++k) queue(k);
-    check(ncclGroupEnd(), kWhat);
-  };
-  const std::size_t slice = kScratchBytes / devices.size() / 256 * 256;
-  for (const std::size_t floats : {std::size_t{256}, std::size_t{1} << 20})
-    everywhere([&](std::size_t k) {
-      check(ncclAllReduce(made->scratch[k], made->scratch[k], floats, ncclFloat32, ncclSum, made->comms[k], streams[k]),
-            kWhat);
-    });
-  everywhere([&](std::size_t k) {
-    for (std::size_t peer = 0; peer < devices.size(); ++peer) {
-      if (peer == k) continue;
-      check(ncclSend(at(made->scratch[k], k * slice), 256, ncclUint8, static_cast<int>(peer), made->comms[k], streams[k]),
-            kWhat);
-      check(ncclRecv(at(made->scratch[k], peer * slice), 256, ncclUint8, static_cast<int>(peer), made->comms[k],
-                     streams[k]),
-            kWhat);
-    }
-  });
-  for (std::size_t k = 0; k < devices.size(); ++k) {
-    const Current current(devices[k]);
-    check(cudaStreamSynchronize(streams[k]), "connecting GPUs");
-    cudaStreamDestroy(streams[k]);
-  }
-  return made;
-}
-
-void Communicators::open(const std::vector<Vec>& vectors) {
-  std::vector<void*> memory;
-  for (const Vec& vector : vectors) memory.push_back(vector.data());
-  const bool wanted = std::all_of(memory.begin(), memory.end(), [](const void* at) { return at != nullptr; });
-  if (!wanted || memory == windowed) return;
-  for (std::size_t k = 0; k < windows.size(); ++k) {
-    const Current current(devices[k]);
-    if (windows[k] != nullptr) check(ncclCommWindowDeregister(comms[k], windows[k]), "closing windows on gradients");
-  }
-  windows.assign(devices.size(), nullptr);
-  // Every communicator's call waits for the others': all of them are one group of calls.
-  check(ncclGroupStart(), "opening windows on gradients");
-  for (std::size_t k = 0; k < devices.size(); ++k) {
-    const Current current(devices[k]);
-    check(ncclCommWindowRegister(comms[k], memory[k], vectors[k].bytes(), &windows[k], NCCL_WIN_COLL_SYMMETRIC),
-          "opening windows on gradients");
-  }
-  check(ncclGroupEnd(), "opening windows on gradients");
-  windowed = memory;
-}
-
 NcclCollectives::NcclCollectives(const std::vector<CudaDevice*>& devices, std::unique_ptr<Communicators> communicators,
                                  std::function<void(std::unique_ptr<Communicators>)> give_back)
     : PeerCollectives(devices), communicators_(std::move(communicators)), give_back_(std::move(give_back)),
-      calling_(devices.size()) {}
+      call_mutexes_(devices.size()) {}
 
 NcclCollectives::~NcclCollectives() {
   if (!aborted_) give_back_(std::move(communicators_));
@@ -120,24 +43,25 @@ template <class F> void NcclCollectives::call(int rank, F f) {
   const auto me = static_cast<std::size_t>(rank);
   const cudaStream_t stream = this->stream(rank);
   {
-    const std::lock_guard lock(calling_[me]);
+    const std::lock_guard lock(call_mutexes_[me]);
     if (aborted_) throw Aborted();
     f(communicators_->comms[me], stream);
   }
-  // A kernel that is launched for the first time is loaded then, which may have to wait for the device, with the driver's
-  // locks held; and the device may be waiting for a rank that needs these locks. So a step that is not recorded loads
-  // nothing beside an exchange, and what it loads, recorded ones have.
-  cudaStreamCaptureStatus recording = cudaStreamCaptureStatusNone;
-  check(cudaStreamIsCapturing(stream, &recording), kWhat);
-  if (recording == cudaStreamCaptureStatusNone) check(cudaStreamSynchronize(stream), kWhat);
+  // The first launch of a kernel loads it, which may wait for the device while holding driver locks, and the device may wait
+  // for a rank that needs these locks: a deadlock. Therefore no kernel of an uncaptured step is loaded while a collective
+  // runs. Captured steps only contain kernels that uncaptured ones have loaded.
+  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(stream, &capture), kWhat);
+  if (capture == cudaStreamCaptureStatusNone) check(cudaStreamSynchronize(stream), kWhat);
 }
 
 void NcclCollectives::abort() {
   if (aborted_.exchange(true)) return;
   for (std::size_t rank = 0; rank < ranks(); ++rank) {
-    const std::unique_lock lock(calling_[rank], kAbortPatience);
-    // It frees the kernels at once, but those that sum through windows, which end with the process only. It returns when no
-    // recorded step holds its collectives any more: those of this very thread go later.
+    const std::unique_lock lock(call_mutexes_[rank], kAbortTimeout);
+    // ncclCommAbort ends running kernels at once, except reductions through windows, which end with the process. It returns
+    // only after all graphs with collectives of the communicator are destroyed. The calling thread may own such graphs, so
+    // the abort runs on a thread of its own.
     std::thread([comm = communicators_->comms[rank]] { ncclCommAbort(comm); }).detach();
   }
 }
@@ -157,25 +81,25 @@ void NcclCollectives::exchange(ncclComm_t comm, cudaStream_t stream, int rank, c
     check(cudaMemcpyAsync(own.in, own.out, own.in_bytes, cudaMemcpyDeviceToDevice, stream), kWhat);
 }
 
-void NcclCollectives::add_in_order(ncclComm_t comm, cudaStream_t stream, int rank, const char* all, char* mine,
+void NcclCollectives::exchange_and_reduce(ncclComm_t comm, cudaStream_t stream, int rank, const char* all, char* mine,
                                    const Counts& counts, Type type) const {
   const auto me = static_cast<std::size_t>(rank);
-  const std::size_t width = size_of(type), most = kScratchBytes / ranks() / width / 64 * 64;
+  const std::size_t width = size_of(type), max_part = kScratchBytes / ranks() / width / 64 * 64;
   const std::size_t longest = *std::max_element(counts.begin(), counts.end());
   char* const scratch = static_cast<char*>(communicators_->scratch[me]);
-  for (std::size_t begin = 0; begin < longest; begin += most) {
-    const auto part = [&](std::size_t k) { return counts[k] <= begin ? 0 : std::min(most, counts[k] - begin); };
+  for (std::size_t begin = 0; begin < longest; begin += max_part) {
+    const auto part = [&](std::size_t k) { return counts[k] <= begin ? 0 : std::min(max_part, counts[k] - begin); };
     std::vector<Piece> pieces(ranks());
-    Combination c{};
+    OrderedReduction c{};
     for (std::size_t k = 0; k < ranks(); ++k) {
-      pieces[k] = {all + (before(counts, k) + begin) * width, scratch + k * most * width, part(k) * width,
+      pieces[k] = {all + (before(counts, k) + begin) * width, scratch + k * max_part * width, part(k) * width,
                    part(me) * width};
       c.from[c.sources++] = pieces[k].in;
     }
     exchange(comm, stream, rank, pieces);
     c.to[c.targets++] = mine + begin * width;
     c.range = {0, part(me)};
-    combine(stream, c, type);
+    reduce_in_order(stream, c, type);
   }
 }
 
@@ -191,7 +115,7 @@ double NcclCollectives::all_reduce(int rank, void* data, std::size_t count, Type
     Counts counts;
     for (std::size_t k = 0; k < ranks(); ++k) counts.push_back(share(count, k, ranks()).size());
     char* const mine = at(data, before(counts, me) * width);
-    add_in_order(comm, stream, rank, static_cast<const char*>(data), mine, counts, type);
+    exchange_and_reduce(comm, stream, rank, static_cast<const char*>(data), mine, counts, type);
     std::vector<Piece> pieces;
     for (std::size_t k = 0; k < ranks(); ++k)
       pieces.push_back({mine, at(data, before(counts, k) * width), counts[me] * width, counts[k] * width});
@@ -207,10 +131,10 @@ double NcclCollectives::reduce(int rank, void* data, std::size_t count, Type typ
       check(ncclReduce(data, data, count, nccl_type(type), ncclSum, root, comm, stream), kWhat);
       return;
     }
-    // The root's part is everything, the others' nothing; what each rank sends to it is its whole vector.
+    // The root's part is the whole vector, and the parts of the others are empty.
     Counts counts(ranks(), 0);
     counts[static_cast<std::size_t>(root)] = count;
-    add_in_order(comm, stream, rank, static_cast<const char*>(data), static_cast<char*>(data), counts, type);
+    exchange_and_reduce(comm, stream, rank, static_cast<const char*>(data), static_cast<char*>(data), counts, type);
   });
   return 0;
 }
@@ -268,7 +192,7 @@ double NcclCollectives::all_gather(int rank, const void* mine, void* all, const 
 double NcclCollectives::reduce_scatter(int rank, const void* all, void* mine, const Counts& counts, Type type) {
   call(rank, [&](ncclComm_t comm, cudaStream_t stream) {
     if (half(type)) {
-      add_in_order(comm, stream, rank, static_cast<const char*>(all), static_cast<char*>(mine), counts, type);
+      exchange_and_reduce(comm, stream, rank, static_cast<const char*>(all), static_cast<char*>(mine), counts, type);
       return;
     }
     if (all_equal(counts)) {

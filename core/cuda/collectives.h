@@ -1,7 +1,7 @@
 #pragma once
 
-// Collectives by NCCL, between ranks that have a device each. float32, bytes and words go through NCCL's reductions;
-// float16 and bfloat16 are exchanged as they are and added in rank order in float32.
+// Collectives by NCCL, for one rank per device. NCCL reduces float32, uint8 and uint32. float16 and bfloat16 are exchanged
+// unreduced and summed in rank order in float32.
 
 #include <atomic>
 #include <functional>
@@ -9,30 +9,14 @@
 #include <mutex>
 #include <vector>
 
-#include "cuda/peers.h"
+#include "cuda/communicators.h"
+#include "cuda/peer_collectives.h"
 
 namespace mgcompare::cuda {
 
-// One communicator a device. Made once for a list of devices and used again by later trials; never destroyed while the
-// process lives, because that hangs where a captured graph holds its collectives.
-struct Communicators {
-  std::vector<int> devices;
-  std::vector<ncclComm_t> comms;
-  std::vector<void*> scratch;       // kScratchBytes on each device
-  std::vector<void*> windowed;      // of each device: the memory on which a window is open; empty where none is
-  std::vector<ncclWindow_t> windows;
-
-  // Throws Error. Opens all connections: one that opens later could meet a kernel that waits for it.
-  static std::unique_ptr<Communicators> make(const std::vector<int>& devices);
-  // Opens windows on a vector of each device, of one length: sums of its parts then go directly between the devices'
-  // memories, in about three quarters of the time where links are fast. Later trials mostly have the same vectors,
-  // whose windows stay open. No rank may be at work.
-  void open(const std::vector<Vec>& vectors);
-};
-
 class NcclCollectives : public PeerCollectives {
  public:
-  // `give_back` is called at the end with the communicators, unless they were aborted.
+  // The destructor passes the communicators to `give_back` for reuse, unless they were aborted.
   NcclCollectives(const std::vector<CudaDevice*>& devices, std::unique_ptr<Communicators> communicators,
                   std::function<void(std::unique_ptr<Communicators>)> give_back);
   ~NcclCollectives() override;
@@ -53,18 +37,19 @@ class NcclCollectives : public PeerCollectives {
     void* in = nullptr;
     std::size_t out_bytes = 0, in_bytes = 0;
   };
-  // Calls f(communicator, stream) unless aborted; waits for it where nothing is being recorded.
+  // Calls f(communicator, stream) and, outside of a stream capture, waits for the stream. Throws Aborted after abort().
   template <class F> void call(int rank, F f);
-  // Sends and receives one piece for each rank; one's own is copied.
+  // Sends one piece to and receives one from each other rank; copies the rank's own piece.
   void exchange(ncclComm_t comm, cudaStream_t stream, int rank, const std::vector<Piece>& pieces) const;
-  // Sums of a two-byte type: `all` has the ranks' parts one behind the other, by counts; the own part's sum goes to `mine`.
-  void add_in_order(ncclComm_t comm, cudaStream_t stream, int rank, const char* all, char* mine, const Counts& counts,
+  // Reduce-scatter of a two-byte type: `all` has the ranks' parts in order, of counts[rank] elements; the sum of this rank's
+  // part is written to `mine`.
+  void exchange_and_reduce(ncclComm_t comm, cudaStream_t stream, int rank, const char* all, char* mine, const Counts& counts,
                     Type type) const;
 
   std::unique_ptr<Communicators> communicators_;
   std::function<void(std::unique_ptr<Communicators>)> give_back_;
   std::atomic<bool> aborted_ = false;
-  std::vector<std::timed_mutex> calling_;  // one a rank
+  std::vector<std::timed_mutex> call_mutexes_;  // of each rank, held during its NCCL calls
 };
 
 }  // namespace mgcompare::cuda

@@ -6,26 +6,26 @@
 
 #include <cuda_bf16.h>
 
-#include "cuda/bias.h"
+#include "cuda/bias_activation.h"
 #include "cuda/device.h"
 #include "cuda/launch.h"
-#include "mgcompare/error.h"
 #include "cuda/stem_convolution.h"
 #include "cuda/tile_convolution.h"
-#include "cuda/window.h"
+#include "cuda/tiled_pooling.h"
+#include "mgcompare/error.h"
 
 namespace mgcompare::cuda {
 namespace {
 
 constexpr char kWhat[] = "computing a convolution";
 
-// cuDNN's descriptions of one batch size, and the algorithms chosen for it.
+// cuDNN's descriptors of one batch size, and the algorithms selected for it.
 struct Shapes {
   cudnnTensorDescriptor_t in = nullptr, out = nullptr;
   cudnnConvolutionFwdAlgo_t forward{};
   cudnnConvolutionBwdDataAlgo_t data{};
   cudnnConvolutionBwdFilterAlgo_t filter{};
-  bool fits = false;                // an algorithm of each kind has enough workspace
+  bool fits = false;                // the workspace suffices for an algorithm of each kind
 
   Shapes() {
     check(cudnnCreateTensorDescriptor(&in), kWhat);
@@ -39,9 +39,9 @@ struct Shapes {
   }
 };
 
-// Algorithms that add products and nothing else. Transforms (Fourier, Winograd) repeat their bits too, but round ten to a
-// hundred times more coarsely, and cuDNN takes to them at some batch sizes only: shares of a batch would then differ from
-// the whole by more than the order of additions.
+// Algorithms that sum products directly. Transforms (FFT, Winograd) are deterministic too, but their rounding errors are 10 to
+// 100 times larger, and cuDNN selects them at some batch sizes only: the gradients of a split batch would then differ from
+// those of the whole batch by more than the order of additions.
 bool adds_products(cudnnConvolutionFwdAlgo_t algorithm) {
   return algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM ||
          algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM || algorithm == CUDNN_CONVOLUTION_FWD_ALGO_GEMM;
@@ -49,8 +49,8 @@ bool adds_products(cudnnConvolutionFwdAlgo_t algorithm) {
 bool adds_products(cudnnConvolutionBwdDataAlgo_t algorithm) { return algorithm == CUDNN_CONVOLUTION_BWD_DATA_ALGO_1; }
 bool adds_products(cudnnConvolutionBwdFilterAlgo_t algorithm) { return algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1; }
 
-// cuDNN lists its algorithms from the fastest, as it believes, to the slowest. workspace(algorithm, &bytes) asks what one
-// needs: the list's own figure is for another arithmetic than the one that was asked for. False where none fits.
+// Selects the first suitable algorithm of cuDNN's list, which is sorted by expected speed. workspace(algorithm, &bytes)
+// queries the workspace; the size in the list is for a different math type. Returns false if no algorithm fits.
 template <class Found, class Algorithm, class Workspace>
 bool choose(const Found* found, int count, bool deterministic, Algorithm& chosen, Workspace workspace) {
   const auto fits = [&](const Found& one) {
@@ -58,7 +58,7 @@ bool choose(const Found* found, int count, bool deterministic, Algorithm& chosen
     return one.status == CUDNN_STATUS_SUCCESS && (!deterministic || one.determinism == CUDNN_DETERMINISTIC) &&
            workspace(one.algo, &bytes) == CUDNN_STATUS_SUCCESS && bytes <= kWorkspaceBytes;
   };
-  // Rather a transform than no training: the same call still gives the same bits.
+  // If no direct algorithm fits, accept a transform: it is still deterministic for one batch size.
   for (const bool any : {!deterministic, true})
     for (int i = 0; i < count; ++i) {
       if ((!any && !adds_products(found[i].algo)) || !fits(found[i])) continue;
@@ -81,7 +81,7 @@ class Convolution : public Layer {
   Convolution(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion, Precision precision, bool deterministic,
               Port& input, Tensor& output)
       : device_(device), spec_(spec), activation_(fusion.activation), precision_(precision),
-        deterministic_(deterministic), input_(input), output_(output), bias_sums_(device, spec.output_shape[0]) {
+        deterministic_(deterministic), input_(input), output_(output), bias_gradient_(device, spec.output_shape[0]) {
     const Shape& in = spec.input_shapes.front();
     const LayerConfig& config = spec.config;
     if (fusion.pool != nullptr) {
@@ -110,7 +110,7 @@ class Convolution : public Layer {
     cudnnDestroyConvolutionDescriptor(convolution_);
   }
 
-  bool spoils_gradient() const override { return activation_ != Activation::none; }
+  bool overwrites_output_gradient() const override { return activation_ != Activation::none; }
 
   void reserve(std::size_t samples) override {
     if (pooled()) {
@@ -143,9 +143,9 @@ class Convolution : public Layer {
                                     shapes.out, sample_out(to, first)),
             kWhat);
     });
-    if (narrow()) from_bfloat16(device_.queue(), narrow_out_.data(), out, work.samples * full_features());
+    if (narrow()) from_bfloat16(device_.compute_stream(), narrow_out_.data(), out, work.samples * full_features());
     if (pooled()) {
-      pool(device_, windows_, activation_, out, bias, output_.value, choice_.data(), work.samples, channels());
+      max_pool(device_, windows_, activation_, out, bias, output_.value, choice_.data(), work.samples, channels());
     } else {
       add_bias(device_, activation_, bias, out, work.samples, channels(), output_.features / channels());
     }
@@ -154,7 +154,7 @@ class Convolution : public Layer {
   void backward(const Work& work) override {
     float* const weight_gradient = work.gradients + spec_.weights.begin;
     float* const bias_gradient = spec_.bias.size() == 0 ? nullptr : work.gradients + spec_.bias.begin;
-    bias_sums_.backward(activation_, output_.value, output_.gradient, bias_gradient, work.samples,
+    bias_gradient_.backward(activation_, output_.value, output_.gradient, bias_gradient, work.samples,
                         output_.features / channels());
     if (work.samples == 0) {
       device_.zero(weight_gradient, spec_.weights.size() * sizeof(float));
@@ -162,7 +162,7 @@ class Convolution : public Layer {
     }
     const float* gradient = output_.gradient;
     if (pooled()) {
-      unpool(device_, windows_, gradient, choice_.data(), full_.data(), work.samples * channels());
+      max_pool_backward(device_, windows_, gradient, choice_.data(), full_.data(), work.samples * channels());
       gradient = full_.data();
     }
     if (narrow()) {
@@ -170,7 +170,7 @@ class Convolution : public Layer {
       return;
     }
     filter_back(work, input_.tensor->value, gradient, weight_gradient);
-    if (input_.tensor->wanted) data_back(work, work.weights + spec_.weights.begin, gradient, input_.gradient);
+    if (input_.tensor->needs_gradient) data_back(work, work.weights + spec_.weights.begin, gradient, input_.gradient);
   }
 
  private:
@@ -181,7 +181,7 @@ class Convolution : public Layer {
   std::size_t full_features() const { return channels() * spec_.output_shape[1] * spec_.output_shape[2]; }
 
   const void* narrowed(const float* from, const Array<__nv_bfloat16>& to, std::size_t size) const {
-    to_bfloat16(device_.queue(), from, to.data(), size);
+    to_bfloat16(device_.compute_stream(), from, to.data(), size);
     return to.data();
   }
 
@@ -207,16 +207,16 @@ class Convolution : public Layer {
   }
 
   void narrow_backward(const Work& work, const float* gradient) {
-    // The narrow input and weights are those of the forward pass.
+    // narrow_in_ and narrow_weights_ are those of the forward pass.
     const void* const slope = narrowed(gradient, narrow_out_, work.samples * full_features());
     filter_back(work, narrow_in_.data(), slope, narrow_back_.data());
-    from_bfloat16(device_.queue(), narrow_back_.data(), work.gradients + spec_.weights.begin, spec_.weights.size());
-    if (!input_.tensor->wanted) return;
+    from_bfloat16(device_.compute_stream(), narrow_back_.data(), work.gradients + spec_.weights.begin, spec_.weights.size());
+    if (!input_.tensor->needs_gradient) return;
     data_back(work, narrow_weights_.data(), slope, narrow_back_.data());
-    from_bfloat16(device_.queue(), narrow_back_.data(), input_.gradient, input_.tensor->size(work.samples));
+    from_bfloat16(device_.compute_stream(), narrow_back_.data(), input_.gradient, input_.tensor->size(work.samples));
   }
 
-  // Where a sample's input and output begin.
+  // Pointers to the first element of a sample's input and output.
   template <class Pointer> Pointer* at(Pointer* data, std::size_t elements) const {
     using Byte = std::conditional_t<std::is_const_v<Pointer>, const char, char>;
     return static_cast<Byte*>(data) + elements * (narrow() ? sizeof(__nv_bfloat16) : sizeof(float));
@@ -228,13 +228,13 @@ class Convolution : public Layer {
     return at(data, sample * full_features());
   }
 
-  // Calls f(first sample, shapes) for the batch, or for its halves, or theirs: as far as the workspace goes.
+  // Calls f(first sample, shapes) for the batch, or recursively for its halves if the workspace is too small.
   template <class F> void in_parts(std::size_t first, std::size_t count, const F& f) {
     const Shapes& shapes = this->shapes(count);
     if (shapes.fits) return f(first, shapes);
     if (count == 1)
       throw Error("cuDNN has no " + std::string(deterministic_ ? "deterministic " : "") + "algorithm for layer '" +
-                  spec_.config.name + "' that is content with " + std::to_string(kWorkspaceBytes >> 20) +
+                  spec_.config.name + "' that needs at most " + std::to_string(kWorkspaceBytes >> 20) +
                   " MiB of workspace for one sample: use smaller images or fewer channels");
     const std::size_t half = (count + 1) / 2;
     in_parts(first, half, f);
@@ -253,7 +253,7 @@ class Convolution : public Layer {
     check(cudnnSetTensor4dDescriptor(made.out, CUDNN_TENSOR_NCHW, type(), n, static_cast<int>(channels()),
                                      static_cast<int>(spec_.output_shape[1]), static_cast<int>(spec_.output_shape[2])),
           kWhat);
-    made.fits = choose_forward(made) && choose_filter(made) && (!input_.tensor->wanted || choose_data(made));
+    made.fits = choose_forward(made) && choose_filter(made) && (!input_.tensor->needs_gradient || choose_data(made));
     return made;
   }
 
@@ -302,12 +302,12 @@ class Convolution : public Layer {
   bool deterministic_;
   Port& input_;
   Tensor& output_;
-  ChannelSums bias_sums_;
-  Windows windows_;
+  BiasGradient bias_gradient_;
+  PoolingWindows windows_;
   cudnnFilterDescriptor_t filter_ = nullptr;
   cudnnConvolutionDescriptor_t convolution_ = nullptr;
   std::map<std::size_t, Shapes> shapes_;
-  Array<float> full_;               // forward: what the convolution gave; backward: its gradient
+  Array<float> full_;               // the convolution's output before pooling; in the backward pass its gradient
   Array<std::uint8_t> choice_;
   Array<__nv_bfloat16> narrow_in_, narrow_out_, narrow_weights_, narrow_back_;
 };

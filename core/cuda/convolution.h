@@ -1,7 +1,7 @@
 #pragma once
 
-// Convolution by cuDNN, with the activation and the max pooling that follow it in one layer: only what was pooled, and
-// which pixel won, is kept for the backward pass.
+// Convolution by cuDNN, fused with the activation and the max pooling that follow it. For the backward pass only the pooled
+// output and the index of the maximum in each window are stored.
 
 #include <memory>
 
@@ -14,10 +14,10 @@ namespace mgcompare::cuda {
 
 struct Fusion {
   Activation activation = Activation::none;
-  const LayerSpec* pool = nullptr;  // max pooling by windows that do not overlap, or none
+  const LayerSpec* pool = nullptr;  // max pooling with windows that do not overlap; null: none
 };
 
-// Whether `pool` can be part of a convolution.
+// Whether `pool` can be fused into a convolution.
 bool fuses(const LayerSpec& pool);
 
 std::unique_ptr<Layer> make_convolution(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion,

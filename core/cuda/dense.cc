@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "cuda/bias.h"
+#include "cuda/bias_activation.h"
 #include "cuda/device.h"
 #include "cuda/narrow_dense.h"
 
@@ -14,11 +14,11 @@ class Dense : public Layer {
   Dense(CudaDevice& device, const LayerSpec& spec, Activation activation, Precision precision, Port& input,
         Tensor& output)
       : device_(device), spec_(spec), activation_(activation), precision_(precision), input_(input), output_(output),
-        bias_sums_(device, output.features) {
+        bias_gradient_(device, output.features) {
     if (output.features <= NarrowDense::kOutputs) narrow_.emplace(device, input.tensor->features, output.features);
   }
 
-  bool spoils_gradient() const override { return activation_ != Activation::none; }
+  bool overwrites_output_gradient() const override { return activation_ != Activation::none; }
 
   void forward(const Work& work) override {
     const float* const weights = work.weights + spec_.weights.begin;
@@ -38,10 +38,10 @@ class Dense : public Layer {
     float* const weights = work.gradients + spec_.weights.begin;
     float* const bias = spec_.bias.size() == 0 ? nullptr : work.gradients + spec_.bias.begin;
     const bool narrow = narrow_ && work.samples > 0;
-    bias_sums_.backward(activation_, output_.value, gradient, narrow ? nullptr : bias, work.samples, 1);
+    bias_gradient_.backward(activation_, output_.value, gradient, narrow ? nullptr : bias, work.samples, 1);
     const cudaStream_t beside = device_.fork_branch();
-    // Both gradients need nothing of each other, and the layers before only need the data's.
-    if (input_.tensor->wanted && work.samples > 0) backward_data(work);
+    // The two gradients are independent, and earlier layers need only the data gradient.
+    if (input_.tensor->needs_gradient && work.samples > 0) backward_data(work);
     if (narrow) {
       narrow_->backward_weights(beside, input_.tensor->value, gradient, weights, bias, work.samples);
     } else {
@@ -68,7 +68,7 @@ class Dense : public Layer {
   Precision precision_;
   Port& input_;
   Tensor& output_;
-  ChannelSums bias_sums_;
+  BiasGradient bias_gradient_;
   std::optional<NarrowDense> narrow_;
 };
 

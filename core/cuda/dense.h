@@ -1,6 +1,6 @@
 #pragma once
 
-// A fully connected layer with the activation that follows it: cuBLASLt's matrix products.
+// Fully connected layer with the activation that follows it; matrix products by cuBLASLt, or NarrowDense for few outputs.
 
 #include <memory>
 

@@ -9,12 +9,19 @@
 
 namespace mgcompare::cuda {
 
-Current::Current(int index) {
-  check(cudaGetDevice(&former_), "asking for the current device");
-  if (former_ != index) check(cudaSetDevice(index), "choosing a device");
+DeviceGuard::DeviceGuard() { check(cudaGetDevice(&previous_), "querying the current device"); }
+
+DeviceGuard::DeviceGuard(int index) : DeviceGuard() {
+  if (previous_ != index) check(cudaSetDevice(index), "setting the current device");
 }
 
-Current::~Current() { cudaSetDevice(former_); }
+DeviceGuard::~DeviceGuard() { cudaSetDevice(previous_); }
+
+int device_attribute(int index, cudaDeviceAttr attribute) {
+  int value = 0;
+  check(cudaDeviceGetAttribute(&value, attribute, index), "querying an attribute of a device");
+  return value;
+}
 
 bool Handles::finish() const noexcept {
   bool usable = true;
@@ -32,33 +39,33 @@ std::unique_ptr<Handles> Gpu::take_handles() {
     }
   }
   auto handles = std::make_unique<Handles>();
-  // An exchange beside large kernels gets the next processor that falls free: other devices wait for it too. A branch can
-  // wait: it is mostly joined when the pass ends.
-  int least = 0, greatest = 0;
-  check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "making a stream");
+  // Exchanges have the highest priority, since other devices wait for them. The branch has the lowest: it is usually joined at
+  // the end of the pass. CUDA's lowest priority is the largest number.
+  int lowest = 0, highest = 0;
+  check(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "creating a stream");
   const auto make = [](cudaStream_t* stream, int priority) {
-    check(cudaStreamCreateWithPriority(stream, cudaStreamNonBlocking, priority), "making a stream");
+    check(cudaStreamCreateWithPriority(stream, cudaStreamNonBlocking, priority), "creating a stream");
   };
-  make(&handles->exchange, greatest);
-  make(&handles->stream, std::max(greatest, least - 1));
-  make(&handles->branch, least);
+  make(&handles->exchange, highest);
+  make(&handles->stream, std::max(highest, lowest - 1));
+  make(&handles->branch, lowest);
   for (cudaEvent_t* event : {&handles->fork, &handles->join, &handles->exchanged})
-    check(cudaEventCreateWithFlags(event, cudaEventDisableTiming), "making an event");
-  with_room({this}, [&] { check(cudnnCreate(&handles->cudnn), "starting cuDNN"); });
+    check(cudaEventCreateWithFlags(event, cudaEventDisableTiming), "creating an event");
+  retry_without_idle_memory({this}, [&] { check(cudnnCreate(&handles->cudnn), "starting cuDNN"); });
   check(cudnnSetStream(handles->cudnn, handles->stream), "starting cuDNN");
-  handles->workspace = with_room({this}, [] { return allocate_device(kWorkspaceBytes); });
-  handles->blas = with_room({this}, [&] { return std::make_unique<Blas>(handles->stream); });
-  handles->branch_blas = with_room({this}, [&] { return std::make_unique<Blas>(handles->branch); });
+  handles->workspace = retry_without_idle_memory({this}, [] { return allocate_device(kWorkspaceBytes); });
+  handles->blas = retry_without_idle_memory({this}, [&] { return std::make_unique<Blas>(handles->stream); });
+  handles->branch_blas = retry_without_idle_memory({this}, [&] { return std::make_unique<Blas>(handles->branch); });
   return handles;
 }
 
 CudaDevice::CudaDevice(Gpu& gpu) : gpu_(gpu) {
-  check(cudaSetDevice(gpu.index), "choosing a device");
+  check(cudaSetDevice(gpu.index), "setting the current device");
   handles_ = gpu.take_handles();
 }
 
 CudaDevice::~CudaDevice() {
-  // After an error a stream may be unusable, or the device gone: then the handles are dropped.
+  // After an error the streams may be unusable, or the device lost: then leak the handles instead of reusing them.
   if (!handles_->finish()) {
     cudaGetLastError();
     static_cast<void>(handles_.release());
@@ -69,22 +76,22 @@ CudaDevice::~CudaDevice() {
 }
 
 void* CudaDevice::allocate(std::size_t bytes) {
-  const Current current(gpu_.index);
-  void* memory = with_room({&gpu_}, [&] { return gpu_.memory.take(bytes); });
-  // On the rank's stream and waited for: other streams may use the memory next.
-  check(cudaMemsetAsync(memory, 0, bytes, queue()), "clearing device memory");
-  check(cudaStreamSynchronize(queue()), "clearing device memory");
+  const DeviceGuard guard(gpu_.index);
+  void* memory = retry_without_idle_memory({&gpu_}, [&] { return gpu_.memory.allocate(bytes); });
+  // Wait for the compute stream: another stream may use the memory next.
+  check(cudaMemsetAsync(memory, 0, bytes, compute_stream()), "clearing device memory");
+  check(cudaStreamSynchronize(compute_stream()), "clearing device memory");
   return memory;
 }
 
 void CudaDevice::release(void* memory) noexcept {
   if (memory == nullptr) return;
   handles_->finish();
-  gpu_.memory.give(memory);
+  gpu_.memory.release(memory);
 }
 
 void* CudaDevice::allocate_host(std::size_t bytes) {
-  const Current current(gpu_.index);
+  const DeviceGuard guard(gpu_.index);
   void* memory = nullptr;
   const cudaError_t status = cudaHostAlloc(&memory, bytes == 0 ? 1 : bytes, cudaHostAllocPortable);
   if (status == cudaErrorMemoryAllocation) {
@@ -100,24 +107,24 @@ void* CudaDevice::allocate_host(std::size_t bytes) {
 
 void CudaDevice::release_host(void* memory) noexcept {
   if (memory == nullptr) return;
-  cudaStreamSynchronize(queue());
+  cudaStreamSynchronize(compute_stream());
   cudaFreeHost(memory);
 }
 
 void CudaDevice::copy(void* to, const void* from, std::size_t bytes) {
-  if (bytes != 0) check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, settled()), "copying on a device");
+  if (bytes != 0) check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, joined_stream()), "copying on a device");
 }
 
 void CudaDevice::copy_to_host(void* host, const void* device, std::size_t bytes) {
-  if (bytes != 0) check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, settled()), "copying to the host");
+  if (bytes != 0) check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, joined_stream()), "copying to the host");
 }
 
 void CudaDevice::copy_to_device(void* device, const void* host, std::size_t bytes) {
-  if (bytes != 0) check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, settled()), "copying to a device");
+  if (bytes != 0) check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, joined_stream()), "copying to a device");
 }
 
 void CudaDevice::zero(void* memory, std::size_t bytes) {
-  if (bytes != 0) check(cudaMemsetAsync(memory, 0, bytes, settled()), "clearing device memory");
+  if (bytes != 0) check(cudaMemsetAsync(memory, 0, bytes, joined_stream()), "clearing device memory");
 }
 
 void CudaDevice::matmul(const Matmul& p) {
@@ -125,11 +132,11 @@ void CudaDevice::matmul(const Matmul& p) {
   handles_->blas->multiply(p, Precision::fp32);
 }
 
-void CudaDevice::synchronize() { check(cudaStreamSynchronize(settled()), "waiting for a device"); }
+void CudaDevice::synchronize() { check(cudaStreamSynchronize(joined_stream()), "waiting for a device"); }
 
 cudaStream_t CudaDevice::exchange_stream() {
-  if (!overlap_) return queue();
-  check(cudaEventRecord(handles_->fork, queue()), "starting an exchange");
+  if (!overlap_) return compute_stream();
+  check(cudaEventRecord(handles_->fork, compute_stream()), "starting an exchange");
   check(cudaStreamWaitEvent(handles_->exchange, handles_->fork), "starting an exchange");
   if (branching_) {
     check(cudaEventRecord(handles_->join, handles_->branch), "starting an exchange");
@@ -143,14 +150,14 @@ void CudaDevice::join_exchanges() {
   if (!exchanging_) return;
   exchanging_ = false;
   check(cudaEventRecord(handles_->exchanged, handles_->exchange), "ending an exchange");
-  // Until they are done the rank has nothing else to do.
+  // Nothing is left to compute: the remaining exchange time is exposed.
   if (timeline_ != nullptr) timeline_->mark(Phase::transfer);
-  check(cudaStreamWaitEvent(queue(), handles_->exchanged), "ending an exchange");
+  check(cudaStreamWaitEvent(compute_stream(), handles_->exchanged), "ending an exchange");
   if (timeline_ != nullptr) timeline_->mark(Phase::compute);
 }
 
 cudaStream_t CudaDevice::fork_branch() {
-  check(cudaEventRecord(handles_->fork, queue()), "starting a branch");
+  check(cudaEventRecord(handles_->fork, compute_stream()), "starting a branch");
   check(cudaStreamWaitEvent(handles_->branch, handles_->fork), "starting a branch");
   branching_ = true;
   return handles_->branch;
@@ -160,22 +167,24 @@ void CudaDevice::join_branch() const {
   if (!branching_) return;
   branching_ = false;
   check(cudaEventRecord(handles_->join, handles_->branch), "ending a branch");
-  check(cudaStreamWaitEvent(queue(), handles_->join), "ending a branch");
+  check(cudaStreamWaitEvent(compute_stream(), handles_->join), "ending a branch");
 }
 
-Window::Window(CudaDevice& device, std::size_t floats) : device_(device) {
-  const Current current(device.index());
+WindowMemory::WindowMemory(CudaDevice& device, std::size_t floats) : device_(device) {
+  const DeviceGuard guard(device.index());
   Gpu& gpu = device.gpu_;
-  memory_ = {static_cast<float*>(with_room({&gpu}, [&] { return gpu.windows.take(floats * sizeof(float)); })), floats};
+  void* const memory =
+      retry_without_idle_memory({&gpu}, [&] { return gpu.window_memory.allocate(floats * sizeof(float)); });
+  memory_ = {static_cast<float*>(memory), floats};
   device.zero(memory_.data(), memory_.bytes());
   device.synchronize();
-  device.window_ = memory_;
+  device.window_vector_ = memory_;
 }
 
-Window::~Window() {
+WindowMemory::~WindowMemory() {
   device_.handles().finish();
-  device_.gpu_.windows.give(memory_.data());
-  if (device_.window_.data() == memory_.data()) device_.window_ = {};
+  device_.gpu_.window_memory.release(memory_.data());
+  if (device_.window_vector_.data() == memory_.data()) device_.window_vector_ = {};
 }
 
 }  // namespace mgcompare::cuda

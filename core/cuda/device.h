@@ -1,54 +1,58 @@
 #pragma once
 
-// A GPU as one rank has it: a stream for its work, one for exchanges that overlap it, one for a second branch of a
-// pass, and the libraries' handles. Handles are kept and used again by later trials.
+// A GPU as used by one rank: a compute stream, a stream for exchanges that overlap it, a stream for a parallel branch of a
+// pass, and library handles. Handles are cached and reused by later trials.
 
 #include <memory>
 #include <mutex>
 #include <vector>
 
 #include "cuda/blas.h"
-#include "cuda/cursor.h"
-#include "cuda/memory.h"
-#include "platform/device_timeline.h"
+#include "cuda/caching_allocator.h"
+#include "cuda/captured_step.h"
+#include "cuda/device_tally.h"
+#include "cuda/status.h"
 #include "mgcompare/device.h"
 #include "mgcompare/error.h"
-#include "cuda/status.h"
+#include "platform/device_timeline.h"
 
 namespace mgcompare::cuda {
 
-// What is dear to make. Made and used with its device current.
+// Streams, events and library handles, which are expensive to create. Their device must be current when they are used.
 struct Handles {
   cudaStream_t stream = nullptr, exchange = nullptr, branch = nullptr;
   cudaEvent_t fork = nullptr, join = nullptr, exchanged = nullptr;
   cudnnHandle_t cudnn = nullptr;
-  std::unique_ptr<Blas> blas, branch_blas;  // one a stream: each has a workspace
-  void* workspace = nullptr;                // of cuDNN; kWorkspaceBytes
+  std::unique_ptr<Blas> blas, branch_blas;  // one per stream, each with its workspace
+  void* workspace = nullptr;                // for cuDNN; kWorkspaceBytes
 
-  // Waits for all that is queued; false where that failed.
+  // Waits for all queued work. Returns false on error.
   bool finish() const noexcept;
 };
 
 // A GPU of this process.
 struct Gpu {
   int index = 0;
-  DeviceMemory memory;
-  DeviceMemory windows{allocate_window};
+  CachingAllocator memory;
+  CachingAllocator window_memory{allocate_window};
   std::mutex mutex;
   std::vector<std::unique_ptr<Handles>> idle;
-  // By the first timeline on it:
-  std::once_flag mark_measured;
+  // Measured by the first CudaTimeline on this GPU.
+  std::once_flag mark_cost_measured;
   double seconds_a_mark = 0;
 
   std::unique_ptr<Handles> take_handles();
 };
 
-// Calls f(), and once more where it ends for want of memory: then without what earlier trials left idle on these GPUs.
-template <class F> auto with_room(const std::vector<Gpu*>& gpus, F f) {
+// The value of an attribute of a device. Throws Error.
+int device_attribute(int index, cudaDeviceAttr attribute);
+
+// Calls f(). If it throws OutOfMemory, frees the idle memory of these GPUs and calls f() again.
+template <class F> auto retry_without_idle_memory(const std::vector<Gpu*>& gpus, F f) {
   try {
     return f();
   } catch (const OutOfMemory&) {
-    for (Gpu* const gpu : gpus) gpu->memory.give_back_idle();
+    for (Gpu* const gpu : gpus) gpu->memory.free_idle();
   }
   return f();
 }
@@ -62,7 +66,8 @@ class CudaDevice : public Device {
   DeviceKind kind() const override { return DeviceKind::cuda; }
   int index() const override { return gpu_.index; }
   Gpu& gpu() const { return gpu_; }
-  void* stream() const override { return settled(); }
+  int attribute(cudaDeviceAttr attribute) const { return device_attribute(gpu_.index, attribute); }
+  void* stream() const override { return joined_stream(); }
   void* allocate(std::size_t bytes) override;
   void release(void* memory) noexcept override;
   void* allocate_host(std::size_t bytes) override;
@@ -74,60 +79,60 @@ class CudaDevice : public Device {
   void matmul(const Matmul& problem) override;
   void synchronize() override;
 
-  cudaStream_t queue() const { return handles_->stream; }
+  cudaStream_t compute_stream() const { return handles_->stream; }
   Handles& handles() const { return *handles_; }
 
-  // The stream for a collective: the rank's own, or, while a backward pass calls `ready`, one beside it that starts after
-  // what is queued so far.
+  // The stream for a collective. If overlap is allowed, a separate stream that waits for the work queued so far; otherwise
+  // the compute stream. Overlap is allowed while a backward pass calls `ready`.
   cudaStream_t exchange_stream();
   void allow_overlap(bool allow) { overlap_ = allow; }
-  // Lets the rank's stream wait for exchanges that overlapped.
+  // Lets the compute stream wait for overlapping exchanges.
   void join_exchanges();
-  // Where what is queued is marked with its phase; null where nothing is.
-  void mark_on(DeviceTimeline* timeline) { timeline_ = timeline; }
+  // Records the phases of queued work; null: they are not recorded.
+  void set_timeline(DeviceTimeline* timeline) { timeline_ = timeline; }
   DeviceTimeline* timeline() const { return timeline_; }
   bool overlaps() const { return overlap_; }
 
-  // A branch of work beside the rank's stream, behind what is queued so far. It is joined by join_branch(), and before
-  // anything that is not of the network: by all calls of Device, and by exchanges for themselves.
+  // Starts a branch: a stream that runs in parallel with the compute stream, after the work queued so far. join_branch() lets
+  // the compute stream wait for it. All calls of Device do so too, and so do exchanges.
   cudaStream_t fork_branch();
   void join_branch() const;
 
-  // Where the step's position, rate and epoch are read while a step is being recorded; empty otherwise.
-  const Cursor& cursor() const { return cursor_; }
-  void set_cursor(const Cursor& cursor) { cursor_ = cursor; }
+  // Where kernels read position, rate and epoch while a step is captured; its state is null otherwise.
+  const CapturedStep& captured_step() const { return captured_step_; }
+  void set_captured_step(const CapturedStep& captured_step) { captured_step_ = captured_step; }
 
-  // The vector that the ranks sum most often: the gradient of the network made last; empty without one.
-  Vec window() const { return window_; }
+  // The WindowMemory created last, which is the gradient of the current network; empty without one.
+  Vec window_vector() const { return window_vector_; }
 
-  // Where the rank's network adds up losses; device memory.
+  // Where the rank's network accumulates its loss; in device memory.
   const DeviceTally* tally() const { return tally_; }
   void set_tally(const DeviceTally* tally) { tally_ = tally; }
 
  private:
-  friend class Window;
-  cudaStream_t settled() const {
+  friend class WindowMemory;
+  cudaStream_t joined_stream() const {
     join_branch();
-    return queue();
+    return compute_stream();
   }
 
   Gpu& gpu_;
   std::unique_ptr<Handles> handles_;
-  Cursor cursor_;
-  Vec window_;
+  CapturedStep captured_step_;
+  Vec window_vector_;
   const DeviceTally* tally_ = nullptr;
   DeviceTimeline* timeline_ = nullptr;
   bool overlap_ = false, exchanging_ = false;
   mutable bool branching_ = false;
 };
 
-// Memory of a device, all zero, on which NCCL can open a window.
-class Window {
+// Zero-initialised device memory that can be registered as an NCCL window.
+class WindowMemory {
  public:
-  Window(CudaDevice& device, std::size_t floats);
-  ~Window();
-  Window(const Window&) = delete;
-  Window& operator=(const Window&) = delete;
+  WindowMemory(CudaDevice& device, std::size_t floats);
+  ~WindowMemory();
+  WindowMemory(const WindowMemory&) = delete;
+  WindowMemory& operator=(const WindowMemory&) = delete;
   Vec span() const { return memory_; }
 
  private:
@@ -135,16 +140,19 @@ class Window {
   Vec memory_;
 };
 
-// Makes a device current for the calling thread, and puts the former one back.
-class Current {
+// Restores the current device of the calling thread at the end of a scope.
+class DeviceGuard {
  public:
-  explicit Current(int index);
-  ~Current();
-  Current(const Current&) = delete;
-  Current& operator=(const Current&) = delete;
+  // Leaves the current device as it is. Throws Error.
+  DeviceGuard();
+  // Makes a device current. Throws Error.
+  explicit DeviceGuard(int index);
+  ~DeviceGuard();
+  DeviceGuard(const DeviceGuard&) = delete;
+  DeviceGuard& operator=(const DeviceGuard&) = delete;
 
  private:
-  int former_ = 0;
+  int previous_ = 0;
 };
 
 }  // namespace mgcompare::cuda

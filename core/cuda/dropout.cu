@@ -14,10 +14,10 @@ class Dropout : public Layer {
 
   void forward(const Work& work) override { apply(work, input_.tensor->value, output_.value); }
   void backward(const Work& work) override {
-    if (input_.tensor->wanted) apply(work, output_.gradient, input_.gradient);
+    if (input_.tensor->needs_gradient) apply(work, output_.gradient, input_.gradient);
   }
 
-  // The mask is drawn again in the backward pass: cheaper than to keep it. A thread has four units.
+  // The backward pass generates the mask again, which is cheaper than storing it. Each thread handles four units.
   void apply(const Work& work, const float* from, float* to) {
     if (!work.training || rate_ == 0) {
       device_.copy(to, from, output_.size(work.samples) * sizeof(float));
@@ -28,11 +28,11 @@ class Dropout : public Layer {
     const double rate = rate_;
     const std::uint64_t seed = work.seed, epoch = work.epoch, index = index_;
     const std::uint32_t* const order = work.order;
-    const Cursor cursor = work.cursor;
-    for_each_index(device_.queue(), work.samples * quarters, [=] __device__(std::size_t i) {
+    const CapturedStep captured_step = work.captured_step;
+    for_each_index(device_.compute_stream(), work.samples * quarters, [=] __device__(std::size_t i) {
       const std::size_t sample = i / quarters, quarter = i % quarters;
-      const DropoutMask mask(seed, cursor.epoch(epoch), index, units, rate);
-      const Random::Block bits = mask.bits(order[sample + cursor.shift()], quarter);
+      const DropoutMask mask(seed, captured_step.epoch(epoch), index, units, rate);
+      const Random::Block bits = mask.bits(order[sample + captured_step.position_offset()], quarter);
       for (std::size_t k = 0; k < 4 && quarter * 4 + k < units; ++k) {
         const std::size_t at = sample * units + quarter * 4 + k;
         to[at] = mask.keeps(bits.words[k]) ? from[at] * scale : 0.0f;

@@ -12,9 +12,9 @@
 namespace mgcompare::cuda {
 namespace {
 
-constexpr std::size_t kStageSamples = 1024;
+constexpr std::size_t kStagingSamples = 1024;
 
-// Four pixels a thread where the sample's size allows.
+// Four pixels per thread if the sample size is a multiple of four. id(i) is the index of the i-th sample.
 template <class Id>
 void scale_bytes(cudaStream_t stream, const std::uint8_t* bytes, std::size_t features, float scale, std::size_t count,
                  float* to, Id id) {
@@ -33,13 +33,13 @@ void scale_bytes(cudaStream_t stream, const std::uint8_t* bytes, std::size_t fea
   });
 }
 
-struct InOrder {
+struct Permuted {
   const std::uint32_t* order;
-  Cursor cursor;
-  __device__ std::size_t operator()(std::size_t sample) const { return order[sample + cursor.shift()]; }
+  CapturedStep captured_step;
+  __device__ std::size_t operator()(std::size_t sample) const { return order[sample + captured_step.position_offset()]; }
 };
 
-struct AsTheyLie {
+struct Contiguous {
   __device__ std::size_t operator()(std::size_t sample) const { return sample; }
 };
 
@@ -61,10 +61,10 @@ CudaFeed::CudaFeed(CudaDevice& device, const Split& split, double scale, bool ke
   if (keep_on_host) {
     host_bytes_ = host_array<std::uint8_t>(device, split.bytes.size());
     std::memcpy(host_bytes_.data(), split.bytes.data(), split.bytes.size());
-    for (Stage& stage : stages_) {
-      stage.host = host_array<std::uint8_t>(device, kStageSamples * features_);
-      stage.device = device_array<std::uint8_t>(device, kStageSamples * features_);
-      check(cudaEventCreateWithFlags(&stage.free, cudaEventDisableTiming), "making an event");
+    for (StagingBuffer& staging : staging_) {
+      staging.host = host_array<std::uint8_t>(device, kStagingSamples * features_);
+      staging.device = device_array<std::uint8_t>(device, kStagingSamples * features_);
+      check(cudaEventCreateWithFlags(&staging.free, cudaEventDisableTiming), "creating an event");
     }
   } else {
     bytes_ = device_array<std::uint8_t>(device, split.bytes.size());
@@ -77,27 +77,28 @@ CudaFeed::CudaFeed(CudaDevice& device, const Split& split, double scale, bool ke
 }
 
 CudaFeed::~CudaFeed() {
-  for (const Stage& stage : stages_)
-    if (stage.free != nullptr) cudaEventDestroy(stage.free);
+  for (const StagingBuffer& staging : staging_)
+    if (staging.free != nullptr) cudaEventDestroy(staging.free);
 }
 
 void CudaFeed::set_order(Span<const std::uint32_t> order) {
   const auto beyond = std::find_if(order.begin(), order.end(), [all = samples()](std::uint32_t id) { return id >= all; });
   if (beyond != order.end())
-    throw Error("the order names sample " + std::to_string(*beyond) + " of " + std::to_string(samples()));
+    throw Error("the sample order has index " + std::to_string(*beyond) + ", but there are " + std::to_string(samples()) +
+                " samples");
   if (order.size() != order_.size()) {
     order_ = device_array<std::uint32_t>(device_, order.size());
     host_order_ = host_array<std::uint32_t>(device_, order.size());
   }
-  device_.synchronize();  // an earlier order may be on its way
+  device_.synchronize();  // the copy of an earlier order may be in progress
   std::copy(order.begin(), order.end(), host_order_.data());
   device_.copy_to_device(order_.data(), host_order_.data(), order.bytes());
 }
 
 const std::uint32_t* CudaFeed::order(std::size_t first, std::size_t count) const {
   if (first > order_.size() || count > order_.size() - first) {
-    throw Error("positions " + std::to_string(first) + " to " + std::to_string(first + count) + " of an order of " +
-                std::to_string(order_.size()) + " samples were asked for");
+    throw Error("positions [" + std::to_string(first) + ", " + std::to_string(first + count) +
+                ") are outside the sample order, which has " + std::to_string(order_.size()) + " positions");
   }
   return order_.data() + first;
 }
@@ -105,20 +106,23 @@ const std::uint32_t* CudaFeed::order(std::size_t first, std::size_t count) const
 void CudaFeed::gather(std::size_t first, std::size_t count, float* to) {
   const std::uint32_t* const ids = order(first, count);
   if (on_host()) gather_on_host(first, count, to);
-  else scale_bytes(device_.queue(), bytes_.data(), features_, scale_, count, to, InOrder{ids, device_.cursor()});
+  else
+    scale_bytes(device_.compute_stream(), bytes_.data(), features_, scale_, count, to,
+                Permuted{ids, device_.captured_step()});
 }
 
 void CudaFeed::gather_on_host(std::size_t first, std::size_t count, float* to) {
-  for (std::size_t done = 0; done < count; done += kStageSamples) {
-    const std::size_t some = std::min(kStageSamples, count - done);
-    Stage& stage = stages_[next_stage_++ % 2];
-    check(cudaEventSynchronize(stage.free), "waiting for a buffer of samples");
+  for (std::size_t done = 0; done < count; done += kStagingSamples) {
+    const std::size_t some = std::min(kStagingSamples, count - done);
+    StagingBuffer& staging = staging_[next_staging_++ % 2];
+    check(cudaEventSynchronize(staging.free), "waiting for a buffer of samples");
     for (std::size_t i = 0; i < some; ++i)
-      std::memcpy(stage.host.data() + i * features_, host_bytes_.data() + host_order_[first + done + i] * features_,
+      std::memcpy(staging.host.data() + i * features_, host_bytes_.data() + host_order_[first + done + i] * features_,
                   features_);
-    device_.copy_to_device(stage.device.data(), stage.host.data(), some * features_);
-    scale_bytes(device_.queue(), stage.device.data(), features_, scale_, some, to + done * features_, AsTheyLie());
-    check(cudaEventRecord(stage.free, device_.queue()), "copying samples");
+    device_.copy_to_device(staging.device.data(), staging.host.data(), some * features_);
+    scale_bytes(device_.compute_stream(), staging.device.data(), features_, scale_, some, to + done * features_,
+                Contiguous());
+    check(cudaEventRecord(staging.free, device_.compute_stream()), "copying samples");
   }
 }
 

@@ -1,13 +1,13 @@
 #pragma once
 
-// One split in the memory of a GPU, as bytes, and how its samples become the input of a network. Kept on the host instead
-// (page-locked), the samples of each pass are gathered there and copied through two buffers in turn, so that the cost of
-// input can be measured.
+// One split of a data set as bytes in the memory of a GPU; gathers its samples into the input of a network. The split can be
+// kept in page-locked host memory instead, to measure the cost of input: then the samples of each pass are gathered on the
+// host and copied through two staging buffers.
 
 #include <cstdint>
 
-#include "data/dataset.h"
 #include "cuda/device.h"
+#include "data/dataset.h"
 #include "model/network.h"
 
 namespace mgcompare::cuda {
@@ -19,12 +19,12 @@ class CudaFeed : public Feed {
   ~CudaFeed() override;
   std::size_t samples() const override { return labels_.size(); }
   const Shape& sample_shape() const override { return shape_; }
-  // Throws Error when an index is not below samples(). Until the first call the order is that of the data set.
+  // Throws Error if an index is not below samples(). The initial order is that of the data set.
   void set_order(Span<const std::uint32_t> order) override;
 
-  // The order from position `first` on, in device memory; throws Error when there are not `count` more.
+  // Sample indices from position `first` of the order, in device memory. Throws Error if fewer than `count` follow.
   const std::uint32_t* order(std::size_t first, std::size_t count) const;
-  // Writes the samples of these positions, bytes times the scale. Positions follow the device's cursor.
+  // Writes the samples at these positions, bytes times the scale. A captured step adds its position offset.
   void gather(std::size_t first, std::size_t count, float* to);
   const std::uint8_t* labels() const { return labels_.data(); }
   std::uint8_t largest_label() const { return largest_label_; }
@@ -33,8 +33,8 @@ class CudaFeed : public Feed {
  private:
   void gather_on_host(std::size_t first, std::size_t count, float* to);
 
-  // One of the two buffers on the way to the device.
-  struct Stage {
+  // One of two; `free` is recorded when its content has been used.
+  struct StagingBuffer {
     Array<std::uint8_t> host, device;
     cudaEvent_t free = nullptr;
   };
@@ -47,8 +47,8 @@ class CudaFeed : public Feed {
   Array<std::uint8_t> bytes_, labels_, host_bytes_;
   Array<std::uint32_t> order_;
   Array<std::uint32_t> host_order_;  // page-locked
-  Stage stages_[2];
-  std::size_t next_stage_ = 0;
+  StagingBuffer staging_[2];
+  std::size_t next_staging_ = 0;
 };
 
 }  // namespace mgcompare::cuda

@@ -1,6 +1,6 @@
 #pragma once
 
-// Starting kernels; included by nvcc only.
+// Kernel launches and common device functions. For nvcc only.
 
 #include <algorithm>
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace mgcompare::cuda {
 
 inline constexpr unsigned kThreads = 256;
 
-// One thread an element, up to a number of blocks that fills any GPU; kernels stride over the rest.
+// One thread per element, up to a number of blocks that fills any GPU; kernels use grid-stride loops.
 inline unsigned blocks_for(std::size_t elements) {
   return static_cast<unsigned>(std::min<std::size_t>((elements + kThreads - 1) / kThreads, 132 * 16));
 }
@@ -20,37 +20,39 @@ inline unsigned blocks_for(std::size_t elements) {
 __device__ inline std::size_t first_index() { return blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; }
 __device__ inline std::size_t index_stride() { return gridDim.x * static_cast<std::size_t>(blockDim.x); }
 
-// A kernel that launch() starts may begin while the one before it on the stream still runs. It calls this before it reads or
-// writes what others do: then all that was queued before is done. It loads such data plainly or by __ldcg, not by __ldg, which
-// asks a cache that may have been filled before.
-__device__ inline void await_earlier() {
+// Programmatic dependent launch: a kernel started by launch() may begin while the previous kernel of the stream still runs.
+// It must call this before it accesses data that other kernels read or write. Such data must be loaded by plain loads or
+// __ldcg, not by __ldg, whose cache may be stale.
+__device__ inline void wait_for_previous_kernel() {
 #if __CUDA_ARCH__ >= 900
   cudaGridDependencySynchronize();
 #endif
 }
 
-// Starts a kernel that calls await_earlier(), with `bytes` of dynamic shared memory.
+// Launches a kernel that calls wait_for_previous_kernel(), with `bytes` bytes of dynamic shared memory.
 template <class... Parameters, class... Arguments>
 void launch(cudaStream_t stream, dim3 grid, unsigned threads, std::size_t bytes, void (*kernel)(Parameters...),
             const Arguments&... arguments) {
-  cudaLaunchAttribute early{};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchAttribute dependent{};
+  dependent.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  dependent.val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config{};
   config.gridDim = grid;
   config.blockDim = dim3(threads);
   config.dynamicSmemBytes = bytes;
   config.stream = stream;
-  config.attrs = &early;
-  config.numAttrs = kernels_await() ? 1 : 0;
-  check(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...), "starting a kernel");
+  config.attrs = &dependent;
+  config.numAttrs = supports_dependent_launch() ? 1 : 0;
+  check(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...), "launching a kernel");
 }
 
-// Lets a kernel have so much shared memory; false where the device has not so much. Kernels run beside each other on a
-// processor only where they divide its memory alike, so those that come here ask for the largest part.
-template <class Kernel> bool allow(Kernel kernel, unsigned bytes) {
-  if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)) == cudaSuccess &&
-      cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared) == cudaSuccess)
+// Allows a kernel to use `bytes` of dynamic shared memory; returns false if the device has too little. Requests the maximal
+// carve-out, because kernels run concurrently on a multiprocessor only if they use the same carve-out.
+template <class Kernel> bool request_shared_memory(Kernel kernel, unsigned bytes) {
+  if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)) ==
+          cudaSuccess &&
+      cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared) ==
+          cudaSuccess)
     return true;
   cudaGetLastError();
   return false;
@@ -58,12 +60,12 @@ template <class Kernel> bool allow(Kernel kernel, unsigned bytes) {
 
 namespace kernels {
 template <class F> __global__ void for_each_index(std::size_t n, F f) {
-  await_earlier();
+  wait_for_previous_kernel();
   for (std::size_t i = first_index(); i < n; i += index_stride()) f(i);
 }
 }  // namespace kernels
 
-// f(i) on the device for i in [0, n).
+// Runs f(i) on the device for i in [0, n).
 template <class F> void for_each_index(cudaStream_t stream, std::size_t n, F f) {
   if (n == 0) return;
   launch(stream, blocks_for(n), kThreads, 0, kernels::for_each_index<F>, n, f);
@@ -74,11 +76,11 @@ __device__ inline float warp_sum(float value) {
   return value;
 }
 
-// The sum over the block, in thread 0; the same bits every time. blockDim.x is a multiple of 32, at most 1024.
+// Sum over the block, returned in thread 0. Deterministic. blockDim.x must be a multiple of 32, at most 1024.
 __device__ inline float block_sum(float value) {
   __shared__ float partial[32];
   value = warp_sum(value);
-  __syncthreads();  // an earlier sum may still be read
+  __syncthreads();  // `partial` of an earlier call may still be in use
   if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = value;
   __syncthreads();
   if (threadIdx.x >= 32) return 0;

@@ -1,13 +1,13 @@
 #pragma once
 
-// What the layers of a GPU network have in common. Images are (sample, channel, row, column), everything else (sample,
-// feature): either way a sample's features are consecutive, so that flattening moves nothing.
+// Interface of the layers of a GPU network. Images are (sample, channel, row, column), everything else (sample, feature). In
+// both layouts a sample's features are contiguous, so that flattening needs no copy.
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 
-#include "cuda/cursor.h"
+#include "cuda/captured_step.h"
 #include "mgcompare/batch.h"
 #include "mgcompare/types.h"
 
@@ -17,14 +17,14 @@ class CudaDevice;
 
 struct Tensor {
   std::size_t features = 0;
-  bool wanted = true;               // something before it learns: its gradient is computed
+  bool needs_gradient = true;       // a layer before it has parameters
   float* value = nullptr;
-  float* gradient = nullptr;        // sum over the readers
+  float* gradient = nullptr;        // sum over all readers
 
   std::size_t size(std::size_t samples) const { return samples * features; }
 };
 
-// One reader's view of a tensor. It overwrites `gradient`; the network adds the readers up.
+// One reader of a tensor. The reader overwrites `gradient`; the network sums over the readers.
 struct Port {
   Tensor* tensor = nullptr;
   float* gradient = nullptr;
@@ -35,30 +35,30 @@ struct Work {
   std::size_t samples = 0;
   bool training = true;
   std::uint64_t seed = 0, epoch = 0;
-  const std::uint32_t* order = nullptr;  // of the feed, at the pass's first position: an index in the data set a sample
-  Cursor cursor;                         // shifts positions and epoch in a recorded step
-  const float* weights = nullptr;        // the whole vectors
+  const std::uint32_t* order = nullptr;  // index in the data set of each sample, before the captured step's offset
+  CapturedStep captured_step;            // position offset and epoch within a CUDA graph
+  const float* weights = nullptr;        // these three: the network's whole vectors
   float* gradients = nullptr;
   float* buffers = nullptr;
-  // Of the loss's scale over that of the whole batch, the inverse: this rank's part of the samples where the loss is the
-  // mean over its own share, 1 where it is of the whole. Ranks that add up what layers exchange need one scale.
+  // Scale of a whole-batch loss over the scale of this rank's loss: the rank's share of the samples if its loss is the mean
+  // over its own share, 1 if it is scaled by the whole batch. Sums over ranks inside a layer need a common scale.
   float share = 1;
 };
 
 class Layer {
  public:
   virtual ~Layer() = default;
-  // Makes room for passes of up to `samples`.
+  // Allocates memory for passes of up to `samples` samples.
   virtual void reserve(std::size_t /*samples*/) {}
-  // What forward() needs of the weights alone: may go beside the layers before this one, on the branch that forward() joins.
+  // Preprocesses the weights for forward(). May run in parallel with earlier layers, on the branch that forward() joins.
   virtual void prepare(const Work& /*work*/) {}
   virtual void forward(const Work& work) = 0;
-  // Overwrites this layer's part of the gradient and its ports' gradients; may use the output's gradient as scratch.
+  // Overwrites this layer's part of the gradient and its ports' gradients. May use the output's gradient as scratch.
   virtual void backward(const Work& work) = 0;
-  // Batch normalisation only: adds a vector over all ranks; unset, every rank is alone.
+  // Batch normalisation only: sets the all-reduce over ranks for its statistics; without it every rank uses its own.
   virtual void synchronize(const std::function<void(Vec)>& /*all_reduce*/) {}
   // Whether backward() writes to the output's gradient.
-  virtual bool spoils_gradient() const { return false; }
+  virtual bool overwrites_output_gradient() const { return false; }
 };
 
 }  // namespace mgcompare::cuda

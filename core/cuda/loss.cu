@@ -1,25 +1,26 @@
-#include "cuda/launch.h"
 #include "cuda/loss.h"
+
+#include "cuda/launch.h"
 
 namespace mgcompare::cuda {
 namespace {
 
 constexpr unsigned kWarps = 8;
 
-// One warp a sample.
+// One warp per sample.
 __global__ void cross_entropy(const float* logits, unsigned samples, unsigned classes, const std::uint32_t* order,
-                              Cursor cursor, const std::uint8_t* labels, float* dlogits, float scale,
+                              CapturedStep captured_step, const std::uint8_t* labels, float* dlogits, float scale,
                               DeviceTally* tally) {
   __shared__ double losses[kWarps];
   __shared__ unsigned hits[kWarps];
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const unsigned sample = blockIdx.x * kWarps + warp;
-  await_earlier();
+  wait_for_previous_kernel();
   double loss = 0;
   bool hit = false;
   if (sample < samples) {
     const float* const row = logits + static_cast<std::size_t>(sample) * classes;
-    const unsigned label = labels[order[sample + cursor.shift()]];
+    const unsigned label = labels[order[sample + captured_step.position_offset()]];
     float best = -INFINITY;
     unsigned winner = 0xffffffffu;
     for (unsigned c = lane; c < classes; c += 32) {
@@ -72,8 +73,8 @@ void softmax_cross_entropy(CudaDevice& device, const float* logits, std::size_t 
                            DeviceTally* tally) {
   if (samples == 0) return;
   const auto n = static_cast<unsigned>(samples);
-  launch(device.queue(), (n + kWarps - 1) / kWarps, kWarps * 32, 0, cross_entropy, logits, n, static_cast<unsigned>(classes),
-         order, device.cursor(), labels, dlogits, scale, tally);
+  launch(device.compute_stream(), (n + kWarps - 1) / kWarps, kWarps * 32, 0, cross_entropy, logits, n,
+         static_cast<unsigned>(classes), order, device.captured_step(), labels, dlogits, scale, tally);
 }
 
 }  // namespace mgcompare::cuda

@@ -1,6 +1,6 @@
 #include <type_traits>
 
-#include "cuda/activate.h"
+#include "cuda/activation_math.h"
 #include "cuda/launch.h"
 #include "cuda/narrow_dense.h"
 #include "mgcompare/detail/block_cuda.h"
@@ -9,9 +9,9 @@ namespace mgcompare::cuda {
 namespace {
 
 constexpr unsigned kWarps = 4, kBlock = kWarps * 32;
-constexpr unsigned kAtOnce = 4;           // of a thread: inputs or samples whose loads are under way together
+constexpr unsigned kAtOnce = 4;           // inputs or samples per thread whose loads are in flight together
 
-// A block has one sample; its threads share the inputs. kOutputs is the number of outputs, rounded up.
+// One block per sample; its threads split the inputs. kOutputs is the number of outputs, rounded up.
 template <Activation A, unsigned kOutputs>
 __global__ void __launch_bounds__(kBlock)
     multiply_rows(const float* in, const float* weights, const float* bias, float* out, unsigned inputs, unsigned outputs) {
@@ -19,11 +19,11 @@ __global__ void __launch_bounds__(kBlock)
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const float* const row = in + static_cast<std::size_t>(blockIdx.x) * inputs;
   float sums[kOutputs] = {};
-  await_earlier();
+  wait_for_previous_kernel();
   for (unsigned first = threadIdx.x; first < inputs; first += kAtOnce * kBlock) {
 #pragma unroll
     for (unsigned k = 0; k < kAtOnce; ++k) {
-      // Inputs and outputs that are not there repeat the last ones: a condition would leave a single load under way.
+      // Missing inputs and outputs repeat the last ones: with a branch only one load would be in flight.
       const unsigned i = first + k * kBlock, at = min(i, inputs - 1);
       const float value = i < inputs ? row[at] : 0.0f;
 #pragma unroll
@@ -43,14 +43,14 @@ __global__ void __launch_bounds__(kBlock)
   out[static_cast<std::size_t>(blockIdx.x) * outputs + threadIdx.x] = activated<A>(sum);
 }
 
-// A thread has one input of kSamplesOfBlock samples.
+// A thread computes the gradient of one input for kSamplesOfBlock samples.
 constexpr unsigned kSamplesOfBlock = 4;
 template <unsigned kOutputs>
 __global__ void __launch_bounds__(kBlock) spread(const float* gradient, const float* weights, float* to, unsigned samples,
                                                  unsigned inputs, unsigned outputs) {
   const unsigned across = (inputs + kBlock - 1) / kBlock;
   const unsigned i = blockIdx.x % across * kBlock + threadIdx.x, first = blockIdx.x / across * kSamplesOfBlock;
-  await_earlier();
+  wait_for_previous_kernel();
   float of_input[kOutputs];
 #pragma unroll
   for (unsigned o = 0; o < kOutputs; ++o)
@@ -69,8 +69,8 @@ __global__ void __launch_bounds__(kBlock) spread(const float* gradient, const fl
 
 constexpr unsigned kColumns = 32, kSplits = 16, kSplitSamples = 32;
 
-// Block (columns, split), 32 x kSplitWarps threads: a thread has one input and every so many samples of the split. The bias
-// is the weight of one input more, which is always 1.
+// Block (columns, split) of 32 x kSplitWarps threads: a thread sums one input over every stride-th sample. The bias is handled
+// as the weight of an additional input that is always 1.
 constexpr unsigned kSplitWarps = 8;
 template <unsigned kOutputs>
 __global__ void __launch_bounds__(kColumns * kSplitWarps)
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(kColumns * kSplitWarps)
   const unsigned x = threadIdx.x % kColumns, warp = threadIdx.x / kColumns;
   const unsigned column = blockIdx.x * kColumns + x, splits = gridDim.y, stride = splits * kSplitWarps;
   float sums[kOutputs] = {};
-  await_earlier();
+  wait_for_previous_kernel();
   for (unsigned first = blockIdx.y * kSplitWarps + warp; first < samples; first += kAtOnce * stride) {
 #pragma unroll
     for (unsigned k = 0; k < kAtOnce; ++k) {
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(kColumns * kSplitWarps)
 #pragma unroll
   for (unsigned o = 0; o < kOutputs; ++o) parts[warp][o][x] = sums[o];
   __syncthreads();
-  // From here on a thread has elements of the block's (outputs, columns).
+  // From here on the threads split the block's (outputs, columns) elements.
   const auto element = [&](unsigned i, float sum) {
     const unsigned o = i / kColumns, at = blockIdx.x * kColumns + i % kColumns;
     if (at < inputs) weights[static_cast<std::size_t>(o) * inputs + at] = sum;
@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(kColumns * kSplitWarps)
   }
 }
 
-// f(how many outputs a kernel is compiled for)
+// Calls f with the number of outputs that a kernel is compiled for, as a constant.
 template <class F> void with_outputs(std::size_t outputs, F f) {
   if (outputs <= 4) return f(std::integral_constant<unsigned, 4>());
   if (outputs <= 10) return f(std::integral_constant<unsigned, 10>());
@@ -139,8 +139,8 @@ void NarrowDense::forward(Activation activation, const float* in, const float* w
   with_activation(activation, [&](auto chosen) {
     constexpr Activation A = decltype(chosen)::value;
     with_outputs(outputs_, [&](auto most) {
-      launch(device_.queue(), static_cast<unsigned>(samples), kBlock, 0, multiply_rows<A, most>, in, weights, bias, out,
-             static_cast<unsigned>(inputs_), static_cast<unsigned>(outputs_));
+      launch(device_.compute_stream(), static_cast<unsigned>(samples), kBlock, 0, multiply_rows<A, most>, in, weights,
+             bias, out, static_cast<unsigned>(inputs_), static_cast<unsigned>(outputs_));
     });
   });
 }
@@ -149,7 +149,8 @@ void NarrowDense::backward_data(const float* gradient, const float* weights, flo
   const auto n = static_cast<unsigned>(samples), inputs = static_cast<unsigned>(inputs_);
   const unsigned blocks = (n + kSamplesOfBlock - 1) / kSamplesOfBlock * ((inputs + kBlock - 1) / kBlock);
   with_outputs(outputs_, [&](auto most) {
-    launch(device_.queue(), blocks, kBlock, 0, spread<most>, gradient, weights, to, n, inputs, static_cast<unsigned>(outputs_));
+    launch(device_.compute_stream(), blocks, kBlock, 0, spread<most>, gradient, weights, to, n, inputs,
+           static_cast<unsigned>(outputs_));
   });
 }
 

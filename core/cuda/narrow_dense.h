@@ -1,8 +1,8 @@
 #pragma once
 
-// A dense layer of few outputs, as classifiers end with: product, bias and activation in one kernel, the gradients of weights
-// and bias in another, that of its input in a third. A matrix product this narrow gives cuBLASLt a tile or two for the whole
-// GPU. All arithmetic is in fp32, whatever the precision of the others.
+// Dense layer with few outputs, such as the last layer of a classifier. One kernel computes product, bias and activation, one
+// the gradients of weights and bias, one that of the input. cuBLASLt splits so narrow a product into one or two tiles, which
+// leave most of a GPU idle. All arithmetic is fp32, independent of numerics.precision.
 
 #include <cstddef>
 
@@ -16,13 +16,13 @@ class NarrowDense {
   static constexpr std::size_t kOutputs = 16;  // at most
   NarrowDense(CudaDevice& device, std::size_t inputs, std::size_t outputs);
 
-  // out (samples, outputs) = activation(in (samples, inputs) times weights (outputs, inputs) turned round, + bias), on the
-  // rank's stream. `bias` may be null.
+  // out = activation(in * transpose(weights) + bias), on the compute stream. out is (samples, outputs), in is (samples,
+  // inputs), weights is (outputs, inputs). `bias` may be null.
   void forward(Activation activation, const float* in, const float* weights, const float* bias, float* out,
                std::size_t samples) const;
-  // The gradient of `in` from that of `out` before the activation, on the rank's stream.
+  // Gradient of `in` from that of `out` before the activation, on the compute stream.
   void backward_data(const float* gradient, const float* weights, float* to, std::size_t samples) const;
-  // The gradients of weights and bias from that of `out` before the activation, summed in a fixed order. `bias` may be null.
+  // Gradients of weights and bias from that of `out` before the activation. Deterministic. `bias` may be null.
   void backward_weights(cudaStream_t stream, const float* in, const float* gradient, float* weights, float* bias,
                         std::size_t samples) const;
 

@@ -10,10 +10,10 @@
 #include "cuda/dense.h"
 #include "cuda/dropout.h"
 #include "cuda/feed.h"
-#include "cuda/join.h"
-#include "cuda/loss.h"
-#include "mgcompare/error.h"
+#include "cuda/merge.h"
 #include "cuda/pooling.h"
+#include "mgcompare/error.h"
+#include "cuda/loss.h"
 
 namespace mgcompare::cuda {
 namespace {
@@ -24,16 +24,16 @@ struct Node {
   Range parameters;                 // weights and bias, consecutive
 };
 
-// Where in an allocation the flat vectors begin, in floats: so that most of the weights that matrix products read are
-// 16-byte aligned. They then run on faster kernels.
+// Offset of the flat vectors in their allocations, in floats, that makes most of the weights of matrix products 16-byte
+// aligned, for which cuBLASLt has faster kernels.
 std::size_t best_shift(const NetworkSpec& spec) {
-  std::size_t best = 0, most = 0;
+  std::size_t best = 0, most_aligned = 0;
   for (std::size_t shift = 0; shift < 4; ++shift) {
     std::size_t aligned = 0;
     for (const Part& part : spec.parts)
       if (part.shape.size() > 1 && (part.range.begin + shift) % 4 == 0) aligned += part.range.size();
-    if (aligned > most) {
-      most = aligned;
+    if (aligned > most_aligned) {
+      most_aligned = aligned;
       best = shift;
     }
   }
@@ -72,25 +72,25 @@ class CudaNetwork : public Network {
   std::size_t add_layer(std::size_t index);
   std::unique_ptr<Layer> make_layer(std::size_t index, const Fusion& fusion, const std::vector<Port*>& ports,
                                     Tensor& output);
-  bool reads_alone(std::size_t index, std::size_t producer) const;
-  Tensor& new_tensor(const Shape& shape, bool wanted);
+  bool is_only_reader(std::size_t index, std::size_t producer) const;
+  Tensor& new_tensor(const Shape& shape, bool needs_gradient);
   void add_gradients(Tensor& tensor) const;
 
   CudaDevice& device_;
   const NetworkSpec spec_;
   const Numerics numerics_;
   Precision precision_;
-  Range vectors_;                   // in weights_ and gradients_
+  Range vectors_;                   // position of the vectors in weights_ and gradients_
   Array<float> weights_;
-  Window gradients_;
+  WindowMemory gradients_;
   Array<float> buffers_;
   Array<DeviceTally> tally_, host_tally_;
 
-  // References to tensors and ports are held by layers: deques keep them where they are.
+  // Layers hold references to tensors and ports, which stay valid in deques.
   std::deque<Tensor> tensors_;
   std::deque<Port> ports_;
   std::vector<Node> nodes_;
-  std::vector<Tensor*> outputs_;    // of layer i - 1; the first is the sample
+  std::vector<Tensor*> outputs_;    // [0] is the sample, [i + 1] the output of layer i
   std::vector<std::size_t> readers_;
 
   std::vector<Array<float>> memory_;
@@ -99,14 +99,14 @@ class CudaNetwork : public Network {
   Work work_;
 };
 
-Tensor& CudaNetwork::new_tensor(const Shape& shape, bool wanted) {
+Tensor& CudaNetwork::new_tensor(const Shape& shape, bool needs_gradient) {
   std::size_t features = 1;
   for (const std::size_t size : shape) features *= size;
-  return tensors_.emplace_back(Tensor{features, wanted});
+  return tensors_.emplace_back(Tensor{features, needs_gradient});
 }
 
-// Whether layer `index` exists and is the one reader of what layer `producer` gives.
-bool CudaNetwork::reads_alone(std::size_t index, std::size_t producer) const {
+// Whether layer `index` exists and is the only reader of the output of layer `producer`.
+bool CudaNetwork::is_only_reader(std::size_t index, std::size_t producer) const {
   return index < spec_.layers.size() && readers_[producer + 1] == 1 && spec_.layers[index].inputs.size() == 1 &&
          spec_.layers[index].inputs.front() == static_cast<int>(producer);
 }
@@ -121,7 +121,7 @@ void CudaNetwork::build() {
   for (std::size_t index = 0; index < spec_.layers.size();) index += add_layer(index);
 }
 
-// Adds layer `index` and what is fused into it; returns how many layers of the specification that was.
+// Adds layer `index` and the layers fused into it. Returns the number of layers of the specification that it covers.
 std::size_t CudaNetwork::add_layer(std::size_t index) {
   const LayerSpec& layer = spec_.layers[index];
   const LayerType type = layer.config.type;
@@ -136,10 +136,10 @@ std::size_t CudaNetwork::add_layer(std::size_t index) {
   std::size_t used = 1;
   Fusion fusion{activation_of(type), nullptr};
   if (type == LayerType::conv || type == LayerType::dense) {
-    if (reads_alone(index + used, index)) fusion.activation = activation_of(spec_.layers[index + 1].config.type);
+    if (is_only_reader(index + used, index)) fusion.activation = activation_of(spec_.layers[index + 1].config.type);
     if (fusion.activation != Activation::none) ++used;
   }
-  if (type == LayerType::conv && !numerics_.average_pooling && reads_alone(index + used, index + used - 1)) {
+  if (type == LayerType::conv && !numerics_.average_pooling && is_only_reader(index + used, index + used - 1)) {
     const LayerSpec& next = spec_.layers[index + used];
     if (next.config.type == LayerType::max_pool && fuses(next)) {
       fusion.pool = &next;
@@ -148,9 +148,9 @@ std::size_t CudaNetwork::add_layer(std::size_t index) {
   }
 
   const Range parameters{layer.weights.begin, std::max(layer.weights.end, layer.bias.end)};
-  const bool wanted = parameters.size() > 0 ||
-                      std::any_of(inputs.begin(), inputs.end(), [](const Tensor* input) { return input->wanted; });
-  Tensor& output = new_tensor(spec_.layers[index + used - 1].output_shape, wanted);
+  const bool needs_gradient = parameters.size() > 0 ||
+                      std::any_of(inputs.begin(), inputs.end(), [](const Tensor* input) { return input->needs_gradient; });
+  Tensor& output = new_tensor(spec_.layers[index + used - 1].output_shape, needs_gradient);
   std::vector<Port*> ports;
   for (Tensor* input : inputs) ports.push_back(&ports_.emplace_back(Port{input}));
   nodes_.push_back({make_layer(index, fusion, ports, output), &output, parameters});
@@ -178,17 +178,17 @@ std::unique_ptr<Layer> CudaNetwork::make_layer(std::size_t index, const Fusion& 
 void CudaNetwork::reserve(std::size_t samples) {
   if (samples <= capacity_) return;
   memory_.clear();
-  const auto room = [&](const Tensor& tensor) { return memory_.emplace_back(device_, tensor.size(samples)).data(); };
+  const auto allocate = [&](const Tensor& tensor) { return memory_.emplace_back(device_, tensor.size(samples)).data(); };
   for (Tensor& tensor : tensors_) {
-    tensor.value = room(tensor);
-    if (tensor.wanted) tensor.gradient = room(tensor);
+    tensor.value = allocate(tensor);
+    if (tensor.needs_gradient) tensor.gradient = allocate(tensor);
   }
   logit_gradients_ = outputs_.back()->gradient;
   for (Port& port : ports_) {
-    if (!port.tensor->wanted) continue;
+    if (!port.tensor->needs_gradient) continue;
     const auto same = [&](const Port& other) { return other.tensor == port.tensor; };
     const bool alone = std::count_if(ports_.begin(), ports_.end(), same) == 1;
-    port.gradient = alone ? port.tensor->gradient : room(*port.tensor);
+    port.gradient = alone ? port.tensor->gradient : allocate(*port.tensor);
   }
   for (Node& node : nodes_) node.layer->reserve(samples);
   capacity_ = samples;
@@ -197,7 +197,7 @@ void CudaNetwork::reserve(std::size_t samples) {
 Vec CudaNetwork::forward(Feed& feed, std::size_t first, std::size_t count, const Pass& pass, ConstVec weights) {
   reserve(std::max<std::size_t>(count, 1));
   auto& source = static_cast<CudaFeed&>(feed);
-  work_ = {count, pass.training, pass.seed, pass.epoch, source.order(first, count), device_.cursor(),
+  work_ = {count, pass.training, pass.seed, pass.epoch, source.order(first, count), device_.captured_step(),
            weights.empty() ? this->weights().data() : weights.data(), gradients().data(), buffers_.data()};
   for (Node& node : nodes_) node.layer->prepare(work_);
   DeviceTimeline* const timeline = device_.timeline();
@@ -229,27 +229,27 @@ void CudaNetwork::add_gradients(Tensor& tensor) const {
 
 void CudaNetwork::backward(ConstVec dlogits, const Ready& ready, float share) {
   if (dlogits.size() != work_.samples * spec_.classes) {
-    throw Error("backward() was given " + std::to_string(dlogits.size()) + " values for " +
+    throw Error("backward() got " + std::to_string(dlogits.size()) + " values, but the last forward() had " +
                 std::to_string(work_.samples) + " samples of " + std::to_string(spec_.classes) +
-                " classes: call it after forward() of its batch");
+                " classes: call backward() after forward() of the same batch");
   }
   work_.share = share;
   Tensor& logits = *outputs_.back();
   logits.gradient = logit_gradients_;
-  if (logits.wanted && nodes_.back().layer->spoils_gradient()) {
+  if (logits.needs_gradient && nodes_.back().layer->overwrites_output_gradient()) {
     device_.copy(logits.gradient, dlogits.data(), dlogits.bytes());
   } else {
     logits.gradient = const_cast<float*>(dlogits.data());  // only read
   }
   for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
-    if (!node->output->wanted) continue;
+    if (!node->output->needs_gradient) continue;
     if (node->output != &logits) add_gradients(*node->output);
-    // A layer's own exchanges (of batch normalisation) are waited for by what follows in the layer.
+    // The exchanges inside a layer (batch normalisation) must not overlap: the layer uses their results.
     device_.allow_overlap(false);
     node->layer->backward(work_);
     if (node->parameters.size() == 0 || !ready) continue;
-    // Behind the first layer nothing is left to overlap: an exchange then begins sooner on the rank's own stream. It comes
-    // behind the exchanges and updates before it, as all that `ready` calls does.
+    // After the first layer nothing is left to compute, and an exchange starts sooner on the compute stream. It must follow
+    // the exchanges and updates that `ready` has queued before.
     const bool more = node->parameters.begin > 0;
     if (!more) {
       device_.join_branch();

@@ -1,7 +1,7 @@
 #pragma once
 
-// The GPU twin's network: cuDNN for convolutions, cuBLASLt for dense layers, kernels of our own for the rest. One network
-// belongs to one rank; the same calls give the same bits where deterministic algorithms were asked for.
+// Network on a GPU: convolutions by cuDNN, dense layers by cuBLASLt, everything else by the kernels of this folder. A network
+// belongs to one rank. Results are deterministic if numerics.deterministic is set.
 
 #include <memory>
 
@@ -11,8 +11,8 @@
 
 namespace mgcompare::cuda {
 
-// The weights are zero until they are written; the running variances are one. Feeds are CudaFeeds (feed.h) of the same
-// device. Throws Error where the GPU cannot do what `numerics` asks for.
+// Weights are initially zero, running variances one. Feeds must be CudaFeeds (feed.h) of the same device. Throws Error if the
+// GPU does not support `numerics`.
 std::unique_ptr<Network> make_network(CudaDevice& device, const NetworkSpec& spec, const Numerics& numerics);
 
 }  // namespace mgcompare::cuda

@@ -12,7 +12,7 @@
 namespace mgcompare::cuda {
 namespace {
 
-// Values of NVML's interface, which the driver keeps from version to version.
+// Constants of NVML's ABI, which is stable.
 constexpr int kSuccess = 0;
 constexpr int kGraphicsClock = 0, kMemoryClock = 2;
 constexpr int kGpuTemperature = 0;
@@ -23,7 +23,7 @@ constexpr std::array<std::pair<unsigned long long, const char*>, 4> kSlowdowns =
      {0x40, "its temperature (hardware limit)"},
      {0x80, "an external power brake"}}};
 constexpr unsigned kBusyPercent = 20;
-constexpr int kMoreThanAskedFor = 7;  // the status of a list that is longer than the room for it
+constexpr int kInsufficientSize = 7;  // the list does not fit into the given buffer
 
 struct Memory {
   unsigned long long total, free, used;
@@ -41,14 +41,14 @@ std::string text(const char* format, Args... args) {
 
 }  // namespace
 
-// A function that an older driver lacks is null, and its figure is left out.
+// Null for functions that an older driver lacks.
 struct Nvml::Functions {
   int (*init)() = nullptr;
   int (*shutdown)() = nullptr;
   int (*driver_version)(char*, unsigned) = nullptr;
   int (*by_address)(const char*, Handle*) = nullptr;
   int (*clock)(Handle, int, unsigned*) = nullptr;
-  int (*most_clock)(Handle, int, unsigned*) = nullptr;
+  int (*max_clock)(Handle, int, unsigned*) = nullptr;
   int (*temperature)(Handle, int, unsigned*) = nullptr;
   int (*power)(Handle, unsigned*) = nullptr;
   int (*power_limit)(Handle, unsigned*) = nullptr;
@@ -73,7 +73,7 @@ Nvml::Nvml(const std::string& file) {
   find(functions->driver_version, "nvmlSystemGetDriverVersion");
   find(functions->by_address, "nvmlDeviceGetHandleByPciBusId_v2");
   find(functions->clock, "nvmlDeviceGetClockInfo");
-  find(functions->most_clock, "nvmlDeviceGetMaxClockInfo");
+  find(functions->max_clock, "nvmlDeviceGetMaxClockInfo");
   find(functions->temperature, "nvmlDeviceGetTemperature");
   find(functions->power, "nvmlDeviceGetPowerUsage");
   find(functions->power_limit, "nvmlDeviceGetEnforcedPowerLimit");
@@ -118,16 +118,16 @@ Nvml::Condition Nvml::condition(const std::string& pci_address) const {
   const Functions& f = *functions_;
   Handle gpu = nullptr;
   if (const int status = f.by_address(pci_address.c_str(), &gpu); status != kSuccess) {
-    condition.problems.push_back("is not answered for by the driver's management library, status " +
-                                 std::to_string(status));
+    condition.problems.push_back("is unknown to NVML, the driver's management library (status " + std::to_string(status) +
+                                 ")");
     return condition;
   }
-  const auto note = [&](const std::string& said) { condition.notes.push_back(said); };
+  const auto note = [&](const std::string& text) { condition.notes.push_back(text); };
   for (const auto& [clock, name] : {std::pair{kGraphicsClock, "clock"}, std::pair{kMemoryClock, "memory clock"}}) {
-    unsigned now = 0, most = 0;
-    if (f.clock != nullptr && f.most_clock != nullptr && f.clock(gpu, clock, &now) == kSuccess &&
-        f.most_clock(gpu, clock, &most) == kSuccess)
-      note(text("%s %u of %u MHz", name, now, most));
+    unsigned now = 0, max = 0;
+    if (f.clock != nullptr && f.max_clock != nullptr && f.clock(gpu, clock, &now) == kSuccess &&
+        f.max_clock(gpu, clock, &max) == kSuccess)
+      note(text("%s %u of %u MHz", name, now, max));
   }
   unsigned celsius = 0;
   if (f.temperature != nullptr && f.temperature(gpu, kGpuTemperature, &celsius) == kSuccess)
@@ -144,9 +144,9 @@ Nvml::Condition Nvml::condition(const std::string& pci_address) const {
       if ((slowdowns & bit) != 0) condition.problems.push_back(std::string("is slowed down by ") + cause);
   if (f.ecc_errors != nullptr && f.ecc_errors(gpu, kUncorrected, kSinceDriverStart, &errors) == kSuccess && errors > 0)
     condition.problems.push_back(text("has had %llu uncorrected memory errors since its driver started", errors));
-  // Nothing of this program computes while it is asked. The rate alone may be of a process that has just ended.
-  unsigned room = 0;
-  const bool is_shared = f.processes != nullptr && f.processes(gpu, &room, nullptr) == kMoreThanAskedFor;
+  // This program runs nothing on the GPU at this time. Utilisation alone may come from a process that has just ended.
+  unsigned size = 0;
+  const bool is_shared = f.processes != nullptr && f.processes(gpu, &size, nullptr) == kInsufficientSize;
   Utilization utilization{};
   if (is_shared && f.utilization != nullptr && f.utilization(gpu, &utilization) == kSuccess &&
       utilization.gpu > kBusyPercent)

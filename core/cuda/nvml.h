@@ -1,7 +1,7 @@
 #pragma once
 
-// What the driver's management library says of a GPU: clocks, temperature, power, errors. It belongs to the driver and
-// is opened at run time; the few functions of it that are used are declared here.
+// Clocks, temperature, power and errors of GPUs, from NVML, the driver's management library. It is loaded at run time; the
+// functions that are used are declared in nvml.cc.
 
 #include <optional>
 #include <string>
@@ -11,7 +11,7 @@ namespace mgcompare::cuda {
 
 class Nvml {
  public:
-  // Throws Error with the sentence that says why it cannot be used.
+  // Throws Error if the library cannot be used.
   explicit Nvml(const std::string& file = "libnvidia-ml.so.1");
   ~Nvml();
   Nvml(const Nvml&) = delete;
@@ -19,7 +19,7 @@ class Nvml {
 
   std::string driver_version() const;
 
-  // What it says of the GPU at a PCI address; what it does not know is left out.
+  // State of the GPU at a PCI address. Values that NVML does not provide are left out.
   struct Condition {
     std::vector<std::string> notes;
     std::vector<std::string> problems;

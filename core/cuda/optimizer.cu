@@ -6,7 +6,7 @@
 namespace mgcompare::cuda {
 namespace {
 
-// Whether weight decay applies to an element: parts lie one behind the other, each ends where the next begins.
+// Weight decay of each element. Parts are contiguous: each begins where the previous one ends.
 struct Decays {
   const std::uint32_t* ends;
   const std::uint8_t* flags;
@@ -31,22 +31,22 @@ struct Vectors {
   float* second;
 };
 
-// The rate, and for Adam the step number, of a recorded step are only known when it runs. The step number is read from
-// the device outside of recordings too, so that both give the same bits.
-struct Moment {
-  Cursor cursor;
+// In a captured step the learning rate and Adam's step number are only known at replay. Uncaptured steps also read the step
+// number from the device, so that both give identical results.
+struct UpdateState {
+  CapturedStep captured_step;
   float rate_scale;
   const unsigned long long* updates;
   double beta1, beta2;
 };
 
-template <class Rule> __global__ void apply_rule(Rule rule, Moment moment, Decays decays, Vectors v, Range range) {
-  await_earlier();
-  rule.rate = moment.cursor.rate(rule.rate, moment.rate_scale);
+template <class Rule> __global__ void apply_rule(Rule rule, UpdateState update, Decays decays, Vectors v, Range range) {
+  wait_for_previous_kernel();
+  rule.rate = update.captured_step.learning_rate(rule.rate, update.rate_scale);
   if constexpr (std::is_same_v<Rule, AdamRule>) {
-    const double steps = fmax(1.0, static_cast<double>(*moment.updates));
-    rule.unbias1 = static_cast<float>(1 / (1 - pow(moment.beta1, steps)));
-    rule.unbias2 = static_cast<float>(1 / (1 - pow(moment.beta2, steps)));
+    const double steps = fmax(1.0, static_cast<double>(*update.updates));
+    rule.unbias1 = static_cast<float>(1 / (1 - pow(update.beta1, steps)));
+    rule.unbias2 = static_cast<float>(1 / (1 - pow(update.beta2, steps)));
   }
   for (std::size_t i = range.begin + first_index(); i < range.end; i += index_stride()) {
     rule.decay = decays.at(i);
@@ -106,7 +106,7 @@ class CudaOptimizer : public CountedOptimizer {
 
   void apply(Vec weights, ConstVec gradients, Range range, const Batch& batch, double rate_scale) override {
     if (range.size() == 0) return;
-    // Rounded as in recorded steps, which multiply on the device.
+    // Rounded as in captured steps, which multiply on the device.
     const float rate = static_cast<float>(batch.learning_rate()) * static_cast<float>(rate_scale);
     const auto momentum = static_cast<float>(config_.momentum), epsilon = static_cast<float>(config_.epsilon);
     const Call call{weights, gradients, range, static_cast<float>(rate_scale)};
@@ -136,16 +136,16 @@ class CudaOptimizer : public CountedOptimizer {
   template <class Rule> void run(const Rule& rule, const Call& call) {
     const Decays decays{ends_.data(), flags_.data(), static_cast<std::uint32_t>(ends_.size()),
                         static_cast<float>(config_.weight_decay)};
-    const Moment moment{device_.cursor(), call.rate_scale, counter_.data(), config_.beta1, config_.beta2};
+    const UpdateState update{device_.captured_step(), call.rate_scale, counter_.data(), config_.beta1, config_.beta2};
     const Vectors vectors{call.weights.data(), call.gradients.data(), states_.empty() ? nullptr : states_[0].data(),
                           states_.size() < 2 ? nullptr : states_[1].data()};
-    launch(device_.exchange_stream(), blocks_for(call.range.size()), kThreads, 0, apply_rule<Rule>, rule, moment, decays,
+    launch(device_.exchange_stream(), blocks_for(call.range.size()), kThreads, 0, apply_rule<Rule>, rule, update, decays,
            vectors, call.range);
   }
 
   CudaDevice& device_;
   OptimizerConfig config_;
-  Array<unsigned long long> counter_;  // of updates since the last reset, where kernels read it
+  Array<unsigned long long> counter_;  // updates since the last reset, in device memory
   Array<std::uint32_t> ends_;
   Array<std::uint8_t> flags_;
   std::vector<Array<float>> states_;

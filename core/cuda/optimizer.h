@@ -1,6 +1,6 @@
 #pragma once
 
-// Optimisers for vectors in a GPU's memory: one kernel over the whole range.
+// Optimisers for vectors in a GPU's memory; one kernel updates a whole range.
 
 #include <memory>
 #include <vector>

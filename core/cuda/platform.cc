@@ -1,4 +1,4 @@
-// The CUDA module: its devices are the GPUs that this process may use.
+// The CUDA platform module. Its devices are the GPUs that are visible to this process.
 
 #include "platform/platform.h"
 
@@ -15,36 +15,34 @@
 #include "cuda/collectives.h"
 #include "cuda/device.h"
 #include "cuda/feed.h"
-#include "cuda/shared_device_collectives.h"
-#include "mgcompare/error.h"
+#include "cuda/device_timeline.h"
+#include "cuda/graph_recorder.h"
 #include "cuda/network.h"
 #include "cuda/nvml.h"
 #include "cuda/optimizer.h"
-#include "cuda/recorder.h"
-#include "cuda/timeline.h"
+#include "cuda/shared_device_collectives.h"
 #include "cuda/versions.h"
+#include "mgcompare/error.h"
 
 namespace mgcompare::cuda {
 namespace {
 
-// "0000:1b:00.0": what NVML knows the GPU by, whatever CUDA_VISIBLE_DEVICES shows of them.
+// "0000:1b:00.0". NVML identifies GPUs by this address; their indices depend on CUDA_VISIBLE_DEVICES.
 std::string pci_address(int index) {
   std::array<char, 32> address{};
-  check(cudaDeviceGetPCIBusId(address.data(), static_cast<int>(address.size()), index), "asking where a device is");
+  check(cudaDeviceGetPCIBusId(address.data(), static_cast<int>(address.size()), index), "querying a device's PCI address");
   return address.data();
 }
 
 int capability_of(int index) {
-  int major = 0, minor = 0;
-  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, index), "asking what a device is");
-  check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, index), "asking what a device is");
-  return major * 10 + minor;
+  return device_attribute(index, cudaDevAttrComputeCapabilityMajor) * 10 +
+         device_attribute(index, cudaDevAttrComputeCapabilityMinor);
 }
 
-// Where the user chose GPUs himself, that may be why there is none.
-std::string chosen_by_user() {
-  const char* const chosen = std::getenv("CUDA_VISIBLE_DEVICES");
-  return chosen == nullptr ? "" : std::string(" (CUDA_VISIBLE_DEVICES is '") + chosen + "')";
+// For messages: the user's selection may be the reason that no GPU is visible.
+std::string visible_devices() {
+  const char* const value = std::getenv("CUDA_VISIBLE_DEVICES");
+  return value == nullptr ? "" : std::string(" (CUDA_VISIBLE_DEVICES is '") + value + "')";
 }
 
 class CudaPlatform : public Platform {
@@ -57,7 +55,7 @@ class CudaPlatform : public Platform {
       problem_ = status == cudaErrorInsufficientDriver
                      ? "the NVIDIA driver supports CUDA " + cuda_version(versions_.driver) + ", which is too old for CUDA " +
                            cuda_version(versions_.runtime) + " of this program: install a newer driver"
-                     : std::string("the NVIDIA driver finds no GPU: ") + cudaGetErrorString(status) + chosen_by_user();
+                     : std::string("the NVIDIA driver finds no GPU: ") + cudaGetErrorString(status) + visible_devices();
       return;
     }
     for (int index = 0; index < count; ++index) gpus_.push_back(std::make_unique<Gpu>()), gpus_.back()->index = index;
@@ -69,12 +67,12 @@ class CudaPlatform : public Platform {
     if (!problem_.empty()) throw Error(problem_);
     std::vector<DeviceInfo> found;
     for (const std::unique_ptr<Gpu>& gpu : gpus_) {
-      // What is wrong with one says nothing of the others.
+      // A faulty GPU must not hide the others.
       DeviceInfo info{gpu->index, "unknown", 0, {}, "GPU " + std::to_string(gpu->index), {}};
       try {
         describe(info);
       } catch (const Error& error) {
-        info.problems.push_back(std::string("does not say what it is: ") + error.what());
+        info.problems.push_back(std::string("does not report its properties: ") + error.what());
       }
       found.push_back(std::move(info));
     }
@@ -97,27 +95,27 @@ class CudaPlatform : public Platform {
   bool reaches(int from, int to) const override {
     if (from == to) return true;
     int possible = 0;
-    check(cudaDeviceCanAccessPeer(&possible, from, to), "asking for peer access");
+    check(cudaDeviceCanAccessPeer(&possible, from, to), "querying peer access");
     return possible != 0;
   }
 
   std::unique_ptr<Device> open(int device_index) override {
     if (device_index < 0 || static_cast<std::size_t>(device_index) >= gpus_.size())
-      throw Error("there is no GPU " + std::to_string(device_index) + ": this machine has " +
-                  std::to_string(gpus_.size()) + (problem_.empty() ? "" : " (" + problem_ + ")"));
+      throw Error("there is no GPU " + std::to_string(device_index) + ": this process can use " +
+                  std::to_string(gpus_.size()) + " GPUs" + (problem_.empty() ? "" : " (" + problem_ + ")"));
     return std::make_unique<CudaDevice>(*gpus_[static_cast<std::size_t>(device_index)]);
   }
 
   std::uint64_t peak_memory(int device_index) const override {
     const Gpu& gpu = *gpus_.at(static_cast<std::size_t>(device_index));
-    return gpu.memory.peak() + gpu.windows.peak();
+    return gpu.memory.peak() + gpu.window_memory.peak();
   }
   void reset_peak_memory() override {
-    for (const std::unique_ptr<Gpu>& gpu : gpus_) gpu->memory.reset_peak(), gpu->windows.reset_peak();
+    for (const std::unique_ptr<Gpu>& gpu : gpus_) gpu->memory.reset_peak(), gpu->window_memory.reset_peak();
   }
 
   std::unique_ptr<Network> build(Device& device, const NetworkSpec& spec, const Numerics& numerics) override {
-    refuse_what_it_cannot(device.index(), numerics.precision);
+    check_support(device.index(), numerics.precision);
     return make_network(static_cast<CudaDevice&>(device), spec, numerics);
   }
   std::unique_ptr<Optimizer> optimizer(Device& device, const OptimizerConfig& config,
@@ -153,7 +151,7 @@ class CudaPlatform : public Platform {
   void describe(DeviceInfo& info) const {
     info.id = pci_address(info.index);
     cudaDeviceProp properties{};
-    check(cudaGetDeviceProperties(&properties, info.index), "asking what a device is");
+    check(cudaGetDeviceProperties(&properties, info.index), "querying the properties of a device");
     info.name = properties.name;
     info.memory = properties.totalGlobalMem;
     const int capability = capability_of(info.index);
@@ -165,35 +163,36 @@ class CudaPlatform : public Platform {
       info.notes.insert(info.notes.end(), condition.notes.begin(), condition.notes.end());
       info.problems = std::move(condition.problems);
     }
-    if (capability < least_capability()) info.problems.push_back(no_code(capability));
+    if (capability < min_capability()) info.problems.push_back(no_code(capability));
   }
 
-  static void refuse_what_it_cannot(int index, Precision wanted) {
+  // Throws Error if the device cannot run this build's code or does not support the precision.
+  static void check_support(int index, Precision wanted) {
     const std::string precision(to_string(wanted));
     const int capability = capability_of(index);
     const std::string name = "cuda:" + std::to_string(index) + " ";
-    const Current current(index);
+    const DeviceGuard guard(index);
     if (!has_code()) throw Error(name + no_code(capability));
-    const std::vector<std::string> able = precisions_of(capability);
-    if (std::find(able.begin(), able.end(), precision) == able.end())
-      throw Error(name + "has compute capability " + capability_text(capability) + " and no " + precision +
+    const std::vector<std::string> supported = precisions_of(capability);
+    if (std::find(supported.begin(), supported.end(), precision) == supported.end())
+      throw Error(name + "has compute capability " + capability_text(capability) + " and does not support " + precision +
                   ": set numerics.precision to fp32");
   }
 
-  // Of different devices.
+  // The devices must be distinct.
   std::unique_ptr<NcclCollectives> connect_by_nccl(const std::vector<CudaDevice*>& devices) {
     std::vector<int> indices;
     std::vector<Vec> windows;
-    for (const CudaDevice* device : devices) indices.push_back(device->index()), windows.push_back(device->window());
-    std::unique_ptr<Communicators> communicators = take(indices);
-    communicators->open(windows);
+    for (const CudaDevice* device : devices) indices.push_back(device->index()), windows.push_back(device->window_vector());
+    std::unique_ptr<Communicators> communicators = take_communicators(indices);
+    communicators->register_windows(windows);
     return std::make_unique<NcclCollectives>(devices, std::move(communicators), [this](std::unique_ptr<Communicators> idle) {
       const std::lock_guard lock(mutex_);
       idle_[idle->devices] = std::move(idle);
     });
   }
 
-  std::unique_ptr<Communicators> take(const std::vector<int>& indices) {
+  std::unique_ptr<Communicators> take_communicators(const std::vector<int>& indices) {
     {
       const std::lock_guard lock(mutex_);
       const auto found = idle_.find(indices);
@@ -205,10 +204,10 @@ class CudaPlatform : public Platform {
     }
     std::vector<Gpu*> gpus;
     for (const int index : indices) gpus.push_back(gpus_.at(static_cast<std::size_t>(index)).get());
-    return with_room(gpus, [&] { return Communicators::make(indices); });
+    return retry_without_idle_memory(gpus, [&] { return Communicators::make(indices); });
   }
 
-  // Opened when it is first asked for: workers that only train do not need it.
+  // Loads NVML at the first call: workers that only train do not need it.
   const Nvml* nvml() const {
     if (nvml_ == nullptr && nvml_problem_.empty()) {
       try {
@@ -221,19 +220,19 @@ class CudaPlatform : public Platform {
   }
 
   Versions versions_;
-  std::string problem_;             // why there are no GPUs
+  std::string problem_;             // why no GPU can be used; empty if GPUs can be used
   std::vector<std::unique_ptr<Gpu>> gpus_;
   mutable std::unique_ptr<Nvml> nvml_;
   mutable std::string nvml_problem_;
   std::mutex mutex_;
-  std::map<std::vector<int>, std::unique_ptr<Communicators>> idle_;
+  std::map<std::vector<int>, std::unique_ptr<Communicators>> idle_;  // by device indices
 };
 
 }  // namespace
 }  // namespace mgcompare::cuda
 
 extern "C" __attribute__((visibility("default"))) mgcompare::Platform* mgcompare_platform() {
-  // Never destroyed: the driver may be gone by the time of static destructors.
+  // Never destroyed: the driver may already be unloaded when static destructors run.
   static auto* platform = new mgcompare::cuda::CudaPlatform();
   return platform;
 }

@@ -35,7 +35,7 @@ class Pooling : public Layer {
     float* const out = output_.value;
     int* const winners = winners_.data();
     const bool average = average_;
-    for_each_index(device_.queue(), output_.size(work.samples), [=] __device__(std::size_t i) {
+    for_each_index(device_.compute_stream(), output_.size(work.samples), [=] __device__(std::size_t i) {
       const int x = static_cast<int>(i % g.across), y = static_cast<int>(i / g.across % g.down);
       const std::size_t plane = i / g.across / g.down;
       const float* const image = in + plane * g.height * g.width;
@@ -48,7 +48,7 @@ class Pooling : public Layer {
         for (int column = first_column; column < last_column; ++column) {
           const float value = image[row * g.width + column];
           sum += value;
-          // NaN wins, or a diverged network could look healthy.
+          // NaN must propagate, or divergence could go unnoticed.
           if (value <= best || best != best) continue;
           best = value;
           winner = row * g.width + column;
@@ -59,15 +59,15 @@ class Pooling : public Layer {
     });
   }
 
-  // Each pixel looks for the windows that it is part of, so that nothing is added in an order of chance.
+  // Each pixel sums over the windows that contain it: deterministic, without atomic additions.
   void backward(const Work& work) override {
-    if (!input_.tensor->wanted) return;
+    if (!input_.tensor->needs_gradient) return;
     const Geometry g = geometry_;
     const float* const from = output_.gradient;
     float* const to = input_.gradient;
     const int* const winners = winners_.data();
     const bool average = average_;
-    for_each_index(device_.queue(), input_.tensor->size(work.samples), [=] __device__(std::size_t i) {
+    for_each_index(device_.compute_stream(), input_.tensor->size(work.samples), [=] __device__(std::size_t i) {
       const int pixel = static_cast<int>(i % (static_cast<std::size_t>(g.height) * g.width));
       const std::size_t plane = i / (static_cast<std::size_t>(g.height) * g.width);
       const int y = pixel / g.width + g.padding[0], x = pixel % g.width + g.padding[1];
@@ -92,7 +92,7 @@ class Pooling : public Layer {
   Port& input_;
   Tensor& output_;
   Geometry geometry_{};
-  Array<int> winners_;              // pixel of the plane
+  Array<int> winners_;              // pixel index of each maximum in its plane
 };
 
 }  // namespace

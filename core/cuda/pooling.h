@@ -1,7 +1,7 @@
 #pragma once
 
-// Pooling of any window, stride and padding. Max: padding never wins, the first of equal pixels does. Average: the sum
-// over the window by the window's size, padding counting as zeros.
+// Pooling with any window, stride and padding. Max: padding is ignored, and the first of equal pixels is the maximum.
+// Average: the sum over the window divided by the window's size; padding counts as zeros.
 
 #include <memory>
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/clock.h"
-#include "cuda/combine.h"
+#include "cuda/ordered_reduction.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare::cuda {
@@ -21,36 +21,37 @@ char* at(void* data, std::size_t bytes) { return static_cast<char*>(data) + byte
 
 SharedDeviceCollectives::SharedDeviceCollectives(const std::vector<CudaDevice*>& devices, const Connect& connect)
     : PeerCollectives(devices), slots_(devices.size()), barrier_(devices.size()) {
-  if (devices.size() > kMostSummands)
-    throw Error(std::to_string(devices.size()) + " ranks that share devices are too many: use at most " +
-                std::to_string(kMostSummands));
+  if (devices.size() > kMaxSources)
+    throw Error(std::to_string(devices.size()) + " ranks cannot share devices: use at most " +
+                std::to_string(kMaxSources) + " ranks, or one device per rank");
   std::vector<CudaDevice*> leaders;
   for (std::size_t rank = 0; rank < slots_.size(); ++rank) {
     const auto leader = std::find_if(leaders.begin(), leaders.end(),
                                      [&](const CudaDevice* each) { return each->index() == devices[rank]->index(); });
-    number_of_.push_back(static_cast<int>(leader - leaders.begin()));
+    device_number_.push_back(static_cast<int>(leader - leaders.begin()));
     if (leader == leaders.end()) {
       leader_of_.push_back(rank);
       leaders.push_back(devices[rank]);
     } else {
-      leader_of_.push_back(leader_of_[static_cast<std::size_t>(std::find(devices.begin(), devices.end(), *leader) - devices.begin())]);
+      leader_of_.push_back(
+          leader_of_[static_cast<std::size_t>(std::find(devices.begin(), devices.end(), *leader) - devices.begin())]);
     }
-    const Current current(devices[rank]->index());
-    for (cudaEvent_t* event : {&slots_[rank].shown, &slots_[rank].done})
-      check(cudaEventCreateWithFlags(event, cudaEventDisableTiming), "making an event");
+    const DeviceGuard guard(devices[rank]->index());
+    for (cudaEvent_t* event : {&slots_[rank].published, &slots_[rank].done})
+      check(cudaEventCreateWithFlags(event, cudaEventDisableTiming), "creating an event");
   }
-  if (leaders.size() > 1) between_ = connect(leaders);
+  if (leaders.size() > 1) leaders_ = connect(leaders);
 }
 
-void SharedDeviceCollectives::need_access() const {
+void SharedDeviceCollectives::require_peer_access() const {
   if (!all_reach_all())
-    throw Error("ranks that share devices need peer access between all devices used for this exchange, which these lack: "
-                "use one rank a device");
+    throw Error("this exchange between ranks that share devices needs peer access between all devices, which these devices "
+                "do not support: use one rank per device");
 }
 
 SharedDeviceCollectives::~SharedDeviceCollectives() {
   for (const Slot& slot : slots_) {
-    cudaEventDestroy(slot.shown);
+    cudaEventDestroy(slot.published);
     cudaEventDestroy(slot.done);
   }
 }
@@ -63,24 +64,25 @@ double SharedDeviceCollectives::wait() {
 
 void SharedDeviceCollectives::abort() {
   barrier_.abort();
-  if (between_ != nullptr) between_->abort();
+  if (leaders_ != nullptr) leaders_->abort();
 }
 
 template <class Work>
-double SharedDeviceCollectives::meet(int rank, const void* data, const Counts* counts, std::size_t size, Work work) {
+double SharedDeviceCollectives::run_collective(int rank, const void* data, const Counts* counts, std::size_t size,
+                                               Work work) {
   Slot& mine = slots_[static_cast<std::size_t>(rank)];
   mine.data = const_cast<void*>(data);
   mine.counts = counts;
   mine.size = size;
   const cudaStream_t stream = this->stream(rank);
-  check(cudaEventRecord(mine.shown, stream), "meeting other ranks");
+  check(cudaEventRecord(mine.published, stream), "synchronising ranks");
   double waited = wait();
-  for (const Slot& slot : slots_) check(cudaStreamWaitEvent(stream, slot.shown), "meeting other ranks");
+  for (const Slot& slot : slots_) check(cudaStreamWaitEvent(stream, slot.published), "synchronising ranks");
   work(stream);
-  check(cudaEventRecord(mine.done, stream), "meeting other ranks");
+  check(cudaEventRecord(mine.done, stream), "synchronising ranks");
   waited += wait();
-  for (const Slot& slot : slots_) check(cudaStreamWaitEvent(stream, slot.done), "meeting other ranks");
-  // Nobody may record its events again before all have queued their waits for them.
+  for (const Slot& slot : slots_) check(cudaStreamWaitEvent(stream, slot.done), "synchronising ranks");
+  // No rank may record its events again before all ranks have queued their waits for them.
   return waited + wait();
 }
 
@@ -88,60 +90,60 @@ void SharedDeviceCollectives::check_equal_sizes() const {
   for (const Slot& slot : slots_)
     if (slot.size != slots_[0].size)
       throw Error("a collective was called with " + std::to_string(slots_[0].size) + " elements on rank 0 and " +
-                  std::to_string(slot.size) + " on another; every rank must give the same number");
+                  std::to_string(slot.size) + " on another rank; pass the same number on every rank");
 }
 
 double SharedDeviceCollectives::all_reduce(int rank, void* data, std::size_t count, Type type) {
-  if (between_ == nullptr || size_of(type) == 2) {
-    return meet(rank, data, nullptr, count, [&](cudaStream_t stream) {
+  if (leaders_ == nullptr || size_of(type) == 2) {
+    return run_collective(rank, data, nullptr, count, [&](cudaStream_t stream) {
       check_equal_sizes();
-      need_access();
-      Combination c{};
+      require_peer_access();
+      OrderedReduction c{};
       for (const Slot& slot : slots_) {
         c.from[c.sources++] = slot.data;
         c.to[c.targets++] = slot.data;
       }
       c.range = share(count, static_cast<std::size_t>(rank), ranks());
-      combine(stream, c, type);
+      reduce_in_order(stream, c, type);
     });
   }
-  const double waited = meet(rank, data, nullptr, count, [&](cudaStream_t stream) {
+  const double waited = run_collective(rank, data, nullptr, count, [&](cudaStream_t stream) {
     check_equal_sizes();
     if (!leads(rank)) return;
-    Combination c{};
+    OrderedReduction c{};
     for (std::size_t other = 0; other < ranks(); ++other)
       if (leader_of_[other] == static_cast<std::size_t>(rank)) c.from[c.sources++] = slots_[other].data;
     c.to[c.targets++] = data;
     c.range = {0, count};
-    combine(stream, c, type);
-    between_->all_reduce(number_of_[static_cast<std::size_t>(rank)], data, count, type);
+    reduce_in_order(stream, c, type);
+    leaders_->all_reduce(device_number_[static_cast<std::size_t>(rank)], data, count, type);
   });
-  return waited + meet(rank, data, nullptr, count, [&](cudaStream_t stream) {
+  return waited + run_collective(rank, data, nullptr, count, [&](cudaStream_t stream) {
     copy_bytes(stream, data, slots_[leader_of_[static_cast<std::size_t>(rank)]].data, count * size_of(type));
   });
 }
 
 double SharedDeviceCollectives::reduce(int rank, void* data, std::size_t count, Type type, int root) {
-  return meet(rank, data, nullptr, count, [&](cudaStream_t stream) {
+  return run_collective(rank, data, nullptr, count, [&](cudaStream_t stream) {
     check_equal_sizes();
-    need_access();
-    Combination c{};
+    require_peer_access();
+    OrderedReduction c{};
     for (const Slot& slot : slots_) c.from[c.sources++] = slot.data;
     c.to[c.targets++] = slots_[static_cast<std::size_t>(root)].data;
     c.range = share(count, static_cast<std::size_t>(rank), ranks());
-    combine(stream, c, type);
+    reduce_in_order(stream, c, type);
   });
 }
 
 double SharedDeviceCollectives::broadcast(int rank, void* data, std::size_t bytes, int root) {
-  return meet(rank, data, nullptr, bytes, [&](cudaStream_t stream) {
+  return run_collective(rank, data, nullptr, bytes, [&](cudaStream_t stream) {
     check_equal_sizes();
     if (rank != root) copy_bytes(stream, data, slots_[static_cast<std::size_t>(root)].data, bytes);
   });
 }
 
 double SharedDeviceCollectives::gather(int rank, const void* mine, void* all, const Counts& bytes, int root) {
-  return meet(rank, mine, nullptr, 0, [&](cudaStream_t stream) {
+  return run_collective(rank, mine, nullptr, 0, [&](cudaStream_t stream) {
     if (rank != root) return;
     for (std::size_t r = 0, begin = 0; r < ranks(); begin += bytes[r++])
       copy_bytes(stream, at(all, begin), slots_[r].data, bytes[r]);
@@ -149,40 +151,41 @@ double SharedDeviceCollectives::gather(int rank, const void* mine, void* all, co
 }
 
 double SharedDeviceCollectives::scatter(int rank, const void* all, void* mine, const Counts& bytes, int root) {
-  return meet(rank, all, nullptr, 0, [&](cudaStream_t stream) {
+  return run_collective(rank, all, nullptr, 0, [&](cudaStream_t stream) {
     const auto me = static_cast<std::size_t>(rank);
     copy_bytes(stream, mine, at(slots_[static_cast<std::size_t>(root)].data, before(bytes, me)), bytes[me]);
   });
 }
 
 double SharedDeviceCollectives::all_gather(int rank, const void* mine, void* all, const Counts& bytes) {
-  return meet(rank, mine, nullptr, 0, [&](cudaStream_t stream) {
+  return run_collective(rank, mine, nullptr, 0, [&](cudaStream_t stream) {
     for (std::size_t r = 0, begin = 0; r < ranks(); begin += bytes[r++])
       copy_bytes(stream, at(all, begin), slots_[r].data, bytes[r]);
   });
 }
 
 double SharedDeviceCollectives::reduce_scatter(int rank, const void* all, void* mine, const Counts& counts, Type type) {
-  return meet(rank, all, nullptr, 0, [&](cudaStream_t stream) {
-    need_access();
+  return run_collective(rank, all, nullptr, 0, [&](cudaStream_t stream) {
+    require_peer_access();
     const auto me = static_cast<std::size_t>(rank);
-    Combination c{};
+    OrderedReduction c{};
     for (const Slot& slot : slots_) c.from[c.sources++] = at(slot.data, before(counts, me) * size_of(type));
     c.to[c.targets++] = mine;
     c.range = {0, counts[me]};
-    combine(stream, c, type);
+    reduce_in_order(stream, c, type);
   });
 }
 
 double SharedDeviceCollectives::all_to_all(int rank, const void* out, const Counts& out_bytes, void* in,
                                       const Counts& in_bytes) {
-  return meet(rank, out, &out_bytes, 0, [&](cudaStream_t stream) {
+  return run_collective(rank, out, &out_bytes, 0, [&](cudaStream_t stream) {
     const auto me = static_cast<std::size_t>(rank);
     for (std::size_t r = 0, begin = 0; r < ranks(); begin += in_bytes[r++]) {
       const Slot& slot = slots_[r];
       if ((*slot.counts)[me] != in_bytes[r])
         throw Error("all_to_all: rank " + std::to_string(r) + " sends " + std::to_string((*slot.counts)[me]) +
-                    " bytes to rank " + std::to_string(rank) + ", which expects " + std::to_string(in_bytes[r]));
+                    " bytes to rank " + std::to_string(rank) + ", which expects " + std::to_string(in_bytes[r]) +
+                    "; counts must agree on both ranks");
       copy_bytes(stream, at(in, begin), at(slot.data, before(*slot.counts, me)), in_bytes[r]);
     }
   });

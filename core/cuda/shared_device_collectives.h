@@ -1,22 +1,22 @@
 #pragma once
 
-// Collectives for ranks of which some share a device, which NCCL refuses. Hosts meet and sleep; devices wait for each
-// other's events; kernels add the vectors of one device's ranks in rank order. Between devices an all-reduce goes through
-// NCCL, one leader a device; the other collectives, and two-byte elements, read the ranks' memory directly.
+// Collectives for ranks that share devices, which NCCL does not support. Host threads wait at barriers, streams wait for
+// events of other ranks, and kernels sum the vectors of a device's ranks in rank order. An all-reduce between devices uses
+// NCCL with one leader rank per device. The other collectives, and two-byte types, access the ranks' memory directly.
 
 #include <functional>
 #include <memory>
 #include <vector>
 
-#include "cuda/collectives.h"
 #include "base/abortable_barrier.h"
+#include "cuda/collectives.h"
 
 namespace mgcompare::cuda {
 
 class SharedDeviceCollectives : public PeerCollectives {
  public:
-  // The leader of a device is its first rank; `connect` gives the leaders' collectives and is called where there are
-  // several devices. Throws Error for more ranks than a kernel can add.
+  // The leader of a device is its first rank. `connect` makes the leaders' collectives; it is called if there are several
+  // devices. Throws Error for more than kMaxSources ranks.
   using Connect = std::function<std::unique_ptr<NcclCollectives>(const std::vector<CudaDevice*>& leaders)>;
   SharedDeviceCollectives(const std::vector<CudaDevice*>& devices, const Connect& connect);
   ~SharedDeviceCollectives() override;
@@ -29,29 +29,30 @@ class SharedDeviceCollectives : public PeerCollectives {
   double reduce_scatter(int rank, const void* all, void* mine, const Counts& counts, Type type) override;
   double all_to_all(int rank, const void* out, const Counts& out_bytes, void* in, const Counts& in_bytes) override;
   void abort() override;
-  // A lone rank meets nobody.
+  // With one rank the host never waits.
   bool recordable() const override { return ranks() == 1; }
 
  private:
-  // What a rank shows the others between the two meetings of a collective.
+  // Arguments of a rank that the others may read between the first two barriers of a collective.
   struct Slot {
     void* data = nullptr;
     const Counts* counts = nullptr;
     std::size_t size = 0;
-    cudaEvent_t shown = nullptr, done = nullptr;
+    cudaEvent_t published = nullptr, done = nullptr;
   };
-  // Shows this rank's vector, waits for the others', queues `work`, and lets its stream wait until all are done.
-  template <class Work> double meet(int rank, const void* data, const Counts* counts, std::size_t size, Work work);
+  // Publishes this rank's arguments, waits for all ranks, queues `work`, and lets the rank's stream wait for all ranks' work.
+  // Returns seconds waited.
+  template <class Work> double run_collective(int rank, const void* data, const Counts* counts, std::size_t size, Work work);
   double wait();
   void check_equal_sizes() const;
-  // Kernels that add vectors of other devices read them there.
-  void need_access() const;
+  // Throws Error unless kernels of all devices can access each other's memory.
+  void require_peer_access() const;
   bool leads(int rank) const { return leader_of_[static_cast<std::size_t>(rank)] == static_cast<std::size_t>(rank); }
 
   std::vector<Slot> slots_;
   std::vector<std::size_t> leader_of_;          // of each rank: the first rank on its device
-  std::vector<int> number_of_;                  // of each rank: its device among the devices
-  std::unique_ptr<NcclCollectives> between_;    // the leaders; null with one device
+  std::vector<int> device_number_;              // of each rank: its leader's rank in leaders_
+  std::unique_ptr<NcclCollectives> leaders_;    // null with one device
   AbortableBarrier barrier_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Turns what CUDA's libraries report into Error. `what` completes the sentence "... while <what>".
+// Converts error codes of CUDA's libraries into exceptions. `what` completes the message "... while <what>".
 
 #include <cstddef>
 
@@ -9,7 +9,7 @@
 #include <cudnn.h>
 #include <nccl.h>
 
-// An NCCL that is too old lacks these. The module opens all the same, and says both versions (versions.h).
+// Missing in older versions of NCCL. Weak symbols let the module load with these and report both versions (versions.h).
 #pragma weak ncclCommWindowDeregister
 #pragma weak ncclCommWindowRegister
 #pragma weak ncclGetLastError
@@ -17,13 +17,14 @@
 
 namespace mgcompare::cuda {
 
+// Throw Error, OutOfMemory or DeviceLost unless the status is success.
 void check(cudaError_t status, const char* what);
 void check(cudnnStatus_t status, const char* what);
 void check(cublasStatus_t status, const char* what);
 void check(ncclResult_t status, const char* what);
 
-// Whether NCCL failed for want of `asked` bytes on the current device, which it does not tell from other failures of
-// CUDA or of the system. Throws DeviceLost where that is why.
-bool ran_out_of_memory(ncclResult_t status, std::size_t asked, const char* what);
+// Whether NCCL failed because it could not allocate `bytes` bytes on the current device. NCCL reports this with the same codes
+// as other CUDA and system errors. Throws DeviceLost if the device was lost.
+bool ran_out_of_memory(ncclResult_t status, std::size_t bytes, const char* what);
 
 }  // namespace mgcompare::cuda

@@ -1,7 +1,7 @@
 #include "cuda/stem_convolution.h"
 
 #include "cuda/device.h"
-#include "cuda/partials.h"
+#include "cuda/partial_sums.h"
 #include "cuda/stem_kernels.h"
 
 namespace mgcompare::cuda {
@@ -13,21 +13,15 @@ stem::Shape shape_of(const LayerSpec& spec) {
           static_cast<unsigned>(spec.output_shape[2] / 2), static_cast<unsigned>(spec.output_shape[0])};
 }
 
-int break_down(const CudaDevice& device, cudaDeviceAttr which) {
-  int value = 0;
-  check(cudaDeviceGetAttribute(&value, which, device.index()), "asking what a device is");
-  return value;
-}
-
 class StemConvolution : public Layer {
  public:
   StemConvolution(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion, Precision precision, Port& input,
                   Tensor& output)
       : device_(device), spec_(spec), shape_(shape_of(spec)), activation_(fusion.activation), input_(input), output_(output),
-        processors_(static_cast<unsigned>(break_down(device, cudaDevAttrMultiProcessorCount))),
-        in_tf32_(precision == Precision::tf32 && break_down(device, cudaDevAttrComputeCapabilityMajor) >= 8 &&
+        processors_(static_cast<unsigned>(device.attribute(cudaDevAttrMultiProcessorCount))),
+        in_tf32_(precision == Precision::tf32 && device.attribute(cudaDevAttrComputeCapabilityMajor) >= 8 &&
                  stem::tf32::serves(shape_, activation_)),
-        partial_(device, stem::most_blocks(processors_) * (spec.weights.size() + spec.bias.size())) {}
+        partial_(device, stem::max_blocks(processors_) * (spec.weights.size() + spec.bias.size())) {}
 
   void reserve(std::size_t samples) override { choice_ = device_array<std::uint8_t>(device_, output_.size(samples)); }
 
@@ -37,18 +31,18 @@ class StemConvolution : public Layer {
 
   void backward(const Work& work) override {
     float* const to = work.gradients + spec_.weights.begin;
-    const std::size_t size = spec_.weights.size() + spec_.bias.size();  // they lie one behind the other
+    const std::size_t size = spec_.weights.size() + spec_.bias.size();  // the bias follows the weights
     if (work.samples == 0) {
       device_.zero(to, size * sizeof(float));
       return;
     }
     const unsigned blocks = (in_tf32_ ? stem::tf32::backward : stem::fp32::backward)(call(work), partial_.data());
-    add_partials(device_.queue(), partial_.data(), blocks, size, to);
+    sum_partials(device_.compute_stream(), partial_.data(), blocks, size, to);
   }
 
  private:
   stem::Call call(const Work& work) const {
-    return {device_.queue(),
+    return {device_.compute_stream(),
             processors_,
             shape_,
             activation_,
@@ -78,7 +72,7 @@ class StemConvolution : public Layer {
 bool is_stem(const LayerSpec& spec, const Fusion& fusion, const Tensor& input) {
   const Shape& in = spec.input_shapes.front();
   const LayerConfig& config = spec.config;
-  if (fusion.pool == nullptr || input.wanted || in[0] != 1) return false;
+  if (fusion.pool == nullptr || input.needs_gradient || in[0] != 1) return false;
   for (const int axis : {0, 1}) {
     if (config.kernel[axis] != stem::kKernel || config.stride[axis] != 1 || config.padding[axis] != 0) return false;
     if (fusion.pool->config.kernel[axis] != 2 || spec.output_shape[static_cast<std::size_t>(axis) + 1] % 2 != 0) return false;

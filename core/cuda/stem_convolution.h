@@ -1,8 +1,8 @@
 #pragma once
 
-// The first convolution of a small network: one input channel, 5 x 5 kernels, pooled by 2 x 2. One kernel convolves,
-// pools and activates from shared memory, so that only a quarter of the outputs is ever stored. In tf32 the products run on
-// the matrix units; in fp32 (and bf16, whose inputs it does not round) the weight gradient looks only at the pixels that won.
+// The first convolution of a small network: one input channel, 5 x 5 kernels, 2 x 2 max pooling. One kernel convolves, pools
+// and activates in shared memory, so that only a quarter of the outputs is stored. With tf32 the products run on tensor
+// cores. With fp32 (and bf16, whose inputs it does not round) the weight gradient visits only the maxima of the windows.
 
 #include <memory>
 

@@ -1,16 +1,16 @@
 #include <algorithm>
 
-#include "cuda/activate.h"
+#include "cuda/activation_math.h"
 #include "cuda/launch.h"
-#include "cuda/pooled.h"
+#include "cuda/max_pool_2x2.h"
 #include "cuda/stem_kernels.h"
 
 namespace mgcompare::cuda::stem::fp32 {
 namespace {
 
 constexpr unsigned kTapsPadded = 28;      // whole float4s
-constexpr unsigned kGroup = 5;            // channels of a thread: they share its patch of the image
-constexpr unsigned kMostThreads = 640;    // leaves a thread the registers for its patch
+constexpr unsigned kGroup = 5;            // channels per thread, which share its patch of the image
+constexpr unsigned kMaxThreads = 640;     // leaves enough registers per thread for its patch
 
 __device__ void load_image(float* image, const Call& call, unsigned sample) {
   const unsigned pixels = call.shape.height * call.shape.width;
@@ -18,12 +18,12 @@ __device__ void load_image(float* image, const Call& call, unsigned sample) {
     image[i] = __ldcg(call.in + static_cast<std::size_t>(sample) * pixels + i);
 }
 
-// A thread has one place of the pooled image and kGroup channels of it.
-template <Activation A> __global__ void __launch_bounds__(kMostThreads) convolve(Call call) {
+// A thread computes one pixel of the pooled image, for kGroup channels.
+template <Activation A> __global__ void __launch_bounds__(kMaxThreads) convolve(Call call) {
   const Shape& s = call.shape;
-  __shared__ __align__(16) float image[kMostPixels];
+  __shared__ __align__(16) float image[kMaxPixels];
   extern __shared__ __align__(16) float taps[];  // (channels, kTapsPadded)
-  await_earlier();
+  wait_for_previous_kernel();
   for (unsigned i = threadIdx.x; i < s.channels * kTaps; i += blockDim.x)
     taps[i / kTaps * kTapsPadded + i % kTaps] = call.weights[i];
   const unsigned place = threadIdx.x % s.places(), group = threadIdx.x / s.places();
@@ -55,7 +55,7 @@ template <Activation A> __global__ void __launch_bounds__(kMostThreads) convolve
 #pragma unroll
         for (unsigned p = 0; p < 4; ++p) sum[p] += tap[i] * patch[p / 2 + i / kKernel][p % 2 + i % kKernel];
       }
-      const Pooled best = largest_of(sum);
+      const WindowMax best = window_max(sum);
       const std::size_t at = (static_cast<std::size_t>(n) * s.channels + c) * s.places() + place;
       call.out[at] = activated<A>(best.value + (call.bias == nullptr ? 0.0f : call.bias[c]));
       call.choice[at] = static_cast<std::uint8_t>(best.place);
@@ -63,13 +63,13 @@ template <Activation A> __global__ void __launch_bounds__(kMostThreads) convolve
   }
 }
 
-// A warp has one channel; its lanes have the places.
-template <Activation A> __global__ void __launch_bounds__(kMostChannels * 32) weights_back(Call call, float* partial) {
+// One warp per channel; its lanes share the pixels of the pooled image.
+template <Activation A> __global__ void __launch_bounds__(kMaxChannels * 32) weights_back(Call call, float* partial) {
   const Shape& s = call.shape;
-  __shared__ float image[kMostPixels];
+  __shared__ float image[kMaxPixels];
   const unsigned lane = threadIdx.x % 32, c = threadIdx.x / 32;
   float sums[kTaps] = {}, bias_sum = 0;
-  await_earlier();
+  wait_for_previous_kernel();
   for (unsigned n = blockIdx.x; n < call.samples; n += gridDim.x) {
     __syncthreads();
     load_image(image, call, n);
@@ -77,7 +77,7 @@ template <Activation A> __global__ void __launch_bounds__(kMostChannels * 32) we
 #pragma unroll 2
     for (unsigned place = lane; place < s.places(); place += 32) {
       const std::size_t at = (static_cast<std::size_t>(n) * s.channels + c) * s.places() + place;
-      const float value = slope<A>(__ldcg(call.out + at), __ldcg(call.gradient + at));
+      const float value = activation_gradient<A>(__ldcg(call.out + at), __ldcg(call.gradient + at));
       const unsigned winner = __ldcg(call.choice + at);
       const float* const window =
           &image[(place / s.across * 2 + winner / 2) * s.width + place % s.across * 2 + winner % 2];
@@ -97,13 +97,13 @@ template <Activation A> __global__ void __launch_bounds__(kMostChannels * 32) we
   if (lane == 0 && with_bias) to[s.channels * kTaps + c] = bias_sum;
 }
 
-unsigned blocks(const Call& call) { return std::min(call.samples, most_blocks(call.processors)); }
+unsigned blocks(const Call& call) { return std::min(call.samples, max_blocks(call.processors)); }
 
 }  // namespace
 
 bool serves(const Shape& s) {
-  return s.height * s.width <= kMostPixels && s.channels % kGroup == 0 && s.channels <= kMostChannels &&
-         s.places() * (s.channels / kGroup) <= kMostThreads;
+  return s.height * s.width <= kMaxPixels && s.channels % kGroup == 0 && s.channels <= kMaxChannels &&
+         s.places() * (s.channels / kGroup) <= kMaxThreads;
 }
 
 void forward(const Call& call) {

@@ -1,18 +1,18 @@
 #include <algorithm>
 
-#include "cuda/activate.h"
+#include "cuda/activation_math.h"
 #include "cuda/launch.h"
-#include "cuda/pooled.h"
+#include "cuda/max_pool_2x2.h"
 #include "cuda/stem_kernels.h"
 #include "cuda/tensor_core.h"
 
 namespace mgcompare::cuda::stem::tf32 {
 namespace {
 
-constexpr unsigned kTapSteps = 4, kTapsPadded = kTapSteps * 8;          // 25 of 32
-constexpr unsigned kColumnTiles = 3, kColumns = kColumnTiles * 8;       // channels, of which there may be fewer
+constexpr unsigned kTapSteps = 4, kTapsPadded = kTapSteps * 8;          // 25 taps, padded to 32
+constexpr unsigned kColumnTiles = 3, kColumns = kColumnTiles * 8;       // maximum number of channels
 
-// A sample's image in registers, on its way to shared memory: loaded while the sample before is computed.
+// Prefetches a sample's image into registers while the previous sample is computed; store() writes it to shared memory.
 template <unsigned kThreads> class Image {
  public:
   __device__ void load(const Call& call, unsigned sample) {
@@ -33,21 +33,21 @@ template <unsigned kThreads> class Image {
   }
 
  private:
-  static constexpr unsigned kCount = (kMostPixels + kThreads - 1) / kThreads;
+  static constexpr unsigned kCount = (kMaxPixels + kThreads - 1) / kThreads;
   float values_[kCount];
 };
 
 __device__ inline unsigned tap_offset(unsigned tap, unsigned width) { return tap / kKernel * width + tap % kKernel; }
 
-// Pixels times taps, by taps times channels. The rows of two products hold the four pixels of eight windows, so that a thread
-// gets all four of its window's: left and right ones 8 rows apart, upper and lower ones in two products.
+// Product of (pixels, taps) and (taps, channels). The rows of two products are the four pixels of eight windows, so that a
+// thread has all four pixels of its window: left and right ones 8 rows apart, upper and lower ones in the two products.
 constexpr unsigned kForwardWarps = 9;
 
 template <Activation A> __global__ void __launch_bounds__(kForwardWarps * 32, 2) convolve(Call call) {
   const Shape& s = call.shape;
-  __shared__ float image[kMostPixels];
+  __shared__ float image[kMaxPixels];
   const unsigned warp = threadIdx.x / 32, row = threadIdx.x % 32 / 4, column = threadIdx.x % 4;
-  await_earlier();
+  wait_for_previous_kernel();
   float weights[kTapSteps][kColumnTiles][2], bias[kColumnTiles][2];
   unsigned offsets[kTapSteps][2];
 #pragma unroll
@@ -56,7 +56,7 @@ template <Activation A> __global__ void __launch_bounds__(kForwardWarps * 32, 2)
     for (unsigned h = 0; h < 2; ++h) {
       const unsigned tap = k * 8 + h * 4 + column;
       offsets[k][h] = tap < kTaps ? tap_offset(tap, s.width) : 0;
-      // What is not there repeats the last: a condition would leave a single load under way.
+      // Missing elements repeat the last one: with a branch only one load would be in flight.
 #pragma unroll
       for (unsigned n = 0; n < kColumnTiles; ++n)
         weights[k][n][h] = call.weights[min(n * 8 + row, s.channels - 1) * kTaps + min(tap, kTaps - 1)];
@@ -111,7 +111,7 @@ template <Activation A> __global__ void __launch_bounds__(kForwardWarps * 32, 2)
         for (unsigned j = 0; j < 2; ++j) {
           const unsigned c = n * 8 + 2 * column + j;
           if (c >= s.channels) continue;
-          const Pooled best = largest_of({sums[0][n][j], sums[0][n][2 + j], sums[1][n][j], sums[1][n][2 + j]});
+          const WindowMax best = window_max({sums[0][n][j], sums[0][n][2 + j], sums[1][n][j], sums[1][n][2 + j]});
           out[c * s.places() + place] = activated<A>(best.value + bias[n][j]);
           choice[c * s.places() + place] = static_cast<std::uint8_t>(best.place);
         }
@@ -120,26 +120,27 @@ template <Activation A> __global__ void __launch_bounds__(kForwardWarps * 32, 2)
   }
 }
 
-// Taps times pixels, by pixels times channels: the gradient with its zeros lies in shared memory, warps share the pixels.
+// Product of (taps, pixels) and (pixels, channels). The gradient before pooling, mostly zeros, is in shared memory; the warps
+// split the pixels.
 constexpr unsigned kBackWarps = 8, kBackThreads = kBackWarps * 32;
-constexpr unsigned kMostQuads = 3;         // of a thread: four neighbouring windows each
+constexpr unsigned kMaxQuads = 3;          // per thread; a quad is four adjacent windows
 
-unsigned row_of_pixels(const Shape& s) { return 4 * s.places() + 4; }   // + 4: a warp's reads then meet 32 banks
+unsigned row_of_pixels(const Shape& s) { return 4 * s.places() + 4; }   // + 4 avoids bank conflicts
 unsigned back_bytes(const Shape& s) {
   const unsigned sums = kBackWarps * kTapsPadded * kColumns, gradients = kColumns * row_of_pixels(s);
   return std::max(sums, gradients) * static_cast<unsigned>(sizeof(float));
 }
-// Of the largest image, 32 x 32: a kernel's limit holds for all networks on a device.
-constexpr unsigned kMostOfRow = 28 * 28 + 4, kMostBytes = kColumns * kMostOfRow * sizeof(float);
-static_assert(kMostPixels == 32 * 32);
+// For the largest image, 32 x 32: a kernel's shared-memory limit applies to all networks on a device.
+constexpr unsigned kMaxOfRow = 28 * 28 + 4, kMaxBytes = kColumns * kMaxOfRow * sizeof(float);
+static_assert(kMaxPixels == 32 * 32);
 
-// What a thread needs of a sample's windows, in registers.
+// A thread's windows of a sample, prefetched into registers.
 class Quads {
  public:
   __device__ void load(const Call& call, unsigned sample) {
     const unsigned quads = call.shape.channels * call.shape.places() / 4;
 #pragma unroll
-    for (unsigned k = 0; k < kMostQuads; ++k) {
+    for (unsigned k = 0; k < kMaxQuads; ++k) {
       const unsigned i = threadIdx.x + k * kBackThreads;
       if (i >= quads) continue;
       const std::size_t at = static_cast<std::size_t>(sample) * quads + i;
@@ -148,16 +149,17 @@ class Quads {
       choice_[k] = __ldcg(reinterpret_cast<const uchar4*>(call.choice) + at);
     }
   }
-  // Stores all pixels of the windows, (channels, row): the gradient before the activation where one won, else zero.
+  // Writes all pixels of the windows, (channels, row): the gradient before the activation at the maximum, zero elsewhere.
   template <Activation A> __device__ void store(const Shape& s, float* gradients, unsigned row) const {
     const unsigned quads = s.channels * s.places() / 4;
 #pragma unroll
-    for (unsigned k = 0; k < kMostQuads; ++k) {
+    for (unsigned k = 0; k < kMaxQuads; ++k) {
       const unsigned i = threadIdx.x + k * kBackThreads;
       if (i >= quads) continue;
       const unsigned channel = 4 * i / s.places(), place = 4 * i % s.places();
-      const float values[4] = {slope<A>(out_[k].x, gradient_[k].x), slope<A>(out_[k].y, gradient_[k].y),
-                               slope<A>(out_[k].z, gradient_[k].z), slope<A>(out_[k].w, gradient_[k].w)};
+      const float values[4] = {
+          activation_gradient<A>(out_[k].x, gradient_[k].x), activation_gradient<A>(out_[k].y, gradient_[k].y),
+          activation_gradient<A>(out_[k].z, gradient_[k].z), activation_gradient<A>(out_[k].w, gradient_[k].w)};
       const unsigned winners[4] = {choice_[k].x, choice_[k].y, choice_[k].z, choice_[k].w};
       float* const to = gradients + channel * row + place / s.across * 4 * s.across + place % s.across * 2;
 #pragma unroll
@@ -175,14 +177,14 @@ class Quads {
   }
 
  private:
-  float4 out_[kMostQuads], gradient_[kMostQuads];
-  uchar4 choice_[kMostQuads];
+  float4 out_[kMaxQuads], gradient_[kMaxQuads];
+  uchar4 choice_[kMaxQuads];
 };
 
 template <Activation A> __global__ void __launch_bounds__(kBackThreads, kBlocksPerProcessor)
 weights_back(Call call, unsigned row_of_pixels, float* partial) {
   const Shape& s = call.shape;
-  __shared__ float image[kMostPixels];
+  __shared__ float image[kMaxPixels];
   extern __shared__ __align__(16) float gradients[];                    // (kColumns, row_of_pixels); then sums
   const unsigned warp = threadIdx.x / 32, row = threadIdx.x % 32 / 4, column = threadIdx.x % 4;
   for (unsigned i = s.channels * row_of_pixels + threadIdx.x; i < kColumns * row_of_pixels; i += kBackThreads)
@@ -190,11 +192,11 @@ weights_back(Call call, unsigned row_of_pixels, float* partial) {
   unsigned offsets[4];
 #pragma unroll
   for (unsigned k = 0; k < 4; ++k) offsets[k] = k * 8 + row < kTaps ? tap_offset(k * 8 + row, s.width) : 0;
-  // Of the last eight taps one is there; the next is the bias's, whose pixels are all 1.
+  // Only the first of the last eight taps exists. The second stands for the bias, whose input is always 1.
   const bool last_tap = 24 + row < kTaps;
   const float beyond = 24 + row == kTaps ? 1.0f : 0.0f;
   float sums[2][kColumnTiles][4] = {};
-  await_earlier();
+  wait_for_previous_kernel();
   Image<kBackThreads> next_image;
   Quads next;
   next_image.load(call, blockIdx.x);
@@ -243,16 +245,17 @@ weights_back(Call call, unsigned row_of_pixels, float* partial) {
   }
 }
 
-unsigned blocks(const Call& call) { return std::min(call.samples, most_blocks(call.processors)); }
+unsigned blocks(const Call& call) { return std::min(call.samples, max_blocks(call.processors)); }
 
 }  // namespace
 
 bool serves(const Shape& s, Activation activation) {
-  // Four windows lie in a row, and eight pixels.
-  if (s.across % 4 != 0 || s.channels > kColumns || s.channels * s.places() > 4 * kMostQuads * kBackThreads) return false;
-  if (s.height * s.width > kMostPixels || row_of_pixels(s) > kMostOfRow) return false;
+  // A quad must lie in one row of windows, and an 8-pixel tile in one row of pixels.
+  if (s.across % 4 != 0 || s.channels > kColumns || s.channels * s.places() > 4 * kMaxQuads * kBackThreads) return false;
+  if (s.height * s.width > kMaxPixels || row_of_pixels(s) > kMaxOfRow) return false;
   bool fits = false;
-  with_activation(activation, [&](auto chosen) { fits = allow(weights_back<decltype(chosen)::value>, kMostBytes); });
+  with_activation(activation,
+                  [&](auto chosen) { fits = request_shared_memory(weights_back<decltype(chosen)::value>, kMaxBytes); });
   return fits;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Matrix units, one warp at a time: D (16 x 8) += A (16 x 8) B (8 x 8) with factors rounded to tf32 and sums in float32.
-// Lane l has row l / 4 and column l % 4 of its pieces; included by nvcc only.
+// Tensor-core product of one warp (mma.m16n8k8): D (16 x 8) += A (16 x 8) B (8 x 8), factors in tf32, sums in float32. Lane l
+// has row = l / 4 and column = l % 4 of its fragments. For nvcc only.
 
 namespace mgcompare::cuda {
 

@@ -1,15 +1,14 @@
-#include "cuda/activate.h"
+#include "cuda/activation_math.h"
 #include "cuda/launch.h"
 #include "cuda/tile_memory.h"
 
 namespace mgcompare::cuda::tile {
 namespace {
 
-// What a thread needs of kOfBlock of a sample's windows, every kThreads-th of them: loaded in one go, and long before it is
-// used where there is other work until then.
+// A thread's windows: every kThreads-th of kOfBlock windows of a sample. Prefetched into registers before they are needed.
 template <Activation A, unsigned kThreads, unsigned kOfBlock = kWindows> class Windows {
  public:
-  // From window `first` on.
+  // Windows are counted from `first`.
   __device__ void load(const Call& call, unsigned sample, unsigned first = 0) {
 #pragma unroll
     for (unsigned k = 0; k < kCount; ++k) {
@@ -21,13 +20,14 @@ template <Activation A, unsigned kThreads, unsigned kOfBlock = kWindows> class W
       gradient_[k] = __ldcg(call.gradient + at);
     }
   }
-  // f(window from the first, row and column of its winner in the 8 x 8 image, gradient before the activation)
+  // f(window, counted from `first`; row and column of its maximum in the 8 x 8 image; gradient before the activation)
   template <class F> __device__ void each(F f, unsigned first = 0) const {
 #pragma unroll
     for (unsigned k = 0; k < kCount; ++k) {
       const unsigned i = threadIdx.x + k * kThreads;
       if (i >= kOfBlock || first + i >= kWindows) continue;
-      f(i, i / kPooled % kPooled * 2 + winner_[k] / 2, i % kPooled * 2 + winner_[k] % 2, slope<A>(out_[k], gradient_[k]));
+      f(i, i / kPooled % kPooled * 2 + winner_[k] / 2, i % kPooled * 2 + winner_[k] % 2,
+        activation_gradient<A>(out_[k], gradient_[k]));
     }
   }
 
@@ -37,14 +37,14 @@ template <Activation A, unsigned kThreads, unsigned kOfBlock = kWindows> class W
   float out_[kCount], gradient_[kCount];
 };
 
-// Outputs x terms += gradient (outputs x 64 pixels) times windows (64 pixels x terms); the warps share the terms. Block
-// (samples, half of the outputs): two of them fit on a processor, or one beside the other gradient's kernel, and compute while
-// the other loads.
+// (outputs, terms) += gradient (outputs, 64 pixels) times windows (64 pixels, terms); the warps split the terms. Block
+// (samples, half of the outputs). A multiprocessor holds two of these blocks, or one beside a block of data_back, so that one
+// computes while the other loads.
 constexpr unsigned kWeightWarps = 8, kRowOfPixels = kOut * kOut + 4, kTiles = 2, kHalves = 2;
 constexpr unsigned kOutputsOfBlock = kTiles * 16, kWindowsOfBlock = kOutputsOfBlock * kPooled * kPooled;
 static_assert(kHalves * kOutputsOfBlock >= kOutputs);
 constexpr unsigned kTermTiles = kTermsPadded / 8, kTilesOfWarp = (kTermTiles + kWeightWarps - 1) / kWeightWarps;
-static_assert(kTerms % 2 == 0 && (kWeights + kOutputs) % 2 == 0, "pairs of partial sums are stored in one go");
+static_assert(kTerms % 2 == 0 && (kWeights + kOutputs) % 2 == 0, "partial sums are stored in pairs");
 
 constexpr unsigned kWeightBytes = (kOutputsOfBlock * kRowOfPixels + kPixels + kWindowsOfBlock) * sizeof(float);
 
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(kWeightWarps * 32, 2) weights_back(Call call, 
   for (unsigned n = 0; n < kTilesOfWarp; ++n) offsets[n] = term_offset((warp + n * kWeightWarps) * 8 + row);
   float sums[kTiles][kTilesOfWarp][4] = {}, bias_sum = 0;
   Windows<A, kWeightWarps * 32, kWindowsOfBlock> windows;
-  await_earlier();
+  wait_for_previous_kernel();
   const bool has_bias = threadIdx.x < kOutputsOfBlock && first_output + threadIdx.x < kOutputs;
   for (unsigned sample = blockIdx.x; sample < call.samples; sample += gridDim.x) {
     windows.load(call, sample, first_window);
@@ -107,7 +107,7 @@ __global__ void __launch_bounds__(kWeightWarps * 32, 2) weights_back(Call call, 
     for (unsigned n = 0; n < kTilesOfWarp; ++n) {
 #pragma unroll
       for (unsigned j = 0; j < 4; j += 2) {
-        // In pairs: a small batch spends a quarter of the kernel on these stores.
+        // Stored in pairs: with a small batch these stores take a quarter of the kernel's time.
         const unsigned output = first_output + m * 16 + row + j / 2 * 8, term = (warp + n * kWeightWarps) * 8 + 2 * column;
         if (output < kOutputs && term < kTerms)
           *reinterpret_cast<float2*>(to + output * kTerms + term) = make_float2(sums[m][n][j], sums[m][n][j + 1]);
@@ -117,11 +117,11 @@ __global__ void __launch_bounds__(kWeightWarps * 32, 2) weights_back(Call call, 
   if (has_bias) to[kWeights + first_output + threadIdx.x] = bias_sum;
 }
 
-// Pixels (12 rows of 12) x channels += gradients, with a border of zeros left and right, times the weights. A row of the
-// kernel moves a row of gradients to another row of pixels, and nothing else: what a warp reads of four rows of gradients
-// serves all five rows of the kernel, whose products it adds to eight rows of pixels. Rows are 16 wide for the matrix units.
-// kParts groups of two warps share the terms; their sums are added at the end.
-constexpr unsigned kBordered = kOut + 2 * (kKernel - 1), kPlane = kOut * kBordered + 16;  // + 16: neighbours meet other banks
+// (12 x 12 pixels, channels) += gradients, padded with zeros left and right, times the weights. Each row of the convolution
+// kernel maps a row of gradients to a different row of pixels with the same products: the four rows of gradients that a warp
+// reads are used for all five kernel rows, and added to eight rows of pixels. Rows are 16 wide to fit tensor cores. kParts
+// groups of two warps split the terms; their sums are added at the end.
+constexpr unsigned kBordered = kOut + 2 * (kKernel - 1), kPlane = kOut * kBordered + 16;  // + 16 avoids bank conflicts
 constexpr unsigned kParts = 4, kRowsOfWarp = kOut / 2, kDataWarps = 2 * kParts;
 constexpr unsigned kDataTermsPadded = kRowOfData - 4, kStepsOfPart = kDataTermsPadded / 8 / kParts;
 constexpr unsigned kSumRows = kRowsOfWarp + kKernel - 1, kSumPlane = kSumRows * kSize + 4, kSums = kChannels * kSumPlane;
@@ -130,10 +130,9 @@ constexpr unsigned kGradients = kOutputs * kPlane;
 constexpr unsigned kScratch = kGradients > kDataWarps * kSums ? kGradients : kDataWarps * kSums;
 constexpr unsigned kDataBytes = (kKernel * kRowsBackward * kRowOfData + kScratch) * sizeof(float);
 
-// Blocks take samples one by one from a queue instead of in fixed shares: an exchange that runs beside this kernel holds
-// some processors for a while, and a fixed share of one of those would end that much later. Which block computes a sample's
-// gradient changes nothing about it. Without a queue each block has one sample: small batches need no more, and the code for
-// several costs them 2 us.
+// Blocks take samples from a queue instead of fixed shares: a concurrent NCCL kernel occupies some multiprocessors for a
+// while, and blocks with fixed shares there would finish that much later. The result does not depend on which block computes
+// a sample. Without a queue (kQueued = false) each block has one sample, which is 2 us faster for small batches.
 template <Activation A, bool kQueued>
 __global__ void __launch_bounds__(kDataWarps * 32) data_back(Call call, Queue* queue, float* to) {
   extern __shared__ __align__(16) float memory[];
@@ -144,8 +143,9 @@ __global__ void __launch_bounds__(kDataWarps * 32) data_back(Call call, Queue* q
   start_copy(weights, call.packed + kPackedForward, kKernel * kRowsBackward * kRowOfData);
   const unsigned warp = threadIdx.x / 32, row = threadIdx.x % 32 / 4, column = threadIdx.x % 4;
   const unsigned part = warp / 2, first_row = warp % 2 * kRowsOfWarp;
-  // The weights were packed before the forward pass: kernels that ended before the one ahead of this could begin have read them.
-  await_earlier();
+  // The copy of the weights may start before wait_for_previous_kernel(): they were packed before the forward pass, and kernels
+  // that ended before the previous kernel could start have already read them.
+  wait_for_previous_kernel();
   Windows<A, kDataWarps * 32> windows;
   unsigned sample = blockIdx.x, following = call.samples;
   windows.load(call, sample);
@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(kDataWarps * 32) data_back(Call call, Queue* q
     __syncthreads();
     unsigned taken = 0;
     if constexpr (kQueued) {
-      if (threadIdx.x == 0) taken = gridDim.x + atomicAdd(&queue->taken, 1u);   // under way until it is needed
+      if (threadIdx.x == 0) taken = gridDim.x + atomicAdd(&queue->taken, 1u);   // needed later: hides its latency
     }
     for (unsigned i = threadIdx.x; i < kGradients / 4; i += blockDim.x)
       reinterpret_cast<float4*>(gradients)[i] = make_float4(0, 0, 0, 0);
@@ -171,7 +171,7 @@ __global__ void __launch_bounds__(kDataWarps * 32) data_back(Call call, Queue* q
     float sums[kSumRows][3][4] = {};
 #pragma unroll 1
     for (unsigned step = part * kStepsOfPart; step < (part + 1) * kStepsOfPart; ++step) {
-      // Weights beyond the last term are zero; any gradient will do for them.
+      // Weights beyond the last term are zero, so their gradients may be arbitrary.
       const auto offset = [](unsigned t) { return t < kDataTerms ? t / kKernel * kPlane + kKernel - 1 - t % kKernel : 0; };
       const unsigned t = step * 8 + column, near = offset(t) + row, far = offset(t + 4) + row;
       float a[kRowsOfWarp][4];
@@ -227,7 +227,7 @@ __global__ void __launch_bounds__(kDataWarps * 32) data_back(Call call, Queue* q
     }
     sample = following;
   } while (sample < call.samples);
-  // The last block leaves the queue as it found it, for the next step.
+  // The last block resets the queue for the next step.
   if (!kQueued || threadIdx.x != 0 || atomicAdd(&queue->left, 1u) != gridDim.x - 1) return;
   queue->taken = 0;
   queue->left = 0;
@@ -239,16 +239,16 @@ bool prepare_backward(Activation activation) {
   bool fits = false;
   with_activation(activation, [&](auto chosen) {
     constexpr Activation A = decltype(chosen)::value;
-    fits = allow(weights_back<A>, kWeightBytes) && allow(data_back<A, false>, kDataBytes) &&
-           allow(data_back<A, true>, kDataBytes);
+    fits = request_shared_memory(weights_back<A>, kWeightBytes) && request_shared_memory(data_back<A, false>, kDataBytes) &&
+           request_shared_memory(data_back<A, true>, kDataBytes);
   });
   return fits;
 }
 
 unsigned backward_weights(const Call& call, float* partial) {
-  // A small batch leaves no more partial sums than it must: storing and adding them is most of the work.
-  const unsigned most = call.samples <= 2 * call.processors ? call.processors / kHalves : call.processors;
-  const unsigned blocks = std::min(call.samples, most);
+  // Fewer blocks for small batches, where storing and adding partial sums takes most of the time.
+  const unsigned max_blocks = call.samples <= 2 * call.processors ? call.processors / kHalves : call.processors;
+  const unsigned blocks = std::min(call.samples, max_blocks);
   with_activation(call.activation, [&](auto chosen) {
     launch(call.stream, dim3(blocks, kHalves), kWeightWarps * 32, kWeightBytes, weights_back<decltype(chosen)::value>, call,
            partial);

@@ -1,7 +1,7 @@
 #include "cuda/tile_convolution.h"
 
 #include "cuda/device.h"
-#include "cuda/partials.h"
+#include "cuda/partial_sums.h"
 #include "cuda/tile_kernels.h"
 
 namespace mgcompare::cuda {
@@ -10,10 +10,8 @@ namespace {
 class TileConvolution : public Layer {
  public:
   TileConvolution(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion, Port& input, Tensor& output)
-      : device_(device), spec_(spec), activation_(fusion.activation), input_(input), output_(output) {
-    int processors = 0;
-    check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device.index()), "asking what a device is");
-    processors_ = static_cast<unsigned>(processors);
+      : device_(device), spec_(spec), activation_(fusion.activation), input_(input), output_(output),
+        processors_(static_cast<unsigned>(device.attribute(cudaDevAttrMultiProcessorCount))) {
     packed_ = device_array<float>(device, tile::kPacked);
     partial_ = device_array<float>(device, processors_ * (tile::kWeights + tile::kOutputs));
     queue_ = device_array<tile::Queue>(device, 1);
@@ -29,22 +27,23 @@ class TileConvolution : public Layer {
   void forward(const Work& work) override {
     if (work.samples == 0) return;
     device_.join_branch();
-    tile::forward(call(work, device_.queue()));
+    tile::forward(call(work, device_.compute_stream()));
   }
 
   void backward(const Work& work) override {
     float* const to = work.gradients + spec_.weights.begin;
-    // The bias lies behind the weights.
+    // The bias follows the weights.
     const std::size_t size = spec_.weights.size() + spec_.bias.size();
     if (work.samples == 0) {
       device_.zero(to, size * sizeof(float));
       return;
     }
-    // Both gradients need nothing of each other, and the layers before only need the data's.
+    // The two gradients are independent, and earlier layers need only the data gradient.
     const cudaStream_t beside = device_.fork_branch();
-    if (input_.tensor->wanted) tile::backward_data(call(work, device_.queue()), queue_.data(), input_.gradient);
+    if (input_.tensor->needs_gradient)
+      tile::backward_data(call(work, device_.compute_stream()), queue_.data(), input_.gradient);
     const unsigned blocks = tile::backward_weights(call(work, beside), partial_.data());
-    add_partials(beside, partial_.data(), blocks, size, to);
+    sum_partials(beside, partial_.data(), blocks, size, to);
   }
 
  private:
@@ -66,8 +65,8 @@ class TileConvolution : public Layer {
   Activation activation_;
   Port& input_;
   Tensor& output_;
-  unsigned processors_ = 0;
-  Array<float> packed_;             // of the last forward pass
+  const unsigned processors_;
+  Array<float> packed_;             // weights of the last forward pass
   Array<float> partial_;
   Array<tile::Queue> queue_;
   Array<std::uint8_t> choice_;
@@ -84,9 +83,8 @@ bool is_tile(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion, Pr
     if (config.kernel[axis] != tile::kKernel || config.stride[axis] != 1 || config.padding[axis] != 0) return false;
     if (fusion.pool->config.kernel[axis] != tile::kOut / tile::kPooled) return false;
   }
-  int major = 0;
-  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device.index()), "asking what a device is");
-  return major >= 8 && tile::prepare_forward(fusion.activation) && tile::prepare_backward(fusion.activation);
+  return device.attribute(cudaDevAttrComputeCapabilityMajor) >= 8 && tile::prepare_forward(fusion.activation) &&
+         tile::prepare_backward(fusion.activation);
 }
 
 std::unique_ptr<Layer> make_tile_convolution(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion, Port& input,

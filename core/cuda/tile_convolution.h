@@ -1,8 +1,7 @@
 #pragma once
 
-// A convolution of few channels onto an 8 x 8 image, pooled by 2 x 2, in tf32: the second one of LeNet. All of a sample
-// and all weights lie in shared memory, the matrix units read windows of the image in place, and pooling and activation
-// happen in registers.
+// LeNet's second convolution in tf32: few channels, 8 x 8 output, 2 x 2 max pooling. A whole sample and all weights are in
+// shared memory, tensor cores read windows of the image in place, and pooling and activation happen in registers.
 
 #include <memory>
 
@@ -10,7 +9,7 @@
 
 namespace mgcompare::cuda {
 
-// Also asks whether the device has the matrix units and the shared memory.
+// Whether the layer has the supported shape, and the device has tensor cores and enough shared memory.
 bool is_tile(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion, Precision precision);
 
 std::unique_ptr<Layer> make_tile_convolution(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion, Port& input,

@@ -1,13 +1,13 @@
-#include "cuda/activate.h"
+#include "cuda/activation_math.h"
 #include "cuda/launch.h"
-#include "cuda/pooled.h"
+#include "cuda/max_pool_2x2.h"
 #include "cuda/tile_memory.h"
 
 namespace mgcompare::cuda::tile {
 namespace {
 
-// kSamples at a time; each has kHalves x kGroups warps: a part of the image's rows, and a part of the outputs. The larger a
-// warp's parts, the more products come of each number that it reads.
+// A block computes kSamples samples at a time, each with kHalves x kGroups warps, which split the image's rows and the
+// outputs. Larger parts per warp mean more products per load.
 constexpr unsigned kWarps = 8;
 template <unsigned kSamples> struct Forward {
   static constexpr unsigned kHalves = kSamples < kWarps ? 2 : 1, kGroups = kWarps / kSamples / kHalves;
@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(kWarps * 32) convolve(Call call) {
   float* const images = weights + F::kRows * kRowOfTerms;
   unsigned* const offsets = reinterpret_cast<unsigned*>(images + kSamples * kPixels);
   for (unsigned i = threadIdx.x; i < kTermsPadded; i += blockDim.x) offsets[i] = term_offset(i);
-  await_earlier();
+  wait_for_previous_kernel();
   start_copy(weights, call.packed, F::kRows * kRowOfTerms);
   const unsigned warp = threadIdx.x / 32, row = threadIdx.x % 32 / 4, column = threadIdx.x % 4;
   const unsigned slot = warp / (F::kHalves * F::kGroups), first_row = warp % F::kHalves * (kOut / 2);
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(kWarps * 32) convolve(Call call) {
         for (unsigned m = 0; m < F::kRowPairs; ++m) multiply_add(sums[m][n], a[m], b);
       }
     }
-    // A thread has one column of two image rows: the window's other column is four lanes away.
+    // A thread has one column of two image rows; the other column of the window is four lanes away.
 #pragma unroll
     for (unsigned m = 0; m < F::kRowPairs; ++m) {
 #pragma unroll
@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(kWarps * 32) convolve(Call call) {
           const float right[2] = {__shfl_down_sync(0xffffffffu, top, 4), __shfl_down_sync(0xffffffffu, bottom, 4)};
           const unsigned output = first_output + n * 8 + 2 * column + j;
           if (row % 2 != 0 || output >= kOutputs) continue;
-          const Pooled best = largest_of({top, right[0], bottom, right[1]});
+          const WindowMax best = window_max({top, right[0], bottom, right[1]});
           const std::size_t at = (static_cast<std::size_t>(sample) * kOutputs + output) * kPooled * kPooled +
                                  (first_row / 2 + m) * kPooled + row / 2;
           call.out[at] = activated<A>(best.value + (call.bias == nullptr ? 0.0f : call.bias[output]));
@@ -88,8 +88,9 @@ bool prepare_forward(Activation activation) {
   bool fits = false;
   with_activation(activation, [&](auto chosen) {
     constexpr Activation A = decltype(chosen)::value;
-    fits = allow(convolve<A, 1>, Forward<1>::kBytes) && allow(convolve<A, 4>, Forward<4>::kBytes) &&
-           allow(convolve<A, 8>, Forward<8>::kBytes);
+    fits = request_shared_memory(convolve<A, 1>, Forward<1>::kBytes) &&
+           request_shared_memory(convolve<A, 4>, Forward<4>::kBytes) &&
+           request_shared_memory(convolve<A, 8>, Forward<8>::kBytes);
   });
   return fits;
 }
@@ -114,7 +115,7 @@ void pack(cudaStream_t stream, const float* weights, float* packed) {
 void forward(const Call& call) {
   with_activation(call.activation, [&](auto chosen) {
     constexpr Activation A = decltype(chosen)::value;
-    // One sample a block while there are processors for all of them.
+    // Small batches: one sample per block, to occupy all multiprocessors.
     if (call.samples <= 2 * call.processors) {
       launch(call.stream, std::min(call.samples, call.processors), kWarps * 32, Forward<1>::kBytes, convolve<A, 1>, call);
     } else if (call.samples <= 4 * call.processors) {

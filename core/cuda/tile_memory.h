@@ -1,7 +1,7 @@
 #pragma once
 
-// What the forward and the backward kernels of the tiles have in common: how images and weights come into a block's shared
-// memory, and where a window's terms lie in it. Included by nvcc only.
+// Shared-memory layout of the tile kernels: copies images and weights into shared memory, and locates the terms of a window.
+// For nvcc only.
 
 #include <cuda_pipeline.h>
 
@@ -14,12 +14,12 @@ inline constexpr unsigned kArea = kSize * kSize;
 inline constexpr unsigned kTermsPadded = (kTerms + 7) / 8 * 8;          // 504
 static_assert(kRowOfTerms == kTermsPadded + 4);
 
-// Where term t of a window begins, from the window's first pixel.
+// Offset of term t of a window from the window's first pixel.
 __device__ inline unsigned term_offset(unsigned t) {
   return t >= kTerms ? 0 : t / kTaps * kArea + t % kTaps / kKernel * kSize + t % kKernel;
 }
 
-// Through __ldcg: the compiler may then have several loads under way before the first store.
+// __ldcg lets the compiler issue several loads before the first store.
 __device__ inline void load_image(float* to, const float* from) {
 #pragma unroll 4
   for (unsigned i = threadIdx.x; i < kPixels / 4; i += blockDim.x) {
@@ -28,7 +28,7 @@ __device__ inline void load_image(float* to, const float* from) {
   }
 }
 
-// Copies behind the thread's back; __pipeline_wait_prior(0) and a barrier end it.
+// Starts an asynchronous copy; complete after __pipeline_wait_prior(0) and a barrier.
 __device__ inline void start_copy(float* to, const float* from, unsigned floats) {
   for (unsigned i = threadIdx.x * 4; i < floats; i += blockDim.x * 4) __pipeline_memcpy_async(to + i, from + i, 16);
   __pipeline_commit();

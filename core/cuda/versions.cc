@@ -9,13 +9,13 @@
 namespace mgcompare::cuda {
 namespace {
 
-constexpr int kLeastCudnn = 90000, kLeastNccl = 22700;
+constexpr int kMinCudnn = 90000, kMinNccl = 22700;
 
 }  // namespace
 
 Versions Versions::found() {
   Versions versions;
-  // Without a driver some of these fail and leave 0.
+  // Without a driver some of these calls fail and leave 0.
   cudaDriverGetVersion(&versions.driver);
   cudaRuntimeGetVersion(&versions.runtime);
   cudaGetLastError();
@@ -36,19 +36,19 @@ std::string library_version(int version) {
 
 std::string too_old(const Versions& versions) {
   std::vector<std::string> reasons;
-  // Within a major version a program runs on older drivers; across them the driver must be as new.
+  // CUDA's minor version compatibility: the driver must have at least the runtime's major version.
   if (versions.driver == 0)
     reasons.push_back("no NVIDIA driver is installed");
   else if (versions.driver / 1000 < versions.runtime / 1000)
     reasons.push_back("the NVIDIA driver supports CUDA " + cuda_version(versions.driver) + ", this program needs CUDA " +
                       cuda_version(versions.runtime) + ": install a newer driver");
-  const auto need = [&](const std::string& library, int found, int least) {
-    if (found < least)
+  const auto need = [&](const std::string& library, int found, int minimum) {
+    if (found < minimum)
       reasons.push_back(library + " " + library_version(found) + " is installed, this program needs " +
-                        library_version(least) + ": install a newer " + library);
+                        library_version(minimum) + ": install a newer " + library);
   };
-  need("cuDNN", versions.cudnn, kLeastCudnn);
-  need("NCCL", versions.nccl, kLeastNccl);
+  need("cuDNN", versions.cudnn, kMinCudnn);
+  need("NCCL", versions.nccl, kMinNccl);
   std::string all;
   for (const std::string& reason : reasons) all += (all.empty() ? "" : "; ") + reason;
   return all;

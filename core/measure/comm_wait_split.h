@@ -1,6 +1,6 @@
 #pragma once
 
-// Where the exchanges of steps on devices go: to moving data, to waiting for other ranks, or beside computing.
+// Splits the exchange time of device steps into transfer, wait for other ranks, and overlap with compute.
 
 #include <vector>
 
@@ -8,9 +8,9 @@
 
 namespace mgcompare {
 
-// The times of every rank, with waiting taken out of its exchange, and what ran beside computing. An exchange ends everywhere
-// at once and cannot begin before the last rank comes, so on that rank it takes what it takes, and on another what is more
-// than that is waiting. Nothing is told apart where the ranks did not call alike.
+// Returns the times of every rank with `waiting` taken out of `exchange`, and with `overlapped` set. A collective ends on all
+// ranks at the same time and cannot start before the last one arrives. The fastest rank's time is therefore transfer; any
+// excess on other ranks is wait. Times are returned unsplit if the ranks did not make the same number of calls.
 std::vector<RankTimes> split_exchanges(const std::vector<StepBreakdown>& of_ranks);
 
 }  // namespace mgcompare

@@ -1,6 +1,6 @@
 #pragma once
 
-// The steps of one rank's epoch, counted in steps of the rehearsal whose parts are known.
+// The steps of one rank's epoch, as a number of steps whose breakdown was measured during warm-up.
 
 #include <cstddef>
 
@@ -8,25 +8,25 @@ namespace mgcompare {
 
 class EpochSteps {
  public:
-  // `alike`: it does the work of those that were read; others are shorter, or made in another way.
-  void add(double seconds, bool alike) {
+  // `equivalent`: the step does the same work as the measured ones. Others are shorter, or are issued in another way.
+  void add(double seconds, bool equivalent) {
     seconds_ += seconds;
-    if (!alike) return;
-    ++alike_;
-    alike_seconds_ += seconds;
+    if (!equivalent) return;
+    ++equivalent_;
+    equivalent_seconds_ += seconds;
   }
   double seconds() const { return seconds_; }
-  // As how many steps they count: one that is alike as one, however long it took, so that the parts do not fit the time where
-  // the steps that were read were not like these. Others count by their time; without any that is alike all do, measured by
-  // what a step took that was read.
-  double count(double seconds_read) const {
-    const double one = alike_ > 0 ? alike_seconds_ / static_cast<double>(alike_) : seconds_read;
-    return static_cast<double>(alike_) + (one > 0 ? (seconds_ - alike_seconds_) / one : 0.0);
+  // Number of equivalent full steps in this epoch. An equivalent step counts as one, however long it took: if the measured
+  // steps were faster or slower, the parts do not sum to the epoch's time, which reveals it. Other steps count by their
+  // time, relative to the mean equivalent step, or to `measured_seconds` if there is none.
+  double count(double measured_seconds) const {
+    const double one = equivalent_ > 0 ? equivalent_seconds_ / static_cast<double>(equivalent_) : measured_seconds;
+    return static_cast<double>(equivalent_) + (one > 0 ? (seconds_ - equivalent_seconds_) / one : 0.0);
   }
 
  private:
-  std::size_t alike_ = 0;
-  double seconds_ = 0, alike_seconds_ = 0;
+  std::size_t equivalent_ = 0;
+  double seconds_ = 0, equivalent_seconds_ = 0;
 };
 
 }  // namespace mgcompare

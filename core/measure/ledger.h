@@ -1,6 +1,6 @@
 #pragma once
 
-// What one rank's strategy moved in its steps, by the call that moved it. Used by that rank's thread.
+// The traffic of one rank's strategy during steps, by call. Used by that rank's thread only.
 
 #include <cstdint>
 #include <string_view>
@@ -11,15 +11,15 @@ namespace mgcompare {
 class Ledger {
  public:
   struct Entry {
-    std::string_view call;  // "all_reduce"; text that lives as long as the program
+    std::string_view call;  // "all_reduce"; a string literal
     std::uint64_t calls = 0;
     double bytes = 0;  // sent by this rank, as Group counts them
   };
 
-  // Calls outside of steps (start, settle, checkpoints) are not entered.
-  void open(bool open) { open_ = open; }
-  void enter(std::string_view call, double bytes) {
-    if (!open_) return;
+  // Calls outside of steps (start, settle, checkpoints) are not counted.
+  void set_counting(bool counting) { counting_ = counting; }
+  void add(std::string_view call, double bytes) {
+    if (!counting_) return;
     for (Entry& entry : entries_) {
       if (entry.call != call) continue;
       ++entry.calls;
@@ -31,7 +31,7 @@ class Ledger {
   const std::vector<Entry>& entries() const { return entries_; }
 
  private:
-  bool open_ = false;
+  bool counting_ = false;
   std::vector<Entry> entries_;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The device that a strategy sees: the rank's own, with its copies over the host link counted, and what
-// the strategy holds of its memory and the host's.
+// The device that a strategy sees. Forwards to the rank's device; counts copies over the host link and the memory that the
+// strategy holds on the device and on the host.
 
 #include <cstdint>
 #include <unordered_map>
@@ -18,7 +18,7 @@ class MeteredDevice : public Device {
   DeviceKind kind() const override { return device_.kind(); }
   int index() const override { return device_.index(); }
   void* stream() const override {
-    StepClock::strategy_queues();
+    StepClock::before_strategy_work();
     return device_.stream();
   }
   void* allocate(std::size_t bytes) override { return hold(device_.allocate(bytes), bytes, false); }
@@ -32,33 +32,34 @@ class MeteredDevice : public Device {
     device_.release_host(memory);
   }
   void copy(void* to, const void* from, std::size_t bytes) override {
-    StepClock::strategy_queues();
+    StepClock::before_strategy_work();
     device_.copy(to, from, bytes);
   }
   void zero(void* memory, std::size_t bytes) override {
-    StepClock::strategy_queues();
+    StepClock::before_strategy_work();
     device_.zero(memory, bytes);
   }
   void matmul(const Matmul& problem) override {
-    StepClock::strategy_queues();
+    StepClock::before_strategy_work();
     device_.matmul(problem);
   }
   void synchronize() override { device_.synchronize(); }
   void copy_to_host(void* host, const void* device, std::size_t bytes) override {
-    const StepClock::In in(Phase::transfer, "copy to host");
+    const StepClock::PhaseScope in(Phase::transfer, "copy to host");
     device_.copy_to_host(host, device, bytes);
     count("copy to host", bytes);
   }
   void copy_to_device(void* device, const void* host, std::size_t bytes) override {
-    const StepClock::In in(Phase::transfer, "copy to device");
+    const StepClock::PhaseScope in(Phase::transfer, "copy to device");
     device_.copy_to_device(device, host, bytes);
     count("copy to device", bytes);
   }
 
+  // Copied over the host link since the last reset_bytes().
   std::uint64_t bytes() const { return bytes_; }
-  void forget() { bytes_ = 0; }
+  void reset_bytes() { bytes_ = 0; }
   Ledger& ledger() { return ledger_; }
-  // Bytes that are allocated now, on the host or on the device.
+  // Bytes that are allocated at present, on the host or on the device.
   std::uint64_t held(bool on_host) const {
     std::uint64_t bytes = 0;
     for (const auto& [memory, block] : blocks_) bytes += block.on_host == on_host ? block.bytes : 0;
@@ -75,7 +76,7 @@ class MeteredDevice : public Device {
     return memory;
   }
   void count(const char* call, std::size_t bytes) {
-    ledger_.enter(call, static_cast<double>(bytes));
+    ledger_.add(call, static_cast<double>(bytes));
     bytes_ += bytes;
   }
 

@@ -10,12 +10,12 @@ namespace {
 
 using Layer = std::vector<Stretch>;
 
-// What a device did on its own lane and beside it, by phases.
+// The work of a device by phase: in its main stream, and overlapping it.
 struct Lanes {
   Layer own[kPhases], beside[kPhases];
-  Layer marks;                      // of its own lane: those beside delay nothing
+  Layer marks;                      // overhead of marks in the main stream; others delay nothing
   std::vector<double> exchanges;
-  double from = 0, to = 0;          // of its own lane
+  double from = 0, to = 0;          // first and last mark of the main stream
 };
 
 Lanes lanes_of(const std::vector<PhaseEvent>& marks, double seconds_a_mark, double ahead) {
@@ -45,7 +45,7 @@ std::vector<double> seconds_by_layer(const std::vector<std::vector<Stretch>>& la
   struct Edge {
     double at;
     std::size_t layer;
-    int step;                       // stretches of the layer more, or fewer
+    int step;                       // change of the number of open stretches
   };
   std::vector<Edge> edges;
   for (std::size_t layer = 0; layer < layers.size(); ++layer) {
@@ -101,18 +101,18 @@ StepBreakdown break_down(const std::vector<PhaseEvent>& marks, double seconds_a_
                         by_host(Phase::transfer)});
   add(Phase::waiting, {by_host(Phase::waiting)});
   add(Phase::strategy, {by_host(Phase::strategy)});
-  add(Phase::compute, {by_host(Phase::compute)});  // the host asks for work that the device has not begun
+  add(Phase::compute, {by_host(Phase::compute)});  // the host queues work that the device has not begun
   add(Phase::strategy, {own(Phase::strategy), own(Phase::waiting)});
   add(Phase::outside, {by_host(Phase::outside), own(Phase::outside)});
 
-  StepBreakdown reading;
-  reading.exchanges = std::move(lanes.exchanges);
+  StepBreakdown breakdown;
+  breakdown.exchanges = std::move(lanes.exchanges);
   if (!host.empty()) lanes.from = host.front().begin, lanes.to = host.back().end;
-  if (!(lanes.to > lanes.from)) return reading;
+  if (!(lanes.to > lanes.from)) return breakdown;
   const std::vector<double> seconds = seconds_by_layer(layers, lanes.from, lanes.to);
   for (std::size_t k = 0; k < layers.size(); ++k)
-    if (phases[k]) part_of(reading.times, *phases[k]) += seconds[k];
-  return reading;
+    if (phases[k]) part_of(breakdown.times, *phases[k]) += seconds[k];
+  return breakdown;
 }
 
 }  // namespace mgcompare

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which part of a step each of its moments is: a device may compute while it exchanges and while the host waits, and every
-// moment counts once.
+// Divides the time of steps by phase. A device may compute, exchange data and be waited for at the same time; each moment
+// counts once, for the phase of the highest priority.
 
 #include <vector>
 
@@ -15,26 +15,26 @@ struct Stretch {
   double begin = 0, end = 0;
 };
 
-// Of every layer: the seconds between `from` and `to` that its stretches cover and no layer before it covers. Stretches may
-// overlap, touch, nest and be empty.
+// For each layer: the seconds between `from` and `to` that its stretches cover and that no earlier layer covers. Stretches
+// may overlap, touch, nest and be empty.
 std::vector<double> seconds_by_layer(const std::vector<std::vector<Stretch>>& layers, double from, double to);
 
-// What the marks of some steps say of one rank.
+// The breakdown of one rank's steps.
 struct StepBreakdown {
-  RankTimes times;                  // exchange includes waiting for others inside of it
-  std::vector<double> exchanges;    // seconds of every collective in the order of the calls, beside or not
+  RankTimes times;                  // `exchange` includes the wait for other ranks
+  std::vector<double> exchanges;    // seconds of each collective in the order of the calls, overlapped or not
 
-  // Of a single step.
+  // Turns totals over `steps` steps into means per step.
   void divide(double steps);
 };
 
-// From the first of the rank's own marks to the last, by the device's clock alone: of steps that the device made by itself. A
-// moment is computing if anything computes in it, else the optimiser's, else input, else exchange, and the strategy's only
-// if it is nothing of that. What the marks cost (`seconds_a_mark` each) is in no part.
+// Breakdown of steps that the device replayed without the host: from the first to the last event that does not overlap, by
+// the device's clock alone. Priority of phases: compute, optimiser, input, exchange, strategy. The overhead of the marks
+// (`seconds_a_mark` each) is excluded from all phases.
 StepBreakdown break_down(const std::vector<PhaseEvent>& marks, double seconds_a_mark);
 
-// The same of steps that the host made, from the first of its stretches to the last: what its thread was in counts where the
-// device had nothing to do. `ahead`: the host's clock less the device's.
+// Breakdown of steps that the host issued: from the start of its first span to the end of its last. The phases of the host
+// thread count where the device is idle. `ahead`: the host's clock minus the device's, in seconds.
 StepBreakdown break_down(const std::vector<PhaseEvent>& marks, double seconds_a_mark, const std::vector<StepClock::Span>& host,
                       double ahead);
 

@@ -32,7 +32,7 @@ void StepClock::open(double now) {
 }
 
 void StepClock::close(double now) {
-  spend(now);
+  count_until(now);
   is_open_ = false;
 }
 
@@ -44,42 +44,42 @@ RankTimes StepClock::take() {
 }
 
 void StepClock::keep_spans(double now) {
-  spend(now);
+  count_until(now);
   last_ = now;
   keeps_spans_ = true;
 }
 
 std::vector<StepClock::Span> StepClock::take_spans(double now) {
-  spend(now);
+  count_until(now);
   keeps_spans_ = false;
   return std::exchange(spans_, {});
 }
 
-void StepClock::spend(double now) {
+void StepClock::count_until(double now) {
   if (is_open_) seconds_[static_cast<int>(phase_)] += now - last_;
   if (keeps_spans_ && now > last_) spans_.push_back({phase_, name_, last_, now});
   last_ = now;
 }
 
 void StepClock::go_to(Phase phase, const char* name) {
-  if (is_open_ || keeps_spans_) spend(now());
+  if (is_open_ || keeps_spans_) count_until(now());
   phase_ = phase;
   name_ = name;
   if (timeline_ == nullptr) return;
-  is_owed_ = recording_ && phase == Phase::strategy;
-  if (!is_owed_) timeline_->mark(phase);
-  // What the mark cost the host is nobody's.
+  mark_is_pending_ = capturing_ && phase == Phase::strategy;
+  if (!mark_is_pending_) timeline_->mark(phase);
+  // Exclude the overhead of the mark from all phases.
   last_ = now();
 }
 
-void StepClock::strategy_queues() {
+void StepClock::before_strategy_work() {
   StepClock* const clock = clock_of_thread;
-  if (clock == nullptr || !clock->is_owed_) return;
-  clock->is_owed_ = false;
+  if (clock == nullptr || !clock->mark_is_pending_) return;
+  clock->mark_is_pending_ = false;
   clock->timeline_->mark(Phase::strategy);
 }
 
-StepClock::In::In(Phase phase, const char* name) {
+StepClock::PhaseScope::PhaseScope(Phase phase, const char* name) {
   StepClock* const clock = clock_of_thread;
   if (clock == nullptr || (clock->phase_ == phase && clock->name_ == name)) return;
   clock_ = clock;
@@ -88,40 +88,40 @@ StepClock::In::In(Phase phase, const char* name) {
   clock->go_to(phase, name);
 }
 
-StepClock::In::~In() {
+StepClock::PhaseScope::~PhaseScope() {
   if (clock_ != nullptr) clock_->go_to(former_, former_name_);
 }
 
-void StepClock::In::began_with(Phase phase, double seconds) {
+void StepClock::PhaseScope::began_with(Phase phase, double seconds) {
   StepClock* const clock = clock_of_thread;
   if (clock == nullptr || !(seconds > 0) || !(clock->is_open_ || clock->keeps_spans_)) return;
   const Phase own = std::exchange(clock->phase_, phase);
-  clock->spend(std::min(now(), clock->last_ + seconds));
+  clock->count_until(std::min(now(), clock->last_ + seconds));
   clock->phase_ = own;
 }
 
-StepClock::OfThread::OfThread(StepClock& clock) : former_(std::exchange(clock_of_thread, &clock)) {}
-StepClock::OfThread::~OfThread() { clock_of_thread = former_; }
+StepClock::ThreadScope::ThreadScope(StepClock& clock) : former_(std::exchange(clock_of_thread, &clock)) {}
+StepClock::ThreadScope::~ThreadScope() { clock_of_thread = former_; }
 
-StepClock::Marked::Marked(StepClock& clock, DeviceTimeline& timeline, bool recording) : clock_(clock) {
+StepClock::TimelineScope::TimelineScope(StepClock& clock, DeviceTimeline& timeline, bool capturing) : clock_(clock) {
   timeline.open();
   clock.timeline_ = &timeline;
-  clock.recording_ = recording;
-  clock.is_owed_ = false;
+  clock.capturing_ = capturing;
+  clock.mark_is_pending_ = false;
 }
 
-StepClock::Marked::~Marked() {
+StepClock::TimelineScope::~TimelineScope() {
   std::exchange(clock_.timeline_, nullptr)->close();
-  clock_.is_owed_ = false;
+  clock_.mark_is_pending_ = false;
 }
 
-StepClock::Paused::Paused() : clock_(clock_of_thread) {
+StepClock::PauseScope::PauseScope() : clock_(clock_of_thread) {
   if (clock_ == nullptr) return;
   was_open_ = clock_->is_open_;
   clock_->close(now());
 }
 
-StepClock::Paused::~Paused() {
+StepClock::PauseScope::~PauseScope() {
   if (clock_ != nullptr && was_open_) clock_->open(now());
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Where a rank's time goes as its host thread sees it: every moment is of one phase, the innermost that it is in. A CPU
-// device computes before a call returns, so there this is all there is to know; a GPU has a timeline besides.
+// Where a rank's time goes, by the clock of its host thread. Every moment counts for one phase, the innermost open scope. On
+// a CPU device work is done when a call returns, so this clock sees everything; a GPU has a DeviceTimeline in addition.
 
 #include <vector>
 
@@ -11,39 +11,40 @@
 
 namespace mgcompare {
 
-// The part of a rank's time to which a phase belongs.
+// The field of `times` that the phase counts for.
 double& part_of(RankTimes& times, Phase phase);
 
+// Used by the rank's thread only. All times are seconds of now() (base/clock.h).
 class StepClock {
  public:
-  // A stretch of one phase by the host's clock.
+  // A stretch of time in one phase.
   struct Span {
     Phase phase = Phase::outside;
-    const char* name = nullptr;     // of the call, where the phase is one of calls
+    const char* name = nullptr;     // of the call, for phases that are calls
     double begin = 0, end = 0;
   };
 
-  // Counts from here on, outside of steps, and up to here.
+  // Starts and stops counting. Time outside of any scope counts as Phase::outside.
   void open(double now);
   void close(double now);
-  // What was counted since the last call.
+  // Seconds counted since the last call.
   RankTimes take();
 
-  // Keeps stretches from here on, or hands out those that were kept.
+  // Starts to keep spans; take_spans() ends that and returns them.
   void keep_spans(double now);
   std::vector<Span> take_spans(double now);
 
-  // The strategy is about to queue work of its own on the device.
-  static void strategy_queues();
+  // Called before the strategy queues work on the device: places the mark that a TimelineScope with capture delays.
+  static void before_strategy_work();
 
-  // Within its life the thread's rank is in this phase. Without a clock it does nothing.
-  class In {
+  // The thread's rank is in this phase while the scope exists. Does nothing on a thread without a clock.
+  class PhaseScope {
    public:
-    explicit In(Phase phase, const char* name = nullptr);
-    ~In();
-    In(const In&) = delete;
-    In& operator=(const In&) = delete;
-    // The stretch since the last boundary began with so many seconds of another phase.
+    explicit PhaseScope(Phase phase, const char* name = nullptr);
+    ~PhaseScope();
+    PhaseScope(const PhaseScope&) = delete;
+    PhaseScope& operator=(const PhaseScope&) = delete;
+    // Counts the first `seconds` since the last phase change for another phase.
     void began_with(Phase phase, double seconds);
 
    private:
@@ -52,39 +53,39 @@ class StepClock {
     const char* former_name_ = nullptr;
   };
 
-  // Within its life this is the clock of the calling thread, whose rank it is: calls do not say on whose behalf they are
-  // made, and an optimiser may serve several ranks.
-  class OfThread {
+  // Makes `clock` the clock of the calling thread while the scope exists. The clock belongs to the thread, because calls do
+  // not name the rank that makes them and an optimiser may serve several ranks.
+  class ThreadScope {
    public:
-    explicit OfThread(StepClock& clock);
-    ~OfThread();
-    OfThread(const OfThread&) = delete;
-    OfThread& operator=(const OfThread&) = delete;
+    explicit ThreadScope(StepClock& clock);
+    ~ThreadScope();
+    ThreadScope(const ThreadScope&) = delete;
+    ThreadScope& operator=(const ThreadScope&) = delete;
 
    private:
     StepClock* former_;
   };
 
-  // Within its life the thread's phases are marked on its device too. While steps are recorded a mark of the strategy's is
-  // made only when the strategy queues work: where it queues none, two marks in a row would be one too many.
-  class Marked {
+  // Marks the thread's phases on its device, too, while the scope exists. During a graph capture, Phase::strategy is marked
+  // only once the strategy queues work: without work, two marks in a row would cost the time of one too many.
+  class TimelineScope {
    public:
-    Marked(StepClock& clock, DeviceTimeline& timeline, bool recording);
-    ~Marked();
-    Marked(const Marked&) = delete;
-    Marked& operator=(const Marked&) = delete;
+    TimelineScope(StepClock& clock, DeviceTimeline& timeline, bool capturing);
+    ~TimelineScope();
+    TimelineScope(const TimelineScope&) = delete;
+    TimelineScope& operator=(const TimelineScope&) = delete;
 
    private:
     StepClock& clock_;
   };
 
-  // Within its life nothing is counted.
-  class Paused {
+  // Stops the clock of the calling thread while the scope exists.
+  class PauseScope {
    public:
-    Paused();
-    ~Paused();
-    Paused(const Paused&) = delete;
-    Paused& operator=(const Paused&) = delete;
+    PauseScope();
+    ~PauseScope();
+    PauseScope(const PauseScope&) = delete;
+    PauseScope& operator=(const PauseScope&) = delete;
 
    private:
     StepClock* clock_;
@@ -92,17 +93,18 @@ class StepClock {
   };
 
  private:
-  void spend(double now);
+  void count_until(double now);
   void go_to(Phase phase, const char* name);
 
   double seconds_[kPhases] = {};
   Phase phase_ = Phase::outside;
   const char* name_ = nullptr;
-  double last_ = 0;                 // the last boundary
+  double last_ = 0;                 // when the phase last changed
   bool is_open_ = false, keeps_spans_ = false;
   std::vector<Span> spans_;
   DeviceTimeline* timeline_ = nullptr;
-  bool recording_ = false, is_owed_ = false;  // a mark of the strategy's
+  bool capturing_ = false;
+  bool mark_is_pending_ = false;    // of Phase::strategy
 };
 
 }  // namespace mgcompare

@@ -5,35 +5,35 @@
 namespace mgcompare {
 namespace {
 
-constexpr std::size_t kLeastSteps = 30, kFew = 3, kMost = 12;
-constexpr double kLeastSeconds = 0.5;
+constexpr std::size_t kMinSteps = 30, kFewWindows = 3, kMaxWindows = 12;
+constexpr double kMinSeconds = 0.5;
 
 }  // namespace
 
-void Laps::begin_step(std::size_t sample, double now) {
+void StepIntervals::begin_step(std::size_t sample, double now) {
   if (is_open_) all_.push_back({static_cast<double>(sample - sample_), now - began_});
   is_open_ = true;
   sample_ = sample;
   began_ = now;
 }
 
-void Laps::add(double samples, double seconds) {
+void StepIntervals::add(double samples, double seconds) {
   is_open_ = false;
   all_.push_back({samples, seconds});
 }
 
-std::vector<WindowResult> windows_of(const std::vector<Lap>& laps) {
+std::vector<WindowResult> windows_of(const std::vector<StepInterval>& intervals) {
   double seconds = 0;
-  for (const Lap& lap : laps) seconds += lap.seconds;
-  const std::size_t by_seconds = std::max(kFew, static_cast<std::size_t>(seconds / kLeastSeconds));
-  const std::size_t count = std::min({kMost, laps.size() / kLeastSteps, by_seconds});
+  for (const StepInterval& interval : intervals) seconds += interval.seconds;
+  const std::size_t by_seconds = std::max(kFewWindows, static_cast<std::size_t>(seconds / kMinSeconds));
+  const std::size_t count = std::min({kMaxWindows, intervals.size() / kMinSteps, by_seconds});
   if (count < 2) return {};
   std::vector<WindowResult> windows(count);
-  for (std::size_t i = 0; i < laps.size(); ++i) {
-    WindowResult& window = windows[i * count / laps.size()];
+  for (std::size_t i = 0; i < intervals.size(); ++i) {
+    WindowResult& window = windows[i * count / intervals.size()];
     ++window.steps;
-    window.samples += laps[i].samples;
-    window.seconds += laps[i].seconds;
+    window.samples += intervals[i].samples;
+    window.seconds += intervals[i].seconds;
   }
   return windows;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// How fast one trial was from stretch to stretch: its steps, cut into windows of equally many. Windows of a trial follow one
-// another in the same process on the same weights, so they say how steady it was; they are never repeats.
+// Throughput over the course of one trial: its steps, divided into windows of equally many steps. Windows follow one another
+// in the same process and on the same weights, so they show how steady a trial was; they are not independent repeats.
 
 #include <cstddef>
 #include <utility>
@@ -11,34 +11,34 @@
 
 namespace mgcompare {
 
-// From where rank 0 begins a step to where it begins the next.
-struct Lap {
-  double samples = 0;               // that all ranks trained meanwhile
+// The time between the starts of two consecutive steps of rank 0.
+struct StepInterval {
+  double samples = 0;               // trained by all ranks in that time
   double seconds = 0;
 };
 
-// Those of a trial, from clocks that are read anyway. The last step of an epoch has none: it may be ragged, and ranks that
-// run freely are done with it one after the other.
-class Laps {
+// The intervals of a trial. Uses times that are taken anyway. The last step of an epoch has no interval: its batch may be
+// smaller, and free-running ranks finish it one after the other.
+class StepIntervals {
  public:
   void begin_epoch() { is_open_ = false; }
-  // The host begins a step at this sample of the epoch.
+  // The host starts a step at time `now` (seconds) with this sample of the epoch.
   void begin_step(std::size_t sample, double now);
-  // The device has made a step by itself. The host's step before it has no end that the host saw.
+  // Adds a step that the device replayed. Drops an open interval: the host did not see when its step ended.
   void add(double samples, double seconds);
 
-  const std::vector<Lap>& all() const { return all_; }
-  void set(std::vector<Lap> laps) { all_ = std::move(laps); }
+  const std::vector<StepInterval>& all() const { return all_; }
+  void set(std::vector<StepInterval> intervals) { all_ = std::move(intervals); }
 
  private:
-  std::vector<Lap> all_;
+  std::vector<StepInterval> all_;
   bool is_open_ = false;
-  std::size_t sample_ = 0;          // where the open lap began
+  std::size_t sample_ = 0;          // of the start of the open interval
   double began_ = 0;
 };
 
-// At least 30 steps each, and half a second each where the trial lasts long enough for more than three; twelve at most.
-// None where there would not be two.
-std::vector<WindowResult> windows_of(const std::vector<Lap>& laps);
+// At most 12 windows of at least 30 steps each; more than three only if each lasts at least 0.5 s. Empty if there would be
+// fewer than two.
+std::vector<WindowResult> windows_of(const std::vector<StepInterval>& intervals);
 
 }  // namespace mgcompare

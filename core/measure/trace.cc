@@ -12,10 +12,10 @@ constexpr const char* kNames[kPhases] = {"compute", "optimizer", "input", "excha
 
 }  // namespace
 
-void Trace::add(std::size_t number, double begin, double end, const std::vector<StepClock::Span>& stretches) {
+void Trace::add(std::size_t number, double begin, double end, const std::vector<StepClock::Span>& spans) {
   ++steps_;
   spans_.push_back({"step " + std::to_string(number), begin, end - begin});
-  for (const StepClock::Span& each : stretches)
+  for (const StepClock::Span& each : spans)
     spans_.push_back({each.name != nullptr ? each.name : kNames[static_cast<int>(each.phase)], each.begin, each.end - each.begin});
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a rank did in a few of its steps, as its host thread saw it: for chrome://tracing and Perfetto.
+// The first steps of a rank by the clock of its host thread, for chrome://tracing and Perfetto.
 
 #include <cstddef>
 #include <string>
@@ -16,13 +16,13 @@ class Trace {
 
   struct Span {
     std::string name;               // "step 3", "compute", "all_reduce", "waiting", ...
-    double begin = 0, seconds = 0;  // by the steady clock
+    double begin = 0, seconds = 0;  // seconds of now()
   };
 
   bool wants_more() const { return steps_ < kSteps; }
-  // A step from `begin` to `end`, and what the rank's clock kept of it. `number` is the rank's own count.
-  void add(std::size_t number, double begin, double end, const std::vector<StepClock::Span>& stretches);
-  // Every step as a whole and then its stretches, in order.
+  // Adds a step and the spans that the rank's clock kept of it. `number` counts the rank's steps.
+  void add(std::size_t number, double begin, double end, const std::vector<StepClock::Span>& spans);
+  // For each step: the whole step, followed by its spans in order.
   const std::vector<Span>& spans() const { return spans_; }
 
  private:
@@ -30,7 +30,7 @@ class Trace {
   std::vector<Span> spans_;
 };
 
-// The trace-event file (Chrome's "complete" events, times in microseconds from the first): a thread a rank.
+// A file in Chrome's trace-event format ("complete" events, in microseconds since the first), with one thread per rank.
 std::string trace_json(const std::string& title, const std::vector<Trace>& ranks);
 
 }  // namespace mgcompare

@@ -7,32 +7,32 @@
 namespace mgcompare {
 namespace {
 
-// Versions of one library that are looked for on either side of the one that is missing.
-constexpr int kNeighbours = 4;
+// How many major versions below and above the missing one are looked for.
+constexpr int kVersionRange = 4;
 
 }  // namespace
 
-std::string explain_module_error(const std::string& said, const std::function<bool(const std::string&)>& is_there) {
+std::string explain_module_error(const std::string& loader_error, const std::function<bool(const std::string&)>& is_there) {
   static const std::regex missing(R"((lib[^:/ ]+\.so)(\.(\d+))?[^:]*: cannot open shared object file)");
   static const std::regex undefined(R"(undefined symbol: ([^ ,]+))");
   std::smatch match;
-  if (std::regex_search(said, match, missing)) {
+  if (std::regex_search(loader_error, match, missing)) {
     const std::string library = match[1], needed = library + match[2].str();
     const int major = match[3].matched ? std::stoi(match[3]) : 0;
-    for (int distance = 1; major > 0 && distance <= kNeighbours; ++distance) {
+    for (int distance = 1; major > 0 && distance <= kVersionRange; ++distance) {
       for (const int other : {major - distance, major + distance}) {
         const std::string found = library + "." + std::to_string(other);
         if (other > 0 && is_there(found))
-          return found + " is installed, " + needed + " is needed: install that version of it";
+          return found + " is installed, " + needed + " is needed: install that version";
       }
     }
     return needed +
-           " is not installed, or not where the loader looks: install it, or name its folder in LD_LIBRARY_PATH";
+           " is not installed, or not where the loader looks: install it, or add its folder to LD_LIBRARY_PATH";
   }
-  if (std::regex_search(said, match, undefined))
-    return "a library of this machine is older than the one that the program was built with, it lacks " +
-           match[1].str() + ": install a newer one";
-  return said;
+  if (std::regex_search(loader_error, match, undefined))
+    return "a library on this machine is older than the one that the program was built with; it has no " +
+           match[1].str() + ": install a newer version";
+  return loader_error;
 }
 
 bool loader_finds(const std::string& library) {

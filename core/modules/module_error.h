@@ -1,16 +1,17 @@
 #pragma once
 
-// Why a module of devices does not open, in words for somebody who can install libraries.
+// Explains why the dynamic loader cannot open a back end, for a user who can install libraries.
 
 #include <functional>
 #include <string>
 
 namespace mgcompare {
 
-// From what the dynamic loader said. `is_there` tells whether the loader finds a library of a name.
-std::string explain_module_error(const std::string& said, const std::function<bool(const std::string&)>& is_there);
+// Turns the error text of the loader into a sentence that says what to install. `is_there`: whether the loader finds the
+// library of that name. Other errors are returned unchanged.
+std::string explain_module_error(const std::string& loader_error, const std::function<bool(const std::string&)>& is_there);
 
-// Asks the loader. Call only in a worker: a library that is found is opened.
+// Whether the loader finds the library. Call in a worker only: the library is opened for a moment.
 bool loader_finds(const std::string& library);
 
 }  // namespace mgcompare

@@ -24,31 +24,37 @@ fs::path module_file(DeviceKind kind) {
   return program / ".." / "lib" / "mgcompare" / ("platform_" + std::string(to_string(kind)) + ".so");
 }
 
-Platform& open_module(DeviceKind kind) {
+// A back end and the library that contains it.
+struct Module {
+  boost::dll::shared_library library;
+  Platform* platform = nullptr;
+};
+
+Module open_module(DeviceKind kind) {
   const fs::path file = module_file(kind);
   if (!fs::exists(file)) throw Error("this build has no module for " + std::string(to_string(kind)) + " devices");
   boost::dll::fs::error_code error;
   boost::dll::shared_library library(file.string(),
                                      boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local, error);
   if (error) {
-    const char* const said = dlerror();
+    const char* const loader_error = dlerror();
     throw Error("the module for " + std::string(to_string(kind)) + " devices cannot be opened: " +
-                (said == nullptr ? error.message() : explain_module_error(said, loader_finds)));
+                (loader_error == nullptr ? error.message() : explain_module_error(loader_error, loader_finds)));
   }
-  // Never closed: devices and their libraries live until the process ends.
-  static auto& opened = *new std::vector<boost::dll::shared_library>();
-  return *opened.emplace_back(std::move(library)).get<Platform*()>("mgcompare_platform")();
+  Platform* const platform = library.get<Platform*()>("mgcompare_platform")();
+  return {std::move(library), platform};
 }
 
 }  // namespace
 
 Platform& platform(DeviceKind kind) {
-  static std::map<DeviceKind, Platform*> opened;
+  // Never destroyed, so no library is closed: devices live until the process ends.
+  static auto& opened = *new std::map<DeviceKind, Module>();
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   auto at = opened.find(kind);
-  if (at == opened.end()) at = opened.emplace(kind, &open_module(kind)).first;
-  return *at->second;
+  if (at == opened.end()) at = opened.emplace(kind, open_module(kind)).first;
+  return *at->second.platform;
 }
 
 std::vector<PlatformSummary> find_platforms() {
@@ -58,7 +64,7 @@ std::vector<PlatformSummary> find_platforms() {
     summary.kind = std::string(to_string(kind));
     try {
       Platform& module = platform(kind);
-      // Also of a module that has no devices: which versions it found.
+      // Before the devices: a module without devices reports its versions too.
       summary.facts = module.facts();
       for (const DeviceInfo& device : module.devices())
         summary.devices.push_back({summary.kind, device.index, device.name, device.memory, device.notes, device.id,

@@ -1,6 +1,6 @@
 #pragma once
 
-// The modules of device kinds that lie beside the program, opened with Boost.DLL. Call only in a worker.
+// Opens the back ends (modules in ../lib/mgcompare beside the program) with Boost.DLL. Call in a worker only.
 
 #include <vector>
 
@@ -9,10 +9,10 @@
 
 namespace mgcompare {
 
-// Every kind this program knows, with its devices or the sentence that says why there are none.
+// Every kind of devices, with its devices or the reason why there are none.
 std::vector<PlatformSummary> find_platforms();
 
-// Throws Error with that sentence.
+// Opens the back end at its first use and never closes it. Any thread. Throws Error with the reason if it cannot be opened.
 Platform& platform(DeviceKind kind);
 
 }  // namespace mgcompare

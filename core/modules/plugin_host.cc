@@ -12,7 +12,7 @@
 namespace mgcompare {
 
 std::unique_ptr<Strategy> make_strategy(const std::string& file, Options& options, const Facts& facts) {
-  // Never unloaded: code of a plugin may still be referred to by objects it made. So the map is never destroyed either.
+  // Never destroyed, so no plugin is unloaded: objects that it made may still refer to its code.
   static auto& opened = *new std::map<std::string, boost::dll::shared_library>();
   static std::mutex mutex;
   const Plugin* plugin = nullptr;
@@ -26,8 +26,8 @@ std::unique_ptr<Strategy> make_strategy(const std::string& file, Options& option
       boost::dll::shared_library library(
           file, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local, error);
       if (error) {
-        const char* const said = dlerror();
-        throw Error(file + " cannot be opened: " + plain(said == nullptr ? error.message() : said));
+        const char* const loader_error = dlerror();
+        throw Error(file + " cannot be opened: " + plain(loader_error == nullptr ? error.message() : loader_error));
       }
       at = opened.emplace(file, std::move(library)).first;
     }

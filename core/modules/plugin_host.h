@@ -1,6 +1,6 @@
 #pragma once
 
-// Opens plugins with Boost.DLL and never closes them. Call only in a worker: a broken file can end the process.
+// Opens plugins with Boost.DLL and never closes them. Call in a worker only: a broken file can end the process.
 
 #include <memory>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace mgcompare {
 
-// Opens the file (once) and creates its strategy. Throws Error with the loader's text.
+// Creates the strategy of the plugin; opens the file at its first use. Any thread. Throws Error if the file cannot be opened.
 std::unique_ptr<Strategy> make_strategy(const std::string& file, Options& options, const Facts& facts);
 
 }  // namespace mgcompare

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text_table.h"
 #include "model/spec.h"
 #include "plan/plan.h"
 
@@ -42,21 +43,6 @@ std::string duration(double seconds) {
   if (seconds < 90) return fmt::format("{:.0f} s", std::max(seconds, 1.0));
   const auto minutes = static_cast<long>(std::lround(seconds / 60));
   return minutes < 120 ? fmt::format("{} min", minutes) : fmt::format("{:.1f} h", seconds / 3600);
-}
-
-std::string table(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::size_t> width(rows.front().size());
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
-  }
-  std::string text;
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) line += fmt::format("{:<{}}  ", row[i], width[i]);
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
-  return text;
 }
 
 }  // namespace
@@ -98,7 +84,7 @@ std::string describe(const Plan& plan) {
   if (plan.config.cut_down_for_cpu) text += "reduced by `when_cpu:` because no GPU is used\n";
   for (const std::string& warning : plan.warnings) text += "warning: " + warning + "\n";
 
-  std::vector<std::vector<std::string>> rows = {
+  std::vector<TextRow> rows = {
       {"order", "trial", "block", "strategy", "devices", "batch", "variant", "seed", "about"}};
   for (std::size_t i = 0; i < plan.trials.size(); ++i) {
     const Trial& trial = plan.trials[i];
@@ -110,7 +96,9 @@ std::string describe(const Plan& plan) {
          std::to_string(trial.seed),
          trial.unavailable.empty() ? duration(estimate_seconds(trial)) : "unavailable: " + trial.unavailable});
   }
-  return text + "\n" + table(rows);
+  text += "\n";
+  for (const std::string& line : text_table(rows, rows.front().size())) text += line + "\n";
+  return text;
 }
 
 }  // namespace mgcompare

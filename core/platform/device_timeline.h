@@ -1,7 +1,7 @@
 #pragma once
 
-// When a rank's device comes to the places between the phases of a step, on the device's own clock: for a few steps on
-// weights that are thrown away, since every mark takes its time too. What marks say is told by attribution.h.
+// Records when a device reaches the boundaries between the phases of a step, by the device's own clock. Marks cost time, so
+// only a few warm-up steps are marked. measure/step_breakdown.h evaluates the events.
 
 #include <cstddef>
 #include <vector>
@@ -10,30 +10,30 @@
 
 namespace mgcompare {
 
-// What the device has queued behind a mark is of its phase, up to the next mark. Work beside (exchanges that overlap a
-// backward pass) has marks of its own.
+// Work that is queued after a mark belongs to its phase, up to the next mark. Work in another stream (exchanges that overlap
+// a backward pass) has marks of its own.
 struct PhaseEvent {
   Phase phase = Phase::outside;
-  bool beside = false;
-  double at = 0;                    // seconds
+  bool beside = false;              // in another stream, overlapping the main one
+  double at = 0;                    // seconds of the device's clock
 };
 
 class DeviceTimeline {
  public:
   virtual ~DeviceTimeline() = default;
-  // Marks are made between these two.
+  // Marks may be placed between these two calls.
   virtual void open() = 0;
   virtual void close() noexcept = 0;
-  // What is queued from here on is of this phase. An error is thrown by take().
+  // Work queued from here on belongs to this phase. take() reports errors.
   virtual void mark(Phase phase) noexcept = 0;
-  // The end of a recording: what it notes when it is repeated stands behind what it noted before. Up to kRounds times.
+  // Ends a captured graph: each replay appends a round of events. At most kRounds replays.
   static constexpr std::size_t kRounds = 5;
   virtual void end_round() = 0;
-  // Waits for the device. The marks in the order of the calls, for every round.
+  // Waits for the device. Returns the events of each round, in the order of the calls.
   virtual std::vector<std::vector<PhaseEvent>> take() = 0;
-  // By how much a mark delays what is queued behind it, at least: many in a row.
+  // Lower bound of the delay that a mark causes, in seconds: measured over many marks in a row.
   virtual double seconds_a_mark() const = 0;
-  // The host's clock less the device's. Waits for the device.
+  // The host's clock minus the device's, in seconds. Waits for the device.
   virtual double ahead() = 0;
 };
 

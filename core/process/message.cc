@@ -38,9 +38,9 @@ std::optional<Message> MessageReader::next() {
   used_ += kHeaderBytes + length;
   if (!json.is_object() || !json.contains("kind") || !json["kind"].is_string() || !json.contains("sequence") ||
       !json.contains("body")) {
-    throw Error("a frame that is no message");
+    throw Error("a frame that is not a message");
   }
-  if (json["sequence"] != sequence_) throw Error(fmt::format("message {} is missing or comes twice", sequence_));
+  if (json["sequence"] != sequence_) throw Error(fmt::format("message {} is missing or repeated", sequence_));
   ++sequence_;
   return Message{json["kind"].get<std::string>(), json["body"]};
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the runner and a worker say to each other: frames of a four-byte length (little endian) and one JSON text, numbered
-// from 0 in each direction. The reader trusts nothing: a frame that is too long, out of order or not a message throws.
+// Messages between the runner and a worker: frames of a four-byte little-endian length and one JSON text, numbered from 0 in
+// each direction. The reader does not trust the sender: a frame that is too long, out of order or not a message is an error.
 
 #include <cstdint>
 #include <mutex>
@@ -20,7 +20,7 @@ struct Message {
   nlohmann::json body;
 };
 
-// Takes bytes as they come and gives whole messages in order. Throws Error for bytes that cannot be one.
+// Turns a stream of bytes into messages. Throws Error for invalid bytes.
 class MessageReader {
  public:
   void feed(std::string_view bytes);
@@ -32,11 +32,11 @@ class MessageReader {
   std::uint64_t sequence_ = 0;
 };
 
-// Writes whole messages to a socket; any thread may send.
+// Writes messages to a socket. Thread-safe.
 class MessageWriter {
  public:
   explicit MessageWriter(int descriptor) : descriptor_(descriptor) {}
-  // False when the other side is gone or does not read. Throws Error for a message over the limit.
+  // Returns false if the other process has ended or does not read. Throws Error for a message over the limit.
   bool send(std::string_view kind, const nlohmann::json& body);
 
  private:

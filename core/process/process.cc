@@ -26,7 +26,7 @@
 namespace mgcompare {
 namespace {
 
-// Live children, in a form that a signal handler may read.
+// Running children, readable in a signal handler.
 std::array<std::atomic<pid_t>, 16> live_children{};
 
 void remember(pid_t id) {
@@ -48,7 +48,7 @@ bool is_owned(pid_t id) {
 }
 
 [[noreturn]] void fail(const char* what) {
-  throw Error(fmt::format("cannot start a worker process: {}: {}; end other processes and run again", what,
+  throw Error(fmt::format("cannot start a worker process: {}: {}; end other processes and run the command again", what,
                           std::strerror(errno)));
 }
 
@@ -78,10 +78,10 @@ struct ChildSide {
   char* const* environment;
 };
 
-// Between fork and exec: calls that are safe in a signal handler only.
+// Between fork and exec only async-signal-safe calls are allowed.
 [[noreturn]] void become_child(const ChildSide& side) {
   setpgid(0, 0);
-  // A HUP when the runner dies lets the worker take its whole group along (worker.cc); until it listens, HUP ends it.
+  // The worker gets HUP when the runner ends, and kills its whole group (worker.cc). Until it has a handler, HUP ends it.
   signal(SIGHUP, SIG_DFL);
   signal(SIGTERM, SIG_DFL);
   signal(SIGINT, SIG_DFL);
@@ -90,7 +90,7 @@ struct ChildSide {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  // The descriptors at hand may themselves have the numbers 0 to 3: move them out of the way first.
+  // These descriptors may themselves have the numbers 0 to 3: move them first.
   const int channel = fcntl(side.channel, F_DUPFD, 10), nothing = fcntl(side.nothing, F_DUPFD, 10);
   const int output = side.output < 0 ? -1 : fcntl(side.output, F_DUPFD, 10);
   dup2(nothing, STDIN_FILENO);
@@ -108,7 +108,7 @@ pid_t parent_of(pid_t id) {
   std::ifstream file(fmt::format("/proc/{}/stat", id));
   std::string text;
   std::getline(file, text);
-  // The name in brackets may hold anything, brackets too.
+  // The name in brackets may contain any character, brackets too.
   const std::size_t end = text.rfind(')');
   if (end == std::string::npos || end + 4 > text.size()) return -1;
   pid_t parent = -1;
@@ -158,7 +158,7 @@ Process::Process(const std::vector<std::string>& arguments, const std::map<std::
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) != 0) fail("no socket pair");
   channel_ = Descriptor(channel[0]);
   Descriptor child_channel(channel[1]);
-  // A worker that no longer reads must not stop the runner for ever.
+  // A worker that no longer reads must not block the runner.
   const timeval timeout{5, 0};
   setsockopt(channel[0], SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
   if (output == Output::piped && pipe2(pipe_ends, O_CLOEXEC) != 0) fail("no pipe");
@@ -204,7 +204,7 @@ std::optional<Ending> Process::wait(std::chrono::milliseconds limit) {
     if (ready > 0) break;
     if (ready == 0) return std::nullopt;
   }
-  // Before it is reaped its number cannot be given to another process, so this cannot hit a stranger.
+  // Until the process is reaped no other process can have its number, so this cannot signal a stranger.
   kill(-id_, SIGKILL);
   siginfo_t info{};
   waitid(P_PIDFD, static_cast<id_t>(watch_.number()), &info, WEXITED);
@@ -229,7 +229,7 @@ Ending Process::stop(std::chrono::milliseconds grace) {
 }
 
 void open_standard_streams() {
-  // Opening takes the lowest number that is free.
+  // open() returns the lowest free number.
   for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(number, F_GETFD) < 0) open("/dev/null", O_RDWR);
 }
@@ -237,7 +237,7 @@ void open_standard_streams() {
 void adopt_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
 void sweep_orphans() {
-  // Killing one may hand its own children to this process, so look again until there is nothing left.
+  // Its own children become children of this process when one is killed: repeat until none is left.
   for (int round = 0; round < 200; ++round) {
     const std::vector<pid_t> found = strays();
     if (found.empty()) return;

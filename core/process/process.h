@@ -1,7 +1,7 @@
 #pragma once
 
-// A child that is this program again, in a process group of its own, with a channel to it and its output in a pipe.
-// Children are started from the main thread only: the kernel ties a child's life to the thread that forked it.
+// A child process that runs this executable, in its own process group, with a socket to it and its output in a pipe. Start
+// children from the main thread only: PR_SET_PDEATHSIG refers to the thread that forked.
 
 #include <sys/types.h>
 
@@ -13,7 +13,7 @@
 
 namespace mgcompare {
 
-// A file descriptor that is closed with its owner.
+// Owns a file descriptor.
 class Descriptor {
  public:
   explicit Descriptor(int number = -1) : number_(number) {}
@@ -30,33 +30,33 @@ class Descriptor {
 
 // How a process ended.
 struct Ending {
-  int signal = 0;                   // 0: it ended by itself
-  int code = 0;                     // its exit code when it did
+  int signal = 0;                   // that ended it; 0: it exited
+  int code = 0;                     // exit code, if it exited
   std::string text() const;         // "SIGSEGV", "exit code 3"
 };
 
-// The descriptor under which a child finds its channel.
+// The descriptor of the socket in the child.
 inline constexpr int kChannelDescriptor = 3;
 
 class Process {
  public:
   enum class Output { piped, inherited };
-  // Runs this executable with `arguments` and, beside the inherited ones, `environment`. Throws Error.
+  // Runs this executable with `arguments`; `environment` is added to the inherited variables. Throws Error.
   Process(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment,
           Output output);
-  ~Process();                       // kills the whole group where it still lives
+  ~Process();                       // kills the whole group if it is still running
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
   pid_t id() const { return id_; }
   int channel() const { return channel_.number(); }         // a stream socket
-  int output() const { return output_.number(); }           // stdout and stderr, not blocking; -1 when inherited
+  int output() const { return output_.number(); }           // stdout and stderr, non-blocking; -1: inherited
   int exit_descriptor() const { return watch_.number(); }   // readable once the process has ended
 
-  // Waits for the end and reaps; what is left of the group is killed first. Nothing when time runs out.
+  // Waits for the process to end, kills the rest of its group and reaps it. Returns nothing after the time limit.
   std::optional<Ending> wait(std::chrono::milliseconds limit);
   void signal(int number);          // to the whole group
-  // TERM to the group, KILL after `grace`.
+  // Sends TERM to the group, and KILL after `grace`.
   Ending stop(std::chrono::milliseconds grace);
 
  private:
@@ -65,13 +65,13 @@ class Process {
   std::optional<Ending> ending_;
 };
 
-// Opens /dev/null as each of stdin, stdout and stderr that the parent closed: no other file may get its number.
+// Opens /dev/null for each of stdin, stdout and stderr that is closed, so that no other file gets its number.
 void open_standard_streams();
-// Makes this process the parent of everything its children leave behind.
+// Makes this process the subreaper of the orphaned descendants of its children.
 void adopt_orphans();
-// Kills and reaps every child of this process that no Process object owns, and what these leave behind.
+// Kills and reaps every child of this process that no Process object owns, and their orphaned children.
 void sweep_orphans();
-// Kills the group of every live Process. May be called in a signal handler.
+// Kills the group of every running Process. Async-signal-safe.
 void kill_children() noexcept;
 
 }  // namespace mgcompare

@@ -35,11 +35,11 @@ void listen_to_signals() {
   action.sa_handler = on_signal;
   struct sigaction before{};
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-    // Whoever started this with nohup wants it to go on.
+    // Started with nohup: keep ignoring the signal.
     if (sigaction(number, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;
     sigaction(number, &action, nullptr);
   }
-  // A pipe without a reader and a file that may not grow are errors of the call that writes.
+  // A pipe without a reader and the file size limit become errors of write().
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);
 }

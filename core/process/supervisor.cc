@@ -22,7 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 Clock::duration seconds(double value) {
-  // A year is for ever, and the sum of it with now cannot overflow.
+  // At most a year, so that adding it to the current time cannot overflow.
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(value, 3.2e7)));
 }
 
@@ -30,20 +30,22 @@ std::chrono::milliseconds milliseconds(double seconds) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(seconds * 1000)));
 }
 
-// Where the worker was when it was last heard of.
+// What the worker was doing when it last reported.
 std::string place(const Progress& progress) {
-  if (progress.phase.empty()) return "before the trial began";
-  if (progress.phase != "training") return fmt::format("in {}", progress.phase);
+  if (progress.phase == TrialPhase::none) return "before the trial began";
+  if (progress.phase != TrialPhase::training) return fmt::format("in {}", to_string(progress.phase));
   return fmt::format("in step {} of epoch {} (training)", progress.step, progress.epoch + 1);
 }
 
 }  // namespace
 
-struct Supervisor::Exchange {
+std::string Reply::failure() const { return fmt::format("{} ({})", cause, to_string(status)); }
+
+struct Supervisor::PendingRequest {
   Listener listener;
   Clock::time_point deadline, heard, progressed, stop_by;
   double limit_seconds = 0;
-  bool is_preparing = false;        // a fresh worker has not said anything of this request yet
+  bool is_preparing = false;        // a new worker has not reported progress on this request yet
   bool stop_sent = false;
   Progress last;
   std::optional<Reply> reply;
@@ -56,10 +58,10 @@ Supervisor::Supervisor(SupervisorSettings settings) : settings_(std::move(settin
 Supervisor::~Supervisor() { end_worker(); }
 
 bool Supervisor::start_worker() {
-  // One that died while it had nothing to do is no fault of the next trial.
+  // A worker that died while idle must not fail the next trial.
   if (worker_ && !worker_->wait(std::chrono::milliseconds(0))) return false;
   started_ = Clock::now();
-  // Waiting threads must sleep: a spinning one takes the core of a rank that works. The runtime reads both at its start.
+  // Waiting OpenMP threads must sleep: a spinning one would take the core of another rank. The runtime reads both at start.
   worker_ = std::make_unique<Process>(
       settings_.arguments, std::map<std::string, std::string>{{"OMP_NUM_THREADS", "1"}, {"OMP_WAIT_POLICY", "PASSIVE"}},
       Process::Output::piped);
@@ -72,7 +74,7 @@ bool Supervisor::start_worker() {
 void Supervisor::end_worker() {
   if (!worker_) return;
   if (writer_->send("end", nullptr)) {
-    // Its output is read on, so that it can end while it still prints.
+    // Keep reading its output: a worker that prints would block otherwise.
     const Clock::time_point give_up = Clock::now() + seconds(settings_.seconds_grace);
     while (Clock::now() < give_up && !worker_->wait(std::chrono::milliseconds(20))) read_output();
   }
@@ -82,17 +84,17 @@ void Supervisor::end_worker() {
   sweep_orphans();
 }
 
-void Supervisor::kill_worker(Exchange& exchange, const std::string& status, const std::string& cause) {
-  worker_->stop(milliseconds(status == "interrupted" ? settings_.seconds_grace / 4 : settings_.seconds_grace));
+void Supervisor::kill_worker(PendingRequest& request, TrialStatus status, const std::string& cause) {
+  worker_->stop(milliseconds(status == TrialStatus::interrupted ? settings_.seconds_grace / 4 : settings_.seconds_grace));
   read_output();
-  exchange.reply = Reply{status, cause, nullptr};
+  request.reply = Reply{status, cause, nullptr};
   worker_.reset();
   sweep_orphans();
 }
 
 void Supervisor::read_output() {
   std::array<char, 64 << 10> bytes;
-  // A flood must not keep the runner from its other descriptors, so it takes a megabyte at a time.
+  // At most a megabyte at a time, so that much output does not keep the runner from its other descriptors.
   for (int round = 0; round < 16; ++round) {
     const ssize_t count = read(worker_->output(), bytes.data(), bytes.size());
     if (count <= 0) return;
@@ -100,7 +102,7 @@ void Supervisor::read_output() {
   }
 }
 
-void Supervisor::read_channel(Exchange& exchange) {
+void Supervisor::read_channel(PendingRequest& request) {
   std::array<char, 64 << 10> bytes;
   try {
     for (;;) {
@@ -108,87 +110,86 @@ void Supervisor::read_channel(Exchange& exchange) {
       if (count < 0 && errno == EINTR) continue;
       if (count <= 0) return;
       reader_->feed({bytes.data(), static_cast<std::size_t>(count)});
-      while (const std::optional<Message> message = reader_->next()) take(exchange, *message);
+      while (const std::optional<Message> message = reader_->next()) handle(request, *message);
     }
   } catch (const std::exception& error) {
-    kill_worker(exchange, "crashed", fmt::format("the worker sent {}", plain(error.what())));
+    kill_worker(request, TrialStatus::crashed, fmt::format("the worker sent {}", plain(error.what())));
   }
 }
 
-void Supervisor::take(Exchange& exchange, const Message& message) {
-  exchange.heard = Clock::now();
-  // A fresh worker reads the data first, which is not the request's time.
-  if (message.kind == "note" || (message.kind == "progress" && std::exchange(exchange.is_preparing, false))) {
-    exchange.deadline = exchange.heard + seconds(exchange.limit_seconds);
+void Supervisor::handle(PendingRequest& request, const Message& message) {
+  request.heard = Clock::now();
+  // A new worker loads the data first; the time limit begins after that.
+  if (message.kind == "note" || (message.kind == "progress" && std::exchange(request.is_preparing, false))) {
+    request.deadline = request.heard + seconds(request.limit_seconds);
   }
   if (message.kind == "hello") {
-    seconds_start_ = std::chrono::duration<double>(exchange.heard - started_).count();
-    exchange.progressed = exchange.heard;
+    seconds_start_ = std::chrono::duration<double>(request.heard - started_).count();
+    request.progressed = request.heard;
   } else if (message.kind == "progress") {
-    exchange.progressed = exchange.heard;
-    exchange.last = progress_from_json(message.body);
-    exchange.last.phase = plain(exchange.last.phase);
-    if (exchange.listener.progress) exchange.listener.progress(exchange.last);
+    request.progressed = request.heard;
+    request.last = progress_from_json(message.body);
+    if (request.listener.progress) request.listener.progress(request.last);
   } else if (message.kind == "note") {
-    exchange.progressed = exchange.heard;
-    if (exchange.listener.note) exchange.listener.note(message.body);
+    request.progressed = request.heard;
+    if (request.listener.note) request.listener.note(message.body);
   } else if (message.kind == "answer") {
-    exchange.reply = Reply{"answer", "", message.body};
-  } else if (message.kind == "failed" || message.kind == "out of memory") {
-    exchange.reply = Reply{message.kind, plain(message.body.get<std::string>()), nullptr};
+    request.reply = Reply{TrialStatus::done, "", message.body};
+  } else if (message.kind == to_string(TrialStatus::failed) || message.kind == to_string(TrialStatus::out_of_memory)) {
+    request.reply = Reply{trial_status_of(message.kind), plain(message.body.get<std::string>()), nullptr};
   } else if (message.kind != "heartbeat") {
-    throw Error(fmt::format("a message of the unknown kind '{}'", message.kind));
+    throw Error(fmt::format("a message of unknown kind '{}'", message.kind));
   }
 }
 
-void Supervisor::on_exit(Exchange& exchange) {
-  read_channel(exchange);           // it may have answered before it ended
+void Supervisor::on_exit(PendingRequest& request) {
+  read_channel(request);           // it may have answered before it exited
   if (!worker_) return;
   read_output();
   const std::optional<Ending> ending = worker_->wait(std::chrono::milliseconds(0));
   worker_.reset();
   sweep_orphans();
-  if (exchange.reply) return;
-  exchange.reply = Reply{"crashed",
+  if (request.reply) return;
+  request.reply = Reply{TrialStatus::crashed,
                          ending->signal != 0
-                             ? fmt::format("{} {}", ending->text(), place(exchange.last))
-                             : fmt::format("the worker ended by itself ({}) {}", ending->text(), place(exchange.last)),
+                             ? fmt::format("{} {}", ending->text(), place(request.last))
+                             : fmt::format("the worker ended by itself ({}) {}", ending->text(), place(request.last)),
                          nullptr};
 }
 
-void Supervisor::check_limits(Exchange& exchange) {
+void Supervisor::check_limits(PendingRequest& request) {
   const Clock::time_point now = Clock::now();
-  if (settings_.interrupted() && !exchange.stop_sent) {
-    exchange.stop_sent = true;
-    exchange.stop_by = now + seconds(settings_.seconds_to_stop);
+  if (settings_.interrupted() && !request.stop_sent) {
+    request.stop_sent = true;
+    request.stop_by = now + seconds(settings_.seconds_to_stop);
     writer_->send("stop", nullptr);
   }
-  if (exchange.stop_sent && now > exchange.stop_by) {
-    kill_worker(exchange, "interrupted", fmt::format("it did not stop by itself {}", place(exchange.last)));
-  } else if (now > exchange.deadline) {
-    kill_worker(exchange, "timeout",
-                fmt::format("over the limit of {:g} s {}", exchange.limit_seconds, place(exchange.last)));
-  } else if (now > exchange.progressed + seconds(settings_.seconds_without_progress)) {
-    kill_worker(exchange, "timeout",
-                fmt::format("no progress for {:g} s {}", settings_.seconds_without_progress, place(exchange.last)));
-  } else if (now > exchange.heard + seconds(settings_.seconds_without_heartbeat)) {
-    kill_worker(exchange, "timeout",
+  if (request.stop_sent && now > request.stop_by) {
+    kill_worker(request, TrialStatus::interrupted, fmt::format("it did not stop by itself {}", place(request.last)));
+  } else if (now > request.deadline) {
+    kill_worker(request, TrialStatus::timeout,
+                fmt::format("over the limit of {:g} s {}", request.limit_seconds, place(request.last)));
+  } else if (now > request.progressed + seconds(settings_.seconds_without_progress)) {
+    kill_worker(request, TrialStatus::timeout,
+                fmt::format("no progress for {:g} s {}", settings_.seconds_without_progress, place(request.last)));
+  } else if (now > request.heard + seconds(settings_.seconds_without_heartbeat)) {
+    kill_worker(request, TrialStatus::timeout,
                 fmt::format("the worker was silent for {:g} s {}", settings_.seconds_without_heartbeat,
-                            place(exchange.last)));
+                            place(request.last)));
   }
 }
 
-void Supervisor::wait_for_events(const Exchange& exchange) {
-  Clock::time_point next = std::min({exchange.deadline, exchange.heard + seconds(settings_.seconds_without_heartbeat),
-                                     exchange.progressed + seconds(settings_.seconds_without_progress)});
-  if (exchange.stop_sent) next = std::min(next, exchange.stop_by);
+void Supervisor::wait_for_events(const PendingRequest& request) {
+  Clock::time_point next = std::min({request.deadline, request.heard + seconds(settings_.seconds_without_heartbeat),
+                                     request.progressed + seconds(settings_.seconds_without_progress)});
+  if (request.stop_sent) next = std::min(next, request.stop_by);
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()).count() + 1;
-  // The descriptor of the signals stays readable, so it wakes this once only.
+  // The descriptor of the signals stays readable: watch it only until the stop was sent.
   std::array<pollfd, 4> events = {{{worker_->channel(), POLLIN, 0},
                                    {worker_->output(), POLLIN, 0},
                                    {worker_->exit_descriptor(), POLLIN, 0},
-                                   {exchange.stop_sent ? -1 : settings_.interruption_descriptor, POLLIN, 0}}};
-  // A worker that closed its output on purpose would otherwise wake this all the time.
+                                   {request.stop_sent ? -1 : settings_.interruption_descriptor, POLLIN, 0}}};
+  // A worker that closed its output would otherwise make poll() return at once every time.
   if (poll(events.data(), events.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, 1000))) > 0 &&
       ((events[0].revents | events[1].revents) & POLLIN) == 0 && events[2].revents == 0 && events[3].revents == 0) {
     poll(&events[2], 1, 10);
@@ -197,29 +198,29 @@ void Supervisor::wait_for_events(const Exchange& exchange) {
 
 Reply Supervisor::ask(const std::string& kind, const nlohmann::json& body, double limit_seconds,
                       const Listener& listener) {
-  Exchange exchange;
-  exchange.is_preparing = start_worker();
-  exchange.listener = listener;
-  exchange.limit_seconds = limit_seconds;
-  exchange.heard = exchange.progressed = Clock::now();
-  exchange.deadline =
-      exchange.heard +
-      seconds(exchange.is_preparing ? limit_seconds + settings_.seconds_to_prepare : limit_seconds);
-  // A failed send means that the worker is dead or stuck, which the loop finds out.
+  PendingRequest request;
+  request.is_preparing = start_worker();
+  request.listener = listener;
+  request.limit_seconds = limit_seconds;
+  request.heard = request.progressed = Clock::now();
+  request.deadline =
+      request.heard +
+      seconds(request.is_preparing ? limit_seconds + settings_.seconds_to_prepare : limit_seconds);
+  // If sending fails the worker is dead or stuck, which the loop detects.
   writer_->send(kind, body);
-  while (!exchange.reply) {
-    wait_for_events(exchange);
+  while (!request.reply) {
+    wait_for_events(request);
     read_output();
-    read_channel(exchange);
-    if (exchange.reply) break;
+    read_channel(request);
+    if (request.reply) break;
     if (worker_->wait(std::chrono::milliseconds(0))) {
-      on_exit(exchange);
+      on_exit(request);
     } else {
-      check_limits(exchange);
+      check_limits(request);
     }
   }
-  if (exchange.reply->status != "answer" && worker_) end_worker();
-  return *exchange.reply;
+  if (!request.reply->answered() && worker_) end_worker();
+  return *request.reply;
 }
 
 Result Supervisor::run(const Trial& trial, const TrialFiles& files,
@@ -227,27 +228,27 @@ Result Supervisor::run(const Trial& trial, const TrialFiles& files,
   log_.heading(fmt::format("trial {}: {}", trial.number, row_name(trial)));
   const nlohmann::json body = {{"trial", trial}, {"checkpoint", files.checkpoint}, {"resume", files.resume},
                                  {"record", files.record},         {"replay", files.replay},
-                                 {"trace", files.trace}};
+                                 {"trace", files.trace},           {"data_folder", files.data_folder}};
   Reply reply = ask("trial", body, trial.config.measure.time_limit, {report, {}});
   Result result;
-  if (reply.status == "answer") {
+  if (reply.answered()) {
     try {
       result = reply.body.get<Result>();
       result.cause = plain(result.cause);
     } catch (const std::exception& error) {
-      reply = {"crashed", fmt::format("the worker's result cannot be read: {}", plain(error.what())), nullptr};
+      reply = {TrialStatus::crashed, fmt::format("the worker's result cannot be read: {}", plain(error.what())), nullptr};
     }
   }
-  if (reply.status != "answer") {
+  if (!reply.answered()) {
     result = Result();
     result.status = reply.status;
     result.cause = reply.cause;
   }
   result.seconds_worker_start = std::exchange(seconds_start_, 0.0);
-  const bool done = result.status == "done";
-  // A worker leaves when a rank of a trial fails, also by its loss.
+  const bool done = result.status == TrialStatus::done;
+  // A worker exits if a rank of a trial fails or diverges.
   if (!done || trial.config.isolation == Isolation::trial) end_worker();
-  if (!done && result.status != "diverged") result.log = log_.last_lines();
+  if (!done && result.status != TrialStatus::diverged) result.log = log_.last_lines();
   return result;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Runs trials in a worker process and turns whatever happens to that process into a row. One worker runs many trials; it
-// is started when it is first needed, and ended by any trial that ends neither done nor diverged.
+// Runs trials in a worker process. Whatever happens to that process becomes the result of the trial. One worker runs many
+// trials. It is started when first needed, and replaced after a trial that is not done.
 
 #include <chrono>
 #include <functional>
@@ -21,25 +21,29 @@
 namespace mgcompare {
 
 struct SupervisorSettings {
-  std::vector<std::string> arguments = {"--worker"};  // make this program a worker
-  std::string log_file;                               // what workers print; empty: only the last lines are kept
-  double seconds_without_progress = 120;              // a trial that says nothing for so long hangs
+  std::vector<std::string> arguments = {"--worker"};  // of the worker process
+  std::string log_file;                               // for the output of workers; empty: only the last lines are kept
+  double seconds_without_progress = 120;              // a trial that reports no progress for so long is stopped
   double seconds_without_heartbeat = 30;
-  double seconds_to_prepare = 0;                      // what a fresh worker gets before its first sign of a request
-  double seconds_to_stop = 2.5;                       // what a trial gets to end by itself after an interruption
+  double seconds_to_prepare = 0;                      // extra time of a new worker until its first progress report
+  double seconds_to_stop = 2.5;                       // for a trial to stop by itself after an interruption
   double seconds_grace = 2;                           // between TERM and KILL
   std::function<bool()> interrupted = [] { return false; };
-  int interruption_descriptor = -1;                   // wakes a wait when `interrupted` becomes true
+  int interruption_descriptor = -1;                   // readable once `interrupted` returns true
 };
 
-// How a request ended. `status` is "answer" or one of a Result's.
+// How a request ended. `done`: the worker answered, and `body` is the answer.
 struct Reply {
-  std::string status;
+  TrialStatus status = TrialStatus::failed;
   std::string cause;
   nlohmann::json body;
+
+  bool answered() const { return status == TrialStatus::done; }
+  // "SIGSEGV in step 3 (crashed)", for messages.
+  std::string failure() const;
 };
 
-// What is told while a request is answered; either may be empty.
+// Called while a request is processed. Either may be empty.
 struct Listener {
   std::function<void(const Progress&)> progress;
   std::function<void(const nlohmann::json&)> note;
@@ -50,24 +54,24 @@ class Supervisor {
   explicit Supervisor(SupervisorSettings settings);
   ~Supervisor();
 
-  // Never throws for what happens in the worker.
+  // Runs one trial. Always returns a Result, also if the worker fails.
   Result run(const Trial& trial, const TrialFiles& files, const std::function<void(const Progress&)>& report);
-  // One request to the worker; anything but an answer ends that worker. The limit is counted anew from each note.
+  // Sends one request to the worker. Unless it answers, the worker is ended. Each note restarts the time limit.
   Reply ask(const std::string& kind, const nlohmann::json& body, double limit_seconds, const Listener& listener = {});
-  // Ends the worker in good order; the next request starts another.
+  // Ends the worker gracefully. The next request starts another.
   void end_worker();
 
  private:
   using Clock = std::chrono::steady_clock;
-  struct Exchange;
-  bool start_worker();                // whether there was none
-  void kill_worker(Exchange& exchange, const std::string& status, const std::string& cause);
+  struct PendingRequest;
+  bool start_worker();                // returns whether a new one was started
+  void kill_worker(PendingRequest& request, TrialStatus status, const std::string& cause);
   void read_output();
-  void read_channel(Exchange& exchange);
-  void take(Exchange& exchange, const Message& message);
-  void on_exit(Exchange& exchange);
-  void check_limits(Exchange& exchange);
-  void wait_for_events(const Exchange& exchange);
+  void read_channel(PendingRequest& request);
+  void handle(PendingRequest& request, const Message& message);
+  void on_exit(PendingRequest& request);
+  void check_limits(PendingRequest& request);
+  void wait_for_events(const PendingRequest& request);
 
   SupervisorSettings settings_;
   WorkerLog log_;
@@ -75,7 +79,7 @@ class Supervisor {
   std::unique_ptr<MessageReader> reader_;
   std::unique_ptr<MessageWriter> writer_;
   Clock::time_point started_;
-  double seconds_start_ = 0;        // from fork to the worker's first message, until a trial has taken it
+  double seconds_start_ = 0;        // from fork to the worker's first message; charged to its first trial
 };
 
 }  // namespace mgcompare

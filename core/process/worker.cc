@@ -30,7 +30,7 @@ void end_group(int) { kill(0, SIGKILL); }
 class Channel : public RequestContext {
  public:
   Channel() : writer_(kChannelDescriptor), reading_([this] { read(); }), beating_([this](std::stop_token s) { beat(s); }) {
-    reading_.detach();              // it ends with the process: it waits in recv() for as long as the runner lives
+    reading_.detach();              // it blocks in recv() until the process ends
   }
 
   void report(const Progress& progress) override { send("progress", progress_to_json(progress)); }
@@ -45,7 +45,7 @@ class Channel : public RequestContext {
     if (!writer_.send(kind, body)) end_group(0);
   }
 
-  // The next request; nothing when the runner wants no more.
+  // Waits for the next request. Returns nothing after "end".
   std::optional<Message> next() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return !requests_.empty(); });
@@ -99,11 +99,12 @@ class Channel : public RequestContext {
 void answer(Channel& channel, const Handlers& handlers, const Message& request) {
   try {
     const auto handler = handlers.find(request.kind);
-    if (handler == handlers.end()) throw Error(fmt::format("a worker knows no request '{}'", request.kind));
+    if (handler == handlers.end()) throw Error(fmt::format("unknown request '{}'", request.kind));
     channel.send("answer", handler->second(request.body, channel));
   } catch (...) {
     const Cause cause = cause_of(std::current_exception());
-    channel.send(cause.status == "out of memory" ? cause.status : "failed", plain(cause.sentence));
+    const bool no_memory = cause.status == TrialStatus::out_of_memory;
+    channel.send(to_string(no_memory ? TrialStatus::out_of_memory : TrialStatus::failed), plain(cause.sentence));
   }
 }
 
@@ -113,7 +114,7 @@ int serve(const Handlers& handlers) {
   struct sigaction action{};
   action.sa_handler = end_group;
   sigaction(SIGHUP, &action, nullptr);
-  // The reading thread may still use it when main returns, so it is never destroyed.
+  // Never destroyed: the reading thread may still use it when main returns.
   Channel& channel = *new Channel;
   channel.send("hello", {{"process", getpid()}});
   while (const std::optional<Message> request = channel.next()) answer(channel, handlers, *request);

@@ -23,7 +23,7 @@ WorkerLog::WorkerLog(const std::string& file, std::size_t limit_bytes) : half_(l
   if (file.empty()) return;
   file_.reset(std::fopen(file.c_str(), "ae"));
   if (!file_) {
-    throw Error(fmt::format("{}: cannot be written ({}); give a folder that can be with -o", file,
+    throw Error(fmt::format("{}: cannot be written ({}); give a writable directory with -o", file,
                             std::strerror(errno)));
   }
 }
@@ -58,7 +58,7 @@ void WorkerLog::keep(std::string_view bytes) {
     head_bytes_ += head.size();
   }
   tail_.append(bytes.substr(head.size()));
-  // Only now and then, so that a flood does not move the tail with each read.
+  // Seldom, so that much output does not move the tail at each read.
   if (tail_.size() > 2 * half_) {
     dropped_bytes_ += tail_.size() - half_;
     tail_.erase(0, tail_.size() - half_);

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the workers of a run print, in one file that stays small: the first half of the limit as it comes, then the last
-// half, with a line between them that says how much was left out.
+// The output of the workers of a run, in one file of limited size: the first and the last half of the limit, and between them
+// a line with the number of bytes left out.
 
 #include <cstdint>
 #include <cstdio>
@@ -14,12 +14,12 @@ namespace mgcompare {
 
 class WorkerLog {
  public:
-  // `file` may be empty: nothing is written, the last lines are still kept. Throws Error where it cannot be made.
+  // With an empty `file` only the last lines are kept. Throws Error if the file cannot be created.
   explicit WorkerLog(const std::string& file, std::size_t limit_bytes = 10 << 20);
   ~WorkerLog();
-  void heading(std::string_view text);   // begins the output of one trial
+  void heading(std::string_view text);   // marks the beginning of the output of a trial
   void write(std::string_view bytes);
-  // The last lines since the heading, without what a terminal would obey; each of at most 400 characters.
+  // The last lines since the heading, as plain(), each of at most 400 characters.
   std::vector<std::string> last_lines(std::size_t count = 12) const;
 
  private:

@@ -10,19 +10,19 @@ Cause cause_of(const std::exception_ptr& thrown) {
   try {
     std::rethrow_exception(thrown);
   } catch (const Diverged& error) {
-    return {"diverged", error.what()};
+    return {TrialStatus::diverged, error.what()};
   } catch (const Interrupted& error) {
-    return {"interrupted", error.what()};
+    return {TrialStatus::interrupted, error.what()};
   } catch (const DeviceLost& error) {
-    return {"device lost", error.what()};
+    return {TrialStatus::device_lost, error.what()};
   } catch (const OutOfMemory& error) {
-    return {"out of memory", error.what()};
+    return {TrialStatus::out_of_memory, error.what()};
   } catch (const std::bad_alloc&) {
-    return {"out of memory", "the host has no more memory"};
+    return {TrialStatus::out_of_memory, "the host has no more memory"};
   } catch (const std::exception& error) {
-    return {"failed", error.what()};
+    return {TrialStatus::failed, error.what()};
   } catch (...) {
-    return {"failed", "the plugin threw something that is not an exception"};
+    return {TrialStatus::failed, "the plugin threw something that is not an exception"};
   }
 }
 

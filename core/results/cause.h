@@ -1,32 +1,33 @@
 #pragma once
 
-// Why a trial, or the answer to another question, ended before its end.
+// Why a trial, or another request to a worker, ended early.
 
 #include <exception>
 #include <string>
 
 #include "mgcompare/error.h"
+#include "results/status.h"
 
 namespace mgcompare {
 
-// The loss is no longer finite: an outcome, not a failure.
+// The loss is no longer finite. This is a result of the trial, not a failure of the program.
 class Diverged : public Error {
  public:
   using Error::Error;
 };
 
-// The user asked the trial to stop.
+// The user stopped the trial.
 class Interrupted : public Error {
  public:
   Interrupted() : Error("stopped by the user") {}
 };
 
 struct Cause {
-  std::string status;               // what it makes of a trial, in the words of result.h
+  TrialStatus status = TrialStatus::failed;
   std::string sentence;
 };
 
-// Of whatever was thrown: by a plugin that need not be an exception.
+// Classifies what was thrown. Plugins may throw values that are not exceptions.
 Cause cause_of(const std::exception_ptr& thrown);
 
 }  // namespace mgcompare

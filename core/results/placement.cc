@@ -15,7 +15,7 @@ std::string size_text(double bytes) {
   return fmt::format("{:.0f} B", bytes);
 }
 
-// Without the number of the device, so that like ranks read alike.
+// Without the device number, so that ranks with the same placement have the same text.
 std::string text_of(const RankPlacement& place) {
   std::vector<std::string> parts;
   for (const Kept& kept : place.kept)

@@ -1,7 +1,7 @@
 #pragma once
 
-// Where each rank of a trial is, what it keeps where, and what it sends over which link. Taken from the calls that the
-// strategy makes, so it needs no strategy's word for it.
+// Where each rank of a trial runs, what it stores where, and what it sends over which link. Recorded from the calls of the
+// strategy, not declared by it.
 
 #include <cstdint>
 #include <string>
@@ -18,8 +18,8 @@ struct Kept {
 struct Sent {
   std::string call;  // "all_reduce", "copy to host"
   std::string over;  // "the links between devices", "the host link"
-  double calls = 0;  // a step, mean
-  double bytes = 0;  // a step, mean, sent by this rank
+  double calls = 0;  // mean per step
+  double bytes = 0;  // mean per step, sent by this rank
 };
 
 struct RankPlacement {
@@ -28,7 +28,7 @@ struct RankPlacement {
   std::vector<Sent> sent;
 };
 
-// For people, a line for each group of ranks that are placed alike (but for the number of their device).
+// For readers: one line for each group of ranks with the same placement apart from the device number.
 std::vector<std::string> placement_lines(const std::vector<RankPlacement>& ranks);
 
 }  // namespace mgcompare

@@ -20,7 +20,7 @@ constexpr double RankTimes::* kParts[] = {&RankTimes::compute,   &RankTimes::opt
                                           &RankTimes::exchange,  &RankTimes::waiting,   &RankTimes::strategy,
                                           &RankTimes::harness,   &RankTimes::overlapped};
 
-// The fields of each struct by their names in JSON: one list for writing and reading.
+// The fields of each struct with their JSON names: one list for writing and reading.
 template <class R, class F>
 void each_field(R& r, const F& f) {
   using Plain = std::remove_const_t<R>;
@@ -67,7 +67,7 @@ void append_text(std::string& text, const std::string& value) {
     text += Json(value).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// The shortest digits that read back as the same number; a floating one stays one.
+// The shortest digits that parse to the same number; a floating-point number keeps a point or an exponent.
 template <class T>
 void append_number(std::string& text, T value) {
   std::array<char, 32> digits{};
@@ -107,11 +107,13 @@ void append(std::string& text, const T& value) {
     if (std::isfinite(value))
       append_number(text, value);
     else
-      text += "null";  // JSON has no word for nan
+      text += "null";  // JSON has no nan
   } else if constexpr (std::is_integral_v<T>) {
     append_number(text, value);
   } else if constexpr (std::is_same_v<T, std::string>) {
     append_text(text, value);
+  } else if constexpr (std::is_same_v<T, TrialStatus>) {
+    ((text += '"') += to_string(value)) += '"';
   } else {
     text += '{';
     each_field(value, [&](const char* name, const auto& field) {
@@ -141,8 +143,10 @@ template <class T>
 void read(const Json& json, T& value) {
   if constexpr (std::is_floating_point_v<T>) {
     value = json.is_null() ? std::numeric_limits<T>::quiet_NaN() : json.get<T>();
+  } else if constexpr (std::is_same_v<T, TrialStatus>) {
+    value = trial_status_of(json.get<std::string>());
   } else if constexpr (std::is_class_v<T> && !std::is_same_v<T, std::string>) {
-    // A field that is absent comes from an older version and keeps its default; one too many comes from a newer one.
+    // A missing field was not known to an older version and keeps its default. Unknown fields are from a newer version.
     each_field(value, [&](const char* name, auto& field) {
       const auto found = json.find(name);
       if (found != json.end()) read(*found, field);
@@ -180,7 +184,7 @@ void from_json(const nlohmann::json& json, Result& result) {
     const auto ranks = json.find("ranks");
     result.compute_is_remainder = ranks != json.end() && !ranks->empty() && !ranks->front().contains("seconds_strategy");
   } catch (const nlohmann::json::exception& wrong) {
-    throw Error(std::string("a result in JSON does not have the fields of this version (") + wrong.what() + ")");
+    throw Error(std::string("a result in JSON has fields of the wrong type (") + wrong.what() + ")");
   }
 }
 

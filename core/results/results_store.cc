@@ -19,7 +19,7 @@
 #include <optional>
 #include <set>
 
-#include "results/results_file.h"
+#include "results/results_database.h"
 
 namespace mgcompare {
 namespace {
@@ -29,12 +29,12 @@ using Json = nlohmann::json;
 
 std::string now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
 
-// Strings from plugins and logs need not be UTF-8; what is not becomes U+FFFD.
+// Strings from plugins and logs may not be UTF-8; invalid bytes become U+FFFD.
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 std::int64_t whole(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 
-// WAL needs shared memory between its users, which these do not give across hosts.
+// These file systems do not share memory across hosts, which WAL needs.
 bool on_network(const std::string& directory) {
   constexpr std::array<std::uint32_t, 10> kNetwork = {0x6969,     0x517b,     0xff534d42, 0xfe534d42, 0x01021997,
                                                       0x65735546, 0x00c36400, 0x0bd00bd0, 0x47504653, 0x5346414f};
@@ -43,7 +43,7 @@ bool on_network(const std::string& directory) {
   return std::find(kNetwork.begin(), kNetwork.end(), static_cast<std::uint32_t>(facts.f_type)) != kNetwork.end();
 }
 
-// Dotted keys of two configs that differ. Those that begin with @ are no settings.
+// Dotted keys that differ between two configs. Keys that begin with @ are not settings.
 std::vector<std::string> differing_keys(const std::string& one, const std::string& other) {
   const auto flatten = [](const std::string& text) {
     const Json json = Json::parse(text, nullptr, false);
@@ -98,7 +98,7 @@ struct ResultsStore::State {
     } catch (const DatabaseError&) {
       // The holder has not written its name yet.
     }
-    throw InUse(fmt::format("{}: in use by {}: wait for it, or give another directory with -o", directory, holder));
+    throw InUse(fmt::format("{}: in use by {}: wait until it ends, or give another directory with -o", directory, holder));
   }
 
   void insert(const Trial& trial, int position) const {
@@ -161,21 +161,21 @@ ResultsStore::ResultsStore(const std::string& directory) : state_(std::make_uniq
   fs::create_directories(directory, failure);
   if (failure)
     throw NotWritable(
-        fmt::format("{}: cannot be made: {}; give another directory with -o", directory, failure.message()));
+        fmt::format("{}: cannot be created: {}; give another directory with -o", directory, failure.message()));
   if (access(directory.c_str(), W_OK | X_OK) != 0) {
     throw NotWritable(fmt::format("{}: {}; give another directory with -o", directory, std::strerror(errno)));
   }
   state_->directory = directory;
-  state_->path = results_file(directory);
+  state_->path = results_database_path(directory);
   state_->take_lock();
   struct stat facts {};
-  if (lstat(state_->path.c_str(), &facts) != 0) create_results_file(state_->path);
-  state_->database.emplace(open_results_file(state_->path, Database::Mode::write));
-  guarded(state_->path, [&] {
+  if (lstat(state_->path.c_str(), &facts) != 0) create_results_database(state_->path);
+  state_->database.emplace(open_results_database(state_->path, Database::Mode::write));
+  translating_errors(state_->path, [&] {
     state_->database->script(
         fmt::format("PRAGMA journal_mode = {}; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;",
                     on_network(directory) ? "DELETE" : "WAL"));
-    upgrade_results_file(*state_->database);
+    upgrade_results_database(*state_->database);
     std::array<char, 256> host{};
     gethostname(host.data(), host.size() - 1);
     state_->database->run("INSERT INTO session (pid, host, started) VALUES (?, ?, ?)",
@@ -187,15 +187,15 @@ ResultsStore::~ResultsStore() = default;
 ResultsStore::ResultsStore(ResultsStore&&) noexcept = default;
 
 bool ResultsStore::empty() const {
-  return guarded(state_->path, [&] { return state_->database->integer("SELECT count(*) FROM run") == 0; });
+  return translating_errors(state_->path, [&] { return state_->database->integer("SELECT count(*) FROM run") == 0; });
 }
 
 void ResultsStore::begin(const RunInfo& info, const std::vector<Trial>& plan) {
   if (!empty()) {
-    throw InUse(fmt::format("{}: holds a run already: --resume carries on with it, -o gives another directory",
+    throw InUse(fmt::format("{}: contains a run already: continue it with --resume, or give another directory with -o",
                             state_->directory));
   }
-  guarded(state_->path, [&] {
+  translating_errors(state_->path, [&] {
     state_->database->commit([&] {
       state_->set("schema", kResultSchema);
       state_->set("program_version", info.program_version);
@@ -222,45 +222,51 @@ static std::string environment_value(const RunInfo& info, std::string_view key) 
   return "";
 }
 
-void ResultsStore::resume(const RunInfo& info, const std::vector<Trial>& plan) {
-  const Run run = read();
+// Throws InUse unless the plan continues the run: same config, program, machine and trials.
+static void check_continues(const Run& run, const RunInfo& info, const std::vector<Trial>& plan,
+                            const std::map<int, const Row*>& known) {
   if (run.info.config_hash != info.config_hash) {
     const std::vector<std::string> keys = differing_keys(run.info.config_json, info.config_json);
     throw InUse(
-        fmt::format("{}: holds the run of another config (different: {}): run without --resume, in another directory",
-                    state_->directory, keys.empty() ? "its hash" : fmt::format("{}", fmt::join(keys, ", "))));
+        fmt::format("{}: contains the run of another config (different: {}): run without --resume, in another directory",
+                    run.directory, keys.empty() ? "its hash" : fmt::format("{}", fmt::join(keys, ", "))));
   }
-  // Speeds of two machines or two builds do not belong in one table.
+  // Timings of two machines or two builds must not be mixed.
   if (!run.rows.empty() && run.info.program_version != info.program_version) {
-    throw InUse(fmt::format("{}: was begun with mgcompare {}, this is {}: run in another directory", state_->directory,
+    throw InUse(fmt::format("{}: the run was begun with mgcompare {}, this is {}: run in another directory", run.directory,
                             run.info.program_version, info.program_version));
   }
   for (const char* key : {"cpu", "cpu cores", "cpu devices", "cuda devices", "cuda:0"}) {
     const std::string before = environment_value(run.info, key), now = environment_value(info, key);
     if (!before.empty() && !now.empty() && before != now) {
-      throw InUse(fmt::format("{}: was begun on another machine ({}: {}, now {}): run in another directory",
-                              state_->directory, key, before, now));
+      throw InUse(fmt::format("{}: the run was begun on another machine ({}: {}, now {}): run in another directory",
+                              run.directory, key, before, now));
     }
   }
-  std::map<int, const Row*> known;
-  for (const Row& row : run.rows) known[row.trial.number] = &row;
   for (const Trial& trial : plan) {
     const auto found = known.find(trial.number);
     if (found == known.end()) continue;
     const TrialKey& before = found->second->trial;
     if (row_name(before) != row_name(trial) || before.seed != trial.seed) {
       throw InUse(
-          fmt::format("{}: trial {} of this run is `{}` with seed {}, of this plan `{}` with seed {} (the machine has "
-                      "other devices now?): run in another directory",
-                      state_->directory, trial.number, row_name(before), before.seed, row_name(trial), trial.seed));
+          fmt::format("{}: trial {} of this run is `{}` with seed {}, but `{}` with seed {} in this plan (have the "
+                      "machine's devices changed?): run in another directory",
+                      run.directory, trial.number, row_name(before), before.seed, row_name(trial), trial.seed));
     }
   }
-  guarded(state_->path, [&] {
+}
+
+void ResultsStore::resume(const RunInfo& info, const std::vector<Trial>& plan) {
+  const Run run = read();
+  std::map<int, const Row*> known;
+  for (const Row& row : run.rows) known[row.trial.number] = &row;
+  check_continues(run, info, plan, known);
+  translating_errors(state_->path, [&] {
     state_->database->commit([&] {
       state_->database->run("UPDATE trial SET state = 'pending', pid = NULL WHERE state = 'running'");
       state_->set("program_version", info.program_version);
       state_->set("links", dump(Json(info.links)));
-      // What was measured on a broken machine stays doubtful when the machine has been repaired.
+      // Earlier results stay doubtful after the machine has been repaired.
       std::vector<std::string> taints = run.info.taints;
       for (const std::string& taint : info.taints)
         if (std::find(taints.begin(), taints.end(), taint) == taints.end()) taints.push_back(taint);
@@ -276,12 +282,12 @@ void ResultsStore::resume(const RunInfo& info, const std::vector<Trial>& plan) {
 }
 
 void ResultsStore::record_data(const std::string& name, const std::string& origin, const std::string& fingerprint) {
-  guarded(state_->path, [&] {
+  translating_errors(state_->path, [&] {
     const RunInfo info = read_info(*state_->database);
     if (!info.data_fingerprint.empty() && info.data_fingerprint != fingerprint) {
       throw InUse(fmt::format(
-          "{}: this run has used {} ({}), now there is {} ({}): results of different data never mix; run in "
-          "another directory",
+          "{}: this run used {} ({}), but the data are now {} ({}): results of different data are not mixed; "
+          "run in another directory",
           state_->directory, info.data_name, info.data_origin, name, origin));
     }
     state_->database->commit([&] {
@@ -292,19 +298,28 @@ void ResultsStore::record_data(const std::string& name, const std::string& origi
   });
 }
 
+// Whether a trial that ended like this runs again when its run is resumed.
+static bool is_repeated(TrialStatus status, bool retry_failed) {
+  switch (status) {
+    case TrialStatus::interrupted: return true;
+    case TrialStatus::failed:
+    case TrialStatus::crashed:
+    case TrialStatus::timeout:
+    case TrialStatus::device_lost: return retry_failed;
+    default: return false;
+  }
+}
+
 std::vector<Trial> ResultsStore::unfinished(bool retry_failed) const {
   std::vector<Trial> trials;
   for (Row& row : read().rows) {
-    const std::string& status = row.result.status;
-    const bool again = row.state != "finished" || status == "interrupted" ||
-                       (retry_failed && (status == "failed" || status == "crashed" || status == "timeout" || status == "device lost"));
-    if (again) trials.push_back({std::move(row.trial), *row.config});
+    if (row.state != RowState::finished || is_repeated(row.result.status, retry_failed)) trials.push_back({std::move(row.trial), *row.config});
   }
   return trials;
 }
 
 void ResultsStore::start(const Trial& trial, std::int64_t pid) {
-  guarded(state_->path, [&] {
+  translating_errors(state_->path, [&] {
     state_->database->run(
         "UPDATE trial SET state = 'running', attempt = attempt + 1, pid = ?, started = ?, finished = NULL, "
         "sequence = NULL, status = NULL, cause = NULL, result_json = NULL WHERE number = ?",
@@ -314,7 +329,7 @@ void ResultsStore::start(const Trial& trial, std::int64_t pid) {
 
 void ResultsStore::add(const Trial& trial, const Result& result) {
   const std::int64_t number = trial.number;
-  guarded(state_->path, [&] {
+  translating_errors(state_->path, [&] {
     state_->database->commit([&] {
       state_->database->run(
           "UPDATE trial SET state = 'finished', attempt = max(attempt, 1), pid = NULL, finished = ?, "
@@ -327,7 +342,7 @@ void ResultsStore::add(const Trial& trial, const Result& result) {
           "weights_hash = ?, "
           "result_json = ? WHERE number = ?",
           {now(),
-           result.status,
+           std::string(to_string(result.status)),
            result.cause,
            result.accuracy,
            result.samples_per_second,
@@ -359,7 +374,7 @@ void ResultsStore::add(const Trial& trial, const Result& result) {
 Run ResultsStore::read() const { return read_whole_run(state_->directory, *state_->database); }
 
 Run read_run(const std::string& directory) {
-  return read_whole_run(directory, open_results_file(results_file(directory), Database::Mode::read));
+  return read_whole_run(directory, open_results_database(results_database_path(directory), Database::Mode::read));
 }
 
 std::string newest_run(const std::string& folder, const std::string& config_hash) {
@@ -368,8 +383,8 @@ std::string newest_run(const std::string& folder, const std::string& config_hash
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
     const std::string directory = entry.path().string();
     try {
-      if (!fs::exists(results_file(directory))) continue;
-      const RunInfo info = read_info(open_results_file(results_file(directory), Database::Mode::read));
+      if (!fs::exists(results_database_path(directory))) continue;
+      const RunInfo info = read_info(open_results_database(results_database_path(directory), Database::Mode::read));
       if (info.config_hash != config_hash || info.started < newest_started) continue;
       newest = directory;
       newest_started = info.started;

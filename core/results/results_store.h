@@ -1,8 +1,8 @@
 #pragma once
 
-// What a run has found, in DIR/results.sqlite: written by one process at a time, one commit a trial, so that nothing
-// that was acknowledged is ever lost; read by reports, during the run too. Times are seconds, sizes bytes; moments are
-// UTC ("2024-05-01T12:00:00Z") and serve as labels only: order comes from sequence numbers.
+// The results of a run, in DIR/results.sqlite. One process at a time writes it, with one commit per trial, so that no
+// recorded trial is lost. Reports may read it during the run. Times are seconds, sizes bytes. Dates are UTC
+// ("2024-05-01T12:00:00Z") and are labels only; sequence numbers give the order.
 
 #include <cstdint>
 #include <memory>
@@ -11,9 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "results/links.h"
+#include "results/link_measurements.h"
 #include "mgcompare/error.h"
 #include "results/result.h"
+#include "results/status.h"
 #include "plan/trial.h"
 
 namespace mgcompare {
@@ -21,17 +22,17 @@ namespace mgcompare {
 inline constexpr char kResultSchema[] = "mgcompare.result/2";
 inline constexpr char kResultsFile[] = "results.sqlite";
 
-// The directory or the disk does not let the results be written (exit 4).
+// The results cannot be written to the directory or the disk (exit 4).
 class NotWritable : public Error {
  public:
   using Error::Error;
 };
-// Another run writes to the directory, or it holds the run of another experiment (exit 5).
+// Another process writes to the directory, or it contains the run of another experiment (exit 5).
 class InUse : public Error {
  public:
   using Error::Error;
 };
-// The file is there and cannot be read: damaged, of a newer version, or something else (exit 4). It is left as it is.
+// The file cannot be read: damaged, of a newer version, or not a results file (exit 4). It is not changed.
 class BadResults : public Error {
  public:
   using Error::Error;
@@ -44,26 +45,26 @@ struct RunInfo {
   std::string config_json;
   std::string config_hash;
   std::string config_yaml;          // resolved
-  // What the command line gave beside the config's path and changes what runs ("--set", "epochs=1", "--data", "DIR");
-  // absent in files of programs that did not keep it.
+  // Options of the command line that change what runs ("--set", "epochs=1", "--data", "DIR"); absent in files of older
+  // versions.
   std::optional<std::vector<std::string>> arguments;
-  std::string started;              // when the run began first; made by begin()
+  std::string started;              // when the run first began; set by begin()
   std::string data_name, data_origin, data_fingerprint;  // empty until record_data()
-  std::vector<std::pair<std::string, std::string>> environment;  // in the order in which it is shown
+  std::vector<std::pair<std::string, std::string>> environment;  // in display order
   std::vector<std::string> warnings;  // of the plan
-  std::vector<Links> links;         // as they were found before the first trial
-  std::vector<std::string> taints;  // what makes the figures doubtful, of all sittings
+  std::vector<LinkMeasurements> links;  // measured before the first trial
+  std::vector<std::string> taints;  // reasons to doubt the results, of all sessions of the run
 };
 
 struct Row {
-  int position = 0;                 // in the plan's order of execution, counted from 0
+  int position = 0;                 // in the planned order of execution, counted from 0
   TrialKey trial;
-  std::shared_ptr<const Config> config;  // the trial's; one object for all rows that have equal ones
-  std::string state = "pending";    // pending | running | finished
+  std::shared_ptr<const Config> config;  // of the trial; rows with equal configs share one object
+  RowState state = RowState::pending;
   int attempt = 0;                  // how often it was started
-  int sequence = 0;                 // the n-th to be finished, counted from 1; 0: not finished
+  int sequence = 0;                 // order of finishing, counted from 1; 0: not finished
   std::string started, finished;
-  Result result;                    // of the last attempt, where finished
+  Result result;                    // of the last attempt, if finished
 };
 
 struct Run {
@@ -74,7 +75,7 @@ struct Run {
 
 class ResultsStore {
  public:
-  // Makes the directory and the file where they are not there, and locks the directory for this process. Throws
+  // Creates the directory and the file if they do not exist, and locks the directory for this process. Throws
   // NotWritable, InUse, BadResults.
   explicit ResultsStore(const std::string& directory);
   ~ResultsStore();
@@ -82,20 +83,20 @@ class ResultsStore {
 
   // Whether no run has begun in this directory.
   bool empty() const;
-  // Begins a run with its plan. Throws InUse where one has begun.
+  // Begins a run with its plan. Throws InUse if the directory has a run.
   void begin(const RunInfo& info, const std::vector<Trial>& plan);
-  // Carries on with a run of an equal config: trials that were running count as pending again, trials of the plan that
-  // it does not have yet are added. Throws InUse, naming the keys that differ, where the config or a trial is another.
+  // Continues a run of an equal config. Trials that were running become pending; trials of the plan that the run lacks are
+  // added. Throws InUse, naming the keys that differ, if the config or a trial is different.
   void resume(const RunInfo& info, const std::vector<Trial>& plan);
-  // ResultsStore of different data never mix: throws InUse when the run has used other data.
+  // Throws InUse if the run has used other data: results of different data are never mixed.
   void record_data(const std::string& name, const std::string& origin, const std::string& fingerprint);
 
-  // The trials still to run, in the plan's order: those that never finished, those that were interrupted, and, when
-  // asked for, those that failed, crashed, took too long or lost their device.
+  // The trials still to run, in the order of the plan: unfinished and interrupted ones, and with `retry_failed` those that
+  // failed, crashed, timed out or lost their device.
   std::vector<Trial> unfinished(bool retry_failed = false) const;
-  // The trial is about to run in process `pid` (0: not known).
+  // Marks the trial as running in process `pid` (0: unknown).
   void start(const Trial& trial, std::int64_t pid = 0);
-  // The trial has ended; on the disk when this returns. Throws NotWritable when the disk is full.
+  // Records the result of a finished trial. It is on disk when this returns. Throws NotWritable if the disk is full.
   void add(const Trial& trial, const Result& result);
 
   Run read() const;
@@ -105,11 +106,11 @@ class ResultsStore {
   std::unique_ptr<State> state_;
 };
 
-// The run in a directory, also while it is being written. Throws BadResults.
+// Reads the run in a directory, also while it is being written. Throws BadResults.
 Run read_run(const std::string& directory);
 
-// The directory below `folder` with the newest run of this config hash; empty where there is none. Directories that
-// cannot be read are passed over.
+// The directory in `folder` with the newest run of this config hash; empty if there is none. Directories that cannot be
+// read are skipped.
 std::string newest_run(const std::string& folder, const std::string& config_hash);
 
 }  // namespace mgcompare

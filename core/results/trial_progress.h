@@ -1,28 +1,31 @@
 #pragma once
 
-// What a running trial reports, and the files that it reads and writes.
+// The progress that a running trial reports, and the files that it reads and writes.
 
 #include <cstddef>
 #include <string>
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "results/status.h"
+
 namespace mgcompare {
 
-// Said a few times a second from one rank's thread: a sign of life, and the progress bar.
+// Sent a few times per second by the thread of rank 0, for the progress bar and the time limits.
 struct Progress {
-  std::string phase;                // "setup", "warm-up", "training", "evaluation", "checkpoint"
+  TrialPhase phase = TrialPhase::none;
   std::size_t epoch = 0, epochs = 0;
-  std::size_t step = 0, steps = 0;  // of the epoch
+  std::size_t step = 0, steps = 0;  // in the epoch
   double loss = 0;
 };
 
 struct TrialFiles {
-  std::string checkpoint;           // where to keep the trial's state; empty: nowhere
-  bool resume = false;              // continue from `checkpoint` when it is there
-  std::string record;               // where to keep what a replay needs; empty: nowhere
-  bool replay = false;              // repeat what `record` says
-  std::string trace;                // where to keep what the ranks did in a few steps; empty: nowhere
+  std::string checkpoint;           // where the trial's state is saved; empty: it is not
+  bool resume = false;              // continue from `checkpoint` if it exists
+  std::string record;               // schedule log for a replay; empty: none
+  bool replay = false;              // follow the schedule in `record`
+  std::string trace;                // trace of a few steps; empty: none
+  std::string data_folder;          // given with --data; empty: not given
 };
 
 nlohmann::json progress_to_json(const Progress& progress);

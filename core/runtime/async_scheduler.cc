@@ -17,7 +17,7 @@ class LiveScheduler : public AsyncScheduler {
  public:
   void exclusive(std::size_t, std::size_t stripe, const std::function<void()>& f) override {
     {
-      // Shared among exclusives, so that a predicate (which takes it alone) is never asked in the middle of one.
+      // Sections share this lock; predicates take it exclusively, so none is evaluated while a section runs.
       const std::shared_lock barrier(barrier_);
       const std::lock_guard lock(stripes_[stripe % stripes_.size()]);
       check_abort();
@@ -67,8 +67,8 @@ class LiveScheduler : public AsyncScheduler {
   bool aborted_ = false;
 };
 
-// A discrete-event order over real threads: the rank with the least (clock, number) goes on; a rank that computes cannot
-// meet anybody before its clock, so waiting for it only when its clock is the least is enough.
+// Discrete-event simulation over real threads: the rank with the smallest (clock, number) runs the next section. A rank that
+// computes cannot start a section before its own clock, so others wait for it only while its clock is the smallest.
 class VirtualTimeScheduler : public AsyncScheduler {
  public:
   VirtualTimeScheduler(std::size_t ranks, std::uint64_t seed) : states_(ranks), seed_(seed) {}
@@ -88,21 +88,21 @@ class VirtualTimeScheduler : public AsyncScheduler {
     State& state = states_[rank];
     state.blocked_on = &predicate;
     turn_.notify_all();
-    turn_.wait(lock, [&] { return aborted_ || state.blocked_on == nullptr || (state.inside && nobody_moves()); });
+    turn_.wait(lock, [&] { return aborted_ || state.blocked_on == nullptr || (state.inside && all_are_blocked()); });
     if (aborted_) throw Aborted();
-    if (state.blocked_on != nullptr) throw Error("every rank waits for another; the strategy can never go on");
+    if (state.blocked_on != nullptr) throw Error("deadlock: every rank waits for another rank; check the conditions that the strategy passes to wait_until()");
   }
 
   void spend(std::size_t rank, double samples) override {
     const std::lock_guard lock(mutex_);
     State& state = states_[rank];
-    // A tenth of jitter, so that ranks neither march in step nor repeat one order for ever.
+    // Up to 10 % of jitter, so that ranks neither run in lockstep nor repeat one order.
     const float jitter = Random(seed_, 0x7061636500000000ull + rank).uniform(state.draws++);
     state.clock += samples * (1.0 + 0.1 * static_cast<double>(jitter));
     turn_.notify_all();
   }
 
-  // The clocks begin anew with each epoch, so that a resumed trial meets in the order of an uninterrupted one.
+  // Clocks restart in each epoch, so that a resumed trial has the order of an uninterrupted one.
   void enter(std::size_t rank, std::size_t epoch) override {
     const std::lock_guard lock(mutex_);
     states_[rank].clock = 0;
@@ -153,7 +153,7 @@ class VirtualTimeScheduler : public AsyncScheduler {
     }
   }
 
-  bool nobody_moves() const {
+  bool all_are_blocked() const {
     for (const State& state : states_)
       if (state.inside && state.blocked_on == nullptr) return false;
     return true;
@@ -168,8 +168,8 @@ class VirtualTimeScheduler : public AsyncScheduler {
 
 class RecordingScheduler : public AsyncScheduler {
  public:
-  RecordingScheduler(std::unique_ptr<AsyncScheduler> scheduler, std::size_t ranks, ScheduleLog& record)
-      : scheduler_(std::move(scheduler)), orders_(ranks, nullptr), record_(record) {}
+  RecordingScheduler(std::unique_ptr<AsyncScheduler> scheduler, std::size_t ranks, ScheduleLog& log)
+      : scheduler_(std::move(scheduler)), orders_(ranks, nullptr), log_(log) {}
 
   void exclusive(std::size_t rank, std::size_t stripe, const std::function<void()>& f) override {
     scheduler_->exclusive(rank, stripe, [&] {
@@ -185,7 +185,7 @@ class RecordingScheduler : public AsyncScheduler {
   void enter(std::size_t rank, std::size_t epoch) override {
     {
       const std::lock_guard lock(mutex_);
-      orders_[rank] = &record_.epochs[epoch];
+      orders_[rank] = &log_.epochs[epoch];
     }
     scheduler_->enter(rank, epoch);
   }
@@ -197,15 +197,15 @@ class RecordingScheduler : public AsyncScheduler {
 
  private:
   std::unique_ptr<AsyncScheduler> scheduler_;
-  std::vector<ScheduleLog::Order*> orders_;  // of the epoch; null outside of one; each is its rank's own
+  std::vector<ScheduleLog::Order*> orders_;  // of the present epoch, or null; each entry is used by its rank only
   std::mutex mutex_;
-  ScheduleLog& record_;
+  ScheduleLog& log_;
 };
 
-// Every section waits until it is its rank's turn at its stripe. Predicates only delay: what they allowed is in the order.
+// Each section waits for its rank's turn at its stripe. Predicates only delay: the log already contains their effect.
 class ReplayScheduler : public AsyncScheduler {
  public:
-  ReplayScheduler(std::size_t ranks, const ScheduleLog& record) : states_(ranks), record_(record) {}
+  ReplayScheduler(std::size_t ranks, const ScheduleLog& log) : states_(ranks), log_(log) {}
 
   void exclusive(std::size_t rank, std::size_t stripe, const std::function<void()>& f) override {
     std::unique_lock lock(mutex_);
@@ -227,8 +227,8 @@ class ReplayScheduler : public AsyncScheduler {
 
   void enter(std::size_t rank, std::size_t epoch) override {
     const std::lock_guard lock(mutex_);
-    const auto found = record_.epochs.find(epoch);
-    if (found == record_.epochs.end()) throw mismatch();
+    const auto found = log_.epochs.find(epoch);
+    if (found == log_.epochs.end()) throw mismatch();
     order_ = &found->second;
     next_.clear();
     states_[rank].inside = true;
@@ -249,24 +249,24 @@ class ReplayScheduler : public AsyncScheduler {
  private:
   struct State {
     bool inside = false;
-    std::function<bool()> waits_for;  // empty: it runs
+    std::function<bool()> waits_for;  // empty: the rank is not waiting
   };
 
   static Error mismatch() {
-    return Error("the recorded order does not fit this trial; it is of another config, rank count or version");
+    return Error("the recorded order does not fit this trial: it was made with another config, rank count or version");
   }
   void check_abort() const {
     if (aborted_) throw Aborted();
   }
 
   bool is_next(std::size_t rank, std::size_t stripe) {
-    const auto recorded = order_->find(stripe);
-    if (recorded == order_->end()) return false;
+    const auto logged = order_->find(stripe);
+    if (logged == order_->end()) return false;
     const std::size_t at = next_[stripe];
-    return at < recorded->second.size() && recorded->second[at] == rank;
+    return at < logged->second.size() && logged->second[at] == rank;
   }
 
-  // Nobody runs and nobody can go on: what was recorded asks for somebody who will not come.
+  // No rank runs and none can continue: the log expects a rank that does not come.
   bool is_stuck() const {
     for (const State& state : states_)
       if (state.inside && (!state.waits_for || state.waits_for())) return false;
@@ -286,7 +286,7 @@ class ReplayScheduler : public AsyncScheduler {
   }
 
   std::vector<State> states_;
-  const ScheduleLog& record_;
+  const ScheduleLog& log_;
   const ScheduleLog::Order* order_ = nullptr;
   std::map<std::size_t, std::size_t> next_;
   std::mutex mutex_;
@@ -301,11 +301,11 @@ std::unique_ptr<AsyncScheduler> virtual_time_scheduler(std::size_t ranks, std::u
   return std::make_unique<VirtualTimeScheduler>(ranks, seed);
 }
 
-std::unique_ptr<AsyncScheduler> recording_scheduler(std::unique_ptr<AsyncScheduler> scheduler, std::size_t ranks, ScheduleLog& record) {
-  return std::make_unique<RecordingScheduler>(std::move(scheduler), ranks, record);
+std::unique_ptr<AsyncScheduler> recording_scheduler(std::unique_ptr<AsyncScheduler> scheduler, std::size_t ranks, ScheduleLog& log) {
+  return std::make_unique<RecordingScheduler>(std::move(scheduler), ranks, log);
 }
-std::unique_ptr<AsyncScheduler> replay_scheduler(std::size_t ranks, const ScheduleLog& record) {
-  return std::make_unique<ReplayScheduler>(ranks, record);
+std::unique_ptr<AsyncScheduler> replay_scheduler(std::size_t ranks, const ScheduleLog& log) {
+  return std::make_unique<ReplayScheduler>(ranks, log);
 }
 
 }  // namespace mgcompare

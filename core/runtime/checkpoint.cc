@@ -36,7 +36,7 @@ Checkpoint read_checkpoint(const std::string& file) {
   try {
     nlohmann::json json = nlohmann::json::from_cbor(stream);
     if (json.at("schema") != kSchema)
-      throw Error("the checkpoint " + file + " is of another version (" + json.at("schema").dump() + ", this program writes " + kSchema + ")");
+      throw Error("the checkpoint " + file + " was written by another version (" + json.at("schema").dump() + ", this program writes " + kSchema + ")");
     checkpoint.progress = json.at("progress");
     for (nlohmann::json& rank : json.at("ranks")) {
       Blobs blobs;
@@ -60,10 +60,10 @@ void BlobArchive::write(std::string_view name, const void* data, std::size_t byt
 
 void BlobArchive::read(std::string_view name, void* data, std::size_t bytes, bool on_host) {
   const auto at = blobs_.find(prefix_ + std::string(name));
-  if (at == blobs_.end()) throw Error("the checkpoint has no '" + std::string(name) + "'; it is of another strategy or version");
+  if (at == blobs_.end()) throw Error("the checkpoint has no '" + std::string(name) + "'; it was written by another strategy or version");
   if (at->second.size() != bytes)
-    throw Error("the checkpoint's '" + std::string(name) + "' has " + std::to_string(at->second.size()) + " bytes where " +
-                std::to_string(bytes) + " are expected");
+    throw Error("the checkpoint's '" + std::string(name) + "' has " + std::to_string(at->second.size()) + " bytes, expected " +
+                std::to_string(bytes));
   if (bytes == 0) return;
   if (on_host) std::memcpy(data, at->second.data(), bytes);
   else device_.copy_to_device(data, at->second.data(), bytes);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The state of an interrupted trial at the end of an epoch: one file, CBOR by nlohmann json, replaced as a whole.
+// The state of a trial at the end of an epoch: one CBOR file (nlohmann json), replaced atomically.
 
 #include <map>
 #include <string>
@@ -16,18 +16,18 @@ namespace mgcompare {
 using Blobs = std::map<std::string, std::vector<std::uint8_t>>;
 
 struct Checkpoint {
-  nlohmann::json progress;    // what the trial's clocks and counters were
+  nlohmann::json progress;    // clocks and counters of the trial
   std::vector<Blobs> ranks;
 };
 
-// Throw Error with the file's name. write_checkpoint leaves the old file whole until the new one is on disk.
+// Throw Error with the name of the file. write_checkpoint() keeps the old file until the new one is on disk.
 void write_checkpoint(const std::string& file, const Checkpoint& checkpoint);
 Checkpoint read_checkpoint(const std::string& file);
 
-// A rank's part of a checkpoint, or the part of that which is a strategy's own.
+// One rank's part of a checkpoint, or the strategy's share of it. Copies from and to the device wait for the device.
 class BlobArchive : public Archive {
  public:
-  // Names are kept with the prefix before them.
+  // `prefix` is put before each name.
   BlobArchive(Device& device, Blobs& blobs, std::string prefix)
       : device_(device), blobs_(blobs), prefix_(std::move(prefix)) {}
 

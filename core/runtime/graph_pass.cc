@@ -5,7 +5,7 @@
 namespace mgcompare {
 
 GraphPass::GraphPass(std::unique_ptr<GraphRecorder> recorder, std::function<void(const Sample&)> pass,
-                           const std::vector<Sample>& seen)
+                     const std::vector<Sample>& seen)
     : recorder_(std::move(recorder)), pass_(std::move(pass)) {
   for (const Sample& sample : seen) seen_.try_emplace(shape_of(sample), Seen{sample, {}});
 }
@@ -18,19 +18,19 @@ GraphPass::Shape GraphPass::shape_of(const Sample& sample) {
 void GraphPass::run(const Sample& sample) {
   if (sample.batch.size() == 0) return pass_(sample);
   const auto& [_, seen] = *seen_.try_emplace(shape_of(sample), Seen{sample, {}}).first;
-  if (!seen.recording) return pass_(sample);
+  if (!seen.graph) return pass_(sample);
   recorder_->place(sample.batch.begin(), sample.batch.epoch());
-  recorder_->repeat(*seen.recording);
+  recorder_->repeat(*seen.graph);
 }
 
-void GraphPass::record() {
-  const StepClock::Paused paused;
+void GraphPass::capture() {
+  const StepClock::PauseScope paused;
   for (auto& [_, seen] : seen_) {
-    if (seen.recording) continue;
+    if (seen.graph) continue;
     recorder_->begin();
     recorder_->begin_pass(seen.sample.batch.begin());
     pass_(seen.sample);
-    seen.recording = recorder_->end();
+    seen.graph = recorder_->end();
   }
 }
 

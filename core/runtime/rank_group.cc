@@ -3,7 +3,6 @@
 #include <cmath>
 #include <numeric>
 
-
 namespace mgcompare {
 namespace {
 
@@ -24,9 +23,9 @@ void CommContext::abort() {
   collectives_.abort();
 }
 
-template <class Call> void RankGroup::send(Phase phase, const char* name, double bytes, Call call) {
-  StepClock::In in(phase, name);
-  ledger_.enter(name, bytes);
+template <class Call> void RankGroup::move_data(Phase phase, const char* name, double bytes, Call call) {
+  StepClock::PhaseScope in(phase, name);
+  ledger_.add(name, bytes);
   in.began_with(Phase::waiting, call());
   remainder_ += bytes;
   const double whole = std::floor(remainder_ + 1e-6);
@@ -39,89 +38,89 @@ void RankGroup::check(const char* verb, const Counts& counts, int root) const {
     throw Error(std::string(verb) + ": " + std::to_string(counts.size()) + " counts given for " +
                 std::to_string(context_.ranks()) + " ranks; give one for each rank, or none");
   if (root < 0 || root >= size())
-    throw Error(std::string(verb) + ": there is no rank " + std::to_string(root) + " among " + std::to_string(size()));
+    throw Error(std::string(verb) + ": there is no rank " + std::to_string(root) + "; ranks are 0 to " + std::to_string(size() - 1));
 }
 
 void RankGroup::barrier() {
-  const StepClock::In in(Phase::waiting);
+  const StepClock::PhaseScope in(Phase::waiting);
   context_.barrier_.wait();
 }
 
 void RankGroup::exclusive(std::size_t stripe, const std::function<void()>& f) {
-  const StepClock::In in(Phase::waiting);
+  const StepClock::PhaseScope in(Phase::waiting);
   context_.scheduler().exclusive(rank_, stripe, [&] {
-    const StepClock::In inside(Phase::strategy);
+    const StepClock::PhaseScope inside(Phase::strategy);
     f();
   });
 }
 
 void RankGroup::wait_until(const std::function<bool()>& predicate) {
-  const StepClock::In in(Phase::waiting);
+  const StepClock::PhaseScope in(Phase::waiting);
   context_.scheduler().wait_until(rank_, predicate);
 }
 
 void RankGroup::all_reduce_raw(void* data, std::size_t n, Type type) {
   const double ranks = size();
-  send(Phase::exchange, "all_reduce", 2 * (ranks - 1) / ranks * static_cast<double>(n * size_of(type)),
-        [&] { return size() == 1 ? 0.0 : context_.collectives_.all_reduce(rank(), data, n, type); });
+  move_data(Phase::exchange, "all_reduce", 2 * (ranks - 1) / ranks * static_cast<double>(n * size_of(type)),
+            [&] { return size() == 1 ? 0.0 : context_.collectives_.all_reduce(rank(), data, n, type); });
 }
 
 void RankGroup::reduce_raw(void* data, std::size_t n, Type type, int root) {
   check("reduce", Counts(context_.ranks()), root);
-  send(Phase::exchange, "reduce", rank() == root ? 0.0 : static_cast<double>(n * size_of(type)),
-        [&] { return size() == 1 ? 0.0 : context_.collectives_.reduce(rank(), data, n, type, root); });
+  move_data(Phase::exchange, "reduce", rank() == root ? 0.0 : static_cast<double>(n * size_of(type)),
+            [&] { return size() == 1 ? 0.0 : context_.collectives_.reduce(rank(), data, n, type, root); });
 }
 
 void RankGroup::broadcast_raw(void* data, std::size_t bytes, int root) {
   check("broadcast", Counts(context_.ranks()), root);
-  send(Phase::exchange, "broadcast", rank() == root ? static_cast<double>(bytes) * (size() - 1) : 0.0,
-        [&] { return size() == 1 ? 0.0 : context_.collectives_.broadcast(rank(), data, bytes, root); });
+  move_data(Phase::exchange, "broadcast", rank() == root ? static_cast<double>(bytes) * (size() - 1) : 0.0,
+            [&] { return size() == 1 ? 0.0 : context_.collectives_.broadcast(rank(), data, bytes, root); });
 }
 
 void RankGroup::gather_raw(const void* mine, void* all, const Counts& bytes, int root) {
   check("gather", bytes, root);
-  send(Phase::exchange, "gather", rank() == root ? 0.0 : static_cast<double>(bytes[rank_]),
-        [&] { return context_.collectives_.gather(rank(), mine, all, bytes, root); });
+  move_data(Phase::exchange, "gather", rank() == root ? 0.0 : static_cast<double>(bytes[rank_]),
+            [&] { return context_.collectives_.gather(rank(), mine, all, bytes, root); });
 }
 
 void RankGroup::scatter_raw(const void* all, void* mine, const Counts& bytes, int root) {
   check("scatter", bytes, root);
-  send(Phase::exchange, "scatter", rank() == root ? total(bytes) - static_cast<double>(bytes[rank_]) : 0.0,
-        [&] { return context_.collectives_.scatter(rank(), all, mine, bytes, root); });
+  move_data(Phase::exchange, "scatter", rank() == root ? total(bytes) - static_cast<double>(bytes[rank_]) : 0.0,
+            [&] { return context_.collectives_.scatter(rank(), all, mine, bytes, root); });
 }
 
 void RankGroup::all_gather_raw(const void* mine, void* all, const Counts& bytes) {
   check("all_gather", bytes);
   const double ranks = size();
-  send(Phase::exchange, "all_gather", (ranks - 1) / ranks * total(bytes),
-        [&] { return context_.collectives_.all_gather(rank(), mine, all, bytes); });
+  move_data(Phase::exchange, "all_gather", (ranks - 1) / ranks * total(bytes),
+            [&] { return context_.collectives_.all_gather(rank(), mine, all, bytes); });
 }
 
 void RankGroup::reduce_scatter_raw(const void* all, void* mine, const Counts& counts, Type type) {
   check("reduce_scatter", counts);
   const double ranks = size();
-  send(Phase::exchange, "reduce_scatter", (ranks - 1) / ranks * total(counts) * static_cast<double>(size_of(type)),
-        [&] { return context_.collectives_.reduce_scatter(rank(), all, mine, counts, type); });
+  move_data(Phase::exchange, "reduce_scatter", (ranks - 1) / ranks * total(counts) * static_cast<double>(size_of(type)),
+            [&] { return context_.collectives_.reduce_scatter(rank(), all, mine, counts, type); });
 }
 
 void RankGroup::all_to_all_raw(const void* out, const Counts& out_bytes, void* in, const Counts& in_bytes) {
   check("all_to_all", out_bytes);
   check("all_to_all", in_bytes);
-  send(Phase::exchange, "all_to_all", total(out_bytes) - static_cast<double>(out_bytes[rank_]),
-        [&] { return context_.collectives_.all_to_all(rank(), out, out_bytes, in, in_bytes); });
+  move_data(Phase::exchange, "all_to_all", total(out_bytes) - static_cast<double>(out_bytes[rank_]),
+            [&] { return context_.collectives_.all_to_all(rank(), out, out_bytes, in, in_bytes); });
 }
 
 void* RankGroup::shared_raw(const std::string& key, const std::function<std::shared_ptr<void>()>& make) {
   std::unique_lock lock(context_.mutex_);
   if (rank_ != 0) {
-    const StepClock::In in(Phase::waiting);
+    const StepClock::PhaseScope in(Phase::waiting);
     context_.made_.wait(lock, [&] { return context_.aborted_ || context_.objects_.contains(key); });
     if (context_.aborted_) throw Aborted();
     return context_.objects_.at(key).get();
   }
   const auto known = context_.objects_.find(key);
   if (known != context_.objects_.end()) return known->second.get();
-  lock.unlock();  // make() may use the group's other verbs
+  lock.unlock();  // make() may call the group
   std::shared_ptr<void> made = make();
   void* const object = made.get();
   lock.lock();
@@ -155,14 +154,14 @@ float* RankGroup::window(int rank, int number, std::size_t begin, std::size_t n)
     throw Error("peer: rank " + std::to_string(rank) + " has no window " + std::to_string(number));
   const Vec memory = windows[static_cast<std::size_t>(number)];
   if (begin > memory.size() || n > memory.size() - begin)
-    throw Error("peer: elements " + std::to_string(begin) + " to " + std::to_string(begin + n) + " are outside of a window of " +
+    throw Error("peer: elements " + std::to_string(begin) + " to " + std::to_string(begin + n) + " are outside of the window, which has " +
                 std::to_string(memory.size()));
   return memory.data() + begin;
 }
 
 void RankGroup::get_raw(int rank, int number, std::size_t begin, Vec into) {
   const float* from = window(rank, number, begin, into.size());
-  send(Phase::transfer, "get", rank == this->rank() ? 0.0 : static_cast<double>(into.bytes()), [&] {
+  move_data(Phase::transfer, "get", rank == this->rank() ? 0.0 : static_cast<double>(into.bytes()), [&] {
     context_.collectives_.get(this->rank(), rank, from, into);
     return 0.0;
   });
@@ -170,7 +169,7 @@ void RankGroup::get_raw(int rank, int number, std::size_t begin, Vec into) {
 
 void RankGroup::put_raw(int rank, int number, std::size_t begin, ConstVec from) {
   float* to = window(rank, number, begin, from.size());
-  send(Phase::transfer, "put", rank == this->rank() ? 0.0 : static_cast<double>(from.bytes()), [&] {
+  move_data(Phase::transfer, "put", rank == this->rank() ? 0.0 : static_cast<double>(from.bytes()), [&] {
     context_.collectives_.put(this->rank(), rank, to, from);
     return 0.0;
   });
@@ -178,7 +177,7 @@ void RankGroup::put_raw(int rank, int number, std::size_t begin, ConstVec from) 
 
 void RankGroup::add_raw(int rank, int number, std::size_t begin, ConstVec from) {
   float* to = window(rank, number, begin, from.size());
-  send(Phase::transfer, "add", rank == this->rank() ? 0.0 : static_cast<double>(from.bytes()), [&] {
+  move_data(Phase::transfer, "add", rank == this->rank() ? 0.0 : static_cast<double>(from.bytes()), [&] {
     context_.collectives_.add(this->rank(), rank, to, from);
     return 0.0;
   });

@@ -1,6 +1,6 @@
 #pragma once
 
-// Group as the ranks of one process see it: one CommContext for all of them, one RankGroup for each.
+// Implements Group for ranks that are threads of one process: one CommContext for all ranks, one RankGroup for each.
 
 #include <condition_variable>
 #include <map>
@@ -18,13 +18,14 @@
 
 namespace mgcompare {
 
-// What the ranks of a trial share. It outlives every RankGroup made from it.
+// The communication state that the ranks of a trial share. Must outlive every RankGroup made from it.
 class CommContext {
  public:
   CommContext(Collectives& collectives, std::size_t ranks, std::unique_ptr<AsyncScheduler> scheduler)
       : collectives_(collectives), scheduler_(std::move(scheduler)), barrier_(ranks), windows_(ranks) {}
   AsyncScheduler& scheduler() { return *scheduler_; }
   std::size_t ranks() const { return windows_.size(); }
+  // Releases all ranks that wait, now and later, with Aborted. Any thread.
   void abort();
 
  private:
@@ -49,12 +50,12 @@ class RankGroup : public Group {
   void wait_until(const std::function<bool()>& predicate) override;
   int expose(Vec memory) override;
 
-  // Sent since they were last forgotten.
+  // Bytes sent since the last reset_bytes().
   std::uint64_t bytes() const { return bytes_; }
-  void forget_bytes() { bytes_ = 0; }
+  void reset_bytes() { bytes_ = 0; }
   Ledger& ledger() { return ledger_; }
   std::uint64_t exposed_bytes() const;
-  // Of steps that the device repeated by itself; wraps around, so that bytes can be taken back.
+  // Adds the bytes of replayed steps. Wraps around, so that bytes can be subtracted.
   void add_bytes(std::uint64_t bytes) { bytes_ += bytes; }
 
  protected:
@@ -72,8 +73,8 @@ class RankGroup : public Group {
   void add_raw(int rank, int window, std::size_t begin, ConstVec from) override;
 
  private:
-  // Makes a call that moves data, which returns the seconds it waited: its time is the phase's, and it stands in the ledger.
-  template <class Call> void send(Phase phase, const char* name, double bytes, Call call);
+  // Makes a call that moves data and returns the seconds it waited. Counts its time for the phase and its bytes in the ledger.
+  template <class Call> void move_data(Phase phase, const char* name, double bytes, Call call);
   float* window(int rank, int number, std::size_t begin, std::size_t size) const;
   void check(const char* verb, const Counts& counts, int root = 0) const;
 
@@ -81,7 +82,7 @@ class RankGroup : public Group {
   std::size_t rank_;
   std::uint64_t bytes_ = 0;
   Ledger ledger_;
-  double remainder_ = 0;  // fractions of bytes of ring formulas, so that totals stay exact
+  double remainder_ = 0;  // fractions of bytes from the ring formulas, so that totals stay exact
 };
 
 }  // namespace mgcompare

@@ -7,9 +7,9 @@
 namespace mgcompare {
 namespace {
 
-constexpr std::uint64_t kLargestCounted = 255;  // of a histogram
+constexpr std::uint64_t kMaxBin = 255;  // of a histogram; larger values count there
 
-// Adds a device vector's elements to a host sum in double: only audits, which run on small networks, pay for it.
+// Adds the elements of a device vector to a sum on the host, in double. Slow; used in audits only.
 void add_to(std::vector<double>& sum, Device& device, ConstVec gradients, Range range, bool on_host) {
   std::vector<float> copy(range.size());
   if (on_host) {
@@ -21,18 +21,18 @@ void add_to(std::vector<double>& sum, Device& device, ConstVec gradients, Range 
   for (std::size_t i = 0; i < copy.size(); ++i) sum[range.begin + i] += static_cast<double>(copy[i]);
 }
 
-// An optimiser as a strategy sees it: its time is told apart.
+// An optimiser whose calls count for Phase::optimizer.
 class TimedOptimizer : public Optimizer {
  public:
   explicit TimedOptimizer(Optimizer& optimizer) : optimizer_(optimizer) {}
   std::vector<Vec> state() override { return optimizer_.state(); }
   void reset() override { optimizer_.reset(); }
   void advance() override {
-    const StepClock::In in(Phase::optimizer);
+    const StepClock::PhaseScope in(Phase::optimizer);
     optimizer_.advance();
   }
   void apply(Vec weights, ConstVec gradients, Range range, const Batch& batch, double rate_scale) override {
-    const StepClock::In in(Phase::optimizer);
+    const StepClock::PhaseScope in(Phase::optimizer);
     optimizer_.apply(weights, gradients, range, batch, rate_scale);
   }
 
@@ -42,22 +42,23 @@ class TimedOptimizer : public Optimizer {
 
 }  // namespace
 
-// An optimiser that a strategy asked for: kept here too, for its count, its checkpoint and the audit.
-class RankReplica::Made {
+// An optimiser that the strategy asked for. The replica keeps it too, for its update count, the checkpoint and the audit.
+class RankReplica::StrategyOptimizer {
  public:
-  Made(std::unique_ptr<Optimizer> optimizer, Device& device, bool on_host, std::size_t audited)
+  StrategyOptimizer(std::unique_ptr<Optimizer> optimizer, Device& device, bool on_host, std::size_t audited)
       : optimizer_(std::move(optimizer)), device_(device), on_host_(on_host), applied_(audited) {}
 
   class Handle : public TimedOptimizer {
    public:
-    explicit Handle(std::shared_ptr<Made> made) : TimedOptimizer(*made->optimizer_), made_(std::move(made)) {}
+    explicit Handle(std::shared_ptr<StrategyOptimizer> shared)
+        : TimedOptimizer(*shared->optimizer_), shared_(std::move(shared)) {}
     void apply(Vec weights, ConstVec gradients, Range range, const Batch& batch, double rate_scale) override {
-      if (!made_->applied_.empty()) add_to(made_->applied_, made_->device_, gradients, range, made_->on_host_);
+      if (!shared_->applied_.empty()) add_to(shared_->applied_, shared_->device_, gradients, range, shared_->on_host_);
       TimedOptimizer::apply(weights, gradients, range, batch, rate_scale);
     }
 
    private:
-    std::shared_ptr<Made> made_;
+    std::shared_ptr<StrategyOptimizer> shared_;
   };
 
   CountedOptimizer& counted() { return dynamic_cast<CountedOptimizer&>(*optimizer_); }
@@ -75,7 +76,7 @@ RankReplica::RankReplica(const ReplicaParts& parts)
     : parts_(parts), device_(*parts.device),
       optimizer_(parts.platform->optimizer(*parts.device, *parts.optimizer, parts.spec->parts)),
       shown_optimizer_(std::make_unique<TimedOptimizer>(*optimizer_)),
-      // Not in the first step: an allocation there could wait for a collective that waits for this rank.
+      // Allocated here: an allocation in the first step could wait for a collective that waits for this rank.
       dlogits_(*parts.device, parts.largest_batch * parts.spec->classes) {
   if (!parts_.audit) return;
   pushed_.assign(parts_.spec->parameters, 0);
@@ -98,19 +99,19 @@ float RankReplica::factor(const Batch& batch, Scale scale) const {
 
 Optimizer& RankReplica::optimizer() { return *shown_optimizer_; }
 
-// What the strategy does with a part of the gradient is its own work.
-Ready RankReplica::told_apart(const Ready& ready) {
+// The work of a callback counts for the strategy.
+Ready RankReplica::timed(const Ready& ready) {
   if (!ready) return {};
   return [&ready](Vec slice) {
-    const StepClock::In in(Phase::strategy);
+    const StepClock::PhaseScope in(Phase::strategy);
     ready(slice);
   };
 }
 
 void RankReplica::backward(const Batch& batch, const Ready& ready, Scale scale) {
-  const StepClock::In in(Phase::compute);
-  // What `ready` does is the host's.
-  if (recorded_pass_ && !ready) recorded_pass_->run({batch, scale});
+  const StepClock::PhaseScope in(Phase::compute);
+  // `ready` is host code, so such a pass cannot be replayed.
+  if (graph_pass_ && !ready) graph_pass_->run({batch, scale});
   else pass(batch, ready, scale);
   after_backward(batch);
 }
@@ -120,24 +121,24 @@ void RankReplica::pass(const Batch& batch, const Ready& ready, Scale scale) {
   if (dlogits_.size() < logits.size()) dlogits_ = Array<float>(*parts_.device, logits.size());
   const Vec dlogits = dlogits_.span().slice({0, logits.size()});
   loss(batch, logits, dlogits, scale);
-  parts_.network->backward(dlogits, told_apart(ready), share_);
+  parts_.network->backward(dlogits, timed(ready), share_);
 }
 
-void RankReplica::repeat_passes(std::unique_ptr<GraphRecorder> recorder, const std::vector<GraphPass::Sample>& seen) {
-  recorded_pass_.emplace(
+void RankReplica::enable_graph_passes(std::unique_ptr<GraphRecorder> recorder, const std::vector<GraphPass::Sample>& seen) {
+  graph_pass_.emplace(
       std::move(recorder), [this](const GraphPass::Sample& one) { pass(one.batch, {}, one.scale); }, seen);
 }
 
 std::vector<GraphPass::Sample> RankReplica::seen_passes() const {
-  return recorded_pass_ ? recorded_pass_->seen() : std::vector<GraphPass::Sample>();
+  return graph_pass_ ? graph_pass_->seen() : std::vector<GraphPass::Sample>();
 }
 
-void RankReplica::record_passes() {
-  if (recorded_pass_) recorded_pass_->record();
+void RankReplica::capture_passes() {
+  if (graph_pass_) graph_pass_->capture();
 }
 
 Vec RankReplica::forward(const Batch& batch) {
-  StepClock::In in(Phase::compute);
+  StepClock::PhaseScope in(Phase::compute);
   const double reading = parts_.feed->seconds();
   const Vec logits = parts_.network->forward(*parts_.feed, batch.begin(), batch.size(), {true, parts_.seed, batch.epoch()});
   in.began_with(Phase::input, parts_.feed->seconds() - reading);
@@ -145,7 +146,7 @@ Vec RankReplica::forward(const Batch& batch) {
 }
 
 void RankReplica::loss(const Batch& batch, ConstVec logits, Vec dlogits, Scale scale) {
-  const StepClock::In in(Phase::compute);
+  const StepClock::PhaseScope in(Phase::compute);
   share_ = scale == Scale::global_batch || batch.global_size() == 0
                ? 1.0f
                : static_cast<float>(batch.size()) / static_cast<float>(batch.global_size());
@@ -153,8 +154,8 @@ void RankReplica::loss(const Batch& batch, ConstVec logits, Vec dlogits, Scale s
 }
 
 void RankReplica::backward_from(const Batch& batch, ConstVec dlogits, const Ready& ready) {
-  const StepClock::In in(Phase::compute);
-  parts_.network->backward(dlogits, told_apart(ready), share_);
+  const StepClock::PhaseScope in(Phase::compute);
+  parts_.network->backward(dlogits, timed(ready), share_);
   after_backward(batch);
 }
 
@@ -167,26 +168,26 @@ void RankReplica::after_backward(const Batch& batch) {
 }
 
 void RankReplica::update(Range range) {
-  const StepClock::In in(Phase::optimizer);
+  const StepClock::PhaseScope in(Phase::optimizer);
   if (!updated_in_step_) optimizer_->advance();
   updated_in_step_ = true;
   if (parts_.audit) add_to(applied_, *parts_.device, gradients(), range, false);
   optimizer_->apply(weights(), gradients(), range, *batch_);
 }
 
-std::unique_ptr<Optimizer> RankReplica::keep(std::unique_ptr<Optimizer> optimizer, bool on_host) {
-  made_.push_back(std::make_shared<Made>(std::move(optimizer), *parts_.device, on_host, pushed_.size()));
-  return std::make_unique<Made::Handle>(made_.back());
+std::unique_ptr<Optimizer> RankReplica::add_optimizer(std::unique_ptr<Optimizer> optimizer, bool on_host) {
+  optimizers_.push_back(std::make_shared<StrategyOptimizer>(std::move(optimizer), *parts_.device, on_host, pushed_.size()));
+  return std::make_unique<StrategyOptimizer::Handle>(optimizers_.back());
 }
 
 std::unique_ptr<Optimizer> RankReplica::host_optimizer(bool plain) {
-  // Only a CPU device's memory is the host's too.
+  // Memory of a CPU device is host memory.
   Device* const memory = parts_.device->kind() == DeviceKind::cpu ? parts_.device : nullptr;
-  return keep(make_host_optimizer(optimizer_config(plain), parts_.spec->parts, memory), true);
+  return add_optimizer(make_host_optimizer(optimizer_config(plain), parts_.spec->parts, memory), true);
 }
 
 std::unique_ptr<Optimizer> RankReplica::device_optimizer(bool plain) {
-  return keep(parts_.platform->optimizer(*parts_.device, optimizer_config(plain), parts_.spec->parts), false);
+  return add_optimizer(parts_.platform->optimizer(*parts_.device, optimizer_config(plain), parts_.spec->parts), false);
 }
 
 OptimizerConfig RankReplica::optimizer_config(bool plain) const {
@@ -207,7 +208,7 @@ void RankReplica::metric(std::string_view name, double value) {
 void RankReplica::histogram(std::string_view name, std::uint64_t value) {
   metric(name, static_cast<double>(value));
   std::vector<std::uint64_t>& counts = metrics_[std::string(name)].counts;
-  const std::size_t at = std::min<std::uint64_t>(value, kLargestCounted);
+  const std::size_t at = std::min<std::uint64_t>(value, kMaxBin);
   if (at >= counts.size()) counts.resize(at + 1);
   ++counts[at];
 }
@@ -222,17 +223,17 @@ Random RankReplica::random(std::uint64_t stream) const {
 
 std::uint64_t RankReplica::own_updates() const { return dynamic_cast<CountedOptimizer&>(*optimizer_).updates().made; }
 
-std::uint64_t RankReplica::made_updates() const {
+std::uint64_t RankReplica::strategy_updates() const {
   std::uint64_t updates = 0;
-  for (const auto& made : made_) updates += made->counted().updates().made;
+  for (const auto& optimizer : optimizers_) updates += optimizer->counted().updates().made;
   return updates;
 }
 
-std::uint64_t RankReplica::made_state_bytes(bool on_host) const {
+std::uint64_t RankReplica::strategy_state_bytes(bool on_host) const {
   std::uint64_t bytes = 0;
-  for (const auto& made : made_) {
-    if (made->on_host() != on_host) continue;
-    for (const Vec state : made->counted().state()) bytes += state.bytes();
+  for (const auto& optimizer : optimizers_) {
+    if (optimizer->on_host() != on_host) continue;
+    for (const Vec state : optimizer->counted().state()) bytes += state.bytes();
   }
   return bytes;
 }
@@ -261,13 +262,13 @@ RankReplica::Counts RankReplica::Counts::operator-(const Counts& other) const {
 
 RankReplica::Counts RankReplica::counts() const {
   Counts counts{{dynamic_cast<CountedOptimizer&>(*optimizer_).updates()}};
-  for (const auto& made : made_) counts.updates.push_back(made->counted().updates());
+  for (const auto& optimizer : optimizers_) counts.updates.push_back(optimizer->counted().updates());
   return counts;
 }
 
 void RankReplica::set_counts(const Counts& counts) {
   dynamic_cast<CountedOptimizer&>(*optimizer_).set_updates(counts.updates[0]);
-  for (std::size_t i = 0; i < made_.size(); ++i) made_[i]->counted().set_updates(counts.updates[i + 1]);
+  for (std::size_t i = 0; i < optimizers_.size(); ++i) optimizers_[i]->counted().set_updates(counts.updates[i + 1]);
 }
 
 std::vector<RankReplica::Saved> RankReplica::state() {
@@ -278,15 +279,15 @@ std::vector<RankReplica::Saved> RankReplica::state() {
     saved.push_back({name + "/updates", {}, true, &optimizer});
   };
   add("optimizer", dynamic_cast<CountedOptimizer&>(*optimizer_), false);
-  for (std::size_t i = 0; i < made_.size(); ++i)
-    add("made" + std::to_string(i), made_[i]->counted(), made_[i]->on_host());
+  for (std::size_t i = 0; i < optimizers_.size(); ++i)
+    add("made" + std::to_string(i), optimizers_[i]->counted(), optimizers_[i]->on_host());
   return saved;
 }
 
 std::vector<double> RankReplica::applied() const {
   std::vector<double> sum = applied_;
-  for (const auto& made : made_)
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += made->applied()[i];
+  for (const auto& optimizer : optimizers_)
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += optimizer->applied()[i];
   return sum;
 }
 

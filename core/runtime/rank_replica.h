@@ -1,6 +1,6 @@
 #pragma once
 
-// Replica as one rank has it: its network, its data, its optimiser, and what it counted.
+// Implements Replica for one rank: its network, data and optimiser, and the counters of what the strategy did.
 
 #include <functional>
 #include <map>
@@ -21,19 +21,19 @@
 
 namespace mgcompare {
 
-// What a replica is made of; everything outlives it.
+// The objects that a replica uses. All of them must outlive it.
 struct ReplicaParts {
   Platform* platform = nullptr;
   Device* device = nullptr;
   Network* network = nullptr;
-  Feed* feed = nullptr;             // of the training split
+  Feed* feed = nullptr;             // of the training data
   const NetworkSpec* spec = nullptr;
   const OptimizerConfig* optimizer = nullptr;
   CommContext* context = nullptr;
   std::size_t rank = 0;
   std::uint64_t seed = 0;
-  std::size_t largest_batch = 0;    // samples, of all ranks together
-  bool audit = false;               // keep sums of gradients, see pushed()
+  std::size_t largest_batch = 0;    // samples, over all ranks
+  bool audit = false;               // sum up gradients, see pushed()
 };
 
 class RankReplica : public Replica {
@@ -62,73 +62,73 @@ class RankReplica : public Replica {
   void record(std::string_view name, const std::vector<double>& figures) override;
   Random random(std::uint64_t stream) const override;
 
-  // The trial's side.
+  // The interface of the trial. Used by the rank's thread, or by any thread while the ranks stand still.
   void begin_step(const Batch& batch);
-  // Lets the device repeat whole passes by itself once record_passes() has recorded them: those that were made so far,
-  // also by the replica that is replaced by this one (`seen`).
-  void repeat_passes(std::unique_ptr<GraphRecorder> recorder, const std::vector<GraphPass::Sample>& seen);
-  bool repeats_passes() const { return recorded_pass_.has_value(); }
+  // From now on, replays passes that capture_passes() has captured. `seen`: passes that the replica before this one has run,
+  // which may be captured without running first.
+  void enable_graph_passes(std::unique_ptr<GraphRecorder> recorder, const std::vector<GraphPass::Sample>& seen);
+  bool uses_graph_passes() const { return graph_pass_.has_value(); }
   std::vector<GraphPass::Sample> seen_passes() const;
-  // While no rank can be in an exchange.
-  void record_passes();
+  // Captures the passes that were run since the last call. No rank may be in an exchange.
+  void capture_passes();
   MeteredDevice& meter() { return device_; }
   std::uint64_t own_updates() const;                       // of optimizer()
-  std::uint64_t made_updates() const;                      // of host_optimizer() and device_optimizer()
-  bool made_optimizers() const { return !made_.empty(); }
-  std::uint64_t made_state_bytes(bool on_host) const;
-  std::uint64_t issued_steps() const { return issued_steps_; }  // by the host, recorded ones once
+  std::uint64_t strategy_updates() const;                      // of host_optimizer() and device_optimizer()
+  bool has_strategy_optimizers() const { return !optimizers_.empty(); }
+  std::uint64_t strategy_state_bytes(bool on_host) const;
+  std::uint64_t issued_steps() const { return issued_steps_; }  // by the host; captured steps count once
   const std::map<std::string, MetricResult>& metrics() const { return metrics_; }
   void set_metrics(std::map<std::string, MetricResult> metrics) { metrics_ = std::move(metrics); }
-  // Null where no record is kept.
+  // Where record() writes to; null: nowhere.
   void set_lines(ScheduleLog::Lines* lines) { lines_ = lines; }
-  // What steps count here, for steps that the device repeats by itself. Writing them waits for the device.
+  // The counters that steps advance, to be adjusted after replays. set_counts() waits for the device.
   struct Counts {
-    std::vector<UpdateCount> updates;    // of optimizer(), then of those that were made
+    std::vector<UpdateCount> updates;    // of optimizer(), then of the strategy's own optimisers
     Counts operator-(const Counts& other) const;
     Counts operator+(const Counts& other) const;
     Counts operator*(std::uint64_t times) const;
   };
   Counts counts() const;
   void set_counts(const Counts& counts);
-  // Everything that training changes here, by name, for checkpoints.
+  // The state that training changes, by name, for checkpoints.
   struct Saved {
     std::string name;
     Vec data;
     bool on_host;
-    CountedOptimizer* counter;  // of whose updates, where not null
+    CountedOptimizer* counter;  // if not null: save its update count in place of `data`
   };
   std::vector<Saved> state();
-  // In an audit: the sum of all gradients that backward made, and of those that optimisers applied, in double.
+  // In an audit: the sums of all gradients that backward passes computed, and of all that optimisers applied, in double.
   const std::vector<double>& pushed() const { return pushed_; }
   std::vector<double> applied() const;
-  // In an audit: how often each position of the epoch was learnt from.
+  // In an audit: how often each position of the epoch was trained on.
   const std::vector<std::uint32_t>& seen() const { return seen_; }
-  void forget_seen() { seen_.assign(seen_.size(), 0); }
+  void reset_seen() { seen_.assign(seen_.size(), 0); }
 
  private:
-  class Made;
-  static Ready told_apart(const Ready& ready);
+  class StrategyOptimizer;
+  static Ready timed(const Ready& ready);
   void pass(const Batch& batch, const Ready& ready, Scale scale);
   void after_backward(const Batch& batch);
   float factor(const Batch& batch, Scale scale) const;
   OptimizerConfig optimizer_config(bool plain) const;
-  std::unique_ptr<Optimizer> keep(std::unique_ptr<Optimizer> optimizer, bool on_host);
+  std::unique_ptr<Optimizer> add_optimizer(std::unique_ptr<Optimizer> optimizer, bool on_host);
 
   ReplicaParts parts_;
   MeteredDevice device_;
   std::unique_ptr<Optimizer> optimizer_, shown_optimizer_;
-  std::vector<std::shared_ptr<Made>> made_;
+  std::vector<std::shared_ptr<StrategyOptimizer>> optimizers_;
   std::optional<Batch> batch_;
   bool updated_in_step_ = false;
   std::uint64_t issued_steps_ = 0;
-  float share_ = 1;                 // of the batch, where the last loss was scaled by it
+  float share_ = 1;                 // of the batch in the global batch, if the last loss was scaled by it
   std::map<std::string, MetricResult> metrics_;
   ScheduleLog::Lines* lines_ = nullptr;
   std::vector<double> pushed_;
   std::vector<double> applied_;
   std::vector<std::uint32_t> seen_;
   Array<float> dlogits_;
-  std::optional<GraphPass> recorded_pass_;
+  std::optional<GraphPass> graph_pass_;
 };
 
 }  // namespace mgcompare

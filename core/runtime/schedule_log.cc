@@ -14,7 +14,7 @@ constexpr char kSchema[] = "mgcompare.record/1";
 
 }  // namespace
 
-// Maps by number are lists of pairs: JSON's keys are texts.
+// Maps with numbers as keys become lists of pairs, because keys of JSON objects are strings.
 void to_json(nlohmann::json& json, const ScheduleLog& record) {
   json = {{"schema", kSchema}, {"epochs", nlohmann::json::array()}, {"ranks", record.ranks}};
   for (const auto& [epoch, order] : record.epochs) {
@@ -48,7 +48,7 @@ ScheduleLog read_schedule_log(const std::string& file) {
   try {
     const nlohmann::json json = nlohmann::json::from_cbor(stream);
     if (json.at("schema") != kSchema)
-      throw Error("the record " + file + " is of another version (" + json.at("schema").dump() + ", this program reads " + kSchema + ")");
+      throw Error("the record " + file + " was written by another version (" + json.at("schema").dump() + ", this program reads " + kSchema + ")");
     return json.get<ScheduleLog>();
   } catch (const nlohmann::json::exception& error) {
     throw Error("the record " + file + " is damaged (" + error.what() + "); run the experiment again with measure.record: true");

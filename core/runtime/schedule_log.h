@@ -1,7 +1,7 @@
 #pragma once
 
-// What a trial of free-running ranks leaves so that it can be repeated and looked into: the order in which its ranks
-// met, and the lines its strategy wrote. One CBOR file by nlohmann json.
+// The schedule of a trial of free-running ranks, for replays and for analysis: the order of their exclusive sections, and the
+// lines that the strategy recorded. One CBOR file (nlohmann json).
 
 #include <cstdint>
 #include <map>
@@ -13,9 +13,9 @@
 namespace mgcompare {
 
 struct ScheduleLog {
-  // By stripe: the ranks that ran an exclusive section, one after the other.
+  // By stripe: the ranks that ran its exclusive sections, in order.
   using Order = std::map<std::size_t, std::vector<std::uint32_t>>;
-  // By name: rows of figures, in the order in which one rank wrote them.
+  // By name: rows of figures, in the order in which one rank recorded them.
   using Lines = std::map<std::string, std::vector<std::vector<double>>>;
 
   std::map<std::size_t, Order> epochs;
@@ -25,7 +25,7 @@ struct ScheduleLog {
 void to_json(nlohmann::json& json, const ScheduleLog& record);
 void from_json(const nlohmann::json& json, ScheduleLog& record);
 
-// Throw Error with the file's name.
+// Throw Error with the name of the file.
 void write_schedule_log(const std::string& file, const ScheduleLog& record);
 ScheduleLog read_schedule_log(const std::string& file);
 

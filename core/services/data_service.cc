@@ -2,8 +2,8 @@
 
 namespace mgcompare {
 
-DataPlaces reporting_places(RequestContext& context) {
-  DataPlaces places = DataPlaces::standard("");
+DataPlaces reporting_places(const std::string& given_folder, RequestContext& context) {
+  DataPlaces places = DataPlaces::standard(given_folder);
   places.download.progress = [&context](const DownloadProgress& progress) {
     context.note({{"download", progress.file}, {"bytes", progress.bytes}, {"total", progress.total}});
   };

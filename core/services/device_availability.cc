@@ -11,12 +11,12 @@
 namespace mgcompare {
 namespace {
 
-// How a trial ends when its device goes away under it; also when its strategy is at fault.
-constexpr std::array kBadEnds = {"failed", "crashed", "timeout", "device lost"};
-// For a device to answer: more than a driver takes that starts cold.
-constexpr double kRollSeconds = 30;
+// How a trial may end if its device fails. A faulty strategy may end in the same way.
+constexpr std::array kBadEnds = {TrialStatus::failed, TrialStatus::crashed, TrialStatus::timeout, TrialStatus::device_lost};
+// Time limit for a device to answer: longer than a driver needs to start.
+constexpr double kAnswerSeconds = 30;
 
-constexpr char kSilent[] = "does not answer any more";
+constexpr char kSilent[] = "no longer answers", kAreSilent[] = "no longer answer";
 
 }  // namespace
 
@@ -45,7 +45,7 @@ std::string DeviceAvailability::lost(const Trial& trial) const {
   const std::size_t answering = chosen(members, trial).size();
   if (answering >= std::min(trial.devices, members.size())) return "";
   const auto silent = std::find_if(members.begin(), members.end(), [](const Member& m) { return !m.silence.empty(); });
-  return fmt::format("{} {}: {}; of the {} devices that the trial needs {} are left", silent->name, kSilent,
+  return fmt::format("{} {}: {}; the trial needs {} devices, {} available", silent->name, kSilent,
                      silent->silence, trial.devices, answering);
 }
 
@@ -65,8 +65,8 @@ std::string DeviceAvailability::note(const Trial& trial) const {
   for (std::size_t at = 0; at < last; ++at)
     if (!members[at].silence.empty()) silent.push_back(members[at].name);
   if (silent.empty()) return "";
-  return fmt::format("ran on {}, for {} {}", fmt::join(used, ", "), fmt::join(silent, ", "),
-                     silent.size() == 1 ? kSilent : "do not answer any more");
+  return fmt::format("ran on {}, because {} {}", fmt::join(used, ", "), fmt::join(silent, ", "),
+                     silent.size() == 1 ? kSilent : kAreSilent);
 }
 
 std::string DeviceAvailability::check(Supervisor& supervisor, const Trial& trial, Result& result) {
@@ -77,8 +77,8 @@ std::string DeviceAvailability::check(Supervisor& supervisor, const Trial& trial
   const std::vector<std::size_t> used = chosen(members, trial);
   std::vector<std::string> ids;
   for (const Member& member : members) ids.push_back(member.id);
-  const auto answers = check_devices(supervisor, trial.device_kind, ids, kRollSeconds);
-  // The next trial starts clean.
+  const auto answers = check_devices(supervisor, trial.device_kind, ids, kAnswerSeconds);
+  // The next trial starts in a new worker.
   supervisor.end_worker();
   if (!answers) return "";
   std::vector<std::string> fallen;
@@ -93,12 +93,12 @@ std::string DeviceAvailability::check(Supervisor& supervisor, const Trial& trial
   if (const auto own = std::find_if(used.begin(), used.end(), is_lost); own != used.end()) {
     const Member& member = members[*own];
     result.cause = fmt::format("{} {}: {}; the trial: {} ({})", member.name, kSilent, member.silence, result.cause,
-                               result.status);
-    result.status = "device lost";
+                               to_string(result.status));
+    result.status = TrialStatus::device_lost;
   }
   if (fallen.empty()) return "";
   const auto left = std::count_if(members.begin(), members.end(), [](const Member& m) { return m.silence.empty(); });
-  return fmt::format("{}; later trials run on the devices that do ({} of {}), and those that need more are not tried",
+  return fmt::format("{}; the remaining trials run on the other devices ({} of {}), and trials that need more are not run",
                      fmt::join(fallen, "; "), left, members.size());
 }
 

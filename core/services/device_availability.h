@@ -1,7 +1,7 @@
 #pragma once
 
-// Which of the devices that a run began with still answer. Trials run on the first that do; one that needs more of them
-// is a row at once.
+// Which of the devices that a run began with still answer. Trials run on the first devices that do. A trial that needs more
+// devices than are left fails at once, with the status "device lost".
 
 #include <map>
 #include <string>
@@ -18,27 +18,26 @@ class DeviceAvailability {
  public:
   explicit DeviceAvailability(const std::vector<PlatformSummary>& platforms);
 
-  // Why a trial cannot run: too few devices answer, and what the first said that does not. Empty where enough do.
+  // Why the trial cannot run: too few devices answer. Empty if enough do.
   std::string lost(const Trial& trial) const;
-  // The trial on the first devices that answer.
+  // The trial, placed on the first devices that answer.
   Trial placed(const Trial& trial) const;
-  // What its row has to say of them; empty where they are those that it would have had on the machine as it was.
+  // A note for its result if these are not the devices that it would have had at the beginning of the run; else empty.
   std::string note(const Trial& trial) const;
-  // After a placed trial that ended badly: asks the devices of its kind, in fresh workers that end with it, and makes
-  // the trial's result one of a lost device where that is what happened. Returns a sentence for the user where devices
-  // have stopped answering since the last time; mostly empty.
+  // After a failed trial: checks the devices of its kind in new workers. If a device of the trial does not answer, changes
+  // the result to "device lost". Returns a sentence for the user if more devices have stopped answering; else empty.
   std::string check(Supervisor& supervisor, const Trial& trial, Result& result);
 
  private:
   struct Member {
-    std::string name;     // "cuda:1", as it was called when the run began
+    std::string name;     // "cuda:1", when the run began
     std::string id;
-    int index = 0;        // now
-    std::string silence;  // why it does not answer; empty where it does
+    int index = 0;        // current
+    std::string silence;  // why it does not answer; empty: it answers
   };
-  using Members = std::vector<Member>;  // in the devices' order
+  using Members = std::vector<Member>;  // in the order of the devices
   const Members& members_of(const Trial& trial) const;
-  // The first that answer, as many as the trial needs or there are.
+  // Indices of the first members that answer, at most as many as the trial needs.
   static std::vector<std::size_t> chosen(const Members& members, const Trial& trial);
 
   std::map<std::string, Members> members_;  // by kind

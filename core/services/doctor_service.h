@@ -1,33 +1,34 @@
 #pragma once
 
-// The doctor's and the roll call's questions in a process of their own, because they open devices. Both sides are here.
+// Checks of devices in a worker process, because they open devices: the measurements of `doctor`, and whether devices still
+// answer. Both sides are here.
 
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "results/links.h"
+#include "results/link_measurements.h"
 #include "mgcompare/types.h"
 #include "process/supervisor.h"
 #include "process/worker.h"
 
 namespace mgcompare {
 
-// What the doctor finds of a kind of devices. Never throws for what happens in the worker: that is a problem of the
-// links.
-Links examine_in_worker(Supervisor& supervisor, DeviceKind kind, const DoctorScope& scope,
-                        const std::function<void(const std::string&)>& say);
+// Measures the devices of one kind and their links. Does not throw if the worker fails; the result then has a problem.
+// `report` is called with the name of each step.
+LinkMeasurements measure_links_in_worker(Supervisor& supervisor, DeviceKind kind, const DoctorScope& scope,
+                                         const std::function<void(const std::string&)>& report);
 
 struct DeviceStatus {
-  int index = -1;       // the device's number now
-  std::string silence;  // why it does not answer; empty where it does
+  int index = -1;       // current number of the device
+  std::string silence;  // why it does not answer; empty: it answers
 };
 
-// Asks the devices of a kind, by what they were called when the run began, one after another: one that hangs is given
-// up after `limit_seconds` and takes its worker along, not the others' answers. None when the user interrupts.
+// Checks the devices of a kind one after another, by their ids at the beginning of the run. A device that does not answer
+// within `limit_seconds` ends its worker; the next one is checked in another. Returns nothing if the user interrupts.
 std::optional<std::vector<DeviceStatus>> check_devices(Supervisor& supervisor, DeviceKind kind,
-                                                 const std::vector<std::string>& ids, double limit_seconds);
+                                                       const std::vector<std::string>& ids, double limit_seconds);
 
 Handlers doctor_handlers();
 

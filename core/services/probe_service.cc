@@ -21,9 +21,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Facts, ranks, hosts, global_batch, steps_per_
 
 namespace {
 
-constexpr double kDevicesSeconds = 60;     // a driver that starts cold takes its time
+constexpr double kDevicesSeconds = 60;     // starting a driver takes long
 constexpr double kStrategySeconds = 10;
-constexpr double kSilenceSeconds = 10;     // a probe has no progress to say; its heartbeat is what counts
+constexpr double kSilenceSeconds = 10;     // a probe reports no progress, only heartbeats
 
 SupervisorSettings settings_of_probe(SupervisorSettings settings) {
   settings.seconds_without_progress = kDevicesSeconds;
@@ -76,10 +76,10 @@ void ProbeClient::search(std::vector<std::string> extra_plugin_paths) {
 std::vector<PlatformSummary> ProbeClient::platforms() {
   if (!platforms_) {
     const Reply reply = supervisor_.ask("platforms", nullptr, kDevicesSeconds);
-    if (reply.status != "answer") {
-      throw Error(fmt::format("the devices of this machine cannot be listed: {} ({}); take the module of the broken "
-                              "driver out of lib/mgcompare",
-                              reply.cause, reply.status));
+    if (!reply.answered()) {
+      throw Error(fmt::format("the devices of this machine cannot be listed: {}; remove the module of the broken "
+                              "driver from lib/mgcompare",
+                              reply.failure()));
     }
     platforms_ = std::make_unique<std::vector<PlatformSummary>>(reply.body.get<std::vector<PlatformSummary>>());
   }
@@ -96,12 +96,12 @@ std::vector<StrategySummary> ProbeClient::ask(const std::vector<ProbeQuestion>& 
   for (const ProbeQuestion& question : questions) {
     const Reply reply = supervisor_.ask("strategy", question_to_json(question), kStrategySeconds);
     StrategySummary answer;
-    if (reply.status == "answer") {
+    if (reply.answered()) {
       answer = reply.body.get<StrategySummary>();
-    } else if (reply.status == "failed") {
+    } else if (reply.status == TrialStatus::failed) {
       answer.problems.push_back({"", reply.cause});
     } else {
-      answer.crash = fmt::format("{} ({})", reply.cause, reply.status);
+      answer.crash = reply.failure();
     }
     answers.push_back(std::move(answer));
   }

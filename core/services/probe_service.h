@@ -1,7 +1,7 @@
 #pragma once
 
-// The questions that come before the first trial, asked in a process of their own because they open modules and plugins.
-// Both sides are here: ProbeClient asks, probe_handlers() answers in the worker.
+// Discovery of devices and strategies before the first trial, in a worker process because it opens modules and plugins.
+// ProbeClient sends the requests; probe_handlers() handles them in the worker.
 
 #include <memory>
 #include <string>
@@ -17,13 +17,13 @@ class ProbeClient : public CapabilityProbe {
  public:
   explicit ProbeClient(SupervisorSettings settings);
 
-  // Folders of plugins beside the usual ones.
+  // Adds plugin directories to the standard ones.
   void search(std::vector<std::string> extra_plugin_paths);
 
-  // Each asks once and remembers. Throws Error when the process that looks for devices dies.
+  // The results are cached. platforms() throws Error if the worker dies.
   std::vector<PlatformSummary> platforms() override;
   std::vector<PluginSummary> plugins() override;
-  // A strategy that kills or hangs its probe is answered with `crash`; the others are asked in a fresh process.
+  // If a strategy crashes or hangs the worker, its summary has `crash`; the next strategies are probed in a new worker.
   std::vector<StrategySummary> ask(const std::vector<ProbeQuestion>& questions) override;
 
  private:

@@ -12,16 +12,16 @@ Handlers trial_handlers(Session& session) {
   const auto run_trial = [&session](const nlohmann::json& body, RequestContext& context) -> nlohmann::json {
     const TrialFiles files{body.at("checkpoint").get<std::string>(), body.at("resume").get<bool>(),
                            body.at("record").get<std::string>(), body.at("replay").get<bool>(),
-                           body.at("trace").get<std::string>()};
+                           body.at("trace").get<std::string>(),      body.at("data_folder").get<std::string>()};
     const Trial trial = body.at("trial").get<Trial>();
-    session.data(trial.config.data, reporting_places(context), reporting_log(context));
+    session.data(trial.config.data, reporting_places(files.data_folder, context), reporting_log(context));
     context.note({{"ready", true}});
     return session.run(trial, files, [&](const Progress& progress) { context.report(progress); },
                        [&] { return context.stopping(); }, [&](const Result& result) { context.leave(result); });
   };
   const auto load_data = [&session](const nlohmann::json& body, RequestContext& context) -> nlohmann::json {
-    const Dataset& data =
-        session.data(body.at("config").get<Config>().data, reporting_places(context), reporting_log(context));
+    const DataPlaces places = reporting_places(body.at("data_folder").get<std::string>(), context);
+    const Dataset& data = session.data(body.at("config").get<Config>().data, places, reporting_log(context));
     return {{"name", data.name},
             {"origin", data.origin},
             {"fingerprint", data.fingerprint},

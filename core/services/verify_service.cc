@@ -19,7 +19,7 @@ namespace mgcompare {
 namespace {
 
 constexpr double kVerifySeconds = 3600;
-constexpr double kFindingSeconds = 600;    // the longest check on a slow machine
+constexpr double kFindingSeconds = 600;    // for one check on a slow machine
 
 const char* verdict_text(Finding::Verdict verdict) {
   switch (verdict) {
@@ -51,25 +51,26 @@ nlohmann::json answer_verify(const nlohmann::json& body, RequestContext& context
     scope.plugins.push_back({plugin.at("name").get<std::string>(), "", plugin.at("file").get<std::string>(), ""});
   }
   scope.device_kind = device_kind(body.at("device_kind").get<std::string>());
-  // What a rank that failed leaves on GPUs may stop the checks behind it; on CPUs they go on.
+  // After a failed rank a GPU may be unusable for later checks. CPUs are not affected.
   if (scope.device_kind != DeviceKind::cpu)
     scope.leave = [&] {
-      context.note({{"text", "the checks behind the one that failed were not made: mend it, or leave its plugin away, and verify again"}});
+      context.note({{"text", "Remaining checks were skipped; fix or remove the plugin, and verify again"}});
       context.leave(false);
     };
-  const Dataset dataset = load_dataset(verify_data(config.data, scope.samples), reporting_places(context), reporting_log(context));
+  const DataPlaces places = reporting_places(body.at("data_folder").get<std::string>(), context);
+  const Dataset dataset = load_dataset(verify_data(config.data, scope.samples), places, reporting_log(context));
   return verify(config, dataset, platform(scope.device_kind), scope,
                 [&](const Finding& finding) { context.note({{"finding", finding_to_json(finding)}}); });
 }
 
 }  // namespace
 
-bool verify_in_worker(const Config& config, CapabilityProbe& probe, bool quick, SupervisorSettings settings) {
+bool verify_in_worker(const VerifyRequest& request, CapabilityProbe& probe, SupervisorSettings settings) {
   nlohmann::json plugins = nlohmann::json::array();
   for (const PluginSummary& plugin : probe.plugins()) {
     if (plugin.problem.empty()) plugins.push_back({{"name", plugin.name}, {"file", plugin.file}});
   }
-  // Where training would run: on GPUs, where there are any.
+  // On GPUs if there are any, as in training.
   std::string kind(to_string(DeviceKind::cpu));
   for (const PlatformSummary& platform : probe.platforms())
     if (!platform.devices.empty()) kind = platform.kind;
@@ -78,21 +79,25 @@ bool verify_in_worker(const Config& config, CapabilityProbe& probe, bool quick, 
   Supervisor supervisor(std::move(settings));
   std::map<std::string, int> counts;
   std::vector<nlohmann::json> failed;
-  const auto note = [&](const nlohmann::json& said) {
-    if (said.contains("text")) print_stderr("{}\n", plain(said["text"].get<std::string>()));
-    if (!said.contains("finding")) return;
-    print_finding(said["finding"]);
-    const auto verdict = said["finding"]["verdict"].get<std::string>();
+  const auto on_note = [&](const nlohmann::json& note) {
+    if (note.contains("text")) print_stderr("{}\n", plain(note["text"].get<std::string>()));
+    if (!note.contains("finding")) return;
+    print_finding(note["finding"]);
+    const auto verdict = note["finding"]["verdict"].get<std::string>();
     ++counts[verdict];
-    if (verdict == verdict_text(Finding::Verdict::failed)) failed.push_back(said["finding"]);
+    if (verdict == verdict_text(Finding::Verdict::failed)) failed.push_back(note["finding"]);
   };
-  const nlohmann::json body = {{"config", config}, {"plugins", plugins}, {"device_kind", kind}, {"quick", quick}};
-  const Reply reply = supervisor.ask("verify", body, kVerifySeconds, {{}, note});
-  if (reply.status != "answer") {
-    throw Error(fmt::format("verify ended before its end: {} ({})", reply.cause, reply.status));
+  const nlohmann::json body = {{"config", request.config},
+                               {"data_folder", request.data_folder},
+                               {"plugins", plugins},
+                               {"device_kind", kind},
+                               {"quick", request.quick}};
+  const Reply reply = supervisor.ask("verify", body, kVerifySeconds, {{}, on_note});
+  if (!reply.answered()) {
+    throw Error(fmt::format("verify stopped early: {}", reply.failure()));
   }
-  // Again where they are seen: they may lie scattered over a thousand lines.
-  if (!failed.empty()) fmt::print("\nwhat failed:\n");
+  // Repeat the failed checks at the end: there may be a thousand lines.
+  if (!failed.empty()) fmt::print("\nfailed checks:\n");
   for (const nlohmann::json& finding : failed) print_finding(finding);
   fmt::print("{} checks passed, {} failed, {} printed without a verdict, {} skipped\n", counts["ok"], counts["FAILED"],
              counts["info"], counts["skipped"]);

@@ -1,15 +1,23 @@
 #pragma once
 
-// `verify` in a process of its own, because it opens plugins and devices. Both sides are here.
+// `verify` in a worker process, because it opens plugins and devices. Both sides are here.
 
-#include "services/probe_service.h"
+#include <string>
+
+#include "config/config.h"
 #include "process/worker.h"
+#include "services/probe_service.h"
 
 namespace mgcompare {
 
-// Prints each finding as it is made; returns whether none failed. Throws Error when the process dies. `quick` selects
-// quick_scope().
-bool verify_in_worker(const Config& config, CapabilityProbe& probe, bool quick, SupervisorSettings settings);
+struct VerifyRequest {
+  Config config;
+  std::string data_folder;          // given with --data; empty: not given
+  bool quick = false;               // quick_scope()
+};
+
+// Prints each finding when it is made. Returns true if no check failed. Throws Error if the process dies.
+bool verify_in_worker(const VerifyRequest& request, CapabilityProbe& probe, SupervisorSettings settings);
 
 Handlers verify_handlers();
 

@@ -29,9 +29,9 @@ Batch BatchScheduler::batch_at(std::size_t rank, std::size_t epoch, std::size_t 
   return Batch({epoch, step, begin, size, rank, state_.ranks.size(), rate_at(epoch, begin)}, state_.spec.sample_shape);
 }
 
-void BatchScheduler::begin_epoch(GraphSteps& recorded, std::size_t rank, std::size_t epoch) const {
-  recorded.begin_epoch(epoch, state_.facts.steps_per_epoch, state_.data.train.samples / state_.facts.global_batch,
-                       [this, rank, epoch](std::size_t step) { return batch_at(rank, epoch, step); });
+void BatchScheduler::begin_epoch(GraphSteps& graph_steps, std::size_t rank, std::size_t epoch) const {
+  graph_steps.begin_epoch(epoch, state_.facts.steps_per_epoch, state_.data.train.samples / state_.facts.global_batch,
+                          [this, rank, epoch](std::size_t step) { return batch_at(rank, epoch, step); });
 }
 
 std::size_t BatchScheduler::draw_size() const {

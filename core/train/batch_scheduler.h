@@ -1,6 +1,6 @@
 #pragma once
 
-// Which samples come when, and at what learning rate: the same for every strategy and number of ranks.
+// The order of samples and the learning rate of each step. Both are independent of the strategy and of the number of ranks.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,20 +16,21 @@ class BatchScheduler {
  public:
   explicit BatchScheduler(TrainingState& state) : state_(state) {}
 
-  // Draws the order of this epoch on a thread of its own, where there is such an epoch. Rank 0 calls it.
+  // Computes the order of this epoch in the background, if there is such an epoch. Called by rank 0.
   void draw_ahead(std::size_t epoch);
-  // Makes it the order that set_order() gives to a rank. Rank 0 calls it while no other rank does anything here.
+  // Makes the order of this epoch current. Called by rank 0 while no other rank uses this object.
   void take_order(std::size_t epoch);
-  // How long that took the last time: much where the order was not drawn yet.
+  // Seconds that the last take_order() took, which includes waiting for an unfinished draw_ahead().
   double seconds_taking() const { return seconds_taking_; }
-  // Every rank calls it.
+  // Passes the current order to the feed of the rank. Called by every rank.
   void set_order(std::size_t rank) const;
-  // Of lockstep pace: a rank's share of a step.
+  // Lockstep: the rank's share of a step.
   Batch batch_at(std::size_t rank, std::size_t epoch, std::size_t step) const;
-  // The same, told to the device that will make steps by itself.
-  void begin_epoch(GraphSteps& recorded, std::size_t rank, std::size_t epoch) const;
-  // Of free pace: samples that a rank draws at once.
+  // Passes the batches of the epoch to captured steps.
+  void begin_epoch(GraphSteps& graph_steps, std::size_t rank, std::size_t epoch) const;
+  // Free pace: the number of samples that a rank draws at once.
   std::size_t draw_size() const;
+  // The learning rate at this sample of the epoch.
   double rate_at(std::size_t epoch, std::size_t sample) const;
 
  private:

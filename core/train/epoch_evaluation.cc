@@ -15,11 +15,11 @@ Vec settled_weights(const TrainingState& state, Rank& rank, std::size_t epoch) {
   if (settled.size() != state.spec.parameters)
     throw Error("settle() returned " + std::to_string(settled.size()) + " elements; the network has " +
                 std::to_string(state.spec.parameters));
-  rank.settled.resize(settled.size());
-  copy_to_host(*rank.device, Vec(rank.settled.data(), rank.settled.size()), settled);
+  rank.settled_weights.resize(settled.size());
+  copy_to_host(*rank.device, Vec(rank.settled_weights.data(), rank.settled_weights.size()), settled);
   rank.device->synchronize();
-  // The last update of an epoch has no loss after it that would show it.
-  for (const float weight : rank.settled)
+  // No loss follows the last update of an epoch, so only the weights show that it diverged.
+  for (const float weight : rank.settled_weights)
     if (!std::isfinite(weight)) throw Diverged("after epoch " + std::to_string(epoch + 1) + ", weights are not finite");
   return settled;
 }
@@ -36,7 +36,7 @@ void write(Rank& rank, Vec buffers, const std::vector<float>& values) {
   rank.device->synchronize();
 }
 
-// Replicas that normalise by themselves have statistics of their own; one model is evaluated with their mean.
+// With local batch normalisation each replica has statistics of its own. One model is evaluated with their mean.
 void average_buffers(Rank& rank, std::size_t number, std::size_t ranks, Collectives& collectives) {
   const Vec buffers = rank.network->buffers();
   collectives.all_reduce(static_cast<int>(number), buffers.data(), buffers.size(), Type::float32);
@@ -49,15 +49,15 @@ void evaluate_rank(TrainingState& state, Setup& setup, std::size_t number, std::
   Rank& rank = state.ranks[number];
   const std::size_t ranks = state.ranks.size(), samples = state.data.test.samples;
   const Vec buffers = rank.network->buffers();
-  const bool average = !state.many && ranks > 1 && buffers.size() > 0;
+  const bool average = !state.many_models && ranks > 1 && buffers.size() > 0;
   std::vector<float> kept;
   if (average) {
     kept = on_host(rank, buffers);
     average_buffers(rank, number, ranks, setup.collectives());
   }
-  const Range range = state.many ? Range{0, samples} : share(samples, number, ranks);
-  rank.evaluated = evaluate(*rank.network, *rank.test_feed, range, settled);
-  if (!std::isfinite(rank.evaluated.loss))
+  const Range range = state.many_models ? Range{0, samples} : share(samples, number, ranks);
+  rank.test_tally = evaluate(*rank.network, *rank.test_feed, range, settled);
+  if (!std::isfinite(rank.test_tally.loss))
     throw Diverged("after epoch " + std::to_string(epoch + 1) + ", loss of the evaluation is not finite");
   if (average) write(rank, buffers, kept);
 }
@@ -68,16 +68,16 @@ void evaluate_epoch(TrainingState& state, Setup& setup, std::size_t number, std:
   Rank& rank = state.ranks[number];
   const bool evaluates = state.request.evaluate;
   const double start = now();
-  state.report_progress(number, "evaluation", epoch, 0, 0);
+  state.report_progress(number, TrialPhase::evaluation, epoch, 0, 0);
   rank.count_traffic(false);
   const Vec settled = settled_weights(state, rank, epoch);
-  state.barrier.wait();
+  state.wait_for_ranks(number);
   if (evaluates) evaluate_rank(state, setup, number, epoch, settled);
-  state.barrier.wait();
+  state.wait_for_ranks(number);
   if (number == 0)
     add_epoch(state.result(), state.ranks, state.trial_facts, evaluates, state.epoch_seconds, now() - start);
   rank.count_traffic(true);
-  state.barrier.wait();
+  state.wait_for_ranks(number);
 }
 
 }  // namespace mgcompare

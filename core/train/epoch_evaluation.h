@@ -1,6 +1,6 @@
 #pragma once
 
-// The end of an epoch: the weights that the strategy stands by, and how good they are. Its clock is the evaluation's.
+// End of an epoch: collects and evaluates the final weights. The time counts as evaluation.
 
 #include <cstddef>
 
@@ -9,7 +9,7 @@
 
 namespace mgcompare {
 
-// Every rank calls it. Throws Diverged where weights or loss are not finite.
+// Collective, within the evaluation phase. Throws Diverged if weights or the loss are not finite.
 void evaluate_epoch(TrainingState& state, Setup& setup, std::size_t rank, std::size_t epoch);
 
 }  // namespace mgcompare

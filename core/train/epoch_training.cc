@@ -11,7 +11,7 @@
 namespace mgcompare {
 namespace {
 
-// The stripe from which free-running ranks draw; a strategy's own stripes are small numbers.
+// The stripe under which free-running ranks draw samples. The stripes of strategies are small numbers.
 constexpr std::size_t kDrawStripe = static_cast<std::size_t>(-1);
 
 void add(Tally& sum, const Tally& tally) {
@@ -30,41 +30,41 @@ void check_loss(const Rank& rank, double loss) {
 void EpochTraining::run(std::size_t number, std::size_t epoch) {
   Rank& rank = state_.ranks[number];
   rank.epoch_tally = {};
-  rank.laps.begin_epoch();
-  rank.group->forget_bytes();
-  rank.replica->meter().forget();
+  rank.intervals.begin_epoch();
+  rank.group->reset_bytes();
+  rank.replica->meter().reset_bytes();
   rank.steps = {};
   Clocks clocks;
-  if (state_.request.audit) rank.replica->forget_seen();
-  rank.replica->record_passes();
-  // Before the ranks meet, so that they need not meet twice; the epoch's clock has it all the same.
+  if (state_.request.audit) rank.replica->reset_seen();
+  rank.replica->capture_passes();
+  // Before the rendezvous, which saves another one. Its time is included in the epoch's all the same.
   if (number == 0) batches_.take_order(epoch);
-  state_.barrier.wait();
+  state_.enter(TrainingPhase::epoch, number);
   clocks.start = now() - batches_.seconds_taking();
   rank.clock.take();
   rank.clock.open(clocks.start);
   batches_.set_order(number);
-  if (state_.free) run_async(number, epoch);
+  if (state_.free_pace) run_async(number, epoch);
   else run_lockstep(number, epoch);
   rank.device->synchronize();
   clocks.done = now();
   rank.clock.close(clocks.done);
-  state_.barrier.wait();
+  state_.enter(TrainingPhase::evaluation, number);
   clocks.end = now();
   account(number, clocks);
 }
 
 void EpochTraining::take_records(std::size_t number, std::size_t end) {
   Rank& rank = state_.ranks[number];
-  if (rank.recorded == nullptr) return;
-  const std::vector<GraphRecorder::StepRecord> records = rank.recorded->settle();
+  if (rank.graph_steps == nullptr) return;
+  const std::vector<GraphRecorder::StepRecord> records = rank.graph_steps->take_finished();
   for (std::size_t k = 0; k < records.size(); ++k) {
     rank.step_seconds.push_back(records[k].seconds);
     check_loss(rank, records[k].loss);
     const std::size_t index = end - records.size() + k;
     rank.steps.add(records[k].seconds, index < state_.data.train.samples / state_.facts.global_batch);
     const bool is_last = index + 1 == state_.facts.steps_per_epoch;
-    if (number == 0 && !is_last) rank.laps.add(static_cast<double>(state_.facts.global_batch), records[k].seconds);
+    if (number == 0 && !is_last) rank.intervals.add(static_cast<double>(state_.facts.global_batch), records[k].seconds);
   }
   if (!records.empty()) add(rank.epoch_tally, rank.network->take_tally());
 }
@@ -73,46 +73,46 @@ void EpochTraining::step(std::size_t number, const Batch& batch) {
   Rank& rank = state_.ranks[number];
   rank.replica->begin_step(batch);
   const double start = now();
-  if (number == 0) rank.laps.begin_step(batch.whole().begin(), start);
+  if (number == 0) rank.intervals.begin_step(batch.whole().begin(), start);
   const bool traced = state_.tracing() && rank.trace.wants_more();
   if (traced) rank.clock.keep_spans(start);
   {
-    const StepClock::In in(Phase::strategy);
+    const StepClock::PhaseScope in(Phase::strategy);
     rank.strategy->step(*rank.replica, *rank.group, batch);
   }
   const Tally tally = rank.network->take_tally();  // waits for the device
   const double end = now();
   if (traced) rank.trace.add(rank.step_seconds.size(), start, end, rank.clock.take_spans(end));
   rank.step_seconds.push_back(end - start);
-  // Where most steps are repeated by the device, the few of the host are others.
-  const std::size_t full = state_.free ? batches_.draw_size() : state_.facts.global_batch;
-  rank.steps.add(end - start, batch.global_size() == full && (rank.recorded == nullptr || !rank.recorded->repeats()));
+  // If most steps are replayed, the few that the host issues are not equivalent to them.
+  const std::size_t full = state_.free_pace ? batches_.draw_size() : state_.facts.global_batch;
+  rank.steps.add(end - start, batch.global_size() == full && (rank.graph_steps == nullptr || !rank.graph_steps->repeats()));
   add(rank.epoch_tally, tally);
   const double loss = tally.samples == 0 ? 0 : tally.loss / static_cast<double>(tally.samples);
   check_loss(rank, loss);
-  // In batches of the epoch that are used up: ranks that run freely count their draws, which are smaller.
-  state_.report_progress(number, "training", batch.epoch(), batch.whole().begin() / state_.facts.global_batch, loss);
+  // Progress in global batches. Free-running ranks count draws, which are smaller.
+  state_.report_progress(number, TrialPhase::training, batch.epoch(), batch.whole().begin() / state_.facts.global_batch, loss);
 }
 
 void EpochTraining::run_lockstep(std::size_t number, std::size_t epoch) {
   Rank& rank = state_.ranks[number];
-  GraphSteps* const recorded = rank.recorded.get();
+  GraphSteps* const graph_steps = rank.graph_steps.get();
   const std::size_t first = rank.step_seconds.size(), most = state_.request.most_steps;
-  if (recorded != nullptr) batches_.begin_epoch(*recorded, number, epoch);
+  if (graph_steps != nullptr) batches_.begin_epoch(*graph_steps, number, epoch);
   for (std::size_t index = 0; index < state_.facts.steps_per_epoch;) {
     const std::size_t from = index;
-    const std::size_t repeatable = recorded == nullptr ? 0 : recorded->ready(index, first + index);
+    const std::size_t repeatable = graph_steps == nullptr ? 0 : graph_steps->ready(index, first + index);
     if (repeatable > 0) {
-      recorded->repeat(index, repeatable);
+      graph_steps->repeat(index, repeatable);
       index += repeatable;
-      if (!std::isfinite(recorded->loss())) take_records(number, index);
-      state_.report_progress(number, "training", epoch, index - 1, recorded->loss());
+      if (!std::isfinite(graph_steps->loss())) take_records(number, index);
+      state_.report_progress(number, TrialPhase::training, epoch, index - 1, graph_steps->loss());
     } else {
       take_records(number, index);
       step(number, batches_.batch_at(number, epoch, index++));
     }
     if (number == 0) state_.steps += index - from;
-    // Only now, so that the devices are at work meanwhile.
+    // Not earlier: the devices are busy meanwhile.
     if (number == 0 && from == 0) batches_.draw_ahead(epoch + 1);
     if (most != 0 && rank.step_seconds.size() >= most) return;
   }
@@ -127,7 +127,7 @@ void EpochTraining::run_async(std::size_t number, std::size_t epoch) {
     batches_.draw_ahead(epoch + 1);
   }
   scheduler.enter(number, epoch);
-  state_.barrier.wait();
+  state_.wait_for_ranks(number);
   for (;;) {
     std::size_t begin = 0, size = 0, index = 0;
     scheduler.exclusive(number, kDrawStripe, [&] {
@@ -139,34 +139,34 @@ void EpochTraining::run_async(std::size_t number, std::size_t epoch) {
     if (size == 0) break;
     step(number, Batch({epoch, index, begin, size, 0, 1, batches_.rate_at(epoch, begin)}, state_.spec.sample_shape));
   }
-  if (!rank.host_sees_all()) rank.clock.take();  // of steps, which the host does not see
+  if (!rank.host_sees_all()) rank.clock.take();  // discard: device_times() accounts for the steps
   {
-    const StepClock::In in(Phase::strategy);
+    const StepClock::PhaseScope in(Phase::strategy);
     rank.strategy->rest(*rank.replica, *rank.group);
   }
-  if (!rank.host_sees_all()) rank.rest = rank.clock.take();
+  if (!rank.host_sees_all()) rank.rest_times = rank.clock.take();
   scheduler.leave(number);
 }
 
-RankTimes EpochTraining::by_device(Rank& rank, double inside) const {
-  RankTimes times = rank.of_step;
+RankTimes EpochTraining::device_times(Rank& rank, double seconds) const {
+  RankTimes times = rank.step_times;
   times *= rank.steps.count(times.sum());
-  const RankTimes rest = std::exchange(rank.rest, {});
+  const RankTimes rest = std::exchange(rank.rest_times, {});
   times += rest;
-  times.harness += inside - rank.steps.seconds() - rest.sum();
+  times.harness += seconds - rank.steps.seconds() - rest.sum();
   return times;
 }
 
 void EpochTraining::account(std::size_t number, const Clocks& clocks) {
   Rank& rank = state_.ranks[number];
-  const double recording = rank.recorded == nullptr ? 0 : rank.recorded->take_recording_seconds();
-  const double inside = clocks.done - clocks.start - recording;
-  rank.times += rank.host_sees_all() ? rank.clock.take() : by_device(rank, inside);
+  const double capture_seconds = rank.graph_steps == nullptr ? 0 : rank.graph_steps->take_capture_seconds();
+  const double seconds = clocks.done - clocks.start - capture_seconds;
+  rank.times += rank.host_sees_all() ? rank.clock.take() : device_times(rank, seconds);
   rank.times.waiting += clocks.end - clocks.done;
   rank.bytes += rank.group->bytes() + rank.replica->meter().bytes();
   if (number != 0) return;
-  state_.epoch_seconds = clocks.end - clocks.start - recording;
-  state_.result().seconds_setup += recording;
+  state_.epoch_seconds = clocks.end - clocks.start - capture_seconds;
+  state_.result().seconds_setup += capture_seconds;
 }
 
 }  // namespace mgcompare

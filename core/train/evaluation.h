@@ -1,16 +1,16 @@
 #pragma once
 
-// How well given weights answer, without a trace in the training.
+// Evaluates given weights. Does not change the state of the training.
 
 #include "mgcompare/types.h"
 #include "model/network.h"
 
 namespace mgcompare {
 
-// Samples of one forward pass of an evaluation.
+// Samples per forward pass of an evaluation.
 inline constexpr std::size_t kEvaluationBatch = 500;
 
-// Loss and correct answers of `weights` on the samples of the range.
+// Returns the loss and the number of correct answers of `weights` on the samples of the range. Waits for the device.
 Tally evaluate(Network& network, Feed& feed, Range samples, ConstVec weights);
 
 }  // namespace mgcompare

@@ -9,7 +9,7 @@
 namespace mgcompare {
 namespace {
 
-double part(std::uint64_t some, std::uint64_t all) {
+double ratio(std::uint64_t some, std::uint64_t all) {
   return all == 0 ? 0.0 : static_cast<double>(some) / static_cast<double>(all);
 }
 
@@ -29,13 +29,13 @@ void describe(Result& result, const TrialFacts& facts) {
                    {"models", facts.traits.models == Traits::Models::many ? "many" : "one"},
                    {"role", kRoles[static_cast<int>(facts.traits.role)]}};
   if (local_norm && promised)
-    result.notes.push_back("each rank normalises its own share (batch_norm: local), so the result differs from one device's");
+    result.notes.push_back("batch_norm is local: each rank normalises its own share, so the result differs from that of one device");
   if (facts.traits.pace == Traits::Pace::free && trial.config.deterministic && trial.ranks() > 1)
-    result.notes.push_back("ran in virtual time (numerics.deterministic), in which ranks wait for their turn: its speed is not a free run's");
+    result.notes.push_back("ran in virtual time (numerics.deterministic), in which ranks wait for their turn: its speed is not that of a free run");
   if (facts.traits.pace == Traits::Pace::free && trial.config.measure.record)
-    result.notes.push_back("kept a record for replays (measure.record), with deterministic kernels: a free run without may be faster");
-  if (facts.unrecorded && trial.device_kind == DeviceKind::cuda)
-    result.notes.push_back("a trace was kept, so steps were not recorded as graphs: its speed is not that of a run without one");
+    result.notes.push_back("ran with deterministic kernels to record its schedule (measure.record): a run without may be faster");
+  if (facts.capture_suppressed && trial.device_kind == DeviceKind::cuda)
+    result.notes.push_back("ran without CUDA graphs because a trace was written: its speed is not that of a run without a trace");
   if (trial.ranks_per_device > 1)
     result.notes.push_back(std::to_string(trial.ranks_per_device) + " ranks share a device; not part of a scaling curve");
 }
@@ -60,26 +60,26 @@ void add_epoch(Result& result, const std::vector<Rank>& ranks, const TrialFacts&
                double seconds_training, double seconds_evaluation) {
   const bool many = facts.traits.models == Traits::Models::many;
   Tally trained, tested;
-  double least = 1, most = 0;
+  double lowest = 1, highest = 0;
   for (const Rank& rank : ranks) {
     trained.loss += rank.epoch_tally.loss;
     trained.correct += rank.epoch_tally.correct;
     trained.samples += rank.epoch_tally.samples;
-    tested.correct += rank.evaluated.correct;
-    tested.samples += rank.evaluated.samples;
-    if (rank.evaluated.samples == 0) continue;
-    const double accuracy = part(rank.evaluated.correct, rank.evaluated.samples);
-    least = std::min(least, accuracy);
-    most = std::max(most, accuracy);
+    tested.correct += rank.test_tally.correct;
+    tested.samples += rank.test_tally.samples;
+    if (rank.test_tally.samples == 0) continue;
+    const double accuracy = ratio(rank.test_tally.correct, rank.test_tally.samples);
+    lowest = std::min(lowest, accuracy);
+    highest = std::max(highest, accuracy);
   }
   const std::size_t expected = facts.dataset->test.samples * (many ? ranks.size() : 1);
   if (evaluated && tested.samples != expected)
-    throw Error("the evaluation counted " + std::to_string(tested.samples) + " samples in place of " + std::to_string(expected));
+    throw Error("the evaluation counted " + std::to_string(tested.samples) + " samples, expected " + std::to_string(expected));
 
   EpochResult epoch;
   epoch.loss = trained.samples == 0 ? 0 : trained.loss / static_cast<double>(trained.samples);
-  epoch.train_accuracy = part(trained.correct, trained.samples);
-  epoch.accuracy = part(tested.correct, tested.samples);
+  epoch.train_accuracy = ratio(trained.correct, trained.samples);
+  epoch.accuracy = ratio(tested.correct, tested.samples);
   epoch.seconds_training = seconds_training;
   epoch.seconds_evaluation = seconds_evaluation;
   result.epochs.push_back(epoch);
@@ -87,7 +87,7 @@ void add_epoch(Result& result, const std::vector<Rank>& ranks, const TrialFacts&
   result.seconds_training += seconds_training;
   result.seconds_evaluation += seconds_evaluation;
   result.accuracy = epoch.accuracy;
-  result.accuracy_spread = many && tested.samples > 0 ? most - least : 0;
+  result.accuracy_spread = many && tested.samples > 0 ? highest - lowest : 0;
   const double target = facts.trial->config.target_accuracy;
   if (result.seconds_to_target == 0 && target > 0 && epoch.accuracy >= target)
     result.seconds_to_target = result.seconds_training;
@@ -102,24 +102,24 @@ void conclude(TrainingOutcome& outcome, const std::vector<Rank>& ranks, const Tr
   result.step_seconds_median = median(first.step_seconds);
   result.samples_per_second = result.seconds_training > 0 ? static_cast<double>(result.samples) / result.seconds_training : 0;
   result.harness_share = result.seconds_training > 0 ? first.times.harness / result.seconds_training : 0;
-  result.windows = windows_of(first.laps.all());
-  result.weights_hash = hash_of(first.settled);
+  result.windows = windows_of(first.intervals.all());
+  result.weights_hash = hash_of(first.settled_weights);
   double bytes = 0;
   std::size_t steps = 0;
-  bool served = false;  // by optimisers of the strategy's own, whose updates are then the model's
+  bool own_optimizers = false;  // of the strategy: then their updates are counted
   for (const Rank& rank : ranks) {
     result.ranks.push_back(rank.times);
     result.metrics.push_back(rank.replica->metrics());
     bytes += static_cast<double>(rank.bytes);
     steps += rank.step_seconds.size();
-    served = served || rank.replica->made_optimizers();
-    outcome.weights.push_back(rank.settled);
+    own_optimizers = own_optimizers || rank.replica->has_strategy_optimizers();
+    outcome.weights.push_back(rank.settled_weights);
     result.peak_memory = std::max(result.peak_memory, platform.peak_memory(rank.device->index()));
   }
   result.bytes_per_step = steps == 0 ? 0 : bytes / static_cast<double>(steps);
-  result.updates = served ? 0 : first.replica->own_updates();
-  if (served)
-    for (const Rank& rank : ranks) result.updates += rank.replica->made_updates();
+  result.updates = own_optimizers ? 0 : first.replica->own_updates();
+  if (own_optimizers)
+    for (const Rank& rank : ranks) result.updates += rank.replica->strategy_updates();
   result.placement = placement_of(ranks, *facts.trial);
   describe(result, facts);
   if (audit) add_audit(outcome, ranks, facts);

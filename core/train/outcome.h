@@ -1,6 +1,6 @@
 #pragma once
 
-// From what the ranks counted to the result of the trial. Called by one thread, while the ranks stand still.
+// Assembles the result of a trial from the counters of its ranks. Called by one thread while the other ranks wait.
 
 #include <vector>
 
@@ -9,20 +9,20 @@
 
 namespace mgcompare {
 
-// What all ranks of a trial have in common.
+// The properties that all ranks of a trial share.
 struct TrialFacts {
   const Trial* trial = nullptr;
   const Dataset* dataset = nullptr;
   const NetworkSpec* spec = nullptr;
   Traits traits;
-  bool unrecorded = false;          // for the sake of a trace the host makes steps that a device could repeat
+  bool capture_suppressed = false;  // a trace is written, so no graphs are captured
 };
 
-// One more epoch, trained and evaluated. Throws Error when the evaluation did not count every sample.
+// Adds an epoch. Throws Error if the evaluation did not cover every sample.
 void add_epoch(Result& result, const std::vector<Rank>& ranks, const TrialFacts& facts, bool evaluated,
                double seconds_training, double seconds_evaluation);
 
-// The end of the trial: everything that is not known epoch by epoch.
+// Completes the result at the end of the trial.
 void conclude(TrainingOutcome& outcome, const std::vector<Rank>& ranks, const TrialFacts& facts,
               const Platform& platform, bool audit);
 

@@ -3,14 +3,15 @@
 namespace mgcompare {
 namespace {
 
+// Prefixes of the names in a checkpoint.
 constexpr char kOwn[] = "rank/";
 constexpr char kStrategy[] = "strategy/";
 
 }  // namespace
 
-void Rank::count_traffic(bool open) {
-  group->ledger().open(open);
-  replica->meter().ledger().open(open);
+void Rank::count_traffic(bool counting) {
+  group->ledger().set_counting(counting);
+  replica->meter().ledger().set_counting(counting);
 }
 
 Blobs save_rank(Rank& rank) {
@@ -23,8 +24,8 @@ Blobs save_rank(Rank& rank) {
   }
   own.put_value("steps", rank.step_seconds.size());
   own.put_host("step_seconds", Span<double>(rank.step_seconds.data(), rank.step_seconds.size()));
-  own.put_value("laps size", rank.laps.all().size());
-  own.put_host("laps", Span<const Lap>(rank.laps.all().data(), rank.laps.all().size()));
+  own.put_value("laps size", rank.intervals.all().size());
+  own.put_host("laps", Span<const StepInterval>(rank.intervals.all().data(), rank.intervals.all().size()));
   own.put_value("times", rank.times);
   own.put_value("bytes", rank.bytes);
   nlohmann::json figures = nlohmann::json::object();
@@ -32,8 +33,8 @@ Blobs save_rank(Rank& rank) {
   const std::vector<std::uint8_t> metrics = nlohmann::json::to_cbor(figures);
   own.put_value("metrics size", metrics.size());
   own.put_host("metrics", Span<const std::uint8_t>(metrics.data(), metrics.size()));
-  BlobArchive strategys(*rank.device, blobs, kStrategy);
-  rank.strategy->save(strategys);
+  BlobArchive of_strategy(*rank.device, blobs, kStrategy);
+  rank.strategy->save(of_strategy);
   return blobs;
 }
 
@@ -55,9 +56,9 @@ void restore_rank(Rank& rank, Blobs& blobs) {
   rank.step_seconds.resize(steps);
   own.get_host("step_seconds", Span<double>(rank.step_seconds.data(), rank.step_seconds.size()));
   own.get_value("laps size", steps);
-  std::vector<Lap> laps(steps);
-  own.get_host("laps", Span<Lap>(laps.data(), laps.size()));
-  rank.laps.set(std::move(laps));
+  std::vector<StepInterval> intervals(steps);
+  own.get_host("laps", Span<StepInterval>(intervals.data(), intervals.size()));
+  rank.intervals.set(std::move(intervals));
   own.get_value("times", rank.times);
   own.get_value("bytes", rank.bytes);
   std::size_t size = 0;
@@ -69,8 +70,8 @@ void restore_rank(Rank& rank, Blobs& blobs) {
   for (const auto& [name, m] : kept.items())
     figures[name] = {m.at(0), m.at(1), m.at(2), m.at(3), m.at(4), m.at(5).get<std::vector<std::uint64_t>>()};
   rank.replica->set_metrics(std::move(figures));
-  BlobArchive strategys(*rank.device, blobs, kStrategy);
-  rank.strategy->restore(strategys);
+  BlobArchive of_strategy(*rank.device, blobs, kStrategy);
+  rank.strategy->restore(of_strategy);
 }
 
 }  // namespace mgcompare

@@ -20,11 +20,11 @@
 
 namespace mgcompare {
 
-// Everything that one rank owns. Kept until all ranks are done: others may look into its memory.
+// The objects that one rank owns. They live until all ranks are done, because other ranks may access their memory.
 struct Rank {
-  // What the strategy moves counts for its placement in steps only: closed while it settles.
-  void count_traffic(bool open);
-  // Whether calls return when their work is done, so that the host's clock sees where the time goes.
+  // Starts or stops counting the strategy's traffic. The placement reports the traffic of steps only, not that of settle().
+  void count_traffic(bool counting);
+  // Whether calls return when their work is done, so that the host's clock measures all of it.
   bool host_sees_all() const { return device->kind() == DeviceKind::cpu; }
 
   std::unique_ptr<Device> device;
@@ -33,23 +33,23 @@ struct Rank {
   std::unique_ptr<RankReplica> replica;
   std::unique_ptr<RankGroup> group;
   std::unique_ptr<Strategy> strategy;
-  Trace trace;                      // of its first steps, where one is wanted
-  std::unique_ptr<GraphSteps> recorded;  // none where every step is the host's
+  Trace trace;                      // of its first steps, if requested
+  std::unique_ptr<GraphSteps> graph_steps;  // null if the host issues every step
   StepClock clock;
-  StepBreakdown reading;              // of a step, in the rehearsal, where devices have a clock of their own
-  RankTimes of_step;                // what all ranks' readings say of this one's
+  StepBreakdown breakdown;          // of a warm-up step, on devices with a clock of their own
+  RankTimes step_times;             // of such a step, with waiting split from exchange
   RankTimes times;
   std::uint64_t bytes = 0;
   std::vector<double> step_seconds;
   EpochSteps steps;                 // of the epoch
-  RankTimes rest;                   // of the epoch: a strategy's work after its last step, where the host does not see all
-  Laps laps;                        // of rank 0
-  Tally epoch_tally;                // of the epoch as it was trained
-  Tally evaluated;
-  std::vector<float> settled;
+  RankTimes rest_times;               // of rest() at the end of the epoch, if the host's clock does not see everything
+  StepIntervals intervals;          // of rank 0
+  Tally epoch_tally;                // of the epoch, during training
+  Tally test_tally;                 // of the last evaluation
+  std::vector<float> settled_weights;  // on the host, of the last epoch
 };
 
-// Everything of a rank that training changes. The strategy writes its own part.
+// The state of a rank that training changes, for checkpoints. The strategy saves and restores its own part.
 Blobs save_rank(Rank& rank);
 void restore_rank(Rank& rank, Blobs& blobs);
 

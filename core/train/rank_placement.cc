@@ -26,7 +26,7 @@ void add_kept(RankPlacement& place, const Rank& rank) {
   if (replica.own_updates() > 0) keep(place, "optimiser state", place.device, bytes_of(replica.optimizer().state()));
   for (const bool on_host : {false, true})
     keep(place, "state of the strategy's optimisers", on_host ? kHost : place.device,
-         replica.made_state_bytes(on_host));
+         replica.strategy_state_bytes(on_host));
   keep(place, "arrays of the strategy", place.device, replica.meter().held(false));
   keep(place, "arrays of the strategy", kHost, replica.meter().held(true));
   keep(place, "memory open to other ranks", place.device, rank.group->exposed_bytes());
@@ -35,7 +35,7 @@ void add_kept(RankPlacement& place, const Rank& rank) {
 void add_sent(RankPlacement& place, const Rank& rank, const Trial& trial) {
   const double steps = std::max<double>(1, static_cast<double>(rank.replica->issued_steps()));
   const std::string links = trial.devices > 1 ? "the links between devices" : "the device's own memory";
-  // A CPU device's memory is the host's.
+  // Memory of a CPU device is host memory.
   const std::string host_link = trial.device_kind == DeviceKind::cpu ? "the host's memory" : "the host link";
   for (const Ledger::Entry& entry : rank.group->ledger().entries())
     place.sent.push_back(

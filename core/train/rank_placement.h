@@ -1,6 +1,6 @@
 #pragma once
 
-// Finds out where the ranks of a trial are and what they send.
+// Collects where the ranks of a trial keep their data, and what they send.
 
 #include <vector>
 
@@ -10,7 +10,7 @@
 
 namespace mgcompare {
 
-// Of all ranks after their last step, while their strategies live.
+// Call after the last step, before the strategies are destroyed.
 std::vector<RankPlacement> placement_of(const std::vector<Rank>& ranks, const Trial& trial);
 
 }  // namespace mgcompare

@@ -14,7 +14,7 @@
 namespace mgcompare {
 namespace {
 
-// The settings that determine the samples.
+// The settings that select the samples.
 std::string key_of(const DataConfig& data) {
   return fmt::format("{}/{}/{}/{}/{}", to_string(data.set), to_string(data.fallback), data.train_samples,
                      data.test_samples, data.validation_samples);
@@ -27,16 +27,29 @@ Numerics numerics_of(const Trial& trial) {
   return numerics;
 }
 
-Result ended(const std::string& status, const std::string& cause) {
+Result result_of(const Cause& cause) {
   Result result;
-  result.status = status;
-  result.cause = cause;
+  result.status = cause.status;
+  result.cause = cause.sentence;
   return result;
 }
 
-Result ended_by(const std::exception_ptr& thrown) {
-  const Cause cause = cause_of(thrown);
-  return ended(cause.status, cause.sentence);
+// The request without callbacks and schedule.
+TrainingRequest request_of(const Trial& trial, const TrialFiles& files, const Dataset& dataset) {
+  if (!trial.data_fingerprint.empty() && dataset.fingerprint != trial.data_fingerprint)
+    throw Error("the data changed during the run: " + dataset.name + " (" + dataset.origin +
+                ") has other samples than at its start; start a new run, results of different data are not mixed");
+  TrainingRequest request;
+  request.trial = &trial;
+  request.dataset = &dataset;
+  request.platform = &platform(trial.device_kind);
+  request.make = [&trial](Options& options, const Facts& facts) {
+    return make_strategy(trial.plugin_file, options, facts);
+  };
+  request.numerics = numerics_of(trial);
+  request.files = files;
+  request.record = !files.record.empty() && !files.replay;
+  return request;
 }
 
 }  // namespace
@@ -63,37 +76,26 @@ const Dataset& Session::data(const DataConfig& config, const DataPlaces& places,
 
 Result Session::run(const Trial& trial, const TrialFiles& files, const std::function<void(const Progress&)>& report,
                     const std::function<bool()>& stop, const std::function<void(const Result&)>& leave) {
-  if (!trial.unavailable.empty()) return ended("unavailable", trial.unavailable);
+  if (!trial.unavailable.empty()) return result_of({TrialStatus::unavailable, trial.unavailable});
   try {
     const double start = now();
-    TrainingRequest request;
-    request.trial = &trial;
-    request.dataset = &data(trial.config.data, DataPlaces::standard(""), [](const std::string&) {});
-    if (!trial.data_fingerprint.empty() && request.dataset->fingerprint != trial.data_fingerprint)
-      throw Error("the data changed during the run: it began with other samples than " + request.dataset->name + " (" +
-                  request.dataset->origin + ") has now; results of different data never mix");
-    request.platform = &platform(trial.device_kind);
-    request.make = [&trial](Options& options, const Facts& facts) {
-      return make_strategy(trial.plugin_file, options, facts);
-    };
-    request.numerics = numerics_of(trial);
-    request.files = files;
+    TrainingRequest request =
+        request_of(trial, files, data(trial.config.data, DataPlaces::standard(files.data_folder), [](const std::string&) {}));
     request.report = report;
     request.stop = stop;
-    request.leave = [&leave](const std::exception_ptr& thrown) { leave(ended_by(thrown)); };
-    const double before = now() - start;
+    request.leave = [&leave](const std::exception_ptr& thrown) { leave(result_of(cause_of(thrown))); };
+    const double seconds_loading = now() - start;
     ScheduleLog replayed;
     if (files.replay) {
       replayed = read_schedule_log(files.record);
       request.replay = &replayed;
     }
-    request.record = !files.record.empty() && !files.replay;
     TrainingOutcome outcome = train(request);
     if (!outcome.record.epochs.empty()) write_schedule_log(files.record, outcome.record);
-    outcome.result.seconds_setup += before;
+    outcome.result.seconds_setup += seconds_loading;
     return std::move(outcome.result);
   } catch (...) {
-    return ended_by(std::current_exception());
+    return result_of(cause_of(std::current_exception()));
   }
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
-// What a worker keeps warm between trials (modules, devices' data, plugins) and how it runs one of them. One trial at a
-// time; ranks are threads inside run().
+// Runs trials in a worker, one at a time, and keeps loaded data between them. Ranks are threads inside run().
 
 #include <functional>
 #include <memory>
@@ -18,11 +17,11 @@ class Session {
  public:
   Session();
   ~Session();
-  // The samples of trials with this config, kept for them. Throws DataError.
+  // Loads the samples for this config; keeps them for the next call with the same config. Throws DataError.
   const Dataset& data(const DataConfig& config, const DataPlaces& places, const DataLog& log);
-  // Never throws for what happens inside the trial: that is the result's status and cause. `stop` is polled between
-  // steps: true ends the trial as "interrupted"; the checkpoint of its last whole epoch, where one is wanted, is there.
-  // `leave` gets the result of a trial in which a rank failed, and ends the process (see ranks.h).
+  // Runs one trial. Failures inside the trial are not thrown; the result has their status and cause. `stop` is polled
+  // between steps: true ends the trial as "interrupted", and its last checkpoint stays. `leave` receives
+  // the result of a trial in which a rank failed, and must end the process (see rank_threads.h).
   Result run(const Trial& trial, const TrialFiles& files, const std::function<void(const Progress&)>& report,
              const std::function<bool()>& stop, const std::function<void(const Result&)>& leave);
 

@@ -11,14 +11,14 @@
 namespace mgcompare {
 
 void Setup::abort() {
-  state_.barrier.abort();
+  state_.phases.abort();
   const std::lock_guard lock(mutex_);
   for (CommContext* const context : {warmup_.get(), live_.get()})
     if (context != nullptr) context->abort();
 }
 
 void Setup::open(std::size_t number) {
-  state_.report_progress(number, "setup", 0, 0, 0);
+  state_.report_progress(number, TrialPhase::setup, 0, 0, 0);
   Rank& rank = state_.ranks[number];
   Platform& platform = *state_.request.platform;
   const Config& config = state_.config;
@@ -32,7 +32,7 @@ void Setup::open(std::size_t number) {
   std::vector<std::uint32_t> identity(data.test.samples);
   std::iota(identity.begin(), identity.end(), 0u);
   rank.test_feed->set_order({identity.data(), identity.size()});
-  state_.barrier.wait();
+  state_.wait_for_ranks(number);
   if (number == 0) {
     std::vector<Device*> devices;
     for (const Rank& each : state_.ranks) devices.push_back(each.device.get());
@@ -42,13 +42,13 @@ void Setup::open(std::size_t number) {
     warmup_ = make_context(false);
     live_ = make_context(true);
   }
-  state_.barrier.wait();
+  state_.wait_for_ranks(number);
 }
 
 std::unique_ptr<AsyncScheduler> Setup::make_scheduler(bool live) {
   const TrainingRequest& request = state_.request;
   const std::size_t ranks = state_.ranks.size();
-  if (!state_.free) return live_scheduler();
+  if (!state_.free_pace) return live_scheduler();
   if (live && request.replay != nullptr) return replay_scheduler(ranks, *request.replay);
   std::unique_ptr<AsyncScheduler> scheduler = state_.config.deterministic ? virtual_time_scheduler(ranks, state_.trial.seed) : live_scheduler();
   return live && request.record ? recording_scheduler(std::move(scheduler), ranks, state_.outcome.record) : std::move(scheduler);
@@ -63,17 +63,11 @@ void Setup::end_warmup() {
   warmup_.reset();
 }
 
-void Setup::prepare(std::size_t number, bool live) {
+void Setup::make_replica(std::size_t number, bool live) {
   Rank& rank = state_.ranks[number];
   const TrainingRequest& request = state_.request;
-  const bool norm_is_shared = state_.config.batch_norm == BatchNormPolicy::sync && state_.ranks.size() > 1;
   CommContext& context = live ? *live_ : *warmup_;
-  const std::vector<float> weights = initial_weights(state_.spec, state_.trial.seed);
-  const std::vector<float> buffers = initial_buffers(state_.spec);
-  copy_to_device(*rank.device, rank.network->weights(), ConstVec(weights.data(), weights.size()));
-  copy_to_device(*rank.device, rank.network->buffers(), ConstVec(buffers.data(), buffers.size()));
-  rank.device->zero(rank.network->gradients().data(), rank.network->gradients().bytes());
-  rank.device->synchronize();
+  // Passes that the replica of the warm-up has run need no first run of their own.
   const std::vector<GraphPass::Sample> seen =
       rank.replica == nullptr ? std::vector<GraphPass::Sample>() : rank.replica->seen_passes();
   rank.replica = std::make_unique<RankReplica>(ReplicaParts{
@@ -81,32 +75,44 @@ void Setup::prepare(std::size_t number, bool live) {
       &state_.config.optimizer, &context, number, state_.trial.seed, state_.facts.global_batch, live && request.audit});
   if (live && request.record) rank.replica->set_lines(&state_.outcome.record.ranks[number]);
   rank.group = std::make_unique<RankGroup>(context, number);
-  // A trace is of steps that the host makes.
-  if (state_.device_repeats() && !repeats_steps() && !state_.tracing() && !norm_is_shared)
-    if (auto recorder = request.platform->recorder(*rank.device, 0)) rank.replica->repeat_passes(std::move(recorder), seen);
-  if (norm_is_shared)
-    rank.network->synchronize_batch_norm([group = rank.group.get()](Vec sums) { group->all_reduce(sums); });
-  StrategyOptions options(state_.trial.strategy.options);
-  rank.strategy = request.make(options, state_.facts);
-  rank.strategy->start(*rank.replica, *rank.group);
-  rank.count_traffic(true);
-  state_.barrier.wait();
+  // Captured work cannot be traced, and an exchange inside a pass cannot be captured.
+  if (state_.may_capture() && !captures_steps() && !state_.tracing() && !shares_norm())
+    if (auto recorder = request.platform->recorder(*rank.device, 0))
+      rank.replica->enable_graph_passes(std::move(recorder), seen);
 }
 
-// Where the strategy's steps repeat and nothing of them is decided or looked at by the host.
-bool Setup::repeats_steps() const {
-  return state_.device_repeats() && !state_.free && !state_.tracing() && state_.trial_facts.traits.repeats_every > 0 &&
+void Setup::prepare(std::size_t number, bool live) {
+  Rank& rank = state_.ranks[number];
+  const std::vector<float> weights = initial_weights(state_.spec, state_.trial.seed);
+  const std::vector<float> buffers = initial_buffers(state_.spec);
+  copy_to_device(*rank.device, rank.network->weights(), ConstVec(weights.data(), weights.size()));
+  copy_to_device(*rank.device, rank.network->buffers(), ConstVec(buffers.data(), buffers.size()));
+  rank.device->zero(rank.network->gradients().data(), rank.network->gradients().bytes());
+  rank.device->synchronize();
+  make_replica(number, live);
+  if (shares_norm())
+    rank.network->synchronize_batch_norm([group = rank.group.get()](Vec sums) { group->all_reduce(sums); });
+  StrategyOptions options(state_.trial.strategy.options);
+  rank.strategy = state_.request.make(options, state_.facts);
+  rank.strategy->start(*rank.replica, *rank.group);
+  rank.count_traffic(true);
+  state_.enter(live ? TrainingPhase::start : TrainingPhase::warm_up, number);
+}
+
+// Whole steps are captured if they repeat and the host neither decides nor observes anything in them.
+bool Setup::captures_steps() const {
+  return state_.may_capture() && !state_.free_pace && !state_.tracing() && state_.trial_facts.traits.repeats_every > 0 &&
          state_.request.most_steps == 0 && collectives_->recordable();
 }
 
-std::unique_ptr<GraphSteps> Setup::recorded_steps(std::size_t number) {
-  if (!repeats_steps()) return nullptr;
+std::unique_ptr<GraphSteps> Setup::make_graph_steps(std::size_t number) {
+  if (!captures_steps()) return nullptr;
   Rank& rank = state_.ranks[number];
   std::unique_ptr<GraphRecorder> recorder = state_.request.platform->recorder(*rank.device, state_.facts.steps_per_epoch);
   if (recorder == nullptr) return nullptr;
-  return std::make_unique<GraphSteps>(
-      std::move(recorder), StepParts{rank.strategy.get(), rank.replica.get(), rank.group.get(), &state_.barrier},
-      state_.trial_facts.traits);
+  const StepParts parts{rank.strategy.get(), rank.replica.get(), rank.group.get(),
+                        [this, number] { state_.wait_for_ranks(number); }};
+  return std::make_unique<GraphSteps>(std::move(recorder), parts, state_.trial_facts.traits);
 }
 
 }  // namespace mgcompare

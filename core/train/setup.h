@@ -1,7 +1,7 @@
 #pragma once
 
-// What training runs on: devices with networks and data, where the ranks meet, and strategies on fresh weights. Ranks call
-// together.
+// Sets up what training runs on: devices with networks and data, communication contexts, and strategies on initial weights.
+// Calls are collective unless noted: every rank makes them on its own thread.
 
 #include <cstddef>
 #include <memory>
@@ -17,26 +17,31 @@ class Setup {
  public:
   explicit Setup(TrainingState& state) : state_(state) {}
 
+  // Opens devices and loads data, then connects the devices.
   void open(std::size_t rank);
-  // A strategy on fresh weights: of the training itself, or of the rehearsal before it.
+  // Creates replica, group and strategy on initial weights, for the training (`live`) or for the warm-up. Ends by entering
+  // the start phase or the warm-up phase.
   void prepare(std::size_t rank, bool live);
-  // None where the host makes every step.
-  std::unique_ptr<GraphSteps> recorded_steps(std::size_t rank);
-  // Rank 0 calls it: shared objects of the rehearsal hold memory of replicas that prepare() is about to replace.
+  // Null if the host issues every step.
+  std::unique_ptr<GraphSteps> make_graph_steps(std::size_t rank);
+  // Called by rank 0 only. Frees the shared objects of the warm-up: they hold memory of replicas that prepare() replaces.
   void end_warmup();
   AsyncScheduler& scheduler(bool live) { return (live ? live_ : warmup_)->scheduler(); }
   Collectives& collectives() { return *collectives_; }
-  // Wakes every rank that waits, now and later, with Aborted. Any thread.
+  // Releases all ranks that wait, now and later, with Aborted. Any thread.
   void abort();
 
  private:
   std::unique_ptr<CommContext> make_context(bool live);
   std::unique_ptr<AsyncScheduler> make_scheduler(bool live);
-  bool repeats_steps() const;
+  // Whether batch statistics are all-reduced inside of a pass.
+  bool shares_norm() const { return state_.config.batch_norm == BatchNormPolicy::sync && state_.ranks.size() > 1; }
+  bool captures_steps() const;
+  void make_replica(std::size_t rank, bool live);
 
   TrainingState& state_;
   std::unique_ptr<Collectives> collectives_;
-  std::mutex mutex_;  // of the contexts as abort() finds them
+  std::mutex mutex_;  // guards the contexts against abort()
   std::unique_ptr<CommContext> warmup_, live_;
 };
 

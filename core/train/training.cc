@@ -30,7 +30,7 @@ class Training {
 
  private:
   void run_rank(std::size_t rank) {
-    const StepClock::OfThread of_thread(state_.ranks[rank].clock);
+    const StepClock::ThreadScope of_thread(state_.ranks[rank].clock);
     begin(rank);
     for (std::size_t epoch = state_.first_epoch; epoch < state_.config.epochs && !state_.out_of_steps(); ++epoch) {
       epochs_.run(rank, epoch);
@@ -40,6 +40,7 @@ class Training {
     end(rank);
   }
 
+  // From the setup to the start phase.
   void begin(std::size_t rank) {
     const double start = now();
     setup_.open(rank);
@@ -48,27 +49,27 @@ class Training {
     const double warmed_up = now();
     setup_.prepare(rank, true);
     checkpoint_.restore(rank);
-    state_.ranks[rank].recorded = setup_.recorded_steps(rank);
+    state_.ranks[rank].graph_steps = setup_.make_graph_steps(rank);
     if (rank == 0) batches_.draw_ahead(state_.first_epoch);
-    state_.barrier.wait();
+    state_.wait_for_ranks(rank);
     if (rank != 0) return;
-    // Of this process: what an interrupted one spent was set-up for nothing.
+    // Of this process only: the set-up of an interrupted one is not part of the trial.
     state_.result().seconds_warm_up = warmed_up - opened;
     state_.result().seconds_setup = now() - start - (warmed_up - opened);
   }
 
   void end(std::size_t rank) {
-    state_.barrier.wait();
+    state_.enter(TrainingPhase::teardown, rank);
     if (rank == 0) {
       const TrainingRequest& request = state_.request;
       conclude(state_.outcome, state_.ranks, state_.trial_facts, *request.platform, request.audit);
       if (state_.tracing()) write_trace();
     }
-    state_.barrier.wait();
-    // Strategies hold arrays of the devices; they go first, each on its rank's thread.
-    state_.ranks[rank].recorded.reset();
+    state_.wait_for_ranks(rank);
+    // Strategies hold memory of the devices: they are destroyed first, each on its rank's thread.
+    state_.ranks[rank].graph_steps.reset();
     state_.ranks[rank].strategy.reset();
-    state_.barrier.wait();
+    state_.wait_for_ranks(rank);
   }
 
   void write_trace() {

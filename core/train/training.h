@@ -1,6 +1,6 @@
 #pragma once
 
-// One training run under one strategy: the path that the benchmark and `verify` share.
+// One training run with one strategy. Used by trials and by `verify`.
 
 #include <functional>
 #include <memory>
@@ -30,24 +30,24 @@ struct TrainingRequest {
   TrialFiles files;
   std::function<void(const Progress&)> report = [](const Progress&) {};
   std::function<bool()> stop = [] { return false; };
-  std::size_t most_steps = 0;       // ends training in the middle of an epoch; 0: whole epochs
+  std::size_t most_steps = 0;       // limit on steps, may end within an epoch; 0: whole epochs
   bool evaluate = true;
   bool audit = false;
-  bool record = false;              // keep what a replay needs, of free-running ranks
-  const ScheduleLog* replay = nullptr;   // meet in this order
-  Leave leave;                      // where a rank fails (see ranks.h); none: train() waits for the others and throws
+  bool record = false;              // keep the schedule of free-running ranks for a replay
+  const ScheduleLog* replay = nullptr;  // run in this order
+  Leave leave;                      // called if a rank fails (see rank_threads.h); empty: train() waits for the others and throws
 };
 
 struct TrainingOutcome {
   Result result;
-  std::vector<std::vector<float>> weights;      // settled, a rank each
-  // Of an audit:
-  std::vector<double> pushed, applied;          // sums over ranks of gradients made, and over optimisers of those applied
-  std::vector<std::uint32_t> times_seen;        // of each position of the last epoch, over ranks
-  ScheduleLog record;                                // where one was asked for
+  std::vector<std::vector<float>> weights;      // of each rank, settled
+  // Results of an audit:
+  std::vector<double> pushed, applied;          // sums of the gradients computed, over ranks, and applied, over optimisers
+  std::vector<std::uint32_t> times_seen;        // of each position of the last epoch, summed over ranks
+  ScheduleLog record;                           // if requested
 };
 
-// Throws Diverged, Interrupted, OutOfMemory, or what a rank threw first. The result's status is "done".
+// Throws Diverged, Interrupted, OutOfMemory, or the first error of a rank. Otherwise the status of the result is "done".
 TrainingOutcome train(const TrainingRequest& request);
 
 }  // namespace mgcompare

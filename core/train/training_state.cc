@@ -13,19 +13,19 @@ constexpr double kSecondsBetweenReports = 0.1;
 TrainingState::TrainingState(const TrainingRequest& request)
     : request(request), trial(*request.trial), config(request.trial->config), data(*request.dataset),
       spec(make_spec(config.model, data.train.sample_shape, data.classes, config.optimizer.decay_biases)),
-      facts(facts_of(trial, config, data.train.samples)), ranks(trial.ranks()), barrier(trial.ranks()) {
+      facts(facts_of(trial, config, data.train.samples)), ranks(trial.ranks()), phases(trial.ranks()) {
   facts.ordered = facts.ordered || request.replay != nullptr;
   StrategyOptions options(trial.strategy.options);
   const Traits traits = request.make(options, facts)->traits();
   for (const OptionProblem& problem : options.problems())
     if (!problem.warning) throw Error(trial.strategy.name + ", option " + problem.key + ": " + problem.text);
-  free = traits.pace == Traits::Pace::free;
-  many = traits.models == Traits::Models::many;
-  trial_facts = {&trial, &data, &spec, traits, tracing() && device_repeats()};
+  free_pace = traits.pace == Traits::Pace::free;
+  many_models = traits.models == Traits::Models::many;
+  trial_facts = {&trial, &data, &spec, traits, tracing() && may_capture()};
   if (request.record) outcome.record.ranks.resize(ranks.size());
 }
 
-void TrainingState::report_progress(std::size_t rank, const char* phase, std::size_t epoch, std::size_t step, double loss) {
+void TrainingState::report_progress(std::size_t rank, TrialPhase phase, std::size_t epoch, std::size_t step, double loss) {
   if (rank != 0) return;
   if (request.stop()) throw Interrupted();
   if (now() < next_report) return;

@@ -1,29 +1,34 @@
 #pragma once
 
-// What the ranks of one training run share, each on its thread. Each phase of training has a file of its own and works on
-// this.
+// The state that the ranks of one training run share. Each rank is a thread; each phase of training has a file of its own.
 
 #include <cstddef>
 #include <vector>
 
-#include "base/abortable_barrier.h"
 #include "train/outcome.h"
 #include "train/rank.h"
 #include "train/training.h"
+#include "train/training_phase.h"
 
 namespace mgcompare {
 
 struct TrainingState {
-  // Throws Error for an option that the strategy refuses.
+  // Throws Error for an option that the strategy rejects.
   explicit TrainingState(const TrainingRequest& request);
 
+  // Waits for all ranks, then moves to the next phase (see PhaseBarrier).
+  void enter(TrainingPhase next, std::size_t rank) { phases.enter(next, rank); }
+  // Waits for all ranks within the present phase.
+  void wait_for_ranks(std::size_t rank) { phases.wait(rank); }
+
   bool tracing() const { return !request.files.trace.empty(); }
-  // In lockstep all ranks have made the same number of steps here; in free pace a limit is not needed.
+  // Whether `request.most_steps` is reached. In lockstep all ranks agree; free-running ranks have no limit.
   bool out_of_steps() const { return request.most_steps != 0 && steps >= request.most_steps; }
-  // Whether a device may repeat what it did: audits look at every pass, and samples on the host are the host's to gather.
-  bool device_repeats() const { return !request.audit && config.data.on != DataLocation::host; }
-  // Tells the user how far rank 0 has come, and throws Interrupted where he wants no more. Other ranks say nothing.
-  void report_progress(std::size_t rank, const char* phase, std::size_t epoch, std::size_t step, double loss);
+  // Whether work may be captured and replayed without the host. Audits inspect every pass, and the host gathers samples
+  // that are kept in its memory.
+  bool may_capture() const { return !request.audit && config.data.on != DataLocation::host; }
+  // Reports the progress of rank 0 and throws Interrupted if the user asked to stop. Does nothing on other ranks.
+  void report_progress(std::size_t rank, TrialPhase phase, std::size_t epoch, std::size_t step, double loss);
   Result& result() { return outcome.result; }
 
   const TrainingRequest& request;
@@ -33,13 +38,13 @@ struct TrainingState {
   NetworkSpec spec;
   Facts facts;
   TrialFacts trial_facts;
-  bool free = false, many = false;  // the traits' pace, and their models
+  bool free_pace = false, many_models = false;  // from the strategy's traits
   std::vector<Rank> ranks;
-  AbortableBarrier barrier;                        // of all ranks
-  // Written by rank 0 alone.
+  PhaseBarrier phases;
+  // Written by rank 0 only.
   std::size_t first_epoch = 0;
   std::size_t steps = 0;
-  double epoch_seconds = 0;         // of the last one
+  double epoch_seconds = 0;         // of the last epoch
   double next_report = 0;
   TrainingOutcome outcome;
 };

@@ -24,9 +24,9 @@ void TrialCheckpoint::save(std::size_t number, std::size_t epoch) {
   if (!is_due(epoch)) return;
   const double start = now();
   if (number == 0) checkpoint_ = {nlohmann::json::object(), std::vector<Blobs>(state_.ranks.size())};
-  state_.barrier.wait();
+  state_.enter(TrainingPhase::checkpoint, number);
   checkpoint_.ranks[number] = save_rank(state_.ranks[number]);
-  state_.barrier.wait();
+  state_.wait_for_ranks(number);
   if (number == 0) {
     checkpoint_.progress = {{"epochs", epoch + 1},
                             {"steps", state_.steps},
@@ -34,31 +34,31 @@ void TrialCheckpoint::save(std::size_t number, std::size_t epoch) {
                             {"record", state_.outcome.record}};
     write_checkpoint(state_.request.files.checkpoint, checkpoint_);
     state_.result().seconds_checkpoint += now() - start;
-    state_.request.report({"checkpoint", epoch, state_.config.epochs, 0, state_.facts.steps_per_epoch, 0});
+    state_.request.report({TrialPhase::checkpoint, epoch, state_.config.epochs, 0, state_.facts.steps_per_epoch, 0});
   }
-  state_.barrier.wait();
+  state_.wait_for_ranks(number);
 }
 
 void TrialCheckpoint::restore(std::size_t number) {
   if (!resumes_) return;
   if (number == 0) restore_progress();
-  state_.barrier.wait();
+  state_.wait_for_ranks(number);
   restore_rank(state_.ranks[number], checkpoint_.ranks[number]);
-  state_.barrier.wait();
+  state_.wait_for_ranks(number);
 }
 
 void TrialCheckpoint::restore_progress() {
   const std::string& file = state_.request.files.checkpoint;
   checkpoint_ = read_checkpoint(file);
   if (checkpoint_.ranks.size() != state_.ranks.size())
-    throw Error("the checkpoint " + file + " is of " + std::to_string(checkpoint_.ranks.size()) +
+    throw Error("the checkpoint " + file + " has " + std::to_string(checkpoint_.ranks.size()) +
                 " ranks, this trial has " + std::to_string(state_.ranks.size()));
   const nlohmann::json& progress = checkpoint_.progress;
   state_.outcome.result = progress.at("result").get<Result>();
   state_.first_epoch = progress.at("epochs").get<std::size_t>();
   state_.steps = progress.at("steps").get<std::size_t>();
   if (!state_.request.record) return;
-  // In place: ranks write to its lines.
+  // Replicas hold pointers to the lines of their ranks, so the lines are replaced in place.
   ScheduleLog kept = progress.at("record").get<ScheduleLog>();
   ScheduleLog& record = state_.outcome.record;
   record.epochs = std::move(kept.epochs);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The checkpoint of a trial in training: kept at the ends of epochs, taken up by a trial that resumes.
+// The checkpoint of a trial: written at the ends of epochs, restored by a trial that resumes.
 
 #include <cstddef>
 
@@ -12,7 +12,8 @@ namespace mgcompare {
 class TrialCheckpoint {
  public:
   explicit TrialCheckpoint(TrainingState& state);
-  // Every rank calls both. save() does nothing after most epochs, restore() nothing where there is nothing to resume.
+  // Both are collective. save() enters the checkpoint phase if a checkpoint is due after this epoch, and else does nothing.
+  // restore() does nothing if there is nothing to resume.
   void save(std::size_t rank, std::size_t epoch);
   void restore(std::size_t rank);
 

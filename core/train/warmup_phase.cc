@@ -10,13 +10,106 @@
 namespace mgcompare {
 namespace {
 
-constexpr std::size_t kReadSteps = 16;
-// What steps with marks may take of those without, and still show where these spend their time.
-constexpr double kBearable = 1.25;
+constexpr std::size_t kMeasuredSteps = 16;
+// Measured steps may take this many times as long as unmeasured ones before their breakdown is useless.
+constexpr double kMaxSlowdown = 1.25;
 
 }  // namespace
 
-// Where the steps' work becomes another, it is the last that most of the training does.
+void WarmupPhase::run(std::size_t number) {
+  Run run{number, state_.ranks[number], {}, {}};
+  start_strategy(run);
+  make_first_steps(run);
+  if (run.rank.replica->uses_graph_passes()) capture_passes(run);
+  if (waits_for_steady_state()) step_until_steady(run);
+  measure_steps(run);
+  end(run);
+}
+
+void WarmupPhase::start_strategy(Run& run) {
+  if (run.number == 0) batches_.take_order(epoch());
+  state_.wait_for_ranks(run.number);
+  batches_.set_order(run.number);
+  setup_.prepare(run.number, false);
+  run.timeline = state_.request.platform->timeline(*run.rank.device);
+  setup_.scheduler(false).enter(run.number, epoch());
+  // No exclusive section may run before every rank has entered the scheduler.
+  state_.wait_for_ranks(run.number);
+  run.graph_steps = setup_.make_graph_steps(run.number);
+  // Graph steps allocate, which could wait for an exchange that waits for this rank: so all do before the first step.
+  state_.wait_for_ranks(run.number);
+}
+
+void WarmupPhase::make_first_steps(Run& run) {
+  const auto period = static_cast<std::size_t>(std::max(0, state_.trial_facts.traits.repeats_every));
+  run.steps = std::max(state_.config.measure.warm_up_steps, run.graph_steps == nullptr ? 0 : period);
+  for (std::size_t step = 0; step < run.steps; ++step) {
+    state_.report_progress(run.number, TrialPhase::warm_up, 0, step, 0);
+    make_step(run.number, step);
+  }
+}
+
+// Capturing allocates. Meanwhile no rank may be in an exchange or, in virtual time, wait for the turn of a rank that waits
+// here.
+void WarmupPhase::capture_passes(Run& run) {
+  AsyncScheduler& scheduler = setup_.scheduler(false);
+  scheduler.leave(run.number);
+  run.rank.device->synchronize();
+  state_.enter(TrainingPhase::capture, run.number);
+  run.rank.replica->capture_passes();
+  scheduler.enter(run.number, epoch());
+  state_.enter(TrainingPhase::warm_up, run.number);
+}
+
+// In virtual time ranks must not wait for each other here, and speed does not count.
+bool WarmupPhase::waits_for_steady_state() const {
+  return state_.config.measure.level != MeasureLevel::quick && !(state_.free_pace && state_.config.deterministic);
+}
+
+void WarmupPhase::step_until_steady(const Run& run) {
+  const SteadyStateLimits& limits = state_.config.measure.level == MeasureLevel::thorough ? kThoroughLimits : kNormalLimits;
+  // Steps differ within a period of the strategy, so whole periods are timed.
+  const auto period = static_cast<std::size_t>(std::max(1, state_.trial_facts.traits.repeats_every));
+  const std::size_t steps = (limits.steps + period - 1) / period * period;
+  std::size_t step = run.steps;
+  if (run.number == 0) detector_ = SteadyStateDetector(now(), limits);
+  do {
+    state_.wait_for_ranks(run.number);
+    state_.report_progress(run.number, TrialPhase::warm_up, 0, step, 0);
+    for (const std::size_t end = step + steps; step < end; ++step) make_step(run.number, step);
+    run.rank.device->synchronize();
+    state_.wait_for_ranks(run.number);
+    if (run.number == 0) detector_.add(now());
+    state_.wait_for_ranks(run.number);
+  } while (!detector_.is_over());
+}
+
+void WarmupPhase::measure_steps(Run& run) {
+  Rank& rank = run.rank;
+  if (run.graph_steps != nullptr) batches_.begin_epoch(*run.graph_steps, run.number, epoch());
+  const bool replays = run.graph_steps != nullptr && run.graph_steps->repeats();
+  if (run.timeline != nullptr && !replays) rank.breakdown = measure_host_steps(run);
+  if (state_.free_pace) rank.strategy->rest(*rank.replica, *rank.group);
+  setup_.scheduler(false).leave(run.number);
+  if (run.timeline != nullptr && replays) rank.breakdown = run.graph_steps->measure(*run.timeline, rank.clock);
+  rank.device->synchronize();
+}
+
+void WarmupPhase::end(Run& run) {
+  state_.enter(TrainingPhase::warm_up_end, run.number);
+  if (run.number == 0) split_waiting();
+  run.timeline.reset();
+  run.graph_steps.reset();
+  run.rank.network->take_tally();
+  run.rank.strategy.reset();
+  run.rank.network->synchronize_batch_norm({});
+  // Other ranks' strategies may use the shared objects until here.
+  state_.wait_for_ranks(run.number);
+  if (run.number == 0) setup_.end_warmup();
+  state_.enter(TrainingPhase::setup, run.number);
+}
+
+// Where the work of a step changes during the training, the last stage is the longest.
 std::size_t WarmupPhase::epoch() const {
   const std::vector<std::size_t>& stages = state_.trial_facts.traits.stages;
   if (stages.empty()) return 0;
@@ -24,14 +117,14 @@ std::size_t WarmupPhase::epoch() const {
   return std::min(state_.config.epochs - 1, (stages.back() + steps - 1) / steps);
 }
 
-// Full batches only, round and round.
+// Full batches only; starts over at the end of the data.
 Batch WarmupPhase::batch_at(std::size_t rank, std::size_t step) const {
   const std::size_t samples = state_.data.train.samples, global_batch = state_.facts.global_batch;
   const std::size_t batches = samples / global_batch;
   const double rate = batches_.rate_at(0, 0);
   Batch::Position at{epoch(), step, batches == 0 ? 0 : step % batches * global_batch,
                      std::min(global_batch, samples), rank, state_.ranks.size(), rate};
-  if (state_.free) {
+  if (state_.free_pace) {
     const std::size_t begin = at.begin + Batch(at, state_.spec.sample_shape).size() * rank;
     at = {epoch(), step, begin, batches_.draw_size(), 0, 1, rate};
   }
@@ -39,118 +132,51 @@ Batch WarmupPhase::batch_at(std::size_t rank, std::size_t step) const {
   return Batch(at, state_.spec.sample_shape);
 }
 
-void WarmupPhase::learn(std::size_t number, std::size_t step) {
+void WarmupPhase::make_step(std::size_t number, std::size_t step) {
   Rank& rank = state_.ranks[number];
   const Batch batch = batch_at(number, step);
   rank.replica->begin_step(batch);
-  const StepClock::In in(Phase::strategy);
+  const StepClock::PhaseScope scope(Phase::strategy);
   rank.strategy->step(*rank.replica, *rank.group, batch);
 }
 
-// Nobody may be in an exchange then, or, in virtual time, wait for a rank that waits here.
-void WarmupPhase::record_passes(std::size_t number) {
-  Rank& rank = state_.ranks[number];
-  AsyncScheduler& scheduler = setup_.scheduler(false);
-  scheduler.leave(number);
-  rank.device->synchronize();
-  state_.barrier.wait();
-  rank.replica->record_passes();
-  scheduler.enter(number, epoch());
-  state_.barrier.wait();
-}
-
-void WarmupPhase::learn_until_steady(std::size_t number, std::size_t step) {
-  const SteadyStateLimits& limits = state_.config.measure.level == MeasureLevel::thorough ? kThoroughLimits : kNormalLimits;
-  // Where not all steps issue the same work, rounds do.
-  const auto period = static_cast<std::size_t>(std::max(1, state_.trial_facts.traits.repeats_every));
-  const std::size_t steps = (limits.steps + period - 1) / period * period;
-  if (number == 0) detector_ = SteadyStateDetector(now(), limits);
-  do {
-    state_.barrier.wait();
-    state_.report_progress(number, "warm-up", 0, step, 0);
-    for (const std::size_t end = step + steps; step < end; ++step) learn(number, step);
-    state_.ranks[number].device->synchronize();
-    state_.barrier.wait();
-    if (number == 0) detector_.add(now());
-    state_.barrier.wait();
-  } while (!detector_.is_over());
-}
-
-void WarmupPhase::run(std::size_t number) {
-  Rank& rank = state_.ranks[number];
-  const MeasureConfig& measure = state_.config.measure;
-  if (number == 0) batches_.take_order(epoch());
-  state_.barrier.wait();
-  batches_.set_order(number);
-  setup_.prepare(number, false);
-  std::unique_ptr<DeviceTimeline> timeline = state_.request.platform->timeline(*rank.device);
-  setup_.scheduler(false).enter(number, epoch());
-  state_.barrier.wait();
-  std::unique_ptr<GraphSteps> recorded = setup_.recorded_steps(number);
-  state_.barrier.wait();  // it allocates: before the first exchange, which could wait for this rank
-  const auto period = static_cast<std::size_t>(std::max(0, state_.trial_facts.traits.repeats_every));
-  const std::size_t steps = std::max(measure.warm_up_steps, recorded == nullptr ? 0 : period);
-  for (std::size_t step = 0; step < steps; ++step) {
-    state_.report_progress(number, "warm-up", 0, step, 0);
-    learn(number, step);
-  }
-  if (rank.replica->repeats_passes()) record_passes(number);
-  // In virtual time ranks must not wait for each other, and speed does not count.
-  if (measure.level != MeasureLevel::quick && !(state_.free && state_.config.deterministic)) learn_until_steady(number, steps);
-  if (recorded != nullptr) batches_.begin_epoch(*recorded, number, epoch());
-  const bool repeats = recorded != nullptr && recorded->repeats();
-  if (timeline != nullptr && !repeats) rank.reading = read_steps(number, steps, *timeline);
-  if (state_.free) rank.strategy->rest(*rank.replica, *rank.group);
-  setup_.scheduler(false).leave(number);
-  if (timeline != nullptr && repeats) rank.reading = recorded->read(*timeline, rank.clock);
-  rank.device->synchronize();
-  state_.barrier.wait();
-  if (number == 0) share_readings();
-  timeline.reset();
-  recorded.reset();
-  rank.network->take_tally();
-  rank.strategy.reset();
-  rank.network->synchronize_batch_norm({});
-  state_.barrier.wait();
-  if (number == 0) setup_.end_warmup();
-  state_.barrier.wait();
-}
-
-StepBreakdown WarmupPhase::read_steps(std::size_t number, std::size_t step, DeviceTimeline& timeline) {
-  Rank& rank = state_.ranks[number];
+StepBreakdown WarmupPhase::measure_host_steps(Run& run) {
+  Rank& rank = run.rank;
+  DeviceTimeline& timeline = *run.timeline;
+  std::size_t step = run.steps;
   const auto make_steps = [&](std::size_t count) {
     for (const std::size_t end = step + count; step < end; ++step) {
-      learn(number, step);
+      make_step(run.number, step);
       rank.network->take_tally();  // waits for the device, as in training
     }
   };
-  // A device takes longer for what it repeats for the first time.
+  // The first replays of a graph take longer.
   make_steps(2);
   const double start = now();
-  make_steps(kReadSteps);
-  const double without_marks = now() - start;
+  make_steps(kMeasuredSteps);
+  const double seconds_unmarked = now() - start;
   const double ahead = timeline.ahead();
   const std::vector<StepClock::Span> spans = [&] {
-    const StepClock::Marked marking(rank.clock, timeline, false);
+    const StepClock::TimelineScope marking(rank.clock, timeline, false);
     timeline.mark(Phase::outside);
     rank.clock.keep_spans(now());
-    make_steps(kReadSteps);
+    make_steps(kMeasuredSteps);
     return rank.clock.take_spans(now());
   }();
-  StepBreakdown reading = break_down(timeline.take().front(), timeline.seconds_a_mark(), spans, ahead);
-  // Marks delay the host too, and a device that waits for it. A little of that is taken off all parts alike; much is left in
-  // them, so that they do not sum to the training's steps and nobody believes them.
-  const double longer = reading.times.sum() / without_marks;
-  reading.divide(longer > 1 && longer < kBearable ? kReadSteps * longer : kReadSteps);
-  return reading;
+  StepBreakdown breakdown = break_down(timeline.take().front(), timeline.seconds_a_mark(), spans, ahead);
+  // Marks also delay the host, and a device that waits for it. A small slowdown is divided over all parts. A large one is
+  // left in them: their sum then differs from the training's step time, so the row is flagged as unreliable.
+  const double slowdown = breakdown.times.sum() / seconds_unmarked;
+  breakdown.divide(slowdown > 1 && slowdown < kMaxSlowdown ? kMeasuredSteps * slowdown : kMeasuredSteps);
+  return breakdown;
 }
 
-// What of a rank's exchanges is waiting, all of them tell together.
-void WarmupPhase::share_readings() {
-  std::vector<StepBreakdown> readings;
-  for (const Rank& rank : state_.ranks) readings.push_back(rank.reading);
-  const std::vector<RankTimes> times = split_exchanges(readings);
-  for (std::size_t k = 0; k < times.size(); ++k) state_.ranks[k].of_step = times[k];
+// Takes the breakdowns of all ranks: how long a rank waits in an exchange follows from how long the others take.
+void WarmupPhase::split_waiting() {
+  std::vector<StepBreakdown> breakdowns;
+  for (const Rank& rank : state_.ranks) breakdowns.push_back(rank.breakdown);
+  const std::vector<RankTimes> times = split_exchanges(breakdowns);
+  for (std::size_t k = 0; k < times.size(); ++k) state_.ranks[k].step_times = times[k];
 }
 
 }  // namespace mgcompare

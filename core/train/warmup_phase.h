@@ -1,10 +1,11 @@
 #pragma once
 
-// Steps on weights that are thrown away, with a strategy that is thrown away: libraries compile their kernels, pages are
-// touched, connections made, before the clock starts. Where devices have a clock of their own, it is read in the last of
-// these steps: where their time goes stands for the training's.
+// Warm-up: steps on weights and strategies that are discarded afterwards, so that kernels are compiled, pages touched and
+// connections made before the clock starts. On devices with a clock of their own, the last of these steps are measured;
+// their breakdown is used for the steps of the training.
 
 #include <cstddef>
+#include <memory>
 
 #include "train/batch_scheduler.h"
 #include "train/setup.h"
@@ -17,18 +18,32 @@ class WarmupPhase {
  public:
   WarmupPhase(TrainingState& state, Setup& setup, BatchScheduler& batches)
       : state_(state), setup_(setup), batches_(batches) {}
-  // Every rank calls it, once.
+  // Collective: every rank calls it once, on its own thread.
   void run(std::size_t rank);
 
  private:
+  // The objects of one rank that live from the first to the last step of the warm-up.
+  struct Run {
+    std::size_t number;                        // the rank's
+    Rank& rank;
+    std::unique_ptr<DeviceTimeline> timeline;  // null where the host's clock sees everything
+    std::unique_ptr<GraphSteps> graph_steps;   // null where the host issues every step
+    std::size_t steps = 0;                     // made before the steady state is looked for
+  };
+  void start_strategy(Run& run);
+  void make_first_steps(Run& run);
+  void capture_passes(Run& run);
+  bool waits_for_steady_state() const;
+  void step_until_steady(const Run& run);
+  void measure_steps(Run& run);
+  void end(Run& run);
+
   std::size_t epoch() const;
   Batch batch_at(std::size_t rank, std::size_t step) const;
-  void learn(std::size_t rank, std::size_t step);
-  void record_passes(std::size_t rank);
-  void learn_until_steady(std::size_t rank, std::size_t step);
-  // Of a step that the host makes.
-  StepBreakdown read_steps(std::size_t rank, std::size_t step, DeviceTimeline& timeline);
-  void share_readings();
+  void make_step(std::size_t rank, std::size_t step);
+  // Breakdown of a step that the host issues.
+  StepBreakdown measure_host_steps(Run& run);
+  void split_waiting();
 
   TrainingState& state_;
   Setup& setup_;

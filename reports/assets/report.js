@@ -1,6 +1,5 @@
 "use strict";
-// Draws the page's charts, lets a strategy be seen alone in all of them, and opens what belongs on paper for print: long
-// tables are printed where the reader has opened them.
+// Draws the charts, highlights one strategy in all of them, and opens folded parts for printing, except long tables.
 (async () => {
   const page = document.documentElement;
   let opened = [];
@@ -13,14 +12,14 @@
   if (!island || typeof vegaEmbed !== "function") return;
   const { config, charts } = JSON.parse(island.textContent);
   const views = [];
-  // Tells charts what to show; one of a line a row is as high as its rows.
+  // Sets a signal of all charts. The height of charts with one line per row follows the number of rows.
   const tell = (signal, value) =>
     views.forEach(async ({ view, spec }) => {
       await view.signal(signal, value).runAsync();
       const row = spec.usermeta?.row;
       if (row) await view.height(row * Math.max(1, view.scale("y").domain().length)).runAsync();
     });
-  // A chart alone has no page around it: what is saved has its title and a legend of its own.
+  // A saved chart gets its own title and legend.
   const save = async (id, format, { view, spec, options }) => {
     const named = [...view.signal("leaders"), view.signal("picked")];
     const whole = JSON.parse(JSON.stringify(spec), (key, value) => (key === "legend" && value === null ? { values: named } : value));
@@ -51,13 +50,13 @@
   const legend = document.querySelector(".legend");
   if (legend) {
     legend.hidden = false;
-    // What has the focus is never behind what stays at the top.
+    // Keeps the focused element below the parts that stay at the top.
     const nav = document.querySelector("nav");
     new ResizeObserver(() => {
       const stays = nav.offsetHeight + (getComputedStyle(legend).position === "sticky" ? legend.offsetHeight : 0);
       page.style.scrollPaddingTop = `${stays + 12}px`;
     }).observe(legend);
-    // Of many strategies some lead; the others are grey until everyone is called for.
+    // Strategies that do not lead are grey until all are shown in colour.
     const everyone = document.getElementById("everyone");
     const names = (buttons) => [...legend.querySelectorAll(buttons)].map((one) => one.dataset.series);
     everyone?.addEventListener("click", () => {

@@ -14,7 +14,7 @@ namespace {
 
 using namespace chart;
 
-// Rows that share a panel and a count of devices: their lines are what strategies do to learning.
+// The rows of one panel with the same number of devices.
 struct Group {
   std::string title;
   std::vector<const Cell*> cells;
@@ -34,7 +34,7 @@ std::vector<Group> by_devices(const Comparison& comparison) {
   return groups;
 }
 
-// A point an epoch: medians over repeats, and their least and most.
+// One point per epoch: median over repeats, and its interval.
 Json epochs_of(const Cell& cell) {
   Json values = Json::array();
   for (std::size_t epoch = 0;; ++epoch) {
@@ -51,10 +51,10 @@ Json epochs_of(const Cell& cell) {
     if (accuracy.count == 0) continue;
     values.push_back({{"series", cell.series},
                       {"epoch", epoch + 1},
-                      {"seconds", number(passed.median)},
-                      {"accuracy", number(accuracy.median)},
-                      {"low", number(accuracy.low)},
-                      {"high", number(accuracy.high)},
+                      {"seconds", json_number(passed.median)},
+                      {"accuracy", json_number(accuracy.median)},
+                      {"low", json_number(accuracy.low)},
+                      {"high", json_number(accuracy.high)},
                       {"row", title_of(cell)},
                       {"at", fmt::format("epoch {}, {}", epoch + 1, seconds_text(passed.median))},
                       {"text", with_range(accuracy, accuracy_text)}});
@@ -71,7 +71,7 @@ Json accuracy_axis() {
 Json learning_spec(const Group& group, const std::vector<Series>& series, const char* against, double target) {
   Json values = Json::array();
   std::size_t epochs = 0;
-  // Strategies that compute the same have one band, not one on the other: that of the first, or of the first that leads.
+  // Strategies with equal results share one band: that of the first one, leaders first.
   std::vector<const Cell*> cells = group.cells;
   std::stable_partition(cells.begin(), cells.end(), [&](const Cell* cell) {
     return std::any_of(series.begin(), series.end(), [&](const Series& one) { return one.leads && one.name == cell->series; });
@@ -96,7 +96,7 @@ Json learning_spec(const Group& group, const std::vector<Series>& series, const 
   x["scale"] = {{"zero", !by_epoch}, {"nice", !by_epoch}};
   if (epochs < 2 && by_epoch) x["scale"]["domain"] = {0, 2};
   const Json y = accuracy_axis(), tips = tooltip({{"row", "row"}, {"at", "at"}, {"text", "accuracy"}});
-  // Bands of all rows in one place hide neither each other nor the lines: together they stay below a third.
+  // The combined opacity of the bands of all rows stays below 30 %.
   const double opacity = std::min(0.12, 1 - std::pow(0.7, 1.0 / static_cast<double>(group.cells.size())));
   Json layers = Json::array({bands(series, x, y, opacity), lines(series, x, y),
                              points(series, x, y, tips, 45)});
@@ -118,7 +118,7 @@ ChartGroup learning(const Comparison& comparison, const char* against, const cha
   return group;
 }
 
-// A dot and its interval for each row, the fastest on top.
+// A point and its interval for each row, the fastest on top.
 Json target_spec(std::vector<const Cell*> reached, const std::vector<Series>& series, double most) {
   std::sort(reached.begin(), reached.end(), [](const Cell* a, const Cell* b) {
     return a->seconds_to_target.median < b->seconds_to_target.median;
@@ -130,9 +130,9 @@ Json target_spec(std::vector<const Cell*> reached, const std::vector<Series>& se
     const Spread& time = cell->seconds_to_target;
     values.push_back({{"series", cell->series},
                       {"label", label},
-                      {"seconds", number(time.median)},
-                      {"low", number(time.low)},
-                      {"high", number(time.high)},
+                      {"seconds", json_number(time.median)},
+                      {"low", json_number(time.low)},
+                      {"high", json_number(time.high)},
                       {"row", title_of(*cell)},
                       {"text", with_range(time, seconds_text)},
                       {"repeats", fmt::format("{} of {}", cell->reached_target, cell->done.size())}});
@@ -147,7 +147,7 @@ Json target_spec(std::vector<const Cell*> reached, const std::vector<Series>& se
 
 ChartGroup time_to_target_charts(const Comparison& comparison) {
   ChartGroup group{fmt::format("Time to {}", target_text(comparison.target_accuracy)),
-                   "Training seconds up to the end of the first epoch that reached it; rows that did not are left out.",
+                   "Training seconds until the end of the first epoch that reached it; rows that did not reach it are left out.",
                    {}};
   const std::vector<Series> series = all_series(comparison);
   const std::vector<Panel> every = panels(comparison);
@@ -163,9 +163,9 @@ ChartGroup time_to_target_charts(const Comparison& comparison) {
   return group;
 }
 
-// What the largest batches cost: the last accuracy against the global batch, a chart a count of devices.
+// Final accuracy against the global batch, one chart for each number of devices.
 ChartGroup over_batches(const Comparison& comparison) {
-  ChartGroup group{"Accuracy against the global batch", "After the last epoch; medians with their 95 % intervals (up to five repeats: their range).", {}};
+  ChartGroup group{"Accuracy against the global batch", "After the last epoch; medians with 95 % intervals (up to five repeats: their range).", {}};
   const std::vector<Series> series = all_series(comparison);
   std::map<std::pair<DeviceKind, std::size_t>, std::vector<const Cell*>> places;
   const std::vector<Panel> every = panels(comparison);
@@ -181,14 +181,14 @@ ChartGroup over_batches(const Comparison& comparison) {
       for (const Cell* cell : cells)
         values.push_back({{"series", cell->series},
                           {"batch", cell->trial().global_batch},
-                          {"accuracy", number(cell->accuracy.median)},
-                          {"low", number(cell->accuracy.low)},
-                          {"high", number(cell->accuracy.high)},
+                          {"accuracy", json_number(cell->accuracy.median)},
+                          {"low", json_number(cell->accuracy.low)},
+                          {"high", json_number(cell->accuracy.high)},
                           {"row", title_of(*cell)},
                           {"text", with_range(cell->accuracy, accuracy_text)}});
       const Json x = doubling("batch", "global batch", batches);
       Json y = accuracy_axis();
-      y["scale"] = {{"domain", {number(least), number(most)}}, {"nice", true}};
+      y["scale"] = {{"domain", {json_number(least), json_number(most)}}, {"nice", true}};
       const Json tips = tooltip({{"row", "row"}, {"text", "accuracy"}});
       return frame(250, values, Json::array({lines(series, x, y), intervals(series, x, y, "y"), points(series, x, y, tips)}),
                    series);
@@ -202,11 +202,11 @@ ChartGroup over_batches(const Comparison& comparison) {
 std::vector<ChartGroup> accuracy_charts(const Comparison& comparison) {
   std::vector<ChartGroup> all = {
       learning(comparison, "seconds", "Accuracy against seconds",
-               "On all evaluated samples after each epoch; training time alone. Bands are 95 % intervals of the median "
+               "On all evaluated samples after each epoch; training time only. Bands are 95 % intervals of the median "
                "(up to five repeats: their range), the dotted line is the target."),
       learning(comparison, "epoch", "Accuracy against epochs",
-               "The same by epochs: what is lost here is lost by the strategy or by its batch, not by the machine. Strategies that "
-               "compute the same lie on one curve.")};
+               "The same by epochs: differences here are due to the strategy or its batch, not to the machine. Strategies with equal "
+               "results share one curve.")};
   if (comparison.target_accuracy > 0) all.push_back(time_to_target_charts(comparison));
   all.push_back(over_batches(comparison));
   std::erase_if(all, [](const ChartGroup& group) { return group.charts.empty(); });

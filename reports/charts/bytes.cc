@@ -18,7 +18,7 @@ bool sends(const Cell& cell) { return cell.bytes_per_step.count > 0 && cell.byte
 
 double gradient_of(const Cell& cell) { return 4.0 * static_cast<double>(cell.done.front()->result.parameters); }
 
-// A line a strategy, a point a count of devices. Sizes differ by factors of hundreds: the axis is a logarithm.
+// One line per strategy, one point per number of devices. Logarithmic, because sizes differ by factors of hundreds.
 Json spec_of(const Panel& panel, const std::vector<Series>& series, const std::vector<Panel>& all) {
   Json values = Json::array(), order = Json::array();
   std::set<std::size_t> counts;
@@ -37,14 +37,14 @@ Json spec_of(const Panel& panel, const std::vector<Series>& series, const std::v
     if (std::find(order.begin(), order.end(), cell->series) == order.end()) order.push_back(cell->series);
     values.push_back({{"series", cell->series},
                       {"devices", cell->trial().devices},
-                      {"bytes", number(cell->bytes_per_step.median)},
+                      {"bytes", json_number(cell->bytes_per_step.median)},
                       {"row", title_of(*cell)},
                       {"text", bytes_text(cell->bytes_per_step.median)},
                       {"share", gradient_of(*cell) > 0
                                     ? fmt::format("{:.3g} times", cell->bytes_per_step.median / gradient_of(*cell))
                                     : "-"}});
   }
-  Json x = field("bytes", "quantitative", "bytes sent by a rank in a step");
+  Json x = field("bytes", "quantitative", "bytes sent by a rank per step");
   Json decades = Json::array();
   for (double decade = std::pow(10, std::floor(std::log10(least))); decade < 10 * most; decade *= 10) decades.push_back(decade);
   x["scale"] = {{"type", "log"}, {"nice", false}, {"domain", {decades.front(), decades.back()}}};
@@ -77,8 +77,8 @@ Json spec_of(const Panel& panel, const std::vector<Series>& series, const std::v
 
 std::vector<ChartGroup> bytes_charts(const Comparison& comparison) {
   ChartGroup group{"Bytes on the wire",
-                   "Payload that a rank sends in a step, medians over repeats. The dashed line is the gradient in single "
-                   "precision; what sends nothing is not here.",
+                   "Payload that a rank sends per step, medians over repeats. The dashed line is the gradient in single "
+                   "precision; rows that send nothing are left out.",
                    {}};
   const std::vector<Panel> all = panels(comparison);
   const std::vector<Series> series = all_series(comparison);

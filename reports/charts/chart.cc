@@ -27,7 +27,7 @@ Json chart_config() {
             {"titlePadding", 10}}},
           {"legend", {{"labelColor", "currentColor"}, {"titleColor", "currentColor"}, {"labelFontSize", 12}}},
           {"header", {{"labelColor", "currentColor"}}},
-          // A screen reader is told of the points and bars, which have words for all that the others add.
+          // Screen readers read only points and bars, whose descriptions include the rest.
           {"line", {{"aria", false}}},
           {"area", {{"aria", false}}},
           {"rule", {{"aria", false}}},
@@ -36,7 +36,7 @@ Json chart_config() {
 }
 
 void ChartGroup::add(const char* id, const std::string& panel, const std::function<Json()>& spec) {
-  if (charts.size() == chart::kMostPanels) {
+  if (charts.size() == chart::kMaxPanels) {
     ++left_out;
     return;
   }
@@ -46,12 +46,12 @@ void ChartGroup::add(const char* id, const std::string& panel, const std::functi
 namespace chart {
 
 std::string scales_text(const ChartGroup& group) {
-  return group.charts.size() > 1 ? " Each panel has scales of its own." : "";
+  return group.charts.size() > 1 ? " Each panel has its own scales." : "";
 }
 
 std::string crowd_text(const std::vector<Series>& series) {
   const bool has_crowd = std::any_of(series.begin(), series.end(), [](const Series& one) { return !one.leads; });
-  return has_crowd ? " Rows of the strategies in grey are in the table, and here once all are in colour." : "";
+  return has_crowd ? " Rows of the grey strategies are in the table; they appear here when all are shown in colour." : "";
 }
 
 std::pair<double, double> extent_of(const std::vector<Panel>& panels, Spread Cell::* figure) {
@@ -78,7 +78,7 @@ constexpr char kInFront[] = "indexof(leaders, datum.series) >= 0 || hovered === 
 
 Json frame(int height, Json values, Json layers, const std::vector<Series>& series) {
   const std::set<std::string> leaders = leaders_of(series);
-  // What comes later lies above.
+  // Later values are drawn on top.
   if (leaders.size() < series.size())
     std::stable_partition(values.begin(), values.end(), [&](const Json& value) {
       return !leaders.contains(value["series"].get_ref<const std::string&>());
@@ -104,8 +104,6 @@ Json row_frame(int pixels, Json values, Json layers, const std::vector<Series>& 
   spec["usermeta"] = {{"row", pixels}};
   return spec;
 }
-
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
 Json field(const char* name, const char* type, const char* title) {
   return {{"field", name}, {"type", type}, {"title", title == nullptr ? Json() : Json(title)}};
@@ -152,7 +150,7 @@ Json tooltip(const std::vector<std::pair<const char*, const char*>>& fields) {
 Json doubling(const char* name, const char* title, const std::set<std::size_t>& counts) {
   Json axis = field(name, "quantitative", title);
   axis["scale"] = {{"type", "log"}, {"base", 2}, {"nice", false}};
-  // Marks at the ends keep clear of the other axis.
+  // Margins, so that points at the ends do not touch the other axis.
   if (!counts.empty())
     axis["scale"]["domain"] = {static_cast<double>(*counts.begin()) * 0.9, static_cast<double>(*counts.rbegin()) * 1.12};
   axis["axis"] = {{"values", counts}, {"format", "d"}, {"grid", false}};
@@ -189,7 +187,7 @@ Json points(const std::vector<Series>& series, const Json& x, const Json& y, con
             {"tooltip", tips}}}};
 }
 
-// The encodings of what reaches from "low" to "high".
+// Encodings of a mark from "low" to "high".
 static Json reaching(const std::vector<Series>& series, const Json& x, const Json& y, const std::string& along) {
   Json encoding = {{"x", x}, {"y", y}};
   encoding[along]["field"] = "low";

@@ -18,8 +18,8 @@
 namespace mgcompare {
 namespace {
 
-constexpr std::size_t kMostRows = 4;
-constexpr char kInk[] = "#767676";  // on white and on black alike
+constexpr std::size_t kMaxRows = 4;
+constexpr char kInk[] = "#767676";  // readable on white and on black
 
 bool has_gnuplot() {
   const char* path = std::getenv("PATH");
@@ -32,7 +32,7 @@ bool has_gnuplot() {
   return false;
 }
 
-// In single quotes gnuplot takes everything as it is, but for the quote itself.
+// A gnuplot string in single quotes, in which only the quote is special.
 std::string quoted(const std::string& text) {
   std::string safe = "'";
   for (const char c : plain(text)) safe.append(c == '\'' ? 2 : 1, c);
@@ -46,7 +46,7 @@ int point_type(const std::string& shape) {
   return kTypes.at(shape);
 }
 
-// One pair of axes: a line and intervals for each series.
+// One plot: a line and intervals for each series.
 std::string axes(const Panel& panel, const std::vector<Series>& series, Spread Cell::* figure, const std::string& title,
                  bool is_ratio) {
   const std::set<std::size_t> counts = panel.device_counts();
@@ -96,7 +96,7 @@ std::string script_of(const Comparison& comparison, const std::string& output) {
     const bool has_curve = panel.device_counts().size() > 1 &&
                            std::any_of(panel.cells.begin(), panel.cells.end(),
                                        [](const Cell* cell) { return cell->efficiency.count > 0; });
-    if (!has_curve || rows == kMostRows) continue;
+    if (!has_curve || rows == kMaxRows) continue;
     ++rows;
     body += axes(panel, series, &Cell::efficiency, "Efficiency, " + panel.title, false);
     body += axes(panel, series, &Cell::speed_up, "Speed-up, " + panel.title, true);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The scaling curves as one still picture, drawn by gnuplot: for readers without scripts, for mail and for report.md.
+// The scaling curves as a static picture, drawn by gnuplot: for report.md and browsers without scripts.
 
 #include <string>
 
@@ -8,7 +8,7 @@
 
 namespace mgcompare {
 
-// SVG; empty where there is no curve or no gnuplot.
+// Returns SVG; empty without curves or without gnuplot.
 std::string draw_scaling(const Comparison& comparison);
 
 }  // namespace mgcompare

@@ -12,13 +12,13 @@ namespace {
 
 using namespace chart;
 
-// More columns than that are no longer told apart on a phone.
-constexpr std::size_t kMostColumns = 16;
-constexpr std::size_t kLargestCounted = 255;  // the last count of a metric also holds what is larger
+// More columns are not readable on a phone.
+constexpr std::size_t kMaxColumns = 16;
+constexpr std::size_t kLargestCounted = 255;  // the last count of a metric includes larger values
 
 using Counts = std::vector<std::uint64_t>;
 
-// Of all ranks and repeats of a row, by metric.
+// Sums over all ranks and repeats of a row, by metric.
 std::map<std::string, Counts> histograms_of(const Cell& cell) {
   std::map<std::string, Counts> all;
   for (const Row* row : cell.done) {
@@ -46,11 +46,11 @@ struct Line {
   Counts counts;
 };
 
-// A line a row and a column a value, as dark as the value is frequent: many rows stay readable where bars would not.
+// A heat map with one line per row and one column per value, which is readable for more rows than bars.
 Json spec_of(const std::string& name, const std::vector<Line>& lines, const std::vector<Series>& series) {
   std::size_t largest = 0;
   for (const Line& line : lines) largest = std::max(largest, largest_of(line.counts));
-  const std::size_t width = largest / kMostColumns + 1;  // values a column
+  const std::size_t width = largest / kMaxColumns + 1;  // values a column
   Json values = Json::array(), order = Json::array(), columns = Json::array();
   const auto column_of = [&](std::size_t first) {
     const std::string end = first + width > kLargestCounted ? "+" : width > 1 ? fmt::format("\u2013{}", first + width - 1) : "";
@@ -70,7 +70,7 @@ Json spec_of(const std::string& name, const std::vector<Line>& lines, const std:
       values.push_back({{"series", line.cell->series},
                         {"label", label},
                         {"value", column_of(first)},
-                        {"share", number(count / all)},
+                        {"share", json_number(count / all)},
                         {"percent", count / all < 0.005 ? "" : fmt::format("{:.0f}", 100 * count / all)},
                         {"row", title_of(*line.cell)},
                         {"text", fmt::format("{} of {} ({})", count_text(count), count_text(all), percent_text(count / all))}});
@@ -92,7 +92,7 @@ Json spec_of(const std::string& name, const std::vector<Line>& lines, const std:
          {{"x", x},
           {"y", y},
           {"fillOpacity", dark},
-          {"tooltip", tooltip({{"row", "row"}, {"value", "value"}, {"text", "came"}})}}}},
+          {"tooltip", tooltip({{"row", "row"}, {"value", "value"}, {"text", "occurred"}})}}}},
        {{"mark", {{"type", "text"}, {"fontSize", 11}}},
         {"encoding",
          {{"x", x},
@@ -114,8 +114,8 @@ std::vector<ChartGroup> histogram_charts(const Comparison& comparison) {
       for (auto& [name, counts] : histograms_of(*cell)) by_name[name].push_back({cell, std::move(counts)});
     for (const auto& [name, lines] : by_name) {
       ChartGroup& group = groups[name];
-      group.title = fmt::format("How often each {} came", plain(name));
-      group.caption = "Per cent of all that the ranks of a row recorded, all repeats together; less than half of one is not written.";
+      group.title = fmt::format("How often each {} occurred", plain(name));
+      group.caption = "Per cent of all values that the ranks of a row recorded in all repeats; values below 0.5 are not labelled.";
       group.by_series = false;
       group.add("histogram", panel.title, [&, &name = name, &lines = lines] { return spec_of(name, lines, series); });
     }

@@ -22,10 +22,10 @@ Json values_of(const Prediction& prediction) {
     values.push_back(
         {{"series", prediction.series},
          {"devices", step.devices},
-         {"predicted", number(step.speed_up)},
-         {"low", number(step.speed_up_low)},
-         {"high", number(step.speed_up_high)},
-         {"measured", step.measured ? number(*step.measured) : Json()},
+         {"predicted", json_number(step.speed_up)},
+         {"low", json_number(step.speed_up_low)},
+         {"high", json_number(step.speed_up_high)},
+         {"measured", step.measured ? json_number(*step.measured) : Json()},
          {"row", fmt::format("{}, {} devices", prediction.series, step.devices)},
          {"text", fmt::format("{:.2f} [{:.2f} .. {:.2f}]", step.speed_up, step.speed_up_low, step.speed_up_high)},
          {"seen", step.measured ? fmt::format("{:.2f}", *step.measured) : "-"},
@@ -69,9 +69,9 @@ Json spec_of(const std::vector<const Prediction*>& predictions, const std::vecto
 
 std::vector<ChartGroup> prediction_charts(const Comparison& comparison, const std::vector<Prediction>& predictions) {
   ChartGroup group{"Beyond this machine",
-                   "Dashed: predicted. Filled: measured. The band is the largest error that the model made on a row held out, at least "
-                   "5 %, and as much again with each doubling: no confidence interval. Where the error is over 15 % a curve ends "
-                   "where the machine ends.",
+                   "Dashed: predicted. Filled: measured. The band is the largest error of the model on a held-out row, at least "
+                   "5 %, plus the same again for each doubling; it is not a confidence interval. If the error is above 15 %, the "
+                   "curve ends at the measured number of devices.",
                    {}};
   std::map<std::tuple<ScalingMode, DeviceKind, double>, std::vector<const Prediction*>> places;
   for (const Prediction& prediction : predictions) {

@@ -14,7 +14,7 @@ namespace {
 
 using namespace chart;
 
-// Points of different series at one count of devices, or one batch, lie side by side, so that their intervals can be told apart.
+// Shifts the points of different series at the same x value, so that their intervals do not overlap.
 double dodged(std::size_t count, std::size_t number, std::size_t series) {
   const double place = series < 2 ? 0 : static_cast<double>(number) / static_cast<double>(series - 1) - 0.5;
   return static_cast<double>(count) * std::exp2(0.12 * place);
@@ -25,12 +25,12 @@ std::size_t number_of(const std::vector<Series>& series, const std::string& name
   return static_cast<std::size_t>(found - series.begin());
 }
 
-// A point of a curve, but for its place on the x-axis.
+// A point of a curve, without its x value.
 Json value_of(const Cell& cell, const Spread& y) {
   return {{"series", cell.series},
-          {"y", number(y.median)},
-          {"low", number(y.low)},
-          {"high", number(y.high)},
+          {"y", json_number(y.median)},
+          {"low", json_number(y.low)},
+          {"high", json_number(y.high)},
           {"row", title_of(cell)},
           {"speed-up", with_range(cell.speed_up)},
           {"efficiency", with_range(cell.efficiency, percent_text)},
@@ -113,10 +113,10 @@ ChartGroup over_devices(const Comparison& comparison, const char* id, Spread Cel
   return group;
 }
 
-// samples/s against the batch, a chart for each count of devices.
+// Samples/s against the batch, one chart for each number of devices.
 ChartGroup over_batches(const Comparison& comparison) {
   ChartGroup group{"Samples/s against batch",
-                   "Each device count by itself; both axes are logarithmic. A larger batch gives each device more to do "
+                   "One chart for each number of devices; both axes are logarithmic. A larger batch gives each device more work "
                    "between two exchanges.",
                    {}};
   const std::vector<Series> series = all_series(comparison);
@@ -159,11 +159,11 @@ std::vector<ChartGroup> scaling_charts(const Comparison& comparison) {
   ChartGroup efficiency = over_devices(comparison, "efficiency", &Cell::efficiency, efficiency_spec);
   efficiency.title = "Efficiency";
   efficiency.caption =
-      "Samples/s over those of as many single devices. The dotted line is ideal scaling; bars are 95 % intervals of the "
-      "median (up to five repeats: their range).";
+      "Samples/s divided by those of the same number of single devices. The dotted line is ideal scaling; bars are 95 % "
+      "intervals of the median (up to five repeats: their range).";
   ChartGroup speed_up = over_devices(comparison, "speed-up", &Cell::speed_up, speed_up_spec);
   speed_up.title = "Speed-up";
-  speed_up.caption = "Samples/s over those of the one-device baseline; both axes are logarithmic. Nothing is clipped.";
+  speed_up.caption = "Samples/s divided by those of the one-device baseline; both axes are logarithmic. Nothing is clipped.";
   std::vector<ChartGroup> all = {efficiency, speed_up, over_batches(comparison)};
   std::erase_if(all, [](const ChartGroup& group) { return group.charts.empty(); });
   return all;

@@ -14,10 +14,10 @@ namespace mgcompare {
 
 namespace {
 
-// From so many contenders on, curves hide each other.
+// With at least kCrowd contenders, only kLeaders lead.
 constexpr std::size_t kCrowd = 8, kLeaders = 6;
 
-// What a reader looks for first among the contenders on several devices.
+// The names of the leading series.
 std::set<std::string> leaders_of(const Comparison& comparison) {
   std::vector<const Cell*> best, exact;
   for (const std::size_t index : comparison.ranking) {
@@ -45,7 +45,7 @@ std::set<std::string> leaders_of(const Comparison& comparison) {
 }  // namespace
 
 std::vector<Series> all_series(const Comparison& comparison) {
-  // Coprime counts: 42 looks before one comes again.
+  // Coprime numbers of colours and shapes give 42 different looks.
   constexpr std::array kColors = {"#0064BD", "#D07207", "#00A875", "#BE76B0", "#DD2140", "#9800F8"};
   constexpr std::array kShapes = {"circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right"};
   std::vector<Series> all;
@@ -62,7 +62,7 @@ std::vector<Series> all_series(const Comparison& comparison) {
     }
   }
   const std::set<std::string> leaders = contenders < kCrowd ? std::set<std::string>() : leaders_of(comparison);
-  // Those that lead come first, so that none looks like another.
+  // Leading series first, so that all of them look different.
   std::size_t number = 0;
   for (const bool leads : {true, false}) {
     for (Series& one : all) {

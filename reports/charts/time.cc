@@ -23,8 +23,8 @@ constexpr Part kParts[] = {{"compute", &Breakdown::compute, "#0072B2"},   {"opti
                            {"input", &Breakdown::input, "#CC79A7"},       {"strategy", &Breakdown::strategy, "#009E73"},
                            {"host", &Breakdown::host, "#8A8A8A"}};
 
-// Whether the parts can be taken at their word.
-bool is_believed(const Cell& cell) { return cell.breakdown.reliable() && !cell.breakdown.is_inferred; }
+// Whether the parts were measured and are reliable.
+bool has_reliable_parts(const Cell& cell) { return cell.breakdown.reliable() && !cell.breakdown.is_inferred; }
 
 Json parts_of(const Cell& cell, const std::string& label) {
   Json values = Json::array();
@@ -37,12 +37,12 @@ Json parts_of(const Cell& cell, const std::string& label) {
                       {"label", label},
                       {"part", part.name},
                       {"order", order},
-                      {"ms", number(seconds * 1e3)},
+                      {"ms", json_number(seconds * 1e3)},
                       {"row", title_of(cell)},
                       {"text", fmt::format("{}, {} of the step", seconds_text(seconds),
                                            percent_text(seconds / cell.breakdown.sum()))},
                       {"step", seconds_text(cell.breakdown.step)},
-                      {"believed", is_believed(cell)}});
+                      {"reliable", has_reliable_parts(cell)}});
   }
   return values;
 }
@@ -51,16 +51,16 @@ Json breakdown_spec(const Panel& panel, const std::vector<Series>& series) {
   Json values = Json::array(), order = Json::array();
   for (const Cell* cell : panel.cells) {
     if (!cell->breakdown.exists()) continue;
-    // The mark first: the end of a long name is cut.
+    // The mark comes first, because the end of a long name is cut off.
     const std::string label =
-        fmt::format("{}{} \u00d7 {}", is_believed(*cell) ? "" : "? ", cell->series, cell->trial().devices);
+        fmt::format("{}{} \u00d7 {}", has_reliable_parts(*cell) ? "" : "? ", cell->series, cell->trial().devices);
     order.push_back(label);
     const Json parts = parts_of(*cell, label);
     values.insert(values.end(), parts.begin(), parts.end());
   }
   Json names = Json::array(), colors = Json::array();
   for (const Part& part : kParts) names.push_back(part.name), colors.push_back(part.color);
-  Json x = field("ms", "quantitative", "milliseconds a step");
+  Json x = field("ms", "quantitative", "milliseconds per step");
   x["axis"] = {{"tickCount", 6}};
   x["stack"] = "zero";
   Json part = field("part", "nominal", nullptr);
@@ -74,17 +74,17 @@ Json breakdown_spec(const Panel& panel, const std::vector<Series>& series) {
           {"color", part},
           {"order", {{"field", "order"}, {"type", "quantitative"}}},
           {"opacity", fading(1)},
-          {"fillOpacity", {{"condition", {{"test", "!datum.believed"}, {"value", 0.4}}}, {"value", 1}}},
+          {"fillOpacity", {{"condition", {{"test", "!datum.reliable"}, {"value", 0.4}}}, {"value", 1}}},
           {"tooltip", tooltip({{"row", "row"}, {"part", "part"}, {"text", "time"}, {"step", "step"}})}}}}});
   return row_frame(22, values, layers, series);
 }
 
-// What is pale, where anything is.
+// Explains pale bars, if there are any.
 std::string doubts_text(const Comparison& comparison) {
   const bool has_doubts = std::any_of(comparison.cells.begin(), comparison.cells.end(),
-                                      [](const Cell& cell) { return cell.breakdown.exists() && !is_believed(cell); });
-  return has_doubts ? " Pale, with a ?: the parts do not sum to a rank's training clock within 2 %, exchange was not measured, or "
-                      "an older program measured less."
+                                      [](const Cell& cell) { return cell.breakdown.exists() && !has_reliable_parts(cell); });
+  return has_doubts ? " Pale, with a ?: the parts do not sum to the training clock of a rank within 2 %, exchange was not measured, or "
+                      "an older version measured less."
                     : "";
 }
 
@@ -92,7 +92,7 @@ std::string doubts_text(const Comparison& comparison) {
 
 std::vector<ChartGroup> time_charts(const Comparison& comparison) {
   ChartGroup group{"The parts of a step",
-                   "Means over steps, ranks and repeats. Exchange is what computing does not hide. " +
+                   "Means over steps, ranks and repeats. Exchange is the part that does not overlap compute. " +
                        origin_of_parts(comparison) + doubts_text(comparison),
                    {},
                    false};

@@ -1,7 +1,8 @@
 """The LeNet training of `scripts/bench --gpu` in JAX: many steps as one compiled scan, gradients averaged by psum.
 
-Usage: jax_gpu_peer.py DEVICES:BATCH_PER_DEVICE ... Prints "DEVICES:BATCH,samples per second" a line: the median of three
-passes of 200 steps over random images that lie on every device. Products are in TF32, JAX's default on these GPUs.
+Usage: jax_gpu_peer.py DEVICES:BATCH_PER_DEVICE ... Prints one line "DEVICES:BATCH,samples per second" for each: the median
+of three passes of 200 steps over random images that are stored on every device. Matrix products use TF32, JAX's default
+on these GPUs.
 """
 import statistics
 import sys

@@ -1,7 +1,8 @@
 """The LeNet training step of `scripts/bench` in PyTorch, on the CPU.
 
-Usage: torch_cpu_peer.py THREADS BATCH [nhwc]. Prints samples per second: the median of five passes over 4,096 samples,
-by processor time for one thread (a busy neighbour does not count, as in Google Benchmark), else by the clock.
+Usage: torch_cpu_peer.py THREADS BATCH [nhwc]. Prints samples per second: the median of five passes over 4,096 samples.
+One thread is measured in processor time, as Google Benchmark does, which excludes other processes; several threads in
+wall-clock time.
 """
 import statistics
 import sys

@@ -1,7 +1,8 @@
-"""The LeNet training of `scripts/bench --gpu` in PyTorch: a whole step as a CUDA graph, gradients summed by NCCL in it.
+"""The LeNet training of `scripts/bench --gpu` in PyTorch: a whole step as one CUDA graph, including NCCL's all-reduce.
 
-Usage: torch_gpu_peer.py DEVICES:BATCH_PER_DEVICE ... Prints "DEVICES:BATCH,samples per second" a line: the median of three
-rounds of 300 steps over random images that lie on every device, a process a device. Products may be in TF32.
+Usage: torch_gpu_peer.py DEVICES:BATCH_PER_DEVICE ... Prints one line "DEVICES:BATCH,samples per second" for each: the
+median of three rounds of 300 steps over random images that are stored on every device, with one process per device.
+Matrix products may use TF32.
 """
 import os
 import statistics
@@ -36,7 +37,7 @@ def train(rank, devices, batch, port, answer):
     torch.manual_seed(0)
     model = lenet().to(device)
     parameters = list(model.parameters())
-    # All gradients in one vector, which is one all-reduce.
+    # All gradients in one vector, so that one all-reduce suffices.
     flat = torch.zeros(sum(p.numel() for p in parameters), device=device)
     begin = 0
     for p in parameters:
@@ -88,7 +89,7 @@ def train(rank, devices, batch, port, answer):
         answer.close()
         answer.join_thread()
     time.sleep(0.5)
-    os._exit(0)  # destroying a communicator under a live graph can hang
+    os._exit(0)  # destroying a communicator that a live graph uses can hang
 
 
 def samples_per_second(devices, batch, port):

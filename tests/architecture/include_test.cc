@@ -1,6 +1,6 @@
-// core/folders.txt is the one place that says which folder may include which. The compiler enforces it for direct and
-// indirect includes alike, as a library exports only its own headers; this test also covers what a build leaves out (CUDA),
-// the list itself, and the plugins.
+// core/folders.txt lists which folder may include which. The compiler enforces it for direct and indirect includes,
+// because a library exports only its own headers. This test also covers files that a build may leave out (CUDA), the
+// list itself, and the plugins.
 
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ struct Folder {
   std::set<std::string> allowed;
 };
 
-// In the order of the file, which is from the bottom to the top.
+// In the order of the file: from the bottom layer to the top.
 std::vector<Folder> read_folders(const fs::path& file) {
   std::vector<Folder> folders;
   std::ifstream stream(file);
@@ -58,14 +58,14 @@ std::string folder_of(const fs::path& relative) {
   return folder == "main.cc" ? "cli" : folder == "include" ? "sdk" : folder;
 }
 
-// The folder of the header that an #include names; empty for one beside the file itself.
+// The folder of the header that an #include names; empty for a header in the same folder.
 std::string included_folder(const std::string& header) {
   if (header.starts_with("mgcompare/")) return "sdk";
   const std::size_t slash = header.find('/');
   return slash == std::string::npos ? "" : header.substr(0, slash);
 }
 
-// One sentence for each include that the list does not allow, and for each folder that is not in it.
+// Returns one sentence for each include that the list does not allow, and for each folder that it lacks.
 std::vector<std::string> wrong_includes(const fs::path& root) {
   std::map<std::string, std::set<std::string>> allowed;
   for (const Folder& folder : read_folders(root / "core/folders.txt")) allowed[folder.name] = folder.allowed;
@@ -108,14 +108,14 @@ TEST(Includes, TheListNamesOnlyFoldersAbove) {
   EXPECT_THAT(above, Contains("sdk"));
 }
 
-// The lower layers must not know the upper ones, whatever the list says one day.
+// Lower layers must not depend on upper ones, even if someone adds that to the list.
 TEST(Includes, TheListKeepsTheLayersApart) {
   for (const Folder& folder : read_folders(fs::path(MGCOMPARE_SOURCE_DIR) / "core/folders.txt")) {
     const std::set<std::string>& allowed = folder.allowed;
     if (folder.name != "cli") EXPECT_FALSE(allowed.contains("reports")) << folder.name;
     if (folder.name == "cpu" || folder.name == "cuda") EXPECT_FALSE(allowed.contains("plan")) << folder.name;
     if (folder.name == "reports") EXPECT_EQ(allowed, (std::set<std::string>{"sdk", "base", "config", "discovery", "plan", "results"}));
-    // Modules and plugins are opened in workers only.
+    // Only workers open modules and plugins.
     if (folder.name == "cli" || folder.name == "process") {
       EXPECT_FALSE(allowed.contains("modules")) << folder.name;
       EXPECT_FALSE(allowed.contains("train")) << folder.name;

@@ -1,4 +1,4 @@
-// The commands that read runs.
+// The commands that read existing runs.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 class Analysis : public testing::Test {
  protected:
-  // One run for all tests, of which each has a copy of its own.
+  // One run for all tests; each test uses its own copy.
   static void SetUpTestSuite() {
     if (!missing_piece().empty()) return;
     original_ = std::make_unique<Workplace>();

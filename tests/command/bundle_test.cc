@@ -1,4 +1,4 @@
-// A bundle that was moved away from where it was made, without anything of the environment.
+// Runs a bundle that was moved from where it was made, with an empty environment.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 class Bundle : public testing::Test {
  protected:
-  // One bundle for all tests: making it takes longer than all of them.
+  // One bundle for all tests, because making it takes longer than all of them.
   static void SetUpTestSuite() {
     if (!missing_piece().empty()) return;
     place_ = std::make_unique<Workplace>();

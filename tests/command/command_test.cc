@@ -1,4 +1,4 @@
-// The command line as a user and a shell see it.
+// The command line, as a user and a shell use it.
 
 #include <gtest/gtest.h>
 
@@ -57,8 +57,8 @@ TEST_F(CommandLine, WrongUsageIsTwoAndOneSentence) {
 
 TEST_F(CommandLine, AWordThatIsNoCommandIsToldSo) {
   EXPECT_EQ(place_.run({"reprot", "runs/one"}).err,
-            "mgcompare: there is no command and no config 'reprot'; did you mean 'report'?\n");
-  EXPECT_NE(place_.run({}).err.find("name a config"), std::string::npos);
+            "mgcompare: no command and no config is named 'reprot'; did you mean 'report'?\n");
+  EXPECT_NE(place_.run({}).err.find("give a config"), std::string::npos);
 }
 
 TEST_F(CommandLine, ValuesOfOptionsAreNoCommands) {
@@ -89,7 +89,7 @@ TEST_F(CommandLine, AnOptionThatNobodyReadsHasItsPlace) {
   EXPECT_NE(ended.err.find("averege"), std::string::npos) << ended.err;
 }
 
-// Each option at its own line, all at once; an epoch has 8 steps.
+// Every problem is reported at the line of its option, in one run. An epoch has 8 steps.
 TEST_F(CommandLine, OptionsThatDoNotFitHaveTheirPlaces) {
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {"bmuf: {period: 9}", "'period' of 'bmuf': is longer than the epoch of 8 steps: at most 8"},
@@ -143,13 +143,13 @@ TEST_F(CommandLine, AComparisonPrintsResultsOnStdoutAndTheRestOnStderr) {
   EXPECT_EQ(report.out, ended.out) << "the same results, the same words";
 }
 
-// The block of code below this heading of report.md.
+// Returns the code block below this heading of report.md.
 std::string code_below(const std::string& report, const std::string& heading) {
   const std::size_t fence = report.find("```", report.find("## " + heading + "\n")), begin = report.find('\n', fence) + 1;
   return report.substr(begin, report.find("\n```", begin) - begin);
 }
 
-// As a reader pastes it into a shell. Without its --set and --data the row's seed and batch are in no plan.
+// The command is pasted into a shell. Without its --set and --data options no plan has the row's seed and batch.
 TEST_F(CommandLine, TheReportsCommandRunsARowAgain) {
   fs::create_directories(place_.folder() / "it's here");
   const Ended ended = place_.run({fine(), "--set", "scaling.batch=32", "--set", "name=it's", "--seed", "17", "--data", "it's here",
@@ -169,8 +169,8 @@ TEST_F(CommandLine, TheReportsCommandRunsARowAgain) {
   EXPECT_EQ(plan, asked.out);
 }
 
-// The first row of the plan has a name that a shell and the filter both could misread, and that is also its strategy's
-// part of another row's.
+// The first row of the plan has a name that needs escaping in the shell and in the filter. The name of its strategy is
+// also the label of another row.
 TEST_F(CommandLine, TheReportsCommandFindsARowByAHostileName) {
   place_.write("names.yaml", small_config("scaling: {devices: [cpu:1], batch: 64}\n"
                                           "strategies: [{tower: {as: \"a, 'b' \\\"c\\\" \\\\, $d\"}}, {serial: {as: tower}}, serial]\n"
@@ -217,7 +217,7 @@ TEST_F(CommandLine, MoreDevicesThanThereAreIsARow) {
   const auto run = place_.only_run();
   ASSERT_EQ(run.rows.size(), 2u);
   for (const Row& row : run.rows) {
-    EXPECT_EQ(row.result.status, row.trial.devices == 1 ? "done" : "unavailable");
+    EXPECT_EQ(row.result.status, row.trial.devices == 1 ? TrialStatus::done : TrialStatus::unavailable);
     EXPECT_EQ(row.result.cause.find("asked 4096") != std::string::npos, row.trial.devices > 1) << row.result.cause;
   }
 }
@@ -237,7 +237,7 @@ TEST_F(CommandLine, WithoutAPlaceForItsMessagesARunIsARun) {
   for (const std::string redirection : {"2>/dev/full", "2>&-", ">&-", "<&- >&- 2>&-"}) {
     const std::string folder = "run" + std::to_string(++number);
     EXPECT_EQ(place_.run_by_shell(kStart + redirection, {fine(), "-o", folder}).code, 0) << redirection;
-    for (const Row& row : read_run((place_.folder() / folder).string()).rows) EXPECT_EQ(row.result.status, "done") << redirection << ": " << row.result.cause;
+    for (const Row& row : read_run((place_.folder() / folder).string()).rows) EXPECT_EQ(row.result.status, TrialStatus::done) << redirection << ": " << row.result.cause;
   }
 }
 
@@ -282,7 +282,7 @@ TEST_F(CommandLine, PluginsAreListedWithOptionsAndRefusals) {
   EXPECT_EQ(place_.run({"plugins", "check", "/dev/zero"}).code, 1);
 }
 
-// Distributions strip what they install.
+// Distributions strip the binaries that they install.
 TEST_F(CommandLine, AStrippedPluginIsStillOneAndATruncatedOneIsDamaged) {
   const std::string plugin = std::string(MGCOMPARE_BINARY_DIR) + "/lib/mgcompare/plugins/strategy_serial.so";
   const std::string stripped = (place_.folder() / "stripped.so").string();

@@ -1,4 +1,4 @@
-// What a strategy, a user or an administrator can do to a run that is under way.
+// Faults of a strategy, a user or an administrator during a run.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -50,14 +50,14 @@ TEST_P(BadStrategy, IsARowAndTheOthersRun) {
   const auto run = place_.only_run();
   int faulty = 0, done = 0;
   for (const Row& row : run.rows) {
-    EXPECT_EQ(row.state, "finished");
+    EXPECT_EQ(row.state, RowState::finished);
     if (row.trial.strategy.name == "misbehave") {
       ++faulty;
-      EXPECT_EQ(row.result.status, fault.status) << row.result.cause;
+      EXPECT_EQ(to_string(row.result.status), fault.status) << row.result.cause;
       EXPECT_NE(row.result.cause.find(fault.cause), std::string::npos) << row.result.cause;
     } else {
       ++done;
-      EXPECT_EQ(row.result.status, "done") << row.result.cause;
+      EXPECT_EQ(row.result.status, TrialStatus::done) << row.result.cause;
     }
   }
   const int device_counts = fault.devices == "cpu:1" ? 1 : 2;
@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
-// All but serial, which has one rank and no exchange.
+// All strategies but serial, which has one rank and no exchange.
 std::vector<std::string> exchanging_strategies() {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(fs::path(MGCOMPARE_BINARY_DIR) / "lib/mgcompare/plugins")) {
@@ -95,7 +95,7 @@ std::vector<std::string> exchanging_strategies() {
   return names;
 }
 
-// One rank takes the process with it in the middle of an exchange, whatever the strategy.
+// One rank crashes the process in the middle of an exchange, for every strategy.
 TEST_F(Faults, ARankThatDiesInAnExchangeIsARowForEveryStrategy) {
   const std::vector<std::string> names = exchanging_strategies();
   std::string strategies;
@@ -108,15 +108,15 @@ TEST_F(Faults, ARankThatDiesInAnExchangeIsARowForEveryStrategy) {
   ASSERT_EQ(run.rows.size(), names.size());
   for (std::size_t i = 0; i < names.size(); ++i) {
     const Row& row = row_of(run, names[i]);
-    EXPECT_EQ(row.state, "finished") << names[i];
-    EXPECT_EQ(row.result.status, "crashed") << names[i] << ": " << row.result.cause;
+    EXPECT_EQ(row.state, RowState::finished) << names[i];
+    EXPECT_EQ(row.result.status, TrialStatus::crashed) << names[i] << ": " << row.result.cause;
     EXPECT_NE(row.result.cause.find(i % 2 == 0 ? "SIGSEGV" : "ended by itself"), std::string::npos) << row.result.cause;
   }
   EXPECT_TRUE(fs::exists(run.directory + "/report.md"));
   EXPECT_FALSE(anything_survives());
 }
 
-// The others wait for it for ever; the trial does not.
+// The other ranks wait for ever; the trial must still end.
 TEST_F(Faults, ARankThatHangsInAnExchangeIsARowWithinTheLimitForEveryStrategy) {
   const std::vector<std::string> names = exchanging_strategies();
   std::string strategies;
@@ -127,7 +127,7 @@ TEST_F(Faults, ARankThatHangsInAnExchangeIsARowWithinTheLimitForEveryStrategy) {
   const auto run = place_.only_run();
   ASSERT_EQ(run.rows.size(), names.size());
   for (const std::string& name : names) {
-    EXPECT_EQ(row_of(run, name).result.status, "timeout") << name << ": " << row_of(run, name).result.cause;
+    EXPECT_EQ(row_of(run, name).result.status, TrialStatus::timeout) << name << ": " << row_of(run, name).result.cause;
     EXPECT_NE(row_of(run, name).result.cause.find("over the limit of 2 s"), std::string::npos) << row_of(run, name).result.cause;
   }
   EXPECT_FALSE(anything_survives());
@@ -160,11 +160,11 @@ TEST_F(Faults, ADivergedTrialIsARow) {
       "scaling: {devices: [cpu:1], batch: 64}\nstrategies: [serial]\n")});
   EXPECT_EQ(ended.code, 3) << ended.err;
   const auto run = place_.only_run();
-  EXPECT_EQ(run.rows[0].result.status, "diverged");
+  EXPECT_EQ(run.rows[0].result.status, TrialStatus::diverged);
   EXPECT_NE(run.rows[0].result.cause.find("step"), std::string::npos) << run.rows[0].result.cause;
 }
 
-// Trains for hours when nobody stops it.
+// Trains for hours unless it is stopped.
 std::string endless() {
   return small_config("scaling: {devices: [cpu:1], batch: 64}\nstrategies: [serial, replicated]\n") ;
 }
@@ -181,16 +181,16 @@ TEST_P(Interrupted, StopsAfterItsStepWithAPartialReport) {
   EXPECT_EQ(ended.code, GetParam().second) << ended.err;
   const auto run = place_.only_run();
   EXPECT_TRUE(fs::exists(run.directory + "/report.md"));
-  EXPECT_EQ(run.rows[0].result.status, "interrupted") << run.rows[0].result.cause;
+  EXPECT_EQ(run.rows[0].result.status, TrialStatus::interrupted) << run.rows[0].result.cause;
   EXPECT_EQ(run.rows[0].result.cause.find("did not stop by itself"), std::string::npos) << run.rows[0].result.cause;
-  EXPECT_NE(run.rows[1].state, "finished");
+  EXPECT_NE(run.rows[1].state, RowState::finished);
   EXPECT_FALSE(anything_survives());
 }
 
 INSTANTIATE_TEST_SUITE_P(Signals, Interrupted,
                          testing::Values(std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}, std::pair{SIGHUP, 143}));
 
-// At once: without the wait for the trial, after which a partial report is written.
+// The program ends at once. It does not wait for the trial and writes no partial report.
 TEST_F(Faults, ASecondInterruptionEndsAtOnce) {
   const std::string config = place_.write("hang.yaml", misbehaving("how: busy, where: start"));
   Program program = place_.start({config, "--only", "strategy=misbehave"});
@@ -202,7 +202,7 @@ TEST_F(Faults, ASecondInterruptionEndsAtOnce) {
   EXPECT_EQ(program.wait().code, 130);
   const auto run = place_.only_run();
   EXPECT_FALSE(fs::exists(run.directory + "/report.md"));
-  EXPECT_NE(run.rows[0].state, "finished");
+  EXPECT_NE(run.rows[0].state, RowState::finished);
   EXPECT_FALSE(anything_survives());
 }
 
@@ -214,36 +214,36 @@ TEST_F(Faults, AHangingTrialDoesNotHoldUpAnInterruption) {
   program.signal(SIGINT);
   EXPECT_EQ(program.wait().code, 130);
   const Result result = place_.only_run().rows[0].result;
-  EXPECT_EQ(result.status, "interrupted");
+  EXPECT_EQ(result.status, TrialStatus::interrupted);
   EXPECT_NE(result.cause.find("did not stop by itself"), std::string::npos) << result.cause;
 }
 
 TEST_F(Faults, AKilledRunLosesNothingAndIsResumed) {
   const std::string config = place_.write("hang.yaml", misbehaving("how: blocked, where: step"));
   Program program = place_.start({config});
-  // At the latest the third of three trials hangs; whatever came before it is in the results.
+  // The third of three trials hangs. The results must hold everything that was stored before.
   ASSERT_TRUE(program.says("3 trials", 30));
   std::this_thread::sleep_for(std::chrono::milliseconds(3000));
   program.signal(SIGKILL);
   EXPECT_EQ(program.wait().code, -SIGKILL);
   EXPECT_FALSE(anything_survives()) << "a worker outlived its runner";
   const auto before = place_.only_run();
-  EXPECT_NE(row_of(before, "misbehave").state, "finished");
+  EXPECT_NE(row_of(before, "misbehave").state, RowState::finished);
 
   const Ended resumed = place_.run({config, "--resume"}, {{"MGCOMPARE_TEST_CALM", "1"}});
   EXPECT_EQ(resumed.code, 0) << resumed.err;
   const auto after = place_.only_run();
   ASSERT_EQ(after.rows.size(), 3u);
   for (std::size_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(after.rows[i].result.status, "done");
-    if (before.rows[i].state == "finished") {
+    EXPECT_EQ(after.rows[i].result.status, TrialStatus::done);
+    if (before.rows[i].state == RowState::finished) {
       EXPECT_EQ(after.rows[i].attempt, before.rows[i].attempt) << "run twice";
       EXPECT_EQ(after.rows[i].result.weights_hash, before.rows[i].result.weights_hash);
       EXPECT_EQ(after.rows[i].sequence, before.rows[i].sequence);
     }
   }
   EXPECT_EQ(row_of(after, "misbehave").attempt, 2);
-  EXPECT_NE(place_.run({config, "--resume"}).err.find("no trial is left to run"), std::string::npos);
+  EXPECT_NE(place_.run({config, "--resume"}).err.find("no trials left to run"), std::string::npos);
 }
 
 TEST_F(Faults, AFolderIsOneRunsAtATime) {
@@ -260,7 +260,7 @@ TEST_F(Faults, AFolderIsOneRunsAtATime) {
   EXPECT_NE(other.err.find("epochs"), std::string::npos) << "names what differs: " << other.err;
 }
 
-// Killed at random moments and resumed until it ends by itself, a run has the results of one that nobody disturbed.
+// A run that is killed at random moments and resumed until it finishes must have the results of an undisturbed run.
 using LongFaults = Faults;
 TEST_F(LongFaults, ARunThatIsKilledAgainAndAgainEndsAsIfItWereNot) {
   const std::uint32_t seed = std::random_device()();
@@ -292,7 +292,7 @@ TEST_F(LongFaults, ARunThatIsKilledAgainAndAgainEndsAsIfItWereNot) {
     const auto run = read_run((place_.folder() / folder).string());
     ASSERT_EQ(run.rows.size(), expected.rows.size());
     for (std::size_t i = 0; i < run.rows.size(); ++i) {
-      EXPECT_EQ(run.rows[i].result.status, "done") << run.rows[i].result.cause;
+      EXPECT_EQ(run.rows[i].result.status, TrialStatus::done) << run.rows[i].result.cause;
       EXPECT_EQ(run.rows[i].result.weights_hash, expected.rows[i].result.weights_hash);
     }
   }

@@ -1,4 +1,4 @@
-// What the program says of a machine, sound or broken. The broken ones have GPUs that are made of paper.
+// What the program reports about a machine, with and without faults. Faulty machines use the fake GPUs of tests/fakes.
 
 #include <gtest/gtest.h>
 
@@ -76,7 +76,7 @@ TEST_F(Machine, TheDoctorChecksAndTimesEveryLink) {
   EXPECT_EQ(ended.code, problems == 0 ? 0 : 1) << "a busy machine may be told of, but nothing else";
 }
 
-// The module for GPUs as it is, among libraries that are not as it needs them.
+// The real CUDA module, with missing or outdated libraries.
 class WrongLibraries : public Machine {
  protected:
   void SetUp() override {
@@ -147,23 +147,23 @@ TEST_P(DisappearingDevice, MakesRowsOfItsTrialsAndTheOthersRun) {
   const auto run = place_.only_run();
   int first_causes = 0, at_once = 0;
   for (const Row& row : run.rows) {
-    EXPECT_EQ(row.state, "finished");
+    EXPECT_EQ(row.state, RowState::finished);
     if (row.trial.devices < 4) {
-      EXPECT_EQ(row.result.status, "done") << row.result.cause;
+      EXPECT_EQ(row.result.status, TrialStatus::done) << row.result.cause;
       continue;
     }
-    EXPECT_EQ(row.result.status, "device lost") << row.result.cause;
-    EXPECT_NE(row.result.cause.find("cuda:2 does not answer any more"), std::string::npos) << row.result.cause;
+    EXPECT_EQ(row.result.status, TrialStatus::device_lost) << row.result.cause;
+    EXPECT_NE(row.result.cause.find("cuda:2 no longer answers"), std::string::npos) << row.result.cause;
     (row.result.cause.find("; the trial: ") != std::string::npos ? first_causes : at_once) += 1;
   }
   EXPECT_EQ(first_causes, 1) << "the trial in which it happened";
   EXPECT_EQ(at_once, 1) << "later ones are not tried";
 
-  // The machine has been repaired.
+  // The fault is removed.
   fs::remove(place_.folder() / "mark");
   const Ended resumed = place_.run({"gpus.yaml", "--resume"});
   EXPECT_EQ(resumed.code, 0) << resumed.err;
-  for (const Row& row : place_.only_run().rows) EXPECT_EQ(row.result.status, "done") << row.result.cause;
+  for (const Row& row : place_.only_run().rows) EXPECT_EQ(row.result.status, TrialStatus::done) << row.result.cause;
 }
 
 TEST_P(DisappearingDevice, LetsTheOthersStandIn) {
@@ -171,18 +171,18 @@ TEST_P(DisappearingDevice, LetsTheOthersStandIn) {
   const Ended ended = place_.run({config("1, 2, 4"), "--set", "measure.time_limit=60"},
                                  fault(std::string(GetParam()) + " 0"));
   EXPECT_EQ(ended.code, 3) << ended.err;
-  EXPECT_NE(ended.err.find("later trials run on the devices that do (3 of 4)"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("the remaining trials run on the other devices (3 of 4)"), std::string::npos) << ended.err;
   int lost = 0, on_others = 0;
   for (const Row& row : place_.only_run().rows) {
     const bool is_on_others = !row.result.notes.empty() &&
                               row.result.notes[0].find("slot 1)") != std::string::npos &&
-                              row.result.notes[0].ends_with(", for cuda:0 does not answer any more");
-    lost += row.result.status == "device lost" ? 1 : 0;
+                              row.result.notes[0].ends_with(", because cuda:0 no longer answers");
+    lost += row.result.status == TrialStatus::device_lost ? 1 : 0;
     on_others += is_on_others ? 1 : 0;
-    EXPECT_EQ(row.result.status == "done", is_on_others) << row.result.cause;
+    EXPECT_EQ(row.result.status == TrialStatus::done, is_on_others) << row.result.cause;
     if (row.trial.devices < 4) continue;
-    EXPECT_EQ(row.result.status, "device lost");
-    EXPECT_NE(row.result.cause.find("cuda:0 does not answer any more"), std::string::npos) << row.result.cause;
+    EXPECT_EQ(row.result.status, TrialStatus::device_lost);
+    EXPECT_NE(row.result.cause.find("cuda:0 no longer answers"), std::string::npos) << row.result.cause;
   }
   EXPECT_GE(on_others, 4);
   EXPECT_GE(lost, 2) << "those of four devices, and the trial in which it happened";
@@ -192,11 +192,11 @@ TEST_P(DisappearingDevice, LetsTheOthersStandIn) {
 TEST_F(BrokenMachine, ADeviceThatHangsIsTheOnlyOneLost) {
   const Ended ended = place_.run({config("1, 2, 4"), "--set", "measure.time_limit=3"}, fault("hangs 1"));
   EXPECT_EQ(ended.code, 3) << ended.err;
-  EXPECT_NE(ended.err.find("cuda:1 does not answer any more: it was silent for 30 s"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("cuda:1 no longer answers: no answer for 30 s"), std::string::npos) << ended.err;
   EXPECT_NE(ended.err.find("(3 of 4)"), std::string::npos) << ended.err;
   for (const Row& row : place_.only_run().rows) {
-    if (row.trial.devices == 2) continue;  // it happened in one of them, or before it
-    EXPECT_EQ(row.result.status, row.trial.devices == 1 ? "done" : "device lost") << row.result.cause;
+    if (row.trial.devices == 2) continue;  // the fault occurred in one of these trials or before it
+    EXPECT_EQ(row.result.status, row.trial.devices == 1 ? TrialStatus::done : TrialStatus::device_lost) << row.result.cause;
   }
 }
 
@@ -211,7 +211,7 @@ TEST_F(BrokenMachine, ADeviceWithoutMemoryIsARowWithFigures) {
   const Ended ended = place_.run({config}, fault("memory 1"));
   EXPECT_EQ(ended.code, 3) << ended.err;
   for (const Row& row : place_.only_run().rows) {
-    EXPECT_EQ(row.result.status, row.trial.devices == 1 ? "done" : "out of memory") << row.result.cause;
+    EXPECT_EQ(row.result.status, row.trial.devices == 1 ? TrialStatus::done : TrialStatus::out_of_memory) << row.result.cause;
     const bool has_figures = row.result.cause.find("asked 3.1 MiB, free 1.0 MiB, total 2.0 MiB") != std::string::npos;
     EXPECT_EQ(has_figures, row.trial.devices == 2) << row.result.cause;
   }
@@ -221,7 +221,7 @@ TEST_F(BrokenMachine, MoreGpusThanThereAreIsARow) {
   const Ended ended = place_.run({config("1, 8")});
   EXPECT_EQ(ended.code, 3) << ended.err;
   for (const Row& row : place_.only_run().rows) {
-    EXPECT_EQ(row.result.status, row.trial.devices == 8 ? "unavailable" : "done") << row.result.cause;
+    EXPECT_EQ(row.result.status, row.trial.devices == 8 ? TrialStatus::unavailable : TrialStatus::done) << row.result.cause;
     EXPECT_EQ(row.result.cause.find("asked 8, have 4") != std::string::npos, row.trial.devices == 8);
   }
 }
@@ -237,7 +237,7 @@ TEST_F(BrokenMachine, ADriverThatIsTooOldIsOneSentenceWithBothVersions) {
   EXPECT_EQ(ended.code, 3) << ended.err;
   for (const Row& row : place_.only_run().rows) {
     const bool gpu = row.trial.device_kind == DeviceKind::cuda;
-    EXPECT_EQ(row.result.status, gpu ? "unavailable" : "done");
+    EXPECT_EQ(row.result.status, gpu ? TrialStatus::unavailable : TrialStatus::done);
     EXPECT_EQ(row.result.cause.find("CUDA 12.4") != std::string::npos, gpu) << row.result.cause;
   }
 }

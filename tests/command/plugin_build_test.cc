@@ -1,4 +1,4 @@
-// Plugins built outside of the tree, with CMake and the package of the SDK, as an author builds them.
+// Plugins that are built outside of the source tree, with CMake and the SDK's package.
 
 #include <gtest/gtest.h>
 
@@ -69,7 +69,7 @@ TEST_F(PluginBuild, AChangedBodyKeepsTheContractAndAChangedStructBreaksIt) {
   EXPECT_NE(refused.out.find("was built for another version"), std::string::npos) << refused.out;
 }
 
-// Each of these crosses the boundary, in a header of its own.
+// Each of these is part of the boundary and is declared in a different header.
 TEST_F(PluginBuild, EveryDeclarationAtTheBoundaryIsInTheContract) {
   std::ofstream(place_.folder() / "hash.cmake") << "cmake_minimum_required(VERSION 3.25)\n"
                                                    "include(" MGCOMPARE_SOURCE_DIR "/cmake/Contract.cmake)\n"

@@ -1,4 +1,4 @@
-// A run that is recorded, and repeated by another process.
+// Records a run and replays it in another process.
 
 #include <gtest/gtest.h>
 
@@ -26,10 +26,10 @@ TEST_F(Replay, RepeatsWhatRanFreelyToTheBit) {
   ASSERT_EQ(place_.run({config("measure: {record: true}\nstrategies: [replicated, async_sgd, easgd]\n")}).code, 0);
   const Ended ended = place_.run({"replay", directory()});
   EXPECT_EQ(ended.code, 0) << ended.err;
-  EXPECT_NE(ended.out.find("async_sgd cpu:1 x 3 ranks batch 64, seed 1: the same weights, to the bit"), std::string::npos) << ended.out;
-  EXPECT_NE(ended.out.find("2 of 2 trials ended in the same weights"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("async_sgd cpu:1 x 3 ranks batch 64, seed 1: the same weights, bit by bit"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("2 of 2 trials ended with the same weights"), std::string::npos) << ended.out;
 
-  // Of another trial it does not fit, and says so.
+  // A record of another trial is refused with a message.
   const std::string of_async = directory() + "/records/trial-" + std::to_string(row_of(place_.only_run(), "async_sgd").trial.number);
   const std::string of_easgd = directory() + "/records/trial-" + std::to_string(row_of(place_.only_run(), "easgd").trial.number);
   std::filesystem::copy_file(of_easgd, of_async, std::filesystem::copy_options::overwrite_existing);
@@ -54,7 +54,7 @@ TEST_F(Replay, OptionsThatDoNotGoTogetherHaveTheirPlace) {
     EXPECT_EQ(ended.code, 2) << options;
     EXPECT_NE(ended.err.find("free.yaml:6:"), std::string::npos) << ended.err;
   }
-  // Virtual time would have to decide the order, a record to keep it.
+  // Without locks neither virtual time nor a record can determine the order.
   for (const char* key : {"numerics.deterministic=true", "measure.record=true"}) {
     const Ended ordered =
         place_.run({config("strategies: [{async_sgd: {rule: hogwild, lock: none}}]\n"), "--set", key});

@@ -45,7 +45,7 @@ Program::Program(const fs::path& folder, const fs::path& program, const std::vec
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
-  // What the program leaves behind becomes this process's, and so can be seen.
+  // Orphaned descendants of the program become children of this process, so that tests can find them.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   id_ = fork();
   if (id_ != 0) return;
@@ -103,7 +103,7 @@ void Workplace::use_fake_gpus() {
   fs::create_directories(folder_ / "bin");
   fs::create_directories(mine);
   program_ = folder_ / "bin" / "mgcompare";
-  // The modules are looked for beside the program's file, so that is no link.
+  // The program looks for modules beside its own file, so the file is a copy and not a link.
   fs::copy_file(built_program(), program_);
   for (const char* name : {"platform_cpu.so", "plugins"}) fs::create_symlink(modules / name, mine / name);
   fs::create_symlink(modules / "fakes" / "platform_cuda.so", mine / "platform_cuda.so");

@@ -16,7 +16,7 @@ Trial trial_of(const std::string& strategy, int number, int bracket = 0) {
   return trial;
 }
 
-// Trials of two rows in turn, numbered from 1.
+// Trials of two rows, alternating, numbered from 1.
 std::vector<Trial> trials(int count) {
   std::vector<Trial> all;
   for (int number = 1; number <= count; ++number) all.push_back(trial_of(number % 2 ? "alone" : "together", number));
@@ -66,7 +66,7 @@ TEST(Brackets, NeedTheirRowAndAnother) {
   EXPECT_THAT(with_brackets(trials(12), {}), SizeIs(12));
 }
 
-// A baseline on each kind of device.
+// One baseline for each kind of device.
 TEST(Brackets, OfAllKindsStandTogether) {
   std::vector<Trial> all = trials(16), both;
   all.back().device_kind = DeviceKind::cuda;

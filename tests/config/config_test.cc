@@ -1,4 +1,4 @@
-// Wrong experiments and the sentences that they get, side by side.
+// Invalid experiments, each with its expected message.
 
 #include "config/config.h"
 

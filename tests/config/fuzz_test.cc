@@ -1,4 +1,4 @@
-// Thousands of damaged configs: each is read, or refused in sentences; nothing else may happen.
+// Reads thousands of damaged configs. Each must be accepted or rejected with messages; nothing else may happen.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace {
 constexpr int kMutations = 2500;
 constexpr int kLongMutations = 20 * kMutations;
 
-// Another one each time. It is printed, so that a failure can be repeated.
+// A different seed in each run. It is printed, so that a failure can be reproduced.
 std::uint64_t fresh_seed() {
   const std::uint64_t seed = std::random_device()();
   std::cout << "seed " << seed << std::endl;
@@ -93,7 +93,7 @@ void Fuzz::mutate_configs(std::uint64_t seed, int mutations) {
     const std::string path = write("x.yaml", mutator.mutate(good));
     try {
       const Config config = read_config(path);
-      // What was accepted can be stored and comes back the same.
+      // An accepted config can be stored and read back without change.
       EXPECT_EQ(config_hash(nlohmann::json::parse(nlohmann::json(config).dump()).get<Config>()), config_hash(config));
       for (const VariantConfig& variant : config.variants) apply_variant(config, variant);
       ++read;

@@ -1,4 +1,4 @@
-// Files that no parser should be trusted with.
+// Files that must be rejected before a parser sees them.
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
@@ -30,7 +30,7 @@ TEST_F(Guard, SaysWhatIsWrongWithTheFileItself) {
   EXPECT_THAT(complaint("word\n"), HasSubstr("a config is a section of keys, not 'word'"));
 }
 
-// Bytes that this process has read so far.
+// Number of bytes that this process has read so far.
 std::uint64_t bytes_read() {
   std::ifstream io("/proc/self/io");
   std::string name;
@@ -40,7 +40,7 @@ std::uint64_t bytes_read() {
   return bytes;
 }
 
-// The file is refused by its size; it is not read.
+// The file is rejected because of its size, without being read.
 TEST_F(Guard, AnswersAtOnceToOneGigabyte) {
   const std::string path = write("huge.yaml", "");
   std::filesystem::resize_file(path, std::uintmax_t{1} << 30);  // sparse

@@ -1,4 +1,4 @@
-// Networks in YAML: forms, defaults, and what is refused.
+// Networks in YAML: forms, defaults, and invalid input.
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-// `measure:` and what it sets.
+// `measure:` and the settings that it implies.
 
 #include <gmock/gmock.h>
 

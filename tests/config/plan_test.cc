@@ -14,7 +14,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-// A machine and its plugins, as a table.
+// A table of fake devices and plugins.
 class TableProber : public CapabilityProbe {
  public:
   TableProber(std::size_t cores, std::size_t gpus) {
@@ -109,7 +109,7 @@ TEST_F(Planning, OnlyCountsThatAUserWroteAreUnavailable) {
   EXPECT_EQ(reasons.at("sums cpu:2 batch 128"), "");
   EXPECT_EQ(reasons.at("sums cpu:8 batch 128"), "asked 8, have 4");
   EXPECT_EQ(reasons.at("sums cuda:1 batch 128"), "asked 1, have 0: no driver");
-  EXPECT_EQ(reasons.at("single cpu:1 batch 128"), "");  // the baseline, although 1 is not in the list
+  EXPECT_EQ(reasons.at("single cpu:1 batch 128"), "");  // the baseline runs although 1 is not in the list
   EXPECT_EQ(reasons.at("single cuda:1 batch 128"), "asked 1, have 0: no driver");
   EXPECT_THAT(reasons, SizeIs(5));
 }
@@ -197,7 +197,7 @@ TEST_F(Planning, TheBaselineBracketsTheBlocks) {
   EXPECT_EQ(first.seed, 5u);
   EXPECT_THAT(describe(normal), HasSubstr("27 trials in 3 blocks, 3 of them extra runs of the baseline;"));
   EXPECT_EQ(nlohmann::json(nlohmann::json(first).get<Trial>()), nlohmann::json(first));
-  // What is left of a run is bracketed, too.
+  // Filtered plans keep their bracket runs.
   EXPECT_THAT(places(only(normal, "batch=32")), ElementsAre(0, 7, 14));
   EXPECT_THAT(places(only(normal, "batch=64")), SizeIs(0));
   EXPECT_THAT(places(only(normal, "strategy=sums")), SizeIs(0));
@@ -229,7 +229,7 @@ TEST_F(Planning, OptionsAreRefusedAtTheirPlace) {
   EXPECT_THAT(refused("strategies: [{sums: {every: x}}]"),
               HasSubstr("x.yaml:2:29: error: 'every' of 'sums': 'x' is not"));
   EXPECT_THAT(refused("strategies: [{sums: {every: 8}}]"), HasSubstr("is too much (at 2 ranks, global batch 128)"));
-  EXPECT_EQ(refused("strategies: [{sums: {every: 8}}]\nscaling: {devices: [1, 3]}"), "");  // 3 cannot run here at all
+  EXPECT_EQ(refused("strategies: [{sums: {every: 8}}]\nscaling: {devices: [1, 3]}"), "");  // 3: impossible here
   EXPECT_THAT(refused("strategies: [{sums: {every: 7}}]"),
               HasSubstr("crashed when it was created from its options: signal 11"));
   EXPECT_THAT(plan("strategies: [{sums: {every: 9}}]").warnings, Contains("sums, every: is a lot"));

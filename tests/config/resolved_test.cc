@@ -1,4 +1,4 @@
-// The resolved config: what is stored, sent and shown must mean what was read.
+// The resolved config, which is stored, sent to workers and shown, must equal what was read.
 
 #include <gmock/gmock.h>
 

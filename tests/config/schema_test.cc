@@ -1,4 +1,4 @@
-// What editors and readers are told comes from the table that the reader uses.
+// The schema and the documentation of keys come from the table that the reader uses.
 
 #include <gmock/gmock.h>
 
@@ -56,7 +56,7 @@ TEST(Markdown, HasEveryKeyAndLayerOnce) {
     for (std::size_t at = text.find(start); at != text.npos; at = text.find(start, at + 1)) ++count;
     return count;
   };
-  // A setting of a layer, or a layer, may have the name of a key.
+  // A layer, or a setting of a layer, may have the same name as a key.
   std::multiset<std::string_view> names;
   for (const Key& key : keys()) names.insert(key.leaf());
   for (const LayerDescription& type : layer_descriptions()) names.insert(std::string(type.name()));
@@ -70,7 +70,7 @@ TEST(Markdown, HasEveryKeyAndLayerOnce) {
 }
 
 TEST(Keys, DefaultsFitTheirOwnRanges) {
-  // A config that says every default aloud is accepted.
+  // A config that states every default explicitly is accepted.
   const std::string path = testing::TempDir() + "/mgcompare-defaults-" + std::to_string(getpid()) + ".yaml";
   std::ofstream(path) << kGood;
   const std::string yaml = resolved_yaml(read_config(path));

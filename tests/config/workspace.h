@@ -1,6 +1,6 @@
 #pragma once
 
-// A folder of its own for each test, and what reading a config in it says.
+// A temporary directory for each test, and the messages from reading a config in it.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@ namespace mgcompare {
 
 inline const std::string kLeNet = MGCOMPARE_SOURCE_DIR "/configs/lenet.yaml";
 
-// A config that works, to break in one place.
+// A valid config; each test invalidates one part of it.
 inline const std::string kGood =
     "layers: [{dense: 10}]\n"
     "strategies: [serial]\n";
@@ -33,7 +33,7 @@ class Workspace : public testing::Test {
 
   std::string write(const std::string& name, const std::string& text) const {
     const std::string path = (folder_ / name).string();
-    std::filesystem::remove(path);  // a file system may flush a file that is cut and written again: 5 ms each time
+    std::filesystem::remove(path);  // truncating and rewriting a file flushes it on some systems, 5 ms each time
     std::ofstream(path, std::ios::binary) << text;
     return path;
   }
@@ -42,7 +42,7 @@ class Workspace : public testing::Test {
     return read_config(write("x.yaml", text), setting);
   }
 
-  // What the user is told, the folder's name left out; "" when the config is fine.
+  // The messages for the user, without the directory's name; empty for a valid config.
   std::string complaint(const std::string& text, const ConfigSetting& setting = {}) const {
     return complaint_of(write("x.yaml", text), setting);
   }

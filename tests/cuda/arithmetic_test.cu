@@ -1,4 +1,4 @@
-// The GPU half of a strategy's arithmetic gives what the CPU half gives.
+// The SDK's arithmetic gives the same results on a GPU as on a CPU.
 
 #include <vector>
 
@@ -20,7 +20,7 @@ struct Pair {
   }
 };
 
-// Rows of 1000, columns, a short one, an empty one.
+// Rows of 1000 elements, columns, a short segment, an empty one.
 std::vector<Segment> segments() {
   std::vector<Segment> made = {{5, 0, 1}, {17, 3, 1}, {0, 33, 100}};
   for (std::uint32_t row = 0; row < 40; ++row) made.push_back({row * 1000, 1000, 1});

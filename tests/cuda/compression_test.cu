@@ -1,5 +1,5 @@
-// The compressing strategies' arithmetic on a GPU gives what it gives on a CPU. Values are small whole numbers, whose sums
-// are exact in any order, so that most of it is compared to the bit.
+// The arithmetic of the compressing strategies gives the same results on a GPU as on a CPU. Values are small whole
+// numbers, whose sums are exact in any order, so most results are compared bit by bit.
 
 #include <cmath>
 
@@ -51,8 +51,9 @@ TEST_F(CudaCompression, EncodesAsTheCpuDoes) {
       {{3, 100'003, 1}}, {{0, 20'000, 1}, {20'000, 5, 1}, {20'005, 9000, 1}}, {{0, 1, 1}, {1, 25, 1}, {26, 33, 1}}};
   cases.emplace_back();
   for (std::uint32_t row = 0; row < 40; ++row) cases.back().push_back({row * 5000, 5000, 1});
-  // By input: 50 columns are six tiles of eight and a narrower one, 777 rows end within a word; then more rows than a tile
-  // has, of three columns, and a vector beside them; neighbours of different length or distance share no tile.
+  // Orientation "input": 50 columns are six tiles of eight and a narrower one, and 777 rows end within a word. Then
+  // more rows than a tile has, with three columns, and a vector beside them: neighbours of different length or stride
+  // share no tile.
   cases.emplace_back();
   for (std::uint32_t column = 0; column < 50; ++column) cases.back().push_back({column, 777, 50});
   cases.push_back({{0, 20'001, 3}, {1, 20'001, 3}, {2, 20'001, 3}, {60'003, 1000, 1}});
@@ -82,7 +83,7 @@ std::vector<std::uint32_t> largest(Device& device, const std::vector<float>& val
   return to_host(device, indices.span());
 }
 
-// So steep that a sample says little about where the limit is.
+// Values so widely spread that a sample gives a poor estimate of the threshold.
 std::vector<float> steep_numbers(std::size_t n) {
   const Random random(6, n);
   std::vector<float> numbers(n);
@@ -112,8 +113,8 @@ struct TwiceAsLarge {
   }
 };
 
-// What keys are of is made once, whether an element is in the sample or not, and where the sample misses, too; also where
-// none is wanted.
+// The value behind a key is computed exactly once per element, whether the element is in the sample or not, also if the
+// sample misses the threshold, and also if k is 0.
 TEST_F(CudaCompression, MakesWhatKeysAreOfOnce) {
   cuda::CudaDevice cuda(gpu(0));
   Device& device = cuda;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Networks and groups of ranks on the GPUs that the tests use.
+// Networks and groups of ranks on the GPUs under test.
 
 #include <functional>
 #include <memory>
@@ -19,7 +19,7 @@
 
 namespace mgcompare::testing {
 
-// A network on a GPU with the weights, data and order of a Rig on the CPU.
+// A network on a GPU with the weights, data and sample order of a Rig on the CPU.
 class GpuRig {
  public:
   GpuRig(Rig& rig, const Numerics& numerics, bool on_host = false)
@@ -47,7 +47,7 @@ class GpuRig {
   std::unique_ptr<Network> network;
 };
 
-// Runs body(device, group) on a rank for each entry of `gpus`, the index of its GPU.
+// Runs body(device, group) on one rank for each entry of `gpus`, which holds indices of GPUs.
 inline void spawn_on(const std::vector<int>& gpus, const std::function<void(Device&, RankGroup&)>& body) {
   std::vector<std::unique_ptr<cuda::CudaDevice>> devices;
   std::vector<cuda::CudaDevice*> of_rank;

@@ -1,4 +1,4 @@
-// Collectives on GPUs: several ranks on one device, and, where there are several, one rank on each.
+// Collectives on GPUs: several ranks on one GPU, and one rank per GPU where there are several.
 
 #include <atomic>
 
@@ -8,7 +8,7 @@
 namespace mgcompare::testing {
 namespace {
 
-// Ranks in equal numbers on the first so many GPUs.
+// Distributes the ranks evenly over the given number of GPUs.
 struct Placement {
   int ranks;
   int gpus;
@@ -89,7 +89,7 @@ TEST_P(CudaGroup, ReduceAndBroadcastGoToAndComeFromTheRoot) {
 TEST_P(CudaGroup, UnequalCountsGatherScatterAndExchange) {
   spawn_on(gpus(), [&](Device& device, RankGroup& group) {
     Counts counts;
-    for (std::size_t rank = 0; rank < ranks(); ++rank) counts.push_back(rank);  // one of them nothing
+    for (std::size_t rank = 0; rank < ranks(); ++rank) counts.push_back(rank);  // rank 0 contributes no elements
     const auto mine = static_cast<std::size_t>(group.rank());
     const std::size_t all = ranks() * (ranks() - 1) / 2;
     const Array<std::uint32_t> own = filled<std::uint32_t>(device, mine, [&](std::size_t i) { return static_cast<std::uint32_t>(100 * mine + i); });

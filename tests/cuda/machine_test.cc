@@ -1,4 +1,4 @@
-// The doctor and errors on real GPUs; skips where there are none.
+// The doctor and error handling on real GPUs. Skipped on machines without GPUs.
 
 #include <gmock/gmock.h>
 
@@ -27,12 +27,12 @@ TEST_F(CudaMachine, IdleMemoryOfAnEarlierTrialMakesRoom) {
   ASSERT_EQ(cudaMemGetInfo(&free, &total), cudaSuccess);
   if (free < 4 * kGiB) GTEST_SKIP() << "somebody else uses this GPU";
   const std::size_t most = free - kGiB;
-  // An idle block serves its own size only; windows and the libraries' memory have lists of their own.
+  // A free block is reused for its own size only; windows and library memory have separate lists.
   device.release(device.allocate(most));
   device.release(device.allocate(most - (1 << 20)));
-  const cuda::Window window(device, 2 * kGiB / sizeof(float));
+  const cuda::WindowMemory window(device, 2 * kGiB / sizeof(float));
   EXPECT_EQ(window.span().bytes(), 2 * kGiB);
-  own.memory.give_back_idle();
+  own.memory.free_idle();
 }
 
 TEST_F(CudaMachine, DevicesHaveAddressesAndNotes) {
@@ -50,7 +50,7 @@ TEST_F(CudaMachine, TheDoctorFindsEveryLinkIntact) {
   std::vector<std::size_t> groups;
   for (std::size_t count = 2; count <= devices; ++count) groups.push_back(count);
   for (const bool brief : {true, false}) {
-    const Links links = examine(platform(DeviceKind::cuda), {devices, groups, brief}, [](const std::string&) {});
+    const LinkMeasurements links = measure_links(platform(DeviceKind::cuda), {devices, groups, brief}, [](const std::string&) {});
     EXPECT_THAT(links.problems, IsEmpty());
     EXPECT_EQ(links.pairs.size(), devices * (devices - 1));
     for (const PairLink& pair : links.pairs) {
@@ -72,7 +72,7 @@ TEST_F(CudaMachine, MoreMemoryThanThereIsIsSaidWithFigures) {
     EXPECT_THAT(error.what(), HasSubstr("free"));
     EXPECT_THAT(error.what(), HasSubstr("total"));
   }
-  // What failed is forgotten: the next allocation and its work are fine.
+  // The error is cleared: the next allocation and its work succeed.
   void* memory = device->allocate(1 << 20);
   device->zero(memory, 1 << 20);
   device->synchronize();
@@ -83,40 +83,40 @@ TEST_F(CudaMachine, ADeviceThatIsNotThereIsASentence) {
   EXPECT_THROW(platform(DeviceKind::cuda).open(gpu_count()), Error);
 }
 
-// No GPU is needed for what follows.
+// The following tests need no GPU.
 TEST(CudaMemory, WhatIsIdleIsGivenBackAndAskedForAnew) {
   static int given = 0;
   given = 0;
-  // The driver, where there is one, refuses to take back what is not its own.
+  // A driver, if present, refuses to free memory that is not its own.
   static std::array<char, 4> blocks;
-  cuda::DeviceMemory memory([](std::size_t) -> void* { return &blocks.at(static_cast<std::size_t>(given++)); });
-  void* const first = memory.take(100);
-  memory.give(first);
-  EXPECT_EQ(memory.take(100), first) << "what is idle is used again";
-  memory.give(first);
-  memory.give_back_idle();
-  EXPECT_NE(memory.take(100), first);
+  cuda::CachingAllocator memory([](std::size_t) -> void* { return &blocks.at(static_cast<std::size_t>(given++)); });
+  void* const first = memory.allocate(100);
+  memory.release(first);
+  EXPECT_EQ(memory.allocate(100), first) << "what is idle is used again";
+  memory.release(first);
+  memory.free_idle();
+  EXPECT_NE(memory.allocate(100), first);
   EXPECT_EQ(given, 2);
 }
 
 TEST(CudaMemory, WantOfMemoryIsTriedOnceMoreWithoutWhatIsIdle) {
-  // The driver, where there is one, refuses to take back what is not its own.
+  // A driver, if present, refuses to free memory that is not its own.
   static std::array<char, 4> blocks;
   static std::size_t given = 0;
   given = 0;
   const auto source = [](std::size_t) -> void* { return &blocks.at(given++); };
-  cuda::Gpu first{.memory = cuda::DeviceMemory(source)}, second{.memory = cuda::DeviceMemory(source)};
-  for (cuda::Gpu* const gpu : {&first, &second}) gpu->memory.give(gpu->memory.take(100));
+  cuda::Gpu first{.memory = cuda::CachingAllocator(source)}, second{.memory = cuda::CachingAllocator(source)};
+  for (cuda::Gpu* const gpu : {&first, &second}) gpu->memory.release(gpu->memory.allocate(100));
   int calls = 0;
   const auto full_at_first = [&] {
     if (++calls == 1) throw OutOfMemory(std::size_t{2} << 30, 1 << 20, std::size_t{4} << 30);
     return calls;
   };
-  EXPECT_EQ(cuda::with_room({&first, &second}, full_at_first), 2);
-  for (cuda::Gpu* const gpu : {&first, &second}) gpu->memory.take(100);
+  EXPECT_EQ(cuda::retry_without_idle_memory({&first, &second}, full_at_first), 2);
+  for (cuda::Gpu* const gpu : {&first, &second}) gpu->memory.allocate(100);
   EXPECT_EQ(given, 4u) << "nothing is idle any more on either";
-  EXPECT_THROW(cuda::with_room({&first}, [&]() -> int { throw OutOfMemory(1, 1, 1); }), OutOfMemory);
-  EXPECT_THROW(cuda::with_room({&first}, [&]() -> int { throw Error("something else"); }), Error);
+  EXPECT_THROW(cuda::retry_without_idle_memory({&first}, [&]() -> int { throw OutOfMemory(1, 1, 1); }), OutOfMemory);
+  EXPECT_THROW(cuda::retry_without_idle_memory({&first}, [&]() -> int { throw Error("something else"); }), Error);
 }
 
 TEST(CudaErrors, OfNcclAreNotAllWantOfMemory) {
@@ -136,8 +136,8 @@ TEST(CudaErrors, OfNcclAreNotAllWantOfMemory) {
 TEST(Capability, SaysWhatAGpuCannot) {
   EXPECT_EQ(cuda::precisions_of(75), std::vector<std::string>{"fp32"});
   EXPECT_THAT(cuda::precisions_of(80), ::testing::Contains("tf32"));
-  EXPECT_EQ(cuda::capability_text(cuda::least_capability()).find('.'),
-            cuda::least_capability() < 100 ? std::size_t{1} : std::size_t{2});
+  EXPECT_EQ(cuda::capability_text(cuda::min_capability()).find('.'),
+            cuda::min_capability() < 100 ? std::size_t{1} : std::size_t{2});
   EXPECT_THAT(cuda::no_code(61), HasSubstr("has compute capability 6.1, for which this program has no code"));
   EXPECT_THAT(cuda::no_code(61), HasSubstr("CMAKE_CUDA_ARCHITECTURES=61"));
 }

@@ -1,4 +1,5 @@
-// The GPU's networks against the reference loops in double precision, and LeNet's whole gradient against the CPU twin's.
+// Networks on a GPU against the reference loops in double precision, and LeNet's whole gradient against the CPU back
+// end.
 
 #include <limits>
 
@@ -27,7 +28,8 @@ TEST_P(CudaLayers, LogitsAgreeWithTheReferenceLoops) {
       const Numbers expected = reference_forward(
           rig.spec, Numbers(rig.weights.begin(), rig.weights.end()), Numbers(rig.spec.buffers, 0), rig.inputs(4, count),
           rig.ids(4, count), {true, test.numerics.dropout, test.numerics.average_pooling, 11, 2});
-      // One sample normalised by itself has no variance on rows: rounding is then all there is.
+      // Batch normalisation of one sample without spatial dimensions has zero variance, so only rounding errors are
+      // left.
       const bool lone = count == 1 && test.name == "batch_norm_of_rows";
       EXPECT_LT(relative_error(gpu.logits(4, count, {true, 11, 2}), expected), lone ? 1e-3 : kFp32.layer) << count;
     }
@@ -51,8 +53,8 @@ INSTANTIATE_TEST_SUITE_P(All, CudaLayers, ::testing::ValuesIn(cases()),
 
 class CudaPrecision : public OnGpu, public ::testing::WithParamInterface<Tolerance> {};
 
-// Without kinks: where relu or max pooling have near-ties, rounding becomes a real difference (here average pooling
-// stands in for max pooling, tanh for relu).
+// Without kinks: near-ties in relu or max pooling would turn rounding errors into real differences. Average pooling
+// replaces max pooling, and tanh replaces relu.
 ModelConfig smooth(ModelConfig model) {
   for (LayerConfig& config : model.layers)
     if (config.type == LayerType::relu) config.type = LayerType::tanh;
@@ -70,7 +72,7 @@ TEST_P(CudaPrecision, WholeGradientsAgreeWithTheCpuTwin) {
       const double error = relative_error(found, expected);
       RecordProperty(model.name + std::to_string(count), std::to_string(error));
       std::printf("%s %s %zu: %.2e\n", tolerance.precision, model.name.c_str(), count, error);
-      // Normalising divides by a spread, which makes what comes before it matter more.
+      // Normalisation divides by a standard deviation, which amplifies errors of the layers before it.
       const double amplified = model.name == "keras_bn_cnn" ? 5 : 1;
       EXPECT_LT(error, tolerance.lenet * amplified) << model.name << ", " << count << " samples";
     }
@@ -93,8 +95,8 @@ INSTANTIATE_TEST_SUITE_P(All, CudaPrecision, ::testing::Values(kFp32, kTf32, kBf
 
 class CudaNetwork : public OnGpu {};
 
-// Pixels and weights that tf32 holds as they are: no near-tie of max pooling turns, and only slopes are rounded. The first
-// layer is the stem of LeNet in one network, its second convolution in the other.
+// Pixels and weights that tf32 represents exactly, so that near-ties of max pooling do not change and only gradients
+// are rounded. The first layer is LeNet's first convolution in one network and its second one in the other.
 TEST_F(CudaNetwork, FusedConvolutionsInTf32AgreeWithTheCpuTwin) {
   struct Fused {
     Shape shape;
@@ -159,7 +161,8 @@ TEST_F(CudaNetwork, TheSameCallsGiveTheSameBits) {
     for (const char* precision : {"fp32", "tf32"}) {
       Rig rig(model, {1, 28, 28}, 10, 403);
       GpuRig one(rig, {kind_named<Precision>(precision), true, false, true}), other(rig, {kind_named<Precision>(precision), true, false, true});
-      // The second network's passes before must not matter, nor whether a batch has more samples than a GPU processors.
+      // Results must not depend on earlier passes, nor on whether a batch has more samples than the GPU has
+      // multiprocessors.
       for (const std::size_t count : {100, 400}) {
         other.gradient(0, 7);
         other.gradient(1, count);

@@ -1,4 +1,4 @@
-// What the driver's management library says, with one that is made up; and which versions are too old. Needs no GPU.
+// Readings of the driver's management library, from a fake one, and detection of outdated versions. Needs no GPU.
 
 #include "cuda/nvml.h"
 

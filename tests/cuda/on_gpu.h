@@ -1,6 +1,6 @@
 #pragma once
 
-// The GPUs that the tests use. Without one they skip.
+// Base of the tests that need GPUs. They are skipped on machines without any.
 
 #include <gtest/gtest.h>
 

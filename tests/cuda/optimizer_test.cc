@@ -1,4 +1,4 @@
-// The GPU's optimisers against those of the host, which have tests of their own.
+// Optimisers on a GPU against those on the host, which have tests of their own.
 
 #include "cuda/optimizer.h"
 #include "gpu.h"
@@ -45,7 +45,7 @@ TEST_P(CudaOptimizers, FollowThoseOfTheHost) {
     const Array<float> slopes = to_device(device, gradient);
     const Batch batch({0, 0, 0, 1, 0, 1, 0.1 / step}, kShape);
     theirs->update({expected.data(), kSize}, {gradient.data(), kSize}, batch, 0.5);
-    // In two pieces, which are one update.
+    // Two ranges that make up one update.
     ours->advance();
     ours->apply(weights.span(), slopes.span(), {2000, kSize}, batch, 0.5);
     ours->apply(weights.span(), slopes.span(), {0, 2000}, batch, 0.5);

@@ -1,4 +1,4 @@
-// Steps that the device repeats by itself against the same steps by the host.
+// Steps replayed as CUDA graphs against the same steps issued by the host.
 
 #include "base/clock.h"
 #include "gpu.h"
@@ -24,7 +24,8 @@ Trial recorded_trial(const Recorded& recorded) {
   trial.config.optimizer.kind = kind_named<OptimizerKind>(recorded.optimizer);
   trial.config.optimizer.learning_rate = recorded.optimizer == std::string("adam") ? 1e-3 : 0.05;
   if (recorded.optimizer != std::string("sgd")) trial.config.optimizer.momentum = 0;
-  // 14 whole steps and one of 30 samples; the end of an epoch is recorded in the second. The rate falls in the third.
+  // 14 full steps and one of 30 samples. The short step is captured in the second epoch. The learning rate drops in the
+  // third.
   trial.config.epochs = 4;
   trial.config.schedule.kind = ScheduleKind::step;
   trial.config.schedule.at = {2.5};
@@ -35,7 +36,7 @@ TrainingOutcome run_on_gpus(const Trial& trial, bool recorded) {
   return run(trial, {}, [recorded](TrainingRequest& request) {
     request.platform = &platform(DeviceKind::cuda);
     request.numerics.deterministic = true;
-    request.audit = !recorded;  // audits look at every step from the host
+    request.audit = !recorded;  // an audit needs every step issued by the host
   });
 }
 
@@ -60,7 +61,7 @@ TEST_P(GraphSteps, GiveTheBitsOfStepsByTheHost) {
     EXPECT_NEAR(device.result.epochs[epoch].loss, host.result.epochs[epoch].loss, 1e-12) << epoch;
 }
 
-// A bound on correctness, not on speed: the parts were read in other steps than those they are compared with.
+// A bound on correctness, not on speed: the breakdown comes from other steps than the training time.
 constexpr double kLikeThePlainSteps = 0.10;
 
 TEST_P(GraphSteps, SayWhereTheirTimeGoes) {
@@ -72,12 +73,12 @@ TEST_P(GraphSteps, SayWhereTheirTimeGoes) {
     EXPECT_GT(times.input, 0);
     EXPECT_GT(times.compute, times.input);
     if (exchanges) { EXPECT_GT(times.exchange + times.overlapped, 0); }
-    // Steps as their parts have them, against the steps as they were: what is outside of steps is the same in both.
+    // The parts of the measured steps against the training clock. The time outside of steps is the same in both.
     EXPECT_NEAR(times.sum(), result.seconds_training, kLikeThePlainSteps * result.seconds_training);
   }
 }
 
-// Steps that the host makes: the pass is computing wherever the host is meanwhile.
+// Steps issued by the host: the pass counts as compute, whatever the host does meanwhile.
 class SteppedByTheHost : public OnGpu, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(SteppedByTheHost, SayWhereTheirTimeGoes) {
@@ -88,8 +89,8 @@ TEST_P(SteppedByTheHost, SayWhereTheirTimeGoes) {
   EXPECT_GT(times.optimizer, 0);
   EXPECT_GT(times.exchange, 0);
   EXPECT_GT(times.compute, times.exchange) << "a copy waits for the pass, and is not as long";
-  // With a hundred marks a step, for stripes of the model, the steps that are read take half as long again: reports mark
-  // such rows.
+  // With a hundred timestamps per step, one for each stripe of the model, the measured steps take half as long again.
+  // Reports mark such rows as unreliable.
   if (GetParam() == std::string("async_sgd")) return;
   EXPECT_NEAR(times.sum(), result.seconds_training, kLikeThePlainSteps * result.seconds_training);
 }
@@ -97,7 +98,7 @@ TEST_P(SteppedByTheHost, SayWhereTheirTimeGoes) {
 INSTANTIATE_TEST_SUITE_P(All, SteppedByTheHost, ::testing::Values("tower", "async_sgd"),
                          [](const auto& info) { return std::string(info.param); });
 
-// The time that a mark takes, and marks one after the other.
+// The cost of a timestamp, and timestamps in order.
 TEST_F(OnGpu, ATimelineReadsWhatIsQueued) {
   Platform& cuda = platform(DeviceKind::cuda);
   const std::unique_ptr<Device> device = cuda.open(0);
@@ -116,7 +117,7 @@ TEST_F(OnGpu, ATimelineReadsWhatIsQueued) {
   ASSERT_EQ(rounds[0].size(), 3u);
   EXPECT_EQ(rounds[0][0].phase, Phase::transfer);
   EXPECT_GT(rounds[0][1].at - rounds[0][0].at, rounds[0][2].at - rounds[0][1].at) << "640 MB against nothing";
-  // The host reads its own clock around a wait: the device's moments lie before it.
+  // The host reads its clock after a wait, so the device's events lie before that time.
   const double ahead = timeline->ahead();
   EXPECT_LT(rounds[0][2].at + ahead, now() + 1e-3);
   EXPECT_GT(rounds[0][0].at + ahead, now() - 10);

@@ -1,5 +1,5 @@
-// Every strategy on GPUs: several ranks on one, and, where there are several, one rank on each. What holds of one alone is
-// in tests/strategies; here is what the device changes.
+// Every strategy on GPUs: several ranks on one GPU, and one rank per GPU where there are several. Properties of a
+// single strategy are tested in tests/strategies; here are those that depend on the device.
 
 #include <unistd.h>
 
@@ -18,7 +18,7 @@ struct Placement {
   bool apart;
 };
 
-// On the host's steps alone (`steps` of them), or as the program trains: with steps that the device repeats.
+// With all steps issued by the host (`steps` of them), or as in a comparison, with CUDA graphs.
 TrainingOutcome run_on_gpu(Trial trial, const Placement& placement, std::size_t steps = 0, const Leave& leave = {}) {
   trial.device_kind = DeviceKind::cuda;
   trial.devices = placement.apart ? placement.ranks : 1;
@@ -50,7 +50,7 @@ void use(OptimizerConfig& optimizer, const std::string& kind) {
 
 class StrategiesOnGpu : public OnGpu, public ::testing::WithParamInterface<StrategyConfig> {
  protected:
-  // One GPU for several ranks, and one for each as far as they go.
+  // Several ranks on one GPU, or one rank per GPU as far as the GPUs suffice.
   std::vector<Placement> placements(const std::vector<std::size_t>& wanted) const {
     std::vector<Placement> all;
     for (const std::size_t ranks : wanted) {
@@ -79,7 +79,8 @@ TEST_P(StrategiesOnGpu, ExactOnesEqualOneDevice) {
     const Trial own = trial_of(GetParam(), placement.ranks);
     const std::string place = std::to_string(placement.ranks) + (placement.apart ? " apart" : " together");
     EXPECT_LT(largest_difference(weights(own, "sgd", placement), weights(small_trial(1, "serial"), "sgd", {1, false})), 1e-5) << place;
-    // The libraries choose other algorithms for smaller shares, which momentum and Adam carry on: against the same shares.
+    // The libraries choose other algorithms for smaller shares, and momentum and Adam propagate the differences. So the
+    // reference accumulates the same shares.
     const Trial replicated = small_trial(placement.ranks, "replicated");
     EXPECT_LT(largest_difference(weights(own, "momentum", placement), weights(replicated, "momentum", placement)), 1e-5) << place;
     if (traits_on_gpu([&] { Trial adam = own; use(adam.config.optimizer, "adam"); return adam; }()).promise == Traits::Promise::exact) {
@@ -88,13 +89,14 @@ TEST_P(StrategiesOnGpu, ExactOnesEqualOneDevice) {
   }
 }
 
-// Whole periods that the device repeats by itself against the host's steps: 4 epochs of 15 steps, the last of each short.
+// Whole periods replayed as CUDA graphs against steps issued by the host: 4 epochs of 15 steps, the last step of each
+// epoch with a smaller batch.
 TEST_P(StrategiesOnGpu, RepeatedStepsDoWhatTheHostsStepsDo) {
   for (const Placement& placement : placements({1, 2, 4}))
     for (const std::string optimizer : {"momentum", "adam"}) {
       Trial trial = trial_of(GetParam(), placement.ranks);
       const Traits traits = traits_on_gpu(trial);
-      if (traits.repeats_every == 0 || (placement.ranks > 1 && !placement.apart)) continue;  // nothing is repeated there
+      if (traits.repeats_every == 0 || (placement.ranks > 1 && !placement.apart)) continue;  // no graphs
       use(trial.config.optimizer, optimizer);
       trial.config.epochs = 4;
       const TrainingOutcome repeated = run_on_gpu(trial, placement), stepped = run_on_gpu(trial, placement, 60);
@@ -123,7 +125,7 @@ TEST_P(StrategiesOnGpu, LockstepOnesLearnAsOnTheCpuTwin) {
 Trial sabotaged(const StrategyConfig& row, std::size_t ranks, const char* after) {
   Trial trial = trial_of(row, ranks);
   trial.config.measure.warm_up_steps = 0;
-  trial.config.deterministic = false;  // without locks there is no virtual time
+  trial.config.deterministic = false;  // there is no virtual time without locks
   trial.plugin_file = std::string(MGCOMPARE_BINARY_DIR) + "/lib/mgcompare/bad_plugins/strategy_saboteur.so";
   trial.strategy.options.push_back(option("inner", row.name));
   trial.strategy.options.push_back(option("after", after));
@@ -151,7 +153,7 @@ TEST_P(StrategiesOnGpu, ARankThatFailsInAnExchangeFailsTheTrial) {
   _exit(7);
 }
 
-// Across GPUs, kernels that wait for each other through windows end with their process only.
+// Kernels on several GPUs that wait for each other through windows end only with their process.
 using StrategiesOnGpuDeathTest = StrategiesOnGpu;
 TEST_P(StrategiesOnGpuDeathTest, ARankThatFailsBetweenGpusEndsTheProcessWithItsError) {
   if (!fits(traits_on_gpu(trial_of(GetParam(), 2)), 2)) return;
@@ -170,7 +172,7 @@ TEST_P(StrategiesOnGpuDeathTest, ARankThatFailsBetweenGpusEndsTheProcessWithItsE
 INSTANTIATE_TEST_SUITE_P(All, StrategiesOnGpuDeathTest, ::testing::ValuesIn(every_row()), name_of);
 INSTANTIATE_TEST_SUITE_P(All, StrategiesOnGpu, ::testing::ValuesIn(every_row()), name_of);
 
-// Rounding is all that differs where nothing is decided by a sign or a rank.
+// Only rounding differs, as no decision depends on a sign or an order of magnitudes.
 TEST_F(OnGpu, AveragedCopiesFollowTheCpuTwin) {
   for (const StrategyConfig& row : every_row()) {
     if (row.name != "local_sgd" && row.name != "bmuf" && row.name != "tower" && row.name != "replicated") continue;
@@ -183,7 +185,7 @@ TEST_F(OnGpu, AveragedCopiesFollowTheCpuTwin) {
   }
 }
 
-// Statistics of the whole batch, also where shares of unequal size scale their gradients by themselves.
+// Statistics of the whole batch, also if the loss of each share is scaled by the share's own size.
 TEST_F(OnGpu, BatchNormalisationOverAllRanksKeepsStrategiesExact) {
   const auto weights = [](const StrategyConfig& row, const Placement& placement) {
     Trial trial = trial_of(row, placement.ranks);
@@ -205,7 +207,7 @@ TEST_F(OnGpu, BatchNormalisationOverAllRanksKeepsStrategiesExact) {
     }
 }
 
-// Filtering one rank's own updates: everything of a block in one recording, Adam's step number with it.
+// Block filtering with one rank: a whole block is captured in one graph, including Adam's step number.
 TEST_F(OnGpu, BlocksOfOneRankAreRepeatedLikeSteps) {
   for (const char* variant : {"cbm", "nbm", "nbm_cntk"}) {
     Trial trial = small_trial(1, "bmuf", {option("variant", variant), option("eta", "0.5"), option("period", "4")});

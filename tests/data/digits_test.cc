@@ -37,7 +37,7 @@ TEST(Digits, DependOnTheSeedOnly) {
   const std::string first = fingerprint_of(draw_digits(1, 600, 100));
   EXPECT_EQ(first, fingerprint_of(draw_digits(1, 600, 100)));
   EXPECT_NE(first, fingerprint_of(draw_digits(2, 600, 100)));
-  // The same bytes on every machine: a change here makes results of earlier runs incomparable.
+  // The bytes must be the same on every machine. Changing them makes results incomparable with those of earlier runs.
   EXPECT_EQ(first, "1d62b6047354632fbb77be1cd40f19e316ee8c5f58dfc29cffedce0e746a510e");
 }
 
@@ -59,8 +59,8 @@ TEST(Digits, NoTwoAreAlikeAndNoneIsBlank) {
   }
 }
 
-// The nearest class mean is far better than guessing and far worse than a network: drawn digits are digits, not noise
-// and not stamps.
+// A nearest-mean classifier is far better than guessing and far worse than a network, so the digits are neither noise
+// nor copies of one template.
 TEST(Digits, CanBeLearntButNotByTheirMeans) {
   const Dataset set = draw_digits(1, 4000, 1000);
   std::vector<double> mean(7840);

@@ -1,6 +1,6 @@
 #pragma once
 
-// IDX files made by the tests, right and wrong.
+// Valid and invalid IDX files for tests.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ namespace mgcompare {
 
 using Bytes = std::vector<std::uint8_t>;
 
-// A folder of its own for each test, gone with the object.
+// A temporary directory for each test. The destructor removes it.
 class Folder {
  public:
   Folder() {
@@ -57,7 +57,7 @@ inline Bytes idx(std::uint32_t magic, const std::vector<std::uint32_t>& counts, 
 inline Bytes images(std::uint32_t samples) { return idx(0x803, {samples, 4, 3}, samples * 12); }
 inline Bytes labels(std::uint32_t samples) { return idx(0x801, {samples}, samples, 7); }
 
-// Packs the bytes and then so many zeros, which never stand in memory together.
+// Compresses the bytes followed by the given number of zeros, without holding the zeros in memory.
 inline Bytes gzip(const Bytes& bytes, std::size_t zeros = 0) {
   z_stream stream{};
   deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY);

@@ -190,7 +190,7 @@ TEST(Idx, ABombCostsNoMemory) {
   EXPECT_LT(peak_kilobytes() - before, 16 << 10);
 }
 
-// Whatever is in a file, reading it ends in an array that fits its header or in a DataError.
+// For any file content, reading ends in an array that fits its header or in a DataError.
 TEST(Idx, SurvivesMutations) {
   const Folder folder;
   const Bytes plain = images(40), packed = gzip(plain);
@@ -200,7 +200,7 @@ TEST(Idx, SurvivesMutations) {
     Bytes bytes = round % 2 == 0 ? plain : packed;
     const std::uint64_t changes = 1 + random.below(0, 4);
     for (std::uint64_t change = 0; change < changes; ++change) {
-      // The header and the end are where mistakes hurt.
+      // Damage in the header and at the end has the largest effect.
       const std::uint64_t zone = random.below(10 * change + 1, 3);
       const std::uint64_t range = zone == 0 ? std::min<std::uint64_t>(bytes.size(), 24) : bytes.size();
       if (range == 0) break;

@@ -20,7 +20,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-// Sets a variable of the environment, and puts back what was there.
+// Sets an environment variable and restores its old value.
 class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) {
@@ -54,7 +54,7 @@ std::string refusal(const DataConfig& config, const DataPlaces& places) {
   return "accepted";
 }
 
-// Nothing is there: no network either.
+// No data anywhere, and no network.
 DataPlaces nowhere(const Folder& folder) {
   DataPlaces places;
   places.cache_folder = folder.path("cache");
@@ -141,7 +141,7 @@ TEST(Load, LooksWhereTheEnvironmentSays) {
 TEST(Download, FailsFastAndLeavesNothing) {
   const Folder folder;
   Download download;
-  // A port that nobody listens at, a plain http address, and a name that cannot exist.
+  // A port without a listener, a plain http address, and a host name that cannot exist.
   download.mirrors = {"https://127.0.0.1:1/", "http://127.0.0.1:1/", "https://mgcompare.invalid/"};
   EXPECT_THAT([&] { download_mnist(folder.path("cache"), download); },
               testing::ThrowsMessage<DataError>(AllOf(testing::Not(HasSubstr("out of time")),
@@ -151,7 +151,7 @@ TEST(Download, FailsFastAndLeavesNothing) {
   EXPECT_TRUE(std::filesystem::is_empty(folder.path("cache")));
 }
 
-// A port of this machine where connections are made and nobody answers.
+// A local port that accepts connections and never answers.
 class SilentServer {
  public:
   SilentServer() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -171,7 +171,7 @@ class SilentServer {
   int socket_, port_ = 0;
 };
 
-// The first mirror uses up all of the time; the others are not asked.
+// The first mirror uses up the time limit; the others are not tried.
 TEST(Download, GivesUpWhenItsTimeIsSpent) {
   const Folder folder;
   const SilentServer silent;
@@ -182,7 +182,7 @@ TEST(Download, GivesUpWhenItsTimeIsSpent) {
               testing::ThrowsMessage<DataError>(HasSubstr("https://192.0.2.2/, https://192.0.2.3/ not asked: out of time")));
 }
 
-// Mirrors whose packets are lost, or that cannot be reached at all.
+// Mirrors that drop packets or cannot be reached.
 TEST(Download, GivesUpOnMirrorsThatAreNotThere) {
   const Folder folder;
   Download download;
@@ -191,7 +191,7 @@ TEST(Download, GivesUpOnMirrorsThatAreNotThere) {
   EXPECT_THROW(download_mnist(folder.path("cache"), download), DataError);
 }
 
-// A mirror on this machine: `openssl s_server` over a folder. Its port is 0 where it could not be started.
+// A local mirror: `openssl s_server` on a directory. The port is 0 if it could not be started.
 class Mirror {
  public:
   explicit Mirror(const Folder& folder) : certificate_(folder.path("certificate.pem")) {
@@ -261,7 +261,7 @@ TEST(Download, TakesTheNextMirrorWhenOneGivesAWrongFile) {
   places.cache_folder = folder.path("cache");
   places.download.mirrors = {mirror.address("absent"), mirror.address("bad"), mirror.address("good")};
   places.download.progress = [&](const DownloadProgress& progress) { most = std::max(most, progress.bytes); };
-  // A certificate that nobody vouches for is refused.
+  // A certificate that no authority signed is rejected.
   EXPECT_THAT(refusal({}, places), HasSubstr("certificate"));
   EXPECT_TRUE(std::filesystem::is_empty(places.cache_folder));
 
@@ -271,7 +271,7 @@ TEST(Download, TakesTheNextMirrorWhenOneGivesAWrongFile) {
   EXPECT_EQ(set.fingerprint, fingerprint_of(read_mnist(original)));
   EXPECT_GT(most, 9u << 20);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(places.cache_folder), {}), 4);
-  // From now on the cache is enough.
+  // From now on the cache suffices.
   places.download.mirrors.clear();
   EXPECT_EQ(load_dataset({}, places, nullptr).origin, places.cache_folder);
 }
@@ -289,7 +289,7 @@ TEST(Mnist, IsReadAndChecked) {
             (std::vector<std::uint8_t>{5, 0, 4, 1, 9}));
 }
 
-// One changed byte in one of the real files is found, and so is a file of the other split.
+// A changed byte in one of the real files is detected, and so is a file of the wrong split.
 TEST(Mnist, ChangedFilesAreRefused) {
   const char* const original = std::getenv("MGCOMPARE_DATA");
   if (original == nullptr) GTEST_SKIP() << "MGCOMPARE_DATA does not name a folder with MNIST";

@@ -24,7 +24,7 @@ TEST(Order, IsAFunctionOfSeedAndEpoch) {
 }
 
 TEST(Order, IsUniform) {
-  // All 24 orders of four samples, each 1000 times of 24,000: five standard deviations are 155.
+  // All 24 orders of four samples, each expected 1000 times in 24,000 trials: five standard deviations are 155.
   std::array<int, 256> count{};
   for (std::uint64_t seed = 0; seed < 24'000; ++seed) {
     const std::vector<std::uint32_t> o = epoch_order(4, seed, 0);

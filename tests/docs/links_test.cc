@@ -1,4 +1,4 @@
-// What the documentation promises about itself: its links lead somewhere, and the README stays short.
+// Checks of the documentation: its links resolve, and the README stays short.
 
 #include <gtest/gtest.h>
 
@@ -71,15 +71,15 @@ std::set<std::string> anchors_of(const fs::path& file) {
   return anchors;
 }
 
-struct Link {
+struct LinkModel {
   std::string file, anchor;
 };
 
-std::vector<Link> links_of(const fs::path& page) {
+std::vector<LinkModel> links_of(const fs::path& page) {
   static const std::regex link(R"(\]\(([^)\s]+)\))"), code("`[^`]*`");
-  std::vector<Link> links;
+  std::vector<LinkModel> links;
   for (const std::string& line : prose_of(page)) {
-    // Code may be a link's text, so it is emptied, not cut out.
+    // A link's text may be code, so code spans are emptied and not removed.
     const std::string text = std::regex_replace(line, code, "``");
     for (std::sregex_iterator match(text.begin(), text.end(), link), end; match != end; ++match) {
       const std::string target = (*match)[1];
@@ -91,8 +91,8 @@ std::vector<Link> links_of(const fs::path& page) {
   return links;
 }
 
-// Empty, or what is wrong with the link.
-std::string problem_of(const fs::path& page, const Link& link) {
+// Returns an empty string, or what is wrong with the link.
+std::string problem_of(const fs::path& page, const LinkModel& link) {
   const fs::path file = link.file.empty() ? page : page.parent_path() / link.file;
   if (!fs::exists(file)) return "there is no " + file.lexically_normal().string();
   if (!link.anchor.empty() && anchors_of(file).count(link.anchor) == 0)
@@ -104,7 +104,7 @@ TEST(Docs, EveryLinkLeadsToAFileAndHeading) {
   std::size_t links = 0;
   for (const fs::path& page : pages()) {
     ASSERT_TRUE(fs::exists(page)) << page;
-    for (const Link& link : links_of(page)) {
+    for (const LinkModel& link : links_of(page)) {
       ++links;
       EXPECT_EQ(problem_of(page, link), "") << "linked in " << page.lexically_relative(kRoot);
     }
@@ -117,7 +117,7 @@ TEST(Docs, ABrokenLinkIsFound) {
   std::ofstream(page) << "# One heading\n[good](#one-heading) and [`bad`](nowhere.md)\n```\n[code](no.md)\n```\n"
                          "[worse](#other) `[code](no.md)` [web](https://example.org/a)\n";
   std::vector<std::string> problems;
-  for (const Link& link : links_of(page)) problems.push_back(problem_of(page, link));
+  for (const LinkModel& link : links_of(page)) problems.push_back(problem_of(page, link));
   fs::remove(page);
   ASSERT_EQ(problems.size(), 3u);
   EXPECT_EQ(problems[0], "");
@@ -127,12 +127,12 @@ TEST(Docs, ABrokenLinkIsFound) {
 
 TEST(Docs, TheReadmeIsShort) { EXPECT_LE(fs::file_size(kRoot / "README.md"), kLongestReadme); }
 
-// One page a subject: each is in the index, or in that of its folder.
+// Every page is listed in the index, or in the index of its folder.
 TEST(Docs, EveryPageIsInTheIndex) {
   std::set<fs::path> linked;
   for (const char* index : {"docs/README.md", "docs/benchmarks/README.md"}) {
     const fs::path page = kRoot / index;
-    for (const Link& link : links_of(page)) linked.insert((page.parent_path() / link.file).lexically_normal());
+    for (const LinkModel& link : links_of(page)) linked.insert((page.parent_path() / link.file).lexically_normal());
   }
   for (const auto& entry : fs::recursive_directory_iterator(kRoot / "docs")) {
     if (entry.path().extension() != ".md" || entry.path() == kRoot / "docs/README.md") continue;

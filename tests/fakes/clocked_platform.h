@@ -13,7 +13,7 @@
 
 namespace mgcompare {
 
-// A CPU device that passes for a GPU.
+// A CPU device that reports itself as a GPU.
 class ClockedDevice : public MeteredDevice {
  public:
   explicit ClockedDevice(std::unique_ptr<Device> device) : MeteredDevice(*device), device_(std::move(device)) {}
@@ -29,11 +29,11 @@ class Recordable : public CpuCollectives {
   bool recordable() const override { return true; }
 };
 
-// Such devices, with a clock and recorded steps as a test has them.
+// A platform of such devices, with the timeline and graph recorder that a test supplies.
 class ClockedPlatform : public Platform {
  public:
   std::function<std::unique_ptr<DeviceTimeline>()> make_marker = [] { return std::make_unique<HostTimeline>(); };
-  std::function<std::unique_ptr<GraphRecorder>()> make_recorder = [] { return nullptr; };  // of whole steps
+  std::function<std::unique_ptr<GraphRecorder>()> make_recorder = [] { return nullptr; };  // for whole steps
   std::function<std::unique_ptr<GraphRecorder>()> make_pass_recorder = [] { return nullptr; };
 
   DeviceKind kind() const override { return DeviceKind::cuda; }

@@ -1,4 +1,4 @@
-// An NVIDIA driver that finds no GPU: of what the runtime asks it, it knows its version.
+// An NVIDIA driver that finds no GPU. It answers the runtime's query for its version and nothing else.
 
 #include <cstring>
 
@@ -21,6 +21,6 @@ FAKE cuGetProcAddress_v2(const char* name, void** function, int, unsigned long l
   *function = reinterpret_cast<void*>(&nothing);
   if (std::strcmp(name, "cuDriverGetVersion") == 0) *function = reinterpret_cast<void*>(&cuDriverGetVersion);
   if (std::strcmp(name, "cuGetProcAddress") == 0) *function = reinterpret_cast<void*>(&cuGetProcAddress_v2);
-  if (found != nullptr) *found = 0;  // which is that it was
+  if (found != nullptr) *found = 0;  // 0 is "found"
   return 0;
 }

@@ -1,12 +1,12 @@
-// Four "GPUs" that compute on the CPU, for tests of what the program does when devices or links are broken. The fault
-// is MGCOMPARE_TEST_FAULT: a word and numbers of devices.
-//   pair A B     data that A sends to B arrive damaged
-//   lost A       A stops in the middle of a trial and never answers again (while the file MGCOMPARE_TEST_MARK is there)
-//   gone A       the same, A is not listed any more, and the others have other numbers
-//   hangs A      A never comes back from a call in the middle of a trial, nor later from opening it
-//   memory A     A has no more memory after a while
-//   hot A        A says of itself that it is slowed down
-//   driver       there are no devices, for the driver is too old
+// Four fake GPUs that compute on the CPU, for tests with faulty devices or links. MGCOMPARE_TEST_FAULT selects the
+// fault: a word and device numbers.
+// pair A B     data that A sends to B arrive damaged
+// lost A       A stops in the middle of a trial and never answers again (while the file MGCOMPARE_TEST_MARK exists)
+// gone A       like lost, but A is no longer listed and the others are renumbered
+// hangs A      A never returns from a call in the middle of a trial, nor later from opening it
+// memory A     A runs out of memory after a while
+// hot A        A reports that it is slowed down by heat
+// driver       there are no devices, because the driver is too old
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,8 +30,8 @@ namespace {
 using namespace mgcompare;
 
 constexpr int kDevices = 4;
-constexpr int kWaitsOfALostDevice = 3;    // of a trial
-constexpr std::size_t kMemory = 1 << 20;  // bytes an allocation may have where memory is short
+constexpr int kWaitsOfALostDevice = 3;    // in a trial
+constexpr std::size_t kMemory = 1 << 20;  // bytes per allocation while memory is short
 
 struct Fault {
   std::string word;
@@ -60,7 +60,7 @@ bool has_fallen(int device) {
 [[noreturn]] void hang() {
   for (;;) pause();
 }
-// The GPU that has a number now.
+// The GPU that currently has this number.
 int slot_of(int index) {
   const bool is_after = fault().word == "gone" && has_fallen(fault().first) && index >= fault().first;
   return is_after ? index + 1 : index;
@@ -86,7 +86,7 @@ class FakeGpu : public CpuDevice {
 
  private:
   const int slot_;
-  const std::atomic<int>& networks_;  // of this process: none before its first trial
+  const std::atomic<int>& networks_;  // of this process: 0 before its first trial
   int waits_ = 0;
 };
 

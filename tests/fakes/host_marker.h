@@ -1,6 +1,6 @@
 #pragma once
 
-// A timeline for devices that compute before a call returns: the host's clock is theirs.
+// A timeline for devices that compute before a call returns. It uses the host's clock.
 
 #include <vector>
 
@@ -11,7 +11,7 @@ namespace mgcompare {
 
 class HostTimeline : public DeviceTimeline {
  public:
-  // `lie`: what it says that a mark costs.
+  // `lie`: the cost of a mark that it reports.
   explicit HostTimeline(double lie = 0) : lie_(lie) {}
   void open() override { is_open_ = true; }
   void close() noexcept override { is_open_ = false; }

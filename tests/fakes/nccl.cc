@@ -1,4 +1,4 @@
-// An NCCL of before it had windows: what the program must say of it is its version.
+// An NCCL from before it had windows. The program must report its version.
 
 #define FAKE(name) \
   extern "C" __attribute__((visibility("default"))) int name() { return 1; }

@@ -1,5 +1,5 @@
-// A management library with two GPUs: one in order, which has just been used, and one that is hot, busy and has had
-// memory errors.
+// A management library with two GPUs: a sound one that was just used, and one that is hot, busy and has had memory
+// errors.
 
 #include <cstring>
 
@@ -69,5 +69,5 @@ FAKE nvmlDeviceGetUtilizationRates(void* gpu, Utilization* utilization) {
 }
 FAKE nvmlDeviceGetComputeRunningProcesses_v3(void* gpu, unsigned* count, void*) {
   *count = is_sick(gpu) ? 1 : 0;
-  return is_sick(gpu) ? 7 : 0;  // 7: there are more than asked for
+  return is_sick(gpu) ? 7 : 0;  // 7: the buffer is too small
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes gradients.json: loss, logits and gradients of the experiments' networks, computed by PyTorch in double precision.
+"""Writes gradients.json: loss, logits and gradients of the shipped networks, computed by PyTorch in double precision.
 
-Run it with an interpreter that has torch and numpy (Debian: python3-torch); the test suite only reads the file. Weights,
-pixels and labels come from a hash of their position, so that both sides make them and none is stored. Dropout is off.
+Needs Python with torch and numpy (Debian: python3-torch); the tests only read the file. Weights, pixels and labels are a
+hash of their position, so that this script and the tests compute them and none is stored. Dropout is off.
 """
 import json
 import pathlib

@@ -1,6 +1,6 @@
 #pragma once
 
-// Every layer inside small networks of three outputs; every kind of device is tested on them.
+// Every layer in small networks with three outputs. Every back end is tested on them.
 
 #include <ostream>
 #include <string>

@@ -1,4 +1,4 @@
-// Gradients of the experiments' networks against those that PyTorch computed (tests/golden/make_golden.py).
+// Gradients of the shipped networks against those of PyTorch (tests/golden/make_golden.py).
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Every instruction set's kernels against plain loops, on shapes that leave remainders.
+// The kernels of every instruction set against plain loops, on shapes that leave remainders.
 
 #include <gtest/gtest.h>
 
@@ -128,7 +128,7 @@ TEST_P(KernelSets, ActivationsAreRightToTheLastBits) {
   EXPECT_EQ(values[3], 1);
   EXPECT_EQ(values[4], -1);
   EXPECT_TRUE(std::isnan(values[5]));
-  // A sigmoid near 0 is a difference of halves: absolute precision is what it has.
+  // Near 0 the sigmoid is computed as a difference of halves, so only its absolute precision is bounded.
   for (float x = -20; x < 20; x += 0.01f) {
     float y = x;
     kernels_.activate(Activation::sigmoid, &y, 1);
@@ -158,7 +158,7 @@ TEST_P(KernelSets, PoolingGivesGradientsToTheFirstLargestPixel) {
   Array<float> in = random(2 * kWidth * kLanes, 1), out(device_, 3 * kLanes), back(device_, in.size());
   Array<float> slopes = random(3 * kLanes, 2);
   Array<std::uint8_t> choice(device_, 3 * kLanes);
-  // A window of equals, and one of negatives.
+  // A window of equal values, and one of negative ones.
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     in[lane] = in[kLanes + lane] = in[kWidth * kLanes + lane] = in[(kWidth + 1) * kLanes + lane] = 0.25f;
   }

@@ -1,4 +1,4 @@
-// Every layer inside small networks: logits against the reference loops, gradients against central differences of them.
+// Every layer in small networks: logits against the reference loops, gradients against their central differences.
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ TEST_P(Layers, LogitsAgreeWithTheReferenceLoops) {
     const Numbers expected =
         reference_forward(rig.spec, Numbers(rig.weights.begin(), rig.weights.end()), Numbers(rig.spec.buffers, 0),
                           rig.inputs(4, count), rig.ids(4, count), reference_pass(GetParam()));
-    // One sample normalised by itself has no variance on rows: rounding is then all there is.
+    // Batch normalisation of one sample without spatial dimensions has zero variance, so only rounding errors are left.
     const bool lone = count == 1 && GetParam().name == "batch_norm_of_rows";
     EXPECT_LT(relative_error(logits, expected), lone ? 1e-3 : 3e-6) << count << " samples";
   }

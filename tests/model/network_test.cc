@@ -1,4 +1,4 @@
-// What a network promises beyond its layers' arithmetic.
+// Properties of a network beyond the arithmetic of its layers.
 
 #include <gtest/gtest.h>
 
@@ -91,7 +91,7 @@ TEST(Network, GivesTheSameBitsOnEveryRunAndEveryThread) {
     for (std::size_t k = 0; k < found.size(); ++k) {
       threads.emplace_back([&, k] {
         Rig rig(model, kDigit, 10, 64);
-        rig.gradient(k, 7 + k);  // what a pass leaves behind must not matter
+        rig.gradient(k, 7 + k);  // state left by an earlier pass must not matter
         rig.network->reserve(64);
         found[k] = rig.gradient(3, 50, {true, 5, 1});
       });
@@ -170,7 +170,7 @@ TEST(Network, LosesNoMemory) {
 }
 
 TEST(Dropout, DropsItsShareAndKeepsTheMean) {
-  // Dropout right before the logits, of weights that make every logit the mean of its inputs.
+  // Dropout directly before the logits, with weights that make every logit the mean of its inputs.
   Rig rig({"m", {dense(100), dropout(0.3), dense(10)}}, {4}, 10, 64);
   std::vector<float> weights(rig.spec.parameters, 0.0f);
   for (std::size_t i = rig.spec.parts[1].range.begin; i < rig.spec.parts[1].range.end; ++i) weights[i] = 1;

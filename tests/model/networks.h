@@ -1,6 +1,6 @@
 #pragma once
 
-// The experiments' networks and small ones, as code.
+// The shipped networks and small ones, as code.
 
 #include <string>
 #include <vector>

@@ -28,7 +28,7 @@ std::vector<float> numbers(std::uint64_t stream) {
 
 struct Rule {
   OptimizerConfig config;
-  // One element's update in double; a and b are its state.
+  // Update of one element in double precision; a and b are its state.
   std::function<void(double& w, double g, double& a, double& b, double rate, double decay, int step)> formula;
 };
 

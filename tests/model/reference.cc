@@ -15,7 +15,7 @@ std::size_t product(const Shape& shape) {
   return std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
 }
 
-// Visits the pixels of a window that lie inside an image: f(row, column, row in the window, column in the window).
+// Visits the pixels of a window that lie inside the image: f(row, column, row in the window, column in the window).
 void for_each_pixel(const LayerSpec& layer, std::size_t y, std::size_t x,
                     const std::function<void(std::size_t, std::size_t, std::size_t, std::size_t)>& f) {
   const LayerConfig& config = layer.config;

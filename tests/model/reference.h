@@ -1,6 +1,6 @@
 #pragma once
 
-// The layers' definitions as plain loops in double precision; slow, and independent of every kernel.
+// Definitions of the layers as plain loops in double precision: slow, and independent of every kernel.
 
 #include <cstdint>
 #include <vector>

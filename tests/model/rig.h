@@ -1,6 +1,6 @@
 #pragma once
 
-// A network on a CPU device with data, ready to be asked for logits and gradients.
+// A network on a CPU device with data; computes logits and gradients.
 
 #include <cmath>
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace mgcompare::testing {
 
-// Bytes and labels from a counter: the same for every test.
+// Bytes and labels derived from a counter, the same for every test.
 inline Split random_split(const Shape& shape, std::size_t samples, std::size_t classes, std::uint64_t seed = 7) {
   Split split;
   split.sample_shape = shape;
@@ -45,7 +45,7 @@ class Rig {
       : device(0, meter), spec(make_spec(model, shape, classes, false)), split(random_split(shape, samples, classes)),
         feed(make_feed(device, split, 1.0 / 255)), network(make_network(device, spec, numerics)) {
     weights = initial_weights(spec, seed);
-    // Biases away from zero, so that they are tested too.
+    // Nonzero biases, so that they are tested too.
     const Random random(seed, 99);
     for (std::size_t i = 0; i < weights.size(); ++i) weights[i] += static_cast<float>(0.05 * random.normal(i));
     load(weights);
@@ -75,8 +75,8 @@ class Rig {
     return {network->gradients().begin(), network->gradients().end()};
   }
 
-  // How far a gradient of the sum of these samples' losses is from central differences of the reference loops, at every
-  // `stride`-th element of the range.
+  // Distance of the gradient of the sum of these samples' losses from central differences of the reference loops, at
+  // every `stride`-th element of the range.
   double gradient_error(const std::vector<float>& gradient, std::size_t first, std::size_t count, Range range,
                         std::size_t stride, const ReferencePass& pass = {}) const {
     Numbers values(weights.begin(), weights.end()), expected, found;

@@ -22,7 +22,7 @@ TEST(Schedule, StepsFallAtTheirEpoch) {
   schedule.at = {10, 11};
   EXPECT_DOUBLE_EQ(rate(schedule, 9.999), 0.05);
   EXPECT_DOUBLE_EQ(rate(schedule, 10), 0.005);
-  // 10 as a sum of ratios of samples may miss the whole number by a bit.
+  // 10, computed as a sum of ratios of samples, may differ from the whole number by rounding.
   EXPECT_DOUBLE_EQ(rate(schedule, 10 - 1e-12), 0.005);
   EXPECT_DOUBLE_EQ(rate(schedule, 11.5), 0.0005);
 }

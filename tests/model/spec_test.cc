@@ -130,7 +130,7 @@ TEST(InitialWeights, DependOnSeedAndPartOnly) {
   const NetworkSpec spec = mnist(lenet());
   EXPECT_EQ(initial_weights(spec, 1), initial_weights(spec, 1));
   EXPECT_NE(initial_weights(spec, 1), initial_weights(spec, 2));
-  // Two tensors of one shape in one network differ.
+  // Two tensors of the same shape in one network get different values.
   const NetworkSpec twins = mnist({"m", {named(dense(10), "a"), named(dense(10), "b")}});
   const std::vector<float> weights = initial_weights(twins, 1);
   std::set<float> first(weights.begin(), weights.begin() + 100);

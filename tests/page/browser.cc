@@ -40,7 +40,7 @@ std::array<int, 2> make_pipe() {
 
 bool is_remote(const std::string& url) { return url.starts_with("http") || url.starts_with("ws"); }
 
-// Requests of pages from files, in the browser's own log of its network.
+// Page requests from files, as listed in the browser's network log.
 std::set<std::string> logged_requests(const fs::path& file) {
   const json log = json::parse(content(file), nullptr, false);
   EXPECT_TRUE(log.is_object()) << "the network log cannot be read";
@@ -54,7 +54,7 @@ std::set<std::string> logged_requests(const fs::path& file) {
   return urls;
 }
 
-// Compares the requests in the network log with those that the tests have seen.
+// Compares the requests in the network log with those that the tests saw.
 class ClosesBrowser : public testing::Environment {
  public:
   void TearDown() override { Browser::close(); }
@@ -100,7 +100,7 @@ Browser::Browser() : folder_(fs::path(testing::TempDir()) / ("browser." + std::t
   const std::array<int, 2> there = make_pipe(), back = make_pipe();
   process_ = fork();
   if (process_ == 0) {
-    // Chromium reads commands from descriptor 3 and answers on 4. The copies are out of the way of both.
+    // Chromium reads commands from descriptor 3 and writes answers to 4. The copies avoid both numbers.
     const int in = fcntl(there[0], F_DUPFD, 10), out = fcntl(back[1], F_DUPFD, 10);
     const int log = open(log_file.c_str(), O_CREAT | O_WRONLY | O_APPEND, 0600);
     dup2(in, 3), dup2(out, 4), dup2(log, 2);
@@ -119,7 +119,7 @@ Browser::Browser() : folder_(fs::path(testing::TempDir()) / ("browser." + std::t
 
 Browser::~Browser() {
   ::close(to_), ::close(from_);
-  // The group holds the renderers too.
+  // The process group contains the renderers too.
   kill(-process_, SIGKILL);
   waitpid(process_, nullptr, 0);
   std::error_code ignored;
@@ -225,7 +225,7 @@ fs::path Tab::write(const std::string& name, const std::string& text) const {
 }
 
 std::string Tab::requests() {
-  // A request that the content policy blocks is announced, and never made.
+  // A request that the content security policy blocks is announced but never sent.
   std::map<std::string, std::string> made;
   for (const json& event : browser_.events(session_)) {
     const json& params = event["params"];
@@ -263,7 +263,7 @@ Shown show(const std::string& html, int frame) {
                                        "></iframe><script>addEventListener('message', (event) => "
                                        "(document.body.dataset.said = event.data))</script></body></html>");
   tab.call("Page.navigate", {{"url", "file://" + page.string()}});
-  // In virtual time a page is done when it has nothing left to do, however slow the machine is.
+  // With virtual time a page is finished when it has no work left, however slow the machine is.
   tab.call("Emulation.setVirtualTimePolicy",
            {{"policy", "pauseIfNetworkFetchesPending"}, {"budget", 60000}, {"maxVirtualTimeTaskStarvationCount", 9999}});
   Browser::shared().wait_for(tab.session(), "Emulation.virtualTimeBudgetExpired");

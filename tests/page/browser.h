@@ -1,7 +1,7 @@
 #pragma once
 
-// One headless Chromium for all tests of the process, driven with the DevTools protocol over a pipe. Each test opens a
-// tab of its own, with its own profile.
+// One headless Chromium for all tests of the process, controlled with the DevTools protocol over a pipe. Each test
+// opens its own tab with its own profile.
 
 #include <filesystem>
 #include <map>
@@ -14,31 +14,32 @@
 
 namespace mgcompare {
 
-// Why there is no browser; empty where there is one.
+// Why no browser is available; empty if one is.
 std::string missing_browser();
 
 class Browser {
  public:
-  // Starts the browser at the first call, and again after it broke.
+  // Starts the browser on the first call, and again after a crash.
   static Browser& shared();
   ~Browser();
-  // Closes the browser. Expects that its network log holds no request of a page but those in `seen_requests`.
+  // Closes the browser. Expects that its network log holds no page request other than those in `seen_requests`.
   static void close();
 
-  // Without a session: to the browser itself. Throws where it refuses or does not answer within a minute.
+  // Without a session: to the browser itself. Throws if the browser reports an error or does not answer within a
+  // minute.
   nlohmann::json call(const std::string& session, const std::string& method, nlohmann::json params);
-  // Waits for the next event of this name; those before it are kept.
+  // Waits for the next event with this name. Earlier events are kept.
   nlohmann::json wait_for(const std::string& session, const std::string& method);
-  // The events of a session so far, in their order.
+  // The events of a session so far, in order.
   const std::vector<nlohmann::json>& events(const std::string& session) { return events_[session]; }
   void forget(const std::string& session) { events_.erase(session); }
 
-  // Lines of the browser's log about the consoles of pages, from this position on.
+  // Console messages of pages in the browser's log, from this position on.
   std::size_t log_size() const;
   std::string console_since(std::size_t position) const;
   const std::filesystem::path& folder() const { return folder_; }
 
-  std::set<std::string> seen_requests;  // of all pages, as the DevTools protocol reports them
+  std::set<std::string> seen_requests;  // of all pages, as reported by the DevTools protocol
 
  private:
   Browser();
@@ -53,7 +54,7 @@ class Browser {
   std::map<std::string, std::vector<nlohmann::json>> events_;
 };
 
-// A tab with a profile of its own, closed at the end of the object's life.
+// A tab with its own profile. The destructor closes it.
 class Tab {
  public:
   explicit Tab(int width);
@@ -62,15 +63,15 @@ class Tab {
   Tab& operator=(const Tab&) = delete;
 
   nlohmann::json call(const std::string& method, nlohmann::json params = nlohmann::json::object());
-  // The value of an expression in the page; a promise is waited for.
+  // Returns the value of an expression in the page. Waits for a promise.
   nlohmann::json evaluate(const std::string& expression);
-  // A file of this tab.
+  // Path of a file in this tab's directory.
   std::filesystem::path write(const std::string& name, const std::string& content) const;
   const std::filesystem::path& folder() const { return folder_; }
   const std::string& session() const { return session_; }
-  // Addresses outside of the page's file that were requested, one a line.
+  // Requested addresses outside of the page's file, one per line.
   std::string requests();
-  // Messages of the page's console, errors and violations of its content policy among them.
+  // Console messages of the page, including errors and violations of its content security policy.
   std::string console();
 
  private:
@@ -87,13 +88,14 @@ struct Shown {
   std::string requests;
 };
 
-// Shows the page in a wide window. With `frame` the page is shown in a frame of this width, because windows are never as
-// narrow as a phone: then `dom` is that of the page around it, whose `data-said` is what the framed page posts to it.
+// Renders the page in a wide window. With `frame`, the page is in a frame of this width, because windows cannot be as
+// narrow as a phone. `dom` is then that of the enclosing page, whose `data-said` holds what the framed page posts to
+// it.
 Shown show(const std::string& html, int frame = 0);
 
-// The page without its content policy.
+// The page without its content security policy.
 std::string without_policy(std::string html);
-// The page with a script at its end. The content policy does not let it run.
+// The page with a script appended. The content security policy blocks it.
 std::string with_script(std::string html, const std::string& script);
 
 }  // namespace mgcompare

@@ -1,6 +1,6 @@
 #pragma once
 
-// A page that a test uses as a reader does: with keys, in light or dark, with what a screen reader is told.
+// A page operated like a reader would: by keyboard, in light or dark mode, with the accessibility tree.
 
 #include <string>
 #include <vector>
@@ -11,20 +11,20 @@ namespace mgcompare {
 
 class DrivenPage {
  public:
-  // Shows the page and waits until its charts are drawn.
+  // Opens the page and waits until its charts are drawn.
   explicit DrivenPage(const std::string& html, int width = 1280);
 
   // Presses and releases "Tab", "Enter", "Space" or "ArrowRight".
   void press(const std::string& key);
-  // The value of an expression in the page; a promise is waited for.
+  // Returns the value of an expression in the page. Waits for a promise.
   nlohmann::json evaluate(const std::string& expression) { return tab_.evaluate(expression); }
-  // Polls for a minute; false where the expression never became true.
+  // Polls for up to a minute; returns false if the expression did not become true.
   bool becomes_true(const std::string& expression);
   // Sets a media feature: "prefers-color-scheme", "dark".
   void prefer(const std::string& feature, const std::string& value);
-  // The accessibility tree, node by node, without those that are ignored.
+  // The nodes of the accessibility tree, without ignored ones.
   std::vector<nlohmann::json> accessibility_tree();
-  // The content of a file that the page saves; empty where it does not come within a minute.
+  // The content of a file that the page saves; empty if none arrives within a minute.
   std::string saved(const std::string& name) const;
 
  private:

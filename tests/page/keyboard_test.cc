@@ -1,4 +1,4 @@
-// report.html without a mouse, and as a screen reader is told of it.
+// report.html used with the keyboard and a screen reader.
 
 #include <gmock/gmock.h>
 
@@ -18,7 +18,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// The controls that a reader sees, in their order, each with a number.
+// The visible controls in document order, numbered.
 constexpr char kNumberControls[] = R"js((() => {
   const all = [...document.querySelectorAll("a[href], button, input, summary, [tabindex='0']")]
     .filter((one) => one.checkVisibility() && !(one.type === "radio" && !one.checked));
@@ -26,7 +26,7 @@ constexpr char kNumberControls[] = R"js((() => {
   return all.length;
 })())js";
 
-// Which of them has the focus, whether its outline is drawn, and whether anything lies over it.
+// Which control has the focus, whether its outline is drawn, and whether another element covers it.
 constexpr char kFocus[] = R"js((() => {
   const one = document.activeElement;
   const shown = one.type === "radio" ? one.nextElementSibling : one;
@@ -40,7 +40,7 @@ constexpr char kFocus[] = R"js((() => {
   };
 })())js";
 
-// Every text that is shown against what lies behind it, and every mark: what falls short of 4.5 or 3 to 1.
+// Contrast of all visible text and marks against their background: lists those below 4.5:1 (text) and 3:1 (marks).
 constexpr char kPale[] = R"js((() => {
   const ground = (one) => {
     for (; one; one = one.parentElement) {
@@ -84,7 +84,7 @@ class Keyboard : public Page {
   }
 };
 
-// False where a whole round of the page does not get there.
+// Returns false if the selector is not reached within 200 presses of Tab.
 bool tab_to(DrivenPage& page, const std::string& selector) {
   for (int presses = 0; presses < 200; ++presses) {
     if (page.evaluate("document.activeElement.matches(`" + selector + "`)") == true) return true;
@@ -133,7 +133,7 @@ TEST_F(Keyboard, EnterAndSpaceIsolateAStrategy) {
   EXPECT_EQ(page.evaluate("document.activeElement.getAttribute('aria-pressed')"), "false");
 }
 
-// Of twelve strategies six lead; of the other six there are two points each, as grey as the baseline's one.
+// Of twelve strategies six are highlighted. The other six have two points each, as grey as the baseline's point.
 TEST_F(Keyboard, EnterBringsTheCrowdInAndOutOfColour) {
   DrivenPage page(page_of(crowded_run()));
   const std::string grey =
@@ -165,12 +165,12 @@ TEST_F(Keyboard, ArrowsChooseWhatCounts) {
   EXPECT_EQ(page.evaluate("document.activeElement.id"), "objective-throughput");
 }
 
-// With the page's policy in force.
+// With the page's content security policy in force.
 TEST_F(Keyboard, EnterSavesAChart) {
   DrivenPage page(page_of(wide_run()));
   ASSERT_TRUE(tab_to(page, "[data-chart=efficiency-0][data-format=svg]"));
   page.press("Enter");
-  // What it is called, and which line is whose.
+  // The accessible name, and which line belongs to which series.
   const std::string svg = page.saved("efficiency-0.svg");
   EXPECT_THAT(svg, StartsWith("<svg"));
   for (const char* part : {"Efficiency, global batch 128", "role-legend", "together"}) EXPECT_THAT(svg, HasSubstr(part));
@@ -212,7 +212,7 @@ TEST_F(Keyboard, AScreenReaderIsToldWhatEverythingIs) {
     const std::string role = text_of(node, "role"), name = text_of(node, "name");
     ++seen[role];
     EXPECT_TRUE(!name.empty() || !named.contains(role)) << node;
-    // Names of what the drawing is made of are for nobody.
+    // Internal names of the drawing library must not be exposed.
     EXPECT_THAT(name, Not(HasSubstr("upper_low"))) << node;
     EXPECT_TRUE(role != "figure" || !text_of(node, "description").empty()) << node;
     EXPECT_TRUE(role != "button" || !name.starts_with("Save ") || saves.insert(name).second) << name;
@@ -252,8 +252,8 @@ TEST_F(Keyboard, NothingMovesForWhoAsksForThat) {
   EXPECT_EQ(page.evaluate("document.getAnimations().length"), 0);
 }
 
-// The soonest at the target, the most samples/s, and the best that computes what one device would, which is the first here;
-// then down the ranking.
+// The first to reach the target, the highest samples/s, and the best exact strategy, which is the first here; then the
+// others by rank.
 TEST(Series, AFewLeadACrowdByTheirFigures) {
   const mgcompare::Run run = crowded_run();
   std::set<std::string> leaders, looks;
@@ -265,7 +265,7 @@ TEST(Series, AFewLeadACrowdByTheirFigures) {
   for (const Series& one : all_series(compare_rows(wide_run()))) EXPECT_TRUE(one.leads) << one.name;
 }
 
-// All series of a page, told apart from its ground.
+// Every series of the page must be distinguishable from the background.
 TEST(Series, KeepTheirDistanceFromLightAndDarkGround) {
   RunMaker maker;
   for (const char* name : {"a", "b", "c", "d", "e", "f"}) maker.add(name, 1, 1, make_result(1000, 5, 0.98));

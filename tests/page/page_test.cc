@@ -17,7 +17,7 @@ using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// Sets the title when it runs, and calls home.
+// A payload that sets the title and sends a request when it runs.
 constexpr char kPayload[] =
     "</script><img src=x onerror=\"document.title='PWNED';fetch('http://mgcompare.invalid/')\">";
 
@@ -44,7 +44,7 @@ addEventListener("load", () => {
 });
 )";
 
-// Points at the first mark of the first chart, and writes down what came of it.
+// Moves the pointer to the first mark of the first chart and records the effect.
 constexpr char kUse[] = R"(
 addEventListener("load", () => {
   const page = document.documentElement;
@@ -85,7 +85,7 @@ TEST_F(Page, DrawsEveryChartWithoutAComplaintOrARequest) {
 TEST_F(Page, EveryRowIsAMarkAndALegendClickIsolates) {
   if (assets::chart_script().empty()) GTEST_SKIP() << "this build has no chart libraries (npm was missing)";
   const Shown shown = show(with_script(without_policy(page_of(wide_run())), kCount));
-  // One device of `alone`, one, two and four of `together`.
+  // One device of `alone`; one, two and four of `together`.
   for (const char* chart : {"efficiency-0", "efficiency-1", "speed-up-0", "speed-up-1"}) {
     const std::size_t at = shown.dom.find("id=\"" + std::string(chart) + "\"");
     ASSERT_NE(at, std::string::npos) << chart;
@@ -96,7 +96,7 @@ TEST_F(Page, EveryRowIsAMarkAndALegendClickIsolates) {
   EXPECT_EQ(break_down(shown.dom, "data-faint"), "0 then 1");
 }
 
-// Where nothing is visible, a chart says what it is: no two alike.
+// Every chart has an accessible name, and no two names are equal.
 TEST_F(Page, EveryChartHasItsOwnName) {
   if (assets::chart_script().empty()) GTEST_SKIP() << "this build has no chart libraries (npm was missing)";
   const std::string dom = show(page_of(wide_run())).dom;
@@ -115,7 +115,7 @@ TEST_F(Page, AMarkTellsItsFigures) {
   EXPECT_THAT(break_down(shown.dom, "data-tip"), AnyOf(HasSubstr("alone on 1 CPU core"), HasSubstr("together on")));
 }
 
-// Staleness 0 (five times), 1 (thrice) and 3 (once) on each of two ranks, three times.
+// Staleness 0 (five times), 1 (three times) and 3 (once) on each of two ranks, in three repeats.
 TEST_F(Page, AHistogramHasAMarkForEachValueThatCame) {
   if (assets::chart_script().empty()) GTEST_SKIP() << "this build has no chart libraries (npm was missing)";
   mgcompare::Run run = wide_run();
@@ -129,12 +129,12 @@ TEST_F(Page, AHistogramHasAMarkForEachValueThatCame) {
     EXPECT_EQ(break_down(shown.dom, "data-marks", at), "3") << chart;
   }
   EXPECT_EQ(shown.dom.find("id=\"histogram-2\""), std::string::npos);
-  EXPECT_THAT(shown.dom, HasSubstr("How often each staleness came"));
-  // What sends is a point by its count of devices: `alone`, and `together` on one, two and four.
+  EXPECT_THAT(shown.dom, HasSubstr("How often each staleness occurred"));
+  // Every row that sends bytes is a point for each number of devices: `alone`, and `together` on one, two and four.
   EXPECT_EQ(break_down(shown.dom, "data-points", shown.dom.find("id=\"bytes-0\"")), "4");
 }
 
-// What is counted but once in a thousand times is seen, and values beyond what a page can tell apart share a column.
+// A value that occurs once in a thousand times is visible, and values beyond the histogram's range share a column.
 TEST(Histogram, KeepsEveryCount) {
   mgcompare::Run run = wide_run();
   std::vector<std::uint64_t> counts(256, 0);
@@ -159,11 +159,11 @@ TEST(Histogram, KeepsEveryCount) {
 TEST_F(Page, FitsAPhone) {
   if (assets::chart_script().empty()) GTEST_SKIP() << "this build has no chart libraries (npm was missing)";
   const Shown shown = show(with_script(without_policy(page_of(wide_run())), kCount), 390);
-  // Those of the parts of a step and of the bytes, a panel a batch.
+  // The charts of a step's parts and of bytes, with a panel for each batch.
   EXPECT_EQ(break_down(shown.dom, "data-said"), "390 wide, 0 over, 4 legends, 0 cut");
 }
 
-// On an ordinary screen no table has to be moved to be read.
+// On an ordinary screen no table scrolls horizontally.
 TEST_F(Page, TablesFitAScreen) {
   mgcompare::Run run = wide_run("sharded_server by range");
   for (Row& row : run.rows) {
@@ -181,7 +181,7 @@ TEST_F(Page, TablesFitAScreen) {
   EXPECT_THAT(shown.dom, HasSubstr("<small>(drifts by +"));
 }
 
-// Names of everything that comes from outside are the payload.
+// Every name from outside the program is the payload.
 mgcompare::Run poisoned_run() {
   mgcompare::Run run = wide_run(kPayload);
   for (Row& row : run.rows) {
@@ -191,7 +191,7 @@ mgcompare::Run poisoned_run() {
     row.result.notes = {kPayload};
     row.result.metrics = {{{kPayload, {.mean = 1}}}};
   }
-  run.rows[1].result.status = "crashed";
+  run.rows[1].result.status = TrialStatus::crashed;
   run.rows[1].result.cause = kPayload;
   run.rows[1].result.log = {kPayload};
   run.info.name = run.info.data_name = run.info.data_origin = run.info.started = run.info.program_version = kPayload;
@@ -226,7 +226,7 @@ TEST_F(Page, ThePolicyHoldsWhereEscapingFails) {
   EXPECT_EQ(shown.requests, "");
 }
 
-// The two tests above can fail: with neither escaping nor policy the payload runs.
+// Shows that the two tests above can fail: without escaping and policy the payload runs.
 TEST_F(Page, WithoutBothThePayloadRuns) {
   std::string page = without_policy(page_of(poisoned_run()));
   page.insert(page.find("<h1>") + 4, kPayload);
@@ -235,7 +235,7 @@ TEST_F(Page, WithoutBothThePayloadRuns) {
   EXPECT_THAT(shown.requests, HasSubstr("mgcompare.invalid"));
 }
 
-// Nothing but {{x}}, which escapes, is in the template.
+// The template uses only {{x}}, which escapes.
 TEST(Template, HasNoRawTags) {
   EXPECT_THAT(std::string(assets::page_template()), Not(HasSubstr("{{{")));
   EXPECT_THAT(std::string(assets::page_template()), Not(HasSubstr("{{&")));
@@ -258,7 +258,7 @@ TEST(Html, HasItsSectionsInOrder) {
   }
 }
 
-// On paper a table of more than 60 lines is there when its reader has opened it.
+// A table of more than 60 lines is printed only if the reader opened it.
 TEST(Html, SaysAboveTheAnswerWhatTaintsTheRun) {
   mgcompare::Run run = wide_run();
   EXPECT_EQ(page_of(run).find("Tainted:"), std::string::npos);
@@ -272,21 +272,21 @@ TEST(Html, SaysAboveTheAnswerWhatTaintsTheRun) {
 TEST(Html, MarksRowsWhosePartsDoNotSumToTheirSteps) {
   mgcompare::Run run = wide_run();
   const auto marked = [&] { return page_of(run).find("\"? together \u00d7 4\"") != std::string::npos; };
-  const auto faded = [&] { return page_of(run).find("\"believed\":false") != std::string::npos; };
+  const auto faded = [&] { return page_of(run).find("\"reliable\":false") != std::string::npos; };
   EXPECT_FALSE(marked() || faded());
   for (Row& row : run.rows)
     if (row.trial.devices == 4) row.result.ranks.back().compute *= 1.1;
   EXPECT_TRUE(marked() && faded());
 }
 
-// Panels that show one figure at two batches have one scale.
+// Panels that show one quantity at two batches share a scale.
 TEST(Html, ComparesPanelsByOneScale) {
   const mgcompare::Run run = wide_run();
   const Comparison comparison = compare_rows(run);
   std::size_t compared = 0;
   for (const auto& groups : {scaling_charts(comparison), accuracy_charts(comparison), bytes_charts(comparison)}) {
     for (const ChartGroup& group : groups) {
-      if (group.caption.find("scales of its own") != std::string::npos) continue;
+      if (group.caption.find("its own scales") != std::string::npos) continue;
       const bool across = group.charts[0].id == "bytes-0" || group.charts[0].id == "target-0";
       std::set<std::string> scales;
       for (const Chart& chart : group.charts)
@@ -328,10 +328,10 @@ TEST(Html, OfARowOrNothingSaysWhatIsMissing) {
   const std::string page = page_of(maker.run);
   EXPECT_THAT(page, HasSubstr("There is no curve to draw"));
   EXPECT_THAT(page, HasSubstr("There is nothing to predict from"));
-  // One strategy needs no legend.
+  // A single strategy needs no legend.
   EXPECT_THAT(page, Not(HasSubstr("class=\"legend\"")));
   EXPECT_THAT(page_of(wide_run()), HasSubstr("class=\"legend\""));
-  maker.run.rows[0].state = "pending";
+  maker.run.rows[0].state = RowState::pending;
   EXPECT_THAT(page_of(maker.run), HasSubstr("Partial: 1 of 1 trials have not finished"));
 }
 

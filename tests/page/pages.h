@@ -1,6 +1,6 @@
 #pragma once
 
-// Pages of runs as they could have been, for tests that show them.
+// Pages of synthetic runs.
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@
 
 namespace mgcompare {
 
-// Skips where there is no browser.
+// Skips the test if no browser is available.
 class Page : public testing::Test {
  protected:
   void SetUp() override {
@@ -24,7 +24,7 @@ class Page : public testing::Test {
   }
 };
 
-// One device that exchanges nothing, and another strategy on 1, 2 and 4 devices, with two batches, three times each.
+// One device without an exchange, and another strategy on 1, 2 and 4 devices, with two batches, three repeats each.
 inline mgcompare::Run wide_run(const std::string& odd_name = "together") {
   RunMaker maker;
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
@@ -38,8 +38,8 @@ inline mgcompare::Run wide_run(const std::string& odd_name = "together") {
   return maker.run;
 }
 
-// The baseline and twelve strategies on one device and two, each faster than the one before; the first gets to the target
-// soonest, and those of odd numbers only approximate.
+// The baseline and twelve strategies on one device and two, each faster than the one before. The first reaches the
+// target soonest; odd-numbered ones are approximate.
 inline mgcompare::Run crowded_run() {
   RunMaker maker;
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {

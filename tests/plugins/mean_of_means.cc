@@ -1,5 +1,5 @@
-// Wrong mathematics on purpose: each rank takes the mean over its own share, and the ranks average these means. That is
-// right only when all shares are equal; verify must find it on ragged ones.
+// Wrong on purpose: each rank takes the mean over its own share, and the ranks average these means. That is right only
+// if all shares are equal. `verify` must detect it with shares of unequal size.
 
 #include "mgcompare/strategy.h"
 

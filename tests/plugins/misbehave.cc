@@ -1,4 +1,4 @@
-// Trains as it should until the step (or the call) in which it does what `how` says.
+// Trains correctly until the step (or the call) in which it commits the fault that `how` names.
 
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -21,7 +21,7 @@ using namespace mgcompare;
   for (std::atomic<unsigned> turns{0};;) ++turns;
 }
 
-// A process that outlives its parent and does not listen; its number goes to the file that MGCOMPARE_TEST_GRANDCHILD names.
+// A process that outlives its parent and ignores signals. Its id goes to the file that MGCOMPARE_TEST_GRANDCHILD names.
 void leave_grandchild() {
   const pid_t child = fork();
   if (child == 0) {
@@ -42,7 +42,7 @@ void leave_grandchild() {
 }
 
 void die_of(int number) {
-  std::signal(number, SIG_DFL);     // a sanitizer would catch it
+  std::signal(number, SIG_DFL);     // a sanitizer would catch the signal
   std::raise(number);
 }
 
@@ -73,7 +73,7 @@ class Misbehave : public Strategy {
   void step(Replica& replica, Group& group, const Batch& batch) override {
     if (where_ == "step" && batch.epoch() == 0 && batch.step() == static_cast<std::size_t>(step_)) {
       if (group.rank() == rank_) do_it();
-      while (how_ == "strand") pause();  // like a kernel that waits for the rank that failed, and cannot be aborted
+      while (how_ == "strand") pause();  // like a kernel that waits for the failed rank and cannot be aborted
     }
     replica.backward(batch);
     group.all_reduce(replica.gradients());
@@ -87,7 +87,7 @@ class Misbehave : public Strategy {
 
  private:
   void do_it() const {
-    // The same config can be run again without the fault.
+    // Lets the same config run again without the fault.
     if (std::getenv("MGCOMPARE_TEST_CALM") != nullptr) return;
     if (how_ == "throw" || how_ == "strand") throw Error("the planted error");
     if (how_ == "throw number") throw 42;

@@ -1,4 +1,5 @@
-// Any other strategy, until one rank fails in the middle of an exchange: after its n-th call of the group in a step.
+// Wraps another strategy and lets one rank fail in the middle of an exchange: after its n-th call of the group in a
+// step.
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -26,7 +27,7 @@ std::vector<std::string> shipped() {
   return names;
 }
 
-// Passes every call on and counts it. The SDK's own group is reached by its public verbs.
+// Forwards every call and counts it. The wrapped group is called through its public methods.
 class CountingGroup : public Group {
  public:
   explicit CountingGroup(std::function<void()> counted) : counted_(std::move(counted)) {}
@@ -147,11 +148,11 @@ class Saboteur : public Strategy {
     armed_ = batch.epoch() == 0 && batch.step() >= 3 && group.rank() == rank_;
     calls_ = 0;
     inner_->step(replica, group_, batch);
-    if (armed_) fail();  // a step of fewer calls fails at its end
+    if (armed_) fail();  // a step with fewer calls fails at its end
   }
 
   void rest(Replica& replica, Group&) override { inner_->rest(replica, group_); }
-  // Where ranks run freely, this one may not have come to a third step.
+  // Free-running ranks: this one may not have reached a third step.
   Vec settle(Replica& replica, Group& group) override {
     if (group.rank() == rank_) fail();
     return inner_->settle(replica, group_);
@@ -164,7 +165,7 @@ class Saboteur : public Strategy {
 
   [[noreturn]] void fail() {
     if (how_ == "segv") {
-      std::signal(SIGSEGV, SIG_DFL);  // a sanitizer would catch it
+      std::signal(SIGSEGV, SIG_DFL);  // a sanitizer would catch the signal
       std::raise(SIGSEGV);
     }
     if (how_ == "exit") _exit(0);

@@ -8,8 +8,9 @@
 namespace mgcompare {
 namespace {
 
-// Of n values, n odd, the resampled median is at most the k-th as often as a binomial (n, k/n) has a majority. For 9 that
-// is 0.14, 3.04, .. 96.96, 99.86 % at the places 1, 2, .. 7, 8; for 25 it is 0.96, 2.99, .. 97.01, 99.04 % at 7, 8, .. 17, 18.
+// Of n values, n odd, the resampled median is at most the k-th with the probability that a binomial (n, k/n) has a
+// majority. For n = 9 that is 0.14, 3.04, .. 96.96, 99.86 % for k = 1, 2, .. 7, 8; for n = 25 it is 0.96, 2.99, ..
+// 97.01, 99.04 % for k = 7, 8, .. 17, 18.
 TEST(MedianInterval, AgreesWithTheExactDistribution) {
   const auto interval = [](int count) {
     std::vector<double> values;

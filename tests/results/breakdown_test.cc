@@ -20,13 +20,13 @@ TEST(Breakdown, IsReliableWhenItsPartsAreTheStep) {
   row.result.seconds_training *= 1.03;
   EXPECT_FALSE(breakdown_of({&row}).reliable());
   row.result.seconds_training /= 1.03;
-  // What was sent took time; that nobody saw it does not make it free.
+  // Bytes were sent but no exchange was measured, so the parts are unreliable.
   for (RankTimes& rank : row.result.ranks) rank.compute += rank.exchange, rank.exchange = 0;
   EXPECT_FALSE(breakdown_of({&row}).reliable());
   EXPECT_FALSE(breakdown_of({}).reliable());
 }
 
-// Errors of two ranks, or of two repeats, that cancel in the mean are errors still.
+// Errors of two ranks, or of two repeats, that cancel in the mean still count as errors.
 TEST(Breakdown, IsJudgedByRankAndRepeat) {
   RunMaker maker;
   const Row good = maker.add("together", 2, 1, step_result({.compute = 6, .exchange = 3, .waiting = 1, .bytes = 1e6}, 2));
@@ -42,8 +42,8 @@ TEST(Breakdown, IsJudgedByRankAndRepeat) {
   EXPECT_FALSE(breakdown_of({&one, &other}).reliable());
 }
 
-// A run of the first schema, whose ranks have no strategy's own part: there the remainder makes every sum right, also where
-// an exchange was counted twice.
+// A run of schema 1, whose ranks have no time for the strategy's own work. There compute is the remainder, so every sum
+// is right even if an exchange was counted twice.
 TEST(Breakdown, OfAnOlderProgramIsSaidToBeInPart) {
   RunMaker maker;
   const auto older = [](const Result& result) {
@@ -99,8 +99,8 @@ TEST(WhatIf, TakesOneCostAfterTheOtherAway) {
   EXPECT_NEAR(what_if(breakdown_of({&busy}), 1.5, 4)[4].speed_up, 1.5 * 10 / 4, 1e-9);
 }
 
-// 1.9x of two devices with a fifth of the step in exchange and waiting: without them the arithmetic says 2.375x, which
-// two devices cannot be; the baseline was slow when it ran.
+// 1.9x on two devices with a fifth of the step in exchange and waiting. Without these the arithmetic gives 2.375x,
+// which is impossible on two devices: the baseline was measured on a slower machine.
 TEST(WhatIf, NeverFallsAndNeverPassesTheIdeal) {
   RunMaker maker;
   for (const double speed_up : {0.4, 1.3, 1.9, 2.0}) {

@@ -33,7 +33,7 @@ TEST(Comparison, PutsRepeatsTogether) {
   EXPECT_FALSE(together.many_models);
 }
 
-// Seed by seed the ratio is 1.6 although the machine was 2 % faster in one of the blocks.
+// The ratio is 1.6 for each seed, although the machine was 2 % faster in one block.
 TEST(Comparison, SpeedUpIsAgainstTheBaselineOfTheSameSeed) {
   const mgcompare::Run run = three_by_three();
   const Comparison comparison = compare_rows(run);
@@ -93,7 +93,7 @@ TEST(Comparison, FailedTrialsAreNoFigures) {
   RunMaker maker;
   maker.baseline(1, make_result(1000, 8, 0.98));
   Result diverged = make_result(9000, 0.1, 0.1);
-  diverged.status = "diverged";
+  diverged.status = TrialStatus::diverged;
   maker.add("together", 2, 1, diverged);
   const Comparison comparison = compare_rows(maker.run);
   const Cell& cell = cell_of(comparison, "together", 2);

@@ -1,4 +1,4 @@
-// Files that are no results, and results that something has damaged.
+// Files that are not results, and damaged results.
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include <functional>
 #include <iterator>
 
-#include "results/database.h"
+#include "results/sqlite.h"
 #include "results/results_store.h"
 #include "results/runs.h"
 
@@ -40,7 +40,7 @@ TEST_P(ResultsRefuse, AndLeaveTheFileAsItIs) {
   const bool is_file = std::filesystem::is_regular_file(path);
   const std::string before = is_file ? content() : "";
   EXPECT_THAT([&] { ResultsStore results(folder.path()); },
-              ThrowsMessage<BadResults>(AllOf(HasSubstr(GetParam().says), HasSubstr("left as it is"))));
+              ThrowsMessage<BadResults>(AllOf(HasSubstr(GetParam().says), HasSubstr("the file is not changed"))));
   EXPECT_THAT([&] { read_run(folder.path()); }, ThrowsMessage<BadResults>(HasSubstr(GetParam().says)));
   EXPECT_EQ(std::filesystem::is_regular_file(path), is_file);
   EXPECT_EQ(is_file ? content() : "", before);
@@ -62,14 +62,14 @@ INSTANTIATE_TEST_SUITE_P(
                    ResultsStore(std::filesystem::path(path).parent_path().string()).empty();
                    Database(path, Database::Mode::write).script("PRAGMA user_version = 9");
                  },
-                 "written by a newer mgcompare (format 9, this program knows up to 3)"},
+                 "written by a newer mgcompare (format 9, this program reads up to 3)"},
         BadStore{"Pipe", [](const std::string& path) { ASSERT_EQ(mkfifo(path.c_str(), 0600), 0); },
                  "not a regular file"},
         BadStore{"Link", [](const std::string& path) { std::filesystem::create_symlink("/etc/passwd", path); },
                  "not a regular file"}),
     [](const testing::TestParamInfo<BadStore>& info) { return info.param.name; });
 
-// Whatever happened to a page of the file: a refusal or a run, never a crash, and never a changed file.
+// Whatever is overwritten in the file: it is refused or read, without a crash and without a change of the file.
 TEST(Results, SurviveDamageToAnyPage) {
   const Folder folder;
   const std::vector<Trial> trials = {make_trial(1, "alone", 1, 1), make_trial(2, "together", 2, 1),
@@ -123,7 +123,7 @@ TEST(ReadRun, SaysWhatIsNotThere) {
   says(folder.path(), "there is no run in this directory (no results.sqlite)");
   says(folder.path("absent"), "there is no such directory");
   std::ofstream(folder.path("file")) << "x";
-  says(folder.path("file"), "is no directory: name the one that holds results.sqlite");
+  says(folder.path("file"), "is not a directory: name the directory that contains results.sqlite");
 }
 
 TEST(ReadRun, NamesTheTrialThatCannotBeRead) {

@@ -16,7 +16,8 @@ using testing::ElementsAre;
 using testing::Field;
 using testing::HasSubstr;
 
-// A bracket, a block of baseline and another row, and so on, with these rates of the bracketing runs.
+// A bracket run, a block with the baseline and another row, a bracket run, and so on. `rates` are those of the bracket
+// runs.
 mgcompare::Run bracketed(const std::vector<double>& rates) {
   RunMaker maker;
   for (std::size_t i = 0; i < rates.size(); ++i) {
@@ -54,7 +55,7 @@ TEST(Drift, IsSeenBetweenBlocksAndBrackets) {
               Contains(Field(&Finding::text, HasSubstr("the samples/s of alone cpu:1 batch 128 changed by -10.0 % between two of its runs"))));
 }
 
-// 2 % from each run to the next is within the noise, 6 % in all is not.
+// 2 % between neighbouring runs is within the noise, 6 % in total is not.
 TEST(Drift, ThatIsSlowIsSeenFromEndToEnd) {
   RunMaker maker;
   for (const double rate : {1000.0, 980.0, 960.0, 940.0})
@@ -87,7 +88,7 @@ TEST(Drift, HasATableInOrderOfExecution) {
 
 TEST(Drift, ABracketThatFailedIsAFailure) {
   mgcompare::Run run = bracketed({1000, 1010, 900});
-  run.rows[0].result.status = "crashed";
+  run.rows[0].result.status = TrialStatus::crashed;
   const Comparison comparison = compare_rows(run);
   EXPECT_EQ(comparison.cells[0].brackets.size(), 2u);
   EXPECT_EQ(failures(comparison).size(), 1u);

@@ -35,7 +35,7 @@ TEST(Explain, SaysNothingOfARunWithoutFaults) {
   EXPECT_THAT(rules(maker.run), testing::ElementsAre());
 }
 
-// Ten times the bytes in ten times the time.
+// Ten times the bytes in ten times the time: bandwidth.
 TEST(Explain, E1TellsBandwidth) {
   RunMaker maker;
   maker.baseline(1, step_result({.compute = 20}, 1));
@@ -47,7 +47,7 @@ TEST(Explain, E1TellsBandwidth) {
   EXPECT_THAT(reason.action, HasSubstr("fewer bytes"));
 }
 
-// A tenth of the bytes in the same time.
+// A tenth of the bytes in the same time: latency.
 TEST(Explain, E2TellsLatency) {
   RunMaker maker;
   maker.baseline(1, step_result({.compute = 20}, 1));
@@ -60,12 +60,12 @@ TEST(Explain, DoesNotGuessFromOneSize) {
   RunMaker maker;
   maker.baseline(1, step_result({.compute = 20}, 1));
   maker.add("together", 2, 1, step_result({.compute = 10, .exchange = 5, .bytes = 1e6}, 2));
-  EXPECT_THAT(reason_of(maker.run, "E1").evidence, HasSubstr("too alike to tell latency from bandwidth"));
+  EXPECT_THAT(reason_of(maker.run, "E1").evidence, HasSubstr("too similar sizes to separate latency from bandwidth"));
 }
 
-// All-reduces by themselves on a machine, in which 1 ms does not depend on the size and a megabyte takes `per_megabyte`.
-Links bare_links(double per_megabyte) {
-  Links links;
+// All-reduces timed on their own: 1 ms of latency, and `per_megabyte` for each megabyte.
+LinkMeasurements bare_links(double per_megabyte) {
+  LinkMeasurements links;
   links.kind = "cpu";
   for (const std::size_t bytes : {4096, 65536, 1048576, 4194304})
     links.all_reduces.push_back({2, bytes, 1e-3 + per_megabyte * static_cast<double>(bytes) / 1e6});
@@ -77,7 +77,8 @@ Result with_calls(Result result, const std::string& call, const std::string& ove
   return result;
 }
 
-// Ten times the bytes in ten times the time, but over the host's link: what all-reduces wait for, the machine's own say.
+// Ten times the bytes in ten times the time, but over the host link. The machine's own all-reduces show what limits
+// those of the other row.
 TEST(Explain, TellsLatencyByTheMachinesAllReduces) {
   RunMaker maker;
   const std::string links = "the links between devices";
@@ -88,20 +89,20 @@ TEST(Explain, TellsLatencyByTheMachinesAllReduces) {
   maker.run.info.links = {bare_links(0.2e-3)};
   const Reason reason = reason_of(maker.run, "E2");
   EXPECT_THAT(reason.evidence,
-              AllOf(HasSubstr("together on 2 CPU cores"), HasSubstr("sends 500.0 kB takes 1.1 ms on this machine, 1.0 ms of them"),
+              AllOf(HasSubstr("together on 2 CPU cores"), HasSubstr("sends 500.0 kB takes 1.1 ms on this machine, 1.0 ms of which does not depend on its size"),
                     testing::Not(HasSubstr("more row"))));
   EXPECT_THAT(reason.action, HasSubstr("compressing will not help"));
-  // The other row has no like.
-  EXPECT_THAT(reason_of(maker.run, "E1").evidence, AllOf(HasSubstr("apart on 2"), HasSubstr("too alike")));
+  // No other row makes the same calls.
+  EXPECT_THAT(reason_of(maker.run, "E1").evidence, AllOf(HasSubstr("apart on 2"), HasSubstr("too similar sizes")));
   maker.run.info.links = {bare_links(10e-3)};
   EXPECT_THAT(reason_of(maker.run, "E1").title, HasSubstr("limited by bandwidth"));
   EXPECT_EQ(reason_of(maker.run, "E2").rule, "");
-  // Figures that are in doubt say nothing.
+  // Doubtful measurements are not used.
   maker.run.info.links[0].problems = {"a pair is slow"};
   EXPECT_EQ(reason_of(maker.run, "E1").title, "Communication");
 }
 
-// Exchanging every tenth step is a tenth of the bytes in a tenth of the time, which is no small message.
+// An exchange in every tenth step has a tenth of the bytes and of the time. That is no sign of latency.
 TEST(Explain, DoesNotTakeARareExchangeForASmallOne) {
   RunMaker maker;
   maker.baseline(1, step_result({.compute = 20}, 1));
@@ -111,14 +112,14 @@ TEST(Explain, DoesNotTakeARareExchangeForASmallOne) {
   EXPECT_EQ(reason_of(maker.run, "E1").title, "Communication");
 }
 
-// 9 ms whatever the batch, and 1 ms for 128 samples.
+// 9 ms independent of the batch, and 1 ms per 128 samples.
 TEST(Explain, E3FindsTooLittleWork) {
   RunMaker maker;
   maker.baseline(1, step_result({.compute = 10}, 1));
   maker.add("together", 1, 1, step_result({.compute = 10}, 1));
   maker.add("together", 2, 1, step_result({.compute = 9.5}, 2));
   const Reason reason = reason_of(maker.run, "E3");
-  EXPECT_THAT(reason.evidence, AllOf(HasSubstr("64 samples a device"), HasSubstr("9.0 ms of each step do not depend on")));
+  EXPECT_THAT(reason.evidence, AllOf(HasSubstr("64 samples per device"), HasSubstr("9.0 ms of each step do not depend on")));
 }
 
 TEST(Explain, E4FindsSlowInput) {
@@ -133,7 +134,7 @@ TEST(Explain, E5NamesTheStraggler) {
   row.result.ranks[3].compute *= 1.18;
   row.result.ranks[3].waiting -= 0.18;
   EXPECT_THAT(reason_of(maker.run, "E5").evidence, HasSubstr("rank 3 takes 18 % longer"));
-  // Ranks that run freely take different shares of the work.
+  // Free-running ranks take different shares of the work.
   row.result.traits["pace"] = "free";
   EXPECT_EQ(reason_of(maker.run, "E5").rule, "");
 }
@@ -147,7 +148,7 @@ TEST(Explain, E5IsOfAllRepeatsAndOfKnownParts) {
   }
   const std::string evidence = reason_of(maker.run, "E5").evidence;
   EXPECT_THAT(evidence, HasSubstr("rank 1 takes 20 % longer to compute than the other, which waits for 23 % of the step"));
-  // Slow in one repeat of three is 7 % in all.
+  // Slow in one repeat of three is 7 % on average.
   for (const std::size_t at : {0, 1}) maker.run.rows[at].result = step_result({.compute = 10, .waiting = 3}, 2);
   EXPECT_EQ(reason_of(maker.run, "E5").rule, "");
   RunMaker doubtful;
@@ -163,7 +164,7 @@ TEST(Explain, E6SetsLearningAgainstSpeed) {
   EXPECT_THAT(reason_of(maker.run, "E6").evidence, HasSubstr("2.00 times the samples/s of one device, but only 1.14 times as fast to 97 %"));
 }
 
-// A batch that is the baseline's needs no other learning rate.
+// A row with the baseline's batch needs no other learning rate.
 TEST(Explain, E6AdvisesByPromiseAndBatch) {
   const auto action = [](const std::string& promise, bool weak) {
     RunMaker maker;
@@ -221,12 +222,13 @@ TEST(Work, SplitsStepsIntoFixedAndPerSample) {
   EXPECT_NEAR(work->per_sample, 1e-5, 1e-11);
   EXPECT_NEAR(work->error, 0, 1e-9);
   EXPECT_FALSE(fit_work({cells[0]}, own_seconds).has_value());
-  // Two devices save 5 us a sample, so 1 ms of exchange is paid for by 200 samples.
+  // Two devices save 5 us per sample, so 1 ms of exchange is compensated by 200 samples.
   EXPECT_NEAR(*break_even_batch(*work, 1e-3, 2), 200, 1e-6);
   EXPECT_FALSE(break_even_batch(*work, 1e-3, 1).has_value());
 }
 
-// A network of 2 ms and 10 us a sample on all devices; what a strategy does on two of them besides is its cost.
+// A network that takes 2 ms plus 10 us per sample on all devices. Any further time on two devices is the strategy's
+// cost.
 mgcompare::Run two_devices(double strategy, double host, std::size_t smallest = 64) {
   RunMaker maker;
   const auto result = [&](std::size_t devices, std::size_t batch, Step step, double own, double outside) {
@@ -248,8 +250,8 @@ std::vector<std::string> break_even(const mgcompare::Run& run) {
   return table.lines.empty() ? std::vector<std::string>{} : table.lines.front();
 }
 
-// Two devices save 5 us a sample. The strategy's own 0.6 ms would be a dearer sample on one device and a cheaper one on two,
-// if it were part of what computing costs.
+// Two devices save 5 us per sample. If the strategy's own 0.6 ms counted as compute, a sample would appear more
+// expensive on one device and cheaper on two.
 TEST(BreakEven, CountsAllThatStrategiesDoAsCost) {
   const auto line = [](double strategy, double host) { return break_even(two_devices(strategy, host)); };
   EXPECT_THAT(line(0, 0), testing::ElementsAre("together", "cpu:2", "200", "1.0 ms", "10.00 us", "4", "0.0 %"));

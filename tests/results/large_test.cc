@@ -1,4 +1,4 @@
-// What the report of a large run may cost.
+// Time and memory limits for the report of a large run.
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -9,7 +9,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "results/database.h"
+#include "results/sqlite.h"
 #include "reports/report.h"
 #include "results/runs.h"
 
@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kRows = 10'000;
 constexpr double kMostParsings = 3.5;
 
-// Ten strategies on one to eight devices with 25 batches, ten times each, twelve epochs long.
+// Ten strategies on one to eight devices with 25 batches, ten repeats each, twelve epochs.
 std::vector<Trial> large_plan() {
   std::vector<Trial> plan;
   for (std::uint64_t seed = 1; seed <= 10; ++seed)
@@ -33,7 +33,7 @@ std::vector<Trial> large_plan() {
 
 Result result_of(const Trial& trial) {
   const auto n = static_cast<double>(trial.devices);
-  // Repeats that differ, by a few per cent.
+  // Repeats that differ by a few per cent.
   const double noise = 1 + 0.002 * static_cast<double>(trial.number * 7919 % 21);
   Result result = make_result(1000 * n * noise, 5 / n, 0.98);
   if (trial.strategy.name == "alone") result.traits["role"] = "baseline";
@@ -49,8 +49,8 @@ void make_large_run(const std::string& directory) {
   RunInfo info;
   info.name = "large";
   info.config_json = "{}";
-  Results(directory).begin(info, plan);
-  // A commit a trial, as a run makes them, takes minutes.
+  ResultsStore(directory).begin(info, plan);
+  // One transaction; a commit for each trial, as in a real run, would take minutes.
   const Database database(directory + "/" + kResultsFile, Database::Mode::write);
   database.commit([&] {
     for (const Trial& trial : plan) {
@@ -62,11 +62,11 @@ void make_large_run(const std::string& directory) {
 }
 
 struct Cost {
-  double seconds = 0;               // of all processors
-  double megabytes = 0;             // at the most
+  double seconds = 0;               // processor time
+  double megabytes = 0;             // peak
 };
 
-// In a process of its own, which begins with next to nothing.
+// In a separate process, which starts with little memory.
 template <class F>
 Cost cost_of(const F& work) {
   const pid_t child = fork();
@@ -117,8 +117,8 @@ using LongLargeReport = LargeReport;
 
 TEST_F(LargeReport, TakesUnderTwoHundredMegabytes) { EXPECT_LT(cost_of_report().megabytes, 200); }
 
-// Processor time in units of the time that parsing the stored results takes, so that neither the machine nor its load
-// decides. Other programs can only add to a time, so the least of three counts.
+// Processor time relative to the time for parsing the stored results, which removes the speed of the machine. Other
+// programs can only add to a time, so the minimum of three measurements counts.
 TEST_F(LongLargeReport, CostsAFewTimesTheParsingOfItsResults) {
   double report = 1e9, parsing = 1e9;
   for (int attempt = 0; attempt < 3; ++attempt) {

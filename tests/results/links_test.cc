@@ -1,6 +1,6 @@
-// Which figures of links are suspicious, and that they come back from JSON as they were.
+// Which link measurements are suspicious, and that they survive conversion to JSON and back.
 
-#include "results/links.h"
+#include "results/link_measurements.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 namespace mgcompare {
 namespace {
 
-Links sound(int devices) {
-  Links links;
+LinkMeasurements sound(int devices) {
+  LinkMeasurements links;
   links.kind = "cuda";
   for (int from = 0; from < devices; ++from) {
     links.devices.push_back({from, true, 50e9, 48e9, 2e-6, 60e12});
@@ -28,7 +28,7 @@ TEST(LinksTest, SoundOnesGiveNoReason) {
 }
 
 TEST(LinksTest, DamagedDataNameThePairAndTheDevice) {
-  Links links = sound(3);
+  LinkMeasurements links = sound(3);
   links.pairs[3].intact = false;  // from 1 to 2
   links.devices[2].intact = false;
   links.wrong_sums = {3};
@@ -40,20 +40,20 @@ TEST(LinksTest, DamagedDataNameThePairAndTheDevice) {
 }
 
 TEST(LinksTest, SlowOnesAreNamedWithBothFigures) {
-  Links links = sound(4);
+  LinkMeasurements links = sound(4);
   links.pairs[0].bytes_per_second = 12e9;  // from 0 to 1
   links.devices[3].bytes_per_second_to_host = 3e9;
   links.devices[1].flops_per_second = 30e12;
   const auto slow = slow_links(links);
   ASSERT_EQ(slow.size(), 3u);
-  EXPECT_NE(slow[0].find("from cuda:0 to cuda:1 moves 12 GB/s, its like 36"), std::string::npos) << slow[0];
+  EXPECT_NE(slow[0].find("from cuda:0 to cuda:1 moves 12 GB/s; the median of comparable links is 36"), std::string::npos) << slow[0];
   EXPECT_NE(slow[1].find("to the host from cuda:3 moves 3 GB/s"), std::string::npos) << slow[1];
   EXPECT_NE(slow[2].find("cuda:1 computes"), std::string::npos) << slow[2];
 }
 
 TEST(LinksTest, WaysOfAnotherKindAreNoPeers) {
-  Links links = sound(4);
-  // Two sockets: what crosses between them goes through the host, and is slower for all.
+  LinkMeasurements links = sound(4);
+  // Two sockets: copies between them go through the host and are slower for all.
   for (PairLink& pair : links.pairs) {
     if ((pair.from < 2) == (pair.to < 2)) continue;
     pair.direct = false;
@@ -63,15 +63,15 @@ TEST(LinksTest, WaysOfAnotherKindAreNoPeers) {
 }
 
 TEST(LinksTest, ComeBackFromJson) {
-  Links links = sound(2);
+  LinkMeasurements links = sound(2);
   links.pairs[1].direct = false;
   links.wrong_sums = {2};
   links.problems = {"a sentence"};
   const nlohmann::json json = links;
-  EXPECT_EQ(nlohmann::json(json.get<Links>()), json);
+  EXPECT_EQ(nlohmann::json(json.get<LinkMeasurements>()), json);
   nlohmann::json older = json;
   older.erase("pairs");
-  EXPECT_THROW(older.get<Links>(), std::exception);
+  EXPECT_THROW(older.get<LinkMeasurements>(), std::exception);
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ TEST(Mllog, TellsATrialInOrder) {
   EXPECT_EQ(std::count(keys.begin(), keys.end(), "eval_accuracy"), 2);
   EXPECT_EQ(values["global_batch_size"], 128);
   EXPECT_NEAR(values["eval_accuracy"].get<double>(), 0.985, 1e-12);
-  // 2024-05-01T12:00:00Z, 10 s of training and twice 0.1 s of evaluation.
+  // 2024-05-01T12:00:00Z, 10 s of training and two evaluations of 0.1 s.
   EXPECT_EQ(last, 1714564810200);
 }
 

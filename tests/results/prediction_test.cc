@@ -11,7 +11,7 @@ using testing::HasSubstr;
 
 constexpr double kFixed = 1e-3, kSample = 1e-5, kLatency = 2e-5, kBandwidth = 1e9, kGradient = 1.7e6;
 
-// A step on a machine that is exactly the model; `more` is exchange that it does not explain.
+// Steps that follow the model exactly; `more` is exchange time that the model does not explain.
 Result model_result(std::size_t devices, std::size_t batch, double more = 0) {
   const auto n = static_cast<double>(devices), samples = static_cast<double>(batch) / n;
   const double bytes = 2 * (n - 1) / n * kGradient;
@@ -52,7 +52,7 @@ TEST(Predict, FindsTheModelAndGoesBeyondTheMachine) {
     for (const PredictedStep& step : prediction.steps) {
       const Result truth = model_result(step.devices, batch);
       EXPECT_NEAR(step.step, truth.seconds_training / 100, 1e-9) << step.devices;
-      // There is always a band, and it is wider further out.
+      // There is always an error band, and it widens with the distance.
       EXPECT_LT(step.low, step.step);
       EXPECT_GT(step.high, step.step);
       EXPECT_EQ(step.measured.has_value(), step.devices <= 4);
@@ -62,7 +62,7 @@ TEST(Predict, FindsTheModelAndGoesBeyondTheMachine) {
   }
 }
 
-// What was held out costs more than smaller counts let expect: nothing is said beyond it.
+// The held-out count costs more than smaller counts predict, so nothing is predicted beyond it.
 TEST(Predict, StaysOnTheMachineWhenTheHeldOutRowIsOff) {
   const mgcompare::Run run = model_run({1, 2, 3, 4}, 2e-3);
   const std::vector<Prediction> all = predict(compare_rows(run), {8});
@@ -72,14 +72,14 @@ TEST(Predict, StaysOnTheMachineWhenTheHeldOutRowIsOff) {
     EXPECT_FALSE(prediction.trusted);
     for (const PredictedStep& step : prediction.steps) EXPECT_LE(step.devices, 4u);
   }
-  EXPECT_THAT(prediction_problems(all).front(), HasSubstr("where 15 % is the most that is trusted"));
+  EXPECT_THAT(prediction_problems(all).front(), HasSubstr("and predictions need at most 15 %"));
 }
 
 TEST(Predict, NeedsAThirdCountOrALink) {
   const mgcompare::Run run = model_run({1, 2});
   const Comparison comparison = compare_rows(run);
-  EXPECT_THAT(prediction_problems(predict(comparison, {8})).front(), HasSubstr("measure a third count of devices"));
-  const Link link{"given", "", kLatency, kBandwidth};
+  EXPECT_THAT(prediction_problems(predict(comparison, {8})).front(), HasSubstr("measure a third number of devices"));
+  const LinkModel link{"given", "", kLatency, kBandwidth};
   const std::vector<Prediction> all = predict(comparison, {8}, {{DeviceKind::cpu, link}});
   ASSERT_EQ(all.front().problem, "");
   EXPECT_NEAR(all.front().hold_out_error, 0, 1e-6);
@@ -89,19 +89,20 @@ TEST(Predict, NeedsAThirdCountOrALink) {
 TEST(Predict, AFasterLinkIsFaster) {
   const mgcompare::Run run = model_run({1, 2, 3, 4});
   const Comparison comparison = compare_rows(run);
-  const Link slow{"slow", "", kLatency, kBandwidth}, fast{"fast", "", kLatency, 1.1 * kBandwidth};
+  const LinkModel slow{"slow", "", kLatency, kBandwidth}, fast{"fast", "", kLatency, 1.1 * kBandwidth};
   EXPECT_LT(predict(comparison, {16}, {{DeviceKind::cpu, fast}}).front().steps.back().step, predict(comparison, {16}, {{DeviceKind::cpu, slow}}).front().steps.back().step);
 }
 
-// Steps that were measured over the machine's own link check the model over that link, whatever link is asked about.
+// Steps measured on the machine's own link validate the model on that link, whichever link is predicted.
 TEST(Predict, TrustsAModelThatIsAskedAboutAnotherLink) {
   const mgcompare::Run run = model_run({1, 2, 4});
   const Comparison comparison = compare_rows(run);
   const Prediction own = predict(comparison, {64}).front();
   ASSERT_TRUE(own.trusted);
-  // On 64 devices messages decide, which cost more by ethernet10 than here, although its bytes cost less.
+  // With 64 devices the number of messages dominates. They cost more on ethernet10 than here, although its bytes cost
+  // less.
   for (const char* name : {"ethernet10", "nvlink4"}) {
-    const Link link = link_of(name);
+    const LinkModel link = link_of(name);
     const Prediction other = predict(comparison, {64}, {{DeviceKind::cpu, link}}).front();
     EXPECT_EQ(other.problem, "") << name;
     EXPECT_TRUE(other.trusted) << name;
@@ -125,11 +126,11 @@ TEST(Predict, SaysNothingOfAnotherLinkByAModelThatFails) {
   EXPECT_TRUE(other.steps.empty());
 }
 
-// The bare all-reduces of the machine, of which the steps show half: two counts of devices and one size could not say what
-// is latency and what is bandwidth.
+// The machine's own all-reduces, of which half is visible in the steps. Two device counts and one size could not
+// separate latency from bandwidth.
 TEST(Predict, TakesTheShapeOfTheMachinesAllReduces) {
   mgcompare::Run run = model_run({1, 2, 4});
-  Links links;
+  LinkMeasurements links;
   links.kind = "cpu";
   for (const std::size_t devices : {2, 4}) {
     const auto n = static_cast<double>(devices);
@@ -149,7 +150,7 @@ TEST(Predict, TakesTheShapeOfTheMachinesAllReduces) {
   const Prediction others = with_call("gather");
   EXPECT_EQ(others.link.name, "measured");
   EXPECT_GT(others.hold_out_error, reduces.hold_out_error);
-  // A machine that adds wrongly is no measure.
+  // Measurements of a machine whose sums are wrong are not used.
   run.info.links[0].problems = {"wrong sums"};
   EXPECT_EQ(with_call("all_reduce").link.name, "measured");
 }
@@ -157,7 +158,7 @@ TEST(Predict, TakesTheShapeOfTheMachinesAllReduces) {
 TEST(Predict, SaysNothingOfRanksThatRunFreely) {
   mgcompare::Run run = model_run({1, 2, 4});
   for (Row& row : run.rows) row.result.traits["pace"] = "free";
-  EXPECT_THAT(prediction_problems(predict(compare_rows(run), {8})).front(), HasSubstr("run freely"));
+  EXPECT_THAT(prediction_problems(predict(compare_rows(run), {8})).front(), HasSubstr("run in free pace"));
   EXPECT_TRUE(predict(compare_rows(mgcompare::Run()), {8}).empty());
 }
 

@@ -7,11 +7,11 @@
 namespace mgcompare {
 namespace {
 
-// `count` values, of which the first side's pass `u` of the other's.
+// `count` values, such that U is `u`.
 std::pair<std::vector<double>, std::vector<double>> sides(std::size_t count, std::size_t u) {
   std::vector<double> one(count), other(count);
   std::iota(other.begin(), other.end(), 1.0);
-  // Each value above k of the other side's adds k to U.
+  // Each value that exceeds k values of the other side adds k to U.
   for (std::size_t i = count; i-- > 0;) {
     const std::size_t passes = std::min(u, count);
     one[i] = static_cast<double>(passes) + 0.5 + 1e-3 * static_cast<double>(i);
@@ -26,7 +26,7 @@ struct Critical {
 
 class MannWhitneyTable : public testing::TestWithParam<Critical> {};
 
-// The published critical values for 5 %, two-sided: at U the chance is at most 0.05, at U + 1 above it.
+// Published two-sided critical values at 5 %: at U the p-value is at most 0.05, at U + 1 it is above.
 TEST_P(MannWhitneyTable, AgreesWithCriticalValues) {
   const auto [one, other] = sides(GetParam().count, GetParam().u);
   EXPECT_LE(mann_whitney(one, other), 0.05);

@@ -9,7 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// `repeats` of one row; each repeat is `step` faster than the one before.
+// `repeats` trials of one row; each repeat is faster than the one before by `step`.
 mgcompare::Run run_of(double rate, std::size_t repeats = 3, double step = 0.001, double to_target = 5) {
   RunMaker maker;
   for (std::uint64_t seed = 1; seed <= repeats; ++seed)
@@ -59,7 +59,7 @@ TEST(Regression, SaysThatARunIsHeldAgainstItself) {
     const Comparison one = compare_rows(run), two = compare_rows(other);
     return compare_runs(one, two).warnings;
   };
-  EXPECT_THAT(warnings(run), testing::Contains("Both are the same run: nothing could differ"));
+  EXPECT_THAT(warnings(run), testing::Contains("Both are the same run, so nothing differs"));
   mgcompare::Run later = run;
   later.info.started = "2026-02-03T04:05:06Z";
   EXPECT_THAT(warnings(later), testing::IsEmpty());

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "reports/csv.h"
-#include "reports/fresh_file.h"
+#include "reports/report_file.h"
 #include "reports/html.h"
 #include "reports/json.h"
 #include "reports/markdown.h"
@@ -70,7 +70,7 @@ TEST(MarkdownReport, HasEverySection) {
                      .pairs = {{0, 1, true, true, 5e9, 2e-6}, {1, 0, false, true, 7e9, 4e-6}},
                      .all_reduces = {{2, 4096, 31e-6}}}};
   run.info.taints = {"a pair damages data"};
-  run.rows[2].result.status = "crashed";
+  run.rows[2].result.status = TrialStatus::crashed;
   run.rows[2].result.cause = "SIGSEGV in step 17";
   run.rows[2].result.log = {"last words"};
   const std::string text = markdown_report(compare_rows(run));
@@ -144,7 +144,7 @@ TEST(TimeTable, HasNoShareOfWhatOlderProgramsDidNotTellOfGpus) {
   EXPECT_NEAR(shares["exchange"].get<double>(), 0.25, 1e-9);
 }
 
-// Of two repeats of two ranks and one device alone: two lines.
+// The table has a line for each rank of the first repeat. Rows with one rank have none.
 TEST(RankTable, HasEachRankOfTheFirstRepeat) {
   RunMaker maker;
   maker.baseline(1, make_result(1000, 8, 0.98));
@@ -215,13 +215,13 @@ TEST(MarkdownReport, SaysWhatIsMissing) {
   EXPECT_THAT(text, AllOf(HasSubstr("There is no curve to draw"), HasSubstr("\n## Prediction\n\nThere is nothing to predict"),
                           Not(HasSubstr("Partial"))));
   maker.run = three_by_three();
-  maker.run.rows[8].state = "pending";
+  maker.run.rows[8].state = RowState::pending;
   text = markdown_report(compare_rows(maker.run));
   EXPECT_THAT(text, testing::StartsWith("# small\n\nPartial: 1 of 9 trials have not finished."));
   EXPECT_THAT(text, AllOf(Not(HasSubstr("no curve to draw")), Not(HasSubstr("nothing to predict"))));
 }
 
-// What a plugin, a log or an environment says stays text.
+// Text from plugins, logs and the environment is never interpreted as markup.
 TEST(MarkdownReport, IsInert) {
   for (const char* payload : {"</td><script>alert(1)</script>", "a | b | c", "x\n\n# heading", "[a](javascript:b)",
                               "![x](http://y)", "\x1b[31mred", "`code`", "```\n# out"}) {
@@ -249,7 +249,7 @@ TEST(MarkdownReport, IsInert) {
       if (!fence.empty()) continue;
       EXPECT_THAT(line, AllOf(Not(HasSubstr("<")), Not(testing::StartsWith("# heading")),
                               Not(testing::ContainsRegex("(^|[^\\\\])!\\["))));
-      // Every row of a table has as many cells as its head.
+      // Every row of a table has as many cells as its header.
       std::size_t bars = 0;
       for (std::size_t k = 0; k < line.size(); ++k) bars += line[k] == '|' && (k == 0 || line[k - 1] != '\\') ? 1 : 0;
       if (columns != 0 && bars != 0) {
@@ -263,7 +263,7 @@ TEST(MarkdownReport, IsInert) {
 
 TEST(CsvReport, HasARowATrial) {
   mgcompare::Run run = three_by_three();
-  run.rows[8].state = "pending";
+  run.rows[8].state = RowState::pending;
   const std::vector<std::string> lines = lines_of(csv_report(run));
   ASSERT_EQ(lines.size(), 10u);
   EXPECT_THAT(lines[0], testing::StartsWith("trial,position,sequence,state,attempt,row,strategy,"));
@@ -313,7 +313,7 @@ TEST(WriteReports, ReplacesFilesInOneStep) {
   EXPECT_EQ(content(folder.path("results.json")), json_text(three_by_three()));
   for (const std::string& path : paths) EXPECT_TRUE(std::filesystem::exists(path));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), std::ptrdiff_t(paths.size()));
-  // A symbolic link is replaced, what it points at is left alone.
+  // A symbolic link is replaced; its target is left unchanged.
   std::ofstream(folder.path("precious")) << "precious";
   std::filesystem::remove(paths[0]);
   std::filesystem::create_symlink(folder.path("precious"), paths[0]);
@@ -326,21 +326,21 @@ TEST(WriteReports, LeavesNoCurveOfOtherResults) {
   const Folder folder;
   RunMaker maker;
   maker.add("together", 1, 1, make_result(1000, 5, 0.98));
-  write_file(folder.path("scaling.svg"), "<svg/>");
+  write_report_file(folder.path("scaling.svg"), "<svg/>");
   write_reports(maker.run, folder.path());
   EXPECT_FALSE(std::filesystem::exists(folder.path("scaling.svg")));
 }
 
 TEST(WriteReports, LeavesTheOldFileWhereItCannotWrite) {
   const Folder folder;
-  write_file(folder.path("a"), "old");
-  // The fresh file cannot be made where a folder has its name.
+  write_report_file(folder.path("a"), "old");
+  // The temporary file cannot be created, because a directory has its name.
   std::filesystem::create_directory(folder.path("a.tmp"));
-  EXPECT_THAT([&] { write_file(folder.path("a"), "new"); },
+  EXPECT_THAT([&] { write_report_file(folder.path("a"), "new"); },
               testing::ThrowsMessage<NotWritable>(HasSubstr(folder.path("a: cannot be written"))));
   EXPECT_EQ(content(folder.path("a")), "old");
-  EXPECT_THROW(write_file("/dev/full/x", "y"), NotWritable);
-  EXPECT_THROW(write_file(folder.path("absent/x"), "y"), NotWritable);
+  EXPECT_THROW(write_report_file("/dev/full/x", "y"), NotWritable);
+  EXPECT_THROW(write_report_file(folder.path("absent/x"), "y"), NotWritable);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "results/database.h"
+#include "results/sqlite.h"
 #include "results/runs.h"
 
 namespace mgcompare {
@@ -47,7 +47,7 @@ std::vector<int> numbers(const std::vector<Trial>& trials) {
 
 TEST(ResultJson, KeepsEveryField) {
   Result result = make_result(1234.5, 3.25, 0.99);
-  result.status = "diverged";
+  result.status = TrialStatus::diverged;
   result.cause = "step 12, loss is nan";
   result.log = {"one", "two"};
   result.accuracy_spread = 0.01;
@@ -64,7 +64,7 @@ TEST(ResultJson, KeepsEveryField) {
   result.windows = {{30, 3840, 0.5}, {31, 3968, 0.25}};
   result.notes = {"oversubscribed"};
   const nlohmann::json json = result;
-  // Equal again, and not because everything was left out.
+  // Equal again, and not only because everything was omitted.
   EXPECT_EQ(nlohmann::json(json.get<Result>()), json);
   EXPECT_EQ(json.size(), 29u);
   const Result back = json.get<Result>();
@@ -92,7 +92,7 @@ TEST(ResultJson, HasNoWordForNan) {
 }
 
 TEST(ResultJson, ReadsOlderAndNewerVersionsAndRefusesNonsense) {
-  EXPECT_EQ(nlohmann::json::parse(R"({"status": "done", "of_tomorrow": [1]})").get<Result>().status, "done");
+  EXPECT_EQ(nlohmann::json::parse(R"({"status": "done", "of_tomorrow": [1]})").get<Result>().status, TrialStatus::done);
   EXPECT_THROW(nlohmann::json::parse(R"({"steps": "many"})").get<Result>(), Error);
   EXPECT_THROW(nlohmann::json::parse(R"({"epochs": {}})").get<Result>(), Error);
   EXPECT_THROW(nlohmann::json::parse("[]").get<Result>(), Error);
@@ -137,15 +137,15 @@ TEST(Results, KeepWhatWasAdded) {
   EXPECT_THAT(run.info.started, testing::MatchesRegex("20..-..-..T..:..:..Z"));
   ASSERT_EQ(run.rows.size(), 3u);
   EXPECT_EQ(run.rows[0].trial.number, 2);
-  EXPECT_EQ(run.rows[0].state, "finished");
+  EXPECT_EQ(run.rows[0].state, RowState::finished);
   EXPECT_EQ(run.rows[0].sequence, 1);
   EXPECT_EQ(nlohmann::json(run.rows[0].result), nlohmann::json(good));
   EXPECT_EQ(nlohmann::json(Trial{run.rows[2].trial, *run.rows[2].config}), nlohmann::json(plan()[2]));
   EXPECT_EQ(run.rows[0].config, run.rows[2].config) << "equal configs are one object";
-  EXPECT_EQ(run.rows[1].state, "running");
+  EXPECT_EQ(run.rows[1].state, RowState::running);
   EXPECT_EQ(run.rows[1].attempt, 1);
-  EXPECT_EQ(run.rows[2].state, "pending");
-  // Nothing but the one file is left, which opens where nothing may be written.
+  EXPECT_EQ(run.rows[2].state, RowState::pending);
+  // Only the one file is left, and it opens in a read-only directory.
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path("run")), {}), 1);
 }
 
@@ -157,7 +157,7 @@ TEST(Results, CanBeQueriedBySql) {
   result.metrics = {{{"staleness", {.mean = 1.5}}}};
   result.windows = {{30, 3840, 0.5}, {31, 3968, 0.25}};
   results.add(plan()[1], result);
-  results.add(plan()[1], result);  // again: the details stand once
+  results.add(plan()[1], result);  // again: the details are stored once
   const Database database(folder.path(kResultsFile), Database::Mode::read);
   EXPECT_EQ(
       database.text("SELECT row || ' ' || accuracy || ' ' || samples_per_second FROM trial WHERE status = 'done'"),
@@ -187,7 +187,7 @@ TEST(Results, OfOlderVersionsAreReadAndCarriedOn) {
       results.add(plan()[0], make_result(1000, 8, 0.985));
     }
     Database(folder.path(kResultsFile), Database::Mode::write).script(std::string(kWithoutColumns) + older);
-    EXPECT_EQ(read_run(folder.path()).rows[0].state, "finished");
+    EXPECT_EQ(read_run(folder.path()).rows[0].state, RowState::finished);
     Result result = make_result(1000, 8, 0.985);
     result.windows = {{30, 3840, 0.5}};
     result.ranks[0].strategy = 0.25;
@@ -208,7 +208,7 @@ TEST(Results, AreReadWhileTheyAreWritten) {
   ResultsStore results(folder.path());
   results.begin(info_with(), plan());
   results.add(plan()[0], make_result(1000, 8, 0.985));
-  EXPECT_EQ(read_run(folder.path()).rows[0].state, "finished");
+  EXPECT_EQ(read_run(folder.path()).rows[0].state, RowState::finished);
 }
 
 TEST(Results, RefuseATrialThatIsNotPlanned) {
@@ -223,7 +223,7 @@ TEST(Results, SurviveStringsOfAnyKind) {
   ResultsStore results(folder.path());
   results.begin(info_with(), plan());
   Result result;
-  result.status = "crashed";
+  result.status = TrialStatus::crashed;
   result.cause = "bytes \xff\xfe and '; DROP TABLE trial; --";
   result.log = {std::string("nul\0inside", 10), "\x1b[31mred"};
   results.add(plan()[0], result);
@@ -248,8 +248,8 @@ TEST(Results, SurviveAKill) {
     ASSERT_TRUE(WIFSIGNALED(status));
     ResultsStore results(directory);
     results.resume(info_with(), plan());
-    EXPECT_EQ(results.read().rows[0].state, "finished");
-    EXPECT_EQ(results.read().rows[1].state, "pending");
+    EXPECT_EQ(results.read().rows[0].state, RowState::finished);
+    EXPECT_EQ(results.read().rows[1].state, RowState::pending);
     EXPECT_EQ(results.read().rows[1].attempt, 1);
     EXPECT_EQ(numbers(results.unfinished()), (std::vector<int>{1, 3}));
   }
@@ -261,9 +261,9 @@ TEST(Results, SayWhatIsLeftToRun) {
   results.begin(info_with(), plan());
   EXPECT_EQ(numbers(results.unfinished()), (std::vector<int>{2, 1, 3}));
   Result result;
-  result.status = "crashed";
+  result.status = TrialStatus::crashed;
   results.add(plan()[0], result);
-  result.status = "interrupted";
+  result.status = TrialStatus::interrupted;
   results.add(plan()[1], result);
   EXPECT_EQ(numbers(results.unfinished()), (std::vector<int>{1, 3}));
   EXPECT_EQ(numbers(results.unfinished(true)), (std::vector<int>{2, 1, 3}));
@@ -294,7 +294,7 @@ TEST(Results, NeverMixData) {
   results.record_data("mnist", "/data", "abc");
   results.record_data("mnist", "elsewhere", "abc");
   EXPECT_THAT([&] { results.record_data("digits", "drawn", "def"); },
-              ThrowsMessage<InUse>(AllOf(HasSubstr("mnist"), HasSubstr("digits"), HasSubstr("never mix"))));
+              ThrowsMessage<InUse>(AllOf(HasSubstr("mnist"), HasSubstr("digits"), HasSubstr("are not mixed"))));
 }
 
 TEST(Results, TwoRunsDoNotShareADirectory) {
@@ -316,7 +316,7 @@ TEST(Results, SayWhatCannotBeWritten) {
   EXPECT_THAT([&] { ResultsStore("/proc/mgcompare"); }, ThrowsMessage<NotWritable>(HasSubstr("/proc/mgcompare")));
 }
 
-// A disk that is full, as this process meets it: no file may grow past 200 kB.
+// Simulates a full disk: no file of this process may exceed 200 kB.
 TEST(Results, SayThatTheDiskIsFullAndKeepWhatTheyHave) {
   const Folder folder;
   const pid_t child = fork();

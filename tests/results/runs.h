@@ -1,6 +1,6 @@
 #pragma once
 
-// Runs as they could have been: rows with figures that are easy to check.
+// Synthetic runs: rows with figures that are easy to check.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -67,7 +67,7 @@ inline Trial make_trial(int number, const std::string& strategy, std::size_t dev
   return trial;
 }
 
-// A done trial: 10 s for two epochs at 1000 samples/s, unless told otherwise.
+// A trial with status done: 10 s for two epochs at 1000 samples/s by default.
 inline Result make_result(double samples_per_second, double seconds_to_target, double accuracy) {
   Result result;
   const double seconds = 10'000 / samples_per_second;
@@ -93,7 +93,7 @@ inline Result make_result(double samples_per_second, double seconds_to_target, d
   return result;
 }
 
-// Figures of one step, in milliseconds.
+// The parts of one step, in milliseconds.
 struct Step {
   double compute = 10, exchange = 0, waiting = 0, input = 0;
   double bytes = 0;
@@ -133,7 +133,7 @@ class RunMaker {
     const Trial trial = make_trial(row.position + 1, strategy, devices, seed, batch);
     row.trial = trial;
     row.config = std::make_shared<const Config>(trial.config);
-    row.state = "finished";
+    row.state = RowState::finished;
     row.attempt = 1;
     row.sequence = row.position + 1;
     row.started = "2024-05-01T12:00:00Z";
@@ -161,7 +161,7 @@ class RunMaker {
   Row& failed(const std::string& strategy, std::size_t devices, std::uint64_t seed, const std::string& status,
               const std::string& cause) {
     Result result;
-    result.status = status;
+    result.status = trial_status_of(status);
     result.cause = cause;
     return add(strategy, devices, seed, result);
   }
@@ -169,7 +169,7 @@ class RunMaker {
   Run run;
 };
 
-// Three seeds each: one device, two devices together (1.6 times as fast), two apart.
+// Three seeds each: one device, two devices with exchange (1.6 times as fast), two without.
 inline Run three_by_three() {
   RunMaker maker;
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {

@@ -1,4 +1,4 @@
-// The A/A test: one strategy under two names must not be told apart. tests/golden/same_twice.csv holds the samples/s of
+// A/A test: one strategy under two names must not be told apart. tests/golden/same_twice.csv holds the samples/s of
 // `serial` and `serial` in 200 shuffled blocks on two busy cores of a shared machine (LeNet, ten steps of 128).
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ Recorded recorded() {
 
 constexpr std::size_t kComparisons = 200;
 
-// How many of 200 comparisons of `repeats` blocks a side are decided; `factor` makes the other side faster.
+// Number of decided comparisons out of 200, with `repeats` blocks a side; `factor` speeds up the other side.
 std::size_t decided(const Recorded& all, std::size_t repeats, double factor) {
   std::mt19937 random(7);
   std::size_t count = 0;
@@ -58,21 +58,24 @@ TEST_P(SameTwice, IsRarelyToldApart) {
   EXPECT_LE(static_cast<double>(decided(all, GetParam(), 1)), 0.05 * kComparisons + 3 * sigma);
 }
 
-// The test must be able to fail: a difference that is there is found as often as theory asks. The effect is a factor f of
-// 2, the noise that of the recording, n the repeats a side. In units of the median, all recorded repeats lie in [s, u], few
-// of them far below. The slower side is then in [s, u], the faster one in [f l, f u] where none of its n repeats is below l.
+// Shows that the test can fail: a real difference must be found with the power that theory predicts. The effect is a
+// factor f of 2, the noise is that of the recording, n is the number of repeats a side. In units of the median, all
+// recorded repeats lie in [s, u], few of them far below. The slower side is then in [s, u], and the faster one in
+// [f l, f u] if none of its n repeats is below l.
 //
-// By ranges (n < 9) that is decided when the gap f l - u is a third of either width: f l - u >= (f u - f l) / 3 and
-// f l - u >= (u - s) / 3. With q the share of repeats below such an l, the power is (1 - q)^n or more.
+// By ranges (n < 9) the pair is decided if the gap f l - u is at least a third of either width:
+// f l - u >= (f u - f l) / 3 and f l - u >= (u - s) / 3. If q is the share of repeats below such an l, the power is at
+// least (1 - q)^n.
 //
-// By ranks (n >= 9) a repeat of the faster side counts against it only below the slower side's largest, so below u / f, and
-// then adds n at most to U. With k = floor(U* / n) of them the test still decides, U* being the largest U at 5 % on two
-// sides in Mann and Whitney's table: 17, 23 and 127 for 9, 10 and 20 a side. The power is the chance of k or fewer.
+// By ranks (n >= 9) a repeat of the faster side counts against it only below the slower side's maximum, so below u / f,
+// and then adds at most n to U. With k = floor(U* / n) such repeats the test still decides, where U* is the largest U at
+// 5 % (two-sided) in Mann and Whitney's table: 17, 23 and 127 for 9, 10 and 20 a side. The power is the probability of k
+// or fewer.
 //
-// The limit is three sigma of a binomial count below the power.
+// The limit is three standard deviations of a binomial count below the power.
 struct Noise {
   double median = 0, least = 0, most = 0;  // least and most in units of the median
-  std::vector<double> other;               // the side that is made faster, in the same units
+  std::vector<double> other;               // the side that is sped up, in the same units
   double share_below(double limit) const {
     return static_cast<double>(std::count_if(other.begin(), other.end(), [&](double value) { return value < limit; })) /
            static_cast<double>(other.size());

@@ -46,7 +46,7 @@ TEST(Compare, TestsRanksFromNineRepeatsOn) {
   const Spread low = spread_of({10, 11, 12, 13, 14, 15, 16, 17, 30}), high = spread_of({14.5, 18, 19, 20, 21, 22, 23, 24, 25});
   EXPECT_EQ(compare(low, high), Order::below);  // although they overlap
   EXPECT_EQ(compare(low, low), Order::undecided);
-  // One such answer is sure enough; among many of which the others say nothing it is not.
+  // One such result is significant on its own, but not among many comparisons without an effect.
   const Spread close = spread_of({11, 12.5, 13.5, 14.2, 15.5, 16.5, 17.5, 18.5, 19.5});
   ASSERT_EQ(compare(low, close), Order::undecided);
   const Spread nearly = spread_of({14.5, 15.5, 16.5, 18, 19, 20, 21, 22, 23});

@@ -22,7 +22,7 @@ Result with_windows(const std::vector<double>& rates) {
   return result;
 }
 
-// The baseline with these windows in each of so many repeats; every repeat is a little faster than the one before.
+// The baseline with these windows in each of the repeats; every repeat is slightly faster than the one before.
 mgcompare::Run run_with(const std::vector<double>& rates, std::uint64_t repeats) {
   RunMaker maker;
   for (std::uint64_t seed = 1; seed <= repeats; ++seed) {
@@ -59,7 +59,7 @@ TEST(Steadiness, StandsBesideTheFigureOfTheRow) {
   EXPECT_EQ(column(run_with({1000, 980, 960, 940}, 3), "within a trial"), "6.2 %\n(drifts by -4.0 %)");
 }
 
-// Two repeats may both fall by chance.
+// Two repeats may both decrease by chance.
 TEST(Steadiness, DriftTakesThreeRepeatsThatAgree) {
   EXPECT_EQ(column(run_with({1000, 980, 960, 940}, 2), "within a trial"), "6.2 %\n(unsteady)");
   mgcompare::Run run = run_with({1000, 980, 960, 940}, 3);
@@ -77,7 +77,7 @@ TEST(Steadiness, ATrialThatFallsIsAReason) {
   EXPECT_THAT(reasons[0].evidence, HasSubstr("in each of 3 repeats the last windows are slower than the first, by 4.0 %"));
 }
 
-// Windows that lie far apart must not make repeats of them: the row has three, and its interval is theirs.
+// Windows with a large spread must not count as repeats: the row has three repeats, and the interval is theirs.
 TEST(Steadiness, WindowsAreNoRepeats) {
   const mgcompare::Run run = run_with({500, 1500, 1000}, 3);
   const Comparison comparison = compare_rows(run);

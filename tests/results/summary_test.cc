@@ -55,8 +55,8 @@ TEST(Summary, CallsOverlappingRepeatsUndecidedAndNamesTheCheaper) {
   EXPECT_THAT(
       text,
       HasSubstr(
-          "1.04 [1.04 .. 1.04] times as fast as other on 2 CPU cores, batch 128; undecided: their repeats overlap\n"));
-  EXPECT_THAT(text, HasSubstr("Cheapest that cannot be told apart from it: other on 2 CPU cores"));
+          "1.04 [1.04 .. 1.04] times as fast as other on 2 CPU cores, batch 128; undecided: their ranges overlap\n"));
+  EXPECT_THAT(text, HasSubstr("Fewest devices without a significant difference: other on 2 CPU cores"));
 }
 
 TEST(Summary, SaysWhyRowsCannotBeToldApart) {
@@ -70,13 +70,13 @@ TEST(Summary, SaysWhyRowsCannotBeToldApart) {
   };
   EXPECT_THAT(summary({5, 5.01, 5.02}, {5.04, 5.05, 5.06}), HasSubstr("; undecided: their medians differ by 2 % or less\n"));
   EXPECT_THAT(summary({68.3, 70, 75.7}, {75.8, 78, 94.2}),
-              HasSubstr("; undecided: the gap between their repeats is less than a third of the wider side\n"));
+              HasSubstr("; undecided: the gap between their ranges is less than a third of the wider range\n"));
   EXPECT_THAT(summary({1, 2, 3, 4, 5, 6, 7, 8, 9}, {1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9.5}),
-              HasSubstr("; undecided: the rank test does not tell their repeats apart\n"));
+              HasSubstr("; undecided: the rank test finds no significant difference\n"));
   EXPECT_THAT(summary({68, 69, 70}, {78, 79, 80}), Not(HasSubstr("undecided")));
 }
 
-// Nine repeats each, of which the test by itself says that they differ; among twenty rivals such a pair is no surprise.
+// Nine repeats each. The test alone finds a difference; among twenty rivals such a pair is to be expected by chance.
 TEST(Summary, RivalsShareTheRiskOfAWrongAnswer) {
   const auto summary = [](std::size_t rivals) {
     RunMaker maker;
@@ -100,10 +100,10 @@ TEST(Summary, SaysWhenTheBaselineWins) {
   EXPECT_THAT(text, StartsWith("Whether several devices pay is undecided: at best 0.62 times as fast to 97 % as alone on 1 CPU "
                                "core, batch 128, by together on 2 CPU cores, batch 128\n"
                                "alone on 1 CPU core, batch 128 reached 97 % in 5.00 s\n    it is the one-device "
-                               "baseline: no other row's median is better\n"));
+                               "baseline: no other row has a better median\n"));
 }
 
-// The fastest row learns too little: by the objective it is no answer, by samples/s it is.
+// The fastest row does not reach the target: it cannot be the answer by time to accuracy, but it can by samples/s.
 TEST(Summary, AnswersByTheObjective) {
   RunMaker maker;
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
@@ -118,7 +118,7 @@ TEST(Summary, AnswersByTheObjective) {
   EXPECT_THAT(closing_summary(run, {}, Objective::throughput),
               StartsWith("Several devices are faster: at best 5.10 [5.10 .. 5.10] times the samples/s of alone on 1 CPU core, "
                          "batch 128, by hasty on 4 CPU cores, batch 128\n"));
-  // 8 s of one device against 5 s of four.
+  // 8 s on one device against 5 s on four.
   const std::string cost = closing_summary(run, {}, Objective::device_seconds);
   EXPECT_THAT(cost, StartsWith("Several devices do not pay: at best 2.50 [2.50 .. 2.50] times the device-seconds to 97 % of alone on 1 CPU "
                                "core, batch 128, by together on 4 CPU cores, batch 128\nalone on 1 CPU core"));
@@ -145,7 +145,7 @@ TEST(Summary, SaysWhenOnlySeveralDevicesReachedTheTarget) {
                                                          "97 %, and together on 2 CPU cores, batch 128 did, in 2 of 3 repeats\n"));
 }
 
-// At 512 two devices beat one, and one at 128 beats both.
+// At batch 512 two devices are faster than one, and one device at batch 128 is faster than both.
 TEST(Summary, TimesToTheTargetAreHeldAgainstTheBestBatchOfOneDevice) {
   RunMaker maker;
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
@@ -183,7 +183,7 @@ TEST(Summary, SaysWhenNoRowReachedTheTargetAndWhatItComparesInstead) {
               StartsWith("No row reached 97 %; by the device-seconds of the whole training, several devices do not pay: at best "
                          "1.25 [1.25 .. 1.25] times the device-seconds of alone on 1 CPU core, batch 128, by together on 2 CPU cores, "
                          "batch 128\nalone on 1 CPU core, batch 128 is cheapest: "));
-  // Samples/s need no target; that it was missed is said all the same.
+  // Samples/s need no target; the summary still reports that the target was missed.
   EXPECT_THAT(closing_summary(maker.run, {}, Objective::throughput),
               AllOf(StartsWith("Several devices are faster: at best 1.60 [1.60 .. 1.60] times the samples/s of "),
                     HasSubstr("\nNo row reached 97 %\ntogether on 2 CPU cores, batch 128 trained fastest")));
@@ -201,7 +201,7 @@ TEST(Summary, EndsWithWhatWentWrong) {
                        "  together on 2 CPU cores, batch 128 (2 repeats): crashed (SIGSEGV in step 17)\n"));
 }
 
-// What was never possible is one line, however many rows it holds for; anything else is a line a row.
+// Trials that were never possible share one line; every other failure has a line for each row.
 TEST(Summary, FoldsWhatTheMachineDoesNotHave) {
   RunMaker maker;
   maker.baseline(1, make_result(1000, 8, 0.98));
@@ -221,7 +221,7 @@ TEST(Summary, FoldsWhatTheMachineDoesNotHave) {
                        "  together on 2 CPU cores, batch 512 (2 repeats): crashed (SIGSEGV)\n"));
 }
 
-// 1.2 times as fast on two: 40 % of the time is lost, of which 10 % went on exchange, 5 % on waiting and 1 % on the host.
+// 1.2 times as fast on two devices: 40 % of the time is lost, of which 10 % is exchange, 5 % waiting and 1 % the host.
 TEST(Summary, SaysWhereIdealScalingWent) {
   RunMaker maker;
   maker.baseline(1, make_result(1000, 8, 0.98));
@@ -231,8 +231,8 @@ TEST(Summary, SaysWhereIdealScalingWent) {
   maker.add("together", 2, 1, result);
   EXPECT_THAT(closing_summary(maker.run, {}),
               HasSubstr("\nWhy not 2x: 10 % of its time is exchange, 5.0 % waiting for other ranks, 1.0 % the host outside of steps, and "
-                        "24 % computing and updates that did not shrink with a device's share of the batch\n"));
-  // What the parts explain is not said twice.
+                        "24 % computing and updates that did not shrink with the batch per device\n"));
+  // The remainder must not repeat what the parts explain.
   maker.run.rows[1].result.ranks = {{.compute = 0.6 * seconds, .exchange = 0.39 * seconds, .harness = 0.01 * seconds}};
   EXPECT_THAT(closing_summary(maker.run, {}), HasSubstr("1.0 % the host outside of steps\n"));
 }
@@ -247,7 +247,7 @@ TEST(Summary, SaysWhatItTakesToKnow) {
 
 TEST(Summary, OfARunThatHasHardlyBegun) {
   RunMaker maker;
-  maker.add("together", 2, 1, {}).state = "pending";
+  maker.add("together", 2, 1, {}).state = RowState::pending;
   EXPECT_THAT(closing_summary(maker.run, {}),
               AllOf(StartsWith("No trial was completed"), HasSubstr("1 of 1 trials have not finished"),
                     HasSubstr("not finished\n")));
@@ -258,9 +258,9 @@ TEST(Summary, CountsATrialThatWasCutShortAmongThoseThatAreRunAgain) {
   RunMaker maker;
   maker.baseline(1, make_result(1000, 8, 0.98));
   Result cut;
-  cut.status = "interrupted";
+  cut.status = TrialStatus::interrupted;
   maker.add("together", 2, 1, cut);
-  maker.add("together", 2, 2, {}).state = "pending";
+  maker.add("together", 2, 2, {}).state = RowState::pending;
   EXPECT_THAT(closing_summary(maker.run, {}), HasSubstr("2 of 3 trials have not finished: --resume runs them"));
 }
 

@@ -1,4 +1,4 @@
-// The test program is its own worker, as mgcompare is: started again with --worker it serves requests that misbehave.
+// The test program is its own worker, like mgcompare. Started with --worker, it serves requests that misbehave.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
   for (std::atomic<unsigned> turns{0};;) ++turns;
 }
 
-// A grandchild that lives on without its parent, in a session of its own where that is asked for.
+// A grandchild that outlives its parent, optionally in a session of its own.
 json leave_grandchild(const json& body, RequestContext&) {
   int ends[2];
   if (pipe(ends) != 0) throw mgcompare::Error("no pipe");
@@ -61,25 +61,25 @@ json flood(const json& body, RequestContext&) {
 
 json stubborn(const json&, RequestContext& context) {
   std::signal(SIGTERM, SIG_IGN);
-  line.report({"training", 2, 3, 17, 100, 0.5});
+  context.report({mgcompare::TrialPhase::training, 2, 3, 17, 100, 0.5});
   busy();
 }
 
 json until_stopped(const json&, RequestContext& context) {
-  while (!line.stopping()) std::this_thread::sleep_for(5ms);
+  while (!context.stopping()) std::this_thread::sleep_for(5ms);
   return "stopped";
 }
 
 json train(const json& body, RequestContext& context) {
   const std::string behaviour = body.at("trial").get<mgcompare::Trial>().strategy.name;
-  line.report({"training", 1, 3, 17, 100, 0.5});
+  context.report({mgcompare::TrialPhase::training, 1, 3, 17, 100, 0.5});
   if (behaviour == "crash") {
     std::signal(SIGSEGV, SIG_DFL);
     std::raise(SIGSEGV);
   }
   if (behaviour == "throw") throw mgcompare::Error("no such layer");
   mgcompare::Result result;
-  if (behaviour == "diverge") result.status = "diverged";
+  if (behaviour == "diverge") result.status = mgcompare::TrialStatus::diverged;
   result.samples = static_cast<std::uint64_t>(getpid());
   return result;
 }
@@ -93,8 +93,8 @@ int misbehave() {
       {"throw number", [](const json&, RequestContext&) -> json { throw 42; }},
       {"memory", [](const json&, RequestContext&) -> json { throw mgcompare::OutOfMemory(100, 10, 50); }},
       {"raise", [](const json& body, RequestContext& context) -> json {
-         line.report({"training", 1, 3, 17, 100, 0.5});
-         std::signal(body.get<int>(), SIG_DFL);   // a sanitizer would catch it
+         context.report({mgcompare::TrialPhase::training, 1, 3, 17, 100, 0.5});
+         std::signal(body.get<int>(), SIG_DFL);   // a sanitizer would catch the signal
          std::raise(body.get<int>());
          return nullptr;
        }},

@@ -1,4 +1,4 @@
-// What is said of a module that the loader refuses.
+// Messages about modules that the loader refuses.
 
 #include "modules/module_error.h"
 
@@ -13,9 +13,9 @@ TEST(ModuleError, AnotherVersionIsSaidWithBoth) {
   const std::string said = "libcudnn.so.9: cannot open shared object file: No such file or directory";
   const auto has = [](const std::string& name) { return name == "libcudnn.so.8"; };
   EXPECT_EQ(explain_module_error(said, has),
-            "libcudnn.so.8 is installed, libcudnn.so.9 is needed: install that version of it");
+            "libcudnn.so.8 is installed, libcudnn.so.9 is needed: install that version");
   EXPECT_EQ(explain_module_error(said, nothing),
-            "libcudnn.so.9 is not installed, or not where the loader looks: install it, or name its folder in "
+            "libcudnn.so.9 is not installed, or not where the loader looks: install it, or add its folder to "
             "LD_LIBRARY_PATH");
 }
 

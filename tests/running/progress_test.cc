@@ -29,15 +29,15 @@ std::string show(const Terminal& terminal, bool quiet) {
     const std::vector<Trial> trials = {trial_of(1, "first"), trial_of(2, "second")};
     ProgressDisplay display(file, terminal, quiet, trials, [](const Trial&) { return 100.0; });
     display.begin(trials[0]);
-    display.update({"training", 0, 2, 10, 100, 0.1});
+    display.update({TrialPhase::training, 0, 2, 10, 100, 0.1});
     std::this_thread::sleep_for(std::chrono::milliseconds(150));
-    display.update({"training", 0, 2, 60, 100, 0.1});
+    display.update({TrialPhase::training, 0, 2, 60, 100, 0.1});
     Result result;
     result.accuracy = 0.98765;
     result.samples_per_second = 12345.6;
     display.end(trials[0], result);
     display.begin(trials[1]);
-    result.status = "crashed";
+    result.status = TrialStatus::crashed;
     result.cause = "SIGSEGV in step 3";
     display.end(trials[1], result);
   }

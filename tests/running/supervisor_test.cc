@@ -60,23 +60,23 @@ TEST(Supervisor, AThrowIsACauseAndAFreshWorkerFollows) {
   Supervisor supervisor(quick());
   const pid_t first = process_of(supervisor);
   const Reply reply = supervisor.ask("throw", nullptr, 5);
-  EXPECT_EQ(reply.status, "failed");
+  EXPECT_EQ(reply.status, TrialStatus::failed);
   EXPECT_EQ(reply.cause, "the third layer is odd");
   EXPECT_FALSE(is_alive(first));
   EXPECT_NE(process_of(supervisor), first);
-  EXPECT_EQ(supervisor.ask("throw number", nullptr, 5).status, "failed");
-  EXPECT_EQ(supervisor.ask("memory", nullptr, 5).status, "out of memory");
+  EXPECT_EQ(supervisor.ask("throw number", nullptr, 5).status, TrialStatus::failed);
+  EXPECT_EQ(supervisor.ask("memory", nullptr, 5).status, TrialStatus::out_of_memory);
 }
 
 class DeathBy : public testing::TestWithParam<std::pair<int, const char*>> {};
 
-// At once: a supervisor that waited for the limit would report a timeout.
+// Must be immediate: a supervisor that waited for the limit would report a timeout.
 TEST_P(DeathBy, SignalIsNamedWithItsPlaceAtOnce) {
   Supervisor supervisor(quick());
   const Reply reply = supervisor.ask("raise", GetParam().first, 20);
-  EXPECT_EQ(reply.status, "crashed");
+  EXPECT_EQ(reply.status, TrialStatus::crashed);
   EXPECT_EQ(reply.cause, std::string(GetParam().second) + " in step 17 of epoch 2 (training)");
-  EXPECT_EQ(supervisor.ask("echo", 1, 5).status, "answer");
+  EXPECT_EQ(supervisor.ask("echo", 1, 5).status, TrialStatus::done);
 }
 
 INSTANTIATE_TEST_SUITE_P(Signals, DeathBy,
@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(Signals, DeathBy,
 TEST(Supervisor, AnEarlyExitIsACrashEvenWithCodeZero) {
   Supervisor supervisor(quick());
   const Reply reply = supervisor.ask("exit", 0, 5);
-  EXPECT_EQ(reply.status, "crashed");
+  EXPECT_EQ(reply.status, TrialStatus::crashed);
   EXPECT_EQ(reply.cause, "the worker ended by itself (exit code 0) before the trial began");
 }
 
@@ -95,7 +95,7 @@ TEST(Supervisor, AWorkerThatDiedIdleIsNoFaultOfTheNextRequest) {
   const pid_t first = process_of(supervisor);
   kill(first, SIGKILL);
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  EXPECT_EQ(supervisor.ask("echo", 1, 5).status, "answer");
+  EXPECT_EQ(supervisor.ask("echo", 1, 5).status, TrialStatus::done);
 }
 
 TEST(Supervisor, ABusyLoopThatIgnoresTermIsKilledAfterLimitAndGrace) {
@@ -103,7 +103,7 @@ TEST(Supervisor, ABusyLoopThatIgnoresTermIsKilledAfterLimitAndGrace) {
   const pid_t worker = process_of(supervisor);
   const auto begin = Clock::now();
   const Reply reply = supervisor.ask("hang", nullptr, 0.5);
-  EXPECT_EQ(reply.status, "timeout");
+  EXPECT_EQ(reply.status, TrialStatus::timeout);
   EXPECT_EQ(reply.cause, "over the limit of 0.5 s in step 17 of epoch 3 (training)");
   EXPECT_GE(seconds_since(begin), 0.8);
   EXPECT_FALSE(is_alive(worker));
@@ -117,16 +117,16 @@ TEST(Supervisor, NoProgressAndSilenceAreTimeouts) {
   settings.seconds_without_heartbeat = 1.5;
   EXPECT_EQ(Supervisor(settings).ask("freeze", nullptr, 20).cause,
             "the worker was silent for 1.5 s before the trial began");
-  // A heartbeat a second keeps a long request alive where only silence is limited.
+  // A heartbeat each second keeps a long request alive if only silence is limited.
   EXPECT_EQ(Supervisor(settings).ask("block", nullptr, 2.5).cause, "over the limit of 2.5 s before the trial began");
 }
 
 TEST(Supervisor, GarbageOnTheChannelEndsThatWorkerOnly) {
   Supervisor supervisor(quick());
   const Reply reply = supervisor.ask("garbage", nullptr, 5);
-  EXPECT_EQ(reply.status, "crashed");
+  EXPECT_EQ(reply.status, TrialStatus::crashed);
   EXPECT_NE(reply.cause.find("over the limit"), std::string::npos) << reply.cause;
-  EXPECT_EQ(supervisor.ask("echo", 1, 5).status, "answer");
+  EXPECT_EQ(supervisor.ask("echo", 1, 5).status, TrialStatus::done);
 }
 
 TEST(Supervisor, WorkersInheritNothingButTheirChannel) {
@@ -177,7 +177,7 @@ TEST(Supervisor, AnInterruptionLetsTheRequestEndByItself) {
   });
   const Reply reply = supervisor.ask("until stopped", nullptr, 20);
   later.join();
-  EXPECT_EQ(reply.status, "answer");
+  EXPECT_EQ(reply.status, TrialStatus::done);
   EXPECT_EQ(reply.body, "stopped");
 }
 
@@ -187,7 +187,7 @@ TEST(Supervisor, AnInterruptionKillsWhatDoesNotListenWithinItsTime) {
   settings.interrupted = [] { return true; };
   settings.seconds_to_stop = 0.3;
   Supervisor supervisor(settings);
-  EXPECT_EQ(supervisor.ask("hang", nullptr, 60).status, "interrupted");
+  EXPECT_EQ(supervisor.ask("hang", nullptr, 60).status, TrialStatus::interrupted);
 }
 
 TEST(Supervisor, TrialsShareAWorkerUntilOneFails) {
@@ -200,18 +200,18 @@ TEST(Supervisor, TrialsShareAWorkerUntilOneFails) {
     });
   };
   const Result first = run("fine"), second = run("fine");
-  EXPECT_EQ(first.status, "done");
+  EXPECT_EQ(first.status, TrialStatus::done);
   EXPECT_EQ(second.samples, first.samples) << "the same process";
   EXPECT_GT(first.seconds_worker_start, 0);
   EXPECT_EQ(second.seconds_worker_start, 0);
-  // Its ranks were aborted in the midst of exchanges: what they left ends with the process.
+  // Its ranks were aborted during exchanges. Their work on the device ends with the process.
   const Result diverged = run("diverge"), third = run("fine");
-  EXPECT_EQ(diverged.status, "diverged");
+  EXPECT_EQ(diverged.status, TrialStatus::diverged);
   EXPECT_TRUE(diverged.log.empty()) << "an outcome, not a failure";
   EXPECT_NE(third.samples, first.samples) << "another process";
   EXPECT_GT(third.seconds_worker_start, 0);
   const Result crashed = run("crash");
-  EXPECT_EQ(crashed.status, "crashed");
+  EXPECT_EQ(crashed.status, TrialStatus::crashed);
   EXPECT_EQ(crashed.cause, "SIGSEGV in step 17 of epoch 2 (training)");
   EXPECT_NE(run("fine").samples, third.samples);
   EXPECT_EQ(run("throw").cause, "no such layer");
@@ -233,13 +233,13 @@ TEST(Supervisor, AHundredWorkersLeaveNothingBehind) {
   const auto before = descriptors();
   {
     Supervisor supervisor(quick());
-    for (int i = 0; i < 100; ++i) EXPECT_EQ(supervisor.ask("exit", 3, 5).status, "crashed");
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(supervisor.ask("exit", 3, 5).status, TrialStatus::crashed);
   }
   EXPECT_EQ(descriptors(), before);
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
 }
 
-// The runner is killed, as by an administrator: its worker and what that started must go too.
+// If the runner is killed, its worker and the worker's children must end too.
 TEST(Supervisor, WorkersDieWithTheRunner) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
@@ -260,7 +260,7 @@ TEST(Supervisor, WorkersDieWithTheRunner) {
   kill(runner, SIGKILL);
   waitpid(runner, nullptr, 0);
   const auto begin = Clock::now();
-  // This process adopted them and reaps them. By themselves they would live for a minute.
+  // This process adopted them and reaps them. Otherwise they would live for a minute.
   while (seconds_since(begin) < 30 && (waitpid(found[0], nullptr, WNOHANG) == 0 || waitpid(found[1], nullptr, WNOHANG) == 0)) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

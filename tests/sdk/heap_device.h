@@ -7,7 +7,7 @@
 
 namespace mgcompare::testing {
 
-// The minimal CPU device.
+// A minimal CPU device.
 class HeapDevice : public Device {
  public:
   explicit HeapDevice(DeviceKind kind = DeviceKind::cpu) : kind_(kind) {}

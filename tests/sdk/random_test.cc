@@ -7,7 +7,7 @@
 namespace mgcompare {
 namespace {
 
-// Known answers of Philox4x32-10, from the paper's reference distribution (Random123, kat_vectors).
+// Known answers of Philox4x32-10 from the authors' reference (Random123, kat_vectors).
 TEST(Random, AgreesWithThePublishedVectors) {
   const Random::Block zero = Random(0, 0).block(0);
   EXPECT_EQ(zero.words[0], 0x6627e8d5u);

@@ -12,10 +12,10 @@ namespace {
 
 using namespace testing;
 
-constexpr std::size_t kDraws = static_cast<std::size_t>(-1);  // the stripe of the draws
+constexpr std::size_t kDraws = static_cast<std::size_t>(-1);  // the stripe that orders the draws
 constexpr std::size_t kStepsEach = 10;
 
-// Every rule and place that keeps its promises in virtual time.
+// Every rule and server location, with settings that are deterministic in virtual time.
 const std::vector<Settings> kAll = {
     {},
     {{"lock", "global"}},
@@ -33,7 +33,7 @@ const std::vector<Settings> kAll = {
     {{"rule", "hogwild"}, {"lock", "striped"}, {"server", "device"}, {"momentum", "worker"}},
 };
 
-// Ranks that pull one after the other, and then push one after the other for ever.
+// The order of ranks that all pull in turn and then all push in turn, in every step.
 ScheduleLog round_robin(std::size_t ranks, bool rests_meet) {
   ScheduleLog record;
   ScheduleLog::Order& order = record.epochs[0];
@@ -45,7 +45,7 @@ ScheduleLog round_robin(std::size_t ranks, bool rests_meet) {
   return record;
 }
 
-// The gradients of such a run in the order in which they came: columns as the strategy writes them.
+// The gradients of such a run in order of arrival, with the columns that the strategy writes.
 std::vector<std::vector<double>> gradients_of(std::size_t ranks, Settings settings) {
   settings.push_back({"lock", "global"});
   Trial trial = free_trial(ranks, "async_sgd", settings);
@@ -75,7 +75,7 @@ TEST(AsyncSgd, RoundRobinHasTheStalenessOfAllOthers) {
       EXPECT_EQ(rows[i][0], 0);
       EXPECT_EQ(rows[i][1], static_cast<double>(i));
       EXPECT_EQ(rows[i][2], static_cast<double>(i % ranks));
-      EXPECT_EQ(rows[i][4], static_cast<double>(i));  // an update each
+      EXPECT_EQ(rows[i][4], static_cast<double>(i));  // one update per gradient
       EXPECT_EQ(rows[i][5], rows[i][4] - rows[i][3]);
       EXPECT_EQ(rows[i][5], expected) << ranks << " gradient " << i;
       EXPECT_EQ(rows[i][6], expected > 0 ? 1 / expected : 1);
@@ -114,7 +114,7 @@ TEST(AsyncSgd, MeanStalenessIsThatOfTheOthersInFlight) {
         count += static_cast<double>(metric.count);
       }
       const double per_update = settings.size() == 2 && ranks > 2 ? static_cast<double>(ranks) / 2 : 1;
-      // Two epochs, each with an edge at its beginning and its end.
+      // Two epochs, each with a transient at its beginning and at its end.
       const double edges = 2 * 2 * static_cast<double>(ranks * ranks) / count;
       EXPECT_NEAR(sum / count, static_cast<double>(ranks - 1) / per_update, edges) << text_of(settings) << ranks;
     }
@@ -125,7 +125,7 @@ TEST(AsyncSgd, AloneItIsOneDeviceToTheBit) {
   for (const Settings& settings : {Settings{}, {{"lock", "global"}}, {{"server", "device"}}, {{"rule", "softsync"}, {"n", "1"}},
                                    {{"momentum", "worker"}}, {{"staleness", "bounded"}, {"bound", "0"}}})
     EXPECT_EQ(run(free_trial(1, "async_sgd", settings)).weights[0], plain) << text_of(settings);
-  // It adds what an update changed: w + ((w + d) - w) is w + d up to rounding.
+  // Hogwild adds the change that an update made: w + ((w + d) - w) equals w + d up to rounding.
   EXPECT_LT(largest_difference(run(free_trial(1, "async_sgd", {{"rule", "hogwild"}, {"lock", "global"}})).weights[0], plain), 1e-5);
 }
 
@@ -135,7 +135,7 @@ TEST(AsyncSgd, WhatIsPushedIsAppliedAndEachSampleCountsOnce) {
     for (const std::size_t ranks : {2u, 3u, 8u}) {
       const bool softsync = says(settings, "softsync");
       const std::size_t per_update = softsync ? async_sgd::gradients_per_update(ranks, std::stoul(settings[1].second)) : 1;
-      // Softsync's last update of an epoch is the mean of those that are left: here there are none.
+      // Softsync's last update of an epoch applies the mean of the remaining gradients; here none remain.
       Trial trial = free_trial(ranks, "async_sgd", settings);
       if (softsync) trial.global_batch = 48;
       const TrainingOutcome outcome = run(trial, {}, [&](TrainingRequest& request) {
@@ -149,7 +149,7 @@ TEST(AsyncSgd, WhatIsPushedIsAppliedAndEachSampleCountsOnce) {
 }
 
 TEST(AsyncSgd, StripesOfOneRunMakeNoDifferenceInVirtualTime) {
-  // Nobody comes between two stripes of a push: as many locks as one likes, the same bits.
+  // In virtual time no other rank runs between two stripes of a push, so the number of locks does not change the bits.
   const std::vector<float> one = run(free_trial(4, "async_sgd", {{"lock", "global"}})).weights[0];
   for (const char* stripes : {"2", "7", "128"})
     EXPECT_EQ(run(free_trial(4, "async_sgd", {{"lock", "striped"}, {"stripes", stripes}})).weights[0], one) << stripes;
@@ -174,7 +174,7 @@ TEST(AsyncSgd, ARecordSurvivesTheDiskAndAnInterruption) {
   write_schedule_log(file, resumed.record);
   const ScheduleLog kept = read_schedule_log(file);
   EXPECT_EQ(kept.epochs.size(), 2u);
-  // 30 draws an epoch, in two epochs, and 16 stripes of each.
+  // 30 draws per epoch, two epochs, and 16 stripes for each draw.
   std::size_t lines = 0;
   for (const ScheduleLog::Lines& rank : kept.ranks)
     for (const auto& [name, rows] : rank) lines += rows.size();
@@ -198,7 +198,7 @@ TEST(AsyncSgd, WithoutLocksThereIsNoOrderToReplay) {
     return free;
   }();
   const TrainingOutcome live = run(trial, {}, [](TrainingRequest& request) { request.record = true; });
-  // Of a free run one rank may take everything.
+  // In live time one rank may process everything.
   std::uint64_t pulls = 0;
   for (const auto& metrics : live.result.metrics) {
     if (!metrics.contains("torn pulls")) continue;
@@ -222,7 +222,8 @@ TEST(AsyncSgd, HogwildWithoutLocksLosesNothing) {
     expect_all_applied(outcome, server);
     expect_each_sample_once(outcome, server);
   }
-  // Every change is in the weights: plain sgd without decay, no rates by staleness, moves them by rate x the sum of gradients.
+  // No change is lost: plain sgd without weight decay and without staleness-dependent rates moves the weights by rate x
+  // the sum of all gradients.
   Trial plain = free_trial(4, "async_sgd", {{"rule", "hogwild"}, {"staleness", "none"}});
   plain.config.deterministic = false;
   plain.config.optimizer.weight_decay = 0;
@@ -250,7 +251,7 @@ TEST(AsyncSgd, NoRankIsFurtherAheadThanTheBound) {
         ASSERT_TRUE(metrics.contains("clock gap"));
         EXPECT_LE(metrics.at("clock gap").most, static_cast<double>(bound));
       }
-      // The same from the order alone: a rank's visits are pull, push, pull, push ...
+      // The same, derived from the order alone: a rank's visits alternate between pull and push.
       for (const auto& [epoch, order] : outcome.record.epochs) {
         std::vector<std::size_t> visits(4, 0), left(4, 0);
         for (const std::uint32_t rank : order.at(0)) ++left[rank];
@@ -268,9 +269,10 @@ TEST(AsyncSgd, NoRankIsFurtherAheadThanTheBound) {
     }
 }
 
-// One update per as many gradients as there are ranks, and nobody ahead of the others: the hardsync of Gupta, Zhang, Wang.
+// One update for as many gradients as there are ranks, and no rank ahead of the others: the hardsync of Gupta, Zhang
+// and Wang.
 TEST(AsyncSgd, WithAllGradientsInAnUpdateAndNobodyAheadItIsLockstep) {
-  const Dataset even = first_digits(700);  // whole batches of 50
+  const Dataset even = first_digits(700);  // a multiple of the batch of 50
   for (const std::size_t ranks : {2u, 5u}) {
     Trial lockstep = free_trial(ranks, "replicated");
     Trial hardsync = free_trial(ranks, "async_sgd", {{"rule", "softsync"}, {"n", "1"}, {"staleness", "bounded"}, {"bound", "0"}});
@@ -283,7 +285,8 @@ TEST(AsyncSgd, WithAllGradientsInAnUpdateAndNobodyAheadItIsLockstep) {
   }
 }
 
-// Downpour's periods, in double: a rank moves its own copy by plain sgd and pushes the sum of what it met on the way.
+// Downpour with periods, in double precision: a rank moves its own copy by plain sgd and pushes the sum of its
+// gradients since the last push.
 TEST(AsyncSgd, BetweenMeetingsARankMovesByItself) {
   constexpr std::size_t kRanks = 3, kVisits = 6, kPeriod = 4;
   Play given;
@@ -355,9 +358,9 @@ TEST(AsyncSgd, BytesAreThoseOfTheFormula) {
   const auto bytes = [](const Settings& settings) { return run(free_trial(2, "async_sgd", settings)).result; };
   const Result host = bytes({});
   const double size = 4 * static_cast<double>(host.parameters), steps = 60;
-  // A gradient out and weights in for each step; once more, at the beginning of each rank's epoch, weights.
+  // Each step sends a gradient and receives weights. At the beginning of an epoch each rank receives weights once more.
   EXPECT_NEAR(host.bytes_per_step, size * (2 + 4 / steps), 1);
-  // Half of the steps are of the rank that owns the server.
+  // Half of the steps belong to the rank whose device holds the server.
   const Result device = bytes({{"server", "device"}});
   EXPECT_NEAR(device.bytes_per_step, size * (2 * 30 + 2) / steps, 0.1 * size);
 }

@@ -2,6 +2,7 @@
 
 #include "puppet.h"
 #include "check/reference.h"
+#include "modules/strategy_probe.h"
 #include "rows.h"
 
 namespace mgcompare::testing {
@@ -19,8 +20,8 @@ Play block_of(const std::string& variant, std::size_t ranks, std::size_t blocks,
   return play;
 }
 
-// After a constant gradient for long, each block moves the model by zeta G / (1 - eta): ranks times G. CNTK's form adds
-// the look-ahead to the model as well.
+// With a constant gradient, each block finally moves the model by zeta G / (1 - eta), which is ranks times G. CNTK's
+// variant also adds the look-ahead to the model.
 TEST(Bmuf, AConstantGradientMovesItByTheGeometricSum) {
   for (const std::size_t ranks : {2u, 4u, 8u})
     for (const std::string variant : {"cbm", "nbm", "nbm_cntk"}) {
@@ -37,7 +38,7 @@ TEST(Bmuf, AConstantGradientMovesItByTheGeometricSum) {
     }
 }
 
-// The paper's recurrences in double, on a bowl whose bottom differs from rank to rank.
+// The paper's recurrences in double precision, on a quadratic whose minimum differs between ranks.
 TEST(Bmuf, FollowsTheRecurrencesOfThePaperAndOfCntk) {
   constexpr double kRate = 0.1, kZeta = 0.8, kEta = 0.6;
   const std::size_t ranks = 3, blocks = 8;

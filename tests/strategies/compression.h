@@ -1,12 +1,13 @@
 #pragma once
 
-// What the tests of compressing strategies share: tensors with odd shapes, gradients, and the promises that all of them
-// make in a whole training.
+// Shared by the tests of compressing strategies: tensors with odd shapes, gradients, and properties of a whole
+// training.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "model/spec.h"
+#include "modules/strategy_probe.h"
 #include "training/fixture.h"
 
 namespace mgcompare::testing {
@@ -29,7 +30,7 @@ inline std::vector<Part> lenet_parts() {
   return parts_of({{20, 1, 5, 5}, {20}, {50, 20, 5, 5}, {50}, {500, 800}, {500}, {10, 500}, {10}});
 }
 inline std::vector<Part> mlp_parts() { return parts_of({{128, 784}, {128}, {64, 128}, {64}, {10, 64}, {10}}); }
-// Nothing divides: columns of less than a word, of just over one, of one element.
+// Shapes that divide nothing: columns of less than a word, of just over a word, and of one element.
 inline std::vector<Part> odd_parts() { return parts_of({{7, 33}, {7}, {5, 3, 4, 5}, {5}, {1, 100}, {1}, {40, 1}}); }
 
 inline std::size_t size_of(const std::vector<Part>& parts) { return parts.back().range.end; }
@@ -63,7 +64,7 @@ inline void expect_resumes(const std::string& plugin, const Settings& settings) 
   expect_resumable(trial);
 }
 
-// Ragged batches on any number of ranks: all replicas have the same bits, and each step is one update.
+// With batches of unequal size and any number of ranks all replicas have the same bits, and each step is one update.
 inline void expect_one_model(const std::string& plugin, const Settings& settings) {
   for (const std::size_t ranks : {2u, 3u, 4u, 8u}) {
     Trial trial = small_trial(ranks, plugin, settings);

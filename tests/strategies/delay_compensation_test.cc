@@ -14,8 +14,8 @@ const std::vector<Settings> kAll = {
     {{"delay_compensation", "2"}, {"compensation", "adaptive"}, {"server", "device"}, {"lock", "striped"}, {"stripes", "3"}},
 };
 
-// Each rank pulls on its first visit to the server; on every further one it pushes the gradient at what it pulled, and
-// pulls again.
+// On its first visit to the server a rank pulls. On every later one it pushes the gradient at the weights that it
+// pulled, and pulls again.
 constexpr std::size_t kRanks = 3, kVisits = 9, kElements = 4;
 constexpr double kRate = 0.1;
 
@@ -23,7 +23,7 @@ double slope_of(std::size_t rank, std::size_t step, std::size_t element, double 
   return (1 + static_cast<double>(element)) * (weight - static_cast<double>(rank) + 0.3 * static_cast<double>(step));
 }
 
-// The server's weights after all visits in that order.
+// Returns the server's weights after all visits in this order.
 std::vector<float> played_in_order(const Settings& settings, const std::vector<std::uint32_t>& visits) {
   Play given;
   given.plugin = "async_sgd";
@@ -40,7 +40,8 @@ std::vector<float> played_in_order(const Settings& settings, const std::vector<s
   return play(given).settled[0].back();
 }
 
-// Zheng et al. in double: g + lambda g g (w - w_pulled); adaptive, lambda is divided by the root of m = 0.95 m + 0.05 g g.
+// Zheng et al. in double precision: g + lambda g g (w - w_pulled). If adaptive, lambda is divided by the root of m =
+// 0.95 m + 0.05 g g.
 std::vector<double> in_double(double lambda, bool adaptive, const std::vector<std::uint32_t>& visits) {
   std::vector<double> weights(kElements, 1), mean_square(kElements, 0);
   std::vector<std::vector<double>> pulled(kRanks);
@@ -86,7 +87,7 @@ TEST(DelayCompensation, ByNothingIsNoneToTheBit) {
         << text_of(settings);
 }
 
-// Without a strength, and at the weights that were pulled.
+// With lambda 0, and at the weights that were pulled.
 TEST(DelayCompensation, WithoutAForceOrADelayGradientsStayAsTheyAre) {
   const std::vector<float> original = {2, 3e-5f, -4}, weights = {1, -2, 0.5f}, pulled = {0.5f, -2, 1.5f};
   for (const bool adaptive : {false, true})

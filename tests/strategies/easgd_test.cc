@@ -15,7 +15,7 @@ const std::vector<Settings> kAll = {
     {{"pace", "lockstep"}, {"every", "4"}},
 };
 
-// One meeting of a rank's weights with the centre.
+// One elastic update of a rank's weights and the centre.
 struct Band {
   std::vector<float> own, centre, pull;
   Band(std::vector<float> of_rank, std::vector<float> of_centre)
@@ -58,7 +58,7 @@ TEST(Easgd, TheWholeDistanceSwapsThem) {
   EXPECT_EQ(band.centre, kOwn);
 }
 
-// Ranks that are drawn to different places, and meet the centre before every second step.
+// Ranks with different minima, which exchange with the centre before every second step.
 Play drawn_apart(const Settings& settings) {
   Play given;
   given.plugin = "easgd";
@@ -108,7 +108,7 @@ TEST(Easgd, FreeRanksMeetTheCentreAsItThenIs) {
   }
 }
 
-// The weights that a rank trains, at the end of each epoch, beside what it settles on.
+// Records the weights that a rank trains, at the end of each epoch, beside those that it settles on.
 class Spy : public Strategy {
  public:
   Spy(std::unique_ptr<Strategy> strategy, std::vector<std::vector<float>>& trained)
@@ -186,11 +186,11 @@ TEST(Easgd, AppliesEveryGradientAndSettlesOnOneCentre) {
 
 TEST(Easgd, BytesAreThoseOfTheFormula) {
   const Result lockstep = run(free_trial(4, "easgd", {{"pace", "lockstep"}, {"every", "5"}})).result;
-  // A meeting is an all-reduce, and a figure of the distance for every 1024 elements goes to the host.
+  // An exchange is an all-reduce, and for every 1024 elements one partial sum of the distance goes to the host.
   const double figures = std::ceil(static_cast<double>(lockstep.parameters) / 1024);
   EXPECT_NEAR(lockstep.bytes_per_step, (2.0 * 3 / 4 * 4 * static_cast<double>(lockstep.parameters) + 4 * figures) / 5, 1);
-  // Free ranks but the first, whose device holds the centre, get it and put it back; here each makes 30 steps, and each
-  // settles once an epoch.
+  // Free-running ranks, except the first, whose device holds the centre, get the centre and put it back. Here each rank
+  // has 30 steps and settles once per epoch.
   const Result free = run(free_trial(2, "easgd", {{"every", "5"}})).result;
   const double steps = 60, meetings = 6, epochs = 2, vector = 4 * static_cast<double>(free.parameters);
   EXPECT_NEAR(free.bytes_per_step, (meetings * 2 * vector + epochs * vector + 2 * meetings * 4 * figures) / steps, 0.05 * vector);

@@ -1,4 +1,4 @@
-// What holds for every strategy, whoever wrote it.
+// Properties of every strategy, including new ones.
 
 #include <gtest/gtest.h>
 
@@ -8,6 +8,7 @@
 #include "rows.h"
 #include "modules/strategy_options.h"
 #include "check/verify.h"
+#include "discovery/plugin_files.h"
 
 namespace mgcompare::testing {
 namespace {
@@ -17,7 +18,7 @@ Traits traits_of(const Trial& trial) {
   return make_strategy(trial.plugin_file, options, facts_of(trial, trial.config, small_digits().train.samples))->traits();
 }
 
-// Whether the row's options go with so many samples, this batch and optimiser, and with an order that repeats.
+// Returns whether the row's options fit the number of samples, the batch, the optimiser and a reproducible order.
 bool fits(const Trial& trial, std::size_t samples) {
   StrategyOptions options(trial.strategy.options);
   make_strategy(trial.plugin_file, options, facts_of(trial, trial.config, samples));
@@ -27,7 +28,7 @@ bool fits(const Trial& trial, std::size_t samples) {
 
 class EveryStrategy : public ::testing::TestWithParam<StrategyConfig> {
  protected:
-  // Nothing where the strategy does not run on so many ranks.
+  // Omits the rank counts that the strategy does not support.
   std::vector<std::size_t> rank_counts(const std::vector<std::size_t>& wanted) const {
     std::vector<std::size_t> fitting;
     for (const std::size_t ranks : wanted) {
@@ -37,16 +38,16 @@ class EveryStrategy : public ::testing::TestWithParam<StrategyConfig> {
     return fitting;
   }
   std::size_t most_ranks(std::size_t wanted) const { return rank_counts({1, wanted}).back(); }
-  // Unlocked updates have no order that could be the same twice.
+  // Updates without locks have no reproducible order.
   bool repeats() const { return fits(trial_of(GetParam(), most_ranks(2)), small_digits().train.samples); }
 };
 
-// The same cases with more trainings.
+// The same cases with more training runs.
 using LongEveryStrategy = EveryStrategy;
 
 const std::vector<int> kUnequalShares = {3}, kAllRanks = {2, 3, 4, 8};
 
-// Expects that verify finds no fault in one row. Returns the number of checks that passed.
+// Expects that `verify` finds no fault in one row. Returns the number of checks that passed.
 std::size_t passed(const StrategyConfig& row, const ModelConfig& model, const std::string& batch_norm,
                    const std::vector<int>& ranks) {
   Config config;
@@ -97,7 +98,7 @@ TEST_P(EveryStrategy, LearnsFromEachSampleOnceWhateverTheBatch) {
       trial.config.epochs = 1;
       trial.config.measure.warm_up_steps = 0;
       trial.config.deterministic = repeats();
-      if (!fits(trial, few.train.samples)) continue;  // a period longer than the epoch
+      if (!fits(trial, few.train.samples)) continue;  // the period is longer than the epoch
       const TrainingOutcome outcome = run(trial, {}, [&](TrainingRequest& request) {
         request.audit = true;
         request.dataset = &few;
@@ -142,7 +143,7 @@ TEST_P(EveryStrategy, WarmUpLeavesNoTrace) {
   EXPECT_EQ(run(warm).result.weights_hash, hash);
 }
 
-// Ranks that run freely meet between any two of these steps, which nothing else makes them do.
+// In warm-up, free-running ranks have to be synchronised explicitly between two steps.
 TEST_P(EveryStrategy, WarmsUpUntilSteadyInLiveTime) {
   Trial trial = trial_of(GetParam(), most_ranks(3));
   trial.config.deterministic = false;
@@ -153,7 +154,7 @@ TEST_P(EveryStrategy, WarmsUpUntilSteadyInLiveTime) {
   EXPECT_GT(result.seconds_warm_up, 0.06) << "less than three windows";
 }
 
-// One rank stops in the middle of an exchange that the others are in: they unwind, and the first error is what is said.
+// One rank fails in an exchange that the other ranks are in. They unwind, and the first error is reported.
 TEST_P(EveryStrategy, ARankThatFailsInAnExchangeFailsTheTrial) {
   const std::string saboteur = std::string(MGCOMPARE_BINARY_DIR) + "/lib/mgcompare/bad_plugins/strategy_saboteur.so";
   for (const char* after : {"0", "1", "2", "5"})
@@ -185,7 +186,7 @@ std::vector<std::string> every_plugin() {
   return names;
 }
 
-// As it comes, with no option given: nothing is averaged, late, compressed or at another rate than the experiment's.
+// With default options nothing is averaged, delayed, compressed or applied at another learning rate.
 TEST_P(EveryPlugin, AloneItIsOneDeviceToTheBit) {
   for (const auto& [kind, rate] : {std::pair{"sgd", 0.05}, std::pair{"adam", 1e-3}, std::pair{"adagrad", 0.05}, std::pair{"adadelta", 1.0}}) {
     Trial alone = small_trial(1, GetParam());

@@ -1,7 +1,7 @@
 #pragma once
 
-// Trials whose ranks run freely: made-up orders of meetings, figures over all ranks, and what every such strategy must
-// keep whatever its options are.
+// Trials with free-running ranks: synthetic schedules, figures over all ranks, and properties that hold for all
+// options.
 
 #include <gtest/gtest.h>
 
@@ -46,7 +46,7 @@ inline Trial free_trial(std::size_t ranks, const std::string& plugin, const Sett
   return trial;
 }
 
-// Keys of the problems that the options have.
+// Keys of the options that have problems.
 inline std::vector<std::string> refused(const std::string& plugin, const Settings& settings, const Facts& facts) {
   StrategyOptions options(options_of(settings));
   make_strategy(plugin_file(plugin), options, facts);
@@ -59,7 +59,7 @@ inline TrainingOutcome audited(const Trial& trial) {
   return run(trial, {}, [](TrainingRequest& request) { request.audit = true; });
 }
 
-// `per_update`: gradients whose mean an update applies.
+// `per_update`: number of gradients whose mean an update applies.
 inline void expect_all_applied(const TrainingOutcome& outcome, const std::string& what, double per_update = 1) {
   double gap = 0, size = 0;
   for (std::size_t i = 0; i < outcome.pushed.size(); ++i) {
@@ -74,7 +74,7 @@ inline void expect_each_sample_once(const TrainingOutcome& outcome, const std::s
   for (const std::uint32_t times : outcome.times_seen) ASSERT_EQ(times, 1u) << what;
 }
 
-// A free run, recorded, and repeated in the order in which its ranks met.
+// Records a free run and replays the recorded schedule.
 inline void expect_replayable(Trial trial, const std::string& what) {
   trial.config.deterministic = false;
   const TrainingOutcome live = run(trial, {}, [](TrainingRequest& request) { request.record = true; });
@@ -83,7 +83,7 @@ inline void expect_replayable(Trial trial, const std::string& what) {
   EXPECT_EQ(again.result.updates, live.result.updates) << what;
 }
 
-// In virtual time: stopped after a checkpoint at the end of an epoch, and carried on.
+// In virtual time: interrupted after a checkpoint at the end of an epoch, and resumed.
 inline void expect_resumable(Trial trial, const std::string& what) {
   trial.config.epochs = 3;
   trial.config.checkpoint_epochs = 1;

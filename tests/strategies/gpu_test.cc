@@ -1,4 +1,4 @@
-// The free-running strategies on GPUs, as far as there are some; what is checked is what the CPU twin is held to.
+// The free-running strategies on the available GPUs, with the checks that the CPU back end has to pass.
 
 #include "free_running.h"
 
@@ -40,7 +40,7 @@ class FreeRunningOnGpus : public ::testing::Test {
     if (gpus_ == 0) GTEST_SKIP() << "no GPU to test on";
   }
 
-  // A rank on each of up to four GPUs, or two ranks on the only one.
+  // One rank on each of up to four GPUs, or two ranks on a single one.
   Trial trial_of(const Case& each) const {
     Trial trial = free_trial(1, each.plugin, each.settings);
     trial.device_kind = DeviceKind::cuda;
@@ -71,7 +71,7 @@ TEST_F(FreeRunningOnGpus, ReplaysFreeRunsToTheBit) {
     Trial trial = trial_of(each);
     trial.config.deterministic = false;
     const TrainingOutcome live = run_there(trial, [](TrainingRequest& request) { request.record = true; });
-    if (live.record.epochs.empty()) continue;  // in lockstep
+    if (live.record.epochs.empty()) continue;  // lockstep
     const TrainingOutcome again = run_there(trial, [&](TrainingRequest& request) { request.replay = &live.record; });
     EXPECT_EQ(again.weights, live.weights) << text_of(each);
   }
@@ -82,7 +82,7 @@ TEST_F(FreeRunningOnGpus, AppliesWhatIsPushedAndSeesEachSampleOnce) {
     Trial trial = trial_of(each);
     trial.config.deterministic = false;
     const TrainingOutcome outcome = run_there(trial, [](TrainingRequest& request) { request.audit = true; });
-    // An update of softsync is by the mean of several.
+    // An update of softsync applies the mean of several gradients.
     if (!says(each.settings, "lockstep") && !says(each.settings, "softsync")) expect_all_applied(outcome, text_of(each));
     expect_each_sample_once(outcome, text_of(each));
     for (const auto& weights : outcome.weights) EXPECT_EQ(weights, outcome.weights[0]) << text_of(each);

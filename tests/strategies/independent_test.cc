@@ -6,7 +6,8 @@
 namespace mgcompare::testing {
 namespace {
 
-// Each rank's model is what a lone device makes of the same samples: plain sgd on the mean gradient of its own share.
+// Each rank's model equals that of a single device on the same samples: plain sgd on the mean gradient of the rank's
+// share.
 TEST(Independent, EachRankTrainsAModelOfItsOwnShare) {
   Play given;
   given.plugin = "independent";

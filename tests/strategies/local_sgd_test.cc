@@ -54,7 +54,8 @@ TEST(LocalSgd, IsExactWhereTheMeanOfCopiesIsTheUpdateByTheMean) {
   EXPECT_EQ(promise({option("every", "6"), option("start_epoch", "1")}, "sgd").repeats_every, 0) << "the host decides at the switch";
 }
 
-// Ranks that scale by their own shares, of unequal size, exchange gradients of one scale inside the layer.
+// Ranks whose losses are scaled by their own, unequal shares must exchange gradients of a common scale inside the
+// layer.
 TEST(LocalSgd, IsExactWithBatchNormalisationOverAllRanks) {
   const auto weights = [](std::size_t ranks, const std::string& plugin, const std::vector<OptionConfig>& options) {
     Trial trial = small_trial(ranks, plugin, options);
@@ -76,9 +77,9 @@ TEST(LocalSgd, MomentumIsKeptAveragedOrForgotten) {
   given.plugin = "local_sgd";
   given.steps = 3;
   given.momentum = 0.5;
-  // Rank 0 is pushed in the first two steps only; what goes on in the third is momentum.
+  // Rank 0 has a gradient in the first two steps only; any movement in the third is momentum.
   given.slope = [](const Batch& batch, std::size_t, float) { return batch.step() < 2 && batch.begin() == batch.whole().begin() ? -10.0f : 0.0f; };
-  const double velocity = 1.5;  // of rank 0 after two pushes of 1, half of the first left
+  const double velocity = 1.5;  // of rank 0 after two gradients of 1: 1 + 0.5
   const auto after = [&](const char* momentum, std::size_t rank) {
     given.options = {option("every", "2"), option("momentum", momentum)};
     const Played played = play(given);

@@ -1,14 +1,15 @@
-// The strategies whose ranks make steps of their own between two meetings, and what they have in common.
+// Common properties of the strategies whose ranks make local steps between two averagings.
 
 #include <gtest/gtest.h>
 
+#include "modules/strategy_probe.h"
 #include "puppet.h"
 #include "rows.h"
 
 namespace mgcompare::testing {
 namespace {
 
-// With nothing that only one of them has: a block without a filter is an averaging.
+// Only with options that all of them have: BMUF without its block filter is plain averaging.
 std::vector<OptionConfig> options_of(const std::string& plugin, std::size_t period) {
   const std::string steps = std::to_string(period);
   if (plugin == "tower") return {option("average", "parameters"), option("every", steps)};
@@ -46,7 +47,7 @@ TEST_P(LocalSteps, SettlingAmongThemChangesNothing) {
   const Played often = play(given, true);
   EXPECT_EQ(often.weights, play(given).weights);
   for (const auto& settled : often.settled) EXPECT_EQ(settled, often.settled[0]) << "all ranks settle alike";
-  // At a meeting they settle on what they train on, and before it on something between their copies.
+  // Right after an averaging they settle on the weights that they train; before one, on a mean of their copies.
   EXPECT_EQ(often.settled[0][2], often.weights[0][3]);
   EXPECT_NE(often.settled[0][1], often.weights[0][2]);
 }
@@ -68,7 +69,7 @@ TEST_P(LocalSteps, OnTheSameSamplesAreOneRanksTraining) {
 }
 
 TEST_P(LocalSteps, ResumeInTheMiddleOfAPeriod) {
-  Trial trial = small_trial(3, GetParam(), options_of(GetParam(), 4));  // 15 steps an epoch: three are left over
+  Trial trial = small_trial(3, GetParam(), options_of(GetParam(), 4));  // 15 steps per epoch: three remain
   trial.config.epochs = 3;
   trial.config.checkpoint_epochs = 1;
   expect_resumable(trial);
@@ -91,7 +92,7 @@ TEST_P(LocalSteps, APeriodLongerThanTheEpochIsRefused) {
 INSTANTIATE_TEST_SUITE_P(All, LocalSteps, ::testing::Values("tower", "local_sgd", "bmuf"),
                          [](const auto& info) { return info.param; });
 
-// Batches of 7 leave some of eight ranks without a sample.
+// With batches of 7 some of eight ranks have no sample.
 TEST(LocalStepsOf, HostDevicesAndBlocksWithoutAFilterHaveTheSameMean) {
   for (const std::size_t ranks : {2u, 3u, 4u, 8u})
     for (const auto& [period, batch] : {std::pair{1u, 50u}, std::pair{4u, 50u}, std::pair{15u, 50u}, std::pair{4u, 7u}}) {
@@ -107,10 +108,10 @@ TEST(LocalStepsOf, HostDevicesAndBlocksWithoutAFilterHaveTheSameMean) {
         return run(trial);
       };
       const std::string what = std::to_string(ranks) + " ranks, every " + std::to_string(period) + " of " + std::to_string(batch);
-      // The host averages momentum too; a block keeps it with its rank, or forgets it.
+      // tower averages momentum too; bmuf keeps it on each rank or resets it.
       const TrainingOutcome averaged = of("local_sgd"), host = of("tower");
       EXPECT_EQ(averaged.weights, host.weights) << what;
-      // The host measures the last averaging of an epoch; here it has only one.
+      // tower records the drift at the last averaging of an epoch; here there is only one.
       if (period == 15) {
         const double drift = host.result.metrics[0].at("drift").last;
         EXPECT_NEAR(averaged.result.metrics[0].at("drift").last, drift, 1e-9 * drift);

@@ -10,7 +10,7 @@ using onebit::Columns;
 using onebit::Exchange;
 using onebit::Orientation;
 
-// Several exchanges on several ranks; ask(rank, step, gradients, exchange) after each.
+// Runs several exchanges on several ranks; calls ask(rank, step, gradients, exchange) after each.
 void exchange(const std::vector<Part>& parts, Orientation orientation, unsigned bits, std::size_t ranks, std::size_t steps,
               const std::function<std::vector<float>(std::size_t rank, std::size_t step)>& gradient,
               const std::function<void(std::size_t, std::size_t, Vec, Exchange&)>& ask, bool keep = true) {
@@ -38,7 +38,7 @@ TEST(OneBit, PacksOneBitAnElementAndTwoFloatsAColumn) {
   EXPECT_EQ(wire_bytes(lenet_parts(), Orientation::input), 72'012u);
   EXPECT_EQ(wire_bytes(mlp_parts(), Orientation::output), 15'572u);
   EXPECT_EQ(wire_bytes(mlp_parts(), Orientation::input), 21'684u);
-  // Four bits: four words for what took one.
+  // Four bits take four words where one bit takes one.
   EXPECT_EQ(wire_bytes(parts_of({{3, 33}}), Orientation::output, 4), 3 * (8 + 4 * 2 * 4u));
 }
 
@@ -57,7 +57,7 @@ TEST(OneBit, SendsTheBytesOfTheFormula) {
     trial.config.model = lenet_model();
     trial.config.epochs = 1;
     const Result result = run(trial, {}, [](TrainingRequest& request) { request.most_steps = 2; }).result;
-    // Once out to the owners and once back to all, half of it each time.
+    // Sent once to the owners and once back to all, half of the bytes each time.
     EXPECT_NEAR(result.bytes_per_step, bytes, 1);
     EXPECT_NEAR(result.metrics[0].at("compression").last, 1'724'320.0 / bytes, 1e-9);
   }
@@ -162,7 +162,7 @@ TEST(OneBit, ConstantColumnsAreExactAndZerosStayZeros) {
   const std::vector<Part> parts = odd_parts();
   for (const unsigned bits : {1u, 2u, 4u, 8u})
     for (const float value : {0.75f, -3.0f, 0.0f}) {
-      if (bits > 1 && value != 0) continue;  // a range has no step at its values' place
+      if (bits > 1 && value != 0) continue;  // a range has no level at these values
       exchange(parts, Orientation::output, bits, 3, 2,
                [&](std::size_t, std::size_t) { return std::vector<float>(size_of(parts), value); },
                [&](std::size_t, std::size_t, Vec out, Exchange& exchange) {
@@ -207,7 +207,7 @@ TEST(OneBit, MoreBitsTellMore) {
                  size += 1;
                }
              });
-    // Of a normal distribution one bit leaves 1 - 2 / pi of the squares (Max, 1960).
+    // On a normal distribution one bit leaves 1 - 2 / pi of the squared norm (Max, 1960).
     if (bits == 1) { EXPECT_NEAR(error / size, 0.363, 0.02); }
     EXPECT_LT(error, former / 4);
     former = error;

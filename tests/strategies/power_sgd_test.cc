@@ -10,7 +10,7 @@ namespace {
 using namespace testing;
 using power_sgd::LowRank;
 
-// Several exchanges on several ranks; ask(rank, step, gradients, low_rank) after each.
+// Runs several exchanges on several ranks; calls ask(rank, step, gradients, low_rank) after each.
 void exchange(const std::vector<Part>& parts, std::size_t rank_of_factors, std::size_t ranks, std::size_t steps,
               const std::function<std::vector<float>(std::size_t rank, std::size_t step)>& gradient,
               const std::function<void(std::size_t, std::size_t, Vec, LowRank&)>& ask) {
@@ -28,10 +28,10 @@ void exchange(const std::vector<Part>& parts, std::size_t rank_of_factors, std::
   });
 }
 
-// Matrices of 60 x 45, 50 x 40 and 9 x 4, and vectors: the last matrix has too few elements for thin factors.
+// Matrices of 60 x 45, 50 x 40 and 9 x 4, and vectors. The last matrix is too small to be compressed.
 std::vector<Part> parts() { return parts_of({{60, 5, 3, 3}, {60}, {50, 40}, {50}, {9, 4}, {9}}); }
 
-// A sum of `rank` products of vectors in each matrix.
+// Each matrix is a sum of `rank` outer products.
 std::vector<float> matrices_of_rank(std::size_t rank) {
   std::vector<float> gradient(size_of(parts()));
   for (const Part& part : parts()) {
@@ -114,7 +114,7 @@ TEST(PowerSgd, CompressesOnlyWhatGetsSmallerByHalf) {
 }
 
 TEST(PowerSgd, RepeatedStepsOnOneMatrixComeCloser) {
-  // Q of the last step starts the next: power iteration.
+  // Q of one step is the start of the next: power iteration.
   const std::vector<float> gradient = gradient_of(0, 0, size_of(parts()));
   const auto one_pass = [&](std::size_t steps) {
     double squares = 0;
@@ -143,7 +143,7 @@ TEST(PowerSgd, SendsTheBytesOfTheFormula) {
   trial.config.model = lenet_model();
   trial.config.epochs = 1;
   const Result result = run(trial, {}, [](TrainingRequest& request) { request.most_steps = 2; }).result;
-  // LeNet's matrices: 20 x 25, 50 x 500, 500 x 800 and 10 x 500, each of which gets smaller.
+  // LeNet's matrices: 20 x 25, 50 x 500, 500 x 800 and 10 x 500, all of which are compressed.
   const double elements = 2 * (20 + 25 + 50 + 500 + 500 + 800 + 10 + 500) + 580;
   EXPECT_NEAR(result.bytes_per_step, 2.0 * 3 / 4 * 4 * elements, 1);
   EXPECT_NEAR(result.metrics[0].at("compression").last, 431'080 / elements, 1e-9);

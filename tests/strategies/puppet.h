@@ -1,7 +1,7 @@
 #pragma once
 
-// A replica without a network, whose gradient is whatever a function says: strategies driven by hand, so that what they
-// make of known gradients can be worked out beside them.
+// A replica without a network, whose gradient is given by a function. Tests compare a strategy's result on known
+// gradients with a calculation by hand.
 
 #include <algorithm>
 #include <functional>
@@ -17,7 +17,7 @@
 
 namespace mgcompare::testing {
 
-// The mean gradient of the samples of `batch`'s share, for one element.
+// The mean gradient of the samples in `batch`'s share, for one element.
 using Slope = std::function<float(const Batch& batch, std::size_t element, float weight)>;
 
 class Puppet : public Replica {
@@ -78,16 +78,16 @@ struct Play {
   float first_weight = 0;           // of every element
   double rate = 0.1, momentum = 0;
   Slope slope;
-  std::vector<std::uint32_t> order;  // of the ranks' exclusive sections, all of the first stripe; empty: as they come
+  std::vector<std::uint32_t> order;  // of the ranks' exclusive sections, all of the first stripe; empty: any order
 };
 
 struct Played {
-  std::vector<std::vector<std::vector<float>>> weights;   // [rank][steps made][element], before any first
-  std::vector<std::vector<std::vector<float>>> settled;   // the same, of settle() after each step, or after the last
+  std::vector<std::vector<std::vector<float>>> weights;   // [rank][steps done][element], from 0 steps on
+  std::vector<std::vector<std::vector<float>>> settled;   // the same, from settle() after each step, or after the last
   std::vector<std::map<std::string, double>> metrics;     // [rank]
 };
 
-// Plays the strategy on every rank; with `settles` it settles after each step, which must change nothing.
+// Runs the strategy on every rank. With `settles` it also settles after each step, which must not change the training.
 inline Played play(const Play& play, bool settles = false) {
   Played played;
   played.weights.resize(play.ranks);
@@ -109,7 +109,7 @@ inline Played play(const Play& play, bool settles = false) {
   const Shape shape = {1};
   ScheduleLog record;
   record.epochs[0][0] = play.order;
-  std::unique_ptr<AsyncScheduler> scheduler = play.order.empty() ? live_scheduler() : replay_scheduler(play.ranks, record);
+  std::unique_ptr<AsyncScheduler> owned = play.order.empty() ? live_scheduler() : replay_scheduler(play.ranks, record);
   AsyncScheduler& scheduler = *owned;
   const auto body = [&](Device& device, RankGroup& group) {
     const auto rank = static_cast<std::size_t>(group.rank());
@@ -133,11 +133,11 @@ inline Played play(const Play& play, bool settles = false) {
     played.metrics[rank] = puppet.metrics;
     group.barrier();
   };
-  spawn(play.ranks, body, std::move(scheduler));
+  spawn(play.ranks, body, std::move(owned));
   return played;
 }
 
-// An order in which each rank has so many sections.
+// A random order in which each rank has the given number of sections.
 inline std::vector<std::uint32_t> some_order(std::size_t ranks, std::size_t sections) {
   std::vector<std::uint32_t> order;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) order.insert(order.end(), sections, rank);
@@ -145,7 +145,7 @@ inline std::vector<std::uint32_t> some_order(std::size_t ranks, std::size_t sect
   return order;
 }
 
-// The rank whose share it is, where there is a sample for each.
+// The rank that owns this share, if every rank has one sample.
 inline std::size_t rank_of(const Batch& batch) { return batch.begin() - batch.whole().begin(); }
 
 }  // namespace mgcompare::testing

@@ -11,7 +11,7 @@ Trial replicated(std::size_t ranks, const std::vector<OptionConfig>& options = {
   return small_trial(ranks, "replicated", options);
 }
 
-// A bucket of everything is exchanged after the backward pass, one of an element beside it.
+// One bucket for everything is exchanged after the backward pass, buckets of one element during it.
 TEST(Replicated, BucketsOfAnySizeOverlappedOrNotGiveTheSameBits) {
   for (const std::string wire : {"fp32", "fp16", "bf16"})
     for (const std::string deferred : {"false", "true"}) {
@@ -48,7 +48,7 @@ TEST(Replicated, HalfTheWireIsHalfTheBytesAndNearlyTheSum) {
 }
 
 TEST(Replicated, SumsOfHalvesAreMadeInFullPrecision) {
-  // 2048 + 1 + 1 + 1 is 2048 where each sum is rounded to fp16, and 2052 where only the total is.
+  // 2048 + 1 + 1 + 1 is 2048 if every sum is rounded to fp16, and 2052 if only the total is.
   Play given;
   given.plugin = "replicated";
   given.options = {option("wire", "fp16")};
@@ -70,14 +70,14 @@ TEST(Replicated, DeferredAppliesZerosFirstAndThenTheStepBefore) {
   const Played played = play(given);
   for (std::size_t made = 0; made <= given.steps; ++made)
     for (std::size_t element = 0; element < given.elements; ++element) {
-      double expected = 0;  // of steps 0 to made - 2
+      double expected = 0;  // sum of the gradients of steps 0 to made - 2
       for (std::size_t step = 0; step + 1 < made; ++step) expected += 0.1 * static_cast<double>((step + 1) * (element + 1));
       EXPECT_NEAR(played.weights[0][made][element], expected, 1e-5) << made;
       EXPECT_EQ(played.weights[1][made], played.weights[0][made]);
     }
 }
 
-// Gradients a step late bear a 38th of the rate where momentum is 0.9.
+// With momentum 0.9, a gradient that is one step late is stable only up to a 38th of the usual rate.
 TEST(Replicated, DeferredGoesAtARateThatBearsMomentum) {
   Play given;
   given.plugin = "replicated";

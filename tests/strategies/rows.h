@@ -1,7 +1,7 @@
 #pragma once
 
-// Every strategy that is shipped: the rows of configs/strategies.yaml with their options, and each plugin as it comes.
-// Tests over all of them hold for a new plugin without another line.
+// All shipped strategies: the rows of configs/strategies.yaml with their options, and each plugin with its defaults.
+// Tests over all of them cover a new plugin without a change.
 
 #include <gtest/gtest.h>
 
@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "config/config.h"
+#include "discovery/plugin_files.h"
 #include "modules/plugin_host.h"
 #include "training/fixture.h"
 
 namespace mgcompare {
-// How gtest names a row.
+// How GoogleTest names a row.
 inline void PrintTo(const StrategyConfig& row, std::ostream* out) { *out << row.label; }
 }  // namespace mgcompare
 
@@ -31,22 +32,22 @@ inline std::vector<StrategyConfig> every_row() {
   return rows;
 }
 
-// For gtest: letters, digits and underscores.
+// For GoogleTest: letters, digits and underscores only.
 inline std::string name_of(const ::testing::TestParamInfo<StrategyConfig>& info) {
   std::string name = info.param.label;
   std::replace_if(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
   return name;
 }
 
-// A small trial of the row.
+// A small trial of this row.
 inline Trial trial_of(const StrategyConfig& row, std::size_t ranks) {
   Trial trial = small_trial(ranks, row.name, row.options);
   trial.strategy = row;
   return trial;
 }
 
-// The small model with batch normalisation, not right after the convolution: that would leave its bias a gradient of
-// rounding errors alone, of which Adam makes steps of full size.
+// The small model with batch normalisation, but not directly after the convolution: there the gradient of the bias
+// would be rounding errors only, which Adam scales up to full steps.
 inline ModelConfig normalised_model() {
   ModelConfig model = small_model();
   LayerConfig normalisation;
@@ -56,7 +57,7 @@ inline ModelConfig normalised_model() {
   return model;
 }
 
-// An option as it is written in a config.
+// An option as written in a config.
 inline OptionConfig option(const std::string& key, const std::string& value) { return {key, value, false, {}}; }
 
 }  // namespace mgcompare::testing

@@ -43,8 +43,8 @@ TEST(ShardedServer, OwnersAreDeterministicAndOwnEverythingOnce) {
 }
 
 TEST(ShardedServer, ATensorGoesToTheOwnerWithLeast) {
-  // LeNet: 400,000 and 25,000 and 5,000 weights of layers, then 500, 500, 50, 20 and 10; on three ranks the second and
-  // the third share what is small.
+  // LeNet: tensors of 400,000, 25,000 and 5,000 weights, then 500, 500, 50, 20 and 10. On three ranks the third owner
+  // gets 5,000 and all smaller ones.
   Trial trial = sharded(3, "tensor");
   trial.config.model = lenet_model();
   trial.config.epochs = 1;

@@ -12,7 +12,7 @@ using namespace testing;
 using top_k::Entry;
 using top_k::Sparse;
 
-// Several steps of one rank without an exchange; ask(step, taken, sparse) after each.
+// Runs several steps of one rank without an exchange; calls ask(step, taken, sparse) after each.
 void take(const std::vector<Part>& parts, double momentum, double ratio, std::size_t steps,
           const std::function<void(std::size_t, Span<Entry>, Sparse&)>& ask) {
   spawn(1, [&](Device& device, RankGroup&) {
@@ -57,7 +57,7 @@ TEST(TopK, TakesTheLargest) {
     float least = INFINITY, most_left = 0;
     for (const Entry& entry : taken) least = std::min(least, std::abs(entry.value));
     for (const float left : sparse.unsent()) most_left = std::max(most_left, std::abs(left));
-    // Keys are compared by 24 bits: magnitudes that differ by less than 2^-16 of themselves count as equal.
+    // Keys have 24 bits: magnitudes with a relative difference below 2^-16 count as equal.
     EXPECT_GE(least * (1 + 0x1p-15f), most_left);
     EXPECT_EQ(taken.size(), 205u);
   });
@@ -74,7 +74,7 @@ TEST(TopK, OfEqualOnesTheFirstAreTakenAndLargerOnesAlways) {
     std::vector<std::uint32_t> indices;
     for (const Entry& entry : taken) indices.push_back(entry.index);
     EXPECT_THAT(indices, ::testing::ElementsAre(0, 1, 2, 3, 99));
-    // All zeros are equal, too.
+    // Zeros are equal, too.
     Sparse empty(device, parts, 0, 0.05, 1);
     const std::vector<float> zeros(100);
     EXPECT_EQ(empty.take(device, ConstVec(zeros.data(), 100), 0.05)[4].index, 4u);
@@ -86,7 +86,7 @@ TEST(TopK, WhatIsSentIsForgotten) {
   take(parts, 0.9, 0.1, 4, [&](std::size_t, Span<Entry> taken, Sparse& sparse) {
     for (const Entry& entry : taken) {
       EXPECT_EQ(sparse.unsent()[entry.index], 0);
-      // Vectors are sent in each step: their momentum goes on.
+      // Vectors are sent in each step, so their momentum is kept.
       EXPECT_EQ(sparse.velocity()[entry.index] == 0, !in_a_vector(parts, entry.index));
     }
   });
@@ -146,7 +146,7 @@ TEST(TopK, SendsTheBytesOfTheFormula) {
   trial.config.model = lenet_model();
   trial.config.epochs = 1;
   const Result result = run(trial, {}, [](TrainingRequest& request) { request.most_steps = 2; }).result;
-  // An index and a value for each element, from each rank to the three others.
+  // Each rank sends an index and a value for each element to the three others.
   const double elements = std::ceil(430'500 * 0.01) + 580;
   EXPECT_NEAR(result.bytes_per_step, 3 * 8 * elements, 1);
   EXPECT_NEAR(result.metrics[0].at("compression").last, 431'080 * 4 / (8 * elements), 1e-9);

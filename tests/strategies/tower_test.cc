@@ -22,7 +22,7 @@ TEST(Tower, OfGradientsEqualsAccumulatedSharesToTheBitAndOneDeviceUpToRounding) 
     }
 }
 
-// Batches of 7: the last of an epoch, 2 samples, leaves most ranks without any.
+// Batches of 7: the last batch of an epoch has 2 samples, which leaves most ranks without any.
 TEST(Tower, OfParametersInEachStepEqualsGradientsWhereTheRuleIsLinear) {
   for (const std::size_t ranks : {2u, 3u, 4u, 8u})
     for (const auto& [kind, momentum] : {std::pair{"sgd", 0.0}, std::pair{"sgd", 0.9}, std::pair{"adam", 0.0}}) {

@@ -27,7 +27,7 @@ TEST(Attribution, ExchangeBesideComputingIsHidden) {
   const StepBreakdown reading = break_down({{compute, false, 1},
                                          {exchange, kBeside, 3},
                                          {outside, kBeside, 8},
-                                         {transfer, false, 6},  // the device waits for what is beside
+                                         {transfer, false, 6},  // the device waits for the exchange
                                          {optimizer, false, 8},
                                          {outside, false, 9},
                                          {outside, false, 10}},
@@ -55,7 +55,7 @@ TEST(Attribution, OfNoMarksIsNothing) {
   EXPECT_EQ(break_down({{Phase::compute, false, 1}}, 0).times.sum(), 0);
 }
 
-// The host asks for a pass and a copy, sleeps until they are done, and sums; the device's clock is 100 s behind.
+// The host queues a pass and a copy, sleeps until they are done, and sums. The device's clock is 100 s behind.
 TEST(Attribution, WhatTheDeviceDoesComesBeforeWhereTheHostIs) {
   using enum Phase;
   const std::vector<StepClock::Span> host = {{strategy, nullptr, 100, 101}, {compute, nullptr, 101, 102},

@@ -12,7 +12,7 @@ namespace {
 
 template <class Thrown> void expect(const Thrown& thrown, const std::string& status, const std::string& sentence) {
   const Cause cause = cause_of(std::make_exception_ptr(thrown));
-  EXPECT_EQ(cause.status, status) << sentence;
+  EXPECT_EQ(to_string(cause.status), status) << sentence;
   EXPECT_EQ(cause.sentence, sentence);
 }
 

@@ -1,4 +1,4 @@
-// The doctor on the CPU twin as it is, and with links that are broken on purpose.
+// The doctor on the CPU back end, with sound links and with injected faults.
 
 #include "check/doctor.h"
 
@@ -16,18 +16,18 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kCopyBytes = 4u << 20;  // that a brief examination times
+constexpr std::size_t kCopyBytes = 4u << 20;  // size of the copies that a brief check times
 constexpr auto kSlowCopy = 50ms;
 constexpr double kSlowRate = kCopyBytes / 0.05;
 
-// The CPU twin with as many devices as a test wants, all of them the first core, and links that can be spoilt.
+// The CPU back end with any number of devices, all of them the first core, and links with injected faults.
 class SpoiltPlatform : public Platform {
  public:
   struct Spoiler {
-    int from = -1, to = -1;  // copies that arrive damaged
-    int wrong_adder = -1;    // a rank whose sums are wrong
+    int from = -1, to = -1;  // copies between these arrive damaged
+    int wrong_adder = -1;    // a rank that adds wrongly
     int thief = -1;          // a rank whose exchange throws
-    int slow_copies = 0;     // of megabytes from rank 2 to rank 1: so many, from the first, take kSlowCopy
+    int slow_copies = 0;     // the first so many large copies from rank 2 to rank 1 take kSlowCopy
   };
   explicit SpoiltPlatform(Spoiler spoiler) : spoiler_(spoiler), slow_copies_(spoiler.slow_copies) {}
   DeviceKind kind() const override { return DeviceKind::cpu; }
@@ -85,13 +85,13 @@ class SpoiltPlatform : public Platform {
   std::atomic<int> slow_copies_;
 };
 
-Links examined(const SpoiltPlatform::Spoiler& spoiler, std::size_t devices = 3) {
+LinkMeasurements examined(const SpoiltPlatform::Spoiler& spoiler, std::size_t devices = 3) {
   SpoiltPlatform platform(spoiler);
-  return examine(platform, {devices, {2, devices}, true}, [](const std::string&) {});
+  return measure_links(platform, {devices, {2, devices}, true}, [](const std::string&) {});
 }
 
 TEST(Doctor, FindsNothingWhereNothingIsWrong) {
-  const Links links = examined({});
+  const LinkMeasurements links = examined({});
   EXPECT_EQ(links.kind, "cpu");
   EXPECT_TRUE(links.problems.empty());
   EXPECT_EQ(links.devices.size(), 3u);
@@ -101,14 +101,14 @@ TEST(Doctor, FindsNothingWhereNothingIsWrong) {
     EXPECT_EQ(pair.direct, pair.from + pair.to != 1);
     EXPECT_GT(pair.bytes_per_second, 0);
   }
-  // From 4 KiB to 4 MiB in steps of four, over two and over three.
+  // From 4 KiB to 4 MiB by factors of four, with two and with three ranks.
   ASSERT_EQ(links.all_reduces.size(), 12u);
   EXPECT_EQ(links.all_reduces[5].bytes, 4u << 20);
   EXPECT_EQ(links.all_reduces[6].devices, 3u);
 }
 
 TEST(Doctor, ASingleDeviceHasItsHostLinkAlone) {
-  const Links links = examined({}, 1);
+  const LinkMeasurements links = examined({}, 1);
   EXPECT_EQ(links.devices.size(), 1u);
   EXPECT_TRUE(links.devices[0].intact);
   EXPECT_TRUE(links.pairs.empty());
@@ -120,18 +120,18 @@ TEST(Doctor, NamesThePairThatDamagesData) {
 }
 
 TEST(Doctor, FindsSumsThatAreWrongOnOneRank) {
-  const Links links = examined({-1, -1, 2});
+  const LinkMeasurements links = examined({-1, -1, 2});
   EXPECT_EQ(links.wrong_sums, std::vector<std::size_t>{3}) << "the third rank is no part of the first two";
   EXPECT_EQ(links.problems.size(), 1u);
 }
 
-const PairLink& from_2_to_1(const Links& links) {
+const PairLink& from_2_to_1(const LinkMeasurements& links) {
   return *std::find_if(links.pairs.begin(), links.pairs.end(),
                        [](const PairLink& pair) { return pair.from == 2 && pair.to == 1; });
 }
 
 TEST(Doctor, CallsALinkSlowThatStaysSlow) {
-  const Links links = examined({-1, -1, -1, -1, 1000});
+  const LinkMeasurements links = examined({-1, -1, -1, -1, 1000});
   EXPECT_LE(from_2_to_1(links).bytes_per_second, kSlowRate);
   const std::vector<std::string> slow = slow_links(links);
   EXPECT_TRUE(std::any_of(slow.begin(), slow.end(), [](const std::string& sentence) {
@@ -140,7 +140,7 @@ TEST(Doctor, CallsALinkSlowThatStaysSlow) {
 }
 
 TEST(Doctor, MeasuresASlowLinkTwiceMoreAndKeepsTheBest) {
-  // Slow in its first measurement, which makes five copies of that length, and slow in the second too.
+  // The first measurement, with five copies of this size, is slow; or the first two are.
   for (const int slow_copies : {5, 10}) EXPECT_GT(from_2_to_1(examined({-1, -1, -1, -1, slow_copies})).bytes_per_second, kSlowRate);
   EXPECT_LE(from_2_to_1(examined({-1, -1, -1, -1, 15})).bytes_per_second, kSlowRate) << "there is no fourth";
 }

@@ -13,8 +13,8 @@ StepBreakdown reading(std::vector<double> exchanges, double exposed) {
   return reading;
 }
 
-// Two exchanges: rank 0 comes a second early to the first, rank 1 two seconds early to the second. Each takes one second
-// from the moment when both are there.
+// Two exchanges: rank 0 arrives one second early at the first, rank 1 two seconds early at the second. Each takes one
+// second from the arrival of the last rank.
 TEST(ExchangeShare, WhatTheLastRankDoesNotNeedIsWaiting) {
   const std::vector<RankTimes> times = split_exchanges({reading({2, 1}, 3), reading({1, 3}, 4)});
   EXPECT_DOUBLE_EQ(times[0].waiting, 1);

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "data/load.h"
+#include "discovery/plugin_files.h"
 
 namespace mgcompare::testing {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Ranks as threads on the CPU twin, and small trials on drawn data.
+// Ranks as threads on the CPU back end, and small trials on built-in digits.
 
 #include <functional>
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace mgcompare::testing {
 
-// Runs body(rank, device, group) on every rank; throws what a rank threw first.
+// Runs body(rank, device, group) on every rank; rethrows the first error.
 inline void spawn(std::size_t ranks, const std::function<void(Device&, RankGroup&)>& body,
                   std::unique_ptr<AsyncScheduler> scheduler = live_scheduler()) {
   Platform& cpu = platform(DeviceKind::cpu);
@@ -38,28 +38,29 @@ inline void spawn(std::size_t ranks, const std::function<void(Device&, RankGroup
       [&] { context.abort(); });
 }
 
-// 730 and 200 drawn digits.
+// 730 and 200 built-in digits.
 const Dataset& small_digits();
-// The same with the first so many for training.
+// The same with the given number of training samples.
 Dataset first_digits(std::size_t samples);
 
-// A small network with an odd shape, so that nothing divides by accident.
+// A small network with odd sizes, so that nothing divides by accident.
 ModelConfig small_model();
 ModelConfig lenet_model();
 
-// Batches of 50 on `ranks` ranks of one device for two epochs, momentum SGD.
+// Two epochs with batches of 50 on `ranks` ranks of one device, sgd with momentum.
 Trial small_trial(std::size_t ranks, const std::string& plugin = "", const std::vector<OptionConfig>& options = {});
 
-// Trains with the trial's plugin, or with `make`.
+// Trains with the trial's plugin, or with the strategy that `make` returns.
 TrainingOutcome run(const Trial& trial, const MakeStrategy& make = {}, const std::function<void(TrainingRequest&)>& tune = {});
 
-// The same with the trial's plugin, stopped after its first checkpoint and continued from that. Expects that it was stopped.
+// The same with the trial's plugin, interrupted after its first checkpoint and resumed from it. Expects the
+// interruption.
 TrainingOutcome run_in_two_parts(const Trial& trial, const std::function<void(TrainingRequest&)>& tune = {});
 
-// Expects that an interrupted and continued trial ends with the bits of an uninterrupted one.
+// Expects that an interrupted and resumed trial has the same bits as an uninterrupted one.
 void expect_resumable(const Trial& trial);
 
-// The file of a strategy that was built with the program.
+// The file of a shipped strategy in the build directory.
 std::string plugin_file(const std::string& name);
 
 double largest_difference(const std::vector<float>& a, const std::vector<float>& b);

@@ -70,7 +70,7 @@ TEST_P(GroupOf, ReduceAndBroadcastGoToAndComeFromTheRoot) {
   });
 }
 
-// Ranks hold 0, 1, 2 ... elements: some of them nothing.
+// Ranks hold 0, 1, 2 ... elements.
 Counts rising(int ranks) {
   Counts counts;
   for (int rank = 0; rank < ranks; ++rank) counts.push_back(static_cast<std::size_t>(rank));
@@ -213,7 +213,7 @@ TEST(AsyncScheduler, VirtualTimeGivesOneOrderWhateverTheThreadsDo) {
   const auto order_of = [](int delay) {
     std::vector<int> order;
     std::unique_ptr<AsyncScheduler> scheduler = virtual_time_scheduler(4, 7);
-    AsyncScheduler& shared = *pace;
+    AsyncScheduler& shared = *scheduler;
     spawn(4, [&](Device&, RankGroup& group) {
       const auto rank = static_cast<std::size_t>(group.rank());
       shared.enter(rank, 0);
@@ -232,7 +232,7 @@ TEST(AsyncScheduler, VirtualTimeGivesOneOrderWhateverTheThreadsDo) {
   EXPECT_EQ(first, order_of(1));
   EXPECT_EQ(first, order_of(3));
   EXPECT_EQ(first.size(), 80u);
-  // Ranks do not simply take turns: the jitter reorders them.
+  // The order is not plain round-robin: jitter in the virtual time changes it.
   bool turns = true;
   for (std::size_t i = 4; i < first.size(); ++i) turns = turns && first[i] == first[i - 4];
   EXPECT_FALSE(turns);
@@ -240,7 +240,7 @@ TEST(AsyncScheduler, VirtualTimeGivesOneOrderWhateverTheThreadsDo) {
 
 TEST(AsyncScheduler, VirtualTimeNamesADeadlock) {
   std::unique_ptr<AsyncScheduler> scheduler = virtual_time_scheduler(2, 7);
-  AsyncScheduler& shared = *pace;
+  AsyncScheduler& shared = *scheduler;
   EXPECT_THROW(spawn(2, [&](Device&, RankGroup& group) {
                  shared.enter(static_cast<std::size_t>(group.rank()), 0);
                  group.barrier();

@@ -1,4 +1,4 @@
-// Where the time of whole trials goes: on CPU devices, and on devices with a clock of their own.
+// The breakdown of whole trials, on CPU devices and on devices with a clock of their own.
 
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ TEST(Parts, OfCpuDevicesSumToTheTrainingClock) {
   }
 }
 
-// Other programs on the machine can only add to a time, so the least of several trials counts.
+// Other programs can only add to a time, so the minimum over several trials counts.
 TEST(Parts, OfCpuDevicesHaveLessInputThanCompute) {
   constexpr int kMostTrials = 20;
   for (const char* plugin : kPlugins)
@@ -52,7 +52,7 @@ TEST(Parts, OfCpuDevicesHaveLessInputThanCompute) {
     }
 }
 
-// Sleeps wherever a strategy can be at work of its own: in its step, inside of `ready` and under a lock.
+// Sleeps in every place where a strategy's own work can occur: in its step, inside of `ready` and under a lock.
 class Sleeper : public Strategy {
  public:
   Traits traits() const override { return {.promise = Traits::Promise::exact}; }
@@ -80,7 +80,7 @@ Result run_on(ClockedPlatform& platform, const Trial& trial) {
 
 double covered(const Result& result, std::size_t rank = 0) { return result.ranks[rank].sum() / result.seconds_training; }
 
-// Noise of a busy machine between the steps that were read and the training's is no fault of the parts: what they are is.
+// A busy machine may slow down training relative to the measured steps, so only the parts themselves are checked here.
 TEST(Parts, OfStepsByTheHostAreReadOnTheDevice) {
   for (const char* plugin : {"tower", "async_sgd"}) {
     ClockedPlatform platform;
@@ -101,7 +101,7 @@ TEST(Parts, OfStepsByTheHostAreReadOnTheDevice) {
 
 TEST(Parts, ThatAreNotThoseOfTheStepsDoNotSumToThem) {
   ClockedPlatform platform;
-  // Marks that pretend to cost a second each take everything off.
+  // The reported cost of one second per mark exceeds every duration, so nothing is left after the subtraction.
   platform.make_marker = [] { return std::make_unique<HostTimeline>(1); };
   EXPECT_LT(covered(run_on(platform, small_trial(2, "tower"))), 0.9);
 }
@@ -115,7 +115,7 @@ TEST(Parts, AreTheHostsAloneWhereNoStepWasRead) {
   EXPECT_LT(covered(result), 0.9);
 }
 
-// Steps that the device repeats take a millisecond each there.
+// Replayed steps take a millisecond each on this device.
 constexpr double kStep = 1e-3;
 
 class ClockedRecorder : public GraphRecorder {
@@ -139,7 +139,7 @@ class ClockedRecorder : public GraphRecorder {
   std::size_t queued_ = 0;
 };
 
-// Every stretch of a phase takes the same time, round for round.
+// Every phase takes the same time in every round.
 class ScriptedMarker : public HostTimeline {
  public:
   explicit ScriptedMarker(double scale) : scale_(scale) {}
@@ -161,7 +161,7 @@ class ScriptedMarker : public HostTimeline {
   std::vector<PhaseEvent> marks_;
 };
 
-// 14 whole steps and a shorter one an epoch.
+// Each epoch has 14 full steps and a shorter one.
 TEST(Parts, OfRecordedStepsAreThoseOfTheRepetitionsBefore) {
   ClockedPlatform platform;
   platform.make_recorder = [] { return std::make_unique<ClockedRecorder>(); };

@@ -1,4 +1,4 @@
-// Where a trial's parts are, told from the calls that its strategy made.
+// What a rank keeps and sends, derived from the calls that its strategy made.
 
 #include "results/placement.h"
 

@@ -17,7 +17,7 @@ namespace {
 using testing::run;
 using testing::small_trial;
 
-// Notes what it is asked for.
+// Writes down its calls.
 class NotingRecorder : public GraphRecorder {
  public:
   explicit NotingRecorder(std::vector<std::string>& notes) : notes_(notes) {}
@@ -65,11 +65,11 @@ TEST_F(Pass, IsRepeatedOnceItWasSeenAndRecorded) {
   pass.run(sample(0, 0, 10));
   pass.run(sample(0, 10, 10));
   EXPECT_EQ(take_notes(), Notes({"pass of 5", "pass of 5"})) << "nothing is recorded within a step";
-  pass.record();
+  pass.capture();
   EXPECT_EQ(take_notes(), Notes({"begin", "from 5", "pass of 5", "end"})) << "one of a shape";
   pass.run(sample(3, 20, 10));
   EXPECT_EQ(take_notes(), Notes({"place 25 of epoch 3", "repeat 0"}));
-  pass.record();
+  pass.capture();
   EXPECT_EQ(take_notes(), Notes());
 }
 
@@ -77,9 +77,9 @@ TEST_F(Pass, HasARecordingOfItsOwnForEachShapeAndScale) {
   GraphPass pass = recorded();
   pass.run(sample(0, 0, 10));
   pass.run(sample(0, 0, 10, Scale::own_share));
-  pass.run(sample(0, 0, 9));  // as many samples for this rank, scaled otherwise
-  pass.run(sample(0, 0, 0));  // nothing to learn from
-  pass.record();
+  pass.run(sample(0, 0, 9));  // the same number of samples, another scale
+  pass.run(sample(0, 0, 0));  // an empty share
+  pass.capture();
   take_notes();
   for (int again = 0; again < 2; ++again) {
     std::set<std::string> repeated;
@@ -97,13 +97,13 @@ TEST_F(Pass, IsRecordedAtOnceWhereItsShapeWasSeenBefore) {
   GraphPass before = recorded();
   before.run(sample(0, 0, 10));
   GraphPass pass = recorded(before.seen());
-  pass.record();
+  pass.capture();
   take_notes();
   pass.run(sample(0, 30, 10));
   EXPECT_EQ(take_notes(), Notes({"place 35 of epoch 0", "repeat 0"}));
 }
 
-// How many ranks are in a step.
+// Number of ranks that are inside a step.
 std::atomic<int> in_steps = 0;
 
 class ByTheHost : public Strategy {
@@ -123,7 +123,7 @@ class ByTheHost : public Strategy {
   Traits::Pace scheduler_;
 };
 
-// Counts, and takes long enough for a step beside it to be seen.
+// Counts its calls, and takes long enough for a concurrent step to be noticed.
 class CountingRecorder : public GraphRecorder {
  public:
   struct Counts {
@@ -161,9 +161,9 @@ struct Way {
 
 class PassesOfATrial : public ::testing::TestWithParam<Way> {};
 
-// A recording that is made while a peer waits in an exchange could wait for that peer.
+// A capture that is made while another rank waits in an exchange could wait for that rank.
 TEST_P(PassesOfATrial, AreRecordedWhileNoRankIsInAStep) {
-  std::array<CountingRecorder::Counts, 4> counts;  // of two ranks in the rehearsal, then in training
+  std::array<CountingRecorder::Counts, 4> counts;  // of two ranks in warm-up, then in training
   std::atomic<std::size_t> recorders = 0;
   ClockedPlatform platform;
   platform.make_pass_recorder = [&] { return std::make_unique<CountingRecorder>(counts.at(recorders++)); };
@@ -172,7 +172,7 @@ TEST_P(PassesOfATrial, AreRecordedWhileNoRankIsInAStep) {
   run(trial, [](Options&, const Facts&) { return std::make_unique<ByTheHost>(GetParam().pace); },
       [&](TrainingRequest& request) {
         request.platform = &platform;
-        request.evaluate = false;  // what is recorded is run as well on a CPU, and would be counted
+        request.evaluate = false;  // on a CPU the captured work also runs, and would be counted
       });
   EXPECT_EQ(recorders, 4u);
   for (const CountingRecorder::Counts& each : counts) EXPECT_EQ(each.beside_steps, 0);
@@ -180,7 +180,7 @@ TEST_P(PassesOfATrial, AreRecordedWhileNoRankIsInAStep) {
     EXPECT_EQ(counts[rehearsing].recordings, 1);
     EXPECT_GT(counts[rehearsing].repetitions, 0);
   }
-  // An epoch has 15 steps of two ranks, or 30 draws. Only its last, shorter batch is new to training, once to each rank.
+  // An epoch has 15 steps of two ranks, or 30 draws. Training captures only the last, shorter batch, once on each rank.
   constexpr int kPasses = 60;
   EXPECT_GE(counts[2].repetitions + counts[3].repetitions, kPasses - 2);
 }

@@ -28,7 +28,7 @@ TEST(GraphSteps, NoRepetitionReachesIntoAnotherStage) {
   GraphSteps recorded(std::make_unique<NoRecorder>(), {}, traits);
   const Shape shape = {1};
   for (std::size_t epoch = 0; epoch < 5; ++epoch) {
-    // The last batch of an epoch is ragged.
+    // The last batch of an epoch is smaller.
     recorded.begin_epoch(epoch, kSteps, kSteps - 1,
                          [&](std::size_t step) { return Batch({epoch, step, step, 1, 0, 1, 0.1}, shape); });
     std::size_t repeated = 0;
@@ -44,7 +44,7 @@ TEST(GraphSteps, NoRepetitionReachesIntoAnotherStage) {
       for (const std::size_t stage : traits.stages) {
         EXPECT_EQ(at < stage, last < stage) << "from " << at << " to " << last;
         EXPECT_NE(at, stage) << "the host makes the first step of a stage";
-        // Nor is the first ragged batch of a stage recorded.
+        // The first smaller batch of a stage is not captured either.
         if (last == stage / kSteps * kSteps + kSteps - 1) { EXPECT_LT(at, stage); }
       }
       repeated += length;
@@ -69,7 +69,8 @@ TEST(GraphSteps, TheHostMakesFewStepsOfAnyEpoch) {
         by_host += length == 0;
         step += std::max<std::size_t>(1, length);
       }
-      // Of the first the first step, the ragged one, and what no whole repetition has; of the others nothing.
+      // In the first epoch the host makes the first step, the smaller batch, and the steps left over by whole graphs;
+      // in later epochs none.
       if (epoch == 0) EXPECT_LE(by_host, 4u) << full;
       else EXPECT_EQ(by_host, 0u) << full << " steps, epoch " << epoch;
     }

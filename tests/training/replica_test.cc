@@ -1,4 +1,4 @@
-// Each verb of Replica, and schemes of the field that no shipped plugin uses yet, written against the SDK alone.
+// Each method of Replica, and known schemes that no shipped plugin uses yet, written with the SDK only.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using testing::largest_difference;
 using testing::run;
 using testing::small_trial;
 
-// A strategy whose step is a function; the rest is as little as the SDK asks for.
+// A strategy whose step is a function; everything else is the minimum.
 class Scripted : public Strategy {
  public:
   using Step = std::function<void(Replica&, Group&, const Batch&)>;
@@ -102,7 +102,7 @@ TEST(Replica, ForwardLossAndBackwardFromAreBackward) {
     ASSERT_EQ(logits.size(), batch.size() * replica.classes());
     const Array<float> dlogits = device_array<float>(replica.device(), logits.size());
     replica.loss(batch, logits, dlogits.span());
-    // Softmax minus one-hot: each row adds up to nothing.
+    // Softmax minus one-hot: each row sums to zero.
     for (std::size_t row = 0; row < batch.size(); ++row) {
       double sum = 0;
       for (std::size_t c = 0; c < replica.classes(); ++c) sum += static_cast<double>(dlogits[row * replica.classes() + c]);
@@ -234,7 +234,7 @@ TEST(Replica, TheDeviceMultipliesMatricesInEveryOrientation) {
   }));
 }
 
-// The largest gradients by value and index; here all of them, so that the sum is whole.
+// Selects gradients by value and index; here all of them, so that the sum is complete.
 TEST(Schemes, SparseGradientsOfEveryElementEqualPlainTraining) {
   const auto step = [](Replica& replica, Group& group, const Batch& batch) {
     Device& device = replica.device();
@@ -265,7 +265,7 @@ TEST(Schemes, SparseGradientsOfEveryElementEqualPlainTraining) {
   EXPECT_LT(largest_difference(run(small_trial(3), scripted(step)).weights[0], plain()), 1e-5);
 }
 
-// Rank-r factors of a matrix, with as many columns as it has: the product is the matrix again.
+// Low-rank factors of full rank: their product is the original matrix.
 TEST(Schemes, LowRankFactorsOfFullRankReproduceTheGradient) {
   run_for(small_trial(2), 1, scripted([](Replica& replica, Group& group, const Batch& batch) {
     Device& device = replica.device();
@@ -275,7 +275,7 @@ TEST(Schemes, LowRankFactorsOfFullRankReproduceTheGradient) {
     ASSERT_EQ(part.shape.size(), 2u);
     const std::size_t n = part.shape[0], m = part.shape[1];
     const Vec matrix = replica.gradients().slice(part.range);
-    // An orthonormal basis of the rows' space is enough: the identity of m columns.
+    // Any orthonormal basis of the row space works: here the identity of m columns.
     const Array<float> q = device_array<float>(device, m * m), p = device_array<float>(device, n * m), back = device_array<float>(device, n * m);
     for (std::size_t i = 0; i < m; ++i) q[i * m + i] = 1;
     device.matmul({matrix.data(), q.data(), p.data(), n, m, m});
@@ -284,7 +284,7 @@ TEST(Schemes, LowRankFactorsOfFullRankReproduceTheGradient) {
   }));
 }
 
-// A server on a device: pulls and pushes through its window, without the host.
+// A server on a device: ranks pull and push through its window, without the host.
 TEST(Schemes, AServerOnADeviceAppliesWhatItsPeersAdd) {
   class DeviceServer : public Strategy {
    public:

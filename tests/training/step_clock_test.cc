@@ -9,30 +9,30 @@
 namespace mgcompare {
 namespace {
 
-// Long enough that what a scope costs by itself is little beside it.
+// Much longer than the overhead of a scope.
 void work() { std::this_thread::sleep_for(std::chrono::milliseconds(4)); }
 
 TEST(StepClock, CountsTheInnermostPhaseAndEveryMomentOnce) {
   StepClock clock;
-  const StepClock::OfThread of_thread(clock);
+  const StepClock::ThreadScope of_thread(clock);
   const double begin = now();
   clock.open(begin);
   work();
   {
-    const StepClock::In step(Phase::strategy);
+    const StepClock::PhaseScope step(Phase::strategy);
     work();
     {
-      const StepClock::In pass(Phase::compute);
+      const StepClock::PhaseScope pass(Phase::compute);
       work();
       {
-        const StepClock::In part(Phase::strategy);
-        const StepClock::In exchange(Phase::exchange, "all_reduce");
+        const StepClock::PhaseScope part(Phase::strategy);
+        const StepClock::PhaseScope exchange(Phase::exchange, "all_reduce");
         work();
       }
-      const StepClock::In copy(Phase::transfer, "copy to host");
+      const StepClock::PhaseScope copy(Phase::transfer, "copy to host");
       work();
     }
-    const StepClock::In update(Phase::optimizer);
+    const StepClock::PhaseScope update(Phase::optimizer);
     work();
   }
   const double end = now();
@@ -48,15 +48,15 @@ TEST(StepClock, CountsTheInnermostPhaseAndEveryMomentOnce) {
 
 TEST(StepClock, CountsNothingWhileItIsClosedOrPaused) {
   StepClock clock;
-  const StepClock::OfThread of_thread(clock);
+  const StepClock::ThreadScope of_thread(clock);
   {
-    const StepClock::In update(Phase::optimizer);
+    const StepClock::PhaseScope update(Phase::optimizer);
     work();
   }
   clock.open(now());
   {
-    const StepClock::Paused paused;
-    const StepClock::In update(Phase::optimizer);
+    const StepClock::PauseScope paused;
+    const StepClock::PhaseScope update(Phase::optimizer);
     work();
   }
   clock.close(now());
@@ -65,13 +65,13 @@ TEST(StepClock, CountsNothingWhileItIsClosedOrPaused) {
 
 TEST(StepClock, TellsWhatAStretchBeganWith) {
   StepClock clock;
-  const StepClock::OfThread of_thread(clock);
+  const StepClock::ThreadScope of_thread(clock);
   clock.open(now());
   {
-    StepClock::In exchange(Phase::exchange, "all_reduce");
+    StepClock::PhaseScope exchange(Phase::exchange, "all_reduce");
     work();
     exchange.began_with(Phase::waiting, 0.003);
-    exchange.began_with(Phase::waiting, 1e6);  // more than there was
+    exchange.began_with(Phase::waiting, 1e6);  // more than has passed
     work();
   }
   clock.close(now());
@@ -81,19 +81,19 @@ TEST(StepClock, TellsWhatAStretchBeganWith) {
   EXPECT_LT(times.waiting, 1);
 }
 
-// An optimiser that rank 0 made may be applied by any rank.
+// Any rank may apply an optimiser that rank 0 created.
 TEST(StepClock, IsThatOfTheThread) {
   StepClock mine, other;
-  const StepClock::OfThread of_thread(mine);
+  const StepClock::ThreadScope of_thread(mine);
   mine.open(now());
   std::thread([&] {
-    const StepClock::OfThread of_other(other);
+    const StepClock::ThreadScope of_other(other);
     other.open(now());
-    const StepClock::In update(Phase::optimizer);
+    const StepClock::PhaseScope update(Phase::optimizer);
     work();
     other.close(now());
   }).join();
-  std::thread([] { const StepClock::In nobodys(Phase::optimizer); }).join();
+  std::thread([] { const StepClock::PhaseScope nobodys(Phase::optimizer); }).join();
   mine.close(now());
   EXPECT_EQ(mine.take().optimizer, 0);
   EXPECT_GE(other.take().optimizer, 0.004);
@@ -101,12 +101,12 @@ TEST(StepClock, IsThatOfTheThread) {
 
 TEST(StepClock, KeepsStretchesWithoutGaps) {
   StepClock clock;
-  const StepClock::OfThread of_thread(clock);
+  const StepClock::ThreadScope of_thread(clock);
   const double begin = now();
   clock.keep_spans(begin);
   {
-    const StepClock::In step(Phase::strategy);
-    const StepClock::In exchange(Phase::exchange, "all_reduce");
+    const StepClock::PhaseScope step(Phase::strategy);
+    const StepClock::PhaseScope exchange(Phase::exchange, "all_reduce");
     work();
   }
   const double end = now();
@@ -138,18 +138,18 @@ class Listed : public DeviceTimeline {
 
 std::vector<Phase> marks_of_a_step(bool recording, bool queues) {
   StepClock clock;
-  const StepClock::OfThread of_thread(clock);
+  const StepClock::ThreadScope of_thread(clock);
   Listed timeline;
   {
-    const StepClock::Marked marked(clock, timeline, recording);
+    const StepClock::TimelineScope marked(clock, timeline, recording);
     EXPECT_TRUE(timeline.is_open);
-    const StepClock::In step(Phase::strategy);
-    { const StepClock::In pass(Phase::compute); }
-    if (queues) StepClock::strategy_queues(), StepClock::strategy_queues();
-    const StepClock::In update(Phase::optimizer);
+    const StepClock::PhaseScope step(Phase::strategy);
+    { const StepClock::PhaseScope pass(Phase::compute); }
+    if (queues) StepClock::before_strategy_work(), StepClock::before_strategy_work();
+    const StepClock::PhaseScope update(Phase::optimizer);
   }
   EXPECT_FALSE(timeline.is_open);
-  StepClock::strategy_queues();
+  StepClock::before_strategy_work();
   return timeline.phases;
 }
 

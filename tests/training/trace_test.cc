@@ -43,7 +43,7 @@ TEST(Trace, WantsAFewSteps) {
   EXPECT_EQ(steps, Trace::kSteps);
 }
 
-// Of a whole trial: the parts that a strategy's steps are made of, the exchanges by their verbs.
+// The trace of a whole trial has the parts of its steps, and the exchanges by the names of their calls.
 TEST(Trace, OfATrialHasItsParts) {
   const std::string file = (std::filesystem::path(::testing::TempDir()) / ("parts." + std::to_string(getpid()))).string();
   mgcompare::testing::run(mgcompare::testing::small_trial(2, "replicated"), {},
@@ -78,7 +78,7 @@ TEST(Trace, IsATraceEventFile) {
 TEST(SteadyStateDetector, EndsWhenThreeWindowsAgree) {
   SteadyStateDetector warm_up(0);
   double now = 0;
-  // Rounds that still get faster, a window each.
+  // Rounds that still get faster; each is one window.
   for (const double seconds : {1.2, 0.9, 0.7, 0.62, 0.6}) {
     warm_up.add(now += seconds);
     EXPECT_FALSE(warm_up.is_over()) << seconds;
@@ -105,7 +105,7 @@ TEST(SteadyStateDetector, WindowsAreHalfASecondAndAllOfItIsFive) {
 }
 
 TEST(SteadyStateDetector, OfNormalTrialsTakesATenthOfASecondAtMost) {
-  // Steps of 10 ms, two a window, which agree at the third.
+  // Steps of 10 ms, two per window; the third window agrees.
   SteadyStateDetector steady(0, kNormalLimits);
   for (int step = 1; step <= 5; ++step) steady.add(0.0101 * step);
   EXPECT_FALSE(steady.is_over());
@@ -118,8 +118,8 @@ TEST(SteadyStateDetector, OfNormalTrialsTakesATenthOfASecondAtMost) {
   EXPECT_TRUE(slow.is_over());
 }
 
-// Devices of this kind repeat steps as graphs, unless the host must make each or gathers the samples. What a note says goes by
-// the trial's kind, so that the CPU's devices can stand in.
+// GPUs replay steps as graphs, unless the host must issue each step or gathers the samples. The note depends on the
+// trial's device kind, so CPU devices can be used here.
 TEST(Trace, IsNotedWhereItTookTheGraphsAway) {
   const std::string file = (std::filesystem::path(::testing::TempDir()) / ("trace." + std::to_string(getpid()))).string();
   const auto notes = [&](DeviceKind kind, const std::string& data_on, const std::string& trace) {
@@ -132,7 +132,7 @@ TEST(Trace, IsNotedWhereItTookTheGraphsAway) {
     for (const std::string& note : outcome.result.notes) all += note + "\n";
     return all;
   };
-  const std::string told = "steps were not recorded as graphs";
+  const std::string told = "ran without CUDA graphs because a trace was written";
   EXPECT_NE(notes(DeviceKind::cuda, "device", file).find(told), std::string::npos);
   EXPECT_EQ(notes(DeviceKind::cuda, "device", "").find(told), std::string::npos);
   EXPECT_EQ(notes(DeviceKind::cuda, "host", file).find(told), std::string::npos);

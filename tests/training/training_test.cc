@@ -49,7 +49,7 @@ TEST(Training, EverySampleCountsOnceForAnyRanksAndBatch) {
 }
 
 TEST(Training, EvaluationCoversAllSamplesForAnyRanks) {
-  // 200 samples do not divide by 3, 6 or 7; the harness itself refuses a wrong count.
+  // 200 samples are not divisible by 3, 6 or 7. The training code itself refuses a wrong count.
   double one = -1;
   for (std::size_t ranks = 1; ranks <= 8; ++ranks) {
     Trial trial = small_trial(ranks, "replicated");
@@ -79,7 +79,7 @@ TEST(Training, BytesAreThoseOfTheFormula) {
 TEST(Training, UpdatesAreCountedWhereTheyAreApplied) {
   EXPECT_EQ(run(small_trial(2, "replicated")).result.updates, 30u);
   EXPECT_EQ(run(small_trial(2, "tower")).result.updates, 30u);
-  // 730 samples in draws of 25: 30 draws an epoch, the last of 5.
+  // 730 samples in draws of 25: 30 draws per epoch, the last with 5 samples.
   EXPECT_EQ(run(small_trial(2, "async_sgd")).result.updates, 60u);
 }
 
@@ -93,7 +93,7 @@ TEST(Training, AsynchronousGradientsAreAllApplied) {
     }
     EXPECT_GT(size, 0);
     EXPECT_LT(gap, 1e-6 * size);
-    // Each worker has one gradient in flight: the mean staleness is ranks - 1, but for the edges of a run.
+    // Each rank has one gradient in flight: the mean staleness is ranks - 1, except for transients.
     double staleness = 0, count = 0;
     for (const auto& metrics : outcome.result.metrics) {
       staleness += metrics.at("staleness").mean * static_cast<double>(metrics.at("staleness").count);
@@ -105,7 +105,7 @@ TEST(Training, AsynchronousGradientsAreAllApplied) {
 }
 
 TEST(Training, OneBitSendsTheBytesOfTheFormula) {
-  // LeNet, a column an output: 58,672 bytes against 1,724,320, once out to the owners and once back to all.
+  // LeNet, one column per output: 58,672 bytes in place of 1,724,320, sent once to the owners and once back to all.
   Trial trial = small_trial(2, "onebit");
   trial.config.model = testing::lenet_model();
   trial.config.epochs = 1;
@@ -115,20 +115,20 @@ TEST(Training, OneBitSendsTheBytesOfTheFormula) {
 }
 
 TEST(Training, OneBitConservesTheGradient) {
-  // Plain SGD without decay moves the weights by rate x what was transmitted; what was not is in the residuals.
+  // Plain sgd without weight decay moves the weights by rate x the transmitted gradient; the rest is in the residuals.
   Trial trial = small_trial(3, "onebit");
   trial.config.optimizer.momentum = 0;
   trial.config.optimizer.weight_decay = 0;
   const TrainingOutcome outcome = run(trial, {}, [](TrainingRequest& request) { request.audit = true; });
   double residual = 0, gap = 0;
   for (std::size_t i = 0; i < outcome.pushed.size(); ++i) {
-    // Every rank applied the same transmitted sum.
+    // All ranks applied the same transmitted sum.
     const double left = outcome.pushed[i] - outcome.applied[i] / 3;
     gap += left * left;
   }
   for (const auto& metrics : outcome.result.metrics) residual += metrics.at("residual norm").last;
   EXPECT_GT(gap, 0);
-  // |sum of the residuals| is at most the sum of their norms, with the owners' own residual of like size beside.
+  // The norm of the summed residuals is at most the sum of their norms; the owners' own residuals are of similar size.
   EXPECT_LT(std::sqrt(gap), 3 * residual);
 }
 

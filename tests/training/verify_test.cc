@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "discovery/plugin_files.h"
 #include "fixture.h"
 
 namespace mgcompare {
@@ -54,14 +55,14 @@ void expect_every_plugin_passes(const std::vector<int>& ranks, const std::vector
   for (const PluginSummary& plugin : find_plugins({})) EXPECT_GT(verified.count(plugin.name, Verdict::passed), 0u) << plugin.name;
 }
 
-// EveryStrategy.KeepsItsPromises has the other optimizers and three ranks.
+// EveryStrategy.KeepsItsPromises covers the other optimisers and three ranks.
 TEST(Verify, PassesForEveryPlugin) { expect_every_plugin_passes({2, 4}, {"sgd", "adadelta"}); }
 
 TEST(LongVerify, PassesForEveryPluginEveryOptimizerAndEveryRankCount) {
   expect_every_plugin_passes({2, 3, 4, 8}, {"sgd", "momentum", "adam", "adadelta"});
 }
 
-// The ctest test verify_lenet_quick does this with fewer steps.
+// The ctest test verify_lenet_quick does the same with fewer steps.
 TEST(LongVerify, PassesOnLeNet) {
   const Verified verified = verify_with(testing::lenet_model(), find_plugins({}), {3}, {"momentum", "adam"});
   EXPECT_TRUE(verified.passed) << failures(verified);
@@ -75,7 +76,7 @@ TEST(Verify, JudgesNetworksOfReluWithoutTheirNearTies) {
   EXPECT_TRUE(verified.passed) << failures(verified);
 }
 
-// The planted strategy is caught, and a shorter training is no excuse for the others.
+// The deliberately wrong strategy is detected, and no other strategy fails, although training is shorter.
 TEST(Verify, QuickMakesTheSameChecks) {
   Config config;
   config.model = testing::small_model();

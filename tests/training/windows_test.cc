@@ -13,19 +13,19 @@ using testing::run;
 using testing::run_in_two_parts;
 using testing::small_trial;
 
-std::vector<Lap> laps(std::size_t count, double seconds) { return std::vector<Lap>(count, {100, seconds}); }
+std::vector<StepInterval> intervals(std::size_t count, double seconds) { return std::vector<StepInterval>(count, {100, seconds}); }
 
 TEST(Windows, HaveThirtyStepsAndHalfASecond) {
   EXPECT_TRUE(windows_of({}).empty());
-  EXPECT_TRUE(windows_of(laps(59, 1)).empty());
-  EXPECT_EQ(windows_of(laps(60, 1)).size(), 2u);
-  EXPECT_EQ(windows_of(laps(1000, 1e-4)).size(), 3u) << "a short trial still has a beginning, a middle and an end";
-  EXPECT_EQ(windows_of(laps(1000, 2.6e-3)).size(), 5u);
-  EXPECT_EQ(windows_of(laps(10000, 1e-2)).size(), 12u);
+  EXPECT_TRUE(windows_of(intervals(59, 1)).empty());
+  EXPECT_EQ(windows_of(intervals(60, 1)).size(), 2u);
+  EXPECT_EQ(windows_of(intervals(1000, 1e-4)).size(), 3u) << "a short trial still has a beginning, a middle and an end";
+  EXPECT_EQ(windows_of(intervals(1000, 2.6e-3)).size(), 5u);
+  EXPECT_EQ(windows_of(intervals(10000, 1e-2)).size(), 12u);
 }
 
-TEST(Windows, HoldEveryLapOnce) {
-  std::vector<Lap> all = laps(100, 0.01);
+TEST(Windows, HoldEveryIntervalOnce) {
+  std::vector<StepInterval> all = intervals(100, 0.01);
   all[99].seconds = 0.5;
   const std::vector<WindowResult> windows = windows_of(all);
   ASSERT_EQ(windows.size(), 3u);
@@ -35,26 +35,26 @@ TEST(Windows, HoldEveryLapOnce) {
   EXPECT_NEAR(windows[2].samples_per_second(), 3'300 / 0.82, 1e-6);
 }
 
-TEST(Laps, AreFromStepToStep) {
-  Laps laps;
-  laps.begin_epoch();
-  laps.begin_step(0, 10);
-  laps.begin_step(50, 11);
-  laps.begin_step(150, 14);
-  laps.begin_epoch();       // the last step of an epoch has none
-  laps.begin_step(0, 100);
-  laps.add(64, 0.5);        // nor has a step of the host before steps of the device
-  laps.begin_step(200, 110);
-  laps.begin_step(250, 111);
-  ASSERT_EQ(laps.all().size(), 4u);
-  EXPECT_EQ(laps.all()[1].samples, 100);
-  EXPECT_EQ(laps.all()[1].seconds, 3);
-  EXPECT_EQ(laps.all()[2].samples, 64);
-  EXPECT_EQ(laps.all()[3].samples, 50);
+TEST(StepIntervals, AreFromStepToStep) {
+  StepIntervals intervals;
+  intervals.begin_epoch();
+  intervals.begin_step(0, 10);
+  intervals.begin_step(50, 11);
+  intervals.begin_step(150, 14);
+  intervals.begin_epoch();       // the last step of an epoch has no interval
+  intervals.begin_step(0, 100);
+  intervals.add(64, 0.5);        // nor has a step issued by the host before replayed steps
+  intervals.begin_step(200, 110);
+  intervals.begin_step(250, 111);
+  ASSERT_EQ(intervals.all().size(), 4u);
+  EXPECT_EQ(intervals.all()[1].samples, 100);
+  EXPECT_EQ(intervals.all()[1].seconds, 3);
+  EXPECT_EQ(intervals.all()[2].samples, 64);
+  EXPECT_EQ(intervals.all()[3].samples, 50);
 }
 
-// 8 epochs of 15 steps of 50, without the last of each, whose batch has 30. Ranks that run freely do so in virtual time: in
-// a trial of milliseconds one of them might else make most of the steps.
+// 8 epochs of 15 steps of 50, without the last step of each epoch, whose batch has 30. Free-running ranks use virtual
+// time: in a trial of milliseconds one of them might otherwise make most of the steps.
 TEST(Windows, AgreeWithTheTrial) {
   for (const char* plugin : {"replicated", "async_sgd"}) {
     Trial trial = small_trial(2, plugin);

@@ -1,0 +1,14 @@
+#pragma once
+
+// Training statistics in device memory.
+
+namespace mgcompare::cuda {
+
+// Sums over the samples since the last reset.
+struct DeviceTally {
+  double loss;
+  unsigned long long correct;
+  unsigned long long samples;
+};
+
+}  // namespace mgcompare::cuda

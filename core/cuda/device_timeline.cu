@@ -1,0 +1,133 @@
+#include "cuda/device_timeline.h"
+
+#include <algorithm>
+#include <mutex>
+#include <string>
+
+#include "base/clock.h"
+#include "cuda/launch.h"
+#include "mgcompare/error.h"
+
+namespace mgcompare::cuda {
+namespace {
+
+// Per round. 24 steps with a dozen events each, and a few more per exchange, need several hundred.
+constexpr std::size_t kMaxEvents = 1 << 14;
+constexpr char kWhat[] = "reading a device's clock";
+
+// Timestamps after the end of the last round are stored in that round.
+__global__ void note_time(unsigned long long* stamps, const unsigned* round, unsigned rounds, std::size_t slot) {
+  unsigned long long now;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+  const unsigned at = *round < rounds ? *round : rounds - 1;
+  stamps[at * kMaxEvents + slot] = now;
+}
+
+__global__ void next_round(unsigned* round) { ++*round; }
+
+}  // namespace
+
+CudaTimeline::CudaTimeline(CudaDevice& device)
+    : device_(device), stamps_(device, kRounds * kMaxEvents), round_(device, 1) {
+  std::call_once(device.gpu().mark_cost_measured, [this] { device_.gpu().seconds_a_mark = measure_mark(); });
+  // Loads the kernel next_round now, not while an exchange runs. measure_mark() has loaded note_time.
+  end_round();
+  device_.zero(round_.data(), sizeof(unsigned));
+  device_.synchronize();
+}
+
+void CudaTimeline::stamp(cudaStream_t stream, std::size_t slot) {
+  note_time<<<1, 1, 0, stream>>>(stamps_.data(), round_.data(), static_cast<unsigned>(kRounds), slot);
+  check(cudaGetLastError(), kWhat);
+}
+
+void CudaTimeline::place(cudaStream_t stream, Phase phase, bool beside) {
+  if (events_.size() == kMaxEvents)
+    throw Error("a captured graph has more than " + std::to_string(kMaxEvents) + " phases: use a shorter period");
+  stamp(stream, events_.size());
+  events_.push_back({phase, beside, 0});
+  (beside ? exchange_phase_ : compute_phase_) = phase;
+}
+
+void CudaTimeline::mark(Phase phase) noexcept {
+  if (failure_ != nullptr) return;
+  try {
+    // While a backward pass calls `ready`, exchanges and updates run on the exchange stream, and the compute stream continues.
+    if (device_.overlaps() && (phase == Phase::exchange || phase == Phase::optimizer))
+      return place(device_.exchange_stream(), phase, true);
+    if (exchange_phase_ != Phase::outside) place(device_.handles().exchange, Phase::outside, true);
+    if (!device_.overlaps() || phase != compute_phase_) place(device_.compute_stream(), phase, false);
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+}
+
+void CudaTimeline::end_round() {
+  next_round<<<1, 1, 0, device_.compute_stream()>>>(round_.data());
+  check(cudaGetLastError(), kWhat);
+}
+
+std::vector<std::vector<PhaseEvent>> CudaTimeline::take() {
+  if (failure_ != nullptr) std::rethrow_exception(failure_);
+  unsigned rounds = 0;
+  device_.copy_to_host(&rounds, round_.data(), sizeof rounds);
+  device_.synchronize();
+  std::vector<std::vector<PhaseEvent>> all;
+  std::vector<Nanoseconds> stamps(events_.size());
+  for (std::size_t round = 0; round < std::clamp<std::size_t>(rounds, 1, kRounds); ++round) {
+    device_.copy_to_host(stamps.data(), stamps_.data() + round * kMaxEvents, stamps.size() * sizeof(Nanoseconds));
+    device_.synchronize();
+    for (std::size_t k = 0; k < events_.size(); ++k) events_[k].at = static_cast<double>(stamps[k]) * 1e-9;
+    all.push_back(events_);
+  }
+  events_.clear();
+  device_.zero(round_.data(), sizeof(unsigned));
+  return all;
+}
+
+CudaTimeline::Nanoseconds CudaTimeline::read(std::size_t slot) {
+  Nanoseconds stamp = 0;
+  device_.copy_to_host(&stamp, stamps_.data() + slot, sizeof stamp);
+  device_.synchronize();
+  return stamp;
+}
+
+// Time per event of a captured sequence of events: the minimum of three replays.
+double CudaTimeline::measure_mark() {
+  constexpr std::size_t kStamps = 256;
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t runnable = nullptr;
+  check(cudaStreamBeginCapture(device_.compute_stream(), cudaStreamCaptureModeThreadLocal), kWhat);
+  for (std::size_t slot = 0; slot < kStamps; ++slot) stamp(device_.compute_stream(), slot);
+  check(cudaStreamEndCapture(device_.compute_stream(), &graph), kWhat);
+  check(cudaGraphInstantiate(&runnable, graph, 0), kWhat);
+  double best = 0;
+  for (int repetition = 0; repetition < 3; ++repetition) {
+    check(cudaGraphLaunch(runnable, device_.compute_stream()), kWhat);
+    const Nanoseconds first = read(0), last = read(kStamps - 1);
+    const double seconds = static_cast<double>(last - first) * 1e-9 / static_cast<double>(kStamps - 1);
+    best = repetition == 0 ? seconds : std::min(best, seconds);
+  }
+  cudaGraphExecDestroy(runnable);
+  cudaGraphDestroy(graph);
+  return best;
+}
+
+// The host clock is read before and after each device timestamp. The reading with the shortest interval is the most accurate.
+double CudaTimeline::ahead() {
+  double closest = 1e9, ahead = 0;
+  for (int reading = 0; reading < 20; ++reading) {
+    device_.synchronize();
+    const double before = now();
+    stamp(device_.compute_stream(), 0);
+    device_.synchronize();
+    const double after = now();
+    const double at = static_cast<double>(read(0)) * 1e-9;
+    if (after - before >= closest) continue;
+    closest = after - before;
+    ahead = (before + after) / 2 - at;
+  }
+  return ahead;
+}
+
+}  // namespace mgcompare::cuda

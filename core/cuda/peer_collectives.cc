@@ -1,0 +1,69 @@
+#include "cuda/peer_collectives.h"
+
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "cuda/ordered_reduction.h"
+#include "mgcompare/error.h"
+
+namespace mgcompare::cuda {
+namespace {
+
+// Enables access of kernels on `from` to memory of `to`; returns false if the hardware does not support it. Enables each pair
+// once per process: CUDA reports a second call as an error, which compute-sanitizer would show.
+bool enable_access(int from, int to) {
+  static std::mutex lock;
+  static std::set<std::pair<int, int>> enabled;
+  if (from == to) return true;
+  const std::lock_guard guard(lock);
+  if (enabled.contains({from, to})) return true;
+  int possible = 0;
+  check(cudaDeviceCanAccessPeer(&possible, from, to), "querying peer access");
+  if (possible == 0) return false;
+  const DeviceGuard guard(from);
+  const cudaError_t status = cudaDeviceEnablePeerAccess(to, 0);
+  if (status == cudaErrorPeerAccessAlreadyEnabled) cudaGetLastError();
+  else check(status, "enabling peer access");
+  enabled.emplace(from, to);
+  return true;
+}
+
+bool adds_atomically(int from, int to) {
+  if (from == to) return true;
+  int possible = 0;
+  check(cudaDeviceGetP2PAttribute(&possible, cudaDevP2PAttrNativeAtomicSupported, from, to), "querying peer access");
+  return possible != 0;
+}
+
+}  // namespace
+
+PeerCollectives::PeerCollectives(const std::vector<CudaDevice*>& devices) : devices_(devices) {
+  for (const CudaDevice* from : devices)
+    for (const CudaDevice* to : devices) all_reach_all_ = enable_access(from->index(), to->index()) && all_reach_all_;
+}
+
+void PeerCollectives::copy(int rank, void* to, int to_device, const void* from, int from_device,
+                           std::size_t bytes) const {
+  if (bytes == 0) return;
+  check(cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, stream(rank)), "copying between ranks");
+}
+
+void PeerCollectives::get(int rank, int peer, const float* from, Vec into) {
+  copy(rank, into.data(), device(rank).index(), from, device(peer).index(), into.bytes());
+}
+
+void PeerCollectives::put(int rank, int peer, float* to, ConstVec from) {
+  copy(rank, to, device(peer).index(), from.data(), device(rank).index(), from.bytes());
+}
+
+void PeerCollectives::add(int rank, int peer, float* to, ConstVec from) {
+  if (!adds_atomically(device(rank).index(), device(peer).index()))
+    throw Error("device " + std::to_string(device(rank).index()) + " cannot add to the memory of device " +
+                std::to_string(device(peer).index()) +
+                ": this strategy needs GPUs connected by links with atomic operations (NVLink)");
+  add_atomically(stream(rank), to, from.data(), from.size());
+}
+
+}  // namespace mgcompare::cuda

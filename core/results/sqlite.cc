@@ -1,0 +1,127 @@
+#include "results/sqlite.h"
+
+#include <sqlite3.h>
+
+#include <limits>
+
+namespace mgcompare {
+namespace {
+
+sqlite3* native(void* handle) { return static_cast<sqlite3*>(handle); }
+sqlite3_stmt* native_statement(void* statement) { return static_cast<sqlite3_stmt*>(statement); }
+
+[[noreturn]] void fail(sqlite3* handle) {
+  throw DatabaseError(sqlite3_extended_errcode(handle), sqlite3_errmsg(handle));
+}
+
+using Statement = std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)>;
+
+Statement prepare(sqlite3* handle, const std::string& sql, const std::vector<Value>& values) {
+  sqlite3_stmt* raw = nullptr;
+  if (sqlite3_prepare_v2(handle, sql.c_str(), -1, &raw, nullptr) != SQLITE_OK) fail(handle);
+  Statement statement(raw, sqlite3_finalize);
+  int place = 0;
+  for (const Value& value : values) {
+    ++place;
+    int code = SQLITE_OK;
+    if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+      code = sqlite3_bind_int64(raw, place, *integer);
+    } else if (const auto* number = std::get_if<double>(&value)) {
+      code = sqlite3_bind_double(raw, place, *number);
+    } else if (const auto* text = std::get_if<std::string>(&value)) {
+      code = sqlite3_bind_text64(raw, place, text->data(), text->size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+    } else {
+      code = sqlite3_bind_null(raw, place);
+    }
+    if (code != SQLITE_OK) fail(handle);
+  }
+  return statement;
+}
+
+}  // namespace
+
+bool DatabaseError::damaged() const {
+  const int code = code_ & 0xff;
+  return code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_FORMAT || code == SQLITE_ERROR;
+}
+
+bool DatabaseError::cannot_write() const {
+  const int code = code_ & 0xff;
+  return code == SQLITE_READONLY || code == SQLITE_FULL || code == SQLITE_IOERR || code == SQLITE_CANTOPEN ||
+         code == SQLITE_PERM;
+}
+
+std::int64_t Columns::integer(int column) const { return sqlite3_column_int64(native_statement(statement_), column); }
+
+double Columns::number(int column) const {
+  if (sqlite3_column_type(native_statement(statement_), column) == SQLITE_NULL)
+    return std::numeric_limits<double>::quiet_NaN();
+  return sqlite3_column_double(native_statement(statement_), column);
+}
+
+std::string Columns::text(int column) const {
+  const auto* text = sqlite3_column_text(native_statement(statement_), column);
+  const int bytes = sqlite3_column_bytes(native_statement(statement_), column);
+  return text == nullptr ? "" : std::string(reinterpret_cast<const char*>(text), static_cast<std::size_t>(bytes));
+}
+
+Database::Database(const std::string& path, Mode mode) {
+  const int flags = mode == Mode::read ? SQLITE_OPEN_READONLY
+                                       : SQLITE_OPEN_READWRITE | (mode == Mode::create ? SQLITE_OPEN_CREATE : 0);
+  sqlite3* raw = nullptr;
+  const int code = sqlite3_open_v2(path.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  handle_.reset(raw);
+  if (code != SQLITE_OK) throw DatabaseError(code, raw == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(raw));
+  sqlite3_busy_timeout(raw, 5'000);
+  // A file from an untrusted source may contain triggers and views; none of them runs.
+  sqlite3_db_config(raw, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(raw, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(raw, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+}
+
+void Database::Close::operator()(void* handle) const { sqlite3_close_v2(native(handle)); }
+
+void Database::run(const std::string& sql, const std::vector<Value>& values) const {
+  query(sql, values, [](const Columns&) {});
+}
+
+void Database::query(const std::string& sql, const std::vector<Value>& values,
+                     const std::function<void(const Columns&)>& row) const {
+  sqlite3* const handle = native(handle_.get());
+  const Statement statement = prepare(handle, sql, values);
+  int code = SQLITE_OK;
+  while ((code = sqlite3_step(statement.get())) == SQLITE_ROW) row(Columns(statement.get()));
+  if (code != SQLITE_DONE) fail(handle);
+}
+
+void Database::script(const std::string& sql) const {
+  if (sqlite3_exec(native(handle_.get()), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
+    fail(native(handle_.get()));
+}
+
+void Database::transaction(const char* begin, const std::function<void()>& work) const {
+  script(begin);
+  try {
+    work();
+    script("COMMIT");
+  } catch (...) {
+    // After some errors SQLite has already rolled back; a second ROLLBACK would fail.
+    if (sqlite3_get_autocommit(native(handle_.get())) == 0)
+      sqlite3_exec(native(handle_.get()), "ROLLBACK", nullptr, nullptr, nullptr);
+    throw;
+  }
+}
+
+std::int64_t Database::integer(const std::string& sql) const {
+  std::int64_t value = 0;
+  query(sql, {}, [&](const Columns& row) { value = row.integer(0); });
+  return value;
+}
+
+std::string Database::text(const std::string& sql) const {
+  std::string value;
+  query(sql, {}, [&](const Columns& row) { value = row.text(0); });
+  return value;
+}
+
+}  // namespace mgcompare
