@@ -103,7 +103,7 @@ TEST_F(Guard, EndsBombsAndCycles) {
   }
   EXPECT_THAT(complaint(bomb), HasSubstr("aliases (*name) are not supported"));
   EXPECT_THAT(complaint("a: &a [*a]\n"), HasSubstr("aliases (*name) are not supported"));
-  EXPECT_THAT(complaint("a: " + std::string(60000, '{')), HasSubstr("x.yaml:1:35: error: more than 32 levels"));
+  EXPECT_THAT(complaint("a: " + std::string(60000, '{')), HasSubstr("x.yaml:1:35: error: more than 32 nested levels"));
   EXPECT_THAT(complaint("\na: " + std::string(100000, '[')),
               HasSubstr("x.yaml:2:1: error: has a line that is too long"));
   EXPECT_THAT(complaint("a: " + std::string(60000, '[')), HasSubstr("more than 32 nested levels"));

@@ -59,7 +59,7 @@ TEST(Markdown, HasEveryKeyAndLayerOnce) {
   // A layer, or a setting of a layer, may have the same name as a key.
   std::multiset<std::string_view> names;
   for (const Key& key : keys()) names.insert(key.leaf());
-  for (const LayerDescription& type : layer_descriptions()) names.insert(std::string(type.name()));
+  for (const LayerDescription& type : layer_descriptions()) names.insert(type.name());
   for (const LayerKey& key : layer_keys()) names.insert(key.name);
   for (const std::string_view name : names)
     EXPECT_EQ(rows("\n| `" + std::string(name) + "`"), names.count(name)) << name;

@@ -179,7 +179,7 @@ TEST(Download, GivesUpWhenItsTimeIsSpent) {
   download.mirrors = {silent.address(), "https://192.0.2.2/", "https://192.0.2.3/"};
   download.timeout = std::chrono::milliseconds(600);
   EXPECT_THAT([&] { download_mnist(folder.path("cache"), download); },
-              testing::ThrowsMessage<DataError>(HasSubstr("https://192.0.2.2/, https://192.0.2.3/ not asked: out of time")));
+              testing::ThrowsMessage<DataError>(HasSubstr("https://192.0.2.2/, https://192.0.2.3/ not tried: out of time")));
 }
 
 // Mirrors that drop packets or cannot be reached.
