@@ -144,7 +144,7 @@ TEST(Network, ANaNShowsInTheLossAndIsNeverCorrect) {
 }
 
 TEST(Network, RefusesWhatItCannotDo) {
-  EXPECT_THROW(Rig(mlp(), kDigit, 10, 8, {"bf16", false, false, true}), Error);
+  EXPECT_THROW(Rig(mlp(), kDigit, 10, 8, {Precision::bf16, false, false, true}), Error);
   Rig rig(mlp(), kDigit, 10, 8);
   EXPECT_THROW(rig.logits(4, 5), Error);
   rig.logits(0, 4);
