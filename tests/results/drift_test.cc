@@ -79,7 +79,7 @@ TEST(Drift, HasATableInOrderOfExecution) {
   const mgcompare::Run run = bracketed({1000, 1010, 900});
   const Table table = drift_table(compare_rows(run));
   std::vector<std::string> places, changes;
-  for (const TextLine& line : table.lines) places.push_back(line[1]), changes.push_back(line[5]);
+  for (const auto& line : table.lines) places.push_back(line[1]), changes.push_back(line[5]);
   EXPECT_THAT(places, ElementsAre("bracket 1", "block 1", "bracket 2", "block 2", "bracket 3"));
   EXPECT_THAT(changes, ElementsAre("+0.0 %", "+0.0 %", "+1.0 %", "+0.0 %", "-10.0 %"));
   const mgcompare::Run without = three_by_three();

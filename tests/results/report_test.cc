@@ -133,8 +133,8 @@ TEST(TimeTable, HasNoShareOfWhatOlderProgramsDidNotTellOfGpus) {
   Row& row = maker.add("together", 2, 1, make_result(1600, 5, 0.98));
   row.trial.device_kind = DeviceKind::cuda;
   const auto shown = [&] {
-    const TextLine line = time_table(compare_rows(maker.run)).lines.at(0);
-    return TextLine(line.begin() + 3, line.begin() + 10);
+    const auto line = time_table(compare_rows(maker.run)).lines.at(0);
+    return std::vector<std::string>(line.begin() + 3, line.begin() + 10);
   };
   EXPECT_THAT(shown(), testing::ElementsAre("60 %", "0 %", "25 %", "14 %", "0 %", "0 %", "1.0 %"));
   row.result.compute_is_remainder = true;

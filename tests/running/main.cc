@@ -15,10 +15,12 @@
 #include "process/process.h"
 #include "plan/trial.h"
 #include "process/worker.h"
+#include "results/result.h"
 
 namespace {
 
-using mgcompare::Line;
+using mgcompare::RequestContext;
+using mgcompare::Result;
 using nlohmann::json;
 using namespace std::chrono_literals;
 
@@ -78,7 +80,7 @@ json train(const json& body, RequestContext& context) {
     std::raise(SIGSEGV);
   }
   if (behaviour == "throw") throw mgcompare::Error("no such layer");
-  mgcompare::Result result;
+  Result result;
   if (behaviour == "diverge") result.status = mgcompare::TrialStatus::diverged;
   result.samples = static_cast<std::uint64_t>(getpid());
   return result;

@@ -23,7 +23,7 @@ LayerConfig layer(const std::string& type, std::size_t channels = 0, std::size_t
 }
 
 ModelConfig named(const std::string& name, std::vector<LayerConfig> layers) {
-  for (std::size_t i = 0; i < layers.size(); ++i) layers[i].name = layers[i].type + std::to_string(i + 1);
+  for (std::size_t i = 0; i < layers.size(); ++i) layers[i].name = std::string(to_string(layers[i].type)) + std::to_string(i + 1);
   return {name, std::move(layers)};
 }
 
@@ -32,7 +32,7 @@ ModelConfig named(const std::string& name, std::vector<LayerConfig> layers) {
 const Dataset& small_digits() {
   static const Dataset data = [] {
     DataConfig config;
-    config.set = "digits";
+    config.set = DataSource::digits;
     config.train_samples = 730;
     config.test_samples = 200;
     return load_dataset(config, {}, [](const std::string&) {});
