@@ -38,30 +38,20 @@ constexpr std::string_view kHelp = R"(Trains one network with several multi-devi
   mgcompare configs/lenet.yaml --resume                          continue the newest run of this config
   mgcompare configs/lenet.yaml --only devices=1 --set epochs=1   a shorter part of it
 
-  mgcompare [run] CONFIG     run a comparison
-    -o DIR                     directory of the results (with --resume: of the run to continue)
-    --resume                   continue a run
-    --dry-run                  print the plan and stop
-    --only KEY=VALUE,...       run a part of the plan; keys: strategy, as, devices, batch, variant, seed
-                               (for example devices=1:4; write a comma in a name as \,)
-    --set KEY=VALUE            override a key of the config; repeatable
-    --seed N                   run one repeat, with this seed
-    --data DIR                 directory of the MNIST files (or set MGCOMPARE_DATA)
-    --trace                    save a few steps of each trial for chrome://tracing or Perfetto
+  mgcompare [run] CONFIG     -o DIR  directory of the results (with --resume: of the run to continue)    --dry-run  print the plan
+                             --only KEY=VALUE,...  a part of the plan: strategy, as, devices ("devices=1:4"), batch, variant, seed
+                             --set KEY=VALUE  override a key of the config; repeatable    --seed N  one repeat with this seed
+                             --data DIR  directory of the MNIST files    --trace  save a few steps for chrome://tracing
   mgcompare report DIR       write the reports of a run again; --objective time_to_accuracy|throughput|device_seconds
   mgcompare replay DIR       repeat recorded trials (measure.record) and compare their weights bit by bit
   mgcompare compare A B      compare two runs row by row; --fail-on-regression 5%
-  mgcompare predict DIR      predict the speed-up on more devices; --devices 8,16,64;
-                             --link measured|NAME|FILE|latency=5us,bandwidth=20GB/s
+  mgcompare predict DIR      predict more devices: --devices 8,16; --link measured|NAME|FILE|latency=5us,bandwidth=20GB/s
   mgcompare export DIR       --mllog: write log lines in the format of MLPerf
-  mgcompare verify CONFIG    check strategies against training on one device; --quick, --set, --seed, --data
-  mgcompare plugins          list strategies and their options
-  mgcompare plugins check FILE         check a plugin
-  mgcompare plugins new NAME [--cuda]  create a plugin project
+  mgcompare verify CONFIG    check strategies against training on one device; --quick: a shorter check
+  mgcompare plugins          list strategies and their options; `check FILE`, `new NAME [--cuda]`
   mgcompare devices          list the devices of this machine; --json
   mgcompare doctor           check and measure devices and the links between them; --json
-  mgcompare config           --explain: all keys; `config layers`: one key or section; --schema: JSON schema for editors;
-                             --markdown: all keys as the page docs/config.md
+  mgcompare config           --explain: all keys; `config layers`: one key or section; --schema: JSON schema; --markdown: a page
 
 All commands: -q print results only, -v log more, --color auto|always|never. Also: --help, --version.
 Exit codes: 0 success, 1 a check failed, 2 wrong usage or config, 3 some trials failed, 4 data, device, plugin or output

@@ -92,8 +92,7 @@ TEST(Spec, RefusesWhatDoesNotFitInOneSentence) {
     EXPECT_EQ(error.place().file, "net.yaml");
     EXPECT_EQ(error.place().line, 7);
   }
-  LayerConfig drawn = dense(10, "magic");
-  EXPECT_THROW(initial_weights(mnist({"m", {drawn}}), 1), Error);
+  EXPECT_THROW(dense(10, "magic"), Error);
 }
 
 double deviation(const std::vector<float>& weights, const Part& part) {

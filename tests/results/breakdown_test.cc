@@ -54,11 +54,11 @@ TEST(Breakdown, OfAnOlderProgramIsSaidToBeInPart) {
   const Result result = step_result({.compute = 6, .exchange = 3, .waiting = 1, .bytes = 1e6}, 2);
   maker.add("together", 2, 1, older(result));
   EXPECT_TRUE(compare_rows(maker.run).cells[0].breakdown.is_inferred);
-  EXPECT_THAT(markdown_report(compare_rows(maker.run)), HasSubstr("in part (an older program"));
+  EXPECT_THAT(markdown_report(compare_rows(maker.run)), HasSubstr("in part (older version"));
   RunMaker newer;
   newer.add("together", 2, 1, nlohmann::json(result).get<Result>());
   EXPECT_FALSE(compare_rows(newer.run).cells[0].breakdown.is_inferred);
-  EXPECT_THAT(markdown_report(compare_rows(newer.run)), testing::Not(HasSubstr("in part (an older program")));
+  EXPECT_THAT(markdown_report(compare_rows(newer.run)), testing::Not(HasSubstr("in part (older version")));
 }
 
 TEST(Breakdown, ThatDoesNotSumIsMarkedWithByHowMuch) {

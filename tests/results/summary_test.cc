@@ -241,7 +241,7 @@ TEST(Summary, SaysWhatItTakesToKnow) {
   RunMaker maker;
   maker.baseline(1, make_result(1000, 8, 0.98));
   EXPECT_THAT(closing_summary(maker.run, {}),
-              StartsWith("Whether several devices pay is not known yet: that takes a finished row on several devices, and the "
+              StartsWith("Whether several devices pay is not known yet: the answer needs a finished row on several devices, and the "
                          "one-device baseline at the same batch\nalone on 1 CPU core"));
 }
 
