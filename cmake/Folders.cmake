@@ -4,15 +4,11 @@ set(MGCOMPARE_FOLDERS ${PROJECT_SOURCE_DIR}/core/folders.txt)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${MGCOMPARE_FOLDERS})
 
 # Most of the program is compiled with -O1, in three quarters of the time that the -O3 of Release takes. Folders on the path
-# of a training step (TIMED) use -O2, numeric kernels (NUMERIC) keep -O3.
-foreach(options host:-O1 timed:-O2)
-  string(REGEX MATCHALL "[^:]+" options ${options})
-  list(GET options 0 name)
-  list(GET options 1 level)
-  add_library(mgcompare_${name}_options INTERFACE)
-  target_compile_options(mgcompare_${name}_options INTERFACE
-    $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:${level}> $<$<BOOL:${CCACHE}>:-fpch-preprocess>)
-endforeach()
+# of a training step (TIMED) use -O2, numeric kernels (NUMERIC) keep -O3; they do not use the precompiled headers, which
+# g++ 12 cannot read at another level of optimisation than that they were made with.
+add_library(mgcompare_host_options INTERFACE)
+target_compile_options(mgcompare_host_options INTERFACE
+  $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1> $<$<BOOL:${CCACHE}>:-fpch-preprocess>)
 
 # The headers that most files of the program parse, compiled once.
 file(WRITE ${PROJECT_BINARY_DIR}/precompiled/empty.cc "")
@@ -58,7 +54,7 @@ function(mgcompare_link_folders target)
 endfunction()
 
 # mgcompare_folder(name [NUMERIC | TIMED] [SOURCE directory] [EXCLUDE file...] [ALSO source...]): defines the library
-# mgcompare_<name> of all sources in core/<name>. All but NUMERIC ones use the precompiled headers.
+# mgcompare_<name> of all sources in core/<name>.
 function(mgcompare_folder name)
   cmake_parse_arguments(arg "NUMERIC;TIMED" "SOURCE" "EXCLUDE;ALSO" ${ARGN})
   if(NOT arg_SOURCE)
@@ -80,12 +76,10 @@ function(mgcompare_folder name)
   add_library(${target} STATIC ${sources} ${arg_ALSO})
   target_include_directories(${target} PUBLIC ${headers})
   mgcompare_link_folders(${target} ${allowed})
-  if(arg_NUMERIC)
-    return()
-  elseif(arg_TIMED)
-    target_link_libraries(${target} PRIVATE mgcompare_timed_options)
-  else()
+  if(arg_TIMED)
+    target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O2>)
+  elseif(NOT arg_NUMERIC)
     target_link_libraries(${target} PRIVATE mgcompare_host_options)
+    target_precompile_headers(${target} REUSE_FROM mgcompare_precompiled)
   endif()
-  target_precompile_headers(${target} REUSE_FROM mgcompare_precompiled)
 endfunction()
