@@ -22,7 +22,7 @@ bool enable_access(int from, int to) {
   int possible = 0;
   check(cudaDeviceCanAccessPeer(&possible, from, to), "querying peer access");
   if (possible == 0) return false;
-  const DeviceGuard guard(from);
+  const DeviceGuard device(from);
   const cudaError_t status = cudaDeviceEnablePeerAccess(to, 0);
   if (status == cudaErrorPeerAccessAlreadyEnabled) cudaGetLastError();
   else check(status, "enabling peer access");
