@@ -112,7 +112,7 @@ TEST_F(CudaNetwork, FusedConvolutionsInTf32AgreeWithTheCpuTwin) {
     rig.feed->set_order({rig.order.data(), rig.order.size()});
     for (float& weight : rig.weights) weight = std::ldexp(std::round(std::ldexp(weight, 9)), -9);
     rig.load(rig.weights);
-    GpuRig gpu(rig, {"tf32", false, false, true});
+    GpuRig gpu(rig, {Precision::tf32, false, false, true});
     for (const std::size_t count : {1, 7, 128, 140, 300, 511}) {
       const std::string what = fused.model.name + ", " + std::to_string(count) + " samples";
       EXPECT_LT(relative_error(gpu.logits(2, count), rig.logits(2, count)), kTf32.layer) << what;
@@ -200,7 +200,7 @@ TEST_F(CudaNetwork, ANaNShowsInTheLossAndIsNeverCorrect) {
 
 TEST_F(CudaNetwork, RefusesWhatItCannotDo) {
   Rig rig(mlp(), {1, 28, 28}, 10, 8);
-  EXPECT_THROW(GpuRig(rig, {"fp8", false, false, true}), Error);
+  EXPECT_THROW(GpuRig(rig, {Precision::fp8, false, false, true}), Error);
   GpuRig gpu(rig, {});
   EXPECT_THROW(gpu.logits(4, 5), Error);
   const Array<float> slopes(gpu.device, 50);
