@@ -200,7 +200,7 @@ TEST_F(CudaNetwork, ANaNShowsInTheLossAndIsNeverCorrect) {
 
 TEST_F(CudaNetwork, RefusesWhatItCannotDo) {
   Rig rig(mlp(), {1, 28, 28}, 10, 8);
-  EXPECT_THROW(GpuRig(rig, {Precision::fp8, false, false, true}), Error);
+  EXPECT_THROW(kind_named<Precision>("fp8"), Error);
   GpuRig gpu(rig, {});
   EXPECT_THROW(gpu.logits(4, 5), Error);
   const Array<float> slopes(gpu.device, 50);
