@@ -34,7 +34,7 @@ TEST(NvmlTest, ASickGpuIsSaidToBe) {
                           "is slowed down by its temperature (hardware limit)",
                           "has had 3 uncorrected memory errors since its driver started",
                           "is busy 85 % of the time with work of other processes"));
-  EXPECT_THAT(nvml.condition("0000:ff:00.0").problems, Contains(HasSubstr("not answered for")));
+  EXPECT_THAT(nvml.condition("0000:ff:00.0").problems, Contains(HasSubstr("unknown to NVML")));
 }
 
 TEST(NvmlTest, WhereItIsAbsentThatIsASentence) {
