@@ -1,6 +1,7 @@
 #include "measure/trace.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -8,7 +9,10 @@ namespace mgcompare {
 
 namespace {
 
-constexpr const char* kNames[kPhases] = {"compute", "optimizer", "input", "exchange", "transfer", "waiting", "strategy", "host"};
+// In the order of Phase.
+constexpr auto kNames = std::to_array<const char*>(
+    {"compute", "optimizer", "input", "exchange", "transfer", "waiting", "strategy", "host"});
+static_assert(kNames.size() == kPhases);
 
 }  // namespace
 
@@ -16,7 +20,7 @@ void Trace::add(std::size_t number, double begin, double end, const std::vector<
   ++steps_;
   spans_.push_back({"step " + std::to_string(number), begin, end - begin});
   for (const StepClock::Span& each : spans)
-    spans_.push_back({each.name != nullptr ? each.name : kNames[static_cast<int>(each.phase)], each.begin, each.end - each.begin});
+    spans_.push_back({each.name != nullptr ? each.name : kNames[static_cast<std::size_t>(each.phase)], each.begin, each.end - each.begin});
 }
 
 std::string trace_json(const std::string& title, const std::vector<Trace>& ranks) {
