@@ -35,6 +35,8 @@ void check_characters(const std::string& path, std::string_view text) {
     if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f) {
       refuse_file(path, fmt::format("has a control character (U+{:04X}) here; delete it", byte), line, column);
     }
+    // Such characters change how the text around them is shown, in messages too.
+    if (length > 1 && plain(text.substr(i, length)).empty()) refuse_file(path, "has an invisible character here; delete it", line, column);
     column = byte == '\n' ? 1 : column + 1;
     i += length;
     if (byte == '\n') ++line, line_begin = i;
@@ -91,8 +93,8 @@ class Builder : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     check(mark, tag, anchor);
-    // "\e[31m" would reach terminals and file names.
-    if (std::any_of(value.begin(), value.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
+    // "\e[31m" would reach terminals and file names, "\u202e" reverses the text after it.
+    if (plain(value) != value)
       problem(mark, "text must not have control characters", "write it without escape sequences");
     Node node;
     node.kind = Node::Kind::scalar;

@@ -98,6 +98,8 @@ const Hostile kHostile[] = {
     {"ListAsKey", [] { return kGood + "[a, b]: c\n"; }},
     {"NullAsKey", [] { return kGood + "~: c\n"; }},
     {"OtherDirection", [] { return kGood + "\xe2\x80\xaesehcope: 3\n"; }},
+    {"OtherDirectionByItsNumber", [] { return kGood + "name: \"\\u202eeman\"\n"; }},
+    {"InvisibleSpace", [] { return kGood + "ep\xe2\x80\x8bochs: 3\n"; }},
 };
 static_assert(std::size(kHostile) >= 40);
 

@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "data/https_server.h"
+#include "data/idx.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare {

@@ -69,7 +69,8 @@ std::vector<std::string> fields_of(const std::string& csv) {
 }
 
 TEST_P(HostileTexts, AreNoFormulasInCsv) {
-  const std::string text = csv_report(run_);
+  std::string text = csv_report(run_);
+  for (std::size_t at = 0; (at = text.find("\r\n", at)) != std::string::npos; ++at) text.erase(at, 1);  // ends of lines
   expect_plain(text);
   const std::vector<std::string> fields = fields_of(text);
   EXPECT_GT(fields.size(), 100u);
