@@ -1,5 +1,6 @@
 #include "cli/command_line.h"
 #include "base/print.h"
+#include "base/text.h"
 
 #include <algorithm>
 #include <array>
@@ -27,6 +28,7 @@
 #include "config/problem.h"
 #include "cli/replay.h"
 #include "results/results_store.h"
+#include "results/sqlite.h"
 #include "process/signals.h"
 
 namespace mgcompare {
@@ -43,7 +45,7 @@ constexpr std::string_view kHelp = R"(Trains one network with several multi-devi
                              --set KEY=VALUE  override a key of the config; repeatable    --seed N  one repeat with this seed
                              --data DIR  directory of the MNIST files    --trace  save a few steps for chrome://tracing
   mgcompare report DIR       write the reports of a run again; --objective time_to_accuracy|throughput|device_seconds
-  mgcompare replay DIR       repeat recorded trials (measure.record) and compare their weights bit by bit
+  mgcompare replay DIR       repeat recorded trials (measure.record), bit by bit; --trust-results: with plugin directories named in DIR
   mgcompare compare A B      compare two runs row by row; --fail-on-regression 5%
   mgcompare predict DIR      predict more devices: --devices 8,16; --link measured|NAME|FILE|latency=5us,bandwidth=20GB/s
   mgcompare export DIR       --mllog: write log lines in the format of MLPerf
@@ -144,7 +146,9 @@ void add_commands(CLI::App& app, Command& command, Given& given) {
   run.add_flag("--trace", command.trace);
   CLI::App& report = *app.add_subcommand("report");
   report.add_option("DIR", command.target)->required();
-  app.add_subcommand("replay")->add_option("DIR", command.target)->required();
+  CLI::App& replay = *app.add_subcommand("replay");
+  replay.add_option("DIR", command.target)->required();
+  replay.add_flag("--trust-results", command.trust_results);
   add_text(report, "--objective", command.objective);
   CLI::App& compare = *app.add_subcommand("compare");
   compare.add_option("A", command.target)->required();
@@ -211,6 +215,7 @@ Parsed parse(int argc, char** argv) {
 }
 
 int run_printing_errors(const std::function<int()>& body) {
+  interrupt_reading_if([] { return interruption() != 0; });
   const auto print = [](std::string_view text, int code) {
     // Errors of a config begin with file and line, a format that editors know.
     const bool has_place = code == kUsage && text.find(": error: ") != std::string_view::npos;
@@ -250,7 +255,19 @@ SupervisorSettings supervisor_settings(const std::string& log_file) {
   return settings;
 }
 
+// `--resume DIR` and `run DIR` lack the config.
+static void refuse_directory(const Command& command) {
+  if (!std::filesystem::is_directory(command.target)) return;
+  if (command.name != "run" || !has_run(command.target))
+    throw UsageError(fmt::format("{} is a directory; give a config", command.target));
+  const Run run = read_run(command.target);
+  const std::string config = run.rows.empty() ? "CONFIG" : plain(run.rows.front().config->path);
+  throw UsageError(fmt::format("{0} is the directory of a run; to continue it, write: mgcompare {1} --resume -o {0}",
+                               command.target, config));
+}
+
 Config config_of(const Command& command, CapabilityProbe& probe) {
+  refuse_directory(command);
   ConfigSetting setting;
   setting.overrides = command.overrides;
   setting.share_folder = share_folder();

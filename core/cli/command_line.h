@@ -38,6 +38,7 @@ struct Command {
   std::string second;               // compare: the other directory
   std::string objective, devices, link, regression;  // unparsed; empty: not given
   bool mllog = false, trace = false;
+  bool trust_results = false;       // replay: use the plugin directories that the results name
   bool cuda = false;                // plugins new: with device code for GPUs
 };
 

@@ -159,13 +159,10 @@ int export_run(const Command& command) {
   if (!command.mllog) throw UsageError("export: give a format: --mllog writes log lines in the format of MLPerf");
   const Run run = read_run(command.target);
   const std::filesystem::path folder = std::filesystem::path(command.target) / "mllog";
-  std::error_code failure;
-  std::filesystem::create_directories(folder, failure);
-  if (failure) throw NotWritable(fmt::format("{}: cannot be created: {}", folder.string(), failure.message()));
   std::size_t written = 0;
   for (const Row& row : run.rows) {
     if (row.state != RowState::finished) continue;
-    write_atomically((folder / fmt::format("trial-{}.log", row.trial.number)).string(), mllog(run, row));
+    write_in_subfolder((folder / fmt::format("trial-{}.log", row.trial.number)).string(), mllog(run, row));
     ++written;
   }
   if (written == 0) throw Error(fmt::format("{}: no trial has finished, so there is nothing to export", command.target));

@@ -101,6 +101,8 @@ class Planner {
   void make_versions() {
     versions_.push_back(apply_variant(config_, {}));
     for (const VariantConfig& variant : config_.variants) versions_.push_back(apply_variant(config_, variant));
+    // A trial has one seed. The list of all in the config of each would cost memory quadratically.
+    for (Config& version : versions_) version.seeds = {config_.seeds.front()};
     for (const Config& version : versions_) check_network(version);
     for (const Config& version : versions_) {
       if (training_samples(version.data, samples_in_set_) == 0) {

@@ -100,6 +100,7 @@ void to_json(nlohmann::json& json, const TrialKey& trial) {
           {"bracket", trial.bracket},
           {"strategy", strategy_json(trial.strategy)},
           {"plugin_file", trial.plugin_file},
+          {"plugin_sha256", trial.plugin_sha256},
           {"device_kind", to_string(trial.device_kind)},
           {"devices", trial.devices},
           {"ranks_per_device", trial.ranks_per_device},
@@ -119,6 +120,7 @@ void from_json(const nlohmann::json& json, TrialKey& trial) {
     read.bracket = json.value("bracket", 0);
     read.strategy = strategy_of(json.at("strategy"));
     read.plugin_file = json.at("plugin_file");
+    read.plugin_sha256 = json.value("plugin_sha256", "");
     read.device_kind = device_kind(json.at("device_kind").get<std::string>());
     read.devices = json.at("devices");
     read.ranks_per_device = json.at("ranks_per_device");

@@ -22,6 +22,7 @@ struct TrialKey {
   int bracket = 0;                  // number of an extra baseline run (baseline_reruns.h); 0: a trial of a block
   StrategyConfig strategy;
   std::string plugin_file;          // shared library of the strategy
+  std::string plugin_sha256;        // of that file when the run was planned; empty: any
   DeviceKind device_kind = DeviceKind::cpu;
   std::size_t devices = 1;
   std::size_t ranks_per_device = 1;
@@ -36,7 +37,7 @@ struct TrialKey {
 };
 
 struct Trial : TrialKey {
-  Config config;                    // with the variant's overrides applied
+  Config config;                    // with the variant's overrides applied; of the seeds only the first
   std::vector<int> indices;         // of its devices, chosen when the trial starts; empty: the first ones
 
   int index_of(std::size_t device) const { return indices.empty() ? static_cast<int>(device) : indices.at(device); }

@@ -23,7 +23,7 @@ void write_checkpoint(const std::string& file, const Checkpoint& checkpoint) {
   }
   const std::vector<std::uint8_t> bytes = nlohmann::json::to_cbor(json);
   try {
-    write_atomically(file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    write_in_subfolder(file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   } catch (const FileError& error) {
     throw Error(std::string("the checkpoint ") + error.what());
   }
