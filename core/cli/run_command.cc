@@ -265,6 +265,7 @@ Result run_trial(Supervisor& supervisor, DeviceAvailability& availability, const
     if (result.status == TrialStatus::done && !files.checkpoint.empty()) fs::remove_all(files.checkpoint, ignored);
   }
   display.end(trial, result);
+  for (const std::string& warning : supervisor.take_warnings()) print_stderr("warning: {}\n", warning);
   if (!fallen.empty()) print_stderr("{}\n", fallen);
   return result;
 }

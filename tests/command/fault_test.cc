@@ -4,9 +4,14 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
 #include <random>
 #include <thread>
 
@@ -85,6 +90,81 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
+// Every way to end, in every phase of a trial, in one run.
+TEST_F(Faults, ACrashIsNamedWithItsPlace) {
+  const std::map<std::string, std::string> places = {
+      {"start", "in setup"}, {"step", "in step 6 of epoch 1 (training)"}, {"teardown", "in teardown"}};
+  const std::map<std::string, std::string> kinds = {
+      {"segv", "SIGSEGV"}, {"abort", "SIGABRT"}, {"fpe", "SIGFPE"}, {"exit", "the worker ended by itself (exit code 0)"},
+      {"throw", "the planted error"}};
+  std::string rows;
+  for (const auto& [how, cause] : kinds)
+    for (const auto& [where, place] : places)
+      rows += "  - misbehave: {how: " + how + ", where: " + where + ", step: 5, as: " + how + "-" + where + "}\n";
+  const Ended ended = place_.run({place_.write(
+      "crashes.yaml", small_config("scaling: {devices: [cpu:2], batch: 64}\nmeasure: {warm_up_steps: 0}\nstrategies:\n"
+                                   "  - serial\n  - replicated\n" + rows))});
+  EXPECT_EQ(ended.code, 3) << ended.err;
+  const auto run = place_.only_run();
+  for (const auto& [how, cause] : kinds)
+    for (const auto& [where, place] : places) {
+      const Result& result = row_of(run, how + "-" + where).result;
+      if (how == "throw" && where != "teardown") {
+        EXPECT_EQ(result.status, TrialStatus::failed) << result.cause;
+        EXPECT_EQ(result.cause, cause);
+      } else {
+        // An exception must not leave a destructor.
+        EXPECT_EQ(result.status, TrialStatus::crashed) << result.cause;
+        EXPECT_EQ(result.cause, (how == "throw" ? "SIGABRT" : cause) + " " + place);
+      }
+    }
+  for (const char* fine : {"serial", "replicated"}) EXPECT_EQ(row_of(run, fine).result.status, TrialStatus::done);
+  EXPECT_FALSE(anything_survives());
+}
+
+// What a plugin leaves in a worker must not reach the trials of others: a thread that ends the process after the trial, or
+// open descriptors.
+class Litter : public Faults, public testing::WithParamInterface<std::pair<const char*, const char*>> {};
+
+TEST_P(Litter, IsNamedAndDamagesNoOtherRow) {
+  if (IsSkipped()) return;
+  const auto [how, what] = GetParam();
+  const Ended ended = place_.run({place_.write(
+      "litter.yaml", small_config("scaling: {devices: [cpu:1, cpu:2], batch: [64, 32]}\nmeasure: {warm_up_steps: 0}\n"
+                                  "strategies: [serial, replicated, tower, {misbehave: {how: " + std::string(how) +
+                                  ", where: teardown, rank: 0}}]\n")),
+                                  "--set", "epochs=40"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  const std::string note = std::string("the plugin of misbehave left ") + what + " in the worker, which was replaced";
+  for (const Row& row : place_.only_run().rows) {
+    const auto noted = std::count(row.result.notes.begin(), row.result.notes.end(), note);
+    EXPECT_EQ(row.result.status, TrialStatus::done) << row_name(row.trial) << ": " << row.result.cause;
+    EXPECT_EQ(noted, row.trial.strategy.name == "misbehave" ? 1 : 0) << row_name(row.trial);
+    EXPECT_TRUE(noted == 1 || row.result.notes.empty() || row.result.notes[0].find("worker") == std::string::npos) << row.result.notes[0];
+  }
+  EXPECT_NE(ended.err.find("warning: misbehave cpu:1 batch 64: " + note), std::string::npos) << ended.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Litter,
+                         testing::Values(std::pair{"thread", "1 thread"}, std::pair{"descriptors", "3 open descriptors"},
+                                         std::pair{"grandchild", "1 process"}),
+                         [](const auto& info) { return info.param.first; });
+
+TEST_F(Faults, APluginThatTakesAllMemoryIsARow) {
+  const std::string config = place_.write(
+      "hog.yaml", small_config("scaling: {devices: [cpu:1], batch: 64}\nmeasure: {memory_limit: 0.5}\n"
+                               "strategies: [serial, {misbehave: {how: hog}}, replicated]\n"));
+  // A sanitizer would end the process itself.
+  const Ended ended = place_.run({config}, {{"ASAN_OPTIONS", "allocator_may_return_null=1"}, {"TSAN_OPTIONS", "allocator_may_return_null=1"}});
+  EXPECT_EQ(ended.code, 3) << ended.err;
+  const auto run = place_.only_run();
+  for (const Row& row : run.rows) {
+    const bool hog = row.trial.strategy.name == "misbehave";
+    EXPECT_EQ(row.result.status, hog ? TrialStatus::out_of_memory : TrialStatus::done) << row.result.cause;
+    if (hog) { EXPECT_NE(row.result.cause.find("the trial may use 0.50 GiB (measure.memory_limit)"), std::string::npos) << row.result.cause; }
+  }
+}
+
 // All strategies but serial, which has one rank and no exchange.
 std::vector<std::string> exchanging_strategies() {
   std::vector<std::string> names;
@@ -145,6 +225,53 @@ TEST_F(Faults, AGrandchildInItsOwnSessionDoesNotSurvive) {
   EXPECT_NE(kill(grandchild, 0), 0);
 }
 
+// A process in its own session that ignores signals, left by a trial that still runs when the program is stopped hard.
+class HardStop : public Faults {
+ protected:
+  void expect_no_survivor(const std::function<void(const Program&)>& stop) {
+    const std::string file = (place_.folder() / "grandchild").string(), folder = "run" + std::to_string(++count_);
+    fs::remove(file);
+    const std::string config = place_.write("hard.yaml", small_config(
+        "scaling: {devices: [cpu:1], batch: 64}\nmeasure: {warm_up_steps: 0}\nstrategies: [{misbehave: {how: grandchild and hang}}]\n"));
+    Program program = place_.start({config, "-o", folder}, {{"MGCOMPARE_TEST_GRANDCHILD", file}});
+    const auto begin = std::chrono::steady_clock::now();
+    while (text_of(file).find('\n') == std::string::npos && std::chrono::steady_clock::now() - begin < std::chrono::seconds(30))
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    const pid_t grandchild = std::atoi(text_of(file).c_str());
+    ASSERT_GT(grandchild, 0);
+    ASSERT_EQ(kill(grandchild, 0), 0);
+    stop(program);
+    program.wait();
+    const auto stopped = std::chrono::steady_clock::now();
+    EXPECT_FALSE(anything_survives());
+    EXPECT_LT(std::chrono::steady_clock::now() - stopped, std::chrono::seconds(1));
+    EXPECT_NE(kill(grandchild, 0), 0);
+  }
+  void interrupt_twice() {
+    expect_no_survivor([](const Program& program) {
+      program.signal(SIGINT);
+      std::this_thread::sleep_for(std::chrono::milliseconds(600));
+      program.signal(SIGINT);
+    });
+  }
+  void kill_runner() {
+    expect_no_survivor([](const Program& program) { program.signal(SIGKILL); });
+  }
+
+ private:
+  int count_ = 0;
+};
+using LongHardStop = HardStop;
+
+TEST_F(HardStop, TwoInterruptionsLeaveNoGrandchild) { interrupt_twice(); }
+TEST_F(HardStop, AKillOfTheRunnerLeavesNoGrandchild) { kill_runner(); }
+TEST_F(LongHardStop, FiftyTimesTwoInterruptionsLeaveNoGrandchild) {
+  for (int i = 0; i < 50 && !HasFailure(); ++i) interrupt_twice();
+}
+TEST_F(LongHardStop, FiftyKillsOfTheRunnerLeaveNoGrandchild) {
+  for (int i = 0; i < 50 && !HasFailure(); ++i) kill_runner();
+}
+
 TEST_F(Faults, AFloodOfOutputIsALogOfBoundedSize) {
   const Ended ended = place_.run({place_.write("bad.yaml", misbehaving("how: flood"))});
   EXPECT_EQ(ended.code, 0) << ended.err;
@@ -190,16 +317,33 @@ TEST_P(Interrupted, StopsAfterItsStepWithAPartialReport) {
 INSTANTIATE_TEST_SUITE_P(Signals, Interrupted,
                          testing::Values(std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}, std::pair{SIGHUP, 143}));
 
-// The program ends at once. It does not wait for the trial and writes no partial report.
+// `timeout` signals the process and then its group. That is one interruption.
+TEST_F(Faults, SignalsAtTheSameMomentCountAsOne) {
+  Program program = place_.start({place_.write("long.yaml", endless()), "--set", "epochs=100000"});
+  ASSERT_TRUE(program.says("2 trials", 30));
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  for (int i = 0; i < 3; ++i) {
+    program.signal(SIGTERM);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_EQ(program.wait().code, 143);
+  const auto run = place_.only_run();
+  EXPECT_TRUE(fs::exists(run.directory + "/report.md"));
+  EXPECT_EQ(run.rows[0].result.status, TrialStatus::interrupted) << run.rows[0].result.cause;
+}
+
+// The program ends at once and says so. It does not wait for the trial and writes no partial report.
 TEST_F(Faults, ASecondInterruptionEndsAtOnce) {
   const std::string config = place_.write("hang.yaml", misbehaving("how: busy, where: start"));
   Program program = place_.start({config, "--only", "strategy=misbehave"});
   ASSERT_TRUE(program.says("1 trial:", 30));
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   program.signal(SIGINT);
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  std::this_thread::sleep_for(std::chrono::milliseconds(800));
   program.signal(SIGINT);
-  EXPECT_EQ(program.wait().code, 130);
+  const Ended ended = program.wait();
+  EXPECT_EQ(ended.code, 130);
+  EXPECT_NE(ended.err.find("ended at once by a second signal; no report was written"), std::string::npos) << ended.err;
   const auto run = place_.only_run();
   EXPECT_FALSE(fs::exists(run.directory + "/report.md"));
   EXPECT_NE(run.rows[0].state, RowState::finished);
@@ -258,6 +402,80 @@ TEST_F(Faults, AFolderIsOneRunsAtATime) {
   const Ended other = place_.run({config, "-o", "here", "--resume", "--set", "epochs=3"});
   EXPECT_EQ(other.code, 5) << other.err;
   EXPECT_NE(other.err.find("epochs"), std::string::npos) << "names what differs: " << other.err;
+}
+
+// All durations come from a clock that nobody sets.
+TEST_F(Faults, AWallClockThatJumpsChangesNothing) {
+  const std::string library = (fs::path(MGCOMPARE_BINARY_DIR) / "lib/mgcompare/fakes/wall_clock.so").string();
+  if (!fs::exists(library)) GTEST_SKIP() << library << " is not built";
+  const std::string config = place_.write(
+      "clock.yaml", small_config("scaling: {devices: [cpu:1, cpu:2], batch: 64}\nmeasure: {time_limit: 60}\n"
+                                 "strategies: [serial, replicated]\n"));
+  const auto begin = std::chrono::steady_clock::now();
+  const Ended ended = place_.run({config}, {{"LD_PRELOAD", library}, {"ASAN_OPTIONS", "verify_asan_link_order=0"}});
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  for (const Row& row : place_.only_run().rows) {
+    EXPECT_EQ(row.result.status, TrialStatus::done) << row.result.cause;
+    for (const double part : {row.result.seconds_setup, row.result.seconds_warm_up, row.result.seconds_training,
+                              row.result.seconds_evaluation, row.result.seconds_worker_start}) {
+      EXPECT_GE(part, 0);
+      EXPECT_LT(part, seconds);
+    }
+    EXPECT_GT(row.result.seconds_training, 0);
+  }
+}
+
+// Signals at random moments of a run: a partial report, the right code, nothing left.
+using LongSignals = Faults;
+TEST_F(LongSignals, AtRandomMomentsEndInAPartialReport) {
+  const std::uint32_t seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  const std::string config = place_.write("long.yaml", endless());
+  for (int round = 0; round < 100 && !HasFailure(); ++round) {
+    const std::string folder = "run" + std::to_string(round);
+    const int number = std::array{SIGINT, SIGTERM, SIGHUP}[random() % 3];
+    Program program = place_.start({config, "-o", folder, "--set", "epochs=100000"});
+    ASSERT_TRUE(program.says("2 trials", 30));
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 1500));
+    const auto begin = std::chrono::steady_clock::now();
+    program.signal(number);
+    EXPECT_EQ(program.wait().code, number == SIGINT ? 130 : 143);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+    EXPECT_TRUE(fs::exists(place_.folder() / folder / "report.md"));
+    EXPECT_FALSE(anything_survives());
+  }
+}
+
+// A thousand trials: the runner's descriptors, memory and children stay as they are after the first hundred.
+using LongSoak = Faults;
+TEST_F(LongSoak, AThousandTrialsLeaveTheRunnerAsItWas) {
+  std::string seeds;
+  for (int seed = 1; seed <= 250; ++seed) seeds += (seed == 1 ? "" : ", ") + std::to_string(seed);
+  Program program = place_.start({place_.write(
+      "soak.yaml", small_config("seeds: [" + seeds + "]\nmeasure: {warm_up_steps: 0}\nscaling: {devices: [cpu:1, cpu:2], batch: 64}\n"
+                                "strategies: [serial, replicated, {misbehave: {how: segv, where: start, rank: 1}}]\n"))});
+  const fs::path runner = "/proc/" + std::to_string(program.id());
+  const auto descriptors = [&] { return std::distance(fs::directory_iterator(runner / "fd"), fs::directory_iterator()); };
+  const auto pages = [&] {
+    long size = 0, resident = 0;
+    std::ifstream(runner / "statm") >> size >> resident;
+    return resident;
+  };
+  const auto children = [&] {
+    std::ifstream file(runner / "task" / std::to_string(program.id()) / "children");
+    return std::distance(std::istream_iterator<pid_t>(file), {});
+  };
+  ASSERT_TRUE(program.says("[ 100/", 100));
+  const auto descriptors_before = descriptors();
+  const long pages_before = pages();
+  ASSERT_TRUE(program.says("[1000/", 110));
+  EXPECT_LE(descriptors(), descriptors_before + 1) << "a worker that is being started has more";
+  EXPECT_LE(children(), 1);
+  EXPECT_LT((pages() - pages_before) * 4096, 5 << 20);
+  program.signal(SIGTERM);
+  EXPECT_EQ(program.wait().code, 143);
 }
 
 // A run that is killed at random moments and resumed until it finishes must have the results of an undisturbed run.
