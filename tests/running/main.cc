@@ -51,7 +51,7 @@ json leave_grandchild(const json& body, RequestContext&) {
 }
 
 json flood(const json& body, RequestContext&) {
-  const std::string block(1 << 16, 'x');
+  const std::string block(1 << 16, static_cast<char>(body.value("byte", int{'x'})));
   for (int i = 0; i < body.at("megabytes").get<int>() * 16; ++i) std::fwrite(block.data(), 1, block.size(), stdout);
   std::fputs("\n\x1b[31mthe last \x1b]0;title\aline\x1b[0m\n", stdout);
   std::fflush(stdout);

@@ -166,6 +166,23 @@ TEST(Supervisor, AFloodOfOutputIsCappedAndCleaned) {
   EXPECT_NE(text.find("bytes left out]"), std::string::npos);
 }
 
+// Binary output without line ends, as plugins may print.
+TEST(LongSupervisor, AGigabyteOfOutputTakesNoMemory) {
+  const auto resident_bytes = [] {
+    long size = 0, resident = 0;
+    std::ifstream("/proc/self/statm") >> size >> resident;
+    return resident * sysconf(_SC_PAGESIZE);
+  };
+  SupervisorSettings settings = quick();
+  settings.log_file = testing::TempDir() + "gigabyte.log";
+  std::filesystem::remove(settings.log_file);
+  const long before = resident_bytes();
+  Supervisor supervisor(settings);
+  EXPECT_EQ(supervisor.ask("flood", {{"megabytes", 1024}, {"byte", 0xff}}, 600).body, "flooded");
+  EXPECT_LT(resident_bytes() - before, 50 << 20);
+  EXPECT_LT(std::filesystem::file_size(settings.log_file), std::size_t{11} << 20);
+}
+
 TEST(Supervisor, AnInterruptionLetsTheRequestEndByItself) {
   std::atomic<bool> interrupted{false};
   SupervisorSettings settings = quick();

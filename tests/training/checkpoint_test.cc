@@ -179,7 +179,7 @@ TEST(Checkpoints, OneOfAnotherTrainingIsNotUsed) {
       {"seed", [](Trial& trial) { trial.seed = 17; }},
       {"epochs", [](Trial& trial) { trial.config.epochs = 3; }},
       {"strategy", [](Trial& trial) { trial = checkpointed("tower"); }},
-      {"option", [](Trial& trial) { trial.strategy.options = {{"defer", "true", false, {}}}; }},
+      {"option", [](Trial& trial) { trial.strategy.options = {{"deferred", "true", false, {}}}; }},
       {"ranks", [](Trial& trial) { trial.ranks_per_device = 3; }},
       {"layers", [](Trial& trial) { trial.config.model.layers[1].type = LayerType::relu; }},
   };
