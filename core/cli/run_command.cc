@@ -288,6 +288,7 @@ void run_trial(ResultsStore& results, Supervisor& supervisor, DeviceAvailability
   }
   results.add(trial, result);
   display.end(trial, result);
+  for (const std::string& warning : supervisor.take_warnings()) print_stderr("warning: {}\n", warning);
   if (!fallen.empty()) print_stderr("{}\n", fallen);
   // Not before the result is recorded: a run that is killed in between continues from the checkpoint.
   std::error_code ignored;

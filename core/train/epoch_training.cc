@@ -29,6 +29,7 @@ void check_loss(const Rank& rank, double loss) {
 
 void EpochTraining::run(std::size_t number, std::size_t epoch) {
   Rank& rank = state_.ranks[number];
+  if (number == 0) state_.epoch = epoch;
   rank.epoch_tally = {};
   rank.intervals.begin_epoch();
   rank.group->reset_bytes();
@@ -71,6 +72,9 @@ void EpochTraining::take_records(std::size_t number, std::size_t end) {
 
 void EpochTraining::step(std::size_t number, const Batch& batch) {
   Rank& rank = state_.ranks[number];
+  // In global batches. Free-running ranks count draws, which are smaller.
+  const std::size_t index = batch.whole().begin() / state_.facts.global_batch;
+  state_.mark(number, index + 1);
   rank.replica->begin_step(batch);
   const double start = now();
   if (number == 0) rank.intervals.begin_step(batch.whole().begin(), start);
@@ -90,8 +94,7 @@ void EpochTraining::step(std::size_t number, const Batch& batch) {
   add(rank.epoch_tally, tally);
   const double loss = tally.samples == 0 ? 0 : tally.loss / static_cast<double>(tally.samples);
   check_loss(rank, loss);
-  // Progress in global batches. Free-running ranks count draws, which are smaller.
-  state_.report_progress(number, TrialPhase::training, batch.epoch(), batch.whole().begin() / state_.facts.global_batch, loss);
+  state_.report_progress(number, index, loss);
 }
 
 void EpochTraining::run_lockstep(std::size_t number, std::size_t epoch) {
@@ -103,10 +106,11 @@ void EpochTraining::run_lockstep(std::size_t number, std::size_t epoch) {
     const std::size_t from = index;
     const std::size_t repeatable = graph_steps == nullptr ? 0 : graph_steps->ready(index, first + index);
     if (repeatable > 0) {
+      state_.mark(number, index + 1);
       graph_steps->repeat(index, repeatable);
       index += repeatable;
       if (!std::isfinite(graph_steps->loss())) take_records(number, index);
-      state_.report_progress(number, TrialPhase::training, epoch, index - 1, graph_steps->loss());
+      state_.report_progress(number, index - 1, graph_steps->loss());
     } else {
       take_records(number, index);
       step(number, batches_.batch_at(number, epoch, index++));
