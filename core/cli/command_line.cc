@@ -19,6 +19,8 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "base/text.h"
+#include "cli/command_help.h"
 #include "cli/report_commands.h"
 #include "cli/directory.h"
 #include "config/keys.h"
@@ -41,7 +43,7 @@ constexpr std::string_view kHelp = R"(Trains one network with several multi-devi
   mgcompare configs/lenet.yaml --resume                          continue the newest run of this config
   mgcompare configs/lenet.yaml --only devices=1 --set epochs=1   a shorter part of it
 
-  mgcompare [run] CONFIG     -o DIR  directory of the results (with --resume: of the run to continue)    --dry-run  print the plan
+  mgcompare [run] CONFIG|-   -o DIR  directory of the results (with --resume: of the run to continue)    --dry-run  print the plan
                              --only KEY=VALUE,...  a part of the plan: strategy, as, devices ("devices=1:4"), batch, variant, seed
                              --set KEY=VALUE  override a key of the config; repeatable    --seed N  one repeat with this seed
                              --data DIR  directory of the MNIST files    --trace  save a few steps for chrome://tracing
@@ -56,13 +58,15 @@ constexpr std::string_view kHelp = R"(Trains one network with several multi-devi
   mgcompare doctor           check and measure devices and the links between them; --json
   mgcompare config           --explain: all keys; `config layers`: one key or section; --schema: JSON schema; --markdown: a page
 
-All commands: -q print results only, -v log more, --color auto|always|never. Also: --help, --version.
+All commands: --help (`mgcompare run --help`), -q results only, -v log more, --color auto|always|never. Also: --version.
 Exit codes: 0 success, 1 a check failed, 2 wrong usage or config, 3 some trials failed, 4 data, device, plugin or output
 missing, 5 directory in use, 70 internal error, 130/143 interrupted (the partial report is written).
 )";
 
 constexpr std::array<std::string_view, 11> kCommands = {"run",    "report", "compare", "predict", "export", "replay",
                                                         "verify", "plugins", "devices", "doctor", "config"};
+
+constexpr std::string_view kFromStandardInput = "-";
 
 constexpr std::string_view kSeeHelp = "`mgcompare --help` lists all commands";
 
@@ -76,7 +80,7 @@ bool takes_value(const CLI::App& app, const std::string& word) {
 
 // A word without a dot or slash that is not a file is probably a mistyped command.
 void refuse_unknown(const std::string& word) {
-  if (word.find_first_of("./") != std::string::npos || std::filesystem::exists(word)) return;
+  if (word == kFromStandardInput || word.find_first_of("./") != std::string::npos || std::filesystem::exists(word)) return;
   const std::string nearest = did_you_mean(word, {kCommands.begin(), kCommands.end()});
   throw UsageError(
       fmt::format("no command and no config is named '{}'; {}", word, nearest.empty() ? kSeeHelp : nearest));
@@ -88,7 +92,7 @@ std::vector<std::string> words_of(const CLI::App& app, int argc, char** argv) {
   if (words.empty())
     throw UsageError(fmt::format("give a config, such as configs/lenet.yaml, or a command; {}", kSeeHelp));
   auto first = words.begin();
-  while (first != words.end() && first->starts_with("-"))
+  while (first != words.end() && first->starts_with("-") && *first != kFromStandardInput)
     first += takes_value(app, *first) && std::next(first) != words.end() ? 2 : 1;
   const bool is_named = first != words.end() && std::find(kCommands.begin(), kCommands.end(), *first) != kCommands.end();
   if (!is_named && first != words.end()) refuse_unknown(*first);
@@ -174,6 +178,7 @@ void add_commands(CLI::App& app, Command& command, std::vector<std::string>& fil
   config.add_flag("--schema", command.schema);
   config.add_flag("--markdown", command.markdown);
   for (CLI::App* each : app.get_subcommands([](CLI::App*) { return true; })) add_general(*each, command);
+  describe_commands(app);
 }
 
 }  // namespace
@@ -182,12 +187,12 @@ Parsed parse(int argc, char** argv) {
   Parsed parsed;
   Command& command = parsed.command;
   std::vector<std::string> filters;
-  CLI::App app;
+  CLI::App app("", "mgcompare");
   add_commands(app, command, filters);
   try {
     app.parse(words_of(app, argc, argv));
   } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", kHelp);
+    fmt::print("{}", app.get_subcommands().empty() ? std::string(kHelp) : app.help());
     parsed.exit_code = kDone;
     return parsed;
   } catch (const CLI::CallForVersion&) {
@@ -195,7 +200,7 @@ Parsed parse(int argc, char** argv) {
     parsed.exit_code = kDone;
     return parsed;
   } catch (const CLI::ParseError& error) {
-    print_stderr("mgcompare: {}; {}\n", error.what(), kSeeHelp);
+    print_stderr("mgcompare: {}; {}\n", plain(error.what()), kSeeHelp);
     parsed.exit_code = kUsage;
     return parsed;
   }
@@ -215,8 +220,8 @@ int run_printing_errors(const std::function<int()>& body) {
   interrupt_reading_if([] { return interruption() != 0; });
   const auto print = [](std::string_view text, int code) {
     // Errors of a config begin with file and line, a format that editors know.
-    const bool has_place = code == kUsage && text.find(": error: ") != std::string_view::npos;
-    print_stderr("{}{}\n", has_place ? "" : "mgcompare: ", text);
+    const bool has_place = text.find(": error: ") != std::string_view::npos;
+    print_stderr("{}{}\n", has_place ? "" : "mgcompare: ", plain_lines(text));
     return interruption() != 0 ? exit_code_of(interruption()) : code;
   };
   // Losing output is an error. A reader that closed its pipe needs no message.
@@ -228,7 +233,8 @@ int run_printing_errors(const std::function<int()>& body) {
   };
   try {
     const int code = body();
-    return code == kDone && std::fflush(stdout) != 0 ? unprinted(errno) : code;
+    if (std::fflush(stdout) != 0) return unprinted(errno);
+    return interruption() != 0 ? exit_code_of(interruption()) : code;
   } catch (const ConfigError& error) {
     return print(error.what(), kUsage);
   } catch (const UsageError& error) {
@@ -237,6 +243,9 @@ int run_printing_errors(const std::function<int()>& body) {
     return print(error.what(), kInUse);
   } catch (const Error& error) {
     return print(error.what(), kEnvironment);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return print(fmt::format("{}: {}; check the permissions and the space there", error.path1().string(),
+                             error.code().message()), kEnvironment);
   } catch (const std::exception& error) {
     const auto* system = dynamic_cast<const std::system_error*>(&error);
     if (system != nullptr && std::ferror(stdout) != 0) return unprinted(system->code().value());
@@ -271,7 +280,8 @@ Config config_of(const Command& command, CapabilityProbe& probe) {
   for (const PlatformSummary& platform : probe.platforms()) {
     setting.gpu |= platform.kind != "cpu" && platform.problem.empty() && !platform.devices.empty();
   }
-  return read_config(command.target, setting);
+  const bool is_standard_input = command.target == kFromStandardInput || command.target == "/dev/stdin";
+  return read_config(is_standard_input ? kStandardInput : command.target, setting);
 }
 
 int other_command(const Command& command) {

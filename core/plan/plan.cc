@@ -53,7 +53,7 @@ class Planner {
     if (answers_.size() != questions_.size()) throw Error("the probe did not answer all questions; run again");
     choose();
     for (const Row& row : rows_) check(row);
-    if (!problems_.empty()) throw ConfigError(std::move(problems_));
+    throw_problems(std::move(problems_));
     warn();
     lay_out();
     return std::move(plan_);
@@ -61,11 +61,11 @@ class Planner {
 
  private:
   void problem(const Place& place, std::string text, std::string hint = "", std::size_t width = 1,
-               std::string note = "") {
+               std::string note = "", bool of_plugin = false) {
     for (const Problem& known : problems_) {
       if (known.text == text && known.place.line == place.line && known.place.column == place.column) return;
     }
-    problems_.push_back({place, std::move(text), std::move(hint), std::move(note), width});
+    problems_.push_back({place, std::move(text), std::move(hint), std::move(note), width, of_plugin});
   }
 
   void find_plugins() {
@@ -92,9 +92,9 @@ class Planner {
                                    ? fmt::format("strategy '{}' cannot be used: {}", strategy.name, refused->problem)
                                    : fmt::format("there is no strategy '{}'", strategy.name);
       problem(strategy.place, text, refused ? "" : did_you_mean(strategy.name, names), strategy.name.size(),
-              "strategies found: " + (names.empty() ? "none" : listed(names)));
+              "strategies found: " + (names.empty() ? "none" : listed(names)), refused != nullptr);
     }
-    if (!problems_.empty()) throw ConfigError(std::move(problems_));
+    throw_problems(std::move(problems_));
   }
 
   // The config without variants, and each variant. Their networks are checked for mismatched shapes.
@@ -111,7 +111,7 @@ class Planner {
                 "make it smaller");
       }
     }
-    if (!problems_.empty()) throw ConfigError(std::move(problems_));
+    throw_problems(std::move(problems_));
   }
 
   void check_network(const Config& version) {
@@ -171,7 +171,7 @@ class Planner {
       if (rows * config_.seeds.size() > kMostTrials) {
         problem(whole_file(), fmt::format("this experiment has more than {} trials", kMostTrials),
                 "use fewer devices, batches, variants or seeds");
-        throw ConfigError(std::move(problems_));
+        throw_problems(std::move(problems_));
       }
       for (std::size_t strategy = 0; strategy < config_.strategies.size(); ++strategy) {
         for (const std::size_t batch : scaling.batch) {
@@ -253,8 +253,8 @@ class Planner {
     if (!answer.crash.empty()) {
       return problem(
           strategy.place,
-          fmt::format("strategy '{}' crashed when it was created from its options: {}", strategy.name, answer.crash), "",
-          strategy.name.size());
+          fmt::format("strategy '{}' crashed when it was created from its options: {}", strategy.name, answer.crash),
+          "build its plugin again, or remove it", strategy.name.size(), "", true);
     }
     for (const OptionProblem& found : answer.problems) report(row, found);
     const auto& kinds = answer.traits.devices;
