@@ -28,6 +28,7 @@ std::string environment(const char* name) {
 
 std::string seed_of(const Trial& trial) {
   if (trial.bracket > 0) return " (bracket)";
+  if (trial.control) return " (control)";
   return trial.config.seeds.size() > 1 ? fmt::format(" seed {}", trial.seed) : "";
 }
 

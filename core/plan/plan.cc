@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "plan/baseline_reruns.h"
+#include "plan/controls.h"
 #include "mgcompare/random.h"
 #include "model/spec.h"
 #include "plan/precision.h"
@@ -352,7 +353,38 @@ class Planner {
       std::move(trials.begin(), trials.end(), std::back_inserter(plan_.trials));
     }
     // Numbered after all others, so that numbers of trials do not depend on `measure.level`.
-    plan_.trials = with_brackets(plan_.trials, brackets(number));
+    const std::vector<Trial> extra = brackets(number), control = controls(number + static_cast<int>(extra.size()));
+    plan_.trials = with_brackets(plan_.trials, extra);
+    plan_.trials.insert(plan_.trials.end(), control.begin(), control.end());
+  }
+
+  bool is_one_device_baseline(const Row& row) const {
+    return traits(row).role == Traits::Role::baseline && row.trial.devices == 1 && row.trial.ranks_per_device == 1 &&
+           row.trial.unavailable.empty();
+  }
+
+  Trial extra_run(const Row& row, int number) const {
+    Trial trial = row.trial;
+    trial.number = number;
+    trial.seed = config_.seeds.front();
+    trial.config = with_precision(versions_[row.version], plan_.platforms, trial.device_kind);
+    return trial;
+  }
+
+  // One for each variant, kind of device and batch of a row that promises the baseline's weights.
+  std::vector<Trial> controls(int number) const {
+    std::set<std::string> needed;
+    for (const Row& row : rows_) {
+      if (row.trial.unavailable.empty() && promises_baseline(traits(row), row.trial, versions_[row.version]))
+        needed.insert(control_group(row.trial));
+    }
+    std::vector<Trial> all;
+    for (const Row& row : rows_) {
+      if (!is_one_device_baseline(row) || needed.erase(control_group(row.trial)) == 0) continue;
+      all.push_back(extra_run(row, ++number));
+      all.back().control = true;
+    }
+    return all;
   }
 
   // The first baseline row of each kind of device; further rows would show the same and cost time.
@@ -361,15 +393,9 @@ class Planner {
     for (int bracket = 1; bracket <= bracket_count(config_); ++bracket) {
       std::set<DeviceKind> kinds;
       for (const Row& row : rows_) {
-        const bool fits = traits(row).role == Traits::Role::baseline && row.trial.devices == 1 &&
-                          row.trial.ranks_per_device == 1 && row.trial.unavailable.empty();
-        if (!fits || !kinds.insert(row.trial.device_kind).second) continue;
-        Trial trial = row.trial;
-        trial.number = ++number;
-        trial.bracket = bracket;
-        trial.seed = config_.seeds.front();
-        trial.config = with_precision(versions_[row.version], plan_.platforms, trial.device_kind);
-        all.push_back(std::move(trial));
+        if (!is_one_device_baseline(row) || !kinds.insert(row.trial.device_kind).second) continue;
+        all.push_back(extra_run(row, ++number));
+        all.back().bracket = bracket;
       }
     }
     return all;
