@@ -36,7 +36,8 @@ bool promises_baseline(const Row& row);
 
 class PromiseChecks {
  public:
-  explicit PromiseChecks(const Run& run);
+  PromiseChecks() = default;
+  explicit PromiseChecks(const Run& run);  // which outlives this
   PromiseCheck of(const Row& row) const;
 
  private:

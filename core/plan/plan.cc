@@ -160,22 +160,53 @@ class Planner {
     return list;
   }
 
+  // A global batch that is larger than the data set trains as one of the set's size does, and is one row with it.
+  std::vector<std::size_t> batches_of(const Config& version) {
+    if (version.scaling.mode == ScalingMode::weak) return version.scaling.batch;
+    const std::size_t samples = training_samples(version.data, samples_in_set_);
+    std::vector<std::size_t> batches;
+    for (const std::size_t batch : version.scaling.batch) {
+      if (batch > samples)
+        warn_once(fmt::format("batch {} is more than the {} training samples: its rows are those of batch {}", batch, samples, samples));
+      if (std::find(batches.begin(), batches.end(), std::min(batch, samples)) == batches.end())
+        batches.push_back(std::min(batch, samples));
+    }
+    return batches;
+  }
+
+  // Weak scaling: whether an earlier batch per device also holds the whole data set on so many devices, so that this row would
+  // repeat its training. With a batch rule the learning rates differ.
+  bool repeats_smaller_batch(const Config& version, std::size_t batch, std::size_t devices) {
+    if (version.scaling.mode != ScalingMode::weak || version.schedule.batch_rule != BatchRule::none) return false;
+    const std::size_t samples = training_samples(version.data, samples_in_set_);
+    const auto holds_all = [&](std::size_t one) { return one * devices >= samples; };
+    const auto end = std::find(version.scaling.batch.begin(), version.scaling.batch.end(), batch);
+    const auto earlier = std::find_if(version.scaling.batch.begin(), end, holds_all);
+    if (!holds_all(batch) || earlier == end) return false;
+    warn_once(fmt::format("on {} devices, batches {} and {} per device both hold all {} training samples: they are one row", devices,
+                          *earlier, batch, samples));
+    return true;
+  }
+
   // Every combination, plus one rank for each: a strategy for one rank runs even if no one-device entry is listed.
   void list_candidates() {
     std::size_t rows = 0;
     for (std::size_t version = 0; version < versions_.size(); ++version) {
       const ScalingConfig& scaling = versions_[version].scaling;
       const std::vector<Devices> devices = devices_of(scaling);
-      rows += config_.strategies.size() * devices.size() * scaling.batch.size();
+      const std::vector<std::size_t> batches = batches_of(versions_[version]);
+      rows += config_.strategies.size() * devices.size() * batches.size();
       if (rows * config_.seeds.size() > kMostTrials) {
         problem(whole_file(), fmt::format("this experiment has more than {} trials", kMostTrials),
                 "use fewer devices, batches, variants or seeds");
         throw ConfigError(std::move(problems_));
       }
       for (std::size_t strategy = 0; strategy < config_.strategies.size(); ++strategy) {
-        for (const std::size_t batch : scaling.batch) {
-          for (const Devices& some : devices)
-            add_candidate(version, strategy, some, batch, scaling.ranks_per_device, false);
+        for (const std::size_t batch : batches) {
+          for (const Devices& some : devices) {
+            if (!repeats_smaller_batch(versions_[version], batch, some.count))
+              add_candidate(version, strategy, some, batch, scaling.ranks_per_device, false);
+          }
           std::set<DeviceKind> kinds;
           for (const Devices& some : devices) {
             if (!kinds.insert(some.kind).second) continue;

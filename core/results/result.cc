@@ -170,6 +170,12 @@ RankTimes& RankTimes::operator*=(double factor) {
   return *this;
 }
 
+double shared_bytes(const Result& result) {
+  double bytes = 0;
+  for (const Kept& object : result.shared) bytes += static_cast<double>(object.bytes);
+  return bytes;
+}
+
 std::string json_text(const Result& result) {
   std::string text;
   append(text, result);

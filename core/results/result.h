@@ -96,6 +96,9 @@ struct Result {
   std::vector<std::string> notes;   // "batch norm is local: the promise is approximate", "oversubscribed"
 };
 
+// Of all shared objects.
+double shared_bytes(const Result& result);
+
 // As JSON. Writing the text directly is several times faster than building a tree.
 std::string json_text(const Result& result);
 void to_json(nlohmann::json& json, const Result& result);
