@@ -49,7 +49,7 @@ constexpr std::string_view kHelp = R"(Trains one network with several multi-devi
                              --data DIR  directory of the MNIST files    --trace  save a few steps for chrome://tracing
   mgcompare report DIR       write the reports of a run again; --objective time_to_accuracy|throughput|device_seconds
   mgcompare replay DIR       repeat recorded trials (measure.record), bit by bit; --trust-results: with plugin directories named in DIR
-  mgcompare compare A B      compare two runs row by row; --fail-on-regression 5%
+  mgcompare compare A B      compare two runs row by row; --fail-on-regression 5%; --json
   mgcompare predict DIR      predict more devices: --devices 8,16; --link measured|NAME|FILE|latency=5us,bandwidth=20GB/s
   mgcompare export DIR       --mllog: write log lines in the format of MLPerf
   mgcompare verify CONFIG    check what strategies promise; --quick: shorter; --only strategy=NAME; --seed N repeats; --json
@@ -154,6 +154,7 @@ void add_commands(CLI::App& app, Command& command, std::vector<std::string>& fil
   compare.add_option("A", command.target)->required();
   compare.add_option("B", command.second)->required();
   add_text(compare, "--fail-on-regression", command.regression);
+  compare.add_flag("--json", command.json);
   CLI::App& predict = *app.add_subcommand("predict");
   predict.add_option("DIR", command.target)->required();
   add_text(predict, "--devices", command.devices);

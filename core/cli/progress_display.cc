@@ -28,6 +28,13 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+// What tells the trials of a row apart.
+std::string detail_of(const Trial& trial, bool has_seeds) {
+  if (trial.bracket > 0) return " (bracket)";
+  if (trial.control) return " (control)";
+  return has_seeds ? fmt::format(" seed {}", trial.seed) : "";
+}
+
 }  // namespace
 
 Terminal terminal_of(int descriptor, const std::string& color) {
@@ -78,7 +85,7 @@ void ProgressDisplay::begin(const Trial& trial) {
   ++number_;
   const std::string row = row_name(trial);
   if (rest_[row] > 0) --rest_[row];
-  name_ = plain(row + (trial.bracket > 0 ? " (bracket)" : has_seeds_ ? fmt::format(" seed {}", trial.seed) : ""));
+  name_ = plain(row + detail_of(trial, has_seeds_));
   global_batch_ = trial.global_batch;
   now_ = Progress();
   trial_begin_ = Clock::now();

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "plan/baseline_reruns.h"
+#include "plan/controls.h"
 #include "plan/plan.h"
 #include "plan/strategy_rows.h"
 #include "config/problem.h"
@@ -109,20 +110,28 @@ std::vector<Trial> only(const Plan& plan, const std::string& filter) {
                               listed({known.begin(), known.end()})));
     }
   }
-  std::vector<Trial> chosen, brackets;
+  std::vector<Trial> chosen, brackets, controls;
+  std::vector<std::string> promising;
   for (const Trial& trial : plan.trials) {
-    if (trial.bracket > 0) {
-      brackets.push_back(trial);
+    if (!trial.is_repeat()) {
+      (trial.control ? controls : brackets).push_back(trial);
       continue;
     }
     const bool fits = std::all_of(wanted.begin(), wanted.end(), [&](const auto& want) {
       return std::any_of(want.second.begin(), want.second.end(),
                          [&](const std::string& value) { return matches(trial, want.first, value); });
     });
-    if (fits) chosen.push_back(trial);
+    if (!fits) continue;
+    chosen.push_back(trial);
+    const auto traits = plan.traits.find(trial.strategy.label);
+    if (traits != plan.traits.end() && promises_baseline(traits->second, trial, trial.config))
+      promising.push_back(control_group(trial));
   }
   if (chosen.empty()) throw Error(fmt::format("--only {}: no trial matches all conditions; use fewer", filter));
-  return with_brackets(chosen, std::move(brackets));
+  const std::vector<Trial> needed = needed_controls(chosen, std::move(controls), promising);
+  std::vector<Trial> all = with_brackets(chosen, std::move(brackets));
+  all.insert(all.end(), needed.begin(), needed.end());
+  return all;
 }
 
 std::vector<StrategyConfig> only(const std::vector<StrategyConfig>& rows, const std::string& filter) {
