@@ -53,7 +53,7 @@ TEST_F(AtomicFiles, KeepsTheOldOnesIfTheWriterFails) {
 }
 
 TEST_F(AtomicFiles, NamesWhatCannotBeWritten) {
-  EXPECT_THROW(write_all_atomically(Directory(folder_) / "nowhere", [](const AddFile& add) { add("a", "x"); }), FileError);
+  EXPECT_THROW(write_all_atomically(Directory(folder_ / "nowhere"), [](const AddFile& add) { add("a", "x"); }), FileError);
   fs::create_directory(folder_ / "a");
   try {
     write_all_atomically(Directory(folder_), [](const AddFile& add) { add("a", "x"); });
