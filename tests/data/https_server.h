@@ -48,7 +48,7 @@ class HttpsServer {
   HttpsServer(const Folder& folder, Answer answer) : certificate_(folder.path("certificate.pem")), answer_(std::move(answer)) {
     std::signal(SIGPIPE, SIG_IGN);  // clients close connections early
     const std::string make = "cd '" + folder.path() +
-                             "' && openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out certificate.pem "
+                             "' && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem -out certificate.pem "
                              "-days 2 -subj /CN=mirror -addext subjectAltName=IP:127.0.0.1 >/dev/null 2>&1";
     if (std::system(make.c_str()) != 0) return;
     context_.reset(SSL_CTX_new(TLS_server_method()));
