@@ -53,12 +53,14 @@ std::vector<CommandText> texts() {
       {{"report"},
        "Write the reports of a run again.",
        {{"DIR", "", kRunDirectory}, {"--objective", "NAME", "time_to_accuracy, throughput or device_seconds"}}},
-      {{"replay"}, "Repeat recorded free-running trials and compare their weights bit by bit.", {{"DIR", "", kRunDirectory}}},
+      {{"replay"}, "Repeat recorded free-running trials and compare their weights bit by bit.",
+       {{"DIR", "", kRunDirectory}, {"--trust-results", "", "Use the plugin directories that the results name"}}},
       {{"compare"},
        "Compare two runs row by row.",
        {{"A", "", "Directory of the earlier run"},
         {"B", "", "Directory of the later run; gets comparison.md"},
-        {"--fail-on-regression", "SHARE", "Exit with 1 if a row is worse by more than this, such as 5%"}}},
+        {"--fail-on-regression", "SHARE", "Exit with 1 if a row is worse by more than this, such as 5%"},
+        {"--json", "", "As JSON"}}},
       {{"predict"},
        "Predict step times on more devices.",
        {{"DIR", "", kRunDirectory},
@@ -67,7 +69,11 @@ std::vector<CommandText> texts() {
       {{"export"},
        "Write the trials of a run for other tools.",
        {{"DIR", "", kRunDirectory}, {"--mllog", "", "Log lines in the format of MLPerf"}}},
-      {{"verify"}, "Check strategies against training on one device.", with(kConfig, {{"--quick", "", "A shorter check"}})},
+      {{"verify"},
+       "Check what strategies promise.",
+       with(kConfig, {{"--quick", "", "A shorter check"},
+                      {"--only", "KEY=VALUE", "Some strategies only, such as strategy=tower"},
+                      {"--json", "", "As JSON"}})},
       {{"plugins"}, "List strategies with their options, and refused files with the reason.", {}},
       {{"plugins", "check"}, "Open one plugin and say why it is refused, if it is.", {{"file", "", "A shared library"}}},
       {{"plugins", "new"},
@@ -87,7 +93,7 @@ std::vector<CommandText> texts() {
 
 void describe(CLI::App& command, const OptionText& text) {
   CLI::Option* const option = command.get_option_no_throw(text.name);
-  if (option == nullptr) return;    // the subcommands of `plugins` take no general options
+  if (option == nullptr) return;    // not all commands take the general options
   option->description(text.text);
   if (*text.value != '\0') option->type_name(text.value);
 }

@@ -98,7 +98,7 @@ std::vector<Trial> only(const Plan& plan, const std::string& filter) {
   for (const auto& [key, values] : wanted) {
     for (const std::string& value : values) {
       const bool used = std::any_of(plan.trials.begin(), plan.trials.end(),
-                                    [&](const Trial& trial) { return matches(trial, key, value); });
+                                    [&, &name = key](const Trial& trial) { return matches(trial, name, value); });
       if (used) continue;
       std::set<std::string> known;
       for (const Trial& trial : plan.trials) known.insert(own_value(trial, key));
