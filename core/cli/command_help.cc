@@ -29,6 +29,7 @@ const std::vector<OptionText> kGeneral = {
 
 const std::vector<OptionText> kConfig = {
     {"config", "", "A YAML file, or - for standard input"},
+    {"--only", "KEY=VALUE", "A part of the plan: strategy, as, devices, batch, variant, seed; verify: strategy, as"},
     {"--set", "KEY=VALUE", "Override a key of the config, such as epochs=1; repeatable"},
     {"--seed", "N", "One repeat with this seed"},
     {"--data", "DIR", "Directory of the MNIST files"},
@@ -48,13 +49,13 @@ std::vector<CommandText> texts() {
        with(kConfig, {{"--output", "DIR", "Directory of the results; default runs/<name>-<time>"},
                       {"--resume", "", "Continue the newest run of this config, or the one in -o"},
                       {"--dry-run", "", "Print the plan and stop"},
-                      {"--only", "KEY=VALUE", "A part of the plan: strategy, as, devices, batch, variant, seed"},
                       {"--trace", "", "Write a few steps of each rank for chrome://tracing"}})},
       {{"report"},
        "Write the reports of a run again.",
        {{"DIR", "", kRunDirectory}, {"--objective", "NAME", "time_to_accuracy, throughput or device_seconds"}}},
-      {{"replay"}, "Repeat recorded free-running trials and compare their weights bit by bit.",
-       {{"DIR", "", kRunDirectory}, {"--trust-results", "", "Use the plugin directories that the results name"}}},
+      {{"replay"},
+       "Repeat recorded free-running trials and compare their weights bit by bit.",
+       {{"DIR", "", kRunDirectory}, {"--trust-results", "", "Also open plugins in directories that the results name"}}},
       {{"compare"},
        "Compare two runs row by row.",
        {{"A", "", "Directory of the earlier run"},
@@ -71,9 +72,7 @@ std::vector<CommandText> texts() {
        {{"DIR", "", kRunDirectory}, {"--mllog", "", "Log lines in the format of MLPerf"}}},
       {{"verify"},
        "Check what strategies promise.",
-       with(kConfig, {{"--quick", "", "A shorter check"},
-                      {"--only", "KEY=VALUE", "Some strategies only, such as strategy=tower"},
-                      {"--json", "", "As JSON"}})},
+       with(kConfig, {{"--quick", "", "A shorter check"}, {"--json", "", "All findings as JSON"}})},
       {{"plugins"}, "List strategies with their options, and refused files with the reason.", {}},
       {{"plugins", "check"}, "Open one plugin and say why it is refused, if it is.", {{"file", "", "A shared library"}}},
       {{"plugins", "new"},
@@ -93,7 +92,7 @@ std::vector<CommandText> texts() {
 
 void describe(CLI::App& command, const OptionText& text) {
   CLI::Option* const option = command.get_option_no_throw(text.name);
-  if (option == nullptr) return;    // not all commands take the general options
+  if (option == nullptr) return;    // the subcommands of `plugins` take no general options
   option->description(text.text);
   if (*text.value != '\0') option->type_name(text.value);
 }

@@ -1,5 +1,6 @@
 #include "cli/command_line.h"
 #include "base/print.h"
+#include "base/text.h"
 
 #include <algorithm>
 #include <array>
@@ -28,7 +29,9 @@
 #include "process/message.h"
 #include "config/problem.h"
 #include "cli/replay.h"
+#include "cli/verify_command.h"
 #include "results/results_store.h"
+#include "results/sqlite.h"
 #include "process/signals.h"
 
 namespace mgcompare {
@@ -45,11 +48,11 @@ constexpr std::string_view kHelp = R"(Trains one network with several multi-devi
                              --set KEY=VALUE  override a key of the config; repeatable    --seed N  one repeat with this seed
                              --data DIR  directory of the MNIST files    --trace  save a few steps for chrome://tracing
   mgcompare report DIR       write the reports of a run again; --objective time_to_accuracy|throughput|device_seconds
-  mgcompare replay DIR       repeat recorded trials (measure.record) and compare their weights bit by bit
-  mgcompare compare A B      compare two runs row by row; --fail-on-regression 5%
+  mgcompare replay DIR       repeat recorded trials (measure.record), bit by bit; --trust-results: with plugin directories named in DIR
+  mgcompare compare A B      compare two runs row by row; --fail-on-regression 5%; --json
   mgcompare predict DIR      predict more devices: --devices 8,16; --link measured|NAME|FILE|latency=5us,bandwidth=20GB/s
   mgcompare export DIR       --mllog: write log lines in the format of MLPerf
-  mgcompare verify CONFIG    check strategies against training on one device; --quick: a shorter check
+  mgcompare verify CONFIG    check what strategies promise; --quick: shorter; --only strategy=NAME; --seed N repeats; --json
   mgcompare plugins          list strategies and their options; `check FILE`, `new NAME [--cuda]`
   mgcompare devices          list the devices of this machine; --json
   mgcompare doctor           check and measure devices and the links between them; --json
@@ -122,38 +125,36 @@ std::string seed_problem(const std::string& text) {
   return fmt::format("'{}' is not a seed: give a whole number from 0 to {:.0f}", text, seeds.max);
 }
 
-void add_config(CLI::App& app, Command& command, std::optional<std::uint64_t>& seed) {
+void add_config(CLI::App& app, Command& command, std::vector<std::string>& filters) {
   app.add_option("config", command.target)->required();
   app.add_option("--set", command.overrides)->allow_extra_args(false);
-  app.add_option("--seed", seed)->check(seed_problem);
+  app.add_option("--seed", command.seed)->check(seed_problem);
   add_text(app, "--data", command.data);
+  add_text(app, "--only", filters)->allow_extra_args(false);
 }
 
-// Parsed options that become part of the command at the end.
-struct Given {
-  std::vector<std::string> filters;
-  std::optional<std::uint64_t> seed;
-};
-
-void add_commands(CLI::App& app, Command& command, Given& given) {
+// `filters` become part of the command at the end.
+void add_commands(CLI::App& app, Command& command, std::vector<std::string>& filters) {
   app.set_help_flag("-h,--help");
   app.set_version_flag("--version", "mgcompare " MGCOMPARE_VERSION);
   app.require_subcommand(1);
   CLI::App& run = *app.add_subcommand("run");
-  add_config(run, command, given.seed);
+  add_config(run, command, filters);
   add_text(run, "-o,--output", command.directory);
   // A plan describes the whole experiment, not what is left of a run.
   run.add_flag("--dry-run", command.dry_run)->excludes(run.add_flag("--resume", command.resume));
-  add_text(run, "--only", given.filters)->allow_extra_args(false);
   run.add_flag("--trace", command.trace);
   CLI::App& report = *app.add_subcommand("report");
   report.add_option("DIR", command.target)->required();
-  app.add_subcommand("replay")->add_option("DIR", command.target)->required();
+  CLI::App& replay = *app.add_subcommand("replay");
+  replay.add_option("DIR", command.target)->required();
+  replay.add_flag("--trust-results", command.trust_results);
   add_text(report, "--objective", command.objective);
   CLI::App& compare = *app.add_subcommand("compare");
   compare.add_option("A", command.target)->required();
   compare.add_option("B", command.second)->required();
   add_text(compare, "--fail-on-regression", command.regression);
+  compare.add_flag("--json", command.json);
   CLI::App& predict = *app.add_subcommand("predict");
   predict.add_option("DIR", command.target)->required();
   add_text(predict, "--devices", command.devices);
@@ -162,8 +163,9 @@ void add_commands(CLI::App& app, Command& command, Given& given) {
   exports.add_option("DIR", command.target)->required();
   exports.add_flag("--mllog", command.mllog);
   CLI::App& verify = *app.add_subcommand("verify");
-  add_config(verify, command, given.seed);
+  add_config(verify, command, filters);
   verify.add_flag("--quick", command.quick);
+  verify.add_flag("--json", command.json);
   CLI::App& plugins = *app.add_subcommand("plugins");
   plugins.require_subcommand(0, 1);
   plugins.add_subcommand("check")->add_option("file", command.target)->required();
@@ -185,9 +187,9 @@ void add_commands(CLI::App& app, Command& command, Given& given) {
 Parsed parse(int argc, char** argv) {
   Parsed parsed;
   Command& command = parsed.command;
-  Given given;
+  std::vector<std::string> filters;
   CLI::App app("", "mgcompare");
-  add_commands(app, command, given);
+  add_commands(app, command, filters);
   try {
     app.parse(words_of(app, argc, argv));
   } catch (const CLI::CallForHelp&) {
@@ -206,8 +208,8 @@ Parsed parse(int argc, char** argv) {
   const CLI::App& chosen = *app.get_subcommands().front();
   command.name = chosen.get_name();
   if (!chosen.get_subcommands().empty()) command.name += " " + chosen.get_subcommands().front()->get_name();
-  for (const std::string& filter : given.filters) command.only += (command.only.empty() ? "" : ",") + filter;
-  if (given.seed) command.overrides.push_back(fmt::format("seeds=[{}]", *given.seed));
+  for (const std::string& filter : filters) command.only += (command.only.empty() ? "" : ",") + filter;
+  if (command.seed) command.overrides.push_back(fmt::format("seeds=[{}]", *command.seed));
   // The log is for developers; messages for users are printed without it.
   spdlog::set_default_logger(spdlog::stderr_color_st("mgcompare"));
   spdlog::set_pattern("%T.%e %^%l%$ %v");
@@ -216,6 +218,7 @@ Parsed parse(int argc, char** argv) {
 }
 
 int run_printing_errors(const std::function<int()>& body) {
+  interrupt_reading_if([] { return interruption() != 0; });
   const auto print = [](std::string_view text, int code) {
     // Errors of a config begin with file and line, a format that editors know.
     const bool has_place = text.find(": error: ") != std::string_view::npos;
@@ -259,7 +262,19 @@ SupervisorSettings supervisor_settings(const std::string& log_file) {
   return settings;
 }
 
+// `--resume DIR` and `run DIR` lack the config.
+static void refuse_directory(const Command& command) {
+  if (!std::filesystem::is_directory(command.target)) return;
+  if (command.name != "run" || !has_run(command.target))
+    throw UsageError(fmt::format("{} is a directory; give a config", command.target));
+  const Run run = read_run(command.target);
+  const std::string config = run.rows.empty() ? "CONFIG" : plain(run.rows.front().config->path);
+  throw UsageError(fmt::format("{0} is the directory of a run; to continue it, write: mgcompare {1} --resume -o {0}",
+                               command.target, config));
+}
+
 Config config_of(const Command& command, CapabilityProbe& probe) {
+  refuse_directory(command);
   ConfigSetting setting;
   setting.overrides = command.overrides;
   setting.share_folder = share_folder();

@@ -14,7 +14,6 @@
 #include "process/message.h"
 #include "mgcompare/strategy.h"
 #include "discovery/plugin_files.h"
-#include "services/verify_service.h"
 
 namespace mgcompare {
 namespace {
@@ -230,14 +229,6 @@ int explain_config(const Command& command) {
     throw UsageError(error.what());
   }
   return kDone;
-}
-
-int verify_strategies(const Command& command) {
-  ProbeClient probe(supervisor_settings());
-  const Config config = config_of(command, probe);
-  probe.search(config.plugin_paths);
-  const VerifyRequest request{config, command.data, command.quick};
-  return verify_in_worker(request, probe, supervisor_settings()) ? kDone : kProblemFound;
 }
 
 }  // namespace mgcompare

@@ -28,9 +28,11 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-std::string seed_of(const Trial& trial) {
+// What tells the trials of a row apart.
+std::string detail_of(const Trial& trial, bool has_seeds) {
   if (trial.bracket > 0) return " (bracket)";
-  return trial.config.seeds.size() > 1 ? fmt::format(" seed {}", trial.seed) : "";
+  if (trial.control) return " (control)";
+  return has_seeds ? fmt::format(" seed {}", trial.seed) : "";
 }
 
 }  // namespace
@@ -67,23 +69,29 @@ std::string thousands(double count) {
   return digits;
 }
 
-ProgressDisplay::ProgressDisplay(std::FILE* stream, const Terminal& terminal, bool quiet, std::vector<Trial> trials,
-                                 Estimate estimate)
-    : stream_(stream), terminal_(terminal), quiet_(quiet), rest_(std::move(trials)), estimate_(std::move(estimate)),
-      total_(rest_.size()) {}
+ProgressDisplay::ProgressDisplay(std::FILE* stream, const Terminal& terminal, bool quiet, const std::vector<Trial>& trials,
+                                 const Estimate& estimate)
+    : stream_(stream), terminal_(terminal), quiet_(quiet), total_(trials.size()) {
+  for (const Trial& trial : trials) {
+    const std::string row = row_name(trial);
+    if (++rest_[row] == 1) guessed_[row] = trial.unavailable.empty() ? estimate(trial) : 0;
+    has_seeds_ |= trial.seed != trials.front().seed;
+  }
+}
 
 ProgressDisplay::~ProgressDisplay() { clear(); }
 
 void ProgressDisplay::begin(const Trial& trial) {
   ++number_;
-  std::erase_if(rest_, [&](const Trial& other) { return other.number == trial.number; });
-  name_ = plain(row_name(trial) + seed_of(trial));
+  const std::string row = row_name(trial);
+  if (rest_[row] > 0) --rest_[row];
+  name_ = plain(row + detail_of(trial, has_seeds_));
   global_batch_ = trial.global_batch;
   now_ = Progress();
   trial_begin_ = Clock::now();
-  guessed_now_ = guess(trial);
+  guessed_now_ = guess(row);
   guessed_rest_ = 0;
-  for (const Trial& other : rest_) guessed_rest_ += guess(other);
+  for (const auto& [other, count] : rest_) guessed_rest_ += static_cast<double>(count) * guess(other);
   draw();
 }
 
@@ -126,12 +134,11 @@ double ProgressDisplay::share_done() const {
   return std::clamp((static_cast<double>(now_.epoch) + in_epoch) / static_cast<double>(now_.epochs), 0.0, 1.0);
 }
 
-double ProgressDisplay::guess(const Trial& trial) {
-  const std::string row = row_name(trial);
+double ProgressDisplay::guess(const std::string& row) const {
   if (const auto known = taken_.find(row); known != taken_.end()) return known->second;
-  if (!guessed_.contains(row)) guessed_[row] = trial.unavailable.empty() ? estimate_(trial) : 0;
+  const auto guessed = guessed_.find(row);
   // Scale the estimate by its error so far.
-  return guessed_[row] * (guessed_done_ > 0 ? taken_done_ / guessed_done_ : 1);
+  return guessed == guessed_.end() ? 0 : guessed->second * (guessed_done_ > 0 ? taken_done_ / guessed_done_ : 1);
 }
 
 double ProgressDisplay::seconds_left() const {

@@ -18,13 +18,14 @@ enum class TrialStatus {
   device_lost,    // a device stopped answering
   unavailable,    // the machine does not have what the trial needs; it never ran
   interrupted,    // stopped by the user
+  damaged,        // its stored values do not match their checksum
 };
 
 // Of a row of the results.
 enum class RowState { pending, running, finished };
 
 // What a running trial is doing; `none` before its first report.
-enum class TrialPhase { none, setup, warm_up, training, evaluation, checkpoint };
+enum class TrialPhase { none, setup, warm_up, training, evaluation, checkpoint, teardown };
 
 std::string_view to_string(TrialStatus status);  // "out of memory"
 std::string_view to_string(RowState state);
