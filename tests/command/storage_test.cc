@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 
 #include "results/row_checksum.h"
@@ -30,7 +31,7 @@ class Storage : public testing::Test {
                               "scaling: {devices: [cpu:1], batch: 64}\nstrategies: [serial]\n");
   }
   fs::path at(const std::string& name) const { return place_.folder() / name; }
-  Run run_in(const std::string& name) const { return read_run(at(name).string()); }
+  mgcompare::Run run_in(const std::string& name) const { return read_run(at(name).string()); }
   void change(const std::string& folder, const std::string& sql) const {
     Database(at(folder + "/results.sqlite").string(), Database::Mode::write).script(sql);
   }
@@ -52,7 +53,7 @@ class Links : public Storage {
     for (const fs::directory_entry& entry : fs::directory_iterator(at("outside"))) {
       EXPECT_TRUE(precious_.contains(entry.path().filename())) << entry.path() << " was written outside";
       EXPECT_EQ(fs::is_directory(entry.path()) ? "precious" : text_of(entry.path()), "precious") << entry.path();
-      if (fs::is_directory(entry.path())) EXPECT_TRUE(fs::is_empty(entry.path())) << entry.path();
+      EXPECT_TRUE(!fs::is_directory(entry.path()) || fs::is_empty(entry.path())) << entry.path();
     }
   }
   void plant(const std::string& name) {
@@ -279,7 +280,8 @@ TEST_F(Storage, SeedsCostLittle) {
   getrusage(RUSAGE_CHILDREN, &before);
   EXPECT_EQ(place_.run({config(), "--dry-run", "--set", seeds + "]"}).code, 0);
   getrusage(RUSAGE_CHILDREN, &after);
-  if (before.ru_maxrss < 400'000) EXPECT_LT(after.ru_maxrss, 400'000) << "kB";
+  if (before.ru_maxrss > 400'000) GTEST_SKIP() << "an earlier program took more";
+  EXPECT_LT(after.ru_maxrss, 400'000) << "kB";
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ TEST(DamagedRow, IsMarkedInEveryFormAndLeftOutOfTheFigures) {
     const Folder folder;
     make_run(folder.path());
     Database(folder.path(kResultsFile), Database::Mode::write).script(change);
-    const Run run = read_run(folder.path());
+    const mgcompare::Run run = read_run(folder.path());
     ASSERT_EQ(run.rows.size(), 3u);
     EXPECT_EQ(run.rows[1].result.status, TrialStatus::damaged) << change;
     EXPECT_THAT(run.rows[1].result.cause, HasSubstr("do not match their checksum"));
@@ -113,7 +113,7 @@ TEST(Configs, AreStoredOnce) {
   trials[3].config.epochs = 7;
   ResultsStore(folder.path()).begin(info(), trials);
   EXPECT_EQ(Database(folder.path(kResultsFile), Database::Mode::read).integer("SELECT count(*) FROM config"), 2);
-  const Run run = read_run(folder.path());
+  const mgcompare::Run run = read_run(folder.path());
   EXPECT_EQ(run.rows[0].config, run.rows[2].config) << "and read once";
   EXPECT_EQ(run.rows[3].config->epochs, 7u);
 }
