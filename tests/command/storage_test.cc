@@ -169,11 +169,11 @@ TEST_F(Storage, ResumingWhatIsNotThereIsWrongUsage) {
   EXPECT_EQ(absent.code, 2) << absent.err;
   EXPECT_NE(absent.err.find("new: there is no run in this directory, so there is nothing to resume"), std::string::npos) << absent.err;
   EXPECT_FALSE(fs::exists(at("new")));
-  ASSERT_EQ(place_.run({config(), "-o", "run"}).code, 0);
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"--resume", "run"}, {"run", "run", "--resume"}}) {
+  ASSERT_EQ(place_.run({config(), "-o", "results"}).code, 0);
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"--resume", "results"}, {"results", "--resume"}}) {
     const Ended folder = place_.run(words);
     EXPECT_EQ(folder.code, 2) << folder.err;
-    EXPECT_NE(folder.err.find("to continue it, write: mgcompare fine.yaml --resume -o run"), std::string::npos) << folder.err;
+    EXPECT_NE(folder.err.find("to continue it, write: mgcompare fine.yaml --resume -o results"), std::string::npos) << folder.err;
   }
 }
 
@@ -220,7 +220,7 @@ TEST_F(OwnPlugin, ThatIsBuiltAgainRunsItsTrialsAgain) {
 
 TEST_F(OwnPlugin, ThatChangesDuringTheRunIsNotMixed) {
   Program program = place_.start({config(), "-o", "run", "--set", "seeds=[1,2,3,4,5,6]", "--set", "epochs=200"}, path_);
-  ASSERT_TRUE(program.says("[1/", 60));
+  ASSERT_TRUE(program.says(" 1/", 60));
   build_again();
   EXPECT_EQ(program.wait().code, 3);
   int changed = 0;
