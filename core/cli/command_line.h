@@ -32,6 +32,7 @@ struct Command {
   bool resume = false, dry_run = false, quiet = false, verbose = false;
   bool explain = false, schema = false, markdown = false, json = false, quick = false;
   std::string only;
+  std::optional<std::uint64_t> seed;   // --seed; for experiments it is an override, too
   std::vector<std::string> overrides;  // "key=value"
   std::string data;                 // --data: directory of the data set
   std::string color = "auto";

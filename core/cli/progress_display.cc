@@ -1,5 +1,6 @@
 #include "cli/progress_display.h"
 #include "base/print.h"
+#include "base/text.h"
 
 #include <langinfo.h>
 #include <sys/ioctl.h>
@@ -19,11 +20,19 @@ namespace mgcompare {
 namespace {
 
 constexpr std::size_t kBarCells = 20;
+constexpr std::size_t kColumnsForBar = 2 * kBarCells;  // a narrower terminal shows the text only
 constexpr std::chrono::milliseconds kRedraw{100};
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
+}
+
+// What tells the trials of a row apart.
+std::string detail_of(const Trial& trial, bool has_seeds) {
+  if (trial.bracket > 0) return " (bracket)";
+  if (trial.control) return " (control)";
+  return has_seeds ? fmt::format(" seed {}", trial.seed) : "";
 }
 
 }  // namespace
@@ -36,9 +45,13 @@ Terminal terminal_of(int descriptor, const std::string& color) {
   terminal.color = color == "always" || (color == "auto" && terminal.live && environment("NO_COLOR").empty());
   std::setlocale(LC_CTYPE, "");
   terminal.utf8 = std::string_view(nl_langinfo(CODESET)) == "UTF-8";
-  winsize size{};
-  if (is_terminal && ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) terminal.columns = size.ws_col;
+  if (is_terminal) terminal.columns = columns_of(descriptor);
   return terminal;
+}
+
+std::size_t columns_of(int descriptor) {
+  winsize size{};
+  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : Terminal().columns;
 }
 
 std::string duration_text(double seconds) {
@@ -72,7 +85,7 @@ void ProgressDisplay::begin(const Trial& trial) {
   ++number_;
   const std::string row = row_name(trial);
   if (rest_[row] > 0) --rest_[row];
-  name_ = row + (trial.bracket > 0 ? " (bracket)" : has_seeds_ ? fmt::format(" seed {}", trial.seed) : "");
+  name_ = plain(row + detail_of(trial, has_seeds_));
   global_batch_ = trial.global_batch;
   now_ = Progress();
   trial_begin_ = Clock::now();
@@ -159,11 +172,13 @@ void ProgressDisplay::draw() {
   } else if (now_.phase != TrialPhase::none) {
     text += fmt::format(", {}", to_string(now_.phase));
   }
+  if (!terminal_.utf8) text = ascii(text);
+  // The user may have changed the terminal's width.
+  if (isatty(fileno(stream_)) == 1) terminal_.columns = columns_of(fileno(stream_));
   // A wrapped line cannot be redrawn. The last column stays free because some terminals wrap there.
-  if (text.size() + kBarCells + 1 > terminal_.columns) {
-    text.resize(terminal_.columns > kBarCells + 1 ? terminal_.columns - kBarCells - 1 : 0);
-  }
-  print_to(stream_, "\r\x1b[K{}{}", bar(), text);
+  const bool has_bar = terminal_.columns >= kColumnsForBar;
+  const std::size_t room = terminal_.columns - 1 - (has_bar ? kBarCells : 0);
+  print_to(stream_, "\r\x1b[K{}{}", has_bar ? bar() : "", fitting(text, room));
   std::fflush(stream_);
   is_drawn_ = true;
 }

@@ -27,6 +27,9 @@ struct Terminal {
 // `color`: auto, always or never. Respects NO_COLOR, TERM=dumb and the locale.
 Terminal terminal_of(int descriptor, const std::string& color);
 
+// Columns of the terminal; 80 if the stream is none.
+std::size_t columns_of(int descriptor);
+
 // "0.4 s", "42 s", "3 min 20 s", "2 h 5 min".
 std::string duration_text(double seconds);
 // "12,345"

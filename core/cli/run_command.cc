@@ -114,8 +114,9 @@ class DataMessages {
       clear();
       print_stderr("{}\n", plain(note["text"].get<std::string>()));
     } else if (note.contains("download") && terminal_.live) {
-      print_stderr("\r\x1b[Kdownloading {}: {} of {} bytes", plain(note["download"].get<std::string>()),
-                 note.at("bytes").get<std::size_t>(), note.at("total").get<std::size_t>());
+      const std::string text = fmt::format("downloading {}: {} of {} bytes", plain(note["download"].get<std::string>()),
+                                           note.at("bytes").get<std::size_t>(), note.at("total").get<std::size_t>());
+      print_stderr("\r\x1b[K{}", fitting(text, columns_of(2) - 1));
       is_drawn_ = true;
     }
   }
@@ -288,6 +289,7 @@ void run_trial(ResultsStore& results, Supervisor& supervisor, DeviceAvailability
   }
   results.add(trial, result);
   display.end(trial, result);
+  for (const std::string& warning : supervisor.take_warnings()) print_stderr("warning: {}\n", warning);
   if (!fallen.empty()) print_stderr("{}\n", fallen);
   // Not before the result is recorded: a run that is killed in between continues from the checkpoint.
   std::error_code ignored;

@@ -125,6 +125,7 @@ struct MeasureConfig {
   MeasureLevel level = MeasureLevel::normal;  // how much time to spend; `measure: thorough` sets it too
   std::size_t warm_up_steps = 3;    // warm-up steps on weights that are discarded
   double time_limit = 600;          // seconds per trial
+  double memory_limit = 0;          // GiB per trial on CPUs; 0: 80 % of the free memory
   bool record = false;              // write the schedule log that a replay of free-running ranks needs
 };
 
@@ -150,6 +151,9 @@ struct Config {
   std::vector<std::string> plugin_paths;
   bool cut_down_for_cpu = false;    // the `when_cpu:` section was applied
 };
+
+// A path for read_config: the text comes from standard input. Relative paths in it begin at the current folder.
+inline constexpr char kStandardInput[] = "<stdin>";
 
 // Inputs of read_config besides the file.
 struct ConfigSetting {

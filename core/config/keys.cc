@@ -218,6 +218,12 @@ std::vector<Key> make_keys() {
        .min = 0.1,
        .max = 1e7,
        .unit = "seconds"},
+      {.name = "measure.memory_limit",
+       .help = "Memory that a trial on CPUs may use; a trial that needs more is ended with the status out of memory. 0: 80 % of "
+               "the memory that is free when the trial starts. GPU trials have no limit.",
+       .field = Number([](Config& c) -> double& { return c.measure.memory_limit; }),
+       .max = 1e6,
+       .unit = "GiB"},
       {.name = "measure.record",
        .help = "Record the order of exclusive sections of free-running ranks and each gradient, for `mgcompare replay`; uses "
                "deterministic kernels.",

@@ -10,14 +10,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -26,26 +25,12 @@
 namespace mgcompare {
 namespace {
 
-// Running children, readable in a signal handler.
-std::array<std::atomic<pid_t>, 16> live_children{};
+// The running children. Only the main thread starts and reaps children.
+std::vector<pid_t> live_children;
 
-void remember(pid_t id) {
-  for (std::atomic<pid_t>& place : live_children) {
-    pid_t empty = 0;
-    if (place.compare_exchange_strong(empty, id)) return;
-  }
-}
+void forget(pid_t id) { std::erase(live_children, id); }
 
-void forget(pid_t id) {
-  for (std::atomic<pid_t>& place : live_children) {
-    pid_t expected = id;
-    if (place.compare_exchange_strong(expected, 0)) return;
-  }
-}
-
-bool is_owned(pid_t id) {
-  return std::any_of(live_children.begin(), live_children.end(), [&](const auto& place) { return place == id; });
-}
+bool is_owned(pid_t id) { return std::find(live_children.begin(), live_children.end(), id) != live_children.end(); }
 
 [[noreturn]] void fail(const char* what) {
   throw Error(fmt::format("cannot start a worker process: {}: {}; end other processes and run the command again", what,
@@ -72,6 +57,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 struct ChildSide {
   pid_t parent;
   int channel;
+  int position;
   int output;
   int nothing;                      // /dev/null
   char* const* arguments;
@@ -81,7 +67,7 @@ struct ChildSide {
 // Between fork and exec only async-signal-safe calls are allowed.
 [[noreturn]] void become_child(const ChildSide& side) {
   setpgid(0, 0);
-  // The worker gets HUP when the runner ends, and kills its whole group (worker.cc). Until it has a handler, HUP ends it.
+  // HUP comes when the runner ends. The guardian takes it (guardian.cc); until there is one, HUP ends this process.
   signal(SIGHUP, SIG_DFL);
   signal(SIGTERM, SIG_DFL);
   signal(SIGINT, SIG_DFL);
@@ -90,8 +76,9 @@ struct ChildSide {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  // These descriptors may themselves have the numbers 0 to 3: move them first.
+  // These descriptors may themselves have the numbers 0 to 4: move them first.
   const int channel = fcntl(side.channel, F_DUPFD, 10), nothing = fcntl(side.nothing, F_DUPFD, 10);
+  const int position = fcntl(side.position, F_DUPFD, 10);
   const int output = side.output < 0 ? -1 : fcntl(side.output, F_DUPFD, 10);
   dup2(nothing, STDIN_FILENO);
   if (output >= 0) {
@@ -99,7 +86,8 @@ struct ChildSide {
     dup2(output, STDERR_FILENO);
   }
   dup2(channel, kChannelDescriptor);
-  close_range(kChannelDescriptor + 1, ~0u, 0);
+  dup2(position, kPositionDescriptor);
+  close_range(kPositionDescriptor + 1, ~0u, 0);
   execve("/proc/self/exe", side.arguments, side.environment);
   _exit(127);
 }
@@ -131,21 +119,6 @@ std::vector<pid_t> strays() {
 
 }  // namespace
 
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  if (this != &other) {
-    close();
-    number_ = other.release();
-  }
-  return *this;
-}
-
-int Descriptor::release() { return std::exchange(number_, -1); }
-
-void Descriptor::close() {
-  if (number_ >= 0) ::close(number_);
-  number_ = -1;
-}
-
 std::string Ending::text() const {
   if (signal == 0) return fmt::format("exit code {}", code);
   const char* name = sigabbrev_np(signal);
@@ -171,13 +144,13 @@ Process::Process(const std::vector<std::string>& arguments, const std::map<std::
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<std::string> variables = environment_with(environment);
   const std::vector<char*> argument_list = pointers(words), variable_list = pointers(variables);
-  const ChildSide side{getpid(),           child_channel.number(), child_output.number(),
+  const ChildSide side{getpid(),         child_channel.number(), position_.descriptor(), child_output.number(),
                        nothing.number(), argument_list.data(),   variable_list.data()};
   id_ = fork();
   if (id_ < 0) fail("no new process");
   if (id_ == 0) become_child(side);
   setpgid(id_, id_);
-  remember(id_);
+  live_children.push_back(id_);
   // Debian 12's <sys/pidfd.h> cannot be linked from C++.
   watch_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, id_, 0)));
   if (watch_.number() < 0) {
@@ -245,12 +218,6 @@ void sweep_orphans() {
       kill(id, SIGKILL);
       waitpid(id, nullptr, 0);
     }
-  }
-}
-
-void kill_children() noexcept {
-  for (const std::atomic<pid_t>& place : live_children) {
-    if (const pid_t id = place.load(); id > 0) kill(-id, SIGKILL);
   }
 }
 

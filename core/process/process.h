@@ -1,7 +1,7 @@
 #pragma once
 
-// A child process that runs this executable, in its own process group, with a socket to it and its output in a pipe. Start
-// children from the main thread only: PR_SET_PDEATHSIG refers to the thread that forked.
+// A child process that runs this executable, in its own process group, with a socket to it and its output in a pipe. It gets
+// HUP when this process ends. Start children from the main thread only: PR_SET_PDEATHSIG refers to the thread that forked.
 
 #include <sys/types.h>
 
@@ -11,22 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "process/descriptor.h"
+#include "process/shared_position.h"
+
 namespace mgcompare {
-
-// Owns a file descriptor.
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(other.release()) {}
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  ~Descriptor() { close(); }
-  int number() const { return number_; }
-  int release();
-  void close();
-
- private:
-  int number_;
-};
 
 // How a process ended.
 struct Ending {
@@ -35,8 +23,8 @@ struct Ending {
   std::string text() const;         // "SIGSEGV", "exit code 3"
 };
 
-// The descriptor of the socket in the child.
-inline constexpr int kChannelDescriptor = 3;
+// The descriptors of the socket and of the shared position in the child.
+inline constexpr int kChannelDescriptor = 3, kPositionDescriptor = 4;
 
 class Process {
  public:
@@ -52,6 +40,7 @@ class Process {
   int channel() const { return channel_.number(); }         // a stream socket
   int output() const { return output_.number(); }           // stdout and stderr, non-blocking; -1: inherited
   int exit_descriptor() const { return watch_.number(); }   // readable once the process has ended
+  LivePosition& position() { return *position_; }           // written by the child
 
   // Waits for the process to end, kills the rest of its group and reaps it. Returns nothing after the time limit.
   std::optional<Ending> wait(std::chrono::milliseconds limit);
@@ -62,6 +51,7 @@ class Process {
  private:
   pid_t id_ = -1;
   Descriptor channel_, output_, watch_;
+  SharedPosition position_;
   std::optional<Ending> ending_;
 };
 
@@ -71,7 +61,5 @@ void open_standard_streams();
 void adopt_orphans();
 // Kills and reaps every child of this process that no Process object owns, and their orphaned children.
 void sweep_orphans();
-// Kills the group of every running Process. Async-signal-safe.
-void kill_children() noexcept;
 
 }  // namespace mgcompare

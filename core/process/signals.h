@@ -1,7 +1,8 @@
 #pragma once
 
 // Signals of the runner. After the first INT, TERM or HUP the running trial stops after its step, and the report is written.
-// The second kills the workers and ends the program at once; recorded results are kept.
+// Signals within half a second of the first count as the same one: `timeout`, for example, signals the process and then its
+// group. A later one ends the program at once, and with it the workers; recorded results are kept.
 
 namespace mgcompare {
 

@@ -2,6 +2,7 @@
 #include "base/text.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -11,9 +12,11 @@
 #include <cmath>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
 #include "mgcompare/error.h"
+#include "process/memory_limit.h"
 #include "process/worker.h"
 
 namespace mgcompare {
@@ -30,11 +33,10 @@ std::chrono::milliseconds milliseconds(double seconds) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(seconds * 1000)));
 }
 
-// What the worker was doing when it last reported.
-std::string place(const Progress& progress) {
-  if (progress.phase == TrialPhase::none) return "before the trial began";
-  if (progress.phase != TrialPhase::training) return fmt::format("in {}", to_string(progress.phase));
-  return fmt::format("in step {} of epoch {} (training)", progress.step, progress.epoch + 1);
+// Whether a damaged worker can be the reason for this end.
+bool may_be_damage(TrialStatus status) {
+  return status == TrialStatus::failed || status == TrialStatus::crashed || status == TrialStatus::timeout ||
+         status == TrialStatus::out_of_memory;
 }
 
 }  // namespace
@@ -47,7 +49,6 @@ struct Supervisor::PendingRequest {
   double limit_seconds = 0;
   bool is_preparing = false;        // a new worker has not reported progress on this request yet
   bool stop_sent = false;
-  Progress last;
   std::optional<Reply> reply;
 };
 
@@ -61,6 +62,8 @@ bool Supervisor::start_worker() {
   // A worker that died while idle must not fail the next trial.
   if (worker_ && !worker_->wait(std::chrono::milliseconds(0))) return false;
   started_ = Clock::now();
+  users_.clear();
+  kills_at_start_ = out_of_memory_kills(settings_.kernel_counters);
   // Waiting OpenMP threads must sleep: a spinning one would take the core of another rank. The runtime reads both at start.
   worker_ = std::make_unique<Process>(
       settings_.arguments, std::map<std::string, std::string>{{"OMP_NUM_THREADS", "1"}, {"OMP_WAIT_POLICY", "PASSIVE"}},
@@ -128,8 +131,7 @@ void Supervisor::handle(PendingRequest& request, const Message& message) {
     request.progressed = request.heard;
   } else if (message.kind == "progress") {
     request.progressed = request.heard;
-    request.last = progress_from_json(message.body);
-    if (request.listener.progress) request.listener.progress(request.last);
+    if (request.listener.progress) request.listener.progress(progress_from_json(message.body));
   } else if (message.kind == "note") {
     request.progressed = request.heard;
     if (request.listener.note) request.listener.note(message.body);
@@ -147,35 +149,45 @@ void Supervisor::on_exit(PendingRequest& request) {
   if (!worker_) return;
   read_output();
   const std::optional<Ending> ending = worker_->wait(std::chrono::milliseconds(0));
+  const std::string place = text_of(worker_->position().get());
   worker_.reset();
   sweep_orphans();
   if (request.reply) return;
-  request.reply = Reply{TrialStatus::crashed,
-                         ending->signal != 0
-                             ? fmt::format("{} {}", ending->text(), place(request.last))
-                             : fmt::format("the worker ended by itself ({}) {}", ending->text(), place(request.last)),
-                         nullptr};
+  if (ending->signal == 0) {
+    request.reply = Reply{TrialStatus::crashed, fmt::format("the worker ended by itself ({}) {}", ending->text(), place), nullptr};
+  } else if (ending->signal == SIGKILL && memory_ran_out()) {
+    request.reply = Reply{TrialStatus::out_of_memory,
+                          fmt::format("probably the kernel ended the worker for lack of memory ({} {})", ending->text(), place), nullptr};
+  } else {
+    request.reply = Reply{TrialStatus::crashed, fmt::format("{} {}", ending->text(), place), nullptr};
+  }
+}
+
+bool Supervisor::memory_ran_out() const {
+  const std::optional<std::uint64_t> kills = out_of_memory_kills(settings_.kernel_counters);
+  return kills && kills_at_start_ && *kills > *kills_at_start_;
 }
 
 void Supervisor::check_limits(PendingRequest& request) {
   const Clock::time_point now = Clock::now();
+  const std::string place = text_of(worker_->position().get());
   if (settings_.interrupted() && !request.stop_sent) {
     request.stop_sent = true;
     request.stop_by = now + seconds(settings_.seconds_to_stop);
     writer_->send("stop", nullptr);
   }
   if (request.stop_sent && now > request.stop_by) {
-    kill_worker(request, TrialStatus::interrupted, fmt::format("it did not stop by itself {}", place(request.last)));
+    kill_worker(request, TrialStatus::interrupted, fmt::format("it did not stop by itself {}", place));
   } else if (now > request.deadline) {
     kill_worker(request, TrialStatus::timeout,
-                fmt::format("over the limit of {:g} s {}", request.limit_seconds, place(request.last)));
+                fmt::format("over the limit of {:g} s {}", request.limit_seconds, place));
   } else if (now > request.progressed + seconds(settings_.seconds_without_progress)) {
     kill_worker(request, TrialStatus::timeout,
-                fmt::format("no progress for {:g} s {}", settings_.seconds_without_progress, place(request.last)));
+                fmt::format("no progress for {:g} s {}", settings_.seconds_without_progress, place));
   } else if (now > request.heard + seconds(settings_.seconds_without_heartbeat)) {
     kill_worker(request, TrialStatus::timeout,
                 fmt::format("the worker was silent for {:g} s {}", settings_.seconds_without_heartbeat,
-                            place(request.last)));
+                            place));
   }
 }
 
@@ -200,6 +212,7 @@ Reply Supervisor::ask(const std::string& kind, const nlohmann::json& body, doubl
                       const Listener& listener) {
   PendingRequest request;
   request.is_preparing = start_worker();
+  worker_->position().set({});
   request.listener = listener;
   request.limit_seconds = limit_seconds;
   request.heard = request.progressed = Clock::now();
@@ -225,16 +238,43 @@ Reply Supervisor::ask(const std::string& kind, const nlohmann::json& body, doubl
 
 Result Supervisor::run(const Trial& trial, const TrialFiles& files,
                        const std::function<void(const Progress&)>& report) {
+  Result result = run_once(trial, files, report);
+  const std::vector<std::string> others = users_besides(trial);
+  users_.emplace(trial.plugin_file, trial.strategy.label);
+  if (others.empty() || !may_be_damage(result.status) || settings_.interrupted()) return result;
+  const std::string first = fmt::format("{}: {}", to_string(result.status), result.cause);
+  result = run_once(trial, files, report);
+  users_.emplace(trial.plugin_file, trial.strategy.label);
+  warn(trial, result, fmt::format("failed in a worker used by {} ({}); repeated in a fresh one", fmt::join(others, ", "), first));
+  return result;
+}
+
+void Supervisor::warn(const Trial& trial, Result& result, const std::string& text) {
+  result.notes.push_back(text);
+  warnings_.push_back(fmt::format("{}: {}", row_name(trial), text));
+}
+
+std::vector<std::string> Supervisor::users_besides(const Trial& trial) const {
+  std::vector<std::string> labels;
+  for (const auto& [file, label] : users_)
+    if (file != trial.plugin_file) labels.push_back(label);
+  return labels;
+}
+
+Result Supervisor::run_once(const Trial& trial, const TrialFiles& files,
+                            const std::function<void(const Progress&)>& report) {
   log_.heading(fmt::format("trial {}: {}", trial.number, row_name(trial)));
   const nlohmann::json body = {{"trial", trial}, {"checkpoint", files.checkpoint}, {"resume", files.resume},
                                  {"record", files.record},         {"replay", files.replay},
                                  {"trace", files.trace},           {"data_folder", files.data_folder}};
   Reply reply = ask("trial", body, trial.config.measure.time_limit, {report, {}});
   Result result;
+  std::string left_behind;
   if (reply.answered()) {
     try {
       result = reply.body.get<Result>();
       result.cause = plain(result.cause);
+      left_behind = plain(reply.body.value(kLeftBehind, ""));
     } catch (const std::exception& error) {
       reply = {TrialStatus::crashed, fmt::format("the worker's result cannot be read: {}", plain(error.what())), nullptr};
     }
@@ -244,10 +284,12 @@ Result Supervisor::run(const Trial& trial, const TrialFiles& files,
     result.status = reply.status;
     result.cause = reply.cause;
   }
+  if (!left_behind.empty())
+    warn(trial, result, fmt::format("the plugin of {} {} in the worker, which was replaced", trial.strategy.label, left_behind));
   result.seconds_worker_start = std::exchange(seconds_start_, 0.0);
   const bool done = result.status == TrialStatus::done;
   // A worker exits if a rank of a trial fails or diverges.
-  if (!done || trial.config.isolation == Isolation::trial) end_worker();
+  if (!done || !left_behind.empty() || trial.config.isolation == Isolation::trial) end_worker();
   if (!done && result.status != TrialStatus::diverged) result.log = log_.last_lines();
   return result;
 }

@@ -1,12 +1,16 @@
 #pragma once
 
 // Runs trials in a worker process. Whatever happens to that process becomes the result of the trial. One worker runs many
-// trials. It is started when first needed, and replaced after a trial that is not done.
+// trials. It is started when first needed, and replaced after a trial that is not done or that left something in it.
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -28,6 +32,7 @@ struct SupervisorSettings {
   double seconds_to_prepare = 0;                      // extra time of a new worker until its first progress report
   double seconds_to_stop = 2.5;                       // for a trial to stop by itself after an interruption
   double seconds_grace = 2;                           // between TERM and KILL
+  std::string kernel_counters = "/proc/vmstat";       // with the number of processes killed for lack of memory
   std::function<bool()> interrupted = [] { return false; };
   int interruption_descriptor = -1;                   // readable once `interrupted` returns true
 };
@@ -54,8 +59,11 @@ class Supervisor {
   explicit Supervisor(SupervisorSettings settings);
   ~Supervisor();
 
-  // Runs one trial. Always returns a Result, also if the worker fails.
+  // Runs one trial. Always returns a Result, also if the worker fails. If the trial fails in a worker that has run other
+  // plugins, one of them may have damaged the worker: the trial is repeated once in a new one, with a note in its result.
   Result run(const Trial& trial, const TrialFiles& files, const std::function<void(const Progress&)>& report);
+  // What the user should know about the workers of the trials since the last call: the notes that run() added.
+  std::vector<std::string> take_warnings() { return std::exchange(warnings_, {}); }
   // Sends one request to the worker. Unless it answers, the worker is ended. Each note restarts the time limit.
   Reply ask(const std::string& kind, const nlohmann::json& body, double limit_seconds, const Listener& listener = {});
   // Ends the worker gracefully. The next request starts another.
@@ -65,6 +73,10 @@ class Supervisor {
   using Clock = std::chrono::steady_clock;
   struct PendingRequest;
   bool start_worker();                // returns whether a new one was started
+  Result run_once(const Trial& trial, const TrialFiles& files, const std::function<void(const Progress&)>& report);
+  void warn(const Trial& trial, Result& result, const std::string& text);
+  std::vector<std::string> users_besides(const Trial& trial) const;
+  bool memory_ran_out() const;
   void kill_worker(PendingRequest& request, TrialStatus status, const std::string& cause);
   void read_output();
   void read_channel(PendingRequest& request);
@@ -80,6 +92,9 @@ class Supervisor {
   std::unique_ptr<MessageWriter> writer_;
   Clock::time_point started_;
   double seconds_start_ = 0;        // from fork to the worker's first message; charged to its first trial
+  std::map<std::string, std::string> users_;      // labels of the strategies that the worker has run, by plugin file
+  std::vector<std::string> warnings_;
+  std::optional<std::uint64_t> kills_at_start_;   // for lack of memory, in kernel_counters
 };
 
 }  // namespace mgcompare

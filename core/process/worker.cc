@@ -20,29 +20,37 @@
 #include "results/cause.h"
 #include "process/message.h"
 #include "mgcompare/error.h"
+#include "process/guardian.h"
 #include "process/process.h"
 
 namespace mgcompare {
 namespace {
 
-void end_group(int) { kill(0, SIGKILL); }
+// The guardian kills what is left.
+[[noreturn]] void end_group() {
+  kill(0, SIGKILL);
+  _exit(EXIT_FAILURE);
+}
 
 class Channel : public RequestContext {
  public:
-  Channel() : writer_(kChannelDescriptor), reading_([this] { read(); }), beating_([this](std::stop_token s) { beat(s); }) {
+  Channel()
+      : position_(Descriptor(kPositionDescriptor)), writer_(kChannelDescriptor), reading_([this] { read(); }),
+        beating_([this](std::stop_token s) { beat(s); }) {
     reading_.detach();              // it blocks in recv() until the process ends
   }
 
   void report(const Progress& progress) override { send("progress", progress_to_json(progress)); }
   void note(const nlohmann::json& note) override { send("note", note); }
   bool stopping() const override { return stopping_; }
+  LivePosition& position() override { return *position_; }
   [[noreturn]] void leave(const nlohmann::json& answer) override {
     send("answer", answer);
     _exit(EXIT_FAILURE);
   }
 
   void send(std::string_view kind, const nlohmann::json& body) {
-    if (!writer_.send(kind, body)) end_group(0);
+    if (!writer_.send(kind, body)) end_group();
   }
 
   // Waits for the next request. Returns nothing after "end".
@@ -62,7 +70,7 @@ class Channel : public RequestContext {
     for (;;) {
       const ssize_t count = recv(kChannelDescriptor, bytes.data(), bytes.size(), 0);
       if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) end_group(0);
+      if (count <= 0) end_group();
       reader.feed(std::string_view(bytes).substr(0, static_cast<std::size_t>(count)));
       while (std::optional<Message> message = reader.next()) take(std::move(*message));
     }
@@ -87,6 +95,7 @@ class Channel : public RequestContext {
     }
   }
 
+  SharedPosition position_;
   MessageWriter writer_;
   std::atomic<bool> stopping_{false};
   std::mutex mutex_;
@@ -111,9 +120,7 @@ void answer(Channel& channel, const Handlers& handlers, const Message& request) 
 }  // namespace
 
 int serve(const Handlers& handlers) {
-  struct sigaction action{};
-  action.sa_handler = end_group;
-  sigaction(SIGHUP, &action, nullptr);
+  split_off_guardian();
   // Never destroyed: the reading thread may still use it when main returns.
   Channel& channel = *new Channel;
   channel.send("hello", {{"process", getpid()}});

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "results/live_position.h"
 #include "results/trial_progress.h"
 
 namespace mgcompare {
@@ -20,15 +21,19 @@ class RequestContext {
   virtual void report(const Progress& progress) = 0;  // any thread
   virtual void note(const nlohmann::json& note) = 0;  // to the runner; restarts its time limits; any thread
   virtual bool stopping() const = 0;                  // whether the runner asked to stop; any thread
+  virtual LivePosition& position() = 0;               // the runner reads it if this process crashes
   // Answers the request and ends the process without waiting for its other threads.
   [[noreturn]] virtual void leave(const nlohmann::json& answer) = 0;
 };
 
+// The field in the answer to "trial" that says what the trial left behind in the worker; absent if nothing.
+inline constexpr char kLeftBehind[] = "left_behind";
+
 using Handler = std::function<nlohmann::json(const nlohmann::json& body, RequestContext& context)>;
 using Handlers = std::map<std::string, Handler>;      // by the kind of the request
 
-// Serves the channel at kChannelDescriptor. Exceptions of a handler are sent as "failed", or as "out of memory". Returns after
-// the request "end". If the runner dies, the whole process group is killed.
+// Starts a guardian, then serves the channel at kChannelDescriptor. Exceptions of a handler are sent as "failed", or as "out of
+// memory". Returns after the request "end". If the runner dies, this process and its descendants are killed.
 int serve(const Handlers& handlers);
 
 }  // namespace mgcompare

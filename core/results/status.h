@@ -25,7 +25,7 @@ enum class TrialStatus {
 enum class RowState { pending, running, finished };
 
 // What a running trial is doing; `none` before its first report.
-enum class TrialPhase { none, setup, warm_up, training, evaluation, checkpoint };
+enum class TrialPhase { none, setup, warm_up, training, evaluation, checkpoint, teardown };
 
 std::string_view to_string(TrialStatus status);  // "out of memory"
 std::string_view to_string(RowState state);

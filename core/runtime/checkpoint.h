@@ -1,6 +1,7 @@
 #pragma once
 
-// The state of a trial at the end of an epoch: one CBOR file (nlohmann json), replaced atomically.
+// The state of a trial at the end of an epoch, in one file that is replaced atomically. The file names the training that it
+// belongs to, and a checksum over all of its bytes detects damage.
 
 #include <map>
 #include <string>
@@ -16,12 +17,15 @@ namespace mgcompare {
 using Blobs = std::map<std::string, std::vector<std::uint8_t>>;
 
 struct Checkpoint {
-  nlohmann::json progress;    // clocks and counters of the trial
+  std::string identity;             // of the training (train/training_identity.h)
+  nlohmann::json progress;          // clocks and counters of the trial
   std::vector<Blobs> ranks;
 };
 
-// Throw Error with the name of the file. write_checkpoint() keeps the old file until the new one is on disk.
+// Throws Error with the name of the file. Keeps the old file until the new one is on disk.
 void write_checkpoint(const std::string& file, const Checkpoint& checkpoint);
+// Throws Error with the reason, without the name of the file, if it cannot be read, was written by another version or is
+// damaged. Takes no more memory than a few times the file's size.
 Checkpoint read_checkpoint(const std::string& file);
 
 // One rank's part of a checkpoint, or the strategy's share of it. Copies from and to the device wait for the device.
@@ -31,11 +35,22 @@ class BlobArchive : public Archive {
   BlobArchive(Device& device, Blobs& blobs, std::string prefix)
       : device_(device), blobs_(blobs), prefix_(std::move(prefix)) {}
 
+  // Host memory of a length that the reader does not know.
+  template <class T> void put_vector(std::string_view name, const std::vector<T>& values) {
+    put_host(name, Span<const T>(values.data(), values.size()));
+  }
+  template <class T> void get_vector(std::string_view name, std::vector<T>& values) {
+    values.resize(find(name).size() / sizeof(T));
+    get_host(name, Span<T>(values.data(), values.size()));
+  }
+
  protected:
   void write(std::string_view name, const void* data, std::size_t bytes, bool on_host) override;
   void read(std::string_view name, void* data, std::size_t bytes, bool on_host) override;
 
  private:
+  const std::vector<std::uint8_t>& find(std::string_view name) const;
+
   Device& device_;
   Blobs& blobs_;
   std::string prefix_;

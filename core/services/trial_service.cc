@@ -1,24 +1,77 @@
 #include "services/trial_service.h"
 
+#include <memory>
+#include <optional>
+#include <set>
 #include <string>
+#include <tuple>
+
+#include <fmt/core.h>
 
 #include "config/config.h"
 #include "data/dataset.h"
+#include "modules/platform_host.h"
+#include "process/footprint.h"
+#include "process/memory_limit.h"
 #include "services/data_service.h"
 
 namespace mgcompare {
+namespace {
+
+// Finds what a plugin leaves behind. The libraries of GPUs start threads and open descriptors when they are first used in some
+// way, but not again each time: so on GPUs these count only after the plugin has run on the same devices before.
+class Cleanliness {
+ public:
+  std::string left_behind(const Trial& trial, const Footprint& before) {
+    const bool is_first = seen_.emplace(trial.plugin_file, trial.devices, trial.ranks_per_device).second;
+    Footprint after = settled_footprint(before);
+    if (is_first && trial.device_kind != DeviceKind::cpu) after = {before.threads, before.descriptors, after.processes};
+    return difference(before, after);
+  }
+
+ private:
+  std::set<std::tuple<std::string, std::size_t, std::size_t>> seen_;
+};
+
+TrialFiles files_of(const nlohmann::json& body) {
+  return {body.at("checkpoint").get<std::string>(), body.at("resume").get<bool>(),
+          body.at("record").get<std::string>(),     body.at("replay").get<bool>(),
+          body.at("trace").get<std::string>(),      body.at("data_folder").get<std::string>()};
+}
+
+// Opens the devices' module, so that what it holds is not taken for the plugin's. The trial reports a failure.
+void open_platform(const Trial& trial) {
+  try {
+    platform(trial.device_kind);
+  } catch (const Error&) {
+  }
+}
+
+nlohmann::json run_trial(Session& session, Cleanliness& cleanliness, const nlohmann::json& body, RequestContext& context) {
+  const TrialFiles files = files_of(body);
+  const Trial trial = body.at("trial").get<Trial>();
+  context.position().set({TrialPhase::setup, 0, 0});
+  session.data(trial.config.data, reporting_places(files.data_folder, context), reporting_log(context));
+  context.note({{"ready", true}});
+  open_platform(trial);
+  const Footprint before = footprint();
+  std::optional<MemoryLimit> limit;
+  if (trial.device_kind == DeviceKind::cpu) limit.emplace(trial.config.measure.memory_limit);
+  const auto explained = [&limit](Result result) {
+    if (result.status == TrialStatus::out_of_memory && limit)
+      result.cause += fmt::format("; the trial may use {:.2f} GiB (measure.memory_limit)", limit->gibibytes());
+    return result;
+  };
+  nlohmann::json answer = explained(session.run(
+      trial, files, [&](const Progress& progress) { context.report(progress); }, context.position(),
+      [&] { return context.stopping(); }, [&](const Result& result) { context.leave(explained(result)); }));
+  if (const std::string left = cleanliness.left_behind(trial, before); !left.empty()) answer[kLeftBehind] = left;
+  return answer;
+}
+
+}  // namespace
 
 Handlers trial_handlers(Session& session) {
-  const auto run_trial = [&session](const nlohmann::json& body, RequestContext& context) -> nlohmann::json {
-    const TrialFiles files{body.at("checkpoint").get<std::string>(), body.at("resume").get<bool>(),
-                           body.at("record").get<std::string>(), body.at("replay").get<bool>(),
-                           body.at("trace").get<std::string>(),      body.at("data_folder").get<std::string>()};
-    const Trial trial = body.at("trial").get<Trial>();
-    session.data(trial.config.data, reporting_places(files.data_folder, context), reporting_log(context));
-    context.note({{"ready", true}});
-    return session.run(trial, files, [&](const Progress& progress) { context.report(progress); },
-                       [&] { return context.stopping(); }, [&](const Result& result) { context.leave(result); });
-  };
   const auto load_data = [&session](const nlohmann::json& body, RequestContext& context) -> nlohmann::json {
     const DataPlaces places = reporting_places(body.at("data_folder").get<std::string>(), context);
     const Dataset& data = session.data(body.at("config").get<Config>().data, places, reporting_log(context));
@@ -28,7 +81,11 @@ Handlers trial_handlers(Session& session) {
             {"train_samples", data.train.samples},
             {"test_samples", data.test.samples}};
   };
-  return {{"trial", run_trial}, {"data", load_data}};
+  return {{"trial",
+           [&session, cleanliness = std::make_shared<Cleanliness>()](const nlohmann::json& body, RequestContext& context) {
+             return run_trial(session, *cleanliness, body, context);
+           }},
+          {"data", load_data}};
 }
 
 }  // namespace mgcompare

@@ -68,7 +68,7 @@ void evaluate_epoch(TrainingState& state, Setup& setup, std::size_t number, std:
   Rank& rank = state.ranks[number];
   const bool evaluates = state.request.evaluate;
   const double start = now();
-  state.report_progress(number, TrialPhase::evaluation, epoch, 0, 0);
+  state.report_progress(number, 0, 0);
   rank.count_traffic(false);
   const Vec settled = settled_weights(state, rank, epoch);
   state.wait_for_ranks(number);

@@ -29,9 +29,10 @@ void check_loss(const Rank& rank, double loss) {
 
 void EpochTraining::run(std::size_t number, std::size_t epoch) {
   Rank& rank = state_.ranks[number];
+  if (number == 0) state_.epoch = epoch;
   rank.epoch_tally = {};
   rank.intervals.begin_epoch();
-  rank.group->reset_bytes();
+  rank.group->reset_counts();
   rank.replica->meter().reset_bytes();
   rank.steps = {};
   Clocks clocks;
@@ -40,6 +41,7 @@ void EpochTraining::run(std::size_t number, std::size_t epoch) {
   // Before the rendezvous, which saves another one. Its time is included in the epoch's all the same.
   if (number == 0) batches_.take_order(epoch);
   state_.enter(TrainingPhase::epoch, number);
+  others_.begin(number);
   clocks.start = now() - batches_.seconds_taking();
   rank.clock.take();
   rank.clock.open(clocks.start);
@@ -51,6 +53,8 @@ void EpochTraining::run(std::size_t number, std::size_t epoch) {
   rank.clock.close(clocks.done);
   state_.enter(TrainingPhase::evaluation, number);
   clocks.end = now();
+  others_.end(number);
+  state_.wait_for_ranks(number);
   account(number, clocks);
 }
 
@@ -71,6 +75,9 @@ void EpochTraining::take_records(std::size_t number, std::size_t end) {
 
 void EpochTraining::step(std::size_t number, const Batch& batch) {
   Rank& rank = state_.ranks[number];
+  // In global batches. Free-running ranks count draws, which are smaller.
+  const std::size_t index = batch.whole().begin() / state_.facts.global_batch;
+  state_.mark(number, index + 1);
   rank.replica->begin_step(batch);
   const double start = now();
   if (number == 0) rank.intervals.begin_step(batch.whole().begin(), start);
@@ -90,8 +97,7 @@ void EpochTraining::step(std::size_t number, const Batch& batch) {
   add(rank.epoch_tally, tally);
   const double loss = tally.samples == 0 ? 0 : tally.loss / static_cast<double>(tally.samples);
   check_loss(rank, loss);
-  // Progress in global batches. Free-running ranks count draws, which are smaller.
-  state_.report_progress(number, TrialPhase::training, batch.epoch(), batch.whole().begin() / state_.facts.global_batch, loss);
+  state_.report_progress(number, index, loss);
 }
 
 void EpochTraining::run_lockstep(std::size_t number, std::size_t epoch) {
@@ -103,10 +109,11 @@ void EpochTraining::run_lockstep(std::size_t number, std::size_t epoch) {
     const std::size_t from = index;
     const std::size_t repeatable = graph_steps == nullptr ? 0 : graph_steps->ready(index, first + index);
     if (repeatable > 0) {
+      state_.mark(number, index + 1);
       graph_steps->repeat(index, repeatable);
       index += repeatable;
       if (!std::isfinite(graph_steps->loss())) take_records(number, index);
-      state_.report_progress(number, TrialPhase::training, epoch, index - 1, graph_steps->loss());
+      state_.report_progress(number, index - 1, graph_steps->loss());
     } else {
       take_records(number, index);
       step(number, batches_.batch_at(number, epoch, index++));
@@ -164,7 +171,10 @@ void EpochTraining::account(std::size_t number, const Clocks& clocks) {
   rank.times += rank.host_sees_all() ? rank.clock.take() : device_times(rank, seconds);
   rank.times.waiting += clocks.end - clocks.done;
   rank.bytes += rank.group->bytes() + rank.replica->meter().bytes();
+  rank.exclusive_sections = rank.group->exclusive_sections();
   if (number != 0) return;
+  Result& result = state_.result();
+  result.seconds_other_threads = (result.epochs.empty() ? 0 : result.seconds_other_threads) + others_.seconds();
   state_.epoch_seconds = clocks.end - clocks.start - capture_seconds;
   state_.result().seconds_setup += capture_seconds;
 }

@@ -22,17 +22,13 @@ Blobs save_rank(Rank& rank) {
     else if (part.on_host) own.put_host(part.name, part.data);
     else own.put(part.name, part.data);
   }
-  own.put_value("steps", rank.step_seconds.size());
-  own.put_host("step_seconds", Span<double>(rank.step_seconds.data(), rank.step_seconds.size()));
-  own.put_value("laps size", rank.intervals.all().size());
-  own.put_host("laps", Span<const StepInterval>(rank.intervals.all().data(), rank.intervals.all().size()));
+  own.put_vector("step_seconds", rank.step_seconds);
+  own.put_vector("laps", rank.intervals.all());
   own.put_value("times", rank.times);
   own.put_value("bytes", rank.bytes);
   nlohmann::json figures = nlohmann::json::object();
   for (const auto& [name, m] : rank.replica->metrics()) figures[name] = {m.mean, m.least, m.most, m.last, m.count, m.counts};
-  const std::vector<std::uint8_t> metrics = nlohmann::json::to_cbor(figures);
-  own.put_value("metrics size", metrics.size());
-  own.put_host("metrics", Span<const std::uint8_t>(metrics.data(), metrics.size()));
+  own.put_vector("metrics", nlohmann::json::to_cbor(figures));
   BlobArchive of_strategy(*rank.device, blobs, kStrategy);
   rank.strategy->save(of_strategy);
   return blobs;
@@ -51,20 +47,14 @@ void restore_rank(Rank& rank, Blobs& blobs) {
       own.get(part.name, part.data);
     }
   }
-  std::size_t steps = 0;
-  own.get_value("steps", steps);
-  rank.step_seconds.resize(steps);
-  own.get_host("step_seconds", Span<double>(rank.step_seconds.data(), rank.step_seconds.size()));
-  own.get_value("laps size", steps);
-  std::vector<StepInterval> intervals(steps);
-  own.get_host("laps", Span<StepInterval>(intervals.data(), intervals.size()));
+  own.get_vector("step_seconds", rank.step_seconds);
+  std::vector<StepInterval> intervals;
+  own.get_vector("laps", intervals);
   rank.intervals.set(std::move(intervals));
   own.get_value("times", rank.times);
   own.get_value("bytes", rank.bytes);
-  std::size_t size = 0;
-  own.get_value("metrics size", size);
-  std::vector<std::uint8_t> metrics(size);
-  own.get_host("metrics", Span<std::uint8_t>(metrics.data(), size));
+  std::vector<std::uint8_t> metrics;
+  own.get_vector("metrics", metrics);
   std::map<std::string, MetricResult> figures;
   const nlohmann::json kept = nlohmann::json::from_cbor(metrics);
   for (const auto& [name, m] : kept.items())

@@ -85,13 +85,15 @@ const Dataset& Session::data(const DataConfig& config, const DataPlaces& places,
 }
 
 Result Session::run(const Trial& trial, const TrialFiles& files, const std::function<void(const Progress&)>& report,
-                    const std::function<bool()>& stop, const std::function<void(const Result&)>& leave) {
+                    LivePosition& position, const std::function<bool()>& stop, const std::function<void(const Result&)>& leave) {
   if (!trial.unavailable.empty()) return result_of({TrialStatus::unavailable, trial.unavailable});
   try {
+    position.set({TrialPhase::setup, 0, 0});
     const double start = now();
     TrainingRequest request =
         request_of(trial, files, data(trial.config.data, DataPlaces::standard(files.data_folder), [](const std::string&) {}));
     request.report = report;
+    request.position = &position;
     request.stop = stop;
     request.leave = [&leave](const std::exception_ptr& thrown) { leave(result_of(cause_of(thrown))); };
     const double seconds_loading = now() - start;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "data/load.h"
+#include "results/live_position.h"
 #include "results/result.h"
 #include "results/trial_progress.h"
 #include "plan/trial.h"
@@ -19,11 +20,11 @@ class Session {
   ~Session();
   // Loads the samples for this config; keeps them for the next call with the same config. Throws DataError.
   const Dataset& data(const DataConfig& config, const DataPlaces& places, const DataLog& log);
-  // Runs one trial. Failures inside the trial are not thrown; the result has their status and cause. `stop` is polled
-  // between steps: true ends the trial as "interrupted", and its last checkpoint stays. `leave` receives
+  // Runs one trial. Failures inside the trial are not thrown; the result has their status and cause. `position` is
+  // kept up to date. `stop` is polled between steps: true ends the trial as "interrupted", and its last checkpoint stays. `leave` receives
   // the result of a trial in which a rank failed, and must end the process (see rank_threads.h).
   Result run(const Trial& trial, const TrialFiles& files, const std::function<void(const Progress&)>& report,
-             const std::function<bool()>& stop, const std::function<void(const Result&)>& leave);
+             LivePosition& position, const std::function<bool()>& stop, const std::function<void(const Result&)>& leave);
 
  private:
   struct State;

@@ -18,7 +18,7 @@ void Setup::abort() {
 }
 
 void Setup::open(std::size_t number) {
-  state_.report_progress(number, TrialPhase::setup, 0, 0, 0);
+  state_.report_progress(number, 0, 0);
   Rank& rank = state_.ranks[number];
   Platform& platform = *state_.request.platform;
   const Config& config = state_.config;

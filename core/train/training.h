@@ -13,6 +13,7 @@
 #include "base/rank_threads.h"
 #include "runtime/schedule_log.h"
 #include "results/cause.h"
+#include "results/live_position.h"
 #include "results/result.h"
 #include "results/trial_progress.h"
 #include "plan/trial.h"
@@ -29,6 +30,7 @@ struct TrainingRequest {
   Numerics numerics;
   TrialFiles files;
   std::function<void(const Progress&)> report = [](const Progress&) {};
+  LivePosition* position = nullptr;     // kept up to date; null: not wanted
   std::function<bool()> stop = [] { return false; };
   std::size_t most_steps = 0;       // limit on steps, may end within an epoch; 0: whole epochs
   bool evaluate = true;

@@ -45,6 +45,21 @@ std::string_view to_string(TrainingPhase phase) {
   return "teardown";
 }
 
+TrialPhase reported(TrainingPhase phase) {
+  switch (phase) {
+    case setup:
+    case start: return TrialPhase::setup;
+    case warm_up:
+    case capture:
+    case warm_up_end: return TrialPhase::warm_up;
+    case epoch: return TrialPhase::training;
+    case evaluation: return TrialPhase::evaluation;
+    case checkpoint: return TrialPhase::checkpoint;
+    case teardown: break;
+  }
+  return TrialPhase::teardown;
+}
+
 bool may_follow(TrainingPhase from, TrainingPhase to) {
   return std::find(std::begin(kTransitions), std::end(kTransitions), std::pair(from, to)) != std::end(kTransitions);
 }

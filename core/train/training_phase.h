@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/abortable_barrier.h"
+#include "results/status.h"
 
 namespace mgcompare {
 
@@ -24,6 +25,9 @@ enum class TrainingPhase {
 };
 
 std::string_view to_string(TrainingPhase phase);
+
+// What the progress of a trial reports during this phase.
+TrialPhase reported(TrainingPhase phase);
 
 // Whether `to` may follow `from`. A phase never follows itself.
 bool may_follow(TrainingPhase from, TrainingPhase to);

@@ -25,12 +25,12 @@ TrainingState::TrainingState(const TrainingRequest& request)
   if (request.record) outcome.record.ranks.resize(ranks.size());
 }
 
-void TrainingState::report_progress(std::size_t rank, TrialPhase phase, std::size_t epoch, std::size_t step, double loss) {
+void TrainingState::report_progress(std::size_t rank, std::size_t step, double loss) {
   if (rank != 0) return;
   if (request.stop()) throw Interrupted();
   if (now() < next_report) return;
   next_report = now() + kSecondsBetweenReports;
-  request.report({phase, epoch, config.epochs, step, facts.steps_per_epoch, loss});
+  request.report({reported(phases.phase_of(0)), epoch, config.epochs, step, facts.steps_per_epoch, loss});
 }
 
 }  // namespace mgcompare

@@ -17,7 +17,10 @@ struct TrainingState {
   explicit TrainingState(const TrainingRequest& request);
 
   // Waits for all ranks, then moves to the next phase (see PhaseBarrier).
-  void enter(TrainingPhase next, std::size_t rank) { phases.enter(next, rank); }
+  void enter(TrainingPhase next, std::size_t rank) {
+    phases.enter(next, rank);
+    mark(rank, 0);
+  }
   // Waits for all ranks within the present phase.
   void wait_for_ranks(std::size_t rank) { phases.wait(rank); }
 
@@ -27,8 +30,13 @@ struct TrainingState {
   // Whether work may be captured and replayed without the host. Audits inspect every pass, and the host gathers samples
   // that are kept in its memory.
   bool may_capture() const { return !request.audit && config.data.on != DataLocation::host; }
+  // Publishes the position of rank 0, so that it is known after a crash. Steps count from 1; 0: between steps. Does nothing on
+  // other ranks.
+  void mark(std::size_t rank, std::size_t step) {
+    if (rank == 0 && request.position != nullptr) request.position->set({reported(phases.phase_of(0)), epoch, step});
+  }
   // Reports the progress of rank 0 and throws Interrupted if the user asked to stop. Does nothing on other ranks.
-  void report_progress(std::size_t rank, TrialPhase phase, std::size_t epoch, std::size_t step, double loss);
+  void report_progress(std::size_t rank, std::size_t step, double loss);
   Result& result() { return outcome.result; }
 
   const TrainingRequest& request;
@@ -43,6 +51,7 @@ struct TrainingState {
   PhaseBarrier phases;
   // Written by rank 0 only.
   std::size_t first_epoch = 0;
+  std::size_t epoch = 0;            // the present or last one
   std::size_t steps = 0;
   double epoch_seconds = 0;         // of the last epoch
   double next_report = 0;

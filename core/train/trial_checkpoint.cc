@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "train/training_identity.h"
 
 namespace mgcompare {
 
@@ -23,7 +24,10 @@ bool TrialCheckpoint::is_due(std::size_t epoch) const {
 void TrialCheckpoint::save(std::size_t number, std::size_t epoch) {
   if (!is_due(epoch)) return;
   const double start = now();
-  if (number == 0) checkpoint_ = {nlohmann::json::object(), std::vector<Blobs>(state_.ranks.size())};
+  if (number == 0) {
+    if (identity_.empty()) identity_ = training_identity(state_.trial, state_.data);
+    checkpoint_ = {identity_, nlohmann::json::object(), std::vector<Blobs>(state_.ranks.size())};
+  }
   state_.enter(TrainingPhase::checkpoint, number);
   checkpoint_.ranks[number] = save_rank(state_.ranks[number]);
   state_.wait_for_ranks(number);
@@ -43,24 +47,40 @@ void TrialCheckpoint::restore(std::size_t number) {
   if (!resumes_) return;
   if (number == 0) restore_progress();
   state_.wait_for_ranks(number);
-  restore_rank(state_.ranks[number], checkpoint_.ranks[number]);
+  if (!checkpoint_.ranks.empty()) restore_rank(state_.ranks[number], checkpoint_.ranks[number]);
   state_.wait_for_ranks(number);
 }
 
 void TrialCheckpoint::restore_progress() {
-  const std::string& file = state_.request.files.checkpoint;
-  checkpoint_ = read_checkpoint(file);
-  if (checkpoint_.ranks.size() != state_.ranks.size())
-    throw Error("the checkpoint " + file + " has " + std::to_string(checkpoint_.ranks.size()) +
-                " ranks, this trial has " + std::to_string(state_.ranks.size()));
+  std::string problem;
+  try {
+    return read();
+  } catch (const Error& error) {
+    problem = error.what();
+  } catch (const nlohmann::json::exception& error) {
+    problem = error.what();
+  }
+  checkpoint_ = {};
+  state_.result().notes.push_back("began anew: the checkpoint " + state_.request.files.checkpoint + " was not used, because " + problem);
+}
+
+void TrialCheckpoint::read() {
+  identity_ = training_identity(state_.trial, state_.data);
+  checkpoint_ = read_checkpoint(state_.request.files.checkpoint);
+  if (checkpoint_.identity != identity_)
+    throw Error("it belongs to a training with other settings, data or plugin");
   const nlohmann::json& progress = checkpoint_.progress;
-  state_.outcome.result = progress.at("result").get<Result>();
-  state_.first_epoch = progress.at("epochs").get<std::size_t>();
-  state_.steps = progress.at("steps").get<std::size_t>();
-  if (!state_.request.record) return;
-  // Replicas hold pointers to the lines of their ranks, so the lines are replaced in place.
+  Result result = progress.at("result").get<Result>();
+  const auto epochs = progress.at("epochs").get<std::size_t>(), steps = progress.at("steps").get<std::size_t>();
   ScheduleLog kept = progress.at("record").get<ScheduleLog>();
   ScheduleLog& record = state_.outcome.record;
+  if (checkpoint_.ranks.size() != state_.ranks.size() || (state_.request.record && kept.ranks.size() != record.ranks.size()))
+    throw Error("it has another number of ranks");
+  state_.outcome.result = std::move(result);
+  state_.first_epoch = epochs;
+  state_.steps = steps;
+  if (!state_.request.record) return;
+  // Replicas hold pointers to the lines of their ranks, so the lines are replaced in place.
   record.epochs = std::move(kept.epochs);
   for (std::size_t rank = 0; rank < kept.ranks.size(); ++rank) record.ranks[rank] = std::move(kept.ranks[rank]);
 }

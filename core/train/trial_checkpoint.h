@@ -3,6 +3,7 @@
 // The checkpoint of a trial: written at the ends of epochs, restored by a trial that resumes.
 
 #include <cstddef>
+#include <string>
 
 #include "runtime/checkpoint.h"
 #include "train/training_state.h"
@@ -13,16 +14,20 @@ class TrialCheckpoint {
  public:
   explicit TrialCheckpoint(TrainingState& state);
   // Both are collective. save() enters the checkpoint phase if a checkpoint is due after this epoch, and else does nothing.
-  // restore() does nothing if there is nothing to resume.
+  // restore() does nothing if there is nothing to resume. A checkpoint that is damaged or belongs to another training is not
+  // used: the trial begins anew, with a note in its result.
   void save(std::size_t rank, std::size_t epoch);
   void restore(std::size_t rank);
 
  private:
   bool is_due(std::size_t epoch) const;
   void restore_progress();
+  // Throws Error or nlohmann's exception where the file does not fit.
+  void read();
 
   TrainingState& state_;
   const bool resumes_;
+  std::string identity_;            // of this training; used by rank 0
   Checkpoint checkpoint_;
 };
 

@@ -44,7 +44,7 @@ void WarmupPhase::make_first_steps(Run& run) {
   const auto period = static_cast<std::size_t>(std::max(0, state_.trial_facts.traits.repeats_every));
   run.steps = std::max(state_.config.measure.warm_up_steps, run.graph_steps == nullptr ? 0 : period);
   for (std::size_t step = 0; step < run.steps; ++step) {
-    state_.report_progress(run.number, TrialPhase::warm_up, 0, step, 0);
+    state_.report_progress(run.number, step, 0);
     make_step(run.number, step);
   }
 }
@@ -75,7 +75,7 @@ void WarmupPhase::step_until_steady(const Run& run) {
   if (run.number == 0) detector_ = SteadyStateDetector(now(), limits);
   do {
     state_.wait_for_ranks(run.number);
-    state_.report_progress(run.number, TrialPhase::warm_up, 0, step, 0);
+    state_.report_progress(run.number, step, 0);
     for (const std::size_t end = step + steps; step < end; ++step) make_step(run.number, step);
     run.rank.device->synchronize();
     state_.wait_for_ranks(run.number);
@@ -134,6 +134,7 @@ Batch WarmupPhase::batch_at(std::size_t rank, std::size_t step) const {
 
 void WarmupPhase::make_step(std::size_t number, std::size_t step) {
   Rank& rank = state_.ranks[number];
+  state_.mark(number, step + 1);
   const Batch batch = batch_at(number, step);
   rank.replica->begin_step(batch);
   const StepClock::PhaseScope scope(Phase::strategy);

@@ -5,10 +5,14 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <new>
 #include <string>
+#include <thread>
 
 #include "mgcompare/strategy.h"
 
@@ -46,6 +50,28 @@ void die_of(int number) {
   std::raise(number);
 }
 
+// A thread that ends the process some time after the trial.
+void leave_thread() {
+  std::thread([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    die_of(SIGSEGV);
+  }).detach();
+}
+
+void leave_descriptors() {
+  for (int i = 0; i < 3; ++i)
+    if (open("/dev/null", O_RDONLY) < 0) throw Error("no descriptor");
+}
+
+// Allocates until that fails.
+[[noreturn]] void hog() {
+  for (;;) {
+    char* const block = new (std::nothrow) char[64 << 20];
+    if (block == nullptr) throw std::bad_alloc();
+    std::memset(block, 1, 64 << 20);
+  }
+}
+
 void flood() {
   const std::string block(1 << 16, 'x');
   for (int i = 0; i < 50 * 16; ++i) std::fwrite(block.data(), 1, block.size(), stderr);
@@ -56,12 +82,17 @@ class Misbehave : public Strategy {
  public:
   Misbehave(Options& options, const Facts& facts)
       : how_(options.choice("how", "never", "what goes wrong",
-                            {"never", "throw", "throw number", "segv", "abort", "exit", "busy", "blocked", "grandchild",
-                             "flood", "out of memory", "strand"})),
-        where_(options.choice("where", "step", "the call in which it does", {"construct", "start", "step", "settle"})),
+                            {"never", "throw", "throw number", "segv", "abort", "fpe", "exit", "busy", "blocked", "grandchild",
+                             "grandchild and hang", "flood", "out of memory", "hog", "strand", "thread", "descriptors"})),
+        where_(options.choice("where", "step", "the call in which it does", {"construct", "start", "step", "settle", "teardown"})),
         step_(options.integer("step", 3, "the step of the first epoch in which it does", 0)),
         rank_(options.integer("rank", facts.ranks - 1, "the rank that does", 0)) {
     if (where_ == "construct") do_it();
+  }
+
+  // At the end of a training, and not of a probe or a warm-up.
+  ~Misbehave() override {
+    if (where_ == "teardown" && is_trained_) do_it();
   }
 
   Traits traits() const override { return {}; }
@@ -82,6 +113,7 @@ class Misbehave : public Strategy {
 
   Vec settle(Replica& replica, Group& group) override {
     if (where_ == "settle" && group.rank() == rank_) do_it();
+    is_trained_ = group.rank() == rank_;
     return replica.weights();
   }
 
@@ -93,18 +125,23 @@ class Misbehave : public Strategy {
     if (how_ == "throw number") throw 42;
     if (how_ == "segv") die_of(SIGSEGV);
     if (how_ == "abort") die_of(SIGABRT);
+    if (how_ == "fpe") die_of(SIGFPE);
     if (how_ == "exit") _exit(0);
     if (how_ == "busy") spin();
-    if (how_ == "grandchild") leave_grandchild();
+    if (how_.starts_with("grandchild")) leave_grandchild();
     if (how_ == "flood") flood();
+    if (how_ == "hog") hog();
+    if (how_ == "thread") leave_thread();
+    if (how_ == "descriptors") leave_descriptors();
     if (how_ == "out of memory") throw OutOfMemory(1000, 10, 100);
-    while (how_ == "blocked") pause();
+    while (how_ == "blocked" || how_ == "grandchild and hang") pause();
   }
 
   std::string how_, where_;
   std::int64_t step_, rank_;
+  bool is_trained_ = false;
 };
 
 }  // namespace
 
-MGCOMPARE_STRATEGY(Misbehave, "misbehave", "wrong on purpose: throws, crashes, hangs, forks or floods when told to")
+MGCOMPARE_STRATEGY(Misbehave, "misbehave", "wrong on purpose: throws, crashes, hangs, forks, floods or leaks when told to")

@@ -57,15 +57,23 @@ TEST(ResultJson, KeepsEveryField) {
   result.placement = {{"cuda:1", {{"weights and gradients", "cuda:1", 8}}, {{"all_reduce", "the host link", 1.5, 6}}}};
   result.windows = {{30, 3840, 0.5}, {31, 3968, 0.25}};
   result.notes = {"oversubscribed"};
+  result.seconds_other_threads = 0.25;
+  result.exclusive_sections = 12;
+  result.shared = {{"Board", "host", 99}};
+  result.epochs[0].sketch = "12345678";
   const nlohmann::json json = result;
   // Equal again, and not only because everything was omitted.
   EXPECT_EQ(nlohmann::json(json.get<Result>()), json);
-  EXPECT_EQ(json.size(), 29u);
+  EXPECT_EQ(json.size(), 32u);
   const Result back = json.get<Result>();
   EXPECT_EQ(back.peak_memory, 1ull << 40);
   EXPECT_EQ(back.metrics.at(0).at("staleness").count, 99u);
   EXPECT_EQ(back.metrics.at(0).at("staleness").counts, (std::vector<std::uint64_t>{90, 9}));
   EXPECT_EQ(back.epochs.at(1).accuracy, 0.99);
+  EXPECT_EQ(back.epochs.at(0).sketch, "12345678");
+  EXPECT_EQ(back.shared.at(0).bytes, 99u);
+  EXPECT_EQ(back.exclusive_sections, 12u);
+  EXPECT_EQ(back.seconds_other_threads, 0.25);
   EXPECT_EQ(back.windows.at(1).steps, 31u);
   EXPECT_EQ(back.windows.at(1).samples_per_second(), 15872);
   EXPECT_EQ(back.ranks.at(0).waiting, result.ranks[0].waiting);

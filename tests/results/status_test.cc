@@ -35,7 +35,7 @@ TEST(Status, NamesOfRowStatesAndPhases) {
   EXPECT_EQ(to_string(RowState::running), "running");
   EXPECT_EQ(to_string(RowState::finished), "finished");
   for (const TrialPhase phase : {TrialPhase::none, TrialPhase::setup, TrialPhase::warm_up, TrialPhase::training,
-                                 TrialPhase::evaluation, TrialPhase::checkpoint})
+                                 TrialPhase::evaluation, TrialPhase::checkpoint, TrialPhase::teardown})
     EXPECT_EQ(trial_phase_of(to_string(phase)), phase);
   EXPECT_EQ(to_string(TrialPhase::warm_up), "warm-up");
 }

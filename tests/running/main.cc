@@ -38,6 +38,7 @@ json leave_grandchild(const json& body, RequestContext&) {
     const pid_t grandchild = fork();
     if (grandchild == 0) {
       std::signal(SIGTERM, SIG_IGN);
+      std::signal(SIGHUP, SIG_IGN);
       for (;;) pause();
     }
     if (write(ends[1], &grandchild, sizeof(grandchild)) < 0) _exit(1);
@@ -50,7 +51,7 @@ json leave_grandchild(const json& body, RequestContext&) {
 }
 
 json flood(const json& body, RequestContext&) {
-  const std::string block(1 << 16, 'x');
+  const std::string block(1 << 16, static_cast<char>(body.value("byte", int{'x'})));
   for (int i = 0; i < body.at("megabytes").get<int>() * 16; ++i) std::fwrite(block.data(), 1, block.size(), stdout);
   std::fputs("\n\x1b[31mthe last \x1b]0;title\aline\x1b[0m\n", stdout);
   std::fflush(stdout);
@@ -63,7 +64,7 @@ json flood(const json& body, RequestContext&) {
 
 json stubborn(const json&, RequestContext& context) {
   std::signal(SIGTERM, SIG_IGN);
-  context.report({mgcompare::TrialPhase::training, 2, 3, 17, 100, 0.5});
+  context.position().set({mgcompare::TrialPhase::training, 2, 17});
   busy();
 }
 
@@ -74,16 +75,22 @@ json until_stopped(const json&, RequestContext& context) {
 
 json train(const json& body, RequestContext& context) {
   const std::string behaviour = body.at("trial").get<mgcompare::Trial>().strategy.name;
+  context.position().set({mgcompare::TrialPhase::training, 1, 17});
   context.report({mgcompare::TrialPhase::training, 1, 3, 17, 100, 0.5});
   if (behaviour == "crash") {
     std::signal(SIGSEGV, SIG_DFL);
     std::raise(SIGSEGV);
   }
+  static int trials = 0;
+  if (behaviour == "fragile" && trials > 0) throw mgcompare::Error("something is broken here");
+  ++trials;
   if (behaviour == "throw") throw mgcompare::Error("no such layer");
   Result result;
   if (behaviour == "diverge") result.status = mgcompare::TrialStatus::diverged;
   result.samples = static_cast<std::uint64_t>(getpid());
-  return result;
+  json answer = result;
+  if (behaviour == "litter") answer[mgcompare::kLeftBehind] = "left 2 threads";
+  return answer;
 }
 
 int misbehave() {
@@ -95,6 +102,7 @@ int misbehave() {
       {"throw number", [](const json&, RequestContext&) -> json { throw 42; }},
       {"memory", [](const json&, RequestContext&) -> json { throw mgcompare::OutOfMemory(100, 10, 50); }},
       {"raise", [](const json& body, RequestContext& context) -> json {
+         context.position().set({mgcompare::TrialPhase::training, 1, 17});
          context.report({mgcompare::TrialPhase::training, 1, 3, 17, 100, 0.5});
          std::signal(body.get<int>(), SIG_DFL);   // a sanitizer would catch the signal
          std::raise(body.get<int>());

@@ -3,9 +3,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <thread>
 
 #include "cli/directory.h"
 #include "cli/environment.h"
@@ -62,11 +64,14 @@ TEST(Environment, SaysWhatMattersAndNothingElse) {
   EXPECT_EQ(facts["cpu:0"], "core 0");
 }
 
-int exit_code_after(const std::vector<int>& signals) {
+int exit_code_after(const std::vector<int>& signals, std::chrono::milliseconds pause = std::chrono::milliseconds(0)) {
   const pid_t child = fork();
   if (child == 0) {
     listen_to_signals();
-    for (const int number : signals) raise(number);
+    for (const int number : signals) {
+      raise(number);
+      std::this_thread::sleep_for(pause);
+    }
     _exit(interruption() == 0 ? 0 : exit_code_of(interruption()));
   }
   int status = 0;
@@ -80,7 +85,10 @@ TEST(Signals, FirstIsNotedSecondEnds) {
   EXPECT_EQ(exit_code_after({SIGINT}), 130);
   EXPECT_EQ(exit_code_after({SIGTERM}), 143);
   EXPECT_EQ(exit_code_after({SIGHUP}), 143);
-  EXPECT_EQ(exit_code_after({SIGTERM, SIGINT}), 130) << "at once, with the code of the second";
+  const std::chrono::milliseconds later(600);
+  EXPECT_EQ(exit_code_after({SIGTERM, SIGINT}, later), 130) << "at once, with the code of the second";
+  EXPECT_EQ(exit_code_after({SIGTERM, SIGINT}), 143) << "within half a second it is the same";
+  EXPECT_EQ(exit_code_after({SIGTERM, SIGINT, SIGINT}, later / 2), 130);
 }
 
 }  // namespace

@@ -166,6 +166,23 @@ TEST(Supervisor, AFloodOfOutputIsCappedAndCleaned) {
   EXPECT_NE(text.find("bytes left out]"), std::string::npos);
 }
 
+// Binary output without line ends, as plugins may print.
+TEST(LongSupervisor, AGigabyteOfOutputTakesNoMemory) {
+  const auto resident_bytes = [] {
+    long size = 0, resident = 0;
+    std::ifstream("/proc/self/statm") >> size >> resident;
+    return resident * sysconf(_SC_PAGESIZE);
+  };
+  SupervisorSettings settings = quick();
+  settings.log_file = testing::TempDir() + "gigabyte.log";
+  std::filesystem::remove(settings.log_file);
+  const long before = resident_bytes();
+  Supervisor supervisor(settings);
+  EXPECT_EQ(supervisor.ask("flood", {{"megabytes", 1024}, {"byte", 0xff}}, 600).body, "flooded");
+  EXPECT_LT(resident_bytes() - before, 50 << 20);
+  EXPECT_LT(std::filesystem::file_size(settings.log_file), std::size_t{11} << 20);
+}
+
 TEST(Supervisor, AnInterruptionLetsTheRequestEndByItself) {
   std::atomic<bool> interrupted{false};
   SupervisorSettings settings = quick();
@@ -239,36 +256,92 @@ TEST(Supervisor, AHundredWorkersLeaveNothingBehind) {
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
 }
 
-// If the runner is killed, its worker and the worker's children must end too.
-TEST(Supervisor, WorkersDieWithTheRunner) {
+TEST(Supervisor, AWorkerThatWasLitteredIsReplacedAndThePluginNamed) {
+  Supervisor supervisor(quick());
+  const Result litter = supervisor.run(trial_of("litter"), {}, {}), next = supervisor.run(trial_of("fine"), {}, {});
+  EXPECT_EQ(litter.status, TrialStatus::done);
+  EXPECT_EQ(litter.notes, std::vector<std::string>{"the plugin of litter left 2 threads in the worker, which was replaced"});
+  EXPECT_NE(next.samples, litter.samples) << "the same process";
+  EXPECT_TRUE(next.notes.empty());
+  EXPECT_EQ(supervisor.take_warnings(),
+            std::vector<std::string>{row_name(trial_of("litter")) + ": the plugin of litter left 2 threads in the worker, which was replaced"});
+  EXPECT_TRUE(supervisor.take_warnings().empty());
+}
+
+Trial trial_of_plugin(const std::string& behaviour) {
+  Trial trial = trial_of(behaviour);
+  trial.plugin_file = "/" + behaviour + ".so";
+  return trial;
+}
+
+TEST(Supervisor, ATrialThatFailsInAUsedWorkerIsRepeatedOnceInAFreshOne) {
+  Supervisor supervisor(quick());
+  const auto run = [&](const char* behaviour) { return supervisor.run(trial_of_plugin(behaviour), {}, {}); };
+  run("fine");
+  const Result repeated = run("fragile");
+  EXPECT_EQ(repeated.status, TrialStatus::done);
+  EXPECT_EQ(repeated.notes, std::vector<std::string>{"failed in a worker used by fine (failed: something is broken here); repeated in a fresh one"});
+  // The worker ran only this plugin since, so its own failure is its own.
+  const Result own = run("fragile");
+  EXPECT_EQ(own.status, TrialStatus::failed);
+  EXPECT_TRUE(own.notes.empty());
+  run("fine");
+  const Result twice = run("throw");
+  EXPECT_EQ(twice.status, TrialStatus::failed);
+  EXPECT_EQ(twice.cause, "no such layer");
+  EXPECT_EQ(twice.notes.size(), 1u);
+  run("fine");
+  EXPECT_TRUE(run("diverge").notes.empty()) << "a result, not a failure";
+}
+
+TEST(Supervisor, AKillByTheKernelForMemoryIsToldAsLikely) {
+  SupervisorSettings settings = quick();
+  settings.kernel_counters = testing::TempDir() + "vmstat";
+  const auto count = [&](int kills) { std::ofstream(settings.kernel_counters) << "nr_free_pages 1\noom_kill " << kills << "\n"; };
+  count(4);
+  Supervisor supervisor(settings);
+  const Reply killed = supervisor.ask("raise", SIGKILL, 20, {[&](const Progress&) { count(5); }, {}});
+  EXPECT_EQ(killed.status, TrialStatus::out_of_memory);
+  EXPECT_EQ(killed.cause, "probably the kernel ended the worker for lack of memory (SIGKILL in step 17 of epoch 2 (training))");
+  const Reply crashed = supervisor.ask("raise", SIGSEGV, 20, {[&](const Progress&) { count(6); }, {}});
+  EXPECT_EQ(crashed.status, TrialStatus::crashed);
+  // The counter grew before this worker started.
+  EXPECT_EQ(supervisor.ask("raise", SIGKILL, 20).status, TrialStatus::crashed);
+}
+
+// If the runner is killed, its worker and the worker's children must end too, also those with a session of their own.
+class WorkersOfAKilledRunner : public testing::TestWithParam<bool> {};
+
+TEST_P(WorkersOfAKilledRunner, DieWithIt) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
+  adopt_orphans();
   const pid_t runner = fork();
   if (runner == 0) {
     Supervisor supervisor(quick());
     const pid_t found[2] = {process_of(supervisor),
-                            supervisor.ask("grandchild", {{"session", false}}, 5).body.get<pid_t>()};
+                            supervisor.ask("grandchild", {{"session", GetParam()}}, 5).body.get<pid_t>()};
     if (write(ends[1], found, sizeof(found)) < 0) _exit(1);
     supervisor.ask("hang", nullptr, 60);
     _exit(0);
   }
   pid_t found[2] = {0, 0};
   ASSERT_EQ(read(ends[0], found, sizeof(found)), static_cast<ssize_t>(sizeof(found)));
-  adopt_orphans();
   ASSERT_TRUE(is_alive(found[0]));
   ASSERT_TRUE(is_alive(found[1]));
   kill(runner, SIGKILL);
   waitpid(runner, nullptr, 0);
+  // This process adopted the guardian, which ends last.
   const auto begin = Clock::now();
-  // This process adopted them and reaps them. Otherwise they would live for a minute.
-  while (seconds_since(begin) < 30 && (waitpid(found[0], nullptr, WNOHANG) == 0 || waitpid(found[1], nullptr, WNOHANG) == 0)) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
+  while (seconds_since(begin) < 30 && waitpid(-1, nullptr, WNOHANG) >= 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_LT(seconds_since(begin), 1);
   EXPECT_FALSE(is_alive(found[0]));
   EXPECT_FALSE(is_alive(found[1]));
   close(ends[0]);
   close(ends[1]);
 }
+
+INSTANTIATE_TEST_SUITE_P(Sessions, WorkersOfAKilledRunner, testing::Bool());
 
 }  // namespace
 }  // namespace mgcompare

@@ -150,20 +150,6 @@ TEST(Training, NothingToResumeFromIsABeginning) {
   EXPECT_TRUE(std::filesystem::remove(file));
 }
 
-TEST(Training, ADamagedCheckpointIsASentence) {
-  const std::filesystem::path file = std::filesystem::temp_directory_path() / ("mgcompare-damaged-" + std::to_string(::getpid()));
-  std::FILE* stream = std::fopen(file.c_str(), "w");
-  std::fputs("not a checkpoint", stream);
-  std::fclose(stream);
-  try {
-    run(small_trial(2, "replicated"), {}, [&](TrainingRequest& request) { request.files = {file.string(), true}; });
-    ADD_FAILURE();
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("is damaged"), std::string::npos) << error.what();
-  }
-  std::filesystem::remove(file);
-}
-
 TEST(Training, ADrawLargerThanTheDataIsAllOfThem) {
   Trial trial = small_trial(2, "async_sgd");
   trial.global_batch = 4000;

@@ -1,0 +1,80 @@
+#include "process/footprint.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <thread>
+#include <vector>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+namespace mgcompare {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kUncountable = std::numeric_limits<std::size_t>::max();
+constexpr std::chrono::milliseconds kPatience{200};
+
+// If the process has no descriptor left, not even a folder can be opened.
+std::size_t entries_of(const char* folder) {
+  std::error_code error;
+  const fs::directory_iterator found(folder, error);
+  return error ? kUncountable : static_cast<std::size_t>(std::distance(begin(found), end(found)));
+}
+
+// Children that the thread `thread` of a process started or adopted.
+std::size_t children_of(const fs::path& thread) {
+  std::ifstream file(thread / "children");
+  return static_cast<std::size_t>(std::distance(std::istream_iterator<pid_t>(file), {}));
+}
+
+std::size_t processes() {
+  std::error_code ignored;
+  std::size_t count = 0;
+  for (const auto& thread : fs::directory_iterator("/proc/self/task", ignored)) count += children_of(thread.path());
+  // The guardian has one thread, and its children are this process and the orphans.
+  const std::size_t of_guardian = children_of(fmt::format("/proc/{0}/task/{0}", getppid()));
+  return count + (of_guardian > 0 ? of_guardian - 1 : 0);
+}
+
+std::string count_text(std::size_t before, std::size_t after, const char* one, const char* many) {
+  if (after == kUncountable) return fmt::format("too many {}", many);
+  const std::size_t count = after > before ? after - before : before - after;
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+}  // namespace
+
+Footprint footprint() { return {entries_of("/proc/self/task"), entries_of("/proc/self/fd"), processes()}; }
+
+Footprint settled_footprint(const Footprint& expected) {
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  for (;;) {
+    const Footprint found = footprint();
+    if (found == expected || std::chrono::steady_clock::now() > end) return found;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+}
+
+std::string difference(const Footprint& before, const Footprint& after) {
+  std::vector<std::string> left, gone;
+  const auto compare = [&](std::size_t Footprint::* part, const char* one, const char* many) {
+    if (before.*part != after.*part)
+      (after.*part > before.*part ? left : gone).push_back(count_text(before.*part, after.*part, one, many));
+  };
+  compare(&Footprint::threads, "thread", "threads");
+  compare(&Footprint::descriptors, "open descriptor", "open descriptors");
+  compare(&Footprint::processes, "process", "processes");
+  std::vector<std::string> texts;
+  if (!left.empty()) texts.push_back(fmt::format("left {}", fmt::join(left, " and ")));
+  if (!gone.empty()) texts.push_back(fmt::format("ended {} of the program", fmt::join(gone, " and ")));
+  return fmt::format("{}", fmt::join(texts, " and "));
+}
+
+}  // namespace mgcompare

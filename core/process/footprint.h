@@ -1,0 +1,27 @@
+#pragma once
+
+// What this process holds that outlives a trial and can disturb the next one.
+
+#include <cstddef>
+#include <string>
+
+namespace mgcompare {
+
+struct Footprint {
+  std::size_t threads = 0;
+  std::size_t descriptors = 0;      // open ones
+  std::size_t processes = 0;        // children, and descendants that lost their parent
+
+  bool operator==(const Footprint&) const = default;
+};
+
+// Of the calling process, which must be a worker with a guardian.
+Footprint footprint();
+// The same, after threads and processes that are about to end have ended. Waits a short time for them if the footprint is
+// not `expected`.
+Footprint settled_footprint(const Footprint& expected);
+
+// How `after` differs from `before`: "left 2 threads and 1 open descriptor", "closed 1 descriptor"; "" if it does not.
+std::string difference(const Footprint& before, const Footprint& after);
+
+}  // namespace mgcompare

@@ -1,0 +1,34 @@
+#pragma once
+
+// Limits the memory of this process while the object exists. Not for processes that use GPUs: their drivers reserve address
+// space without using it.
+
+#include <sys/resource.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace mgcompare {
+
+class MemoryLimit {
+ public:
+  // `gibibytes`: private memory beyond what the process has now; 0: 80 % of what the machine, or the control group of this
+  // process, has left.
+  explicit MemoryLimit(double gibibytes);
+  ~MemoryLimit();
+  MemoryLimit(const MemoryLimit&) = delete;
+  MemoryLimit& operator=(const MemoryLimit&) = delete;
+
+  double gibibytes() const { return gibibytes_; }
+
+ private:
+  rlimit before_{};
+  double gibibytes_;
+};
+
+// How many processes the kernel has killed for lack of memory since the machine started, by its counters in `file`. Nothing if
+// it does not count them.
+std::optional<std::uint64_t> out_of_memory_kills(const std::string& file);
+
+}  // namespace mgcompare

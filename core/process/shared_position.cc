@@ -1,0 +1,48 @@
+#include "process/shared_position.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "mgcompare/error.h"
+
+namespace mgcompare {
+namespace {
+
+[[noreturn]] void fail(const char* what) {
+  throw Error(fmt::format("no memory can be shared with a worker process: {}: {}; end other processes and run the command again",
+                          what, std::strerror(errno)));
+}
+
+}  // namespace
+
+SharedPosition::SharedPosition() : memory_(memfd_create("mgcompare position", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
+  if (memory_.number() < 0) fail("memfd_create");
+  if (ftruncate(memory_.number(), sizeof(LivePosition)) != 0) fail("ftruncate");
+  // Reading memory that the worker cut off would end the runner.
+  if (fcntl(memory_.number(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) fail("fcntl");
+  map();
+  new (position_) LivePosition;
+}
+
+SharedPosition::SharedPosition(Descriptor descriptor) : memory_(std::move(descriptor)) {
+  map();
+  memory_.close();
+}
+
+SharedPosition::~SharedPosition() { munmap(position_, sizeof(LivePosition)); }
+
+void SharedPosition::map() {
+  void* const memory = mmap(nullptr, sizeof(LivePosition), PROT_READ | PROT_WRITE, MAP_SHARED, memory_.number(), 0);
+  if (memory == MAP_FAILED) fail("mmap");
+  position_ = static_cast<LivePosition*>(memory);
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,44 @@
+#include "results/live_position.h"
+
+#include <fmt/format.h>
+
+namespace mgcompare {
+namespace {
+
+constexpr unsigned kStepBits = 32, kEpochBits = 24;
+
+constexpr std::uint64_t lowest(std::uint64_t value, unsigned bits) { return value & ((std::uint64_t{1} << bits) - 1); }
+
+}  // namespace
+
+std::string text_of(const Position& position) {
+  const std::size_t epoch = position.epoch + 1;
+  switch (position.phase) {
+    case TrialPhase::none: return "before the trial began";
+    case TrialPhase::training:
+      return position.step == 0 ? fmt::format("in epoch {} (training)", epoch)
+                                : fmt::format("in step {} of epoch {} (training)", position.step, epoch);
+    case TrialPhase::warm_up:
+      return position.step == 0 ? "in warm-up" : fmt::format("in step {} of the warm-up", position.step);
+    case TrialPhase::evaluation:
+    case TrialPhase::checkpoint: return fmt::format("in {} of epoch {}", to_string(position.phase), epoch);
+    case TrialPhase::setup:
+    case TrialPhase::teardown: break;
+  }
+  return fmt::format("in {}", to_string(position.phase));
+}
+
+void LivePosition::set(const Position& position) {
+  const std::uint64_t phase = static_cast<std::uint64_t>(position.phase);
+  packed_.store(phase << (kEpochBits + kStepBits) | lowest(position.epoch, kEpochBits) << kStepBits | lowest(position.step, kStepBits),
+                std::memory_order_relaxed);
+}
+
+Position LivePosition::get() const {
+  const std::uint64_t packed = packed_.load(std::memory_order_relaxed);
+  const std::uint64_t phase = packed >> (kEpochBits + kStepBits);
+  if (phase > static_cast<std::uint64_t>(TrialPhase::teardown)) return {};
+  return {static_cast<TrialPhase>(phase), lowest(packed >> kStepBits, kEpochBits), lowest(packed, kStepBits)};
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,36 @@
+#pragma once
+
+// Where a running trial is. It is kept in memory that the worker shares with the runner, so that the runner knows it after
+// the worker crashed.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "results/status.h"
+
+namespace mgcompare {
+
+struct Position {
+  TrialPhase phase = TrialPhase::none;
+  std::size_t epoch = 0;            // from 0
+  std::size_t step = 0;             // of the epoch or the warm-up, from 1; 0: between steps
+};
+
+// "in step 20 of epoch 1 (training)", "before the trial began".
+std::string text_of(const Position& position);
+
+// One writer, any number of readers, in any processes. Both calls take a few nanoseconds and never wait.
+class LivePosition {
+ public:
+  void set(const Position& position);
+  // A position that no writer can have set, from damaged memory, is read as `none`.
+  Position get() const;
+
+ private:
+  std::atomic<std::uint64_t> packed_{0};  // from the highest bits: phase 8, epoch 24, step 32
+  static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "processes share it");
+};
+
+}  // namespace mgcompare

@@ -1,0 +1,59 @@
+#include "train/training_identity.h"
+
+#include <array>
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include "base/sha256.h"
+#include "config/config.h"
+#include "mgcompare/error.h"
+
+namespace mgcompare {
+namespace {
+
+// The settings that determine a training. The trial has its own strategy, devices, batch and seed.
+Config training_settings(Config config) {
+  const Config defaults;
+  config.name = config.model.name = defaults.name;
+  config.seeds = defaults.seeds;
+  config.scaling = defaults.scaling;
+  config.variants = defaults.variants;
+  config.strategies = defaults.strategies;
+  config.plugin_paths = defaults.plugin_paths;
+  config.isolation = defaults.isolation;
+  config.checkpoint_epochs = defaults.checkpoint_epochs;
+  config.measure.time_limit = defaults.measure.time_limit;
+  config.measure.memory_limit = defaults.measure.memory_limit;
+  return config;
+}
+
+std::string checksum_of(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) throw Error("the plugin " + file + " cannot be read; build or install it again");
+  Sha256 hash;
+  std::array<char, 1 << 16> bytes;
+  while (stream.read(bytes.data(), bytes.size()), stream.gcount() > 0) hash.add(bytes.data(), static_cast<std::size_t>(stream.gcount()));
+  return hash.digest();
+}
+
+}  // namespace
+
+std::string training_identity(const Trial& trial, const Dataset& data) {
+  nlohmann::json options = nlohmann::json::array();
+  for (const OptionConfig& option : trial.strategy.options) options.push_back({option.key, option.value});
+  const nlohmann::json parts = {{"settings", config_hash(training_settings(trial.config))},
+                                {"strategy", trial.strategy.name},
+                                {"options", options},
+                                {"plugin", trial.plugin_file.empty() ? "" : checksum_of(trial.plugin_file)},
+                                {"device kind", to_string(trial.device_kind)},
+                                {"devices", trial.devices},
+                                {"ranks per device", trial.ranks_per_device},
+                                {"scaling", to_string(trial.scaling)},
+                                {"batch", trial.global_batch},
+                                {"seed", trial.seed},
+                                {"data", data.fingerprint}};
+  return sha256(parts.dump());
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,37 @@
+#include "results/live_position.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace mgcompare {
+namespace {
+
+TEST(LivePosition, IsReadAsItWasSet) {
+  LivePosition live;
+  EXPECT_EQ(live.get().phase, TrialPhase::none);
+  live.set({TrialPhase::training, 999'999, 4'000'000'000});
+  EXPECT_EQ(live.get().phase, TrialPhase::training);
+  EXPECT_EQ(live.get().epoch, 999'999u);
+  EXPECT_EQ(live.get().step, 4'000'000'000u);
+}
+
+TEST(LivePosition, OfDamagedMemoryIsNone) {
+  LivePosition live;
+  std::memset(static_cast<void*>(&live), 0xff, sizeof(live));
+  EXPECT_EQ(live.get().phase, TrialPhase::none);
+}
+
+TEST(LivePosition, IsASentence) {
+  EXPECT_EQ(text_of(Position{}), "before the trial began");
+  EXPECT_EQ(text_of({TrialPhase::setup, 0, 0}), "in setup");
+  EXPECT_EQ(text_of({TrialPhase::warm_up, 0, 0}), "in warm-up");
+  EXPECT_EQ(text_of({TrialPhase::warm_up, 0, 4}), "in step 4 of the warm-up");
+  EXPECT_EQ(text_of({TrialPhase::training, 1, 0}), "in epoch 2 (training)");
+  EXPECT_EQ(text_of({TrialPhase::training, 0, 20}), "in step 20 of epoch 1 (training)");
+  EXPECT_EQ(text_of({TrialPhase::evaluation, 2, 0}), "in evaluation of epoch 3");
+  EXPECT_EQ(text_of({TrialPhase::teardown, 2, 0}), "in teardown");
+}
+
+}  // namespace
+}  // namespace mgcompare

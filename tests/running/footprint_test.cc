@@ -1,0 +1,45 @@
+#include "process/footprint.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <future>
+#include <thread>
+
+namespace mgcompare {
+namespace {
+
+// This process has no guardian, so the count of processes is that of a stranger.
+Footprint without_processes(Footprint footprint) {
+  footprint.processes = 0;
+  return footprint;
+}
+
+TEST(Footprint, CountsThreadsAndDescriptors) {
+  const Footprint before = without_processes(footprint());
+  const int descriptor = open("/dev/null", O_RDONLY);
+  std::promise<void> end;
+  std::thread thread([&] { end.get_future().wait(); });
+  const Footprint during = without_processes(footprint());
+  EXPECT_EQ(difference(before, during), "left 1 thread and 1 open descriptor");
+  EXPECT_EQ(difference(during, before), "ended 1 thread and 1 open descriptor of the program");
+  end.set_value();
+  thread.join();
+  close(descriptor);
+  EXPECT_EQ(without_processes(settled_footprint(before)), before);
+}
+
+TEST(Footprint, WaitsForThreadsThatEnd) {
+  const Footprint before = footprint();
+  std::thread([] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }).detach();
+  EXPECT_EQ(settled_footprint(before).threads, before.threads);
+}
+
+TEST(Footprint, NamesEachPart) {
+  EXPECT_EQ(difference({3, 10, 0}, {5, 10, 1}), "left 2 threads and 1 process");
+  EXPECT_EQ(difference({3, 10, 0}, {4, 9, 0}), "left 1 thread and ended 1 open descriptor of the program");
+}
+
+}  // namespace
+}  // namespace mgcompare
