@@ -1,6 +1,5 @@
 #include "cli/command_line.h"
 #include "base/print.h"
-#include "base/text.h"
 
 #include <algorithm>
 #include <array>
