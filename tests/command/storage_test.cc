@@ -148,7 +148,7 @@ TEST_F(Storage, ARemovedDirectoryEndsTheRunWithTheTruth) {
   fs::remove_all(at("run"));
   const Ended ended = program.wait();
   EXPECT_EQ(ended.code, 4) << ended.err;
-  EXPECT_NE(ended.err.find("run/results.sqlite: was removed or replaced while the run wrote to it, so its results are not kept"),
+  EXPECT_NE(ended.err.find("run/results.sqlite: was removed, moved or replaced while the run wrote to it, so the run ends; what was recorded is lost"),
             std::string::npos) << ended.err;
   EXPECT_EQ(ended.err.find("[4/9]"), std::string::npos) << "it did not stop at the next trial: " << ended.err;
   EXPECT_EQ(ended.err.find("are kept"), std::string::npos) << ended.err;

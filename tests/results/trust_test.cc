@@ -92,6 +92,17 @@ TEST(DamagedRow, IsEveryRowOfADamagedConfig) {
   for (const Row& row : read_run(folder.path()).rows) EXPECT_EQ(row.result.status, TrialStatus::damaged);
 }
 
+TEST(DamagedRun, IsTainted) {
+  const Folder folder;
+  make_run(folder.path());
+  EXPECT_TRUE(read_run(folder.path()).info.taints.empty());
+  Database(folder.path(kResultsFile), Database::Mode::write).script("UPDATE run SET value = '2' || value WHERE key = 'config_yaml'");
+  EXPECT_THAT(closing_summary(read_run(folder.path()), {}), HasSubstr("TAINTED: the properties of the run"));
+  ResultsStore results(folder.path());
+  results.resume(info(), plan());
+  EXPECT_EQ(results.read().info.taints.size(), 1u) << "still";
+}
+
 TEST(Checksums, HoldInEveryState) {
   const Folder folder;
   ResultsStore results(folder.path());
@@ -120,6 +131,16 @@ TEST(Configs, AreStoredOnce) {
   const mgcompare::Run run = read_run(folder.path());
   EXPECT_EQ(run.rows[0].config, run.rows[2].config) << "and read once";
   EXPECT_EQ(run.rows[3].config->epochs, 7u);
+}
+
+// Files of version 3.
+TEST(Configs, OfPublishedRunsAreRead) {
+  for (const char* name : {"two-cores-lenet", "two-h200-lenet"}) {
+    const mgcompare::Run run = read_run(std::string(MGCOMPARE_SOURCE_DIR "/reports/published/") + name);
+    EXPECT_GT(run.rows.size(), 10u);
+    for (const Row& row : run.rows) EXPECT_EQ(row.result.status, TrialStatus::done) << row.result.cause;
+    EXPECT_EQ(run.rows[0].config->model.name, "lenet");
+  }
 }
 
 // Layers of a stored config are never looked up in files that it names.
@@ -157,9 +178,9 @@ TEST(Directory, ThatIsRemovedOrReplacedEndsTheRun) {
     fs::remove_all(folder.path("run"));
     if (replaced) make_run(folder.path("run"));
     EXPECT_THAT([&] { results.start(plan()[0]); },
-                ThrowsMessage<NotWritable>(AllOf(HasSubstr(folder.path("run")), HasSubstr("its results are not kept"))));
-    EXPECT_THAT([&] { results.add(plan()[0], make_result(1000, 8, 0.985)); }, ThrowsMessage<NotWritable>(HasSubstr("removed or replaced")));
-    EXPECT_THAT([&] { results.read(); }, ThrowsMessage<NotWritable>(HasSubstr("removed or replaced")));
+                ThrowsMessage<NotWritable>(AllOf(HasSubstr(folder.path("run")), HasSubstr("is lost unless"))));
+    EXPECT_THAT([&] { results.add(plan()[0], make_result(1000, 8, 0.985)); }, ThrowsMessage<NotWritable>(HasSubstr("was removed, moved or replaced")));
+    EXPECT_THAT([&] { results.read(); }, ThrowsMessage<NotWritable>(HasSubstr("was removed, moved or replaced")));
   }
 }
 
