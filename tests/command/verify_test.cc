@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+
 #include <nlohmann/json.hpp>
 
 #include "rig.h"
@@ -46,9 +49,10 @@ void expect_failures(const Ended& ended, const std::string& how, const std::stri
     const std::string label = how + " in " + call;
     ASSERT_TRUE(rows.contains(label)) << label;
     EXPECT_EQ(rows[label].at("verdict"), "FAILED") << label;
-    for (const nlohmann::json& finding : json.at("findings"))
-      if (finding.at("strategy") == label && finding.at("verdict") == "FAILED")
-        EXPECT_THAT(finding.at("figure").get<std::string>(), HasSubstr(cause)) << label;
+    for (const nlohmann::json& finding : json.at("findings")) {
+      if (finding.at("strategy") != label || finding.at("verdict") != "FAILED") continue;
+      EXPECT_THAT(finding.at("figure").get<std::string>(), HasSubstr(cause)) << label;
+    }
   }
   EXPECT_EQ(rows["replicated"].at("verdict"), "ok");
   EXPECT_FALSE(anything_survives());
