@@ -15,6 +15,9 @@ install(DIRECTORY core/include/mgcompare DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
 install(DIRECTORY configs share DESTINATION ${CMAKE_INSTALL_DATADIR}/mgcompare)
 # The models that a config may name under `model:`.
 install(DIRECTORY configs/models DESTINATION ${CMAKE_INSTALL_DATADIR}/mgcompare)
+# The program looks for them beside its folder, so the build folder has them too.
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_DATADIR}/mgcompare)
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/configs/models ${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_DATADIR}/mgcompare/models SYMBOLIC)
 install(FILES cmake/Contract.cmake cmake/Strategy.cmake DESTINATION ${package_folder} COMPONENT sdk)
 
 set(MGCOMPARE_INCLUDE ${CMAKE_INSTALL_INCLUDEDIR})

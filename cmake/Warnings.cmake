@@ -9,6 +9,10 @@ target_compile_options(mgcompare_warnings INTERFACE
 if(MGCOMPARE_SANITIZE STREQUAL "address")
   add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
   add_link_options(-fsanitize=address,undefined)
+elseif(MGCOMPARE_SANITIZE STREQUAL "fuzzer")
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
+    -Wno-unknown-warning-option)
+  add_link_options(-fsanitize=address,undefined)
 elseif(MGCOMPARE_SANITIZE STREQUAL "thread")
   add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
   add_link_options(-fsanitize=thread)

@@ -20,7 +20,7 @@ Plan make_plan(const Command& command) {
   ProbeClient probe(supervisor_settings());
   const Config config = config_of(command, probe);
   probe.search(config.plugin_paths);
-  return filtered(make_plan(config, probe), command);
+  return with_checksums(filtered(make_plan(config, probe), command));
 }
 
 int compare(const Command& command) {
@@ -32,14 +32,13 @@ int compare(const Command& command) {
   Supervisor supervisor(trial_settings(directory));
   const FoundData data = find_data(supervisor, plan, command);
   begin_run(results, plan, data, check_links(supervisor, plan), command);
-  const std::vector<Trial> trials = trials_to_run(results, plan, command);
+  const std::vector<Trial> trials = trials_to_run(results, plan, data, command);
   announce(plan, trials, directory, command);
   ProgressDisplay display = make_display(trials, command);
   DeviceAvailability availability(plan.platforms);
   for (const Trial& trial : trials) {
     if (interruption() != 0) break;
-    results.start(trial);
-    results.add(trial, run_trial(supervisor, availability, trial, directory, command, display));
+    run_trial(results, supervisor, availability, trial, directory, command, display);
   }
 
   const Run run = results.read();

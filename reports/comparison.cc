@@ -53,18 +53,42 @@ void measure(Cell& cell) {
   cell.window_drift = spread_of(std::move(drifts));
 }
 
+// Marks of all repeats, each kind once. A row is too short if most of its repeats are.
+void mark(Cell& cell, const PromiseChecks& promises) {
+  std::size_t too_short = 0;
+  bool all_kept = !cell.done.empty();
+  for (const Row* row : cell.done) {
+    const PromiseCheck check = promises.of(*row);
+    all_kept &= check.state == PromiseState::kept;
+    if (check.state == PromiseState::broken && (cell.promise.state != PromiseState::broken || check.epoch < cell.promise.epoch))
+      cell.promise = check;
+    else if (check.state == PromiseState::unchecked && cell.promise.state == PromiseState::none)
+      cell.promise = check;
+    for (const Mark& mark : marks_of(*row, check)) {
+      too_short += mark.kind == MarkKind::too_short ? 1 : 0;
+      if (mark.kind == MarkKind::broken_promise && check.epoch == cell.promise.epoch)
+        std::erase_if(cell.marks, [](const Mark& other) { return other.kind == MarkKind::broken_promise; });
+      if (!cell.is_marked(mark.kind)) cell.marks.push_back(mark);
+    }
+  }
+  if (all_kept) cell.promise.state = PromiseState::kept;
+  if (2 * too_short <= cell.done.size())
+    std::erase_if(cell.marks, [](const Mark& mark) { return mark.kind == MarkKind::too_short; });
+  std::sort(cell.marks.begin(), cell.marks.end(), [](const Mark& a, const Mark& b) { return a.kind < b.kind; });
+}
+
 bool is_baseline_of(const Cell& base, const Cell& cell) {
   const TrialKey &one = base.trial(), &trial = cell.trial();
   // Batch per device in weak scaling, global batch in strong scaling.
   const std::size_t batch =
       trial.scaling == ScalingMode::weak ? trial.global_batch / std::max<std::size_t>(1, trial.devices) : trial.global_batch;
-  return base.is_baseline && !base.done.empty() && one.devices == 1 && one.ranks_per_device == 1 &&
+  return base.is_baseline && !base.done.empty() && !base.is_marked(MarkKind::too_short) && one.devices == 1 && one.ranks_per_device == 1 &&
          one.device_kind == trial.device_kind && one.global_batch == batch && one.variant == trial.variant;
 }
 
 void set_against_baseline(std::vector<Cell>& cells) {
   for (Cell& cell : cells) {
-    if (cell.done.empty() || cell.trial().ranks_per_device != 1) continue;
+    if (cell.done.empty() || cell.trial().ranks_per_device != 1 || cell.is_marked(MarkKind::too_short)) continue;
     const auto base =
         std::find_if(cells.begin(), cells.end(), [&](const Cell& other) { return is_baseline_of(other, cell); });
     if (base == cells.end()) continue;
@@ -91,7 +115,7 @@ void rank_cells(Comparison& comparison) {
   comparison.ranking.clear();
   comparison.target_reached = false;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (cells[i].done.empty() || cells[i].many_models || cells[i].is_ceiling) continue;
+    if (cells[i].done.empty() || cells[i].many_models || cells[i].is_ceiling || cells[i].is_disqualified()) continue;
     comparison.ranking.push_back(i);
     comparison.target_reached |= cells[i].reached_target > 0;
   }
@@ -164,6 +188,7 @@ Comparison ranked_by(Comparison comparison, Objective objective) {
 Comparison compare_rows(const Run& run, Objective objective) {
   Comparison comparison;
   comparison.run = &run;
+  comparison.promises = PromiseChecks(run);
   std::map<std::string, std::size_t> index;
   for (const Row& row : run.rows) {
     ++comparison.trials;
@@ -180,14 +205,16 @@ Comparison compare_rows(const Run& run, Objective objective) {
     Cell& cell = comparison.cells[found->second];
     comparison.target_accuracy = std::max(comparison.target_accuracy, row.config->target_accuracy);
     if (row.state != RowState::finished) {
-      cell.missing += row.trial.bracket > 0 ? 0 : 1;
+      cell.missing += row.trial.is_repeat() ? 1 : 0;
       continue;
     }
     // Interrupted trials run again on --resume, so they count as unfinished.
     comparison.finished += row.result.status == TrialStatus::interrupted ? 0 : 1;
     const bool is_done = row.result.status == TrialStatus::done;
     comparison.done += is_done ? 1 : 0;
-    (!is_done ? cell.failed : row.trial.bracket > 0 ? cell.brackets : cell.done).push_back(&row);
+    if (row.trial.is_repeat()) (is_done ? cell.done : cell.failed).push_back(&row);
+    else if (!is_done) cell.failed_extras.push_back(&row);
+    else if (row.trial.bracket > 0) cell.brackets.push_back(&row);
     cell.many_models |= trait_is(row, "models", "many") && row.trial.ranks() > 1;
     cell.is_baseline |= trait_is(row, "role", "baseline");
     cell.is_ceiling |= trait_is(row, "role", "ceiling");
@@ -201,7 +228,10 @@ Comparison compare_rows(const Run& run, Objective objective) {
   };
   std::stable_sort(comparison.cells.begin(), comparison.cells.end(),
                    [&](const Cell& a, const Cell& b) { return place(a) < place(b); });
-  for (Cell& cell : comparison.cells) measure(cell);
+  for (Cell& cell : comparison.cells) {
+    measure(cell);
+    mark(cell, comparison.promises);
+  }
   set_against_baseline(comparison.cells);
   decide_against_baseline(comparison.cells);
   return ranked_by(std::move(comparison), objective);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "reports/breakdown.h"
+#include "reports/marks.h"
 #include "reports/objective.h"
 #include "reports/statistics.h"
 #include "results/results_store.h"
@@ -20,13 +21,16 @@ struct Cell {
   std::string series;               // name of its strategy in charts, "tower every 4, small rate"; plain text
   const Row* first = nullptr;       // of all repeats, by position
   std::vector<const Row*> done;     // by position
-  std::vector<const Row*> failed;   // finished with another status than done
+  std::vector<const Row*> failed;   // repeats that finished with another status than done
   std::vector<const Row*> brackets; // done, outside of the blocks, by position; in no figure of the row
+  std::vector<const Row*> failed_extras;  // bracket runs and controls that finished with another status than done
   std::size_t missing = 0;          // not finished
   bool many_models = false;         // N separate models; accuracy is their mean
   bool is_baseline = false;         // one device, nothing exchanged
   bool is_ceiling = false;          // exchanges nothing: an upper limit of throughput, not a way to train one model
   bool is_exact = false;
+  std::vector<Mark> marks;          // each kind once, of the repeat in which it is worst
+  PromiseCheck promise;             // of the repeat that departs first; kept if that is known of all repeats
   bool runs_freely = false;         // free pace: ranks may train different numbers of samples
 
   Spread accuracy, samples_per_second, seconds_per_epoch, seconds_training, bytes_per_step, step_seconds, updates;
@@ -43,12 +47,14 @@ struct Cell {
   // batch (strong scaling) or batch per device (weak scaling). Absent if there is none or ranks share a device.
   std::optional<std::size_t> baseline;
   // Speed-up: ratio of the samples/s to the baseline's, by seed if both have the seed; never clipped. Efficiency: speed-up /
-  // devices.
+  // devices. None if one of both is too short to measure.
   Spread speed_up, efficiency;
   // Test of the samples/s against the baseline's, corrected for all rows of the run.
   Order order = Order::undecided;
 
   const TrialKey& trial() const { return first->trial; }
+  bool is_marked(MarkKind kind) const { return mgcompare::is_marked(marks, kind); }
+  bool is_disqualified() const { return mgcompare::is_disqualified(marks); }  // never the best of anything
 };
 
 struct Comparison {
@@ -56,11 +62,12 @@ struct Comparison {
   double target_accuracy = 0;       // 0: none
   std::vector<Cell> cells;          // strategies in the config's order, then devices, batch, variant
   Objective objective = Objective::time_to_accuracy;
-  // Cells that train one model and have results, best first by the objective. If no repeat reached the target, time to
+  // Cells that train one model, have results and are not disqualified, best first by the objective. If no repeat reached the target, time to
   // accuracy falls back to samples/s, and device-seconds to those of the whole training.
   std::vector<std::size_t> ranking;
   bool target_reached = false;      // by at least one repeat in the ranking
   std::size_t trials = 0, finished = 0, done = 0;
+  PromiseChecks promises;
 };
 
 Comparison compare_rows(const Run& run, Objective objective = Objective::time_to_accuracy);

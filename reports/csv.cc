@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "reports/marks.h"
 #include "reports/steadiness.h"
 #include "reports/text.h"
 
@@ -14,67 +15,86 @@ namespace {
 
 std::string number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : ""; }
 
+// Older versions counted neither exclusive sections nor shared objects.
+bool counts_calls(const Row& row) { return !std::isnan(row.result.seconds_other_threads); }
+
 // A column of the trial, or of its result; the latter is empty until the trial has finished.
 struct Column {
   const char* name;
-  std::function<std::string(const Row&)> text;
+  std::function<std::string(const Row&, const PromiseChecks&)> text;
   bool of_result = true;
 };
 
 const std::vector<Column>& columns() {
   static const std::vector<Column> all = {
-      {"trial", [](const Row& r) { return fmt::format("{}", r.trial.number); }, false},
-      {"position", [](const Row& r) { return fmt::format("{}", r.position); }, false},
-      {"sequence", [](const Row& r) { return r.sequence == 0 ? "" : fmt::format("{}", r.sequence); }, false},
-      {"state", [](const Row& r) { return std::string(to_string(r.state)); }, false},
-      {"attempt", [](const Row& r) { return fmt::format("{}", r.attempt); }, false},
-      {"row", [](const Row& r) { return csv_field(row_name(r.trial)); }, false},
-      {"strategy", [](const Row& r) { return csv_field(r.trial.strategy.name); }, false},
-      {"label", [](const Row& r) { return csv_field(r.trial.strategy.label); }, false},
-      {"variant", [](const Row& r) { return csv_field(r.trial.variant); }, false},
-      {"model", [](const Row& r) { return csv_field(r.config->model.name); }, false},
-      {"device_kind", [](const Row& r) { return std::string(to_string(r.trial.device_kind)); }, false},
-      {"devices", [](const Row& r) { return fmt::format("{}", r.trial.devices); }, false},
-      {"ranks_per_device", [](const Row& r) { return fmt::format("{}", r.trial.ranks_per_device); }, false},
-      {"scaling", [](const Row& r) { return csv_field(to_string(r.trial.scaling)); }, false},
-      {"global_batch", [](const Row& r) { return fmt::format("{}", r.trial.global_batch); }, false},
-      {"precision", [](const Row& r) { return csv_field(to_string(precision_of(*r.config, r.trial.device_kind))); }, false},
-      {"seed", [](const Row& r) { return fmt::format("{}", r.trial.seed); }, false},
-      {"bracket", [](const Row& r) { return fmt::format("{}", r.trial.bracket); }, false},
-      {"status", [](const Row& r) { return std::string(to_string(r.result.status)); }},
-      {"cause", [](const Row& r) { return csv_field(r.result.cause); }},
-      {"epochs", [](const Row& r) { return fmt::format("{}", r.result.epochs.size()); }},
-      {"accuracy", [](const Row& r) { return number(r.result.accuracy); }},
-      {"accuracy_spread", [](const Row& r) { return number(r.result.accuracy_spread); }},
+      {"trial", [](const Row& r, const PromiseChecks&) { return fmt::format("{}", r.trial.number); }, false},
+      {"position", [](const Row& r, const PromiseChecks&) { return fmt::format("{}", r.position); }, false},
+      {"sequence", [](const Row& r, const PromiseChecks&) { return r.sequence == 0 ? "" : fmt::format("{}", r.sequence); }, false},
+      {"state", [](const Row& r, const PromiseChecks&) { return std::string(to_string(r.state)); }, false},
+      {"attempt", [](const Row& r, const PromiseChecks&) { return fmt::format("{}", r.attempt); }, false},
+      {"row", [](const Row& r, const PromiseChecks&) { return csv_field(row_name(r.trial)); }, false},
+      {"strategy", [](const Row& r, const PromiseChecks&) { return csv_field(r.trial.strategy.name); }, false},
+      {"label", [](const Row& r, const PromiseChecks&) { return csv_field(r.trial.strategy.label); }, false},
+      {"variant", [](const Row& r, const PromiseChecks&) { return csv_field(r.trial.variant); }, false},
+      {"model", [](const Row& r, const PromiseChecks&) { return csv_field(r.config->model.name); }, false},
+      {"device_kind", [](const Row& r, const PromiseChecks&) { return std::string(to_string(r.trial.device_kind)); }, false},
+      {"devices", [](const Row& r, const PromiseChecks&) { return fmt::format("{}", r.trial.devices); }, false},
+      {"ranks_per_device", [](const Row& r, const PromiseChecks&) { return fmt::format("{}", r.trial.ranks_per_device); }, false},
+      {"scaling", [](const Row& r, const PromiseChecks&) { return csv_field(to_string(r.trial.scaling)); }, false},
+      {"global_batch", [](const Row& r, const PromiseChecks&) { return fmt::format("{}", r.trial.global_batch); }, false},
+      {"precision", [](const Row& r, const PromiseChecks&) { return csv_field(to_string(precision_of(*r.config, r.trial.device_kind))); }, false},
+      {"seed", [](const Row& r, const PromiseChecks&) { return fmt::format("{}", r.trial.seed); }, false},
+      {"bracket", [](const Row& r, const PromiseChecks&) { return fmt::format("{}", r.trial.bracket); }, false},
+      {"control", [](const Row& r, const PromiseChecks&) { return r.trial.control ? "1" : "0"; }, false},
+      {"status", [](const Row& r, const PromiseChecks&) { return std::string(to_string(r.result.status)); }},
+      {"cause", [](const Row& r, const PromiseChecks&) { return csv_field(r.result.cause); }},
+      {"epochs", [](const Row& r, const PromiseChecks&) { return fmt::format("{}", r.result.epochs.size()); }},
+      {"accuracy", [](const Row& r, const PromiseChecks&) { return number(r.result.accuracy); }},
+      {"accuracy_spread", [](const Row& r, const PromiseChecks&) { return number(r.result.accuracy_spread); }},
       {"seconds_to_target",
-       [](const Row& r) { return r.result.seconds_to_target > 0 ? number(r.result.seconds_to_target) : ""; }},
-      {"samples_per_second", [](const Row& r) { return number(r.result.samples_per_second); }},
-      {"windows", [](const Row& r) { return fmt::format("{}", r.result.windows.size()); }},
+       [](const Row& r, const PromiseChecks&) { return r.result.seconds_to_target > 0 ? number(r.result.seconds_to_target) : ""; }},
+      {"samples_per_second", [](const Row& r, const PromiseChecks&) { return number(r.result.samples_per_second); }},
+      {"windows", [](const Row& r, const PromiseChecks&) { return fmt::format("{}", r.result.windows.size()); }},
       {"window_spread",
-       [](const Row& r) {
+       [](const Row& r, const PromiseChecks&) {
          const auto steadiness = steadiness_of(r.result);
          return steadiness ? number(steadiness->spread) : "";
        }},
       {"window_drift",
-       [](const Row& r) {
+       [](const Row& r, const PromiseChecks&) {
          const auto steadiness = steadiness_of(r.result);
          return steadiness ? number(steadiness->drift) : "";
        }},
-      {"step_seconds_median", [](const Row& r) { return number(r.result.step_seconds_median); }},
-      {"seconds_worker_start", [](const Row& r) { return number(r.result.seconds_worker_start); }},
-      {"seconds_setup", [](const Row& r) { return number(r.result.seconds_setup); }},
-      {"seconds_warm_up", [](const Row& r) { return number(r.result.seconds_warm_up); }},
-      {"seconds_training", [](const Row& r) { return number(r.result.seconds_training); }},
-      {"seconds_evaluation", [](const Row& r) { return number(r.result.seconds_evaluation); }},
-      {"seconds_checkpoint", [](const Row& r) { return number(r.result.seconds_checkpoint); }},
-      {"harness_share", [](const Row& r) { return number(r.result.harness_share); }},
-      {"samples", [](const Row& r) { return fmt::format("{}", r.result.samples); }},
-      {"steps", [](const Row& r) { return fmt::format("{}", r.result.steps); }},
-      {"updates", [](const Row& r) { return fmt::format("{}", r.result.updates); }},
-      {"bytes_per_step", [](const Row& r) { return number(r.result.bytes_per_step); }},
-      {"peak_memory_bytes", [](const Row& r) { return fmt::format("{}", r.result.peak_memory); }},
-      {"parameters", [](const Row& r) { return fmt::format("{}", r.result.parameters); }},
-      {"weights_hash", [](const Row& r) { return csv_field(r.result.weights_hash); }},
+      {"step_seconds_median", [](const Row& r, const PromiseChecks&) { return number(r.result.step_seconds_median); }},
+      {"seconds_worker_start", [](const Row& r, const PromiseChecks&) { return number(r.result.seconds_worker_start); }},
+      {"seconds_setup", [](const Row& r, const PromiseChecks&) { return number(r.result.seconds_setup); }},
+      {"seconds_warm_up", [](const Row& r, const PromiseChecks&) { return number(r.result.seconds_warm_up); }},
+      {"seconds_training", [](const Row& r, const PromiseChecks&) { return number(r.result.seconds_training); }},
+      {"seconds_evaluation", [](const Row& r, const PromiseChecks&) { return number(r.result.seconds_evaluation); }},
+      {"seconds_checkpoint", [](const Row& r, const PromiseChecks&) { return number(r.result.seconds_checkpoint); }},
+      {"harness_share", [](const Row& r, const PromiseChecks&) { return number(r.result.harness_share); }},
+      {"samples", [](const Row& r, const PromiseChecks&) { return fmt::format("{}", r.result.samples); }},
+      {"steps", [](const Row& r, const PromiseChecks&) { return fmt::format("{}", r.result.steps); }},
+      {"updates", [](const Row& r, const PromiseChecks&) { return fmt::format("{}", r.result.updates); }},
+      {"bytes_per_step", [](const Row& r, const PromiseChecks&) { return number(r.result.bytes_per_step); }},
+      {"seconds_other_threads", [](const Row& r, const PromiseChecks&) { return number(r.result.seconds_other_threads); }},
+      {"exclusive_sections", [](const Row& r, const PromiseChecks&) { return counts_calls(r) ? fmt::format("{}", r.result.exclusive_sections) : ""; }},
+      {"shared_bytes", [](const Row& r, const PromiseChecks&) { return counts_calls(r) ? number(shared_bytes(r.result)) : ""; }},
+      {"promise",
+       [](const Row& r, const PromiseChecks&) {
+         const auto promise = r.result.traits.find("promise");
+         return promise == r.result.traits.end() ? "" : csv_field(promise->second);
+       }},
+      {"promise_check", [](const Row& r, const PromiseChecks& promises) { return std::string(to_string(promises.of(r).state)); }},
+      {"promise_broken_epoch",
+       [](const Row& r, const PromiseChecks& promises) {
+         const PromiseCheck check = promises.of(r);
+         return check.state == PromiseState::broken ? fmt::format("{}", check.epoch) : "";
+       }},
+      {"marks", [](const Row& r, const PromiseChecks& promises) { return csv_field(marks_text(marks_of(r, promises.of(r)))); }},
+      {"peak_memory_bytes", [](const Row& r, const PromiseChecks&) { return fmt::format("{}", r.result.peak_memory); }},
+      {"parameters", [](const Row& r, const PromiseChecks&) { return fmt::format("{}", r.result.parameters); }},
+      {"weights_hash", [](const Row& r, const PromiseChecks&) { return csv_field(r.result.weights_hash); }},
   };
   return all;
 }
@@ -82,6 +102,7 @@ const std::vector<Column>& columns() {
 }  // namespace
 
 std::string csv_report(const Run& run) {
+  const PromiseChecks promises(run);
   std::string text;
   for (const Column& column : columns()) text += fmt::format("{}{}", text.empty() ? "" : ",", column.name);
   text += "\r\n";
@@ -90,7 +111,7 @@ std::string csv_report(const Run& run) {
     for (const Column& column : columns()) {
       if (!first) text += ',';
       first = false;
-      if (!column.of_result || row.state == RowState::finished) text += column.text(row);
+      if (!column.of_result || row.state == RowState::finished) text += column.text(row, promises);
     }
     text += "\r\n";
   }

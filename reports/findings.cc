@@ -8,6 +8,7 @@
 #include <set>
 
 #include "reports/drift.h"
+#include "reports/marked_rows.h"
 #include "reports/text.h"
 
 namespace mgcompare {
@@ -278,7 +279,11 @@ Answer answer(const Comparison& comparison) {
 std::vector<Finding> ranking_findings(const Comparison& comparison) {
   std::vector<Finding> all;
   if (comparison.ranking.empty()) {
+    const bool any = std::any_of(comparison.cells.begin(), comparison.cells.end(), [](const Cell& cell) {
+      return !cell.done.empty() && !cell.many_models && !cell.is_ceiling;
+    });
     all.push_back({comparison.done == 0 ? "No trial was completed: there is nothing to compare"
+                   : any                ? "No row can be ranked: each has a mark that excludes it"
                                         : "No strategy that trains one model was completed"});
     return all;
   }
@@ -296,6 +301,7 @@ std::vector<Finding> ranking_findings(const Comparison& comparison) {
 
 std::vector<Finding> reservations(const Comparison& comparison) {
   std::vector<Finding> all;
+  for (const std::string& sentence : marked_rows(comparison)) all.push_back({sentence});
   std::set<std::string> many;
   for (const Cell& cell : comparison.cells) {
     if (cell.done.empty() || !cell.many_models || !many.insert(cell.trial().strategy.label).second) continue;
@@ -336,34 +342,6 @@ std::vector<Finding> findings(const Comparison& comparison) {
   // The answer already contains this finding.
   if (!instead_of_target(comparison).empty()) ranking.erase(ranking.begin());
   for (const auto& part : {ranking, reservations(comparison)}) all.insert(all.end(), part.begin(), part.end());
-  return all;
-}
-
-std::vector<Failure> failures(const Comparison& comparison) {
-  std::vector<Failure> all;
-  for (const Cell& cell : comparison.cells) {
-    for (const Row* row : cell.failed) {
-      const TrialStatus status = row->result.status;
-      const std::string cause = plain(row->result.cause), title = title_of(cell);
-      // Unavailable devices fail in the same way in many rows: one line for all. Other failures get one line per row.
-      auto same = std::find_if(all.begin(), all.end(), [&](const Failure& failure) {
-        return (failure.title == title || status == TrialStatus::unavailable) && failure.status == status && failure.cause == cause;
-      });
-      if (same == all.end()) same = all.insert(all.end(), {title, status, cause, 0, 0, row});
-      same->more_rows += same->repeats > 0 && row == cell.failed.front() ? 1 : 0;
-      ++same->repeats;
-      if (row->sequence > same->last->sequence) same->last = row;
-    }
-  }
-  for (Failure& failure : all)
-    if (failure.more_rows > 0)
-      failure.title += fmt::format(" and {} more row{}", failure.more_rows, failure.more_rows == 1 ? "" : "s");
-  std::stable_sort(all.begin(), all.end(), [](const Failure& a, const Failure& b) {
-    const auto key = [](const Failure& failure) {
-      return std::pair(failure.status != TrialStatus::unavailable, failure.last->sequence);
-    };
-    return key(a) < key(b);
-  });
   return all;
 }
 

@@ -51,16 +51,4 @@ std::vector<Finding> findings(const Comparison& comparison);
 // have a baseline, and reached the target if the objective uses it. Null if there is none.
 const Cell* best_on_several(const Comparison& comparison);
 
-// Trials that are not done, equal ones combined. Unavailable ones come first, then by time, so that the last line is the most
-// recent failure.
-struct Failure {
-  std::string title;
-  TrialStatus status = TrialStatus::failed;
-  std::string cause;
-  std::size_t repeats = 0;          // trials
-  std::size_t more_rows = 0;        // besides the one in the title
-  const Row* last = nullptr;
-};
-std::vector<Failure> failures(const Comparison& comparison);
-
 }  // namespace mgcompare

@@ -11,6 +11,7 @@
 #include "reports/drift.h"
 #include "reports/embedding.h"
 #include "reports/explain.h"
+#include "reports/failures.h"
 #include "reports/findings.h"
 #include "reports/machine_tables.h"
 #include "reports/repetition.h"

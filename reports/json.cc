@@ -33,8 +33,21 @@ std::string text_of(const auto& json, int indent = -1) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
+Json check_json(const PromiseCheck& check) {
+  Json json = {{"state", to_string(check.state)}};
+  if (check.state == PromiseState::broken)
+    json.update({{"epoch", check.epoch}, {"what", check.what}, {"departure", check.departure}, {"bound", check.bound}});
+  return json;
+}
+
+Json marks_json(const std::vector<Mark>& marks) {
+  Json json = Json::array();
+  for (const Mark& mark : marks) json.push_back(mark.text);
+  return json;
+}
+
 // Assembled from texts, which is faster than copying the JSON trees of the parts.
-std::string row_text(const Row& row) {
+std::string row_text(const Row& row, const PromiseChecks& promises) {
   const Json first = {{"position", row.position},
                       {"state", to_string(row.state)},
                       {"attempt", row.attempt},
@@ -48,7 +61,12 @@ std::string row_text(const Row& row) {
   if (row.sequence > 0) add("sequence", fmt::format("{}", row.sequence));
   if (!row.started.empty()) add("started", text_of(Json(row.started)));
   if (!row.finished.empty()) add("finished", text_of(Json(row.finished)));
-  if (row.state == RowState::finished) add("result", json_text(row.result));
+  if (row.state == RowState::finished) {
+    const PromiseCheck check = promises.of(row);
+    if (check.state != PromiseState::none) add("promise_check", text_of(check_json(check)));
+    add("marks", text_of(marks_json(marks_of(row, check))));
+    add("result", json_text(row.result));
+  }
   return text += '}';
 }
 
@@ -58,6 +76,8 @@ Json cell_json(const Comparison& comparison, const Cell& cell) {
                {"failed", cell.failed.size()},
                {"missing", cell.missing},
                {"brackets", cell.brackets.size()},
+               {"marks", marks_json(cell.marks)},
+               {"promise_check", cell.promise.state == PromiseState::none ? Json() : check_json(cell.promise)},
                {"separate_models", cell.many_models ? cell.trial().ranks() : 1},
                {"accuracy", spread(cell.accuracy)},
                {"samples_per_second", spread(cell.samples_per_second)},
@@ -119,7 +139,7 @@ void json_report(const Comparison& comparison, const std::function<void(std::str
     }
     write("\n  ]");
   };
-  add_list("trials", run.rows, row_text);
+  add_list("trials", run.rows, [&](const Row& row) { return row_text(row, comparison.promises); });
   add_list("rows", comparison.cells, [&](const Cell& cell) { return text_of(cell_json(comparison, cell)); });
   write("\n}\n");
 }

@@ -35,6 +35,9 @@ Table placement_table(const Comparison& comparison) {
     if (cell.done.empty()) continue;
     for (const std::string& line : placement_lines(cell.done.front()->result.placement))
       table.lines.push_back({title_of(cell), line});
+    for (const Kept& object : cell.done.front()->result.shared)
+      table.lines.push_back({title_of(cell), fmt::format("all ranks share {} ({}) on the host", plain(object.what),
+                                                         bytes_text(static_cast<double>(object.bytes)))});
   }
   return table;
 }

@@ -5,6 +5,7 @@
 #include "reports/charts/chart.h"
 #include "reports/drift.h"
 #include "reports/explain.h"
+#include "reports/failures.h"
 #include "reports/findings.h"
 #include "reports/machine_tables.h"
 #include "reports/prediction.h"

@@ -206,6 +206,7 @@ std::vector<Prediction> predict(const Comparison& comparison, const std::vector<
       const Kin& kin = kins.at({series.name, panel.device_kind, panel.scaling});
       std::sort(row.begin(), row.end(), [](const Cell* a, const Cell* b) { return a->trial().devices < b->trial().devices; });
       if (row.back()->trial().devices < 2 || row.back()->is_ceiling || !row.back()->baseline) continue;
+      if (std::any_of(kin.begin(), kin.end(), [](const Cell* cell) { return cell->is_disqualified(); })) continue;
       Prediction prediction{series.name, row.back()};
       try {
         if (row.back()->runs_freely) throw Error("its ranks run in free pace, which this model does not describe");

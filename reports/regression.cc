@@ -46,9 +46,72 @@ void warn_of_differences(const Run& before, const Run& after, std::vector<std::s
     warnings.push_back("The runs have different configs: rows with the same name may be different");
 }
 
-const char* word(Change change) {
-  constexpr const char* kWords[] = {"better", "worse", "same", "undecided"};
-  return kWords[static_cast<int>(change)];
+// The changes of one figure over all rows, by the tests that are corrected for their number.
+class Changes {
+ public:
+  Changes(FigureChange RowChange::*figure, bool more_is_better) : figure_(figure), more_is_better_(more_is_better) {}
+  // The spreads outlive this.
+  void add(const Spread& before, const Spread& after, const FigureChange& change) {
+    absolute_.emplace_back(&after, &before);
+    own_.emplace_back(&change.own_after, &change.own_before);
+  }
+  void decide(std::vector<RowChange>& rows) const {
+    const std::vector<Order> absolute = compare_all(absolute_), own = compare_all(own_);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      FigureChange& change = rows[i].*figure_;
+      change.absolute = change_of(absolute[i], change.ratio, more_is_better_);
+      change.own = change_of(own[i], change.own_ratio, true);
+    }
+  }
+
+ private:
+  FigureChange RowChange::*figure_;
+  bool more_is_better_;
+  std::vector<std::pair<const Spread*, const Spread*>> absolute_, own_;
+};
+
+FigureChange figure_change(const Spread& before, const Spread& after, Spread own_before, Spread own_after) {
+  FigureChange change;
+  change.ratio = over_before(after, before);
+  change.own_ratio = over_before(own_after, own_before);
+  change.own_before = std::move(own_before);
+  change.own_after = std::move(own_after);
+  return change;
+}
+
+Spread times_as_fast(const Comparison& comparison, const Cell& cell) {
+  return cell.baseline ? ratio(comparison.cells[*cell.baseline].done, cell.done, time_to_target) : Spread{};
+}
+
+bool is_own_baseline(const Comparison& comparison, const Cell& cell) {
+  return cell.baseline && &comparison.cells[*cell.baseline] == &cell;
+}
+
+bool differs(Change change) { return change == Change::better || change == Change::worse; }
+
+// Which figures decide, and the verdicts.
+void decide(const Comparison& after, std::vector<RowChange>& rows, std::vector<std::string>& warnings) {
+  std::map<const Cell*, const RowChange*> changed;  // baselines, by their cell of the second run
+  for (const RowChange& row : rows)
+    if (is_own_baseline(after, *row.after) && differs(row.speed.absolute)) changed[row.after] = &row;
+  for (RowChange& row : rows) {
+    const bool has_own = row.before->baseline && row.after->baseline;
+    row.by_baseline = has_own && changed.contains(&after.cells[*row.after->baseline]);
+    row.change = row.by_baseline ? row.speed.own : row.speed.absolute;
+    row.target_change = row.by_baseline ? row.time.own : row.time.absolute;
+    if (row.by_baseline && is_own_baseline(after, *row.after)) row.change = row.target_change = Change::reference;
+    if (row.before->is_disqualified() || row.after->is_disqualified()) row.change = row.target_change = Change::marked;
+  }
+  for (const auto& [cell, row] : changed)
+    warnings.push_back(fmt::format("The baseline itself differs: {} has {} times the samples/s in the second run, so the machine or the "
+                                   "whole program changed; rows are judged by their ratio to each run's own baseline",
+                                   title_of(*cell), with_range(row->speed.ratio)));
+  for (const RowChange& row : rows) {
+    for (const Cell* cell : {row.before, row.after})
+      if (cell->is_disqualified())
+        warnings.push_back(fmt::format("{} is marked in the {} run: {}", title_of(*cell), cell == row.before ? "first" : "second",
+                                       marks_text(cell->marks)));
+  }
 }
 
 }  // namespace
@@ -58,7 +121,6 @@ Regression compare_runs(const Comparison& before, const Comparison& after) {
   std::map<std::string, const Cell*> known;
   for (const Cell& cell : before.cells)
     if (!cell.done.empty()) known[cell.name] = &cell;
-  std::vector<std::pair<const Spread*, const Spread*>> speeds, times;
   for (const Cell& cell : after.cells) {
     if (cell.done.empty()) continue;
     const auto found = known.find(cell.name);
@@ -68,44 +130,68 @@ Regression compare_runs(const Comparison& before, const Comparison& after) {
     }
     const Cell& old = *found->second;
     known.erase(found);
-    RowChange row{&old, &cell, over_before(cell.samples_per_second, old.samples_per_second)};
-    row.time_to_target = over_before(cell.seconds_to_target, old.seconds_to_target);
-    regression.rows.push_back(row);
-    speeds.emplace_back(&cell.samples_per_second, &old.samples_per_second);
-    times.emplace_back(&cell.seconds_to_target, &old.seconds_to_target);
+    regression.rows.push_back({&old, &cell, figure_change(old.samples_per_second, cell.samples_per_second, old.speed_up, cell.speed_up),
+                               figure_change(old.seconds_to_target, cell.seconds_to_target, times_as_fast(before, old),
+                                             times_as_fast(after, cell))});
   }
   for (const auto& [name, cell] : known) regression.only_before.push_back(title_of(*cell));
-  const std::vector<Order> by_speed = compare_all(speeds), by_time = compare_all(times);
-  for (std::size_t i = 0; i < regression.rows.size(); ++i) {
-    RowChange& row = regression.rows[i];
-    row.change = change_of(by_speed[i], row.speed, true);
-    row.target_change = change_of(by_time[i], row.time_to_target, false);
+  Changes speeds(&RowChange::speed, true), times(&RowChange::time, false);
+  for (const RowChange& row : regression.rows) {
+    speeds.add(row.before->samples_per_second, row.after->samples_per_second, row.speed);
+    times.add(row.before->seconds_to_target, row.after->seconds_to_target, row.time);
   }
+  speeds.decide(regression.rows);
+  times.decide(regression.rows);
+  decide(after, regression.rows, regression.warnings);
   warn_of_differences(*before.run, *after.run, regression.warnings);
   return regression;
 }
 
+std::string_view to_string(Change change) {
+  constexpr std::string_view kWords[] = {"better", "worse", "same", "undecided", "baseline", "marked"};
+  return kWords[static_cast<int>(change)];
+}
+
 bool has_regressed(const Regression& regression, double tolerance) {
   return std::any_of(regression.rows.begin(), regression.rows.end(), [&](const RowChange& row) {
-    return (row.change == Change::worse && row.speed.median < 1 - tolerance) ||
-           (row.target_change == Change::worse && row.time_to_target.median > 1 + tolerance);
+    const double speed = (row.by_baseline ? row.speed.own_ratio : row.speed.ratio).median;
+    const double slowness = row.by_baseline ? 1 / row.time.own_ratio.median : row.time.ratio.median;
+    return (row.change == Change::worse && speed < 1 - tolerance) ||
+           (row.target_change == Change::worse && slowness > 1 + tolerance);
   });
 }
 
 Table regression_table(const Regression& regression) {
+  const bool by_baseline = std::any_of(regression.rows.begin(), regression.rows.end(), [](const RowChange& row) { return row.by_baseline; });
   Table table{"Row by row",
               "Samples/s and time to the target, and the ratios second run / first run, with 95 % intervals (for one run with up to five "
               "repeats: their range). Same: the whole interval of the ratio is within 2 % of 1.",
-              {"row", "samples/s before", "after", "ratio", "verdict", "time to target before", "after", "ratio", "verdict"},
+              {"row", "samples/s before", "after", "ratio"},
               1,
               {}, {}};
+  const auto add_head = [&](const char* own) {
+    if (by_baseline) table.head.insert(table.head.end(), {fmt::format("{} before", own), "after", "ratio"});
+    table.head.push_back("verdict");
+  };
+  add_head("speed-up");
+  table.head.insert(table.head.end(), {"time to target before", "after", "ratio"});
+  add_head("times as fast");
+  if (by_baseline)
+    table.intro += " The baseline differs between the runs, so the ratios of the speed-up and of the times as fast as each run's own "
+                   "baseline decide; the absolute figures stand beside them.";
   for (const RowChange& row : regression.rows) {
-    const bool timed = row.time_to_target.count > 0;
-    table.lines.push_back({title_of(*row.after), with_range(row.before->samples_per_second, rate_text),
-                           with_range(row.after->samples_per_second, rate_text), with_range(row.speed), word(row.change),
-                           with_range(row.before->seconds_to_target, seconds_text),
-                           with_range(row.after->seconds_to_target, seconds_text), with_range(row.time_to_target),
-                           timed ? word(row.target_change) : "-"});
+    TextRow line = {title_of(*row.after), with_range(row.before->samples_per_second, rate_text),
+                    with_range(row.after->samples_per_second, rate_text), with_range(row.speed.ratio)};
+    const auto add_verdict = [&](const FigureChange& figure, Change change) {
+      if (by_baseline)
+        line.insert(line.end(), {with_range(figure.own_before), with_range(figure.own_after), with_range(figure.own_ratio)});
+      line.push_back(figure.ratio.count > 0 ? std::string(to_string(change)) : "-");
+    };
+    add_verdict(row.speed, row.change);
+    line.insert(line.end(), {with_range(row.before->seconds_to_target, seconds_text), with_range(row.after->seconds_to_target, seconds_text),
+                             with_range(row.time.ratio)});
+    add_verdict(row.time, row.target_change);
+    table.lines.push_back(std::move(line));
   }
   return table;
 }
@@ -113,9 +199,12 @@ Table regression_table(const Regression& regression) {
 std::string regression_report(const Regression& regression, const std::string& before, const std::string& after) {
   std::map<Change, std::size_t> counts;
   for (const RowChange& row : regression.rows) ++counts[row.change];
-  std::string text = fmt::format("# {} against {}\n\n{} rows by samples/s: {} better, {} worse, {} same, {} undecided.\n",
-                                 markdown(after), markdown(before), regression.rows.size(), counts[Change::better],
-                                 counts[Change::worse], counts[Change::same], counts[Change::undecided]);
+  std::string text = fmt::format("# {} against {}\n\n{} rows by {}: {} better, {} worse, {} same, {} undecided", markdown(after),
+                                 markdown(before), regression.rows.size(), counts[Change::reference] > 0 ? "speed-up" : "samples/s",
+                                 counts[Change::better], counts[Change::worse], counts[Change::same], counts[Change::undecided]);
+  for (const auto& [change, what] : {std::pair(Change::reference, "baseline"), std::pair(Change::marked, "marked")})
+    if (counts[change] > 0) text += fmt::format(", {} {}", counts[change], what);
+  text += ".\n";
   for (const std::string& warning : regression.warnings) text += fmt::format("\n{}.\n", markdown(warning));
   text += markdown_section(regression_table(regression));
   const auto list = [&](const char* title, const std::vector<std::string>& titles) {

@@ -3,6 +3,7 @@
 // Compares two runs row by row: better, worse, the same or undecided.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reports/comparison.h"
@@ -10,15 +11,30 @@
 
 namespace mgcompare {
 
-enum class Change { better, worse, same, undecided };
+enum class Change {
+  better, worse, same, undecided,
+  reference,                        // a baseline that itself changed: other rows are compared by it
+  marked,                           // a row that breaks its promise, sends nothing or is too short (marks.h)
+};
+std::string_view to_string(Change change);
+
+// A figure of both runs. Ratios are second run / first run, not by seed, because the runs are independent.
+struct FigureChange {
+  Spread ratio;
+  Change absolute = Change::undecided;
+  // The same for the figure's ratio to each run's own baseline.
+  Spread own_before, own_after, own_ratio;
+  Change own = Change::undecided;
+};
 
 struct RowChange {
   const Cell* before = nullptr;
   const Cell* after = nullptr;
-  Spread speed;                     // samples/s after / before; not by seed, because the runs are independent
-  Change change = Change::undecided;
-  Spread time_to_target;            // seconds after / before
-  Change target_change = Change::undecided;
+  FigureChange speed;               // samples/s; own: speed-up
+  FigureChange time;                // seconds to the target; own: times as fast as the baseline
+  // Whether the row's baseline differs between the runs. Then the ratios to each run's own baseline decide.
+  bool by_baseline = false;
+  Change change = Change::undecided, target_change = Change::undecided;  // what decides
 };
 
 struct Regression {
@@ -27,14 +43,18 @@ struct Regression {
   std::vector<std::string> warnings;             // differences that affect the comparison
 };
 
-// Rows are matched by name. `same`: the whole interval of the ratio is within the noise floor of 1.
+// Rows are matched by name. A baseline that is better or worse means that the machine, or all of the program, became faster or
+// slower. `same`: the whole interval of the ratio is within the noise floor of 1.
 Regression compare_runs(const Comparison& before, const Comparison& after);
 
-// Whether the samples/s or the time to the target of a row are worse by more than `tolerance`, such as 0.05.
+// Whether the samples/s or the time to the target of a row are worse by more than `tolerance`, such as 0.05, by the figures that
+// decide.
 bool has_regressed(const Regression& regression, double tolerance);
 
 Table regression_table(const Regression& regression);
 // The comparison as Markdown.
 std::string regression_report(const Regression& regression, const std::string& before, const std::string& after);
+// The comparison as JSON; docs/commands.md has its fields.
+std::string regression_json(const Regression& regression, const std::string& before, const std::string& after);
 
 }  // namespace mgcompare

@@ -21,7 +21,7 @@ std::string in_shell(const std::string& text) {
 
 Repetition repetition_of(const Run& run) {
   // Bracket runs cannot be selected by --only.
-  const auto row = std::find_if(run.rows.begin(), run.rows.end(), [](const Row& one) { return one.trial.bracket == 0; });
+  const auto row = std::find_if(run.rows.begin(), run.rows.end(), [](const Row& one) { return one.trial.is_repeat(); });
   if (row == run.rows.end()) return {};
   Repetition repetition{"Strategy, devices, batch, variant and seed select a row; this command selects the first row of the plan.", ""};
   std::string config = in_shell(row->config->path), given;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "base/atomic_file.h"
 #include "results/results_store.h"
 
@@ -13,8 +15,10 @@ void write_report_file(const std::string& path, const std::function<void(const A
     write([&](std::string_view text) { file.write(text); });
     file.commit();
   } catch (const FileError& error) {
-    throw NotWritable(
-        fmt::format("{}; the results are kept, and `mgcompare report` writes the reports again", error.what()));
+    const bool has_folder = std::filesystem::exists(std::filesystem::path(path).parent_path() / kResultsFile);
+    throw NotWritable(fmt::format("{}{}", error.what(),
+                                  has_folder ? "; the results are kept, and `mgcompare report` writes the reports again"
+                                             : "; the directory of the run was removed, and its results with it"));
   }
 }
 

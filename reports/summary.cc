@@ -7,7 +7,9 @@
 
 #include "base/text_table.h"
 #include "reports/comparison.h"
+#include "reports/failures.h"
 #include "reports/findings.h"
+#include "reports/marked_rows.h"
 #include "reports/text.h"
 
 namespace mgcompare {
@@ -25,6 +27,7 @@ TextRow cell_line(const Comparison& comparison, const Cell& cell) {
   TextRow line = {plain(trial.strategy.label), fmt::format("{}:{}", to_string(trial.device_kind), trial.devices),
                fmt::format("{}", trial.global_batch)};
   if (!trial.variant.empty()) line[0] += fmt::format(" ({})", plain(trial.variant));
+  if (!cell.marks.empty()) line[0] += " !";
   if (trial.ranks_per_device != 1) line[1] += fmt::format(" x {}", trial.ranks_per_device);
   if (cell.done.empty()) {
     line.push_back(cell.failed.empty() ? "not finished" : std::string(to_string(cell.failed.back()->result.status)));
@@ -64,16 +67,13 @@ std::string failure_lines(const Comparison& comparison, const Style& style) {
   const std::vector<Failure> all = failures(comparison);
   if (all.empty()) return "";
   std::size_t trials = 0;
-  for (const Failure& failure : all) trials += failure.repeats;
+  for (const Failure& failure : all) trials += failure.trials;
   std::string text =
       colored(style, Color::red, fmt::format("{} of {} trials {} not completed:", trials, comparison.trials, trials == 1 ? "was" : "were")) + "\n";
   for (const Failure& failure : all) {
     const std::string what =
         failure.cause.empty() ? std::string(to_string(failure.status)) : fmt::format("{} ({})", to_string(failure.status), failure.cause);
-    text += fmt::format("  {}{}: {}\n", failure.title,
-                        failure.more_rows > 0  ? fmt::format(" ({} trials)", failure.repeats)
-                        : failure.repeats > 1 ? fmt::format(" ({} repeats)", failure.repeats)
-                                              : "", what);
+    text += fmt::format("  {}{}: {}\n", failure.title, count_of(failure), what);
   }
   return text;
 }
@@ -105,6 +105,7 @@ std::string closing_summary(const Run& run, const Style& style, Objective object
   const bool many = std::any_of(comparison.cells.begin(), comparison.cells.end(),
                                 [](const Cell& cell) { return cell.many_models && !cell.done.empty(); });
   if (many) text += "  * mean of separate models, one per rank\n";
+  for (const std::string& line : legend_of_marks(comparison)) text += "  ! " + line + "\n";
   if (const std::string failed = failure_lines(comparison, style); !failed.empty()) text += fmt::format("\n{}", failed);
   return style.utf8 ? text : ascii(text);
 }

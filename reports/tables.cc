@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "reports/findings.h"
@@ -47,6 +48,15 @@ std::string order_text(const Comparison& comparison, const Cell& cell) {
                       : cell.order == Order::below ? "slower\nthan"
                                                    : "undecided\nagainst";
   return fmt::format("{} {}", order, title_of(base));
+}
+
+// With the row's marks on the second line.
+std::string promise_text(const Cell& cell) {
+  const std::string promise = cell.is_ceiling    ? "ceiling"
+                              : cell.is_baseline ? "baseline"
+                              : cell.is_exact    ? "exact"
+                                                 : "approximate";
+  return cell.marks.empty() ? promise : fmt::format("{}\n({})", promise, marks_text(cell.marks));
 }
 
 // A single number if all repeats have the same.
@@ -132,10 +142,7 @@ Table speed_table(const Comparison& comparison) {
                 {in_two(with_range(cell.samples_per_second, rate_text)), steadiness_text(cell),
                  in_two(with_range(cell.speed_up)), in_two(with_range(cell.efficiency, percent_text)),
                  order_text(comparison, cell), count_of(cell.updates),
-                 cell.is_ceiling    ? "ceiling"
-                 : cell.is_baseline ? "baseline"
-                 : cell.is_exact    ? "exact"
-                                    : "approximate",
+                 promise_text(cell),
                  std::string(to_string(precision_of(*cell.first->config, cell.trial().device_kind)))});
   };
   return {"Speed-up and efficiency",
@@ -143,7 +150,8 @@ Table speed_table(const Comparison& comparison) {
           "(strong scaling) or batch per device (weak), by seed. Efficiency: speed-up divided by devices. Neither is "
           "clipped. Rows whose ranks share a device have none. Within a trial: the spread of its windows, (fastest - "
           "slowest) / median, in the median repeat; unsteady above 5 %; drifting if the last half is faster than the first in "
-          "every repeat, or slower in every repeat, by more than 3 % in the median.",
+          "every repeat, or slower in every repeat, by more than 3 % in the median. Promise: of an exact row, the weights of one "
+          "device; below it the row's marks, which the remarks at the top explain.",
           {"strategy", "devices", "global batch", "samples/s", "within a trial", "speed-up", "efficiency",
            "against the baseline", "updates", "promise", "precision"},
           2,
@@ -208,11 +216,12 @@ Table clock_table(const Comparison& comparison) {
     const Result& result = cell.done.front()->result;
     return with(identity(cell), {seconds_text(result.seconds_training), seconds_text(result.seconds_setup),
                                  seconds_text(result.seconds_warm_up), seconds_text(result.seconds_evaluation),
-                                 seconds_text(result.seconds_checkpoint)});
+                                 seconds_text(result.seconds_checkpoint), seconds_text(result.seconds_other_threads)});
   };
   return {"Beside the training",
-          "The clocks of the first repeat; none overlaps another.",
-          {"strategy", "devices", "global batch", "training", "set-up", "warm-up", "evaluation", "checkpoint"},
+          "The clocks of the first repeat; none overlaps another. Other threads: processor time, during the training, of threads "
+          "that are not ranks; it overlaps the training.",
+          {"strategy", "devices", "global batch", "training", "set-up", "warm-up", "evaluation", "checkpoint", "other threads"},
           2,
           lines_of(comparison, line)};
 }
@@ -269,12 +278,16 @@ Table bytes_table(const Comparison& comparison) {
     const double gradient = 4.0 * static_cast<double>(result.parameters);
     return with(identity(cell), {bytes_text(cell.bytes_per_step.median), bytes_text(gradient),
                                  gradient > 0 ? fmt::format("{:.3f}", cell.bytes_per_step.median / gradient) : "-",
+                                 std::isnan(result.seconds_other_threads) ? "-" : count_text(static_cast<double>(result.exclusive_sections)),
+                                 std::isnan(result.seconds_other_threads) ? "-" : bytes_text(shared_bytes(result)),
                                  bytes_text(static_cast<double>(result.peak_memory))});
   };
   return {"Bytes",
-          "Payload that a rank sends per step, compared with the gradient in single precision; peak memory of the device that "
+          "Payload that a rank sends per step, compared with the gradient in single precision; exclusive sections of all ranks and "
+          "host objects that they share, in the first repeat, through which data can pass uncounted; peak memory of the device that "
           "uses most.",
-          {"strategy", "devices", "global batch", "sent per step", "gradient", "sent / gradient", "peak memory"},
+          {"strategy", "devices", "global batch", "sent per step", "gradient", "sent / gradient", "exclusive sections", "shared",
+           "peak memory"},
           2,
           lines_of(comparison, line)};
 }
@@ -343,13 +356,6 @@ Table outlier_table(const Comparison& comparison) {
   return table;
 }
 
-Table failure_table(const Comparison& comparison) {
-  Table table{"Trials that were not completed", "", {"row", "status", "cause", "trials"}, 3, {}, {}};
-  for (const Failure& failure : failures(comparison))
-    table.lines.push_back({failure.title, std::string(to_string(failure.status)), failure.cause, fmt::format("{}", failure.repeats)});
-  return table;
-}
-
 Table order_table(const Run& run) {
   Table table{"Order of execution",
               "",
@@ -363,22 +369,11 @@ Table order_table(const Run& run) {
   std::sort(executed.begin(), executed.end(), [](const Row* a, const Row* b) { return a->sequence < b->sequence; });
   for (const Row* row : executed) {
     table.lines.push_back({fmt::format("{}", row->sequence), fmt::format("{}", row->trial.number),
-                           row_name(row->trial) + (row->trial.bracket > 0 ? " (bracket)" : ""),
+                           row_name(row->trial) + (row->trial.bracket > 0 ? " (bracket)" : row->trial.control ? " (control)" : ""),
                            fmt::format("{}", row->trial.seed), std::string(to_string(row->result.status)), row->finished,
                            fmt::format("{}", row->attempt), row->result.weights_hash.substr(0, 12)});
   }
   return table;
-}
-
-std::vector<std::pair<std::string, std::string>> failure_logs(const Comparison& comparison) {
-  std::vector<std::pair<std::string, std::string>> logs;
-  for (const Failure& failure : failures(comparison)) {
-    if (failure.last->result.log.empty()) continue;
-    std::string log;
-    for (const std::string& line : failure.last->result.log) log += plain(line) + "\n";
-    logs.emplace_back(fmt::format("The last lines of {} (trial {})", failure.title, failure.last->trial.number), log);
-  }
-  return logs;
 }
 
 std::vector<std::string> notes_of(const Comparison& comparison) {

@@ -39,11 +39,8 @@ Table bytes_table(const Comparison& comparison);
 Table epoch_table(const Comparison& comparison);
 Table metric_table(const Comparison& comparison);
 Table outlier_table(const Comparison& comparison);
-Table failure_table(const Comparison& comparison);
 Table order_table(const Run& run);
 
-// "The last lines of X (trial 3)" and the lines, for each kind of failure with output.
-std::vector<std::pair<std::string, std::string>> failure_logs(const Comparison& comparison);
 // Warnings of the plan and notes of the rows, each once.
 std::vector<std::string> notes_of(const Comparison& comparison);
 

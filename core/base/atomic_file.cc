@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <utility>
 
@@ -14,36 +13,37 @@ namespace {
 
 constexpr std::size_t kBufferBytes = 1 << 16;
 
-// Makes the new name durable. Not every file system can sync a folder, so errors are ignored.
-void sync_folder_of(const std::string& path) {
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  const int descriptor = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  fsync(descriptor);
-  close(descriptor);
+// The errors name the file, not its folder.
+Directory folder_of(const std::string& path) {
+  try {
+    return Directory(std::filesystem::path(path).parent_path().string());
+  } catch (const FileError& error) {
+    throw FileError(path, error.code());
+  }
 }
 
 }  // namespace
 
-FileError::FileError(const std::string& path, int code)
-    : Error(path + ": cannot be written: " + std::strerror(code)), code_(code) {}
+AtomicFile::AtomicFile(const std::string& path, const std::string& suffix)
+    : AtomicFile(folder_of(path), std::filesystem::path(path).filename().string(), suffix) {}
 
-AtomicFile::AtomicFile(std::string path, const std::string& suffix)
-    : path_(std::move(path)), temporary_(path_ + suffix) {
-  unlink(temporary_.c_str());
-  descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+AtomicFile::AtomicFile(Directory folder, std::string name, const std::string& suffix)
+    : folder_(std::move(folder)), name_(std::move(name)), temporary_name_(name_ + suffix), path_(folder_.path_of(name_)),
+      temporary_(path_ + suffix) {
+  unlinkat(folder_.descriptor(), temporary_name_.c_str(), 0);
+  descriptor_ = openat(folder_.descriptor(), temporary_name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
   if (descriptor_ < 0) throw FileError(path_, errno);
 }
 
 AtomicFile::~AtomicFile() {
   if (descriptor_ < 0) return;
   close(descriptor_);
-  unlink(temporary_.c_str());
+  unlinkat(folder_.descriptor(), temporary_name_.c_str(), 0);
 }
 
 void AtomicFile::fail(int code) {
   if (descriptor_ >= 0) close(std::exchange(descriptor_, -1));
-  unlink(temporary_.c_str());
+  unlinkat(folder_.descriptor(), temporary_name_.c_str(), 0);
   throw FileError(path_, code);
 }
 
@@ -67,14 +67,25 @@ void AtomicFile::commit() {
   flush();
   if (fsync(descriptor_) != 0) fail(errno);
   if (close(std::exchange(descriptor_, -1)) != 0) fail(errno);
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail(errno);
-  sync_folder_of(path_);
+  if (renameat(folder_.descriptor(), temporary_name_.c_str(), folder_.descriptor(), name_.c_str()) != 0) fail(errno);
+  // Makes the new name durable. Not every file system can sync a folder, so errors are ignored.
+  fsync(folder_.descriptor());
 }
 
 void write_atomically(const std::string& path, std::string_view bytes) {
   AtomicFile file(path);
   file.write(bytes);
   file.commit();
+}
+
+void write_atomically(Directory folder, const std::string& name, std::string_view bytes) {
+  AtomicFile file(std::move(folder), name);
+  file.write(bytes);
+  file.commit();
+}
+
+void write_in_subfolder(const std::string& path, std::string_view bytes) {
+  write_atomically(Directory::subfolder_of(path), std::filesystem::path(path).filename().string(), bytes);
 }
 
 }  // namespace mgcompare

@@ -5,20 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "mgcompare/error.h"
+#include "base/directory.h"
 
 namespace mgcompare {
-
-// A file operation failed. what() is "PATH: cannot be written: REASON"; callers may add what to do.
-class FileError : public Error {
- public:
-  FileError(const std::string& path, int code);
-  // errno of the operation.
-  int code() const { return code_; }
-
- private:
-  int code_;
-};
 
 // Writes to a temporary file in the same folder. commit() syncs it to disk and renames it to `path`. Without commit(), the
 // destructor deletes the temporary file and leaves `path` as it was. Not thread-safe.
@@ -27,7 +16,9 @@ class AtomicFile {
   // The temporary file is `path` + `suffix`; one that an interrupted writer left is deleted first. Writers of one path that
   // may run at the same time need different suffixes. The constructor, write(), flush() and commit() throw FileError, which
   // names `path`; no temporary file is left then.
-  explicit AtomicFile(std::string path, const std::string& suffix = ".tmp");
+  explicit AtomicFile(const std::string& path, const std::string& suffix = ".tmp");
+  // The file `name` in this folder.
+  AtomicFile(Directory folder, std::string name, const std::string& suffix = ".tmp");
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -44,12 +35,17 @@ class AtomicFile {
  private:
   [[noreturn]] void fail(int code);
 
-  std::string path_, temporary_;
+  Directory folder_;
+  std::string name_, temporary_name_;
+  std::string path_, temporary_;    // of both, for messages and for temporary_path()
   std::string buffer_;
   int descriptor_ = -1;
 };
 
 // The same in one call.
 void write_atomically(const std::string& path, std::string_view bytes);
+void write_atomically(Directory folder, const std::string& name, std::string_view bytes);
+// For a file in a subfolder of a run, which the program made (Directory::subfolder_of).
+void write_in_subfolder(const std::string& path, std::string_view bytes);
 
 }  // namespace mgcompare

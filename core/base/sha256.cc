@@ -2,6 +2,9 @@
 
 #include <openssl/evp.h>
 
+#include <fstream>
+#include <vector>
+
 #include "mgcompare/error.h"
 
 namespace mgcompare {
@@ -41,6 +44,15 @@ std::string sha256(std::string_view text) {
   Sha256 hash;
   hash.add(text.data(), text.size());
   return hash.digest();
+}
+
+std::string sha256_of_file(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  Sha256 hash;
+  std::vector<char> bytes(1 << 16);
+  while (stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size())) || stream.gcount() > 0)
+    hash.add(bytes.data(), static_cast<std::size_t>(stream.gcount()));
+  return stream.is_open() && stream.eof() ? hash.digest() : "";
 }
 
 }  // namespace mgcompare

@@ -31,5 +31,7 @@ class Sha256 {
 
 // The hexadecimal digest of one text.
 std::string sha256(std::string_view text);
+// That of a file's bytes; empty if the file cannot be read.
+std::string sha256_of_file(const std::string& path);
 
 }  // namespace mgcompare

@@ -4,6 +4,9 @@
 #include <array>
 #include <cstdint>
 
+#include <locale.h>
+#include <wchar.h>
+
 namespace mgcompare {
 namespace {
 
@@ -47,7 +50,7 @@ std::size_t escape_length(std::string_view text) {
 
 bool is_invisible(std::uint32_t code) {
   return (code >= 0x80 && code < 0xa0) || (code >= 0x200b && code <= 0x200f) || (code >= 0x202a && code <= 0x202e) ||
-         (code >= 0x2060 && code <= 0x206f) || code == 0x2028 || code == 0x2029 || code == 0xfeff;
+         (code >= 0x2060 && code <= 0x206f) || code == 0x061c || code == 0x180e || code == 0x2028 || code == 0x2029 || code == 0xfeff;
 }
 
 std::string cleaned(std::string_view text, bool keep_lines) {
@@ -75,6 +78,17 @@ std::string cleaned(std::string_view text, bool keep_lines) {
   return clean;
 }
 
+// By the tables of the C library, whatever locale the program runs in.
+std::size_t columns_of(std::uint32_t code) {
+  if (code < 0x7f) return 1;
+  static const locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+  if (utf8 == nullptr) return 1;
+  const locale_t before = uselocale(utf8);
+  const int columns = wcwidth(static_cast<wchar_t>(code));
+  uselocale(before);
+  return columns < 0 ? 1 : static_cast<std::size_t>(columns);
+}
+
 }  // namespace
 
 std::size_t utf8_length(std::string_view text) {
@@ -90,8 +104,25 @@ std::string plain(std::string_view text) {
 std::string plain_lines(std::string_view text) { return cleaned(text, true); }
 
 std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  std::size_t width = 0;
+  while (!text.empty()) {
+    std::uint32_t code = 0;
+    const std::size_t length = character_length(text, code);
+    width += length == 0 ? 1 : columns_of(code);
+    text.remove_prefix(std::max<std::size_t>(1, length));
+  }
+  return width;
+}
+
+std::string_view fitting(std::string_view text, std::size_t columns) {
+  std::size_t end = 0, width = 0;
+  while (end < text.size()) {
+    const std::size_t length = std::max<std::size_t>(1, utf8_length(text.substr(end)));
+    width += width_of(text.substr(end, length));
+    if (width > columns) break;
+    end += length;
+  }
+  return text.substr(0, end);
 }
 
 std::string ascii(std::string_view text) {

@@ -1,50 +1,65 @@
 #pragma once
 
-// Checks the promises of strategies; docs/strategies.md lists the checks. Runs the same train() as a trial, in this process:
-// call in a worker only.
+// Checks the promises of strategies; docs/strategies.md lists the checks. For workers only: opens plugins and devices.
 
 #include <functional>
 #include <string>
-#include <vector>
 
-#include "config/config.h"
-#include "data/dataset.h"
-#include "mgcompare/strategy.h"
-#include "platform/platform.h"
-#include "discovery/capabilities.h"
+#include "check/trainings.h"
+#include "check/verify_scope.h"
+#include "results/finding.h"
 
 namespace mgcompare {
 
-struct Finding {
-  enum class Verdict { passed, failed, printed, skipped } verdict = Verdict::passed;
-  std::string strategy;             // the row's label, or "planted"
-  std::string check;                // "equals one device (average pooling)"
-  std::string optimizer;            // "sgd", "momentum", "adam", "adadelta"
-  int ranks = 1;
-  std::string figure;               // the measured value and its limit
+class Verification {
+ public:
+  // As the constructor of Trainings.
+  Verification(const Config& config, const Dataset& dataset, Platform& platform, const VerifyScope& scope, std::string folder);
+
+  // Who is told of findings and trainings from now on.
+  void listen(const VerifyListener& listener);
+  // The check that exact strategies pass must reject a strategy that is wrong on purpose.
+  void check_planted();
+  // All checks of one row. A failed check does not end the others, an exception only those with the same optimiser.
+  void check(const StrategyConfig& strategy);
+
+ private:
+  // What the weights of a training should be.
+  struct Expectation {
+    std::string check;
+    std::vector<std::vector<float>> weights;  // of each rank; one vector: of rank 0
+    double limit = 0;                         // largest allowed difference; 0: the same bits
+  };
+
+  void report(Finding::Verdict verdict, const TrainingCase& of, const std::string& check, const std::string& figure);
+  void judge(bool good, const TrainingCase& of, const std::string& check, const std::string& figure);
+  // Reports whether the weights are as expected, as the finding `check`. Returns it.
+  bool compare(const TrainingCase& of, const std::string& check, const Expectation& expected, const TrainingOutcome& outcome);
+  // Whether to omit the checks: an option does not apply to this number of ranks.
+  bool skip(const TrainingCase& of, const StrategyOptions& options);
+
+  void check_optimizer(const StrategyConfig& strategy, const std::string& optimizer);
+  void check_single_rank(const TrainingCase& of);
+  void check_exact(const TrainingCase& of, const Traits& traits);
+  void check_approximate(const TrainingCase& of, const Traits& traits);
+  ObservedTraining check_disturbed(TrainingCase of, const Expectation& expected);
+  void find_disturbance(TrainingCase of, const Expectation& expected);
+  void check_settled(const TrainingCase& of, const Traits& traits, const TrainingOutcome& outcome);
+  void check_traffic(const TrainingCase& of, const Traits& traits, const Result& result);
+  void check_contributions(TrainingCase of, const ObservedTraining& plain);
+  void check_conservation(const TrainingCase& of, const TrainingOutcome& outcome);
+  void check_threads(const StrategyConfig& strategy);
+
+  bool on_cpu() const { return scope_.device_kind == DeviceKind::cpu; }
+
+  Config config_;
+  const VerifyScope& scope_;
+  Trainings trainings_;
+  VerifyListener listener_;
 };
 
-struct VerifyScope {
-  std::vector<PluginSummary> plugins;          // that may be opened
-  std::vector<int> ranks = {2, 3, 4, 8};
-  std::vector<std::string> optimizers = {"sgd", "momentum", "adam", "adadelta"};
-  std::size_t samples = 730;                   // training samples of each trial; see verify_data()
-  DeviceKind device_kind = DeviceKind::cpu;
-  // Ends the process after a trial in which a rank failed (see rank_threads.h). Empty: the checks continue.
-  std::function<void()> leave;
-};
-
-// Checks the strategies of the config with their options, and every other plugin with its default options. Calls `report`
-// with each finding. Returns whether no check failed.
+// Checks the planted strategy and the strategies of the config in this process. Returns whether no check failed.
 bool verify(const Config& config, const Dataset& dataset, Platform& platform, const VerifyScope& scope,
-            const std::function<void(const Finding&)>& report);
-
-// The scope of `verify --quick`: the same checks with the same limits, on one rank count, two optimisers and a third of
-// the steps.
-VerifyScope quick_scope();
-
-// The data that verify trains on: the first `samples` training samples. Neither the batch size nor a rank count divides
-// 730 or 230, so that the last batch and the shares of the ranks are unequal.
-DataConfig verify_data(const DataConfig& data, std::size_t samples);
+            const std::function<void(const Finding&)>& found);
 
 }  // namespace mgcompare

@@ -1,5 +1,6 @@
 #include "cli/command_line.h"
 #include "base/print.h"
+#include "base/text.h"
 
 #include <algorithm>
 #include <array>
@@ -18,6 +19,8 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "base/text.h"
+#include "cli/command_help.h"
 #include "cli/report_commands.h"
 #include "cli/directory.h"
 #include "config/keys.h"
@@ -26,7 +29,9 @@
 #include "process/message.h"
 #include "config/problem.h"
 #include "cli/replay.h"
+#include "cli/verify_command.h"
 #include "results/results_store.h"
+#include "results/sqlite.h"
 #include "process/signals.h"
 
 namespace mgcompare {
@@ -38,28 +43,30 @@ constexpr std::string_view kHelp = R"(Trains one network with several multi-devi
   mgcompare configs/lenet.yaml --resume                          continue the newest run of this config
   mgcompare configs/lenet.yaml --only devices=1 --set epochs=1   a shorter part of it
 
-  mgcompare [run] CONFIG     -o DIR  directory of the results (with --resume: of the run to continue)    --dry-run  print the plan
+  mgcompare [run] CONFIG|-   -o DIR  directory of the results (with --resume: of the run to continue)    --dry-run  print the plan
                              --only KEY=VALUE,...  a part of the plan: strategy, as, devices ("devices=1:4"), batch, variant, seed
                              --set KEY=VALUE  override a key of the config; repeatable    --seed N  one repeat with this seed
                              --data DIR  directory of the MNIST files    --trace  save a few steps for chrome://tracing
   mgcompare report DIR       write the reports of a run again; --objective time_to_accuracy|throughput|device_seconds
-  mgcompare replay DIR       repeat recorded trials (measure.record) and compare their weights bit by bit
-  mgcompare compare A B      compare two runs row by row; --fail-on-regression 5%
+  mgcompare replay DIR       repeat recorded trials (measure.record), bit by bit; --trust-results: with plugin directories named in DIR
+  mgcompare compare A B      compare two runs row by row; --fail-on-regression 5%; --json
   mgcompare predict DIR      predict more devices: --devices 8,16; --link measured|NAME|FILE|latency=5us,bandwidth=20GB/s
   mgcompare export DIR       --mllog: write log lines in the format of MLPerf
-  mgcompare verify CONFIG    check strategies against training on one device; --quick: a shorter check
+  mgcompare verify CONFIG    check what strategies promise; --quick: shorter; --only strategy=NAME; --seed N repeats; --json
   mgcompare plugins          list strategies and their options; `check FILE`, `new NAME [--cuda]`
   mgcompare devices          list the devices of this machine; --json
   mgcompare doctor           check and measure devices and the links between them; --json
   mgcompare config           --explain: all keys; `config layers`: one key or section; --schema: JSON schema; --markdown: a page
 
-All commands: -q print results only, -v log more, --color auto|always|never. Also: --help, --version.
+All commands: --help (`mgcompare run --help`), -q results only, -v log more, --color auto|always|never. Also: --version.
 Exit codes: 0 success, 1 a check failed, 2 wrong usage or config, 3 some trials failed, 4 data, device, plugin or output
 missing, 5 directory in use, 70 internal error, 130/143 interrupted (the partial report is written).
 )";
 
 constexpr std::array<std::string_view, 11> kCommands = {"run",    "report", "compare", "predict", "export", "replay",
                                                         "verify", "plugins", "devices", "doctor", "config"};
+
+constexpr std::string_view kFromStandardInput = "-";
 
 constexpr std::string_view kSeeHelp = "`mgcompare --help` lists all commands";
 
@@ -73,7 +80,7 @@ bool takes_value(const CLI::App& app, const std::string& word) {
 
 // A word without a dot or slash that is not a file is probably a mistyped command.
 void refuse_unknown(const std::string& word) {
-  if (word.find_first_of("./") != std::string::npos || std::filesystem::exists(word)) return;
+  if (word == kFromStandardInput || word.find_first_of("./") != std::string::npos || std::filesystem::exists(word)) return;
   const std::string nearest = did_you_mean(word, {kCommands.begin(), kCommands.end()});
   throw UsageError(
       fmt::format("no command and no config is named '{}'; {}", word, nearest.empty() ? kSeeHelp : nearest));
@@ -85,7 +92,7 @@ std::vector<std::string> words_of(const CLI::App& app, int argc, char** argv) {
   if (words.empty())
     throw UsageError(fmt::format("give a config, such as configs/lenet.yaml, or a command; {}", kSeeHelp));
   auto first = words.begin();
-  while (first != words.end() && first->starts_with("-"))
+  while (first != words.end() && first->starts_with("-") && *first != kFromStandardInput)
     first += takes_value(app, *first) && std::next(first) != words.end() ? 2 : 1;
   const bool is_named = first != words.end() && std::find(kCommands.begin(), kCommands.end(), *first) != kCommands.end();
   if (!is_named && first != words.end()) refuse_unknown(*first);
@@ -118,38 +125,36 @@ std::string seed_problem(const std::string& text) {
   return fmt::format("'{}' is not a seed: give a whole number from 0 to {:.0f}", text, seeds.max);
 }
 
-void add_config(CLI::App& app, Command& command, std::optional<std::uint64_t>& seed) {
+void add_config(CLI::App& app, Command& command, std::vector<std::string>& filters) {
   app.add_option("config", command.target)->required();
   app.add_option("--set", command.overrides)->allow_extra_args(false);
-  app.add_option("--seed", seed)->check(seed_problem);
+  app.add_option("--seed", command.seed)->check(seed_problem);
   add_text(app, "--data", command.data);
+  add_text(app, "--only", filters)->allow_extra_args(false);
 }
 
-// Parsed options that become part of the command at the end.
-struct Given {
-  std::vector<std::string> filters;
-  std::optional<std::uint64_t> seed;
-};
-
-void add_commands(CLI::App& app, Command& command, Given& given) {
+// `filters` become part of the command at the end.
+void add_commands(CLI::App& app, Command& command, std::vector<std::string>& filters) {
   app.set_help_flag("-h,--help");
   app.set_version_flag("--version", "mgcompare " MGCOMPARE_VERSION);
   app.require_subcommand(1);
   CLI::App& run = *app.add_subcommand("run");
-  add_config(run, command, given.seed);
+  add_config(run, command, filters);
   add_text(run, "-o,--output", command.directory);
   // A plan describes the whole experiment, not what is left of a run.
   run.add_flag("--dry-run", command.dry_run)->excludes(run.add_flag("--resume", command.resume));
-  add_text(run, "--only", given.filters)->allow_extra_args(false);
   run.add_flag("--trace", command.trace);
   CLI::App& report = *app.add_subcommand("report");
   report.add_option("DIR", command.target)->required();
-  app.add_subcommand("replay")->add_option("DIR", command.target)->required();
+  CLI::App& replay = *app.add_subcommand("replay");
+  replay.add_option("DIR", command.target)->required();
+  replay.add_flag("--trust-results", command.trust_results);
   add_text(report, "--objective", command.objective);
   CLI::App& compare = *app.add_subcommand("compare");
   compare.add_option("A", command.target)->required();
   compare.add_option("B", command.second)->required();
   add_text(compare, "--fail-on-regression", command.regression);
+  compare.add_flag("--json", command.json);
   CLI::App& predict = *app.add_subcommand("predict");
   predict.add_option("DIR", command.target)->required();
   add_text(predict, "--devices", command.devices);
@@ -158,8 +163,9 @@ void add_commands(CLI::App& app, Command& command, Given& given) {
   exports.add_option("DIR", command.target)->required();
   exports.add_flag("--mllog", command.mllog);
   CLI::App& verify = *app.add_subcommand("verify");
-  add_config(verify, command, given.seed);
+  add_config(verify, command, filters);
   verify.add_flag("--quick", command.quick);
+  verify.add_flag("--json", command.json);
   CLI::App& plugins = *app.add_subcommand("plugins");
   plugins.require_subcommand(0, 1);
   plugins.add_subcommand("check")->add_option("file", command.target)->required();
@@ -173,6 +179,7 @@ void add_commands(CLI::App& app, Command& command, Given& given) {
   config.add_flag("--schema", command.schema);
   config.add_flag("--markdown", command.markdown);
   for (CLI::App* each : app.get_subcommands([](CLI::App*) { return true; })) add_general(*each, command);
+  describe_commands(app);
 }
 
 }  // namespace
@@ -180,13 +187,13 @@ void add_commands(CLI::App& app, Command& command, Given& given) {
 Parsed parse(int argc, char** argv) {
   Parsed parsed;
   Command& command = parsed.command;
-  Given given;
-  CLI::App app;
-  add_commands(app, command, given);
+  std::vector<std::string> filters;
+  CLI::App app("", "mgcompare");
+  add_commands(app, command, filters);
   try {
     app.parse(words_of(app, argc, argv));
   } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", kHelp);
+    fmt::print("{}", app.get_subcommands().empty() ? std::string(kHelp) : app.help());
     parsed.exit_code = kDone;
     return parsed;
   } catch (const CLI::CallForVersion&) {
@@ -194,15 +201,15 @@ Parsed parse(int argc, char** argv) {
     parsed.exit_code = kDone;
     return parsed;
   } catch (const CLI::ParseError& error) {
-    print_stderr("mgcompare: {}; {}\n", error.what(), kSeeHelp);
+    print_stderr("mgcompare: {}; {}\n", plain(error.what()), kSeeHelp);
     parsed.exit_code = kUsage;
     return parsed;
   }
   const CLI::App& chosen = *app.get_subcommands().front();
   command.name = chosen.get_name();
   if (!chosen.get_subcommands().empty()) command.name += " " + chosen.get_subcommands().front()->get_name();
-  for (const std::string& filter : given.filters) command.only += (command.only.empty() ? "" : ",") + filter;
-  if (given.seed) command.overrides.push_back(fmt::format("seeds=[{}]", *given.seed));
+  for (const std::string& filter : filters) command.only += (command.only.empty() ? "" : ",") + filter;
+  if (command.seed) command.overrides.push_back(fmt::format("seeds=[{}]", *command.seed));
   // The log is for developers; messages for users are printed without it.
   spdlog::set_default_logger(spdlog::stderr_color_st("mgcompare"));
   spdlog::set_pattern("%T.%e %^%l%$ %v");
@@ -211,10 +218,11 @@ Parsed parse(int argc, char** argv) {
 }
 
 int run_printing_errors(const std::function<int()>& body) {
+  interrupt_reading_if([] { return interruption() != 0; });
   const auto print = [](std::string_view text, int code) {
     // Errors of a config begin with file and line, a format that editors know.
-    const bool has_place = code == kUsage && text.find(": error: ") != std::string_view::npos;
-    print_stderr("{}{}\n", has_place ? "" : "mgcompare: ", text);
+    const bool has_place = text.find(": error: ") != std::string_view::npos;
+    print_stderr("{}{}\n", has_place ? "" : "mgcompare: ", plain_lines(text));
     return interruption() != 0 ? exit_code_of(interruption()) : code;
   };
   // Losing output is an error. A reader that closed its pipe needs no message.
@@ -226,7 +234,8 @@ int run_printing_errors(const std::function<int()>& body) {
   };
   try {
     const int code = body();
-    return code == kDone && std::fflush(stdout) != 0 ? unprinted(errno) : code;
+    if (std::fflush(stdout) != 0) return unprinted(errno);
+    return interruption() != 0 ? exit_code_of(interruption()) : code;
   } catch (const ConfigError& error) {
     return print(error.what(), kUsage);
   } catch (const UsageError& error) {
@@ -235,6 +244,9 @@ int run_printing_errors(const std::function<int()>& body) {
     return print(error.what(), kInUse);
   } catch (const Error& error) {
     return print(error.what(), kEnvironment);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return print(fmt::format("{}: {}; check the permissions and the space there", error.path1().string(),
+                             error.code().message()), kEnvironment);
   } catch (const std::exception& error) {
     const auto* system = dynamic_cast<const std::system_error*>(&error);
     if (system != nullptr && std::ferror(stdout) != 0) return unprinted(system->code().value());
@@ -250,14 +262,27 @@ SupervisorSettings supervisor_settings(const std::string& log_file) {
   return settings;
 }
 
+// `--resume DIR` and `run DIR` lack the config.
+static void refuse_directory(const Command& command) {
+  if (!std::filesystem::is_directory(command.target)) return;
+  if (command.name != "run" || !has_run(command.target))
+    throw UsageError(fmt::format("{} is a directory; give a config", command.target));
+  const Run run = read_run(command.target);
+  const std::string config = run.rows.empty() ? "CONFIG" : plain(run.rows.front().config->path);
+  throw UsageError(fmt::format("{0} is the directory of a run; to continue it, write: mgcompare {1} --resume -o {0}",
+                               command.target, config));
+}
+
 Config config_of(const Command& command, CapabilityProbe& probe) {
+  refuse_directory(command);
   ConfigSetting setting;
   setting.overrides = command.overrides;
   setting.share_folder = share_folder();
   for (const PlatformSummary& platform : probe.platforms()) {
     setting.gpu |= platform.kind != "cpu" && platform.problem.empty() && !platform.devices.empty();
   }
-  return read_config(command.target, setting);
+  const bool is_standard_input = command.target == kFromStandardInput || command.target == "/dev/stdin";
+  return read_config(is_standard_input ? kStandardInput : command.target, setting);
 }
 
 int other_command(const Command& command) {

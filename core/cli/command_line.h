@@ -32,12 +32,14 @@ struct Command {
   bool resume = false, dry_run = false, quiet = false, verbose = false;
   bool explain = false, schema = false, markdown = false, json = false, quick = false;
   std::string only;
+  std::optional<std::uint64_t> seed;   // --seed; for experiments it is an override, too
   std::vector<std::string> overrides;  // "key=value"
   std::string data;                 // --data: directory of the data set
   std::string color = "auto";
   std::string second;               // compare: the other directory
   std::string objective, devices, link, regression;  // unparsed; empty: not given
   bool mllog = false, trace = false;
+  bool trust_results = false;       // replay: use the plugin directories that the results name
   bool cuda = false;                // plugins new: with device code for GPUs
 };
 

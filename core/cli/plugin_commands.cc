@@ -1,5 +1,6 @@
 #include "cli/plugin_commands.h"
 #include "base/print.h"
+#include "base/text.h"
 
 #include <filesystem>
 #include <fstream>
@@ -13,7 +14,6 @@
 #include "process/message.h"
 #include "mgcompare/strategy.h"
 #include "discovery/plugin_files.h"
-#include "services/verify_service.h"
 
 namespace mgcompare {
 namespace {
@@ -152,7 +152,7 @@ void print_strategy(CapabilityProbe& probe, const PluginSummary& plugin) {
   for (const OptionProblem& problem : summary.problems) {
     if (problem.key.empty() && !problem.warning) fmt::print("{:<16} {}\n", "", problem.text);
   }
-  fmt::print("{:<16} {}; {}\n", "", traits_text(summary.traits), plugin.file);
+  fmt::print("{:<16} {}; {}\n", "", traits_text(summary.traits), plain(plugin.file));
   for (const OptionSummary& option : summary.options) {
     fmt::print("{:<16}   {}: {}  {}{}, {}\n", "", option.key, option.value, option.type,
                option.range.empty() ? "" : " " + option.range, option.help);
@@ -173,12 +173,13 @@ int list_plugins(const Command&) {
     }
   }
   for (const std::string& problem : refused) fmt::print("refused: {}\n", problem);
-  fmt::print("searched: {}\n", fmt::join(plugin_folders({}), ", "));
+  fmt::print("searched: {}\n", plain(fmt::format("{}", fmt::join(plugin_folders({}), ", "))));
   return kDone;
 }
 
 int check_plugin(const Command& command) {
   const PluginSummary plugin = inspect_plugin(command.target);
+  const std::string file = plain(command.target);
   if (!plugin.problem.empty()) {
     fmt::print("{}\n", plugin.problem);
     return kProblemFound;
@@ -186,15 +187,15 @@ int check_plugin(const Command& command) {
   ProbeClient probe(supervisor_settings());
   const StrategySummary summary = summary_of(probe, plugin);
   if (!summary.crash.empty()) {
-    fmt::print("{}: its constructor crashes: {}\n", command.target, summary.crash);
+    fmt::print("{}: its constructor crashes: {}\n", file, summary.crash);
     return kProblemFound;
   }
   bool is_fine = true;
   for (const OptionProblem& problem : summary.problems) {
     is_fine &= problem.warning;
-    fmt::print("{}: {}{}\n", command.target, problem.key.empty() ? "" : problem.key + ": ", problem.text);
+    fmt::print("{}: {}{}\n", file, problem.key.empty() ? "" : problem.key + ": ", problem.text);
   }
-  if (is_fine) fmt::print("{}: fine, strategy '{}' ({})\n", command.target, plugin.name, traits_text(summary.traits));
+  if (is_fine) fmt::print("{}: fine, strategy '{}' ({})\n", file, plugin.name, traits_text(summary.traits));
   return is_fine ? kDone : kProblemFound;
 }
 
@@ -204,6 +205,9 @@ int new_plugin(const Command& command) {
       name[0] < 'a' || name[0] > 'z') {
     throw UsageError(fmt::format("'{}' is not a valid strategy name: use lower-case letters, digits and _, beginning with a letter", name));
   }
+  for (const PluginSummary& plugin : find_plugins({}))
+    if (plugin.name == name && plugin.problem.empty())
+      throw UsageError(fmt::format("the name '{}' is taken by {}; choose another name", name, plugin.file));
   if (std::filesystem::exists(name)) throw UsageError(fmt::format("{} exists already; choose another name", name));
   std::error_code ignored;          // if this fails, writing the files throws
   std::filesystem::create_directories(name, ignored);
@@ -225,14 +229,6 @@ int explain_config(const Command& command) {
     throw UsageError(error.what());
   }
   return kDone;
-}
-
-int verify_strategies(const Command& command) {
-  ProbeClient probe(supervisor_settings());
-  const Config config = config_of(command, probe);
-  probe.search(config.plugin_paths);
-  const VerifyRequest request{config, command.data, command.quick};
-  return verify_in_worker(request, probe, supervisor_settings()) ? kDone : kProblemFound;
 }
 
 }  // namespace mgcompare

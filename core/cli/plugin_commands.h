@@ -1,6 +1,6 @@
 #pragma once
 
-// The commands `plugins`, `config` and `verify`. Each prints its result on stdout and returns an exit code.
+// The commands `plugins` and `config`. Each prints its result on stdout and returns an exit code.
 
 #include "cli/command_line.h"
 
@@ -10,6 +10,5 @@ int list_plugins(const Command& command);   // with the options of each strategy
 int check_plugin(const Command& command);   // whether one file can be used
 int new_plugin(const Command& command);     // creates a directory with a strategy that compiles
 int explain_config(const Command& command);
-int verify_strategies(const Command& command);
 
 }  // namespace mgcompare

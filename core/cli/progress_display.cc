@@ -1,5 +1,6 @@
 #include "cli/progress_display.h"
 #include "base/print.h"
+#include "base/text.h"
 
 #include <langinfo.h>
 #include <sys/ioctl.h>
@@ -19,6 +20,7 @@ namespace mgcompare {
 namespace {
 
 constexpr std::size_t kBarCells = 20;
+constexpr std::size_t kColumnsForBar = 2 * kBarCells;  // a narrower terminal shows the text only
 constexpr std::chrono::milliseconds kRedraw{100};
 
 std::string environment(const char* name) {
@@ -26,9 +28,11 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-std::string seed_of(const Trial& trial) {
+// What tells the trials of a row apart.
+std::string detail_of(const Trial& trial, bool has_seeds) {
   if (trial.bracket > 0) return " (bracket)";
-  return trial.config.seeds.size() > 1 ? fmt::format(" seed {}", trial.seed) : "";
+  if (trial.control) return " (control)";
+  return has_seeds ? fmt::format(" seed {}", trial.seed) : "";
 }
 
 }  // namespace
@@ -41,9 +45,13 @@ Terminal terminal_of(int descriptor, const std::string& color) {
   terminal.color = color == "always" || (color == "auto" && terminal.live && environment("NO_COLOR").empty());
   std::setlocale(LC_CTYPE, "");
   terminal.utf8 = std::string_view(nl_langinfo(CODESET)) == "UTF-8";
-  winsize size{};
-  if (is_terminal && ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) terminal.columns = size.ws_col;
+  if (is_terminal) terminal.columns = columns_of(descriptor);
   return terminal;
+}
+
+std::size_t columns_of(int descriptor) {
+  winsize size{};
+  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : Terminal().columns;
 }
 
 std::string duration_text(double seconds) {
@@ -61,23 +69,29 @@ std::string thousands(double count) {
   return digits;
 }
 
-ProgressDisplay::ProgressDisplay(std::FILE* stream, const Terminal& terminal, bool quiet, std::vector<Trial> trials,
-                                 Estimate estimate)
-    : stream_(stream), terminal_(terminal), quiet_(quiet), rest_(std::move(trials)), estimate_(std::move(estimate)),
-      total_(rest_.size()) {}
+ProgressDisplay::ProgressDisplay(std::FILE* stream, const Terminal& terminal, bool quiet, const std::vector<Trial>& trials,
+                                 const Estimate& estimate)
+    : stream_(stream), terminal_(terminal), quiet_(quiet), total_(trials.size()) {
+  for (const Trial& trial : trials) {
+    const std::string row = row_name(trial);
+    if (++rest_[row] == 1) guessed_[row] = trial.unavailable.empty() ? estimate(trial) : 0;
+    has_seeds_ |= trial.seed != trials.front().seed;
+  }
+}
 
 ProgressDisplay::~ProgressDisplay() { clear(); }
 
 void ProgressDisplay::begin(const Trial& trial) {
   ++number_;
-  std::erase_if(rest_, [&](const Trial& other) { return other.number == trial.number; });
-  name_ = row_name(trial) + seed_of(trial);
+  const std::string row = row_name(trial);
+  if (rest_[row] > 0) --rest_[row];
+  name_ = plain(row + detail_of(trial, has_seeds_));
   global_batch_ = trial.global_batch;
   now_ = Progress();
   trial_begin_ = Clock::now();
-  guessed_now_ = guess(trial);
+  guessed_now_ = guess(row);
   guessed_rest_ = 0;
-  for (const Trial& other : rest_) guessed_rest_ += guess(other);
+  for (const auto& [other, count] : rest_) guessed_rest_ += static_cast<double>(count) * guess(other);
   draw();
 }
 
@@ -120,12 +134,11 @@ double ProgressDisplay::share_done() const {
   return std::clamp((static_cast<double>(now_.epoch) + in_epoch) / static_cast<double>(now_.epochs), 0.0, 1.0);
 }
 
-double ProgressDisplay::guess(const Trial& trial) {
-  const std::string row = row_name(trial);
+double ProgressDisplay::guess(const std::string& row) const {
   if (const auto known = taken_.find(row); known != taken_.end()) return known->second;
-  if (!guessed_.contains(row)) guessed_[row] = trial.unavailable.empty() ? estimate_(trial) : 0;
+  const auto guessed = guessed_.find(row);
   // Scale the estimate by its error so far.
-  return guessed_[row] * (guessed_done_ > 0 ? taken_done_ / guessed_done_ : 1);
+  return guessed == guessed_.end() ? 0 : guessed->second * (guessed_done_ > 0 ? taken_done_ / guessed_done_ : 1);
 }
 
 double ProgressDisplay::seconds_left() const {
@@ -159,11 +172,13 @@ void ProgressDisplay::draw() {
   } else if (now_.phase != TrialPhase::none) {
     text += fmt::format(", {}", to_string(now_.phase));
   }
+  if (!terminal_.utf8) text = ascii(text);
+  // The user may have changed the terminal's width.
+  if (isatty(fileno(stream_)) == 1) terminal_.columns = columns_of(fileno(stream_));
   // A wrapped line cannot be redrawn. The last column stays free because some terminals wrap there.
-  if (text.size() + kBarCells + 1 > terminal_.columns) {
-    text.resize(terminal_.columns > kBarCells + 1 ? terminal_.columns - kBarCells - 1 : 0);
-  }
-  print_to(stream_, "\r\x1b[K{}{}", bar(), text);
+  const bool has_bar = terminal_.columns >= kColumnsForBar;
+  const std::size_t room = terminal_.columns - 1 - (has_bar ? kBarCells : 0);
+  print_to(stream_, "\r\x1b[K{}{}", has_bar ? bar() : "", fitting(text, room));
   std::fflush(stream_);
   is_drawn_ = true;
 }

@@ -27,6 +27,9 @@ struct Terminal {
 // `color`: auto, always or never. Respects NO_COLOR, TERM=dumb and the locale.
 Terminal terminal_of(int descriptor, const std::string& color);
 
+// Columns of the terminal; 80 if the stream is none.
+std::size_t columns_of(int descriptor);
+
 // "0.4 s", "42 s", "3 min 20 s", "2 h 5 min".
 std::string duration_text(double seconds);
 // "12,345"
@@ -35,7 +38,8 @@ std::string thousands(double count);
 class ProgressDisplay {
  public:
   using Estimate = std::function<double(const Trial&)>;  // rough, in seconds
-  ProgressDisplay(std::FILE* stream, const Terminal& terminal, bool quiet, std::vector<Trial> trials, Estimate estimate);
+  ProgressDisplay(std::FILE* stream, const Terminal& terminal, bool quiet, const std::vector<Trial>& trials,
+                  const Estimate& estimate);
   ~ProgressDisplay();
 
   void begin(const Trial& trial);
@@ -44,7 +48,7 @@ class ProgressDisplay {
 
  private:
   using Clock = std::chrono::steady_clock;
-  double guess(const Trial& trial);
+  double guess(const std::string& row) const;
   double seconds_left() const;
   double share_done() const;        // of the running trial
   std::string bar() const;
@@ -54,8 +58,8 @@ class ProgressDisplay {
   std::FILE* stream_;
   Terminal terminal_;
   bool quiet_;
-  std::vector<Trial> rest_;         // not yet begun
-  Estimate estimate_;
+  bool has_seeds_ = false;          // not all trials have the same seed
+  std::map<std::string, std::size_t> rest_;  // trials not yet begun, by row_name()
   std::size_t total_, number_ = 0;
   std::string name_;
   std::size_t global_batch_ = 0;

@@ -1,5 +1,6 @@
 #include "cli/report_commands.h"
 #include "base/atomic_file.h"
+#include "base/atomic_files.h"
 #include "base/print.h"
 
 #include <charconv>
@@ -145,11 +146,12 @@ int compare_two(const Command& command) {
     throw Error(fmt::format("{} and {} have no finished row in common; give two runs that share strategies, devices and batches", command.target,
                             command.second));
   }
-  fmt::print("{}", table_text(regression_table(regression), print_style(command)));
+  if (command.json) fmt::print("{}", regression_json(regression, command.target, command.second));
+  else fmt::print("{}", table_text(regression_table(regression), print_style(command)));
   for (const std::string& warning : regression.warnings) print_stderr("warning: {}\n", warning);
   const std::string file = (std::filesystem::path(command.second) / "comparison.md").string();
   write_atomically(file, regression_report(regression, command.target, command.second));
-  fmt::print("{}\n", file);
+  if (!command.json) fmt::print("{}\n", file);
   if (command.regression.empty() || !has_regressed(regression, tolerance)) return kDone;
   print_stderr("mgcompare: at least one row is worse by more than {}\n", command.regression);
   return kProblemFound;
@@ -159,15 +161,14 @@ int export_run(const Command& command) {
   if (!command.mllog) throw UsageError("export: give a format: --mllog writes log lines in the format of MLPerf");
   const Run run = read_run(command.target);
   const std::filesystem::path folder = std::filesystem::path(command.target) / "mllog";
-  std::error_code failure;
-  std::filesystem::create_directories(folder, failure);
-  if (failure) throw NotWritable(fmt::format("{}: cannot be created: {}", folder.string(), failure.message()));
   std::size_t written = 0;
-  for (const Row& row : run.rows) {
-    if (row.state != RowState::finished) continue;
-    write_atomically((folder / fmt::format("trial-{}.log", row.trial.number)).string(), mllog(run, row));
-    ++written;
-  }
+  write_all_atomically(Directory(command.target).subfolder("mllog"), [&](const AddFile& add) {
+    for (const Row& row : run.rows) {
+      if (row.state != RowState::finished) continue;
+      add(fmt::format("trial-{}.log", row.trial.number), mllog(run, row));
+      ++written;
+    }
+  });
   if (written == 0) throw Error(fmt::format("{}: no trial has finished, so there is nothing to export", command.target));
   fmt::print("{} ({} trials)\n", folder.string(), written);
   return kDone;

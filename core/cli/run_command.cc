@@ -1,5 +1,7 @@
 #include "cli/run_command.h"
+#include "base/directory.h"
 #include "base/print.h"
+#include "base/sha256.h"
 #include "base/text.h"
 
 #include <algorithm>
@@ -91,8 +93,12 @@ TrialFiles files_of(const Trial& trial, const std::string& directory, const Comm
   }
   if (trial.config.measure.record) files.record = record_of(trial, directory);
   if (command.trace) files.trace = fmt::format("{}/traces/trial-{}.json", directory, trial.number);
-  for (const std::string* file : {&files.checkpoint, &files.record, &files.trace})
-    if (!file->empty()) fs::create_directories(fs::path(*file).parent_path());
+  try {
+    for (const std::string* file : {&files.checkpoint, &files.record, &files.trace})
+      if (!file->empty()) Directory::subfolder_of(*file);
+  } catch (const FileError& error) {
+    throw NotWritable(fmt::format("{}; recorded results are kept, and --resume continues the run", error.what()));
+  }
   return files;
 }
 
@@ -108,8 +114,9 @@ class DataMessages {
       clear();
       print_stderr("{}\n", plain(note["text"].get<std::string>()));
     } else if (note.contains("download") && terminal_.live) {
-      print_stderr("\r\x1b[Kdownloading {}: {} of {} bytes", plain(note["download"].get<std::string>()),
-                 note.at("bytes").get<std::size_t>(), note.at("total").get<std::size_t>());
+      const std::string text = fmt::format("downloading {}: {} of {} bytes", plain(note["download"].get<std::string>()),
+                                           note.at("bytes").get<std::size_t>(), note.at("total").get<std::size_t>());
+      print_stderr("\r\x1b[K{}", fitting(text, columns_of(2) - 1));
       is_drawn_ = true;
     }
   }
@@ -137,15 +144,30 @@ Plan filtered(Plan plan, const Command& command) {
   return plan;
 }
 
+Plan with_checksums(Plan plan) {
+  std::map<std::string, std::string> known;
+  for (Trial& trial : plan.trials) {
+    const auto [found, is_new] = known.try_emplace(trial.plugin_file);
+    if (is_new) found->second = sha256_of_file(trial.plugin_file);
+    trial.plugin_sha256 = found->second;
+  }
+  return plan;
+}
+
 int print_plan(const Plan& plan) {
   fmt::print("{}", describe(plan));
   return kDone;
 }
 
 std::string directory_of(const Command& command, const Config& config) {
-  if (!command.directory.empty()) return command.directory;
-  if (!command.resume) return new_run_directory(config_slug(config.name));
-  const std::string newest = newest_run(kRunsFolder, config_hash(config));
+  if (!command.resume) return command.directory.empty() ? new_run_directory(config_slug(config.name)) : command.directory;
+  if (!command.directory.empty()) {
+    if (has_run(command.directory)) return command.directory;
+    throw UsageError(fmt::format("{}: there is no run in this directory, so there is nothing to resume; omit --resume to start "
+                                 "one, or correct -o",
+                                 command.directory));
+  }
+  const std::string newest = newest_run(kRunsFolder, nlohmann::json(config).dump());
   if (newest.empty()) {
     throw UsageError(fmt::format("no run in {}/ has this config, so there is nothing to resume; omit --resume, or give "
                                  "the directory with -o",
@@ -177,7 +199,7 @@ void begin_run(ResultsStore& results, const Plan& plan, const FoundData& data, c
   info.data_origin = data.origin;
   info.data_fingerprint = data.fingerprint;
   if (command.resume && !results.empty()) {
-    results.resume(info, plan.trials);
+    for (const std::string& note : results.resume(info, plan.trials)) print_stderr("{}\n", note);
   } else {
     results.begin(info, plan.trials);
   }
@@ -204,14 +226,15 @@ FoundData find_data(Supervisor& supervisor, const Plan& plan, const Command& com
   return {text("name"), text("origin"), text("fingerprint")};
 }
 
-std::vector<Trial> trials_to_run(const ResultsStore& results, const Plan& plan, const Command& command) {
-  std::set<int> planned;
-  for (const Trial& trial : plan.trials) planned.insert(trial.number);
-  std::vector<Trial> trials = results.unfinished(command.resume);
-  std::erase_if(trials, [&](const Trial& trial) { return !planned.contains(trial.number); });
+std::vector<Trial> trials_to_run(const ResultsStore& results, const Plan& plan, const FoundData& data, const Command& command) {
+  const std::vector<int> unfinished = results.unfinished(command.resume);
+  const std::set<int> numbers(unfinished.begin(), unfinished.end());
+  // Their definitions are those of the plan. The file only says which are left: what it contains is not trusted.
+  std::vector<Trial> trials;
+  for (const Trial& trial : plan.trials)
+    if (numbers.contains(trial.number)) trials.push_back(trial);
   // Each new worker loads the data again; if they are different, the trial fails.
-  const std::string fingerprint = results.read().info.data_fingerprint;
-  for (Trial& trial : trials) trial.data_fingerprint = fingerprint;
+  for (Trial& trial : trials) trial.data_fingerprint = data.fingerprint;
   return trials;
 }
 
@@ -241,10 +264,12 @@ std::string record_of(const TrialKey& trial, const std::string& directory) {
   return fmt::format("{}/records/trial-{}", directory, trial.number);
 }
 
-Result run_trial(Supervisor& supervisor, DeviceAvailability& availability, const Trial& trial, const std::string& directory,
-                 const Command& command, ProgressDisplay& display) {
+void run_trial(ResultsStore& results, Supervisor& supervisor, DeviceAvailability& availability, const Trial& trial,
+               const std::string& directory, const Command& command, ProgressDisplay& display) {
+  results.start(trial);
   display.begin(trial);
   Result result;
+  TrialFiles files;
   std::string fallen;  // message on devices that stopped answering
   if (!trial.unavailable.empty()) {
     result.status = TrialStatus::unavailable;
@@ -253,7 +278,7 @@ Result run_trial(Supervisor& supervisor, DeviceAvailability& availability, const
     result.status = TrialStatus::device_lost;
     result.cause = cause;
   } else {
-    const TrialFiles files = files_of(trial, directory, command);
+    files = files_of(trial, directory, command);
     spdlog::debug("trial {}: {} on {} {} device(s), {} rank(s) each, global batch {}, seed {}, plugin {}", trial.number,
                   trial.strategy.label, trial.devices, to_string(trial.device_kind), trial.ranks_per_device,
                   trial.global_batch, trial.seed, trial.plugin_file);
@@ -261,13 +286,14 @@ Result run_trial(Supervisor& supervisor, DeviceAvailability& availability, const
     if (const std::string note = availability.note(trial); !note.empty()) result.notes.push_back(note);
     fallen = availability.check(supervisor, trial, result);
     for (const std::string& line : placement_lines(result.placement)) spdlog::debug("trial {}: {}", trial.number, line);
-    std::error_code ignored;
-    if (result.status == TrialStatus::done && !files.checkpoint.empty()) fs::remove_all(files.checkpoint, ignored);
   }
+  results.add(trial, result);
   display.end(trial, result);
   for (const std::string& warning : supervisor.take_warnings()) print_stderr("warning: {}\n", warning);
   if (!fallen.empty()) print_stderr("{}\n", fallen);
-  return result;
+  // Not before the result is recorded: a run that is killed in between continues from the checkpoint.
+  std::error_code ignored;
+  if (result.status == TrialStatus::done && !files.checkpoint.empty()) fs::remove_all(files.checkpoint, ignored);
 }
 
 Style print_style(const Command& command) {

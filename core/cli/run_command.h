@@ -19,7 +19,10 @@ namespace mgcompare {
 Plan filtered(Plan plan, const Command& command);
 // Prints the plan and a rough estimate of the time on stdout.
 int print_plan(const Plan& plan);
-// The directory of this run: -o, with --resume the newest run of this config, else a new directory.
+// Records the content of the plugins' files in the trials, so that a file that changes is noticed.
+Plan with_checksums(Plan plan);
+// The directory of this run: -o, with --resume the newest run of this experiment, else a new directory. Throws UsageError if
+// there is nothing to resume.
 std::string directory_of(const Command& command, const Config& config);
 // Settings of the worker process for trials.
 SupervisorSettings trial_settings(const std::string& directory);
@@ -35,14 +38,15 @@ std::vector<LinkMeasurements> check_links(Supervisor& supervisor, const Plan& pl
 void begin_run(ResultsStore& results, const Plan& plan, const FoundData& data, const std::vector<LinkMeasurements>& links,
                const Command& command);
 // The trials still to run, in the order of the plan.
-std::vector<Trial> trials_to_run(const ResultsStore& results, const Plan& plan, const Command& command);
+std::vector<Trial> trials_to_run(const ResultsStore& results, const Plan& plan, const FoundData& data, const Command& command);
 // Prints on stderr what will run, the directory of the results, and the estimated time.
 void announce(const Plan& plan, const std::vector<Trial>& trials, const std::string& directory, const Command& command);
 // The progress display for these trials.
 ProgressDisplay make_display(const std::vector<Trial>& trials, const Command& command);
-// Runs one trial. Always returns a Result, also on failure and if the trial cannot run.
-Result run_trial(Supervisor& supervisor, DeviceAvailability& availability, const Trial& trial, const std::string& directory,
-                 const Command& command, ProgressDisplay& display);
+// Runs one trial and records its result, also on failure and if the trial cannot run. What is printed as finished has been
+// recorded.
+void run_trial(ResultsStore& results, Supervisor& supervisor, DeviceAvailability& availability, const Trial& trial,
+               const std::string& directory, const Command& command, ProgressDisplay& display);
 // The path of the trial's schedule log.
 std::string record_of(const TrialKey& trial, const std::string& directory);
 // Prints the closing summary and the paths of the run's files on stdout.

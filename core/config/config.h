@@ -152,6 +152,9 @@ struct Config {
   bool cut_down_for_cpu = false;    // the `when_cpu:` section was applied
 };
 
+// A path for read_config: the text comes from standard input. Relative paths in it begin at the current folder.
+inline constexpr char kStandardInput[] = "<stdin>";
+
 // Inputs of read_config besides the file.
 struct ConfigSetting {
   std::vector<std::string> overrides;  // "optimizer.learning_rate=0.1", in the order of the command line; the last wins

@@ -39,7 +39,7 @@ void ConfigReader::problem(const Place& place, std::string text, std::string hin
 Config ConfigReader::read(const Node& root) {
   Config config;
   config.path = path_;
-  config.name = std::filesystem::path(path_).stem().string();
+  config.name = path_ == kStandardInput ? "stdin" : std::filesystem::path(path_).stem().string();
   read_entries(root, "", config);
   read_model(root, config);
   const Node* scaling = root.find("scaling");

@@ -113,6 +113,14 @@ std::string whole_text(const std::vector<Problem>& problems) {
 
 ConfigError::ConfigError(std::vector<Problem> problems) : Error(whole_text(problems)), problems_(std::move(problems)) {}
 
+void throw_problems(std::vector<Problem> problems) {
+  if (problems.empty()) return;
+  const bool is_config_right = std::all_of(problems.begin(), problems.end(), [](const Problem& p) { return p.of_plugin; });
+  const ConfigError error(std::move(problems));
+  if (is_config_right) throw Error(error.what());
+  throw error;
+}
+
 std::string did_you_mean(std::string_view written, const std::vector<std::string>& candidates) {
   // Short words must be close, or every candidate would match.
   const std::size_t limit = std::min<std::size_t>(3, std::max<std::size_t>(1, written.size() / 3));

@@ -17,6 +17,7 @@ struct Problem {
   std::string hint;       // "did you mean 'epochs'?"; may be empty
   std::string note;       // a separate line ("allowed here: ..."); may be empty
   std::size_t width = 1;  // characters that the caret underlines
+  bool of_plugin = false;  // the config is right, but a plugin that it names cannot be used
 };
 
 // All problems found in a config. what() is the complete text for the terminal, with source lines and count; the lines are
@@ -29,6 +30,9 @@ class ConfigError : public Error {
  private:
   std::vector<Problem> problems_;
 };
+
+// Throws ConfigError unless there are no problems. If all are `of_plugin`, throws Error with the same text.
+void throw_problems(std::vector<Problem> problems);
 
 // "did you mean 'epochs'?" for the candidate with the smallest edit distance; empty if none is close.
 std::string did_you_mean(std::string_view written, const std::vector<std::string>& candidates);

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <regex>
 #include <sstream>
 
@@ -243,6 +244,18 @@ void emit(YAML::Emitter& out, const Node& node, std::size_t depth, bool flow) {
   }
 }
 
+// All of standard input, which can be read once.
+const std::string& standard_input() {
+  static const std::string text = [] {
+    std::string all(kMaxBytes + 1, '\0');
+    std::cin.read(all.data(), static_cast<std::streamsize>(all.size()));
+    all.resize(static_cast<std::size_t>(std::cin.gcount()));
+    if (all.size() > kMaxBytes) refuse_file(kStandardInput, fmt::format("has more bytes than the limit of {}", kMaxBytes));
+    return all;
+  }();
+  return text;
+}
+
 }  // namespace
 
 const Node* Node::find(std::string_view key) const {
@@ -253,11 +266,13 @@ const Node* Node::find(std::string_view key) const {
 }
 
 std::string read_text(const std::string& path) {
+  if (path == kStandardInput) return standard_input();
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   if (!std::filesystem::exists(status)) refuse_file(path, "there is no such file");
   if (std::filesystem::is_directory(status)) refuse_file(path, "is a folder; give the file in it");
-  if (!std::filesystem::is_regular_file(status)) refuse_file(path, "is not a regular file");
+  if (!std::filesystem::is_regular_file(status))
+    refuse_file(path, "is not a regular file; give - to pass a config on standard input");
   const auto bytes = std::filesystem::file_size(path, error);
   if (error) refuse_file(path, "cannot be read: " + error.message());
   if (bytes > kMaxBytes) {

@@ -41,6 +41,7 @@ struct Entry {
 };
 
 // The file's bytes. Throws ConfigError if it is not a regular file of at most kMaxBytes, which is checked before reading.
+// For kStandardInput, at most as many bytes of the standard input; they are kept for further calls, which quote the text.
 std::string read_text(const std::string& path);
 
 // Adds a problem for: invalid UTF-8, control characters, duplicate keys, anchors, aliases, merge keys, tags, a second

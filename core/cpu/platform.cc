@@ -7,6 +7,8 @@
 #include <omp.h>
 #include <sys/sysinfo.h>
 
+#include <cerrno>
+#include <cstring>
 #include <memory>
 
 #include "cpu/collectives.h"
@@ -24,7 +26,8 @@ class CpuPlatform : public Platform {
     hwloc_topology_init(&topology_);
     // Respect taskset and cgroups: cores outside of the CPU set are not devices.
     hwloc_topology_set_flags(topology_, HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM | HWLOC_TOPOLOGY_FLAG_RESTRICT_TO_CPUBINDING);
-    hwloc_topology_load(topology_);
+    if (hwloc_topology_load(topology_) != 0)
+      throw Error("the cores of this machine cannot be listed: " + std::string(std::strerror(errno)));
     const int cores = hwloc_get_nbobjs_by_type(topology_, HWLOC_OBJ_CORE);
     meters_ = std::vector<MemoryMeter>(static_cast<std::size_t>(cores < 1 ? 1 : cores));
   }

@@ -1,59 +1,70 @@
 #include "discovery/plugin_files.h"
-#include "base/text.h"
 
 #include <algorithm>
-#include <boost/dll/library_info.hpp>
 #include <boost/dll/runtime_symbol_info.hpp>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
+
+#include "base/text.h"
+#include "discovery/plugin_image.h"
+#include "mgcompare/error.h"
 
 namespace fs = std::filesystem;
 
 namespace mgcompare {
 namespace {
 
-constexpr char kMark[] = "mgcompare-plugin;";
-// The name in the string table of a file's dynamic symbols.
-constexpr std::string_view kSymbolEntry("\0mgcompare_plugin\0", 18);
-constexpr std::uintmax_t kLargestFile = 256u << 20;
-
-std::string read_bytes(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw Error("cannot be read");
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+// "strategy_tower.so" -> "tower": the name that a file without a readable record probably has.
+std::string name_by_file(const std::string& file) {
+  std::string name = fs::path(file).stem().string();
+  if (name.starts_with("strategy_")) name.erase(0, 9);
+  return is_strategy_name(name) ? name : "";
 }
 
-// Text from the file, for messages.
-std::string printable(std::string_view text) { return plain(text).substr(0, 200); }
+bool is_writable_by_all(const fs::path& path) {
+  std::error_code error;
+  return (fs::status(path, error).permissions() & fs::perms::others_write) != fs::perms::none;
+}
 
-struct Claim {
-  std::string contract, name, description;
-};
+bool is_sticky(const fs::path& folder) {
+  std::error_code error;
+  return (fs::status(folder, error).permissions() & fs::perms::sticky_bit) != fs::perms::none;
+}
 
-// The record is one string literal in the file. The mark alone also occurs in programs that search for it.
-std::vector<Claim> claims_in(const std::string& bytes) {
-  std::vector<Claim> claims;
-  for (std::size_t at = bytes.find(kMark); at != std::string::npos; at = bytes.find(kMark, at + 1)) {
-    const std::size_t begin = at + sizeof(kMark) - 1;
-    const std::size_t end = bytes.find('\0', begin);
-    if (end == std::string::npos || end - begin > 4096) continue;
-    const std::string text = bytes.substr(begin, end - begin);
-    const std::size_t first = text.find(';');
-    const std::size_t second = first == std::string::npos ? first : text.find(';', first + 1);
-    if (second == std::string::npos || first == 0 || second == first + 1) continue;
-    claims.push_back({printable(text.substr(0, first)), printable(text.substr(first + 1, second - first - 1)),
-                      printable(text.substr(second + 1))});
+[[noreturn]] void refuse_writable(const fs::path& path, const std::string& what) {
+  throw Error("is not used, because every user of this machine can " + what + "; run: chmod o-w " + plain(path.string()));
+}
+
+// A plugin is code that runs with the user's rights. In a folder with the sticky bit, such as /tmp, others can add files but
+// not replace this one.
+void check_writers(const std::string& file) {
+  std::error_code error;
+  const fs::path target = fs::canonical(file, error), folder = target.parent_path();
+  if (is_writable_by_all(target)) refuse_writable(target, "change it");
+  if (is_writable_by_all(folder) && !is_sticky(folder)) refuse_writable(folder, "replace it in its folder");
+}
+
+// Fills name and description. Throws Error, the rest of a sentence about the file, if the plugin is refused.
+void inspect(PluginSummary& summary) {
+  const std::string bytes = read_plugin_bytes(summary.file);
+  check_library(bytes);
+  std::string_view rest = bytes;
+  PluginRecord record;
+  for (bool is_first = true; next_record(rest, record); is_first = false) {
+    if (is_first) {
+      summary.name = record.name;
+      summary.description = record.description;
+      if (!is_strategy_name(record.name))
+        throw Error("calls its strategy '" + record.name + "', which no config can name; use letters, digits, _ and -");
+    }
+    if (record.contract != program_contract())
+      throw Error("was built for another version; build it again against this one\n    built for       " + record.contract +
+                  "\n    this program is " + program_contract());
   }
-  return claims;
-}
-
-// Throws if the file's tables cannot be read. Boost.DLL lists symbols of the table that `strip` removes, so the name is
-// searched in the strings of the dynamic symbols, where it is enclosed by zeros.
-bool exports_the_record(const std::string& file, const std::string& bytes) {
-  boost::dll::library_info(file).sections();
-  return bytes.find(kSymbolEntry) != std::string::npos;
+  if (summary.name.empty())
+    throw Error("exports mgcompare_plugin without a contract; close its source with MGCOMPARE_STRATEGY");
+  check_writers(summary.file);
 }
 
 fs::path program_folder() { return fs::path(boost::dll::program_location().string()).parent_path(); }
@@ -91,52 +102,49 @@ PluginSummary inspect_plugin(const std::string& file) {
   PluginSummary summary;
   summary.file = file;
   try {
-    std::error_code error;
-    if (!fs::exists(file, error)) throw Error("does not exist");
-    if (!fs::is_regular_file(file, error)) throw Error("is not a regular file");
-    if (fs::file_size(file, error) > kLargestFile) throw Error("is larger than 256 MiB, the limit for plugins");
-    const std::string bytes = read_bytes(file);
-    if (bytes.compare(0, 4, "\177ELF") != 0) throw Error("is not a shared library");
-    bool exported = false;
-    try {
-      exported = exports_the_record(file, bytes);
-    } catch (const std::exception&) {
-      throw Error("is damaged: its table of symbols cannot be read; build it again");
-    }
-    if (!exported) throw Error("is a shared library but not a plugin: it does not export mgcompare_plugin; close its source with MGCOMPARE_STRATEGY");
-    const std::vector<Claim> claims = claims_in(bytes);
-    if (claims.empty()) throw Error("exports mgcompare_plugin without a contract; close its source with MGCOMPARE_STRATEGY");
-    summary.name = claims[0].name;
-    summary.description = claims[0].description;
-    if (!is_strategy_name(summary.name))
-      throw Error("calls its strategy '" + summary.name + "', which no config can name; use letters, digits, _ and -");
-    for (const Claim& claim : claims)
-      if (claim.contract != program_contract())
-        throw Error("was built for another version; build it again against this one\n    built for       " + claim.contract +
-                    "\n    this program is " + program_contract());
+    inspect(summary);
   } catch (const Error& error) {
-    summary.problem = file + " " + error.what();
+    summary.problem = plain(file) + " " + error.what();
   } catch (const std::exception& error) {
-    summary.problem = file + " cannot be inspected: " + printable(error.what());
+    summary.problem = plain(file) + " cannot be inspected: " + plain(error.what());
   }
+  if (summary.name.empty()) summary.name = name_by_file(file);
   return summary;
 }
+
+namespace {
+
+// The plugins of one folder, or one file.
+std::vector<PluginSummary> plugins_in(const std::string& folder) {
+  std::error_code error;
+  if (fs::exists(folder, error) && !fs::is_directory(folder, error)) return {inspect_plugin(folder)};
+  std::vector<std::string> files;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    if (at->path().extension() == ".so") files.push_back(at->path().string());
+  std::sort(files.begin(), files.end());
+  std::vector<PluginSummary> found;
+  for (const std::string& file : files) {
+    PluginSummary plugin = inspect_plugin(file);
+    // Even with the sticky bit: another user could add a plugin here.
+    if (plugin.problem.empty() && is_writable_by_all(folder))
+      plugin.problem = plain(file) + " is not used, because every user of this machine can add plugins to its folder; run: "
+                       "chmod o-w " + plain(folder);
+    found.push_back(std::move(plugin));
+  }
+  return found;
+}
+
+}  // namespace
 
 std::vector<PluginSummary> find_plugins(const std::vector<std::string>& extra) {
   std::vector<PluginSummary> found;
   std::map<std::string, std::string> taken;
   for (const std::string& folder : plugin_folders(extra)) {
-    std::vector<std::string> files;
-    std::error_code error;
-    if (fs::is_regular_file(folder, error)) files.push_back(folder);
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
-      if (entry.path().extension() == ".so") files.push_back(entry.path().string());
-    std::sort(files.begin(), files.end());
-    for (const std::string& file : files) {
-      PluginSummary plugin = inspect_plugin(file);
+    for (PluginSummary& plugin : plugins_in(folder)) {
       if (plugin.problem.empty()) {
-        const auto [first, added] = taken.emplace(plugin.name, file);
-        if (!added) plugin.problem = file + " is ignored: the name '" + plugin.name + "' is taken by " + first->second;
+        const auto [first, added] = taken.emplace(plugin.name, plain(plugin.file));
+        if (!added)
+          plugin.problem = plain(plugin.file) + " is ignored: the name '" + plugin.name + "' is taken by " + first->second;
       }
       found.push_back(std::move(plugin));
     }

@@ -15,11 +15,12 @@ std::string program_contract();
 // Folders and files that are searched, in order: next to the program, MGCOMPARE_PLUGIN_PATH, the user's data folder, `extra`.
 std::vector<std::string> plugin_folders(const std::vector<std::string>& extra);
 
-// All .so files of plugin_folders(extra). A refused file is listed with the reason; of two plugins with the same name the
-// second is refused.
+// All .so files of plugin_folders(extra). A refused file is listed with the reason. Of two plugins with the same name the
+// second is refused, and so are all in a folder that every user can write to.
 std::vector<PluginSummary> find_plugins(const std::vector<std::string>& extra);
 
-// Inspects one file of any kind. Only regular files of at most 256 MiB are read.
+// Inspects one file of any kind; plugin_image.h says what is read. Refuses files that every user can write to or replace. A
+// refused file whose record cannot be read is named after the file.
 PluginSummary inspect_plugin(const std::string& file);
 
 }  // namespace mgcompare

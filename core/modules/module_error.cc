@@ -13,7 +13,7 @@ constexpr int kVersionRange = 4;
 }  // namespace
 
 std::string explain_module_error(const std::string& loader_error, const std::function<bool(const std::string&)>& is_there) {
-  static const std::regex missing(R"((lib[^:/ ]+\.so)(\.(\d+))?[^:]*: cannot open shared object file)");
+  static const std::regex missing(R"((lib[^:/ ]+\.so)(\.(\d+))?[^:]*: cannot open shared object file: No such file)");
   static const std::regex undefined(R"(undefined symbol: ([^ ,]+))");
   std::smatch match;
   if (std::regex_search(loader_error, match, missing)) {

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "plan/baseline_reruns.h"
+#include "plan/controls.h"
 #include "mgcompare/random.h"
 #include "model/spec.h"
 #include "plan/precision.h"
@@ -53,7 +54,7 @@ class Planner {
     if (answers_.size() != questions_.size()) throw Error("the probe did not answer all questions; run again");
     choose();
     for (const Row& row : rows_) check(row);
-    if (!problems_.empty()) throw ConfigError(std::move(problems_));
+    throw_problems(std::move(problems_));
     warn();
     lay_out();
     return std::move(plan_);
@@ -61,11 +62,11 @@ class Planner {
 
  private:
   void problem(const Place& place, std::string text, std::string hint = "", std::size_t width = 1,
-               std::string note = "") {
+               std::string note = "", bool of_plugin = false) {
     for (const Problem& known : problems_) {
       if (known.text == text && known.place.line == place.line && known.place.column == place.column) return;
     }
-    problems_.push_back({place, std::move(text), std::move(hint), std::move(note), width});
+    problems_.push_back({place, std::move(text), std::move(hint), std::move(note), width, of_plugin});
   }
 
   void find_plugins() {
@@ -92,15 +93,17 @@ class Planner {
                                    ? fmt::format("strategy '{}' cannot be used: {}", strategy.name, refused->problem)
                                    : fmt::format("there is no strategy '{}'", strategy.name);
       problem(strategy.place, text, refused ? "" : did_you_mean(strategy.name, names), strategy.name.size(),
-              "strategies found: " + (names.empty() ? "none" : listed(names)));
+              "strategies found: " + (names.empty() ? "none" : listed(names)), refused != nullptr);
     }
-    if (!problems_.empty()) throw ConfigError(std::move(problems_));
+    throw_problems(std::move(problems_));
   }
 
   // The config without variants, and each variant. Their networks are checked for mismatched shapes.
   void make_versions() {
     versions_.push_back(apply_variant(config_, {}));
     for (const VariantConfig& variant : config_.variants) versions_.push_back(apply_variant(config_, variant));
+    // A trial has one seed. The list of all in the config of each would cost memory quadratically.
+    for (Config& version : versions_) version.seeds = {config_.seeds.front()};
     for (const Config& version : versions_) check_network(version);
     for (const Config& version : versions_) {
       if (training_samples(version.data, samples_in_set_) == 0) {
@@ -109,7 +112,7 @@ class Planner {
                 "make it smaller");
       }
     }
-    if (!problems_.empty()) throw ConfigError(std::move(problems_));
+    throw_problems(std::move(problems_));
   }
 
   void check_network(const Config& version) {
@@ -159,22 +162,53 @@ class Planner {
     return list;
   }
 
+  // A global batch that is larger than the data set trains as one of the set's size does, and is one row with it.
+  std::vector<std::size_t> batches_of(const Config& version) {
+    if (version.scaling.mode == ScalingMode::weak) return version.scaling.batch;
+    const std::size_t samples = training_samples(version.data, samples_in_set_);
+    std::vector<std::size_t> batches;
+    for (const std::size_t batch : version.scaling.batch) {
+      if (batch > samples)
+        warn_once(fmt::format("batch {} is more than the {} training samples: its rows are those of batch {}", batch, samples, samples));
+      if (std::find(batches.begin(), batches.end(), std::min(batch, samples)) == batches.end())
+        batches.push_back(std::min(batch, samples));
+    }
+    return batches;
+  }
+
+  // Weak scaling: whether an earlier batch per device also holds the whole data set on so many devices, so that this row would
+  // repeat its training. With a batch rule the learning rates differ.
+  bool repeats_smaller_batch(const Config& version, std::size_t batch, std::size_t devices) {
+    if (version.scaling.mode != ScalingMode::weak || version.schedule.batch_rule != BatchRule::none) return false;
+    const std::size_t samples = training_samples(version.data, samples_in_set_);
+    const auto holds_all = [&](std::size_t one) { return one * devices >= samples; };
+    const auto end = std::find(version.scaling.batch.begin(), version.scaling.batch.end(), batch);
+    const auto earlier = std::find_if(version.scaling.batch.begin(), end, holds_all);
+    if (!holds_all(batch) || earlier == end) return false;
+    warn_once(fmt::format("on {} devices, batches {} and {} per device both hold all {} training samples: they are one row", devices,
+                          *earlier, batch, samples));
+    return true;
+  }
+
   // Every combination, plus one rank for each: a strategy for one rank runs even if no one-device entry is listed.
   void list_candidates() {
     std::size_t rows = 0;
     for (std::size_t version = 0; version < versions_.size(); ++version) {
       const ScalingConfig& scaling = versions_[version].scaling;
       const std::vector<Devices> devices = devices_of(scaling);
-      rows += config_.strategies.size() * devices.size() * scaling.batch.size();
+      const std::vector<std::size_t> batches = batches_of(versions_[version]);
+      rows += config_.strategies.size() * devices.size() * batches.size();
       if (rows * config_.seeds.size() > kMostTrials) {
         problem(whole_file(), fmt::format("this experiment has more than {} trials", kMostTrials),
                 "use fewer devices, batches, variants or seeds");
-        throw ConfigError(std::move(problems_));
+        throw_problems(std::move(problems_));
       }
       for (std::size_t strategy = 0; strategy < config_.strategies.size(); ++strategy) {
-        for (const std::size_t batch : scaling.batch) {
-          for (const Devices& some : devices)
-            add_candidate(version, strategy, some, batch, scaling.ranks_per_device, false);
+        for (const std::size_t batch : batches) {
+          for (const Devices& some : devices) {
+            if (!repeats_smaller_batch(versions_[version], batch, some.count))
+              add_candidate(version, strategy, some, batch, scaling.ranks_per_device, false);
+          }
           std::set<DeviceKind> kinds;
           for (const Devices& some : devices) {
             if (!kinds.insert(some.kind).second) continue;
@@ -251,8 +285,8 @@ class Planner {
     if (!answer.crash.empty()) {
       return problem(
           strategy.place,
-          fmt::format("strategy '{}' crashed when it was created from its options: {}", strategy.name, answer.crash), "",
-          strategy.name.size());
+          fmt::format("strategy '{}' crashed when it was created from its options: {}", strategy.name, answer.crash),
+          "build its plugin again, or remove it", strategy.name.size(), "", true);
     }
     for (const OptionProblem& found : answer.problems) report(row, found);
     const auto& kinds = answer.traits.devices;
@@ -352,7 +386,38 @@ class Planner {
       std::move(trials.begin(), trials.end(), std::back_inserter(plan_.trials));
     }
     // Numbered after all others, so that numbers of trials do not depend on `measure.level`.
-    plan_.trials = with_brackets(plan_.trials, brackets(number));
+    const std::vector<Trial> extra = brackets(number), control = controls(number + static_cast<int>(extra.size()));
+    plan_.trials = with_brackets(plan_.trials, extra);
+    plan_.trials.insert(plan_.trials.end(), control.begin(), control.end());
+  }
+
+  bool is_one_device_baseline(const Row& row) const {
+    return traits(row).role == Traits::Role::baseline && row.trial.devices == 1 && row.trial.ranks_per_device == 1 &&
+           row.trial.unavailable.empty();
+  }
+
+  Trial extra_run(const Row& row, int number) const {
+    Trial trial = row.trial;
+    trial.number = number;
+    trial.seed = config_.seeds.front();
+    trial.config = with_precision(versions_[row.version], plan_.platforms, trial.device_kind);
+    return trial;
+  }
+
+  // One for each variant, kind of device and batch of a row that promises the baseline's weights.
+  std::vector<Trial> controls(int number) const {
+    std::set<std::string> needed;
+    for (const Row& row : rows_) {
+      if (row.trial.unavailable.empty() && promises_baseline(traits(row), row.trial, versions_[row.version]))
+        needed.insert(control_group(row.trial));
+    }
+    std::vector<Trial> all;
+    for (const Row& row : rows_) {
+      if (!is_one_device_baseline(row) || needed.erase(control_group(row.trial)) == 0) continue;
+      all.push_back(extra_run(row, ++number));
+      all.back().control = true;
+    }
+    return all;
   }
 
   // The first baseline row of each kind of device; further rows would show the same and cost time.
@@ -361,15 +426,9 @@ class Planner {
     for (int bracket = 1; bracket <= bracket_count(config_); ++bracket) {
       std::set<DeviceKind> kinds;
       for (const Row& row : rows_) {
-        const bool fits = traits(row).role == Traits::Role::baseline && row.trial.devices == 1 &&
-                          row.trial.ranks_per_device == 1 && row.trial.unavailable.empty();
-        if (!fits || !kinds.insert(row.trial.device_kind).second) continue;
-        Trial trial = row.trial;
-        trial.number = ++number;
-        trial.bracket = bracket;
-        trial.seed = config_.seeds.front();
-        trial.config = with_precision(versions_[row.version], plan_.platforms, trial.device_kind);
-        all.push_back(std::move(trial));
+        if (!is_one_device_baseline(row) || !kinds.insert(row.trial.device_kind).second) continue;
+        all.push_back(extra_run(row, ++number));
+        all.back().bracket = bracket;
       }
     }
     return all;

@@ -8,13 +8,17 @@
 #include <set>
 
 #include "plan/baseline_reruns.h"
+#include "plan/controls.h"
 #include "plan/plan.h"
+#include "plan/strategy_rows.h"
 #include "config/problem.h"
 
 namespace mgcompare {
 namespace {
 
 const std::vector<std::string> kKeys = {"strategy", "as", "devices", "batch", "variant", "seed"};
+// Of strategies without trials.
+const std::vector<std::string> kStrategyKeys = {"strategy", "as"};
 
 std::optional<std::size_t> count_of(std::string_view text) {
   std::size_t value = 0;
@@ -64,18 +68,18 @@ std::vector<std::string> parts_of(const std::string& filter) {
   return parts;
 }
 
-std::map<std::string, std::vector<std::string>> parse(const std::string& filter) {
+std::map<std::string, std::vector<std::string>> parse(const std::string& filter, const std::vector<std::string>& keys) {
   std::map<std::string, std::vector<std::string>> wanted;
   for (const std::string& part : parts_of(filter)) {
     const std::size_t equals = part.find('=');
     if (equals == std::string::npos) {
-      throw Error(fmt::format("--only {}: '{}' is not KEY=VALUE; keys are {}", filter, part, listed(kKeys)));
+      throw Error(fmt::format("--only {}: '{}' is not KEY=VALUE; keys are {}", filter, part, listed(keys)));
     }
     const std::string key = part.substr(0, equals);
-    if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) {
-      const std::string hint = did_you_mean(key, kKeys);
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+      const std::string hint = did_you_mean(key, keys);
       throw Error(fmt::format("--only {}: there is no key '{}'; {}", filter, key,
-                              hint.empty() ? "keys are " + listed(kKeys) : hint));
+                              hint.empty() ? "keys are " + listed(keys) : hint));
     }
     wanted[key].push_back(part.substr(equals + 1));
   }
@@ -94,7 +98,7 @@ std::string in_filter(const std::string& value) {
 }
 
 std::vector<Trial> only(const Plan& plan, const std::string& filter) {
-  const auto wanted = parse(filter);
+  const auto wanted = parse(filter, kKeys);
   for (const auto& [key, values] : wanted) {
     for (const std::string& value : values) {
       const bool used = std::any_of(plan.trials.begin(), plan.trials.end(),
@@ -106,20 +110,53 @@ std::vector<Trial> only(const Plan& plan, const std::string& filter) {
                               listed({known.begin(), known.end()})));
     }
   }
-  std::vector<Trial> chosen, brackets;
+  std::vector<Trial> chosen, brackets, controls;
+  std::vector<std::string> promising;
   for (const Trial& trial : plan.trials) {
-    if (trial.bracket > 0) {
-      brackets.push_back(trial);
+    if (!trial.is_repeat()) {
+      (trial.control ? controls : brackets).push_back(trial);
       continue;
     }
     const bool fits = std::all_of(wanted.begin(), wanted.end(), [&](const auto& want) {
       return std::any_of(want.second.begin(), want.second.end(),
                          [&](const std::string& value) { return matches(trial, want.first, value); });
     });
-    if (fits) chosen.push_back(trial);
+    if (!fits) continue;
+    chosen.push_back(trial);
+    const auto traits = plan.traits.find(trial.strategy.label);
+    if (traits != plan.traits.end() && promises_baseline(traits->second, trial, trial.config))
+      promising.push_back(control_group(trial));
   }
   if (chosen.empty()) throw Error(fmt::format("--only {}: no trial matches all conditions; use fewer", filter));
-  return with_brackets(chosen, std::move(brackets));
+  const std::vector<Trial> needed = needed_controls(chosen, std::move(controls), promising);
+  std::vector<Trial> all = with_brackets(chosen, std::move(brackets));
+  all.insert(all.end(), needed.begin(), needed.end());
+  return all;
+}
+
+std::vector<StrategyConfig> only(const std::vector<StrategyConfig>& rows, const std::string& filter) {
+  const auto wanted = filter.empty() ? std::map<std::string, std::vector<std::string>>() : parse(filter, kStrategyKeys);
+  const auto matches = [](const StrategyConfig& row, const std::string& key, const std::string& value) {
+    return row.label == value || (key == "strategy" && row.name == value);
+  };
+  for (const auto& [key, values] : wanted) {
+    for (const std::string& value : values) {
+      if (std::any_of(rows.begin(), rows.end(), [&](const StrategyConfig& row) { return matches(row, key, value); })) continue;
+      std::set<std::string> known;
+      for (const StrategyConfig& row : rows) known.insert(row.label);
+      throw Error(fmt::format("--only {}: no row has {} '{}'; there are {}", filter, key, value, listed({known.begin(), known.end()})));
+    }
+  }
+  std::vector<StrategyConfig> chosen;
+  for (const StrategyConfig& row : rows) {
+    const bool fits = std::all_of(wanted.begin(), wanted.end(), [&](const auto& want) {
+      return std::any_of(want.second.begin(), want.second.end(),
+                         [&](const std::string& value) { return matches(row, want.first, value); });
+    });
+    if (fits) chosen.push_back(row);
+  }
+  if (chosen.empty()) throw Error(fmt::format("--only {}: no row matches all conditions; use fewer", filter));
+  return chosen;
 }
 
 }  // namespace mgcompare

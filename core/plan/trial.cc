@@ -98,8 +98,10 @@ void to_json(nlohmann::json& json, const TrialKey& trial) {
   json = {{"number", trial.number},
           {"block", trial.block},
           {"bracket", trial.bracket},
+          {"control", trial.control},
           {"strategy", strategy_json(trial.strategy)},
           {"plugin_file", trial.plugin_file},
+          {"plugin_sha256", trial.plugin_sha256},
           {"device_kind", to_string(trial.device_kind)},
           {"devices", trial.devices},
           {"ranks_per_device", trial.ranks_per_device},
@@ -117,8 +119,10 @@ void from_json(const nlohmann::json& json, TrialKey& trial) {
     read.number = json.at("number");
     read.block = json.at("block");
     read.bracket = json.value("bracket", 0);
+    read.control = json.value("control", false);
     read.strategy = strategy_of(json.at("strategy"));
     read.plugin_file = json.at("plugin_file");
+    read.plugin_sha256 = json.value("plugin_sha256", "");
     read.device_kind = device_kind(json.at("device_kind").get<std::string>());
     read.devices = json.at("devices");
     read.ranks_per_device = json.at("ranks_per_device");

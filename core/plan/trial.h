@@ -18,10 +18,12 @@ struct Facts;
 // Identifies a trial. The config is separate because many trials share it.
 struct TrialKey {
   int number = 0;                   // assigned by the plan, independent of the order of execution
-  int block = 0;                    // from 1; a block has every combination once; 0 for a bracket
+  int block = 0;                    // from 1; a block has every combination once; 0 for extra runs
   int bracket = 0;                  // number of an extra baseline run (baseline_reruns.h); 0: a trial of a block
+  bool control = false;             // an extra baseline run with another order of summation (controls.h)
   StrategyConfig strategy;
   std::string plugin_file;          // shared library of the strategy
+  std::string plugin_sha256;        // of that file when the run was planned; empty: any
   DeviceKind device_kind = DeviceKind::cpu;
   std::size_t devices = 1;
   std::size_t ranks_per_device = 1;
@@ -33,10 +35,11 @@ struct TrialKey {
   std::string unavailable;          // why it cannot run ("asked 8, have 2"); empty: it can
 
   std::size_t ranks() const { return devices * ranks_per_device; }
+  bool is_repeat() const { return bracket == 0 && !control; }  // of its row, not an extra run
 };
 
 struct Trial : TrialKey {
-  Config config;                    // with the variant's overrides applied
+  Config config;                    // with the variant's overrides applied; of the seeds only the first
   std::vector<int> indices;         // of its devices, chosen when the trial starts; empty: the first ones
 
   int index_of(std::size_t device) const { return indices.empty() ? static_cast<int>(device) : indices.at(device); }

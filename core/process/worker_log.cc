@@ -1,10 +1,10 @@
 #include "process/worker_log.h"
+#include "base/directory.h"
 #include "base/print.h"
 #include "base/text.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
+#include <filesystem>
 
 #include <fmt/core.h>
 
@@ -21,10 +21,11 @@ constexpr std::size_t kLineCharacters = 400;
 
 WorkerLog::WorkerLog(const std::string& file, std::size_t limit_bytes) : half_(limit_bytes / 2) {
   if (file.empty()) return;
-  file_.reset(std::fopen(file.c_str(), "ae"));
-  if (!file_) {
-    throw Error(fmt::format("{}: cannot be written ({}); give a writable directory with -o", file,
-                            std::strerror(errno)));
+  try {
+    const std::filesystem::path path = file;
+    file_.reset(fdopen(Directory(path.parent_path().string()).append(path.filename().string()), "a"));
+  } catch (const FileError& error) {
+    throw Error(fmt::format("{}; give a writable directory with -o", error.what()));
   }
 }
 

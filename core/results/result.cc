@@ -27,6 +27,7 @@ void each_field(R& r, const F& f) {
   if constexpr (std::is_same_v<Plain, EpochResult>) {
     f("loss", r.loss), f("train_accuracy", r.train_accuracy), f("accuracy", r.accuracy);
     f("seconds_training", r.seconds_training), f("seconds_evaluation", r.seconds_evaluation);
+    f("sketch", r.sketch);
   } else if constexpr (std::is_same_v<Plain, RankTimes>) {
     f("seconds_compute", r.compute), f("seconds_exchange", r.exchange), f("seconds_waiting", r.waiting);
     f("seconds_harness", r.harness), f("seconds_overlapped", r.overlapped);
@@ -53,6 +54,7 @@ void each_field(R& r, const F& f) {
     f("samples_per_second", r.samples_per_second), f("harness_share", r.harness_share);
     f("windows", r.windows);
     f("samples", r.samples), f("steps", r.steps), f("updates", r.updates), f("bytes_per_step", r.bytes_per_step);
+    f("seconds_other_threads", r.seconds_other_threads), f("exclusive_sections", r.exclusive_sections), f("shared", r.shared);
     f("peak_memory_bytes", r.peak_memory), f("parameters", r.parameters), f("weights_hash", r.weights_hash);
     f("ranks", r.ranks), f("metrics", r.metrics), f("traits", r.traits), f("placement", r.placement);
     f("notes", r.notes);
@@ -166,6 +168,12 @@ RankTimes& RankTimes::operator+=(const RankTimes& other) {
 RankTimes& RankTimes::operator*=(double factor) {
   for (double RankTimes::* const part : kParts) this->*part *= factor;
   return *this;
+}
+
+double shared_bytes(const Result& result) {
+  double bytes = 0;
+  for (const Kept& object : result.shared) bytes += static_cast<double>(object.bytes);
+  return bytes;
 }
 
 std::string json_text(const Result& result) {

@@ -4,6 +4,7 @@
 // Throughput counts training time only.
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ struct EpochResult {
   double accuracy = 0;              // on all evaluated samples, after settle(); with many models their mean
   double seconds_training = 0;      // of this epoch
   double seconds_evaluation = 0;
+  std::string sketch;               // of the settled weights of rank 0 (weight_sketch.h)
 };
 
 // Seconds of one rank over all training epochs. Every moment counts for one part: the first in this list that applies. On
@@ -80,6 +82,9 @@ struct Result {
   std::uint64_t steps = 0;          // of rank 0
   std::uint64_t updates = 0;        // of the model; with many models, of one of them
   double bytes_per_step = 0;        // payload that a rank sends per step, mean over ranks
+  double seconds_other_threads = std::numeric_limits<double>::quiet_NaN();  // processor time of threads that are not ranks, in training
+  std::uint64_t exclusive_sections = 0;  // of the strategy, all ranks, in training
+  std::vector<Kept> shared;         // objects that the ranks share (Group::shared)
   std::uint64_t peak_memory = 0;    // peak of the device allocator, maximum over devices
   std::uint64_t parameters = 0;
   std::string weights_hash;         // SHA-256 of the settled weights, rank 0
@@ -90,6 +95,9 @@ struct Result {
   std::vector<RankPlacement> placement;       // by rank
   std::vector<std::string> notes;   // "batch norm is local: the promise is approximate", "oversubscribed"
 };
+
+// Of all shared objects.
+double shared_bytes(const Result& result);
 
 // As JSON. Writing the text directly is several times faster than building a tree.
 std::string json_text(const Result& result);

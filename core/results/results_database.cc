@@ -12,57 +12,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/atomic_file.h"
+#include "results/results_schema.h"
+#include "results/stored_rows.h"
 
 namespace mgcompare {
 namespace {
 
 using Json = nlohmann::json;
-
-constexpr std::int64_t kApplicationId = 0x6d676331;  // "mgc1"
-constexpr std::int64_t kVersion = 3;
-
-constexpr char kTables[] = R"(
-CREATE TABLE run (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-CREATE TABLE environment (position INTEGER PRIMARY KEY, key TEXT NOT NULL, value TEXT NOT NULL) STRICT;
-CREATE TABLE session (
-  number INTEGER PRIMARY KEY, pid INTEGER NOT NULL, host TEXT NOT NULL, started TEXT NOT NULL) STRICT;
-CREATE TABLE trial (
-  number INTEGER PRIMARY KEY, position INTEGER NOT NULL UNIQUE, block INTEGER NOT NULL, row TEXT NOT NULL,
-  strategy TEXT NOT NULL, label TEXT NOT NULL, variant TEXT NOT NULL, device_kind TEXT NOT NULL,
-  devices INTEGER NOT NULL, ranks_per_device INTEGER NOT NULL, scaling TEXT NOT NULL, global_batch INTEGER NOT NULL,
-  seed INTEGER NOT NULL,
-  state TEXT NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'running', 'finished')),
-  attempt INTEGER NOT NULL DEFAULT 0, pid INTEGER, started TEXT, finished TEXT, sequence INTEGER UNIQUE,
-  status TEXT, cause TEXT, accuracy REAL, samples_per_second REAL, seconds_training REAL, seconds_to_target REAL,
-  seconds_setup REAL, seconds_warm_up REAL, seconds_evaluation REAL, seconds_checkpoint REAL, seconds_worker_start REAL,
-  step_seconds_median REAL, harness_share REAL, samples INTEGER, steps INTEGER, updates INTEGER, bytes_per_step REAL,
-  peak_memory_bytes INTEGER, parameters INTEGER, weights_hash TEXT,
-  trial_json TEXT NOT NULL, result_json TEXT) STRICT;
-CREATE TABLE epoch (
-  trial INTEGER NOT NULL REFERENCES trial, epoch INTEGER NOT NULL, loss REAL, train_accuracy REAL, accuracy REAL,
-  seconds_training REAL, seconds_evaluation REAL, PRIMARY KEY (trial, epoch)) STRICT;
-CREATE TABLE rank (
-  trial INTEGER NOT NULL REFERENCES trial, rank INTEGER NOT NULL, seconds_compute REAL, seconds_exchange REAL,
-  seconds_waiting REAL, seconds_harness REAL, PRIMARY KEY (trial, rank)) STRICT;
-CREATE TABLE metric (
-  trial INTEGER NOT NULL REFERENCES trial, rank INTEGER NOT NULL, name TEXT NOT NULL, mean REAL, least REAL, most REAL,
-  last REAL, count INTEGER, PRIMARY KEY (trial, rank, name)) STRICT;
-)";
-
-// Since version 2.
-constexpr char kWindowTable[] = R"(
-CREATE TABLE window (
-  trial INTEGER NOT NULL REFERENCES trial, window INTEGER NOT NULL, steps INTEGER, samples REAL, seconds REAL,
-  samples_per_second REAL, PRIMARY KEY (trial, window)) STRICT;
-)";
-
-// Since version 3. Null in trials that an older version wrote.
-constexpr char kRankColumns[] = R"(
-ALTER TABLE rank ADD COLUMN seconds_optimizer REAL;
-ALTER TABLE rank ADD COLUMN seconds_input REAL;
-ALTER TABLE rank ADD COLUMN seconds_strategy REAL;
-ALTER TABLE rank ADD COLUMN seconds_overlapped REAL;
-)";
 
 // Errors of a config and messages of SQLite on damaged pages have several lines.
 std::string on_one_line(std::string text) {
@@ -70,78 +26,33 @@ std::string on_one_line(std::string text) {
   return text;
 }
 
-// The message without the name of the exception of the JSON library.
-std::string reason_of(const std::exception& error) {
-  std::string text = error.what();
-  const std::size_t name = text.find("[json.exception."), end = text.find("] ", name);
-  return end == std::string::npos ? text : text.erase(name, end + 2 - name);
-}
-
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
   throw BadResults(
       fmt::format("{}: {}; the file is not changed: name another directory, or move the file away", path, on_one_line(why)));
 }
 
-// Throws BadResults unless the file is an intact database of this program in a known version.
+// Throws BadResults unless the file is an intact database of this program in a known version. The schema comes first: in a
+// file with views or expressions anything else may take for ever.
 void check(const std::string& path, const Database& database) {
-  if (database.integer("PRAGMA application_id") != kApplicationId) refuse(path, "not a results file of mgcompare");
-  const std::int64_t version = database.integer("PRAGMA user_version");
-  if (version > kVersion) {
-    refuse(path,
-           fmt::format("written by a newer mgcompare (format {}, this program reads up to {}); update the program",
-                       version, kVersion));
-  }
+  if (const std::string problem = schema_problem(database); !problem.empty()) refuse(path, problem);
   const std::string health = database.text("PRAGMA quick_check(1)");
   if (health != "ok") refuse(path, fmt::format("damaged ({}); `sqlite3 FILE .recover` may save what is in it", health));
 }
 
-// Trials of one variant have equal configs. Parsing them would take most of the time and memory, so each is parsed once.
-class Configs {
- public:
-  // Returns the config in a trial's JSON, and removes it from the text if it is known already.
-  std::shared_ptr<const Config> take_from(std::string& trial) {
-    const std::size_t at = trial.find(kKey);
-    for (const auto& [text, config] : known_) {
-      if (at == std::string::npos || trial.compare(at, text.size(), text) != 0) continue;
-      trial.replace(at, text.size(), "\"config\":{}");
-      return config;
-    }
-    const Json json = Json::parse(trial).at("config");
-    std::shared_ptr<const Config>& config = known_[kKey + json.dump()];
-    if (!config) config = std::make_shared<const Config>(json.get<Config>());
-    return config;
-  }
+// SQLite's limit, less the suffixes of a new file and of the files that SQLite makes beside it.
+constexpr std::size_t kLongestPath = 512 - 24;
 
- private:
-  static constexpr const char* kKey = "\"config\":";
-  std::map<std::string, std::shared_ptr<const Config>> known_;  // by the text with its key
-};
+// The path without links, because SQLite is told to follow none. Empty if the folder does not exist.
+std::string real_path(const std::string& path) {
+  std::error_code absent;
+  const std::filesystem::path given = path, folder = std::filesystem::canonical(given.has_parent_path() ? given.parent_path() : ".", absent);
+  return absent ? "" : (folder / given.filename()).string();
+}
 
-std::vector<Row> read_rows(const Database& database) {
-  std::vector<Row> rows;
-  rows.reserve(static_cast<std::size_t>(database.integer("SELECT count(*) FROM trial")));
-  Configs configs;
-  database.query(
-      "SELECT position, state, attempt, sequence, started, finished, trial_json, result_json, number FROM trial ORDER BY "
-      "position",
-      {}, [&](const Columns& columns) {
-        Row& row = rows.emplace_back();
-        row.position = static_cast<int>(columns.integer(0));
-        row.state = row_state_of(columns.text(1));
-        row.attempt = static_cast<int>(columns.integer(2));
-        row.sequence = static_cast<int>(columns.integer(3));
-        row.started = columns.text(4);
-        row.finished = columns.text(5);
-        try {
-          std::string trial = columns.text(6);
-          row.config = configs.take_from(trial);
-          row.trial = Json::parse(trial).get<TrialKey>();
-          if (row.state == RowState::finished) row.result = Json::parse(columns.text(7)).get<Result>();
-        } catch (const std::exception& error) {
-          throw Error(fmt::format("trial {}: {}", columns.integer(8), reason_of(error)));
-        }
-      });
-  return rows;
+[[noreturn]] void throw_moved(const std::string& path) {
+  throw NotWritable(fmt::format("{}: was removed or replaced while the run wrote to it, so its results are not kept: run again, "
+                                "and leave the directory alone until the run ends",
+                                path));
 }
 
 }  // namespace
@@ -151,29 +62,34 @@ std::string results_database_path(const std::string& directory) {
 }
 
 void throw_results_error(const std::string& path, const DatabaseError& error) {
+  if (error.moved()) throw_moved(path);
   if (error.cannot_write()) {
-    throw NotWritable(
-        fmt::format("{}: cannot be written ({}): free some space or choose another directory with -o; recorded "
-                    "results are kept, and --resume continues the run",
-                    path, error.what()));
+    throw NotWritable(fmt::format("{}: cannot be written ({}): {} or choose another directory with -o; recorded results are "
+                                  "kept, and --resume continues the run",
+                                  path, error.what(), error.disk_full() ? "free some space" : "check the disk and its permissions,"));
   }
   if (error.damaged())
     refuse(path, fmt::format("damaged ({}); `sqlite3 FILE .recover` may save what is in it", error.what()));
+  if (error.interrupted()) refuse(path, "reading was interrupted, or takes more work than that of any results file");
   throw BadResults(fmt::format("{}: {}", path, error.what()));
 }
 
-void create_results_database(const std::string& path) {
+void check_in_place(const std::string& directory, const Database& database) {
+  if (database.moved()) throw_moved(results_database_path(directory));
+}
+
+void create_results_database(const std::string& directory) {
+  const std::string path = results_database_path(directory);
+  if (real_path(path).size() > kLongestPath) {
+    throw NotWritable(fmt::format("{}: the path is too long ({} bytes, at most {}): give a shorter directory with -o", path,
+                                  real_path(path).size(), kLongestPath));
+  }
   try {
-    AtomicFile file(path, fmt::format(".{}.new", getpid()));
+    AtomicFile file(real_path(path), fmt::format(".{}.new", getpid()));
     {
       const Database database(file.temporary_path(), Database::Mode::create);
       database.script("PRAGMA synchronous = FULL");
-      database.commit([&] {
-        database.script(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", kApplicationId, kVersion));
-        database.script(kTables);
-        database.script(kWindowTable);
-        database.script(kRankColumns);
-      });
+      create_tables(database);
     }
     file.commit();
   } catch (const DatabaseError& error) {
@@ -183,34 +99,26 @@ void create_results_database(const std::string& path) {
   }
 }
 
-Database open_results_database(const std::string& path, Database::Mode mode) {
+Database open_results_database(const std::string& directory, Database::Mode mode) {
+  const std::string path = results_database_path(directory), real = real_path(path);
   struct stat facts {};
   if (lstat(path.c_str(), &facts) != 0) {
     const int reason = errno;
-    const std::string directory = std::filesystem::path(path).parent_path().string();
     if (reason == ENOTDIR) throw BadResults(fmt::format("{}: is not a directory: name the directory that contains {}", directory, kResultsFile));
     if (reason != ENOENT) throw BadResults(fmt::format("{}: {}", path, std::strerror(reason)));
-    throw BadResults(std::filesystem::exists(directory)
+    throw BadResults(!real.empty()
                          ? fmt::format("{}: there is no run in this directory (no {}); name the directory of a run", directory,
                                        kResultsFile)
                          : fmt::format("{}: there is no such directory: name the directory of a run", directory));
   }
   if (!S_ISREG(facts.st_mode)) refuse(path, "not a regular file");
   if (facts.st_size == 0) refuse(path, "empty");
+  if (real.size() > kLongestPath)
+    refuse(path, fmt::format("the path is too long ({} bytes, at most {})", real.size(), kLongestPath));
   return translating_errors(path, [&] {
-    Database database(path, mode);
+    Database database(real, mode);
     check(path, database);
     return database;
-  });
-}
-
-void upgrade_results_database(const Database& database) {
-  const std::int64_t version = database.integer("PRAGMA user_version");
-  if (version == kVersion) return;
-  database.commit([&] {
-    if (version < 2) database.script(kWindowTable);
-    database.script(kRankColumns);
-    database.script(fmt::format("PRAGMA user_version = {}", kVersion));
   });
 }
 
@@ -249,7 +157,7 @@ Run read_whole_run(const std::string& directory, const Database& database) {
     try {
       database.snapshot([&] {
         run.info = read_info(database);
-        run.rows = read_rows(database);
+        run.rows = read_rows(database, run.info.config_json);
       });
     } catch (const DatabaseError&) {
       throw;

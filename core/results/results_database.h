@@ -1,28 +1,26 @@
 #pragma once
 
-// results.sqlite: its tables, and how it is created, opened, upgraded and read. Errors of SQLite become NotWritable or
-// BadResults here.
+// results.sqlite: how it is created, opened and read. Errors of SQLite become NotWritable or BadResults here.
 
 #include <string>
 
-#include "results/sqlite.h"
 #include "results/results_store.h"
+#include "results/sqlite.h"
 
 namespace mgcompare {
 
 std::string results_database_path(const std::string& directory);
 
 // Creates the file with empty tables, atomically. Throws NotWritable or BadResults.
-void create_results_database(const std::string& path);
+void create_results_database(const std::string& directory);
 
 // Throws BadResults unless the file is an intact database of this program in a known version. Does not change the file.
-Database open_results_database(const std::string& path, Database::Mode mode);
-
-// Adds the tables and columns that a file of an older version lacks. Existing rows stay as they are.
-void upgrade_results_database(const Database& database);
+Database open_results_database(const std::string& directory, Database::Mode mode);
 
 // Throws NotWritable or BadResults for an error of SQLite on `path`.
 [[noreturn]] void throw_results_error(const std::string& path, const DatabaseError& error);
+// Throws NotWritable if the results file of this directory has been removed or replaced since it was opened.
+void check_in_place(const std::string& directory, const Database& database);
 
 // Runs `work` and returns its result. A DatabaseError becomes NotWritable or BadResults.
 template <class F> auto translating_errors(const std::string& path, const F& work) {

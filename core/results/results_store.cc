@@ -1,7 +1,6 @@
 #include "results/results_store.h"
 
 #include <fcntl.h>
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -12,14 +11,16 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
 #include "results/results_database.h"
+#include "results/results_schema.h"
+#include "results/trial_rows.h"
 
 namespace mgcompare {
 namespace {
@@ -27,12 +28,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-std::string now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
-
-// Strings from plugins and logs may not be UTF-8; invalid bytes become U+FFFD.
+// Arguments and warnings may not be UTF-8; invalid bytes become U+FFFD.
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
-std::int64_t whole(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 
 // These file systems do not share memory across hosts, which WAL needs.
 bool on_network(const std::string& directory) {
@@ -91,25 +88,14 @@ struct ResultsStore::State {
       throw NotWritable(fmt::format("{}: cannot be locked: {}", directory, std::strerror(errno)));
     std::string holder = "another process";
     try {
-      const Database other(path, Database::Mode::read);
+      const Database other = open_results_database(directory, Database::Mode::read);
       other.query("SELECT pid, host, started FROM session ORDER BY number DESC LIMIT 1", {}, [&](const Columns& row) {
         holder = fmt::format("process {} on {}, started {}", row.integer(0), row.text(1), row.text(2));
       });
-    } catch (const DatabaseError&) {
+    } catch (const Error&) {
       // The holder has not written its name yet.
     }
     throw InUse(fmt::format("{}: in use by {}: wait until it ends, or give another directory with -o", directory, holder));
-  }
-
-  void insert(const Trial& trial, int position) const {
-    database->run(
-        "INSERT INTO trial (number, position, block, row, strategy, label, variant, device_kind, devices, "
-        "ranks_per_device, "
-        "scaling, global_batch, seed, trial_json) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-        {std::int64_t{trial.number}, std::int64_t{position}, std::int64_t{trial.block}, row_name(trial),
-         trial.strategy.name, trial.strategy.label, trial.variant, std::string(to_string(trial.device_kind)),
-         whole(trial.devices), whole(trial.ranks_per_device), std::string(to_string(trial.scaling)), whole(trial.global_batch),
-         whole(trial.seed), dump(Json(trial))});
   }
 
   void set(const std::string& key, const std::string& value) const {
@@ -124,35 +110,10 @@ struct ResultsStore::State {
     }
   }
 
-  void insert_details(std::int64_t number, const Result& result) const {
-    for (const char* table : {"epoch", "window", "rank", "metric"}) {
-      database->run(fmt::format("DELETE FROM {} WHERE trial = ?", table), {number});
-    }
-    std::int64_t index = 0;
-    for (const EpochResult& epoch : result.epochs) {
-      database->run("INSERT INTO epoch VALUES (?,?,?,?,?,?,?)",
-                    {number, ++index, epoch.loss, epoch.train_accuracy, epoch.accuracy, epoch.seconds_training,
-                     epoch.seconds_evaluation});
-    }
-    index = 0;
-    for (const WindowResult& window : result.windows) {
-      database->run("INSERT INTO window VALUES (?,?,?,?,?,?)",
-                    {number, ++index, whole(window.steps), window.samples, window.seconds, window.samples_per_second()});
-    }
-    index = 0;
-    for (const RankTimes& rank : result.ranks) {
-      database->run("INSERT INTO rank VALUES (?,?,?,?,?,?,?,?,?,?)",
-                    {number, index++, rank.compute, rank.exchange, rank.waiting, rank.harness, rank.optimizer, rank.input,
-                     rank.strategy, rank.overlapped});
-    }
-    index = 0;
-    for (const auto& metrics : result.metrics) {
-      for (const auto& [name, metric] : metrics) {
-        database->run("INSERT INTO metric VALUES (?,?,?,?,?,?,?,?)",
-                      {number, index, name, metric.mean, metric.least, metric.most, metric.last, whole(metric.count)});
-      }
-      ++index;
-    }
+  // Runs `work` in one transaction. It is on disk, in the file that the path leads to, when this returns.
+  void commit(const std::function<void()>& work) const {
+    translating_errors(path, [&] { database->commit(work); });
+    check_in_place(directory, *database);
   }
 };
 
@@ -169,17 +130,17 @@ ResultsStore::ResultsStore(const std::string& directory) : state_(std::make_uniq
   state_->path = results_database_path(directory);
   state_->take_lock();
   struct stat facts {};
-  if (lstat(state_->path.c_str(), &facts) != 0) create_results_database(state_->path);
-  state_->database.emplace(open_results_database(state_->path, Database::Mode::write));
+  if (lstat(state_->path.c_str(), &facts) != 0) create_results_database(directory);
+  state_->database.emplace(open_results_database(directory, Database::Mode::write));
   translating_errors(state_->path, [&] {
     state_->database->script(
         fmt::format("PRAGMA journal_mode = {}; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;",
                     on_network(directory) ? "DELETE" : "WAL"));
-    upgrade_results_database(*state_->database);
+    upgrade_tables(*state_->database);
     std::array<char, 256> host{};
     gethostname(host.data(), host.size() - 1);
     state_->database->run("INSERT INTO session (pid, host, started) VALUES (?, ?, ?)",
-                          {std::int64_t{getpid()}, std::string(host.data()), now()});
+                          {std::int64_t{getpid()}, std::string(host.data()), utc_now()});
   });
 }
 
@@ -195,23 +156,21 @@ void ResultsStore::begin(const RunInfo& info, const std::vector<Trial>& plan) {
     throw InUse(fmt::format("{}: contains a run already: continue it with --resume, or give another directory with -o",
                             state_->directory));
   }
-  translating_errors(state_->path, [&] {
-    state_->database->commit([&] {
-      state_->set("schema", kResultSchema);
-      state_->set("program_version", info.program_version);
-      state_->set("name", info.name);
-      state_->set("config_json", info.config_json);
-      state_->set("config_hash", info.config_hash);
-      state_->set("config_yaml", info.config_yaml);
-      if (info.arguments) state_->set("arguments", dump(Json(*info.arguments)));
-      state_->set("started", now());
-      state_->set("warnings", dump(Json(info.warnings)));
-      state_->set("links", dump(Json(info.links)));
-      state_->set("taints", dump(Json(info.taints)));
-      state_->write_environment(info);
-      int position = 0;
-      for (const Trial& trial : plan) state_->insert(trial, position++);
-    });
+  state_->commit([&] {
+    state_->set("schema", kResultSchema);
+    state_->set("program_version", info.program_version);
+    state_->set("name", info.name);
+    state_->set("config_json", info.config_json);
+    state_->set("config_hash", info.config_hash);
+    state_->set("config_yaml", info.config_yaml);
+    if (info.arguments) state_->set("arguments", dump(Json(*info.arguments)));
+    state_->set("started", utc_now());
+    state_->set("warnings", dump(Json(info.warnings)));
+    state_->set("links", dump(Json(info.links)));
+    state_->set("taints", dump(Json(info.taints)));
+    state_->write_environment(info);
+    int position = 0;
+    for (const Trial& trial : plan) insert_trial(*state_->database, trial, position++);
   });
   if (!info.data_fingerprint.empty()) record_data(info.data_name, info.data_origin, info.data_fingerprint);
 }
@@ -222,14 +181,25 @@ static std::string environment_value(const RunInfo& info, std::string_view key) 
   return "";
 }
 
+// The settings that tell two experiments apart. The name is a label, which a config without one takes from its file; that of
+// the network goes with its layers; and plugins are compared by their content.
+static std::vector<std::string> differing_settings(const RunInfo& one, const std::string& other_config) {
+  std::vector<std::string> keys = differing_keys(one.config_json, other_config);
+  std::erase_if(keys, [](const std::string& key) {
+    return key == "name" || key == "model" || key == "plugins" || key.starts_with("plugins.");
+  });
+  return keys;
+}
+
+static bool is_damaged(const Row& row) { return row.state == RowState::finished && row.result.status == TrialStatus::damaged; }
+
 // Throws InUse unless the plan continues the run: same config, program, machine and trials.
 static void check_continues(const Run& run, const RunInfo& info, const std::vector<Trial>& plan,
                             const std::map<int, const Row*>& known) {
-  if (run.info.config_hash != info.config_hash) {
-    const std::vector<std::string> keys = differing_keys(run.info.config_json, info.config_json);
+  if (const std::vector<std::string> keys = differing_settings(run.info, info.config_json); !keys.empty()) {
     throw InUse(
         fmt::format("{}: contains the run of another config (different: {}): run without --resume, in another directory",
-                    run.directory, keys.empty() ? "its hash" : fmt::format("{}", fmt::join(keys, ", "))));
+                    run.directory, fmt::join(keys, ", ")));
   }
   // Timings of two machines or two builds must not be mixed.
   if (!run.rows.empty() && run.info.program_version != info.program_version) {
@@ -245,7 +215,7 @@ static void check_continues(const Run& run, const RunInfo& info, const std::vect
   }
   for (const Trial& trial : plan) {
     const auto found = known.find(trial.number);
-    if (found == known.end()) continue;
+    if (found == known.end() || is_damaged(*found->second)) continue;
     const TrialKey& before = found->second->trial;
     if (row_name(before) != row_name(trial) || before.seed != trial.seed) {
       throw InUse(
@@ -256,52 +226,81 @@ static void check_continues(const Run& run, const RunInfo& info, const std::vect
   }
 }
 
-void ResultsStore::resume(const RunInfo& info, const std::vector<Trial>& plan) {
+// Whether the trial of a row was run by another build of its plugin. Older versions did not record the build.
+static bool is_rebuilt(const Row& row, const Trial& trial) {
+  return !row.trial.plugin_sha256.empty() && row.trial.plugin_sha256 != trial.plugin_sha256;
+}
+
+// Adapts the rows to the plan. Returns the number of finished trials that run again, by the name of their rebuilt plugin.
+static std::map<std::string, int> continue_rows(const Database& database, const Run& run, const std::vector<Trial>& plan,
+                                                const std::map<int, const Row*>& known) {
+  std::map<std::string, int> again;
+  for (const Row& row : run.rows)
+    if (row.state == RowState::running) reset_trial(database, row.trial.number);
+  int position = run.rows.empty() ? 0 : run.rows.back().position + 1;
+  for (const Trial& trial : plan) {
+    const auto found = known.find(trial.number);
+    if (found == known.end()) {
+      insert_trial(database, trial, position++);
+      continue;
+    }
+    const Row& row = *found->second;
+    if (is_damaged(row)) {
+      delete_trial(database, trial.number);
+      insert_trial(database, trial, row.position);
+    } else if (is_rebuilt(row, trial) || row.state != RowState::finished) {
+      again[trial.strategy.name] += row.state == RowState::finished ? 1 : 0;
+      if (row.state == RowState::finished) reset_trial(database, trial.number);
+      define_trial(database, trial);
+    }
+  }
+  std::erase_if(again, [](const auto& plugin) { return plugin.second == 0; });
+  return again;
+}
+
+std::vector<std::string> ResultsStore::resume(const RunInfo& info, const std::vector<Trial>& plan) {
   const Run run = read();
   std::map<int, const Row*> known;
   for (const Row& row : run.rows) known[row.trial.number] = &row;
   check_continues(run, info, plan, known);
-  translating_errors(state_->path, [&] {
-    state_->database->commit([&] {
-      state_->database->run("UPDATE trial SET state = 'pending', pid = NULL WHERE state = 'running'");
-      state_->set("program_version", info.program_version);
-      state_->set("links", dump(Json(info.links)));
-      // Earlier results stay doubtful after the machine has been repaired.
-      std::vector<std::string> taints = run.info.taints;
-      for (const std::string& taint : info.taints)
-        if (std::find(taints.begin(), taints.end(), taint) == taints.end()) taints.push_back(taint);
-      state_->set("taints", dump(Json(taints)));
-      state_->write_environment(info);
-      int position = run.rows.empty() ? 0 : run.rows.back().position + 1;
-      for (const Trial& trial : plan) {
-        if (!known.contains(trial.number)) state_->insert(trial, position++);
-      }
-    });
+  std::vector<std::string> notes;
+  state_->commit([&] {
+    for (const auto& [name, count] : continue_rows(*state_->database, run, plan, known)) {
+      notes.push_back(fmt::format("{} finished trial{} of {} run{} again, because the plugin has been built again since", count,
+                                  count == 1 ? "" : "s", name, count == 1 ? "s" : ""));
+    }
+    state_->set("program_version", info.program_version);
+    state_->set("links", dump(Json(info.links)));
+    // Earlier results stay doubtful after the machine has been repaired.
+    std::vector<std::string> taints = run.info.taints;
+    for (const std::string& taint : info.taints)
+      if (std::find(taints.begin(), taints.end(), taint) == taints.end()) taints.push_back(taint);
+    state_->set("taints", dump(Json(taints)));
+    state_->write_environment(info);
   });
   if (!info.data_fingerprint.empty()) record_data(info.data_name, info.data_origin, info.data_fingerprint);
+  return notes;
 }
 
 void ResultsStore::record_data(const std::string& name, const std::string& origin, const std::string& fingerprint) {
-  translating_errors(state_->path, [&] {
-    const RunInfo info = read_info(*state_->database);
-    if (!info.data_fingerprint.empty() && info.data_fingerprint != fingerprint) {
-      throw InUse(fmt::format(
-          "{}: this run used {} ({}), but the data are now {} ({}): results of different data are not mixed; "
-          "run in another directory",
-          state_->directory, info.data_name, info.data_origin, name, origin));
-    }
-    state_->database->commit([&] {
-      state_->set("data_name", name);
-      state_->set("data_origin", origin);
-      state_->set("data_fingerprint", fingerprint);
-    });
+  const RunInfo info = translating_errors(state_->path, [&] { return read_info(*state_->database); });
+  if (!info.data_fingerprint.empty() && info.data_fingerprint != fingerprint) {
+    throw InUse(fmt::format("{}: this run used {} ({}), but the data are now {} ({}): results of different data are not mixed; "
+                            "run in another directory",
+                            state_->directory, info.data_name, info.data_origin, name, origin));
+  }
+  state_->commit([&] {
+    state_->set("data_name", name);
+    state_->set("data_origin", origin);
+    state_->set("data_fingerprint", fingerprint);
   });
 }
 
 // Whether a trial that ended like this runs again when its run is resumed.
 static bool is_repeated(TrialStatus status, bool retry_failed) {
   switch (status) {
-    case TrialStatus::interrupted: return true;
+    case TrialStatus::interrupted:
+    case TrialStatus::damaged: return true;
     case TrialStatus::failed:
     case TrialStatus::crashed:
     case TrialStatus::timeout:
@@ -310,82 +309,44 @@ static bool is_repeated(TrialStatus status, bool retry_failed) {
   }
 }
 
-std::vector<Trial> ResultsStore::unfinished(bool retry_failed) const {
-  std::vector<Trial> trials;
-  for (Row& row : read().rows) {
-    if (row.state != RowState::finished || is_repeated(row.result.status, retry_failed)) trials.push_back({std::move(row.trial), *row.config});
-  }
-  return trials;
+std::vector<int> ResultsStore::unfinished(bool retry_failed) const {
+  std::vector<int> numbers;
+  for (const Row& row : read().rows)
+    if (row.state != RowState::finished || is_repeated(row.result.status, retry_failed)) numbers.push_back(row.trial.number);
+  return numbers;
 }
 
 void ResultsStore::start(const Trial& trial, std::int64_t pid) {
-  translating_errors(state_->path, [&] {
-    state_->database->run(
-        "UPDATE trial SET state = 'running', attempt = attempt + 1, pid = ?, started = ?, finished = NULL, "
-        "sequence = NULL, status = NULL, cause = NULL, result_json = NULL WHERE number = ?",
-        {pid == 0 ? Value(nullptr) : Value(pid), now(), std::int64_t{trial.number}});
-  });
+  state_->commit([&] { start_trial(*state_->database, trial.number, pid); });
 }
 
 void ResultsStore::add(const Trial& trial, const Result& result) {
-  const std::int64_t number = trial.number;
-  translating_errors(state_->path, [&] {
-    state_->database->commit([&] {
-      state_->database->run(
-          "UPDATE trial SET state = 'finished', attempt = max(attempt, 1), pid = NULL, finished = ?, "
-          "sequence = (SELECT coalesce(max(sequence), 0) + 1 FROM trial), status = ?, cause = ?, accuracy = ?, "
-          "samples_per_second = ?, seconds_training = ?, seconds_to_target = ?, seconds_setup = ?, seconds_warm_up = "
-          "?, "
-          "seconds_evaluation = ?, seconds_checkpoint = ?, seconds_worker_start = ?, step_seconds_median = ?, "
-          "harness_share = ?, "
-          "samples = ?, steps = ?, updates = ?, bytes_per_step = ?, peak_memory_bytes = ?, parameters = ?, "
-          "weights_hash = ?, "
-          "result_json = ? WHERE number = ?",
-          {now(),
-           std::string(to_string(result.status)),
-           result.cause,
-           result.accuracy,
-           result.samples_per_second,
-           result.seconds_training,
-           result.seconds_to_target,
-           result.seconds_setup,
-           result.seconds_warm_up,
-           result.seconds_evaluation,
-           result.seconds_checkpoint,
-           result.seconds_worker_start,
-           result.step_seconds_median,
-           result.harness_share,
-           whole(result.samples),
-           whole(result.steps),
-           whole(result.updates),
-           result.bytes_per_step,
-           whole(result.peak_memory),
-           whole(result.parameters),
-           result.weights_hash,
-           json_text(result),
-           number});
-      if (state_->database->integer("SELECT changes()") != 1)
-        throw Error(fmt::format("trial {} is not in the plan of this run", number));
-      state_->insert_details(number, result);
-    });
-  });
+  state_->commit([&] { finish_trial(*state_->database, trial.number, result); });
 }
 
-Run ResultsStore::read() const { return read_whole_run(state_->directory, *state_->database); }
+Run ResultsStore::read() const {
+  check_in_place(state_->directory, *state_->database);
+  return read_whole_run(state_->directory, *state_->database);
+}
 
 Run read_run(const std::string& directory) {
-  return read_whole_run(directory, open_results_database(results_database_path(directory), Database::Mode::read));
+  return read_whole_run(directory, open_results_database(directory, Database::Mode::read));
 }
 
-std::string newest_run(const std::string& folder, const std::string& config_hash) {
+bool has_run(const std::string& directory) {
+  std::error_code ignored;
+  return fs::exists(fs::symlink_status(results_database_path(directory), ignored));
+}
+
+std::string newest_run(const std::string& folder, const std::string& config_json) {
   std::string newest, newest_started;
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
     const std::string directory = entry.path().string();
     try {
-      if (!fs::exists(results_database_path(directory))) continue;
-      const RunInfo info = read_info(open_results_database(results_database_path(directory), Database::Mode::read));
-      if (info.config_hash != config_hash || info.started < newest_started) continue;
+      if (!has_run(directory)) continue;
+      const RunInfo info = read_info(open_results_database(directory, Database::Mode::read));
+      if (info.started.empty() || info.started < newest_started || !differing_settings(info, config_json).empty()) continue;
       newest = directory;
       newest_started = info.started;
     } catch (const Error&) {

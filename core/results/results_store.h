@@ -73,6 +73,7 @@ struct Run {
   std::vector<Row> rows;            // by position
 };
 
+// All methods throw NotWritable if the directory was removed or replaced since the constructor.
 class ResultsStore {
  public:
   // Creates the directory and the file if they do not exist, and locks the directory for this process. Throws
@@ -85,15 +86,17 @@ class ResultsStore {
   bool empty() const;
   // Begins a run with its plan. Throws InUse if the directory has a run.
   void begin(const RunInfo& info, const std::vector<Trial>& plan);
-  // Continues a run of an equal config. Trials that were running become pending; trials of the plan that the run lacks are
-  // added. Throws InUse, naming the keys that differ, if the config or a trial is different.
-  void resume(const RunInfo& info, const std::vector<Trial>& plan);
+  // Continues a run of the same experiment: an equal config but for its name. Trials that were running become pending; trials
+  // of the plan that the run lacks are added; damaged ones, and finished ones whose plugin was built again since, run again,
+  // and a sentence about each such plugin is returned. Throws InUse, naming the keys that differ, if the config or a trial is
+  // different.
+  std::vector<std::string> resume(const RunInfo& info, const std::vector<Trial>& plan);
   // Throws InUse if the run has used other data: results of different data are never mixed.
   void record_data(const std::string& name, const std::string& origin, const std::string& fingerprint);
 
-  // The trials still to run, in the order of the plan: unfinished and interrupted ones, and with `retry_failed` those that
-  // failed, crashed, timed out or lost their device.
-  std::vector<Trial> unfinished(bool retry_failed = false) const;
+  // The numbers of the trials still to run, by position: unfinished, interrupted and damaged ones, and with `retry_failed`
+  // those that failed, crashed, timed out or lost their device.
+  std::vector<int> unfinished(bool retry_failed = false) const;
   // Marks the trial as running in process `pid` (0: unknown).
   void start(const Trial& trial, std::int64_t pid = 0);
   // Records the result of a finished trial. It is on disk when this returns. Throws NotWritable if the disk is full.
@@ -109,8 +112,11 @@ class ResultsStore {
 // Reads the run in a directory, also while it is being written. Throws BadResults.
 Run read_run(const std::string& directory);
 
-// The directory in `folder` with the newest run of this config hash; empty if there is none. Directories that cannot be
-// read are skipped.
-std::string newest_run(const std::string& folder, const std::string& config_hash);
+// Whether the directory has a results file.
+bool has_run(const std::string& directory);
+
+// The directory in `folder` with the newest run of the experiment with this config, whatever its name; empty if there is none.
+// Directories that cannot be read are skipped.
+std::string newest_run(const std::string& folder, const std::string& config_json);
 
 }  // namespace mgcompare

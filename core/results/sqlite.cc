@@ -2,10 +2,38 @@
 
 #include <sqlite3.h>
 
+#include <array>
 #include <limits>
+#include <utility>
 
 namespace mgcompare {
 namespace {
+
+// Between two looks at signals and at the number of instructions: less than a millisecond.
+constexpr int kInstructionsBetweenLooks = 10'000;
+
+bool (*reading_interrupted)() = [] { return false; };
+
+// What no results file comes near.
+constexpr auto kLimits = std::to_array<std::pair<int, int>>({{SQLITE_LIMIT_LENGTH, 256 << 20},
+                                                              {SQLITE_LIMIT_SQL_LENGTH, 100'000},
+                                                              {SQLITE_LIMIT_COLUMN, 100},
+                                                              {SQLITE_LIMIT_EXPR_DEPTH, 20},
+                                                              {SQLITE_LIMIT_COMPOUND_SELECT, 4},
+                                                              {SQLITE_LIMIT_VDBE_OP, 25'000},
+                                                              {SQLITE_LIMIT_FUNCTION_ARG, 8},
+                                                              {SQLITE_LIMIT_ATTACHED, 0},
+                                                              {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 50},
+                                                              {SQLITE_LIMIT_VARIABLE_NUMBER, 100},
+                                                              {SQLITE_LIMIT_TRIGGER_DEPTH, 1},
+                                                              {SQLITE_LIMIT_WORKER_THREADS, 0}});
+
+constexpr auto kSwitches = std::to_array<std::pair<int, int>>({{SQLITE_DBCONFIG_DEFENSIVE, 1},
+                                                                {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+                                                                {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
+                                                                {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+                                                                {SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, 0},
+                                                                {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0}});
 
 sqlite3* native(void* handle) { return static_cast<sqlite3*>(handle); }
 sqlite3_stmt* native_statement(void* statement) { return static_cast<sqlite3_stmt*>(statement); }
@@ -51,6 +79,27 @@ bool DatabaseError::cannot_write() const {
          code == SQLITE_PERM;
 }
 
+bool DatabaseError::interrupted() const { return (code_ & 0xff) == SQLITE_INTERRUPT; }
+
+bool DatabaseError::disk_full() const { return (code_ & 0xff) == SQLITE_FULL; }
+
+bool DatabaseError::moved() const { return code_ == SQLITE_READONLY_DBMOVED; }
+
+void interrupt_reading_if(bool (*interrupted)()) { reading_interrupted = interrupted; }
+
+int Columns::count() const { return sqlite3_column_count(native_statement(statement_)); }
+
+std::string Columns::name(int column) const { return sqlite3_column_name(native_statement(statement_), column); }
+
+Value Columns::value(int column) const {
+  switch (sqlite3_column_type(native_statement(statement_), column)) {
+    case SQLITE_NULL: return nullptr;
+    case SQLITE_INTEGER: return integer(column);
+    case SQLITE_FLOAT: return number(column);
+    default: return text(column);
+  }
+}
+
 std::int64_t Columns::integer(int column) const { return sqlite3_column_int64(native_statement(statement_), column); }
 
 double Columns::number(int column) const {
@@ -65,18 +114,24 @@ std::string Columns::text(int column) const {
   return text == nullptr ? "" : std::string(reinterpret_cast<const char*>(text), static_cast<std::size_t>(bytes));
 }
 
-Database::Database(const std::string& path, Mode mode) {
+int Database::watch(void* work) {
+  auto& self = *static_cast<Work*>(work);
+  self.instructions += kInstructionsBetweenLooks;
+  return self.instructions > kMostInstructions || (self.can_interrupt && reading_interrupted()) ? 1 : 0;
+}
+
+Database::Database(const std::string& path, Mode mode) : work_(std::make_unique<Work>(Work{0, mode == Mode::read})) {
   const int flags = mode == Mode::read ? SQLITE_OPEN_READONLY
                                        : SQLITE_OPEN_READWRITE | (mode == Mode::create ? SQLITE_OPEN_CREATE : 0);
   sqlite3* raw = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  const int code = sqlite3_open_v2(path.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, nullptr);
   handle_.reset(raw);
   if (code != SQLITE_OK) throw DatabaseError(code, raw == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(raw));
   sqlite3_busy_timeout(raw, 5'000);
-  // A file from an untrusted source may contain triggers and views; none of them runs.
-  sqlite3_db_config(raw, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-  sqlite3_db_config(raw, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-  sqlite3_db_config(raw, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  for (const auto& [limit, value] : kLimits) sqlite3_limit(raw, limit, value);
+  for (const auto& [name, value] : kSwitches) sqlite3_db_config(raw, name, value, nullptr);
+  sqlite3_progress_handler(raw, kInstructionsBetweenLooks, watch, work_.get());
+  script("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;");
 }
 
 void Database::Close::operator()(void* handle) const { sqlite3_close_v2(native(handle)); }
@@ -88,13 +143,20 @@ void Database::run(const std::string& sql, const std::vector<Value>& values) con
 void Database::query(const std::string& sql, const std::vector<Value>& values,
                      const std::function<void(const Columns&)>& row) const {
   sqlite3* const handle = native(handle_.get());
+  work_->instructions = 0;
   const Statement statement = prepare(handle, sql, values);
   int code = SQLITE_OK;
   while ((code = sqlite3_step(statement.get())) == SQLITE_ROW) row(Columns(statement.get()));
   if (code != SQLITE_DONE) fail(handle);
 }
 
+bool Database::moved() const {
+  int moved = 0;
+  return sqlite3_file_control(native(handle_.get()), "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0;
+}
+
 void Database::script(const std::string& sql) const {
+  work_->instructions = 0;
   if (sqlite3_exec(native(handle_.get()), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
     fail(native(handle_.get()));
 }

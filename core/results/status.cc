@@ -11,13 +11,13 @@ namespace mgcompare {
 namespace {
 
 // In the order of the enumerators.
-constexpr std::array<std::string_view, 9> kStatuses = {"done",    "diverged",      "failed",      "crashed",    "timeout",
-                                                       "out of memory", "device lost", "unavailable", "interrupted"};
+constexpr std::array<std::string_view, 10> kStatuses = {"done",    "diverged",      "failed",      "crashed",    "timeout",
+                                                       "out of memory", "device lost", "unavailable", "interrupted", "damaged"};
 constexpr std::array<std::string_view, 3> kStates = {"pending", "running", "finished"};
 constexpr std::array<std::string_view, 7> kPhases = {"",           "setup",      "warm-up", "training",
                                                    "evaluation", "checkpoint", "teardown"};
 
-static_assert(kStatuses.size() == static_cast<std::size_t>(TrialStatus::interrupted) + 1);
+static_assert(kStatuses.size() == static_cast<std::size_t>(TrialStatus::damaged) + 1);
 static_assert(kStates.size() == static_cast<std::size_t>(RowState::finished) + 1);
 static_assert(kPhases.size() == static_cast<std::size_t>(TrialPhase::teardown) + 1);
 

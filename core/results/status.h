@@ -18,6 +18,7 @@ enum class TrialStatus {
   device_lost,    // a device stopped answering
   unavailable,    // the machine does not have what the trial needs; it never ran
   interrupted,    // stopped by the user
+  damaged,        // its stored values do not match their checksum
 };
 
 // Of a row of the results.

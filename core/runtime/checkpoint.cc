@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <string_view>
 
@@ -121,7 +122,7 @@ void write_checkpoint(const std::string& file, const Checkpoint& checkpoint) {
     }
   }
   try {
-    AtomicFile out(file);
+    AtomicFile out(Directory::subfolder_of(file), std::filesystem::path(file).filename().string());
     out.write(kFirstLine);
     out.write(digest_of(contents.bytes()));
     out.write(contents.bytes());

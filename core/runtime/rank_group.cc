@@ -1,6 +1,11 @@
 #include "runtime/rank_group.h"
 
+#include <cxxabi.h>
+#include <malloc.h>
+
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
 
 namespace mgcompare {
@@ -10,7 +15,30 @@ double total(const Counts& counts) {
   return static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::size_t{0}));
 }
 
+// Allocated on the heap of this process.
+std::uint64_t heap_bytes() {
+  const struct mallinfo2 heap = mallinfo2();
+  return heap.uordblks + heap.hblkhd;
+}
+
+// "Servers", or "Servers 'left'", from the mangled name of the type and the object's name.
+std::string readable(const std::string& key) {
+  const std::size_t slash = key.find('/');
+  const std::string mangled = key.substr(0, slash), name = key.substr(slash + 1);
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> type(abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), std::free);
+  const std::string text = type ? type.get() : mangled;
+  return name.empty() ? text : text + " '" + name + "'";
+}
+
 }  // namespace
+
+std::vector<Kept> CommContext::shared_objects() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Kept> all;
+  for (const auto& [key, shared] : objects_) all.push_back({readable(key), "host", shared.bytes});
+  return all;
+}
 
 void CommContext::abort() {
   {
@@ -48,6 +76,7 @@ void RankGroup::barrier() {
 
 void RankGroup::exclusive(std::size_t stripe, const std::function<void()>& f) {
   const StepClock::PhaseScope in(Phase::waiting);
+  ++exclusive_sections_;
   context_.scheduler().exclusive(rank_, stripe, [&] {
     const StepClock::PhaseScope inside(Phase::strategy);
     f();
@@ -116,15 +145,17 @@ void* RankGroup::shared_raw(const std::string& key, const std::function<std::sha
     const StepClock::PhaseScope in(Phase::waiting);
     context_.made_.wait(lock, [&] { return context_.aborted_ || context_.objects_.contains(key); });
     if (context_.aborted_) throw Aborted();
-    return context_.objects_.at(key).get();
+    return context_.objects_.at(key).object.get();
   }
   const auto known = context_.objects_.find(key);
-  if (known != context_.objects_.end()) return known->second.get();
+  if (known != context_.objects_.end()) return known->second.object.get();
   lock.unlock();  // make() may call the group
+  const std::uint64_t before = heap_bytes();
   std::shared_ptr<void> made = make();
+  const std::uint64_t after = heap_bytes();
   void* const object = made.get();
   lock.lock();
-  context_.objects_.emplace(key, std::move(made));
+  context_.objects_.emplace(key, CommContext::Shared{std::move(made), after - std::min(before, after)});
   context_.made_.notify_all();
   return object;
 }

@@ -14,6 +14,7 @@
 #include "mgcompare/group.h"
 #include "runtime/async_scheduler.h"
 #include "platform/platform.h"
+#include "results/placement.h"
 #include "measure/step_clock.h"
 
 namespace mgcompare {
@@ -27,15 +28,21 @@ class CommContext {
   std::size_t ranks() const { return windows_.size(); }
   // Releases all ranks that wait, now and later, with Aborted. Any thread.
   void abort();
+  // The objects that the ranks share. `bytes`: by how much the heap grew while they were made.
+  std::vector<Kept> shared_objects() const;
 
  private:
   friend class RankGroup;
+  struct Shared {
+    std::shared_ptr<void> object;
+    std::uint64_t bytes = 0;
+  };
   Collectives& collectives_;
   std::unique_ptr<AsyncScheduler> scheduler_;
   AbortableBarrier barrier_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable made_;
-  std::map<std::string, std::shared_ptr<void>> objects_;
+  std::map<std::string, Shared> objects_;  // by mangled name of the type, and name
   std::vector<std::vector<Vec>> windows_;  // [rank][window]
   bool aborted_ = false;
 };
@@ -50,11 +57,13 @@ class RankGroup : public Group {
   void wait_until(const std::function<bool()>& predicate) override;
   int expose(Vec memory) override;
 
-  // Bytes sent since the last reset_bytes().
+  // Bytes sent, and exclusive sections run, since the last reset_counts().
   std::uint64_t bytes() const { return bytes_; }
-  void reset_bytes() { bytes_ = 0; }
+  std::uint64_t exclusive_sections() const { return exclusive_sections_; }
+  void reset_counts() { bytes_ = exclusive_sections_ = 0; }
   Ledger& ledger() { return ledger_; }
   std::uint64_t exposed_bytes() const;
+  std::vector<Kept> shared_objects() const { return context_.shared_objects(); }
   // Adds the bytes of replayed steps. Wraps around, so that bytes can be subtracted.
   void add_bytes(std::uint64_t bytes) { bytes_ += bytes; }
 
@@ -80,7 +89,7 @@ class RankGroup : public Group {
 
   CommContext& context_;
   std::size_t rank_;
-  std::uint64_t bytes_ = 0;
+  std::uint64_t bytes_ = 0, exclusive_sections_ = 0;
   Ledger ledger_;
   double remainder_ = 0;  // fractions of bytes from the ring formulas, so that totals stay exact
 };

@@ -36,7 +36,7 @@ void from_json(const nlohmann::json& json, ScheduleLog& record) {
 void write_schedule_log(const std::string& file, const ScheduleLog& record) {
   const std::vector<std::uint8_t> bytes = nlohmann::json::to_cbor(record);
   try {
-    write_atomically(file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    write_in_subfolder(file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   } catch (const FileError& error) {
     throw Error(std::string("the record ") + error.what() + "; free some space there, or set measure.record: false");
   }

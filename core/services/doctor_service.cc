@@ -1,8 +1,10 @@
 #include "services/doctor_service.h"
+#include "base/shortage.h"
 #include "base/text.h"
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <thread>
 
 #include "mgcompare/error.h"
@@ -12,6 +14,8 @@
 namespace mgcompare {
 namespace {
 
+constexpr int kAttempts = 3;         // for a shortage of descriptors or processes to pass
+constexpr std::chrono::milliseconds kPause{200};
 constexpr double kStepSeconds = 60;  // time limit of each step; a copy over a broken link may hang
 
 nlohmann::json answer_links(const nlohmann::json& body, RequestContext& context) {
@@ -53,7 +57,7 @@ std::string silence_of(Platform& platform, int index) {
   return problem;
 }
 
-nlohmann::json check_device(const nlohmann::json& body, RequestContext& context) {
+nlohmann::json answer_device(const nlohmann::json& body, RequestContext& context) {
   // Restarts the time limit, so that starting the worker does not count.
   context.note({{"checking", body.at("id")}});
   Platform& platform = mgcompare::platform(device_kind(body.at("kind").get<std::string>()));
@@ -62,6 +66,22 @@ nlohmann::json check_device(const nlohmann::json& body, RequestContext& context)
   for (const DeviceInfo& device : platform.devices())
     if (device.id == id) return {{"index", device.index}, {"silence", silence_of(platform, device.index)}};
   return {{"index", -1}, {"silence", fmt::format("{} is no longer in the machine", id)}};
+}
+
+// Nothing if the user interrupts.
+std::optional<DeviceStatus> check_device(Supervisor& supervisor, DeviceKind kind, const std::string& id, double limit_seconds) {
+  const Reply reply = supervisor.ask("device", {{"kind", to_string(kind)}, {"id", id}}, limit_seconds);
+  if (reply.status == TrialStatus::interrupted) return std::nullopt;
+  DeviceStatus answer;
+  if (reply.answered()) {
+    answer.index = reply.body.at("index").get<int>();
+    answer.silence = plain(reply.body.at("silence").get<std::string>());
+  } else if (reply.status == TrialStatus::timeout) {
+    answer.silence = fmt::format("no answer for {:g} s", limit_seconds);
+  } else {
+    answer.silence = reply.failure();
+  }
+  return answer;
 }
 
 }  // namespace
@@ -91,22 +111,18 @@ std::optional<std::vector<DeviceStatus>> check_devices(Supervisor& supervisor, D
                                                        const std::vector<std::string>& ids, double limit_seconds) {
   std::vector<DeviceStatus> answers;
   for (const std::string& id : ids) {
-    const Reply reply = supervisor.ask("device", {{"kind", to_string(kind)}, {"id", id}}, limit_seconds);
-    if (reply.status == TrialStatus::interrupted) return std::nullopt;
-    DeviceStatus answer;
-    if (reply.answered()) {
-      answer.index = reply.body.at("index").get<int>();
-      answer.silence = plain(reply.body.at("silence").get<std::string>());
-    } else if (reply.status == TrialStatus::timeout) {
-      answer.silence = fmt::format("no answer for {:g} s", limit_seconds);
-    } else {
-      answer.silence = reply.failure();
+    std::optional<DeviceStatus> answer = check_device(supervisor, kind, id, limit_seconds);
+    for (int attempt = 1; attempt < kAttempts && answer && is_passing_shortage(answer->silence); ++attempt) {
+      supervisor.end_worker();
+      std::this_thread::sleep_for(kPause);
+      answer = check_device(supervisor, kind, id, limit_seconds);
     }
-    answers.push_back(std::move(answer));
+    if (!answer || is_passing_shortage(answer->silence)) return std::nullopt;
+    answers.push_back(std::move(*answer));
   }
   return answers;
 }
 
-Handlers doctor_handlers() { return {{"links", answer_links}, {"device", check_device}}; }
+Handlers doctor_handlers() { return {{"links", answer_links}, {"device", answer_device}}; }
 
 }  // namespace mgcompare

@@ -26,7 +26,8 @@ struct DeviceStatus {
 };
 
 // Checks the devices of a kind one after another, by their ids at the beginning of the run. A device that does not answer
-// within `limit_seconds` ends its worker; the next one is checked in another. Returns nothing if the user interrupts.
+// within `limit_seconds` ends its worker; the next one is checked in another. Returns nothing if the user interrupts, or if
+// descriptors or processes are short, which says nothing about the devices.
 std::optional<std::vector<DeviceStatus>> check_devices(Supervisor& supervisor, DeviceKind kind,
                                                        const std::vector<std::string>& ids, double limit_seconds);
 

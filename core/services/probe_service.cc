@@ -2,6 +2,11 @@
 
 #include <fmt/core.h>
 
+#include <chrono>
+#include <thread>
+
+#include "base/shortage.h"
+#include "base/text.h"
 #include "mgcompare/error.h"
 #include "modules/platform_host.h"
 #include "discovery/plugin_files.h"
@@ -23,6 +28,9 @@ namespace {
 
 constexpr double kDevicesSeconds = 60;     // starting a driver takes long
 constexpr double kStrategySeconds = 10;
+// A shortage of descriptors or processes may pass.
+constexpr int kAttempts = 3;
+constexpr std::chrono::milliseconds kPause{200};
 constexpr double kSilenceSeconds = 10;     // a probe reports no progress, only heartbeats
 
 SupervisorSettings settings_of_probe(SupervisorSettings settings) {
@@ -64,6 +72,40 @@ ProbeQuestion question_from_json(const nlohmann::json& json) {
   return question;
 }
 
+// Why a platform could not be listed for now; empty if there is no such platform.
+std::string shortage_in(const std::vector<PlatformSummary>& platforms) {
+  for (const PlatformSummary& platform : platforms)
+    if (is_passing_shortage(platform.problem)) return plain(platform.problem);
+  return "";
+}
+
+// Makes the texts of a plugin safe to print.
+void clean(StrategySummary& answer) {
+  for (OptionSummary& option : answer.options)
+    for (std::string* text : {&option.key, &option.type, &option.value, &option.range, &option.help}) *text = plain(*text);
+  for (OptionProblem& problem : answer.problems) {
+    problem.key = plain(problem.key);
+    problem.text = plain(problem.text);
+  }
+}
+
+StrategySummary summary_of(const Reply& reply, const std::string& plugin_file) {
+  StrategySummary answer;
+  if (reply.answered()) {
+    try {
+      answer = reply.body.get<StrategySummary>();
+    } catch (const std::exception&) {
+      answer.crash = fmt::format("its answer cannot be read, in {}", plain(plugin_file));
+    }
+  } else if (reply.status == TrialStatus::failed) {
+    answer.problems.push_back({"", reply.cause});
+  } else {
+    answer.crash = fmt::format("{}, in {}", reply.failure(), plain(plugin_file));
+  }
+  clean(answer);
+  return answer;
+}
+
 }  // namespace
 
 ProbeClient::ProbeClient(SupervisorSettings settings) : supervisor_(settings_of_probe(std::move(settings))) {}
@@ -75,15 +117,26 @@ void ProbeClient::search(std::vector<std::string> extra_plugin_paths) {
 
 std::vector<PlatformSummary> ProbeClient::platforms() {
   if (!platforms_) {
-    const Reply reply = supervisor_.ask("platforms", nullptr, kDevicesSeconds);
-    if (!reply.answered()) {
-      throw Error(fmt::format("the devices of this machine cannot be listed: {}; remove the module of the broken "
-                              "driver from lib/mgcompare",
-                              reply.failure()));
+    std::vector<PlatformSummary> found = list_platforms();
+    for (int attempt = 1; attempt < kAttempts && !shortage_in(found).empty(); ++attempt) {
+      supervisor_.end_worker();
+      std::this_thread::sleep_for(kPause);
+      found = list_platforms();
     }
-    platforms_ = std::make_unique<std::vector<PlatformSummary>>(reply.body.get<std::vector<PlatformSummary>>());
+    // Otherwise the trials would be recorded as lacking devices.
+    if (const std::string shortage = shortage_in(found); !shortage.empty())
+      throw Error(fmt::format("the devices of this machine cannot be listed: {}; end other programs and run the command "
+                              "again", shortage));
+    platforms_ = std::make_unique<std::vector<PlatformSummary>>(std::move(found));
   }
   return *platforms_;
+}
+
+std::vector<PlatformSummary> ProbeClient::list_platforms() {
+  const Reply reply = supervisor_.ask("platforms", nullptr, kDevicesSeconds);
+  if (reply.answered()) return reply.body.get<std::vector<PlatformSummary>>();
+  throw Error(fmt::format("the devices of this machine cannot be listed: {}; remove the module of the broken driver from "
+                          "lib/mgcompare", reply.failure()));
 }
 
 std::vector<PluginSummary> ProbeClient::plugins() {
@@ -93,18 +146,9 @@ std::vector<PluginSummary> ProbeClient::plugins() {
 
 std::vector<StrategySummary> ProbeClient::ask(const std::vector<ProbeQuestion>& questions) {
   std::vector<StrategySummary> answers;
-  for (const ProbeQuestion& question : questions) {
-    const Reply reply = supervisor_.ask("strategy", question_to_json(question), kStrategySeconds);
-    StrategySummary answer;
-    if (reply.answered()) {
-      answer = reply.body.get<StrategySummary>();
-    } else if (reply.status == TrialStatus::failed) {
-      answer.problems.push_back({"", reply.cause});
-    } else {
-      answer.crash = reply.failure();
-    }
-    answers.push_back(std::move(answer));
-  }
+  for (const ProbeQuestion& question : questions)
+    answers.push_back(summary_of(supervisor_.ask("strategy", question_to_json(question), kStrategySeconds),
+                                 question.plugin_file));
   return answers;
 }
 

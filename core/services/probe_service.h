@@ -20,13 +20,15 @@ class ProbeClient : public CapabilityProbe {
   // Adds plugin directories to the standard ones.
   void search(std::vector<std::string> extra_plugin_paths);
 
-  // The results are cached. platforms() throws Error if the worker dies.
+  // The results are cached. platforms() throws Error if the worker dies or lacks descriptors or processes.
   std::vector<PlatformSummary> platforms() override;
   std::vector<PluginSummary> plugins() override;
   // If a strategy crashes or hangs the worker, its summary has `crash`; the next strategies are probed in a new worker.
   std::vector<StrategySummary> ask(const std::vector<ProbeQuestion>& questions) override;
 
  private:
+  std::vector<PlatformSummary> list_platforms();
+
   Supervisor supervisor_;
   std::vector<std::string> extra_plugin_paths_;
   std::unique_ptr<std::vector<PlatformSummary>> platforms_;

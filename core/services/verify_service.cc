@@ -1,109 +1,154 @@
 #include "services/verify_service.h"
-#include "base/print.h"
-#include "base/text.h"
 
-#include <cstdio>
-#include <map>
-#include <string>
+#include <memory>
 
 #include <fmt/core.h>
 
+#include "base/temporary_folder.h"
+#include "check/verify.h"
 #include "data/load.h"
-#include "process/message.h"
-#include "services/data_service.h"
 #include "mgcompare/error.h"
 #include "modules/platform_host.h"
-#include "check/verify.h"
+#include "services/data_service.h"
 
 namespace mgcompare {
 namespace {
 
-constexpr double kVerifySeconds = 3600;
-constexpr double kFindingSeconds = 600;    // for one check on a slow machine
+// A new worker loads the data first, and may download it.
+constexpr double kPrepareSeconds = 600;
 
-const char* verdict_text(Finding::Verdict verdict) {
-  switch (verdict) {
-    case Finding::Verdict::passed: return "ok";
-    case Finding::Verdict::failed: return "FAILED";
-    case Finding::Verdict::printed: return "info";
-    case Finding::Verdict::skipped: return "skipped";
-  }
-  return "";
-}
-
-nlohmann::json finding_to_json(const Finding& finding) {
-  return {{"verdict", verdict_text(finding.verdict)}, {"strategy", finding.strategy}, {"check", finding.check},
-          {"optimizer", finding.optimizer},           {"ranks", finding.ranks},       {"figure", finding.figure}};
-}
-
-void print_finding(const nlohmann::json& finding) {
-  fmt::print("{:<8} {:<16} {:<9} {} ranks  {}: {}\n", finding.at("verdict").get<std::string>(),
-             finding.at("strategy").get<std::string>(), finding.at("optimizer").get<std::string>(),
-             finding.at("ranks").get<int>(), finding.at("check").get<std::string>(),
-             plain(finding.at("figure").get<std::string>()));
-  std::fflush(stdout);
-}
-
-nlohmann::json answer_verify(const nlohmann::json& body, RequestContext& context) {
-  const Config config = body.at("config").get<Config>();
-  VerifyScope scope = body.at("quick").get<bool>() ? quick_scope() : VerifyScope();
-  for (const nlohmann::json& plugin : body.at("plugins")) {
+VerifyScope scope_from_json(const nlohmann::json& setting) {
+  VerifyScope scope = setting.at("quick").get<bool>() ? quick_scope() : VerifyScope();
+  scope.seed = setting.at("seed").get<std::uint64_t>();
+  scope.device_kind = device_kind(setting.at("device_kind").get<std::string>());
+  for (const nlohmann::json& plugin : setting.at("plugins"))
     scope.plugins.push_back({plugin.at("name").get<std::string>(), "", plugin.at("file").get<std::string>(), ""});
-  }
-  scope.device_kind = device_kind(body.at("device_kind").get<std::string>());
-  // After a failed rank a GPU may be unusable for later checks. CPUs are not affected.
-  if (scope.device_kind != DeviceKind::cpu)
-    scope.leave = [&] {
-      context.note({{"text", "Remaining checks were skipped; fix or remove the plugin, and verify again"}});
-      context.leave(false);
-    };
-  const DataPlaces places = reporting_places(body.at("data_folder").get<std::string>(), context);
-  const Dataset dataset = load_dataset(verify_data(config.data, scope.samples), places, reporting_log(context));
-  return verify(config, dataset, platform(scope.device_kind), scope,
-                [&](const Finding& finding) { context.note({{"finding", finding_to_json(finding)}}); });
+  return scope;
 }
 
-}  // namespace
+// What a worker keeps between the requests of one verification: data, devices and reference weights.
+class OpenVerification {
+ public:
+  OpenVerification(const nlohmann::json& setting, RequestContext& context)
+      : setting_(setting), config_(setting.at("config").get<Config>()), scope_(scope_from_json(setting)),
+        dataset_(load_dataset(verify_data(config_.data, scope_.samples),
+                              reporting_places(setting.at("data_folder").get<std::string>(), context), reporting_log(context))),
+        verification_(config_, dataset_, platform(scope_.device_kind), scope_, setting.at("folder").get<std::string>()) {}
 
-bool verify_in_worker(const VerifyRequest& request, CapabilityProbe& probe, SupervisorSettings settings) {
-  nlohmann::json plugins = nlohmann::json::array();
-  for (const PluginSummary& plugin : probe.plugins()) {
-    if (plugin.problem.empty()) plugins.push_back({{"name", plugin.name}, {"file", plugin.file}});
-  }
-  // On GPUs if there are any, as in training.
+  bool fits(const nlohmann::json& setting) const { return setting == setting_; }
+  const Config& config() const { return config_; }
+  Verification& verification() { return verification_; }
+
+ private:
+  nlohmann::json setting_;
+  Config config_;
+  VerifyScope scope_;
+  Dataset dataset_;
+  Verification verification_;
+};
+
+// `row` is the number of a row; without one, the planted strategy is checked.
+nlohmann::json answer_verify(std::unique_ptr<OpenVerification>& open, const nlohmann::json& body, RequestContext& context) {
+  const nlohmann::json& setting = body.at("setting");
+  if (open == nullptr || !open->fits(setting)) open = std::make_unique<OpenVerification>(setting, context);
+  VerifyListener listener;
+  listener.found = [&](const Finding& finding) { context.note({{"finding", finding}}); };
+  listener.training = [&](const std::string& optimizer, int ranks) {
+    context.note({{"optimizer", optimizer}, {"ranks", ranks}});
+  };
+  listener.progress = [&](const Progress& progress) { context.report(progress); };
+  // Ranks may be blocked after one has failed, and a GPU may be unusable.
+  listener.leave = [&] { context.leave(false); };
+  open->verification().listen(listener);
+  if (!body.contains("row")) open->verification().check_planted();
+  else open->verification().check(open->config().strategies.at(body.at("row").get<std::size_t>()));
+  return true;
+}
+
+// On GPUs if there are any, as in training.
+std::string kind_of_devices(CapabilityProbe& probe) {
   std::string kind(to_string(DeviceKind::cpu));
   for (const PlatformSummary& platform : probe.platforms())
     if (!platform.devices.empty()) kind = platform.kind;
-  fmt::print("on {} devices\n", kind);
-  settings.seconds_without_progress = kFindingSeconds;
-  Supervisor supervisor(std::move(settings));
-  std::map<std::string, int> counts;
-  std::vector<nlohmann::json> failed;
-  const auto on_note = [&](const nlohmann::json& note) {
-    if (note.contains("text")) print_stderr("{}\n", plain(note["text"].get<std::string>()));
-    if (!note.contains("finding")) return;
-    print_finding(note["finding"]);
-    const auto verdict = note["finding"]["verdict"].get<std::string>();
-    ++counts[verdict];
-    if (verdict == verdict_text(Finding::Verdict::failed)) failed.push_back(note["finding"]);
-  };
-  const nlohmann::json body = {{"config", request.config},
-                               {"data_folder", request.data_folder},
-                               {"plugins", plugins},
-                               {"device_kind", kind},
-                               {"quick", request.quick}};
-  const Reply reply = supervisor.ask("verify", body, kVerifySeconds, {{}, on_note});
-  if (!reply.answered()) {
-    throw Error(fmt::format("verify stopped early: {}", reply.failure()));
-  }
-  // Repeat the failed checks at the end: there may be a thousand lines.
-  if (!failed.empty()) fmt::print("\nfailed checks:\n");
-  for (const nlohmann::json& finding : failed) print_finding(finding);
-  fmt::print("{} checks passed, {} failed, {} printed without a verdict, {} skipped\n", counts["ok"], counts["FAILED"],
-             counts["info"], counts["skipped"]);
-  return reply.body.get<bool>();
+  return kind;
 }
 
-Handlers verify_handlers() { return {{"verify", answer_verify}}; }
+// The runner's side.
+class VerifyRun {
+ public:
+  VerifyRun(const VerifyRequest& request, const std::string& device_kind, const std::vector<PluginSummary>& plugins,
+            SupervisorSettings settings, const VerifyListeners& listeners)
+      : request_(request), listeners_(listeners), supervisor_(std::move(settings)) {
+    nlohmann::json usable = nlohmann::json::array();
+    for (const PluginSummary& plugin : plugins)
+      if (plugin.problem.empty()) usable.push_back({{"name", plugin.name}, {"file", plugin.file}});
+    setting_ = {{"config", request.config},     {"data_folder", request.data_folder}, {"plugins", usable},
+                {"device_kind", device_kind},   {"quick", request.quick},             {"seed", request.seed},
+                {"folder", folder_.path()}};
+  }
+
+  void check_planted() {
+    const Reply reply = ask({{"setting", setting_}});
+    if (!reply.answered()) throw Error(fmt::format("verify cannot begin: {}", reply.failure()));
+  }
+
+  void check(std::size_t row) {
+    const std::string& label = request_.config.strategies[row].label;
+    optimizer_.clear();
+    ranks_ = 0;
+    const Reply reply = ask({{"setting", setting_}, {"row", row}});
+    if (reply.status == TrialStatus::interrupted) throw Error("verify was stopped; the remaining strategies were not checked");
+    if (!reply.answered()) add({Finding::Verdict::failed, label, "runs", optimizer_, ranks_, reply.failure()});
+    else if (!reply.body.get<bool>()) supervisor_.end_worker();
+    else return;
+    add({Finding::Verdict::skipped, label, "remaining checks", "", 0, "fix the plugin, and verify again"});
+  }
+
+  std::vector<Finding> findings;
+
+ private:
+  Reply ask(const nlohmann::json& body) {
+    const auto on_note = [this](const nlohmann::json& note) {
+      if (note.contains("text")) listeners_.says(note["text"].get<std::string>());
+      if (note.contains("finding")) add(note["finding"].get<Finding>());
+      if (note.contains("optimizer")) {
+        optimizer_ = note["optimizer"].get<std::string>();
+        ranks_ = note.at("ranks").get<int>();
+      }
+    };
+    return supervisor_.ask("verify", body, request_.config.measure.time_limit, {{}, on_note});
+  }
+
+  void add(Finding finding) {
+    listeners_.found(finding);
+    findings.push_back(std::move(finding));
+  }
+
+  const VerifyRequest& request_;
+  const VerifyListeners& listeners_;
+  TemporaryFolder folder_;
+  Supervisor supervisor_;
+  nlohmann::json setting_;
+  std::string optimizer_;           // of the training that began last
+  int ranks_ = 0;
+};
+
+}  // namespace
+
+std::vector<Finding> verify_in_workers(const VerifyRequest& request, CapabilityProbe& probe, SupervisorSettings settings,
+                                       const VerifyListeners& listeners) {
+  const std::string kind = kind_of_devices(probe);
+  listeners.begins(kind);
+  settings.seconds_to_prepare = kPrepareSeconds;
+  VerifyRun run(request, kind, probe.plugins(), std::move(settings), listeners);
+  run.check_planted();
+  for (std::size_t row = 0; row < request.config.strategies.size(); ++row) run.check(row);
+  return std::move(run.findings);
+}
+
+Handlers verify_handlers() {
+  const auto open = std::make_shared<std::unique_ptr<OpenVerification>>();
+  return {{"verify", [open](const nlohmann::json& body, RequestContext& context) { return answer_verify(*open, body, context); }}};
+}
 
 }  // namespace mgcompare

@@ -1,23 +1,36 @@
 #pragma once
 
-// `verify` in a worker process, because it opens plugins and devices. Both sides are here.
+// `verify` in worker processes, because it opens plugins and devices. Both sides are here. Each row is a request of its own:
+// a plugin that ends or blocks its worker is a failed check, and the other rows are checked in a new worker.
 
+#include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "config/config.h"
 #include "process/worker.h"
+#include "results/finding.h"
 #include "services/probe_service.h"
 
 namespace mgcompare {
 
 struct VerifyRequest {
-  Config config;
+  Config config;                    // its strategies are checked; measure.time_limit: seconds for each training
   std::string data_folder;          // given with --data; empty: not given
+  std::uint64_t seed = 1;
   bool quick = false;               // quick_scope()
 };
 
-// Prints each finding when it is made. Returns true if no check failed. Throws Error if the process dies.
-bool verify_in_worker(const VerifyRequest& request, CapabilityProbe& probe, SupervisorSettings settings);
+struct VerifyListeners {
+  std::function<void(const std::string& device_kind)> begins;
+  std::function<void(const Finding&)> found;
+  std::function<void(const std::string& text)> says;
+};
+
+// Calls the listeners while it runs. Returns all findings. Throws Error if it cannot begin, or if the user stops it.
+std::vector<Finding> verify_in_workers(const VerifyRequest& request, CapabilityProbe& probe, SupervisorSettings settings,
+                                       const VerifyListeners& listeners);
 
 Handlers verify_handlers();
 

@@ -7,6 +7,17 @@
 #include "model/schedule.h"
 
 namespace mgcompare {
+namespace {
+
+// Each batch keeps its samples, so that only the order in which they are summed differs.
+void reverse_batches(std::vector<std::uint32_t>& order, std::size_t batch) {
+  for (std::size_t begin = 0; begin < order.size(); begin += batch) {
+    const std::size_t end = std::min(order.size(), begin + batch);
+    std::reverse(order.begin() + static_cast<std::ptrdiff_t>(begin), order.begin() + static_cast<std::ptrdiff_t>(end));
+  }
+}
+
+}  // namespace
 
 void BatchScheduler::draw_ahead(std::size_t epoch) {
   if (epoch >= state_.config.epochs) return;
@@ -16,6 +27,7 @@ void BatchScheduler::draw_ahead(std::size_t epoch) {
 void BatchScheduler::take_order(std::size_t epoch) {
   const double start = now();
   order_ = next_order_.valid() ? next_order_.get() : epoch_order(state_.data.train.samples, state_.trial.seed, epoch);
+  if (state_.trial.control) reverse_batches(order_, state_.facts.global_batch);
   seconds_taking_ = now() - start;
 }
 

@@ -32,7 +32,7 @@ void EpochTraining::run(std::size_t number, std::size_t epoch) {
   if (number == 0) state_.epoch = epoch;
   rank.epoch_tally = {};
   rank.intervals.begin_epoch();
-  rank.group->reset_bytes();
+  rank.group->reset_counts();
   rank.replica->meter().reset_bytes();
   rank.steps = {};
   Clocks clocks;
@@ -41,6 +41,7 @@ void EpochTraining::run(std::size_t number, std::size_t epoch) {
   // Before the rendezvous, which saves another one. Its time is included in the epoch's all the same.
   if (number == 0) batches_.take_order(epoch);
   state_.enter(TrainingPhase::epoch, number);
+  others_.begin(number);
   clocks.start = now() - batches_.seconds_taking();
   rank.clock.take();
   rank.clock.open(clocks.start);
@@ -52,6 +53,8 @@ void EpochTraining::run(std::size_t number, std::size_t epoch) {
   rank.clock.close(clocks.done);
   state_.enter(TrainingPhase::evaluation, number);
   clocks.end = now();
+  others_.end(number);
+  state_.wait_for_ranks(number);
   account(number, clocks);
 }
 
@@ -168,7 +171,10 @@ void EpochTraining::account(std::size_t number, const Clocks& clocks) {
   rank.times += rank.host_sees_all() ? rank.clock.take() : device_times(rank, seconds);
   rank.times.waiting += clocks.end - clocks.done;
   rank.bytes += rank.group->bytes() + rank.replica->meter().bytes();
+  rank.exclusive_sections = rank.group->exclusive_sections();
   if (number != 0) return;
+  Result& result = state_.result();
+  result.seconds_other_threads = (result.epochs.empty() ? 0 : result.seconds_other_threads) + others_.seconds();
   state_.epoch_seconds = clocks.end - clocks.start - capture_seconds;
   state_.result().seconds_setup += capture_seconds;
 }

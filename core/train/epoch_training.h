@@ -5,6 +5,7 @@
 
 #include <cstddef>
 
+#include "measure/processor_time.h"
 #include "train/batch_scheduler.h"
 #include "train/setup.h"
 #include "train/training_state.h"
@@ -14,7 +15,7 @@ namespace mgcompare {
 class EpochTraining {
  public:
   EpochTraining(TrainingState& state, Setup& setup, BatchScheduler& batches)
-      : state_(state), setup_(setup), batches_(batches) {}
+      : state_(state), setup_(setup), batches_(batches), others_(state.ranks.size()) {}
   // Collective. Enters the epoch phase, and the evaluation phase at its end. Throws Diverged for a loss that is not finite.
   void run(std::size_t rank, std::size_t epoch);
 
@@ -36,6 +37,7 @@ class EpochTraining {
   TrainingState& state_;
   Setup& setup_;
   BatchScheduler& batches_;
+  OtherThreads others_;
   std::size_t drawn_ = 0, draws_ = 0;  // samples and draws of the epoch; guarded by the draw stripe
 };
 

@@ -4,6 +4,7 @@
 
 #include "base/sha256.h"
 #include "base/median.h"
+#include "results/weight_sketch.h"
 #include "train/rank_placement.h"
 
 namespace mgcompare {
@@ -82,7 +83,9 @@ void add_epoch(Result& result, const std::vector<Rank>& ranks, const TrialFacts&
   epoch.accuracy = ratio(tested.correct, tested.samples);
   epoch.seconds_training = seconds_training;
   epoch.seconds_evaluation = seconds_evaluation;
+  epoch.sketch = sketch_of(ranks[0].settled_weights);
   result.epochs.push_back(epoch);
+  for (const Rank& rank : ranks) result.exclusive_sections += rank.exclusive_sections;
   result.samples += trained.samples;
   result.seconds_training += seconds_training;
   result.seconds_evaluation += seconds_evaluation;
@@ -121,6 +124,7 @@ void conclude(TrainingOutcome& outcome, const std::vector<Rank>& ranks, const Tr
   if (own_optimizers)
     for (const Rank& rank : ranks) result.updates += rank.replica->strategy_updates();
   result.placement = placement_of(ranks, *facts.trial);
+  result.shared = first.group->shared_objects();
   describe(result, facts);
   if (audit) add_audit(outcome, ranks, facts);
 }

@@ -7,6 +7,7 @@
 
 #include "results/cause.h"
 #include "base/clock.h"
+#include "base/sha256.h"
 #include "modules/platform_host.h"
 #include "modules/plugin_host.h"
 #include "train/training.h"
@@ -34,11 +35,20 @@ Result result_of(const Cause& cause) {
   return result;
 }
 
+// The worker may have opened the file before it changed, or open it now: either way it is not sure which build would run.
+void check_plugin(const Trial& trial) {
+  if (trial.plugin_sha256.empty() || sha256_of_file(trial.plugin_file) == trial.plugin_sha256) return;
+  throw Error(fmt::format("{} has changed since the run was planned; run again with --resume, which also repeats the finished "
+                          "trials of {}",
+                          trial.plugin_file, trial.strategy.name));
+}
+
 // The request without callbacks and schedule.
 TrainingRequest request_of(const Trial& trial, const TrialFiles& files, const Dataset& dataset) {
   if (!trial.data_fingerprint.empty() && dataset.fingerprint != trial.data_fingerprint)
     throw Error("the data changed during the run: " + dataset.name + " (" + dataset.origin +
                 ") has other samples than at its start; start a new run, results of different data are not mixed");
+  check_plugin(trial);
   TrainingRequest request;
   request.trial = &trial;
   request.dataset = &dataset;

@@ -1,9 +1,9 @@
 #include "train/training.h"
 
-#include <fstream>
 #include <utility>
 #include <vector>
 
+#include "base/atomic_file.h"
 #include "base/clock.h"
 #include "train/epoch_training.h"
 #include "train/outcome.h"
@@ -45,7 +45,8 @@ class Training {
     const double start = now();
     setup_.open(rank);
     const double opened = now();
-    if (state_.config.measure.warm_up_steps > 0) warmup_.run(rank);
+    // The speed of a control does not count.
+    if (state_.config.measure.warm_up_steps > 0 && !state_.trial.control) warmup_.run(rank);
     const double warmed_up = now();
     setup_.prepare(rank, true);
     checkpoint_.restore(rank);
@@ -77,9 +78,11 @@ class Training {
     for (const Rank& rank : state_.ranks) traces.push_back(rank.trace);
     const bool on_cpu = state_.trial.device_kind == DeviceKind::cpu;
     const std::string& name = state_.request.files.trace;
-    std::ofstream file(name);
-    file << trace_json(row_name(state_.trial) + (on_cpu ? "" : " (host threads only)"), traces);
-    if (!file.flush()) state_.result().notes.push_back("the trace could not be written to " + name);
+    try {
+      write_in_subfolder(name, trace_json(row_name(state_.trial) + (on_cpu ? "" : " (host threads only)"), traces));
+    } catch (const FileError& error) {
+      state_.result().notes.push_back(std::string("the trace is missing: ") + error.what());
+    }
   }
 
   TrainingState state_;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "rig.h"
 
@@ -36,7 +37,74 @@ TEST_F(CommandLine, HelpIsShortAndBeginsWithExamples) {
     EXPECT_EQ(ended.err, "");
   }
   EXPECT_EQ(place_.run({"--version"}).out.find("mgcompare "), 0u);
-  EXPECT_EQ(place_.run({"run", "--help"}).code, 0);
+}
+
+TEST_F(CommandLine, EveryCommandExplainsItselfAndItsOptions) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> commands = {
+      {{"run"}, "--dry-run"}, {{"report"}, "--objective"}, {{"compare"}, "--fail-on-regression"}, {{"predict"}, "--link"},
+      {{"export"}, "--mllog"}, {{"replay"}, "DIR"}, {{"verify"}, "--quick"}, {{"plugins"}, "new"}, {{"plugins", "new"}, "--cuda"},
+      {{"plugins", "check"}, "file"}, {{"devices"}, "--json"}, {{"doctor"}, "--json"}, {{"config"}, "--schema"}};
+  for (const auto& [command, option] : commands) {
+    std::vector<std::string> words = command;
+    words.push_back("--help");
+    const Ended ended = place_.run(words);
+    EXPECT_EQ(ended.code, 0) << command.back();
+    EXPECT_NE(ended.out.find("Usage: mgcompare " + command[0]), std::string::npos) << ended.out;
+    EXPECT_NE(ended.out.find(option), std::string::npos) << ended.out;
+    EXPECT_LE(std::count(ended.out.begin(), ended.out.end(), '\n'), 24) << ended.out;
+    std::istringstream lines(ended.out);
+    bool is_option = false, is_explained = true;
+    // A long name stands on a line of its own; its explanation is then below it.
+    for (std::string line; std::getline(lines, line);) {
+      if (is_option && line.starts_with("          ")) is_explained = true;
+      EXPECT_TRUE(is_explained) << "no explanation above: " << line;
+      is_option = line.starts_with("  -");
+      is_explained = !is_option || line.find("  ", 3) != std::string::npos;
+    }
+  }
+  EXPECT_EQ(place_.run({"fine.yaml", "--help"}).out.find("Run the comparison"), 0u);
+}
+
+TEST_F(CommandLine, AConfigComesFromStandardInput) {
+  fine();
+  const auto piped = [&](const std::string& text, const std::vector<std::string>& words) {
+    place_.write("input", text);
+    return place_.run_by_shell(R"(cat input | "$0" "$@")", words);
+  };
+  const std::string text = text_of(place_.folder() / "fine.yaml");
+  const Ended planned = piped(text, {"-", "--dry-run"});
+  EXPECT_EQ(planned.code, 0) << planned.err;
+  EXPECT_EQ(planned.out, place_.run({"fine.yaml", "--dry-run"}).out);
+  EXPECT_EQ(piped(text, {"run", "/dev/stdin", "--dry-run"}).code, 0);
+  const Ended wrong = piped("epochz: 3\n" + text, {"-"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_EQ(wrong.err.find("<stdin>:1:1: error: unknown key 'epochz'"), 0u) << wrong.err;
+  EXPECT_NE(wrong.err.find("    1 | epochz: 3"), std::string::npos) << "the line is quoted: " << wrong.err;
+  EXPECT_EQ(piped("", {"-"}).code, 2);
+  EXPECT_EQ(piped(std::string(2 << 20, 'x'), {"-"}).code, 2);
+  // Paths begin at the current folder. A name is "stdin" unless the config gives one.
+  fs::create_directory(place_.folder() / "models");
+  place_.write("models/mine.yaml", "layers: [flatten, {dense: 10}]\n");
+  const Ended done = piped("model: mine\ndata: {set: digits, train_samples: 256, test_samples: 64}\nepochs: 1\n"
+                           "scaling: {devices: [cpu:1], batch: 64}\nstrategies: [serial]\n", {"-"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(place_.only_run().info.name, "stdin");
+}
+
+TEST_F(CommandLine, TheShippedNetworksAreFoundFromEverywhere) {
+  for (const char* network : {"mlp", "lenet"}) {
+    const std::string config = place_.write("own.yaml", "model: " + std::string(network) + "\ndata: {set: digits}\nstrategies: [serial]\n");
+    const Ended ended = place_.run({config, "--dry-run"});
+    EXPECT_EQ(ended.code, 0) << ended.err;
+  }
+}
+
+TEST_F(CommandLine, ANewPluginDoesNotTakeATakenName) {
+  const Ended ended = place_.run({"plugins", "new", "tower"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.err.find("mgcompare: the name 'tower' is taken by "), 0u) << ended.err;
+  EXPECT_NE(ended.err.find("strategy_tower.so; choose another name"), std::string::npos) << ended.err;
+  EXPECT_FALSE(fs::exists(place_.folder() / "tower"));
 }
 
 TEST_F(CommandLine, WrongUsageIsTwoAndOneSentence) {

@@ -202,6 +202,25 @@ TEST_F(BrokenMachine, ADeviceThatHangsIsTheOnlyOneLost) {
 
 INSTANTIATE_TEST_SUITE_P(Ways, DisappearingDevice, testing::Values("lost", "gone"));
 
+TEST_F(BrokenMachine, APassingShortageOfDescriptorsIsNoMissingDevice) {
+  const Ended ended = place_.run({config("1, 2"), "-o", "run"}, fault("files 2"));
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  const Ended lasting = place_.run({config("1, 2"), "-o", "other"}, fault("files 100"));
+  EXPECT_EQ(lasting.code, 4) << lasting.err;
+  EXPECT_NE(lasting.err.find("cannot be listed: cannot list the GPUs: Too many open files"), std::string::npos) << lasting.err;
+  EXPECT_FALSE(fs::exists(place_.folder() / "other" / "results.sqlite"));
+}
+
+TEST_F(BrokenMachine, AShortageOfDescriptorsDoesNotLoseADevice) {
+  for (const char* attempts : {"descriptors 2", "descriptors 100"}) {
+    fs::remove(place_.folder() / "mark");
+    const Ended ended = place_.run({config("1"), "-o", attempts}, fault(attempts));
+    EXPECT_EQ(ended.err.find("no longer answers"), std::string::npos) << ended.err;
+    for (const Row& row : read_run((place_.folder() / attempts).string()).rows)
+      EXPECT_NE(row.result.status, TrialStatus::device_lost) << row.result.cause;
+  }
+}
+
 TEST_F(BrokenMachine, ADeviceWithoutMemoryIsARowWithFigures) {
   const std::string config =
       place_.write("big.yaml",

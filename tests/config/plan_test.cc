@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "tests/config/workspace.h"
@@ -22,7 +24,7 @@ class TableProber : public CapabilityProbe {
     cpu.devices.resize(cores);
     cuda.devices.resize(gpus);
     platforms_ = {cpu, cuda};
-    for (const std::string name : {"single", "sums", "pair", "own_pace", "cpu_only"}) {
+    for (const std::string name : {"single", "sums", "pair", "own_pace", "cpu_only", "precise"}) {
       plugins_.push_back({name, "does something", "/plugins/" + name + ".so", ""});
     }
     plugins_.push_back({"cpu_only", "is mine", "/mine/cpu_only.so", "/mine/cpu_only.so is passed over"});
@@ -46,6 +48,7 @@ class TableProber : public CapabilityProbe {
     const std::string& name = question.strategy.name;
     if (name == "single") summary.traits.most_ranks = 1, summary.traits.role = Traits::Role::baseline;
     if (name == "pair") summary.traits.least_ranks = 2;
+    if (name == "precise") summary.traits.promise = Traits::Promise::exact;
     if (name == "own_pace") summary.traits.pace = Traits::Pace::free;
     if (name == "cpu_only") summary.traits.devices = {DeviceKind::cpu};
     summary.options.push_back({"every", "integer", "1", "", ""});
@@ -201,6 +204,39 @@ TEST_F(Planning, TheBaselineBracketsTheBlocks) {
   EXPECT_THAT(places(only(normal, "batch=32")), ElementsAre(0, 7, 14));
   EXPECT_THAT(places(only(normal, "batch=64")), SizeIs(0));
   EXPECT_THAT(places(only(normal, "strategy=sums")), SizeIs(0));
+}
+
+TEST_F(Planning, RowsThatPromiseTheBaselineGetAControl) {
+  const auto controls = [](const std::vector<Trial>& trials) {
+    std::vector<std::string> found;
+    for (const Trial& trial : trials)
+      if (trial.control) found.push_back(fmt::format("{} {} seed {} {}", trial.number, row_name(trial), trial.seed, trial.block));
+    return found;
+  };
+  const std::string text = "strategies: [single, precise, sums]\nscaling: {batch: [32, 64], devices: [2]}\nseeds: [5, 6]\nmeasure: quick\n";
+  const Plan made = plan(text);
+  EXPECT_THAT(controls(made.trials), ElementsAre("15 single cpu:1 batch 32 seed 5 0", "16 single cpu:1 batch 64 seed 5 0"));
+  EXPECT_TRUE(made.trials.back().control) << "after all others";
+  EXPECT_THAT(describe(made), HasSubstr("2 of them controls of exact rows"));
+  EXPECT_TRUE(nlohmann::json(made.trials.back()).get<Trial>().control);
+  // Only where a row needs one.
+  EXPECT_THAT(controls(plan("strategies: [single, sums]").trials), SizeIs(0));
+  EXPECT_THAT(controls(plan("strategies: [precise, sums]").trials), SizeIs(0)) << "no baseline";
+  EXPECT_THAT(controls(only(made, "batch=32")), SizeIs(1));
+  EXPECT_THAT(controls(only(made, "strategy=single,strategy=sums")), SizeIs(0));
+  EXPECT_THAT(controls(only(made, "seed=6")), SizeIs(0)) << "its own baseline is not chosen";
+  EXPECT_THAT(controls(plan(text + "variants: [{name: v, set: {optimizer.kind: adam}}]").trials), SizeIs(4));
+}
+
+TEST_F(Planning, BatchesThatHoldAllSamplesAreOneRow) {
+  const std::string text = "strategies: [sums]\ndata: {train_samples: 1000}\nscaling: {devices: [1, 2], batch: [500, 2000, 1000, 4000]";
+  const Plan strong = plan(text + "}");
+  EXPECT_THAT(rows(strong), ElementsAre("sums cpu:1 batch 1000", "sums cpu:1 batch 500", "sums cpu:2 batch 1000", "sums cpu:2 batch 500"));
+  EXPECT_THAT(strong.warnings, Contains("batch 4000 is more than the 1000 training samples: its rows are those of batch 1000"));
+  const Plan weak = plan(text + ", mode: weak}");
+  EXPECT_THAT(rows(weak), SizeIs(3)) << "500 and 2000 on one device, 500 on two";
+  EXPECT_THAT(weak.warnings, Contains(HasSubstr("on 2 devices, batches 500 and 2000 per device both hold all 1000 training samples")));
+  EXPECT_THAT(rows(plan(text + ", mode: weak}\nschedule: {batch_rule: linear}")), SizeIs(8)) << "their learning rates differ";
 }
 
 TEST_F(Planning, FactsAreAskedForEverySize) {

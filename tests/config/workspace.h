@@ -25,8 +25,9 @@ class Workspace : public testing::Test {
  protected:
   Workspace() {
     const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = std::filesystem::temp_directory_path() / (std::string("mgcompare-") + test->test_suite_name() + "-" +
-                                                        test->name() + "-" + std::to_string(getpid()));
+    std::string name = std::string("mgcompare-") + test->test_suite_name() + "-" + test->name() + "-" + std::to_string(getpid());
+    for (char& c : name) c = c == '/' ? '_' : c;  // of parameterised tests
+    folder_ = std::filesystem::temp_directory_path() / name;
     std::filesystem::create_directories(folder_ / "models");
   }
   ~Workspace() override { std::filesystem::remove_all(folder_); }

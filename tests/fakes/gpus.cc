@@ -6,6 +6,8 @@
 // hangs A      A never returns from a call in the middle of a trial, nor later from opening it
 // memory A     A runs out of memory after a while
 // hot A        A reports that it is slowed down by heat
+// files N      the first N attempts to list the devices fail, because too many files are open
+// descriptors N  the first N attempts to open device 0 fail, because too many files are open
 // driver       there are no devices, because the driver is too old
 
 #include <sys/stat.h>
@@ -51,6 +53,13 @@ const Fault& fault() {
 std::string mark() {
   const char* file = std::getenv("MGCOMPARE_TEST_MARK");
   return file == nullptr ? "" : file;
+}
+// Whether this attempt is one of those that fail. The file counts them, over all processes.
+bool lacks_descriptors() {
+  struct stat facts {};
+  if (stat(mark().c_str(), &facts) == 0 && facts.st_size >= fault().first) return false;
+  std::ofstream(mark(), std::ios::app) << "x";
+  return true;
 }
 bool has_fallen(int device) {
   struct stat facts {};
@@ -106,6 +115,7 @@ class FakeGpus : public Platform {
   std::vector<DeviceInfo> devices() const override {
     if (fault().word == "driver")
       throw Error("the NVIDIA driver supports CUDA 12.4, this program needs CUDA 13.0: install a newer driver");
+    if (fault().word == "files" && lacks_descriptors()) throw Error("cannot list the GPUs: Too many open files");
     std::vector<DeviceInfo> found;
     for (int device = 0; device < kDevices; ++device) {
       if (fault().word == "gone" && has_fallen(device)) continue;
@@ -118,6 +128,8 @@ class FakeGpus : public Platform {
   }
   std::vector<std::pair<std::string, std::string>> facts() const override { return {{"CUDA", "none, a test"}}; }
   std::unique_ptr<Device> open(int index) override {
+    if (fault().word == "descriptors" && index == 0 && lacks_descriptors())
+      throw Error("cannot open /dev/gpu0: Too many open files");
     if (has_fallen(slot_of(index))) {
       if (fault().word == "hangs") hang();
       throw DeviceLost("the GPU has fallen off the bus");

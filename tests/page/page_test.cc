@@ -17,10 +17,6 @@ using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// A payload that sets the title and sends a request when it runs.
-constexpr char kPayload[] =
-    "</script><img src=x onerror=\"document.title='PWNED';fetch('http://mgcompare.invalid/')\">";
-
 constexpr char kCount[] = R"(
 addEventListener("load", () => {
   const page = document.documentElement;
@@ -179,60 +175,6 @@ TEST_F(Page, TablesFitAScreen) {
   EXPECT_EQ(break_down(shown.dom, "data-over"), "");
   EXPECT_GE(std::stoi(break_down(shown.dom, "data-tables")), 10);
   EXPECT_THAT(shown.dom, HasSubstr("<small>(drifts by +"));
-}
-
-// Every name from outside the program is the payload.
-mgcompare::Run poisoned_run() {
-  mgcompare::Run run = wide_run(kPayload);
-  for (Row& row : run.rows) {
-    Config config = *row.config;
-    config.path = config.model.name = kPayload;
-    row.config = std::make_shared<const Config>(config);
-    row.result.notes = {kPayload};
-    row.result.metrics = {{{kPayload, {.mean = 1}}}};
-  }
-  run.rows[1].result.status = TrialStatus::crashed;
-  run.rows[1].result.cause = kPayload;
-  run.rows[1].result.log = {kPayload};
-  run.info.name = run.info.data_name = run.info.data_origin = run.info.started = run.info.program_version = kPayload;
-  run.info.config_yaml = kPayload;
-  run.info.warnings = {kPayload};
-  run.info.arguments = {"--set", kPayload};
-  run.info.environment = {{kPayload, kPayload}, {"cpu", kPayload}};
-  return run;
-}
-
-TEST_F(Page, NamesAreData) {
-  const Shown shown = show(page_of(poisoned_run()));
-  EXPECT_THAT(shown.dom, Not(HasSubstr("<title>PWNED")));
-  EXPECT_THAT(shown.dom, HasSubstr("&lt;/script&gt;&lt;img src=x"));
-  EXPECT_EQ(shown.console, "");
-  EXPECT_EQ(shown.requests, "");
-}
-
-TEST_F(Page, NamesAreDataWithoutThePolicyToo) {
-  const Shown shown = show(without_policy(page_of(poisoned_run())));
-  EXPECT_THAT(shown.dom, Not(HasSubstr("<title>PWNED")));
-  EXPECT_EQ(shown.requests, "");
-}
-
-TEST_F(Page, ThePolicyHoldsWhereEscapingFails) {
-  std::string page = page_of(poisoned_run());
-  const std::size_t at = page.find("<h1>");
-  page.insert(at + 4, kPayload);
-  const Shown shown = show(page);
-  EXPECT_THAT(shown.dom, Not(HasSubstr("<title>PWNED")));
-  EXPECT_THAT(shown.console, HasSubstr("Content Security Policy"));
-  EXPECT_EQ(shown.requests, "");
-}
-
-// Shows that the two tests above can fail: without escaping and policy the payload runs.
-TEST_F(Page, WithoutBothThePayloadRuns) {
-  std::string page = without_policy(page_of(poisoned_run()));
-  page.insert(page.find("<h1>") + 4, kPayload);
-  const Shown shown = show(page);
-  EXPECT_THAT(shown.dom, HasSubstr("<title>PWNED"));
-  EXPECT_THAT(shown.requests, HasSubstr("mgcompare.invalid"));
 }
 
 // The template uses only {{x}}, which escapes.

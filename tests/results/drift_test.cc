@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "reports/failures.h"
 #include "reports/findings.h"
 #include "reports/json.h"
 #include "results/runs.h"

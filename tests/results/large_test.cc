@@ -9,6 +9,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "results/row_checksum.h"
 #include "results/sqlite.h"
 #include "reports/report.h"
 #include "results/runs.h"
@@ -57,6 +58,7 @@ void make_large_run(const std::string& directory) {
       const std::int64_t number = trial.number;
       database.run("UPDATE trial SET state = 'finished', sequence = number, status = 'done', result_json = ? WHERE number = ?",
                    {nlohmann::json(result_of(trial)).dump(), number});
+      seal_trial(database, number);
     }
   });
 }

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <memory>
+#include <nlohmann/json.hpp>
+
 #include "results/runs.h"
 
 namespace mgcompare {
@@ -31,7 +34,7 @@ TEST(Regression, HasFourVerdicts) {
   EXPECT_EQ(change(base, run_of(1001)).change, Change::same);
   EXPECT_EQ(change(base, run_of(950, 3, 0.04)).change, Change::undecided);
   EXPECT_EQ(change(base, run_of(900, 2)).change, Change::undecided);
-  EXPECT_NEAR(change(base, run_of(900)).speed.median, 0.9, 1e-9);
+  EXPECT_NEAR(change(base, run_of(900)).speed.ratio.median, 0.9, 1e-9);
 }
 
 TEST(Regression, FailsOnlyBeyondTheTolerance) {
@@ -63,6 +66,72 @@ TEST(Regression, SaysThatARunIsHeldAgainstItself) {
   mgcompare::Run later = run;
   later.info.started = "2026-02-03T04:05:06Z";
   EXPECT_THAT(warnings(later), testing::IsEmpty());
+}
+
+// The baseline at `base` samples/s and two devices at `several`, both to the target in a time that fits.
+mgcompare::Run pair_of(double base, double several) {
+  RunMaker maker;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const double noise = 1 + 0.001 * static_cast<double>(seed);
+    maker.baseline(seed, make_result(base * noise, 8000 / base / noise, 0.985));
+    maker.add("together", 2, seed, make_result(several * noise, 8000 / several / noise, 0.985));
+  }
+  return maker.run;
+}
+
+Regression compared(const mgcompare::Run& before, const mgcompare::Run& after) {
+  static std::vector<std::unique_ptr<Comparison>> kept;  // rows refer to them
+  static std::vector<std::unique_ptr<mgcompare::Run>> runs;
+  for (const mgcompare::Run* run : {&before, &after}) {
+    runs.push_back(std::make_unique<mgcompare::Run>(*run));
+    kept.push_back(std::make_unique<Comparison>(compare_rows(*runs.back())));
+  }
+  return compare_runs(*kept[kept.size() - 2], *kept.back());
+}
+
+TEST(Regression, ASlowerMachineIsNoRegression) {
+  const Regression regression = compared(pair_of(1000, 1600), pair_of(500, 800));
+  EXPECT_EQ(regression.rows[0].change, Change::reference);
+  EXPECT_EQ(regression.rows[1].change, Change::same);
+  EXPECT_EQ(regression.rows[1].target_change, Change::same);
+  EXPECT_EQ(regression.rows[1].speed.absolute, Change::worse) << "stands beside it";
+  EXPECT_FALSE(has_regressed(regression, 0.05));
+  EXPECT_THAT(regression.warnings, testing::Contains(HasSubstr("The baseline itself differs: alone on 1 CPU core, batch 128 has 0.50")));
+  const std::string text = regression_report(regression, "one", "other");
+  EXPECT_THAT(text, HasSubstr("2 rows by speed-up: 0 better, 0 worse, 1 same, 0 undecided, 1 baseline"));
+  EXPECT_THAT(text, HasSubstr("speed-up before"));
+}
+
+TEST(Regression, ARowThatLosesMoreThanTheMachineIsWorse) {
+  const Regression regression = compared(pair_of(1000, 1600), pair_of(500, 700));
+  EXPECT_EQ(regression.rows[1].change, Change::worse);
+  EXPECT_NEAR(regression.rows[1].speed.own_ratio.median, 0.875, 1e-3);
+  EXPECT_TRUE(has_regressed(regression, 0.05));
+  EXPECT_FALSE(has_regressed(regression, 0.2));
+  // With an equal baseline the absolute figures decide.
+  const Regression same = compared(pair_of(1000, 1600), pair_of(1000, 1400));
+  EXPECT_FALSE(same.rows[1].by_baseline);
+  EXPECT_EQ(same.rows[1].change, Change::worse);
+  EXPECT_THAT(same.warnings, testing::IsEmpty());
+}
+
+TEST(Regression, MarkedRowsHaveNoVerdict) {
+  mgcompare::Run after = pair_of(1000, 3000);
+  for (Row& row : after.rows)
+    if (row.trial.devices == 2) row.result.bytes_per_step = 0;
+  const Regression regression = compared(pair_of(1000, 1600), after);
+  EXPECT_EQ(regression.rows[1].change, Change::marked);
+  EXPECT_THAT(regression.warnings, testing::Contains(HasSubstr("is marked in the second run: sent nothing")));
+}
+
+TEST(Regression, IsAlsoJson) {
+  const auto json = nlohmann::json::parse(regression_json(compared(pair_of(1000, 1600), pair_of(500, 800)), "one", "other"));
+  EXPECT_EQ(json["before"], "one");
+  EXPECT_EQ(json["rows"][1]["verdict"], "same");
+  EXPECT_EQ(json["rows"][1]["decided_by"], "own_baseline");
+  EXPECT_EQ(json["rows"][1]["samples_per_second"]["verdict"], "worse");
+  EXPECT_NEAR(json["rows"][1]["samples_per_second"]["ratio"]["median"].get<double>(), 0.5, 1e-3);
+  EXPECT_EQ(json["rows"][0]["verdict"], "baseline");
 }
 
 TEST(Regression, NamesWhatDoesNotFit) {

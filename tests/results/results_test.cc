@@ -39,12 +39,6 @@ std::vector<Trial> plan() {
   return {make_trial(2, "together", 2, 1), make_trial(1, "alone", 1, 1), make_trial(3, "apart", 2, 1)};
 }
 
-std::vector<int> numbers(const std::vector<Trial>& trials) {
-  std::vector<int> all;
-  for (const Trial& trial : trials) all.push_back(trial.number);
-  return all;
-}
-
 TEST(ResultJson, KeepsEveryField) {
   Result result = make_result(1234.5, 3.25, 0.99);
   result.status = TrialStatus::diverged;
@@ -63,15 +57,23 @@ TEST(ResultJson, KeepsEveryField) {
   result.placement = {{"cuda:1", {{"weights and gradients", "cuda:1", 8}}, {{"all_reduce", "the host link", 1.5, 6}}}};
   result.windows = {{30, 3840, 0.5}, {31, 3968, 0.25}};
   result.notes = {"oversubscribed"};
+  result.seconds_other_threads = 0.25;
+  result.exclusive_sections = 12;
+  result.shared = {{"Board", "host", 99}};
+  result.epochs[0].sketch = "12345678";
   const nlohmann::json json = result;
   // Equal again, and not only because everything was omitted.
   EXPECT_EQ(nlohmann::json(json.get<Result>()), json);
-  EXPECT_EQ(json.size(), 29u);
+  EXPECT_EQ(json.size(), 32u);
   const Result back = json.get<Result>();
   EXPECT_EQ(back.peak_memory, 1ull << 40);
   EXPECT_EQ(back.metrics.at(0).at("staleness").count, 99u);
   EXPECT_EQ(back.metrics.at(0).at("staleness").counts, (std::vector<std::uint64_t>{90, 9}));
   EXPECT_EQ(back.epochs.at(1).accuracy, 0.99);
+  EXPECT_EQ(back.epochs.at(0).sketch, "12345678");
+  EXPECT_EQ(back.shared.at(0).bytes, 99u);
+  EXPECT_EQ(back.exclusive_sections, 12u);
+  EXPECT_EQ(back.seconds_other_threads, 0.25);
   EXPECT_EQ(back.windows.at(1).steps, 31u);
   EXPECT_EQ(back.windows.at(1).samples_per_second(), 15872);
   EXPECT_EQ(back.ranks.at(0).waiting, result.ranks[0].waiting);
@@ -176,17 +178,21 @@ TEST(Results, CanBeQueriedBySql) {
 constexpr char kWithoutColumns[] =
     "ALTER TABLE rank DROP COLUMN seconds_optimizer; ALTER TABLE rank DROP COLUMN seconds_input;"
     "ALTER TABLE rank DROP COLUMN seconds_strategy; ALTER TABLE rank DROP COLUMN seconds_overlapped;";
-constexpr const char* kOlder[] = {"DROP TABLE window; PRAGMA user_version = 1;", "PRAGMA user_version = 2;"};
+constexpr char kWithoutConfigs[] =
+    "UPDATE trial SET trial_json = json_set(trial_json, '$.config', json((SELECT json FROM config WHERE sha256 = trial.config)));"
+    "ALTER TABLE trial DROP COLUMN config; ALTER TABLE trial DROP COLUMN checksum; DROP TABLE config;";
+const std::string kOlder[] = {std::string(kWithoutColumns) + "DROP TABLE window; PRAGMA user_version = 1;",
+                              std::string(kWithoutColumns) + "PRAGMA user_version = 2;", "PRAGMA user_version = 3;"};
 
 TEST(Results, OfOlderVersionsAreReadAndCarriedOn) {
-  for (const char* older : kOlder) {
+  for (const std::string& older : kOlder) {
     const Folder folder;
     {
       ResultsStore results(folder.path());
       results.begin(info_with(), plan());
       results.add(plan()[0], make_result(1000, 8, 0.985));
     }
-    Database(folder.path(kResultsFile), Database::Mode::write).script(std::string(kWithoutColumns) + older);
+    Database(folder.path(kResultsFile), Database::Mode::write).script(kWithoutConfigs + older);
     EXPECT_EQ(read_run(folder.path()).rows[0].state, RowState::finished);
     Result result = make_result(1000, 8, 0.985);
     result.windows = {{30, 3840, 0.5}};
@@ -197,7 +203,7 @@ TEST(Results, OfOlderVersionsAreReadAndCarriedOn) {
       results.add(plan()[1], result);
     }
     const Database database(folder.path(kResultsFile), Database::Mode::read);
-    EXPECT_EQ(database.integer("PRAGMA user_version"), 3);
+    EXPECT_EQ(database.integer("PRAGMA user_version"), 4);
     EXPECT_EQ(database.integer("SELECT count(*) FROM window"), 1);
     EXPECT_EQ(database.text("SELECT max(seconds_strategy) FROM rank"), "0.25");
   }
@@ -251,7 +257,7 @@ TEST(Results, SurviveAKill) {
     EXPECT_EQ(results.read().rows[0].state, RowState::finished);
     EXPECT_EQ(results.read().rows[1].state, RowState::pending);
     EXPECT_EQ(results.read().rows[1].attempt, 1);
-    EXPECT_EQ(numbers(results.unfinished()), (std::vector<int>{1, 3}));
+    EXPECT_EQ(results.unfinished(), (std::vector<int>{1, 3}));
   }
 }
 
@@ -259,14 +265,14 @@ TEST(Results, SayWhatIsLeftToRun) {
   const Folder folder;
   ResultsStore results(folder.path());
   results.begin(info_with(), plan());
-  EXPECT_EQ(numbers(results.unfinished()), (std::vector<int>{2, 1, 3}));
+  EXPECT_EQ(results.unfinished(), (std::vector<int>{2, 1, 3}));
   Result result;
   result.status = TrialStatus::crashed;
   results.add(plan()[0], result);
   result.status = TrialStatus::interrupted;
   results.add(plan()[1], result);
-  EXPECT_EQ(numbers(results.unfinished()), (std::vector<int>{1, 3}));
-  EXPECT_EQ(numbers(results.unfinished(true)), (std::vector<int>{2, 1, 3}));
+  EXPECT_EQ(results.unfinished(), (std::vector<int>{1, 3}));
+  EXPECT_EQ(results.unfinished(true), (std::vector<int>{2, 1, 3}));
 }
 
 TEST(Results, ResumeTheSameExperimentOnly) {
@@ -284,7 +290,7 @@ TEST(Results, ResumeTheSameExperimentOnly) {
   std::vector<Trial> more = plan();
   more.push_back(make_trial(4, "alone", 1, 2));
   results.resume(info_with(), more);
-  EXPECT_EQ(numbers(results.unfinished()), (std::vector<int>{2, 1, 3, 4}));
+  EXPECT_EQ(results.unfinished(), (std::vector<int>{2, 1, 3, 4}));
 }
 
 TEST(Results, NeverMixData) {
@@ -344,23 +350,36 @@ TEST(Results, SayThatTheDiskIsFullAndKeepWhatTheyHave) {
   EXPECT_EQ(WEXITSTATUS(status), 42);
   ResultsStore results(folder.path());
   results.resume(info_with(), plan());
-  EXPECT_EQ(numbers(results.unfinished()), (std::vector<int>{1, 3}));
+  EXPECT_EQ(results.unfinished(), (std::vector<int>{1, 3}));
   results.add(plan()[1], make_result(1000, 8, 0.985));
-  EXPECT_EQ(numbers(results.unfinished()), (std::vector<int>{3}));
+  EXPECT_EQ(results.unfinished(), (std::vector<int>{3}));
+}
+
+// A config without a name takes that of its file.
+TEST(NewestRun, IsFoundUnderAnotherName) {
+  const Folder folder;
+  RunInfo first = info_with("h1"), renamed = info_with("h2");
+  first.config_json = R"({"name": "a", "model": "a", "epochs": 2, "plugins": ["/a/b.so"]})";
+  renamed.config_json = R"({"name": "b", "model": "b", "epochs": 2})";
+  ResultsStore(folder.path("run")).begin(first, plan());
+  EXPECT_EQ(newest_run(folder.path(), renamed.config_json), folder.path("run"));
+  EXPECT_NO_THROW(ResultsStore(folder.path("run")).resume(renamed, plan()));
 }
 
 TEST(NewestRun, IsTheLatestOfAnEqualConfig) {
   const Folder folder;
   ResultsStore(folder.path("b-first")).begin(info_with("h1"), plan());
   ResultsStore(folder.path("a-second")).begin(info_with("h1"), plan());
-  ResultsStore(folder.path("other")).begin(info_with("h2"), plan());
+  RunInfo other = info_with("h2");
+  other.config_json = R"({"epochs": 3})";
+  ResultsStore(folder.path("other")).begin(other, plan());
   std::filesystem::create_directory(folder.path("broken"));
   std::ofstream(folder.path("broken/results.sqlite")) << "x";
   Database(folder.path("a-second/results.sqlite"), Database::Mode::write)
       .script("UPDATE run SET value = '2999-01-01T00:00:00Z' WHERE key = 'started'");
-  EXPECT_EQ(newest_run(folder.path(), "h1"), folder.path("a-second"));
-  EXPECT_EQ(newest_run(folder.path(), "h3"), "");
-  EXPECT_EQ(newest_run(folder.path("absent"), "h1"), "");
+  EXPECT_EQ(newest_run(folder.path(), info_with().config_json), folder.path("a-second"));
+  EXPECT_EQ(newest_run(folder.path(), R"({"epochs": 4})"), "");
+  EXPECT_EQ(newest_run(folder.path("absent"), info_with().config_json), "");
 }
 
 }  // namespace

@@ -30,6 +30,11 @@ TEST(ModuleError, AnythingElseIsSaidAsItIs) {
   EXPECT_EQ(explain_module_error("file too short", nothing), "file too short");
 }
 
+TEST(ModuleError, AShortageOfDescriptorsIsNoMissingLibrary) {
+  const std::string said = "libdnnl.so.2: cannot open shared object file: Too many open files";
+  EXPECT_EQ(explain_module_error(said, nothing), said);
+}
+
 TEST(ModuleError, AsksTheLoader) {
   EXPECT_TRUE(loader_finds("libc.so.6"));
   EXPECT_FALSE(loader_finds("libnowhere.so.3"));

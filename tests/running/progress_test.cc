@@ -1,5 +1,7 @@
 #include "cli/progress_display.h"
 
+#include "base/text.h"
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -23,14 +25,14 @@ Trial trial_of(int number, const std::string& name) {
   return trial;
 }
 
-std::string show(const Terminal& terminal, bool quiet) {
+std::string show(const Terminal& terminal, bool quiet, const std::string& name = "first", int wait_ms = 150) {
   std::FILE* file = std::tmpfile();
   {
-    const std::vector<Trial> trials = {trial_of(1, "first"), trial_of(2, "second")};
+    const std::vector<Trial> trials = {trial_of(1, name), trial_of(2, "second")};
     ProgressDisplay display(file, terminal, quiet, trials, [](const Trial&) { return 100.0; });
     display.begin(trials[0]);
     display.update({TrialPhase::training, 0, 2, 10, 100, 0.1});
-    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    std::this_thread::sleep_for(std::chrono::milliseconds(wait_ms));
     display.update({TrialPhase::training, 0, 2, 60, 100, 0.1});
     Result result;
     result.accuracy = 0.98765;
@@ -73,6 +75,42 @@ TEST(Progress, ANarrowTerminalNeverWraps) {
       EXPECT_LT(line.substr(0, end).size(), 40u) << line.substr(0, end);
     }
   }
+}
+
+// The lines that are redrawn, without those of finished trials.
+std::vector<std::string> redrawn(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t at = text.find("\r\x1b[K"); at != std::string::npos; at = text.find("\r\x1b[K", at + 1)) {
+    const std::string line = text.substr(at + 4, text.find_first_of("\r\n", at + 4) - at - 4);
+    if (line.find("[1/2]") == std::string::npos && line.find("[2/2]") == std::string::npos) lines.push_back(line);
+  }
+  return lines;
+}
+
+TEST(Progress, WideCharactersNeverWrapOrBreak) {
+  for (const std::string name : {"\u4e2d\u6587\u4e2d\u6587\u4e2d\u6587\u4e2d\u6587\u4e2d\u6587\u4e2d\u6587", "\U0001f600\U0001f600\U0001f600\U0001f600\U0001f600\U0001f600",
+                                 "e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301"}) {
+    for (const bool utf8 : {true, false}) {
+      for (std::size_t columns = 1; columns < 90; ++columns) {
+        for (const std::string& line : redrawn(show({true, false, utf8, columns}, false, name, 0))) {
+          EXPECT_LT(width_of(line), columns) << line;
+          EXPECT_EQ(line, plain(line)) << "no part of a character";
+          EXPECT_EQ(line, utf8 ? line : ascii(line));
+        }
+      }
+    }
+  }
+}
+
+TEST(Progress, WidthsAreThoseOfTerminals) {
+  EXPECT_EQ(width_of("abc"), 3u);
+  EXPECT_EQ(width_of("\u4e2d\u6587"), 4u);
+  EXPECT_EQ(width_of("\U0001f600"), 2u);
+  EXPECT_EQ(width_of("e\u0301"), 1u);
+  EXPECT_EQ(width_of("\u2588"), 1u);
+  EXPECT_EQ(fitting("a\u4e2d\u6587", 4), "a\u4e2d");
+  EXPECT_EQ(fitting("e\u0301x", 1), "e\u0301");
+  EXPECT_EQ(fitting("abc", 9), "abc");
 }
 
 TEST(Progress, QuietSaysNothing) { EXPECT_EQ(show({true, true, true, 80}, true), ""); }

@@ -4,13 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "discovery/plugin_files.h"
 #include "fixture.h"
+#include "plan/strategy_rows.h"
 
 namespace mgcompare {
 namespace {
 
+using ::testing::HasSubstr;
 using Verdict = Finding::Verdict;
 
 struct Verified {
@@ -23,20 +26,47 @@ struct Verified {
   }
 };
 
-Verified verify_with(const ModelConfig& model, const std::vector<PluginSummary>& plugins, const std::vector<int>& ranks,
-                     const std::vector<std::string>& optimizers, const std::vector<StrategyConfig>& strategies = {}) {
+Config config_with(const ModelConfig& model, const std::vector<StrategyConfig>& strategies) {
   Config config;
   config.model = model;
   config.optimizer.weight_decay = 1e-4;
   config.strategies = strategies;
-  VerifyScope scope;
-  scope.plugins = plugins;
-  scope.ranks = ranks;
-  scope.optimizers = optimizers;
+  return config;
+}
+
+Verified verify_in(const VerifyScope& scope, const Config& config) {
   Verified verified;
-  verified.passed = verify(config, testing::small_digits(), platform(DeviceKind::cpu), scope,
+  const Dataset data = testing::first_digits(scope.samples);
+  verified.passed = verify(config, data, platform(DeviceKind::cpu), scope,
                            [&](const Finding& finding) { verified.findings.push_back(finding); });
   return verified;
+}
+
+// The given strategies, and every plugin with its defaults.
+Verified verify_all(const ModelConfig& model, const std::vector<int>& ranks, const std::vector<std::string>& optimizers,
+                    const std::vector<StrategyConfig>& strategies = {}) {
+  VerifyScope scope;
+  scope.plugins = find_plugins({});
+  scope.ranks = ranks;
+  scope.optimizers = optimizers;
+  Config config = config_with(model, strategies);
+  config.strategies = rows_with_defaults(config, scope.plugins);
+  return verify_in(scope, config);
+}
+
+PluginSummary faulty_plugin(const std::string& name) {
+  return inspect_plugin(std::string(MGCOMPARE_BINARY_DIR) + "/lib/mgcompare/bad_plugins/strategy_" + name + ".so");
+}
+
+// A faulty plugin, in the scope of --quick.
+Verified verify_faulty(const std::string& name, const std::vector<OptionConfig>& options,
+                       const std::vector<std::string>& optimizers = {"sgd", "adam"}, std::uint64_t seed = 1) {
+  VerifyScope scope = quick_scope();
+  scope.seed = seed;
+  scope.plugins = {faulty_plugin(name)};
+  scope.optimizers = optimizers;
+  EXPECT_EQ(scope.plugins[0].problem, "");
+  return verify_in(scope, config_with(testing::small_model(), {{name, "the row", options, {}}}));
 }
 
 std::string failures(const Verified& verified) {
@@ -49,8 +79,7 @@ std::string failures(const Verified& verified) {
 
 void expect_every_plugin_passes(const std::vector<int>& ranks, const std::vector<std::string>& optimizers) {
   StrategyConfig parameters = {"tower", "tower of parameters", {{"average", "parameters", false, {}}}, {}};
-  const Verified verified = verify_with(testing::small_model(), find_plugins({}), ranks, optimizers,
-                                        {{"serial", "serial", {}, {}}, {"tower", "tower", {}, {}}, parameters});
+  const Verified verified = verify_all(testing::small_model(), ranks, optimizers, {parameters});
   EXPECT_TRUE(verified.passed) << failures(verified);
   for (const PluginSummary& plugin : find_plugins({})) EXPECT_GT(verified.count(plugin.name, Verdict::passed), 0u) << plugin.name;
 }
@@ -64,52 +93,129 @@ TEST(LongVerify, PassesForEveryPluginEveryOptimizerAndEveryRankCount) {
 
 // The ctest test verify_lenet_quick does the same with fewer steps.
 TEST(LongVerify, PassesOnLeNet) {
-  const Verified verified = verify_with(testing::lenet_model(), find_plugins({}), {3}, {"momentum", "adam"});
+  const Verified verified = verify_all(testing::lenet_model(), {3}, {"momentum", "adam"});
   EXPECT_TRUE(verified.passed) << failures(verified);
+}
+
+TEST(LongVerify, PassesWhateverTheSeed) {
+  Config config = config_with(testing::small_model(), {});
+  VerifyScope scope = quick_scope();
+  scope.plugins = find_plugins({});
+  config.strategies = rows_with_defaults(config, scope.plugins);
+  for (scope.seed = 1; scope.seed <= 100; ++scope.seed) {
+    const Verified verified = verify_in(scope, config);
+    EXPECT_TRUE(verified.passed) << "seed " << scope.seed << "\n" << failures(verified);
+  }
 }
 
 TEST(Verify, JudgesNetworksOfReluWithoutTheirNearTies) {
   ModelConfig model = testing::small_model();
   for (LayerConfig& layer : model.layers)
     if (layer.type == LayerType::tanh) layer.type = LayerType::relu;
-  const Verified verified = verify_with(model, find_plugins({}), {2, 4}, {"adam"});
+  const Verified verified = verify_all(model, {2, 4}, {"adam"});
   EXPECT_TRUE(verified.passed) << failures(verified);
 }
 
 // The deliberately wrong strategy is detected, and no other strategy fails, although training is shorter.
 TEST(Verify, QuickMakesTheSameChecks) {
-  Config config;
-  config.model = testing::small_model();
   VerifyScope scope = quick_scope();
   scope.plugins = find_plugins({});
-  const Dataset data = testing::first_digits(scope.samples);
-  std::vector<Finding> findings;
-  EXPECT_TRUE(verify(config, data, platform(DeviceKind::cpu), scope, [&](const Finding& finding) { findings.push_back(finding); }));
-  ASSERT_FALSE(findings.empty());
-  EXPECT_EQ(findings[0].strategy, "planted");
-  for (const PluginSummary& plugin : scope.plugins)
-    EXPECT_TRUE(std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
-      return finding.strategy == plugin.name && finding.verdict == Verdict::passed;
-    })) << plugin.name;
+  Config config = config_with(testing::small_model(), {});
+  config.strategies = rows_with_defaults(config, scope.plugins);
+  const Verified verified = verify_in(scope, config);
+  EXPECT_TRUE(verified.passed) << failures(verified);
+  ASSERT_FALSE(verified.findings.empty());
+  EXPECT_EQ(verified.findings[0].strategy, "planted");
+  for (const PluginSummary& plugin : scope.plugins) EXPECT_GT(verified.count(plugin.name, Verdict::passed), 0u) << plugin.name;
   EXPECT_THROW(verify(config, testing::small_digits(), platform(DeviceKind::cpu), scope, [](const Finding&) {}), Error);
 }
 
+TEST(Verify, TheSameSeedGivesTheSameFindings) {
+  const auto text_of = [](std::uint64_t seed) {
+    std::string text;
+    for (const Finding& finding : verify_faulty("liar", {}, {"sgd"}, seed).findings)
+      if (finding.ranks > 0) text += finding.check + ": " + finding.figure + "\n";  // the others have processor times
+    return text;
+  };
+  const std::string first = text_of(7);
+  EXPECT_EQ(text_of(7), first);
+  EXPECT_NE(text_of(8), first);
+}
+
+TEST(VerifyScope, TrainingsDifferInLengthAndHaveUnequalBatches) {
+  for (VerifyScope scope : {VerifyScope(), quick_scope()}) {
+    std::set<std::size_t> lengths;
+    for (scope.seed = 1; scope.seed <= 200; ++scope.seed) {
+      for (const char* optimizer : {"sgd", "momentum", "adam", "adadelta"}) {
+        const Extent extent = extent_of(scope, optimizer);
+        const std::size_t steps = extent.epochs * (scope.samples / extent.batch + 1);
+        lengths.insert(steps);
+        ASSERT_GE(extent.epochs, 3u);
+        ASSERT_GE(steps, scope.steps.least);
+        ASSERT_NE(scope.samples % extent.batch, 0u);
+        ASSERT_GE(extent.checkpoint, 1u);
+        ASSERT_LT(extent.checkpoint, extent.epochs);
+        ASSERT_LT(extent.unsettled + 1, extent.epochs) << "the last epoch settles";
+        ASSERT_NE(extent.unsettled + 1, extent.checkpoint) << "a checkpoint follows settle()";
+      }
+    }
+    EXPECT_GT(lengths.size(), 15u);
+  }
+}
+
 TEST(Verify, APluginThatIsWrongOnPurposeFails) {
-  const PluginSummary wrong = inspect_plugin(std::string(MGCOMPARE_BINARY_DIR) + "/lib/mgcompare/bad_plugins/strategy_mean_of_means.so");
-  ASSERT_EQ(wrong.problem, "");
-  const Verified verified = verify_with(testing::small_model(), {wrong}, {3}, {"sgd"});
+  const Verified verified = verify_faulty("mean_of_means", {}, {"sgd"});
   EXPECT_FALSE(verified.passed);
-  EXPECT_THAT(failures(verified), ::testing::HasSubstr("equals one device on the global batch"));
+  EXPECT_THAT(failures(verified), HasSubstr("equals one device on the global batch"));
 }
 
 TEST(Verify, APluginThatThrowsWhateverItLikesFailsInWords) {
-  const PluginSummary plugin = inspect_plugin(std::string(MGCOMPARE_BINARY_DIR) + "/lib/mgcompare/bad_plugins/strategy_misbehave.so");
-  ASSERT_EQ(plugin.problem, "");
-  const StrategyConfig row = {plugin.name, "a number", {{"how", "throw number", false, {}}}, {}};
-  const Verified verified = verify_with(testing::small_model(), {plugin}, {2}, {"sgd", "adam"}, {row});
+  const Verified verified = verify_faulty("misbehave", {{"how", "throw number", false, {}}});
   EXPECT_FALSE(verified.passed);
-  EXPECT_EQ(verified.count("a number", Verdict::failed), 2u) << "a check of one optimiser does not end the others";
-  EXPECT_THAT(failures(verified), ::testing::HasSubstr("something that is not an exception"));
+  EXPECT_EQ(verified.count("the row", Verdict::failed), 2u) << "a check of one optimiser does not end the others";
+  EXPECT_THAT(failures(verified), HasSubstr("something that is not an exception"));
+}
+
+struct Lie {
+  const char* how;
+  bool approximate;
+  const char* check;                // that must fail
+};
+
+void PrintTo(const Lie& lie, std::ostream* stream) { *stream << lie.how << (lie.approximate ? " (approximate)" : ""); }
+
+class VerifyLiar : public ::testing::TestWithParam<Lie> {};
+
+TEST_P(VerifyLiar, Fails) {
+  const Lie& lie = GetParam();
+  const Verified verified =
+      verify_faulty("liar", {{"how", lie.how, false, {}}, {"approximate", lie.approximate ? "true" : "false", false, {}}});
+  EXPECT_FALSE(verified.passed);
+  EXPECT_THAT(failures(verified), HasSubstr(lie.check));
+}
+
+constexpr char kOneDevice[] = "equals one device on the global batch";
+constexpr char kCounted[] = "the ranks' exchange is counted";
+constexpr char kSettles[] = "settle() leaves the training as it was";
+constexpr char kResumes[] = "interrupted and resumed, it ends with the same weights";
+constexpr char kEveryRank[] = "the model depends on every rank's samples";
+
+INSTANTIATE_TEST_SUITE_P(All, VerifyLiar,
+                         ::testing::Values(Lie{"scaled gradients", false, kOneDevice},
+                                           Lie{"dropped sample", false, kOneDevice}, Lie{"mean of means", false, kOneDevice},
+                                           Lie{"skipped exchange", false, kOneDevice}, Lie{"late noise", false, kOneDevice},
+                                           Lie{"trains apart", false, kOneDevice}, Lie{"trains apart", false, kCounted},
+                                           Lie{"trains apart", true, kEveryRank}, Lie{"trains apart noisily", true, kEveryRank},
+                                           Lie{"uncounted exchange", false, kCounted}, Lie{"uncounted exchange", true, kCounted},
+                                           Lie{"burns a core", false, "only the threads of its ranks compute"},
+                                           Lie{"leaves a thread", false, "its threads end with the training"},
+                                           Lie{"no save", false, kResumes}, Lie{"no save", true, kResumes},
+                                           Lie{"settle scales weights", false, "one rank equals one device"}, Lie{"settle scales weights", true, kSettles},
+                                           Lie{"settle averages weights", true, kSettles}));
+
+TEST(Verify, TheSamePluginPassesWithoutALie) {
+  const Verified verified = verify_faulty("liar", {});
+  EXPECT_TRUE(verified.passed) << failures(verified);
 }
 
 }  // namespace

@@ -1,0 +1,66 @@
+#include "base/directory.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+namespace mgcompare {
+namespace {
+
+constexpr int kFolder = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+
+std::string reason_of(int code) {
+  return code == ELOOP ? "it is a symbolic link, and links are not followed here; remove it" : std::strerror(code);
+}
+
+}  // namespace
+
+FileError::FileError(const std::string& path, int code)
+    : Error(path + ": cannot be written: " + reason_of(code)), code_(code) {}
+
+Directory::Directory(const std::string& path) : path_(path), descriptor_(open(path.empty() ? "." : path.c_str(), kFolder)) {
+  if (descriptor_ < 0) throw FileError(path, errno);
+}
+
+Directory::Directory(Directory&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+Directory::~Directory() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+Directory Directory::subfolder(const std::string& name) const {
+  if (mkdirat(descriptor_, name.c_str(), 0755) != 0 && errno != EEXIST) throw FileError(path_of(name), errno);
+  const int opened = openat(descriptor_, name.c_str(), kFolder | O_NOFOLLOW);
+  if (opened >= 0) return Directory(path_of(name), opened);
+  // The system does not tell a link from another file that is no folder.
+  const int reason = errno;
+  struct stat facts {};
+  const bool is_link = fstatat(descriptor_, name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(facts.st_mode);
+  throw FileError(path_of(name), is_link ? ELOOP : reason);
+}
+
+Directory Directory::subfolder_of(const std::string& file) {
+  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  return Directory(folder.parent_path().string()).subfolder(folder.filename().string());
+}
+
+std::string Directory::path_of(const std::string& name) const { return (std::filesystem::path(path_) / name).string(); }
+
+int Directory::append(const std::string& name) const {
+  // Without O_NONBLOCK, opening a named pipe would wait for its reader.
+  const int file =
+      openat(descriptor_, name.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
+  if (file < 0) throw FileError(path_of(name), errno);
+  struct stat facts {};
+  if (fstat(file, &facts) == 0 && S_ISREG(facts.st_mode)) return file;
+  close(file);
+  throw FileError(path_of(name), EINVAL);
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,48 @@
+#pragma once
+
+// What a verification covers, and how long its trainings are.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "discovery/capabilities.h"
+
+namespace mgcompare {
+
+// The smallest and the largest value of a random number.
+struct Bounds {
+  std::size_t least = 0, most = 0;
+};
+
+struct VerifyScope {
+  std::vector<PluginSummary> plugins;          // that may be opened
+  std::vector<int> ranks = {2, 3, 4, 8};
+  std::vector<std::string> optimizers = {"sgd", "momentum", "adam", "adadelta"};
+  DeviceKind device_kind = DeviceKind::cpu;
+  std::uint64_t seed = 1;                      // of initial weights, orders of samples and everything that is drawn
+  std::size_t samples = 400;                   // training samples of each trial; see verify_data()
+  Bounds batch = {13, 19};                     // global batch
+  Bounds steps = {60, 150};                    // of a training, at least; it ends with an epoch
+};
+
+// The scope of `verify --quick`: the same checks with the same limits, on one number of ranks, with two optimisers and
+// shorter trainings.
+VerifyScope quick_scope();
+
+// The lengths of all trainings with one optimiser, drawn from the seed. A fault that begins at some step, or occurs in every
+// k-th one, cannot know where a training ends.
+struct Extent {
+  std::size_t batch = 0;            // does not divide the samples, so that the last batch of an epoch is short
+  std::size_t epochs = 0;           // at least three
+  std::size_t checkpoint = 0;       // epochs before an interruption
+  std::size_t unsettled = 0;        // an epoch after which a disturbed training does not settle; not before the checkpoint
+};
+Extent extent_of(const VerifyScope& scope, const std::string& optimizer);
+
+// The data that verify trains on: the first `samples` training samples.
+DataConfig verify_data(const DataConfig& data, std::size_t samples);
+
+}  // namespace mgcompare

@@ -1,0 +1,98 @@
+#include "cli/verify_command.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <random>
+#include <string_view>
+#include <utility>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "base/print.h"
+#include "base/text.h"
+#include "plan/strategy_rows.h"
+#include "services/verify_service.h"
+
+namespace mgcompare {
+namespace {
+
+using Verdict = Finding::Verdict;
+
+constexpr std::uint64_t kMostSeeds = 1000000;  // short numbers, which are easily repeated
+
+std::string ranks_text(int ranks) { return ranks == 0 ? "all" : ranks == 1 ? "1 rank" : fmt::format("{} ranks", ranks); }
+
+void print_finding(const Finding& finding) {
+  fmt::print("{:<8} {:<16} {:<9} {:<7}  {}: {}\n", to_string(finding.verdict), finding.strategy,
+             finding.optimizer.empty() ? "all" : finding.optimizer, ranks_text(finding.ranks), finding.check,
+             plain(finding.figure));
+  std::fflush(stdout);
+}
+
+void print_summary(const FindingSummary& summary) {
+  const std::string closest =
+      summary.limit == 0 ? "" : fmt::format("; largest difference {:.1e}, limit {:.0e}", summary.value, summary.limit);
+  fmt::print("{:<8} {:<16} {} passed, {} failed, {} skipped{}\n", to_string(summary.verdict()), summary.strategy,
+             summary.passed, summary.failed, summary.skipped, closest);
+}
+
+void print_result(const std::vector<Finding>& findings) {
+  // Repeat the failed checks at the end: there may be a thousand lines.
+  std::string_view heading = "\nfailed checks:\n";
+  for (const Finding& finding : findings) {
+    if (finding.verdict != Verdict::failed) continue;
+    fmt::print("{}", std::exchange(heading, ""));
+    print_finding(finding);
+  }
+  fmt::print("\n");
+  FindingSummary all;
+  for (const FindingSummary& summary : summarized(findings)) {
+    print_summary(summary);
+    all.passed += summary.passed;
+    all.failed += summary.failed;
+    all.printed += summary.printed;
+    all.skipped += summary.skipped;
+  }
+  fmt::print("{} checks passed, {} failed, {} printed without a verdict, {} skipped\n", all.passed, all.failed,
+             all.printed, all.skipped);
+}
+
+}  // namespace
+
+int verify_strategies(const Command& command) {
+  ProbeClient probe(supervisor_settings());
+  VerifyRequest request;
+  request.config = config_of(command, probe);
+  request.data_folder = command.data;
+  request.seed = command.seed.value_or(std::random_device{}() % kMostSeeds);
+  request.quick = command.quick;
+  probe.search(request.config.plugin_paths);
+  try {
+    request.config.strategies = only(rows_with_defaults(request.config, probe.plugins()), command.only);
+  } catch (const Error& error) {
+    throw UsageError(error.what());
+  }
+  std::string device_kind;
+  VerifyListeners listeners;
+  listeners.begins = [&](const std::string& kind) {
+    device_kind = kind;
+    if (!command.json) fmt::print("on {} devices, with seed {} (--seed {} repeats this)\n", kind, request.seed, request.seed);
+  };
+  listeners.found = [&](const Finding& finding) {
+    if (!command.json && !command.quiet) print_finding(finding);
+  };
+  listeners.says = [](const std::string& text) { print_stderr("{}\n", plain(text)); };
+  const std::vector<Finding> findings = verify_in_workers(request, probe, supervisor_settings(), listeners);
+  const bool passed = std::none_of(findings.begin(), findings.end(), [](const Finding& finding) { return finding.verdict == Verdict::failed; });
+  if (command.json) {
+    const nlohmann::json json = {{"seed", request.seed}, {"devices", device_kind}, {"quick", request.quick}, {"passed", passed},
+                                 {"strategies", summarized(findings)}, {"findings", findings}};
+    fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  } else {
+    print_result(findings);
+  }
+  return passed ? kDone : kProblemFound;
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,38 @@
+#include "results/row_checksum.h"
+
+#include "base/sha256.h"
+
+namespace mgcompare {
+namespace {
+
+constexpr char kChecksum[] = "checksum";
+
+void add(Sha256& hash, const std::string& text) {
+  const std::uint64_t size = text.size();
+  hash.add(&size, sizeof(size));
+  hash.add(text.data(), text.size());
+}
+
+}  // namespace
+
+std::string row_checksum(const Columns& row) {
+  Sha256 hash;
+  for (int column = 0; column < row.count(); ++column) {
+    const Value value = row.value(column);
+    const std::string name = row.name(column);
+    if (std::holds_alternative<std::nullptr_t>(value) || name == kChecksum) continue;
+    add(hash, name);
+    if (const auto* integer = std::get_if<std::int64_t>(&value)) hash.add(integer, sizeof(*integer));
+    if (const auto* number = std::get_if<double>(&value)) hash.add(number, sizeof(*number));
+    if (const auto* text = std::get_if<std::string>(&value)) add(hash, *text);
+  }
+  return hash.digest();
+}
+
+void seal_trial(const Database& database, std::int64_t number) {
+  std::string checksum;
+  database.query("SELECT * FROM trial WHERE number = ?", {number}, [&](const Columns& row) { checksum = row_checksum(row); });
+  database.run("UPDATE trial SET checksum = ? WHERE number = ?", {checksum, number});
+}
+
+}  // namespace mgcompare

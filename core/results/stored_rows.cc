@@ -1,0 +1,155 @@
+#include "results/stored_rows.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/sha256.h"
+#include "results/results_schema.h"
+#include "results/row_checksum.h"
+
+namespace mgcompare {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr char kDamaged[] = "its values in results.sqlite do not match their checksum, so they changed after they were written; "
+                            "`--resume` runs the trial again";
+
+// Layers and the settings of variants may name files, which are read where the config of a user is. Those of a stored config
+// are listed in it.
+std::shared_ptr<const Config> config_of(Json json) {
+  if (!json.is_object() || !json.contains("layers") || !json["layers"].is_array())
+    throw Error("a stored config does not list its layers");
+  json.erase("variants");
+  return std::make_shared<const Config>(json.get<Config>());
+}
+
+// Trials of one variant have equal configs. Parsing them would take most of the time and memory, so each is parsed once.
+class Configs {
+ public:
+  explicit Configs(const Database& database) {
+    if (schema_version(database) < 4) return;
+    database.query("SELECT sha256, json FROM config", {}, [&](const Columns& row) {
+      const std::string text = row.text(1);
+      if (sha256(text) == row.text(0)) stored_[row.text(0)] = config_of(Json::parse(text));
+    });
+  }
+
+  // Null if the file does not have this config, or has it damaged.
+  std::shared_ptr<const Config> stored(const std::string& hash) const {
+    const auto found = stored_.find(hash);
+    return found == stored_.end() ? nullptr : found->second;
+  }
+
+  // Files of version 3 or older: the config in a trial's JSON, which is removed from the text if it is known already.
+  std::shared_ptr<const Config> take_from(std::string& trial) {
+    const std::size_t at = trial.find(kKey);
+    for (const auto& [text, config] : known_) {
+      if (at == std::string::npos || trial.compare(at, text.size(), text) != 0) continue;
+      trial.replace(at, text.size(), "\"config\":{}");
+      return config;
+    }
+    const Json json = Json::parse(trial).at("config");
+    std::shared_ptr<const Config>& config = known_[kKey + json.dump()];
+    if (!config) config = config_of(json);
+    return config;
+  }
+
+ private:
+  static constexpr const char* kKey = "\"config\":";
+  std::map<std::string, std::shared_ptr<const Config>> stored_;  // by their hash
+  std::map<std::string, std::shared_ptr<const Config>> known_;   // by the text with its key
+};
+
+// The columns of the query, by name.
+class Trials {
+ public:
+  explicit Trials(const Columns& row) : row_(row) {
+    for (int column = 0; column < row.count(); ++column) columns_[row.name(column)] = column;
+  }
+  bool has(const char* name) const { return columns_.contains(name) && !text(name).empty(); }
+  std::string text(const char* name) const { return row_.text(columns_.at(name)); }
+  std::int64_t integer(const char* name) const { return row_.integer(columns_.at(name)); }
+  bool is_intact() const { return !has("checksum") || text("checksum") == row_checksum(row_); }
+
+ private:
+  const Columns& row_;
+  std::map<std::string, int> columns_;
+};
+
+// From the columns, for a row whose JSON cannot be read.
+TrialKey key_of(const Trials& row) {
+  TrialKey key;
+  key.number = static_cast<int>(row.integer("number"));
+  key.block = static_cast<int>(row.integer("block"));
+  key.strategy.name = row.text("strategy");
+  key.strategy.label = row.text("label");
+  key.variant = row.text("variant");
+  key.device_kind = device_kind(row.text("device_kind"));
+  key.devices = static_cast<std::size_t>(row.integer("devices"));
+  key.ranks_per_device = static_cast<std::size_t>(row.integer("ranks_per_device"));
+  key.scaling = kind_named<ScalingMode>(row.text("scaling"));
+  key.global_batch = static_cast<std::size_t>(row.integer("global_batch"));
+  key.seed = static_cast<std::uint64_t>(row.integer("seed"));
+  return key;
+}
+
+TrialKey readable_key_of(const Trials& row) {
+  try {
+    return Json::parse(row.text("trial_json")).get<TrialKey>();
+  } catch (const std::exception&) {
+    return key_of(row);
+  }
+}
+
+Row row_of(const Trials& stored, Configs& configs, const std::string& run_config) {
+  Row row;
+  row.position = static_cast<int>(stored.integer("position"));
+  row.attempt = static_cast<int>(stored.integer("attempt"));
+  row.sequence = static_cast<int>(stored.integer("sequence"));
+  row.started = stored.text("started");
+  row.finished = stored.text("finished");
+  std::string trial = stored.text("trial_json");
+  const bool has_config = stored.has("config");
+  if (has_config) row.config = configs.stored(stored.text("config"));
+  if (!stored.is_intact() || (has_config && !row.config)) {
+    row.trial = readable_key_of(stored);
+    if (!row.config) row.config = config_of(Json::parse(run_config));
+    row.state = RowState::finished;
+    row.result.status = TrialStatus::damaged;
+    row.result.cause = kDamaged;
+    return row;
+  }
+  if (!has_config) row.config = configs.take_from(trial);
+  row.trial = Json::parse(trial).get<TrialKey>();
+  row.state = row_state_of(stored.text("state"));
+  if (row.state == RowState::finished) row.result = Json::parse(stored.text("result_json")).get<Result>();
+  return row;
+}
+
+}  // namespace
+
+std::string reason_of(const std::exception& error) {
+  std::string text = error.what();
+  const std::size_t name = text.find("[json.exception."), end = text.find("] ", name);
+  return end == std::string::npos ? text : text.erase(name, end + 2 - name);
+}
+
+std::vector<Row> read_rows(const Database& database, const std::string& run_config) {
+  std::vector<Row> rows;
+  rows.reserve(static_cast<std::size_t>(database.integer("SELECT count(*) FROM trial")));
+  Configs configs(database);
+  database.query("SELECT * FROM trial ORDER BY position", {}, [&](const Columns& columns) {
+    const Trials stored(columns);
+    try {
+      rows.push_back(row_of(stored, configs, run_config));
+    } catch (const std::exception& error) {
+      throw Error(fmt::format("trial {}: {}", stored.integer("number"), reason_of(error)));
+    }
+  });
+  return rows;
+}
+
+}  // namespace mgcompare

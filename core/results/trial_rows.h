@@ -1,0 +1,27 @@
+#pragma once
+
+// Writes the rows of results.sqlite, with their checksums. Call each function in a transaction. They throw DatabaseError.
+
+#include <cstdint>
+#include <string>
+
+#include "plan/trial.h"
+#include "results/result.h"
+#include "results/sqlite.h"
+
+namespace mgcompare {
+
+// The time as in all dates of the file.
+std::string utc_now();
+
+void insert_trial(const Database& database, const Trial& trial, int position);
+// Replaces the definition of a row by that of the plan, for a plugin that was built again.
+void define_trial(const Database& database, const Trial& trial);
+void delete_trial(const Database& database, std::int64_t number);
+// Back to a trial that has not run. Its attempts still count.
+void reset_trial(const Database& database, std::int64_t number);
+void start_trial(const Database& database, std::int64_t number, std::int64_t pid);
+// Throws Error if no row has the trial's number.
+void finish_trial(const Database& database, std::int64_t number, const Result& result);
+
+}  // namespace mgcompare

@@ -1,0 +1,81 @@
+#include "reports/marked_rows.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "reports/findings.h"
+#include "reports/text.h"
+
+namespace mgcompare {
+namespace {
+
+constexpr std::size_t kNamed = 3;  // rows by name in one sentence
+
+std::string figure_text(double share) { return share < 0.1 ? fmt::format("{:.2g} %", 100 * share) : percent_text(share); }
+
+std::string broken_text(const Cell& cell) {
+  const PromiseCheck& check = cell.promise;
+  return fmt::format(
+      "{} breaks its promise: it is exact, but in epoch {} its {} from the baseline's by {}, and rounding explains at most {}. It is not "
+      "ranked",
+      title_of(cell), check.epoch, check.what == "weights" ? "weights differ" : "training loss differs", figure_text(check.departure),
+      figure_text(check.bound));
+}
+
+// "a", "a and b", "a, b, c and 4 more rows"
+std::string names_of(const std::vector<const Cell*>& cells) {
+  std::vector<std::string> names;
+  for (std::size_t k = 0; k < std::min(kNamed, cells.size()); ++k) names.push_back(title_of(*cells[k]));
+  if (cells.size() > kNamed)
+    return fmt::format("{} and {} more row{}", fmt::join(names, "; "), cells.size() - kNamed, cells.size() == kNamed + 1 ? "" : "s");
+  return fmt::format("{}", fmt::join(names, "; "));
+}
+
+std::vector<const Cell*> cells_with(const Comparison& comparison, MarkKind kind) {
+  std::vector<const Cell*> cells;
+  for (const Cell& cell : comparison.cells)
+    if (cell.is_marked(kind)) cells.push_back(&cell);
+  return cells;
+}
+
+// The largest processor time of other threads, in processors.
+double busy_processors(const std::vector<const Cell*>& cells) {
+  double most = 0;
+  for (const Cell* cell : cells)
+    for (const Row* row : cell->done) most = std::max(most, row->result.seconds_other_threads / row->result.seconds_training);
+  return most;
+}
+
+}  // namespace
+
+std::vector<std::string> marked_rows(const Comparison& comparison) {
+  std::vector<std::string> all;
+  for (const Cell* cell : cells_with(comparison, MarkKind::broken_promise)) all.push_back(broken_text(*cell));
+  if (const auto cells = cells_with(comparison, MarkKind::sent_nothing); !cells.empty())
+    all.push_back(fmt::format("Several ranks ended with one model, but sent no counted bytes: {}. Such rows are not ranked, because "
+                              "what they exchange cannot be seen", names_of(cells)));
+  if (const auto cells = cells_with(comparison, MarkKind::too_short); !cells.empty())
+    all.push_back(fmt::format("Too short to measure (less than {:g} s or {} steps of training): {}. Such rows have no speed-up and are "
+                              "not ranked; train more epochs or samples", kLeastSeconds, kLeastSteps, names_of(cells)));
+  if (const auto cells = cells_with(comparison, MarkKind::busy_threads); !cells.empty())
+    all.push_back(fmt::format("Threads that are not ranks used up to {:.2f} processors during the training: {}. Their work is not "
+                              "counted in `devices`", busy_processors(cells), names_of(cells)));
+  return all;
+}
+
+std::vector<std::string> legend_of_marks(const Comparison& comparison) {
+  std::vector<std::string> lines;
+  for (const Cell& cell : comparison.cells)
+    if (!cell.marks.empty()) lines.push_back(fmt::format("{}: {}", title_of(cell), marks_text(cell.marks)));
+  constexpr std::size_t kMost = 8;
+  if (lines.size() > kMost) {
+    const std::size_t more = lines.size() - kMost;
+    lines.resize(kMost);
+    lines.push_back(fmt::format("and {} more rows", more));
+  }
+  return lines;
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,48 @@
+#include "reports/marks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace mgcompare {
+namespace {
+
+bool has_trait(const Result& result, const char* key, const char* value) {
+  const auto found = result.traits.find(key);
+  return found != result.traits.end() && found->second == value;
+}
+
+}  // namespace
+
+bool disqualifies(MarkKind kind) { return kind != MarkKind::busy_threads; }
+
+std::vector<Mark> marks_of(const Row& row, const PromiseCheck& promise) {
+  const Result& result = row.result;
+  std::vector<Mark> marks;
+  if (row.state != RowState::finished || result.status != TrialStatus::done) return marks;
+  if (promise.state == PromiseState::broken)
+    marks.push_back({MarkKind::broken_promise, fmt::format("promise broken in epoch {}", promise.epoch)});
+  if (row.trial.ranks() > 1 && has_trait(result, "models", "one") && result.steps > 0 && !(result.bytes_per_step > 0))
+    marks.push_back({MarkKind::sent_nothing, "sent nothing"});
+  if (!row.trial.control && (result.seconds_training < kLeastSeconds || result.steps < kLeastSteps))
+    marks.push_back({MarkKind::too_short, "too short to measure"});
+  if (result.seconds_other_threads > kBusyThreads * result.seconds_training)
+    marks.push_back({MarkKind::busy_threads, "other threads are busy"});
+  return marks;
+}
+
+std::string marks_text(const std::vector<Mark>& marks) {
+  std::string text;
+  for (const Mark& mark : marks) text += (text.empty() ? "" : "; ") + mark.text;
+  return text;
+}
+
+bool is_marked(const std::vector<Mark>& marks, MarkKind kind) {
+  return std::any_of(marks.begin(), marks.end(), [&](const Mark& mark) { return mark.kind == kind; });
+}
+
+bool is_disqualified(const std::vector<Mark>& marks) {
+  return std::any_of(marks.begin(), marks.end(), [](const Mark& mark) { return disqualifies(mark.kind); });
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,44 @@
+#pragma once
+
+// Reasons why the figures of a row are not what they seem. All formats show them.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reports/promise.h"
+#include "results/results_store.h"
+
+namespace mgcompare {
+
+enum class MarkKind {
+  broken_promise,                   // exact, but the weights or the loss depart from the baseline's
+  sent_nothing,                     // several ranks end with one model, but no bytes were counted
+  too_short,                        // the training is too short to measure its speed
+  busy_threads,                     // threads that are not ranks used much processor time
+};
+
+struct Mark {
+  MarkKind kind;
+  std::string text;                 // "breaks its promise in epoch 1"
+};
+
+// Whether a row with such a mark is never the best of anything. All but busy_threads.
+bool disqualifies(MarkKind kind);
+
+// A preempted thread may lose a time slice, some 4 ms: in shorter trainings that is more than 4 % of the figure. The first
+// steps of a training take longer than the others.
+inline constexpr double kLeastSeconds = 0.1;
+inline constexpr std::size_t kLeastSteps = 10;
+// Processor time of other threads over the training clock, in processors.
+inline constexpr double kBusyThreads = 0.1;
+
+// Of a trial; none unless it is done.
+std::vector<Mark> marks_of(const Row& row, const PromiseCheck& promise);
+
+// "promise broken in epoch 1; sent nothing"
+std::string marks_text(const std::vector<Mark>& marks);
+bool is_marked(const std::vector<Mark>& marks, MarkKind kind);
+bool is_disqualified(const std::vector<Mark>& marks);
+
+}  // namespace mgcompare

@@ -1,0 +1,86 @@
+#include "reports/promise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "plan/controls.h"
+#include "results/weight_sketch.h"
+
+namespace mgcompare {
+namespace {
+
+bool is_done(const Row& row) { return row.state == RowState::finished && row.result.status == TrialStatus::done; }
+
+bool trait_is(const Row& row, const char* key, const char* value) {
+  const auto found = row.result.traits.find(key);
+  return found != row.result.traits.end() && found->second == value;
+}
+
+// Infinite where it is not known, which no row can exceed or stay within.
+double departure_of_weights(const EpochResult& one, const EpochResult& other) {
+  const auto distance = sketch_distance(one.sketch, other.sketch), norm = sketch_norm(other.sketch);
+  return distance && norm && *norm > 0 ? *distance / *norm : std::numeric_limits<double>::quiet_NaN();
+}
+
+double departure_of_loss(const EpochResult& one, const EpochResult& other) {
+  return other.loss > 0 ? std::abs(one.loss - other.loss) / other.loss : std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace
+
+std::string_view to_string(PromiseState state) {
+  constexpr std::string_view kNames[] = {"", "not checked", "kept", "broken"};
+  return kNames[static_cast<int>(state)];
+}
+
+bool promises_baseline(const Row& row) {
+  return is_done(row) && row.trial.is_repeat() && trait_is(row, "promise", "exact") && trait_is(row, "pace", "lockstep") &&
+         trait_is(row, "models", "one") && trait_is(row, "role", "contender");
+}
+
+PromiseChecks::PromiseChecks(const Run& run) {
+  for (const Row& row : run.rows) {
+    const bool is_baseline = is_done(row) && row.trial.is_repeat() && trait_is(row, "role", "baseline") && row.trial.ranks() == 1;
+    if (is_baseline) references_[control_group(row.trial)].baselines.try_emplace(row.trial.seed, &row);
+  }
+  for (const Row& row : run.rows) {
+    const auto reference = references_.find(control_group(row.trial));
+    if (!row.trial.control || !is_done(row) || reference == references_.end()) continue;
+    const auto baseline = reference->second.baselines.find(row.trial.seed);
+    if (baseline == reference->second.baselines.end()) continue;
+    const std::vector<EpochResult>&one = row.result.epochs, &other = baseline->second->result.epochs;
+    double weights = 0, loss = 0;
+    for (std::size_t i = 0; i < std::min(one.size(), other.size()); ++i) {
+      weights = std::max(weights, departure_of_weights(one[i], other[i]));
+      loss = std::max(loss, departure_of_loss(one[i], other[i]));
+      reference->second.weights.push_back(weights);
+      reference->second.loss.push_back(loss);
+    }
+  }
+}
+
+PromiseCheck PromiseChecks::of(const Row& row) const {
+  PromiseCheck check;
+  if (!promises_baseline(row)) return check;
+  check.state = PromiseState::unchecked;
+  const auto reference = references_.find(control_group(row.trial));
+  if (reference == references_.end()) return check;
+  const Reference& known = reference->second;
+  const auto baseline = known.baselines.find(row.trial.seed);
+  if (baseline == known.baselines.end()) return check;
+  const std::vector<EpochResult>&mine = row.result.epochs, &its = baseline->second->result.epochs;
+  const std::size_t epochs = std::min({mine.size(), its.size(), known.weights.size()});
+  for (std::size_t i = 0; i < epochs; ++i) {
+    const double weights = departure_of_weights(mine[i], its[i]), loss = departure_of_loss(mine[i], its[i]);
+    if (std::isnan(weights)) return check;  // a result of an older version
+    const double bound_of_weights = kDepartureFactor * known.weights[i] + kDepartureOfWeights;
+    const double bound_of_loss = kDepartureFactor * known.loss[i] + kDepartureOfLoss;
+    if (weights > bound_of_weights) return {PromiseState::broken, i + 1, "weights", weights, bound_of_weights};
+    if (loss > bound_of_loss) return {PromiseState::broken, i + 1, "loss", loss, bound_of_loss};
+    check.state = PromiseState::kept;
+  }
+  return check;
+}
+
+}  // namespace mgcompare

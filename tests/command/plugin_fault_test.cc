@@ -1,0 +1,152 @@
+// Damaged and foreign plugin files, as a user meets them: a sentence where they matter, and nothing where they do not.
+
+#include <elf.h>
+#include <gmock/gmock.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "rig.h"
+
+namespace mgcompare {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+using Variables = std::map<std::string, std::string>;
+
+class PluginFault : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string missing = missing_piece(); !missing.empty()) GTEST_SKIP() << missing;
+    fs::create_directory(mine());
+  }
+  fs::path mine() const { return place_.folder() / "mine"; }
+  fs::path seen() const { return place_.folder() / "seen"; }
+  Variables variables() const {
+    return {{"MGCOMPARE_PLUGIN_PATH", mine().string()}, {"MGCOMPARE_TEST_WITNESS", seen().string()}};
+  }
+  static std::string witness() {
+    return text_of(fs::path(MGCOMPARE_BINARY_DIR) / "lib/mgcompare/bad_plugins/strategy_witness.so");
+  }
+  void write(const std::string& bytes) const { std::ofstream(mine() / "strategy_witness.so", std::ios::binary) << bytes; }
+  std::string config(const std::string& strategies) const {
+    return place_.write("x.yaml", small_config("scaling: {devices: [cpu:1], batch: 64}\nstrategies: " + strategies + "\n"));
+  }
+  Ended plan(const std::string& strategies) const { return place_.run({config(strategies), "--dry-run"}, variables()); }
+  Workplace place_;
+};
+
+// Replaces `from` by text of the same length, wherever the library has it.
+std::string with(std::string library, const std::string& from, const std::string& to) {
+  for (std::size_t at = 0; (at = library.find(from, at)) != std::string::npos; at += to.size()) library.replace(at, to.size(), to);
+  return library;
+}
+
+// Sends the loader to an address without memory when it relocates the library.
+std::string with_wild_relocations(std::string library) {
+  Elf64_Ehdr header;
+  std::memcpy(&header, library.data(), sizeof header);
+  for (std::size_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment;
+    std::memcpy(&segment, &library[header.e_phoff + i * sizeof segment], sizeof segment);
+    if (segment.p_type != PT_DYNAMIC) continue;
+    for (std::size_t at = segment.p_offset; at < segment.p_offset + segment.p_filesz; at += sizeof(Elf64_Dyn)) {
+      Elf64_Dyn entry;
+      std::memcpy(&entry, &library[at], sizeof entry);
+      if (entry.d_tag != DT_RELA) continue;
+      entry.d_un.d_ptr = 0x7000'0000'0000;
+      std::memcpy(&library[at], &entry, sizeof entry);
+    }
+  }
+  return library;
+}
+
+TEST_F(PluginFault, AnotherContractIsRefusedBeforeItIsOpened) {
+  const std::string mark = "mgcompare-plugin;sdk=", library = witness();
+  const std::string contract = library.substr(library.find(mark) + 17, 60);
+  const std::string hash = contract.substr(4, 16);
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+           {"sdk=" + hash, "sdk=0123456789abcdef"}, {",abi=1", ",abi=2"}, {"stdlib=libstdc++", "stdlib=libstdd++"}}) {
+    write(with(library, from, to));
+    const Ended ended = plan("[serial, witness]");
+    EXPECT_EQ(ended.code, 4) << ended.err;
+    EXPECT_EQ(ended.err.find("x.yaml:"), 0u) << ended.err;
+    EXPECT_THAT(ended.err, HasSubstr("strategy 'witness' cannot be used: " + (mine() / "strategy_witness.so").string()));
+    EXPECT_THAT(ended.err, HasSubstr(to));
+    EXPECT_THAT(ended.err, HasSubstr("this program is sdk=" + hash));
+    EXPECT_EQ(place_.run({"plugins"}, variables()).code, 0);
+    EXPECT_FALSE(fs::exists(seen())) << "the constructor ran";
+  }
+  write(library);
+  EXPECT_EQ(plan("[serial, witness]").code, 0);
+  EXPECT_TRUE(fs::exists(seen())) << "the constructor would have run";
+}
+
+TEST_F(PluginFault, ADamagedFileMattersWhereItIsNamed) {
+  const std::string library = witness();
+  for (const std::string& bytes : {library.substr(0, library.size() / 2), std::string("text"), std::string()}) {
+    write(bytes);
+    const Ended other = plan("[serial]");
+    EXPECT_EQ(other.code, 0) << other.err;
+    EXPECT_THAT(other.out + other.err, Not(HasSubstr("witness")));
+    const Ended named = plan("[serial, witness]");
+    EXPECT_EQ(named.code, 4) << named.err;
+    EXPECT_THAT(named.err, HasSubstr((mine() / "strategy_witness.so").string() + " is "));
+    EXPECT_THAT(place_.run({"plugins"}, variables()).out, HasSubstr("refused: " + (mine() / "strategy_witness.so").string()));
+  }
+}
+
+TEST_F(PluginFault, AFileThatCrashesTheLoaderIsASentenceWithItsName) {
+  write(with_wild_relocations(witness()));
+  const std::string file = (mine() / "strategy_witness.so").string();
+  const Ended named = plan("[serial, witness]");
+  EXPECT_EQ(named.code, 4) << named.err;
+  EXPECT_THAT(named.err, HasSubstr("strategy 'witness' crashed"));
+  EXPECT_THAT(named.err, HasSubstr(file));
+  EXPECT_EQ(plan("[serial]").code, 0);
+  const Ended listed = place_.run({"plugins"}, variables());
+  EXPECT_EQ(listed.code, 0) << listed.err;
+  EXPECT_THAT(listed.out, HasSubstr("cannot be probed: "));
+  EXPECT_THAT(listed.out, HasSubstr("tower")) << "the others are still listed";
+  const Ended checked = place_.run({"plugins", "check", file}, variables());
+  EXPECT_EQ(checked.code, 1);
+  EXPECT_THAT(checked.out, HasSubstr(file));
+}
+
+TEST_F(PluginFault, AFileThatIsDamagedAfterTheProbeIsARow) {
+  write(witness());
+  const std::string file = (mine() / "strategy_witness.so").string();
+  // The plugin of the first trials damages the file of another.
+  const Ended ended = place_.run_by_shell(
+      "export MGCOMPARE_PLUGIN_PATH=" + mine().string() + R"(; "$0" "$@" 2>err & id=$!; )" +
+          "while ! grep -q 'rough estimate' err; do sleep 0.01; done; printf damaged > damaged; mv damaged " + file + "; wait $id; code=$?; cat err >&2; exit $code",
+      {config("[serial, witness]"), "--set", "isolation=trial", "--set", "seeds=[1,2,3,4,5,6]"});
+  EXPECT_EQ(ended.code, 3) << ended.err;
+  int faulty = 0;
+  for (const Row& row : place_.only_run().rows) {
+    if (row.result.status == TrialStatus::done) continue;
+    ++faulty;
+    EXPECT_EQ(row.trial.strategy.name, "witness");
+    EXPECT_THAT(row.result.cause, HasSubstr(file + " is not a shared library"));
+  }
+  EXPECT_GT(faulty, 0);
+}
+
+TEST_F(PluginFault, TextsOfPluginsAreMadeHarmless) {
+  write(witness());
+  const Ended listed = place_.run({"plugins"}, variables());
+  const Ended refused = plan("[serial, {witness: {hostile: true}}]");
+  EXPECT_THAT(refused.err, HasSubstr("reversed"));
+  EXPECT_THAT(listed.out, HasSubstr("help"));
+  const Ended named = place_.run({"plugins", "check", "\xe2\x80\xae.so"});
+  for (const std::string& text : {listed.out, refused.err, named.out}) {
+    EXPECT_THAT(text, Not(HasSubstr("\xe2\x80\xae")));
+    EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  }
+}
+
+}  // namespace
+}  // namespace mgcompare

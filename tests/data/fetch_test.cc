@@ -1,0 +1,108 @@
+// Downloads from mirrors that do everything wrong.
+
+#include "data/fetch.h"
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <fstream>
+#include <iterator>
+
+#include "data/https_server.h"
+#include "mgcompare/error.h"
+
+namespace mgcompare {
+namespace {
+
+using Client = HttpsServer::Client;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+constexpr std::size_t kMaxBytes = 1 << 20;
+constexpr char kGood[] = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood";
+
+struct BadMirror {
+  const char* name;
+  void (*answer)(Client&);
+  const char* says;
+};
+void PrintTo(const BadMirror& mirror, std::ostream* out) { *out << mirror.name; }
+
+void send_without_end(Client& client) {
+  client.send("HTTP/1.1 200 OK\r\n\r\n");
+  while (client.send(std::string(1 << 16, 'x'))) {
+  }
+}
+
+const BadMirror kBadMirrors[] = {
+    {"NotFound", [](Client& c) { c.send("HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nnone"); }, "404"},
+    {"Forbidden", [](Client& c) { c.send("HTTP/1.1 403 Forbidden\r\nContent-Length: 4\r\n\r\nnone"); }, "403"},
+    {"ServerError", [](Client& c) { c.send("HTTP/1.1 500 Oh\r\nContent-Length: 4\r\n\r\nnone"); }, "500"},
+    {"RedirectLoop", [](Client& c) { c.send("HTTP/1.1 302 Found\r\nLocation: file\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"); },
+     "Maximum (5) redirects"},
+    {"DowngradeToHttp",
+     [](Client& c) { c.send("HTTP/1.1 301 Moved\r\nLocation: http://127.0.0.1:1/file\r\nContent-Length: 0\r\n\r\n"); },
+     "Protocol \"http\""},
+    {"RedirectToAFile",
+     [](Client& c) { c.send("HTTP/1.1 301 Moved\r\nLocation: file:///etc/passwd\r\nContent-Length: 0\r\n\r\n"); }, "Protocol \"file\""},
+    {"Silent", [](Client& c) { c.wait_until_it_leaves(); }, "stopped sending"},
+    {"StallsHalfWay",
+     [](Client& c) {
+       c.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngo");
+       c.wait_until_it_leaves();
+     },
+     "stopped sending"},
+    {"CutHalfWay", [](Client& c) { c.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngo"); }, "2 bytes remaining"},
+    {"WrongFile", [](Client& c) { c.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"); }, "sent a wrong file: not good"},
+    {"EmptyFile", [](Client& c) { c.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"); }, "sent a wrong file: not good"},
+    {"WithoutEnd", send_without_end, "sends more than 1048576 bytes"},
+    {"PromisesFourGigabytes",
+     [](Client& c) { c.send("HTTP/1.1 200 OK\r\nContent-Length: 4294967296\r\n\r\ngood"); }, "sends more than 1048576 bytes"},
+    {"NoAnswer", [](Client&) {}, "Empty reply"},
+    {"NoHttp", [](Client& c) { c.send("good"); }, "HTTP/0.9"},
+};
+
+class BadMirrors : public testing::TestWithParam<BadMirror> {};
+
+TEST_P(BadMirrors, AreLeftForTheNext) {
+  const Folder folder;
+  std::filesystem::create_directory(folder.path("cache"));
+  const HttpsServer server(folder, [](Client& client, const std::string& path) {
+    if (path.starts_with("/good/")) client.send(kGood);
+    else GetParam().answer(client);
+  });
+  if (!server.ready()) GTEST_SKIP() << "openssl cannot make a certificate here";
+  FetchRequest request;
+  request.name = "file";
+  request.path = folder.path("cache/file");
+  request.max_bytes = kMaxBytes;
+  const auto content = [](const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  request.check = [&](const std::string& path) {
+    if (content(path) != "good") throw Error("not good");
+  };
+  const auto fetch = [&](const std::vector<std::string>& mirrors) {
+    return Fetcher(mirrors, std::chrono::milliseconds(5000), server.certificate()).fetch(request);
+  };
+
+  // Alone: an error that names the mirror, and no file, whole or partial.
+  const auto alone = [&] { Fetcher({server.address("bad")}, std::chrono::milliseconds(600), server.certificate()).fetch(request); };
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THAT(alone, ThrowsMessage<DataError>(AllOf(HasSubstr(server.address("bad")), HasSubstr(GetParam().says))));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(4));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path("cache")));
+
+  // Before a good one: the file is the good one's, and nothing of the bad one's is left.
+  EXPECT_EQ(fetch({server.address("bad"), server.address("good")}), 4u);
+  EXPECT_EQ(content(request.path), "good");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path("cache")), {}), 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, BadMirrors, testing::ValuesIn(kBadMirrors),
+                         [](const testing::TestParamInfo<BadMirror>& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace mgcompare

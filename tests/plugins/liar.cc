@@ -1,0 +1,191 @@
+// Breaks one promise, which `how` names, and keeps the others. `verify` and the run must detect each.
+//
+// Without a lie it sums gradients over the ranks and updates every copy, which is exact. Its own arithmetic runs on the host:
+// for CPU devices only.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "mgcompare/strategy.h"
+
+namespace {
+
+using namespace mgcompare;
+
+constexpr std::size_t kSkipEvery = 7;
+constexpr std::size_t kAverageEvery = 4;
+
+// One vector for each rank, in host memory that all ranks share.
+struct Board {
+  std::vector<std::vector<float>> of_rank;
+};
+
+// A thread that works beside the ranks until it is destroyed.
+class Burner {
+ public:
+  Burner() : thread_([this] { while (!stop_) turns_ = turns_ + 1; }) {}
+  ~Burner() {
+    stop_ = true;
+    thread_.join();
+  }
+
+ private:
+  std::atomic<bool> stop_{false};
+  std::atomic<unsigned> turns_{0};
+  std::thread thread_;
+};
+
+class Liar : public Strategy {
+ public:
+  Liar(Options& options, const Facts& facts)
+      : how_(options.choice("how", "nothing", "the promise that it breaks",
+                            {"nothing",
+                             "scaled gradients",       // times 1.01
+                             "dropped sample",         // the last one of each share
+                             "mean of means",          // of unequal shares
+                             "skipped exchange",       // in every seventh step
+                             "late noise",             // of 1e-4 on the gradients, from step `step` on
+                             "trains apart",           // each rank on its shares; settle() returns rank 0's weights
+                             "trains apart noisily",   // the same, with an exchange of one number in each step
+                             "uncounted exchange",     // gradients are summed through shared memory
+                             "burns a core",           // a thread computes beside the ranks
+                             "leaves a thread",        // a thread sleeps after the trial
+                             "no save",                // has state, but no save() and restore()
+                             "settle scales weights",  // of the training, also on one rank
+                             "settle averages weights",  // of copies that train apart between averagings
+                             "crash", "deadlock"})),
+        where_(options.choice("where", "step", "the call in which it crashes or hangs",
+                              {"construct", "traits", "start", "step", "settle", "save", "restore"})),
+        step_(static_cast<std::size_t>(options.integer("step", 40, "the first step with noise, a crash or a deadlock", 0))),
+        approximate_(options.flag("approximate", false, "promises approximate weights in place of exact ones")),
+        facts_(facts) {
+    fail_in("construct");
+  }
+
+  Traits traits() const override {
+    fail_in("traits");
+    Traits traits;
+    traits.promise = approximate_ ? Traits::Promise::approximate : Traits::Promise::exact;
+    traits.devices = {DeviceKind::cpu};
+    return traits;
+  }
+
+  void start(Replica& replica, Group& group) override {
+    fail_in("start", group.rank());
+    if (how_ == "burns a core" && group.rank() == 0) burner_ = std::make_unique<Burner>();
+    if (how_ == "leaves a thread" && group.rank() == 0) std::thread([] { for (;;) pause(); }).detach();
+    if (how_ == "no save") master_.assign(replica.weights().begin(), replica.weights().end());
+    own_ = device_array<float>(replica.device(), replica.weights().size());
+  }
+
+  void step(Replica& replica, Group& group, const Batch& batch) override {
+    if (steps_ == step_) fail_in("step", group.rank());
+    if (trains_apart()) step_apart(replica, group, batch);
+    else step_together(replica, group, batch);
+    ++steps_;
+  }
+
+  Vec settle(Replica& replica, Group& group) override {
+    fail_in("settle", group.rank());
+    const Vec weights = replica.weights();
+    if (how_ == "settle scales weights")
+      for (float& weight : weights) weight *= 0.999f;
+    if (how_ == "settle averages weights") average(group, weights);
+    if (how_ != "trains apart" && how_ != "trains apart noisily") return weights;
+    copy(replica.device(), own_.span(), weights);
+    group.broadcast(own_.span(), 0);
+    return own_;
+  }
+
+  void save(Archive&) override { fail_in("save"); }
+  void restore(Archive&) override { fail_in("restore"); }
+
+ private:
+  bool trains_apart() const {
+    return how_ == "trains apart" || how_ == "trains apart noisily" || how_ == "settle averages weights";
+  }
+
+  void step_apart(Replica& replica, Group& group, const Batch& batch) {
+    replica.backward(batch, Scale::own_share);
+    replica.update();
+    if (how_ == "trains apart noisily") group.all_reduce(own_.span().slice({0, 1}));
+    if (how_ == "settle averages weights" && (steps_ + 1) % kAverageEvery == 0) average(group, replica.weights());
+  }
+
+  void step_together(Replica& replica, Group& group, const Batch& batch) {
+    const Vec gradients = replica.gradients();
+    if (how_ == "no save") std::copy(master_.begin(), master_.end(), replica.weights().begin());
+    if (how_ == "dropped sample") learn_without_last(replica, batch);
+    else replica.backward(batch, how_ == "mean of means" ? Scale::own_share : Scale::global_batch);
+    if (how_ == "uncounted exchange") sum_in_shared_memory(group, gradients);
+    else if (how_ != "skipped exchange" || (steps_ + 1) % kSkipEvery != 0) group.all_reduce(gradients);
+    if (how_ == "mean of means")
+      for (float& gradient : gradients) gradient /= static_cast<float>(group.size());
+    if (how_ == "scaled gradients")
+      for (float& gradient : gradients) gradient *= 1.01f;
+    if (how_ == "late noise" && steps_ >= step_) add_noise(gradients);
+    replica.update();
+    if (how_ == "no save") master_.assign(replica.weights().begin(), replica.weights().end());
+  }
+
+  // The scale is as if the sample had been there.
+  void learn_without_last(Replica& replica, const Batch& batch) const {
+    const std::size_t kept = batch.size() > 0 ? batch.size() - 1 : 0;
+    replica.backward(Batch({batch.epoch(), batch.step(), batch.begin(), kept, 0, 1, batch.learning_rate()}, batch.sample_shape()));
+    const float factor = static_cast<float>(kept) / static_cast<float>(batch.global_size());
+    for (float& gradient : replica.gradients()) gradient *= factor;
+  }
+
+  // The same on all ranks, so that the copies stay equal.
+  void add_noise(Vec gradients) const {
+    const Random random(1, steps_);
+    for (std::size_t i = 0; i < gradients.size(); ++i) gradients[i] += 1e-4f * (2 * random.uniform(i) - 1);
+  }
+
+  static void average(Group& group, Vec weights) {
+    group.all_reduce(weights);
+    for (float& weight : weights) weight /= static_cast<float>(group.size());
+  }
+
+  static void sum_in_shared_memory(Group& group, Vec gradients) {
+    auto& board = group.shared<Board>(
+        [&] { return std::make_unique<Board>(Board{std::vector<std::vector<float>>(static_cast<std::size_t>(group.size()))}); });
+    board.of_rank[static_cast<std::size_t>(group.rank())].assign(gradients.begin(), gradients.end());
+    group.barrier();
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      float sum = 0;
+      for (const std::vector<float>& vector : board.of_rank) sum += vector[i];
+      gradients[i] = sum;
+    }
+    group.barrier();
+  }
+
+  // On the last rank, while the others go on. Before there are ranks: always.
+  void fail_in(const char* call, int rank = -1) const {
+    if (where_ != call || (how_ != "crash" && how_ != "deadlock")) return;
+    if (rank != -1 && rank != facts_.ranks - 1) return;
+    std::signal(SIGSEGV, SIG_DFL);  // a sanitizer would catch the signal
+    if (how_ == "crash") std::raise(SIGSEGV);
+    for (;;) pause();
+  }
+
+  std::string how_, where_;
+  std::size_t step_;
+  bool approximate_;
+  Facts facts_;
+  std::size_t steps_ = 0;
+  std::vector<float> master_;  // the weights, of which the replica's are a copy; with "no save"
+  Array<float> own_;
+  std::unique_ptr<Burner> burner_;
+};
+
+}  // namespace
+
+MGCOMPARE_STRATEGY(Liar, "liar", "wrong on purpose: claims to be exact and breaks the promise that `how` names")

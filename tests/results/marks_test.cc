@@ -1,0 +1,176 @@
+#include "reports/marks.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "reports/csv.h"
+#include "reports/failures.h"
+#include "reports/findings.h"
+#include "reports/html.h"
+#include "reports/markdown.h"
+#include "reports/prediction.h"
+#include "reports/summary.h"
+#include "results/runs.h"
+#include "results/weight_sketch.h"
+
+namespace mgcompare {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+// Weights of norm 10, of which the first is moved.
+std::string weights(double moved) {
+  std::vector<float> all(100, 1);
+  all[0] += static_cast<float>(moved);
+  return sketch_of(all);
+}
+
+Result with_weights(Result result, double moved, double loss = 0.2) {
+  for (EpochResult& epoch : result.epochs) {
+    epoch.sketch = weights(moved);
+    epoch.loss = loss;
+  }
+  return result;
+}
+
+// Two devices, 1.6 times as fast as the baseline, in each of three seeds; the last seed's second epoch is `moved`.
+mgcompare::Run run_with(double moved, bool has_control = true, double loss = 0.2) {
+  RunMaker maker;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const double noise = 1 + 0.01 * static_cast<double>(seed);
+    maker.baseline(seed, with_weights(make_result(1000 * noise, 8, 0.985), 0));
+    Row& row = maker.add("together", 2, seed, with_weights(make_result(1600 * noise, 5, 0.984), 0.001));
+    if (seed < 3) continue;
+    row.result.epochs[1].sketch = weights(moved);
+    row.result.epochs[1].loss = loss;
+  }
+  if (has_control) {
+    Row& control = maker.baseline(1, with_weights(make_result(10, 0, 0.985), 0.002));
+    control.trial.control = true;
+    control.trial.block = 0;
+  }
+  return maker.run;
+}
+
+std::string terminal(const mgcompare::Run& run) { return closing_summary(run, {}); }
+
+TEST(Marks, ABrokenPromiseIsInAllOutputsAndNeverWins) {
+  const mgcompare::Run run = run_with(1);
+  const Comparison comparison = compare_rows(run);
+  const Cell& together = comparison.cells[1];
+  EXPECT_EQ(together.promise.state, PromiseState::broken);
+  EXPECT_EQ(together.promise.epoch, 2u);
+  EXPECT_TRUE(together.is_disqualified());
+  EXPECT_EQ(comparison.ranking, std::vector<std::size_t>{0}) << "the baseline only";
+  EXPECT_EQ(best_on_several(comparison), nullptr);
+  EXPECT_THAT(findings(comparison).front().text, Not(HasSubstr("together")));
+  EXPECT_TRUE(predict(comparison, {4}).empty());
+  const std::string sentence = "breaks its promise: it is exact, but in epoch 2 its weights differ";
+  EXPECT_THAT(terminal(run), AllOf(HasSubstr(sentence), HasSubstr("together !"), HasSubstr("promise broken in epoch 2")));
+  EXPECT_THAT(markdown_report(comparison, ""), AllOf(HasSubstr("breaks its promise"), HasSubstr("exact (promise broken in epoch 2)")));
+  EXPECT_THAT(html_report(comparison, ""), AllOf(HasSubstr("breaks its promise"), HasSubstr("promise broken in epoch 2")));
+  EXPECT_THAT(csv_report(run), AllOf(HasSubstr("broken,2,promise broken in epoch 2"), HasSubstr("kept,,,")));
+  const auto json = nlohmann::json::parse(json_text(run));
+  EXPECT_EQ(json["rows"][1]["promise_check"]["epoch"], 2);
+  EXPECT_EQ(json["rows"][1]["marks"][0], "promise broken in epoch 2");
+  EXPECT_EQ(json["trials"][5]["promise_check"]["state"], "broken");
+  EXPECT_EQ(json["trials"][1]["promise_check"]["state"], "kept");
+}
+
+TEST(Marks, ALossThatDepartsBreaksThePromise) {
+  const mgcompare::Run run = run_with(0.001, true, 0.3);
+  const Comparison comparison = compare_rows(run);
+  EXPECT_EQ(comparison.cells[1].promise.state, PromiseState::broken);
+  EXPECT_THAT(terminal(run), HasSubstr("in epoch 2 its training loss differs"));
+}
+
+TEST(Marks, TheControlSetsTheBoundAndIsInNoFigure) {
+  const mgcompare::Run honest = run_with(0.012);
+  const Comparison comparison = compare_rows(honest);
+  EXPECT_EQ(comparison.cells[1].promise.state, PromiseState::kept);
+  EXPECT_TRUE(comparison.cells[1].marks.empty());
+  EXPECT_EQ(comparison.cells[0].done.size(), 3u) << "the control is no repeat";
+  EXPECT_EQ(comparison.cells[0].samples_per_second.least, 1010) << "nor in a figure";
+  EXPECT_EQ(comparison.cells.size(), 2u);
+  // Without a control, or with results of an older version, nothing is claimed.
+  const mgcompare::Run alone = run_with(1, false);
+  EXPECT_EQ(compare_rows(alone).cells[1].promise.state, PromiseState::unchecked);
+  mgcompare::Run old = run_with(1);
+  for (Row& row : old.rows)
+    for (EpochResult& epoch : row.result.epochs) epoch.sketch.clear();
+  EXPECT_EQ(compare_rows(old).cells[1].promise.state, PromiseState::unchecked);
+  EXPECT_THAT(csv_report(old), HasSubstr("not checked,,"));
+}
+
+TEST(Marks, OneModelOnSeveralRanksSendsSomething) {
+  RunMaker maker;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    maker.baseline(seed, make_result(1000, 8, 0.985)).result.bytes_per_step = 0;
+    maker.add("together", 2, seed, make_result(1600, 5, 0.984)).result.bytes_per_step = 0;
+    maker.ceiling(2, seed, make_result(1900, 0, 0.97)).result.bytes_per_step = 0;
+  }
+  const Comparison comparison = compare_rows(maker.run);
+  for (const Cell& cell : comparison.cells)
+    EXPECT_EQ(cell.is_marked(MarkKind::sent_nothing), cell.name.starts_with("together")) << cell.name;
+  EXPECT_EQ(comparison.ranking, std::vector<std::size_t>{0});
+  EXPECT_THAT(terminal(maker.run), HasSubstr("sent no counted bytes: together on 2 CPU cores"));
+  EXPECT_THAT(csv_report(maker.run), HasSubstr(",sent nothing,"));
+}
+
+TEST(Marks, TrainingsOfMillisecondsHaveNoSpeedUp) {
+  RunMaker maker;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    maker.baseline(seed, make_result(1000, 8, 0.985));
+    Result quick = make_result(32'120, 5, 0.984);  // 1606 % efficiency
+    quick.seconds_training = 0.003;
+    maker.add("together", 2, seed, quick);
+  }
+  const Comparison comparison = compare_rows(maker.run);
+  EXPECT_TRUE(comparison.cells[1].is_marked(MarkKind::too_short));
+  EXPECT_EQ(comparison.cells[1].efficiency.count, 0u);
+  EXPECT_EQ(comparison.ranking, std::vector<std::size_t>{0});
+  EXPECT_THAT(terminal(maker.run), HasSubstr("Too short to measure (less than 0.1 s or 10 steps of training): together on 2 CPU cores"));
+  for (Row& row : maker.run.rows) row.result.seconds_training = 0.003;
+  const Comparison none = compare_rows(maker.run);
+  EXPECT_TRUE(none.ranking.empty());
+  EXPECT_THAT(terminal(maker.run), HasSubstr("No row can be ranked"));
+  EXPECT_THAT(html_report(none, ""), HasSubstr("No row can be ranked"));
+  // A few steps are too few, however long they take.
+  maker.run = three_by_three();
+  for (Row& row : maker.run.rows) row.result.steps = 9;
+  EXPECT_TRUE(compare_rows(maker.run).cells[0].is_marked(MarkKind::too_short));
+}
+
+TEST(Marks, BusyThreadsAreSaidButDoNotExclude) {
+  mgcompare::Run run = three_by_three();
+  for (Row& row : run.rows) row.result.seconds_other_threads = row.trial.devices == 2 ? 0.95 * row.result.seconds_training : 0.001;
+  const Comparison comparison = compare_rows(run);
+  EXPECT_FALSE(comparison.cells[1].is_disqualified());
+  EXPECT_THAT(terminal(run), HasSubstr("Threads that are not ranks used up to 0.95 processors during the training: together on 2"));
+  EXPECT_THAT(csv_report(run), HasSubstr("other threads are busy"));
+}
+
+TEST(Marks, ExtraRunsThatFailAreNoRepeats) {
+  RunMaker maker;
+  const auto diverged = [](Row& row) {
+    row.result = {};
+    row.result.status = TrialStatus::diverged;
+    row.result.cause = "step 12, loss nan";
+  };
+  diverged(maker.bracket(1, make_result(1000, 8, 0.985)));
+  diverged(maker.baseline(1, make_result(1000, 8, 0.985)));
+  diverged(maker.bracket(2, make_result(1000, 8, 0.985)));
+  const Comparison comparison = compare_rows(maker.run);
+  EXPECT_EQ(comparison.cells[0].failed.size(), 1u);
+  EXPECT_EQ(comparison.cells[0].failed_extras.size(), 2u);
+  const std::string text = terminal(maker.run);
+  EXPECT_THAT(text, AllOf(HasSubstr("3 of 3 trials were not completed"), Not(HasSubstr("3 repeats")), HasSubstr("(2 extra runs): diverged")));
+  EXPECT_EQ(failures(comparison).size(), 2u);
+}
+
+}  // namespace
+}  // namespace mgcompare

@@ -1,0 +1,223 @@
+// Results whose values changed in the file, plugins that changed, and a directory that changed during the run.
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "reports/csv.h"
+#include "reports/summary.h"
+#include "results/results_store.h"
+#include "results/row_checksum.h"
+#include "results/runs.h"
+#include "results/sqlite.h"
+
+namespace mgcompare {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+RunInfo info() {
+  RunInfo info = RunMaker().run.info;
+  info.config_json = nlohmann::json(small_config()).dump();
+  return info;
+}
+
+std::vector<Trial> plan() {
+  std::vector<Trial> trials = {make_trial(1, "alone", 1, 1), make_trial(2, "together", 2, 1), make_trial(3, "apart", 2, 1)};
+  for (Trial& trial : trials) trial.plugin_sha256 = trial.strategy.name;
+  return trials;
+}
+
+void make_run(const std::string& directory) {
+  ResultsStore results(directory);
+  results.begin(info(), plan());
+  for (const Trial& trial : plan()) {
+    results.start(trial);
+    results.add(trial, make_result(1000, 8, 0.985));
+  }
+}
+
+// The same number is in a column and in the JSON; each of them is changed, and the definition, and the config.
+TEST(DamagedRow, IsMarkedInEveryFormAndLeftOutOfTheFigures) {
+  for (const char* change : {"UPDATE trial SET result_json = replace(result_json, '0.985', '0.995') WHERE number = 2",
+                             "UPDATE trial SET accuracy = 0.995 WHERE number = 2",
+                             "UPDATE trial SET trial_json = replace(trial_json, '\"seed\":1', '\"seed\":2') WHERE number = 2",
+                             "UPDATE trial SET trial_json = '{' WHERE number = 2",
+                             "UPDATE trial SET status = 'failed' WHERE number = 2"}) {
+    const Folder folder;
+    make_run(folder.path());
+    Database(folder.path(kResultsFile), Database::Mode::write).script(change);
+    const Run run = read_run(folder.path());
+    ASSERT_EQ(run.rows.size(), 3u);
+    EXPECT_EQ(run.rows[1].result.status, TrialStatus::damaged) << change;
+    EXPECT_THAT(run.rows[1].result.cause, HasSubstr("do not match their checksum"));
+    EXPECT_EQ(run.rows[0].result.status, TrialStatus::done) << change;
+    const Comparison comparison = compare_rows(run);
+    EXPECT_EQ(comparison.done, 2u);
+    for (const Cell& cell : comparison.cells) EXPECT_EQ(cell.done.size(), cell.trial().number == 2 ? 0u : 1u);
+    EXPECT_THAT(closing_summary(run, {}), AllOf(HasSubstr("damaged"), HasSubstr("1 of 3 trials was not completed")));
+    EXPECT_THAT(csv_report(run), HasSubstr(",damaged,"));
+    EXPECT_THAT(json_text(run), HasSubstr("\"status\":\"damaged\""));
+  }
+}
+
+TEST(DamagedRow, RunsAgainWithTheDefinitionOfThePlan) {
+  const Folder folder;
+  make_run(folder.path());
+  Database(folder.path(kResultsFile), Database::Mode::write)
+      .script("UPDATE trial SET trial_json = replace(trial_json, '\"seed\":1', '\"seed\":2') WHERE number = 2");
+  ResultsStore results(folder.path());
+  EXPECT_THAT(results.unfinished(), ElementsAre(2));
+  EXPECT_TRUE(results.resume(info(), plan()).empty());
+  EXPECT_THAT(results.unfinished(), ElementsAre(2));
+  EXPECT_EQ(results.read().rows[1].trial.seed, 1u);
+  EXPECT_EQ(results.read().rows[1].state, RowState::pending);
+  results.add(plan()[1], make_result(1000, 8, 0.985));
+  EXPECT_EQ(results.read().rows[1].result.status, TrialStatus::done);
+}
+
+TEST(DamagedRow, IsEveryRowOfADamagedConfig) {
+  const Folder folder;
+  make_run(folder.path());
+  Database(folder.path(kResultsFile), Database::Mode::write).script("UPDATE config SET json = replace(json, '0.05', '0.07')");
+  for (const Row& row : read_run(folder.path()).rows) EXPECT_EQ(row.result.status, TrialStatus::damaged);
+}
+
+TEST(Checksums, HoldInEveryState) {
+  const Folder folder;
+  ResultsStore results(folder.path());
+  const auto no_row_is_damaged = [&] {
+    for (const Row& row : results.read().rows) EXPECT_NE(row.result.status, TrialStatus::damaged);
+  };
+  results.begin(info(), plan());
+  no_row_is_damaged();
+  results.start(plan()[0], 12);
+  no_row_is_damaged();
+  results.resume(info(), plan());
+  no_row_is_damaged();
+  Result nan = make_result(1000, 8, 0.985);
+  nan.accuracy = std::numeric_limits<double>::quiet_NaN();
+  results.add(plan()[0], nan);
+  no_row_is_damaged();
+}
+
+TEST(Configs, AreStoredOnce) {
+  const Folder folder;
+  std::vector<Trial> trials = plan();
+  trials.push_back(make_trial(4, "alone", 1, 2));
+  trials[3].config.epochs = 7;
+  ResultsStore(folder.path()).begin(info(), trials);
+  EXPECT_EQ(Database(folder.path(kResultsFile), Database::Mode::read).integer("SELECT count(*) FROM config"), 2);
+  const Run run = read_run(folder.path());
+  EXPECT_EQ(run.rows[0].config, run.rows[2].config) << "and read once";
+  EXPECT_EQ(run.rows[3].config->epochs, 7u);
+}
+
+// Layers of a stored config are never looked up in files that it names.
+TEST(Configs, NameNoFiles) {
+  const Folder folder;
+  make_run(folder.path());
+  std::ofstream(folder.path("secret.yaml")) << "a secret: 1\n";
+  const Database database(folder.path(kResultsFile), Database::Mode::write);
+  database.script("UPDATE trial SET trial_json = json_set(trial_json, '$.config', json('{\"model\": \"secret.yaml\", \"@path\": \"" +
+                  folder.path("x.yaml") + "\"}')), config = NULL, checksum = NULL");
+  EXPECT_THAT([&] { read_run(folder.path()); },
+              ThrowsMessage<BadResults>(AllOf(HasSubstr("does not list its layers"), testing::Not(HasSubstr("a secret")))));
+}
+
+TEST(RebuiltPlugin, RunsItsTrialsAgain) {
+  const Folder folder;
+  make_run(folder.path());
+  std::vector<Trial> rebuilt = plan();
+  rebuilt[1].plugin_sha256 = "other";
+  rebuilt[1].plugin_file = "elsewhere.so";
+  ResultsStore results(folder.path());
+  EXPECT_THAT(results.resume(info(), rebuilt),
+              ElementsAre("1 finished trial of together runs again, because the plugin has been built again since"));
+  EXPECT_THAT(results.unfinished(), ElementsAre(2));
+  EXPECT_EQ(results.read().rows[1].trial.plugin_file, "elsewhere.so");
+  EXPECT_EQ(results.read().rows[1].sequence, 0);
+  EXPECT_TRUE(results.resume(info(), rebuilt).empty()) << "said once";
+}
+
+TEST(Directory, ThatIsRemovedOrReplacedEndsTheRun) {
+  for (const bool replaced : {false, true}) {
+    const Folder folder;
+    ResultsStore results(folder.path("run"));
+    results.begin(info(), plan());
+    fs::remove_all(folder.path("run"));
+    if (replaced) make_run(folder.path("run"));
+    EXPECT_THAT([&] { results.start(plan()[0]); },
+                ThrowsMessage<NotWritable>(AllOf(HasSubstr(folder.path("run")), HasSubstr("its results are not kept"))));
+    EXPECT_THAT([&] { results.add(plan()[0], make_result(1000, 8, 0.985)); }, ThrowsMessage<NotWritable>(HasSubstr("removed or replaced")));
+    EXPECT_THAT([&] { results.read(); }, ThrowsMessage<NotWritable>(HasSubstr("removed or replaced")));
+  }
+}
+
+TEST(Directory, WithALongPathIsSaidToBeTooLong) {
+  const Folder folder;
+  std::string path = folder.path();
+  for (int level = 0; level < 3; ++level) path += "/" + std::string(200, 'x');
+  EXPECT_THAT([&] { ResultsStore results(path); },
+              ThrowsMessage<NotWritable>(AllOf(HasSubstr("the path is too long"), testing::Not(HasSubstr("space")))));
+  EXPECT_THAT([&] { ResultsStore results(folder.path(std::string(300, 'x'))); }, ThrowsMessage<NotWritable>(HasSubstr("File name too long")));
+}
+
+// SQLite's own files beside the results.
+TEST(Directory, WithLinksIsNotLeft) {
+  for (const char* suffix : {"-wal", "-journal", "-shm"}) {
+    const Folder folder;
+    make_run(folder.path("run"));
+    std::ofstream(folder.path("precious")) << "precious";
+    fs::create_symlink(folder.path("precious"), folder.path(std::string("run/") + kResultsFile + suffix));
+    fs::create_symlink(folder.path("new"), folder.path(std::string("run/") + kResultsFile + ".new"));
+    try {
+      ResultsStore results(folder.path("run"));
+      results.resume(info(), plan());
+      results.add(plan()[0], make_result(1000, 8, 0.985));
+    } catch (const Error&) {
+      // Refusing is fine too.
+    }
+    std::ifstream file(folder.path("precious"));
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "precious") << suffix;
+    EXPECT_FALSE(fs::exists(folder.path("new")));
+  }
+}
+
+// Reads a run of this directory through a link, which the user may have made.
+TEST(Directory, MayBeALinkItself) {
+  const Folder folder;
+  make_run(folder.path("run"));
+  fs::create_directory_symlink(folder.path("run"), folder.path("latest"));
+  EXPECT_EQ(read_run(folder.path("latest")).rows.size(), 3u);
+  ResultsStore results(folder.path("latest"));
+  EXPECT_TRUE(results.resume(info(), plan()).empty());
+}
+
+constexpr char kEndless[] = "WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT count(*) FROM c";
+
+TEST(Statements, StopReadingOnASignal) {
+  const Folder folder;
+  make_run(folder.path());
+  static int looks;
+  looks = 0;
+  interrupt_reading_if([] { return ++looks > 20; });
+  const Database reading(folder.path(kResultsFile), Database::Mode::read), writing(folder.path(kResultsFile), Database::Mode::write);
+  EXPECT_THROW(reading.run(kEndless), DatabaseError);
+  EXPECT_NO_THROW(writing.run("UPDATE run SET value = value")) << "what was measured is still written";
+  interrupt_reading_if([] { return false; });
+}
+
+TEST(LongStatements, EndAfterALimitOfWork) {
+  const Folder folder;
+  make_run(folder.path());
+  EXPECT_THROW(Database(folder.path(kResultsFile), Database::Mode::write).run(kEndless), DatabaseError);
+}
+
+}  // namespace
+}  // namespace mgcompare

@@ -1,0 +1,130 @@
+// Strategies that lie, in real trainings: what the comparison with the baseline detects.
+
+#include <gmock/gmock.h>
+
+#include "fixture.h"
+#include "reports/marks.h"
+
+namespace mgcompare::testing {
+namespace {
+
+constexpr char kLiar[] = MGCOMPARE_BINARY_DIR "/lib/mgcompare/bad_plugins/strategy_liar.so";
+
+// One batch for all, so that all trials have one baseline.
+Trial trial_of(const std::string& plugin, std::size_t ranks, std::uint64_t seed = 1) {
+  Trial trial = small_trial(ranks, plugin);
+  trial.seed = seed;
+  trial.block = static_cast<int>(seed);
+  trial.config.epochs = 3;
+  return trial;
+}
+
+Trial liar(const std::string& how, std::size_t ranks, std::uint64_t seed = 1) {
+  Trial trial = trial_of("", ranks, seed);
+  trial.strategy = {"liar", how, {{"how", how, false, {}}}, {}};
+  trial.plugin_file = kLiar;
+  return trial;
+}
+
+class Promises : public ::testing::Test {
+ protected:
+  const Row& add(const Trial& trial) {
+    Row row;
+    row.position = static_cast<int>(run_.rows.size());
+    row.trial = trial;
+    row.config = std::make_shared<const Config>(trial.config);
+    row.state = RowState::finished;
+    row.result = run(trial).result;
+    return run_.rows.emplace_back(row);
+  }
+  void add_baselines(std::uint64_t seeds) {
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) add(trial_of("serial", 1, seed));
+    Trial control = trial_of("serial", 1);
+    control.control = true;
+    add(control);
+  }
+  PromiseCheck check(const Row& row) const { return PromiseChecks(run_).of(row); }
+
+  mgcompare::Run run_;
+};
+
+TEST_F(Promises, HonestStrategiesKeepTheirs) {
+  add_baselines(2);
+  for (const char* plugin : {"replicated", "data_parallel", "sharded_server", "tower"})
+    for (const std::size_t ranks : {2, 3, 4})
+      for (const std::uint64_t seed : {1, 2}) {
+        if (std::string(plugin) == "tower" && ranks == 4) continue;
+        add(trial_of(plugin, ranks, seed));
+      }
+  add(liar("nothing", 3));
+  for (const Row& row : run_.rows) {
+    const PromiseCheck found = check(row);
+    EXPECT_NE(found.state, PromiseState::broken) << row_name(row.trial) << " in epoch " << found.epoch << ": " << found.departure;
+    if (promises_baseline(row)) {
+      EXPECT_EQ(found.state, PromiseState::kept) << row_name(row.trial);
+    }
+  }
+}
+
+TEST_F(Promises, GrossLiesAreFound) {
+  add_baselines(1);
+  for (const char* how : {"scaled gradients", "dropped sample", "skipped exchange", "trains apart", "trains apart noisily",
+                          "settle scales weights"})
+    add(liar(how, 3));
+  for (const Row& row : run_.rows) {
+    if (!promises_baseline(row)) continue;
+    const PromiseCheck found = check(row);
+    EXPECT_EQ(found.state, PromiseState::broken) << row.trial.strategy.label << ": " << found.departure << " of " << found.bound;
+  }
+}
+
+TEST_F(Promises, AControlIsTheBaselineSummedInAnotherOrder) {
+  add_baselines(1);
+  const Result &baseline = run_.rows[0].result, &control = run_.rows[1].result;
+  EXPECT_NE(baseline.weights_hash, control.weights_hash);
+  EXPECT_NEAR(baseline.epochs[0].loss, control.epochs[0].loss, 1e-4);
+  EXPECT_EQ(control.seconds_warm_up, 0) << "its speed does not count";
+}
+
+TEST_F(Promises, RanksThatSendNothingAreMarked) {
+  for (const char* how : {"trains apart", "uncounted exchange"}) {
+    const Row row = add(liar(how, 2));
+    EXPECT_TRUE(is_marked(marks_of(row, {}), MarkKind::sent_nothing)) << how;
+  }
+  EXPECT_FALSE(is_marked(marks_of(add(liar("nothing", 2)), {}), MarkKind::sent_nothing));
+  EXPECT_FALSE(is_marked(marks_of(add(liar("nothing", 1)), {}), MarkKind::sent_nothing));
+}
+
+TEST_F(Promises, ThreadsBesideTheRanksAreMarked) {
+  Trial burning = liar("burns a core", 1), quiet = liar("nothing", 2);
+  burning.config.epochs = quiet.config.epochs = 20;
+  const Row busy = add(burning), idle = add(quiet);
+  EXPECT_TRUE(is_marked(marks_of(busy, {}), MarkKind::busy_threads)) << busy.result.seconds_other_threads << " of " << busy.result.seconds_training;
+  EXPECT_FALSE(is_marked(marks_of(idle, {}), MarkKind::busy_threads)) << idle.result.seconds_other_threads << " of " << idle.result.seconds_training;
+}
+
+TEST_F(Promises, SharedObjectsAndExclusiveSectionsAreCounted) {
+  const Result sharing = add(liar("uncounted exchange", 2)).result;
+  ASSERT_EQ(sharing.shared.size(), 1u);
+  EXPECT_THAT(sharing.shared[0].what, ::testing::HasSubstr("Board"));
+  EXPECT_GT(sharing.shared[0].bytes, 0u);
+  EXPECT_EQ(sharing.exclusive_sections, 0u);
+  const Result honest = add(liar("nothing", 2)).result;
+  EXPECT_TRUE(honest.shared.empty());
+  const Result free = add(trial_of("async_sgd", 2)).result;
+  EXPECT_GE(free.exclusive_sections, free.updates);
+}
+
+TEST_F(Promises, AResumedTrialHasAllEpochs) {
+  const Trial trial = [] {
+    Trial trial = trial_of("replicated", 2);
+    trial.config.checkpoint_epochs = 1;
+    return trial;
+  }();
+  const Result whole = run(trial).result, parts = run_in_two_parts(trial).result;
+  ASSERT_EQ(whole.epochs.size(), parts.epochs.size());
+  for (std::size_t i = 0; i < whole.epochs.size(); ++i) EXPECT_EQ(whole.epochs[i].sketch, parts.epochs[i].sketch);
+}
+
+}  // namespace
+}  // namespace mgcompare::testing
