@@ -89,6 +89,7 @@ TrainingRequest Trainings::request_of(const TrainingCase& of, const Trial& trial
   // Steps that are captured for replays cannot be disturbed. An audit prevents the capture.
   request.audit = of.audit || of.settles || of.resumes;
   if (listener_.progress) request.report = listener_.progress;
+  request.position = listener_.position;
   return request;
 }
 
