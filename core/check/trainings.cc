@@ -90,6 +90,7 @@ TrainingRequest Trainings::request_of(const TrainingCase& of, const Trial& trial
   // Steps that are captured for replays cannot be disturbed. An audit prevents the capture.
   request.audit = of.audit || ((of.settles || of.resumes) && scope_.device_kind != DeviceKind::cpu);
   if (listener_.progress) request.report = listener_.progress;
+  request.position = listener_.position;
   return request;
 }
 

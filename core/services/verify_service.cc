@@ -57,6 +57,7 @@ nlohmann::json answer_verify(std::unique_ptr<OpenVerification>& open, const nloh
     context.note({{"optimizer", optimizer}, {"ranks", ranks}});
   };
   listener.progress = [&](const Progress& progress) { context.report(progress); };
+  listener.position = &context.position();
   // Ranks may be blocked after one has failed, and a GPU may be unusable.
   listener.leave = [&] { context.leave(false); };
   open->verification().listen(listener);
