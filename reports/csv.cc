@@ -21,80 +21,79 @@ bool counts_calls(const Row& row) { return !std::isnan(row.result.seconds_other_
 // A column of the trial, or of its result; the latter is empty until the trial has finished.
 struct Column {
   const char* name;
-  std::function<std::string(const Row&, const PromiseChecks&)> text;
+  std::function<std::string(const Row&, const PromiseCheck&)> text;
   bool of_result = true;
 };
 
 const std::vector<Column>& columns() {
   static const std::vector<Column> all = {
-      {"trial", [](const Row& r, const PromiseChecks&) { return fmt::format("{}", r.trial.number); }, false},
-      {"position", [](const Row& r, const PromiseChecks&) { return fmt::format("{}", r.position); }, false},
-      {"sequence", [](const Row& r, const PromiseChecks&) { return r.sequence == 0 ? "" : fmt::format("{}", r.sequence); }, false},
-      {"state", [](const Row& r, const PromiseChecks&) { return std::string(to_string(r.state)); }, false},
-      {"attempt", [](const Row& r, const PromiseChecks&) { return fmt::format("{}", r.attempt); }, false},
-      {"row", [](const Row& r, const PromiseChecks&) { return csv_field(row_name(r.trial)); }, false},
-      {"strategy", [](const Row& r, const PromiseChecks&) { return csv_field(r.trial.strategy.name); }, false},
-      {"label", [](const Row& r, const PromiseChecks&) { return csv_field(r.trial.strategy.label); }, false},
-      {"variant", [](const Row& r, const PromiseChecks&) { return csv_field(r.trial.variant); }, false},
-      {"model", [](const Row& r, const PromiseChecks&) { return csv_field(r.config->model.name); }, false},
-      {"device_kind", [](const Row& r, const PromiseChecks&) { return std::string(to_string(r.trial.device_kind)); }, false},
-      {"devices", [](const Row& r, const PromiseChecks&) { return fmt::format("{}", r.trial.devices); }, false},
-      {"ranks_per_device", [](const Row& r, const PromiseChecks&) { return fmt::format("{}", r.trial.ranks_per_device); }, false},
-      {"scaling", [](const Row& r, const PromiseChecks&) { return csv_field(to_string(r.trial.scaling)); }, false},
-      {"global_batch", [](const Row& r, const PromiseChecks&) { return fmt::format("{}", r.trial.global_batch); }, false},
-      {"precision", [](const Row& r, const PromiseChecks&) { return csv_field(to_string(precision_of(*r.config, r.trial.device_kind))); }, false},
-      {"seed", [](const Row& r, const PromiseChecks&) { return fmt::format("{}", r.trial.seed); }, false},
-      {"bracket", [](const Row& r, const PromiseChecks&) { return fmt::format("{}", r.trial.bracket); }, false},
-      {"control", [](const Row& r, const PromiseChecks&) { return r.trial.control ? "1" : "0"; }, false},
-      {"status", [](const Row& r, const PromiseChecks&) { return std::string(to_string(r.result.status)); }},
-      {"cause", [](const Row& r, const PromiseChecks&) { return csv_field(r.result.cause); }},
-      {"epochs", [](const Row& r, const PromiseChecks&) { return fmt::format("{}", r.result.epochs.size()); }},
-      {"accuracy", [](const Row& r, const PromiseChecks&) { return number(r.result.accuracy); }},
-      {"accuracy_spread", [](const Row& r, const PromiseChecks&) { return number(r.result.accuracy_spread); }},
+      {"trial", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.trial.number); }, false},
+      {"position", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.position); }, false},
+      {"sequence", [](const Row& r, const PromiseCheck&) { return r.sequence == 0 ? "" : fmt::format("{}", r.sequence); }, false},
+      {"state", [](const Row& r, const PromiseCheck&) { return std::string(to_string(r.state)); }, false},
+      {"attempt", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.attempt); }, false},
+      {"row", [](const Row& r, const PromiseCheck&) { return csv_field(row_name(r.trial)); }, false},
+      {"strategy", [](const Row& r, const PromiseCheck&) { return csv_field(r.trial.strategy.name); }, false},
+      {"label", [](const Row& r, const PromiseCheck&) { return csv_field(r.trial.strategy.label); }, false},
+      {"variant", [](const Row& r, const PromiseCheck&) { return csv_field(r.trial.variant); }, false},
+      {"model", [](const Row& r, const PromiseCheck&) { return csv_field(r.config->model.name); }, false},
+      {"device_kind", [](const Row& r, const PromiseCheck&) { return std::string(to_string(r.trial.device_kind)); }, false},
+      {"devices", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.trial.devices); }, false},
+      {"ranks_per_device", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.trial.ranks_per_device); }, false},
+      {"scaling", [](const Row& r, const PromiseCheck&) { return csv_field(to_string(r.trial.scaling)); }, false},
+      {"global_batch", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.trial.global_batch); }, false},
+      {"precision", [](const Row& r, const PromiseCheck&) { return csv_field(to_string(precision_of(*r.config, r.trial.device_kind))); }, false},
+      {"seed", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.trial.seed); }, false},
+      {"bracket", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.trial.bracket); }, false},
+      {"control", [](const Row& r, const PromiseCheck&) { return r.trial.control ? "1" : "0"; }, false},
+      {"status", [](const Row& r, const PromiseCheck&) { return std::string(to_string(r.result.status)); }},
+      {"cause", [](const Row& r, const PromiseCheck&) { return csv_field(r.result.cause); }},
+      {"epochs", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.result.epochs.size()); }},
+      {"accuracy", [](const Row& r, const PromiseCheck&) { return number(r.result.accuracy); }},
+      {"accuracy_spread", [](const Row& r, const PromiseCheck&) { return number(r.result.accuracy_spread); }},
       {"seconds_to_target",
-       [](const Row& r, const PromiseChecks&) { return r.result.seconds_to_target > 0 ? number(r.result.seconds_to_target) : ""; }},
-      {"samples_per_second", [](const Row& r, const PromiseChecks&) { return number(r.result.samples_per_second); }},
-      {"windows", [](const Row& r, const PromiseChecks&) { return fmt::format("{}", r.result.windows.size()); }},
+       [](const Row& r, const PromiseCheck&) { return r.result.seconds_to_target > 0 ? number(r.result.seconds_to_target) : ""; }},
+      {"samples_per_second", [](const Row& r, const PromiseCheck&) { return number(r.result.samples_per_second); }},
+      {"windows", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.result.windows.size()); }},
       {"window_spread",
-       [](const Row& r, const PromiseChecks&) {
+       [](const Row& r, const PromiseCheck&) {
          const auto steadiness = steadiness_of(r.result);
          return steadiness ? number(steadiness->spread) : "";
        }},
       {"window_drift",
-       [](const Row& r, const PromiseChecks&) {
+       [](const Row& r, const PromiseCheck&) {
          const auto steadiness = steadiness_of(r.result);
          return steadiness ? number(steadiness->drift) : "";
        }},
-      {"step_seconds_median", [](const Row& r, const PromiseChecks&) { return number(r.result.step_seconds_median); }},
-      {"seconds_worker_start", [](const Row& r, const PromiseChecks&) { return number(r.result.seconds_worker_start); }},
-      {"seconds_setup", [](const Row& r, const PromiseChecks&) { return number(r.result.seconds_setup); }},
-      {"seconds_warm_up", [](const Row& r, const PromiseChecks&) { return number(r.result.seconds_warm_up); }},
-      {"seconds_training", [](const Row& r, const PromiseChecks&) { return number(r.result.seconds_training); }},
-      {"seconds_evaluation", [](const Row& r, const PromiseChecks&) { return number(r.result.seconds_evaluation); }},
-      {"seconds_checkpoint", [](const Row& r, const PromiseChecks&) { return number(r.result.seconds_checkpoint); }},
-      {"harness_share", [](const Row& r, const PromiseChecks&) { return number(r.result.harness_share); }},
-      {"samples", [](const Row& r, const PromiseChecks&) { return fmt::format("{}", r.result.samples); }},
-      {"steps", [](const Row& r, const PromiseChecks&) { return fmt::format("{}", r.result.steps); }},
-      {"updates", [](const Row& r, const PromiseChecks&) { return fmt::format("{}", r.result.updates); }},
-      {"bytes_per_step", [](const Row& r, const PromiseChecks&) { return number(r.result.bytes_per_step); }},
-      {"seconds_other_threads", [](const Row& r, const PromiseChecks&) { return number(r.result.seconds_other_threads); }},
-      {"exclusive_sections", [](const Row& r, const PromiseChecks&) { return counts_calls(r) ? fmt::format("{}", r.result.exclusive_sections) : ""; }},
-      {"shared_bytes", [](const Row& r, const PromiseChecks&) { return counts_calls(r) ? number(shared_bytes(r.result)) : ""; }},
+      {"step_seconds_median", [](const Row& r, const PromiseCheck&) { return number(r.result.step_seconds_median); }},
+      {"seconds_worker_start", [](const Row& r, const PromiseCheck&) { return number(r.result.seconds_worker_start); }},
+      {"seconds_setup", [](const Row& r, const PromiseCheck&) { return number(r.result.seconds_setup); }},
+      {"seconds_warm_up", [](const Row& r, const PromiseCheck&) { return number(r.result.seconds_warm_up); }},
+      {"seconds_training", [](const Row& r, const PromiseCheck&) { return number(r.result.seconds_training); }},
+      {"seconds_evaluation", [](const Row& r, const PromiseCheck&) { return number(r.result.seconds_evaluation); }},
+      {"seconds_checkpoint", [](const Row& r, const PromiseCheck&) { return number(r.result.seconds_checkpoint); }},
+      {"harness_share", [](const Row& r, const PromiseCheck&) { return number(r.result.harness_share); }},
+      {"samples", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.result.samples); }},
+      {"steps", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.result.steps); }},
+      {"updates", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.result.updates); }},
+      {"bytes_per_step", [](const Row& r, const PromiseCheck&) { return number(r.result.bytes_per_step); }},
+      {"seconds_other_threads", [](const Row& r, const PromiseCheck&) { return number(r.result.seconds_other_threads); }},
+      {"exclusive_sections", [](const Row& r, const PromiseCheck&) { return counts_calls(r) ? fmt::format("{}", r.result.exclusive_sections) : ""; }},
+      {"shared_bytes", [](const Row& r, const PromiseCheck&) { return counts_calls(r) ? number(shared_bytes(r.result)) : ""; }},
       {"promise",
-       [](const Row& r, const PromiseChecks&) {
+       [](const Row& r, const PromiseCheck&) {
          const auto promise = r.result.traits.find("promise");
          return promise == r.result.traits.end() ? "" : csv_field(promise->second);
        }},
-      {"promise_check", [](const Row& r, const PromiseChecks& promises) { return std::string(to_string(promises.of(r).state)); }},
+      {"promise_check", [](const Row& r, const PromiseCheck& check) { return std::string(to_string(check.state)); }},
       {"promise_broken_epoch",
-       [](const Row& r, const PromiseChecks& promises) {
-         const PromiseCheck check = promises.of(r);
+       [](const Row& r, const PromiseCheck& check) {
          return check.state == PromiseState::broken ? fmt::format("{}", check.epoch) : "";
        }},
-      {"marks", [](const Row& r, const PromiseChecks& promises) { return csv_field(marks_text(marks_of(r, promises.of(r)))); }},
-      {"peak_memory_bytes", [](const Row& r, const PromiseChecks&) { return fmt::format("{}", r.result.peak_memory); }},
-      {"parameters", [](const Row& r, const PromiseChecks&) { return fmt::format("{}", r.result.parameters); }},
-      {"weights_hash", [](const Row& r, const PromiseChecks&) { return csv_field(r.result.weights_hash); }},
+      {"marks", [](const Row& r, const PromiseCheck& check) { return csv_field(marks_text(marks_of(r, check))); }},
+      {"peak_memory_bytes", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.result.peak_memory); }},
+      {"parameters", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.result.parameters); }},
+      {"weights_hash", [](const Row& r, const PromiseCheck&) { return csv_field(r.result.weights_hash); }},
   };
   return all;
 }
@@ -107,11 +106,12 @@ std::string csv_report(const Run& run) {
   for (const Column& column : columns()) text += fmt::format("{}{}", text.empty() ? "" : ",", column.name);
   text += "\r\n";
   for (const Row& row : run.rows) {
+    const PromiseCheck check = promises.of(row);
     bool first = true;
     for (const Column& column : columns()) {
       if (!first) text += ',';
       first = false;
-      if (!column.of_result || row.state == RowState::finished) text += column.text(row, promises);
+      if (!column.of_result || row.state == RowState::finished) text += column.text(row, check);
     }
     text += "\r\n";
   }

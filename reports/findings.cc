@@ -197,6 +197,10 @@ Answer answer_of_ranking(const Comparison& comparison) {
     const bool tried = std::any_of(comparison.ranking.begin(), comparison.ranking.end(),
                                    [&](std::size_t index) { return is_on_several(comparison.cells[index]); });
     if (tried) return {kNo, fmt::format("none reached {}", target)};
+    const bool excluded = std::any_of(comparison.cells.begin(), comparison.cells.end(), [](const Cell& cell) {
+      return cell.is_disqualified() && cell.trial().devices > 1 && !cell.many_models;
+    });
+    if (excluded) return {"Whether several devices pay is not known", "every row on several devices has a mark that excludes it"};
     return {"Whether several devices pay is not known yet",
             "the answer needs a finished row on several devices, and the one-device baseline at the same batch"};
   }

@@ -18,10 +18,10 @@ std::string figure_text(double share) { return share < 0.1 ? fmt::format("{:.2g}
 std::string broken_text(const Cell& cell) {
   const PromiseCheck& check = cell.promise;
   return fmt::format(
-      "{} breaks its promise: it is exact, but in epoch {} its {} from the baseline's by {}, and rounding explains at most {}. It is not "
-      "ranked",
+      "{} breaks its promise: it is exact, but in epoch {} its {} from the baseline's by {} of {}, and rounding explains at most "
+      "{}. It is not ranked",
       title_of(cell), check.epoch, check.what == "weights" ? "weights differ" : "training loss differs", figure_text(check.departure),
-      figure_text(check.bound));
+      check.what == "weights" ? "their norm" : "the first epoch's", figure_text(check.bound));
 }
 
 // "a", "a and b", "a, b, c and 4 more rows"

@@ -17,14 +17,21 @@ bool trait_is(const Row& row, const char* key, const char* value) {
   return found != row.result.traits.end() && found->second == value;
 }
 
-// Infinite where it is not known, which no row can exceed or stay within.
+// nan: not known.
 double departure_of_weights(const EpochResult& one, const EpochResult& other) {
   const auto distance = sketch_distance(one.sketch, other.sketch), norm = sketch_norm(other.sketch);
   return distance && norm && *norm > 0 ? *distance / *norm : std::numeric_limits<double>::quiet_NaN();
 }
 
-double departure_of_loss(const EpochResult& one, const EpochResult& other) {
-  return other.loss > 0 ? std::abs(one.loss - other.loss) / other.loss : std::numeric_limits<double>::quiet_NaN();
+// The loss of later epochs can be close to zero, and is then no scale.
+double departure_of_loss(const EpochResult& one, const EpochResult& other, double first_loss) {
+  return first_loss > 0 ? std::abs(one.loss - other.loss) / first_loss : std::numeric_limits<double>::quiet_NaN();
+}
+
+bool is_smooth(const ModelConfig& model) {
+  return std::none_of(model.layers.begin(), model.layers.end(), [](const LayerConfig& layer) {
+    return layer.type == LayerType::relu || layer.type == LayerType::max_pool;
+  });
 }
 
 }  // namespace
@@ -53,7 +60,7 @@ PromiseChecks::PromiseChecks(const Run& run) {
     double weights = 0, loss = 0;
     for (std::size_t i = 0; i < std::min(one.size(), other.size()); ++i) {
       weights = std::max(weights, departure_of_weights(one[i], other[i]));
-      loss = std::max(loss, departure_of_loss(one[i], other[i]));
+      loss = std::max(loss, departure_of_loss(one[i], other[i], other.front().loss));
       reference->second.weights.push_back(weights);
       reference->second.loss.push_back(loss);
     }
@@ -71,10 +78,11 @@ PromiseCheck PromiseChecks::of(const Row& row) const {
   if (baseline == known.baselines.end()) return check;
   const std::vector<EpochResult>&mine = row.result.epochs, &its = baseline->second->result.epochs;
   const std::size_t epochs = std::min({mine.size(), its.size(), known.weights.size()});
+  const double floor_of_weights = is_smooth(row.config->model) ? kDepartureOfSmoothWeights : kDepartureOfWeights;
   for (std::size_t i = 0; i < epochs; ++i) {
-    const double weights = departure_of_weights(mine[i], its[i]), loss = departure_of_loss(mine[i], its[i]);
+    const double weights = departure_of_weights(mine[i], its[i]), loss = departure_of_loss(mine[i], its[i], its.front().loss);
     if (std::isnan(weights)) return check;  // a result of an older version
-    const double bound_of_weights = kDepartureFactor * known.weights[i] + kDepartureOfWeights;
+    const double bound_of_weights = kDepartureFactor * known.weights[i] + floor_of_weights;
     const double bound_of_loss = kDepartureFactor * known.loss[i] + kDepartureOfLoss;
     if (weights > bound_of_weights) return {PromiseState::broken, i + 1, "weights", weights, bound_of_weights};
     if (loss > bound_of_loss) return {PromiseState::broken, i + 1, "loss", loss, bound_of_loss};

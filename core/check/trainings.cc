@@ -22,7 +22,8 @@ OptimizerConfig optimizer_of(const std::string& name, const OptimizerConfig& giv
   config.weight_decay = given.weight_decay;
   config.decay_biases = given.decay_biases;
   config.kind = name == "momentum" ? OptimizerKind::sgd : kind_named<OptimizerKind>(name);
-  config.learning_rate = name == "adam" ? 1e-3 : name == "adadelta" ? 1.0 : 0.05;
+  // At larger rates training amplifies rounding beyond the limits within these numbers of steps.
+  config.learning_rate = name == "adam" ? 1e-3 : name == "adadelta" ? 1.0 : name == "momentum" ? 0.01 : 0.05;
   config.momentum = name == "momentum" ? 0.9 : 0;
   return config;
 }
@@ -87,8 +88,9 @@ TrainingRequest Trainings::request_of(const TrainingCase& of, const Trial& trial
   request.numerics.deterministic = true;
   request.evaluate = false;
   // Steps that are captured for replays cannot be disturbed. An audit prevents the capture.
-  request.audit = of.audit || of.settles || of.resumes;
+  request.audit = of.audit || ((of.settles || of.resumes) && scope_.device_kind != DeviceKind::cpu);
   if (listener_.progress) request.report = listener_.progress;
+  request.position = listener_.position;
   return request;
 }
 
@@ -108,7 +110,7 @@ void Trainings::run_first_part(const TrainingCase& of, TrainingRequest request, 
       request.stop = [&] { return std::filesystem::exists(file); };
       request.leave = {};
     } else {
-      request.most_steps = extent.checkpoint * (scope_.samples / extent.batch + 1);
+      request.most_steps = extent.checkpoint * extent.steps_per_epoch;
     }
     train(request);
   } catch (const Interrupted&) {

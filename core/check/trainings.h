@@ -22,6 +22,7 @@ struct VerifyListener {
   std::function<void(const Finding&)> found;
   std::function<void(const std::string& optimizer, int ranks)> training;  // one begins
   std::function<void(const Progress&)> progress;
+  LivePosition* position = nullptr;  // kept up to date; null: not wanted
   // Must end the process: ranks may still be running after one has failed (see rank_threads.h). Empty: the training waits
   // for them, and throws.
   std::function<void()> leave;

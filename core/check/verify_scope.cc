@@ -7,7 +7,6 @@
 namespace mgcompare {
 namespace {
 
-constexpr std::size_t kQuickSamples = 110;
 constexpr std::size_t kTestSamples = 20;
 constexpr std::size_t kLeastEpochs = 3;
 
@@ -24,23 +23,24 @@ VerifyScope quick_scope() {
   VerifyScope scope;
   scope.ranks = {3};
   scope.optimizers = {"momentum", "adam"};
-  scope.samples = kQuickSamples;
-  scope.batch = {7, 9};
-  scope.steps = {45, 75};
+  scope.samples = 71;
+  scope.first = {{4, 6}, {45, 75}};
+  scope.others = {{10, 14}, {18, 30}};
   return scope;
 }
 
 Extent extent_of(const VerifyScope& scope, const std::string& optimizer) {
+  const bool is_first = !scope.optimizers.empty() && scope.optimizers[0] == optimizer;
+  const VerifyLength& length = is_first ? scope.first : scope.others;
   const Random random(scope.seed, stream_of(optimizer));
   std::uint64_t index = 0;
   const auto draw = [&](Bounds bounds) {
     return bounds.least + static_cast<std::size_t>(random.below(index++, bounds.most - bounds.least + 1));
   };
   Extent extent;
-  do extent.batch = draw(scope.batch);
-  while (scope.samples % extent.batch == 0);
-  const std::size_t steps_per_epoch = scope.samples / extent.batch + 1;
-  extent.epochs = std::max(kLeastEpochs, (draw(scope.steps) + steps_per_epoch - 1) / steps_per_epoch);
+  extent.batch = draw(length.batch);
+  extent.steps_per_epoch = scope.samples / extent.batch + 1;
+  extent.epochs = std::max(kLeastEpochs, (draw(length.steps) + extent.steps_per_epoch - 1) / extent.steps_per_epoch);
   // Two different epochs before the last one.
   extent.checkpoint = draw({1, extent.epochs - 1});
   extent.unsettled = draw({0, extent.epochs - 3});

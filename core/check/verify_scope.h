@@ -17,25 +17,33 @@ struct Bounds {
   std::size_t least = 0, most = 0;
 };
 
+// Between which bounds the length of trainings is drawn.
+struct VerifyLength {
+  Bounds batch;                     // global batch
+  Bounds steps;                     // the training ends with the epoch of this step
+};
+
 struct VerifyScope {
   std::vector<PluginSummary> plugins;          // that may be opened
   std::vector<int> ranks = {2, 3, 4, 8};
   std::vector<std::string> optimizers = {"sgd", "momentum", "adam", "adadelta"};
   DeviceKind device_kind = DeviceKind::cpu;
   std::uint64_t seed = 1;                      // of initial weights, orders of samples and everything that is drawn
-  std::size_t samples = 400;                   // training samples of each trial; see verify_data()
-  Bounds batch = {13, 19};                     // global batch
-  Bounds steps = {60, 150};                    // of a training, at least; it ends with an epoch
+  // Training samples; see verify_data(). A prime number: the last batch of an epoch is short.
+  std::size_t samples = 199;
+  VerifyLength first = {{9, 14}, {80, 160}};   // with the first optimiser
+  VerifyLength others = {{9, 14}, {45, 75}};   // with the others
 };
 
-// The scope of `verify --quick`: the same checks with the same limits, on one number of ranks, with two optimisers and
-// shorter trainings.
+// The scope of `verify --quick`: the same checks with the same limits on one number of ranks, with two optimisers, fewer
+// samples and shorter trainings.
 VerifyScope quick_scope();
 
 // The lengths of all trainings with one optimiser, drawn from the seed. A fault that begins at some step, or occurs in every
 // k-th one, cannot know where a training ends.
 struct Extent {
-  std::size_t batch = 0;            // does not divide the samples, so that the last batch of an epoch is short
+  std::size_t batch = 0;
+  std::size_t steps_per_epoch = 0;
   std::size_t epochs = 0;           // at least three
   std::size_t checkpoint = 0;       // epochs before an interruption
   std::size_t unsettled = 0;        // an epoch after which a disturbed training does not settle; not before the checkpoint

@@ -1,6 +1,5 @@
 #include "cli/command_line.h"
 #include "base/print.h"
-#include "base/text.h"
 
 #include <algorithm>
 #include <array>
@@ -264,7 +263,8 @@ SupervisorSettings supervisor_settings(const std::string& log_file) {
 
 // `--resume DIR` and `run DIR` lack the config.
 static void refuse_directory(const Command& command) {
-  if (!std::filesystem::is_directory(command.target)) return;
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(command.target, ignored)) return;
   if (command.name != "run" || !has_run(command.target))
     throw UsageError(fmt::format("{} is a directory; give a config", command.target));
   const Run run = read_run(command.target);

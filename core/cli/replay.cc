@@ -61,7 +61,7 @@ int replay_run(const Command& command) {
     TrialFiles files;
     files.record = record_of(row.trial, command.target);
     files.replay = true;
-    if (row.state != RowState::finished || row.result.status != TrialStatus::done || !std::filesystem::exists(files.record)) continue;
+    if (row.state != RowState::finished || row.result.status != TrialStatus::done || !std::filesystem::is_regular_file(files.record)) continue;
     if (interruption() != 0) return exit_code_of(interruption());
     Trial trial{row.trial, *row.config};
     trial.data_fingerprint = run.info.data_fingerprint;

@@ -45,6 +45,7 @@ struct OptionProblem {
   std::string key;                  // empty: concerns the strategy as a whole
   std::string text;
   bool warning = false;
+  bool of_plugin = false;           // the plugin cannot be used, whatever its options are
 };
 
 // The answer for one strategy, created from its options with given facts.

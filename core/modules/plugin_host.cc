@@ -21,13 +21,13 @@ std::unique_ptr<Strategy> make_strategy(const std::string& file, Options& option
     auto at = opened.find(file);
     if (at == opened.end()) {
       const PluginSummary summary = inspect_plugin(file);
-      if (!summary.problem.empty()) throw Error(summary.problem);
+      if (!summary.problem.empty()) throw UnusablePlugin(summary.problem);
       boost::dll::fs::error_code error;
       boost::dll::shared_library library(
           file, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local, error);
       if (error) {
         const char* const loader_error = dlerror();
-        throw Error(file + " cannot be opened: " + plain(loader_error == nullptr ? error.message() : loader_error));
+        throw UnusablePlugin(file + " cannot be opened: " + plain(loader_error == nullptr ? error.message() : loader_error));
       }
       at = opened.emplace(file, std::move(library)).first;
     }

@@ -5,11 +5,19 @@
 #include <memory>
 #include <string>
 
+#include "mgcompare/error.h"
 #include "mgcompare/strategy.h"
 
 namespace mgcompare {
 
-// Creates the strategy of the plugin; opens the file at its first use. Any thread. Throws Error if the file cannot be opened.
+// The plugin's file is refused or cannot be opened. what() names it.
+class UnusablePlugin : public Error {
+ public:
+  using Error::Error;
+};
+
+// Creates the strategy of the plugin; opens the file at its first use. Any thread. Throws UnusablePlugin, and whatever the
+// strategy's constructor throws.
 std::unique_ptr<Strategy> make_strategy(const std::string& file, Options& options, const Facts& facts);
 
 }  // namespace mgcompare

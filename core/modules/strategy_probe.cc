@@ -13,6 +13,8 @@ StrategySummary probe_strategy(const ProbeQuestion& question) {
     const std::unique_ptr<Strategy> strategy = make_strategy(question.plugin_file, options, question.facts);
     summary.traits = strategy->traits();
     summary.problems = options.problems();
+  } catch (const UnusablePlugin& error) {
+    summary.problems.push_back({"", error.what(), false, true});
   } catch (...) {
     summary.problems.push_back({"", cause_of(std::current_exception()).sentence});
   }

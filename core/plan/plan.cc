@@ -329,7 +329,7 @@ class Planner {
             found.key.empty() || read ? "" : did_you_mean(found.key, options), width,
             found.key.empty() || read ? ""
             : options.empty()         ? "it has no options"
-                                      : "its options: " + listed(options));
+                                      : "its options: " + listed(options), found.of_plugin);
   }
 
   // Whether all rows of the strategy have this problem, so that it does not depend on ranks or batch.

@@ -102,7 +102,7 @@ std::vector<Trial> only(const Plan& plan, const std::string& filter) {
   for (const auto& [key, values] : wanted) {
     for (const std::string& value : values) {
       const bool used = std::any_of(plan.trials.begin(), plan.trials.end(),
-                                    [&](const Trial& trial) { return matches(trial, key, value); });
+                                    [&, &name = key](const Trial& trial) { return matches(trial, name, value); });
       if (used) continue;
       std::set<std::string> known;
       for (const Trial& trial : plan.trials) known.insert(own_value(trial, key));
@@ -141,7 +141,8 @@ std::vector<StrategyConfig> only(const std::vector<StrategyConfig>& rows, const 
   };
   for (const auto& [key, values] : wanted) {
     for (const std::string& value : values) {
-      if (std::any_of(rows.begin(), rows.end(), [&](const StrategyConfig& row) { return matches(row, key, value); })) continue;
+      const auto fits = [&, &name = key](const StrategyConfig& row) { return matches(row, name, value); };
+      if (std::any_of(rows.begin(), rows.end(), fits)) continue;
       std::set<std::string> known;
       for (const StrategyConfig& row : rows) known.insert(row.label);
       throw Error(fmt::format("--only {}: no row has {} '{}'; there are {}", filter, key, value, listed({known.begin(), known.end()})));

@@ -21,6 +21,18 @@ std::size_t frame_length(std::string_view header) {
   return length;
 }
 
+// Copying and reading a JSON value are recursive: a deeper one would overflow the stack. Throws Error.
+nlohmann::json parse_message(std::string_view text) {
+  bool is_too_deep = false;
+  const auto limit = [&](int depth, nlohmann::json::parse_event_t, const nlohmann::json&) {
+    is_too_deep |= depth > kMessageDepth;
+    return !is_too_deep;
+  };
+  nlohmann::json json = nlohmann::json::parse(text, limit, false);
+  if (is_too_deep) throw Error(fmt::format("a message with more than {} levels", kMessageDepth));
+  return json;
+}
+
 }  // namespace
 
 void MessageReader::feed(std::string_view bytes) {
@@ -34,7 +46,7 @@ std::optional<Message> MessageReader::next() {
   const std::size_t length = frame_length(rest);
   if (length > kMessageLimit) throw Error(fmt::format("a message of {} bytes is over the limit", length));
   if (rest.size() < kHeaderBytes + length) return std::nullopt;
-  const auto json = nlohmann::json::parse(rest.substr(kHeaderBytes, length), nullptr, false);
+  const nlohmann::json json = parse_message(rest.substr(kHeaderBytes, length));
   used_ += kHeaderBytes + length;
   if (!json.is_object() || !json.contains("kind") || !json["kind"].is_string() || !json.contains("sequence") ||
       !json.contains("body")) {

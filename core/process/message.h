@@ -14,6 +14,7 @@
 namespace mgcompare {
 
 inline constexpr std::size_t kMessageLimit = std::size_t{16} << 20;  // bytes of JSON
+inline constexpr int kMessageDepth = 64;                             // levels of lists and objects
 
 struct Message {
   std::string kind;

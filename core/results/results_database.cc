@@ -13,12 +13,16 @@
 
 #include "base/atomic_file.h"
 #include "results/results_schema.h"
+#include "results/row_checksum.h"
 #include "results/stored_rows.h"
 
 namespace mgcompare {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr char kChangedRun[] = "the properties of the run in results.sqlite do not match their checksum, so they changed after they "
+                               "were written";
 
 // Errors of a config and messages of SQLite on damaged pages have several lines.
 std::string on_one_line(std::string text) {
@@ -50,8 +54,8 @@ std::string real_path(const std::string& path) {
 }
 
 [[noreturn]] void throw_moved(const std::string& path) {
-  throw NotWritable(fmt::format("{}: was removed or replaced while the run wrote to it, so its results are not kept: run again, "
-                                "and leave the directory alone until the run ends",
+  throw NotWritable(fmt::format("{}: was removed, moved or replaced while the run wrote to it, so the run ends; what was recorded is "
+                                "lost unless the directory was moved: then continue there with --resume -o",
                                 path));
 }
 
@@ -144,6 +148,7 @@ RunInfo read_info(const Database& database) {
   if (const std::string& links = values["links"]; !links.empty()) info.links = Json::parse(links).get<std::vector<LinkMeasurements>>();
   if (const std::string& taints = values["taints"]; !taints.empty())
     info.taints = Json::parse(taints).get<std::vector<std::string>>();
+  if (!is_run_intact(database)) info.taints.emplace_back(kChangedRun);
   database.query("SELECT key, value FROM environment ORDER BY position", {},
                  [&](const Columns& row) { info.environment.emplace_back(row.text(0), row.text(1)); });
   return info;

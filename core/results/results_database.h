@@ -19,7 +19,7 @@ Database open_results_database(const std::string& directory, Database::Mode mode
 
 // Throws NotWritable or BadResults for an error of SQLite on `path`.
 [[noreturn]] void throw_results_error(const std::string& path, const DatabaseError& error);
-// Throws NotWritable if the results file of this directory has been removed or replaced since it was opened.
+// Throws NotWritable if the results file of this directory has been removed, moved or replaced since it was opened.
 void check_in_place(const std::string& directory, const Database& database);
 
 // Runs `work` and returns its result. A DatabaseError becomes NotWritable or BadResults.

@@ -20,6 +20,7 @@
 
 #include "results/results_database.h"
 #include "results/results_schema.h"
+#include "results/row_checksum.h"
 #include "results/trial_rows.h"
 
 namespace mgcompare {
@@ -171,6 +172,7 @@ void ResultsStore::begin(const RunInfo& info, const std::vector<Trial>& plan) {
     state_->write_environment(info);
     int position = 0;
     for (const Trial& trial : plan) insert_trial(*state_->database, trial, position++);
+    seal_run(*state_->database);
   });
   if (!info.data_fingerprint.empty()) record_data(info.data_name, info.data_origin, info.data_fingerprint);
 }
@@ -277,6 +279,7 @@ std::vector<std::string> ResultsStore::resume(const RunInfo& info, const std::ve
       if (std::find(taints.begin(), taints.end(), taint) == taints.end()) taints.push_back(taint);
     state_->set("taints", dump(Json(taints)));
     state_->write_environment(info);
+    seal_run(*state_->database);
   });
   if (!info.data_fingerprint.empty()) record_data(info.data_name, info.data_origin, info.data_fingerprint);
   return notes;
@@ -293,6 +296,7 @@ void ResultsStore::record_data(const std::string& name, const std::string& origi
     state_->set("data_name", name);
     state_->set("data_origin", origin);
     state_->set("data_fingerprint", fingerprint);
+    seal_run(*state_->database);
   });
 }
 

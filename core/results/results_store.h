@@ -73,7 +73,7 @@ struct Run {
   std::vector<Row> rows;            // by position
 };
 
-// All methods throw NotWritable if the directory was removed or replaced since the constructor.
+// All methods throw NotWritable if the directory was removed, moved or replaced since the constructor.
 class ResultsStore {
  public:
   // Creates the directory and the file if they do not exist, and locks the directory for this process. Throws

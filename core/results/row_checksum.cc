@@ -5,12 +5,21 @@
 namespace mgcompare {
 namespace {
 
-constexpr char kChecksum[] = "checksum";
+const std::string kChecksum = "checksum";
 
 void add(Sha256& hash, const std::string& text) {
   const std::uint64_t size = text.size();
   hash.add(&size, sizeof(size));
   hash.add(text.data(), text.size());
+}
+
+std::string run_checksum(const Database& database) {
+  Sha256 hash;
+  database.query("SELECT key, value FROM run WHERE key <> ? ORDER BY key", {kChecksum}, [&](const Columns& row) {
+    add(hash, row.text(0));
+    add(hash, row.text(1));
+  });
+  return hash.digest();
 }
 
 }  // namespace
@@ -33,6 +42,17 @@ void seal_trial(const Database& database, std::int64_t number) {
   std::string checksum;
   database.query("SELECT * FROM trial WHERE number = ?", {number}, [&](const Columns& row) { checksum = row_checksum(row); });
   database.run("UPDATE trial SET checksum = ? WHERE number = ?", {checksum, number});
+}
+
+void seal_run(const Database& database) {
+  database.run("INSERT INTO run VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+               {kChecksum, run_checksum(database)});
+}
+
+bool is_run_intact(const Database& database) {
+  std::string stored;
+  database.query("SELECT value FROM run WHERE key = ?", {kChecksum}, [&](const Columns& row) { stored = row.text(0); });
+  return stored.empty() || stored == run_checksum(database);
 }
 
 }  // namespace mgcompare

@@ -1,7 +1,7 @@
 #pragma once
 
-// The checksum of a row of the table `trial`: the SHA-256 of all its values. It tells figures that changed in the file from
-// those that were written.
+// Checksums of each row of the table `trial`, and of the table `run`: the SHA-256 of all values. They tell values that changed in
+// the file from those that were written.
 
 #include <cstdint>
 #include <string>
@@ -14,5 +14,9 @@ namespace mgcompare {
 std::string row_checksum(const Columns& row);
 // Writes the checksum of a trial's row. Call it after every change of the row, in the same transaction.
 void seal_trial(const Database& database, std::int64_t number);
+
+// The same for the properties of the run, under the key `checksum`. Files of older versions have none and count as intact.
+void seal_run(const Database& database);
+bool is_run_intact(const Database& database);
 
 }  // namespace mgcompare

@@ -33,10 +33,16 @@ std::string readable(const std::string& key) {
 
 }  // namespace
 
-std::vector<Kept> CommContext::shared_objects() const {
+std::vector<Kept> CommContext::release_shared_objects() {
   const std::lock_guard lock(mutex_);
   std::vector<Kept> all;
-  for (const auto& [key, shared] : objects_) all.push_back({readable(key), "host", shared.bytes});
+  for (auto& [key, object] : objects_) {
+    const std::uint64_t before = heap_bytes();
+    object.reset();
+    const std::uint64_t after = heap_bytes();
+    all.push_back({readable(key), "host", before - std::min(before, after)});
+  }
+  objects_.clear();
   return all;
 }
 
@@ -145,17 +151,15 @@ void* RankGroup::shared_raw(const std::string& key, const std::function<std::sha
     const StepClock::PhaseScope in(Phase::waiting);
     context_.made_.wait(lock, [&] { return context_.aborted_ || context_.objects_.contains(key); });
     if (context_.aborted_) throw Aborted();
-    return context_.objects_.at(key).object.get();
+    return context_.objects_.at(key).get();
   }
   const auto known = context_.objects_.find(key);
-  if (known != context_.objects_.end()) return known->second.object.get();
+  if (known != context_.objects_.end()) return known->second.get();
   lock.unlock();  // make() may call the group
-  const std::uint64_t before = heap_bytes();
   std::shared_ptr<void> made = make();
-  const std::uint64_t after = heap_bytes();
   void* const object = made.get();
   lock.lock();
-  context_.objects_.emplace(key, CommContext::Shared{std::move(made), after - std::min(before, after)});
+  context_.objects_.emplace(key, std::move(made));
   context_.made_.notify_all();
   return object;
 }

@@ -28,21 +28,17 @@ class CommContext {
   std::size_t ranks() const { return windows_.size(); }
   // Releases all ranks that wait, now and later, with Aborted. Any thread.
   void abort();
-  // The objects that the ranks share. `bytes`: by how much the heap grew while they were made.
-  std::vector<Kept> shared_objects() const;
+  // Destroys the objects that the ranks share. Call after their strategies are destroyed. `bytes`: the heap that it released.
+  std::vector<Kept> release_shared_objects();
 
  private:
   friend class RankGroup;
-  struct Shared {
-    std::shared_ptr<void> object;
-    std::uint64_t bytes = 0;
-  };
   Collectives& collectives_;
   std::unique_ptr<AsyncScheduler> scheduler_;
   AbortableBarrier barrier_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::condition_variable made_;
-  std::map<std::string, Shared> objects_;  // by mangled name of the type, and name
+  std::map<std::string, std::shared_ptr<void>> objects_;  // by mangled name of the type, and name
   std::vector<std::vector<Vec>> windows_;  // [rank][window]
   bool aborted_ = false;
 };
@@ -63,7 +59,6 @@ class RankGroup : public Group {
   void reset_counts() { bytes_ = exclusive_sections_ = 0; }
   Ledger& ledger() { return ledger_; }
   std::uint64_t exposed_bytes() const;
-  std::vector<Kept> shared_objects() const { return context_.shared_objects(); }
   // Adds the bytes of replayed steps. Wraps around, so that bytes can be subtracted.
   void add_bytes(std::uint64_t bytes) { bytes_ += bytes; }
 

@@ -17,7 +17,7 @@ namespace mgcompare {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceSummary, kind, index, name, memory, notes, id, problems, precisions)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlatformSummary, kind, problem, devices, facts)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OptionSummary, key, type, value, range, help)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OptionProblem, key, text, warning)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OptionProblem, key, text, warning, of_plugin)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Traits, promise, in_rank_order, pace, models, role, devices, least_ranks, most_ranks,
                                    repeats_every, stages)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StrategySummary, traits, options, problems, crash)

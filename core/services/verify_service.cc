@@ -57,9 +57,11 @@ nlohmann::json answer_verify(std::unique_ptr<OpenVerification>& open, const nloh
     context.note({{"optimizer", optimizer}, {"ranks", ranks}});
   };
   listener.progress = [&](const Progress& progress) { context.report(progress); };
+  listener.position = &context.position();
   // Ranks may be blocked after one has failed, and a GPU may be unusable.
   listener.leave = [&] { context.leave(false); };
   open->verification().listen(listener);
+  context.note({{"ready", true}});  // the data are loaded: from here on the time limit applies
   if (!body.contains("row")) open->verification().check_planted();
   else open->verification().check(open->config().strategies.at(body.at("row").get<std::size_t>()));
   return true;

@@ -124,7 +124,6 @@ void conclude(TrainingOutcome& outcome, const std::vector<Rank>& ranks, const Tr
   if (own_optimizers)
     for (const Rank& rank : ranks) result.updates += rank.replica->strategy_updates();
   result.placement = placement_of(ranks, *facts.trial);
-  result.shared = first.group->shared_objects();
   describe(result, facts);
   if (audit) add_audit(outcome, ranks, facts);
 }

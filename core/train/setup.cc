@@ -63,6 +63,11 @@ void Setup::end_warmup() {
   warmup_.reset();
 }
 
+std::vector<Kept> Setup::release_shared_objects() {
+  const std::lock_guard lock(mutex_);
+  return live_->release_shared_objects();
+}
+
 void Setup::make_replica(std::size_t number, bool live) {
   Rank& rank = state_.ranks[number];
   const TrainingRequest& request = state_.request;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "platform/platform.h"
 #include "runtime/graph_steps.h"
@@ -26,6 +27,8 @@ class Setup {
   std::unique_ptr<GraphSteps> make_graph_steps(std::size_t rank);
   // Called by rank 0 only. Frees the shared objects of the warm-up: they hold memory of replicas that prepare() replaces.
   void end_warmup();
+  // Called by rank 0 only, after the strategies of the training are destroyed.
+  std::vector<Kept> release_shared_objects();
   AsyncScheduler& scheduler(bool live) { return (live ? live_ : warmup_)->scheduler(); }
   Collectives& collectives() { return *collectives_; }
   // Releases all ranks that wait, now and later, with Aborted. Any thread.

@@ -71,6 +71,7 @@ class Training {
     state_.ranks[rank].graph_steps.reset();
     state_.ranks[rank].strategy.reset();
     state_.wait_for_ranks(rank);
+    if (rank == 0) state_.result().shared = setup_.release_shared_objects();
   }
 
   void write_trace() {

@@ -1,8 +1,5 @@
 #include "train/training_identity.h"
 
-#include <array>
-#include <fstream>
-
 #include <nlohmann/json.hpp>
 
 #include "base/sha256.h"
@@ -28,13 +25,11 @@ Config training_settings(Config config) {
   return config;
 }
 
-std::string checksum_of(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw Error("the plugin " + file + " cannot be read; build or install it again");
-  Sha256 hash;
-  std::array<char, 1 << 16> bytes;
-  while (stream.read(bytes.data(), bytes.size()), stream.gcount() > 0) hash.add(bytes.data(), static_cast<std::size_t>(stream.gcount()));
-  return hash.digest();
+std::string checksum_of(const std::string& plugin) {
+  if (plugin.empty()) return "";
+  const std::string checksum = sha256_of_file(plugin);
+  if (checksum.empty()) throw Error("the plugin " + plugin + " cannot be read; build or install it again");
+  return checksum;
 }
 
 }  // namespace
@@ -45,11 +40,12 @@ std::string training_identity(const Trial& trial, const Dataset& data) {
   const nlohmann::json parts = {{"settings", config_hash(training_settings(trial.config))},
                                 {"strategy", trial.strategy.name},
                                 {"options", options},
-                                {"plugin", trial.plugin_file.empty() ? "" : checksum_of(trial.plugin_file)},
+                                {"plugin", checksum_of(trial.plugin_file)},
                                 {"device kind", to_string(trial.device_kind)},
                                 {"devices", trial.devices},
                                 {"ranks per device", trial.ranks_per_device},
                                 {"scaling", to_string(trial.scaling)},
+                                {"control", trial.control},
                                 {"batch", trial.global_batch},
                                 {"seed", trial.seed},
                                 {"data", data.fingerprint}};

@@ -24,7 +24,8 @@ class Analysis : public testing::Test {
     original_ = std::make_unique<Workplace>();
     const std::string config = original_->write(
         "fine.yaml", small_config("scaling: {devices: [cpu:1, cpu:2], batch: 64}\nstrategies: [serial, replicated]\n"));
-    made_ = original_->run({config, "--trace"});
+    // Long enough to be measured: see kLeastSeconds.
+    made_ = original_->run({config, "--trace", "--set", "epochs=150"});
   }
   static void TearDownTestSuite() { original_.reset(); }
 
@@ -57,7 +58,7 @@ TEST_F(Analysis, TracesHaveEveryRankAndTheirExchanges) {
       }
     }
   }
-  EXPECT_EQ(ranks, 1u + 1u + 2u);
+  EXPECT_EQ(ranks, 1u + 1u + 2u + 1u) << "the last is the control";
   EXPECT_GE(exchanges, 2u);
 }
 
@@ -66,6 +67,15 @@ TEST_F(Analysis, ComparesARunWithItselfAndExits0) {
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_NE(ended.out.find("replicated on 2 CPU cores"), std::string::npos) << ended.out;
   EXPECT_TRUE(fs::exists(path("comparison.md")));
+}
+
+TEST_F(Analysis, ComparesAsJson) {
+  const Ended ended = place_.run({"compare", run_, run_, "--json"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  const nlohmann::json json = nlohmann::json::parse(ended.out);
+  EXPECT_EQ(json["before"], run_);
+  EXPECT_FALSE(json["rows"].empty());
+  EXPECT_TRUE(json["rows"][0].contains("verdict"));
 }
 
 TEST_F(Analysis, PredictsOrSaysWhyNot) {

@@ -194,7 +194,7 @@ TEST_F(CommandLine, AComparisonPrintsResultsOnStdoutAndTheRestOnStderr) {
   const Ended ended = place_.run({fine()});
   EXPECT_EQ(ended.code, 0) << ended.err;
   const auto run = place_.only_run();
-  EXPECT_EQ(run.rows.size(), 2u);
+  EXPECT_EQ(run.rows.size(), 3u) << "two and a control";
   EXPECT_EQ(run.info.data_name, "digits");
   for (const char* file : {"results.sqlite", "report.md", "results.csv", "results.json"}) {
     EXPECT_NE(ended.out.find(file), std::string::npos) << ended.out;
@@ -203,8 +203,8 @@ TEST_F(CommandLine, AComparisonPrintsResultsOnStdoutAndTheRestOnStderr) {
   EXPECT_EQ(ended.out.find('\x1b'), std::string::npos);
   EXPECT_EQ(ended.err.find('\x1b'), std::string::npos);
   EXPECT_EQ(ended.err.find('\r'), std::string::npos);
-  EXPECT_NE(ended.err.find("[2/2]"), std::string::npos) << ended.err;
-  EXPECT_EQ(ended.out.find("[2/2]"), std::string::npos);
+  EXPECT_NE(ended.err.find("[3/3]"), std::string::npos) << ended.err;
+  EXPECT_EQ(ended.out.find("[3/3]"), std::string::npos);
 
   const Ended report = place_.run({"report", "runs/" + fs::path(run.directory).filename().string()});
   EXPECT_EQ(report.code, 0) << report.err;
@@ -245,7 +245,7 @@ TEST_F(CommandLine, TheReportsCommandFindsARowByAHostileName) {
                                           "variants: [{name: 'x, y=z', set: {epochs: 1}}]\n"));
   ASSERT_EQ(place_.run({"names.yaml", "-o", "first"}).code, 0);
   const auto run = read_run((place_.folder() / "first").string());
-  ASSERT_EQ(run.rows.size(), 6u);
+  ASSERT_EQ(run.rows.size(), 8u) << "six and two controls";
   std::ifstream stream(place_.folder() / "first/report.md");
   const std::string command = code_below({std::istreambuf_iterator<char>(stream), {}}, "To run one row again");
   const std::string shell = "cd " + place_.folder().string() + " && PATH=" + std::string(MGCOMPARE_BINARY_DIR) + "/bin:$PATH && " +

@@ -41,7 +41,7 @@ class Interrupted : public Interruptions, public testing::WithParamInterface<std
 TEST_P(Interrupted, StopsAfterItsStepWithAPartialReport) {
   if (IsSkipped()) return;
   Program program = place_.start({place_.write("long.yaml", endless()), "--set", "epochs=100000"});
-  ASSERT_TRUE(program.says("2 trials", 30));
+  ASSERT_TRUE(program.says("3 trials", 30));
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   program.signal(GetParam().first);
   const Ended ended = program.wait();
@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(Signals, Interrupted,
 // `timeout` signals the process and then its group. That is one interruption.
 TEST_F(Interruptions, SignalsAtTheSameMomentCountAsOne) {
   Program program = place_.start({place_.write("long.yaml", endless()), "--set", "epochs=100000"});
-  ASSERT_TRUE(program.says("2 trials", 30));
+  ASSERT_TRUE(program.says("3 trials", 30));
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   for (int i = 0; i < 3; ++i) {
     program.signal(SIGTERM);
@@ -105,8 +105,8 @@ TEST_F(Interruptions, AHangingTrialDoesNotHoldUpAnInterruption) {
 TEST_F(Interruptions, AKilledRunLosesNothingAndIsResumed) {
   const std::string config = place_.write("hang.yaml", misbehaving("how: blocked, where: step"));
   Program program = place_.start({config});
-  // The third of three trials hangs. The results must hold everything that was stored before.
-  ASSERT_TRUE(program.says("3 trials", 30));
+  // One of four trials hangs. The results must hold everything that was stored before.
+  ASSERT_TRUE(program.says("4 trials", 30));
   std::this_thread::sleep_for(std::chrono::milliseconds(3000));
   program.signal(SIGKILL);
   EXPECT_EQ(program.wait().code, -SIGKILL);
@@ -117,8 +117,8 @@ TEST_F(Interruptions, AKilledRunLosesNothingAndIsResumed) {
   const Ended resumed = place_.run({config, "--resume"}, {{"MGCOMPARE_TEST_CALM", "1"}});
   EXPECT_EQ(resumed.code, 0) << resumed.err;
   const auto after = place_.only_run();
-  ASSERT_EQ(after.rows.size(), 3u);
-  for (std::size_t i = 0; i < 3; ++i) {
+  ASSERT_EQ(after.rows.size(), 4u) << "the last is the control";
+  for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(after.rows[i].result.status, TrialStatus::done);
     if (before.rows[i].state == RowState::finished) {
       EXPECT_EQ(after.rows[i].attempt, before.rows[i].attempt) << "run twice";
@@ -155,7 +155,7 @@ TEST_F(LongSignals, AtRandomMomentsEndInAPartialReport) {
     const std::string folder = "run" + std::to_string(round);
     const int number = std::array{SIGINT, SIGTERM, SIGHUP}[random() % 3];
     Program program = place_.start({config, "-o", folder, "--set", "epochs=100000"});
-    ASSERT_TRUE(program.says("2 trials", 30));
+    ASSERT_TRUE(program.says("3 trials", 30));
     std::this_thread::sleep_for(std::chrono::milliseconds(random() % 1500));
     const auto begin = std::chrono::steady_clock::now();
     program.signal(number);

@@ -214,7 +214,7 @@ TEST_F(BrokenMachine, APassingShortageOfDescriptorsIsNoMissingDevice) {
 TEST_F(BrokenMachine, AShortageOfDescriptorsDoesNotLoseADevice) {
   for (const char* attempts : {"descriptors 2", "descriptors 100"}) {
     fs::remove(place_.folder() / "mark");
-    const Ended ended = place_.run({config("1"), "-o", attempts}, fault(attempts));
+    const Ended ended = place_.run({config("1"), "-o", attempts, "--seed", "1"}, fault(attempts));
     EXPECT_EQ(ended.err.find("no longer answers"), std::string::npos) << ended.err;
     for (const Row& row : read_run((place_.folder() / attempts).string()).rows)
       EXPECT_NE(row.result.status, TrialStatus::device_lost) << row.result.cause;

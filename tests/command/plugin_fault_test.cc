@@ -116,6 +116,18 @@ TEST_F(PluginFault, AFileThatCrashesTheLoaderIsASentenceWithItsName) {
   EXPECT_THAT(checked.out, HasSubstr(file));
 }
 
+TEST_F(PluginFault, AMissingLibraryIsNamedByTheLoader) {
+  write(with(witness(), "libstdc++.so.6", "libabsent.so.6"));
+  const std::string file = (mine() / "strategy_witness.so").string();
+  const Ended named = plan("[serial, witness]");
+  EXPECT_EQ(named.code, 4) << named.err;
+  EXPECT_THAT(named.err, HasSubstr(file + " cannot be opened: libabsent.so.6: cannot open shared object file"));
+  EXPECT_EQ(plan("[serial]").code, 0);
+  const Ended checked = place_.run({"plugins", "check", file}, variables());
+  EXPECT_EQ(checked.code, 1);
+  EXPECT_THAT(checked.out, HasSubstr("libabsent.so.6"));
+}
+
 TEST_F(PluginFault, AFileThatIsDamagedAfterTheProbeIsARow) {
   write(witness());
   const std::string file = (mine() / "strategy_witness.so").string();
@@ -123,7 +135,7 @@ TEST_F(PluginFault, AFileThatIsDamagedAfterTheProbeIsARow) {
   const Ended ended = place_.run_by_shell(
       "export MGCOMPARE_PLUGIN_PATH=" + mine().string() + R"(; "$0" "$@" 2>err & id=$!; )" +
           "while ! grep -q 'rough estimate' err; do sleep 0.01; done; printf damaged > damaged; mv damaged " + file + "; wait $id; code=$?; cat err >&2; exit $code",
-      {config("[serial, witness]"), "--set", "isolation=trial", "--set", "seeds=[1,2,3,4,5,6]"});
+      {config("[serial, witness]"), "--set", "isolation=trial", "--set", "seeds=[1,2,3]"});
   EXPECT_EQ(ended.code, 3) << ended.err;
   int faulty = 0;
   for (const Row& row : place_.only_run().rows) {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 
 #include "results/row_checksum.h"
@@ -30,7 +31,7 @@ class Storage : public testing::Test {
                               "scaling: {devices: [cpu:1], batch: 64}\nstrategies: [serial]\n");
   }
   fs::path at(const std::string& name) const { return place_.folder() / name; }
-  Run run_in(const std::string& name) const { return read_run(at(name).string()); }
+  mgcompare::Run run_in(const std::string& name) const { return read_run(at(name).string()); }
   void change(const std::string& folder, const std::string& sql) const {
     Database(at(folder + "/results.sqlite").string(), Database::Mode::write).script(sql);
   }
@@ -52,7 +53,7 @@ class Links : public Storage {
     for (const fs::directory_entry& entry : fs::directory_iterator(at("outside"))) {
       EXPECT_TRUE(precious_.contains(entry.path().filename())) << entry.path() << " was written outside";
       EXPECT_EQ(fs::is_directory(entry.path()) ? "precious" : text_of(entry.path()), "precious") << entry.path();
-      if (fs::is_directory(entry.path())) EXPECT_TRUE(fs::is_empty(entry.path())) << entry.path();
+      EXPECT_TRUE(!fs::is_directory(entry.path()) || fs::is_empty(entry.path())) << entry.path();
     }
   }
   void plant(const std::string& name) {
@@ -147,7 +148,7 @@ TEST_F(Storage, ARemovedDirectoryEndsTheRunWithTheTruth) {
   fs::remove_all(at("run"));
   const Ended ended = program.wait();
   EXPECT_EQ(ended.code, 4) << ended.err;
-  EXPECT_NE(ended.err.find("run/results.sqlite: was removed or replaced while the run wrote to it, so its results are not kept"),
+  EXPECT_NE(ended.err.find("run/results.sqlite: was removed, moved or replaced while the run wrote to it, so the run ends; what was recorded is lost"),
             std::string::npos) << ended.err;
   EXPECT_EQ(ended.err.find("[4/9]"), std::string::npos) << "it did not stop at the next trial: " << ended.err;
   EXPECT_EQ(ended.err.find("are kept"), std::string::npos) << ended.err;
@@ -168,11 +169,11 @@ TEST_F(Storage, ResumingWhatIsNotThereIsWrongUsage) {
   EXPECT_EQ(absent.code, 2) << absent.err;
   EXPECT_NE(absent.err.find("new: there is no run in this directory, so there is nothing to resume"), std::string::npos) << absent.err;
   EXPECT_FALSE(fs::exists(at("new")));
-  ASSERT_EQ(place_.run({config(), "-o", "run"}).code, 0);
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"--resume", "run"}, {"run", "run", "--resume"}}) {
+  ASSERT_EQ(place_.run({config(), "-o", "results"}).code, 0);
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"--resume", "results"}, {"results", "--resume"}}) {
     const Ended folder = place_.run(words);
     EXPECT_EQ(folder.code, 2) << folder.err;
-    EXPECT_NE(folder.err.find("to continue it, write: mgcompare fine.yaml --resume -o run"), std::string::npos) << folder.err;
+    EXPECT_NE(folder.err.find("to continue it, write: mgcompare fine.yaml --resume -o results"), std::string::npos) << folder.err;
   }
 }
 
@@ -219,7 +220,7 @@ TEST_F(OwnPlugin, ThatIsBuiltAgainRunsItsTrialsAgain) {
 
 TEST_F(OwnPlugin, ThatChangesDuringTheRunIsNotMixed) {
   Program program = place_.start({config(), "-o", "run", "--set", "seeds=[1,2,3,4,5,6]", "--set", "epochs=200"}, path_);
-  ASSERT_TRUE(program.says("[1/", 60));
+  ASSERT_TRUE(program.says(" 1/", 60));
   build_again();
   EXPECT_EQ(program.wait().code, 3);
   int changed = 0;
@@ -279,7 +280,8 @@ TEST_F(Storage, SeedsCostLittle) {
   getrusage(RUSAGE_CHILDREN, &before);
   EXPECT_EQ(place_.run({config(), "--dry-run", "--set", seeds + "]"}).code, 0);
   getrusage(RUSAGE_CHILDREN, &after);
-  if (before.ru_maxrss < 400'000) EXPECT_LT(after.ru_maxrss, 400'000) << "kB";
+  if (before.ru_maxrss > 400'000) GTEST_SKIP() << "an earlier program took more";
+  EXPECT_LT(after.ru_maxrss, 400'000) << "kB";
 }
 
 }  // namespace

@@ -213,9 +213,9 @@ TEST_F(Planning, RowsThatPromiseTheBaselineGetAControl) {
       if (trial.control) found.push_back(fmt::format("{} {} seed {} {}", trial.number, row_name(trial), trial.seed, trial.block));
     return found;
   };
-  const std::string text = "strategies: [single, precise, sums]\nscaling: {batch: [32, 64], devices: [2]}\nseeds: [5, 6]\nmeasure: quick\n";
+  const std::string text = "strategies: [single, precise, sums]\nscaling: {batch: [32, 64], devices: [2]}\nseeds: [5, 6]\n";
   const Plan made = plan(text);
-  EXPECT_THAT(controls(made.trials), ElementsAre("15 single cpu:1 batch 32 seed 5 0", "16 single cpu:1 batch 64 seed 5 0"));
+  EXPECT_THAT(controls(made.trials), ElementsAre("16 single cpu:1 batch 32 seed 5 0", "17 single cpu:1 batch 64 seed 5 0"));
   EXPECT_TRUE(made.trials.back().control) << "after all others";
   EXPECT_THAT(describe(made), HasSubstr("2 of them controls of exact rows"));
   EXPECT_TRUE(nlohmann::json(made.trials.back()).get<Trial>().control);

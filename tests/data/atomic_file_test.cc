@@ -66,12 +66,44 @@ TEST(AtomicFile, NamesPathAndReason) {
               testing::ThrowsMessage<FileError>(HasSubstr("absent/a: cannot be written: No such file")));
 }
 
+TEST(Directory, FollowsNoLinkInItself) {
+  const Folder folder;
+  std::filesystem::create_directories(folder.path("outside"));
+  std::filesystem::create_directories(folder.path("run"));
+  std::filesystem::create_directory_symlink(folder.path("outside"), folder.path("run/records"));
+  std::filesystem::create_symlink(folder.path("outside/log"), folder.path("run/log"));
+  const auto is_refused = testing::ThrowsMessage<FileError>(HasSubstr("it is a symbolic link"));
+  EXPECT_THAT([&] { write_in_subfolder(folder.path("run/records/trial-1"), "new"); }, is_refused);
+  EXPECT_THAT([&] { Directory(folder.path("run")).append("log"); }, is_refused);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path("outside")));
+  // The user names the folder itself.
+  std::filesystem::create_directory_symlink(folder.path("run"), folder.path("latest"));
+  write_in_subfolder(folder.path("latest/traces/trial-1"), "new");
+  EXPECT_EQ(content(folder.path("run/traces/trial-1")), "new");
+}
+
+// Another folder takes the path while the file is written.
+TEST(Directory, IsTheOneThatWasOpened) {
+  const Folder folder;
+  std::filesystem::create_directories(folder.path("run"));
+  AtomicFile file(folder.path("run/a"));
+  file.write("new");
+  std::filesystem::rename(folder.path("run"), folder.path("moved"));
+  std::filesystem::create_directories(folder.path("run"));
+  file.commit();
+  EXPECT_EQ(content(folder.path("moved/a")), "new");
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path("run")));
+}
+
 TEST(Sha256, IsThatOfTheStandard) {
   EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   Sha256 hash;
   hash.add("a", 1);
   hash.add("bc", 2);
   EXPECT_EQ(hash.digest(), sha256("abc"));
+  const Folder folder;
+  EXPECT_EQ(sha256_of_file(write_text(folder.path("a"), "abc")), sha256("abc"));
+  EXPECT_EQ(sha256_of_file(folder.path("absent")), "");
 }
 
 }  // namespace

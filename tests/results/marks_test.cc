@@ -67,6 +67,7 @@ TEST(Marks, ABrokenPromiseIsInAllOutputsAndNeverWins) {
   EXPECT_TRUE(together.is_disqualified());
   EXPECT_EQ(comparison.ranking, std::vector<std::size_t>{0}) << "the baseline only";
   EXPECT_EQ(best_on_several(comparison), nullptr);
+  EXPECT_EQ(answer(comparison).grounds, "every row on several devices has a mark that excludes it");
   EXPECT_THAT(findings(comparison).front().text, Not(HasSubstr("together")));
   EXPECT_TRUE(predict(comparison, {4}).empty());
   const std::string sentence = "breaks its promise: it is exact, but in epoch 2 its weights differ";

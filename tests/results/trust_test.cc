@@ -1,9 +1,13 @@
 // Results whose values changed in the file, plugins that changed, and a directory that changed during the run.
 
 #include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
 
 #include "reports/csv.h"
 #include "reports/summary.h"
@@ -52,7 +56,7 @@ TEST(DamagedRow, IsMarkedInEveryFormAndLeftOutOfTheFigures) {
     const Folder folder;
     make_run(folder.path());
     Database(folder.path(kResultsFile), Database::Mode::write).script(change);
-    const Run run = read_run(folder.path());
+    const mgcompare::Run run = read_run(folder.path());
     ASSERT_EQ(run.rows.size(), 3u);
     EXPECT_EQ(run.rows[1].result.status, TrialStatus::damaged) << change;
     EXPECT_THAT(run.rows[1].result.cause, HasSubstr("do not match their checksum"));
@@ -88,6 +92,17 @@ TEST(DamagedRow, IsEveryRowOfADamagedConfig) {
   for (const Row& row : read_run(folder.path()).rows) EXPECT_EQ(row.result.status, TrialStatus::damaged);
 }
 
+TEST(DamagedRun, IsTainted) {
+  const Folder folder;
+  make_run(folder.path());
+  EXPECT_TRUE(read_run(folder.path()).info.taints.empty());
+  Database(folder.path(kResultsFile), Database::Mode::write).script("UPDATE run SET value = '2' || value WHERE key = 'config_yaml'");
+  EXPECT_THAT(closing_summary(read_run(folder.path()), {}), HasSubstr("TAINTED: the properties of the run"));
+  ResultsStore results(folder.path());
+  results.resume(info(), plan());
+  EXPECT_EQ(results.read().info.taints.size(), 1u) << "still";
+}
+
 TEST(Checksums, HoldInEveryState) {
   const Folder folder;
   ResultsStore results(folder.path());
@@ -113,9 +128,19 @@ TEST(Configs, AreStoredOnce) {
   trials[3].config.epochs = 7;
   ResultsStore(folder.path()).begin(info(), trials);
   EXPECT_EQ(Database(folder.path(kResultsFile), Database::Mode::read).integer("SELECT count(*) FROM config"), 2);
-  const Run run = read_run(folder.path());
+  const mgcompare::Run run = read_run(folder.path());
   EXPECT_EQ(run.rows[0].config, run.rows[2].config) << "and read once";
   EXPECT_EQ(run.rows[3].config->epochs, 7u);
+}
+
+// Files of version 3.
+TEST(Configs, OfPublishedRunsAreRead) {
+  for (const char* name : {"two-cores-lenet", "two-h200-lenet"}) {
+    const mgcompare::Run run = read_run(std::string(MGCOMPARE_SOURCE_DIR "/reports/published/") + name);
+    EXPECT_GT(run.rows.size(), 10u);
+    for (const Row& row : run.rows) EXPECT_EQ(row.result.status, TrialStatus::done) << row.result.cause;
+    EXPECT_EQ(run.rows[0].config->model.name, "lenet");
+  }
 }
 
 // Layers of a stored config are never looked up in files that it names.
@@ -153,9 +178,9 @@ TEST(Directory, ThatIsRemovedOrReplacedEndsTheRun) {
     fs::remove_all(folder.path("run"));
     if (replaced) make_run(folder.path("run"));
     EXPECT_THAT([&] { results.start(plan()[0]); },
-                ThrowsMessage<NotWritable>(AllOf(HasSubstr(folder.path("run")), HasSubstr("its results are not kept"))));
-    EXPECT_THAT([&] { results.add(plan()[0], make_result(1000, 8, 0.985)); }, ThrowsMessage<NotWritable>(HasSubstr("removed or replaced")));
-    EXPECT_THAT([&] { results.read(); }, ThrowsMessage<NotWritable>(HasSubstr("removed or replaced")));
+                ThrowsMessage<NotWritable>(AllOf(HasSubstr(folder.path("run")), HasSubstr("is lost unless"))));
+    EXPECT_THAT([&] { results.add(plan()[0], make_result(1000, 8, 0.985)); }, ThrowsMessage<NotWritable>(HasSubstr("was removed, moved or replaced")));
+    EXPECT_THAT([&] { results.read(); }, ThrowsMessage<NotWritable>(HasSubstr("was removed, moved or replaced")));
   }
 }
 
@@ -168,6 +193,27 @@ TEST(Directory, WithALongPathIsSaidToBeTooLong) {
   EXPECT_THAT([&] { ResultsStore results(folder.path(std::string(300, 'x'))); }, ThrowsMessage<NotWritable>(HasSubstr("File name too long")));
 }
 
+// For root no directory is read-only.
+TEST(Directory, ThatIsReadOnlyIsSaidToBe) {
+  const Folder folder;
+  fs::create_directory(folder.path("run"));
+  fs::permissions(folder.path("run"), fs::perms::owner_read | fs::perms::owner_exec | fs::perms::others_read | fs::perms::others_exec);
+  const pid_t child = fork();
+  if (child == 0) {
+    constexpr uid_t kNobody = 65534;
+    if (geteuid() == 0 && setuid(kNobody) != 0) _exit(43);
+    try {
+      ResultsStore results(folder.path("run"));
+    } catch (const NotWritable& error) {
+      _exit(std::string(error.what()).find("Permission denied") != std::string::npos ? 42 : 44);
+    }
+    _exit(45);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 42);
+}
+
 // SQLite's own files beside the results.
 TEST(Directory, WithLinksIsNotLeft) {
   for (const char* suffix : {"-wal", "-journal", "-shm"}) {
@@ -175,7 +221,6 @@ TEST(Directory, WithLinksIsNotLeft) {
     make_run(folder.path("run"));
     std::ofstream(folder.path("precious")) << "precious";
     fs::create_symlink(folder.path("precious"), folder.path(std::string("run/") + kResultsFile + suffix));
-    fs::create_symlink(folder.path("new"), folder.path(std::string("run/") + kResultsFile + ".new"));
     try {
       ResultsStore results(folder.path("run"));
       results.resume(info(), plan());
@@ -185,7 +230,6 @@ TEST(Directory, WithLinksIsNotLeft) {
     }
     std::ifstream file(folder.path("precious"));
     EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "precious") << suffix;
-    EXPECT_FALSE(fs::exists(folder.path("new")));
   }
 }
 

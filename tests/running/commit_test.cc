@@ -33,8 +33,10 @@ TEST(RunTrial, PrintsATrialAfterItIsRecorded) {
   trial.number = 1;
   trial.strategy.name = trial.strategy.label = "absent";
   trial.unavailable = "asked 8, have 2";
+  trial.config.name = trial.config.model.name = "small";
   trial.config.model.layers.resize(1);
   trial.config.model.layers[0].type = LayerType::flatten;
+  trial.config.model.layers[0].name = "flatten1";
   trial.config.strategies = {trial.strategy};
   Observer observer{directory.string()};
   {

@@ -61,6 +61,11 @@ TEST(Message, RefusesWhatIsNone) {
   EXPECT_THROW(read_one(frame(R"({"kind":1,"sequence":0,"body":0})")), Error);
   EXPECT_THROW(read_one(frame(R"({"kind":"a","sequence":1,"body":0})")), Error) << "out of order";
   EXPECT_THROW(read_one(frame(std::string(1 << 20, '['))), Error) << "nested without end";
+  // A recursive copy of it would overflow the stack.
+  const std::string deep = std::string(1 << 20, '[') + std::string(1 << 20, ']');
+  EXPECT_THROW(read_one(frame(R"({"kind":"a","sequence":0,"body":)" + deep + "}")), Error);
+  const std::string flat = std::string(60, '[') + std::string(60, ']');
+  EXPECT_NO_THROW(read_one(frame(R"({"kind":"a","sequence":0,"body":)" + flat + "}")));
 }
 
 TEST(Message, RandomBytesNeverCrashTheReader) {

@@ -83,7 +83,7 @@ TEST_F(Promises, AControlIsTheBaselineSummedInAnotherOrder) {
   const Result &baseline = run_.rows[0].result, &control = run_.rows[1].result;
   EXPECT_NE(baseline.weights_hash, control.weights_hash);
   EXPECT_NEAR(baseline.epochs[0].loss, control.epochs[0].loss, 1e-4);
-  EXPECT_EQ(control.seconds_warm_up, 0) << "its speed does not count";
+  EXPECT_LT(control.seconds_warm_up, 1e-4) << "its speed does not count";
 }
 
 TEST_F(Promises, RanksThatSendNothingAreMarked) {
@@ -107,7 +107,7 @@ TEST_F(Promises, SharedObjectsAndExclusiveSectionsAreCounted) {
   const Result sharing = add(liar("uncounted exchange", 2)).result;
   ASSERT_EQ(sharing.shared.size(), 1u);
   EXPECT_THAT(sharing.shared[0].what, ::testing::HasSubstr("Board"));
-  EXPECT_GT(sharing.shared[0].bytes, 0u);
+  EXPECT_NEAR(static_cast<double>(sharing.shared[0].bytes), 2.0 * 4 * static_cast<double>(sharing.parameters), 4096);
   EXPECT_EQ(sharing.exclusive_sections, 0u);
   const Result honest = add(liar("nothing", 2)).result;
   EXPECT_TRUE(honest.shared.empty());

@@ -1,0 +1,97 @@
+// `mgcompare verify` as a user calls it. tests/training/verify_test.cc tests the checks themselves.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include "rig.h"
+
+namespace mgcompare {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class VerifyCommand : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string missing = missing_piece(); !missing.empty()) GTEST_SKIP() << missing;
+  }
+  Ended verify(const std::string& strategies, std::vector<std::string> arguments) const {
+    const std::string config = place_.write("verified.yaml", small_config("strategies: [" + strategies + "]\n"));
+    arguments.insert(arguments.begin(), {"verify", "--quick", config});
+    return place_.run(arguments);
+  }
+  Workplace place_;
+};
+
+const std::vector<std::string> kCalls = {"construct", "traits", "start", "step", "settle", "save", "restore"};
+
+std::string liars(const std::string& how) {
+  std::string rows;
+  for (const std::string& call : kCalls)
+    rows += "{liar: {how: " + how + ", where: " + call + ", step: 5, as: " + how + " in " + call + "}}, ";
+  return rows;
+}
+
+// Each call of a plugin ends or blocks its worker once. All are failed checks of their rows, and the last row is checked.
+void expect_failures(const Ended& ended, const std::string& how, const std::string& cause) {
+  EXPECT_EQ(ended.code, 1) << ended.err;
+  const nlohmann::json json = nlohmann::json::parse(ended.out);
+  EXPECT_EQ(json.at("passed"), false);
+  std::map<std::string, nlohmann::json> rows;
+  for (const nlohmann::json& row : json.at("strategies")) rows[row.at("strategy").get<std::string>()] = row;
+  for (const std::string& call : kCalls) {
+    const std::string label = how + " in " + call;
+    ASSERT_TRUE(rows.contains(label)) << label;
+    EXPECT_EQ(rows[label].at("verdict"), "FAILED") << label;
+    for (const nlohmann::json& finding : json.at("findings")) {
+      if (finding.at("strategy") != label || finding.at("verdict") != "FAILED") continue;
+      EXPECT_THAT(finding.at("figure").get<std::string>(), HasSubstr(cause)) << label;
+    }
+  }
+  EXPECT_EQ(rows["replicated"].at("verdict"), "ok");
+  EXPECT_FALSE(anything_survives());
+}
+
+TEST_F(VerifyCommand, ACrashInAnyCallIsAFailedCheckAndTheOthersAreMade) {
+  const Ended ended = verify(liars("crash") + "replicated", {"--json", "--only", "as=replicated,strategy=liar", "--seed", "3"});
+  expect_failures(ended, "crash", "SIGSEGV");
+}
+
+TEST_F(VerifyCommand, ADeadlockInAnyCallIsAFailedCheckAndTheOthersAreMade) {
+  const Ended ended = verify(liars("deadlock") + "replicated", {"--json", "--only", "as=replicated,strategy=liar", "--seed", "3",
+                                                                "--set", "measure.time_limit=1.5"});
+  expect_failures(ended, "deadlock", "over the limit of 1.5 s");
+}
+
+TEST_F(VerifyCommand, HasOneSummaryLineForEachRowAndPrintsItsSeed) {
+  const Ended ended = verify("{tower: {average: parameters, every: 2}}", {"-q", "--only", "strategy=tower", "--seed", "77"});
+  EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("with seed 77 (--seed 77 repeats this)"));
+  EXPECT_THAT(ended.out, HasSubstr("\nok       tower "));
+  EXPECT_THAT(ended.out, HasSubstr("\nok       tower (defaults) ")) << "options of the config do not replace the defaults";
+  EXPECT_THAT(ended.out, HasSubstr(" 0 failed, "));
+  EXPECT_THAT(ended.out, Not(HasSubstr("replicated")));
+  EXPECT_EQ(std::count(ended.out.begin(), ended.out.end(), '\n'), 6) << ended.out;
+}
+
+TEST_F(VerifyCommand, DrawsItsSeed) {
+  const auto seed_of = [&] { return nlohmann::json::parse(verify("serial", {"--json", "--only", "as=serial"}).out).at("seed").get<int>(); };
+  const int first = seed_of(), second = seed_of(), third = seed_of();
+  EXPECT_FALSE(first == second && second == third);
+}
+
+TEST_F(VerifyCommand, AnUnknownRowIsAUsageError) {
+  const Ended ended = verify("serial", {"--only", "strategy=towr"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_THAT(ended.err, HasSubstr("no row has strategy 'towr'"));
+  EXPECT_EQ(verify("serial", {"--only", "devices=2"}).code, 2);
+}
+
+}  // namespace
+}  // namespace mgcompare
