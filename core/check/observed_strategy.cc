@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "measure/thread_usage.h"
+#include "measure/processor_time.h"
 #include "mgcompare/random.h"
 
 namespace mgcompare {
@@ -25,7 +25,7 @@ class ObservedStrategy : public Strategy {
   // On the thread of its rank, if it was started.
   ~ObservedStrategy() override {
     inner_.reset();
-    if (mine_ != nullptr) mine_->processor_seconds = thread_processor_seconds();
+    if (mine_ != nullptr) mine_->processor_seconds = thread_seconds();
   }
 
   Traits traits() const override { return inner_->traits(); }

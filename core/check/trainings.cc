@@ -6,7 +6,8 @@
 #include <thread>
 
 #include "check/reference.h"
-#include "measure/thread_usage.h"
+#include "measure/processor_time.h"
+#include "measure/thread_count.h"
 #include "modules/plugin_host.h"
 #include "results/cause.h"
 
@@ -141,9 +142,9 @@ ObservedTraining Trainings::run(const TrainingCase& of) {
     disturbance.first_epoch = trial.config.checkpoint_epochs;
     training.seen = Observation(trial.ranks());
   }
-  const double process = process_processor_seconds(), own = thread_processor_seconds();
+  const double process = process_seconds(), own = thread_seconds();
   training.outcome = train(request);
-  count_threads(training.seen, process_processor_seconds() - process - (thread_processor_seconds() - own), before);
+  count_threads(training.seen, process_seconds() - process - (thread_seconds() - own), before);
   if (of.resumes && training.seen.ranks[0].first_epoch < disturbance.first_epoch) throw Error("its checkpoint was not resumed");
   return training;
 }
