@@ -85,9 +85,9 @@ const std::vector<Column>& columns() {
          const auto promise = r.result.traits.find("promise");
          return promise == r.result.traits.end() ? "" : csv_field(promise->second);
        }},
-      {"promise_check", [](const Row& r, const PromiseCheck& check) { return std::string(to_string(check.state)); }},
+      {"promise_check", [](const Row&, const PromiseCheck& check) { return std::string(to_string(check.state)); }},
       {"promise_broken_epoch",
-       [](const Row& r, const PromiseCheck& check) {
+       [](const Row&, const PromiseCheck& check) {
          return check.state == PromiseState::broken ? fmt::format("{}", check.epoch) : "";
        }},
       {"marks", [](const Row& r, const PromiseCheck& check) { return csv_field(marks_text(marks_of(r, check))); }},

@@ -12,6 +12,7 @@ namespace mgcompare {
 namespace {
 
 constexpr std::size_t kNamed = 3;  // rows by name in one sentence
+constexpr std::size_t kBrokenAlone = 5;  // broken promises with a sentence of their own
 
 std::string figure_text(double share) { return share < 0.1 ? fmt::format("{:.2g} %", 100 * share) : percent_text(share); }
 
@@ -52,7 +53,10 @@ double busy_processors(const std::vector<const Cell*>& cells) {
 
 std::vector<std::string> marked_rows(const Comparison& comparison) {
   std::vector<std::string> all;
-  for (const Cell* cell : cells_with(comparison, MarkKind::broken_promise)) all.push_back(broken_text(*cell));
+  std::vector<const Cell*> broken = cells_with(comparison, MarkKind::broken_promise);
+  for (std::size_t k = 0; k < std::min(kBrokenAlone, broken.size()); ++k) all.push_back(broken_text(*broken[k]));
+  broken.erase(broken.begin(), broken.begin() + static_cast<std::ptrdiff_t>(std::min(kBrokenAlone, broken.size())));
+  if (!broken.empty()) all.push_back(fmt::format("More rows that break their promise and are not ranked: {}", names_of(broken)));
   if (const auto cells = cells_with(comparison, MarkKind::sent_nothing); !cells.empty())
     all.push_back(fmt::format("Several ranks ended with one model, but sent no counted bytes: {}. Such rows are not ranked, because "
                               "what they exchange cannot be seen", names_of(cells)));

@@ -9,7 +9,7 @@
 
 namespace mgcompare {
 
-// One sentence for each row that broke its promise, and one for each other kind of mark.
+// One sentence for each row that broke its promise, up to five, and one for each other kind of mark.
 std::vector<std::string> marked_rows(const Comparison& comparison);
 
 // What "!" in the terminal's table means; empty without marks.
