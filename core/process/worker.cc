@@ -2,6 +2,7 @@
 #include "base/text.h"
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <cstdlib>
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -117,12 +119,32 @@ void answer(Channel& channel, const Handlers& handlers, const Message& request) 
   }
 }
 
+Channel* served = nullptr;
+
+// An exception left a thread or a destructor of a plugin. Lack of memory is a cause of its own; all others are crashes.
+[[noreturn]] void on_terminate() {
+  const std::exception_ptr thrown = std::current_exception();
+  if (thrown && cause_of(thrown).status == TrialStatus::out_of_memory) {
+    // Sending takes memory too.
+    rlimit limit{};
+    getrlimit(RLIMIT_DATA, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_DATA, &limit);
+    served->send(to_string(TrialStatus::out_of_memory),
+                 plain(fmt::format("{}, in a thread or destructor of a plugin {}", cause_of(thrown).sentence, text_of(served->position().get()))));
+    _exit(EXIT_FAILURE);
+  }
+  std::abort();
+}
+
 }  // namespace
 
 int serve(const Handlers& handlers) {
   split_off_guardian();
   // Never destroyed: the reading thread may still use it when main returns.
   Channel& channel = *new Channel;
+  served = &channel;
+  std::set_terminate(on_terminate);
   channel.send("hello", {{"process", getpid()}});
   while (const std::optional<Message> request = channel.next()) answer(channel, handlers, *request);
   return 0;

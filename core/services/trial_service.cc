@@ -20,7 +20,7 @@ namespace {
 
 // Finds what a plugin leaves behind. The libraries of GPUs start threads and open descriptors when they are first used in some
 // way, but not again each time: so on GPUs these count only after the plugin has run on the same devices before.
-class Cleanliness {
+class LeftoverCheck {
  public:
   std::string left_behind(const Trial& trial, const Footprint& before) {
     const bool is_first = seen_.emplace(trial.plugin_file, trial.devices, trial.ranks_per_device).second;
@@ -47,7 +47,7 @@ void open_platform(const Trial& trial) {
   }
 }
 
-nlohmann::json run_trial(Session& session, Cleanliness& cleanliness, const nlohmann::json& body, RequestContext& context) {
+nlohmann::json run_trial(Session& session, LeftoverCheck& leftovers, const nlohmann::json& body, RequestContext& context) {
   const TrialFiles files = files_of(body);
   const Trial trial = body.at("trial").get<Trial>();
   context.position().set({TrialPhase::setup, 0, 0});
@@ -65,7 +65,7 @@ nlohmann::json run_trial(Session& session, Cleanliness& cleanliness, const nlohm
   nlohmann::json answer = explained(session.run(
       trial, files, [&](const Progress& progress) { context.report(progress); }, context.position(),
       [&] { return context.stopping(); }, [&](const Result& result) { context.leave(explained(result)); }));
-  if (const std::string left = cleanliness.left_behind(trial, before); !left.empty()) answer[kLeftBehind] = left;
+  if (const std::string left = leftovers.left_behind(trial, before); !left.empty()) answer[kLeftBehind] = left;
   return answer;
 }
 
@@ -82,8 +82,8 @@ Handlers trial_handlers(Session& session) {
             {"test_samples", data.test.samples}};
   };
   return {{"trial",
-           [&session, cleanliness = std::make_shared<Cleanliness>()](const nlohmann::json& body, RequestContext& context) {
-             return run_trial(session, *cleanliness, body, context);
+           [&session, leftovers = std::make_shared<LeftoverCheck>()](const nlohmann::json& body, RequestContext& context) {
+             return run_trial(session, *leftovers, body, context);
            }},
           {"data", load_data}};
 }

@@ -101,6 +101,10 @@ int misbehave() {
       {"throw", [](const json&, RequestContext&) -> json { throw mgcompare::Error("the third \x1b[31mlayer is odd"); }},
       {"throw number", [](const json&, RequestContext&) -> json { throw 42; }},
       {"memory", [](const json&, RequestContext&) -> json { throw mgcompare::OutOfMemory(100, 10, 50); }},
+      {"memory in a thread", [](const json&, RequestContext&) -> json {
+         std::thread([] { throw std::bad_alloc(); }).detach();
+         for (;;) pause();
+       }},
       {"raise", [](const json& body, RequestContext& context) -> json {
          context.position().set({mgcompare::TrialPhase::training, 1, 17});
          context.report({mgcompare::TrialPhase::training, 1, 3, 17, 100, 0.5});

@@ -66,6 +66,9 @@ TEST(Supervisor, AThrowIsACauseAndAFreshWorkerFollows) {
   EXPECT_NE(process_of(supervisor), first);
   EXPECT_EQ(supervisor.ask("throw number", nullptr, 5).status, TrialStatus::failed);
   EXPECT_EQ(supervisor.ask("memory", nullptr, 5).status, TrialStatus::out_of_memory);
+  const Reply in_thread = supervisor.ask("memory in a thread", nullptr, 5);
+  EXPECT_EQ(in_thread.status, TrialStatus::out_of_memory);
+  EXPECT_EQ(in_thread.cause, "the host has no more memory, in a thread or destructor of a plugin before the trial began");
 }
 
 class DeathBy : public testing::TestWithParam<std::pair<int, const char*>> {};
