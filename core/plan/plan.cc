@@ -8,18 +8,16 @@
 #include <set>
 #include <tuple>
 
-#include "plan/baseline_reruns.h"
 #include "plan/controls.h"
-#include "mgcompare/random.h"
 #include "model/spec.h"
 #include "plan/precision.h"
+#include "plan/trial_order.h"
 #include "config/problem.h"
 
 namespace mgcompare {
 namespace {
 
 constexpr std::size_t kMostTrials = 10000;
-constexpr std::uint64_t kShuffleStream = 0x706c616e;  // distinct from all random streams of trials
 const Shape kSampleShape = {1, 28, 28};
 constexpr std::size_t kClasses = 10;
 
@@ -367,71 +365,16 @@ class Planner {
 
   void lay_out() {
     if (rows_.empty()) throw Error("nothing can run: no strategy supports any of the listed devices");
-    const Random random(config_.seeds.front(), kShuffleStream);
-    std::uint64_t draw = 0;
-    int number = 0;
-    for (std::size_t block = 0; block < config_.seeds.size(); ++block) {
-      std::vector<Trial> trials;
-      for (const Row& row : rows_) {
-        Trial trial = row.trial;
-        trial.number = ++number;
-        trial.block = static_cast<int>(block) + 1;
-        trial.seed = config_.seeds[block];
-        trial.config = with_precision(versions_[row.version], plan_.platforms, trial.device_kind);
-        trials.push_back(std::move(trial));
-      }
-      for (std::size_t left = trials.size(); left > 1; --left) {
-        std::swap(trials[left - 1], trials[random.below(draw++, left)]);
-      }
-      std::move(trials.begin(), trials.end(), std::back_inserter(plan_.trials));
-    }
-    // Numbered after all others, so that numbers of trials do not depend on `measure.level`.
-    const std::vector<Trial> extra = brackets(number), control = controls(number + static_cast<int>(extra.size()));
-    plan_.trials = with_brackets(plan_.trials, extra);
-    plan_.trials.insert(plan_.trials.end(), control.begin(), control.end());
-  }
-
-  bool is_one_device_baseline(const Row& row) const {
-    return traits(row).role == Traits::Role::baseline && row.trial.devices == 1 && row.trial.ranks_per_device == 1 &&
-           row.trial.unavailable.empty();
-  }
-
-  Trial extra_run(const Row& row, int number) const {
-    Trial trial = row.trial;
-    trial.number = number;
-    trial.seed = config_.seeds.front();
-    trial.config = with_precision(versions_[row.version], plan_.platforms, trial.device_kind);
-    return trial;
-  }
-
-  // One for each variant, kind of device and batch of a row that promises the baseline's weights.
-  std::vector<Trial> controls(int number) const {
-    std::set<std::string> needed;
+    std::vector<PlannedRow> rows;
     for (const Row& row : rows_) {
-      if (row.trial.unavailable.empty() && promises_baseline(traits(row), row.trial, versions_[row.version]))
-        needed.insert(control_group(row.trial));
+      const bool runs = row.trial.unavailable.empty();
+      PlannedRow& planned = rows.emplace_back();
+      planned.trial = row.trial;
+      planned.trial.config = with_precision(versions_[row.version], plan_.platforms, row.trial.device_kind);
+      planned.baseline = runs && traits(row).role == Traits::Role::baseline && row.trial.ranks() == 1;
+      planned.needs_control = runs && promises_baseline(traits(row), row.trial, versions_[row.version]);
     }
-    std::vector<Trial> all;
-    for (const Row& row : rows_) {
-      if (!is_one_device_baseline(row) || needed.erase(control_group(row.trial)) == 0) continue;
-      all.push_back(extra_run(row, ++number));
-      all.back().control = true;
-    }
-    return all;
-  }
-
-  // The first baseline row of each kind of device; further rows would show the same and cost time.
-  std::vector<Trial> brackets(int number) const {
-    std::vector<Trial> all;
-    for (int bracket = 1; bracket <= bracket_count(config_); ++bracket) {
-      std::set<DeviceKind> kinds;
-      for (const Row& row : rows_) {
-        if (!is_one_device_baseline(row) || !kinds.insert(row.trial.device_kind).second) continue;
-        all.push_back(extra_run(row, ++number));
-        all.back().bracket = bracket;
-      }
-    }
-    return all;
+    plan_.trials = ordered_trials(config_, rows);
   }
 
   const Config& config_;

@@ -99,14 +99,6 @@ TEST_F(CommandLine, TheShippedNetworksAreFoundFromEverywhere) {
   }
 }
 
-TEST_F(CommandLine, ANewPluginDoesNotTakeATakenName) {
-  const Ended ended = place_.run({"plugins", "new", "tower"});
-  EXPECT_EQ(ended.code, 2);
-  EXPECT_EQ(ended.err.find("mgcompare: the name 'tower' is taken by "), 0u) << ended.err;
-  EXPECT_NE(ended.err.find("strategy_tower.so; choose another name"), std::string::npos) << ended.err;
-  EXPECT_FALSE(fs::exists(place_.folder() / "tower"));
-}
-
 TEST_F(CommandLine, WrongUsageIsTwoAndOneSentence) {
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
            {}, {"--no-such-flag"}, {"a.yaml", "b.yaml"}, {"run"}, {"fine.yaml", "--seed", "x"}, {"no-such-file.yaml"},
@@ -333,70 +325,6 @@ TEST_F(CommandLine, DataThatAreBrokenAreSaidBeforeAnythingIsTrained) {
   EXPECT_EQ(ended.code, 4) << ended.err;
   EXPECT_NE(ended.err.find("data"), std::string::npos) << ended.err;
   EXPECT_EQ(ended.err.find("[1/"), std::string::npos);
-}
-
-TEST_F(CommandLine, PluginsAreListedWithOptionsAndRefusals) {
-  const std::string bad = std::string(MGCOMPARE_BINARY_DIR) + "/lib/mgcompare/bad_plugins";
-  const Ended listed = place_.run({"plugins"}, {{"MGCOMPARE_PLUGIN_PATH", bad + ":" + bad + "/outdated"}});
-  EXPECT_EQ(listed.code, 0) << listed.err;
-  for (const char* text : {"serial", "average", "misbehave", "refused: ", "sdk=0123456789abcdef"}) {
-    EXPECT_NE(listed.out.find(text), std::string::npos) << text << "\n" << listed.out;
-  }
-  EXPECT_EQ(place_.run({"plugins", "check", bad + "/strategy_misbehave.so"}).code, 0);
-  const Ended outdated = place_.run({"plugins", "check", bad + "/outdated/strategy_outdated.so"});
-  EXPECT_EQ(outdated.code, 1);
-  EXPECT_NE(outdated.out.find("built for"), std::string::npos) << outdated.out;
-  EXPECT_EQ(place_.run({"plugins", "check", fine()}).code, 1);
-  EXPECT_EQ(place_.run({"plugins", "check", "/dev/zero"}).code, 1);
-}
-
-// Distributions strip the binaries that they install.
-TEST_F(CommandLine, AStrippedPluginIsStillOneAndATruncatedOneIsDamaged) {
-  const std::string plugin = std::string(MGCOMPARE_BINARY_DIR) + "/lib/mgcompare/plugins/strategy_serial.so";
-  const std::string stripped = (place_.folder() / "stripped.so").string();
-  ASSERT_EQ(std::system(("strip -o " + stripped + " " + plugin).c_str()), 0);
-  const Ended fine = place_.run({"plugins", "check", stripped});
-  EXPECT_EQ(fine.code, 0) << fine.out;
-  EXPECT_NE(fine.out.find("'serial'"), std::string::npos) << fine.out;
-  fs::resize_file(stripped, fs::file_size(stripped) / 2);
-  const Ended damaged = place_.run({"plugins", "check", stripped});
-  EXPECT_EQ(damaged.code, 1);
-  EXPECT_NE(damaged.out.find("is damaged"), std::string::npos) << damaged.out;
-}
-
-TEST_F(CommandLine, ANewPluginIsAFileAndItsBuild) {
-  const Ended ended = place_.run({"plugins", "new", "my_idea"});
-  EXPECT_EQ(ended.code, 0) << ended.err;
-  const std::string source = text_of(place_.folder() / "my_idea" / "my_idea.cc");
-  EXPECT_NE(source.find("MGCOMPARE_STRATEGY(MyIdea, \"my_idea\""), std::string::npos) << source;
-  EXPECT_TRUE(fs::exists(place_.folder() / "my_idea" / "CMakeLists.txt"));
-  EXPECT_EQ(place_.run({"plugins", "new", "my_idea"}).code, 2) << "nothing is overwritten";
-  const std::size_t begin = ended.err.find("cmake -S");
-  const std::string build = ended.err.substr(begin, ended.err.find('\n') - begin);
-  const std::string there = "cd " + place_.folder().string() + " && ";
-  ASSERT_EQ(std::system((there + "(" + build + ") >build.log 2>&1").c_str()), 0) << build;
-  const Ended checked = place_.run({"plugins", "check", "my_idea/build/strategy_my_idea.so"});
-  EXPECT_EQ(checked.code, 0) << checked.out;
-  const std::string own = small_config("plugins: my_idea/build/strategy_my_idea.so\nstrategies: [serial, my_idea]\n");
-  EXPECT_EQ(place_.run({place_.write("own.yaml", own), "--dry-run"}).code, 0);
-
-  std::string library = text_of(place_.folder() / "my_idea/build/strategy_my_idea.so");
-  for (std::size_t at = 0; (at = library.find(";my_idea;", at)) != std::string::npos;) library[at + 3] = ' ';
-  const Ended misnamed = place_.run({"plugins", "check", place_.write("misnamed.so", library)});
-  EXPECT_EQ(misnamed.out,
-            "misnamed.so calls its strategy 'my idea', which no config can name; use letters, digits, _ and -\n");
-
-  std::ofstream(place_.folder() / "my_idea" / "my_idea.cc", std::ios::app)
-      << "extern \"C\" void not_written_yet();\nextern \"C\" void (*const use)() = not_written_yet;\n";
-  ASSERT_EQ(std::system((there + "cmake --build my_idea/build >build.log 2>&1").c_str()), 0);
-  const Ended unlinked = place_.run({"plugins", "check", "my_idea/build/strategy_my_idea.so"});
-  EXPECT_EQ(unlinked.code, 1);
-  EXPECT_NE(unlinked.out.find("undefined symbol: not_written_yet"), std::string::npos) << unlinked.out;
-
-  fs::create_symlink("nowhere/at/all", place_.folder() / "blocked");
-  const Ended blocked = place_.run({"plugins", "new", "blocked"});
-  EXPECT_EQ(blocked.code, 4);
-  EXPECT_NE(blocked.err.find("blocked/blocked.cc cannot be written"), std::string::npos) << blocked.err;
 }
 
 TEST_F(CommandLine, ExplainsDevicesAndKeys) {

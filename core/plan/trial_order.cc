@@ -1,0 +1,83 @@
+#include "plan/trial_order.h"
+
+#include <iterator>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "mgcompare/random.h"
+#include "plan/baseline_reruns.h"
+#include "plan/controls.h"
+
+namespace mgcompare {
+namespace {
+
+constexpr std::uint64_t kShuffleStream = 0x706c616e;  // distinct from all random streams of trials
+
+std::vector<Trial> blocks(const Config& config, const std::vector<PlannedRow>& rows) {
+  const Random random(config.seeds.front(), kShuffleStream);
+  std::uint64_t draw = 0;
+  std::vector<Trial> all;
+  for (std::size_t block = 0; block < config.seeds.size(); ++block) {
+    std::vector<Trial> trials;
+    for (const PlannedRow& row : rows) {
+      Trial& trial = trials.emplace_back(row.trial);
+      trial.number = static_cast<int>(all.size() + trials.size());
+      trial.block = static_cast<int>(block) + 1;
+      trial.seed = config.seeds[block];
+    }
+    for (std::size_t left = trials.size(); left > 1; --left) std::swap(trials[left - 1], trials[random.below(draw++, left)]);
+    std::move(trials.begin(), trials.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+Trial extra_run(const Config& config, const PlannedRow& row, int number) {
+  Trial trial = row.trial;
+  trial.number = number;
+  trial.seed = config.seeds.front();
+  return trial;
+}
+
+// The first baseline row of each kind of device; further rows would show the same and cost time.
+std::vector<Trial> brackets(const Config& config, const std::vector<PlannedRow>& rows, int number) {
+  std::vector<Trial> all;
+  for (int bracket = 1; bracket <= bracket_count(config); ++bracket) {
+    std::set<DeviceKind> kinds;
+    for (const PlannedRow& row : rows) {
+      if (!row.baseline || !kinds.insert(row.trial.device_kind).second) continue;
+      all.push_back(extra_run(config, row, ++number));
+      all.back().bracket = bracket;
+    }
+  }
+  return all;
+}
+
+// One for each variant, kind of device and batch of a row that promises the baseline's weights.
+std::vector<Trial> controls(const Config& config, const std::vector<PlannedRow>& rows, int number) {
+  std::set<std::string> needed;
+  for (const PlannedRow& row : rows)
+    if (row.needs_control) needed.insert(control_group(row.trial));
+  std::vector<Trial> all;
+  for (const PlannedRow& row : rows) {
+    if (!row.baseline || needed.erase(control_group(row.trial)) == 0) continue;
+    all.push_back(extra_run(config, row, ++number));
+    all.back().control = true;
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<Trial> ordered_trials(const Config& config, const std::vector<PlannedRow>& rows) {
+  const std::vector<Trial> trials = blocks(config, rows);
+  // Numbered after all others, so that numbers of trials do not depend on `measure.level`.
+  const int last = static_cast<int>(trials.size());
+  const std::vector<Trial> extra = brackets(config, rows, last);
+  const std::vector<Trial> control = controls(config, rows, last + static_cast<int>(extra.size()));
+  std::vector<Trial> all = with_brackets(trials, extra);
+  all.insert(all.end(), control.begin(), control.end());
+  return all;
+}
+
+}  // namespace mgcompare
