@@ -1,6 +1,7 @@
 #include "services/verify_service.h"
 
 #include <memory>
+#include <set>
 
 #include <fmt/core.h>
 
@@ -111,7 +112,8 @@ class VerifyRun {
  private:
   Reply ask(const nlohmann::json& body) {
     const auto on_note = [this](const nlohmann::json& note) {
-      if (note.contains("text")) listeners_.says(note["text"].get<std::string>());
+      // Each new worker loads the data, and says so.
+      if (note.contains("text") && said_.insert(note["text"].get<std::string>()).second) listeners_.says(note["text"].get<std::string>());
       if (note.contains("finding")) add(note["finding"].get<Finding>());
       if (note.contains("optimizer")) {
         optimizer_ = note["optimizer"].get<std::string>();
@@ -133,6 +135,7 @@ class VerifyRun {
   nlohmann::json setting_;
   std::string optimizer_;           // of the training that began last
   int ranks_ = 0;
+  std::set<std::string> said_;
 };
 
 }  // namespace
