@@ -23,7 +23,7 @@ namespace mgcompare {
 // A trial may depart by this multiple of the control's largest departure so far ...
 inline constexpr double kDepartureFactor = 4;
 // ... plus this share of the norm of the baseline's weights, or of its loss in the first epoch.
-inline constexpr double kDepartureOfSmoothWeights = 5e-3, kDepartureOfWeights = 0.5, kDepartureOfLoss = 0.05;
+inline constexpr double kDepartureOfSmoothWeights = 1e-3, kDepartureOfWeights = 0.5, kDepartureOfLoss = 0.05;
 
 enum class PromiseState { none, unchecked, kept, broken };  // none: the trial promises nothing, or has no result
 std::string_view to_string(PromiseState state);  // "", "not checked", "kept", "broken"

@@ -21,6 +21,8 @@ class AtomicFiles : public testing::Test {
   std::map<std::string, std::string> content() const {
     std::map<std::string, std::string> all;
     for (const auto& entry : fs::directory_iterator(folder_)) {
+      if (entry.is_directory()) all[entry.path().filename()] = "";
+      if (entry.is_directory()) continue;
       std::ifstream stream(entry.path());
       all[entry.path().filename()] = std::string(std::istreambuf_iterator<char>(stream), {});
     }
