@@ -61,8 +61,8 @@ std::vector<std::string> marked_rows(const Comparison& comparison) {
     all.push_back(fmt::format("Several ranks ended with one model, but sent no counted bytes: {}. Such rows are not ranked, because "
                               "what they exchange cannot be seen", names_of(cells)));
   if (const auto cells = cells_with(comparison, MarkKind::too_short); !cells.empty())
-    all.push_back(fmt::format("Too short to measure (less than {:g} s or {} steps of training): {}. Such rows have no speed-up and are "
-                              "not ranked; train more epochs or samples", kLeastSeconds, kLeastSteps, names_of(cells)));
+    all.push_back(fmt::format("Too short to measure (less than {:g} ms or {} steps of training): {}. Such rows have no speed-up and are "
+                              "not ranked; train more epochs or samples", 1e3 * kLeastSeconds, kLeastSteps, names_of(cells)));
   if (const auto cells = cells_with(comparison, MarkKind::busy_threads); !cells.empty())
     all.push_back(fmt::format("Threads that are not ranks used up to {:.2f} processors during the training: {}. Their work is not "
                               "counted in `devices`", busy_processors(cells), names_of(cells)));

@@ -26,9 +26,9 @@ struct Mark {
 // Whether a row with such a mark is never the best of anything. All but busy_threads.
 bool disqualifies(MarkKind kind);
 
-// A preempted thread may lose a time slice, some 4 ms: in shorter trainings that is more than 4 % of the figure. The first
-// steps of a training take longer than the others.
-inline constexpr double kLeastSeconds = 0.1;
+// A preempted thread may lose a time slice, some 4 ms: in shorter trainings that is a fifth of the figure or more. Repeats show
+// smaller errors. The first steps of a training take longer than the others.
+inline constexpr double kLeastSeconds = 0.02;
 inline constexpr std::size_t kLeastSteps = 10;
 // Processor time of other threads over the training clock, in processors.
 inline constexpr double kBusyThreads = 0.1;

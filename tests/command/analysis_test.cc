@@ -25,7 +25,7 @@ class Analysis : public testing::Test {
     const std::string config = original_->write(
         "fine.yaml", small_config("scaling: {devices: [cpu:1, cpu:2], batch: 64}\nstrategies: [serial, replicated]\n"));
     // Long enough to be measured: see kLeastSeconds.
-    made_ = original_->run({config, "--trace", "--set", "epochs=600"});
+    made_ = original_->run({config, "--trace", "--set", "epochs=200"});
   }
   static void TearDownTestSuite() { original_.reset(); }
 

@@ -134,7 +134,7 @@ TEST(Marks, TrainingsOfMillisecondsHaveNoSpeedUp) {
   EXPECT_TRUE(comparison.cells[1].is_marked(MarkKind::too_short));
   EXPECT_EQ(comparison.cells[1].efficiency.count, 0u);
   EXPECT_EQ(comparison.ranking, std::vector<std::size_t>{0});
-  EXPECT_THAT(terminal(maker.run), HasSubstr("Too short to measure (less than 0.1 s or 10 steps of training): together on 2 CPU cores"));
+  EXPECT_THAT(terminal(maker.run), HasSubstr("Too short to measure (less than 20 ms or 10 steps of training): together on 2 CPU cores"));
   for (Row& row : maker.run.rows) row.result.seconds_training = 0.003;
   const Comparison none = compare_rows(maker.run);
   EXPECT_TRUE(none.ranking.empty());
