@@ -8,6 +8,7 @@
 #include <set>
 
 #include "reports/drift.h"
+#include "reports/fitting_batches.h"
 #include "reports/marked_rows.h"
 #include "reports/text.h"
 
@@ -305,7 +306,8 @@ std::vector<Finding> ranking_findings(const Comparison& comparison) {
 
 std::vector<Finding> reservations(const Comparison& comparison) {
   std::vector<Finding> all;
-  for (const std::string& sentence : marked_rows(comparison)) all.push_back({sentence});
+  for (const auto& sentences : {marked_rows(comparison), fitting_batches(comparison)})
+    for (const std::string& sentence : sentences) all.push_back({sentence});
   std::set<std::string> many;
   for (const Cell& cell : comparison.cells) {
     if (cell.done.empty() || !cell.many_models || !many.insert(cell.trial().strategy.label).second) continue;

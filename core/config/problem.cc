@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/text.h"
 #include "config/yaml_guard.h"
 
 namespace mgcompare {
@@ -49,7 +50,8 @@ std::vector<std::string> lines_of(const std::string& file) {
   return lines;
 }
 
-// The first `max` characters; control characters become spaces.
+// The first `max` characters. Control characters become spaces, and characters that are invisible or change the direction of
+// text become U+FFFD.
 std::vector<std::string> characters(std::string_view text, std::size_t max) {
   std::vector<std::string> result;
   for (const char byte : text) {
@@ -64,6 +66,8 @@ std::vector<std::string> characters(std::string_view text, std::size_t max) {
       result.emplace_back(1, visible ? byte : ' ');
     }
   }
+  for (std::string& character : result)
+    if (plain(character).empty()) character = "\xef\xbf\xbd";
   return result;
 }
 

@@ -1,0 +1,50 @@
+#include "reports/fitting_batches.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "reports/findings.h"
+#include "reports/text.h"
+
+namespace mgcompare {
+namespace {
+
+bool ran_out_of_memory(const Cell& cell) {
+  return std::any_of(cell.failed.begin(), cell.failed.end(),
+                     [](const Row* row) { return row->result.status == TrialStatus::out_of_memory; });
+}
+
+bool differ_in_batch_only(const Cell& a, const Cell& b) {
+  const TrialKey &one = a.trial(), &other = b.trial();
+  return one.strategy.label == other.strategy.label && one.variant == other.variant && one.device_kind == other.device_kind &&
+         one.devices == other.devices && one.ranks_per_device == other.ranks_per_device && one.scaling == other.scaling;
+}
+
+std::string batch_text(const Cell& cell) { return count_text(static_cast<double>(cell.trial().global_batch)); }
+
+}  // namespace
+
+std::vector<std::string> fitting_batches(const Comparison& comparison) {
+  std::vector<std::string> sentences;
+  for (const Cell& cell : comparison.cells) {
+    if (!ran_out_of_memory(cell)) continue;
+    const Cell* largest = nullptr;
+    bool is_smallest = true;
+    for (const Cell& other : comparison.cells) {
+      if (!differ_in_batch_only(cell, other)) continue;
+      if (ran_out_of_memory(other)) is_smallest &= cell.trial().global_batch <= other.trial().global_batch;
+      else if (!other.done.empty() && (largest == nullptr || other.trial().global_batch > largest->trial().global_batch)) largest = &other;
+    }
+    if (!is_smallest) continue;
+    sentences.push_back(fmt::format(
+        "{} on {} ran out of memory with a global batch of {}{}; {}", plain(cell.series),
+        devices_text(cell.trial().devices, cell.trial().device_kind), batch_text(cell),
+        cell.done.empty() ? "" : " in some repeats",
+        largest != nullptr ? "the largest that fitted is " + batch_text(*largest) : "no batch of this experiment fitted"));
+  }
+  return sentences;
+}
+
+}  // namespace mgcompare
