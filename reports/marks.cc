@@ -26,7 +26,7 @@ std::vector<Mark> marks_of(const Row& row, const PromiseCheck& promise) {
     marks.push_back({MarkKind::sent_nothing, "sent nothing"});
   if (!row.trial.control && (result.seconds_training < kLeastSeconds || result.steps < kLeastSteps))
     marks.push_back({MarkKind::too_short, "too short to measure"});
-  if (result.seconds_other_threads > kBusyThreads * result.seconds_training)
+  if (result.seconds_other_threads > kBusyThreads * static_cast<double>(row.trial.devices) * result.seconds_training)
     marks.push_back({MarkKind::busy_threads, "other threads are busy"});
   return marks;
 }

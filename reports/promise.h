@@ -7,8 +7,10 @@
 // A control (plan/controls.h) measures how far rounding alone moves both; a trial may depart by a multiple of that, plus a floor.
 // The floor of the weights depends on the network. In a smooth one, distances stay near the rounding. Where an input near a kink
 // of relu, or a near-tie of max_pool, falls to the other side, honest trainings part, in one order of summation at once and in
-// another never, and end with weights as far apart as those of different data. Then only the loss tells. This finds gross
-// departures. Small ones are for `mgcompare verify`. docs/methodology.md has measurements.
+// another never, and end with weights as far apart as those of different data. Then only the loss tells. Where the loss of the
+// control itself departs by more than the floor, or the baseline's loss rises above that of its first epoch, rounding decides
+// the training: that epoch and later ones are not judged. This finds gross departures. Small ones are for `mgcompare verify`.
+// docs/methodology.md has measurements.
 
 #include <cstddef>
 #include <map>
@@ -25,7 +27,8 @@ inline constexpr double kDepartureFactor = 4;
 // ... plus this share of the norm of the baseline's weights, or of its loss in the first epoch.
 inline constexpr double kDepartureOfSmoothWeights = 1e-3, kDepartureOfWeights = 0.5, kDepartureOfLoss = 0.05;
 
-enum class PromiseState { none, unchecked, kept, broken };  // none: the trial promises nothing, or has no result
+// none: the trial promises nothing, or has no result. kept: in all epochs that can be judged, at least one.
+enum class PromiseState { none, unchecked, kept, broken };
 std::string_view to_string(PromiseState state);  // "", "not checked", "kept", "broken"
 
 struct PromiseCheck {

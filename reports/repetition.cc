@@ -4,21 +4,10 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "plan/plan.h"
-#include "reports/text.h"
 
 namespace mgcompare {
-namespace {
-
-// Quoted for a POSIX shell.
-std::string in_shell(const std::string& text) {
-  std::string safe = "'";
-  for (const char c : plain(text)) safe += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return safe + "'";
-}
-
-}  // namespace
-
 Repetition repetition_of(const Run& run) {
   // Bracket runs cannot be selected by --only.
   const auto row = std::find_if(run.rows.begin(), run.rows.end(), [](const Row& one) { return one.trial.is_repeat(); });

@@ -137,4 +137,10 @@ std::string ascii(std::string_view text) {
   return plain_ascii;
 }
 
+std::string in_shell(std::string_view text) {
+  std::string safe = "'";
+  for (const char c : plain(text)) safe += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return safe + "'";
+}
+
 }  // namespace mgcompare

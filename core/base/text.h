@@ -24,4 +24,7 @@ std::string_view fitting(std::string_view text, std::size_t columns);
 // Replaces every character that is not ASCII with "?".
 std::string ascii(std::string_view text);
 
+// plain(), quoted for a POSIX shell.
+std::string in_shell(std::string_view text);
+
 }  // namespace mgcompare

@@ -29,7 +29,7 @@ const std::vector<OptionText> kGeneral = {
 
 const std::vector<OptionText> kConfig = {
     {"config", "", "A YAML file, or - for standard input"},
-    {"--only", "KEY=VALUE", "A part of the plan: strategy, as, devices, batch, variant, seed; verify: strategy, as"},
+    {"--only", "KEY=VALUE", "A part of the plan: strategy, as, devices, batch, variant, seed"},
     {"--set", "KEY=VALUE", "Override a key of the config, such as epochs=1; repeatable"},
     {"--seed", "N", "One repeat with this seed"},
     {"--data", "DIR", "Directory of the MNIST files"},
@@ -72,7 +72,10 @@ std::vector<CommandText> texts() {
        {{"DIR", "", kRunDirectory}, {"--mllog", "", "Log lines in the format of MLPerf"}}},
       {{"verify"},
        "Check what strategies promise.",
-       with(kConfig, {{"--quick", "", "A shorter check"}, {"--json", "", "All findings as JSON"}})},
+       with(kConfig, {{"--quick", "", "A shorter check"},
+                      {"--json", "", "All findings as JSON"},
+                      {"--only", "KEY=VALUE", "Some strategies: strategy or as"},
+                      {"--seed", "N", "Repeat the checks with this seed, which `verify` prints"}})},
       {{"plugins"}, "List strategies with their options, and refused files with the reason.", {}},
       {{"plugins", "check"}, "Open one plugin and say why it is refused, if it is.", {{"file", "", "A shared library"}}},
       {{"plugins", "new"},

@@ -268,9 +268,9 @@ static void refuse_directory(const Command& command) {
   if (command.name != "run" || !has_run(command.target))
     throw UsageError(fmt::format("{} is a directory; give a config", command.target));
   const Run run = read_run(command.target);
-  const std::string config = run.rows.empty() ? "CONFIG" : plain(run.rows.front().config->path);
-  throw UsageError(fmt::format("{0} is the directory of a run; to continue it, write: mgcompare {1} --resume -o {0}",
-                               command.target, config));
+  const std::string config = run.rows.empty() ? "CONFIG" : in_shell(run.rows.front().config->path);
+  throw UsageError(fmt::format("{} is the directory of a run; to continue it, write: mgcompare {} --resume -o {}", command.target,
+                               config, in_shell(command.target)));
 }
 
 Config config_of(const Command& command, CapabilityProbe& probe) {

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "base/descriptor.h"
 #include "base/text.h"
 #include "mgcompare/error.h"
 
@@ -29,18 +30,6 @@ constexpr std::string_view kMagic(ELFMAG, SELFMAG);
 
 constexpr char kNotALibrary[] = "is not a shared library";
 constexpr char kDamaged[] = "is damaged: its tables do not fit into the file; build it again";
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() { if (number_ >= 0) close(number_); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
 
 [[noreturn]] void refuse(int code) {
   if (code == ENOENT || code == ENOTDIR) throw Error("does not exist");

@@ -21,7 +21,7 @@ Footprint footprint();
 // not `expected`.
 Footprint settled_footprint(const Footprint& expected);
 
-// How `after` differs from `before`: "left 2 threads and 1 open descriptor", "closed 1 descriptor"; "" if it does not.
+// How `after` differs from `before`: "left 2 threads and 1 open descriptor", "ended 1 open descriptor of the program"; "" if it does not.
 std::string difference(const Footprint& before, const Footprint& after);
 
 }  // namespace mgcompare

@@ -25,6 +25,14 @@ std::optional<double> number_in(const std::string& file) {
   return stream >> number ? std::optional(number) : std::nullopt;
 }
 
+// Bytes of a group that the kernel frees when they are needed, such as the cache of files that were read.
+double reclaimable(const std::string& file) {
+  double bytes = 0;
+  for (const std::string_view name : {"inactive_file", "active_file", "slab_reclaimable"})
+    bytes += static_cast<double>(number_in(file, name).value_or(0));
+  return bytes;
+}
+
 // Bytes left to the control group (version 2) of this process, if it has a limit.
 double left_to_group() {
   std::ifstream groups("/proc/self/cgroup");
@@ -32,7 +40,7 @@ double left_to_group() {
     if (!line.starts_with("0::")) continue;
     const std::string folder = "/sys/fs/cgroup" + line.substr(3);
     const auto limit = number_in(folder + "/memory.max"), used = number_in(folder + "/memory.current");
-    if (limit && used) return std::max(0.0, *limit - *used);
+    if (limit && used) return std::max(0.0, *limit - (*used - reclaimable(folder + "/memory.stat")));
   }
   return std::numeric_limits<double>::max();
 }

@@ -3,8 +3,9 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <iterator>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "mgcompare/error.h"
 
@@ -12,6 +13,7 @@ namespace mgcompare {
 namespace {
 
 constexpr std::size_t kHeaderBytes = 4;
+constexpr std::size_t kEnvelopeBytes = 128;  // more than kind, sequence number and punctuation take
 
 std::size_t frame_length(std::string_view header) {
   std::size_t length = 0;
@@ -58,14 +60,18 @@ std::optional<Message> MessageReader::next() {
 }
 
 bool MessageWriter::send(std::string_view kind, const nlohmann::json& body) {
-  const std::lock_guard lock(mutex_);
-  const nlohmann::json message = {{"kind", kind}, {"sequence", sequence_}, {"body", body}};
-  const std::string text = message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  if (text.size() > kMessageLimit) throw Error(fmt::format("a message of {} bytes is over the limit", text.size()));
-  ++sequence_;
+  const std::string content = body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (content.size() + kEnvelopeBytes > kMessageLimit)
+    throw Error(fmt::format("a message of {} bytes is over the limit", content.size()));
   std::string frame;
-  for (std::size_t i = 0; i < kHeaderBytes; ++i) frame.push_back(static_cast<char>((text.size() >> (8 * i)) & 0xff));
-  frame += text;
+  frame.reserve(kHeaderBytes + content.size() + kEnvelopeBytes);
+  // Nothing throws under the lock: after an exception there, a terminate handler that sends would wait for ever.
+  const std::lock_guard lock(mutex_);
+  frame.append(kHeaderBytes, '\0');
+  fmt::format_to(std::back_inserter(frame), R"({{"kind":"{}","sequence":{},"body":{}}})", kind, sequence_, content);
+  const std::size_t length = frame.size() - kHeaderBytes;
+  ++sequence_;
+  for (std::size_t i = 0; i < kHeaderBytes; ++i) frame[i] = static_cast<char>((length >> (8 * i)) & 0xff);
   std::string_view left = frame;
   while (!left.empty()) {
     const ssize_t sent = ::send(descriptor_, left.data(), left.size(), MSG_NOSIGNAL);

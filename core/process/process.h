@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "process/descriptor.h"
+#include "base/descriptor.h"
 #include "process/shared_position.h"
 
 namespace mgcompare {

@@ -2,7 +2,7 @@
 
 // Memory with a LivePosition that the runner and one of its workers share. It outlives the worker.
 
-#include "process/descriptor.h"
+#include "base/descriptor.h"
 #include "results/live_position.h"
 
 namespace mgcompare {

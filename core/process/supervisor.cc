@@ -243,7 +243,10 @@ Result Supervisor::run(const Trial& trial, const TrialFiles& files,
   users_.emplace(trial.plugin_file, trial.strategy.label);
   if (others.empty() || !may_be_damage(result.status) || settings_.interrupted()) return result;
   const std::string first = fmt::format("{}: {}", to_string(result.status), result.cause);
-  result = run_once(trial, files, report);
+  // Not from a checkpoint of the used worker.
+  TrialFiles anew = files;
+  anew.resume = false;
+  result = run_once(trial, anew, report);
   users_.emplace(trial.plugin_file, trial.strategy.label);
   warn(trial, result, fmt::format("failed in a worker used by {} ({}); repeated in a fresh one", fmt::join(others, ", "), first));
   return result;

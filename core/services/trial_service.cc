@@ -4,7 +4,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
 
 #include <fmt/core.h>
 
@@ -19,18 +18,18 @@ namespace mgcompare {
 namespace {
 
 // Finds what a plugin leaves behind. The libraries of GPUs start threads and open descriptors when they are first used in some
-// way, but not again each time: so on GPUs these count only after the plugin has run on the same devices before.
+// way, but not again each time: so on GPUs these count only after another repeat of the same row.
 class LeftoverCheck {
  public:
   std::string left_behind(const Trial& trial, const Footprint& before) {
-    const bool is_first = seen_.emplace(trial.plugin_file, trial.devices, trial.ranks_per_device).second;
+    const bool is_first = seen_.insert(row_name(trial)).second;
     Footprint after = settled_footprint(before);
     if (is_first && trial.device_kind != DeviceKind::cpu) after = {before.threads, before.descriptors, after.processes};
     return difference(before, after);
   }
 
  private:
-  std::set<std::tuple<std::string, std::size_t, std::size_t>> seen_;
+  std::set<std::string> seen_;
 };
 
 TrialFiles files_of(const nlohmann::json& body) {

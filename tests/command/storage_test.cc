@@ -173,7 +173,7 @@ TEST_F(Storage, ResumingWhatIsNotThereIsWrongUsage) {
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"--resume", "results"}, {"results", "--resume"}}) {
     const Ended folder = place_.run(words);
     EXPECT_EQ(folder.code, 2) << folder.err;
-    EXPECT_NE(folder.err.find("to continue it, write: mgcompare fine.yaml --resume -o results"), std::string::npos) << folder.err;
+    EXPECT_NE(folder.err.find("to continue it, write: mgcompare 'fine.yaml' --resume -o 'results'"), std::string::npos) << folder.err;
   }
 }
 

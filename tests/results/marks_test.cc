@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <limits>
+
 #include <nlohmann/json.hpp>
 
 #include "reports/csv.h"
@@ -87,6 +89,26 @@ TEST(Marks, ALossThatDepartsBreaksThePromise) {
   const Comparison comparison = compare_rows(run);
   EXPECT_EQ(comparison.cells[1].promise.state, PromiseState::broken);
   EXPECT_THAT(terminal(run), HasSubstr("in epoch 2 its training loss differs"));
+}
+
+TEST(Marks, TrainingsThatRoundingDecidesAreNotJudged) {
+  mgcompare::Run by_control = run_with(1, true, 3);
+  for (Row& row : by_control.rows)
+    if (row.trial.control) row.result.epochs[1].loss = 0.23;
+  EXPECT_EQ(compare_rows(by_control).cells[1].promise.state, PromiseState::kept) << "in the first epoch";
+  mgcompare::Run by_baseline = run_with(1, true, 3);
+  for (Row& row : by_baseline.rows)
+    if (row.trial.seed == 3 && row.trial.devices == 1) row.result.epochs[1].loss = 0.21;
+  EXPECT_EQ(compare_rows(by_baseline).cells[1].promise.state, PromiseState::kept);
+}
+
+TEST(Marks, WeightsThatAreNotFiniteBreakThePromise) {
+  mgcompare::Run run = run_with(0.001);
+  run.rows[5].result.epochs[1].sketch = sketch_of(std::vector<float>(100, std::numeric_limits<float>::quiet_NaN()));
+  const Comparison comparison = compare_rows(run);
+  EXPECT_EQ(comparison.cells[1].promise.state, PromiseState::broken);
+  EXPECT_EQ(nlohmann::json::parse(json_text(run))["trials"][5]["promise_check"]["epoch"], 2);
+  EXPECT_THAT(terminal(run), HasSubstr("in epoch 2 its weights"));
 }
 
 TEST(Marks, TheControlSetsTheBoundAndIsInNoFigure) {
