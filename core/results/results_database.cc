@@ -21,8 +21,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr char kChangedRun[] = "the properties of the run in results.sqlite do not match their checksum, so they changed after they "
-                               "were written";
+constexpr char kChangedRun[] = "the properties of the run in results.sqlite, or the list of its trials, do not match their checksum, so "
+                               "they changed after they were written";
 
 // Errors of a config and messages of SQLite on damaged pages have several lines.
 std::string on_one_line(std::string text) {

@@ -19,6 +19,12 @@ std::string run_checksum(const Database& database) {
     add(hash, row.text(0));
     add(hash, row.text(1));
   });
+  database.query("SELECT key, value FROM environment ORDER BY position", {}, [&](const Columns& row) {
+    add(hash, row.text(0));
+    add(hash, row.text(1));
+  });
+  // The values of trials have checksums of their own, which do not tell that a trial is missing.
+  database.query("SELECT number FROM trial ORDER BY number", {}, [&](const Columns& row) { add(hash, row.text(0)); });
   return hash.digest();
 }
 

@@ -1,6 +1,7 @@
 #include "services/verify_service.h"
 
 #include <memory>
+#include <optional>
 #include <set>
 
 #include <fmt/core.h>
@@ -10,6 +11,7 @@
 #include "data/load.h"
 #include "mgcompare/error.h"
 #include "modules/platform_host.h"
+#include "process/memory_limit.h"
 #include "services/data_service.h"
 
 namespace mgcompare {
@@ -38,6 +40,7 @@ class OpenVerification {
 
   bool fits(const nlohmann::json& setting) const { return setting == setting_; }
   const Config& config() const { return config_; }
+  bool on_cpus() const { return scope_.device_kind == DeviceKind::cpu; }
   Verification& verification() { return verification_; }
 
  private:
@@ -62,7 +65,9 @@ nlohmann::json answer_verify(std::unique_ptr<OpenVerification>& open, const nloh
   // Ranks may be blocked after one has failed, and a GPU may be unusable.
   listener.leave = [&] { context.leave(false); };
   open->verification().listen(listener);
-  context.note({{"ready", true}});  // the data are loaded: from here on the time limit applies
+  context.note({{"ready", true}});  // the data are loaded: from here on the limits of time and memory apply
+  std::optional<MemoryLimit> limit;
+  if (open->on_cpus()) limit.emplace(open->config().measure.memory_limit);
   if (!body.contains("row")) open->verification().check_planted();
   else open->verification().check(open->config().strategies.at(body.at("row").get<std::size_t>()));
   return true;

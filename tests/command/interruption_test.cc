@@ -183,7 +183,8 @@ TEST_F(LongKills, ARunThatIsKilledAgainAndAgainEndsAsIfItWereNot) {
   const Ended calm = place_.run(words("calm"));
   ASSERT_EQ(calm.code, 0) << calm.err;
   const auto expected = read_run((place_.folder() / "calm").string());
-  for (int round = 0; round < 10; ++round) {
+  int kills = 0;
+  for (int round = 0; kills < 200; ++round) {
     const std::string folder = "disturbed" + std::to_string(round);
     Ended ended;
     for (int attempt = 0; attempt < 100 && ended.code != 0; ++attempt) {
@@ -193,6 +194,7 @@ TEST_F(LongKills, ARunThatIsKilledAgainAndAgainEndsAsIfItWereNot) {
       ended = program.wait();
       ASSERT_TRUE(ended.code == 0 || ended.code == -SIGKILL) << ended.code << ": " << ended.err;
       ASSERT_FALSE(anything_survives());
+      kills += ended.code != 0;
     }
     ASSERT_EQ(ended.code, 0) << "it never came to its end";
     const auto run = read_run((place_.folder() / folder).string());

@@ -69,6 +69,15 @@ TEST_F(VerifyCommand, ADeadlockInAnyCallIsAFailedCheckAndTheOthersAreMade) {
   expect_failures(ended, "deadlock", "over the limit of 1.5 s");
 }
 
+TEST_F(VerifyCommand, APluginThatTakesAllMemoryFails) {
+  const Ended ended = verify("{misbehave: {how: hog}}, replicated", {"--only", "as=misbehave,as=replicated", "--seed", "3",
+                                                                    "--set", "measure.memory_limit=0.5"});
+  EXPECT_EQ(ended.code, 1) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("\nFAILED   misbehave "));
+  EXPECT_THAT(ended.out, HasSubstr("no more memory"));
+  EXPECT_THAT(ended.out, HasSubstr("\nok       replicated "));
+}
+
 TEST_F(VerifyCommand, HasOneSummaryLineForEachRowAndPrintsItsSeed) {
   const Ended ended = verify("{tower: {average: parameters, every: 2}}", {"-q", "--only", "strategy=tower", "--seed", "77"});
   EXPECT_EQ(ended.code, 0) << ended.out << ended.err;

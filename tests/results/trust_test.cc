@@ -93,6 +93,13 @@ TEST(DamagedRow, IsEveryRowOfADamagedConfig) {
 }
 
 TEST(DamagedRun, IsTainted) {
+  for (const char* damage : {"UPDATE environment SET value = 'another machine' WHERE position = 0", "DELETE FROM environment",
+                             "DELETE FROM trial WHERE number = 1"}) {
+    const Folder folder;
+    make_run(folder.path());
+    Database(folder.path(kResultsFile), Database::Mode::write).script(damage);
+    EXPECT_THAT(closing_summary(read_run(folder.path()), {}), HasSubstr("TAINTED: the properties of the run")) << damage;
+  }
   const Folder folder;
   make_run(folder.path());
   EXPECT_TRUE(read_run(folder.path()).info.taints.empty());
