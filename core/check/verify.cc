@@ -166,6 +166,7 @@ void Verification::check_exact(const TrainingCase& of, const Traits& traits) {
   }
   const double drift = largest_difference(audited->outcome.weights[0], trainings_.reference(of.optimizer, 1, false));
   report(Verdict::printed, of, "drift from one device on the unchanged network", fmt::format("{:.1e}", drift));
+  if (of.ranks > 1 && traits.models == Traits::Models::one) report_copies(of, audited->seen);
   check_settled(of, traits, audited->outcome);
   check_traffic(of, traits, plain->outcome.result);
 }
@@ -212,6 +213,13 @@ void Verification::find_disturbance(TrainingCase of, const Expectation& expected
   std::swap(of.settles, of.resumes);
   is_found = !compare(of, kResumes, expected, trainings_.run(of).outcome) || is_found;
   if (!is_found) report(Verdict::failed, of, kResumes, "not if settle() is also called between the steps");
+}
+
+// Not judged: a strategy may keep its model on some ranks only.
+void Verification::report_copies(const TrainingCase& of, const Observation& seen) {
+  double largest = 0;
+  for (const Observation::OfRank& rank : seen.ranks) largest = std::max(largest, largest_difference(rank.live, seen.ranks[0].live));
+  report(Verdict::printed, of, "weights of the ranks before settle()", largest == 0 ? "the same bits" : fmt::format("differ by {:.1e}", largest));
 }
 
 void Verification::check_settled(const TrainingCase& of, const Traits& traits, const TrainingOutcome& outcome) {

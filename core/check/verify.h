@@ -44,6 +44,7 @@ class Verification {
   void check_approximate(const TrainingCase& of, const Traits& traits);
   ObservedTraining check_disturbed(TrainingCase of, const Expectation& expected);
   void find_disturbance(TrainingCase of, const Expectation& expected);
+  void report_copies(const TrainingCase& of, const Observation& seen);
   void check_settled(const TrainingCase& of, const Traits& traits, const TrainingOutcome& outcome);
   void check_traffic(const TrainingCase& of, const Traits& traits, const Result& result);
   void check_contributions(TrainingCase of, const ObservedTraining& plain);
