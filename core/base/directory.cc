@@ -58,9 +58,11 @@ int Directory::append(const std::string& name) const {
       openat(descriptor_, name.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
   if (file < 0) throw FileError(path_of(name), errno);
   struct stat facts {};
-  if (fstat(file, &facts) == 0 && S_ISREG(facts.st_mode)) return file;
+  const bool is_known = fstat(file, &facts) == 0;
+  // A file with a second name may be outside of this folder.
+  if (is_known && S_ISREG(facts.st_mode) && facts.st_nlink == 1) return file;
   close(file);
-  throw FileError(path_of(name), EINVAL);
+  throw FileError(path_of(name), is_known && S_ISREG(facts.st_mode) ? EMLINK : EINVAL);
 }
 
 }  // namespace mgcompare

@@ -36,7 +36,7 @@ class Directory {
   const std::string& path() const { return path_; }
   int descriptor() const { return descriptor_; }
   std::string path_of(const std::string& name) const;
-  // Opens a regular file for appending, created if it does not exist, and returns its descriptor.
+  // Opens a regular file without hard links for appending, created if it does not exist, and returns its descriptor.
   int append(const std::string& name) const;
 
  private:

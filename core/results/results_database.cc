@@ -117,6 +117,9 @@ Database open_results_database(const std::string& directory, Database::Mode mode
   }
   if (!S_ISREG(facts.st_mode)) refuse(path, "not a regular file");
   if (facts.st_size == 0) refuse(path, "empty");
+  // SQLite opens these, too, and would wait for the writer of a named pipe.
+  for (const char* suffix : {"-journal", "-wal", "-shm"})
+    if (lstat((path + suffix).c_str(), &facts) == 0 && !S_ISREG(facts.st_mode)) refuse(path + suffix, "not a regular file");
   if (real.size() > kLongestPath)
     refuse(path, fmt::format("the path is too long ({} bytes, at most {})", real.size(), kLongestPath));
   return translating_errors(path, [&] {

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "results/row_checksum.h"
+
 namespace mgcompare {
 namespace {
 
@@ -124,6 +126,7 @@ void upgrade_tables(const Database& database) {
     if (version < 3) database.script(kRankColumns);
     database.script(kConfigTable);
     database.script(fmt::format("PRAGMA user_version = {}", kSchemaVersion));
+    if (database.integer("SELECT count(*) FROM run") > 0) seal_run(database);
   });
 }
 

@@ -149,7 +149,7 @@ ResultsStore::~ResultsStore() = default;
 ResultsStore::ResultsStore(ResultsStore&&) noexcept = default;
 
 bool ResultsStore::empty() const {
-  return translating_errors(state_->path, [&] { return state_->database->integer("SELECT count(*) FROM run") == 0; });
+  return translating_errors(state_->path, [&] { return state_->database->integer("SELECT (SELECT count(*) FROM run) + (SELECT count(*) FROM trial)") == 0; });
 }
 
 void ResultsStore::begin(const RunInfo& info, const std::vector<Trial>& plan) {

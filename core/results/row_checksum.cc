@@ -1,6 +1,7 @@
 #include "results/row_checksum.h"
 
 #include "base/sha256.h"
+#include "results/results_schema.h"
 
 namespace mgcompare {
 namespace {
@@ -58,7 +59,8 @@ void seal_run(const Database& database) {
 bool is_run_intact(const Database& database) {
   std::string stored;
   database.query("SELECT value FROM run WHERE key = ?", {kChecksum}, [&](const Columns& row) { stored = row.text(0); });
-  return stored.empty() || stored == run_checksum(database);
+  if (!stored.empty()) return stored == run_checksum(database);
+  return schema_version(database) < kSchemaVersion || database.integer("SELECT count(*) FROM trial") == 0;
 }
 
 }  // namespace mgcompare

@@ -15,7 +15,8 @@ std::string row_checksum(const Columns& row);
 // Writes the checksum of a trial's row. Call it after every change of the row, in the same transaction.
 void seal_trial(const Database& database, std::int64_t number);
 
-// The same for the run, under the key `checksum` of the table `run`. Files of older versions have none and count as intact.
+// The same for the run, under the key `checksum` of the table `run`. Files of older versions and those
+// without a run have none and are intact.
 void seal_run(const Database& database);
 bool is_run_intact(const Database& database);
 

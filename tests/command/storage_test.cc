@@ -1,6 +1,7 @@
 // The directory of a run: what it may make the program do, and what happens if it changes.
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -116,6 +117,31 @@ TEST_F(Links, InPlaceOfRecordsAndCheckpointsAreRefused) {
   fs::create_directory(at("run"));
   plant_folder("checkpoints");
   EXPECT_EQ(run({"--set", "checkpoint_epochs=1", "--set", "epochs=2"}).code, 4);
+}
+
+TEST_F(Storage, PipesInPlaceOfSqlitesFilesAreRefused) {
+  ASSERT_EQ(place_.run({config(), "-o", "results"}).code, 0);
+  for (const char* suffix : {"-journal", "-wal", "-shm"}) {
+    const std::string file = at(std::string("results/results.sqlite") + suffix);
+    fs::remove(file);
+    ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+    for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"report", "results"}, {config(), "--resume", "-o", "results"}}) {
+      const Ended ended = place_.run(words);
+      EXPECT_EQ(ended.code, 4) << ended.err;
+      EXPECT_NE(ended.err.find(std::string("results.sqlite") + suffix), std::string::npos) << ended.err;
+    }
+    fs::remove(file);
+  }
+}
+
+TEST_F(Storage, ALogWithASecondNameIsRefused) {
+  fs::create_directory(at("results"));
+  place_.write("other", "precious");
+  fs::create_hard_link(at("other"), at("results/worker.log"));
+  const Ended ended = place_.run({config(), "-o", "results"});
+  EXPECT_EQ(ended.code, 4) << ended.err;
+  EXPECT_NE(ended.err.find("worker.log: cannot be written: Too many links"), std::string::npos) << ended.err;
+  EXPECT_EQ(text_of(at("other")), "precious");
 }
 
 TEST_F(Links, InPlaceOfSqlitesFilesAreNotFollowed) {

@@ -90,11 +90,14 @@ TEST(DamagedRow, IsEveryRowOfADamagedConfig) {
   make_run(folder.path());
   Database(folder.path(kResultsFile), Database::Mode::write).script("UPDATE config SET json = replace(json, '0.05', '0.07')");
   for (const Row& row : read_run(folder.path()).rows) EXPECT_EQ(row.result.status, TrialStatus::damaged);
+  ResultsStore results(folder.path());
+  results.resume(info(), plan());
+  for (const Row& row : results.read().rows) EXPECT_EQ(row.state, RowState::pending) << "its config is whole again";
 }
 
 TEST(DamagedRun, IsTainted) {
   for (const char* damage : {"UPDATE environment SET value = 'another machine' WHERE position = 0", "DELETE FROM environment",
-                             "DELETE FROM trial WHERE number = 1"}) {
+                             "DELETE FROM trial WHERE number = 1", "DELETE FROM run WHERE key = 'checksum'", "DELETE FROM run"}) {
     const Folder folder;
     make_run(folder.path());
     Database(folder.path(kResultsFile), Database::Mode::write).script(damage);
