@@ -20,6 +20,7 @@ constexpr char kSettles[] = "settle() leaves the training as it was";
 constexpr char kSettlesAgain[] = "settle() returns the same weights when it is called again";
 constexpr char kResumes[] = "interrupted and resumed, it ends with the same weights";
 constexpr char kRuns[] = "runs";
+constexpr int kMostRanks = 16;      // of a strategy that supports none of the scope's numbers of ranks
 
 // Processor time beside the ranks that is not noise, in seconds and as a share of the ranks' own.
 constexpr double kOtherSeconds = 0.02, kOtherShare = 0.1;
@@ -109,14 +110,29 @@ void Verification::check(const StrategyConfig& strategy) {
   check_threads(strategy);
 }
 
+std::vector<int> Verification::supported_ranks(const StrategyConfig& strategy, const std::string& optimizer) {
+  TrainingCase of{.strategy = strategy, .optimizer = optimizer};
+  std::vector<int> supported;
+  Traits traits;
+  for (const int ranks : scope_.ranks) {
+    of.ranks = ranks;
+    StrategyOptions options(strategy.options);
+    traits = trainings_.traits(of, options);
+    if (traits.least_ranks <= ranks && ranks <= traits.most_ranks) supported.push_back(ranks);
+  }
+  if (!supported.empty() || scope_.ranks.empty() || traits.most_ranks < 2) return supported;
+  if (traits.least_ranks <= kMostRanks) return {std::clamp(scope_.ranks.front(), std::max(2, traits.least_ranks), traits.most_ranks)};
+  report(Verdict::skipped, of, "several ranks", fmt::format("it needs at least {} ranks, more than verify trains with", traits.least_ranks));
+  return {};
+}
+
 void Verification::check_optimizer(const StrategyConfig& strategy, const std::string& optimizer) {
   check_single_rank({.strategy = strategy, .optimizer = optimizer});
-  for (const int ranks : scope_.ranks) {
+  for (const int ranks : supported_ranks(strategy, optimizer)) {
     const TrainingCase of{.strategy = strategy, .optimizer = optimizer, .ranks = ranks};
     StrategyOptions options(strategy.options);
     const Traits traits = trainings_.traits(of, options);
     if (skip(of, options)) continue;
-    if (ranks < traits.least_ranks || ranks > traits.most_ranks) continue;
     const bool local_norm = trainings_.normalises() && config_.batch_norm == BatchNormPolicy::local;
     if (traits.promise == Traits::Promise::exact && !local_norm) check_exact(of, traits);
     else check_approximate(of, traits);

@@ -38,6 +38,8 @@ class Verification {
   // Whether to omit the checks: an option does not apply to this number of ranks.
   bool skip(const TrainingCase& of, const StrategyOptions& options);
 
+  // The scope's numbers of ranks that the strategy supports. If there are none, one that it does.
+  std::vector<int> supported_ranks(const StrategyConfig& strategy, const std::string& optimizer);
   void check_optimizer(const StrategyConfig& strategy, const std::string& optimizer);
   void check_single_rank(const TrainingCase& of);
   void check_exact(const TrainingCase& of, const Traits& traits);

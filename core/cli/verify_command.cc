@@ -68,6 +68,10 @@ int verify_strategies(const Command& command) {
   request.seed = command.seed.value_or(std::random_device{}() % kMostSeeds);
   request.quick = command.quick;
   probe.search(request.config.plugin_paths);
+  std::vector<Problem> problems;
+  for (const StrategyConfig& strategy : request.config.strategies)
+    if (auto problem = plugin_problem(strategy, probe.plugins())) problems.push_back(std::move(*problem));
+  throw_problems(std::move(problems));
   try {
     request.config.strategies = only(rows_with_defaults(request.config, probe.plugins()), command.only);
   } catch (const Error& error) {

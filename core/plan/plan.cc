@@ -11,6 +11,7 @@
 #include "plan/controls.h"
 #include "model/spec.h"
 #include "plan/precision.h"
+#include "plan/strategy_rows.h"
 #include "plan/trial_order.h"
 #include "config/problem.h"
 
@@ -72,10 +73,6 @@ class Planner {
       if (!std::filesystem::exists(path))
         problem(whole_file(), fmt::format("'plugins' names {}, which does not exist", path), "correct it, or remove it");
     }
-    std::vector<std::string> names;
-    for (const PluginSummary& plugin : plan_.plugins) {
-      if (plugin.problem.empty()) names.push_back(plugin.name);
-    }
     for (const StrategyConfig& strategy : config_.strategies) {
       const PluginSummary* refused = nullptr;
       const PluginSummary* found = nullptr;
@@ -86,12 +83,8 @@ class Planner {
       files_.push_back(found ? found->file : "");
       // Two plugins have this name. The author of the refused one must see that it is not used.
       if (found && refused) warn_once(refused->problem);
-      if (found) continue;
-      const std::string text = refused
-                                   ? fmt::format("strategy '{}' cannot be used: {}", strategy.name, refused->problem)
-                                   : fmt::format("there is no strategy '{}'", strategy.name);
-      problem(strategy.place, text, refused ? "" : did_you_mean(strategy.name, names), strategy.name.size(),
-              "strategies found: " + (names.empty() ? "none" : listed(names)), refused != nullptr);
+      if (const auto missing = plugin_problem(strategy, plan_.plugins))
+        problem(missing->place, missing->text, missing->hint, missing->width, missing->note, missing->of_plugin);
     }
     throw_problems(std::move(problems_));
   }

@@ -94,6 +94,13 @@ TEST_F(VerifyCommand, DrawsItsSeed) {
   EXPECT_NE(seed_of(), seed_of());
 }
 
+TEST_F(VerifyCommand, AnUnknownStrategyHasItsPlace) {
+  const Ended ended = verify("serial, towr", {});
+  EXPECT_EQ(ended.code, 2) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("there is no strategy 'towr'"));
+  EXPECT_THAT(ended.err, HasSubstr("did you mean 'tower'?"));
+}
+
 TEST_F(VerifyCommand, AnUnknownRowIsAUsageError) {
   const Ended ended = verify("serial", {"--only", "strategy=towr"});
   EXPECT_EQ(ended.code, 2);

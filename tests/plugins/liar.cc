@@ -65,7 +65,7 @@ class Liar : public Strategy {
                               {"construct", "traits", "start", "step", "settle", "save", "restore"})),
         step_(static_cast<std::size_t>(options.integer("step", 40, "the first step with noise, a crash or a deadlock", 0))),
         approximate_(options.flag("approximate", false, "promises approximate weights in place of exact ones")),
-        facts_(facts) {
+        ranks_(static_cast<int>(options.integer("ranks", 0, "the only number of ranks; 0: any", 0))), facts_(facts) {
     fail_in("construct");
   }
 
@@ -74,6 +74,7 @@ class Liar : public Strategy {
     Traits traits;
     traits.promise = approximate_ ? Traits::Promise::approximate : Traits::Promise::exact;
     traits.devices = {DeviceKind::cpu};
+    if (ranks_ > 0) traits.least_ranks = traits.most_ranks = ranks_;
     return traits;
   }
 
@@ -179,6 +180,7 @@ class Liar : public Strategy {
   std::string how_, where_;
   std::size_t step_;
   bool approximate_;
+  int ranks_;
   Facts facts_;
   std::size_t steps_ = 0;
   std::vector<float> master_;  // the weights, of which the replica's are a copy; with "no save"

@@ -216,6 +216,15 @@ INSTANTIATE_TEST_SUITE_P(All, VerifyLiar,
                                            Lie{"settle scales weights", false, "one rank equals one device"}, Lie{"settle scales weights", true, kSettles},
                                            Lie{"settle averages weights", true, kSettles}));
 
+// None of these numbers of ranks is in the scope.
+TEST(Verify, ALiarIsFoundOnTheRanksThatItSupports) {
+  for (const char* ranks : {"2", "5"}) {
+    const Verified verified = verify_faulty("liar", {{"how", "scaled gradients", false, {}}, {"ranks", ranks, false, {}}}, {"sgd"});
+    EXPECT_FALSE(verified.passed) << ranks;
+    EXPECT_THAT(failures(verified), HasSubstr(std::string(ranks) + " ranks: " + kOneDevice));
+  }
+}
+
 TEST(Verify, TheSamePluginPassesWithoutALie) {
   const Verified verified = verify_faulty("liar", {});
   EXPECT_TRUE(verified.passed) << failures(verified);
