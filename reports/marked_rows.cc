@@ -60,6 +60,9 @@ std::vector<std::string> marked_rows(const Comparison& comparison) {
   if (const auto cells = cells_with(comparison, MarkKind::sent_nothing); !cells.empty())
     all.push_back(fmt::format("Several ranks ended with one model, but sent no counted bytes: {}. Such rows are not ranked, because "
                               "what they exchange cannot be seen", names_of(cells)));
+  if (const auto cells = cells_with(comparison, MarkKind::other_samples); !cells.empty())
+    all.push_back(fmt::format("More or fewer samples than each one once per epoch: {}. Such rows are not ranked, because their "
+                              "samples/s count other work", names_of(cells)));
   if (const auto cells = cells_with(comparison, MarkKind::too_short); !cells.empty())
     all.push_back(fmt::format("Too short to measure (less than {:g} ms or {} steps of training): {}. Such rows have no speed-up and are "
                               "not ranked; train more epochs or samples", 1e3 * kLeastSeconds, kLeastSteps, names_of(cells)));

@@ -24,6 +24,9 @@ std::vector<Mark> marks_of(const Row& row, const PromiseCheck& promise) {
     marks.push_back({MarkKind::broken_promise, fmt::format("promise broken in epoch {}", promise.epoch)});
   if (row.trial.ranks() > 1 && has_trait(result, "models", "one") && result.steps > 0 && !(result.bytes_per_step > 0))
     marks.push_back({MarkKind::sent_nothing, "sent nothing"});
+  if (result.samples_due > 0 && result.samples != result.samples_due)
+    marks.push_back({MarkKind::other_samples, fmt::format("trained {:.4g} times its samples", static_cast<double>(result.samples) /
+                                                                                                   static_cast<double>(result.samples_due))});
   if (!row.trial.control && (result.seconds_training < kLeastSeconds || result.steps < kLeastSteps))
     marks.push_back({MarkKind::too_short, "too short to measure"});
   if (result.seconds_other_threads > kBusyThreads * static_cast<double>(row.trial.devices) * result.seconds_training)

@@ -14,6 +14,7 @@ namespace mgcompare {
 enum class MarkKind {
   broken_promise,                   // exact, but the weights or the loss depart from the baseline's
   sent_nothing,                     // several ranks end with one model, but no bytes were counted
+  other_samples,                    // trained more or fewer samples than the data set has
   too_short,                        // the training is too short to measure its speed
   busy_threads,                     // threads that are not ranks used much processor time
 };

@@ -79,6 +79,7 @@ struct Result {
   double harness_share = 0;         // time of rank 0 outside of steps / seconds_training
   std::vector<WindowResult> windows;  // of the training, in order; none if the trial has fewer than 60 steps
   std::uint64_t samples = 0;        // trained in all epochs
+  std::uint64_t samples_due = 0;    // training samples times epochs; 0: not known, in results of older versions
   std::uint64_t steps = 0;          // of rank 0
   std::uint64_t updates = 0;        // of the model; with many models, of one of them
   double bytes_per_step = 0;        // payload that a rank sends per step, mean over ranks

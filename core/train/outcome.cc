@@ -87,6 +87,7 @@ void add_epoch(Result& result, const std::vector<Rank>& ranks, const TrialFacts&
   result.epochs.push_back(epoch);
   for (const Rank& rank : ranks) result.exclusive_sections += rank.exclusive_sections;
   result.samples += trained.samples;
+  result.samples_due = facts.dataset->train.samples * result.epochs.size();
   result.seconds_training += seconds_training;
   result.seconds_evaluation += seconds_evaluation;
   result.accuracy = epoch.accuracy;

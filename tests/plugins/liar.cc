@@ -49,6 +49,7 @@ class Liar : public Strategy {
                             {"nothing",
                              "scaled gradients",       // times 1.01
                              "dropped sample",         // the last one of each share
+                             "whole batch",            // every rank computes the shares of all
                              "mean of means",          // of unequal shares
                              "skipped exchange",       // in every seventh step
                              "late noise",             // of 1e-4 on the gradients, from step `step` on
@@ -120,9 +121,17 @@ class Liar : public Strategy {
     if (how_ == "settle averages weights" && (steps_ + 1) % kAverageEvery == 0) average(group, replica.weights());
   }
 
+  // With an exchange that changes nothing.
+  void step_alone(Replica& replica, Group& group, const Batch& batch) {
+    replica.backward(batch.whole());
+    group.broadcast(replica.gradients(), 0);
+    replica.update();
+  }
+
   void step_together(Replica& replica, Group& group, const Batch& batch) {
     const Vec gradients = replica.gradients();
     if (how_ == "no save") std::copy(master_.begin(), master_.end(), replica.weights().begin());
+    if (how_ == "whole batch") return step_alone(replica, group, batch);
     if (how_ == "dropped sample") learn_without_last(replica, batch);
     else replica.backward(batch, how_ == "mean of means" ? Scale::own_share : Scale::global_batch);
     if (how_ == "uncounted exchange") sum_in_shared_memory(group, gradients);

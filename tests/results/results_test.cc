@@ -61,10 +61,11 @@ TEST(ResultJson, KeepsEveryField) {
   result.exclusive_sections = 12;
   result.shared = {{"Board", "host", 99}};
   result.epochs[0].sketch = "12345678";
+  result.samples_due = 10'000;
   const nlohmann::json json = result;
   // Equal again, and not only because everything was omitted.
   EXPECT_EQ(nlohmann::json(json.get<Result>()), json);
-  EXPECT_EQ(json.size(), 32u);
+  EXPECT_EQ(json.size(), 33u);
   const Result back = json.get<Result>();
   EXPECT_EQ(back.peak_memory, 1ull << 40);
   EXPECT_EQ(back.metrics.at(0).at("staleness").count, 99u);
@@ -72,6 +73,7 @@ TEST(ResultJson, KeepsEveryField) {
   EXPECT_EQ(back.epochs.at(1).accuracy, 0.99);
   EXPECT_EQ(back.epochs.at(0).sketch, "12345678");
   EXPECT_EQ(back.shared.at(0).bytes, 99u);
+  EXPECT_EQ(back.samples_due, 10'000u);
   EXPECT_EQ(back.exclusive_sections, 12u);
   EXPECT_EQ(back.seconds_other_threads, 0.25);
   EXPECT_EQ(back.windows.at(1).steps, 31u);

@@ -95,6 +95,13 @@ TEST_F(Promises, RanksThatSendNothingAreMarked) {
   EXPECT_FALSE(is_marked(marks_of(add(liar("nothing", 1)), {}), MarkKind::sent_nothing));
 }
 
+TEST_F(Promises, RanksThatTrainOtherSamplesAreMarked) {
+  EXPECT_TRUE(is_marked(marks_of(add(liar("dropped sample", 2)), {}), MarkKind::other_samples));
+  EXPECT_TRUE(is_marked(marks_of(add(liar("whole batch", 2)), {}), MarkKind::other_samples));
+  for (const char* name : {"replicated", "async_sgd", "local_sgd", "independent"})
+    EXPECT_FALSE(is_marked(marks_of(add(trial_of(name, 2)), {}), MarkKind::other_samples)) << name;
+}
+
 TEST_F(Promises, ThreadsBesideTheRanksAreMarked) {
   Trial burning = liar("burns a core", 1), quiet = liar("nothing", 2);
   burning.config.epochs = quiet.config.epochs = 20;
