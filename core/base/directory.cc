@@ -24,24 +24,17 @@ FileError::FileError(const std::string& path, int code)
     : Error(path + ": cannot be written: " + reason_of(code)), code_(code) {}
 
 Directory::Directory(const std::string& path) : path_(path), descriptor_(open(path.empty() ? "." : path.c_str(), kFolder)) {
-  if (descriptor_ < 0) throw FileError(path, errno);
-}
-
-Directory::Directory(Directory&& other) noexcept
-    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
-
-Directory::~Directory() {
-  if (descriptor_ >= 0) close(descriptor_);
+  if (descriptor() < 0) throw FileError(path, errno);
 }
 
 Directory Directory::subfolder(const std::string& name) const {
-  if (mkdirat(descriptor_, name.c_str(), 0755) != 0 && errno != EEXIST) throw FileError(path_of(name), errno);
-  const int opened = openat(descriptor_, name.c_str(), kFolder | O_NOFOLLOW);
+  if (mkdirat(descriptor(), name.c_str(), 0755) != 0 && errno != EEXIST) throw FileError(path_of(name), errno);
+  const int opened = openat(descriptor(), name.c_str(), kFolder | O_NOFOLLOW);
   if (opened >= 0) return Directory(path_of(name), opened);
   // The system does not tell a link from another file that is no folder.
   const int reason = errno;
   struct stat facts {};
-  const bool is_link = fstatat(descriptor_, name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(facts.st_mode);
+  const bool is_link = fstatat(descriptor(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(facts.st_mode);
   throw FileError(path_of(name), is_link ? ELOOP : reason);
 }
 
@@ -55,7 +48,7 @@ std::string Directory::path_of(const std::string& name) const { return (std::fil
 int Directory::append(const std::string& name) const {
   // Without O_NONBLOCK, opening a named pipe would wait for its reader.
   const int file =
-      openat(descriptor_, name.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
+      openat(descriptor(), name.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
   if (file < 0) throw FileError(path_of(name), errno);
   struct stat facts {};
   const bool is_known = fstat(file, &facts) == 0;

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "base/descriptor.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare {
@@ -30,11 +31,8 @@ class Directory {
   // The folder of a file in a subfolder that the program made: of "RUN/records/trial-1", `records` in RUN.
   static Directory subfolder_of(const std::string& file);
 
-  Directory(Directory&& other) noexcept;
-  ~Directory();
-
   const std::string& path() const { return path_; }
-  int descriptor() const { return descriptor_; }
+  int descriptor() const { return descriptor_.number(); }
   std::string path_of(const std::string& name) const;
   // Opens a regular file without hard links for appending, created if it does not exist, and returns its descriptor.
   int append(const std::string& name) const;
@@ -43,7 +41,7 @@ class Directory {
   Directory(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
 
   std::string path_;
-  int descriptor_;
+  Descriptor descriptor_;
 };
 
 }  // namespace mgcompare

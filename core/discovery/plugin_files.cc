@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 namespace mgcompare {
 namespace {
 
-// "strategy_tower.so" -> "tower": the name that a file without a readable record probably has.
+// "strategy_NAME.so" -> "NAME": the name that a file without a readable record probably has.
 std::string name_by_file(const std::string& file) {
   std::string name = fs::path(file).stem().string();
   if (name.starts_with("strategy_")) name.erase(0, 9);

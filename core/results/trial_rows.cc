@@ -22,7 +22,8 @@ std::int64_t whole(std::uint64_t value) { return static_cast<std::int64_t>(value
 // Stores the config, once for equal ones. Returns its key.
 std::string store_config(const Database& database, const Config& config) {
   const std::string text = dump(Json(config)), hash = sha256(text);
-  database.run("INSERT INTO config VALUES (?, ?) ON CONFLICT (sha256) DO UPDATE SET json = excluded.json", {hash, text});
+  database.run("INSERT INTO config VALUES (?, ?) ON CONFLICT (sha256) DO UPDATE SET json = excluded.json WHERE json <> excluded.json",
+               {hash, text});
   return hash;
 }
 
