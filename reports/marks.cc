@@ -29,6 +29,8 @@ std::vector<Mark> marks_of(const Row& row, const PromiseCheck& promise) {
                                                                                                    static_cast<double>(result.samples_due))});
   if (!row.trial.control && (result.seconds_training < kLeastSeconds || result.steps < kLeastSteps))
     marks.push_back({MarkKind::too_short, "too short to measure"});
+  if (!result.changed_settings.empty())
+    marks.push_back({MarkKind::changed_settings, fmt::format("changed {}", result.changed_settings)});
   if (result.seconds_other_threads > kBusyThreads * static_cast<double>(row.trial.devices) * result.seconds_training)
     marks.push_back({MarkKind::busy_threads, "other threads are busy"});
   return marks;

@@ -16,6 +16,7 @@ enum class MarkKind {
   sent_nothing,                     // several ranks end with one model, but no bytes were counted
   other_samples,                    // trained more or fewer samples than the data set has
   too_short,                        // the training is too short to measure its speed
+  changed_settings,                 // its threads ran under other conditions than those of other rows
   busy_threads,                     // threads that are not ranks used much processor time
 };
 

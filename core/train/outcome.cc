@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "base/sha256.h"
 #include "base/median.h"
 #include "results/weight_sketch.h"
@@ -121,6 +123,8 @@ void conclude(TrainingOutcome& outcome, const std::vector<Rank>& ranks, const Tr
     result.peak_memory = std::max(result.peak_memory, platform.peak_memory(rank.device->index()));
   }
   result.bytes_per_step = steps == 0 ? 0 : bytes / static_cast<double>(steps);
+  for (std::size_t rank = 0; rank < ranks.size() && result.changed_settings.empty(); ++rank)
+    if (!ranks[rank].changed_settings.empty()) result.changed_settings = fmt::format("{} of rank {}", ranks[rank].changed_settings, rank);
   result.updates = own_optimizers ? 0 : first.replica->own_updates();
   if (own_optimizers)
     for (const Rank& rank : ranks) result.updates += rank.replica->strategy_updates();

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/settings.h"
 #include "measure/step_breakdown.h"
 #include "runtime/checkpoint.h"
 #include "measure/epoch_steps.h"
@@ -48,6 +49,8 @@ struct Rank {
   Tally epoch_tally;                // of the epoch, during training
   Tally test_tally;                 // of the last evaluation
   std::vector<float> settled_weights;  // on the host, of the last epoch
+  Settings settings;                // of its thread, before there was a strategy
+  std::string changed_settings;     // by the strategy
 };
 
 // The state of a rank that training changes, for checkpoints. The strategy saves and restores its own part.

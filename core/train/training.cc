@@ -8,6 +8,7 @@
 #include "train/epoch_training.h"
 #include "train/outcome.h"
 #include "base/rank_threads.h"
+#include "base/settings.h"
 #include "train/warmup_phase.h"
 #include "train/batch_scheduler.h"
 #include "train/epoch_evaluation.h"
@@ -44,6 +45,7 @@ class Training {
   void begin(std::size_t rank) {
     const double start = now();
     setup_.open(rank);
+    state_.ranks[rank].settings = thread_settings();
     const double opened = now();
     // The speed of a control does not count.
     if (state_.config.measure.warm_up_steps > 0 && !state_.trial.control) warmup_.run(rank);
@@ -60,6 +62,9 @@ class Training {
   }
 
   void end(std::size_t rank) {
+    Rank& own = state_.ranks[rank];
+    own.changed_settings = changed_settings(own.settings, thread_settings());
+    state_.wait_for_ranks(rank);
     state_.enter(TrainingPhase::teardown, rank);
     if (rank == 0) {
       const TrainingRequest& request = state_.request;
