@@ -146,7 +146,7 @@ void print_strategy(CapabilityProbe& probe, const PluginSummary& plugin) {
   fmt::print("{:<16} {}\n", plugin.name, plugin.description);
   const StrategySummary summary = summary_of(probe, plugin);
   if (!summary.crash.empty()) {
-    fmt::print("{:<16} cannot be probed: {}\n\n", "", summary.crash);
+    fmt::print("{:<16} cannot be probed: {}, in {}\n\n", "", summary.crash, plain(plugin.file));
     return;
   }
   for (const OptionProblem& problem : summary.problems) {

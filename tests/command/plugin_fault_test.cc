@@ -113,7 +113,7 @@ TEST_F(PluginFault, AFileThatCrashesTheLoaderIsASentenceWithItsName) {
   EXPECT_THAT(listed.out, HasSubstr("tower")) << "the others are still listed";
   const Ended checked = place_.run({"plugins", "check", file}, variables());
   EXPECT_EQ(checked.code, 1);
-  EXPECT_THAT(checked.out, HasSubstr(file));
+  EXPECT_EQ(checked.out, file + ": its constructor crashes: SIGSEGV before the trial began (crashed)\n");
 }
 
 TEST_F(PluginFault, AMissingLibraryIsNamedByTheLoader) {
@@ -126,6 +126,17 @@ TEST_F(PluginFault, AMissingLibraryIsNamedByTheLoader) {
   const Ended checked = place_.run({"plugins", "check", file}, variables());
   EXPECT_EQ(checked.code, 1);
   EXPECT_THAT(checked.out, HasSubstr("libabsent.so.6"));
+}
+
+// Before the first trial, when the program asks for traits and options.
+TEST_F(PluginFault, AConstructorThatTakesAllMemoryIsASentenceWithItsName) {
+  const std::string hog = place_.write("hog.yaml", small_config("scaling: {devices: [cpu:1], batch: 64}\n"
+                                                                "strategies: [serial, {misbehave: {how: hog, where: construct}}]\n"));
+  const Ended ended = place_.run({hog, "--dry-run"}, {{"ASAN_OPTIONS", "allocator_may_return_null=1"}, {"TSAN_OPTIONS", "allocator_may_return_null=1"}});
+  EXPECT_EQ(ended.code, 4) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("strategy 'misbehave' crashed when it was created from its options: the host has no more memory; "
+                                   "a plugin may use 2 GiB while it is asked for its options (out of memory), in "));
+  EXPECT_THAT(ended.err, HasSubstr("/strategy_misbehave.so"));
 }
 
 TEST_F(PluginFault, AFileThatIsDamagedAfterTheProbeIsARow) {
