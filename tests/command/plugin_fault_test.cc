@@ -125,6 +125,8 @@ TEST_F(PluginFault, AMissingLibraryIsNamedByTheLoader) {
   EXPECT_EQ(plan("[serial]").code, 0);
   const Ended checked = place_.run({"plugins", "check", file}, variables());
   EXPECT_EQ(checked.code, 1);
+  EXPECT_EQ(checked.out.find(file), 0u) << checked.out;
+  EXPECT_EQ(checked.out.rfind(file), 0u) << checked.out;
   EXPECT_THAT(checked.out, HasSubstr("libabsent.so.6"));
 }
 
