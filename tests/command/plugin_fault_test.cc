@@ -1,13 +1,12 @@
 // Damaged and foreign plugin files, as a user meets them: a sentence where they matter, and nothing where they do not.
 
-#include <elf.h>
 #include <gmock/gmock.h>
 
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 
 #include "rig.h"
+#include "tests/discovery/dynamic_entries.h"
 
 namespace mgcompare {
 namespace {
@@ -47,20 +46,7 @@ std::string with(std::string library, const std::string& from, const std::string
 
 // Sends the loader to an address without memory when it relocates the library.
 std::string with_wild_relocations(std::string library) {
-  Elf64_Ehdr header;
-  std::memcpy(&header, library.data(), sizeof header);
-  for (std::size_t i = 0; i < header.e_phnum; ++i) {
-    Elf64_Phdr segment;
-    std::memcpy(&segment, &library[header.e_phoff + i * sizeof segment], sizeof segment);
-    if (segment.p_type != PT_DYNAMIC) continue;
-    for (std::size_t at = segment.p_offset; at < segment.p_offset + segment.p_filesz; at += sizeof(Elf64_Dyn)) {
-      Elf64_Dyn entry;
-      std::memcpy(&entry, &library[at], sizeof entry);
-      if (entry.d_tag != DT_RELA) continue;
-      entry.d_un.d_ptr = 0x7000'0000'0000;
-      std::memcpy(&library[at], &entry, sizeof entry);
-    }
-  }
+  change_dynamic_entries(library, DT_RELA, [](std::uint64_t& address) { address = 0x7000'0000'0000; });
   return library;
 }
 
