@@ -13,13 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class PluginCommands : public testing::Test {
- protected:
-  void SetUp() override {
-    if (const std::string missing = missing_piece(); !missing.empty()) GTEST_SKIP() << missing;
-  }
-  Workplace place_;
-};
+using PluginCommands = CommandTest;
 
 TEST_F(PluginCommands, PluginsAreListedWithOptionsAndRefusals) {
   const std::string bad = std::string(MGCOMPARE_BINARY_DIR) + "/lib/mgcompare/bad_plugins";

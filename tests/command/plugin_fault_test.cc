@@ -16,10 +16,11 @@ using testing::HasSubstr;
 using testing::Not;
 using Variables = std::map<std::string, std::string>;
 
-class PluginFault : public testing::Test {
+class PluginFault : public CommandTest {
  protected:
   void SetUp() override {
-    if (const std::string missing = missing_piece(); !missing.empty()) GTEST_SKIP() << missing;
+    CommandTest::SetUp();
+    if (IsSkipped()) return;
     fs::create_directory(mine());
   }
   fs::path mine() const { return place_.folder() / "mine"; }
@@ -35,7 +36,6 @@ class PluginFault : public testing::Test {
     return place_.write("x.yaml", small_config("scaling: {devices: [cpu:1], batch: 64}\nstrategies: " + strategies + "\n"));
   }
   Ended plan(const std::string& strategies) const { return place_.run({config(strategies), "--dry-run"}, variables()); }
-  Workplace place_;
 };
 
 // Replaces `from` by text of the same length, wherever the library has it.

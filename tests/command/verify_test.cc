@@ -16,17 +16,13 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class VerifyCommand : public testing::Test {
+class VerifyCommand : public CommandTest {
  protected:
-  void SetUp() override {
-    if (const std::string missing = missing_piece(); !missing.empty()) GTEST_SKIP() << missing;
-  }
   Ended verify(const std::string& strategies, std::vector<std::string> arguments) const {
     const std::string config = place_.write("verified.yaml", small_config("strategies: [" + strategies + "]\n"));
     arguments.insert(arguments.begin(), {"verify", "--quick", config});
     return place_.run(arguments);
   }
-  Workplace place_;
 };
 
 const std::vector<std::string> kCalls = {"construct", "traits", "start", "step", "settle", "save", "restore"};
