@@ -96,6 +96,7 @@ TrainingRequest Trainings::request_of(const TrainingCase& of, const Trial& trial
 }
 
 Traits Trainings::traits(const TrainingCase& of, StrategyOptions& options) const {
+  if (listener_.position != nullptr) listener_.position->set({});
   const Trial trial = trial_of(of);
   return make_strategy(file_of(of.strategy), options, facts_of(trial, trial.config, scope_.samples))->traits();
 }

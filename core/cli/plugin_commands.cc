@@ -146,7 +146,7 @@ void print_strategy(CapabilityProbe& probe, const PluginSummary& plugin) {
   fmt::print("{:<16} {}\n", plugin.name, plugin.description);
   const StrategySummary summary = summary_of(probe, plugin);
   if (!summary.crash.empty()) {
-    fmt::print("{:<16} cannot be probed: {}\n\n", "", summary.crash);
+    fmt::print("{:<16} cannot be probed: {}, in {}\n\n", "", summary.crash, plain(plugin.file));
     return;
   }
   for (const OptionProblem& problem : summary.problems) {
@@ -193,7 +193,9 @@ int check_plugin(const Command& command) {
   bool is_fine = true;
   for (const OptionProblem& problem : summary.problems) {
     is_fine &= problem.warning;
-    fmt::print("{}: {}{}\n", file, problem.key.empty() ? "" : problem.key + ": ", problem.text);
+    // A problem of the whole plugin is a sentence about its file.
+    if (problem.of_plugin) fmt::print("{}\n", problem.text);
+    else fmt::print("{}: {}{}\n", file, problem.key.empty() ? "" : problem.key + ": ", problem.text);
   }
   if (is_fine) fmt::print("{}: fine, strategy '{}' ({})\n", file, plugin.name, traits_text(summary.traits));
   return is_fine ? kDone : kProblemFound;

@@ -88,7 +88,8 @@ void ConfigReader::read_options(const Node& node, StrategyConfig& strategy) {
       std::string why;
       if (!value.quoted && !as_number(value, why) && !why.empty()) {
         problem(value.place,
-                fmt::format("'{}' of '{}' cannot be {}", entry.key.substr(0, 40), strategy.name, describe(value)), why,
+                fmt::format("'{}' of '{}' cannot be {}", entry.key.substr(0, 40), strategy.name, describe(value)),
+                why + "; if it is a text, write it in quotes",
                 width_of(value));
       }
       strategy.options.push_back({entry.key, value.text, value.quoted, value.place});

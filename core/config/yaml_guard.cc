@@ -358,8 +358,9 @@ std::optional<bool> as_flag(const Node& node, std::string& why) {
 }
 
 bool needs_quotes(std::string_view text) {
+  // Also what this program's reader takes for a number.
   static const std::regex kPlain("[A-Za-z_./][A-Za-z0-9_./+-]*"),
-      kWord("(null|true|false|yes|no|on|off|y|n|\\.nan|\\.inf)", std::regex::icase);
+      kWord("(null|true|false|yes|no|on|off|y|n|\\.?(nan|inf|infinity)|\\.[0-9].*)", std::regex::icase);
   const std::string whole(text.substr(0, 256));
   return text.size() > 256 || !std::regex_match(whole, kPlain) || std::regex_match(whole, kWord);
 }

@@ -29,7 +29,9 @@ std::unique_ptr<Strategy> make_strategy(const std::string& file, Options& option
       reset_arithmetic();
       if (error) {
         const char* const loader_error = dlerror();
-        throw UnusablePlugin(file + " cannot be opened: " + plain(loader_error == nullptr ? error.message() : loader_error));
+        std::string reason = loader_error == nullptr ? error.message() : loader_error;
+        if (reason.starts_with(file + ": ")) reason.erase(0, file.size() + 2);
+        throw UnusablePlugin(plain(file) + " cannot be opened: " + plain(reason));
       }
       at = opened.emplace(file, std::move(library)).first;
     }

@@ -16,7 +16,10 @@ StrategySummary probe_strategy(const ProbeQuestion& question) {
   } catch (const UnusablePlugin& error) {
     summary.problems.push_back({"", error.what(), false, true});
   } catch (...) {
-    summary.problems.push_back({"", cause_of(std::current_exception()).sentence});
+    const Cause cause = cause_of(std::current_exception());
+    // What the plugin took may never be freed: the worker ends.
+    if (cause.status == TrialStatus::out_of_memory) throw;
+    summary.problems.push_back({"", cause.sentence});
   }
   summary.options = options.asked();
   return summary;

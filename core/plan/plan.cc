@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/text.h"
 #include "plan/controls.h"
 #include "model/spec.h"
 #include "plan/precision.h"
@@ -276,7 +277,8 @@ class Planner {
     if (!answer.crash.empty()) {
       return problem(
           strategy.place,
-          fmt::format("strategy '{}' crashed when it was created from its options: {}", strategy.name, answer.crash),
+          fmt::format("strategy '{}' crashed when it was created from its options: {}, in {}", strategy.name, answer.crash,
+                      plain(row.trial.plugin_file)),
           "build its plugin again, or remove it", strategy.name.size(), "", true);
     }
     for (const OptionProblem& found : answer.problems) report(row, found);

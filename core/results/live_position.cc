@@ -9,6 +9,11 @@ constexpr unsigned kStepBits = 32, kEpochBits = 24;
 
 constexpr std::uint64_t lowest(std::uint64_t value, unsigned bits) { return value & ((std::uint64_t{1} << bits) - 1); }
 
+std::uint64_t packed(const Position& position) {
+  return static_cast<std::uint64_t>(position.phase) << (kEpochBits + kStepBits) | lowest(position.epoch, kEpochBits) << kStepBits |
+         lowest(position.step, kStepBits);
+}
+
 }  // namespace
 
 std::string text_of(const Position& position) {
@@ -28,10 +33,14 @@ std::string text_of(const Position& position) {
   return fmt::format("in {}", to_string(position.phase));
 }
 
-void LivePosition::set(const Position& position) {
-  const std::uint64_t phase = static_cast<std::uint64_t>(position.phase);
-  packed_.store(phase << (kEpochBits + kStepBits) | lowest(position.epoch, kEpochBits) << kStepBits | lowest(position.step, kStepBits),
-                std::memory_order_relaxed);
+void LivePosition::set(const Position& position) { packed_.store(packed(position), std::memory_order_relaxed); }
+
+void LivePosition::advance(const Position& position) {
+  const std::uint64_t next = packed(position);
+  std::uint64_t present = packed_.load(std::memory_order_relaxed);
+  while (present < next && present >> kStepBits == next >> kStepBits &&
+         !packed_.compare_exchange_weak(present, next, std::memory_order_relaxed)) {
+  }
 }
 
 Position LivePosition::get() const {

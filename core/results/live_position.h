@@ -21,10 +21,13 @@ struct Position {
 // "in step 20 of epoch 1 (training)", "before the trial began".
 std::string text_of(const Position& position);
 
-// One writer, any number of readers, in any processes. Both calls take a few nanoseconds and never wait.
+// Any number of readers, in any processes. The calls take some nanoseconds and never wait.
 class LivePosition {
  public:
+  // No other thread may write at the same time.
   void set(const Position& position);
+  // Any number of threads. Sets a later step of the present phase and epoch, and does nothing for any other position.
+  void advance(const Position& position);
   // A position that no writer can have set, from damaged memory, is read as `none`.
   Position get() const;
 

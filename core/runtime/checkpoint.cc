@@ -1,26 +1,31 @@
 #include "runtime/checkpoint.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <string_view>
 
+#include <fmt/core.h>
+
 #include "base/atomic_file.h"
+#include "base/descriptor.h"
 #include "base/sha256.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare {
 namespace {
 
-// A file: this line, the SHA-256 of everything after it, then the contents. Numbers are 64 bits, lowest byte first; texts
-// and blobs follow their length.
-constexpr std::string_view kFirstLine = "mgcompare.checkpoint/3\n";
+// A file: this line, the number of bytes of the contents, their SHA-256, then the contents. Numbers are 64 bits, lowest byte
+// first; texts and blobs follow their length.
+constexpr std::string_view kFirstLine = "mgcompare.checkpoint/4\n";
 constexpr std::string_view kAnyFirstLine = kFirstLine.substr(0, kFirstLine.find('/') + 1);
-constexpr std::size_t kDigestBytes = 32;
+constexpr std::size_t kNumberBytes = 8, kDigestBytes = 32;
+constexpr std::size_t kHeaderBytes = kFirstLine.size() + kNumberBytes + kDigestBytes;
 
 std::string digest_of(std::string_view bytes) {
   Sha256 hash;
@@ -74,22 +79,53 @@ class ContentsReader {
   std::string_view rest_;
 };
 
-// The whole file. Only what was read is allocated, whatever size the file claims.
-std::string bytes_of(const std::string& file) {
-  struct stat status {};
-  if (stat(file.c_str(), &status) != 0) throw Error(std::string("it cannot be read: ") + std::strerror(errno));
-  if (!S_ISREG(status.st_mode)) throw Error("it is not a file");
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw Error(std::string("it cannot be read: ") + std::strerror(errno));
-  std::string bytes;
-  std::array<char, 1 << 16> piece;
-  while (stream.read(piece.data(), piece.size()), stream.gcount() > 0) {
-    bytes.append(piece.data(), static_cast<std::size_t>(stream.gcount()));
-    if (!bytes.starts_with(kFirstLine)) break;
+// A file whose size was checked before it is read.
+class CheckpointFile {
+ public:
+  // A pipe in its place must not block the program.
+  explicit CheckpointFile(const std::string& path) : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    struct stat status {};
+    if (file_.number() < 0 || fstat(file_.number(), &status) != 0) fail();
+    if (!S_ISREG(status.st_mode)) throw Error("it is not a file");
+    size_ = static_cast<std::uint64_t>(status.st_size);
   }
-  if (stream.bad()) throw Error("it cannot be read to its end");
-  return bytes;
-}
+
+  // What follows the header. Nothing is allocated for it before its size is known to be right.
+  std::string contents(std::uint64_t most_bytes) {
+    const std::string header = read(std::min<std::uint64_t>(size_, kHeaderBytes));
+    const std::string_view view = header;
+    if (!view.starts_with(kFirstLine))
+      throw Error(view.starts_with(kAnyFirstLine) ? "it was written by another version of the program"
+                                                  : "it is not a checkpoint of this version");
+    if (size_ < kHeaderBytes) throw Error("it is damaged: it ends within its header");
+    const std::uint64_t stated = ContentsReader(view.substr(kFirstLine.size())).number(), found = size_ - kHeaderBytes;
+    if (stated != found)
+      throw Error(fmt::format("it is damaged: {} bytes follow its header, which says {}", found, stated));
+    if (found > most_bytes)
+      throw Error(fmt::format("it is too large: {} bytes follow its header, and this training has at most {}", found, most_bytes));
+    std::string bytes = read(found);
+    if (digest_of(bytes) != view.substr(kHeaderBytes - kDigestBytes)) throw Error("it is damaged: its checksum is wrong");
+    return bytes;
+  }
+
+ private:
+  [[noreturn]] static void fail() { throw Error(std::string("it cannot be read: ") + std::strerror(errno)); }
+
+  std::string read(std::uint64_t count) {
+    std::string bytes(count, '\0');
+    for (std::size_t done = 0; done < count;) {
+      const ssize_t got = ::read(file_.number(), bytes.data() + done, count - done);
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) fail();
+      if (got == 0) throw Error("it became shorter while it was read");
+      done += static_cast<std::size_t>(got);
+    }
+    return bytes;
+  }
+
+  Descriptor file_;
+  std::uint64_t size_ = 0;
+};
 
 Checkpoint checkpoint_of(ContentsReader contents) {
   Checkpoint checkpoint;
@@ -109,7 +145,7 @@ Checkpoint checkpoint_of(ContentsReader contents) {
 
 }  // namespace
 
-void write_checkpoint(const std::string& file, const Checkpoint& checkpoint) {
+bool write_checkpoint(const std::string& file, const Checkpoint& checkpoint, std::uint64_t most_bytes) {
   Contents contents;
   contents.add(std::string_view(checkpoint.identity));
   contents.add(std::string_view(checkpoint.progress.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
@@ -121,27 +157,26 @@ void write_checkpoint(const std::string& file, const Checkpoint& checkpoint) {
       contents.add(blob);
     }
   }
+  if (contents.bytes().size() > most_bytes) return false;
+  Contents size;
+  size.add(std::uint64_t{contents.bytes().size()});
   try {
     AtomicFile out(Directory::subfolder_of(file), std::filesystem::path(file).filename().string());
     out.write(kFirstLine);
+    out.write(size.bytes());
     out.write(digest_of(contents.bytes()));
     out.write(contents.bytes());
     out.commit();
   } catch (const FileError& error) {
     throw Error(std::string("the checkpoint ") + error.what());
   }
+  return true;
 }
 
-Checkpoint read_checkpoint(const std::string& file) {
-  const std::string bytes = bytes_of(file);
-  std::string_view rest = bytes;
-  if (!rest.starts_with(kFirstLine))
-    throw Error(rest.starts_with(kAnyFirstLine) ? "it was written by another version of the program" : "it is not a checkpoint of this version");
-  rest.remove_prefix(kFirstLine.size());
-  if (rest.size() < kDigestBytes || digest_of(rest.substr(kDigestBytes)) != rest.substr(0, kDigestBytes))
-    throw Error("it is damaged: its checksum is wrong");
+Checkpoint read_checkpoint(const std::string& file, std::uint64_t most_bytes) {
+  const std::string bytes = CheckpointFile(file).contents(most_bytes);
   try {
-    return checkpoint_of(ContentsReader(rest.substr(kDigestBytes)));
+    return checkpoint_of(ContentsReader(bytes));
   } catch (const nlohmann::json::exception& error) {
     throw Error(std::string("it is damaged: ") + error.what());
   }

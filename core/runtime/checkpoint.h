@@ -3,6 +3,7 @@
 // The state of a trial at the end of an epoch, in one file that is replaced atomically. The file names the training that it
 // belongs to, and a checksum over all of its bytes detects damage.
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -22,11 +23,13 @@ struct Checkpoint {
   std::vector<Blobs> ranks;
 };
 
-// Throws Error with the name of the file. Keeps the old file until the new one is on disk.
-void write_checkpoint(const std::string& file, const Checkpoint& checkpoint);
-// Throws Error with the reason, without the name of the file, if it cannot be read, was written by another version or is
-// damaged. Takes no more memory than a few times the file's size.
-Checkpoint read_checkpoint(const std::string& file);
+// Keeps the old file until the new one is on disk. Returns false, and keeps it altogether, if the contents of the new one have
+// more than `most_bytes`. Throws Error with the name of the file.
+[[nodiscard]] bool write_checkpoint(const std::string& file, const Checkpoint& checkpoint, std::uint64_t most_bytes);
+// Throws Error with the reason, without the name of the file, if it cannot be read, was written by another version, is damaged
+// or has more than `most_bytes` of contents. Reads a header of fixed size first, and the contents only if the file has the size
+// that the header states.
+Checkpoint read_checkpoint(const std::string& file, std::uint64_t most_bytes);
 
 // One rank's part of a checkpoint, or the strategy's share of it. Copies from and to the device wait for the device.
 class BlobArchive : public Archive {

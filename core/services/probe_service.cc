@@ -7,6 +7,7 @@
 
 #include "base/shortage.h"
 #include "base/text.h"
+#include "process/memory_limit.h"
 #include "mgcompare/error.h"
 #include "modules/platform_host.h"
 #include "discovery/plugin_files.h"
@@ -32,6 +33,8 @@ constexpr double kStrategySeconds = 10;
 constexpr int kAttempts = 3;
 constexpr std::chrono::milliseconds kPause{200};
 constexpr double kSilenceSeconds = 10;     // a probe reports no progress, only heartbeats
+// Of one plugin and the objects that it makes. Their constructors allocate nothing large (strategy.h).
+constexpr double kStrategyGibibytes = 2;
 
 SupervisorSettings settings_of_probe(SupervisorSettings settings) {
   settings.seconds_without_progress = kDevicesSeconds;
@@ -89,18 +92,20 @@ void clean(StrategySummary& answer) {
   }
 }
 
-StrategySummary summary_of(const Reply& reply, const std::string& plugin_file) {
+StrategySummary summary_of(Reply reply) {
   StrategySummary answer;
+  if (reply.status == TrialStatus::out_of_memory)
+    reply.cause += fmt::format("; a plugin may use {:g} GiB while it is asked for its options", kStrategyGibibytes);
   if (reply.answered()) {
     try {
       answer = reply.body.get<StrategySummary>();
     } catch (const std::exception&) {
-      answer.crash = fmt::format("its answer cannot be read, in {}", plain(plugin_file));
+      answer.crash = "its answer cannot be read";
     }
   } else if (reply.status == TrialStatus::failed) {
     answer.problems.push_back({"", reply.cause});
   } else {
-    answer.crash = fmt::format("{}, in {}", reply.failure(), plain(plugin_file));
+    answer.crash = reply.failure();
   }
   clean(answer);
   return answer;
@@ -146,14 +151,14 @@ std::vector<PluginSummary> ProbeClient::plugins() {
 std::vector<StrategySummary> ProbeClient::ask(const std::vector<ProbeQuestion>& questions) {
   std::vector<StrategySummary> answers;
   for (const ProbeQuestion& question : questions)
-    answers.push_back(summary_of(supervisor_.ask("strategy", question_to_json(question), kStrategySeconds),
-                                 question.plugin_file));
+    answers.push_back(summary_of(supervisor_.ask("strategy", question_to_json(question), kStrategySeconds)));
   return answers;
 }
 
 Handlers probe_handlers() {
   return {{"platforms", [](const nlohmann::json&, RequestContext&) -> nlohmann::json { return find_platforms(); }},
           {"strategy", [](const nlohmann::json& body, RequestContext&) -> nlohmann::json {
+             const MemoryLimit limit(kStrategyGibibytes);
              return probe_strategy(question_from_json(body));
            }}};
 }

@@ -64,7 +64,8 @@ bool may_follow(TrainingPhase from, TrainingPhase to) {
   return std::find(std::begin(kTransitions), std::end(kTransitions), std::pair(from, to)) != std::end(kTransitions);
 }
 
-PhaseBarrier::PhaseBarrier(std::size_t ranks) : barrier_(ranks), phases_(ranks, setup) {}
+PhaseBarrier::PhaseBarrier(std::size_t ranks, std::function<void(TrainingPhase)> entered)
+    : barrier_(ranks), entered_(std::move(entered)), phases_(ranks, setup) {}
 
 void PhaseBarrier::enter(TrainingPhase next, std::size_t rank) {
   if (!may_follow(phases_[rank], next))
@@ -85,6 +86,7 @@ void PhaseBarrier::arrive(TrainingPhase next, std::size_t rank) {
       throw std::logic_error(fmt::format("rank {} waits in phase '{}' while other ranks wait in phase '{}'", rank,
                                          to_string(next), to_string(expected_)));
     arrived_ = (arrived_ + 1) % phases_.size();
+    if (arrived_ == 0 && next != phases_[rank] && entered_) entered_(next);
   }
   barrier_.wait();
 }

@@ -3,6 +3,7 @@
 // The phases of a trial and the barrier that all ranks pass to get from one to the next.
 
 #include <cstddef>
+#include <functional>
 #include <mutex>
 #include <string_view>
 #include <vector>
@@ -37,7 +38,8 @@ bool may_follow(TrainingPhase from, TrainingPhase to);
 // release the others. The checks are always on.
 class PhaseBarrier {
  public:
-  explicit PhaseBarrier(std::size_t ranks);
+  // `entered` is called with each new phase, before any rank is in it. Ranks are only waiting then.
+  explicit PhaseBarrier(std::size_t ranks, std::function<void(TrainingPhase)> entered = {});
 
   // Waits until all ranks enter `next`. Throws std::logic_error where the transition is illegal or another rank waits for
   // a different phase, and Aborted after abort().
@@ -52,6 +54,7 @@ class PhaseBarrier {
   void arrive(TrainingPhase next, std::size_t rank);
 
   AbortableBarrier barrier_;
+  std::function<void(TrainingPhase)> entered_;
   std::vector<TrainingPhase> phases_;  // of each rank; each is written by its rank's thread only
   std::mutex mutex_;
   std::size_t arrived_ = 0;            // ranks at the coming rendezvous

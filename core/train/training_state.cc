@@ -13,7 +13,10 @@ constexpr double kSecondsBetweenReports = 0.1;
 TrainingState::TrainingState(const TrainingRequest& request)
     : request(request), trial(*request.trial), config(request.trial->config), data(*request.dataset),
       spec(make_spec(config.model, data.train.sample_shape, data.classes, config.optimizer.decay_biases)),
-      facts(facts_of(trial, config, data.train.samples)), ranks(trial.ranks()), phases(trial.ranks()) {
+      facts(facts_of(trial, config, data.train.samples)), ranks(trial.ranks()),
+      phases(trial.ranks(), [this](TrainingPhase phase) { publish(phase); }) {
+  // A verification trains many times in one process: the position is still that of the last end.
+  publish(TrainingPhase::setup);
   facts.ordered = facts.ordered || request.replay != nullptr;
   StrategyOptions options(trial.strategy.options);
   const Traits traits = request.make(options, facts)->traits();
@@ -23,6 +26,10 @@ TrainingState::TrainingState(const TrainingRequest& request)
   many_models = traits.models == Traits::Models::many;
   trial_facts = {&trial, &data, &spec, traits, tracing() && may_capture()};
   if (request.record) outcome.record.ranks.resize(ranks.size());
+}
+
+void TrainingState::publish(TrainingPhase phase) {
+  if (request.position != nullptr) request.position->set({reported(phase), epoch, 0});
 }
 
 void TrainingState::report_progress(std::size_t rank, std::size_t step, double loss) {

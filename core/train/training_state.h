@@ -17,10 +17,7 @@ struct TrainingState {
   explicit TrainingState(const TrainingRequest& request);
 
   // Waits for all ranks, then moves to the next phase (see PhaseBarrier).
-  void enter(TrainingPhase next, std::size_t rank) {
-    phases.enter(next, rank);
-    mark(rank, 0);
-  }
+  void enter(TrainingPhase next, std::size_t rank) { phases.enter(next, rank); }
   // Waits for all ranks within the present phase.
   void wait_for_ranks(std::size_t rank) { phases.wait(rank); }
 
@@ -30,10 +27,11 @@ struct TrainingState {
   // Whether work may be captured and replayed without the host. Audits inspect every pass, and the host gathers samples
   // that are kept in its memory.
   bool may_capture() const { return !request.audit && config.data.on != DataLocation::host; }
-  // Publishes the position of rank 0, so that it is known after a crash. Steps count from 1; 0: between steps. Does nothing on
-  // other ranks.
+  // Publishes the phase, between steps. No rank may be in a step.
+  void publish(TrainingPhase phase);
+  // Publishes that this rank begins a step, counted from 1, so that the furthest one is known after a crash.
   void mark(std::size_t rank, std::size_t step) {
-    if (rank == 0 && request.position != nullptr) request.position->set({reported(phases.phase_of(0)), epoch, step});
+    if (request.position != nullptr) request.position->advance({reported(phases.phase_of(rank)), epoch, step});
   }
   // Reports the progress of rank 0 and throws Interrupted if the user asked to stop. Does nothing on other ranks.
   void report_progress(std::size_t rank, std::size_t step, double loss);

@@ -1,19 +1,37 @@
 #include "train/trial_checkpoint.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
 #include "train/training_identity.h"
 
 namespace mgcompare {
+namespace {
+
+// A checkpoint has the state of all ranks and figures of all steps. What a strategy keeps is its own choice, so the limit is
+// far above what any needs: in memory it would cost as many copies of the model.
+constexpr double kModelsPerRank = 64;
+constexpr double kBytesPerStep = 4096;  // of each rank: times and intervals, the schedule, what the strategy records
+constexpr double kBaseBytes = 16 << 20;
+
+std::uint64_t most_bytes_of(const TrainingState& state) {
+  const double model = static_cast<double>((state.spec.parameters + state.spec.buffers) * sizeof(float));
+  const double steps = static_cast<double>(state.facts.steps_per_epoch) * static_cast<double>(state.config.epochs);
+  const double bytes = kBaseBytes + static_cast<double>(state.ranks.size()) * (kModelsPerRank * model + kBytesPerStep * steps);
+  return static_cast<std::uint64_t>(std::min(bytes, 0x1p62));
+}
+
+}  // namespace
 
 TrialCheckpoint::TrialCheckpoint(TrainingState& state)
-    : state_(state),
+    : state_(state), most_bytes_(most_bytes_of(state)),
       resumes_(state.request.files.resume && std::filesystem::exists(state.request.files.checkpoint)) {}
 
 bool TrialCheckpoint::is_due(std::size_t epoch) const {
@@ -36,11 +54,18 @@ void TrialCheckpoint::save(std::size_t number, std::size_t epoch) {
                             {"steps", state_.steps},
                             {"result", state_.result()},
                             {"record", state_.outcome.record}};
-    write_checkpoint(state_.request.files.checkpoint, checkpoint_);
+    write(epoch);
     state_.result().seconds_checkpoint += now() - start;
     state_.request.report({TrialPhase::checkpoint, epoch, state_.config.epochs, 0, state_.facts.steps_per_epoch, 0});
   }
   state_.wait_for_ranks(number);
+}
+
+void TrialCheckpoint::write(std::size_t epoch) {
+  if (write_checkpoint(state_.request.files.checkpoint, checkpoint_, most_bytes_) || std::exchange(is_too_large_, true)) return;
+  state_.result().notes.push_back(fmt::format("no checkpoint was written after epoch {}: it has more than {} bytes, the limit for "
+                                              "this network and number of steps; save less in the strategy's save()",
+                                              epoch + 1, most_bytes_));
 }
 
 void TrialCheckpoint::restore(std::size_t number) {
@@ -61,12 +86,13 @@ void TrialCheckpoint::restore_progress() {
     problem = error.what();
   }
   checkpoint_ = {};
-  state_.result().notes.push_back("began anew: the checkpoint " + state_.request.files.checkpoint + " was not used, because " + problem);
+  state_.result().notes.push_back("trained again from the start: the checkpoint " + state_.request.files.checkpoint +
+                                  " was not used, because " + problem);
 }
 
 void TrialCheckpoint::read() {
   identity_ = training_identity(state_.trial, state_.data);
-  checkpoint_ = read_checkpoint(state_.request.files.checkpoint);
+  checkpoint_ = read_checkpoint(state_.request.files.checkpoint, most_bytes_);
   if (checkpoint_.identity != identity_)
     throw Error("it belongs to a training with other settings, data or plugin");
   const nlohmann::json& progress = checkpoint_.progress;

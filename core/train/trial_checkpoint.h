@@ -3,6 +3,7 @@
 // The checkpoint of a trial: written at the ends of epochs, restored by a trial that resumes.
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "runtime/checkpoint.h"
@@ -21,14 +22,17 @@ class TrialCheckpoint {
 
  private:
   bool is_due(std::size_t epoch) const;
+  void write(std::size_t epoch);
   void restore_progress();
   // Throws Error or nlohmann's exception where the file does not fit.
   void read();
 
   TrainingState& state_;
+  const std::uint64_t most_bytes_;  // of what is written and read
   const bool resumes_;
   std::string identity_;            // of this training; used by rank 0
   Checkpoint checkpoint_;
+  bool is_too_large_ = false;       // whether one was not written; used by rank 0
 };
 
 }  // namespace mgcompare

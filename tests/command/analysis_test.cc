@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Analysis : public testing::Test {
+class Analysis : public CommandTest {
  protected:
   // One run for all tests; each test uses its own copy.
   static void SetUpTestSuite() {
@@ -30,14 +30,14 @@ class Analysis : public testing::Test {
   static void TearDownTestSuite() { original_.reset(); }
 
   void SetUp() override {
-    if (const std::string missing = missing_piece(); !missing.empty()) GTEST_SKIP() << missing;
+    CommandTest::SetUp();
+    if (IsSkipped()) return;
     ASSERT_EQ(made_.code, 0) << made_.err;
     fs::copy(original_->folder() / "runs", place_.folder() / "runs", fs::copy_options::recursive);
     run_ = place_.only_run().directory;
   }
   std::string path(const std::string& name) const { return (fs::path(run_) / name).string(); }
 
-  Workplace place_;
   std::string run_;
 
  private:

@@ -15,25 +15,26 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Bundle : public testing::Test {
+class Bundle : public CommandTest {
  protected:
   // One bundle for all tests, because making it takes longer than all of them.
   static void SetUpTestSuite() {
     if (!missing_piece().empty()) return;
-    place_ = std::make_unique<Workplace>();
+    shared_ = std::make_unique<Workplace>();
     made_ = shell(std::string(MGCOMPARE_SOURCE_DIR) + "/scripts/bundle made --build " + MGCOMPARE_BINARY_DIR);
     if (made_.code != 0) return;
     fs::create_directories(place().folder() / "far away");
     fs::rename(place().folder() / "made", folder());
   }
-  static void TearDownTestSuite() { place_.reset(); }
+  static void TearDownTestSuite() { shared_.reset(); }
 
   void SetUp() override {
-    if (const std::string missing = missing_piece(); !missing.empty()) GTEST_SKIP() << missing;
+    CommandTest::SetUp();
+    if (IsSkipped()) return;
     ASSERT_EQ(made_.code, 0) << made_.err;
     EXPECT_NE(made_.err.find("MB as tar.gz"), std::string::npos) << made_.err;
   }
-  static const Workplace& place() { return *place_; }
+  static const Workplace& place() { return *shared_; }
   static fs::path folder() { return place().folder() / "far away" / "bundle"; }
   static Ended shell(const std::string& script) {
     return Program(place().folder(), "/bin/bash", {"-c", script}, {}).wait();
@@ -44,7 +45,7 @@ class Bundle : public testing::Test {
   }
 
  private:
-  static inline std::unique_ptr<Workplace> place_;
+  static inline std::unique_ptr<Workplace> shared_;
   static inline Ended made_;
 };
 

@@ -17,15 +17,11 @@ namespace fs = std::filesystem;
 
 const std::string kStart = R"("$0" "$@" )";
 
-class CommandLine : public testing::Test {
+class CommandLine : public CommandTest {
  protected:
-  void SetUp() override {
-    if (const std::string missing = missing_piece(); !missing.empty()) GTEST_SKIP() << missing;
-  }
   std::string fine() const {
     return place_.write("fine.yaml", small_config("scaling: {devices: [cpu:1], batch: 64}\nstrategies: [serial, tower]\n"));
   }
-  Workplace place_;
 };
 
 TEST_F(CommandLine, HelpIsShortAndBeginsWithExamples) {

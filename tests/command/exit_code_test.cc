@@ -26,15 +26,11 @@ bool is_caught(pid_t id, int signal) {
   return at == std::string::npos || (std::stoull(status.substr(at + 7), nullptr, 16) >> (signal - 1) & 1) != 0;
 }
 
-class ExitCode : public testing::Test {
+class ExitCode : public CommandTest {
  protected:
-  void SetUp() override {
-    if (const std::string missing = missing_piece(); !missing.empty()) GTEST_SKIP() << missing;
-  }
   std::string config(const std::string& strategies = "[serial]") const {
     return place_.write("fine.yaml", small_config("scaling: {devices: [cpu:1], batch: 64}\nstrategies: " + strategies + "\n"));
   }
-  Workplace place_;
 };
 
 TEST_F(ExitCode, TheDocumentationHasAllOfThemAndNoOther) {

@@ -18,13 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Faults : public testing::Test {
- protected:
-  void SetUp() override {
-    if (const std::string missing = missing_piece(); !missing.empty()) GTEST_SKIP() << missing;
-  }
-  Workplace place_;
-};
+using Faults = CommandTest;
 
 std::string misbehaving(const std::string& options, double limit_seconds = 60, const std::string& devices = "cpu:1") {
   return small_config("scaling: {devices: [" + devices + "], batch: 64}\n" +

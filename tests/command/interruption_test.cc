@@ -18,13 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Interruptions : public testing::Test {
- protected:
-  void SetUp() override {
-    if (const std::string missing = missing_piece(); !missing.empty()) GTEST_SKIP() << missing;
-  }
-  Workplace place_;
-};
+using Interruptions = CommandTest;
 
 std::string misbehaving(const std::string& options) {
   return small_config("scaling: {devices: [cpu:1], batch: 64}\nmeasure: {time_limit: 60}\n"

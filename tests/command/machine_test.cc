@@ -15,13 +15,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using Variables = std::map<std::string, std::string>;
 
-class Machine : public testing::Test {
- protected:
-  void SetUp() override {
-    if (const std::string missing = missing_piece(); !missing.empty()) GTEST_SKIP() << missing;
-  }
-  Workplace place_;
-};
+using Machine = CommandTest;
 
 class BrokenMachine : public Machine {
  protected:

@@ -30,11 +30,8 @@ class Spinners {
   std::vector<std::jthread> threads_;
 };
 
-class LongNoise : public testing::Test {
+class LongNoise : public CommandTest {
  protected:
-  void SetUp() override {
-    if (const std::string missing = missing_piece(); !missing.empty()) GTEST_SKIP() << missing;
-  }
   // samples/s of the trials with this label; those of `factor` times as many for a strategy that is really faster.
   static std::vector<double> rates(const mgcompare::Run& run, const std::string& label, double factor = 1) {
     std::vector<double> all;
@@ -42,7 +39,6 @@ class LongNoise : public testing::Test {
       if (row.trial.strategy.label == label && row.trial.bracket == 0) all.push_back(factor * row.result.samples_per_second);
     return all;
   }
-  Workplace place_;
 };
 
 // Eight repeats a side: by chance alone, the ranges of equal rows are apart in one of 6,435 comparisons.

@@ -16,10 +16,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class PluginBuild : public ::testing::Test {
+class PluginBuild : public CommandTest {
  protected:
   void SetUp() override {
-    if (const std::string missing = missing_piece(); !missing.empty()) GTEST_SKIP() << missing;
+    CommandTest::SetUp();
+    if (IsSkipped()) return;
     ASSERT_EQ(shell("cmake --install " MGCOMPARE_BINARY_DIR " --component sdk --prefix sdk"), 0) << log();
   }
 
@@ -44,8 +45,6 @@ class PluginBuild : public ::testing::Test {
     ASSERT_NE(at, std::string::npos) << file << " has no: " << from;
     std::ofstream(file) << text.replace(at, from.size(), to);
   }
-
-  Workplace place_;
 };
 
 TEST_F(PluginBuild, AChangedBodyKeepsTheContractAndAChangedStructBreaksIt) {

@@ -1,13 +1,12 @@
 // Damaged and foreign plugin files, as a user meets them: a sentence where they matter, and nothing where they do not.
 
-#include <elf.h>
 #include <gmock/gmock.h>
 
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 
 #include "rig.h"
+#include "tests/discovery/dynamic_entries.h"
 
 namespace mgcompare {
 namespace {
@@ -17,10 +16,11 @@ using testing::HasSubstr;
 using testing::Not;
 using Variables = std::map<std::string, std::string>;
 
-class PluginFault : public testing::Test {
+class PluginFault : public CommandTest {
  protected:
   void SetUp() override {
-    if (const std::string missing = missing_piece(); !missing.empty()) GTEST_SKIP() << missing;
+    CommandTest::SetUp();
+    if (IsSkipped()) return;
     fs::create_directory(mine());
   }
   fs::path mine() const { return place_.folder() / "mine"; }
@@ -36,7 +36,6 @@ class PluginFault : public testing::Test {
     return place_.write("x.yaml", small_config("scaling: {devices: [cpu:1], batch: 64}\nstrategies: " + strategies + "\n"));
   }
   Ended plan(const std::string& strategies) const { return place_.run({config(strategies), "--dry-run"}, variables()); }
-  Workplace place_;
 };
 
 // Replaces `from` by text of the same length, wherever the library has it.
@@ -47,20 +46,7 @@ std::string with(std::string library, const std::string& from, const std::string
 
 // Sends the loader to an address without memory when it relocates the library.
 std::string with_wild_relocations(std::string library) {
-  Elf64_Ehdr header;
-  std::memcpy(&header, library.data(), sizeof header);
-  for (std::size_t i = 0; i < header.e_phnum; ++i) {
-    Elf64_Phdr segment;
-    std::memcpy(&segment, &library[header.e_phoff + i * sizeof segment], sizeof segment);
-    if (segment.p_type != PT_DYNAMIC) continue;
-    for (std::size_t at = segment.p_offset; at < segment.p_offset + segment.p_filesz; at += sizeof(Elf64_Dyn)) {
-      Elf64_Dyn entry;
-      std::memcpy(&entry, &library[at], sizeof entry);
-      if (entry.d_tag != DT_RELA) continue;
-      entry.d_un.d_ptr = 0x7000'0000'0000;
-      std::memcpy(&library[at], &entry, sizeof entry);
-    }
-  }
+  change_dynamic_entries(library, DT_RELA, [](std::uint64_t& address) { address = 0x7000'0000'0000; });
   return library;
 }
 
@@ -113,7 +99,7 @@ TEST_F(PluginFault, AFileThatCrashesTheLoaderIsASentenceWithItsName) {
   EXPECT_THAT(listed.out, HasSubstr("tower")) << "the others are still listed";
   const Ended checked = place_.run({"plugins", "check", file}, variables());
   EXPECT_EQ(checked.code, 1);
-  EXPECT_THAT(checked.out, HasSubstr(file));
+  EXPECT_EQ(checked.out, file + ": its constructor crashes: SIGSEGV before the trial began (crashed)\n");
 }
 
 TEST_F(PluginFault, AMissingLibraryIsNamedByTheLoader) {
@@ -125,7 +111,20 @@ TEST_F(PluginFault, AMissingLibraryIsNamedByTheLoader) {
   EXPECT_EQ(plan("[serial]").code, 0);
   const Ended checked = place_.run({"plugins", "check", file}, variables());
   EXPECT_EQ(checked.code, 1);
+  EXPECT_EQ(checked.out.find(file), 0u) << checked.out;
+  EXPECT_EQ(checked.out.rfind(file), 0u) << checked.out;
   EXPECT_THAT(checked.out, HasSubstr("libabsent.so.6"));
+}
+
+// Before the first trial, when the program asks for traits and options.
+TEST_F(PluginFault, AConstructorThatTakesAllMemoryIsASentenceWithItsName) {
+  const std::string hog = place_.write("hog.yaml", small_config("scaling: {devices: [cpu:1], batch: 64}\n"
+                                                                "strategies: [serial, {misbehave: {how: hog, where: construct}}]\n"));
+  const Ended ended = place_.run({hog, "--dry-run"}, {{"ASAN_OPTIONS", "allocator_may_return_null=1"}, {"TSAN_OPTIONS", "allocator_may_return_null=1"}});
+  EXPECT_EQ(ended.code, 4) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("strategy 'misbehave' crashed when it was created from its options: the host has no more memory; "
+                                   "a plugin may use 2 GiB while it is asked for its options (out of memory), in "));
+  EXPECT_THAT(ended.err, HasSubstr("/strategy_misbehave.so"));
 }
 
 TEST_F(PluginFault, AFileThatIsDamagedAfterTheProbeIsARow) {

@@ -10,16 +10,12 @@
 namespace mgcompare {
 namespace {
 
-class Replay : public testing::Test {
+class Replay : public CommandTest {
  protected:
-  void SetUp() override {
-    if (const std::string missing = missing_piece(); !missing.empty()) GTEST_SKIP() << missing;
-  }
   std::string config(const std::string& rest) const {
     return place_.write("free.yaml", small_config("scaling: {devices: [cpu:1], batch: 64, ranks_per_device: 3}\n" + rest));
   }
   std::string directory() const { return place_.only_run().directory; }
-  Workplace place_;
 };
 
 TEST_F(Replay, RepeatsWhatRanFreelyToTheBit) {

@@ -2,6 +2,7 @@
 
 // Starts the real program in a temporary directory and inspects its exit code, output and files.
 
+#include <gtest/gtest.h>
 #include <sys/types.h>
 
 #include <chrono>
@@ -62,6 +63,16 @@ class Workplace {
 
 // Empty if the program, its modules and the plugins are built; otherwise names what is missing.
 std::string missing_piece();
+
+// A test of the built program in a directory of its own; skipped where something is not built. A fixture with another SetUp()
+// calls this one first, and returns if IsSkipped().
+class CommandTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string missing = missing_piece(); !missing.empty()) GTEST_SKIP() << missing;
+  }
+  Workplace place_;
+};
 
 // Returns whether a process that the tests' programs started is still alive. Waits at most ten seconds.
 bool anything_survives();

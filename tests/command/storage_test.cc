@@ -21,11 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Storage : public testing::Test {
+class Storage : public CommandTest {
  protected:
-  void SetUp() override {
-    if (const std::string missing = missing_piece(); !missing.empty()) GTEST_SKIP() << missing;
-  }
   std::string config(const std::string& name = "fine.yaml") const {
     return place_.write(name, "layers: [flatten, {dense: 16}, tanh, {dense: 10}]\n"
                               "data: {set: digits, train_samples: 256, test_samples: 64}\nepochs: 1\n"
@@ -37,7 +34,6 @@ class Storage : public testing::Test {
     Database(at(folder + "/results.sqlite").string(), Database::Mode::write).script(sql);
   }
 
-  Workplace place_;
 };
 
 // Every file that the program writes is a link to a file outside, and every subdirectory a link to a directory outside.

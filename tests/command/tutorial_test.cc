@@ -18,10 +18,11 @@ const std::map<std::string, std::string> kAdditions = {
     {"mgcompare verify", " --quick --set data.set=digits"},
     {"mgcompare first.yaml", " --set data.set=digits --set epochs=1 --set measure.level=quick --set scaling.devices=cpu:2"}};
 
-class Tutorial : public testing::Test {
+class Tutorial : public CommandTest {
  protected:
   void SetUp() override {
-    if (const std::string missing = missing_piece(); !missing.empty()) GTEST_SKIP() << missing;
+    CommandTest::SetUp();
+    if (IsSkipped()) return;
     int number = 0;
     for (const Block& block : blocks_of(MGCOMPARE_SOURCE_DIR "/docs/writing-a-strategy.md")) {
       if (block.section != "From nothing to a curve") continue;
@@ -52,7 +53,6 @@ class Tutorial : public testing::Test {
     }
   }
 
-  Workplace place_;
   std::string script_ = "set -ex\nunset MGCOMPARE_PLUGIN_PATH\n";
   std::vector<std::string> output_;
   std::size_t added_ = 0;

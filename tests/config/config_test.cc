@@ -111,6 +111,8 @@ TEST_F(Reading, TellsWhatIsWrongWithStrategies) {
       {"strategies: [{tower: 3}]", "the options of 'tower' are keys with values, not '3'"},
       {"strategies: [{tower: {every: [3]}}]", "'every' of 'tower' must be a single value, not a list"},
       {"strategies: [{tower: {every: 010}}]", "'every' of 'tower' cannot be '010'"},
+      {"strategies: [{tower: {every: nan}}]", "'every' of 'tower' cannot be 'nan'"},
+      {"strategies: [{tower: {every: nan}}]", "it must be finite; if it is a text, write it in quotes"},
       {"strategies: [{tower: {rate: .inf}}]", "it must be finite"},
       {"strategies: [{tower: {every: 1, every: 2}}]", "key 'every' is given twice"},
       {"strategies: [{tower: {as: ''}}]", "a label has 1 to 80 characters"},

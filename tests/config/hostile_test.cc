@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 
-#include <ctime>
 #include <functional>
 #include <string>
 
 #include "tests/config/workspace.h"
+#include "tests/processor_seconds.h"
 
 namespace mgcompare {
 namespace {
@@ -102,12 +102,6 @@ const Hostile kHostile[] = {
     {"InvisibleSpace", [] { return kGood + "ep\xe2\x80\x8bochs: 3\n"; }},
 };
 static_assert(std::size(kHostile) >= 40);
-
-double processor_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
 
 long peak_megabytes() {
   rusage usage{};

@@ -67,6 +67,16 @@ TEST_F(Resolved, JsonReadBackIsEqual) {
   EXPECT_THROW(nlohmann::json::parse(R"([1])").get<Config>(), std::exception);
 }
 
+// The worker and --resume read the config again.
+TEST_F(Resolved, QuotedTextStaysText) {
+  for (const std::string text : {"nan", ".NaN", "inf", ".infinity", ".5", ".1e9999", "010", "0x1f", "1_000", "true", "plain"}) {
+    const Config config = read(full_.substr(0, full_.find("strategies:")) + "strategies: [{tower: {word: \"" + text + "\"}}]\n");
+    const Config as_json = nlohmann::json::parse(nlohmann::json(config).dump()).get<Config>(), as_yaml = read(resolved_yaml(config));
+    for (const Config& again : {as_json, as_yaml}) EXPECT_EQ(again.strategies.at(0).options.at(0).value, text);
+    EXPECT_EQ(config_hash(as_yaml), config_hash(config)) << text;
+  }
+}
+
 TEST_F(Resolved, TheHashIsAboutMeaning) {
   const std::string hash = config_hash(read(full_));
   EXPECT_EQ(hash.size(), 64u);

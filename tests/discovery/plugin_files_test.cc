@@ -5,10 +5,7 @@
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
-
-#include <elf.h>
 
 #include <cstring>
 #include <filesystem>
@@ -16,6 +13,8 @@
 #include <random>
 
 #include "discovery/plugin_image.h"
+#include "tests/discovery/dynamic_entries.h"
+#include "tests/processor_seconds.h"
 
 namespace mgcompare {
 namespace {
@@ -28,13 +27,6 @@ constexpr double kLimitSeconds = 0.2;
 std::string bytes_of(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-// Processor time of this thread, which other processes do not lengthen.
-double processor_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 long peak_kilobytes() {
@@ -150,25 +142,12 @@ TEST_F(PluginFiles, EveryByteOfTheHeadersMayHaveAnyValue) {
 
 TEST_F(PluginFiles, AnUnterminatedTableOfStringsIsDamage) {
   std::string bytes = bytes_of(tower_);
-  Elf64_Ehdr header;
-  std::memcpy(&header, bytes.data(), sizeof header);
-  for (std::size_t i = 0; i < header.e_phnum; ++i) {
-    Elf64_Phdr segment;
-    std::memcpy(&segment, &bytes[header.e_phoff + i * sizeof segment], sizeof segment);
-    if (segment.p_type != PT_DYNAMIC) continue;
-    for (std::size_t at = segment.p_offset; at < segment.p_offset + segment.p_filesz; at += sizeof(Elf64_Dyn)) {
-      Elf64_Dyn entry;
-      std::memcpy(&entry, &bytes[at], sizeof entry);
-      if (entry.d_tag != DT_STRSZ) continue;
-      for (const std::uint64_t size : {entry.d_un.d_val - 1, std::uint64_t{1} << 40, ~std::uint64_t{0}, std::uint64_t{0}}) {
-        entry.d_un.d_val = size;
-        std::memcpy(&bytes[at], &entry, sizeof entry);
-        EXPECT_THAT(problem_of(write("strategy_cut.so", bytes)), HasSubstr("strategy_cut.so is damaged"));
-      }
-      return;
-    }
+  std::uint64_t size = 0;
+  ASSERT_EQ(change_dynamic_entries(bytes, DT_STRSZ, [&](std::uint64_t& value) { size = value; }), 1);
+  for (const std::uint64_t other : {size - 1, std::uint64_t{1} << 40, ~std::uint64_t{0}, std::uint64_t{0}}) {
+    change_dynamic_entries(bytes, DT_STRSZ, [&](std::uint64_t& value) { value = other; });
+    EXPECT_THAT(problem_of(write("strategy_cut.so", bytes)), HasSubstr("strategy_cut.so is damaged"));
   }
-  FAIL() << "no DT_STRSZ";
 }
 
 TEST_F(PluginFiles, MarksWithoutEndAreSearchedOnce) {

@@ -1,4 +1,4 @@
-// A checkpoint is read, or refused with Error, with a wrong checksum and with the right one.
+// A checkpoint is read, or refused with Error, with a wrong header and with the right one.
 
 #include <string>
 
@@ -14,20 +14,22 @@ namespace {
 void read(const std::string& bytes) {
   const MemoryFile file(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
   try {
-    read_checkpoint(file.path());
+    read_checkpoint(file.path(), 1 << 20);
   } catch (const Error&) {
   }
 }
 
-// Puts the checksum of everything after it behind the first line, which damage would not pass otherwise.
-std::string with_checksum(std::string bytes) {
-  const std::size_t digest = bytes.find('\n') + 1;
-  constexpr std::size_t kDigestBytes = 32;
-  if (digest == 0 || bytes.size() - digest < kDigestBytes) return bytes;
+// Puts size and checksum of everything after them behind the first line, which damage would not pass otherwise.
+std::string with_header(std::string bytes) {
+  const std::size_t header = bytes.find('\n') + 1;
+  constexpr std::size_t kSizeBytes = 8, kDigestBytes = 32, kBytes = kSizeBytes + kDigestBytes;
+  if (header == 0 || bytes.size() - header < kBytes) return bytes;
+  const std::size_t size = bytes.size() - header - kBytes;
+  for (std::size_t i = 0; i < kSizeBytes; ++i) bytes[header + i] = static_cast<char>(size >> 8 * i & 0xff);
   Sha256 hash;
-  hash.add(bytes.data() + digest + kDigestBytes, bytes.size() - digest - kDigestBytes);
+  hash.add(bytes.data() + header + kBytes, size);
   const auto sum = hash.digest_bytes();
-  return bytes.replace(digest, kDigestBytes, reinterpret_cast<const char*>(sum.data()), sum.size());
+  return bytes.replace(header + kSizeBytes, kDigestBytes, reinterpret_cast<const char*>(sum.data()), sum.size());
 }
 
 }  // namespace
@@ -35,6 +37,6 @@ std::string with_checksum(std::string bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   read(bytes);
-  read(with_checksum(bytes));
+  read(with_header(bytes));
   return 0;
 }

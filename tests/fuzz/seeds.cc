@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -86,7 +87,7 @@ void write_checkpoints() {
   Checkpoint checkpoint;
   checkpoint.progress = {{"epoch", 3}, {"seconds", 1.5}, {"losses", {0.5, 0.25}}};
   checkpoint.ranks = {{{"weights", {1, 2, 3, 4}}, {"strategy/state", {}}}, {{"weights", {5, 6, 7, 8}}}};
-  write_checkpoint(path_of("checkpoint", "two_ranks").string(), checkpoint);
+  if (!write_checkpoint(path_of("checkpoint", "two_ranks").string(), checkpoint, 1 << 20)) std::abort();
 }
 
 void write_results() {

@@ -16,6 +16,18 @@ TEST(LivePosition, IsReadAsItWasSet) {
   EXPECT_EQ(live.get().step, 4'000'000'000u);
 }
 
+TEST(LivePosition, AdvancesByStepsOfOneEpoch) {
+  LivePosition live;
+  live.set({TrialPhase::training, 1, 3});
+  for (const Position& other : {Position{TrialPhase::training, 1, 2}, Position{TrialPhase::training, 2, 9}, Position{TrialPhase::training, 0, 9},
+                                Position{TrialPhase::evaluation, 1, 9}, Position{TrialPhase::warm_up, 1, 9}}) {
+    live.advance(other);
+    EXPECT_EQ(text_of(live.get()), "in step 3 of epoch 2 (training)");
+  }
+  live.advance({TrialPhase::training, 1, 7});
+  EXPECT_EQ(live.get().step, 7u);
+}
+
 TEST(LivePosition, OfDamagedMemoryIsNone) {
   LivePosition live;
   std::memset(static_cast<void*>(&live), 0xff, sizeof(live));

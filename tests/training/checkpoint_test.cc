@@ -1,6 +1,7 @@
 // Checkpoint files: nothing but an undamaged file of the same training is resumed from.
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -41,6 +42,8 @@ class TemporaryFile {
   std::string path_;
 };
 
+constexpr std::uint64_t kMost = 1 << 20;
+
 Checkpoint sample() {
   Checkpoint checkpoint;
   checkpoint.identity = "of a test";
@@ -49,10 +52,12 @@ Checkpoint sample() {
   return checkpoint;
 }
 
+void write_sample(const TemporaryFile& file) { ASSERT_TRUE(write_checkpoint(file.path(), sample(), kMost)); }
+
 // Why the file is not a checkpoint; empty if it is one.
-std::string problem_of(const TemporaryFile& file) {
+std::string problem_of(const TemporaryFile& file, std::uint64_t most_bytes = kMost) {
   try {
-    read_checkpoint(file.path());
+    read_checkpoint(file.path(), most_bytes);
     return "";
   } catch (const Error& error) {
     return error.what();
@@ -75,7 +80,7 @@ std::string damaged(const std::string& bytes, std::mt19937& random) {
 
 void expect_damage_is_found(std::size_t rounds) {
   const TemporaryFile file("flips");
-  write_checkpoint(file.path(), sample());
+  write_sample(file);
   const std::string good = file.read();
   const auto seed = std::random_device()();
   SCOPED_TRACE(seed);
@@ -88,18 +93,26 @@ void expect_damage_is_found(std::size_t rounds) {
   EXPECT_EQ(problem_of(file), "");
 }
 
-// The beginning of a file whose checksum is right.
-std::string with_checksum(const std::string& contents) {
+constexpr char kFirstLine[] = "mgcompare.checkpoint/4\n";
+
+std::string number(std::uint64_t value) {
+  std::string bytes;
+  for (unsigned bit = 0; bit < 64; bit += 8) bytes.push_back(static_cast<char>(value >> bit & 0xff));
+  return bytes;
+}
+
+// A file whose header is right.
+std::string with_header(const std::string& contents) {
   Sha256 hash;
   hash.add(contents.data(), contents.size());
   const auto digest = hash.digest_bytes();
-  return "mgcompare.checkpoint/3\n" + std::string(digest.begin(), digest.end()) + contents;
+  return kFirstLine + number(contents.size()) + std::string(digest.begin(), digest.end()) + contents;
 }
 
 TEST(Checkpoints, KeepEveryByte) {
   const TemporaryFile file("kept");
-  write_checkpoint(file.path(), sample());
-  const Checkpoint read = read_checkpoint(file.path());
+  write_sample(file);
+  const Checkpoint read = read_checkpoint(file.path(), kMost);
   EXPECT_EQ(read.identity, sample().identity);
   EXPECT_EQ(read.progress, sample().progress);
   EXPECT_EQ(read.ranks, sample().ranks);
@@ -107,7 +120,7 @@ TEST(Checkpoints, KeepEveryByte) {
 
 TEST(Checkpoints, EveryTruncationIsFound) {
   const TemporaryFile file("cut");
-  write_checkpoint(file.path(), sample());
+  write_sample(file);
   const std::string good = file.read();
   for (std::size_t length = 0; length < good.size(); ++length) {
     file.write(good.substr(0, length));
@@ -122,14 +135,48 @@ TEST(LongCheckpoints, EveryDamageIsFound) { expect_damage_is_found(10000); }
 
 TEST(Checkpoints, FilesOfOtherKindsAreNamed) {
   const TemporaryFile file("kinds");
-  file.write("mgcompare.checkpoint/2 and so on");
-  EXPECT_EQ(problem_of(file), "it was written by another version of the program");
+  for (const char* older : {"mgcompare.checkpoint/2 and so on", "mgcompare.checkpoint/3\n"}) {
+    file.write(older);
+    EXPECT_EQ(problem_of(file), "it was written by another version of the program");
+  }
+  file.write(std::string(kFirstLine) + "too short");
+  EXPECT_EQ(problem_of(file), "it is damaged: it ends within its header");
   file.write(std::string(1 << 20, 'x'));
   EXPECT_EQ(problem_of(file), "it is not a checkpoint of this version");
   fs::remove(file.path());
   EXPECT_NE(problem_of(file).find("No such file"), std::string::npos);
   fs::create_directory(file.path());
   EXPECT_EQ(problem_of(file), "it is not a file");
+  fs::remove(file.path());
+  ASSERT_EQ(mkfifo(file.path().c_str(), 0600), 0);
+  EXPECT_EQ(problem_of(file), "it is not a file") << "or the test hangs";
+}
+
+// A sparse file of 64 GiB, which no machine of a test could hold in memory.
+TEST(Checkpoints, AFileOfAnotherSizeIsRefusedBeforeItIsRead) {
+  constexpr std::uint64_t kSize = std::uint64_t{64} << 30, kHeader = 63;
+  const TemporaryFile file("huge");
+  write_sample(file);
+  const std::uint64_t size = fs::file_size(file.path()) - kHeader;
+  fs::resize_file(file.path(), kSize);
+  EXPECT_EQ(problem_of(file), "it is damaged: " + std::to_string(kSize - kHeader) + " bytes follow its header, which says " +
+                                  std::to_string(size));
+  // The header agrees, but no training has so much.
+  file.write(kFirstLine + number(kSize - kHeader));
+  fs::resize_file(file.path(), kSize);
+  EXPECT_EQ(problem_of(file), "it is too large: " + std::to_string(kSize - kHeader) +
+                                  " bytes follow its header, and this training has at most " + std::to_string(kMost));
+}
+
+TEST(Checkpoints, OneThatWouldBeRefusedForItsSizeIsNotWritten) {
+  const TemporaryFile file("limit");
+  write_sample(file);
+  const std::string before = file.read();
+  Checkpoint larger = sample();
+  larger.ranks[0]["a"].resize(kMost);
+  EXPECT_FALSE(write_checkpoint(file.path(), larger, kMost));
+  EXPECT_EQ(file.read(), before);
+  EXPECT_NE(problem_of(file, 100).find("it is too large"), std::string::npos);
 }
 
 // The checksum is no secret. Lengths are compared with what is left of the file before anything is allocated.
@@ -137,12 +184,12 @@ TEST(Checkpoints, ClaimedLengthsAreNotBelieved) {
   const TemporaryFile file("lengths");
   const std::string huge(8, '\x7f'), zero(8, '\0'), empty_object = std::string("\2\0\0\0\0\0\0\0", 8) + "{}";
   for (const std::string& contents : {huge, zero + huge, zero + empty_object + huge, zero + empty_object + std::string("\1", 1) + zero.substr(1) + huge}) {
-    file.write(with_checksum(contents));
+    file.write(with_header(contents));
     EXPECT_NE(problem_of(file).find("a length in it is beyond its end"), std::string::npos) << problem_of(file);
   }
-  file.write(with_checksum(zero + zero));
+  file.write(with_header(zero + zero));
   EXPECT_NE(problem_of(file).find("it is damaged"), std::string::npos) << "no JSON";
-  file.write(with_checksum(zero + empty_object + zero + "x"));
+  file.write(with_header(zero + empty_object + zero + "x"));
   EXPECT_NE(problem_of(file).find("something follows its end"), std::string::npos);
 }
 
@@ -193,8 +240,8 @@ TEST(Checkpoints, OneOfAnotherTrainingIsNotUsed) {
     EXPECT_EQ(result.weights_hash, fresh.weights_hash);
     EXPECT_EQ(result.epochs.size(), fresh.epochs.size());
     ASSERT_EQ(result.notes.size(), fresh.notes.size() + 1);
-    EXPECT_NE(result.notes.front().find("began anew: the checkpoint " + file.path()), std::string::npos) << result.notes.front();
-    EXPECT_NE(result.notes.front().find("it belongs to a training with other settings, data or plugin"), std::string::npos);
+    EXPECT_EQ(result.notes.front(), "trained again from the start: the checkpoint " + file.path() +
+                                        " was not used, because it belongs to a training with other settings, data or plugin");
   }
 }
 
@@ -208,6 +255,49 @@ TEST(Checkpoints, ADamagedOneIsNotUsed) {
   EXPECT_EQ(result.weights_hash, fresh.weights_hash);
   ASSERT_EQ(result.notes.size(), fresh.notes.size() + 1);
   EXPECT_NE(result.notes.front().find("its checksum is wrong"), std::string::npos) << result.notes.front();
+}
+
+TEST(Checkpoints, OneOfManyGigabytesIsNotUsed) {
+  const TemporaryFile file("gigabytes");
+  interrupt_after_first_epoch(checkpointed(), file);
+  fs::resize_file(file.path(), std::uint64_t{64} << 30);
+  const Result result = resumed(checkpointed(), file), fresh = run(checkpointed()).result;
+  EXPECT_EQ(result.weights_hash, fresh.weights_hash);
+  ASSERT_EQ(result.notes.size(), fresh.notes.size() + 1);
+  EXPECT_EQ(result.notes.front().find("trained again from the start: the checkpoint " + file.path() + " was not used, because it is damaged"), 0u)
+      << result.notes.front();
+}
+
+// Exact on one rank. Saves as much as it is told.
+class Hoarder : public Strategy {
+ public:
+  explicit Hoarder(std::size_t bytes) : kept_(bytes) {}
+  Traits traits() const override { return {}; }
+  void step(Replica& replica, Group&, const Batch& batch) override {
+    replica.backward(batch);
+    replica.update();
+  }
+  void save(Archive& archive) override { archive.put_host("kept", Span<const char>(kept_.data(), kept_.size())); }
+
+ private:
+  std::vector<char> kept_;
+};
+
+TEST(Checkpoints, AStrategyThatSavesTooMuchTrainsWithoutThem) {
+  const TemporaryFile file("hoard");
+  const auto trained = [&](std::size_t bytes) {
+    Trial trial = small_trial(1);
+    trial.config.checkpoint_epochs = 1;
+    return run(trial, [bytes](Options&, const Facts&) { return std::make_unique<Hoarder>(bytes); },
+               [&](TrainingRequest& request) { request.files = {file.path(), false}; }).result;
+  };
+  trained(16 << 20);
+  EXPECT_TRUE(fs::exists(file.path()));
+  fs::remove(file.path());
+  const Result result = trained(64 << 20);
+  EXPECT_FALSE(fs::exists(file.path()));
+  ASSERT_FALSE(result.notes.empty());
+  EXPECT_EQ(result.notes.front().find("no checkpoint was written after epoch 1: it has more than "), 0u) << result.notes.front();
 }
 
 TEST(TrainingIdentity, IsOfWhatDeterminesTheWeights) {

@@ -1,9 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "fixture.h"
 #include "check/reference.h"
+#include "results/live_position.h"
 
 namespace mgcompare {
 namespace {
@@ -185,6 +188,53 @@ TEST(Training, DivergenceIsNamedWithItsStep) {
     EXPECT_NE(std::string(error.what()).find("step "), std::string::npos) << error.what();
     EXPECT_NE(std::string(error.what()).find("nan"), std::string::npos) << error.what();
   }
+}
+
+// Rank 0 is late in each step. Rank 1 notes what a runner would read if it crashed now.
+class Late : public Strategy {
+ public:
+  Late(const LivePosition& position, std::vector<std::string>& seen) : position_(position), seen_(seen) {}
+  Traits traits() const override { return {}; }
+  void start(Replica&, Group& group) override { note(group); }
+  void step(Replica& replica, Group& group, const Batch& batch) override {
+    note(group);
+    replica.backward(batch);
+    group.all_reduce(replica.gradients());
+    replica.update();
+    if (group.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  Vec settle(Replica& replica, Group& group) override {
+    note(group);
+    return replica.weights();
+  }
+
+ private:
+  void note(const Group& group) const {
+    if (group.rank() == 1) seen_.push_back(text_of(position_.get()));
+  }
+
+  const LivePosition& position_;
+  std::vector<std::string>& seen_;
+};
+
+TEST(Training, ThePositionIsThatOfTheFurthestRank) {
+  LivePosition position;
+  std::vector<std::string> seen;
+  Trial trial = small_trial(2);
+  trial.global_batch = 200;
+  const auto train_again = [&] {
+    seen.clear();
+    run(trial, [&](Options&, const Facts&) { return std::make_unique<Late>(position, seen); },
+        [&](TrainingRequest& request) { request.position = &position; });
+  };
+  const std::vector<std::string> expected = {
+      "in setup", "in step 1 of the warm-up", "in setup", "in step 1 of epoch 1 (training)", "in step 2 of epoch 1 (training)",
+      "in step 3 of epoch 1 (training)", "in step 4 of epoch 1 (training)", "in evaluation of epoch 1", "in step 1 of epoch 2 (training)",
+      "in step 2 of epoch 2 (training)", "in step 3 of epoch 2 (training)", "in step 4 of epoch 2 (training)", "in evaluation of epoch 2"};
+  train_again();
+  EXPECT_EQ(seen, expected);
+  train_again();
+  EXPECT_EQ(seen, expected) << "the second training of the process began in teardown of the first";
 }
 
 }  // namespace

@@ -100,8 +100,8 @@ class Strategy {
   // Group but wait_until(), and call metric(). It must not run passes or updates, and training must go on as if it had not
   // been called. Its time and bytes are not counted.
   virtual Vec settle(Replica& replica, Group&) { return replica.weights(); }
-  // Saves the object's state, after settle(). The program saves weights, buffers and all optimisers itself. restore() is
-  // called after start().
+  // Saves the object's state, after settle(). The program saves weights, buffers and all optimisers itself. A checkpoint of more
+  // than 64 copies of the model for each rank is not written. restore() is called after start().
   virtual void save(Archive&) {}
   virtual void restore(Archive&) {}
 };
