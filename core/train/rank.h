@@ -48,6 +48,8 @@ struct Rank {
   Tally epoch_tally;                // of the epoch, during training
   Tally test_tally;                 // of the last evaluation
   std::vector<float> settled_weights;  // on the host, of the last epoch
+  std::uint64_t settled_fingerprint = 0;  // of those
+  bool was_moved = false;           // settle() changed the live weights in the last epoch
 };
 
 // The state of a rank that training changes, for checkpoints. The strategy saves and restores its own part.

@@ -45,8 +45,8 @@ class Training {
     const double start = now();
     setup_.open(rank);
     const double opened = now();
-    // The speed of a control does not count.
-    if (state_.config.measure.warm_up_steps > 0 && !state_.trial.control) warmup_.run(rank);
+    // The speed of a check does not count.
+    if (state_.config.measure.warm_up_steps > 0 && !state_.trial.control && !state_.trial.reference) warmup_.run(rank);
     const double warmed_up = now();
     setup_.prepare(rank, true);
     checkpoint_.restore(rank);
