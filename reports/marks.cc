@@ -12,9 +12,15 @@ bool has_trait(const Result& result, const char* key, const char* value) {
   return found != result.traits.end() && found->second == value;
 }
 
+// From 1; 0: none.
+std::size_t first_epoch(const Result& result, std::uint64_t EpochResult::* ranks) {
+  const auto found = std::find_if(result.epochs.begin(), result.epochs.end(), [&](const EpochResult& epoch) { return epoch.*ranks > 0; });
+  return found == result.epochs.end() ? 0 : static_cast<std::size_t>(found - result.epochs.begin()) + 1;
+}
+
 }  // namespace
 
-bool disqualifies(MarkKind kind) { return kind != MarkKind::busy_threads; }
+bool disqualifies(MarkKind kind) { return kind != MarkKind::busy_threads && kind != MarkKind::unchecked_promise; }
 
 std::vector<Mark> marks_of(const Row& row, const PromiseCheck& promise) {
   const Result& result = row.result;
@@ -31,8 +37,16 @@ std::vector<Mark> marks_of(const Row& row, const PromiseCheck& promise) {
     marks.push_back({MarkKind::too_short, "too short to measure"});
   if (!result.changed_settings.empty())
     marks.push_back({MarkKind::changed_settings, fmt::format("changed {}", result.changed_settings)});
-  if (result.seconds_other_threads > kBusyThreads * static_cast<double>(row.trial.devices) * result.seconds_training)
+  const double scale = row.trial.device_kind == DeviceKind::cpu ? 1 : static_cast<double>(row.trial.devices);
+  if (result.seconds_other_threads > kBusyThreads * scale * result.seconds_training)
     marks.push_back({MarkKind::busy_threads, "other threads are busy"});
+  if (const std::size_t epoch = first_epoch(result, &EpochResult::ranks_apart); epoch > 0)
+    marks.push_back({MarkKind::ranks_apart, fmt::format("ranks ended epoch {} with different weights", epoch)});
+  if (const std::size_t epoch = first_epoch(result, &EpochResult::ranks_moved); epoch > 0)
+    marks.push_back({MarkKind::moved_by_settle, fmt::format("settle() changed the weights in epoch {}", epoch)});
+  // Results of an older version could not be checked.
+  if (promise.state == PromiseState::unchecked && !result.epochs.empty() && !result.epochs.front().sketch.empty())
+    marks.push_back({MarkKind::unchecked_promise, "promise not checked"});
   return marks;
 }
 

@@ -23,6 +23,8 @@ struct EpochResult {
   double seconds_training = 0;      // of this epoch
   double seconds_evaluation = 0;
   std::string sketch;               // of the settled weights of rank 0 (weight_sketch.h)
+  std::uint64_t ranks_apart = 0;    // ranks whose settled weights have other bits than those of rank 0
+  std::uint64_t ranks_moved = 0;    // ranks whose live weights had other bits after settle() than before
 };
 
 // Seconds of one rank over all training epochs. Every moment counts for one part: the first in this list that applies. On

@@ -86,8 +86,12 @@ void add_epoch(Result& result, const std::vector<Rank>& ranks, const TrialFacts&
   epoch.seconds_training = seconds_training;
   epoch.seconds_evaluation = seconds_evaluation;
   epoch.sketch = sketch_of(ranks[0].settled_weights);
+  for (const Rank& rank : ranks) {
+    epoch.ranks_apart += !many && rank.settled_fingerprint != ranks[0].settled_fingerprint ? 1 : 0;
+    epoch.ranks_moved += rank.was_moved ? 1 : 0;
+    result.exclusive_sections += rank.exclusive_sections;
+  }
   result.epochs.push_back(epoch);
-  for (const Rank& rank : ranks) result.exclusive_sections += rank.exclusive_sections;
   result.samples += trained.samples;
   result.samples_due = facts.dataset->train.samples * result.epochs.size();
   result.seconds_training += seconds_training;

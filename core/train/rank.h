@@ -51,6 +51,8 @@ struct Rank {
   std::vector<float> settled_weights;  // on the host, of the last epoch
   Settings settings;                // of its thread, before there was a strategy
   std::string changed_settings;     // by the strategy
+  std::uint64_t settled_fingerprint = 0;  // of those
+  bool was_moved = false;           // settle() changed the live weights in the last epoch
 };
 
 // The state of a rank that training changes, for checkpoints. The strategy saves and restores its own part.

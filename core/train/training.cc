@@ -47,8 +47,8 @@ class Training {
     setup_.open(rank);
     state_.ranks[rank].settings = thread_settings();
     const double opened = now();
-    // The speed of a control does not count.
-    if (state_.config.measure.warm_up_steps > 0 && !state_.trial.control) warmup_.run(rank);
+    // The speed of a check does not count.
+    if (state_.config.measure.warm_up_steps > 0 && !state_.trial.control && !state_.trial.reference) warmup_.run(rank);
     const double warmed_up = now();
     setup_.prepare(rank, true);
     checkpoint_.restore(rank);
