@@ -282,10 +282,11 @@ TEST_F(LongSoak, AThousandTrialsLeaveTheRunnerAsItWas) {
     std::ifstream file(runner / "task" / std::to_string(program.id()) / "children");
     return std::distance(std::istream_iterator<pid_t>(file), {});
   };
-  ASSERT_TRUE(program.says("[ 100/", 100));
+  constexpr double kPatience = 1500;  // the time does not matter
+  ASSERT_TRUE(program.says("[ 100/", kPatience));
   const auto descriptors_before = descriptors();
   const long pages_before = pages();
-  ASSERT_TRUE(program.says("[1000/", 110));
+  ASSERT_TRUE(program.says("[1000/", kPatience));
   EXPECT_LE(descriptors(), descriptors_before + 1) << "a worker that is being started has more";
   EXPECT_LE(children(), 1);
   EXPECT_LT((pages() - pages_before) * 4096, 5 << 20);

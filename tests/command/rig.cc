@@ -34,8 +34,7 @@ std::string text_of(const fs::path& file) {
 }
 
 Program::Program(const fs::path& folder, const fs::path& program, const std::vector<std::string>& arguments,
-                 const std::map<std::string, std::string>& environment)
-    : begin_(Clock::now()) {
+                 const std::map<std::string, std::string>& environment) {
   static int number = 0;
   ++number;
   out_ = folder / ("stdout-" + std::to_string(number));
@@ -78,9 +77,10 @@ bool Program::says(const std::string& text, double seconds) const {
 void Program::signal(int number) const { kill(id_, number); }
 
 Ended Program::wait() {
+  const auto begin = Clock::now();
   int status = 0;
   while (waitpid(id_, &status, WNOHANG) == 0) {
-    if (Clock::now() - begin_ > kPatience) kill(id_, SIGKILL);
+    if (Clock::now() - begin > kPatience) kill(id_, SIGKILL);
     std::this_thread::sleep_for(2ms);
   }
   id_ = -1;

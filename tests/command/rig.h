@@ -32,11 +32,10 @@ class Program {
   // Returns whether `text` appears on stderr within the time.
   bool says(const std::string& text, double seconds) const;
   void signal(int number) const;
-  Ended wait();                     // kills the program after two minutes
+  Ended wait();                     // kills the program two minutes after the call
 
  private:
   std::filesystem::path out_, err_;
-  std::chrono::steady_clock::time_point begin_;
   pid_t id_ = -1;
 };
 
