@@ -143,6 +143,7 @@ void add_commands(CLI::App& app, Command& command, std::vector<std::string>& fil
   // A plan describes the whole experiment, not what is left of a run.
   run.add_flag("--dry-run", command.dry_run)->excludes(run.add_flag("--resume", command.resume));
   run.add_flag("--trace", command.trace);
+  run.add_option("DIR", command.second);
   CLI::App& report = *app.add_subcommand("report");
   report.add_option("DIR", command.target)->required();
   CLI::App& replay = *app.add_subcommand("replay");
@@ -181,6 +182,13 @@ void add_commands(CLI::App& app, Command& command, std::vector<std::string>& fil
   describe_commands(app);
 }
 
+// `CONFIG --resume DIR` is `CONFIG --resume -o DIR`.
+void take_directory(Command& command) {
+  if (!command.resume || !command.directory.empty())
+    throw UsageError(fmt::format("'{}' is not expected after the config; {}", plain(command.second), kSeeHelp));
+  command.directory = std::exchange(command.second, "");
+}
+
 }  // namespace
 
 Parsed parse(int argc, char** argv) {
@@ -208,6 +216,7 @@ Parsed parse(int argc, char** argv) {
   command.name = chosen.get_name();
   if (!chosen.get_subcommands().empty()) command.name += " " + chosen.get_subcommands().front()->get_name();
   for (const std::string& filter : filters) command.only += (command.only.empty() ? "" : ",") + filter;
+  if (command.name == "run" && !command.second.empty()) take_directory(command);
   if (command.seed) command.overrides.push_back(fmt::format("seeds=[{}]", *command.seed));
   // The log is for developers; messages for users are printed without it.
   spdlog::set_default_logger(spdlog::stderr_color_st("mgcompare"));

@@ -215,14 +215,11 @@ FoundData find_data(Supervisor& supervisor, const Plan& plan, const Command& com
   DataMessages messages(command);
   const Reply reply = supervisor.ask("data", {{"config", plan.config}, {"data_folder", command.data}}, kDataSeconds,
                                      {{}, [&](const nlohmann::json& note) { messages.show(note); }});
-  // An error of the data is a whole sentence; the end of a worker is not.
-  if (reply.status == TrialStatus::failed) throw Error(reply.cause);
-  if (!reply.answered())
-    throw Error(fmt::format("the data cannot be read: {}; run the command again", reply.failure()));
-  const auto text = [&](const char* key) { return reply.body.at(key).get<std::string>(); };
+  const nlohmann::json& found = reply.require("the data cannot be read", "run the command again");
+  const auto text = [&](const char* key) { return found.at(key).get<std::string>(); };
   messages.show({{"text", fmt::format("data: {}, {} training and {} test samples ({})", text("name"),
-                                    thousands(reply.body.at("train_samples").get<double>()),
-                                    thousands(reply.body.at("test_samples").get<double>()), text("origin"))}});
+                                    thousands(found.at("train_samples").get<double>()),
+                                    thousands(found.at("test_samples").get<double>()), text("origin"))}});
   return {text("name"), text("origin"), text("fingerprint")};
 }
 

@@ -36,13 +36,14 @@ bool is_sticky(const fs::path& folder) {
   throw Error("is not used, because every user of this machine can " + what + "; run: chmod o-w " + plain(path.string()));
 }
 
-// A plugin is code that runs with the user's rights. In a folder with the sticky bit, such as /tmp, others can add files but
-// not replace this one.
+// A plugin is code that runs with the user's rights. Who may write to a folder on the way to it can replace what is below. In a
+// folder with the sticky bit, such as /tmp, others can add files but not replace these.
 void check_writers(const std::string& file) {
   std::error_code error;
-  const fs::path target = fs::canonical(file, error), folder = target.parent_path();
+  const fs::path target = fs::canonical(file, error);
   if (is_writable_by_all(target)) refuse_writable(target, "change it");
-  if (is_writable_by_all(folder) && !is_sticky(folder)) refuse_writable(folder, "replace it in its folder");
+  for (fs::path folder = target.parent_path(); folder != folder.root_path() && !folder.empty(); folder = folder.parent_path())
+    if (is_writable_by_all(folder) && !is_sticky(folder)) refuse_writable(folder, "replace it");
 }
 
 // Fills name and description. Throws Error, the rest of a sentence about the file, if the plugin is refused.

@@ -41,6 +41,13 @@ bool may_be_damage(TrialStatus status) {
 
 }  // namespace
 
+const nlohmann::json& Reply::require(const std::string& what, const std::string& advice) const {
+  if (answered()) return body;
+  if (status == TrialStatus::failed) throw Error(cause);
+  if (status == TrialStatus::interrupted) throw Error("interrupted before the first trial; no result was recorded");
+  throw Error(fmt::format("{}: {}; {}", what, failure(), advice));
+}
+
 std::string Reply::failure() const { return fmt::format("{} ({})", cause, to_string(status)); }
 
 struct Supervisor::PendingRequest {
@@ -48,6 +55,7 @@ struct Supervisor::PendingRequest {
   Clock::time_point deadline, heard, progressed, stop_by;
   double limit_seconds = 0;
   bool is_preparing = false;        // a new worker has not reported progress on this request yet
+  bool stops = false;               // by itself, when it is told to
   bool stop_sent = false;
   std::optional<Reply> reply;
 };
@@ -173,10 +181,10 @@ void Supervisor::check_limits(PendingRequest& request) {
   const std::string place = text_of(worker_->position().get());
   if (settings_.interrupted() && !request.stop_sent) {
     request.stop_sent = true;
-    request.stop_by = now + seconds(settings_.seconds_to_stop);
+    request.stop_by = request.stops ? now + seconds(settings_.seconds_to_stop) : now;
     writer_->send("stop", nullptr);
   }
-  if (request.stop_sent && now > request.stop_by) {
+  if (request.stop_sent && now >= request.stop_by) {
     kill_worker(request, TrialStatus::interrupted, fmt::format("it did not stop by itself {}", place));
   } else if (now > request.deadline) {
     kill_worker(request, TrialStatus::timeout,
@@ -208,9 +216,14 @@ void Supervisor::wait_for_events(const PendingRequest& request) {
   }
 }
 
-Reply Supervisor::ask(const std::string& kind, const nlohmann::json& body, double limit_seconds,
-                      const Listener& listener) {
+Reply Supervisor::ask(const std::string& kind, const nlohmann::json& body, double limit_seconds, const Listener& listener) {
+  return wait_for_reply(kind, body, limit_seconds, listener, false);
+}
+
+Reply Supervisor::wait_for_reply(const std::string& kind, const nlohmann::json& body, double limit_seconds, const Listener& listener,
+                                 bool stops) {
   PendingRequest request;
+  request.stops = stops;
   request.is_preparing = start_worker();
   worker_->position().set({});
   request.listener = listener;
@@ -270,7 +283,7 @@ Result Supervisor::run_once(const Trial& trial, const TrialFiles& files,
   const nlohmann::json body = {{"trial", trial}, {"checkpoint", files.checkpoint}, {"resume", files.resume},
                                  {"record", files.record},         {"replay", files.replay},
                                  {"trace", files.trace},           {"data_folder", files.data_folder}};
-  Reply reply = ask("trial", body, trial.config.measure.time_limit, {report, {}});
+  Reply reply = wait_for_reply("trial", body, trial.config.measure.time_limit, {report, {}}, true);
   Result result;
   std::string left_behind;
   if (reply.answered()) {

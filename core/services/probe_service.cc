@@ -133,10 +133,9 @@ std::vector<PlatformSummary> ProbeClient::platforms() {
 }
 
 std::vector<PlatformSummary> ProbeClient::list_platforms() {
-  const Reply reply = supervisor_.ask("platforms", nullptr, kDevicesSeconds);
-  if (reply.answered()) return reply.body.get<std::vector<PlatformSummary>>();
-  throw Error(fmt::format("the devices of this machine cannot be listed: {}; remove the module of the broken driver from "
-                          "lib/mgcompare", reply.failure()));
+  return supervisor_.ask("platforms", nullptr, kDevicesSeconds)
+      .require("the devices of this machine cannot be listed", "remove the module of the broken driver from lib/mgcompare")
+      .get<std::vector<PlatformSummary>>();
 }
 
 std::vector<PluginSummary> ProbeClient::plugins() {

@@ -97,7 +97,7 @@ class VerifyRun {
 
   void check_planted() {
     const Reply reply = ask({{"setting", setting_}});
-    if (!reply.answered()) throw Error(fmt::format("verify cannot begin: {}", reply.failure()));
+    reply.require("verify cannot begin", "run the command again");
   }
 
   void check(std::size_t row) {

@@ -72,6 +72,24 @@ TEST_F(Interruptions, SignalsAtTheSameMomentCountAsOne) {
   EXPECT_EQ(run.rows[0].result.status, TrialStatus::interrupted) << run.rows[0].result.cause;
 }
 
+// While devices are listed, strategies probed and data loaded: quickly, and with a true message.
+TEST_F(Interruptions, BeforeTheFirstTrialItIsSaidWhatWasLost) {
+  const std::string config = place_.write("long.yaml", endless());
+  for (const int milliseconds : {20, 100, 250, 500, 800}) {
+    const std::string directory = "run" + std::to_string(milliseconds);
+    Program program = place_.start({config, "--set", "epochs=100000", "-o", directory});
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    program.signal(SIGTERM);
+    const Ended ended = program.wait();
+    EXPECT_TRUE(ended.code == 143 || ended.code == -SIGTERM) << ended.err;
+    if (fs::exists(place_.folder() / directory / "report.md")) continue;
+    const bool was_listening = ended.err.find("interrupted before the first trial; no result was recorded") != std::string::npos;
+    EXPECT_TRUE(was_listening || ended.err.empty()) << milliseconds << " ms: " << ended.err;
+    EXPECT_EQ(ended.err.find("run the command again"), std::string::npos) << ended.err;
+  }
+  EXPECT_FALSE(anything_survives());
+}
+
 // The program ends at once and says so. It does not wait for the trial and writes no partial report.
 TEST_F(Interruptions, ASecondInterruptionEndsAtOnce) {
   const std::string config = place_.write("hang.yaml", misbehaving("how: busy, where: start"));

@@ -203,6 +203,19 @@ TEST_F(Storage, ResumingWhatIsNotThereIsWrongUsage) {
   }
 }
 
+TEST_F(Storage, ResumesTheDirectoryBehindTheConfig) {
+  ASSERT_EQ(place_.run({config(), "-o", "results"}).code, 0);
+  const Ended again = place_.run({config(), "--resume", "results"});
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_NE(again.err.find("no trials left to run; writing the reports of results again"), std::string::npos) << again.err;
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{config(), "results"}, {config(), "--resume", "results", "-o", "other"}}) {
+    const Ended refused = place_.run(words);
+    EXPECT_EQ(refused.code, 2) << refused.err;
+    EXPECT_NE(refused.err.find("'results' is not expected after the config"), std::string::npos) << refused.err;
+  }
+}
+
 TEST_F(Storage, ALongPathIsNotALackOfSpace) {
   std::string path = "run";
   for (int level = 0; level < 3; ++level) path += "/" + std::string(200, 'x');

@@ -266,7 +266,20 @@ TEST_F(PluginFiles, ALinkDoesNotHideWhoCanWrite) {
   fs::copy_file(tower_, open / "strategy_tower.so");
   chmod(open.c_str(), 0777);
   fs::create_symlink(open / "strategy_tower.so", folder_ / "link.so");
-  EXPECT_THAT(problem_of((folder_ / "link.so").string()), HasSubstr("can replace it in its folder"));
+  EXPECT_THAT(problem_of((folder_ / "link.so").string()), HasSubstr("can replace it; run: chmod o-w " + open.string()));
+}
+
+// Who can rename a folder on the way can put another in its place.
+TEST_F(PluginFiles, AFolderOnTheWayCountsToo) {
+  const fs::path open = folder_ / "open", below = open / "closed" / "plugins";
+  fs::create_directories(below);
+  const std::string file = (below / "strategy_tower.so").string();
+  fs::copy_file(tower_, file);
+  EXPECT_EQ(problem_of(file), "");
+  chmod(open.c_str(), 0777);
+  EXPECT_THAT(problem_of(file), HasSubstr("can replace it; run: chmod o-w " + open.string()));
+  chmod(open.c_str(), 01777);
+  EXPECT_EQ(problem_of(file), "");
 }
 
 }  // namespace
