@@ -18,6 +18,14 @@ std::size_t first_epoch(const Result& result, std::uint64_t EpochResult::* ranks
   return found == result.epochs.end() ? 0 : static_cast<std::size_t>(found - result.epochs.begin()) + 1;
 }
 
+bool has_busy_threads(const Row& row) {
+  const Result& result = row.result;
+  const double busy = result.seconds_other_threads;
+  if (row.trial.device_kind != DeviceKind::cpu) return busy > kBusyThreads * static_cast<double>(row.trial.devices) * result.seconds_training;
+  const bool takes_share = result.seconds_rank_threads > 0 && busy > kBusyShare * result.seconds_rank_threads && busy > kLeastBusySeconds;
+  return busy > kBusyThreads * result.seconds_training || takes_share;
+}
+
 }  // namespace
 
 bool disqualifies(MarkKind kind) { return kind != MarkKind::busy_threads && kind != MarkKind::unchecked_promise; }
@@ -37,8 +45,7 @@ std::vector<Mark> marks_of(const Row& row, const PromiseCheck& promise) {
     marks.push_back({MarkKind::too_short, "too short to measure"});
   if (!result.changed_settings.empty())
     marks.push_back({MarkKind::changed_settings, fmt::format("changed {}", result.changed_settings)});
-  const double scale = row.trial.device_kind == DeviceKind::cpu ? 1 : static_cast<double>(row.trial.devices);
-  if (result.seconds_other_threads > kBusyThreads * scale * result.seconds_training)
+  if (has_busy_threads(row))
     marks.push_back({MarkKind::busy_threads, "other threads are busy"});
   if (const std::size_t epoch = first_epoch(result, &EpochResult::ranks_apart); epoch > 0)
     marks.push_back({MarkKind::ranks_apart, fmt::format("ranks ended epoch {} with different weights", epoch)});

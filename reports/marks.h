@@ -37,8 +37,9 @@ inline constexpr double kLeastSeconds = 0.02;
 inline constexpr std::size_t kLeastSteps = 10;
 // Processor time of other threads over the training clock, in processors. On GPUs for each device, because NCCL and the driver
 // have threads for each: 0.06 in all on two GPUs. On CPUs of the whole row: ranks have no helpers, and one busy thread is one
-// device more, however many devices there are.
-inline constexpr double kBusyThreads = 0.2;
+// device more, however many devices there are. On a busy CPU no thread gets a whole processor, so there also relative to the ranks'
+// own processor time, as in `verify`; less than the seconds below is too little to tell.
+inline constexpr double kBusyThreads = 0.2, kBusyShare = 0.1, kLeastBusySeconds = 0.01;
 
 // Of a trial; none unless it is done.
 std::vector<Mark> marks_of(const Row& row, const PromiseCheck& promise);

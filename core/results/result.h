@@ -86,6 +86,7 @@ struct Result {
   std::uint64_t updates = 0;        // of the model; with many models, of one of them
   double bytes_per_step = 0;        // payload that a rank sends per step, mean over ranks
   double seconds_other_threads = std::numeric_limits<double>::quiet_NaN();  // processor time of threads that are not ranks, in training
+  double seconds_rank_threads = 0;  // processor time of the ranks' threads, in training; 0: not known, in results of older versions
   std::uint64_t exclusive_sections = 0;  // of the strategy, all ranks, in training
   std::string changed_settings;     // of the ranks' threads, by the strategy: "the processors that it may run on of rank 0"
   std::vector<Kept> shared;         // objects that the ranks share (Group::shared)

@@ -146,8 +146,20 @@ TEST(PromiseCheck, ABusyThreadIsACoreHoweverManyDevicesThereAre) {
     row.result.seconds_other_threads = row.trial.devices == 8 ? 0.95 * row.result.seconds_training : 0.001;
   }
   EXPECT_TRUE(compare_rows(maker.run).cells[1].is_marked(MarkKind::busy_threads));
+  // On a machine that is busy otherwise, no thread gets a processor.
+  for (Row& row : maker.run.rows) {
+    if (row.trial.devices != 8) continue;
+    row.result.seconds_other_threads = 0.05 * row.result.seconds_training;
+    row.result.seconds_rank_threads = 0.4 * row.result.seconds_training;
+  }
+  EXPECT_TRUE(compare_rows(maker.run).cells[1].is_marked(MarkKind::busy_threads));
+  for (Row& row : maker.run.rows) row.result.seconds_rank_threads *= 2;
+  EXPECT_FALSE(compare_rows(maker.run).cells[1].is_marked(MarkKind::busy_threads));
   // NCCL and the driver have threads for each GPU.
-  for (Row& row : maker.run.rows) row.trial.device_kind = DeviceKind::cuda;
+  for (Row& row : maker.run.rows) {
+    row.trial.device_kind = DeviceKind::cuda;
+    row.result.seconds_other_threads *= 0.95 / 0.05;
+  }
   EXPECT_FALSE(compare_rows(maker.run).cells[1].is_marked(MarkKind::busy_threads));
 }
 

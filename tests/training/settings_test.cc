@@ -50,7 +50,7 @@ class SettingsOfRanks : public ::testing::TestWithParam<Meddling> {};
 TEST_P(SettingsOfRanks, AreComparedAtTheEnd) {
   Trial trial = small_trial(2, "", {{"what", GetParam().what, false, {}}});
   trial.strategy.name = trial.strategy.label = "meddler";
-  trial.plugin_file = std::string(MGCOMPARE_BINARY_DIR) + "/lib/mgcompare/bad_plugins/strategy_meddler.so";
+  trial.plugin_file = MGCOMPARE_BINARY_DIR "/lib/mgcompare/bad_plugins/strategy_meddler.so";
   const Settings own = thread_settings();
   const std::string changed = run(trial).result.changed_settings;
   EXPECT_THAT(changed, HasSubstr(GetParam().says));
