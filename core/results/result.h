@@ -88,7 +88,7 @@ struct Result {
   double seconds_other_threads = std::numeric_limits<double>::quiet_NaN();  // processor time of threads that are not ranks, in training
   double seconds_rank_threads = 0;  // processor time of the ranks' threads, in training; 0: not known, in results of older versions
   std::uint64_t exclusive_sections = 0;  // of the strategy, all ranks, in training
-  std::string changed_settings;     // of the ranks' threads, by the strategy: "the processors that it may run on of rank 0"
+  std::string changed_settings;     // of the ranks' threads, by the strategy: "the priority and the rounding mode"
   std::vector<Kept> shared;         // objects that the ranks share (Group::shared)
   std::uint64_t peak_memory = 0;    // peak of the device allocator, maximum over devices
   std::uint64_t parameters = 0;

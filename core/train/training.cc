@@ -24,6 +24,8 @@ class Training {
   explicit Training(const TrainingRequest& request) : state_(request) {}
 
   TrainingOutcome run() {
+    // The strategy was asked for its traits on this thread, whose settings those of the ranks inherit.
+    state_.result().changed_settings = changed_settings(before_, thread_settings());
     run_ranks(state_.ranks.size(), [this](int rank) { run_rank(static_cast<std::size_t>(rank)); },
               [this] { setup_.abort(); }, state_.request.leave);
     return std::move(state_.outcome);
@@ -91,6 +93,7 @@ class Training {
     }
   }
 
+  const Settings before_ = thread_settings();
   TrainingState state_;
   Setup setup_{state_};
   BatchScheduler batches_{state_};
