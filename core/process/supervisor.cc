@@ -41,10 +41,14 @@ bool may_be_damage(TrialStatus status) {
 
 }  // namespace
 
+void Reply::throw_if_interrupted() const {
+  if (status == TrialStatus::interrupted) throw Error("interrupted before the first trial; no result was recorded");
+}
+
 const nlohmann::json& Reply::require(const std::string& what, const std::string& advice) const {
   if (answered()) return body;
+  throw_if_interrupted();
   if (status == TrialStatus::failed) throw Error(cause);
-  if (status == TrialStatus::interrupted) throw Error("interrupted before the first trial; no result was recorded");
   throw Error(fmt::format("{}: {}; {}", what, failure(), advice));
 }
 

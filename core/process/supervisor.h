@@ -46,8 +46,10 @@ struct Reply {
   bool answered() const { return status == TrialStatus::done; }
   // "SIGSEGV in step 3 (crashed)", for messages.
   std::string failure() const;
-  // The answer. Otherwise throws Error: the cause if the request failed, which is a whole sentence; "interrupted before the first
-  // trial" if the user stopped the program; else "WHAT: how the worker ended; ADVICE".
+  // Throws Error, "interrupted before the first trial", if the user stopped the program.
+  void throw_if_interrupted() const;
+  // The answer. Otherwise throws Error: that of throw_if_interrupted(); the cause if the request failed, which is a whole sentence; else
+  // "WHAT: how the worker ended; ADVICE".
   const nlohmann::json& require(const std::string& what, const std::string& advice) const;
 };
 
