@@ -69,8 +69,8 @@ class Supervisor {
   Result run(const Trial& trial, const TrialFiles& files, const std::function<void(const Progress&)>& report);
   // What the user should know about the workers of the trials since the last call: the notes that run() added.
   std::vector<std::string> take_warnings() { return std::exchange(warnings_, {}); }
-  // Sends one request to the worker. Unless it answers, the worker is ended, at once if the user interrupts. Each note restarts
-  // the time limit.
+  // Sends one request to the worker. Unless it answers, the worker is ended, a moment after the user interrupts. Each note
+  // restarts the time limit.
   Reply ask(const std::string& kind, const nlohmann::json& body, double limit_seconds, const Listener& listener = {});
   // Ends the worker gracefully. The next request starts another.
   void end_worker();
