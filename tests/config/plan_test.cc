@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/config/workspace.h"
+#include "tests/config/planning.h"
 
 namespace mgcompare {
 namespace {
@@ -15,78 +15,6 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
-
-// A table of fake devices and plugins.
-class TableProber : public CapabilityProbe {
- public:
-  TableProber(std::size_t cores, std::size_t gpus) {
-    PlatformSummary cpu{"cpu", "", {}, {}}, cuda{"cuda", gpus ? "" : "no driver", {}, {}};
-    cpu.devices.resize(cores);
-    cuda.devices.resize(gpus);
-    platforms_ = {cpu, cuda};
-    for (const std::string name : {"single", "sums", "pair", "own_pace", "cpu_only", "precise"}) {
-      plugins_.push_back({name, "does something", "/plugins/" + name + ".so", ""});
-    }
-    plugins_.push_back({"cpu_only", "is mine", "/mine/cpu_only.so", "/mine/cpu_only.so is passed over"});
-    plugins_.push_back({"stale", "is old", "/plugins/stale.so", "built for an older program"});
-  }
-  std::vector<PlatformSummary> platforms() override { return platforms_; }
-  std::vector<PluginSummary> plugins() override { return plugins_; }
-  std::vector<StrategySummary> ask(const std::vector<ProbeQuestion>& questions) override {
-    std::vector<StrategySummary> answers;
-    for (const ProbeQuestion& question : questions) answers.push_back(answer(question));
-    asked_.insert(asked_.end(), questions.begin(), questions.end());
-    return answers;
-  }
-
-  std::vector<ProbeQuestion> asked_;
-  std::vector<PlatformSummary> platforms_;
-
- private:
-  static StrategySummary answer(const ProbeQuestion& question) {
-    StrategySummary summary;
-    const std::string& name = question.strategy.name;
-    if (name == "single") summary.traits.most_ranks = 1, summary.traits.role = Traits::Role::baseline;
-    if (name == "pair") summary.traits.least_ranks = 2;
-    if (name == "precise") summary.traits.promise = Traits::Promise::exact;
-    if (name == "own_pace") summary.traits.pace = Traits::Pace::free;
-    if (name == "cpu_only") summary.traits.devices = {DeviceKind::cpu};
-    summary.options.push_back({"every", "integer", "1", "", ""});
-    for (const OptionConfig& option : question.strategy.options) {
-      if (option.key != "every") summary.problems.push_back({option.key, "unknown option '" + option.key + "'"});
-      if (option.value == "x") summary.problems.push_back({"every", "'x' is not an integer"});
-      if (option.value == "9") summary.problems.push_back({"every", "is a lot", true});
-      if (option.value == "8" && question.facts.ranks > 1) summary.problems.push_back({"every", "is too much"});
-      if (option.value == "7") summary.crash = "signal 11";
-    }
-    return summary;
-  }
-
-  std::vector<PluginSummary> plugins_;
-};
-
-class Planning : public Workspace {
- protected:
-  Config config(const std::string& text) { return read("layers: [{dense: 10}]\n" + text + "\n"); }
-  Plan plan(const std::string& text, std::size_t cores = 4, std::size_t gpus = 0) {
-    TableProber probe(cores, gpus);
-    return make_plan(config(text), probe);
-  }
-  std::string refused(const std::string& text) {
-    TableProber probe(2, 0);
-    try {
-      make_plan(config(text), probe);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
-  }
-};
-
-std::vector<Trial> in_blocks(std::vector<Trial> trials) {
-  std::erase_if(trials, [](const Trial& trial) { return trial.bracket > 0; });
-  return trials;
-}
 
 std::vector<std::string> rows(const Plan& plan) {
   std::vector<std::string> names;
@@ -342,55 +270,6 @@ TEST_F(Planning, RanksPerDevice) {
   const Plan made = plan("strategies: [single, sums]\nscaling: {ranks_per_device: 3, devices: [2]}");
   EXPECT_THAT(rows(made), ElementsAre("single cpu:1 batch 128", "sums cpu:2 x 3 ranks batch 128"));
   EXPECT_THAT(made.warnings, Contains(HasSubstr("the speed of such rows is not meaningful")));
-}
-
-TEST_F(Planning, FiltersTrials) {
-  Plan made = plan(
-      "strategies: [single, sums, {sums: {every: 2, as: rarely}}]\nscaling: {batch: [32, 64]}\n"
-      "seeds: [1, 2]\nvariants: [{name: v, set: {epochs: 3}}]");
-  made.trials = in_blocks(made.trials);
-  ASSERT_THAT(made.trials, SizeIs(2 * 2 * 2 * (1 + 3 + 3)));
-  EXPECT_THAT(only(made, "strategy=single"), SizeIs(8));
-  EXPECT_THAT(only(made, "strategy=sums"), SizeIs(48));
-  EXPECT_THAT(only(made, "strategy=rarely"), SizeIs(24));
-  EXPECT_THAT(only(made, "strategy=rarely,strategy=single"), SizeIs(32));
-  EXPECT_THAT(only(made, "strategy=rarely,devices=2:4,batch=64,variant=v,seed=1"), SizeIs(2));
-  EXPECT_THAT(only(made, "strategy=rarely,devices=cpu:2,variant=base"), SizeIs(4));
-  EXPECT_THAT(only(made, "devices=cpu"), SizeIs(56));
-  const auto chosen = only(made, "seed=2");
-  EXPECT_EQ(chosen.front().number, made.trials[28].number);
-
-  const auto told = [&](const std::string& filter) -> std::string {
-    try {
-      only(made, filter);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
-  };
-  EXPECT_EQ(told("strategie=sums"), "--only strategie=sums: there is no key 'strategie'; did you mean 'strategy'?");
-  EXPECT_EQ(told("batch=65"), "--only batch=65: no trial has batch '65'; there are 32 and 64");
-  EXPECT_EQ(told("variant=w"), "--only variant=w: no trial has variant 'w'; there are base and v");
-  EXPECT_THAT(told("devices=5:8"), HasSubstr("there are cpu:1, cpu:2 and cpu:4"));
-  EXPECT_THAT(told("single"), HasSubstr("'single' is not KEY=VALUE"));
-  EXPECT_THAT(told(""), HasSubstr("is not KEY=VALUE"));
-  EXPECT_THAT(told("strategy=single,devices=4"), HasSubstr("no trial matches all conditions"));
-}
-
-TEST_F(Planning, FiltersByNamesWithCommas) {
-  const Plan made = plan(
-      "strategies: [sums, {sums: {every: 2, as: 'sums, rarely'}}, {sums: {every: 3, as: 'back\\slash, \"x\"=1'}}]\n"
-      "variants: [{name: 'slow, small', set: {epochs: 3}}]");
-  const std::size_t all = made.trials.size();
-  ASSERT_EQ(all % 3, 0u);
-  EXPECT_THAT(only(made, "strategy=sums"), SizeIs(all));
-  EXPECT_THAT(only(made, "as=sums"), SizeIs(all / 3));
-  for (const Trial& trial : made.trials) {
-    for (const Trial& found : only(made, "as=" + in_filter(trial.strategy.label)))
-      EXPECT_EQ(found.strategy.label, trial.strategy.label);
-  }
-  EXPECT_THAT(only(made, "variant=slow\\, small"), SizeIs(all / 2));
-  EXPECT_THROW(only(made, "variant=slow, small"), Error);
 }
 
 TEST_F(Planning, DescribesAndEstimates) {
