@@ -24,13 +24,6 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-// Weights of norm 10, of which the first is moved.
-std::string weights(double moved) {
-  std::vector<float> all(100, 1);
-  all[0] += static_cast<float>(moved);
-  return sketch_of(all);
-}
-
 Result with_weights(Result result, double moved, double loss = 0.2) {
   for (EpochResult& epoch : result.epochs) {
     epoch.sketch = weights(moved);

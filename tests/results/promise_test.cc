@@ -21,12 +21,9 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-// Weights of norm 10, of which the first is moved.
 Result at(double moved, double samples_per_second = 1000) {
-  std::vector<float> weights(100, 1);
-  weights[0] += static_cast<float>(moved);
   Result result = make_result(samples_per_second, 8, 0.985);
-  for (EpochResult& epoch : result.epochs) epoch.sketch = sketch_of(weights);
+  for (EpochResult& epoch : result.epochs) epoch.sketch = weights(moved);
   return result;
 }
 

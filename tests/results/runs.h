@@ -11,6 +11,7 @@
 #include "reports/comparison.h"
 #include "reports/json.h"
 #include "results/results_store.h"
+#include "results/weight_sketch.h"
 
 namespace mgcompare {
 
@@ -65,6 +66,13 @@ inline Trial make_trial(int number, const std::string& strategy, std::size_t dev
   trial.block = static_cast<int>(seed);
   trial.global_batch = batch;
   return trial;
+}
+
+// The sketch of weights of norm 10, of which the first is moved.
+inline std::string weights(double moved) {
+  std::vector<float> all(100, 1);
+  all[0] += static_cast<float>(moved);
+  return sketch_of(all);
 }
 
 // A trial with status done: 10 s for two epochs at 1000 samples/s by default.
