@@ -1,5 +1,6 @@
 #include "train/training.h"
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -24,8 +25,6 @@ class Training {
   explicit Training(const TrainingRequest& request) : state_(request) {}
 
   TrainingOutcome run() {
-    // The strategy was asked for its traits on this thread, whose settings those of the ranks inherit.
-    state_.result().changed_settings = changed_settings(before_, thread_settings());
     run_ranks(state_.ranks.size(), [this](int rank) { run_rank(static_cast<std::size_t>(rank)); },
               [this] { setup_.abort(); }, state_.request.leave);
     return std::move(state_.outcome);
@@ -70,6 +69,7 @@ class Training {
     state_.enter(TrainingPhase::teardown, rank);
     if (rank == 0) {
       const TrainingRequest& request = state_.request;
+      state_.result().changed_settings = changed_;
       conclude(state_.outcome, state_.ranks, state_.trial_facts, *request.platform, request.audit);
       if (state_.tracing()) write_trace();
     }
@@ -95,6 +95,8 @@ class Training {
 
   const Settings before_ = thread_settings();
   TrainingState state_;
+  // The strategy was asked for its traits on this thread, whose settings those of the ranks inherit.
+  const std::string changed_ = changed_settings(before_, thread_settings());
   Setup setup_{state_};
   BatchScheduler batches_{state_};
   WarmupPhase warmup_{state_, setup_, batches_};
