@@ -58,6 +58,7 @@ void CommContext::abort() {
 }
 
 template <class Call> void RankGroup::move_data(Phase phase, const char* name, double bytes, Call call) {
+  ++calls_;
   StepClock::PhaseScope in(phase, name);
   ledger_.add(name, bytes);
   in.began_with(Phase::waiting, call());
@@ -76,12 +77,14 @@ void RankGroup::check(const char* verb, const Counts& counts, int root) const {
 }
 
 void RankGroup::barrier() {
+  ++calls_;
   const StepClock::PhaseScope in(Phase::waiting);
   context_.barrier_.wait();
 }
 
 void RankGroup::exclusive(std::size_t stripe, const std::function<void()>& f) {
   const StepClock::PhaseScope in(Phase::waiting);
+  ++calls_;
   ++exclusive_sections_;
   context_.scheduler().exclusive(rank_, stripe, [&] {
     const StepClock::PhaseScope inside(Phase::strategy);

@@ -57,6 +57,8 @@ class RankGroup : public Group {
   std::uint64_t bytes() const { return bytes_; }
   std::uint64_t exclusive_sections() const { return exclusive_sections_; }
   void reset_counts() { bytes_ = exclusive_sections_ = 0; }
+  // By which ranks may have met or sent something.
+  std::uint64_t calls() const { return calls_; }
   Ledger& ledger() { return ledger_; }
   std::uint64_t exposed_bytes() const;
   // Adds the bytes of replayed steps. Wraps around, so that bytes can be subtracted.
@@ -84,7 +86,7 @@ class RankGroup : public Group {
 
   CommContext& context_;
   std::size_t rank_;
-  std::uint64_t bytes_ = 0, exclusive_sections_ = 0;
+  std::uint64_t bytes_ = 0, exclusive_sections_ = 0, calls_ = 0;
   Ledger ledger_;
   double remainder_ = 0;  // fractions of bytes from the ring formulas, so that totals stay exact
 };
