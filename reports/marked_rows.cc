@@ -18,6 +18,10 @@ std::string figure_text(double share) { return share < 0.1 ? fmt::format("{:.2g}
 
 std::string broken_text(const Cell& cell) {
   const PromiseCheck& check = cell.promise;
+  if (check.what == "accuracy")
+    return fmt::format("{} breaks its promise: it is exact, and its weights are the baseline's, but in epoch {} its accuracy differs "
+                       "by {:.4f}, and rounding explains at most {:.4f}. It is not ranked",
+                       title_of(cell), check.epoch, check.departure, check.bound);
   return fmt::format(
       "{} breaks its promise: it is exact, but in epoch {} its {} from the baseline's by {} of {}, and rounding explains at most "
       "{}. It is not ranked",
@@ -60,9 +64,15 @@ std::vector<std::string> marked_rows(const Comparison& comparison) {
   if (const auto cells = cells_with(comparison, MarkKind::sent_nothing); !cells.empty())
     all.push_back(fmt::format("Several ranks ended with one model, but sent no counted bytes: {}. Such rows are not ranked, because "
                               "what they exchange cannot be seen", names_of(cells)));
+  if (const auto cells = cells_with(comparison, MarkKind::sent_too_little); !cells.empty())
+    all.push_back(fmt::format("Exact, but the counted bytes of a step are fewer than any exact exchange needs: {}. Such rows are not "
+                              "ranked, because what they exchange cannot be seen", names_of(cells)));
   if (const auto cells = cells_with(comparison, MarkKind::other_samples); !cells.empty())
     all.push_back(fmt::format("More or fewer samples than each one once per epoch: {}. Such rows are not ranked, because their "
                               "samples/s count other work", names_of(cells)));
+  if (const auto cells = cells_with(comparison, MarkKind::ignored_samples); !cells.empty())
+    all.push_back(fmt::format("Samples without a backward pass, or whose gradients nothing read: {}. Such rows are not ranked, because "
+                              "their samples/s count samples that they did not learn from", names_of(cells)));
   if (const auto cells = cells_with(comparison, MarkKind::too_short); !cells.empty())
     all.push_back(fmt::format("Too short to measure (less than {:g} ms or {} steps of training): {}. Such rows have no speed-up and are "
                               "not ranked; train more epochs or samples", 1e3 * kLeastSeconds, kLeastSteps, names_of(cells)));
@@ -78,7 +88,7 @@ std::vector<std::string> marked_rows(const Comparison& comparison) {
   if (const auto cells = cells_with(comparison, MarkKind::unchecked_promise); !cells.empty())
     all.push_back(fmt::format("Exact rows whose promise was not checked: {}. The reason: {}", names_of(cells), cells.front()->promise.what));
   if (const auto cells = cells_with(comparison, MarkKind::busy_threads); !cells.empty())
-    all.push_back(fmt::format("Threads that are not ranks used up to {:.2f} processors during the training: {}. Their work is not "
+    all.push_back(fmt::format("Threads that are not ranks, or other processes, used up to {:.2f} processors during the training: {}. Their work is not "
                               "counted in `devices`", busy_processors(cells), names_of(cells)));
   return all;
 }

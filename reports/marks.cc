@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "plan/least_bytes.h"
+#include "reports/text.h"
+
 namespace mgcompare {
 namespace {
 
@@ -26,6 +29,18 @@ bool has_busy_threads(const Row& row) {
   return busy > kBusyThreads * result.seconds_training || takes_share;
 }
 
+bool has_one_model(const Row& row) {
+  return row.trial.ranks() > 1 && has_trait(row.result, "models", "one") && row.result.steps > 0;
+}
+
+bool sends_too_little(const Row& row) {
+  const Result& result = row.result;
+  if (!has_trait(result, "promise", "exact") || !has_trait(result, "pace", "lockstep") || result.epochs.empty()) return false;
+  const double least = least_bytes_per_step(result.parameters, result.samples_due / result.epochs.size(), row.trial.global_batch,
+                                            row.trial.ranks());
+  return result.bytes_per_step < least;
+}
+
 }  // namespace
 
 bool disqualifies(MarkKind kind) { return kind != MarkKind::busy_threads && kind != MarkKind::unchecked_promise; }
@@ -36,11 +51,17 @@ std::vector<Mark> marks_of(const Row& row, const PromiseCheck& promise) {
   if (row.state != RowState::finished || result.status != TrialStatus::done) return marks;
   if (promise.state == PromiseState::broken)
     marks.push_back({MarkKind::broken_promise, fmt::format("promise broken in epoch {}", promise.epoch)});
-  if (row.trial.ranks() > 1 && has_trait(result, "models", "one") && result.steps > 0 && !(result.bytes_per_step > 0))
+  if (has_one_model(row) && !(result.bytes_per_step > 0))
     marks.push_back({MarkKind::sent_nothing, "sent nothing"});
+  else if (has_one_model(row) && sends_too_little(row))
+    marks.push_back({MarkKind::sent_too_little, fmt::format("sent {:.3g} bytes per step", result.bytes_per_step)});
   if (result.samples_due > 0 && result.samples != result.samples_due)
     marks.push_back({MarkKind::other_samples, fmt::format("trained {:.4g} times its samples", static_cast<double>(result.samples) /
                                                                                                    static_cast<double>(result.samples_due))});
+  if (result.samples_ignored != 0)
+    marks.push_back({MarkKind::ignored_samples, fmt::format("learned nothing from {} of its samples",
+                                                            percent_text(static_cast<double>(result.samples_ignored) /
+                                                                         static_cast<double>(std::max<std::uint64_t>(1, result.samples))))});
   if (!row.trial.control && (result.seconds_training < kLeastSeconds || result.steps < kLeastSteps))
     marks.push_back({MarkKind::too_short, "too short to measure"});
   if (!result.changed_settings.empty())

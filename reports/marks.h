@@ -12,12 +12,14 @@
 namespace mgcompare {
 
 enum class MarkKind {
-  broken_promise,                   // exact, but the weights or the loss depart from the baseline's
+  broken_promise,                   // exact, but the weights, the loss or the accuracy depart from the baseline's
   sent_nothing,                     // several ranks end with one model, but no bytes were counted
+  sent_too_little,                  // the same and exact, and fewer bytes than that takes (plan/least_bytes.h)
   other_samples,                    // trained more or fewer samples than the data set has
+  ignored_samples,                  // some samples had no backward pass, or nothing read their gradient
   too_short,                        // the training is too short to measure its speed
   changed_settings,                 // its threads ran under other conditions than those of other rows
-  busy_threads,                     // threads that are not ranks used much processor time
+  busy_threads,                     // threads that are not ranks, or processes, used much processor time
   ranks_apart,                      // one model, but the ranks end an epoch with different weights
   moved_by_settle,                  // settle() changed the live weights
   unchecked_promise,                // exact, but there was nothing to compare it with

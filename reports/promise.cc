@@ -60,11 +60,13 @@ PromiseChecks::PromiseChecks(const Run& run) {
     const auto baseline = reference->second.baselines.find(row.trial.seed);
     if (baseline == reference->second.baselines.end()) continue;
     const std::vector<EpochResult>&one = row.result.epochs, &other = baseline->second->result.epochs;
-    double weights = 0, loss = 0;
+    double weights = 0, loss = 0, accuracy = 0;
     for (std::size_t i = 0; i < std::min(one.size(), other.size()); ++i) {
       weights = std::max(weights, departure_of_weights(one[i], other[i]));
       loss = std::max(loss, departure_of_loss(one[i], other[i], other.front().loss));
+      accuracy = std::max(accuracy, std::abs(one[i].accuracy - other[i].accuracy));
       reference->second.weights.push_back(weights);
+      reference->second.accuracy.push_back(accuracy);
       reference->second.loss.push_back(loss);
     }
   }
@@ -94,9 +96,12 @@ PromiseCheck PromiseChecks::of(const Row& row) const {
     if (is_decided_by_rounding || !has_sketches) return check;
     const double bound_of_weights = kDepartureFactor * known.weights[i] + floor_of_weights;
     const double bound_of_loss = kDepartureFactor * known.loss[i] + kDepartureOfLoss;
+    const double accuracy = std::abs(mine[i].accuracy - its[i].accuracy);
+    const double bound_of_accuracy = kDepartureFactor * known.accuracy[i] + kDepartureOfAccuracy;
     // Not finite: the weights have infinite or undefined elements, and the baseline's do not.
     if (!(weights <= bound_of_weights)) return {PromiseState::broken, i + 1, "weights", weights, bound_of_weights};
     if (loss > bound_of_loss) return {PromiseState::broken, i + 1, "loss", loss, bound_of_loss};
+    if (accuracy > bound_of_accuracy) return {PromiseState::broken, i + 1, "accuracy", accuracy, bound_of_accuracy};
     check = {PromiseState::kept};
   }
   return check;

@@ -1,20 +1,26 @@
 #include "check/observed_strategy.h"
 
 #include <algorithm>
+#include <string_view>
 
+#include "check/observed_replica.h"
 #include "measure/processor_time.h"
 #include "mgcompare/random.h"
+#include "runtime/rank_group.h"
+#include "runtime/rank_replica.h"
 
 namespace mgcompare {
 namespace {
 
 constexpr std::size_t kSettleEvery = 4;     // steps, on average
 
-std::vector<float> on_host(Device& device, ConstVec vector) {
-  std::vector<float> values(vector.size());
-  copy_to_host(device, Vec(values.data(), values.size()), vector);
-  device.synchronize();
-  return values;
+std::size_t hash_of(const std::vector<float>& values) {
+  return std::hash<std::string_view>()({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)});
+}
+
+// That the strategy of this rank has sent in this epoch.
+double bytes_of(Replica& replica, Group& group) {
+  return static_cast<double>(dynamic_cast<RankGroup&>(group).bytes() + dynamic_cast<RankReplica&>(replica).meter().bytes());
 }
 
 class ObservedStrategy : public Strategy {
@@ -31,44 +37,89 @@ class ObservedStrategy : public Strategy {
   Traits traits() const override { return inner_->traits(); }
 
   void start(Replica& replica, Group& group) override {
-    mine_ = &observation_.ranks[static_cast<std::size_t>(group.rank())];
+    rank_ = static_cast<std::size_t>(group.rank());
+    mine_ = &observation_.ranks[rank_];
     lockstep_ = traits().pace == Traits::Pace::lockstep;
-    inner_->start(replica, group);
+    shown_ = std::make_unique<ObservedReplica>(replica, [this](const auto& before, const auto& after) {
+      if (BufferWatch* const watch = observation_.buffers.get()) watch->pass(rank_, before, after);
+    });
+    inner_->start(shown(replica), group);
   }
 
   void step(Replica& replica, Group& group, const Batch& batch) override {
+    begin(replica);
     mine_->first_epoch = std::min(mine_->first_epoch, batch.epoch());
-    inner_->step(replica, group, group.rank() == disturbance_.altered_rank ? altered(batch, group) : batch);
-    if (disturbance_.settles && lockstep_ && settles_after(batch)) inner_->settle(replica, group);
+    const double bytes = bytes_of(replica, group);
+    inner_->step(shown(replica), group, is_altered(batch) ? altered(batch) : batch);
+    mine_->bytes += bytes_of(replica, group) - bytes;
+    ++mine_->steps;
+    if (lockstep_ && observation_.buffers) observation_.buffers->end_step(rank_);
+    if (disturbance_.settles && lockstep_ && settles_after(batch)) settled(replica, group);
   }
 
-  void rest(Replica& replica, Group& group) override { inner_->rest(replica, group); }
+  void rest(Replica& replica, Group& group) override {
+    begin(replica);
+    const double bytes = bytes_of(replica, group);
+    inner_->rest(shown(replica), group);
+    mine_->bytes += bytes_of(replica, group) - bytes;
+  }
 
   Vec settle(Replica& replica, Group& group) override {
+    begin(replica);
     Device& device = replica.device();
     mine_->live = on_host(device, replica.weights());
+    mine_->epochs.push_back({hash_of(mine_->live), 0});
     const std::size_t epoch = epoch_++;
-    if (!disturbance_.settles) return inner_->settle(replica, group);
-    if (epoch == disturbance_.unsettled) return replica.weights();
-    const std::vector<float> first = on_host(device, inner_->settle(replica, group));
-    const Vec second = inner_->settle(replica, group);
-    mine_->settles_alike = mine_->settles_alike && on_host(device, second) == first;
-    return second;
+    if (disturbance_.settles && epoch == disturbance_.unsettled) return replica.weights();
+    Vec weights = settled(replica, group);
+    const std::vector<float> first = on_host(device, weights);
+    mine_->epochs.back().settled = hash_of(first);
+    if (disturbance_.settles) {
+      weights = settled(replica, group);
+      mine_->settles_alike = mine_->settles_alike && on_host(device, weights) == first;
+    }
+    if (observation_.buffers) observation_.buffers->judge(rank_, on_host(device, replica.buffers()));
+    return weights;
   }
 
   void save(Archive& archive) override { inner_->save(archive); }
   void restore(Archive& archive) override { inner_->restore(archive); }
 
  private:
+  // What the strategy sees. Steps that are captured for replays cannot be watched.
+  Replica& shown(Replica& replica) { return observation_.buffers == nullptr ? replica : *shown_; }
+
+  // Before the first call behind start() and restore().
+  void begin(Replica& replica) {
+    if (begun_ || observation_.buffers == nullptr) return;
+    begun_ = true;
+    observation_.buffers->begin(on_host(replica.device(), replica.buffers()));
+  }
+
+  Vec settled(Replica& replica, Group& group) {
+    const std::vector<float> before = on_host(replica.device(), replica.buffers());
+    const Vec weights = inner_->settle(shown(replica), group);
+    mine_->keeps_buffers = mine_->keeps_buffers && on_host(replica.device(), replica.buffers()) == before;
+    return weights;
+  }
+
   // The same decision on all ranks.
   bool settles_after(const Batch& batch) const {
     return Random(disturbance_.seed, batch.epoch()).below(batch.step(), kSettleEvery) == 0;
   }
 
-  // As many samples, from the mirrored place in the order of the epoch.
-  Batch altered(const Batch& batch, const Group& group) const {
-    const std::size_t begin = disturbance_.samples - batch.whole().begin() - batch.global_size();
-    const auto rank = lockstep_ ? static_cast<std::size_t>(group.rank()) : 0, ranks = lockstep_ ? static_cast<std::size_t>(group.size()) : 1;
+  bool is_altered(const Batch& batch) const {
+    const std::optional<Alteration>& alteration = disturbance_.alteration;
+    mine_->was_altered = mine_->was_altered || (alteration && alteration->rank == static_cast<int>(rank_) &&
+                                               alteration->step == mine_->steps && batch.size() > 0);
+    return mine_->was_altered && alteration->step == mine_->steps;
+  }
+
+  // As many samples, from the other half of the epoch.
+  Batch altered(const Batch& batch) const {
+    const Batch whole = batch.whole();
+    const std::size_t last = disturbance_.samples - batch.global_size(), begin = whole.begin() < last - whole.begin() ? last : 0;
+    const std::size_t rank = lockstep_ ? rank_ : 0, ranks = lockstep_ ? observation_.ranks.size() : 1;
     return Batch({batch.epoch(), batch.step(), begin, batch.global_size(), rank, ranks, batch.learning_rate()}, batch.sample_shape());
   }
 
@@ -76,7 +127,9 @@ class ObservedStrategy : public Strategy {
   const Disturbance disturbance_;
   Observation& observation_;
   Observation::OfRank* mine_ = nullptr;
-  bool lockstep_ = true;
+  std::unique_ptr<ObservedReplica> shown_;
+  std::size_t rank_ = 0;
+  bool lockstep_ = true, begun_ = false;
   std::size_t epoch_;               // that ends with the next settle()
 };
 

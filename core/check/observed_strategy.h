@@ -7,11 +7,19 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "check/buffer_watch.h"
 #include "mgcompare/strategy.h"
 
 namespace mgcompare {
+
+// One rank gets other samples than its own, in one of its steps in the first epoch.
+struct Alteration {
+  int rank = 0;
+  std::size_t step = 0;
+};
 
 struct Disturbance {
   std::uint64_t seed = 1;
@@ -21,19 +29,31 @@ struct Disturbance {
   // of epoch `unsettled`.
   bool settles = false;
   std::size_t unsettled = std::numeric_limits<std::size_t>::max();
-  int altered_rank = -1;            // gets other samples than its own; -1: none
+  std::optional<Alteration> alteration;
 };
 
 // Filled in during the training, each rank's part by its thread. Complete when the strategies are destroyed.
 struct Observation {
+  // The end of an epoch; hashes of vectors, because there can be many.
+  struct Epoch {
+    std::size_t live = 0;           // of the replica's weights before settle()
+    std::size_t settled = 0;        // of what settle() returned
+    bool operator==(const Epoch&) const = default;
+  };
   struct OfRank {
     std::vector<float> live;        // the replica's weights before the last settle()
+    std::vector<Epoch> epochs;
     bool settles_alike = true;      // a second settle() returned the same bits
+    bool keeps_buffers = true;      // no settle() changed the replica's buffers
+    bool was_altered = false;
     std::size_t first_epoch = std::numeric_limits<std::size_t>::max();  // of its steps
+    std::size_t steps = 0;          // that it made
+    double bytes = 0;               // that it sent in them
     double processor_seconds = 0;   // of its thread
   };
   explicit Observation(std::size_t ranks) : ranks(ranks) {}
   std::vector<OfRank> ranks;
+  std::unique_ptr<BufferWatch> buffers;  // null: not watched
 };
 
 // The strategy of one rank. `observation` must outlive it.

@@ -1,31 +1,32 @@
 #include "check/trainings.h"
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
-#include <thread>
 
+#include <fmt/format.h>
+
+#include "base/descendants.h"
 #include "check/reference.h"
 #include "measure/processor_time.h"
-#include "measure/thread_count.h"
 #include "modules/plugin_host.h"
 #include "results/cause.h"
 
 namespace mgcompare {
 namespace {
 
-// The kernel may still list a thread for a moment after it was joined.
-constexpr int kLooksForThreads = 50;
-constexpr std::chrono::milliseconds kBetweenLooks{4};
+// Of the learning rate, twice. Larger than 1, so that faults that begin late move the weights as far as in the beginning, and
+// small enough for the limits of the comparisons.
+constexpr double kRateFactor = 1.1;
 
 OptimizerConfig optimizer_of(const std::string& name, const OptimizerConfig& given) {
-  OptimizerConfig config;
+  const OptimizerKind kind = name == "momentum" ? OptimizerKind::sgd : kind_named<OptimizerKind>(name);
+  OptimizerConfig config = given.kind == kind ? given : OptimizerConfig{.kind = kind};
   config.weight_decay = given.weight_decay;
   config.decay_biases = given.decay_biases;
-  config.kind = name == "momentum" ? OptimizerKind::sgd : kind_named<OptimizerKind>(name);
   // At larger rates training amplifies rounding beyond the limits within these numbers of steps.
-  config.learning_rate = name == "adam" ? 1e-3 : name == "adadelta" ? 1.0 : name == "momentum" ? 0.01 : 0.05;
+  config.learning_rate = name == "adam" ? 1e-3 : name == "adadelta" ? 1.0 : name == "momentum" || name == "adagrad" ? 0.01 : 0.05;
   config.momentum = name == "momentum" ? 0.9 : 0;
+  config.nesterov = given.nesterov && name == "momentum";
   return config;
 }
 
@@ -33,6 +34,16 @@ OptimizerConfig optimizer_of(const std::string& name, const OptimizerConfig& giv
 void smoothen(ModelConfig& model) {
   for (LayerConfig& layer : model.layers)
     if (layer.type == LayerType::relu) layer.type = LayerType::tanh;
+}
+
+double bytes_per_step(const Observation& seen) {
+  double bytes = 0;
+  std::size_t steps = 0;
+  for (const Observation::OfRank& rank : seen.ranks) {
+    bytes += rank.bytes;
+    steps += rank.steps;
+  }
+  return steps == 0 ? 0 : bytes / static_cast<double>(steps);
 }
 
 }  // namespace
@@ -44,7 +55,6 @@ Trainings::Trainings(const Config& config, const Dataset& dataset, Platform& pla
   if (dataset.train.samples != scope.samples)
     throw Error("verify needs " + std::to_string(scope.samples) + " training samples; load the data with verify_data()");
   config_.measure.warm_up_steps = 0;
-  config_.schedule = {};
   config_.deterministic = true;  // free-running ranks in virtual time
   config_.target_accuracy = 0;
 }
@@ -62,7 +72,7 @@ std::string Trainings::file_of(const StrategyConfig& strategy) const {
 
 Trial Trainings::trial_of(const TrainingCase& of) const {
   const auto ranks = static_cast<std::size_t>(of.ranks);
-  const Extent extent = extent_of(scope_, of.optimizer);
+  const Extent extent = extent_of(scope_, of.optimizer, of.is_brief);
   Trial trial;
   trial.strategy = of.strategy;
   trial.device_kind = scope_.device_kind;
@@ -76,34 +86,70 @@ Trial Trainings::trial_of(const TrainingCase& of) const {
   trial.config.epochs = extent.epochs;
   trial.config.checkpoint_epochs = of.resumes ? extent.checkpoint : 0;
   trial.config.optimizer = optimizer_of(of.optimizer, config_.optimizer);
+  trial.config.schedule = {.kind = ScheduleKind::step, .factor = kRateFactor};
+  for (const std::size_t step : extent.rate_changes) {
+    const std::size_t sample = step % extent.steps_per_epoch * extent.batch;
+    trial.config.schedule.at.push_back(static_cast<double>(step / extent.steps_per_epoch) +
+                                       static_cast<double>(sample) / static_cast<double>(scope_.samples));
+  }
   if (of.smooth) smoothen(trial.config.model);
+  if (of.shares_norm) trial.config.batch_norm = BatchNormPolicy::sync;
   return trial;
 }
 
+NetworkSpec Trainings::spec_of(const TrainingCase& of) const {
+  const Config config = trial_of(of).config;
+  return make_spec(config.model, dataset_.train.sample_shape, dataset_.classes, config.optimizer.decay_biases);
+}
+
+std::size_t Trainings::parameters() const { return spec_of({.optimizer = "sgd"}).parameters; }
+
 TrainingRequest Trainings::request_of(const TrainingCase& of, const Trial& trial) {
+  std::vector<float>& initial = initial_[of.smooth];
+  if (initial.empty()) initial = initial_weights(spec_of(of), trial.seed);
   TrainingRequest request;
   request.trial = &trial;
   request.dataset = &dataset_;
   request.platform = &platform_;
+  request.initial_weights = &initial;
   request.numerics.average_pooling = of.smooth;
   request.numerics.deterministic = true;
   request.evaluate = false;
-  // Steps that are captured for replays cannot be disturbed. An audit prevents the capture.
-  request.audit = of.audit || ((of.settles || of.resumes) && scope_.device_kind != DeviceKind::cpu);
+  if (of.epochs > 0) request.most_steps = of.epochs * extent_of(scope_, of.optimizer, of.is_brief).steps_per_epoch;
+  request.audit = of.audit || (sees_steps(of) && !on_cpu());
   if (listener_.progress) request.report = listener_.progress;
   request.position = listener_.position;
   return request;
 }
 
-Traits Trainings::traits(const TrainingCase& of, StrategyOptions& options) const {
+Traits Trainings::traits(const TrainingCase& of, StrategyOptions& options) {
   if (listener_.position != nullptr) listener_.position->set({});
   const Trial trial = trial_of(of);
-  return make_strategy(file_of(of.strategy), options, facts_of(trial, trial.config, scope_.samples))->traits();
+  const Traits traits = make_strategy(file_of(of.strategy), options, facts_of(trial, trial.config, scope_.samples))->traits();
+  expect_possible_traits(of.strategy.name, traits);
+  const std::string key = fmt::format("{}/{}/{}/{}", of.strategy.label, of.optimizer, of.ranks, of.is_brief);
+  expect_same_traits(of.strategy.name, traits_.try_emplace(key, texts_of(traits)).first->second, traits);
+  return traits;
+}
+
+bool Trainings::sees_steps(const TrainingCase& of) const {
+  return on_cpu() || of.audit || of.settles || of.resumes || of.alteration;
+}
+
+Observation Trainings::new_observation(const TrainingCase& of, bool is_lockstep) const {
+  Observation seen(static_cast<std::size_t>(of.ranks));
+  const NetworkSpec spec = spec_of(of);
+  if (spec.buffers == 0 || !sees_steps(of)) return seen;
+  std::vector<double> momentum(spec.buffers);
+  for (const LayerSpec& layer : spec.layers)
+    std::fill_n(momentum.begin() + static_cast<std::ptrdiff_t>(layer.buffers.begin), layer.buffers.size(), layer.config.momentum);
+  seen.buffers = std::make_unique<BufferWatch>(seen.ranks.size(), is_lockstep, momentum);
+  return seen;
 }
 
 // In lockstep it ends after the epoch. Free-running ranks have no limit of steps: they are interrupted in the next one.
 void Trainings::run_first_part(const TrainingCase& of, TrainingRequest request, bool free_pace) {
-  const Extent extent = extent_of(scope_, of.optimizer);
+  const Extent extent = extent_of(scope_, of.optimizer, of.is_brief);
   const std::string& file = request.files.checkpoint;
   std::filesystem::remove(file);
   request.files.resume = false;
@@ -122,12 +168,18 @@ void Trainings::run_first_part(const TrainingCase& of, TrainingRequest request, 
 
 ObservedTraining Trainings::run(const TrainingCase& of) {
   if (listener_.training) listener_.training(of.optimizer, of.ranks);
-  const Trial trial = trial_of(of);
-  const std::size_t before = thread_count();
-  ObservedTraining training{{}, Observation(trial.ranks())};
-  Disturbance disturbance{.seed = scope_.seed, .samples = scope_.samples, .settles = of.settles, .altered_rank = of.altered_rank};
-  if (of.settles) disturbance.unsettled = extent_of(scope_, of.optimizer).unsettled;
+  StrategyOptions options(of.strategy.options);
+  const Traits traits = this->traits(of, options);
+  const bool is_lockstep = traits.pace == Traits::Pace::lockstep;
+  Trial trial = trial_of(of);
+  trial.traits = texts_of(traits);
+  trial.planned_steps = extent_of(scope_, of.optimizer, of.is_brief).steps_per_epoch;
+  const Footprint before = footprint();
+  ObservedTraining training{{}, new_observation(of, is_lockstep)};
+  Disturbance disturbance{.seed = scope_.seed, .samples = scope_.samples, .settles = of.settles, .alteration = of.alteration};
+  if (of.settles) disturbance.unsettled = extent_of(scope_, of.optimizer, of.is_brief).unsettled;
   TrainingRequest request = request_of(of, trial);
+  if (!is_lockstep) request.most_steps = 0;
   request.make = [&, file = file_of(of.strategy)](Options& options, const Facts& facts) {
     return observed(make_strategy(file, options, facts), disturbance, training.seen);
   };
@@ -138,15 +190,15 @@ ObservedTraining Trainings::run(const TrainingCase& of) {
     };
   if (of.resumes) {
     request.files = {.checkpoint = folder_ + "/checkpoint", .resume = true};
-    StrategyOptions options(of.strategy.options);
-    run_first_part(of, request, traits(of, options).pace == Traits::Pace::free);
-    disturbance.first_epoch = trial.config.checkpoint_epochs;
-    training.seen = Observation(trial.ranks());
+    run_first_part(of, request, !is_lockstep);
+    disturbance.first_epoch = std::exchange(trial.config.checkpoint_epochs, 0);  // one checkpoint is enough
+    training.seen = new_observation(of, is_lockstep);
   }
-  const double process = process_seconds(), own = thread_seconds();
+  const double process = process_seconds() + descendants_seconds(), own = thread_seconds();
   training.outcome = train(request);
-  count_threads(training.seen, process_seconds() - process - (thread_seconds() - own), before);
+  add_usage(training.seen, process_seconds() + descendants_seconds() - process - (thread_seconds() - own), before);
   if (of.resumes && training.seen.ranks[0].first_epoch < disturbance.first_epoch) throw Error("its checkpoint was not resumed");
+  training.bytes_per_step = sees_steps(of) ? bytes_per_step(training.seen) : training.outcome.result.bytes_per_step;
   return training;
 }
 
@@ -158,29 +210,27 @@ TrainingOutcome Trainings::run(const TrainingCase& of, const std::function<std::
   return train(request);
 }
 
-const std::vector<float>& Trainings::reference(const std::string& optimizer, std::size_t shares, bool smooth) {
-  std::vector<float>& weights = references_[{optimizer, shares, smooth}];
+const std::vector<float>& Trainings::reference(const TrainingCase& of, std::size_t shares) {
+  std::vector<float>& weights = references_[{of.optimizer, shares, of.epochs, of.is_brief, of.smooth}];
   if (weights.empty()) {
-    const TrainingCase alone{.optimizer = optimizer, .smooth = smooth};
+    const TrainingCase alone{.optimizer = of.optimizer, .is_brief = of.is_brief, .epochs = of.epochs, .smooth = of.smooth};
     weights = run(alone, [shares] { return make_reference(shares); }).weights[0];
   }
   return weights;
 }
 
-void Trainings::count_threads(const Observation& seen, double others, std::size_t before) {
+void Trainings::add_usage(const Observation& seen, double others, const Footprint& before) {
   for (const Observation::OfRank& rank : seen.ranks) {
     usage_.ranks_seconds += rank.processor_seconds;
     others -= rank.processor_seconds;
   }
   usage_.other_seconds += std::max(0.0, others);
-  std::size_t now = thread_count();
-  for (int looks = 0; now > before && looks < kLooksForThreads; ++looks) {
-    std::this_thread::sleep_for(kBetweenLooks);
-    now = thread_count();
-  }
-  usage_.left += now > before ? now - before : 0;
+  Footprint after = settled_footprint(before);
+  // The libraries of GPUs have threads and descriptors of their own.
+  if (!on_cpu()) after.threads = before.threads, after.descriptors = before.descriptors;
+  if (usage_.left.empty()) usage_.left = difference(before, after);
 }
 
-ThreadUsage Trainings::take_usage() { return std::exchange(usage_, {}); }
+Usage Trainings::take_usage() { return std::exchange(usage_, {}); }
 
 }  // namespace mgcompare

@@ -4,9 +4,11 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/footprint.h"
 #include "check/observed_strategy.h"
 #include "check/verify_scope.h"
 #include "data/dataset.h"
@@ -32,23 +34,28 @@ struct TrainingCase {
   StrategyConfig strategy;
   std::string optimizer;
   int ranks = 1;
+  bool is_brief = false;            // see extent_of()
+  std::size_t epochs = 0;           // in lockstep: ends after so many; 0: all
   bool smooth = false;              // average pooling for max pooling, tanh for relu: without the near-ties that amplify rounding
+  bool shares_norm = false;         // batch normalisation over all ranks, whatever the config says
   bool audit = false;               // see TrainingRequest
   bool settles = false;             // see Disturbance
   bool resumes = false;             // interrupted at a checkpoint and resumed
-  int altered_rank = -1;            // see Disturbance
+  std::optional<Alteration> alteration = {};
 };
 
 struct ObservedTraining {
   TrainingOutcome outcome;
   Observation seen;
+  // That a rank sent per step, mean over ranks; without what settle() sent.
+  double bytes_per_step = 0;
 };
 
-// What the threads of a strategy's trainings did.
-struct ThreadUsage {
+// What the trainings of a strategy used besides the threads of the ranks.
+struct Usage {
   double ranks_seconds = 0;         // processor time of rank threads
-  double other_seconds = 0;         // of other threads of the process
-  std::size_t left = 0;             // threads that did not end with their training
+  double other_seconds = 0;         // of other threads and of processes that were started
+  std::string left;                 // what the first training that left anything behind left: "left 1 thread"
 };
 
 class Trainings {
@@ -57,29 +64,37 @@ class Trainings {
   Trainings(const Config& config, const Dataset& dataset, Platform& platform, const VerifyScope& scope, std::string folder);
 
   void listen(const VerifyListener& listener) { listener_ = listener; }
-  Traits traits(const TrainingCase& of, StrategyOptions& options) const;
+  // Throws Error if the strategy has answered otherwise before.
+  Traits traits(const TrainingCase& of, StrategyOptions& options);
   ObservedTraining run(const TrainingCase& of);
   // With a strategy that is no plugin, on `of.ranks` ranks.
   TrainingOutcome run(const TrainingCase& of, const std::function<std::unique_ptr<Strategy>()>& make);
-  // Weights of one rank on the global batch, or of one that accumulates several shares of it. Computed once each.
-  const std::vector<float>& reference(const std::string& optimizer, std::size_t shares, bool smooth);
+  // Weights of one rank on the global batch, or of one that accumulates several shares of it. Computed once each. Of the case
+  // only the optimiser, the length and the network matter.
+  const std::vector<float>& reference(const TrainingCase& of, std::size_t shares);
   bool normalises() const;          // whether the network has batch normalisation
+  std::size_t parameters() const;
   // Of all trainings of run() since the last call.
-  ThreadUsage take_usage();
+  Usage take_usage();
 
  private:
   struct ReferenceKey {
     std::string optimizer;
-    std::size_t shares;
-    bool smooth;
+    std::size_t shares, epochs;
+    bool is_brief, smooth;
     auto operator<=>(const ReferenceKey&) const = default;
   };
   Trial trial_of(const TrainingCase& of) const;
   TrainingRequest request_of(const TrainingCase& of, const Trial& trial);
+  NetworkSpec spec_of(const TrainingCase& of) const;
+  // Steps that are captured for replays cannot be disturbed or watched. An audit prevents the capture.
+  bool sees_steps(const TrainingCase& of) const;
+  Observation new_observation(const TrainingCase& of, bool is_lockstep) const;
   // Trains until the checkpoint has been written.
   void run_first_part(const TrainingCase& of, TrainingRequest request, bool free_pace);
-  void count_threads(const Observation& seen, double others, std::size_t before);
+  void add_usage(const Observation& seen, double others, const Footprint& before);
   std::string file_of(const StrategyConfig& strategy) const;
+  bool on_cpu() const { return scope_.device_kind == DeviceKind::cpu; }
 
   Config config_;
   const Dataset& dataset_;
@@ -88,8 +103,10 @@ class Trainings {
   std::string folder_;
   std::size_t devices_;
   VerifyListener listener_;
-  ThreadUsage usage_;
+  Usage usage_;
   std::map<ReferenceKey, std::vector<float>> references_;
+  std::map<bool, std::vector<float>> initial_;  // weights, by TrainingCase::smooth
+  std::map<std::string, TraitTexts> traits_;    // first answers, by row and facts
 };
 
 }  // namespace mgcompare

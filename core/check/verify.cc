@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
-#include <optional>
+#include <utility>
 
 #include "base/temporary_folder.h"
 #include "check/reference.h"
+#include "check/weight_difference.h"
+#include "mgcompare/random.h"
+#include "plan/least_bytes.h"
 #include "results/cause.h"
 
 namespace mgcompare {
@@ -16,9 +19,14 @@ namespace {
 
 using Verdict = Finding::Verdict;
 
+constexpr char kGlobal[] = "equals one device on the global batch (average pooling, tanh for relu)";
+constexpr char kGlobalNorm[] = "with batch_norm: sync, equals one device on the global batch (average pooling, tanh for relu)";
+constexpr char kBits[] = "equals one rank that accumulates the shares, bit for bit";
 constexpr char kSettles[] = "settle() leaves the training as it was";
 constexpr char kSettlesAgain[] = "settle() returns the same weights when it is called again";
+constexpr char kKeepsBuffers[] = "settle() leaves the statistics of batch normalisation as they were";
 constexpr char kResumes[] = "interrupted and resumed, it ends with the same weights";
+constexpr char kCounted[] = "the ranks' exchange is counted";
 constexpr char kRuns[] = "runs";
 constexpr int kMostRanks = 16;      // of a strategy that supports none of the scope's numbers of ranks
 
@@ -26,30 +34,11 @@ constexpr int kMostRanks = 16;      // of a strategy that supports none of the s
 constexpr double kOtherSeconds = 0.02, kOtherShare = 0.1;
 
 // On smooth networks rounding stays below these limits. The error of the planted strategy is a thousand times larger.
-double limit_of(const std::string& optimizer) { return optimizer == "adam" ? 1e-4 : 1e-5; }
+// Adam and Adagrad divide small gradients by their own size, which enlarges rounding.
+double limit_of(const std::string& optimizer) { return optimizer == "adam" || optimizer == "adagrad" ? 1e-4 : 1e-5; }
 
-double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
-  double largest = a.size() == b.size() ? 0 : INFINITY;
-  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
-    const double difference = std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
-    largest = std::isfinite(difference) ? std::max(largest, difference) : INFINITY;
-  }
-  return largest;
-}
-
-// Over the ranks that are expected.
-double largest_difference(const std::vector<std::vector<float>>& expected, const std::vector<std::vector<float>>& weights) {
-  double largest = 0;
-  for (std::size_t rank = 0; rank < expected.size(); ++rank)
-    largest = std::max(largest, largest_difference(expected[rank], weights.at(rank)));
-  return largest;
-}
-
-std::string difference_text(double difference, double limit, std::size_t steps) {
-  if (difference == 0) return fmt::format("the same bits after {} steps", steps);
-  const std::string text = fmt::format("differs by {:.1e} after {} steps", difference, steps);
-  return limit == 0 ? text : fmt::format("{}, limit {:.0e}", text, limit);
-}
+bool is_exact(const Traits& traits) { return traits.promise == Traits::Promise::exact; }
+bool has_one_model(const Traits& traits) { return traits.models == Traits::Models::one; }
 
 }  // namespace
 
@@ -70,30 +59,46 @@ void Verification::judge(bool good, const TrainingCase& of, const std::string& c
   report(good ? Verdict::passed : Verdict::failed, of, check, figure);
 }
 
+void Verification::compare(const TrainingCase& of, const std::string& check, double difference, double limit, std::size_t steps) {
+  listener_.found({difference <= limit ? Verdict::passed : Verdict::failed, of.strategy.label, check, of.optimizer, of.ranks,
+                   difference_text(difference, limit, steps), difference, limit});
+}
+
 bool Verification::compare(const TrainingCase& of, const std::string& check, const Expectation& expected,
                            const TrainingOutcome& outcome) {
   const double difference = largest_difference(expected.weights, outcome.weights);
-  const bool good = difference <= expected.limit;
-  listener_.found({good ? Verdict::passed : Verdict::failed, of.strategy.label, check, of.optimizer, of.ranks,
-                   difference_text(difference, expected.limit, outcome.result.steps), difference, expected.limit});
-  return good;
+  compare(of, check, difference, expected.limit, outcome.result.steps);
+  return difference <= expected.limit;
 }
 
-bool Verification::skip(const TrainingCase& of, const StrategyOptions& options) {
-  for (const OptionProblem& problem : options.problems()) {
-    if (problem.warning) continue;
-    report(Verdict::skipped, of, "does not apply: option " + problem.key, problem.text);
-    return true;
+ObservedTraining Verification::run(const TrainingCase& of) {
+  ObservedTraining training = trainings_.run(of);
+  for (const Observation::OfRank& rank : training.seen.ranks) keeps_buffers_ = keeps_buffers_ && rank.keeps_buffers;
+  if (training.seen.buffers) buffers_excess_ = std::max(buffers_excess_, training.seen.buffers->largest_excess());
+  return training;
+}
+
+// A period, for instance, may be longer than an epoch of a brief training, but not of a full one.
+std::optional<Traits> Verification::fit(TrainingCase& of) {
+  std::vector<OptionProblem> problems;
+  for (const bool is_brief : {of.is_brief, !of.is_brief}) {
+    of.is_brief = is_brief;
+    StrategyOptions options(of.strategy.options);
+    const Traits traits = trainings_.traits(of, options);
+    problems = options.problems();
+    std::erase_if(problems, [](const OptionProblem& problem) { return problem.warning; });
+    if (problems.empty()) return traits;
   }
-  return false;
+  report(Verdict::skipped, of, "does not apply: option " + problems[0].key, problems[0].text);
+  return std::nullopt;
 }
 
 void Verification::check_planted() {
-  TrainingCase of{.optimizer = scope_.optimizers.empty() ? "sgd" : scope_.optimizers[0], .ranks = 3, .smooth = true};
+  TrainingCase of{.optimizer = scope_.optimizers.empty() ? "sgd" : scope_.optimizers[0], .ranks = 3, .is_brief = true, .smooth = true};
   of.strategy.label = "planted";
   const TrainingOutcome outcome = trainings_.run(of, make_planted);
   const double limit = limit_of(of.optimizer);
-  const double difference = largest_difference(outcome.weights[0], trainings_.reference(of.optimizer, 1, true));
+  const double difference = largest_difference(outcome.weights[0], trainings_.reference(of, 1));
   judge(difference > limit, of, "a mean of the means of unequal shares is detected",
         fmt::format("differs by {:.1e}, over the limit of {:.0e}", difference, limit));
 }
@@ -107,7 +112,7 @@ void Verification::check(const StrategyConfig& strategy) {
       report(Verdict::failed, {.strategy = strategy, .optimizer = optimizer}, kRuns, cause_of(std::current_exception()).sentence);
     }
   }
-  check_threads(strategy);
+  check_usage(strategy);
 }
 
 std::vector<int> Verification::supported_ranks(const StrategyConfig& strategy, const std::string& optimizer) {
@@ -129,81 +134,112 @@ std::vector<int> Verification::supported_ranks(const StrategyConfig& strategy, c
 void Verification::check_optimizer(const StrategyConfig& strategy, const std::string& optimizer) {
   check_single_rank({.strategy = strategy, .optimizer = optimizer});
   for (const int ranks : supported_ranks(strategy, optimizer)) {
-    const TrainingCase of{.strategy = strategy, .optimizer = optimizer, .ranks = ranks};
+    TrainingCase of{.strategy = strategy, .optimizer = optimizer, .ranks = ranks};
     StrategyOptions options(strategy.options);
-    const Traits traits = trainings_.traits(of, options);
-    if (skip(of, options)) continue;
+    of.is_brief = !is_first(optimizer) || !is_exact(trainings_.traits(of, options));
+    const std::optional<Traits> traits = fit(of);
+    if (!traits) continue;
     const bool local_norm = trainings_.normalises() && config_.batch_norm == BatchNormPolicy::local;
-    if (traits.promise == Traits::Promise::exact && !local_norm) check_exact(of, traits);
-    else check_approximate(of, traits);
+    if (is_exact(*traits) && !local_norm) check_exact(of, *traits);
+    else check_approximate(of, *traits);
+    if (is_exact(*traits) && local_norm && !has_bits(*traits)) check_shared_norm(of);
+    report_buffers(of);
   }
 }
 
 // One rank must equal one device. Options of an approximate strategy may change the update rule (a learning rate of its
 // own, say); then the difference is only printed. A strategy that updates on the host rounds differently from a GPU, so on
 // GPUs the network is smooth.
-void Verification::check_single_rank(const TrainingCase& of) {
-  StrategyOptions options(of.strategy.options);
-  const Traits traits = trainings_.traits(of, options);
-  if (traits.least_ranks > 1 || skip(of, options)) return;
-  TrainingCase alone = of;
+void Verification::check_single_rank(TrainingCase alone) {
+  alone.is_brief = !is_first(alone.optimizer);
+  StrategyOptions options(alone.strategy.options);
+  if (trainings_.traits(alone, options).least_ranks > 1) return;
+  const std::optional<Traits> traits = fit(alone);
+  if (!traits) return;
   alone.smooth = !on_cpu();
-  const Expectation one{"one rank equals one device", {trainings_.reference(of.optimizer, 1, alone.smooth)}, limit_of(of.optimizer)};
-  if (traits.promise == Traits::Promise::exact || of.strategy.options.empty()) {
-    if (!on_cpu()) compare(alone, one.check, one, trainings_.run(alone).outcome);  // with captured steps
+  const Expectation one{"one rank equals one device", {trainings_.reference(alone, 1)}, limit_of(alone.optimizer)};
+  if (is_exact(*traits) || alone.strategy.options.empty()) {
+    if (!on_cpu()) compare(alone, one.check, one, run(alone).outcome);  // with captured steps
     check_disturbed(alone, one);
   } else {
-    const TrainingOutcome outcome = trainings_.run(alone).outcome;
-    report(Verdict::printed, of, one.check,
+    const TrainingOutcome outcome = run(alone).outcome;
+    report(Verdict::printed, alone, one.check,
            difference_text(largest_difference(one.weights, outcome.weights), 0, outcome.result.steps));
   }
+  report_buffers(alone);
 }
 
 void Verification::check_exact(const TrainingCase& of, const Traits& traits) {
-  TrainingCase smooth = of, own = of;
-  smooth.smooth = own.audit = true;
-  const Expectation global{"equals one device on the global batch (average pooling, tanh for relu)",
-                           {trainings_.reference(of.optimizer, 1, true)},
-                           limit_of(of.optimizer)};
-  // With batch normalisation the reference normalises each share by itself, so it is no reference.
-  const bool has_bits = traits.in_rank_order && !trainings_.normalises() && on_cpu();
-  std::optional<ObservedTraining> plain, audited;
-  if (has_bits || !on_cpu()) {
-    plain = trainings_.run(smooth);
-    compare(smooth, global.check, global, plain->outcome);
-  }
-  if (has_bits) {
-    const auto shares = static_cast<std::size_t>(of.ranks);
-    audited = check_disturbed(own, {"equals one rank that accumulates the shares, bit for bit",
-                                    {trainings_.reference(of.optimizer, shares, false)}});
+  const ObservedTraining training = has_bits(traits) ? check_bits(of) : check_global(of);
+  if (of.ranks > 1 && has_one_model(traits)) report_copies(of, training.seen);
+  check_settled(of, traits, training.outcome);
+  check_traffic(of, traits, training);
+}
+
+// To the bit, on the unchanged network. What one rank that accumulates the shares differs from one device by holds for it too.
+ObservedTraining Verification::check_bits(const TrainingCase& of) {
+  const auto shares = static_cast<std::size_t>(of.ranks);
+  TrainingCase own = of, smooth = of;
+  own.audit = smooth.smooth = true;
+  const Expectation bits{kBits, {trainings_.reference(own, shares)}};
+  ObservedTraining training = check_disturbed(own, bits);
+  if (largest_difference(bits.weights, training.outcome.weights) == 0) {
+    const double difference = largest_difference(trainings_.reference(smooth, shares), trainings_.reference(smooth, 1));
+    compare(of, kGlobal, difference, limit_of(of.optimizer), training.outcome.result.steps);
   } else {
-    check_disturbed(smooth, global);
-    plain = audited = trainings_.run(own);
+    compare(smooth, kGlobal, {kGlobal, {trainings_.reference(smooth, 1)}, limit_of(of.optimizer)}, run(smooth).outcome);
   }
-  const double drift = largest_difference(audited->outcome.weights[0], trainings_.reference(of.optimizer, 1, false));
-  report(Verdict::printed, of, "drift from one device on the unchanged network", fmt::format("{:.1e}", drift));
-  if (of.ranks > 1 && traits.models == Traits::Models::one) report_copies(of, audited->seen);
-  check_settled(of, traits, audited->outcome);
-  check_traffic(of, traits, plain->outcome.result);
+  report_drift(of, training.outcome);
+  return training;
+}
+
+ObservedTraining Verification::check_global(const TrainingCase& of) {
+  TrainingCase smooth = of;
+  smooth.smooth = true;
+  const Expectation global{kGlobal, {trainings_.reference(smooth, 1)}, limit_of(of.optimizer)};
+  if (!on_cpu()) compare(smooth, kGlobal, global, run(smooth).outcome);  // with captured steps
+  smooth.audit = true;
+  ObservedTraining training = check_disturbed(smooth, global);
+  // That it trains the unchanged network at all shows in one epoch.
+  TrainingCase own = of;
+  own.epochs = 1;
+  report_drift(own, run(own).outcome);
+  return training;
+}
+
+// With local batch normalisation no training on one device is a reference, except to the bit for gradients that are added in
+// rank order. The same strategy must equal one device where the ranks share the statistics.
+void Verification::check_shared_norm(TrainingCase of) {
+  of.shares_norm = of.smooth = of.audit = true;
+  compare(of, kGlobalNorm, {kGlobalNorm, {trainings_.reference(of, 1)}, limit_of(of.optimizer)}, run(of).outcome);
+}
+
+// Not judged: near-ties amplify rounding.
+void Verification::report_drift(const TrainingCase& of, const TrainingOutcome& outcome) {
+  report(Verdict::printed, of, "drift from one device on the unchanged network",
+         fmt::format("{:.1e} after {} steps", largest_difference(outcome.weights[0], trainings_.reference(of, 1)), outcome.result.steps));
 }
 
 void Verification::check_approximate(const TrainingCase& of, const Traits& traits) {
   TrainingCase audited = of;
   audited.audit = true;
-  const ObservedTraining plain = trainings_.run(audited);
-  const double distance = largest_difference(plain.outcome.weights[0], trainings_.reference(of.optimizer, 1, false));
+  const ObservedTraining plain = run(audited);
+  const double distance = largest_difference(plain.outcome.weights[0], trainings_.reference(of, 1));
   report(Verdict::printed, of, "distance from one device (no limit)", fmt::format("{:.1e}", distance));
+  // With local batch normalisation, one rank that accumulates the shares normalises each by itself, too.
+  if (is_exact(traits) && has_bits(traits))
+    compare(of, kBits, {kBits, {trainings_.reference(of, static_cast<std::size_t>(of.ranks))}}, plain.outcome);
   check_disturbed(of, {"the same seed gives the same bits", plain.outcome.weights});
   if (traits.pace == Traits::Pace::free) check_conservation(of, plain.outcome);
   check_settled(of, traits, plain.outcome);
-  if (traits.models == Traits::Models::one && of.ranks > 1) check_contributions(of, plain);
+  if (has_one_model(traits) && of.ranks > 1) check_contributions(of, plain);
 }
 
 // The same training, settled more and less often than usual, interrupted and resumed. If it ends as expected, nothing of
 // this changed it; otherwise further trainings show what did.
 ObservedTraining Verification::check_disturbed(TrainingCase of, const Expectation& expected) {
   of.settles = of.resumes = true;
-  ObservedTraining training = trainings_.run(of);
+  ObservedTraining training = run(of);
   const bool alike = std::all_of(training.seen.ranks.begin(), training.seen.ranks.end(),
                                  [](const Observation::OfRank& rank) { return rank.settles_alike; });
   judge(alike, of, kSettlesAgain, alike ? "the same bits" : "other weights than before");
@@ -219,15 +255,15 @@ ObservedTraining Verification::check_disturbed(TrainingCase of, const Expectatio
 
 void Verification::find_disturbance(TrainingCase of, const Expectation& expected) {
   of.settles = of.resumes = false;
-  if (!compare(of, expected.check, expected, trainings_.run(of).outcome)) {
+  if (!compare(of, expected.check, expected, run(of).outcome)) {
     for (const char* check : {kSettles, kResumes})
       report(Verdict::skipped, of, check, "cannot be judged, because the training by itself is not as expected");
     return;
   }
   of.settles = true;
-  bool is_found = !compare(of, kSettles, expected, trainings_.run(of).outcome);
+  bool is_found = !compare(of, kSettles, expected, run(of).outcome);
   std::swap(of.settles, of.resumes);
-  is_found = !compare(of, kResumes, expected, trainings_.run(of).outcome) || is_found;
+  is_found = !compare(of, kResumes, expected, run(of).outcome) || is_found;
   if (!is_found) report(Verdict::failed, of, kResumes, "not if settle() is also called between the steps");
 }
 
@@ -238,8 +274,18 @@ void Verification::report_copies(const TrainingCase& of, const Observation& seen
   report(Verdict::printed, of, "weights of the ranks before settle()", largest == 0 ? "the same bits" : fmt::format("differ by {:.1e}", largest));
 }
 
+// Of all trainings since the last call.
+void Verification::report_buffers(const TrainingCase& of) {
+  const bool keeps = std::exchange(keeps_buffers_, true);
+  const double excess = std::exchange(buffers_excess_, 0);
+  if (!trainings_.normalises()) return;
+  judge(keeps, of, kKeepsBuffers, keeps ? "the same bits" : "other values than before");
+  judge(excess <= 1, of, "the statistics of batch normalisation are those of the passes",
+        excess <= 1 ? "each lies between the ranks' own" : fmt::format("outside of the ranks' own by {:.1e} times what rounding explains", excess));
+}
+
 void Verification::check_settled(const TrainingCase& of, const Traits& traits, const TrainingOutcome& outcome) {
-  if (traits.models == Traits::Models::one) {
+  if (has_one_model(traits)) {
     double largest = 0;
     for (const std::vector<float>& weights : outcome.weights) largest = std::max(largest, largest_difference(weights, outcome.weights[0]));
     judge(largest == 0, of, "all ranks settle on the same weights", largest == 0 ? "the same bits" : fmt::format("differ by {:.1e}", largest));
@@ -251,29 +297,62 @@ void Verification::check_settled(const TrainingCase& of, const Traits& traits, c
 }
 
 // Ranks cannot compute the sum over all shares without an exchange: without counted bytes, they go around the group.
-void Verification::check_traffic(const TrainingCase& of, const Traits& traits, const Result& result) {
-  if (of.ranks == 1 || traits.models == Traits::Models::many) return;
-  judge(result.bytes_per_step > 0, of, "the ranks' exchange is counted",
-        result.bytes_per_step > 0 ? fmt::format("{:.0f} bytes per step", result.bytes_per_step) : "no bytes were sent in any step");
+void Verification::check_traffic(const TrainingCase& of, const Traits& traits, const ObservedTraining& training) {
+  if (of.ranks == 1 || !has_one_model(traits)) return;
+  const double least = least_bytes_per_step(trainings_.parameters(), scope_.samples, extent_of(scope_, of.optimizer, of.is_brief).batch,
+                                            static_cast<std::size_t>(of.ranks));
+  judge(training.bytes_per_step >= least, of, kCounted,
+        fmt::format("{:.3g} bytes per step and rank; {:.3g} are the least that an exact exchange needs", training.bytes_per_step, least));
 }
 
-// One model of all ranks must change if one of them gets other samples. Without counted bytes, the copies of other ranks
-// must not have changed before settle().
+// One model of all ranks must change if one rank gets other samples in one step. Without counted bytes, the copies of other
+// ranks must not have changed before settle().
 void Verification::check_contributions(TrainingCase of, const ObservedTraining& plain) {
-  // Another rank for each optimiser: a model that depends on one rank only is then detected with certainty by two of them.
-  const auto turn = std::find(scope_.optimizers.begin(), scope_.optimizers.end(), of.optimizer) - scope_.optimizers.begin();
-  of.altered_rank = static_cast<int>((scope_.seed + static_cast<std::uint64_t>(turn)) % static_cast<std::uint64_t>(of.ranks));
-  const ObservedTraining altered = trainings_.run(of);
-  const bool depends = altered.outcome.weights[0] != plain.outcome.weights[0];
-  judge(depends, of, "the model depends on every rank's samples",
-        depends ? fmt::format("those of rank {} change it", of.altered_rank) : fmt::format("those of rank {} do not change it", of.altered_rank));
-  if (plain.outcome.result.bytes_per_step > 0) return;
-  bool is_alone = true;
-  for (int rank = 0; rank < of.ranks; ++rank) {
-    const auto at = static_cast<std::size_t>(rank);
-    is_alone = is_alone && (rank == of.altered_rank || altered.seen.ranks[at].live == plain.seen.ranks[at].live);
+  const std::size_t count = alterations_of(of);
+  for (std::size_t i = 0; i < count; ++i) {
+    of.alteration = alteration_of(of, i);
+    check_contribution(of, plain);
   }
-  judge(is_alone, of, "the ranks' exchange is counted",
+}
+
+// The trainings with all optimisers together alter every rank, even and odd steps: a model that ignores one rank, or every
+// second step, is detected with certainty.
+std::size_t Verification::alterations_of(const TrainingCase& of) const {
+  const std::size_t optimizers = scope_.optimizers.size(), ranks = std::max<std::size_t>(2, static_cast<std::size_t>(of.ranks));
+  return (ranks + optimizers - 1) / optimizers;
+}
+
+Alteration Verification::alteration_of(const TrainingCase& of, std::size_t number) const {
+  const auto optimizer = std::find(scope_.optimizers.begin(), scope_.optimizers.end(), of.optimizer) - scope_.optimizers.begin();
+  const std::uint64_t turn = scope_.seed + static_cast<std::uint64_t>(optimizer) * alterations_of(of) + number;
+  // Not in the last step of the epoch, which has a short batch.
+  const std::size_t steps = extent_of(scope_, of.optimizer, of.is_brief).steps_per_epoch - 1;
+  const std::size_t step = Random(scope_.seed, turn).below(0, steps / 2) * 2 + turn % 2;
+  return {static_cast<int>(turn % static_cast<std::uint64_t>(of.ranks)), step};
+}
+
+void Verification::check_contribution(TrainingCase of, const ObservedTraining& plain) {
+  const auto changed = static_cast<std::size_t>(of.alteration->rank);
+  const auto depends = [&](const ObservedTraining& altered) {
+    return altered.seen.ranks[0].epochs.back().settled != plain.seen.ranks[0].epochs.at(altered.seen.ranks[0].epochs.size() - 1).settled;
+  };
+  // Most models show it at the end of the next epoch.
+  of.epochs = 2;
+  ObservedTraining altered = run(of);
+  if (!depends(altered)) {
+    of.epochs = 0;
+    altered = run(of);
+  }
+  const bool is_good = depends(altered) || !altered.seen.ranks[changed].was_altered;
+  judge(is_good, of, "the model depends on every rank's samples",
+        fmt::format("those of rank {} in step {} {} it", changed, of.alteration->step + 1, is_good ? "change" : "do not change"));
+  if (plain.bytes_per_step > 0) return;
+  bool is_alone = true;
+  for (std::size_t rank = 0; rank < altered.seen.ranks.size(); ++rank) {
+    const std::vector<Observation::Epoch>&one = altered.seen.ranks[rank].epochs, &other = plain.seen.ranks[rank].epochs;
+    is_alone = is_alone && (rank == changed || one.back().live == other.at(one.size() - 1).live);
+  }
+  judge(is_alone, of, kCounted,
         is_alone ? "none before settle()" : "no bytes were sent in any step, but ranks learn from each other's samples");
 }
 
@@ -291,16 +370,18 @@ void Verification::check_conservation(const TrainingCase& of, const TrainingOutc
          fmt::format("relative gap {:.1e} over {} updates", relative, outcome.result.updates));
 }
 
-// A thread beside the ranks takes processor time that the strategy's figures do not show. Drivers of GPUs have such threads.
-void Verification::check_threads(const StrategyConfig& strategy) {
-  const ThreadUsage usage = trainings_.take_usage();
-  if (!on_cpu() || usage.ranks_seconds == 0) return;
+// Threads and processes beside the ranks take processor time that the strategy's figures do not show, and what is left behind
+// disturbs the next training. Drivers of GPUs have threads, too.
+void Verification::check_usage(const StrategyConfig& strategy) {
+  const Usage usage = trainings_.take_usage();
+  if (usage.ranks_seconds == 0) return;
   const TrainingCase all{.strategy = strategy, .ranks = 0};
-  judge(usage.left == 0, all, "its threads end with the training",
-        usage.left == 0 ? "none is left" : fmt::format("{} threads are left", usage.left));
+  judge(usage.left.empty(), all, "its threads, processes and descriptors end with the training",
+        usage.left.empty() ? "none is left" : fmt::format("a training {}", usage.left));
+  if (!on_cpu()) return;
   const double share = usage.other_seconds / usage.ranks_seconds;
   judge(usage.other_seconds < kOtherSeconds || share < kOtherShare, all, "only the threads of its ranks compute",
-        fmt::format("other threads took {:.2f} s of processor time, the ranks {:.2f} s", usage.other_seconds, usage.ranks_seconds));
+        fmt::format("other threads and processes took {:.2f} s of processor time, the ranks {:.2f} s", usage.other_seconds, usage.ranks_seconds));
 }
 
 bool verify(const Config& config, const Dataset& dataset, Platform& platform, const VerifyScope& scope,

@@ -3,6 +3,7 @@
 // Checks the promises of strategies; docs/strategies.md lists the checks. For workers only: opens plugins and devices.
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "check/trainings.h"
@@ -33,32 +34,52 @@ class Verification {
 
   void report(Finding::Verdict verdict, const TrainingCase& of, const std::string& check, const std::string& figure);
   void judge(bool good, const TrainingCase& of, const std::string& check, const std::string& figure);
-  // Reports whether the weights are as expected, as the finding `check`. Returns it.
+  // Reports whether a difference is within its limit, or the weights are as expected, as the finding `check`.
+  void compare(const TrainingCase& of, const std::string& check, double difference, double limit, std::size_t steps);
   bool compare(const TrainingCase& of, const std::string& check, const Expectation& expected, const TrainingOutcome& outcome);
-  // Whether to omit the checks: an option does not apply to this number of ranks.
-  bool skip(const TrainingCase& of, const StrategyOptions& options);
+  ObservedTraining run(const TrainingCase& of);
+  // The traits of the case. If its options do not apply, the case gets the other length; if not there either, reports that and
+  // returns nothing.
+  std::optional<Traits> fit(TrainingCase& of);
 
   // The scope's numbers of ranks that the strategy supports. If there are none, one that it does.
   std::vector<int> supported_ranks(const StrategyConfig& strategy, const std::string& optimizer);
   void check_optimizer(const StrategyConfig& strategy, const std::string& optimizer);
-  void check_single_rank(const TrainingCase& of);
+  void check_single_rank(TrainingCase alone);
   void check_exact(const TrainingCase& of, const Traits& traits);
+  ObservedTraining check_bits(const TrainingCase& of);
+  ObservedTraining check_global(const TrainingCase& of);
   void check_approximate(const TrainingCase& of, const Traits& traits);
   ObservedTraining check_disturbed(TrainingCase of, const Expectation& expected);
   void find_disturbance(TrainingCase of, const Expectation& expected);
+  void check_shared_norm(TrainingCase of);
+  void report_drift(const TrainingCase& of, const TrainingOutcome& outcome);
   void report_copies(const TrainingCase& of, const Observation& seen);
+  void report_buffers(const TrainingCase& of);
   void check_settled(const TrainingCase& of, const Traits& traits, const TrainingOutcome& outcome);
-  void check_traffic(const TrainingCase& of, const Traits& traits, const Result& result);
+  void check_traffic(const TrainingCase& of, const Traits& traits, const ObservedTraining& training);
   void check_contributions(TrainingCase of, const ObservedTraining& plain);
+  std::size_t alterations_of(const TrainingCase& of) const;  // with each optimiser
+  Alteration alteration_of(const TrainingCase& of, std::size_t number) const;
+  void check_contribution(TrainingCase of, const ObservedTraining& plain);
   void check_conservation(const TrainingCase& of, const TrainingOutcome& outcome);
-  void check_threads(const StrategyConfig& strategy);
+  void check_usage(const StrategyConfig& strategy);
 
   bool on_cpu() const { return scope_.device_kind == DeviceKind::cpu; }
+  bool is_first(const std::string& optimizer) const { return scope_.optimizers.front() == optimizer; }
+  // Whether one rank that accumulates the shares is a reference to the bit. With batch normalisation over all ranks it is none:
+  // it normalises each share by itself.
+  bool has_bits(const Traits& traits) const {
+    return traits.in_rank_order && on_cpu() && (!trainings_.normalises() || config_.batch_norm == BatchNormPolicy::local);
+  }
 
   Config config_;
   const VerifyScope& scope_;
   Trainings trainings_;
   VerifyListener listener_;
+  // Of the trainings since the last report_buffers().
+  bool keeps_buffers_ = true;
+  double buffers_excess_ = 0;
 };
 
 // Checks the planted strategy and the strategies of the config in this process. Returns whether no check failed.

@@ -24,14 +24,18 @@ VerifyScope quick_scope() {
   scope.ranks = {3};
   scope.optimizers = {"momentum", "adam"};
   scope.samples = 71;
-  scope.first = {{4, 6}, {45, 75}};
-  scope.others = {{10, 14}, {18, 30}};
+  scope.full = {{4, 6}, {45, 75}};
+  scope.brief = {{10, 14}, {18, 30}};
   return scope;
 }
 
-Extent extent_of(const VerifyScope& scope, const std::string& optimizer) {
-  const bool is_first = !scope.optimizers.empty() && scope.optimizers[0] == optimizer;
-  const VerifyLength& length = is_first ? scope.first : scope.others;
+void add_optimizer(VerifyScope& scope, const OptimizerConfig& optimizer) {
+  const std::string name = optimizer.momentum > 0 ? "momentum" : std::string(to_string(optimizer.kind));
+  if (std::find(scope.optimizers.begin(), scope.optimizers.end(), name) == scope.optimizers.end()) scope.optimizers.push_back(name);
+}
+
+Extent extent_of(const VerifyScope& scope, const std::string& optimizer, bool is_brief) {
+  const VerifyLength& length = is_brief ? scope.brief : scope.full;
   const Random random(scope.seed, stream_of(optimizer));
   std::uint64_t index = 0;
   const auto draw = [&](Bounds bounds) {
@@ -40,11 +44,17 @@ Extent extent_of(const VerifyScope& scope, const std::string& optimizer) {
   Extent extent;
   extent.batch = draw(length.batch);
   extent.steps_per_epoch = scope.samples / extent.batch + 1;
-  extent.epochs = std::max(kLeastEpochs, (draw(length.steps) + extent.steps_per_epoch - 1) / extent.steps_per_epoch);
-  // Two different epochs before the last one.
-  extent.checkpoint = draw({1, extent.epochs - 1});
+  extent.epochs = (draw(length.steps) + extent.steps_per_epoch - 1) / extent.steps_per_epoch;
+  // Two different epochs before the last one. A fault that begins late may count the steps of a process: one part of a full
+  // training has all of the steps that were drawn.
+  if (!is_brief) ++extent.epochs;
+  extent.epochs = std::max(kLeastEpochs, extent.epochs);
+  extent.checkpoint = is_brief ? draw({1, extent.epochs - 1}) : draw({0, 1}) == 0 ? 1 : extent.epochs - 1;
   extent.unsettled = draw({0, extent.epochs - 3});
   if (extent.unsettled + 1 >= extent.checkpoint) ++extent.unsettled;
+  const std::size_t resumed = extent.checkpoint * extent.steps_per_epoch, all = extent.epochs * extent.steps_per_epoch;
+  extent.rate_changes[0] = draw({1, resumed - 1});
+  extent.rate_changes[1] = draw({resumed + 1, all - 2});
   return extent;
 }
 

@@ -20,26 +20,31 @@ struct Bounds {
 // Between which bounds the length of trainings is drawn.
 struct VerifyLength {
   Bounds batch;                     // global batch
-  Bounds steps;                     // the training ends with the epoch of this step
+  Bounds steps;                     // of the longer part of an interrupted full training, or of a whole brief one; rounded up to epochs
 };
 
 struct VerifyScope {
   std::vector<PluginSummary> plugins;          // that may be opened
   std::vector<int> ranks = {2, 3, 4, 8};
+  // "momentum" is sgd with momentum 0.9. Learning rates are verify's own; what else the config says of an optimiser holds.
   std::vector<std::string> optimizers = {"sgd", "momentum", "adam", "adadelta"};
   DeviceKind device_kind = DeviceKind::cpu;
   std::uint64_t seed = 1;                      // of initial weights, orders of samples and everything that is drawn
   // Training samples; see verify_data(). A prime number: the last batch of an epoch is short.
   std::size_t samples = 199;
-  VerifyLength first = {{9, 14}, {80, 160}};   // with the first optimiser
-  VerifyLength others = {{9, 14}, {45, 75}};   // with the others
+  // Of trainings that are compared with one device, with the first optimiser: a fault may begin late.
+  VerifyLength full = {{9, 14}, {80, 160}};
+  VerifyLength brief = {{9, 14}, {45, 75}};    // of the others
 };
 
 // The scope of `verify --quick`: the same checks with the same limits on one number of ranks, with two optimisers, fewer
 // samples and shorter trainings.
 VerifyScope quick_scope();
 
-// The lengths of all trainings with one optimiser, drawn from the seed. A fault that begins at some step, or occurs in every
+// Adds the config's optimiser if the scope does not have it.
+void add_optimizer(VerifyScope& scope, const OptimizerConfig& optimizer);
+
+// The lengths of full or brief trainings with one optimiser, drawn from the seed. A fault that begins at some step, or occurs in every
 // k-th one, cannot know where a training ends.
 struct Extent {
   std::size_t batch = 0;
@@ -47,8 +52,10 @@ struct Extent {
   std::size_t epochs = 0;           // at least three
   std::size_t checkpoint = 0;       // epochs before an interruption
   std::size_t unsettled = 0;        // an epoch after which a disturbed training does not settle; not before the checkpoint
+  // Before these steps, counted over all epochs, the learning rate changes: once before the checkpoint, and once behind it.
+  std::size_t rate_changes[2] = {0, 0};
 };
-Extent extent_of(const VerifyScope& scope, const std::string& optimizer);
+Extent extent_of(const VerifyScope& scope, const std::string& optimizer, bool is_brief);
 
 // The data that verify trains on: the first `samples` training samples.
 DataConfig verify_data(const DataConfig& data, std::size_t samples);

@@ -15,9 +15,14 @@ namespace mgcompare {
 class MeteredDevice : public Device {
  public:
   explicit MeteredDevice(Device& device) : device_(device) {}
-  DeviceKind kind() const override { return device_.kind(); }
+  Device& unmetered() { return device_; }
+  DeviceKind kind() const override {
+    ++calls_;  // the first thing that arithmetic asks
+    return device_.kind();
+  }
   int index() const override { return device_.index(); }
   void* stream() const override {
+    ++calls_;
     StepClock::before_strategy_work();
     return device_.stream();
   }
@@ -32,6 +37,7 @@ class MeteredDevice : public Device {
     device_.release_host(memory);
   }
   void copy(void* to, const void* from, std::size_t bytes) override {
+    ++calls_;
     StepClock::before_strategy_work();
     device_.copy(to, from, bytes);
   }
@@ -40,11 +46,13 @@ class MeteredDevice : public Device {
     device_.zero(memory, bytes);
   }
   void matmul(const Matmul& problem) override {
+    ++calls_;
     StepClock::before_strategy_work();
     device_.matmul(problem);
   }
   void synchronize() override { device_.synchronize(); }
   void copy_to_host(void* host, const void* device, std::size_t bytes) override {
+    ++calls_;
     const StepClock::PhaseScope in(Phase::transfer, "copy to host");
     device_.copy_to_host(host, device, bytes);
     count("copy to host", bytes);
@@ -59,6 +67,8 @@ class MeteredDevice : public Device {
   std::uint64_t bytes() const { return bytes_; }
   void reset_bytes() { bytes_ = 0; }
   Ledger& ledger() { return ledger_; }
+  // That may have read device memory, or asked for what own kernels need.
+  std::uint64_t calls() const { return calls_; }
   // Bytes that are allocated at present, on the host or on the device.
   std::uint64_t held(bool on_host) const {
     std::uint64_t bytes = 0;
@@ -84,6 +94,7 @@ class MeteredDevice : public Device {
   Ledger ledger_;
   std::unordered_map<void*, Block> blocks_;
   std::uint64_t bytes_ = 0;
+  mutable std::uint64_t calls_ = 0;
 };
 
 }  // namespace mgcompare

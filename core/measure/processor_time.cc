@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <ctime>
 
+#include "base/descendants.h"
+
 namespace mgcompare {
 namespace {
 
@@ -17,6 +19,8 @@ double seconds_of(clockid_t clock) {
 double process_seconds() { return seconds_of(CLOCK_PROCESS_CPUTIME_ID); }
 double thread_seconds() { return seconds_of(CLOCK_THREAD_CPUTIME_ID); }
 
+void OtherThreads::prepare() { descendants_.begin = descendants_seconds(); }
+
 void OtherThreads::begin(std::size_t rank) {
   ranks_[rank].begin = thread_seconds();
   if (rank == 0) process_.begin = process_seconds();
@@ -24,7 +28,9 @@ void OtherThreads::begin(std::size_t rank) {
 
 void OtherThreads::end(std::size_t rank) {
   ranks_[rank].end = thread_seconds();
-  if (rank == 0) process_.end = process_seconds();
+  if (rank != 0) return;
+  process_.end = process_seconds();
+  descendants_.end = descendants_seconds();
 }
 
 double OtherThreads::seconds_of_ranks() const {
@@ -35,7 +41,7 @@ double OtherThreads::seconds_of_ranks() const {
 
 // The ranks do not read their clocks at the same moment, so the difference can be slightly negative.
 double OtherThreads::seconds() const {
-  return std::max(0.0, process_.end - process_.begin - seconds_of_ranks());
+  return std::max(0.0, process_.end - process_.begin + descendants_.end - descendants_.begin - seconds_of_ranks());
 }
 
 }  // namespace mgcompare

@@ -1,7 +1,7 @@
 #pragma once
 
-// Processor time, and how much of it threads other than the ranks use. A strategy that starts threads of its own uses
-// processors that its row does not count as devices.
+// Processor time, and how much of it is not the ranks': that of other threads and of processes that were started. A strategy
+// with threads or processes of its own uses processors that its row does not count as devices.
 
 #include <cstddef>
 #include <vector>
@@ -16,6 +16,8 @@ double thread_seconds();   // of the calling thread
 class OtherThreads {
  public:
   explicit OtherThreads(std::size_t ranks) : ranks_(ranks) {}
+  // Looks for processes, which takes some 0.1 ms. Called by rank 0 before the rendezvous that begin() follows.
+  void prepare();
   void begin(std::size_t rank);
   void end(std::size_t rank);
   // Call both after the rendezvous that follows end().
@@ -27,7 +29,7 @@ class OtherThreads {
     double begin = 0, end = 0;
   };
   std::vector<Used> ranks_;
-  Used process_;                    // written by rank 0
+  Used process_, descendants_;      // written by rank 0
 };
 
 }  // namespace mgcompare

@@ -1,8 +1,9 @@
 #include "modules/strategy_probe.h"
 
-#include "results/cause.h"
 #include "modules/plugin_host.h"
 #include "modules/strategy_options.h"
+#include "plan/trait_texts.h"
+#include "results/cause.h"
 
 namespace mgcompare {
 
@@ -12,6 +13,8 @@ StrategySummary probe_strategy(const ProbeQuestion& question) {
   try {
     const std::unique_ptr<Strategy> strategy = make_strategy(question.plugin_file, options, question.facts);
     summary.traits = strategy->traits();
+    expect_possible_traits(question.strategy.name, summary.traits);
+    expect_same_traits(question.strategy.name, texts_of(summary.traits), strategy->traits());
     summary.problems = options.problems();
   } catch (const UnusablePlugin& error) {
     summary.problems.push_back({"", error.what(), false, true});

@@ -365,6 +365,8 @@ class Planner {
       const bool runs = row.trial.unavailable.empty();
       PlannedRow& planned = rows.emplace_back();
       planned.trial = row.trial;
+      planned.trial.traits = texts_of(traits(row));
+      planned.trial.planned_steps = questions_[row.question].facts.steps_per_epoch;
       planned.trial.config = with_precision(versions_[row.version], plan_.platforms, row.trial.device_kind);
       planned.baseline = runs && is_baseline(traits(row), row.trial);
       if (planned.baseline) plan_.checked.baselines.insert(row_name(row.trial));

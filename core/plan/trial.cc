@@ -81,6 +81,10 @@ void to_json(nlohmann::json& json, const Trial& trial) {
   to_json(json, static_cast<const TrialKey&>(trial));
   json["config"] = trial.config;
   if (!trial.indices.empty()) json["indices"] = trial.indices;
+  if (!trial.traits.empty()) {
+    json["traits"] = trial.traits;
+    json["planned_steps"] = trial.planned_steps;
+  }
 }
 
 void from_json(const nlohmann::json& json, Trial& trial) {
@@ -89,6 +93,8 @@ void from_json(const nlohmann::json& json, Trial& trial) {
     from_json(json, static_cast<TrialKey&>(trial));
     trial.config = std::move(config);
     trial.indices = json.value("indices", std::vector<int>());
+    trial.traits = json.value("traits", TraitTexts());
+    trial.planned_steps = json.value("planned_steps", std::size_t{0});
   } catch (const nlohmann::json::exception& error) {
     refuse(error);
   }

@@ -10,6 +10,7 @@
 
 #include "config/config.h"
 #include "mgcompare/types.h"
+#include "plan/trait_texts.h"
 
 namespace mgcompare {
 
@@ -42,6 +43,9 @@ struct TrialKey {
 struct Trial : TrialKey {
   Config config;                    // with the variant's overrides applied; of the seeds only the first
   std::vector<int> indices;         // of its devices, chosen when the trial starts; empty: the first ones
+  // The strategy's answer when the trial was planned, for epochs of this many steps. Empty: not known.
+  TraitTexts traits;
+  std::size_t planned_steps = 0;
 
   int index_of(std::size_t device) const { return indices.empty() ? static_cast<int>(device) : indices.at(device); }
 };

@@ -8,6 +8,7 @@
 
 #include <cstdio>
 
+#include "base/descendants.h"
 #include "process/process.h"
 
 namespace mgcompare {
@@ -72,6 +73,7 @@ void split_off_guardian() {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != guardian) _exit(127);
   sigprocmask(SIG_SETMASK, &before, nullptr);
+  set_guardian_to_parent();
 }
 
 }  // namespace mgcompare

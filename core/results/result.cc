@@ -53,7 +53,8 @@ void each_field(R& r, const F& f) {
     f("seconds_to_target", r.seconds_to_target), f("step_seconds_median", r.step_seconds_median);
     f("samples_per_second", r.samples_per_second), f("harness_share", r.harness_share);
     f("windows", r.windows);
-    f("samples", r.samples), f("samples_due", r.samples_due), f("steps", r.steps), f("updates", r.updates), f("bytes_per_step", r.bytes_per_step);
+    f("samples", r.samples), f("samples_due", r.samples_due), f("samples_ignored", r.samples_ignored);
+    f("steps", r.steps), f("updates", r.updates), f("bytes_per_step", r.bytes_per_step);
     f("seconds_other_threads", r.seconds_other_threads), f("seconds_rank_threads", r.seconds_rank_threads);
     f("exclusive_sections", r.exclusive_sections), f("shared", r.shared);
     f("changed_settings", r.changed_settings);

@@ -82,10 +82,12 @@ struct Result {
   std::vector<WindowResult> windows;  // of the training, in order; none if the trial has fewer than 60 steps
   std::uint64_t samples = 0;        // trained in all epochs
   std::uint64_t samples_due = 0;    // training samples times epochs; 0: not known, in results of older versions
+  std::int64_t samples_ignored = 0; // of `samples`, those without a backward pass, or whose gradient nothing read
   std::uint64_t steps = 0;          // of rank 0
   std::uint64_t updates = 0;        // of the model; with many models, of one of them
   double bytes_per_step = 0;        // payload that a rank sends per step, mean over ranks
-  double seconds_other_threads = std::numeric_limits<double>::quiet_NaN();  // processor time of threads that are not ranks, in training
+  // Processor time in training, of threads that are not ranks and of processes that were started.
+  double seconds_other_threads = std::numeric_limits<double>::quiet_NaN();
   double seconds_rank_threads = 0;  // processor time of the ranks' threads, in training; 0: not known, in results of older versions
   std::uint64_t exclusive_sections = 0;  // of the strategy, all ranks, in training
   std::string changed_settings;     // of the ranks' threads, by the strategy: "the priority and the rounding mode"

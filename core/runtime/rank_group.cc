@@ -58,6 +58,8 @@ void CommContext::abort() {
 }
 
 template <class Call> void RankGroup::move_data(Phase phase, const char* name, double bytes, Call call) {
+  if (phase == Phase::exchange) expect_meeting(name);
+  ++calls_;
   StepClock::PhaseScope in(phase, name);
   ledger_.add(name, bytes);
   in.began_with(Phase::waiting, call());
@@ -65,6 +67,12 @@ template <class Call> void RankGroup::move_data(Phase phase, const char* name, d
   const double whole = std::floor(remainder_ + 1e-6);
   bytes_ += static_cast<std::uint64_t>(whole);
   remainder_ -= whole;
+}
+
+void RankGroup::expect_meeting(const char* verb) const {
+  if (no_collectives_)
+    throw Error(std::string(verb) + ": ranks at free pace make different numbers of steps, so that not all may arrive; use "
+                                    "exclusive(), wait_until(), get, put and add in step() and rest(), or be in lockstep");
 }
 
 void RankGroup::check(const char* verb, const Counts& counts, int root) const {
@@ -76,12 +84,15 @@ void RankGroup::check(const char* verb, const Counts& counts, int root) const {
 }
 
 void RankGroup::barrier() {
+  expect_meeting("barrier");
+  ++calls_;
   const StepClock::PhaseScope in(Phase::waiting);
   context_.barrier_.wait();
 }
 
 void RankGroup::exclusive(std::size_t stripe, const std::function<void()>& f) {
   const StepClock::PhaseScope in(Phase::waiting);
+  ++calls_;
   ++exclusive_sections_;
   context_.scheduler().exclusive(rank_, stripe, [&] {
     const StepClock::PhaseScope inside(Phase::strategy);

@@ -57,8 +57,13 @@ class RankGroup : public Group {
   std::uint64_t bytes() const { return bytes_; }
   std::uint64_t exclusive_sections() const { return exclusive_sections_; }
   void reset_counts() { bytes_ = exclusive_sections_ = 0; }
+  // By which ranks may have met or sent something.
+  std::uint64_t calls() const { return calls_; }
   Ledger& ledger() { return ledger_; }
   std::uint64_t exposed_bytes() const;
+  // Collectives and barrier() throw Error from now on, or no longer. At free pace ranks make different numbers of steps: one
+  // that waits in a step for all of them may wait for ever.
+  void forbid_collectives(bool forbidden) { no_collectives_ = forbidden; }
   // Adds the bytes of replayed steps. Wraps around, so that bytes can be subtracted.
   void add_bytes(std::uint64_t bytes) { bytes_ += bytes; }
 
@@ -81,10 +86,12 @@ class RankGroup : public Group {
   template <class Call> void move_data(Phase phase, const char* name, double bytes, Call call);
   float* window(int rank, int number, std::size_t begin, std::size_t size) const;
   void check(const char* verb, const Counts& counts, int root = 0) const;
+  void expect_meeting(const char* verb) const;
 
   CommContext& context_;
   std::size_t rank_;
-  std::uint64_t bytes_ = 0, exclusive_sections_ = 0;
+  std::uint64_t bytes_ = 0, exclusive_sections_ = 0, calls_ = 0;
+  bool no_collectives_ = false;
   Ledger ledger_;
   double remainder_ = 0;  // fractions of bytes from the ring formulas, so that totals stay exact
 };

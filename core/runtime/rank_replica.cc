@@ -1,6 +1,7 @@
 #include "runtime/rank_replica.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "measure/step_clock.h"
 
@@ -53,6 +54,7 @@ class RankReplica::StrategyOptimizer {
     explicit Handle(std::shared_ptr<StrategyOptimizer> shared)
         : TimedOptimizer(*shared->optimizer_), shared_(std::move(shared)) {}
     void apply(Vec weights, ConstVec gradients, Range range, const Batch& batch, double rate_scale) override {
+      ++shared_->calls_;
       if (!shared_->applied_.empty()) add_to(shared_->applied_, shared_->device_, gradients, range, shared_->on_host_);
       TimedOptimizer::apply(weights, gradients, range, batch, rate_scale);
     }
@@ -64,9 +66,11 @@ class RankReplica::StrategyOptimizer {
   CountedOptimizer& counted() { return dynamic_cast<CountedOptimizer&>(*optimizer_); }
   bool on_host() const { return on_host_; }
   const std::vector<double>& applied() const { return applied_; }
+  std::uint64_t calls() const { return calls_; }
 
  private:
   std::unique_ptr<Optimizer> optimizer_;
+  std::atomic<std::uint64_t> calls_{0};  // several ranks may share a host vector
   Device& device_;
   bool on_host_;
   std::vector<double> applied_;
@@ -87,9 +91,12 @@ RankReplica::RankReplica(const ReplicaParts& parts)
 RankReplica::~RankReplica() = default;
 
 void RankReplica::begin_step(const Batch& batch) {
+  if (asked_in_step_of_pass()) unread_samples_ = 0;
+  passed_in_step_ = false;
   batch_ = batch;
   updated_in_step_ = false;
   ++issued_steps_;
+  asked_at_step_ = gradients_asked_;
 }
 
 float RankReplica::factor(const Batch& batch, Scale scale) const {
@@ -97,7 +104,10 @@ float RankReplica::factor(const Batch& batch, Scale scale) const {
   return samples == 0 ? 0.0f : 1.0f / static_cast<float>(samples);
 }
 
-Optimizer& RankReplica::optimizer() { return *shown_optimizer_; }
+Optimizer& RankReplica::optimizer() {
+  ++updates_asked_;
+  return *shown_optimizer_;
+}
 
 // The work of a callback counts for the strategy.
 Ready RankReplica::timed(const Ready& ready) {
@@ -110,10 +120,11 @@ Ready RankReplica::timed(const Ready& ready) {
 
 void RankReplica::backward(const Batch& batch, const Ready& ready, Scale scale) {
   const StepClock::PhaseScope in(Phase::compute);
+  before_backward();
   // `ready` is host code, so such a pass cannot be replayed.
   if (graph_pass_ && !ready) graph_pass_->run({batch, scale});
   else pass(batch, ready, scale);
-  after_backward(batch);
+  after_backward(batch, static_cast<bool>(ready));
 }
 
 void RankReplica::pass(const Batch& batch, const Ready& ready, Scale scale) {
@@ -155,24 +166,43 @@ void RankReplica::loss(const Batch& batch, ConstVec logits, Vec dlogits, Scale s
 
 void RankReplica::backward_from(const Batch& batch, ConstVec dlogits, const Ready& ready) {
   const StepClock::PhaseScope in(Phase::compute);
+  before_backward();
   parts_.network->backward(dlogits, timed(ready), share_);
-  after_backward(batch);
+  after_backward(batch, static_cast<bool>(ready));
 }
 
-void RankReplica::after_backward(const Batch& batch) {
+std::uint64_t RankReplica::calls() const {
+  std::uint64_t calls = updates_asked_ + device_.calls() + parts_.group->calls();
+  for (const auto& optimizer : optimizers_) calls += optimizer->calls();
+  return calls;
+}
+
+// The pass overwrites the last gradient. A strategy that asked for gradients() in the step of that pass may have read it by
+// itself.
+void RankReplica::before_backward() {
+  if (!asked_in_step_of_pass() && calls() == calls_at_pass_) learned_.unread += unread_samples_;
+  unread_samples_ = 0;
+}
+
+void RankReplica::after_backward(const Batch& batch, bool was_shown) {
+  learned_.computed += batch.size();
+  unread_samples_ = was_shown ? 0 : batch.size();
+  passed_in_step_ = true;
+  calls_at_pass_ = calls();
   if (parts_.audit) {
-    add_to(pushed_, *parts_.device, gradients(), {0, gradients().size()}, false);
+    add_to(pushed_, *parts_.device, parts_.network->gradients(), {0, pushed_.size()}, false);
     for (std::size_t i = 0; i < batch.size(); ++i) ++seen_[batch.begin() + i];
   }
   parts_.context->scheduler().spend(parts_.rank, static_cast<double>(batch.size()));
 }
 
 void RankReplica::update(Range range) {
+  ++updates_asked_;
   const StepClock::PhaseScope in(Phase::optimizer);
   if (!updated_in_step_) optimizer_->advance();
   updated_in_step_ = true;
-  if (parts_.audit) add_to(applied_, *parts_.device, gradients(), range, false);
-  optimizer_->apply(weights(), gradients(), range, *batch_);
+  if (parts_.audit) add_to(applied_, *parts_.device, parts_.network->gradients(), range, false);
+  optimizer_->apply(weights(), parts_.network->gradients(), range, *batch_);
 }
 
 std::unique_ptr<Optimizer> RankReplica::add_optimizer(std::unique_ptr<Optimizer> optimizer, bool on_host) {
@@ -239,7 +269,7 @@ std::uint64_t RankReplica::strategy_state_bytes(bool on_host) const {
 }
 
 RankReplica::Counts RankReplica::Counts::operator+(const Counts& other) const {
-  Counts sum{updates};
+  Counts sum{updates, {learned.computed + other.learned.computed, learned.unread + other.learned.unread}};
   for (std::size_t i = 0; i < updates.size(); ++i) {
     sum.updates[i].made += other.updates[i].made;
     sum.updates[i].forgotten += other.updates[i].forgotten;
@@ -248,7 +278,7 @@ RankReplica::Counts RankReplica::Counts::operator+(const Counts& other) const {
 }
 
 RankReplica::Counts RankReplica::Counts::operator*(std::uint64_t times) const {
-  Counts product{updates};
+  Counts product{updates, {learned.computed * times, learned.unread * times}};
   for (UpdateCount& count : product.updates) {
     count.made *= times;
     count.forgotten *= times;
@@ -261,12 +291,13 @@ RankReplica::Counts RankReplica::Counts::operator-(const Counts& other) const {
 }
 
 RankReplica::Counts RankReplica::counts() const {
-  Counts counts{{dynamic_cast<CountedOptimizer&>(*optimizer_).updates()}};
+  Counts counts{{dynamic_cast<CountedOptimizer&>(*optimizer_).updates()}, learned_};
   for (const auto& optimizer : optimizers_) counts.updates.push_back(optimizer->counted().updates());
   return counts;
 }
 
 void RankReplica::set_counts(const Counts& counts) {
+  learned_ = counts.learned;
   dynamic_cast<CountedOptimizer&>(*optimizer_).set_updates(counts.updates[0]);
   for (std::size_t i = 0; i < optimizers_.size(); ++i) optimizers_[i]->counted().set_updates(counts.updates[i + 1]);
 }

@@ -30,10 +30,17 @@ struct ReplicaParts {
   const NetworkSpec* spec = nullptr;
   const OptimizerConfig* optimizer = nullptr;
   CommContext* context = nullptr;
+  RankGroup* group = nullptr;
   std::size_t rank = 0;
   std::uint64_t seed = 0;
   std::size_t largest_batch = 0;    // samples, over all ranks
   bool audit = false;               // sum up gradients, see pushed()
+};
+
+// Samples of backward passes.
+struct LearnedSamples {
+  std::uint64_t computed = 0;       // their gradient was computed
+  std::uint64_t unread = 0;         // and then overwritten before anything could have read it
 };
 
 class RankReplica : public Replica {
@@ -42,7 +49,10 @@ class RankReplica : public Replica {
   ~RankReplica() override;
 
   Vec weights() override { return parts_.network->weights(); }
-  Vec gradients() override { return parts_.network->gradients(); }
+  Vec gradients() override {
+    ++gradients_asked_;
+    return parts_.network->gradients();
+  }
   const std::vector<Part>& parts() const override { return parts_.spec->parts; }
   Vec buffers() override { return parts_.network->buffers(); }
   using Replica::backward;
@@ -84,6 +94,7 @@ class RankReplica : public Replica {
   // The counters that steps advance, to be adjusted after replays. set_counts() waits for the device.
   struct Counts {
     std::vector<UpdateCount> updates;    // of optimizer(), then of the strategy's own optimisers
+    LearnedSamples learned;
     Counts operator-(const Counts& other) const;
     Counts operator+(const Counts& other) const;
     Counts operator*(std::uint64_t times) const;
@@ -98,6 +109,9 @@ class RankReplica : public Replica {
     CountedOptimizer* counter;  // if not null: save its update count in place of `data`
   };
   std::vector<Saved> state();
+  // Since the last reset_learned().
+  const LearnedSamples& learned() const { return learned_; }
+  void reset_learned() { learned_ = {}; }
   // In an audit: the sums of all gradients that backward passes computed, and of all that optimisers applied, in double.
   const std::vector<double>& pushed() const { return pushed_; }
   std::vector<double> applied() const;
@@ -109,7 +123,12 @@ class RankReplica : public Replica {
   class StrategyOptimizer;
   static Ready timed(const Ready& ready);
   void pass(const Batch& batch, const Ready& ready, Scale scale);
-  void after_backward(const Batch& batch);
+  void before_backward();
+  void after_backward(const Batch& batch, bool was_shown);
+  // That may have read the gradient.
+  std::uint64_t calls() const;
+  // Whether gradients() was called in the step of the last backward pass, if that is the present step.
+  bool asked_in_step_of_pass() const { return passed_in_step_ && gradients_asked_ != asked_at_step_; }
   float factor(const Batch& batch, Scale scale) const;
   OptimizerConfig optimizer_config(bool plain) const;
   std::unique_ptr<Optimizer> add_optimizer(std::unique_ptr<Optimizer> optimizer, bool on_host);
@@ -122,6 +141,12 @@ class RankReplica : public Replica {
   bool updated_in_step_ = false;
   std::uint64_t issued_steps_ = 0;
   float share_ = 1;                 // of the batch in the global batch, if the last loss was scaled by it
+  LearnedSamples learned_;
+  std::uint64_t gradients_asked_ = 0, updates_asked_ = 0;
+  std::uint64_t asked_at_step_ = 0; // gradients_asked_ when the step began
+  bool passed_in_step_ = false;     // a backward pass
+  std::uint64_t calls_at_pass_ = 0; // calls() after the last backward pass
+  std::uint64_t unread_samples_ = 0;  // of that pass; 0 if the strategy may have read its gradient
   std::map<std::string, MetricResult> metrics_;
   ScheduleLog::Lines* lines_ = nullptr;
   std::vector<double> pushed_;

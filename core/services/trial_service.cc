@@ -7,10 +7,10 @@
 
 #include <fmt/core.h>
 
+#include "base/footprint.h"
 #include "config/config.h"
 #include "data/dataset.h"
 #include "modules/platform_host.h"
-#include "process/footprint.h"
 #include "process/memory_limit.h"
 #include "services/data_service.h"
 

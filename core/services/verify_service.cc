@@ -1,5 +1,6 @@
 #include "services/verify_service.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <set>
@@ -23,6 +24,7 @@ constexpr double kPrepareSeconds = 600;
 VerifyScope scope_from_json(const nlohmann::json& setting) {
   VerifyScope scope = setting.at("quick").get<bool>() ? quick_scope() : VerifyScope();
   scope.seed = setting.at("seed").get<std::uint64_t>();
+  add_optimizer(scope, setting.at("config").get<Config>().optimizer);
   scope.device_kind = device_kind(setting.at("device_kind").get<std::string>());
   for (const nlohmann::json& plugin : setting.at("plugins"))
     scope.plugins.push_back({plugin.at("name").get<std::string>(), "", plugin.at("file").get<std::string>(), ""});
@@ -104,11 +106,16 @@ class VerifyRun {
     const std::string& label = request_.config.strategies[row].label;
     optimizer_.clear();
     ranks_ = 0;
+    const std::size_t before = findings.size();
     const Reply reply = ask({{"setting", setting_}, {"row", row}});
+    // A plugin that fails may have left anything behind: the next one gets a new worker.
+    const bool has_failed = std::any_of(findings.begin() + static_cast<std::ptrdiff_t>(before), findings.end(),
+                                        [](const Finding& finding) { return finding.verdict == Finding::Verdict::failed; });
     if (reply.status == TrialStatus::interrupted) throw Error("verify was stopped; the remaining strategies were not checked");
     if (!reply.answered()) add({Finding::Verdict::failed, label, "runs", optimizer_, ranks_, reply.failure()});
-    else if (!reply.body.get<bool>()) supervisor_.end_worker();
-    else return;
+    const bool is_complete = reply.answered() && reply.body.get<bool>();
+    if (has_failed || !is_complete) supervisor_.end_worker();
+    if (is_complete) return;
     add({Finding::Verdict::skipped, label, "remaining checks", "", 0, "fix the plugin, and verify again"});
   }
 

@@ -34,12 +34,16 @@ void EpochTraining::run(std::size_t number, std::size_t epoch) {
   rank.intervals.begin_epoch();
   rank.group->reset_counts();
   rank.replica->meter().reset_bytes();
+  rank.replica->reset_learned();
   rank.steps = {};
   Clocks clocks;
   if (state_.request.audit) rank.replica->reset_seen();
   rank.replica->capture_passes();
   // Before the rendezvous, which saves another one. Its time is included in the epoch's all the same.
-  if (number == 0) batches_.take_order(epoch);
+  if (number == 0) {
+    others_.prepare();
+    batches_.take_order(epoch);
+  }
   state_.enter(TrainingPhase::epoch, number);
   others_.begin(number);
   clocks.start = now() - batches_.seconds_taking();
@@ -135,6 +139,7 @@ void EpochTraining::run_async(std::size_t number, std::size_t epoch) {
   }
   scheduler.enter(number, epoch);
   state_.wait_for_ranks(number);
+  rank.group->forbid_collectives(true);
   for (;;) {
     std::size_t begin = 0, size = 0, index = 0;
     scheduler.exclusive(number, kDrawStripe, [&] {
@@ -151,6 +156,7 @@ void EpochTraining::run_async(std::size_t number, std::size_t epoch) {
     const StepClock::PhaseScope in(Phase::strategy);
     rank.strategy->rest(*rank.replica, *rank.group);
   }
+  rank.group->forbid_collectives(false);
   if (!rank.host_sees_all()) rank.rest_times = rank.clock.take();
   scheduler.leave(number);
 }
@@ -172,6 +178,7 @@ void EpochTraining::account(std::size_t number, const Clocks& clocks) {
   rank.times.waiting += clocks.end - clocks.done;
   rank.bytes += rank.group->bytes() + rank.replica->meter().bytes();
   rank.exclusive_sections = rank.group->exclusive_sections();
+  rank.learned = rank.replica->learned();
   if (number != 0) return;
   Result& result = state_.result();
   result.seconds_other_threads = (result.epochs.empty() ? 0 : result.seconds_other_threads) + others_.seconds();

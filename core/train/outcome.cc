@@ -85,7 +85,7 @@ void add_epoch(Result& result, const std::vector<Rank>& ranks, const TrialFacts&
   epoch.accuracy = ratio(tested.correct, tested.samples);
   epoch.seconds_training = seconds_training;
   epoch.seconds_evaluation = seconds_evaluation;
-  epoch.sketch = sketch_of(ranks[0].settled_weights);
+  if (evaluated) epoch.sketch = sketch_of(ranks[0].settled_weights);
   for (const Rank& rank : ranks) {
     epoch.ranks_apart += !many && rank.settled_fingerprint != ranks[0].settled_fingerprint ? 1 : 0;
     epoch.ranks_moved += rank.was_moved ? 1 : 0;
@@ -93,6 +93,9 @@ void add_epoch(Result& result, const std::vector<Rank>& ranks, const TrialFacts&
   }
   result.epochs.push_back(epoch);
   result.samples += trained.samples;
+  result.samples_ignored += static_cast<std::int64_t>(trained.samples);
+  for (const Rank& rank : ranks)
+    result.samples_ignored += static_cast<std::int64_t>(rank.learned.unread) - static_cast<std::int64_t>(rank.learned.computed);
   result.samples_due = facts.dataset->train.samples * result.epochs.size();
   result.seconds_training += seconds_training;
   result.seconds_evaluation += seconds_evaluation;

@@ -42,6 +42,7 @@ struct Rank {
   RankTimes times;
   std::uint64_t bytes = 0;
   std::uint64_t exclusive_sections = 0;  // of the epoch
+  LearnedSamples learned;           // of the epoch
   std::vector<double> step_seconds;
   EpochSteps steps;                 // of the epoch
   RankTimes rest_times;               // of rest() at the end of the epoch, if the host's clock does not see everything

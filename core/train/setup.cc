@@ -25,13 +25,14 @@ void Setup::open(std::size_t number) {
   const Dataset& data = state_.data;
   rank.device = platform.open(state_.trial.index_of(number / state_.trial.ranks_per_device));
   rank.network = platform.build(*rank.device, state_.spec, state_.request.numerics);
-  rank.network->reserve(std::max(state_.facts.global_batch / state_.ranks.size() + 1, kEvaluationBatch));
+  rank.network->reserve(std::max(state_.facts.global_batch / state_.ranks.size() + 1, state_.request.evaluate ? kEvaluationBatch : 0));
   const bool on_host = config.data.on == DataLocation::host;
   rank.train_feed = platform.upload(*rank.device, data.train, config.data.scale, on_host);
   rank.test_feed = platform.upload(*rank.device, data.test, config.data.scale, on_host);
   std::vector<std::uint32_t> identity(data.test.samples);
   std::iota(identity.begin(), identity.end(), 0u);
   rank.test_feed->set_order({identity.data(), identity.size()});
+  if (number == 0 && state_.request.initial_weights == nullptr) state_.drawn_weights = initial_weights(state_.spec, state_.trial.seed);
   state_.wait_for_ranks(number);
   if (number == 0) {
     std::vector<Device*> devices;
@@ -75,11 +76,11 @@ void Setup::make_replica(std::size_t number, bool live) {
   // Passes that the replica of the warm-up has run need no first run of their own.
   const std::vector<GraphPass::Sample> seen =
       rank.replica == nullptr ? std::vector<GraphPass::Sample>() : rank.replica->seen_passes();
+  rank.group = std::make_unique<RankGroup>(context, number);
   rank.replica = std::make_unique<RankReplica>(ReplicaParts{
       request.platform, rank.device.get(), rank.network.get(), rank.train_feed.get(), &state_.spec,
-      &state_.config.optimizer, &context, number, state_.trial.seed, state_.facts.global_batch, live && request.audit});
+      &state_.config.optimizer, &context, rank.group.get(), number, state_.trial.seed, state_.facts.global_batch, live && request.audit});
   if (live && request.record) rank.replica->set_lines(&state_.outcome.record.ranks[number]);
-  rank.group = std::make_unique<RankGroup>(context, number);
   // Captured work cannot be traced, and an exchange inside a pass cannot be captured.
   if (state_.may_capture() && !captures_steps() && !state_.tracing() && !shares_norm())
     if (auto recorder = request.platform->recorder(*rank.device, 0))
@@ -88,7 +89,7 @@ void Setup::make_replica(std::size_t number, bool live) {
 
 void Setup::prepare(std::size_t number, bool live) {
   Rank& rank = state_.ranks[number];
-  const std::vector<float> weights = initial_weights(state_.spec, state_.trial.seed);
+  const std::vector<float>& weights = state_.initial_weights();
   const std::vector<float> buffers = initial_buffers(state_.spec);
   copy_to_device(*rank.device, rank.network->weights(), ConstVec(weights.data(), weights.size()));
   copy_to_device(*rank.device, rank.network->buffers(), ConstVec(buffers.data(), buffers.size()));
@@ -99,6 +100,7 @@ void Setup::prepare(std::size_t number, bool live) {
     rank.network->synchronize_batch_norm([group = rank.group.get()](Vec sums) { group->all_reduce(sums); });
   StrategyOptions options(state_.trial.strategy.options);
   rank.strategy = state_.request.make(options, state_.facts);
+  state_.check_traits(*rank.strategy);
   rank.strategy->start(*rank.replica, *rank.group);
   rank.count_traffic(true);
   state_.enter(live ? TrainingPhase::start : TrainingPhase::warm_up, number);

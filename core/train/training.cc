@@ -57,6 +57,7 @@ class Training {
     if (rank == 0) batches_.draw_ahead(state_.first_epoch);
     state_.wait_for_ranks(rank);
     if (rank != 0) return;
+    state_.drawn_weights = {};
     // Of this process only: the set-up of an interrupted one is not part of the trial.
     state_.result().seconds_warm_up = warmed_up - opened;
     state_.result().seconds_setup = now() - start - (warmed_up - opened);
@@ -67,6 +68,7 @@ class Training {
     own.changed_settings = changed_settings(own.settings, thread_settings());
     state_.wait_for_ranks(rank);
     state_.enter(TrainingPhase::teardown, rank);
+    state_.check_traits(*state_.ranks[rank].strategy);
     if (rank == 0) {
       const TrainingRequest& request = state_.request;
       state_.result().changed_settings = changed_;

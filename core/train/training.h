@@ -28,12 +28,13 @@ struct TrainingRequest {
   Platform* platform = nullptr;
   MakeStrategy make;
   Numerics numerics;
+  const std::vector<float>* initial_weights = nullptr;  // null: drawn from the trial's seed
   TrialFiles files;
   std::function<void(const Progress&)> report = [](const Progress&) {};
   LivePosition* position = nullptr;     // kept up to date; null: not wanted
   std::function<bool()> stop = [] { return false; };
   std::size_t most_steps = 0;       // limit on steps, may end within an epoch; 0: whole epochs
-  bool evaluate = true;
+  bool evaluate = true;             // after each epoch; without, the result has no sketches of the weights
   bool audit = false;
   bool record = false;              // keep the schedule of free-running ranks for a replay
   const ScheduleLog* replay = nullptr;  // run in this order

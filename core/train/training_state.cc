@@ -22,6 +22,10 @@ TrainingState::TrainingState(const TrainingRequest& request)
   const Traits traits = request.make(options, facts)->traits();
   for (const OptionProblem& problem : options.problems())
     if (!problem.warning) throw Error(trial.strategy.name + ", option " + problem.key + ": " + problem.text);
+  traits_read = texts_of(traits);
+  // A replay is ordered, which its plan did not know.
+  const bool was_planned = !trial.traits.empty() && trial.planned_steps == facts.steps_per_epoch && request.replay == nullptr;
+  if (was_planned) expect_same_traits(trial.strategy.name, trial.traits, traits);
   free_pace = traits.pace == Traits::Pace::free;
   many_models = traits.models == Traits::Models::many;
   trial_facts = {&trial, &data, &spec, traits, tracing() && may_capture()};
@@ -30,6 +34,10 @@ TrainingState::TrainingState(const TrainingRequest& request)
 
 void TrainingState::publish(TrainingPhase phase) {
   if (request.position != nullptr) request.position->set({reported(phase), epoch, 0});
+}
+
+void TrainingState::check_traits(const Strategy& strategy) const {
+  expect_same_traits(trial.strategy.name, traits_read, strategy.traits());
 }
 
 void TrainingState::report_progress(std::size_t rank, std::size_t step, double loss) {

@@ -13,7 +13,7 @@
 namespace mgcompare {
 
 struct TrainingState {
-  // Throws Error for an option that the strategy rejects.
+  // Throws Error for an option that the strategy rejects, and for traits that differ from the planned ones.
   explicit TrainingState(const TrainingRequest& request);
 
   // Waits for all ranks, then moves to the next phase (see PhaseBarrier).
@@ -35,6 +35,9 @@ struct TrainingState {
   }
   // Reports the progress of rank 0 and throws Interrupted if the user asked to stop. Does nothing on other ranks.
   void report_progress(std::size_t rank, std::size_t step, double loss);
+  const std::vector<float>& initial_weights() const { return request.initial_weights != nullptr ? *request.initial_weights : drawn_weights; }
+  // Throws Error if the strategy's traits are not those that were read at first.
+  void check_traits(const Strategy& strategy) const;
   Result& result() { return outcome.result; }
 
   const TrainingRequest& request;
@@ -42,8 +45,10 @@ struct TrainingState {
   const Config& config;
   const Dataset& data;
   NetworkSpec spec;
+  std::vector<float> drawn_weights;  // until the training has begun
   Facts facts;
   TrialFacts trial_facts;
+  TraitTexts traits_read;           // the strategy's answer at first
   bool free_pace = false, many_models = false;  // from the strategy's traits
   std::vector<Rank> ranks;
   PhaseBarrier phases;

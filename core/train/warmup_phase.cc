@@ -42,6 +42,8 @@ void WarmupPhase::start_strategy(Run& run) {
 
 void WarmupPhase::make_first_steps(Run& run) {
   const auto period = static_cast<std::size_t>(std::max(0, state_.trial_facts.traits.repeats_every));
+  // Until the group of the warm-up is destroyed.
+  run.rank.group->forbid_collectives(state_.free_pace);
   run.steps = std::max(state_.config.measure.warm_up_steps, run.graph_steps == nullptr ? 0 : period);
   for (std::size_t step = 0; step < run.steps; ++step) {
     state_.report_progress(run.number, step, 0);

@@ -3,12 +3,15 @@
 // Without a lie it sums gradients over the ranks and updates every copy, which is exact. Its own arithmetic runs on the host:
 // for CPU devices only.
 
+#include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -42,6 +45,24 @@ class Burner {
   std::thread thread_;
 };
 
+// A child process. It ends with this process at the latest.
+class Child {
+ public:
+  explicit Child(bool computes) : id_(fork()) {
+    if (id_ != 0) return;
+    for (const pid_t parent = getppid(); getppid() == parent;)
+      if (!computes) usleep(20'000);
+    _exit(0);
+  }
+  void end() const {
+    kill(id_, SIGKILL);
+    waitpid(id_, nullptr, 0);
+  }
+
+ private:
+  pid_t id_;
+};
+
 class Liar : public Strategy {
  public:
   Liar(Options& options, const Facts& facts)
@@ -56,11 +77,29 @@ class Liar : public Strategy {
                              "trains apart",           // each rank on its shares; settle() returns rank 0's weights
                              "trains apart noisily",   // the same, with an exchange of one number in each step
                              "uncounted exchange",     // gradients are summed through shared memory
+                             "hidden exchange",        // the same, and one byte is sent in the first step
+                             "skips updates",          // every second gradient is dropped
+                             "skips passes",           // no backward pass in every second step
+                             "ignores a rank",         // the last one's gradients are 0
+                             "accumulates",            // no lie: an update with the gradients of two steps
+                             "first rate",             // the learning rate of the first step in all steps
+                             "changes traits",         // after start()
+                             "changes traits later",   // in every fifth answer
+                             "impossible traits",      // no number of ranks
+                             "meets at free pace",     // all_reduce() in step()
                              "burns a core",           // a thread computes beside the ranks
                              "leaves a thread",        // a thread sleeps after the trial
+                             "burns in a process",     // a process computes beside the ranks
+                             "leaves a process",       // a process sleeps after the trial
+                             "leaves a descriptor",    // a file stays open
                              "no save",                // has state, but no save() and restore()
                              "settle scales weights",  // of the training, also on one rank
                              "settle averages weights",  // of copies that train apart between averagings
+                             "settle clears statistics",  // of batch normalisation
+                             "settle averages statistics",
+                             "sums statistics",        // of the ranks, and does not divide
+                             "averages statistics",    // no lie
+                             "broadcasts statistics",  // no lie
                              "crash", "deadlock"})),
         where_(options.choice("where", "step", "the call in which it crashes or hangs",
                               {"construct", "traits", "start", "step", "settle", "save", "restore"})),
@@ -70,11 +109,19 @@ class Liar : public Strategy {
     fail_in("construct");
   }
 
+  ~Liar() override {
+    if (burning_) burning_->end();
+  }
+
   Traits traits() const override {
     fail_in("traits");
     Traits traits;
-    traits.promise = approximate_ ? Traits::Promise::approximate : Traits::Promise::exact;
+    static std::atomic<int> asked{0};
+    const bool changes = (how_ == "changes traits" && started_) || (how_ == "changes traits later" && ++asked % 5 == 0);
+    traits.promise = approximate_ != changes ? Traits::Promise::approximate : Traits::Promise::exact;
     traits.devices = {DeviceKind::cpu};
+    if (how_ == "impossible traits") traits.most_ranks = 0;
+    if (how_ == "meets at free pace") traits.pace = Traits::Pace::free;
     if (ranks_ > 0) traits.least_ranks = traits.most_ranks = ranks_;
     return traits;
   }
@@ -83,8 +130,12 @@ class Liar : public Strategy {
     fail_in("start", group.rank());
     if (how_ == "burns a core" && group.rank() == 0) burner_ = std::make_unique<Burner>();
     if (how_ == "leaves a thread" && group.rank() == 0) std::thread([] { for (;;) pause(); }).detach();
+    if (how_ == "burns in a process" && group.rank() == 0) burning_.emplace(true);
+    if (how_ == "leaves a process" && group.rank() == 0) Child(false);
+    if (how_ == "leaves a descriptor" && group.rank() == 0) open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (how_ == "no save") master_.assign(replica.weights().begin(), replica.weights().end());
     own_ = device_array<float>(replica.device(), replica.weights().size());
+    started_ = true;
   }
 
   void step(Replica& replica, Group& group, const Batch& batch) override {
@@ -100,6 +151,8 @@ class Liar : public Strategy {
     if (how_ == "settle scales weights")
       for (float& weight : weights) weight *= 0.999f;
     if (how_ == "settle averages weights") average(group, weights);
+    if (how_ == "settle clears statistics") std::fill(replica.buffers().begin(), replica.buffers().end(), 0.0f);
+    if (how_ == "settle averages statistics") average(group, replica.buffers());
     if (how_ != "trains apart" && how_ != "trains apart noisily") return weights;
     copy(replica.device(), own_.span(), weights);
     group.broadcast(own_.span(), 0);
@@ -129,20 +182,53 @@ class Liar : public Strategy {
   }
 
   void step_together(Replica& replica, Group& group, const Batch& batch) {
+    if (skips_half() && steps_ % 2 == 1) return skip(replica, batch);
     const Vec gradients = replica.gradients();
+    if (how_ == "accumulates") return accumulate(replica, group, batch, gradients);
     if (how_ == "no save") std::copy(master_.begin(), master_.end(), replica.weights().begin());
     if (how_ == "whole batch") return step_alone(replica, group, batch);
     if (how_ == "dropped sample") learn_without_last(replica, batch);
     else replica.backward(batch, how_ == "mean of means" ? Scale::own_share : Scale::global_batch);
-    if (how_ == "uncounted exchange") sum_in_shared_memory(group, gradients);
+    if (how_ == "ignores a rank" && group.rank() > 0 && group.rank() == group.size() - 1)
+      std::fill(gradients.begin(), gradients.end(), 0.0f);
+    if (how_ == "hidden exchange" && steps_ == 0) group.broadcast(Span<std::uint8_t>(&byte_, 1), 0);
+    if (how_ == "uncounted exchange" || how_ == "hidden exchange") sum_in_shared_memory(group, gradients);
     else if (how_ != "skipped exchange" || (steps_ + 1) % kSkipEvery != 0) group.all_reduce(gradients);
     if (how_ == "mean of means")
       for (float& gradient : gradients) gradient /= static_cast<float>(group.size());
     if (how_ == "scaled gradients")
       for (float& gradient : gradients) gradient *= 1.01f;
     if (how_ == "late noise" && steps_ >= step_) add_noise(gradients);
-    replica.update();
+    if (!first_) first_ = batch;
+    if (how_ == "first rate") replica.optimizer().update(replica.weights(), gradients, *first_);
+    else replica.update();
     if (how_ == "no save") master_.assign(replica.weights().begin(), replica.weights().end());
+    exchange_statistics(replica, group);
+  }
+
+  void accumulate(Replica& replica, Group& group, const Batch& batch, Vec gradients) {
+    replica.backward(batch);
+    for (std::size_t i = 0; i < gradients.size(); ++i) own_[i] += gradients[i];
+    if (steps_ % 2 == 0) return;
+    group.all_reduce(own_.span());
+    replica.optimizer().update(replica.weights(), own_.span(), batch);
+    replica.device().zero(own_.data(), own_.span().bytes());
+  }
+
+  bool skips_half() const { return how_ == "skips updates" || how_ == "skips passes"; }
+
+  // All samples of the batch count as trained.
+  void skip(Replica& replica, const Batch& batch) {
+    if (how_ == "skips updates") return replica.backward(batch);
+    const Vec logits = replica.forward(batch);
+    std::vector<float> slopes(logits.size());
+    replica.loss(batch, logits, Vec(slopes.data(), slopes.size()));
+  }
+
+  void exchange_statistics(Replica& replica, Group& group) const {
+    if (how_ == "sums statistics") group.all_reduce(replica.buffers());
+    if (how_ == "averages statistics") average(group, replica.buffers());
+    if (how_ == "broadcasts statistics") group.broadcast(replica.buffers(), 0);
   }
 
   // The scale is as if the sample had been there.
@@ -159,9 +245,9 @@ class Liar : public Strategy {
     for (std::size_t i = 0; i < gradients.size(); ++i) gradients[i] += 1e-4f * (2 * random.uniform(i) - 1);
   }
 
-  static void average(Group& group, Vec weights) {
-    group.all_reduce(weights);
-    for (float& weight : weights) weight /= static_cast<float>(group.size());
+  static void average(Group& group, Vec values) {
+    group.all_reduce(values);
+    for (float& value : values) value /= static_cast<float>(group.size());
   }
 
   static void sum_in_shared_memory(Group& group, Vec gradients) {
@@ -192,6 +278,10 @@ class Liar : public Strategy {
   int ranks_;
   Facts facts_;
   std::size_t steps_ = 0;
+  bool started_ = false;
+  std::uint8_t byte_ = 0;
+  std::optional<Batch> first_;
+  std::optional<Child> burning_;
   std::vector<float> master_;  // the weights, of which the replica's are a copy; with "no save"
   Array<float> own_;
   std::unique_ptr<Burner> burner_;

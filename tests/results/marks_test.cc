@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "plan/least_bytes.h"
 #include "reports/csv.h"
 #include "reports/failures.h"
 #include "reports/findings.h"
@@ -135,6 +136,51 @@ TEST(Marks, OneModelOnSeveralRanksSendsSomething) {
   EXPECT_EQ(comparison.ranking, std::vector<std::size_t>{0});
   EXPECT_THAT(terminal(maker.run), HasSubstr("sent no counted bytes: together on 2 CPU cores"));
   EXPECT_THAT(csv_report(maker.run), HasSubstr(",sent nothing,"));
+}
+
+TEST(Marks, ExactExchangesHaveALeastSize) {
+  RunMaker maker;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    maker.baseline(seed, make_result(1000, 8, 0.985));
+    Result& hidden = maker.add("together", 2, seed, make_result(1600, 5, 0.984)).result;
+    hidden.samples_due = hidden.samples;
+    hidden.bytes_per_step = 0.01;
+  }
+  const Comparison comparison = compare_rows(maker.run);
+  EXPECT_TRUE(comparison.cells[1].is_marked(MarkKind::sent_too_little));
+  EXPECT_FALSE(comparison.cells[1].is_marked(MarkKind::sent_nothing));
+  EXPECT_EQ(comparison.ranking, std::vector<std::size_t>{0});
+  EXPECT_THAT(terminal(maker.run), HasSubstr("fewer than any exact exchange needs: together on 2 CPU cores"));
+  for (Row& row : maker.run.rows) row.result.samples_due = 0;
+  EXPECT_FALSE(compare_rows(maker.run).cells[1].is_marked(MarkKind::sent_too_little)) << "a result of an older version";
+}
+
+TEST(Marks, IgnoredSamplesExclude) {
+  mgcompare::Run run = three_by_three();
+  for (Row& row : run.rows)
+    if (row.trial.devices == 2) row.result.samples_ignored = static_cast<std::int64_t>(row.result.samples / 2);
+  const Comparison comparison = compare_rows(run);
+  EXPECT_TRUE(comparison.cells[1].is_disqualified());
+  EXPECT_THAT(terminal(run), HasSubstr("whose gradients nothing read: together on 2"));
+  EXPECT_THAT(csv_report(run), HasSubstr("learned nothing from 50 % of its samples"));
+}
+
+TEST(Marks, AnAccuracyThatDepartsBreaksThePromise) {
+  mgcompare::Run run = run_with(0.001);
+  run.rows[5].result.epochs[1].accuracy = 0.7;
+  const Comparison comparison = compare_rows(run);
+  EXPECT_EQ(comparison.cells[1].promise.state, PromiseState::broken);
+  EXPECT_EQ(comparison.cells[1].promise.what, "accuracy");
+  EXPECT_THAT(terminal(run), HasSubstr("in epoch 2 its accuracy differs by 0.28"));
+}
+
+TEST(LeastBytes, AreTwoForEachSampleOfTheSmallerSide) {
+  EXPECT_EQ(least_bytes_per_step(1000, 100, 10, 2), 5.0);        // 10 bytes of two ranks
+  EXPECT_EQ(least_bytes_per_step(1000, 100, 10, 3), 12.0 / 3);   // the largest share has 4 samples
+  EXPECT_EQ(least_bytes_per_step(3, 100, 10, 2), 3.0);           // the gradient is shorter
+  EXPECT_EQ(least_bytes_per_step(1000, 11, 10, 2), 10.0 / 4);    // the second batch has one sample
+  EXPECT_EQ(least_bytes_per_step(1000, 100, 10, 1), 0.0);
+  EXPECT_EQ(least_bytes_per_step(1000, 0, 10, 2), 0.0);
 }
 
 TEST(Marks, TrainingsOfMillisecondsHaveNoSpeedUp) {

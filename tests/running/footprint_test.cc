@@ -1,4 +1,4 @@
-#include "process/footprint.h"
+#include "base/footprint.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -46,17 +46,6 @@ inline Trial trial_of(const StrategyConfig& row, std::size_t ranks) {
   return trial;
 }
 
-// The small model with batch normalisation, but not directly after the convolution: there the gradient of the bias
-// would be rounding errors only, which Adam scales up to full steps.
-inline ModelConfig normalised_model() {
-  ModelConfig model = small_model();
-  LayerConfig normalisation;
-  normalisation.type = LayerType::batch_norm;
-  normalisation.name = "batch_norm";
-  model.layers.insert(model.layers.begin() + 2, normalisation);
-  return model;
-}
-
 // An option as written in a config.
 inline OptionConfig option(const std::string& key, const std::string& value) { return {key, value, false, {}}; }
 

@@ -52,6 +52,15 @@ ModelConfig small_model() {
   return named("small", {layer("conv", 5, 5, 2), layer("tanh"), layer("average_pool", 0, 2, 2), layer("dense", 23), layer("tanh"), layer("dense", 10)});
 }
 
+ModelConfig normalised_model() {
+  ModelConfig model = small_model();
+  LayerConfig normalisation;
+  normalisation.type = LayerType::batch_norm;
+  normalisation.name = "batch_norm";
+  model.layers.insert(model.layers.begin() + 2, normalisation);
+  return model;
+}
+
 ModelConfig lenet_model() {
   return named("lenet", {layer("conv", 20, 5), layer("tanh"), layer("max_pool", 0, 2, 2), layer("conv", 50, 5), layer("tanh"),
                          layer("max_pool", 0, 2, 2), layer("dense", 500), layer("tanh"), layer("dense", 10)});

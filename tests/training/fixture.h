@@ -45,6 +45,9 @@ Dataset first_digits(std::size_t samples);
 
 // A small network with odd sizes, so that nothing divides by accident.
 ModelConfig small_model();
+// The same with batch normalisation, but not directly after the convolution: there the gradient of the bias would be rounding
+// errors only, which Adam scales up to full steps.
+ModelConfig normalised_model();
 ModelConfig lenet_model();
 
 // Two epochs with batches of 50 on `ranks` ranks of one device, sgd with momentum.

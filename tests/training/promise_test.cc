@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "discovery/plugin_files.h"
 #include "fixture.h"
 #include "reports/marks.h"
 #include "train/session.h"
@@ -24,6 +25,12 @@ Trial liar(const std::string& how, std::size_t ranks, std::uint64_t seed = 1) {
   Trial trial = trial_of("", ranks, seed);
   trial.strategy = {"liar", how, {{"how", how, false, {}}}, {}};
   trial.plugin_file = kLiar;
+  return trial;
+}
+
+Trial approximate(const std::string& how, std::size_t ranks) {
+  Trial trial = liar(how, ranks);
+  trial.strategy.options.push_back({"approximate", "true", false, {}});
   return trial;
 }
 
@@ -141,6 +148,73 @@ TEST_F(Promises, RanksThatSendNothingAreMarked) {
   EXPECT_FALSE(is_marked(marks_of(add(liar("nothing", 1)), {}), MarkKind::sent_nothing));
 }
 
+TEST_F(Promises, ExchangesThatAreHiddenAreMarked) {
+  EXPECT_TRUE(is_marked(marks_of(add(liar("hidden exchange", 2)), {}), MarkKind::sent_too_little));
+  EXPECT_FALSE(is_marked(marks_of(add(liar("nothing", 2)), {}), MarkKind::sent_too_little));
+  EXPECT_FALSE(is_marked(marks_of(add(approximate("hidden exchange", 2)), {}), MarkKind::sent_too_little)) << "may send seldom";
+}
+
+TEST_F(Promises, SamplesThatAreIgnoredAreMarked) {
+  for (const char* how : {"skips updates", "skips passes"}) {
+    const Row row = add(approximate(how, 2));
+    EXPECT_EQ(row.result.samples, row.result.samples_due) << how;
+    EXPECT_NEAR(static_cast<double>(row.result.samples_ignored), 0.5 * static_cast<double>(row.result.samples),
+                0.1 * static_cast<double>(row.result.samples)) << how;
+    EXPECT_TRUE(is_marked(marks_of(row, {}), MarkKind::ignored_samples)) << how;
+    EXPECT_TRUE(is_disqualified(marks_of(row, {}))) << how;
+  }
+}
+
+// Local steps, gradients that are added up over steps, and exchanges one step late.
+TEST_F(Promises, SamplesThatAreLearnedFromInAnyWayAreNotMarked) {
+  for (const PluginSummary& plugin : find_plugins({}))
+    for (const std::size_t ranks : {1, 3})
+      if (plugin.name != "serial" || ranks == 1) {
+        EXPECT_EQ(add(trial_of(plugin.name, ranks)).result.samples_ignored, 0) << plugin.name << " on " << ranks;
+      }
+  Trial deferred = trial_of("replicated", 2), pushing = trial_of("async_sgd", 2), meeting = trial_of("easgd", 2);
+  deferred.strategy.options = {{"deferred", "true", false, {}}};
+  pushing.strategy.options = {{"push_every", "3", false, {}}, {"pull_every", "3", false, {}}};
+  meeting.strategy.options = {{"pace", "lockstep", false, {}}, {"every", "5", false, {}}, {"alpha", "0.1", false, {}}};
+  for (const Trial& trial : {deferred, pushing, meeting, approximate("accumulates", 2), liar("nothing", 2), liar("no save", 2)})
+    EXPECT_EQ(add(trial).result.samples_ignored, 0) << trial.strategy.label;
+}
+
+// The weights are the baseline's, but the network is not.
+TEST_F(Promises, StatisticsThatAreOverwrittenBreakThePromise) {
+  const auto normalised = [](Trial trial) {
+    trial.config.model = normalised_model();
+    trial.config.batch_norm = BatchNormPolicy::sync;
+    return trial;
+  };
+  add(normalised(trial_of("serial", 1)));
+  Trial control = normalised(trial_of("serial", 1));
+  control.control = true;
+  add(control);
+  EXPECT_EQ(check(add(normalised(liar("nothing", 2)))).state, PromiseState::kept);
+  EXPECT_EQ(check(add(normalised(trial_of("replicated", 3)))).state, PromiseState::kept);
+  const PromiseCheck found = check(add(normalised(liar("settle clears statistics", 2))));
+  EXPECT_EQ(found.state, PromiseState::broken);
+  EXPECT_EQ(found.what, "accuracy") << found.departure << " of " << found.bound;
+}
+
+TEST_F(Promises, TraitsThatChangeFailTheTrial) {
+  for (const char* how : {"changes traits", "changes traits later"}) {
+    try {
+      add(liar(how, 2));
+      ADD_FAILURE() << how;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), ::testing::HasSubstr("strategy 'liar' changes its traits: promise was '")) << how;
+    }
+  }
+  Trial planned = liar("nothing", 2);
+  planned.traits = texts_of(Traits{});
+  planned.planned_steps = 15;
+  EXPECT_THROW(add(planned), Error) << "approximate when it was planned";
+  planned.planned_steps = 16;  // other facts
+  EXPECT_NO_THROW(add(planned));
+}
+
 TEST_F(Promises, RanksThatTrainOtherSamplesAreMarked) {
   EXPECT_TRUE(is_marked(marks_of(add(liar("dropped sample", 2)), {}), MarkKind::other_samples));
   EXPECT_TRUE(is_marked(marks_of(add(liar("whole batch", 2)), {}), MarkKind::other_samples));
@@ -154,6 +228,13 @@ TEST_F(Promises, ThreadsBesideTheRanksAreMarked) {
   const Row busy = add(burning), idle = add(quiet);
   EXPECT_TRUE(is_marked(marks_of(busy, {}), MarkKind::busy_threads)) << busy.result.seconds_other_threads << " of " << busy.result.seconds_training;
   EXPECT_FALSE(is_marked(marks_of(idle, {}), MarkKind::busy_threads)) << idle.result.seconds_other_threads << " of " << idle.result.seconds_training;
+}
+
+TEST_F(Promises, ProcessesBesideTheRanksAreMarked) {
+  Trial burning = liar("burns in a process", 1);
+  burning.config.epochs = 20;
+  const Row busy = add(burning);
+  EXPECT_TRUE(is_marked(marks_of(busy, {}), MarkKind::busy_threads)) << busy.result.seconds_other_threads << " of " << busy.result.seconds_training;
 }
 
 TEST_F(Promises, SharedObjectsAndExclusiveSectionsAreCounted) {

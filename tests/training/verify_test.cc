@@ -60,13 +60,19 @@ PluginSummary faulty_plugin(const std::string& name) {
 
 // A faulty plugin, in the scope of --quick.
 Verified verify_faulty(const std::string& name, const std::vector<OptionConfig>& options,
-                       const std::vector<std::string>& optimizers = {"sgd", "adam"}, std::uint64_t seed = 1) {
+                       const std::vector<std::string>& optimizers = {"sgd", "adam"}, std::uint64_t seed = 1,
+                       const std::string& batch_norm = "") {
   VerifyScope scope = quick_scope();
   scope.seed = seed;
   scope.plugins = {faulty_plugin(name)};
   scope.optimizers = optimizers;
   EXPECT_EQ(scope.plugins[0].problem, "");
-  return verify_in(scope, config_with(testing::small_model(), {{name, "the row", options, {}}}));
+  Config config = config_with(testing::small_model(), {{name, "the row", options, {}}});
+  if (!batch_norm.empty()) {
+    config.model = testing::normalised_model();
+    config.batch_norm = kind_named<BatchNormPolicy>(batch_norm);
+  }
+  return verify_in(scope, config);
 }
 
 std::string failures(const Verified& verified) {
@@ -145,21 +151,27 @@ TEST(Verify, TheSameSeedGivesTheSameFindings) {
 TEST(VerifyScope, TrainingsDifferInLengthAndHaveUnequalBatches) {
   for (VerifyScope scope : {VerifyScope(), quick_scope()}) {
     std::set<std::size_t> lengths;
-    for (scope.seed = 1; scope.seed <= 200; ++scope.seed) {
+    for (scope.seed = 1; scope.seed <= 400; ++scope.seed) {
       for (const char* optimizer : {"sgd", "momentum", "adam", "adadelta"}) {
-        const Extent extent = extent_of(scope, optimizer);
+        const bool is_brief = scope.seed % 2 == 0;
+        const Extent extent = extent_of(scope, optimizer, is_brief);
         const std::size_t steps = extent.epochs * extent.steps_per_epoch;
-        const bool is_first = scope.optimizers[0] == optimizer;
         lengths.insert(steps);
         ASSERT_GE(extent.epochs, 3u);
-        ASSERT_GE(steps, (is_first ? scope.first : scope.others).steps.least);
-        ASSERT_TRUE(!is_first || steps > 40u);
+        ASSERT_GE(steps, (is_brief ? scope.brief : scope.full).steps.least);
+        const std::size_t first_part = extent.checkpoint * extent.steps_per_epoch;
+        ASSERT_TRUE(is_brief || std::max(first_part, steps - first_part) > 40u);
         ASSERT_NE(scope.samples % extent.batch, 0u);
         ASSERT_EQ(extent.steps_per_epoch, scope.samples / extent.batch + 1);
         ASSERT_GE(extent.checkpoint, 1u);
         ASSERT_LT(extent.checkpoint, extent.epochs);
         ASSERT_LT(extent.unsettled + 1, extent.epochs) << "the last epoch settles";
         ASSERT_NE(extent.unsettled + 1, extent.checkpoint) << "a checkpoint follows settle()";
+        const std::size_t resumed = extent.checkpoint * extent.steps_per_epoch;
+        ASSERT_GT(extent.rate_changes[0], 0u);
+        ASSERT_LT(extent.rate_changes[0], resumed);
+        ASSERT_GT(extent.rate_changes[1], resumed);
+        ASSERT_LT(extent.rate_changes[1], steps - 1);
       }
     }
     EXPECT_GT(lengths.size(), 10u);
@@ -183,18 +195,35 @@ struct Lie {
   const char* how;
   bool approximate;
   const char* check;                // that must fail
+  const char* batch_norm = "";      // of the network; "": it has none
 };
 
-void PrintTo(const Lie& lie, std::ostream* stream) { *stream << lie.how << (lie.approximate ? " (approximate)" : ""); }
+void PrintTo(const Lie& lie, std::ostream* stream) {
+  *stream << lie.how << (lie.approximate ? " (approximate)" : "") << (*lie.batch_norm == 0 ? "" : ", batch_norm: ") << lie.batch_norm;
+}
+
+std::vector<OptionConfig> options_of(const Lie& lie) {
+  return {{"how", lie.how, false, {}}, {"approximate", lie.approximate ? "true" : "false", false, {}}};
+}
 
 class VerifyLiar : public ::testing::TestWithParam<Lie> {};
 
 TEST_P(VerifyLiar, Fails) {
   const Lie& lie = GetParam();
-  const Verified verified =
-      verify_faulty("liar", {{"how", lie.how, false, {}}, {"approximate", lie.approximate ? "true" : "false", false, {}}});
+  const Verified verified = verify_faulty("liar", options_of(lie), {"sgd", "adam"}, 1, lie.batch_norm);
   EXPECT_FALSE(verified.passed);
   EXPECT_THAT(failures(verified), HasSubstr(lie.check));
+}
+
+// The same whatever is drawn.
+class LongVerifyLiar : public VerifyLiar {};
+
+TEST_P(LongVerifyLiar, FailsWhateverTheSeed) {
+  const Lie& lie = GetParam();
+  for (std::uint64_t seed = 2; seed <= 9; ++seed) {
+    const Verified verified = verify_faulty("liar", options_of(lie), {"sgd", "adam"}, seed, lie.batch_norm);
+    EXPECT_THAT(failures(verified), HasSubstr(lie.check)) << "seed " << seed;
+  }
 }
 
 constexpr char kOneDevice[] = "equals one device on the global batch";
@@ -202,20 +231,42 @@ constexpr char kCounted[] = "the ranks' exchange is counted";
 constexpr char kSettles[] = "settle() leaves the training as it was";
 constexpr char kResumes[] = "interrupted and resumed, it ends with the same weights";
 constexpr char kEveryRank[] = "the model depends on every rank's samples";
+constexpr char kTraits[] = "strategy 'liar' changes its traits: promise was '";
+constexpr char kLeft[] = "its threads, processes and descriptors end with the training";
+constexpr char kSettlesStatistics[] = "settle() leaves the statistics of batch normalisation as they were";
+constexpr char kStatistics[] = "the statistics of batch normalisation are those of the passes";
 
-INSTANTIATE_TEST_SUITE_P(All, VerifyLiar,
-                         ::testing::Values(Lie{"scaled gradients", false, kOneDevice},
-                                           Lie{"whole batch", false, "trains on each sample once per epoch"},
-                                           Lie{"dropped sample", false, kOneDevice}, Lie{"mean of means", false, kOneDevice},
-                                           Lie{"skipped exchange", false, kOneDevice}, Lie{"late noise", false, kOneDevice},
-                                           Lie{"trains apart", false, kOneDevice}, Lie{"trains apart", false, kCounted},
-                                           Lie{"trains apart", true, kEveryRank}, Lie{"trains apart noisily", true, kEveryRank},
-                                           Lie{"uncounted exchange", false, kCounted}, Lie{"uncounted exchange", true, kCounted},
-                                           Lie{"burns a core", false, "only the threads of its ranks compute"},
-                                           Lie{"leaves a thread", false, "its threads end with the training"},
-                                           Lie{"no save", false, kResumes}, Lie{"no save", true, kResumes},
-                                           Lie{"settle scales weights", false, "one rank equals one device"}, Lie{"settle scales weights", true, kSettles},
-                                           Lie{"settle averages weights", true, kSettles}));
+const auto kLies = ::testing::Values(
+    Lie{"scaled gradients", false, kOneDevice}, Lie{"whole batch", false, "trains on each sample once per epoch"},
+    Lie{"dropped sample", false, kOneDevice}, Lie{"mean of means", false, kOneDevice}, Lie{"mean of means", false, kOneDevice, "local"}, Lie{"skipped exchange", false, kOneDevice},
+    Lie{"late noise", false, kOneDevice}, Lie{"trains apart", false, kOneDevice}, Lie{"trains apart", false, kCounted},
+    Lie{"trains apart", true, kEveryRank}, Lie{"trains apart noisily", true, kEveryRank}, Lie{"uncounted exchange", false, kCounted},
+    Lie{"uncounted exchange", true, kCounted}, Lie{"hidden exchange", false, kCounted}, Lie{"first rate", false, kOneDevice},
+    Lie{"ignores a rank", true, kEveryRank}, Lie{"impossible traits", true, "has impossible traits: most_ranks is 0"},
+    Lie{"meets at free pace", true, "all_reduce: ranks at free pace make different numbers of steps"}, Lie{"skips updates", true, kEveryRank}, Lie{"skips passes", true, "trains on each sample once per epoch"},
+    Lie{"burns a core", false, "only the threads of its ranks compute"}, Lie{"burns in a process", false, "only the threads of its ranks compute"},
+    Lie{"leaves a thread", false, kLeft}, Lie{"leaves a process", false, kLeft}, Lie{"leaves a descriptor", false, kLeft},
+    Lie{"no save", false, kResumes}, Lie{"no save", true, kResumes}, Lie{"changes traits", false, kTraits},
+    Lie{"changes traits later", false, kTraits}, Lie{"settle scales weights", false, "one rank equals one device"},
+    Lie{"settle scales weights", true, kSettles}, Lie{"settle averages weights", true, kSettles},
+    Lie{"settle clears statistics", false, kSettlesStatistics, "sync"}, Lie{"settle clears statistics", false, kSettlesStatistics, "local"},
+    Lie{"settle clears statistics", true, kSettlesStatistics, "local"}, Lie{"settle averages statistics", true, kSettlesStatistics, "local"},
+    Lie{"sums statistics", false, kStatistics, "sync"}, Lie{"sums statistics", false, kStatistics, "local"},
+    Lie{"sums statistics", true, kStatistics, "local"});
+
+INSTANTIATE_TEST_SUITE_P(All, VerifyLiar, kLies);
+INSTANTIATE_TEST_SUITE_P(All, LongVerifyLiar, kLies);
+
+// Strategies may exchange the statistics of batch normalisation.
+TEST(Verify, HonestExchangesOfStatisticsPass) {
+  for (const char* how : {"nothing", "averages statistics", "broadcasts statistics"})
+    for (const char* approximate : {"false", "true"})
+      for (const char* batch_norm : {"local", "sync"}) {
+        const Verified verified = verify_faulty("liar", {{"how", how, false, {}}, {"approximate", approximate, false, {}}},
+                                                {"sgd", "adam"}, 1, batch_norm);
+        EXPECT_TRUE(verified.passed) << how << ", batch_norm: " << batch_norm << "\n" << failures(verified);
+      }
+}
 
 // None of these numbers of ranks is in the scope.
 TEST(Verify, ALiarIsFoundOnTheRanksThatItSupports) {

@@ -72,6 +72,7 @@ class Replica {
   virtual Vec gradients() = 0;
   virtual const std::vector<Part>& parts() const = 0;
   // Running statistics of batch normalisation, flat, in device memory; often empty. Evaluation uses their mean over ranks.
+  // Passes change them. A step may mix those of the ranks (average or broadcast them), but not write anything else.
   virtual Vec buffers() = 0;
 
   // Forward pass, loss and backward pass over this rank's share. Overwrites gradients(), with zeros for an empty share.

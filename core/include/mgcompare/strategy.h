@@ -8,6 +8,7 @@
 // Life of an object
 // - For its traits only. The program makes objects, asks traits() and destroys them: for `mgcompare plugins`, for each row
 //   of a plan, once when a trial starts. No device exists. The constructor reads all options and allocates nothing large.
+//   Objects that train are asked again; a trial whose answers differ fails.
 // - Warm-up. Each rank makes an object and calls start(), step() with full batches, and at free pace rest(). Weights are
 //   fresh. Then object, weights, group and shared objects are destroyed. settle(), save() and restore() are not called.
 //   `measure: {warm_up_steps: 0}` leaves it out, so training must not depend on it.
@@ -98,7 +99,8 @@ class Strategy {
   // At the end of an epoch: returns the weights to evaluate, as many as replica.weights() has, in device memory, the same
   // on all ranks unless models are many, valid until the next step. It may queue device work, synchronize, use all of
   // Group but wait_until(), and call metric(). It must not run passes or updates or write to replica.weights(), and training
-  // must go on as if it had not been called. Its time and bytes are not counted.
+  // must go on as if it had not been called: weights, buffers, optimisers and own state stay as they are. Its time and bytes
+  // are not counted.
   virtual Vec settle(Replica& replica, Group&) { return replica.weights(); }
   // Saves the object's state, after settle(). The program saves weights, buffers and all optimisers itself. A checkpoint of more
   // than 64 copies of the model for each rank is not written. restore() is called after start().

@@ -1,10 +1,7 @@
-#include "process/footprint.h"
-
-#include <unistd.h>
+#include "base/footprint.h"
 
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <limits>
 #include <thread>
@@ -12,6 +9,8 @@
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+
+#include "base/descendants.h"
 
 namespace mgcompare {
 namespace {
@@ -28,21 +27,6 @@ std::size_t entries_of(const char* folder) {
   return error ? kUncountable : static_cast<std::size_t>(std::distance(begin(found), end(found)));
 }
 
-// Children that the thread `thread` of a process started or adopted.
-std::size_t children_of(const fs::path& thread) {
-  std::ifstream file(thread / "children");
-  return static_cast<std::size_t>(std::distance(std::istream_iterator<pid_t>(file), {}));
-}
-
-std::size_t processes() {
-  std::error_code ignored;
-  std::size_t count = 0;
-  for (const auto& thread : fs::directory_iterator("/proc/self/task", ignored)) count += children_of(thread.path());
-  // The guardian has one thread, and its children are this process and the orphans.
-  const std::size_t of_guardian = children_of(fmt::format("/proc/{0}/task/{0}", getppid()));
-  return count + (of_guardian > 0 ? of_guardian - 1 : 0);
-}
-
 std::string count_text(std::size_t before, std::size_t after, const char* one, const char* many) {
   if (after == kUncountable) return fmt::format("too many {}", many);
   const std::size_t count = after > before ? after - before : before - after;
@@ -54,7 +38,7 @@ std::string count_text(std::size_t before, std::size_t after, const char* one, c
 Footprint footprint() {
   Settings settings = thread_settings();
   settings.merge(process_settings());
-  return {entries_of("/proc/self/task"), entries_of("/proc/self/fd"), processes(), std::move(settings)};
+  return {entries_of("/proc/self/task"), entries_of("/proc/self/fd"), descendants().size(), std::move(settings)};
 }
 
 Footprint settled_footprint(const Footprint& expected) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What this process holds that outlives a trial and can disturb the next one.
+// What this process holds that outlives a training and can disturb the next one.
 
 #include <cstddef>
 #include <string>
@@ -12,13 +12,13 @@ namespace mgcompare {
 struct Footprint {
   std::size_t threads = 0;
   std::size_t descriptors = 0;      // open ones
-  std::size_t processes = 0;        // children, and descendants that lost their parent
+  std::size_t processes = 0;        // descendants (base/descendants.h)
   Settings settings = {};           // of the calling thread and of the process
 
   bool operator==(const Footprint&) const = default;
 };
 
-// Of the calling process, which must be a worker with a guardian.
+// Of the calling process.
 Footprint footprint();
 // The same, after threads and processes that are about to end have ended. Waits a short time for them if the footprint is
 // not `expected`.

@@ -1,0 +1,28 @@
+#include "plan/least_bytes.h"
+
+#include <algorithm>
+
+#include "mgcompare/types.h"
+
+namespace mgcompare {
+namespace {
+
+constexpr std::size_t kBytes = 2;   // of a number
+
+// By all ranks.
+std::size_t bytes_of_step(std::size_t parameters, std::size_t batch, std::size_t ranks) {
+  std::size_t largest = 0;
+  for (std::size_t rank = 0; rank < ranks; ++rank) largest = std::max(largest, share(batch, rank, ranks).size());
+  return kBytes * std::min(parameters, batch - largest);
+}
+
+}  // namespace
+
+double least_bytes_per_step(std::size_t parameters, std::size_t samples, std::size_t global_batch, std::size_t ranks) {
+  if (samples == 0 || global_batch == 0 || ranks < 2) return 0;
+  const std::size_t full = samples / global_batch, rest = samples % global_batch, steps = full + (rest > 0 ? 1 : 0);
+  const std::size_t bytes = full * bytes_of_step(parameters, global_batch, ranks) + bytes_of_step(parameters, rest, ranks);
+  return static_cast<double>(bytes) / static_cast<double>(steps * ranks);
+}
+
+}  // namespace mgcompare
