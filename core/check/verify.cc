@@ -31,7 +31,7 @@ constexpr char kRuns[] = "runs";
 constexpr int kMostRanks = 16;      // of a strategy that supports none of the scope's numbers of ranks
 
 // Processor time beside the ranks that is not noise, in seconds and as a share of the ranks' own.
-constexpr double kOtherSeconds = 0.02, kOtherShare = 0.1;
+constexpr double kOtherSeconds = 0.005, kOtherShare = 0.1;
 
 // On smooth networks rounding stays below these limits. The error of the planted strategy is a thousand times larger.
 // Adam and Adagrad divide small gradients by their own size, which enlarges rounding.

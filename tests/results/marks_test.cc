@@ -212,7 +212,7 @@ TEST(Marks, BusyThreadsAreSaidButDoNotExclude) {
   for (Row& row : run.rows) row.result.seconds_other_threads = row.trial.devices == 2 ? 0.95 * row.result.seconds_training : 0.001;
   const Comparison comparison = compare_rows(run);
   EXPECT_FALSE(comparison.cells[1].is_disqualified());
-  EXPECT_THAT(terminal(run), HasSubstr("Threads that are not ranks used up to 0.95 processors during the training: together on 2"));
+  EXPECT_THAT(terminal(run), HasSubstr("Threads that are not ranks, or other processes, used up to 0.95 processors during the training: together on 2"));
   EXPECT_THAT(csv_report(run), HasSubstr("other threads are busy"));
 }
 

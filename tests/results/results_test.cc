@@ -64,10 +64,11 @@ TEST(ResultJson, KeepsEveryField) {
   result.shared = {{"Board", "host", 99}};
   result.epochs[0].sketch = "12345678";
   result.samples_due = 10'000;
+  result.samples_ignored = 7;
   const nlohmann::json json = result;
   // Equal again, and not only because everything was omitted.
   EXPECT_EQ(nlohmann::json(json.get<Result>()), json);
-  EXPECT_EQ(json.size(), 35u);
+  EXPECT_EQ(json.size(), 36u);
   const Result back = json.get<Result>();
   EXPECT_EQ(back.peak_memory, 1ull << 40);
   EXPECT_EQ(back.metrics.at(0).at("staleness").count, 99u);
@@ -76,6 +77,7 @@ TEST(ResultJson, KeepsEveryField) {
   EXPECT_EQ(back.epochs.at(0).sketch, "12345678");
   EXPECT_EQ(back.shared.at(0).bytes, 99u);
   EXPECT_EQ(back.samples_due, 10'000u);
+  EXPECT_EQ(back.samples_ignored, 7);
   EXPECT_EQ(back.exclusive_sections, 12u);
   EXPECT_EQ(back.seconds_other_threads, 0.25);
   EXPECT_EQ(back.seconds_rank_threads, 1.5);
