@@ -9,10 +9,10 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "results/row_checksum.h"
 #include "results/sqlite.h"
 #include "reports/report.h"
 #include "results/runs.h"
+#include "results/trial_rows.h"
 
 namespace mgcompare {
 namespace {
@@ -54,12 +54,7 @@ void make_large_run(const std::string& directory) {
   // One transaction; a commit for each trial, as in a real run, would take minutes.
   const Database database(directory + "/" + kResultsFile, Database::Mode::write);
   database.commit([&] {
-    for (const Trial& trial : plan) {
-      const std::int64_t number = trial.number;
-      database.run("UPDATE trial SET state = 'finished', sequence = number, status = 'done', result_json = ? WHERE number = ?",
-                   {nlohmann::json(result_of(trial)).dump(), number});
-      seal_trial(database, number);
-    }
+    for (const Trial& trial : plan) finish_trial(database, trial.number, result_of(trial));
   });
 }
 
