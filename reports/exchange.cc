@@ -4,6 +4,8 @@
 #include <set>
 #include <string>
 
+#include "mgcompare/error.h"
+
 namespace mgcompare {
 namespace {
 
@@ -30,20 +32,22 @@ Calls calls_of(const Cell& cell) {
   return calls;
 }
 
-// Rows on the same kind of device with the same calls. Rows that do not exchange in every step are left out: their mean over
-// all steps does not give the time of a call. Overlapped exchange counts too.
-std::vector<ExchangeTime> like_times(const Comparison& comparison, const Cell& cell, const Calls& calls) {
-  std::vector<ExchangeTime> times;
-  for (const Cell& other : comparison.cells) {
-    const TrialKey& trial = other.trial();
-    if (other.done.empty() || trial.device_kind != cell.trial().device_kind || trial.ranks_per_device != 1) continue;
-    if (trial.devices < 2 || !other.breakdown.reliable()) continue;
-    const Calls its = calls_of(other);
-    const double seconds = other.breakdown.exchange + other.breakdown.overlapped;
-    if (its.ways != calls.ways || its.count < 1 || !(its.bytes > 0) || !(seconds > 0)) continue;
-    times.push_back({its.bytes_each(), trial.devices, seconds / its.count});
+// Rows that do not exchange in every step are left out: their mean over all steps does not give the time of a call. Overlapped
+// exchange counts too.
+std::optional<ExchangeTime> mean_time(const Cell& cell, const Calls& calls) {
+  if (cell.trial().devices < 2 || !cell.breakdown.reliable()) return std::nullopt;
+  const double seconds = cell.breakdown.exchange + cell.breakdown.overlapped;
+  if (calls.count < 1 || !(calls.bytes > 0) || !(seconds > 0)) return std::nullopt;
+  return ExchangeTime{calls.bytes_each(), cell.trial().devices, seconds / calls.count};
+}
+
+// Absent without usable times.
+std::optional<LinkModel> fitted_on(const std::vector<ExchangeTime>& times) {
+  try {
+    return fit_link(times);
+  } catch (const Error&) {
+    return std::nullopt;
   }
-  return times;
 }
 
 CallTime time_on(const LinkModel& link, const Cell& cell, double bytes, bool is_bare) {
@@ -80,16 +84,30 @@ std::vector<ExchangeTime> bare_times(const Run& run, DeviceKind kind, std::size_
   return {};
 }
 
-std::optional<CallTime> call_time(const Comparison& comparison, const Cell& cell) {
+CallTimes::CallTimes(const Comparison& comparison) {
+  std::map<Way, std::vector<ExchangeTime>> times;
+  for (const Cell& cell : comparison.cells) {
+    const DeviceKind kind = cell.trial().device_kind;
+    if (!bare_.contains(kind)) bare_[kind] = fitted_on(bare_times(*comparison.run, kind));
+    if (cell.done.empty() || cell.trial().ranks_per_device != 1) continue;
+    const Calls calls = calls_of(cell);
+    if (const std::optional<ExchangeTime> time = mean_time(cell, calls)) times[{kind, calls.ways}].push_back(*time);
+  }
+  const auto by_bytes = [](const ExchangeTime& a, const ExchangeTime& b) { return a.bytes < b.bytes; };
+  for (const auto& [way, all] : times) {
+    const auto [least, most] = std::minmax_element(all.begin(), all.end(), by_bytes);
+    if (most->bytes > 2 * least->bytes) fitted_[way] = fitted_on(all);
+  }
+}
+
+std::optional<CallTime> CallTimes::of(const Cell& cell) const {
   const Calls calls = calls_of(cell);
   if (!(calls.bytes > 0)) return std::nullopt;
-  const std::vector<ExchangeTime> bare = bare_times(*comparison.run, cell.trial().device_kind);
-  if (!bare.empty() && only_reduces(cell)) return time_on(fit_link(bare), cell, calls.bytes_each(), true);
-  const std::vector<ExchangeTime> times = like_times(comparison, cell, calls);
-  const auto by_bytes = [](const ExchangeTime& a, const ExchangeTime& b) { return a.bytes < b.bytes; };
-  const auto [least, most] = std::minmax_element(times.begin(), times.end(), by_bytes);
-  if (times.empty() || !(most->bytes > 2 * least->bytes)) return std::nullopt;
-  return time_on(fit_link(times), cell, calls.bytes_each(), false);
+  const auto bare = bare_.find(cell.trial().device_kind);
+  if (bare != bare_.end() && bare->second && only_reduces(cell)) return time_on(*bare->second, cell, calls.bytes_each(), true);
+  const auto fitted = fitted_.find({cell.trial().device_kind, calls.ways});
+  if (fitted == fitted_.end() || !fitted->second) return std::nullopt;
+  return time_on(*fitted->second, cell, calls.bytes_each(), false);
 }
 
 }  // namespace mgcompare

@@ -4,7 +4,11 @@
 // limited by bandwidth or latency.
 
 #include <limits>
+#include <map>
 #include <optional>
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "reports/comparison.h"
@@ -29,8 +33,18 @@ struct CallTime {
   bool is_bare = false;             // from the all-reduces before the run, not from its rows
 };
 
-// For rows that only all-reduce: from the all-reduces before the run. Otherwise from rows with the same calls over the same
-// links in every step, if their sizes differ by more than a factor of two; else absent.
-std::optional<CallTime> call_time(const Comparison& comparison, const Cell& cell);
+// Those of all rows of a comparison, which outlives this.
+class CallTimes {
+ public:
+  explicit CallTimes(const Comparison& comparison);
+  // For rows that only all-reduce: from the all-reduces before the run. Otherwise from rows with the same calls over the same
+  // links in every step, if their sizes differ by more than a factor of two; else absent.
+  std::optional<CallTime> of(const Cell& cell) const;
+
+ private:
+  using Way = std::pair<DeviceKind, std::set<std::string>>;  // "all_reduce over the links between devices"
+  std::map<DeviceKind, std::optional<LinkModel>> bare_;
+  std::map<Way, std::optional<LinkModel>> fitted_;
+};
 
 }  // namespace mgcompare

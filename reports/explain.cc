@@ -86,9 +86,10 @@ void explain_exchange(const Comparison& comparison, std::vector<Reason>& all) {
     return fires ? std::optional(share(cell, &Breakdown::exchange)) : std::nullopt;
   };
   std::vector<Fired> by_size, by_count, by_both, unknown;
+  const CallTimes times(comparison);
   std::map<const Cell*, CallTime> calls;
   for (const Fired& one : where(comparison, much)) {
-    const std::optional<CallTime> call = call_time(comparison, *one.cell);
+    const std::optional<CallTime> call = times.of(*one.cell);
     if (!call) {
       unknown.push_back(one);
       continue;

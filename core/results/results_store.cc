@@ -158,6 +158,8 @@ static std::map<std::string, int> continue_rows(const Database& database, const 
   for (const Trial& trial : plan) {
     const auto found = known.find(trial.number);
     if (found == known.end()) {
+      // In a damaged file there may be rows of a trial that is gone.
+      delete_trial(database, trial.number);
       insert_trial(database, trial, position++);
       continue;
     }

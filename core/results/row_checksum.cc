@@ -78,6 +78,14 @@ std::string run_checksum(const Database& database) {
 
 }  // namespace
 
+static void seal(const Database& database, std::int64_t number, Sha256* details) {
+  std::string checksum;
+  database.query("SELECT * FROM trial WHERE number = ?", {number}, [&](const Columns& row) { checksum = trial_checksum(row, details); });
+  database.run("UPDATE trial SET checksum = ? WHERE number = ?", {checksum, number});
+}
+
+void seal_new_trial(const Database& database, std::int64_t number) { seal(database, number, nullptr); }
+
 void seal_trial(const Database& database, std::int64_t number) {
   Sha256 details;
   bool has_details = false;
@@ -88,10 +96,7 @@ void seal_trial(const Database& database, std::int64_t number) {
       has_details = true;
     });
   }
-  std::string checksum;
-  database.query("SELECT * FROM trial WHERE number = ?", {number},
-                 [&](const Columns& row) { checksum = trial_checksum(row, has_details ? &details : nullptr); });
-  database.run("UPDATE trial SET checksum = ? WHERE number = ?", {checksum, number});
+  seal(database, number, has_details ? &details : nullptr);
 }
 
 TrialSeals::TrialSeals(const Database& database) : covers_details_(schema_version(database) >= kDetailsCovered) {

@@ -16,6 +16,8 @@ namespace mgcompare {
 
 // Writes the checksum of a trial. Call it after every change of its rows, in the same transaction.
 void seal_trial(const Database& database, std::int64_t number);
+// The same for a trial that has no rows in the other tables.
+void seal_new_trial(const Database& database, std::int64_t number);
 
 // Tells which trials of a file are as they were written. Files before version 4 have no checksums; in those of version 4 rows of
 // an even older version have none, and details are not covered.

@@ -74,7 +74,7 @@ void insert_trial(const Database& database, const Trial& trial, int position) {
        trial.strategy.label, trial.variant, std::string(to_string(trial.device_kind)), whole(trial.devices),
        whole(trial.ranks_per_device), std::string(to_string(trial.scaling)), whole(trial.global_batch), whole(trial.seed),
        definition_of(trial), store_config(database, trial.config)});
-  seal_trial(database, trial.number);
+  seal_new_trial(database, trial.number);
 }
 
 void define_trial(const Database& database, const Trial& trial) {

@@ -14,6 +14,7 @@ namespace mgcompare {
 // The time as in all dates of the file.
 std::string utc_now();
 
+// No other table may have rows of this number: see delete_trial().
 void insert_trial(const Database& database, const Trial& trial, int position);
 // Replaces the definition of a row by that of the plan, for a plugin that was built again.
 void define_trial(const Database& database, const Trial& trial);

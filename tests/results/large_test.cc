@@ -9,16 +9,16 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "results/row_checksum.h"
 #include "results/sqlite.h"
 #include "reports/report.h"
 #include "results/runs.h"
+#include "results/trial_rows.h"
 
 namespace mgcompare {
 namespace {
 
 constexpr std::size_t kRows = 10'000;
-constexpr double kMostParsings = 3.5;
+constexpr double kMostParsings = 3.2;
 
 // Ten strategies on one to eight devices with 25 batches, ten repeats each, twelve epochs.
 std::vector<Trial> large_plan() {
@@ -54,12 +54,7 @@ void make_large_run(const std::string& directory) {
   // One transaction; a commit for each trial, as in a real run, would take minutes.
   const Database database(directory + "/" + kResultsFile, Database::Mode::write);
   database.commit([&] {
-    for (const Trial& trial : plan) {
-      const std::int64_t number = trial.number;
-      database.run("UPDATE trial SET state = 'finished', sequence = number, status = 'done', result_json = ? WHERE number = ?",
-                   {nlohmann::json(result_of(trial)).dump(), number});
-      seal_trial(database, number);
-    }
+    for (const Trial& trial : plan) finish_trial(database, trial.number, result_of(trial));
   });
 }
 
@@ -102,14 +97,18 @@ class LargeReport : public testing::Test {
     return cost_of([&] { write_reports(read_run(folder_.path()), folder_.path()); });
   }
 
-  Cost cost_of_parsing() const {
-    return cost_of([&] {
+  // Seconds for parsing all results once. They are parsed three times, which takes as long as a report.
+  double seconds_of_parsing() const {
+    constexpr int kTimes = 3;
+    const Cost cost = cost_of([&] {
       const Database database(folder_.path(kResultsFile), Database::Mode::read);
       std::size_t size = 0;
-      for (std::size_t number = 1; number <= kRows; ++number)
-        size += nlohmann::json::parse(database.text("SELECT result_json FROM trial WHERE number = " + std::to_string(number))).size();
+      for (int time = 0; time < kTimes; ++time)
+        for (std::size_t number = 1; number <= kRows; ++number)
+          size += nlohmann::json::parse(database.text("SELECT result_json FROM trial WHERE number = " + std::to_string(number))).size();
       if (size == 0) _exit(1);
     });
+    return cost.seconds / kTimes;
   }
 
  private:
@@ -119,16 +118,18 @@ using LongLargeReport = LargeReport;
 
 TEST_F(LargeReport, TakesUnderTwoHundredMegabytes) { EXPECT_LT(cost_of_report().megabytes, 200); }
 
-// Processor time relative to the time for parsing the stored results, which removes the speed of the machine. Other
-// programs can only add to a time, so the minimum of three measurements counts.
+// Processor time relative to that for parsing the stored results, which removes the speed of the machine. Other programs slow
+// both down, by caches and shared cores: so each report is compared with the parsing just before and after it, and the
+// attempt that they disturb least counts.
 TEST_F(LongLargeReport, CostsAFewTimesTheParsingOfItsResults) {
-  double report = 1e9, parsing = 1e9;
-  for (int attempt = 0; attempt < 3; ++attempt) {
-    parsing = std::min(parsing, cost_of_parsing().seconds);
-    report = std::min(report, cost_of_report().seconds);
+  double least = 1e9, before = seconds_of_parsing();
+  for (int attempt = 0; attempt < 5 && least >= kMostParsings; ++attempt) {
+    const double report = cost_of_report().seconds, after = seconds_of_parsing();
+    least = std::min(least, 2 * report / (before + after));
+    std::cout << report << " s for the report, " << before << " and " << after << " s for parsing" << std::endl;
+    before = after;
   }
-  std::cout << report << " s for the report, " << parsing << " s for parsing" << std::endl;
-  EXPECT_LT(report, kMostParsings * parsing);
+  EXPECT_LT(least, kMostParsings);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <functional>
 #include <iostream>
 #include <map>
+#include <random>
 
 #include "results/results_store.h"
 #include "results/runs.h"
@@ -223,6 +224,42 @@ TEST_F(HostileJournal, DoesNotHideASchemaThatIsRefused) {
     EXPECT_THAT([&] { resumes ? (void)ResultsStore(path("run")) : (void)read_run(path("run")); },
                 ThrowsMessage<BadResults>(HasSubstr("contains a view 'environment'")));
   }
+}
+
+// Whatever a journal or a log contains: the run is read or refused, and its folder stays as it is.
+using LongHostileJournal = HostileJournal;
+TEST_F(LongHostileJournal, MayContainAnything) {
+  std::mt19937 random(1);
+  const auto any = [&](std::size_t below) { return std::uniform_int_distribution<std::size_t>(0, below - 1)(random); };
+  int read = 0;
+  for (const char* suffix : {"-journal", "-wal"}) {
+    fs::remove_all(path("live"));
+    fs::remove_all(path("run"));
+    if (std::string(suffix) == "-journal") {
+      make_hot_journal();
+    } else {
+      ResultsStore live(path("live"));
+      live.begin(RunMaker().run.info, plan());
+      live.add(plan()[0], make_result(1000, 8, 0.985));
+      copy_run({"", suffix});
+    }
+    const std::string good = bytes_of(path("run/results.sqlite") + suffix);
+    for (int i = 0; i < 1000; ++i) {
+      std::string bytes = good;
+      for (std::size_t changes = 1 + any(4); changes > 0; --changes) bytes[any(i % 2 == 0 ? 64 : bytes.size())] = static_cast<char>(any(256));
+      if (i % 10 == 0) bytes.resize(any(bytes.size()));
+      std::ofstream(path("run/results.sqlite") + suffix, std::ios::binary | std::ios::trunc) << bytes;
+      const auto before = content();
+      try {
+        read += read_run(path("run")).rows.size() == 3 ? 1 : 0;
+      } catch (const Error&) {
+        // Refusing is fine too.
+      }
+      fs::remove(path("run/results.sqlite-shm"));
+      EXPECT_EQ(content(), before);
+    }
+  }
+  EXPECT_GT(read, 100);
 }
 
 }  // namespace
