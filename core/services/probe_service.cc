@@ -96,6 +96,8 @@ StrategySummary summary_of(Reply reply) {
   StrategySummary answer;
   if (reply.status == TrialStatus::out_of_memory)
     reply.cause += fmt::format("; a plugin may use {:g} GiB while it is asked for its options", kStrategyGibibytes);
+  // Not a crash of the plugin.
+  if (reply.status == TrialStatus::interrupted) reply.require("the strategies cannot be asked for their options", "run the command again");
   if (reply.answered()) {
     try {
       answer = reply.body.get<StrategySummary>();
