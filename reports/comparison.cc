@@ -56,10 +56,10 @@ void measure(Cell& cell) {
 // Marks of all repeats, each kind once. A row is too short if most of its repeats are.
 void mark(Cell& cell, const PromiseChecks& promises) {
   std::size_t too_short = 0;
-  bool all_kept = !cell.done.empty();
+  bool some_kept = false;
   for (const Row* row : cell.done) {
     const PromiseCheck check = promises.of(*row);
-    all_kept &= check.state == PromiseState::kept;
+    some_kept |= check.state == PromiseState::kept;
     if (check.state == PromiseState::broken && (cell.promise.state != PromiseState::broken || check.epoch < cell.promise.epoch))
       cell.promise = check;
     else if (check.state == PromiseState::unchecked && cell.promise.state == PromiseState::none)
@@ -71,7 +71,11 @@ void mark(Cell& cell, const PromiseChecks& promises) {
       if (!cell.is_marked(mark.kind)) cell.marks.push_back(mark);
     }
   }
-  if (all_kept) cell.promise.state = PromiseState::kept;
+  // A reference has one seed only: then the other repeats cannot be compared.
+  if (some_kept && cell.promise.state != PromiseState::broken) {
+    cell.promise = {PromiseState::kept};
+    std::erase_if(cell.marks, [](const Mark& mark) { return mark.kind == MarkKind::unchecked_promise; });
+  }
   if (2 * too_short <= cell.done.size())
     std::erase_if(cell.marks, [](const Mark& mark) { return mark.kind == MarkKind::too_short; });
   std::sort(cell.marks.begin(), cell.marks.end(), [](const Mark& a, const Mark& b) { return a.kind < b.kind; });
@@ -134,6 +138,14 @@ void rank_cells(Comparison& comparison) {
   });
 }
 
+// It is no row of the comparison.
+void add_reference(Comparison& comparison, const Row& row) {
+  if (row.state != RowState::finished) return;
+  comparison.finished += row.result.status == TrialStatus::interrupted ? 0 : 1;
+  if (row.result.status == TrialStatus::done) ++comparison.done;
+  else comparison.failed_references.push_back(&row);
+}
+
 // Position of the strategy in the config; past the end if it is not there (in a variant or an old file).
 std::size_t order_of(const Row& row) {
   const std::vector<StrategyConfig>& all = row.config->strategies;
@@ -192,6 +204,10 @@ Comparison compare_rows(const Run& run, Objective objective) {
   std::map<std::string, std::size_t> index;
   for (const Row& row : run.rows) {
     ++comparison.trials;
+    if (row.trial.reference) {
+      add_reference(comparison, row);
+      continue;
+    }
     const std::string name = row_name(row.trial);
     const auto [found, is_new] = index.emplace(name, comparison.cells.size());
     if (is_new) {
@@ -216,7 +232,7 @@ Comparison compare_rows(const Run& run, Objective objective) {
     else if (!is_done) cell.failed_extras.push_back(&row);
     else if (row.trial.bracket > 0) cell.brackets.push_back(&row);
     cell.many_models |= trait_is(row, "models", "many") && row.trial.ranks() > 1;
-    cell.is_baseline |= trait_is(row, "role", "baseline");
+    cell.is_baseline |= is_baseline_row(row);
     cell.is_ceiling |= trait_is(row, "role", "ceiling");
     cell.is_exact |= trait_is(row, "promise", "exact");
     cell.runs_freely |= trait_is(row, "pace", "free");

@@ -30,7 +30,7 @@ struct Cell {
   bool is_ceiling = false;          // exchanges nothing: an upper limit of throughput, not a way to train one model
   bool is_exact = false;
   std::vector<Mark> marks;          // each kind once, of the repeat in which it is worst
-  PromiseCheck promise;             // of the repeat that departs first; kept if that is known of all repeats
+  PromiseCheck promise;             // of the repeat that departs first; kept if none departs, and this is known of at least one
   bool runs_freely = false;         // free pace: ranks may train different numbers of samples
 
   Spread accuracy, samples_per_second, seconds_per_epoch, seconds_training, bytes_per_step, step_seconds, updates;
@@ -68,6 +68,7 @@ struct Comparison {
   bool target_reached = false;      // by at least one repeat in the ranking
   std::size_t trials = 0, finished = 0, done = 0;
   PromiseChecks promises;
+  std::vector<const Row*> failed_references;  // that finished with another status than done (plan/controls.h)
 };
 
 Comparison compare_rows(const Run& run, Objective objective = Objective::time_to_accuracy);

@@ -46,6 +46,7 @@ const std::vector<Column>& columns() {
       {"seed", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.trial.seed); }, false},
       {"bracket", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.trial.bracket); }, false},
       {"control", [](const Row& r, const PromiseCheck&) { return r.trial.control ? "1" : "0"; }, false},
+      {"reference", [](const Row& r, const PromiseCheck&) { return r.trial.reference ? "1" : "0"; }, false},
       {"status", [](const Row& r, const PromiseCheck&) { return std::string(to_string(r.result.status)); }},
       {"cause", [](const Row& r, const PromiseCheck&) { return csv_field(r.result.cause); }},
       {"epochs", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.result.epochs.size()); }},

@@ -82,6 +82,11 @@ std::string some_repeats(const Cell& cell) {
   return cell.reached_target == cell.done.size() ? "" : fmt::format(", in {} of {} repeats", cell.reached_target, cell.done.size());
 }
 
+// With the warning that nothing showed that it computes what it says.
+std::string winner_title(const Cell& cell) {
+  return title_of(cell) + (cell.is_marked(MarkKind::unchecked_promise) ? " (promise not checked)" : "");
+}
+
 std::string cost_text(double seconds) { return seconds < 100 ? fmt::format("{:.3g}", seconds) : count_text(seconds); }
 
 void add_headline(const Comparison& comparison, const Cell& winner, std::vector<Finding>& all) {
@@ -94,12 +99,12 @@ void add_headline(const Comparison& comparison, const Cell& winner, std::vector<
   if (comparison.objective == Objective::device_seconds) {
     const Spread& cost = winner.*criterion(comparison).of_cell;
     const std::string until = goes_by_target(comparison) ? "up to " + target + repeats : "for the whole training";
-    all.push_back({fmt::format("{} is cheapest: {} device-seconds {}", title_of(winner), with_range(cost, cost_text), until)});
+    all.push_back({fmt::format("{} is cheapest: {} device-seconds {}", winner_title(winner), with_range(cost, cost_text), until)});
   } else if (goes_by_target(comparison)) {
-    all.push_back({fmt::format("{} reached {} in {}{}", title_of(winner), target,
+    all.push_back({fmt::format("{} reached {} in {}{}", winner_title(winner), target,
                                with_range(winner.seconds_to_target, seconds_text), repeats)});
   } else {
-    all.push_back({fmt::format("{} trained fastest: {} samples/s, accuracy {}", title_of(winner),
+    all.push_back({fmt::format("{} trained fastest: {} samples/s, accuracy {}", winner_title(winner),
                                with_range(winner.samples_per_second, rate_text), accuracy_of(winner))});
   }
 }
@@ -210,7 +215,7 @@ Answer answer_of_ranking(const Comparison& comparison) {
     const bool sure = best->reached_target == best->done.size() && best->done.size() >= kDecisiveRepeats &&
                       base.done.size() >= kDecisiveRepeats;
     return {sure ? "Several devices pay" : kUndecided,
-            fmt::format("no one-device baseline reached {}, and {} did{}", target, title_of(*best), some_repeats(*best))};
+            fmt::format("no one-device baseline reached {}, and {} did{}", target, winner_title(*best), some_repeats(*best))};
   }
   const Order order = order_over(comparison, *best, base);
   const std::string verdict = order == Order::above   ? kYes[comparison.objective == Objective::device_seconds ? 1 : 0]
@@ -218,13 +223,13 @@ Answer answer_of_ranking(const Comparison& comparison) {
                                                       : kUndecided;
   if (criterion(comparison).more_is_better) {
     return {verdict, fmt::format("at best {} times the samples/s of {}, by {}", with_range(best->speed_up), title_of(base),
-                                 title_of(*best))};
+                                 winner_title(*best))};
   }
   if (!goes_by_target(comparison)) {
-    return {verdict, fmt::format("at best {}, by {}", against(comparison, *best, base), title_of(*best))};
+    return {verdict, fmt::format("at best {}, by {}", against(comparison, *best, base), winner_title(*best))};
   }
   return {verdict, fmt::format("at best {}{}, by {}{}", against(comparison, *best, base, " to " + target), some_repeats(base),
-                               title_of(*best), some_repeats(*best))};
+                               winner_title(*best), some_repeats(*best))};
 }
 
 }  // namespace

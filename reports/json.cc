@@ -37,6 +37,7 @@ Json check_json(const PromiseCheck& check) {
   Json json = {{"state", to_string(check.state)}};
   if (check.state == PromiseState::broken)
     json.update({{"epoch", check.epoch}, {"what", check.what}, {"departure", check.departure}, {"bound", check.bound}});
+  if (check.state == PromiseState::unchecked) json["why"] = check.what;
   return json;
 }
 

@@ -66,6 +66,17 @@ std::vector<std::string> marked_rows(const Comparison& comparison) {
   if (const auto cells = cells_with(comparison, MarkKind::too_short); !cells.empty())
     all.push_back(fmt::format("Too short to measure (less than {:g} ms or {} steps of training): {}. Such rows have no speed-up and are "
                               "not ranked; train more epochs or samples", 1e3 * kLeastSeconds, kLeastSteps, names_of(cells)));
+  if (const auto cells = cells_with(comparison, MarkKind::changed_settings); !cells.empty())
+    all.push_back(fmt::format("The strategy changed settings of its threads, such as their processors, priority or arithmetic: {}. Such "
+                              "rows are not ranked, because the others ran under other conditions", names_of(cells)));
+  if (const auto cells = cells_with(comparison, MarkKind::ranks_apart); !cells.empty())
+    all.push_back(fmt::format("Ranks ended an epoch with different weights, although they train one model: {}. Such rows are not ranked, "
+                              "because only rank 0's model is reported", names_of(cells)));
+  if (const auto cells = cells_with(comparison, MarkKind::moved_by_settle); !cells.empty())
+    all.push_back(fmt::format("settle() changed the weights that the training goes on with: {}. Such rows are not ranked, because part of "
+                              "their training is outside of the training clock", names_of(cells)));
+  if (const auto cells = cells_with(comparison, MarkKind::unchecked_promise); !cells.empty())
+    all.push_back(fmt::format("Exact rows whose promise was not checked: {}. The reason: {}", names_of(cells), cells.front()->promise.what));
   if (const auto cells = cells_with(comparison, MarkKind::busy_threads); !cells.empty())
     all.push_back(fmt::format("Threads that are not ranks used up to {:.2f} processors during the training: {}. Their work is not "
                               "counted in `devices`", busy_processors(cells), names_of(cells)));

@@ -12,9 +12,23 @@ bool has_trait(const Result& result, const char* key, const char* value) {
   return found != result.traits.end() && found->second == value;
 }
 
+// From 1; 0: none.
+std::size_t first_epoch(const Result& result, std::uint64_t EpochResult::* ranks) {
+  const auto found = std::find_if(result.epochs.begin(), result.epochs.end(), [&](const EpochResult& epoch) { return epoch.*ranks > 0; });
+  return found == result.epochs.end() ? 0 : static_cast<std::size_t>(found - result.epochs.begin()) + 1;
+}
+
+bool has_busy_threads(const Row& row) {
+  const Result& result = row.result;
+  const double busy = result.seconds_other_threads;
+  if (row.trial.device_kind != DeviceKind::cpu) return busy > kBusyThreads * static_cast<double>(row.trial.devices) * result.seconds_training;
+  const bool takes_share = result.seconds_rank_threads > 0 && busy > kBusyShare * result.seconds_rank_threads && busy > kLeastBusySeconds;
+  return busy > kBusyThreads * result.seconds_training || takes_share;
+}
+
 }  // namespace
 
-bool disqualifies(MarkKind kind) { return kind != MarkKind::busy_threads; }
+bool disqualifies(MarkKind kind) { return kind != MarkKind::busy_threads && kind != MarkKind::unchecked_promise; }
 
 std::vector<Mark> marks_of(const Row& row, const PromiseCheck& promise) {
   const Result& result = row.result;
@@ -29,8 +43,17 @@ std::vector<Mark> marks_of(const Row& row, const PromiseCheck& promise) {
                                                                                                    static_cast<double>(result.samples_due))});
   if (!row.trial.control && (result.seconds_training < kLeastSeconds || result.steps < kLeastSteps))
     marks.push_back({MarkKind::too_short, "too short to measure"});
-  if (result.seconds_other_threads > kBusyThreads * static_cast<double>(row.trial.devices) * result.seconds_training)
+  if (!result.changed_settings.empty())
+    marks.push_back({MarkKind::changed_settings, fmt::format("changed {}", result.changed_settings)});
+  if (has_busy_threads(row))
     marks.push_back({MarkKind::busy_threads, "other threads are busy"});
+  if (const std::size_t epoch = first_epoch(result, &EpochResult::ranks_apart); epoch > 0)
+    marks.push_back({MarkKind::ranks_apart, fmt::format("ranks ended epoch {} with different weights", epoch)});
+  if (const std::size_t epoch = first_epoch(result, &EpochResult::ranks_moved); epoch > 0)
+    marks.push_back({MarkKind::moved_by_settle, fmt::format("settle() changed the weights in epoch {}", epoch)});
+  // Results of an older version could not be checked.
+  if (promise.state == PromiseState::unchecked && !result.epochs.empty() && !result.epochs.front().sketch.empty())
+    marks.push_back({MarkKind::unchecked_promise, "promise not checked"});
   return marks;
 }
 

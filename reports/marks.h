@@ -16,7 +16,11 @@ enum class MarkKind {
   sent_nothing,                     // several ranks end with one model, but no bytes were counted
   other_samples,                    // trained more or fewer samples than the data set has
   too_short,                        // the training is too short to measure its speed
+  changed_settings,                 // its threads ran under other conditions than those of other rows
   busy_threads,                     // threads that are not ranks used much processor time
+  ranks_apart,                      // one model, but the ranks end an epoch with different weights
+  moved_by_settle,                  // settle() changed the live weights
+  unchecked_promise,                // exact, but there was nothing to compare it with
 };
 
 struct Mark {
@@ -24,16 +28,18 @@ struct Mark {
   std::string text;                 // "breaks its promise in epoch 1"
 };
 
-// Whether a row with such a mark is never the best of anything. All but busy_threads.
+// Whether a row with such a mark is never the best of anything. All but busy_threads and unchecked_promise.
 bool disqualifies(MarkKind kind);
 
 // A preempted thread may lose a time slice, some 4 ms: in shorter trainings that is a fifth of the figure or more. Repeats show
 // smaller errors. The first steps of a training take longer than the others.
 inline constexpr double kLeastSeconds = 0.02;
 inline constexpr std::size_t kLeastSteps = 10;
-// Processor time of other threads over the training clock, in processors for each device. Threads of NCCL and of the driver
-// take 0.06 on two GPUs.
-inline constexpr double kBusyThreads = 0.2;
+// Processor time of other threads over the training clock, in processors. On GPUs for each device, because NCCL and the driver
+// have threads for each: 0.06 in all on two GPUs. On CPUs of the whole row: ranks have no helpers, and one busy thread is one
+// device more, however many devices there are. On a busy CPU no thread gets a whole processor, so there also relative to the ranks'
+// own processor time, as in `verify`; less than the seconds below is too little to tell.
+inline constexpr double kBusyThreads = 0.2, kBusyShare = 0.1, kLeastBusySeconds = 0.01;
 
 // Of a trial; none unless it is done.
 std::vector<Mark> marks_of(const Row& row, const PromiseCheck& promise);

@@ -36,20 +36,23 @@ bool is_smooth(const ModelConfig& model) {
 
 }  // namespace
 
+bool is_baseline_row(const Row& row) { return trait_is(row, "role", "baseline") && row.trial.ranks() == 1; }
+
 std::string_view to_string(PromiseState state) {
   constexpr std::string_view kNames[] = {"", "not checked", "kept", "broken"};
   return kNames[static_cast<int>(state)];
 }
 
 bool promises_baseline(const Row& row) {
-  return is_done(row) && row.trial.is_repeat() && trait_is(row, "promise", "exact") && trait_is(row, "pace", "lockstep") &&
-         trait_is(row, "models", "one") && trait_is(row, "role", "contender");
+  return is_done(row) && row.trial.is_repeat() && trait_is(row, "promise", "exact") && trait_is(row, "models", "one") &&
+         !trait_is(row, "role", "ceiling") && !is_baseline_row(row);
 }
 
 PromiseChecks::PromiseChecks(const Run& run) {
   for (const Row& row : run.rows) {
-    const bool is_baseline = is_done(row) && row.trial.is_repeat() && trait_is(row, "role", "baseline") && row.trial.ranks() == 1;
-    if (is_baseline) references_[control_group(row.trial)].baselines.try_emplace(row.trial.seed, &row);
+    const bool is_reference = row.trial.reference && !row.trial.control;
+    if (is_done(row) && is_baseline_row(row) && (row.trial.is_repeat() || is_reference))
+      references_[control_group(row.trial)].baselines.try_emplace(row.trial.seed, &row);
   }
   for (const Row& row : run.rows) {
     const auto reference = references_.find(control_group(row.trial));
@@ -71,25 +74,30 @@ PromiseCheck PromiseChecks::of(const Row& row) const {
   PromiseCheck check;
   if (!promises_baseline(row)) return check;
   check.state = PromiseState::unchecked;
+  check.what = "no training on one device at this batch and seed was completed";
   const auto reference = references_.find(control_group(row.trial));
   if (reference == references_.end()) return check;
   const Reference& known = reference->second;
   const auto baseline = known.baselines.find(row.trial.seed);
   if (baseline == known.baselines.end()) return check;
+  check.what = "no control of its baseline was completed";
   const std::vector<EpochResult>&mine = row.result.epochs, &its = baseline->second->result.epochs;
   const std::size_t epochs = std::min({mine.size(), its.size(), known.weights.size()});
   const double floor_of_weights = is_smooth(row.config->model) ? kDepartureOfSmoothWeights : kDepartureOfWeights;
   for (std::size_t i = 0; i < epochs; ++i) {
     const double weights = departure_of_weights(mine[i], its[i]), loss = departure_of_loss(mine[i], its[i], its.front().loss);
     // Results of an older version have no sketches.
+    const bool has_sketches = sketch_norm(mine[i].sketch) && sketch_norm(its[i].sketch);
+    if (check.state == PromiseState::unchecked)
+      check.what = has_sketches ? "rounding decides this training" : "its results are of an older version";
     const bool is_decided_by_rounding = known.loss[i] > kDepartureOfLoss || its[i].loss > its.front().loss;
-    if (is_decided_by_rounding || !sketch_norm(mine[i].sketch) || !sketch_norm(its[i].sketch)) return check;
+    if (is_decided_by_rounding || !has_sketches) return check;
     const double bound_of_weights = kDepartureFactor * known.weights[i] + floor_of_weights;
     const double bound_of_loss = kDepartureFactor * known.loss[i] + kDepartureOfLoss;
     // Not finite: the weights have infinite or undefined elements, and the baseline's do not.
     if (!(weights <= bound_of_weights)) return {PromiseState::broken, i + 1, "weights", weights, bound_of_weights};
     if (loss > bound_of_loss) return {PromiseState::broken, i + 1, "loss", loss, bound_of_loss};
-    check.state = PromiseState::kept;
+    check = {PromiseState::kept};
   }
   return check;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 // Whether exact rows kept their promise. Each trial that promises the weights of one device is compared, after each epoch,
-// with the baseline of the same seed, variant, kind of device and global batch: the distance of the weights (estimated from
+// with the baseline of the same seed, variant, kind of device and global batch, or with a reference (plan/controls.h): the distance of the weights (estimated from
 // sketches, results/weight_sketch.h), and the training loss.
 //
 // A control (plan/controls.h) measures how far rounding alone moves both; a trial may depart by a multiple of that, plus a floor.
@@ -34,11 +34,13 @@ std::string_view to_string(PromiseState state);  // "", "not checked", "kept", "
 struct PromiseCheck {
   PromiseState state = PromiseState::none;
   std::size_t epoch = 0;            // first that departs, from 1
-  std::string what;                 // "weights" or "loss"
+  std::string what;                 // "weights" or "loss"; of an unchecked one, why
   // In that epoch: of weights relative to their norm, of the loss relative to the baseline's in the first epoch.
   double departure = 0, bound = 0;
 };
 
+// Whether the row is the one-device baseline or a reference.
+bool is_baseline_row(const Row& row);
 // Whether the trial is done and promises the baseline's weights (plan/controls.h).
 bool promises_baseline(const Row& row);
 

@@ -87,13 +87,13 @@ bool is_own_baseline(const Comparison& comparison, const Cell& cell) {
   return cell.baseline && &comparison.cells[*cell.baseline] == &cell;
 }
 
-bool differs(Change change) { return change == Change::better || change == Change::worse; }
-
 // Which figures decide, and the verdicts.
 void decide(const Comparison& after, std::vector<RowChange>& rows, std::vector<std::string>& warnings) {
-  std::map<const Cell*, const RowChange*> changed;  // baselines, by their cell of the second run
+  // Baselines by their cell of the second run. One of which it is not known that it is the same may be as different as its
+  // interval says, and so may all other rows.
+  std::map<const Cell*, const RowChange*> changed;
   for (const RowChange& row : rows)
-    if (is_own_baseline(after, *row.after) && differs(row.speed.absolute)) changed[row.after] = &row;
+    if (is_own_baseline(after, *row.after) && row.speed.absolute != Change::same) changed[row.after] = &row;
   for (RowChange& row : rows) {
     const bool has_own = row.before->baseline && row.after->baseline;
     row.by_baseline = has_own && changed.contains(&after.cells[*row.after->baseline]);
@@ -102,10 +102,20 @@ void decide(const Comparison& after, std::vector<RowChange>& rows, std::vector<s
     if (row.by_baseline && is_own_baseline(after, *row.after)) row.change = row.target_change = Change::reference;
     if (row.before->is_disqualified() || row.after->is_disqualified()) row.change = row.target_change = Change::marked;
   }
-  for (const auto& [cell, row] : changed)
-    warnings.push_back(fmt::format("The baseline itself differs: {} has {} times the samples/s in the second run, so the machine or the "
-                                   "whole program changed; rows are judged by their ratio to each run's own baseline",
-                                   title_of(*cell), with_range(row->speed.ratio)));
+  for (const auto& [cell, row] : changed) {
+    const bool is_undecided = row->speed.absolute == Change::undecided;
+    warnings.push_back(fmt::format("{}: {} has {} times the samples/s in the second run, so the machine or the whole program {} changed; "
+                                   "rows are judged by their ratio to each run's own baseline",
+                                   is_undecided ? "Whether the baseline itself differs is undecided" : "The baseline itself differs",
+                                   title_of(*cell), with_range(row->speed.ratio), is_undecided ? "may have" : "has"));
+  }
+  std::vector<std::string> alone;
+  for (const RowChange& row : rows)
+    if (row.before->baseline.has_value() != row.after->baseline.has_value()) alone.push_back(title_of(*row.after));
+  if (!alone.empty())
+    warnings.push_back(fmt::format("Only one of the runs has the baseline of {}{}: absolute figures decide, and a difference may be due to "
+                                   "the machine",
+                                   alone.front(), alone.size() == 1 ? "" : fmt::format(" and {} more rows", alone.size() - 1)));
   for (const RowChange& row : rows) {
     for (const Cell* cell : {row.before, row.after})
       if (cell->is_disqualified())
@@ -177,7 +187,7 @@ Table regression_table(const Regression& regression) {
   table.head.insert(table.head.end(), {"time to target before", "after", "ratio"});
   add_head("times as fast");
   if (by_baseline)
-    table.intro += " The baseline differs between the runs, so the ratios of the speed-up and of the times as fast as each run's own "
+    table.intro += " It is not known that the baseline is the same in both runs, so the ratios of the speed-up and of the times as fast as each run's own "
                    "baseline decide; the absolute figures stand beside them.";
   for (const RowChange& row : regression.rows) {
     TextRow line = {title_of(*row.after), with_range(row.before->samples_per_second, rate_text),

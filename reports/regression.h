@@ -13,7 +13,7 @@ namespace mgcompare {
 
 enum class Change {
   better, worse, same, undecided,
-  reference,                        // a baseline that itself changed: other rows are compared by it
+  reference,                        // a baseline that is not known to be the same: other rows are compared by it
   marked,                           // a row that breaks its promise, sends nothing or is too short (marks.h)
 };
 std::string_view to_string(Change change);
@@ -32,7 +32,7 @@ struct RowChange {
   const Cell* after = nullptr;
   FigureChange speed;               // samples/s; own: speed-up
   FigureChange time;                // seconds to the target; own: times as fast as the baseline
-  // Whether the row's baseline differs between the runs. Then the ratios to each run's own baseline decide.
+  // Both runs have the row's baseline, and it is not known to be the same. Then the ratios to each run's own baseline decide.
   bool by_baseline = false;
   Change change = Change::undecided, target_change = Change::undecided;  // what decides
 };

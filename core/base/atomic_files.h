@@ -14,6 +14,6 @@ using AddFile = std::function<void(const std::string& name, std::string_view byt
 
 // `write` is called once, with a function that adds a file. Afterwards each file has its new content on disk, and readers see
 // the previous file or the complete new one. Throws FileError (directory.h); then no file is replaced, or some completely.
-void write_all_atomically(const Directory& folder, const std::function<void(const AddFile&)>& write);
+void write_all_atomically(Directory folder, const std::function<void(const AddFile&)>& write);
 
 }  // namespace mgcompare

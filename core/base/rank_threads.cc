@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/settings.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare {
@@ -39,6 +40,7 @@ void run_ranks(std::size_t ranks, const std::function<void(int rank)>& body, con
   threads.reserve(ranks);
   for (std::size_t rank = 0; rank < ranks; ++rank)
     threads.emplace_back([&, rank] {
+      reset_arithmetic();
       try {
         body(static_cast<int>(rank));
       } catch (const Aborted&) {

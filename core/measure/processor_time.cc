@@ -27,11 +27,15 @@ void OtherThreads::end(std::size_t rank) {
   if (rank == 0) process_.end = process_seconds();
 }
 
+double OtherThreads::seconds_of_ranks() const {
+  double seconds = 0;
+  for (const Used& rank : ranks_) seconds += rank.end - rank.begin;
+  return seconds;
+}
+
 // The ranks do not read their clocks at the same moment, so the difference can be slightly negative.
 double OtherThreads::seconds() const {
-  double seconds = process_.end - process_.begin;
-  for (const Used& rank : ranks_) seconds -= rank.end - rank.begin;
-  return std::max(0.0, seconds);
+  return std::max(0.0, process_.end - process_.begin - seconds_of_ranks());
 }
 
 }  // namespace mgcompare

@@ -18,8 +18,9 @@ class OtherThreads {
   explicit OtherThreads(std::size_t ranks) : ranks_(ranks) {}
   void begin(std::size_t rank);
   void end(std::size_t rank);
-  // Call after the rendezvous that follows end().
+  // Call both after the rendezvous that follows end().
   double seconds() const;
+  double seconds_of_ranks() const;
 
  private:
   struct Used {

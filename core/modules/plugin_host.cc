@@ -1,4 +1,5 @@
 #include "modules/plugin_host.h"
+#include "base/settings.h"
 #include "base/text.h"
 
 #include <dlfcn.h>
@@ -25,6 +26,7 @@ std::unique_ptr<Strategy> make_strategy(const std::string& file, Options& option
       boost::dll::fs::error_code error;
       boost::dll::shared_library library(
           file, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local, error);
+      reset_arithmetic();
       if (error) {
         const char* const loader_error = dlerror();
         std::string reason = loader_error == nullptr ? error.message() : loader_error;

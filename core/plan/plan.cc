@@ -344,7 +344,7 @@ class Planner {
     bool baseline = false;
     for (const Row& row : rows_) {
       plan_.traits.try_emplace(row.trial.strategy.label, traits(row));
-      baseline |= traits(row).role == Traits::Role::baseline && row.trial.unavailable.empty();
+      baseline |= is_baseline(traits(row), row.trial) && row.trial.unavailable.empty();
       const std::string changed = changed_precision(versions_[row.version], plan_.platforms, row.trial.device_kind);
       if (!changed.empty()) warn_once(changed);
     }
@@ -366,10 +366,11 @@ class Planner {
       PlannedRow& planned = rows.emplace_back();
       planned.trial = row.trial;
       planned.trial.config = with_precision(versions_[row.version], plan_.platforms, row.trial.device_kind);
-      planned.baseline = runs && traits(row).role == Traits::Role::baseline && row.trial.ranks() == 1;
-      planned.needs_control = runs && promises_baseline(traits(row), row.trial, versions_[row.version]);
+      planned.baseline = runs && is_baseline(traits(row), row.trial);
+      if (planned.baseline) plan_.checked.baselines.insert(row_name(row.trial));
+      if (promises_baseline(traits(row), row.trial, versions_[row.version])) plan_.checked.exact.insert(row_name(row.trial));
     }
-    plan_.trials = ordered_trials(config_, rows);
+    plan_.trials = ordered_trials(config_, rows, plan_.checked);
   }
 
   const Config& config_;

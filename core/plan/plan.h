@@ -2,7 +2,7 @@
 
 // Config -> Plan: the trials in their order of execution. Trials form randomised complete blocks: one block per seed, with
 // every combination of strategy, devices, batch and variant once. Extra baseline runs (baseline_reruns.h) are added between
-// them, and controls (controls.h) at the end. Impossible combinations are refused here, before the first trial.
+// them, and checks of exact rows (controls.h) at the end. Impossible combinations are refused here, before the first trial.
 
 #include <cstddef>
 #include <map>
@@ -11,6 +11,7 @@
 
 #include "config/config.h"
 #include "discovery/capabilities.h"
+#include "plan/controls.h"
 #include "plan/trial.h"
 
 namespace mgcompare {
@@ -22,6 +23,7 @@ struct Plan {
   std::vector<PlatformSummary> platforms;
   std::vector<PluginSummary> plugins;
   std::map<std::string, Traits> traits;  // by label of the strategy
+  CheckedRows checked;
 };
 
 // `samples_in_set`: training samples of the whole data set. Throws ConfigError for problems that strategies report about
@@ -31,7 +33,7 @@ Plan make_plan(const Config& config, CapabilityProbe& probe, std::size_t samples
 // The trials that match a filter, in the plan's order: "strategy=NAME,devices=1:4,batch=64,variant=x,seed=1". Values of a
 // repeated key are alternatives. `devices` is a count, a range, a kind, or kind and count ("cpu:2"). `variant=base` is the
 // config without a variant. `strategy` matches names of strategies and labels, `as` only labels. In names, a comma is
-// written `\,` and a backslash `\\`. Baseline re-runs are placed anew. Throws Error for an unknown key, and for a value that
+// written `\,` and a backslash `\\`. Baseline re-runs and checks are placed anew. Throws Error for an unknown key, and for a value that
 // no trial has.
 std::vector<Trial> only(const Plan& plan, const std::string& filter);
 // Escapes a name for use in a filter.

@@ -110,27 +110,31 @@ std::vector<Trial> only(const Plan& plan, const std::string& filter) {
                               listed({known.begin(), known.end()})));
     }
   }
-  std::vector<Trial> chosen, brackets, controls;
-  std::vector<std::string> promising;
+  std::vector<Trial> chosen, brackets;
+  int number = 0;
   for (const Trial& trial : plan.trials) {
-    if (!trial.is_repeat()) {
-      (trial.control ? controls : brackets).push_back(trial);
-      continue;
-    }
+    number = std::max(number, trial.number);
+    if (trial.bracket > 0) brackets.push_back(trial);
+    if (!trial.is_repeat()) continue;
     const bool fits = std::all_of(wanted.begin(), wanted.end(), [&](const auto& want) {
       return std::any_of(want.second.begin(), want.second.end(),
                          [&](const std::string& value) { return matches(trial, want.first, value); });
     });
-    if (!fits) continue;
-    chosen.push_back(trial);
-    const auto traits = plan.traits.find(trial.strategy.label);
-    if (traits != plan.traits.end() && promises_baseline(traits->second, trial, trial.config))
-      promising.push_back(control_group(trial));
+    if (fits) chosen.push_back(trial);
   }
   if (chosen.empty()) throw Error(fmt::format("--only {}: no trial matches all conditions; use fewer", filter));
-  const std::vector<Trial> needed = needed_controls(chosen, std::move(controls), promising);
+  // Numbered as in the whole plan where it has the same check. Else after all of its trials, and for each trial another number,
+  // so that --resume can continue with another filter.
+  std::vector<Trial> checks = extra_checks(chosen, plan.checked);
+  for (Trial& check : checks) {
+    const auto same = std::find_if(plan.trials.begin(), plan.trials.end(), [&](const Trial& trial) {
+      return trial.control == check.control && trial.reference == check.reference && !trial.is_repeat() && trial.bracket == 0 &&
+             trial.seed == check.seed && row_name(trial) == row_name(check);
+    });
+    check.number = same != plan.trials.end() ? same->number : number + 2 * check.number - (check.control ? 0 : 1);
+  }
   std::vector<Trial> all = with_brackets(chosen, std::move(brackets));
-  all.insert(all.end(), needed.begin(), needed.end());
+  all.insert(all.end(), checks.begin(), checks.end());
   return all;
 }
 

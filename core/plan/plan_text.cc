@@ -78,8 +78,10 @@ std::string describe(const Plan& plan) {
                                  plan.trials.size() == 1 ? "" : "s", blocks, blocks == 1 ? "" : "s");
   const auto brackets = std::count_if(plan.trials.begin(), plan.trials.end(), [](const Trial& trial) { return trial.bracket > 0; });
   if (brackets > 0) text += fmt::format(", {} of them extra runs of the baseline", brackets);
-  const auto controls = std::count_if(plan.trials.begin(), plan.trials.end(), [](const Trial& trial) { return trial.control; });
+  const auto controls = std::count_if(plan.trials.begin(), plan.trials.end(), [](const Trial& trial) { return trial.control && !trial.reference; });
   if (controls > 0) text += fmt::format(", {} of them control{} of exact rows", controls, controls == 1 ? "" : "s");
+  const auto references = std::count_if(plan.trials.begin(), plan.trials.end(), [](const Trial& trial) { return trial.reference; });
+  if (references > 0) text += fmt::format(", {} of them references of exact rows", references);
   if (unavailable > 0) text += fmt::format(", {} of them unavailable", unavailable);
   text += fmt::format("; about {} (rough: guessed from the network's arithmetic)\n",
                       duration(estimate_seconds(plan.trials)));
@@ -94,6 +96,7 @@ std::string describe(const Plan& plan) {
     if (trial.ranks_per_device > 1) devices += fmt::format(" x {}", trial.ranks_per_device);
     rows.push_back(
         {std::to_string(i + 1), std::to_string(trial.number), trial.control       ? "control"
+         : trial.reference   ? "reference"
          : trial.bracket > 0 ? "bracket"
                              : std::to_string(trial.block),
          trial.strategy.label,

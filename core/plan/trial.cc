@@ -99,6 +99,7 @@ void to_json(nlohmann::json& json, const TrialKey& trial) {
           {"block", trial.block},
           {"bracket", trial.bracket},
           {"control", trial.control},
+          {"reference", trial.reference},
           {"strategy", strategy_json(trial.strategy)},
           {"plugin_file", trial.plugin_file},
           {"plugin_sha256", trial.plugin_sha256},
@@ -120,6 +121,7 @@ void from_json(const nlohmann::json& json, TrialKey& trial) {
     read.block = json.at("block");
     read.bracket = json.value("bracket", 0);
     read.control = json.value("control", false);
+    read.reference = json.value("reference", false);
     read.strategy = strategy_of(json.at("strategy"));
     read.plugin_file = json.at("plugin_file");
     read.plugin_sha256 = json.value("plugin_sha256", "");

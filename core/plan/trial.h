@@ -21,6 +21,7 @@ struct TrialKey {
   int block = 0;                    // from 1; a block has every combination once; 0 for extra runs
   int bracket = 0;                  // number of an extra baseline run (baseline_reruns.h); 0: a trial of a block
   bool control = false;             // an extra baseline run with another order of summation (controls.h)
+  bool reference = false;           // the program's own run on one device, in place of a missing baseline (controls.h)
   StrategyConfig strategy;
   std::string plugin_file;          // shared library of the strategy
   std::string plugin_sha256;        // of that file when the run was planned; empty: any
@@ -35,7 +36,7 @@ struct TrialKey {
   std::string unavailable;          // why it cannot run ("asked 8, have 2"); empty: it can
 
   std::size_t ranks() const { return devices * ranks_per_device; }
-  bool is_repeat() const { return bracket == 0 && !control; }  // of its row, not an extra run
+  bool is_repeat() const { return bracket == 0 && !control && !reference; }  // of its row, not an extra run
 };
 
 struct Trial : TrialKey {

@@ -7,7 +7,6 @@
 
 #include "mgcompare/random.h"
 #include "plan/baseline_reruns.h"
-#include "plan/controls.h"
 
 namespace mgcompare {
 namespace {
@@ -53,30 +52,18 @@ std::vector<Trial> brackets(const Config& config, const std::vector<PlannedRow>&
   return all;
 }
 
-// One for each variant, kind of device and batch of a row that promises the baseline's weights.
-std::vector<Trial> controls(const Config& config, const std::vector<PlannedRow>& rows, int number) {
-  std::set<std::string> needed;
-  for (const PlannedRow& row : rows)
-    if (row.needs_control) needed.insert(control_group(row.trial));
-  std::vector<Trial> all;
-  for (const PlannedRow& row : rows) {
-    if (!row.baseline || needed.erase(control_group(row.trial)) == 0) continue;
-    all.push_back(extra_run(config, row, ++number));
-    all.back().control = true;
-  }
-  return all;
-}
-
 }  // namespace
 
-std::vector<Trial> ordered_trials(const Config& config, const std::vector<PlannedRow>& rows) {
+std::vector<Trial> ordered_trials(const Config& config, const std::vector<PlannedRow>& rows, const CheckedRows& checked) {
   const std::vector<Trial> trials = blocks(config, rows);
   // Numbered after all others, so that numbers of trials do not depend on `measure.level`.
   const int last = static_cast<int>(trials.size());
   const std::vector<Trial> extra = brackets(config, rows, last);
-  const std::vector<Trial> control = controls(config, rows, last + static_cast<int>(extra.size()));
+  std::vector<Trial> checks = extra_checks(trials, checked);
+  int number = last + static_cast<int>(extra.size());
+  for (Trial& check : checks) check.number = ++number;
   std::vector<Trial> all = with_brackets(trials, extra);
-  all.insert(all.end(), control.begin(), control.end());
+  all.insert(all.end(), checks.begin(), checks.end());
   return all;
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "plan/controls.h"
 #include "plan/trial.h"
 
 namespace mgcompare {
@@ -12,11 +13,10 @@ namespace mgcompare {
 struct PlannedRow {
   Trial trial;                      // without number, block and seed
   bool baseline = false;            // a baseline on one device that can run
-  bool needs_control = false;       // promises the baseline's weights (controls.h)
 };
 
 // Randomised complete blocks: one block per seed of the config, with every row once, shuffled by the first seed. Baseline
-// re-runs (baseline_reruns.h) are placed between the trials, and controls at the end.
-std::vector<Trial> ordered_trials(const Config& config, const std::vector<PlannedRow>& rows);
+// re-runs (baseline_reruns.h) are placed between the trials, and checks (controls.h) at the end.
+std::vector<Trial> ordered_trials(const Config& config, const std::vector<PlannedRow>& rows, const CheckedRows& checked);
 
 }  // namespace mgcompare

@@ -51,7 +51,11 @@ std::string count_text(std::size_t before, std::size_t after, const char* one, c
 
 }  // namespace
 
-Footprint footprint() { return {entries_of("/proc/self/task"), entries_of("/proc/self/fd"), processes()}; }
+Footprint footprint() {
+  Settings settings = thread_settings();
+  settings.merge(process_settings());
+  return {entries_of("/proc/self/task"), entries_of("/proc/self/fd"), processes(), std::move(settings)};
+}
 
 Footprint settled_footprint(const Footprint& expected) {
   const auto end = std::chrono::steady_clock::now() + kPatience;
@@ -73,6 +77,7 @@ std::string difference(const Footprint& before, const Footprint& after) {
   compare(&Footprint::processes, "process", "processes");
   std::vector<std::string> texts;
   if (!left.empty()) texts.push_back(fmt::format("left {}", fmt::join(left, " and ")));
+  if (const std::string changed = changed_settings(before.settings, after.settings); !changed.empty()) texts.push_back("changed " + changed);
   if (!gone.empty()) texts.push_back(fmt::format("ended {} of the program", fmt::join(gone, " and ")));
   return fmt::format("{}", fmt::join(texts, " and "));
 }

@@ -5,12 +5,15 @@
 #include <cstddef>
 #include <string>
 
+#include "base/settings.h"
+
 namespace mgcompare {
 
 struct Footprint {
   std::size_t threads = 0;
   std::size_t descriptors = 0;      // open ones
   std::size_t processes = 0;        // children, and descendants that lost their parent
+  Settings settings = {};           // of the calling thread and of the process
 
   bool operator==(const Footprint&) const = default;
 };
@@ -21,7 +24,8 @@ Footprint footprint();
 // not `expected`.
 Footprint settled_footprint(const Footprint& expected);
 
-// How `after` differs from `before`: "left 2 threads and 1 open descriptor", "ended 1 open descriptor of the program"; "" if it does not.
+// How `after` differs from `before`: "left 2 threads and 1 open descriptor", "ended 1 open descriptor of the program", "changed the
+// rounding mode"; "" if it does not.
 std::string difference(const Footprint& before, const Footprint& after);
 
 }  // namespace mgcompare

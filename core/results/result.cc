@@ -27,7 +27,7 @@ void each_field(R& r, const F& f) {
   if constexpr (std::is_same_v<Plain, EpochResult>) {
     f("loss", r.loss), f("train_accuracy", r.train_accuracy), f("accuracy", r.accuracy);
     f("seconds_training", r.seconds_training), f("seconds_evaluation", r.seconds_evaluation);
-    f("sketch", r.sketch);
+    f("sketch", r.sketch), f("ranks_apart", r.ranks_apart), f("ranks_moved", r.ranks_moved);
   } else if constexpr (std::is_same_v<Plain, RankTimes>) {
     f("seconds_compute", r.compute), f("seconds_exchange", r.exchange), f("seconds_waiting", r.waiting);
     f("seconds_harness", r.harness), f("seconds_overlapped", r.overlapped);
@@ -54,7 +54,9 @@ void each_field(R& r, const F& f) {
     f("samples_per_second", r.samples_per_second), f("harness_share", r.harness_share);
     f("windows", r.windows);
     f("samples", r.samples), f("samples_due", r.samples_due), f("steps", r.steps), f("updates", r.updates), f("bytes_per_step", r.bytes_per_step);
-    f("seconds_other_threads", r.seconds_other_threads), f("exclusive_sections", r.exclusive_sections), f("shared", r.shared);
+    f("seconds_other_threads", r.seconds_other_threads), f("seconds_rank_threads", r.seconds_rank_threads);
+    f("exclusive_sections", r.exclusive_sections), f("shared", r.shared);
+    f("changed_settings", r.changed_settings);
     f("peak_memory_bytes", r.peak_memory), f("parameters", r.parameters), f("weights_hash", r.weights_hash);
     f("ranks", r.ranks), f("metrics", r.metrics), f("traits", r.traits), f("placement", r.placement);
     f("notes", r.notes);

@@ -23,6 +23,8 @@ struct EpochResult {
   double seconds_training = 0;      // of this epoch
   double seconds_evaluation = 0;
   std::string sketch;               // of the settled weights of rank 0 (weight_sketch.h)
+  std::uint64_t ranks_apart = 0;    // ranks whose settled weights have other bits than those of rank 0
+  std::uint64_t ranks_moved = 0;    // ranks whose live weights had other bits after settle() than before
 };
 
 // Seconds of one rank over all training epochs. Every moment counts for one part: the first in this list that applies. On
@@ -84,7 +86,9 @@ struct Result {
   std::uint64_t updates = 0;        // of the model; with many models, of one of them
   double bytes_per_step = 0;        // payload that a rank sends per step, mean over ranks
   double seconds_other_threads = std::numeric_limits<double>::quiet_NaN();  // processor time of threads that are not ranks, in training
+  double seconds_rank_threads = 0;  // processor time of the ranks' threads, in training; 0: not known, in results of older versions
   std::uint64_t exclusive_sections = 0;  // of the strategy, all ranks, in training
+  std::string changed_settings;     // of the ranks' threads, by the strategy: "the priority and the rounding mode"
   std::vector<Kept> shared;         // objects that the ranks share (Group::shared)
   std::uint64_t peak_memory = 0;    // peak of the device allocator, maximum over devices
   std::uint64_t parameters = 0;

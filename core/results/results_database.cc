@@ -12,6 +12,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/atomic_file.h"
+#include "results/journal.h"
+#include "results/private_copy.h"
 #include "results/results_schema.h"
 #include "results/row_checksum.h"
 #include "results/stored_rows.h"
@@ -35,11 +37,16 @@ std::string on_one_line(std::string text) {
       fmt::format("{}: {}; the file is not changed: name another directory, or move the file away", path, on_one_line(why)));
 }
 
+[[noreturn]] void throw_unreadable(const std::string& path, const std::string& why) {
+  throw BadResults(fmt::format("{}: cannot be read ({}): check the disk and the permissions of the file", path, on_one_line(why)));
+}
+
 // Throws BadResults unless the file is an intact database of this program in a known version. The schema comes first: in a
 // file with views or expressions anything else may take for ever.
 void check(const std::string& path, const Database& database) {
   if (const std::string problem = schema_problem(database); !problem.empty()) refuse(path, problem);
   const std::string health = database.text("PRAGMA quick_check(1)");
+  if (health.find("unable to get the page") != std::string::npos) throw_unreadable(path, health);
   if (health != "ok") refuse(path, fmt::format("damaged ({}); `sqlite3 FILE .recover` may save what is in it", health));
 }
 
@@ -53,10 +60,21 @@ std::string real_path(const std::string& path) {
   return absent ? "" : (folder / given.filename()).string();
 }
 
-[[noreturn]] void throw_moved(const std::string& path) {
-  throw NotWritable(fmt::format("{}: was removed, moved or replaced while the run wrote to it, so the run ends; what was recorded is "
-                                "lost unless the directory was moved: then continue there with --resume -o",
-                                path));
+// A copy that nobody else sees, in which SQLite applies the journal or the log.
+Database open_private_copy(const std::string& path, const std::string& real) {
+  const PrivateCopy copy(real);
+  if (const std::string problem = journal_problem(copy.path() + "-journal"); !problem.empty()) refuse(path + "-journal", problem);
+  try {
+    const Database repaired(copy.path(), Database::Mode::write);
+    check(path, repaired);
+    repaired.script("PRAGMA synchronous = OFF; PRAGMA journal_mode = DELETE");
+  } catch (const DatabaseError& error) {
+    if (!error.cannot_write()) throw;
+    throw BadResults(fmt::format("{}: cannot be repaired for reading in {} ({}): set TMPDIR to a folder with space", path, copy.path(),
+                                 error.what()));
+  }
+  // The open file outlives its folder.
+  return Database(copy.path(), Database::Mode::read);
 }
 
 }  // namespace
@@ -65,8 +83,16 @@ std::string results_database_path(const std::string& directory) {
   return (std::filesystem::path(directory) / kResultsFile).string();
 }
 
+void throw_moved(const std::string& path) {
+  throw NotWritable(fmt::format("{}: was removed, moved or replaced while the run wrote to it, so the run ends; what was recorded is "
+                                "lost unless the directory was moved: then continue there with --resume -o",
+                                path));
+}
+
 void throw_results_error(const std::string& path, const DatabaseError& error) {
   if (error.moved()) throw_moved(path);
+  if (error.interrupted()) throw ReadingStopped(path);
+  if (error.cannot_read()) throw_unreadable(path, error.what());
   if (error.cannot_write()) {
     throw NotWritable(fmt::format("{}: cannot be written ({}): {} or choose another directory with -o; recorded results are "
                                   "kept, and --resume continues the run",
@@ -74,12 +100,10 @@ void throw_results_error(const std::string& path, const DatabaseError& error) {
   }
   if (error.damaged())
     refuse(path, fmt::format("damaged ({}); `sqlite3 FILE .recover` may save what is in it", error.what()));
-  if (error.interrupted()) refuse(path, "reading was interrupted, or takes more work than that of any results file");
+  if (error.too_much_work()) refuse(path, "reading takes more work than that of any results file");
+  if (error.busy())
+    throw BadResults(fmt::format("{}: in use by another program ({}): close it, and run the command again", path, error.what()));
   throw BadResults(fmt::format("{}: {}", path, error.what()));
-}
-
-void check_in_place(const std::string& directory, const Database& database) {
-  if (database.moved()) throw_moved(results_database_path(directory));
 }
 
 void create_results_database(const std::string& directory) {
@@ -92,7 +116,8 @@ void create_results_database(const std::string& directory) {
     AtomicFile file(real_path(path), fmt::format(".{}.new", getpid()));
     {
       const Database database(file.temporary_path(), Database::Mode::create);
-      database.script("PRAGMA synchronous = FULL");
+      // The file itself is temporary, so a fault leaves nothing to repair, and no journal either.
+      database.script("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF");
       create_tables(database);
     }
     file.commit();
@@ -109,7 +134,8 @@ Database open_results_database(const std::string& directory, Database::Mode mode
   if (lstat(path.c_str(), &facts) != 0) {
     const int reason = errno;
     if (reason == ENOTDIR) throw BadResults(fmt::format("{}: is not a directory: name the directory that contains {}", directory, kResultsFile));
-    if (reason != ENOENT) throw BadResults(fmt::format("{}: {}", path, std::strerror(reason)));
+    if (reason != ENOENT)
+      throw BadResults(fmt::format("{}: cannot be read: {}; check the path and the permissions of its directories", path, std::strerror(reason)));
     throw BadResults(!real.empty()
                          ? fmt::format("{}: there is no run in this directory (no {}); name the directory of a run", directory,
                                        kResultsFile)
@@ -122,10 +148,17 @@ Database open_results_database(const std::string& directory, Database::Mode mode
     if (lstat((path + suffix).c_str(), &facts) == 0 && !S_ISREG(facts.st_mode)) refuse(path + suffix, "not a regular file");
   if (real.size() > kLongestPath)
     refuse(path, fmt::format("the path is too long ({} bytes, at most {})", real.size(), kLongestPath));
+  if (mode == Database::Mode::write)
+    if (const std::string problem = journal_problem(real + "-journal"); !problem.empty()) refuse(path + "-journal", problem);
   return translating_errors(path, [&] {
-    Database database(real, mode);
-    check(path, database);
-    return database;
+    try {
+      Database database(real, mode);
+      check(path, database);
+      return database;
+    } catch (const DatabaseError& error) {
+      if (!error.needs_writer()) throw;
+    }
+    return open_private_copy(path, real);
   });
 }
 

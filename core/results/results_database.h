@@ -14,13 +14,14 @@ std::string results_database_path(const std::string& directory);
 // Creates the file with empty tables, atomically. Throws NotWritable or BadResults.
 void create_results_database(const std::string& directory);
 
-// Throws BadResults unless the file is an intact database of this program in a known version. Does not change the file.
+// Throws BadResults unless the file is an intact database of this program in a known version. Does not change the file. One
+// that a fault or a kill left incomplete is repaired by SQLite: for writing in place, for reading in a private copy.
 Database open_results_database(const std::string& directory, Database::Mode mode);
 
 // Throws NotWritable or BadResults for an error of SQLite on `path`.
 [[noreturn]] void throw_results_error(const std::string& path, const DatabaseError& error);
-// Throws NotWritable if the results file of this directory has been removed, moved or replaced since it was opened.
-void check_in_place(const std::string& directory, const Database& database);
+// The file was removed, moved or replaced during the run.
+[[noreturn]] void throw_moved(const std::string& path);
 
 // Runs `work` and returns its result. A DatabaseError becomes NotWritable or BadResults.
 template <class F> auto translating_errors(const std::string& path, const F& work) {

@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "results/row_checksum.h"
 
@@ -65,7 +66,13 @@ ALTER TABLE trial ADD COLUMN config TEXT REFERENCES config;
 ALTER TABLE trial ADD COLUMN checksum TEXT;
 )";
 
-constexpr std::string_view kScripts[] = {kTables, kWindowTable, kRankColumns, kConfigTable};
+// Since version 5, in which checksums also cover details, and no trial is without one. `token` is random text by which a process
+// knows its own file.
+constexpr char kTokenColumn[] = R"(
+ALTER TABLE session ADD COLUMN token TEXT;
+)";
+
+constexpr std::string_view kScripts[] = {kTables, kWindowTable, kRankColumns, kConfigTable, kTokenColumn};
 
 // Identifiers, key words and literals, in capitals.
 std::set<std::string> words_of(std::string_view sql) {
@@ -122,11 +129,16 @@ void upgrade_tables(const Database& database) {
   const std::int64_t version = schema_version(database);
   if (version == kSchemaVersion) return;
   database.commit([&] {
+    // Only what is intact gets a new checksum.
+    const bool is_intact = is_run_intact(database) && database.integer("SELECT count(*) FROM run") > 0;
+    const std::vector<std::int64_t> trials = intact_trials(database);
     if (version < 2) database.script(kWindowTable);
     if (version < 3) database.script(kRankColumns);
-    database.script(kConfigTable);
+    if (version < 4) database.script(kConfigTable);
+    database.script(kTokenColumn);
     database.script(fmt::format("PRAGMA user_version = {}", kSchemaVersion));
-    if (database.integer("SELECT count(*) FROM run") > 0) seal_run(database);
+    for (const std::int64_t trial : trials) seal_trial(database, trial);
+    if (is_intact) seal_run(database);
   });
 }
 

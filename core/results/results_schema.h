@@ -9,10 +9,12 @@
 
 namespace mgcompare {
 
-inline constexpr std::int64_t kSchemaVersion = 4;
+inline constexpr std::int64_t kSchemaVersion = 5;
+// The first versions in which the run, and each trial with its details, have a checksum.
+inline constexpr std::int64_t kRunCovered = 4, kDetailsCovered = 5;
 
 void create_tables(const Database& database);
-// Adds the tables and columns that a file of an older version lacks. Existing rows stay as they are.
+// Adds the tables, columns and checksums that a file of an older version lacks. Existing rows stay as they are, also damaged ones.
 void upgrade_tables(const Database& database);
 std::int64_t schema_version(const Database& database);
 

@@ -1,27 +1,17 @@
 #include "results/results_store.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
 
 #include "results/results_database.h"
-#include "results/results_schema.h"
 #include "results/row_checksum.h"
 #include "results/trial_rows.h"
+#include "results/writing_session.h"
 
 namespace mgcompare {
 namespace {
@@ -31,15 +21,6 @@ using Json = nlohmann::json;
 
 // Arguments and warnings may not be UTF-8; invalid bytes become U+FFFD.
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
-// These file systems do not share memory across hosts, which WAL needs.
-bool on_network(const std::string& directory) {
-  constexpr std::array<std::uint32_t, 10> kNetwork = {0x6969,     0x517b,     0xff534d42, 0xfe534d42, 0x01021997,
-                                                      0x65735546, 0x00c36400, 0x0bd00bd0, 0x47504653, 0x5346414f};
-  struct statfs facts {};
-  if (statfs(directory.c_str(), &facts) != 0) return true;
-  return std::find(kNetwork.begin(), kNetwork.end(), static_cast<std::uint32_t>(facts.f_type)) != kNetwork.end();
-}
 
 // Dotted keys that differ between two configs. Keys that begin with @ are not settings.
 std::vector<std::string> differing_keys(const std::string& one, const std::string& other) {
@@ -62,118 +43,52 @@ std::vector<std::string> differing_keys(const std::string& one, const std::strin
   return {keys.begin(), keys.end()};
 }
 
-}  // namespace
-
-struct ResultsStore::State {
-  std::string directory;
-  std::string path;
-  int lock = -1;
-  std::optional<Database> database;
-
-  ~State() {
-    // Back to one plain file, which opens anywhere, also where nothing may be written.
-    try {
-      if (database) database->script("PRAGMA journal_mode = DELETE");
-    } catch (const DatabaseError&) {
-      // A reader is busy: the file stays as it is, complete together with its -wal file.
-    }
-    database.reset();
-    if (lock >= 0) close(lock);
-  }
-
-  void take_lock() {
-    lock = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (lock < 0) throw NotWritable(fmt::format("{}: {}", directory, std::strerror(errno)));
-    if (flock(lock, LOCK_EX | LOCK_NB) == 0) return;
-    if (errno != EWOULDBLOCK)
-      throw NotWritable(fmt::format("{}: cannot be locked: {}", directory, std::strerror(errno)));
-    std::string holder = "another process";
-    try {
-      const Database other = open_results_database(directory, Database::Mode::read);
-      other.query("SELECT pid, host, started FROM session ORDER BY number DESC LIMIT 1", {}, [&](const Columns& row) {
-        holder = fmt::format("process {} on {}, started {}", row.integer(0), row.text(1), row.text(2));
-      });
-    } catch (const Error&) {
-      // The holder has not written its name yet.
-    }
-    throw InUse(fmt::format("{}: in use by {}: wait until it ends, or give another directory with -o", directory, holder));
-  }
-
-  void set(const std::string& key, const std::string& value) const {
-    database->run("INSERT INTO run VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", {key, value});
-  }
-
-  void write_environment(const RunInfo& info) const {
-    database->run("DELETE FROM environment");
-    std::int64_t position = 0;
-    for (const auto& [key, value] : info.environment) {
-      database->run("INSERT INTO environment VALUES (?, ?, ?)", {position++, key, value});
-    }
-  }
-
-  // Runs `work` in one transaction. It is on disk, in the file that the path leads to, when this returns.
-  void commit(const std::function<void()>& work) const {
-    translating_errors(path, [&] { database->commit(work); });
-    check_in_place(directory, *database);
-  }
-};
-
-ResultsStore::ResultsStore(const std::string& directory) : state_(std::make_unique<State>()) {
-  std::error_code failure;
-  fs::create_directories(directory, failure);
-  if (failure)
-    throw NotWritable(
-        fmt::format("{}: cannot be created: {}; give another directory with -o", directory, failure.message()));
-  if (access(directory.c_str(), W_OK | X_OK) != 0) {
-    throw NotWritable(fmt::format("{}: {}; give another directory with -o", directory, std::strerror(errno)));
-  }
-  state_->directory = directory;
-  state_->path = results_database_path(directory);
-  state_->take_lock();
-  struct stat facts {};
-  if (lstat(state_->path.c_str(), &facts) != 0) create_results_database(directory);
-  state_->database.emplace(open_results_database(directory, Database::Mode::write));
-  translating_errors(state_->path, [&] {
-    state_->database->script(
-        fmt::format("PRAGMA journal_mode = {}; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;",
-                    on_network(directory) ? "DELETE" : "WAL"));
-    upgrade_tables(*state_->database);
-    std::array<char, 256> host{};
-    gethostname(host.data(), host.size() - 1);
-    state_->database->run("INSERT INTO session (pid, host, started) VALUES (?, ?, ?)",
-                          {std::int64_t{getpid()}, std::string(host.data()), utc_now()});
-  });
+void set(const Database& database, const std::string& key, const std::string& value) {
+  database.run("INSERT INTO run VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", {key, value});
 }
 
+void write_environment(const Database& database, const RunInfo& info) {
+  database.run("DELETE FROM environment");
+  std::int64_t position = 0;
+  for (const auto& [key, value] : info.environment) database.run("INSERT INTO environment VALUES (?, ?, ?)", {position++, key, value});
+}
+
+}  // namespace
+
+ResultsStore::ResultsStore(const std::string& directory) : session_(std::make_unique<WritingSession>(directory)) {}
 ResultsStore::~ResultsStore() = default;
 ResultsStore::ResultsStore(ResultsStore&&) noexcept = default;
 
 bool ResultsStore::empty() const {
-  return translating_errors(state_->path, [&] { return state_->database->integer("SELECT (SELECT count(*) FROM run) + (SELECT count(*) FROM trial)") == 0; });
+  return translating_errors(session_->path(), [&] {
+    return session_->database().integer("SELECT (SELECT count(*) FROM run) + (SELECT count(*) FROM trial)") == 0;
+  });
 }
 
 void ResultsStore::begin(const RunInfo& info, const std::vector<Trial>& plan) {
   if (!empty()) {
     throw InUse(fmt::format("{}: contains a run already: continue it with --resume, or give another directory with -o",
-                            state_->directory));
+                            session_->directory()));
   }
-  state_->commit([&] {
-    state_->set("schema", kResultSchema);
-    state_->set("program_version", info.program_version);
-    state_->set("name", info.name);
-    state_->set("config_json", info.config_json);
-    state_->set("config_hash", info.config_hash);
-    state_->set("config_yaml", info.config_yaml);
-    if (info.arguments) state_->set("arguments", dump(Json(*info.arguments)));
-    state_->set("started", utc_now());
-    state_->set("warnings", dump(Json(info.warnings)));
-    state_->set("links", dump(Json(info.links)));
-    state_->set("taints", dump(Json(info.taints)));
-    state_->write_environment(info);
+  session_->commit([&] {
+    set(session_->database(), "schema", kResultSchema);
+    set(session_->database(), "program_version", info.program_version);
+    set(session_->database(), "name", info.name);
+    set(session_->database(), "config_json", info.config_json);
+    set(session_->database(), "config_hash", info.config_hash);
+    set(session_->database(), "config_yaml", info.config_yaml);
+    if (info.arguments) set(session_->database(), "arguments", dump(Json(*info.arguments)));
+    set(session_->database(), "started", utc_now());
+    set(session_->database(), "warnings", dump(Json(info.warnings)));
+    set(session_->database(), "links", dump(Json(info.links)));
+    set(session_->database(), "taints", dump(Json(info.taints)));
+    write_environment(session_->database(), info);
     int position = 0;
-    for (const Trial& trial : plan) insert_trial(*state_->database, trial, position++);
-    seal_run(*state_->database);
+    for (const Trial& trial : plan) insert_trial(session_->database(), trial, position++);
+    seal_run(session_->database());
   });
+  // The file has nothing that this session did not write.
+  session_->database().ignore_interruptions();
   if (!info.data_fingerprint.empty()) record_data(info.data_name, info.data_origin, info.data_fingerprint);
 }
 
@@ -261,42 +176,42 @@ static std::map<std::string, int> continue_rows(const Database& database, const 
 }
 
 std::vector<std::string> ResultsStore::resume(const RunInfo& info, const std::vector<Trial>& plan) {
-  const Run run = read();
+  const Run run = session_->read();
   std::map<int, const Row*> known;
   for (const Row& row : run.rows) known[row.trial.number] = &row;
   check_continues(run, info, plan, known);
   std::vector<std::string> notes;
-  state_->commit([&] {
-    for (const auto& [name, count] : continue_rows(*state_->database, run, plan, known)) {
+  session_->commit([&] {
+    for (const auto& [name, count] : continue_rows(session_->database(), run, plan, known)) {
       notes.push_back(fmt::format("{} finished trial{} of {} run{} again, because the plugin has been built again since", count,
                                   count == 1 ? "" : "s", name, count == 1 ? "s" : ""));
     }
-    state_->set("program_version", info.program_version);
-    state_->set("links", dump(Json(info.links)));
+    set(session_->database(), "program_version", info.program_version);
+    set(session_->database(), "links", dump(Json(info.links)));
     // Earlier results stay doubtful after the machine has been repaired.
     std::vector<std::string> taints = run.info.taints;
     for (const std::string& taint : info.taints)
       if (std::find(taints.begin(), taints.end(), taint) == taints.end()) taints.push_back(taint);
-    state_->set("taints", dump(Json(taints)));
-    state_->write_environment(info);
-    seal_run(*state_->database);
+    set(session_->database(), "taints", dump(Json(taints)));
+    write_environment(session_->database(), info);
+    seal_run(session_->database());
   });
   if (!info.data_fingerprint.empty()) record_data(info.data_name, info.data_origin, info.data_fingerprint);
   return notes;
 }
 
 void ResultsStore::record_data(const std::string& name, const std::string& origin, const std::string& fingerprint) {
-  const RunInfo info = translating_errors(state_->path, [&] { return read_info(*state_->database); });
+  const RunInfo info = translating_errors(session_->path(), [&] { return read_info(session_->database()); });
   if (!info.data_fingerprint.empty() && info.data_fingerprint != fingerprint) {
     throw InUse(fmt::format("{}: this run used {} ({}), but the data are now {} ({}): results of different data are not mixed; "
                             "run in another directory",
-                            state_->directory, info.data_name, info.data_origin, name, origin));
+                            session_->directory(), info.data_name, info.data_origin, name, origin));
   }
-  state_->commit([&] {
-    state_->set("data_name", name);
-    state_->set("data_origin", origin);
-    state_->set("data_fingerprint", fingerprint);
-    seal_run(*state_->database);
+  session_->commit([&] {
+    set(session_->database(), "data_name", name);
+    set(session_->database(), "data_origin", origin);
+    set(session_->database(), "data_fingerprint", fingerprint);
+    seal_run(session_->database());
   });
 }
 
@@ -315,22 +230,24 @@ static bool is_repeated(TrialStatus status, bool retry_failed) {
 
 std::vector<int> ResultsStore::unfinished(bool retry_failed) const {
   std::vector<int> numbers;
-  for (const Row& row : read().rows)
+  for (const Row& row : session_->read().rows)
     if (row.state != RowState::finished || is_repeated(row.result.status, retry_failed)) numbers.push_back(row.trial.number);
   return numbers;
 }
 
 void ResultsStore::start(const Trial& trial, std::int64_t pid) {
-  state_->commit([&] { start_trial(*state_->database, trial.number, pid); });
+  session_->database().ignore_interruptions();
+  session_->commit([&] { start_trial(session_->database(), trial.number, pid); });
 }
 
 void ResultsStore::add(const Trial& trial, const Result& result) {
-  state_->commit([&] { finish_trial(*state_->database, trial.number, result); });
+  session_->database().ignore_interruptions();
+  session_->commit([&] { finish_trial(session_->database(), trial.number, result); });
 }
 
 Run ResultsStore::read() const {
-  check_in_place(state_->directory, *state_->database);
-  return read_whole_run(state_->directory, *state_->database);
+  session_->database().ignore_interruptions();
+  return session_->read();
 }
 
 Run read_run(const std::string& directory) {
@@ -353,6 +270,8 @@ std::string newest_run(const std::string& folder, const std::string& config_json
       if (info.started.empty() || info.started < newest_started || !differing_settings(info, config_json).empty()) continue;
       newest = directory;
       newest_started = info.started;
+    } catch (const ReadingStopped&) {
+      throw;
     } catch (const Error&) {
       continue;
     }

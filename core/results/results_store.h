@@ -38,6 +38,12 @@ class BadResults : public Error {
   using Error::Error;
 };
 
+// A signal ended the reading of this file.
+class ReadingStopped : public BadResults {
+ public:
+  explicit ReadingStopped(const std::string& path) : BadResults(path + ": reading was stopped by a signal") {}
+};
+
 struct RunInfo {
   std::string schema = kResultSchema;
   std::string program_version;
@@ -73,7 +79,10 @@ struct Run {
   std::vector<Row> rows;            // by position
 };
 
-// All methods throw NotWritable if the directory was removed, moved or replaced since the constructor.
+class WritingSession;
+
+// All methods throw NotWritable if the directory was removed, moved or replaced since the constructor, or the file overwritten.
+// Signals end what reads an existing run (ReadingStopped) until the first start(), add() or read().
 class ResultsStore {
  public:
   // Creates the directory and the file if they do not exist, and locks the directory for this process. Throws
@@ -105,8 +114,7 @@ class ResultsStore {
   Run read() const;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<WritingSession> session_;
 };
 
 // Reads the run in a directory, also while it is being written. Throws BadResults.

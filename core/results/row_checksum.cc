@@ -1,12 +1,59 @@
 #include "results/row_checksum.h"
 
-#include "base/sha256.h"
+#include <fmt/format.h>
+
+#include <string_view>
+
 #include "results/results_schema.h"
 
 namespace mgcompare {
 namespace {
 
 const std::string kChecksum = "checksum";
+constexpr const char* kDetails[] = {"epoch", "window", "rank", "metric"};  // their first column is the trial
+
+int column_of(const Columns& row, std::string_view name) {
+  for (int column = 0; column < row.count(); ++column)
+    if (row.name(column) == name) return column;
+  return -1;
+}
+
+void append(std::string& bytes, const void* data, std::size_t size) { bytes.append(static_cast<const char*>(data), size); }
+
+void append(std::string& bytes, std::string_view text) {
+  const std::uint64_t size = text.size();
+  append(bytes, &size, sizeof(size));
+  bytes += text;
+}
+
+// All columns but `checksum`. Null values do not count, so that columns may be added.
+void append(std::string& bytes, const Columns& row) {
+  for (int column = 0; column < row.count(); ++column) {
+    const Value value = row.value(column);
+    const std::string_view name = row.name(column);
+    if (std::holds_alternative<std::nullptr_t>(value) || name == kChecksum) continue;
+    append(bytes, name);
+    if (const auto* integer = std::get_if<std::int64_t>(&value)) append(bytes, integer, sizeof(*integer));
+    if (const auto* number = std::get_if<double>(&value)) append(bytes, number, sizeof(*number));
+    if (const auto* text = std::get_if<std::string>(&value)) append(bytes, *text);
+  }
+}
+
+// `bytes` is memory that is used again.
+void add_row(Sha256& hash, const char* table, const Columns& row, std::string& bytes) {
+  bytes.clear();
+  append(bytes, std::string_view(table));
+  append(bytes, row);
+  hash.add(bytes.data(), bytes.size());
+}
+
+// `details`: the hash of the trial's rows in the other tables, which ends here; null without such rows.
+std::string trial_checksum(const Columns& row, Sha256* details) {
+  std::string bytes;
+  append(bytes, row);
+  if (details != nullptr) append(bytes, details->digest());
+  return sha256(bytes);
+}
 
 void add(Sha256& hash, const std::string& text) {
   const std::uint64_t size = text.size();
@@ -31,24 +78,47 @@ std::string run_checksum(const Database& database) {
 
 }  // namespace
 
-std::string row_checksum(const Columns& row) {
-  Sha256 hash;
-  for (int column = 0; column < row.count(); ++column) {
-    const Value value = row.value(column);
-    const std::string name = row.name(column);
-    if (std::holds_alternative<std::nullptr_t>(value) || name == kChecksum) continue;
-    add(hash, name);
-    if (const auto* integer = std::get_if<std::int64_t>(&value)) hash.add(integer, sizeof(*integer));
-    if (const auto* number = std::get_if<double>(&value)) hash.add(number, sizeof(*number));
-    if (const auto* text = std::get_if<std::string>(&value)) add(hash, *text);
+void seal_trial(const Database& database, std::int64_t number) {
+  Sha256 details;
+  bool has_details = false;
+  std::string bytes;
+  for (const char* table : kDetails) {
+    database.query(fmt::format("SELECT * FROM {} WHERE trial = ? ORDER BY rowid", table), {number}, [&](const Columns& row) {
+      add_row(details, table, row, bytes);
+      has_details = true;
+    });
   }
-  return hash.digest();
+  std::string checksum;
+  database.query("SELECT * FROM trial WHERE number = ?", {number},
+                 [&](const Columns& row) { checksum = trial_checksum(row, has_details ? &details : nullptr); });
+  database.run("UPDATE trial SET checksum = ? WHERE number = ?", {checksum, number});
 }
 
-void seal_trial(const Database& database, std::int64_t number) {
-  std::string checksum;
-  database.query("SELECT * FROM trial WHERE number = ?", {number}, [&](const Columns& row) { checksum = row_checksum(row); });
-  database.run("UPDATE trial SET checksum = ? WHERE number = ?", {checksum, number});
+TrialSeals::TrialSeals(const Database& database) : covers_details_(schema_version(database) >= kDetailsCovered) {
+  if (!covers_details_) return;
+  std::string bytes;
+  for (const char* table : kDetails) {
+    // Memory is in proportion to the trials, whatever else the table contains.
+    database.query(fmt::format("SELECT * FROM {} WHERE trial IN (SELECT number FROM trial) ORDER BY rowid", table), {},
+                   [&](const Columns& row) { add_row(details_[row.integer(0)], table, row, bytes); });
+  }
+}
+
+bool TrialSeals::is_intact(const Columns& row) {
+  const int column = column_of(row, kChecksum);
+  const std::string stored = column < 0 ? "" : row.text(column);
+  if (stored.empty()) return !covers_details_;
+  const auto details = details_.find(row.integer(column_of(row, "number")));
+  return stored == trial_checksum(row, details == details_.end() ? nullptr : &details->second);
+}
+
+std::vector<std::int64_t> intact_trials(const Database& database) {
+  std::vector<std::int64_t> intact;
+  TrialSeals seals(database);
+  database.query("SELECT * FROM trial", {}, [&](const Columns& row) {
+    if (seals.is_intact(row)) intact.push_back(row.integer(column_of(row, "number")));
+  });
+  return intact;
 }
 
 void seal_run(const Database& database) {
@@ -60,7 +130,7 @@ bool is_run_intact(const Database& database) {
   std::string stored;
   database.query("SELECT value FROM run WHERE key = ?", {kChecksum}, [&](const Columns& row) { stored = row.text(0); });
   if (!stored.empty()) return stored == run_checksum(database);
-  return schema_version(database) < kSchemaVersion || database.integer("SELECT count(*) FROM trial") == 0;
+  return schema_version(database) < kRunCovered || database.integer("SELECT count(*) FROM trial") == 0;
 }
 
 }  // namespace mgcompare

@@ -1,19 +1,38 @@
 #pragma once
 
-// Checksums of each row of the table `trial`, and of the run: the tables `run` and `environment` and the numbers of all trials.
-// They are the SHA-256 of all values, and tell values that changed in the file from those that were written.
+// Checksums of each trial, and of the run: the tables `run` and `environment` and the numbers of all trials. They are the
+// SHA-256 of all values, and tell values that changed in the file from those that were written. That of a trial covers its row
+// in `trial` and its rows in `epoch`, `window`, `rank` and `metric`.
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <vector>
 
+#include "base/sha256.h"
 #include "results/sqlite.h"
 
 namespace mgcompare {
 
-// Of all columns but `checksum`. Null values do not count, so that columns may be added.
-std::string row_checksum(const Columns& row);
-// Writes the checksum of a trial's row. Call it after every change of the row, in the same transaction.
+// Writes the checksum of a trial. Call it after every change of its rows, in the same transaction.
 void seal_trial(const Database& database, std::int64_t number);
+
+// Tells which trials of a file are as they were written. Files before version 4 have no checksums; in those of version 4 rows of
+// an even older version have none, and details are not covered.
+class TrialSeals {
+ public:
+  // Reads the details of all trials.
+  explicit TrialSeals(const Database& database);
+  // `row` has all columns of `trial`. At most once for each.
+  bool is_intact(const Columns& row);
+
+ private:
+  bool covers_details_;
+  std::map<std::int64_t, Sha256> details_;  // by trial
+};
+
+// The numbers of the trials that are as they were written.
+std::vector<std::int64_t> intact_trials(const Database& database);
 
 // The same for the run, under the key `checksum` of the table `run`. Files of older versions and those
 // without a run have none and are intact.

@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <utility>
@@ -38,16 +39,14 @@ constexpr auto kSwitches = std::to_array<std::pair<int, int>>({{SQLITE_DBCONFIG_
 sqlite3* native(void* handle) { return static_cast<sqlite3*>(handle); }
 sqlite3_stmt* native_statement(void* statement) { return static_cast<sqlite3_stmt*>(statement); }
 
-[[noreturn]] void fail(sqlite3* handle) {
-  throw DatabaseError(sqlite3_extended_errcode(handle), sqlite3_errmsg(handle));
-}
-
 using Statement = std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)>;
 
+// Null after an error.
 Statement prepare(sqlite3* handle, const std::string& sql, const std::vector<Value>& values) {
   sqlite3_stmt* raw = nullptr;
-  if (sqlite3_prepare_v2(handle, sql.c_str(), -1, &raw, nullptr) != SQLITE_OK) fail(handle);
+  const int problem = sqlite3_prepare_v2(handle, sql.c_str(), -1, &raw, nullptr);
   Statement statement(raw, sqlite3_finalize);
+  if (problem != SQLITE_OK) return {nullptr, sqlite3_finalize};
   int place = 0;
   for (const Value& value : values) {
     ++place;
@@ -61,7 +60,7 @@ Statement prepare(sqlite3* handle, const std::string& sql, const std::vector<Val
     } else {
       code = sqlite3_bind_null(raw, place);
     }
-    if (code != SQLITE_OK) fail(handle);
+    if (code != SQLITE_OK) return {nullptr, sqlite3_finalize};
   }
   return statement;
 }
@@ -73,13 +72,33 @@ bool DatabaseError::damaged() const {
   return code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_FORMAT || code == SQLITE_ERROR;
 }
 
-bool DatabaseError::cannot_write() const {
+bool DatabaseError::is_access_error() const {
   const int code = code_ & 0xff;
   return code == SQLITE_READONLY || code == SQLITE_FULL || code == SQLITE_IOERR || code == SQLITE_CANTOPEN ||
          code == SQLITE_PERM;
 }
 
-bool DatabaseError::interrupted() const { return (code_ & 0xff) == SQLITE_INTERRUPT; }
+bool DatabaseError::cannot_read() const {
+  return code_ == SQLITE_IOERR_READ || code_ == SQLITE_IOERR_SHORT_READ || (for_reading_ && is_access_error());
+}
+
+bool DatabaseError::cannot_write() const { return is_access_error() && !cannot_read(); }
+
+bool DatabaseError::needs_writer() const {
+  const int code = code_ & 0xff;
+  return for_reading_ && (code == SQLITE_READONLY || code == SQLITE_CANTOPEN);
+}
+
+bool DatabaseError::busy() const {
+  const int code = code_ & 0xff;
+  return code == SQLITE_BUSY || code == SQLITE_LOCKED;
+}
+
+bool DatabaseError::interrupted() const { return (code_ & 0xff) == SQLITE_INTERRUPT && !too_much_work(); }
+
+bool DatabaseError::too_much_work() const {
+  return (code_ & 0xff) == SQLITE_INTERRUPT && instructions_ > kMostInstructions;
+}
 
 bool DatabaseError::disk_full() const { return (code_ & 0xff) == SQLITE_FULL; }
 
@@ -87,9 +106,11 @@ bool DatabaseError::moved() const { return code_ == SQLITE_READONLY_DBMOVED; }
 
 void interrupt_reading_if(bool (*interrupted)()) { reading_interrupted = interrupted; }
 
+bool is_reading_interrupted() { return reading_interrupted(); }
+
 int Columns::count() const { return sqlite3_column_count(native_statement(statement_)); }
 
-std::string Columns::name(int column) const { return sqlite3_column_name(native_statement(statement_), column); }
+std::string_view Columns::name(int column) const { return sqlite3_column_name(native_statement(statement_), column); }
 
 Value Columns::value(int column) const {
   switch (sqlite3_column_type(native_statement(statement_), column)) {
@@ -120,13 +141,13 @@ int Database::watch(void* work) {
   return self.instructions > kMostInstructions || (self.can_interrupt && reading_interrupted()) ? 1 : 0;
 }
 
-Database::Database(const std::string& path, Mode mode) : work_(std::make_unique<Work>(Work{0, mode == Mode::read})) {
+Database::Database(const std::string& path, Mode mode) : for_reading_(mode == Mode::read), work_(std::make_unique<Work>()) {
   const int flags = mode == Mode::read ? SQLITE_OPEN_READONLY
                                        : SQLITE_OPEN_READWRITE | (mode == Mode::create ? SQLITE_OPEN_CREATE : 0);
   sqlite3* raw = nullptr;
   const int code = sqlite3_open_v2(path.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, nullptr);
   handle_.reset(raw);
-  if (code != SQLITE_OK) throw DatabaseError(code, raw == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(raw));
+  if (code != SQLITE_OK) fail(code, raw == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(raw));
   sqlite3_busy_timeout(raw, 5'000);
   for (const auto& [limit, value] : kLimits) sqlite3_limit(raw, limit, value);
   for (const auto& [name, value] : kSwitches) sqlite3_db_config(raw, name, value, nullptr);
@@ -135,6 +156,15 @@ Database::Database(const std::string& path, Mode mode) : work_(std::make_unique<
 }
 
 void Database::Close::operator()(void* handle) const { sqlite3_close_v2(native(handle)); }
+
+void Database::fail(int code, const std::string& text) const {
+  throw DatabaseError(code, text, for_reading_, work_->instructions);
+}
+
+void Database::fail() const {
+  sqlite3* const handle = native(handle_.get());
+  fail(sqlite3_extended_errcode(handle), sqlite3_errmsg(handle));
+}
 
 void Database::run(const std::string& sql, const std::vector<Value>& values) const {
   query(sql, values, [](const Columns&) {});
@@ -145,9 +175,14 @@ void Database::query(const std::string& sql, const std::vector<Value>& values,
   sqlite3* const handle = native(handle_.get());
   work_->instructions = 0;
   const Statement statement = prepare(handle, sql, values);
+  if (!statement) fail();
   int code = SQLITE_OK;
-  while ((code = sqlite3_step(statement.get())) == SQLITE_ROW) row(Columns(statement.get()));
-  if (code != SQLITE_DONE) fail(handle);
+  while ((code = sqlite3_step(statement.get())) == SQLITE_ROW) {
+    row(Columns(statement.get()));
+    // What is done with a large row takes longer than reading it.
+    if (work_->can_interrupt && reading_interrupted()) fail(SQLITE_INTERRUPT, "interrupted");
+  }
+  if (code != SQLITE_DONE) fail();
 }
 
 bool Database::moved() const {
@@ -155,10 +190,21 @@ bool Database::moved() const {
   return sqlite3_file_control(native(handle_.get()), "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0;
 }
 
+std::string Database::file_bytes(std::int64_t from, std::size_t size) const {
+  sqlite3_file* file = nullptr;
+  sqlite3_int64 end = 0;
+  if (sqlite3_file_control(native(handle_.get()), "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK ||
+      file->pMethods->xFileSize(file, &end) != SQLITE_OK || from >= end)
+    return "";
+  std::string bytes(std::min(size, static_cast<std::size_t>(end - from)), '\0');
+  return file->pMethods->xRead(file, bytes.data(), static_cast<int>(bytes.size()), from) == SQLITE_OK ? bytes : "";
+}
+
+void Database::abandon() const { sqlite3_db_config(native(handle_.get()), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr); }
+
 void Database::script(const std::string& sql) const {
   work_->instructions = 0;
-  if (sqlite3_exec(native(handle_.get()), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
-    fail(native(handle_.get()));
+  if (sqlite3_exec(native(handle_.get()), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail();
 }
 
 void Database::transaction(const char* begin, const std::function<void()>& work) const {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -19,18 +20,31 @@ namespace mgcompare {
 // An error of SQLite, with its message. The caller adds the file and the operation.
 class DatabaseError : public Error {
  public:
-  DatabaseError(int code, const std::string& text) : Error(text), code_(code) {}
+  // `for_reading`: the file was opened for reading only. `instructions`: those of the statement that failed.
+  DatabaseError(int code, const std::string& text, bool for_reading, std::int64_t instructions)
+      : Error(text), code_(code), for_reading_(for_reading), instructions_(instructions) {}
   // The file is damaged or not a database.
   bool damaged() const;
+  bool cannot_read() const;
   bool cannot_write() const;
   bool disk_full() const;
-  // By interrupt_reading_if(), or after kMostInstructions.
+  // Another program holds a lock.
+  bool busy() const;
+  // By interrupt_reading_if().
   bool interrupted() const;
+  // After kMostInstructions.
+  bool too_much_work() const;
   // Another file has the path now, or none.
   bool moved() const;
+  // The file was opened for reading, but its last writer left it in a state that only a writer can complete.
+  bool needs_writer() const;
 
  private:
+  bool is_access_error() const;
+
   int code_;
+  bool for_reading_;
+  std::int64_t instructions_;
 };
 
 using Value = std::variant<std::nullptr_t, std::int64_t, double, std::string>;
@@ -38,15 +52,16 @@ using Value = std::variant<std::nullptr_t, std::int64_t, double, std::string>;
 // Instructions of SQLite's virtual machine. Reading the largest results takes a tenth of this number.
 inline constexpr std::int64_t kMostInstructions = 1'000'000'000;
 
-// Polled while a database that was opened for reading works: true ends the statement with an error. For signals.
+// Polled while a database works, until ignore_interruptions(): true ends the statement with an error. For signals.
 void interrupt_reading_if(bool (*interrupted)());
+bool is_reading_interrupted();
 
 // One row of a query. Columns are counted from 0. NULL is read as 0, nan or "".
 class Columns {
  public:
   explicit Columns(void* statement) : statement_(statement) {}
   int count() const;
-  std::string name(int column) const;
+  std::string_view name(int column) const;
   Value value(int column) const;
   std::int64_t integer(int column) const;
   double number(int column) const;
@@ -76,8 +91,15 @@ class Database {
   std::int64_t integer(const std::string& sql) const;
   std::string text(const std::string& sql) const;
 
+  // From now on signals end no statement: what was measured is written.
+  void ignore_interruptions() const { work_->can_interrupt = false; }
+
   // Whether the path no longer leads to the open file.
   bool moved() const;
+  // Bytes of the open file itself, without what is only in its log. Fewer than `size` at its end.
+  std::string file_bytes(std::int64_t from, std::size_t size) const;
+  // Nothing more is written to the file, also when it is closed. Its log stays beside it.
+  void abandon() const;
 
  private:
   struct Close {
@@ -85,10 +107,13 @@ class Database {
   };
   struct Work {
     std::int64_t instructions = 0;  // of the current statement
-    bool can_interrupt = false;
+    bool can_interrupt = true;
   };
   static int watch(void* work);
+  [[noreturn]] void fail(int code, const std::string& text) const;
+  [[noreturn]] void fail() const;
   void transaction(const char* begin, const std::function<void()>& work) const;
+  bool for_reading_;
   std::unique_ptr<Work> work_;
   std::unique_ptr<void, Close> handle_;
 };

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "base/sha256.h"
 #include "results/results_schema.h"
@@ -63,24 +65,27 @@ class Configs {
   std::map<std::string, std::shared_ptr<const Config>> known_;   // by the text with its key
 };
 
-// The columns of the query, by name.
-class Trials {
+// A row of the table `trial`, by the names of its columns.
+class StoredTrial {
  public:
-  explicit Trials(const Columns& row) : row_(row) {
-    for (int column = 0; column < row.count(); ++column) columns_[row.name(column)] = column;
-  }
-  bool has(const char* name) const { return columns_.contains(name) && !text(name).empty(); }
-  std::string text(const char* name) const { return row_.text(columns_.at(name)); }
-  std::int64_t integer(const char* name) const { return row_.integer(columns_.at(name)); }
-  bool is_intact() const { return !has("checksum") || text("checksum") == row_checksum(row_); }
+  StoredTrial(const Columns& row, const std::map<std::string, int, std::less<>>& columns) : row_(row), columns_(columns) {}
+  bool has(std::string_view name) const { return columns_.contains(name) && !text(name).empty(); }
+  std::string text(std::string_view name) const { return row_.text(place(name)); }
+  std::int64_t integer(std::string_view name) const { return row_.integer(place(name)); }
 
  private:
+  int place(std::string_view name) const {
+    const auto found = columns_.find(name);
+    if (found == columns_.end()) throw Error(fmt::format("the table has no column '{}'", name));
+    return found->second;
+  }
+
   const Columns& row_;
-  std::map<std::string, int> columns_;
+  const std::map<std::string, int, std::less<>>& columns_;
 };
 
 // From the columns, for a row whose JSON cannot be read.
-TrialKey key_of(const Trials& row) {
+TrialKey key_of(const StoredTrial& row) {
   TrialKey key;
   key.number = static_cast<int>(row.integer("number"));
   key.block = static_cast<int>(row.integer("block"));
@@ -96,7 +101,7 @@ TrialKey key_of(const Trials& row) {
   return key;
 }
 
-TrialKey readable_key_of(const Trials& row) {
+TrialKey readable_key_of(const StoredTrial& row) {
   try {
     return Json::parse(row.text("trial_json")).get<TrialKey>();
   } catch (const std::exception&) {
@@ -104,7 +109,7 @@ TrialKey readable_key_of(const Trials& row) {
   }
 }
 
-Row row_of(const Trials& stored, Configs& configs, const std::string& run_config) {
+Row row_of(const StoredTrial& stored, bool is_intact, Configs& configs, const std::string& run_config) {
   Row row;
   row.position = static_cast<int>(stored.integer("position"));
   row.attempt = static_cast<int>(stored.integer("attempt"));
@@ -114,7 +119,7 @@ Row row_of(const Trials& stored, Configs& configs, const std::string& run_config
   std::string trial = stored.text("trial_json");
   const bool has_config = stored.has("config");
   if (has_config) row.config = configs.stored(stored.text("config"));
-  if (!stored.is_intact() || (has_config && !row.config)) {
+  if (!is_intact || (has_config && !row.config)) {
     row.trial = readable_key_of(stored);
     if (!row.config) row.config = config_of(Json::parse(run_config));
     row.state = RowState::finished;
@@ -141,10 +146,14 @@ std::vector<Row> read_rows(const Database& database, const std::string& run_conf
   std::vector<Row> rows;
   rows.reserve(static_cast<std::size_t>(database.integer("SELECT count(*) FROM trial")));
   Configs configs(database);
+  TrialSeals seals(database);
+  std::map<std::string, int, std::less<>> places;
   database.query("SELECT * FROM trial ORDER BY position", {}, [&](const Columns& columns) {
-    const Trials stored(columns);
+    if (places.empty())
+      for (int column = 0; column < columns.count(); ++column) places.emplace(columns.name(column), column);
+    const StoredTrial stored(columns, places);
     try {
-      rows.push_back(row_of(stored, configs, run_config));
+      rows.push_back(row_of(stored, seals.is_intact(columns), configs, run_config));
     } catch (const std::exception& error) {
       throw Error(fmt::format("trial {}: {}", stored.integer("number"), reason_of(error)));
     }

@@ -24,7 +24,7 @@ class LeftoverCheck {
   std::string left_behind(const Trial& trial, const Footprint& before) {
     const bool is_first = seen_.insert(row_name(trial)).second;
     Footprint after = settled_footprint(before);
-    if (is_first && trial.device_kind != DeviceKind::cpu) after = {before.threads, before.descriptors, after.processes};
+    if (is_first && trial.device_kind != DeviceKind::cpu) after = {before.threads, before.descriptors, after.processes, after.settings};
     return difference(before, after);
   }
 

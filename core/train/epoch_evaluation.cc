@@ -5,30 +5,48 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/fingerprint.h"
 #include "train/evaluation.h"
 
 namespace mgcompare {
 namespace {
 
+void copy_to(std::vector<float>& host, Rank& rank, Vec vector) {
+  host.resize(vector.size());
+  copy_to_host(*rank.device, Vec(host.data(), host.size()), vector);
+  rank.device->synchronize();
+}
+
+std::vector<float> on_host(Rank& rank, Vec vector) {
+  std::vector<float> values;
+  copy_to(values, rank, vector);
+  return values;
+}
+
+// Of GPUs by way of the memory for the settled weights, which are copied there later: fresh memory would cost more than the copy.
+std::uint64_t live_fingerprint(Rank& rank) {
+  const Vec weights = rank.replica->weights();
+  if (rank.device->kind() == DeviceKind::cpu) return fingerprint({weights.data(), weights.size()});
+  copy_to(rank.settled_weights, rank, weights);
+  return fingerprint(rank.settled_weights);
+}
+
+// Remembers whether the ranks' copies are equal, and whether settle() left the live weights alone (outcome.cc).
 Vec settled_weights(const TrainingState& state, Rank& rank, std::size_t epoch) {
+  const std::uint64_t before = live_fingerprint(rank);
   const Vec settled = rank.strategy->settle(*rank.replica, *rank.group);
   if (settled.size() != state.spec.parameters)
     throw Error("settle() returned " + std::to_string(settled.size()) + " elements; the network has " +
                 std::to_string(state.spec.parameters));
-  rank.settled_weights.resize(settled.size());
-  copy_to_host(*rank.device, Vec(rank.settled_weights.data(), rank.settled_weights.size()), settled);
-  rank.device->synchronize();
+  const bool is_live = settled.data() == rank.replica->weights().data();
+  const std::uint64_t after = is_live ? 0 : live_fingerprint(rank);
+  copy_to(rank.settled_weights, rank, settled);
   // No loss follows the last update of an epoch, so only the weights show that it diverged.
   for (const float weight : rank.settled_weights)
     if (!std::isfinite(weight)) throw Diverged("after epoch " + std::to_string(epoch + 1) + ", weights are not finite");
+  rank.settled_fingerprint = fingerprint(rank.settled_weights);
+  rank.was_moved = (is_live ? rank.settled_fingerprint : after) != before;
   return settled;
-}
-
-std::vector<float> on_host(Rank& rank, Vec buffers) {
-  std::vector<float> values(buffers.size());
-  copy_to_host(*rank.device, Vec(values.data(), values.size()), buffers);
-  rank.device->synchronize();
-  return values;
 }
 
 void write(Rank& rank, Vec buffers, const std::vector<float>& values) {

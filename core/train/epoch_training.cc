@@ -175,6 +175,7 @@ void EpochTraining::account(std::size_t number, const Clocks& clocks) {
   if (number != 0) return;
   Result& result = state_.result();
   result.seconds_other_threads = (result.epochs.empty() ? 0 : result.seconds_other_threads) + others_.seconds();
+  result.seconds_rank_threads += others_.seconds_of_ranks();
   state_.epoch_seconds = clocks.end - clocks.start - capture_seconds;
   state_.result().seconds_setup += capture_seconds;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "base/sha256.h"
 #include "base/median.h"
 #include "results/weight_sketch.h"
@@ -84,8 +86,12 @@ void add_epoch(Result& result, const std::vector<Rank>& ranks, const TrialFacts&
   epoch.seconds_training = seconds_training;
   epoch.seconds_evaluation = seconds_evaluation;
   epoch.sketch = sketch_of(ranks[0].settled_weights);
+  for (const Rank& rank : ranks) {
+    epoch.ranks_apart += !many && rank.settled_fingerprint != ranks[0].settled_fingerprint ? 1 : 0;
+    epoch.ranks_moved += rank.was_moved ? 1 : 0;
+    result.exclusive_sections += rank.exclusive_sections;
+  }
   result.epochs.push_back(epoch);
-  for (const Rank& rank : ranks) result.exclusive_sections += rank.exclusive_sections;
   result.samples += trained.samples;
   result.samples_due = facts.dataset->train.samples * result.epochs.size();
   result.seconds_training += seconds_training;
@@ -121,6 +127,8 @@ void conclude(TrainingOutcome& outcome, const std::vector<Rank>& ranks, const Tr
     result.peak_memory = std::max(result.peak_memory, platform.peak_memory(rank.device->index()));
   }
   result.bytes_per_step = steps == 0 ? 0 : bytes / static_cast<double>(steps);
+  for (std::size_t rank = 0; rank < ranks.size() && result.changed_settings.empty(); ++rank)
+    if (!ranks[rank].changed_settings.empty()) result.changed_settings = fmt::format("{} of rank {}", ranks[rank].changed_settings, rank);
   result.updates = own_optimizers ? 0 : first.replica->own_updates();
   if (own_optimizers)
     for (const Rank& rank : ranks) result.updates += rank.replica->strategy_updates();

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/settings.h"
 #include "measure/step_breakdown.h"
 #include "runtime/checkpoint.h"
 #include "measure/epoch_steps.h"
@@ -48,6 +49,10 @@ struct Rank {
   Tally epoch_tally;                // of the epoch, during training
   Tally test_tally;                 // of the last evaluation
   std::vector<float> settled_weights;  // on the host, of the last epoch
+  Settings settings;                // of its thread, before there was a strategy
+  std::string changed_settings;     // by the strategy
+  std::uint64_t settled_fingerprint = 0;  // of those
+  bool was_moved = false;           // settle() changed the live weights in the last epoch
 };
 
 // The state of a rank that training changes, for checkpoints. The strategy saves and restores its own part.

@@ -10,6 +10,7 @@
 #include "base/sha256.h"
 #include "modules/platform_host.h"
 #include "modules/plugin_host.h"
+#include "train/one_device.h"
 #include "train/training.h"
 
 namespace mgcompare {
@@ -53,7 +54,8 @@ TrainingRequest request_of(const Trial& trial, const TrialFiles& files, const Da
   request.trial = &trial;
   request.dataset = &dataset;
   request.platform = &platform(trial.device_kind);
-  request.make = [&trial](Options& options, const Facts& facts) {
+  request.make = [&trial](Options& options, const Facts& facts) -> std::unique_ptr<Strategy> {
+    if (trial.reference) return std::make_unique<OneDevice>();
     return make_strategy(trial.plugin_file, options, facts);
   };
   request.numerics = numerics_of(trial);

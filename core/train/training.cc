@@ -8,6 +8,7 @@
 #include "train/epoch_training.h"
 #include "train/outcome.h"
 #include "base/rank_threads.h"
+#include "base/settings.h"
 #include "train/warmup_phase.h"
 #include "train/batch_scheduler.h"
 #include "train/epoch_evaluation.h"
@@ -23,6 +24,8 @@ class Training {
   explicit Training(const TrainingRequest& request) : state_(request) {}
 
   TrainingOutcome run() {
+    // The strategy was asked for its traits on this thread, whose settings those of the ranks inherit.
+    state_.result().changed_settings = changed_settings(before_, thread_settings());
     run_ranks(state_.ranks.size(), [this](int rank) { run_rank(static_cast<std::size_t>(rank)); },
               [this] { setup_.abort(); }, state_.request.leave);
     return std::move(state_.outcome);
@@ -44,9 +47,10 @@ class Training {
   void begin(std::size_t rank) {
     const double start = now();
     setup_.open(rank);
+    state_.ranks[rank].settings = thread_settings();
     const double opened = now();
-    // The speed of a control does not count.
-    if (state_.config.measure.warm_up_steps > 0 && !state_.trial.control) warmup_.run(rank);
+    // The speed of a check does not count.
+    if (state_.config.measure.warm_up_steps > 0 && !state_.trial.control && !state_.trial.reference) warmup_.run(rank);
     const double warmed_up = now();
     setup_.prepare(rank, true);
     checkpoint_.restore(rank);
@@ -60,6 +64,9 @@ class Training {
   }
 
   void end(std::size_t rank) {
+    Rank& own = state_.ranks[rank];
+    own.changed_settings = changed_settings(own.settings, thread_settings());
+    state_.wait_for_ranks(rank);
     state_.enter(TrainingPhase::teardown, rank);
     if (rank == 0) {
       const TrainingRequest& request = state_.request;
@@ -86,6 +93,7 @@ class Training {
     }
   }
 
+  const Settings before_ = thread_settings();
   TrainingState state_;
   Setup setup_{state_};
   BatchScheduler batches_{state_};

@@ -46,6 +46,7 @@ std::string training_identity(const Trial& trial, const Dataset& data) {
                                 {"ranks per device", trial.ranks_per_device},
                                 {"scaling", to_string(trial.scaling)},
                                 {"control", trial.control},
+                                {"reference", trial.reference},
                                 {"batch", trial.global_batch},
                                 {"seed", trial.seed},
                                 {"data", data.fingerprint}};

@@ -26,7 +26,10 @@ class DataParallel : public Strategy {
     if (group.size() == 1) return;
     const std::size_t own = share_limit(group) * replica.classes();
     slopes_ = device_array<float>(replica.device(), own);
-    if (group.rank() != kHolder) return;
+    if (group.rank() != kHolder) {
+      settled_ = device_array<float>(replica.device(), replica.weights().size());
+      return;
+    }
     all_logits_ = device_array<float>(replica.device(), global_batch_ * replica.classes());
     all_slopes_ = device_array<float>(replica.device(), global_batch_ * replica.classes());
   }
@@ -45,10 +48,11 @@ class DataParallel : public Strategy {
     if (group.rank() == kHolder) replica.update();
   }
 
-  // Other devices have not received the last update yet: the next step would broadcast it.
+  // Other devices have not received the last update yet: the next step broadcasts it. Here they receive a copy.
   Vec settle(Replica& replica, Group& group) override {
-    group.broadcast(replica.weights(), kHolder);
-    return replica.weights();
+    const Vec settled = settled_.empty() ? replica.weights() : settled_.span();
+    group.broadcast(settled, kHolder);
+    return settled;
   }
 
  private:
@@ -70,6 +74,7 @@ class DataParallel : public Strategy {
   std::size_t global_batch_;
   Array<float> all_logits_, all_slopes_;  // (global batch, classes); on the holder
   Array<float> slopes_;                   // (own share, classes)
+  Array<float> settled_;                  // not on the holder
 };
 
 }  // namespace

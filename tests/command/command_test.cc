@@ -240,7 +240,7 @@ TEST_F(CommandLine, TheReportsCommandFindsARowByAHostileName) {
                             command + " -o again >again.txt 2>&1";
   EXPECT_EQ(std::system(shell.c_str()), 0) << command;
   const auto again = read_run((place_.folder() / "again").string());
-  ASSERT_EQ(again.rows.size(), 1u) << command;
+  ASSERT_EQ(again.rows.size(), 3u) << "the row, a reference in place of its baseline, and the control of that: " << command;
   EXPECT_EQ(again.rows[0].trial.strategy.label, run.rows[0].trial.strategy.label);
   EXPECT_EQ(again.rows[0].trial.variant, run.rows[0].trial.variant);
 }

@@ -66,6 +66,18 @@ TEST_F(Disk, ThatFailsToSyncEndsTheRun) {
   for (const int first : {1, 5}) EXPECT_TRUE(survives("sync", first)) << first;
 }
 
+// SQLite reads the header, then pages; `export` and the others read in the same way.
+TEST_F(Disk, ThatCannotBeReadIsNotSaidToBeUnwritable) {
+  ASSERT_EQ(place_.run({"two.yaml", "-o", "run"}).code, 0);
+  for (const int first : {1, 2, 4, 8}) {
+    const std::string fault = (place_.folder() / "run").string() + ":read:" + std::to_string(first);
+    const Ended ended = place_.run({"report", "run"}, {{"LD_PRELOAD", kLibrary}, {"MGCOMPARE_TEST_DISK", fault}});
+    EXPECT_EQ(ended.code, 4) << first << ended.err;
+    EXPECT_NE(ended.err.find("run/results.sqlite: cannot be read ("), std::string::npos) << first << ended.err;
+    EXPECT_EQ(ended.err.find("writ"), std::string::npos) << first << ended.err;
+  }
+}
+
 // At each write and each sync of a run.
 using LongDisk = Disk;
 TEST_F(LongDisk, MayFillUpAtAnyWrite) {

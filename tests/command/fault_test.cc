@@ -182,7 +182,7 @@ TEST_F(Faults, ARankThatDiesInAnExchangeIsARowForEveryStrategy) {
       "dying.yaml", small_config("scaling: {devices: [cpu:2], batch: 64}\nstrategies:\n" + strategies))});
   EXPECT_EQ(ended.code, 3) << ended.err;
   const auto run = place_.only_run();
-  ASSERT_EQ(run.rows.size(), names.size());
+  ASSERT_EQ(run.rows.size(), names.size() + 2) << "and, without a baseline, a reference with its control";
   for (std::size_t i = 0; i < names.size(); ++i) {
     const Row& row = row_of(run, names[i]);
     EXPECT_EQ(row.state, RowState::finished) << names[i];
@@ -202,7 +202,7 @@ TEST_F(Faults, ARankThatHangsInAnExchangeIsARowWithinTheLimitForEveryStrategy) {
       "hanging.yaml", small_config("scaling: {devices: [cpu:2], batch: 64}\nmeasure: {time_limit: 2}\nstrategies:\n" + strategies))});
   EXPECT_EQ(ended.code, 3) << ended.err;
   const auto run = place_.only_run();
-  ASSERT_EQ(run.rows.size(), names.size());
+  ASSERT_EQ(run.rows.size(), names.size() + 2) << "and, without a baseline, a reference with its control";
   for (const std::string& name : names) {
     EXPECT_EQ(row_of(run, name).result.status, TrialStatus::timeout) << name << ": " << row_of(run, name).result.cause;
     EXPECT_NE(row_of(run, name).result.cause.find("over the limit of 2 s"), std::string::npos) << row_of(run, name).result.cause;

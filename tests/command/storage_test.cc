@@ -177,6 +177,36 @@ TEST_F(Storage, ARemovedDirectoryEndsTheRunWithTheTruth) {
   EXPECT_FALSE(anything_survives());
 }
 
+// By the file of another run, as `cp` does it.
+TEST_F(Storage, AnOverwrittenResultsFileEndsTheRunWithTheTruth) {
+  ASSERT_EQ(place_.run({config(), "-o", "other"}).code, 0);
+  Program program = place_.start({config(), "-o", "run", "--set", "seeds=[1,2,3,4,5,6,7,8,9]", "--set", "epochs=100"});
+  ASSERT_TRUE(program.says("[1/9]", 60));
+  fs::copy_file(at("other/results.sqlite"), at("run/results.sqlite"), fs::copy_options::overwrite_existing);
+  const Ended ended = program.wait();
+  EXPECT_EQ(ended.code, 4) << ended.err;
+  EXPECT_NE(ended.err.find("run/results.sqlite: was overwritten by another program while the run wrote to it, so the run ends; what was "
+                           "recorded is lost"), std::string::npos) << ended.err;
+  EXPECT_EQ(ended.err.find("[4/9]"), std::string::npos) << "it did not stop at the next trial: " << ended.err;
+  EXPECT_EQ(run_in("run").rows.size(), 1u) << "the other run";
+  EXPECT_EQ(run_in("run").rows[0].result.status, TrialStatus::done);
+}
+
+// Reading so many rows takes seconds.
+TEST_F(Storage, ASignalEndsTheReadingOfARunThatIsResumed) {
+  ASSERT_EQ(place_.run({config(), "-o", "run"}).code, 0);
+  change("run", "WITH RECURSIVE n (i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 3000000) "
+                "INSERT INTO epoch SELECT 1, i, 0.1, 0.2, 0.3, 0.4, 0.5 FROM n");
+  Program program = place_.start({config(), "-o", "run", "--resume"});
+  ASSERT_TRUE(program.says("data: ", 60));
+  const auto begin = std::chrono::steady_clock::now();
+  program.signal(SIGTERM);
+  const Ended ended = program.wait();
+  EXPECT_EQ(ended.code, 143) << ended.err;
+  EXPECT_NE(ended.err.find("run/results.sqlite: reading was stopped by a signal"), std::string::npos) << ended.err;
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
+}
+
 TEST_F(Storage, ARenamedConfigIsResumed) {
   ASSERT_EQ(place_.run({config()}).code, 0);
   fs::rename(at("fine.yaml"), at("renamed.yaml"));

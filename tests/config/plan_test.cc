@@ -221,11 +221,44 @@ TEST_F(Planning, RowsThatPromiseTheBaselineGetAControl) {
   EXPECT_TRUE(nlohmann::json(made.trials.back()).get<Trial>().control);
   // Only where a row needs one.
   EXPECT_THAT(controls(plan("strategies: [single, sums]").trials), SizeIs(0));
-  EXPECT_THAT(controls(plan("strategies: [precise, sums]").trials), SizeIs(0)) << "no baseline";
   EXPECT_THAT(controls(only(made, "batch=32")), SizeIs(1));
   EXPECT_THAT(controls(only(made, "strategy=single,strategy=sums")), SizeIs(0));
-  EXPECT_THAT(controls(only(made, "seed=6")), SizeIs(0)) << "its own baseline is not chosen";
+  EXPECT_THAT(controls(only(made, "seed=6")), ElementsAre("31 single cpu:1 batch 32 seed 6 0", "33 single cpu:1 batch 64 seed 6 0"));
   EXPECT_THAT(controls(plan(text + "variants: [{name: v, set: {optimizer.kind: adam}}]").trials), SizeIs(4));
+}
+
+TEST_F(Planning, RowsWithoutABaselineGetAReference) {
+  const auto references = [](const std::vector<Trial>& trials) {
+    std::vector<std::string> found;
+    for (const Trial& trial : trials) {
+      if (!trial.reference) continue;
+      EXPECT_FALSE(trial.is_repeat());
+      EXPECT_EQ(trial.plugin_file, "") << "the program's own";
+      found.push_back(fmt::format("{} {} on {}:{} x {}{}, batch {} {} seed {}", trial.number, trial.strategy.label, to_string(trial.device_kind),
+                                  trial.devices, trial.ranks_per_device, trial.control ? ", control" : "", trial.global_batch, trial.variant, trial.seed));
+    }
+    return found;
+  };
+  const Plan weak = plan("strategies: [single, precise, sums]\nscaling: {batch: 32, devices: [1, 2, 4], mode: weak}\nseeds: [5, 6]\n");
+  EXPECT_THAT(references(weak.trials), ElementsAre("19 reference on cpu:1 x 1, batch 64  seed 5", "20 reference on cpu:1 x 1, control, batch 64  seed 5",
+                                                   "21 reference on cpu:1 x 1, batch 128  seed 5", "22 reference on cpu:1 x 1, control, batch 128  seed 5"));
+  EXPECT_TRUE(weak.trials.back().reference) << "after all others";
+  EXPECT_THAT(describe(weak), HasSubstr("1 of them control of exact rows, 4 of them references of exact rows"));
+  EXPECT_TRUE(nlohmann::json(weak.trials.back()).get<Trial>().reference);
+  EXPECT_THAT(references(only(weak, "devices=2")), ElementsAre(HasSubstr("19 "), HasSubstr("20 ")));
+  EXPECT_THAT(references(only(weak, "strategy=single,strategy=sums")), SizeIs(0));
+  // A batch per device that is another's global batch needs none.
+  EXPECT_THAT(references(plan("strategies: [single, precise]\nscaling: {batch: [32, 64], devices: [2], mode: weak}").trials), SizeIs(2));
+  // Strong scaling, no baseline; several ranks on a device; and a filter that leaves out the baseline.
+  EXPECT_THAT(references(plan("strategies: [precise, sums]\nscaling: {devices: [1, 2]}").trials), SizeIs(2));
+  EXPECT_THAT(references(plan("strategies: [precise]\nscaling: {devices: [1], ranks_per_device: 3}").trials),
+              ElementsAre(HasSubstr("reference on cpu:1 x 1, batch"), HasSubstr("control")));
+  const Plan strong = plan("strategies: [single, precise]\nscaling: {devices: [2]}\nseeds: [5, 6]\n");
+  EXPECT_THAT(references(strong.trials), SizeIs(0));
+  EXPECT_THAT(references(only(strong, "strategy=precise,seed=6")), ElementsAre(HasSubstr("seed 6"), HasSubstr("control")));
+  EXPECT_THAT(references(plan("strategies: [sums]").trials), SizeIs(0));
+  // A row that cannot run needs none.
+  EXPECT_THAT(references(plan("strategies: [precise]\nscaling: {devices: [cuda:2]}").trials), SizeIs(0));
 }
 
 TEST_F(Planning, BatchesThatHoldAllSamplesAreOneRow) {

@@ -1,5 +1,5 @@
 // A disk that is full or broken, for LD_PRELOAD. MGCOMPARE_TEST_DISK=DIR:write:N fails the N-th and all later writes to files
-// below DIR with ENOSPC, DIR:sync:N syncs with EIO.
+// below DIR with ENOSPC, DIR:sync:N syncs with EIO and DIR:read:N reads with ESTALE, as a network disk that is gone.
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -37,7 +37,7 @@ bool fails(int descriptor, const char* kind) {
   const ssize_t size = readlink(("/proc/self/fd/" + std::to_string(descriptor)).c_str(), path, sizeof(path));
   if (size <= 0 || !std::string(path, static_cast<std::size_t>(size)).starts_with(fault.folder)) return false;
   if (++calls < fault.first) return false;
-  errno = std::string(kind) == "sync" ? EIO : ENOSPC;
+  errno = std::string(kind) == "write" ? ENOSPC : std::string(kind) == "sync" ? EIO : ESTALE;
   return true;
 }
 
@@ -58,6 +58,21 @@ EXPORTED ssize_t pwrite(int file, const void* data, size_t size, off_t at) {
 EXPORTED ssize_t pwrite64(int file, const void* data, size_t size, off64_t at) {
   static auto* const next = real<ssize_t(int, const void*, size_t, off64_t)>("pwrite64");
   return fails(file, "write") ? -1 : next(file, data, size, at);
+}
+
+EXPORTED ssize_t read(int file, void* data, size_t size) {
+  static auto* const next = real<ssize_t(int, void*, size_t)>("read");
+  return fails(file, "read") ? -1 : next(file, data, size);
+}
+
+EXPORTED ssize_t pread(int file, void* data, size_t size, off_t at) {
+  static auto* const next = real<ssize_t(int, void*, size_t, off_t)>("pread");
+  return fails(file, "read") ? -1 : next(file, data, size, at);
+}
+
+EXPORTED ssize_t pread64(int file, void* data, size_t size, off64_t at) {
+  static auto* const next = real<ssize_t(int, void*, size_t, off64_t)>("pread64");
+  return fails(file, "read") ? -1 : next(file, data, size, at);
 }
 
 EXPORTED int fsync(int file) {

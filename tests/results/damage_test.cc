@@ -9,6 +9,7 @@
 #include <functional>
 #include <iterator>
 
+#include "results/row_checksum.h"
 #include "results/sqlite.h"
 #include "results/results_store.h"
 #include "results/runs.h"
@@ -70,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(
                    ResultsStore(std::filesystem::path(path).parent_path().string()).empty();
                    Database(path, Database::Mode::write).script("PRAGMA user_version = 9");
                  },
-                 "written by a newer mgcompare (format 9, this program reads up to 4)"},
+                 "written by a newer mgcompare (format 9, this program reads up to 5)"},
         BadStore{"View", with("DROP TABLE run; CREATE VIEW run AS WITH RECURSIVE c (key, value) AS (SELECT 'name', 'x' UNION ALL "
                               "SELECT key, value FROM c) SELECT key, value FROM c"),
                  "contains a view 'run'"},
@@ -145,8 +146,11 @@ TEST(ReadRun, SaysWhatIsNotThere) {
 TEST(ReadRun, NamesTheTrialThatCannotBeRead) {
   const Folder folder;
   { ResultsStore(folder.path()).begin({}, {make_trial(7, "alone", 1, 1)}); }
-  Database(folder.path(kResultsFile), Database::Mode::write)
-      .script("UPDATE trial SET state = 'finished', result_json = '{', checksum = NULL WHERE number = 7");
+  {
+    const Database database(folder.path(kResultsFile), Database::Mode::write);
+    database.script("UPDATE trial SET state = 'finished', result_json = '{' WHERE number = 7");
+    seal_trial(database, 7);
+  }
   EXPECT_THAT([&] { read_run(folder.path()); },
               ThrowsMessage<BadResults>(AllOf(HasSubstr("damaged (trial 7: parse error"), testing::Not(HasSubstr("json.exception")))));
 }

@@ -177,6 +177,16 @@ TEST(Marks, BusyThreadsAreSaidButDoNotExclude) {
   EXPECT_THAT(csv_report(run), HasSubstr("other threads are busy"));
 }
 
+TEST(Marks, ARowUnderOtherConditionsIsNotRanked) {
+  mgcompare::Run run = three_by_three();
+  for (Row& row : run.rows)
+    if (row.trial.devices == 2) row.result.changed_settings = "the processors that it may run on of rank 0";
+  const Comparison comparison = compare_rows(run);
+  EXPECT_TRUE(comparison.cells[1].is_disqualified());
+  EXPECT_THAT(terminal(run), HasSubstr("The strategy changed settings of its threads"));
+  EXPECT_THAT(csv_report(run), HasSubstr("changed the processors that it may run on of rank 0"));
+}
+
 TEST(Marks, ExtraRunsThatFailAreNoRepeats) {
   RunMaker maker;
   const auto diverged = [](Row& row) {

@@ -115,6 +115,30 @@ TEST(Regression, ARowThatLosesMoreThanTheMachineIsWorse) {
   EXPECT_THAT(same.warnings, testing::IsEmpty());
 }
 
+// On a machine half as fast, on which only the baseline's repeats are far apart.
+TEST(Regression, ANoisyBaselineIsNotTakenForTheSame) {
+  mgcompare::Run after = pair_of(500, 800);
+  double factor = 0.5;
+  for (Row& row : after.rows)
+    if (row.trial.devices == 1) row.result.samples_per_second *= (factor += 0.6);
+  const Regression regression = compared(pair_of(1000, 1600), after);
+  EXPECT_EQ(regression.rows[0].speed.absolute, Change::undecided);
+  EXPECT_EQ(regression.rows[0].change, Change::reference);
+  EXPECT_TRUE(regression.rows[1].by_baseline);
+  EXPECT_EQ(regression.rows[1].speed.absolute, Change::worse) << "stands beside it";
+  EXPECT_EQ(regression.rows[1].change, Change::undecided);
+  EXPECT_FALSE(has_regressed(regression, 0.05));
+  EXPECT_THAT(regression.warnings, testing::Contains(HasSubstr("Whether the baseline itself differs is undecided: alone on 1 CPU core")));
+}
+
+TEST(Regression, WarnsIfOnlyOneRunHasTheBaseline) {
+  mgcompare::Run after = pair_of(500, 800);
+  std::erase_if(after.rows, [](const Row& row) { return row.trial.devices == 1; });
+  const Regression regression = compared(pair_of(1000, 1600), after);
+  EXPECT_FALSE(regression.rows[0].by_baseline);
+  EXPECT_THAT(regression.warnings, testing::Contains(HasSubstr("Only one of the runs has the baseline of together on 2 CPU cores, batch 128")));
+}
+
 TEST(Regression, MarkedRowsHaveNoVerdict) {
   mgcompare::Run after = pair_of(1000, 3000);
   for (Row& row : after.rows)

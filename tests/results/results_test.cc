@@ -182,7 +182,8 @@ constexpr char kWithoutColumns[] =
     "ALTER TABLE rank DROP COLUMN seconds_strategy; ALTER TABLE rank DROP COLUMN seconds_overlapped;";
 constexpr char kWithoutConfigs[] =
     "UPDATE trial SET trial_json = json_set(trial_json, '$.config', json((SELECT json FROM config WHERE sha256 = trial.config)));"
-    "ALTER TABLE trial DROP COLUMN config; ALTER TABLE trial DROP COLUMN checksum; DROP TABLE config;";
+    "ALTER TABLE trial DROP COLUMN config; ALTER TABLE trial DROP COLUMN checksum; DROP TABLE config;"
+    "ALTER TABLE session DROP COLUMN token;";
 const std::string kOlder[] = {std::string(kWithoutColumns) + "DROP TABLE window; PRAGMA user_version = 1;",
                               std::string(kWithoutColumns) + "PRAGMA user_version = 2;", "PRAGMA user_version = 3;"};
 
@@ -205,7 +206,8 @@ TEST(Results, OfOlderVersionsAreReadAndCarriedOn) {
       results.add(plan()[1], result);
     }
     const Database database(folder.path(kResultsFile), Database::Mode::read);
-    EXPECT_EQ(database.integer("PRAGMA user_version"), 4);
+    EXPECT_EQ(database.integer("PRAGMA user_version"), 5);
+    EXPECT_EQ(database.integer("SELECT count(*) FROM trial WHERE checksum IS NULL"), 0);
     EXPECT_EQ(database.integer("SELECT count(*) FROM window"), 1);
     EXPECT_EQ(database.text("SELECT max(seconds_strategy) FROM rank"), "0.25");
   }

@@ -7,7 +7,9 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "reports/csv.h"
 #include "reports/summary.h"
@@ -41,8 +43,11 @@ void make_run(const std::string& directory) {
   ResultsStore results(directory);
   results.begin(info(), plan());
   for (const Trial& trial : plan()) {
+    Result result = make_result(1000, 8, 0.985);
+    result.windows = {{30, 3840, 0.5}};
+    result.metrics = {{{"staleness", {.mean = 1.5}}}};
     results.start(trial);
-    results.add(trial, make_result(1000, 8, 0.985));
+    results.add(trial, result);
   }
 }
 
@@ -68,6 +73,55 @@ TEST(DamagedRow, IsMarkedInEveryFormAndLeftOutOfTheFigures) {
     EXPECT_THAT(csv_report(run), HasSubstr(",damaged,"));
     EXPECT_THAT(json_text(run), HasSubstr("\"status\":\"damaged\""));
   }
+}
+
+TEST(DamagedRow, IsOneWithoutAChecksum) {
+  const Folder folder;
+  make_run(folder.path());
+  Database(folder.path(kResultsFile), Database::Mode::write).script("UPDATE trial SET checksum = NULL WHERE number = 2");
+  const mgcompare::Run run = read_run(folder.path());
+  EXPECT_EQ(run.rows[0].result.status, TrialStatus::done);
+  EXPECT_EQ(run.rows[1].result.status, TrialStatus::damaged);
+}
+
+// The tables that only SQL reads.
+TEST(DamagedRow, IsOneWithDamagedDetails) {
+  const std::map<std::string, std::set<int>> changes = {{"UPDATE epoch SET accuracy = 0.5 WHERE trial = 2 AND epoch = 1", {2}},
+                                                        {"UPDATE window SET trial = 3, window = 9 WHERE trial = 2", {2, 3}},
+                                                        {"UPDATE rank SET seconds_waiting = NULL WHERE trial = 1", {1}},
+                                                        {"UPDATE metric SET mean = mean + 1e-9", {1, 2, 3}},
+                                                        {"DELETE FROM metric WHERE trial = 2", {2}},
+                                                        {"INSERT INTO epoch (trial, epoch, loss) VALUES (3, 7, 0.5)", {3}}};
+  for (const auto& [change, damaged] : changes) {
+    const Folder folder;
+    make_run(folder.path());
+    Database(folder.path(kResultsFile), Database::Mode::write).script(change);
+    for (const Row& row : read_run(folder.path()).rows)
+      EXPECT_EQ(row.result.status == TrialStatus::damaged, damaged.contains(row.trial.number)) << change;
+  }
+}
+
+// In files of version 4 a checksum did not cover details, and rows from an older version had none.
+TEST(DamagedRow, StaysDamagedWhenItsFileIsUpgraded) {
+  const Folder folder;
+  make_run(folder.path());
+  {
+    const Database database(folder.path(kResultsFile), Database::Mode::write);
+    database.script("CREATE TEMP TABLE kept AS SELECT * FROM epoch; DELETE FROM epoch; DELETE FROM window; DELETE FROM rank; DELETE FROM metric");
+    for (const Trial& trial : plan()) seal_trial(database, trial.number);
+    database.script("INSERT INTO epoch SELECT * FROM kept; UPDATE trial SET checksum = NULL WHERE number = 1;"
+                    "UPDATE trial SET accuracy = 0.995 WHERE number = 2; ALTER TABLE session DROP COLUMN token; PRAGMA user_version = 4");
+  }
+  for (int round = 0; round < 2; ++round) {
+    const mgcompare::Run run = read_run(folder.path());
+    EXPECT_EQ(run.rows[0].result.status, TrialStatus::done) << "version " << 4 + round;
+    EXPECT_EQ(run.rows[1].result.status, TrialStatus::damaged) << "version " << 4 + round;
+    EXPECT_EQ(run.rows[2].result.status, TrialStatus::done) << "version " << 4 + round;
+    EXPECT_TRUE(run.info.taints.empty());
+    ResultsStore upgrade(folder.path());
+  }
+  Database(folder.path(kResultsFile), Database::Mode::write).script("UPDATE epoch SET loss = 3 WHERE trial = 3");
+  EXPECT_EQ(read_run(folder.path()).rows[2].result.status, TrialStatus::damaged) << "now its details are covered";
 }
 
 TEST(DamagedRow, RunsAgainWithTheDefinitionOfThePlan) {
@@ -160,7 +214,8 @@ TEST(Configs, NameNoFiles) {
   std::ofstream(folder.path("secret.yaml")) << "a secret: 1\n";
   const Database database(folder.path(kResultsFile), Database::Mode::write);
   database.script("UPDATE trial SET trial_json = json_set(trial_json, '$.config', json('{\"model\": \"secret.yaml\", \"@path\": \"" +
-                  folder.path("x.yaml") + "\"}')), config = NULL, checksum = NULL");
+                  folder.path("x.yaml") + "\"}')), config = NULL");
+  for (const Trial& trial : plan()) seal_trial(database, trial.number);
   EXPECT_THAT([&] { read_run(folder.path()); },
               ThrowsMessage<BadResults>(AllOf(HasSubstr("does not list its layers"), testing::Not(HasSubstr("a secret")))));
 }
@@ -255,16 +310,55 @@ TEST(Directory, MayBeALinkItself) {
 
 constexpr char kEndless[] = "WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT count(*) FROM c";
 
+// Signals, for as long as this object lives.
+class Interruption {
+ public:
+  explicit Interruption(int after = 0) {
+    looks_ = 0;
+    after_ = after;
+    interrupt_reading_if([] { return ++looks_ > after_; });
+  }
+  ~Interruption() {
+    interrupt_reading_if([] { return false; });
+  }
+
+ private:
+  inline static int looks_ = 0, after_ = 0;
+};
+
 TEST(Statements, StopReadingOnASignal) {
   const Folder folder;
   make_run(folder.path());
-  static int looks;
-  looks = 0;
-  interrupt_reading_if([] { return ++looks > 20; });
+  const Interruption interruption(20);
   const Database reading(folder.path(kResultsFile), Database::Mode::read), writing(folder.path(kResultsFile), Database::Mode::write);
   EXPECT_THROW(reading.run(kEndless), DatabaseError);
   EXPECT_NO_THROW(writing.run("UPDATE run SET value = value")) << "what was measured is still written";
-  interrupt_reading_if([] { return false; });
+}
+
+// A run that is resumed may come from somebody else, too.
+TEST(Statements, StopOnASignalBeforeTheRunContinues) {
+  const Folder folder;
+  make_run(folder.path("run"));
+  {
+    const Interruption interruption;
+    EXPECT_THROW(ResultsStore{folder.path("run")}, ReadingStopped);
+    EXPECT_THROW(newest_run(folder.path(), info().config_json), ReadingStopped) << "it is not that there is none";
+  }
+  for (const int looks : {1, 5, 20}) {
+    ResultsStore results(folder.path("run"));
+    const Interruption interruption(looks);
+    EXPECT_THROW(results.resume(info(), plan()), ReadingStopped) << looks;
+  }
+  ResultsStore results(folder.path("run"));
+  results.resume(info(), plan());
+  {
+    const Interruption interruption;
+    EXPECT_THROW(results.unfinished(), ReadingStopped);
+  }
+  results.start(plan()[0]);
+  const Interruption interruption;
+  EXPECT_NO_THROW(results.add(plan()[0], make_result(1000, 8, 0.985)));
+  EXPECT_EQ(results.read().rows.size(), 3u) << "for the report of what was measured";
 }
 
 TEST(LongStatements, EndAfterALimitOfWork) {

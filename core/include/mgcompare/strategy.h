@@ -97,8 +97,8 @@ class Strategy {
   virtual void rest(Replica&, Group&) {}
   // At the end of an epoch: returns the weights to evaluate, as many as replica.weights() has, in device memory, the same
   // on all ranks unless models are many, valid until the next step. It may queue device work, synchronize, use all of
-  // Group but wait_until(), and call metric(). It must not run passes or updates, and training must go on as if it had not
-  // been called. Its time and bytes are not counted.
+  // Group but wait_until(), and call metric(). It must not run passes or updates or write to replica.weights(), and training
+  // must go on as if it had not been called. Its time and bytes are not counted.
   virtual Vec settle(Replica& replica, Group&) { return replica.weights(); }
   // Saves the object's state, after settle(). The program saves weights, buffers and all optimisers itself. A checkpoint of more
   // than 64 copies of the model for each rank is not written. restore() is called after start().

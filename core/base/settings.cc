@@ -1,0 +1,126 @@
+#include "base/settings.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cfenv>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
+
+namespace mgcompare {
+namespace {
+
+// Bits of MXCSR that say what happened, not what shall be done.
+constexpr unsigned kExceptionFlags = 0x3f;
+
+std::string denormals() {
+#ifdef __SSE__
+  return fmt::format("{:x}", _mm_getcsr() & ~kExceptionFlags);
+#else
+  return "";
+#endif
+}
+
+std::string processors() {
+  // Larger than any machine: the call fails if the mask has more bits.
+  std::array<unsigned long, 1024> mask{};
+  const long bytes = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask.data());
+  return bytes < 0 ? "" : fmt::format("{:x}", fmt::join(mask.begin(), mask.begin() + bytes / static_cast<long>(sizeof mask[0]), ","));
+}
+
+std::string blocked_signals() {
+  sigset_t set;
+  pthread_sigmask(SIG_BLOCK, nullptr, &set);
+  std::string text;
+  for (int number = 1; number < NSIG; ++number) text += sigismember(&set, number) == 1 ? '1' : '0';
+  return text;
+}
+
+// Reading the mask would have to set it, for all threads.
+std::string file_mask() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;)
+    if (word == "Umask:" && status >> word) return word;
+  return "";
+}
+
+std::string limits() {
+  std::vector<rlim_t> values;
+  for (int resource = 0; resource < RLIMIT_NLIMITS; ++resource) {
+    // The program itself limits the memory of trials.
+    if (resource == RLIMIT_DATA) continue;
+    rlimit limit{};
+    getrlimit(static_cast<__rlimit_resource>(resource), &limit);
+    values.insert(values.end(), {limit.rlim_cur, limit.rlim_max});
+  }
+  return fmt::format("{}", fmt::join(values, ","));
+}
+
+std::string timers() {
+  std::string running;
+  for (const auto timer : {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF}) {
+    itimerval value{};
+    getitimer(timer, &value);
+    const bool runs = value.it_value.tv_sec != 0 || value.it_value.tv_usec != 0;
+    running += runs ? '1' : '0';
+  }
+  return running;
+}
+
+std::string signal_handlers() {
+  std::string text;
+  for (int number = 1; number < SIGRTMIN; ++number) {
+    struct sigaction action {};
+    if (sigaction(number, nullptr, &action) == 0) text += fmt::format("{},", reinterpret_cast<std::uintptr_t>(action.sa_handler));
+  }
+  return text;
+}
+
+}  // namespace
+
+Settings thread_settings() {
+  errno = 0;
+  return {{"the rounding mode", fmt::format("{}", std::fegetround())},
+          {"the modes of floating-point arithmetic", denormals()},
+          {"the processors that it may run on", processors()},
+          {"the priority", fmt::format("{} {}", getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())), sched_getscheduler(0))},
+          {"the blocked signals", blocked_signals()}};
+}
+
+Settings process_settings() {
+  std::error_code ignored;
+  return {{"the working directory", std::filesystem::current_path(ignored).string()},
+          {"the file mode mask", file_mask()},
+          {"the resource limits", limits()},
+          {"the timers", timers()},
+          {"the signal handlers", signal_handlers()}};
+}
+
+void reset_arithmetic() { std::fesetenv(FE_DFL_ENV); }
+
+std::string changed_settings(const Settings& before, const Settings& after) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : before)
+    if (const auto found = after.find(name); found == after.end() || found->second != value) names.push_back(name);
+  if (names.empty()) return "";
+  const std::string last = names.back();
+  names.pop_back();
+  return names.empty() ? last : fmt::format("{} and {}", fmt::join(names, ", "), last);
+}
+
+}  // namespace mgcompare

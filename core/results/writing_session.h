@@ -1,0 +1,47 @@
+#pragma once
+
+// The one process that writes the results of a run: it holds the lock of the directory and the open database.
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/descriptor.h"
+#include "results/results_store.h"
+#include "results/sqlite.h"
+#include "results/written_file.h"
+
+namespace mgcompare {
+
+class WritingSession {
+ public:
+  // Creates the directory and the file if they do not exist. Throws NotWritable, InUse, BadResults.
+  explicit WritingSession(const std::string& directory);
+  // Leaves one plain file, unless another one has taken its place.
+  ~WritingSession();
+  WritingSession(const WritingSession&) = delete;
+  WritingSession& operator=(const WritingSession&) = delete;
+
+  const std::string& directory() const { return directory_; }
+  const std::string& path() const { return path_; }
+  const Database& database() const { return *database_; }
+
+  // Runs `work` in one transaction. It is on disk, in the file that the path leads to, when this returns. Throws NotWritable
+  // if that is another file now: before `work`, so that nothing is written into it, or after it.
+  void commit(const std::function<void()>& work);
+  Run read();
+
+ private:
+  void take_lock();
+  void record_session();
+  void check_in_place();
+
+  std::string directory_;
+  std::string path_;
+  std::string real_path_;           // without links
+  Descriptor lock_;
+  std::optional<Database> database_;
+  std::optional<WrittenFile> file_;
+};
+
+}  // namespace mgcompare

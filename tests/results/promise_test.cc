@@ -1,0 +1,167 @@
+#include "reports/promise.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "reports/csv.h"
+#include "reports/failures.h"
+#include "reports/findings.h"
+#include "reports/html.h"
+#include "reports/markdown.h"
+#include "reports/summary.h"
+#include "results/runs.h"
+#include "results/weight_sketch.h"
+
+namespace mgcompare {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+// Weights of norm 10, of which the first is moved.
+Result at(double moved, double samples_per_second = 1000) {
+  std::vector<float> weights(100, 1);
+  weights[0] += static_cast<float>(moved);
+  Result result = make_result(samples_per_second, 8, 0.985);
+  for (EpochResult& epoch : result.epochs) epoch.sketch = sketch_of(weights);
+  return result;
+}
+
+// Three seeds on one device and on two, with a control.
+RunMaker pair(double moved) {
+  RunMaker maker;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    maker.baseline(seed, at(0));
+    maker.add("together", 2, seed, at(moved, 1600));
+  }
+  Row& control = maker.baseline(1, at(0.002));
+  control.trial.control = true;
+  return maker;
+}
+
+// Weak scaling: the batch of two devices has only a reference, of one seed.
+RunMaker weak(double moved) {
+  RunMaker maker;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const double noise = 1 + 0.001 * static_cast<double>(seed);
+    maker.baseline(seed, at(0, 1000 * noise));
+    maker.add("together", 2, seed, at(moved, 1600 * noise), 256);
+  }
+  for (const bool is_control : {false, true}) {
+    Row& reference = maker.add("reference", 1, 1, at(is_control ? 0.002 : 0, 99'999), 256);
+    reference.result.traits["role"] = "baseline";
+    reference.trial.block = 0;
+    reference.trial.reference = true;
+    reference.trial.control = is_control;
+  }
+  for (Row& row : maker.run.rows) row.trial.scaling = ScalingMode::weak;
+  return maker;
+}
+
+PromiseState state_of_second(const RunMaker& maker) { return compare_rows(maker.run).cells[1].promise.state; }
+
+TEST(PromiseCheck, ABaselineOnSeveralRanksIsAContender) {
+  RunMaker maker = pair(1);
+  for (Row& row : maker.run.rows) row.result.traits["role"] = "baseline";
+  const Comparison comparison = compare_rows(maker.run);
+  EXPECT_TRUE(comparison.cells[0].is_baseline);
+  EXPECT_FALSE(comparison.cells[1].is_baseline);
+  EXPECT_EQ(comparison.cells[1].promise.state, PromiseState::broken);
+  EXPECT_EQ(comparison.ranking, std::vector<std::size_t>{0});
+}
+
+TEST(PromiseCheck, FreeRanksCanPromiseTheBaselineToo) {
+  RunMaker maker = pair(1);
+  for (Row& row : maker.run.rows) row.result.traits["pace"] = "free";
+  EXPECT_EQ(state_of_second(maker), PromiseState::broken);
+}
+
+TEST(PromiseCheck, AReferenceStandsInForTheBaseline) {
+  EXPECT_EQ(state_of_second(weak(1)), PromiseState::broken);
+  const RunMaker honest = weak(0.001);
+  const Comparison comparison = compare_rows(honest.run);
+  EXPECT_EQ(comparison.cells[1].promise.state, PromiseState::kept) << "in the seed of the reference";
+  EXPECT_TRUE(comparison.cells[1].marks.empty());
+  EXPECT_EQ(comparison.cells.size(), 2u) << "a reference is no row of the comparison";
+  EXPECT_EQ(comparison.done, 8u);
+  EXPECT_THAT(closing_summary(honest.run, {}), Not(HasSubstr("reference")));
+}
+
+TEST(PromiseCheck, WithoutAReferenceAllOutputsSayThatItWasNotChecked) {
+  RunMaker maker = weak(0.001);
+  for (Row& row : maker.run.rows)
+    if (row.trial.reference) {
+      row.result = {};
+      row.result.status = TrialStatus::out_of_memory;
+      row.result.cause = "asked 1000, free 10, total 100";
+    }
+  const Comparison comparison = compare_rows(maker.run);
+  EXPECT_EQ(comparison.cells[1].promise.state, PromiseState::unchecked);
+  EXPECT_FALSE(comparison.cells[1].is_disqualified()) << "it may be honest";
+  EXPECT_THAT(answer(comparison).grounds, HasSubstr("by together on 2 CPU cores, batch 128 per device (promise not checked)"));
+  const std::string sentence = "Exact rows whose promise was not checked: together on 2 CPU cores, batch 128 per device. The reason: no "
+                               "training on one device at this batch and seed was completed";
+  EXPECT_THAT(closing_summary(maker.run, {}),
+              AllOf(HasSubstr(sentence), HasSubstr("together !"), HasSubstr("(2 extra runs): out of memory")));
+  EXPECT_THAT(markdown_report(comparison, ""), AllOf(HasSubstr("exact (promise not checked)"), HasSubstr(sentence)));
+  EXPECT_THAT(html_report(comparison, ""), AllOf(HasSubstr(sentence), HasSubstr("(promise not checked)")));
+  EXPECT_THAT(csv_report(maker.run), HasSubstr("exact,not checked,,promise not checked"));
+  const auto json = nlohmann::json::parse(json_text(maker.run));
+  EXPECT_EQ(json["rows"][1]["promise_check"]["state"], "not checked");
+  EXPECT_THAT(json["rows"][1]["promise_check"]["why"].get<std::string>(), HasSubstr("one device"));
+  EXPECT_EQ(json["rows"][1]["marks"][0], "promise not checked");
+  // The failure has a line of its own, and is no failed repeat.
+  ASSERT_EQ(failures(comparison).size(), 1u);
+  EXPECT_TRUE(failures(comparison)[0].extra);
+}
+
+TEST(PromiseCheck, RanksThatEndApartAreMarked) {
+  RunMaker maker = pair(0.001);
+  maker.run.rows[3].result.epochs[1].ranks_apart = 1;
+  const Comparison comparison = compare_rows(maker.run);
+  EXPECT_TRUE(comparison.cells[1].is_marked(MarkKind::ranks_apart));
+  EXPECT_EQ(comparison.ranking, std::vector<std::size_t>{0});
+  EXPECT_THAT(closing_summary(maker.run, {}), AllOf(HasSubstr("Ranks ended an epoch with different weights"),
+                                                    HasSubstr("ranks ended epoch 2 with different weights")));
+  EXPECT_THAT(csv_report(maker.run), HasSubstr("ranks ended epoch 2 with different weights"));
+  EXPECT_EQ(nlohmann::json::parse(json_text(maker.run))["trials"][3]["result"]["epochs"][1]["ranks_apart"], 1);
+}
+
+TEST(PromiseCheck, ASettleThatChangesTheTrainingIsMarked) {
+  RunMaker maker = pair(0.001);
+  maker.run.rows[1].result.epochs[0].ranks_moved = 2;
+  const Comparison comparison = compare_rows(maker.run);
+  EXPECT_TRUE(comparison.cells[1].is_marked(MarkKind::moved_by_settle));
+  EXPECT_EQ(comparison.ranking, std::vector<std::size_t>{0});
+  EXPECT_THAT(closing_summary(maker.run, {}), HasSubstr("settle() changed the weights in epoch 1"));
+}
+
+TEST(PromiseCheck, ABusyThreadIsACoreHoweverManyDevicesThereAre) {
+  RunMaker maker = pair(0.001);
+  for (Row& row : maker.run.rows) {
+    if (row.trial.devices == 2) row.trial.devices = 8;
+    row.result.seconds_other_threads = row.trial.devices == 8 ? 0.95 * row.result.seconds_training : 0.001;
+  }
+  EXPECT_TRUE(compare_rows(maker.run).cells[1].is_marked(MarkKind::busy_threads));
+  // On a machine that is busy otherwise, no thread gets a processor.
+  for (Row& row : maker.run.rows) {
+    if (row.trial.devices != 8) continue;
+    row.result.seconds_other_threads = 0.05 * row.result.seconds_training;
+    row.result.seconds_rank_threads = 0.4 * row.result.seconds_training;
+  }
+  EXPECT_TRUE(compare_rows(maker.run).cells[1].is_marked(MarkKind::busy_threads));
+  for (Row& row : maker.run.rows) row.result.seconds_rank_threads *= 2;
+  EXPECT_FALSE(compare_rows(maker.run).cells[1].is_marked(MarkKind::busy_threads));
+  // NCCL and the driver have threads for each GPU.
+  for (Row& row : maker.run.rows) {
+    row.trial.device_kind = DeviceKind::cuda;
+    row.result.seconds_other_threads *= 0.95 / 0.05;
+  }
+  EXPECT_FALSE(compare_rows(maker.run).cells[1].is_marked(MarkKind::busy_threads));
+}
+
+}  // namespace
+}  // namespace mgcompare

@@ -1,0 +1,69 @@
+#include "base/settings.h"
+
+#include <gmock/gmock.h>
+#include <sched.h>
+
+#include <cfenv>
+#include <thread>
+
+#include "fixture.h"
+
+namespace mgcompare::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Settings, NameWhatChanged) {
+  std::thread([] {
+    const Settings before = thread_settings();
+    EXPECT_EQ(changed_settings(before, thread_settings()), "");
+    std::fesetround(FE_UPWARD);
+    EXPECT_THAT(changed_settings(before, thread_settings()), HasSubstr("the rounding mode"));
+    reset_arithmetic();
+    EXPECT_EQ(changed_settings(before, thread_settings()), "");
+  }).join();
+  const Settings before = process_settings();
+  EXPECT_EQ(changed_settings(before, process_settings()), "");
+  const mode_t mask = umask(0123);
+  EXPECT_EQ(changed_settings(before, process_settings()), "the file mode mask");
+  umask(mask);
+}
+
+// Modes of the thread that starts the ranks are not those of the ranks.
+TEST(Settings, RanksComputeWithTheDefaultArithmetic) {
+  const Trial trial = small_trial(2, "data_parallel");
+  const std::string expected = run(trial).result.weights_hash;
+  std::fesetround(FE_UPWARD);
+  const std::string found = run(trial).result.weights_hash;
+  reset_arithmetic();
+  EXPECT_EQ(found, expected);
+}
+
+struct Meddling {
+  const char* what;
+  const char* says;
+};
+void PrintTo(const Meddling& meddling, std::ostream* out) { *out << meddling.what; }
+
+class SettingsOfRanks : public ::testing::TestWithParam<Meddling> {};
+
+TEST_P(SettingsOfRanks, AreComparedAtTheEnd) {
+  Trial trial = small_trial(2, "", {{"what", GetParam().what, false, {}}});
+  trial.strategy.name = trial.strategy.label = "meddler";
+  trial.plugin_file = MGCOMPARE_BINARY_DIR "/lib/mgcompare/bad_plugins/strategy_meddler.so";
+  // The strategy is also made on the thread that starts the ranks.
+  std::thread([&] {
+    const std::string changed = run(trial).result.changed_settings;
+    EXPECT_THAT(changed, HasSubstr(GetParam().says));
+    EXPECT_EQ(changed.empty(), std::string(GetParam().says).empty());
+  }).join();
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SettingsOfRanks,
+                         ::testing::Values(Meddling{"nothing", ""}, Meddling{"rounding", "the rounding mode"},
+                                           Meddling{"processors", "the processors that it may run on"}, Meddling{"priority", "the priority"},
+                                           Meddling{"signals", "the blocked signals"}),
+                         [](const auto& info) { return std::string(info.param.what); });
+
+}  // namespace
+}  // namespace mgcompare::testing
