@@ -24,6 +24,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// For requests other than trials to answer after an interruption: no result is lost with them.
+constexpr double kSecondsToAnswer = 0.3;
+
 Clock::duration seconds(double value) {
   // At most a year, so that adding it to the current time cannot overflow.
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(value, 3.2e7)));
@@ -41,10 +44,14 @@ bool may_be_damage(TrialStatus status) {
 
 }  // namespace
 
+void Reply::throw_if_interrupted() const {
+  if (status == TrialStatus::interrupted) throw Error("interrupted before the first trial; no result was recorded");
+}
+
 const nlohmann::json& Reply::require(const std::string& what, const std::string& advice) const {
   if (answered()) return body;
+  throw_if_interrupted();
   if (status == TrialStatus::failed) throw Error(cause);
-  if (status == TrialStatus::interrupted) throw Error("interrupted before the first trial; no result was recorded");
   throw Error(fmt::format("{}: {}; {}", what, failure(), advice));
 }
 
@@ -181,10 +188,10 @@ void Supervisor::check_limits(PendingRequest& request) {
   const std::string place = text_of(worker_->position().get());
   if (settings_.interrupted() && !request.stop_sent) {
     request.stop_sent = true;
-    request.stop_by = request.stops ? now + seconds(settings_.seconds_to_stop) : now;
+    request.stop_by = now + seconds(request.stops ? settings_.seconds_to_stop : std::min(kSecondsToAnswer, settings_.seconds_to_stop));
     writer_->send("stop", nullptr);
   }
-  if (request.stop_sent && now >= request.stop_by) {
+  if (request.stop_sent && now > request.stop_by) {
     kill_worker(request, TrialStatus::interrupted, fmt::format("it did not stop by itself {}", place));
   } else if (now > request.deadline) {
     kill_worker(request, TrialStatus::timeout,

@@ -46,8 +46,10 @@ struct Reply {
   bool answered() const { return status == TrialStatus::done; }
   // "SIGSEGV in step 3 (crashed)", for messages.
   std::string failure() const;
-  // The answer. Otherwise throws Error: the cause if the request failed, which is a whole sentence; "interrupted before the first
-  // trial" if the user stopped the program; else "WHAT: how the worker ended; ADVICE".
+  // Throws Error, "interrupted before the first trial", if the user stopped the program.
+  void throw_if_interrupted() const;
+  // The answer. Otherwise throws Error: that of throw_if_interrupted(); the cause if the request failed, which is a whole sentence; else
+  // "WHAT: how the worker ended; ADVICE".
   const nlohmann::json& require(const std::string& what, const std::string& advice) const;
 };
 
@@ -67,8 +69,8 @@ class Supervisor {
   Result run(const Trial& trial, const TrialFiles& files, const std::function<void(const Progress&)>& report);
   // What the user should know about the workers of the trials since the last call: the notes that run() added.
   std::vector<std::string> take_warnings() { return std::exchange(warnings_, {}); }
-  // Sends one request to the worker. Unless it answers, the worker is ended, at once if the user interrupts. Each note restarts
-  // the time limit.
+  // Sends one request to the worker. Unless it answers, the worker is ended, a moment after the user interrupts. Each note
+  // restarts the time limit.
   Reply ask(const std::string& kind, const nlohmann::json& body, double limit_seconds, const Listener& listener = {});
   // Ends the worker gracefully. The next request starts another.
   void end_worker();

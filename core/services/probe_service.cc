@@ -93,6 +93,7 @@ void clean(StrategySummary& answer) {
 }
 
 StrategySummary summary_of(Reply reply) {
+  reply.throw_if_interrupted();
   StrategySummary answer;
   if (reply.status == TrialStatus::out_of_memory)
     reply.cause += fmt::format("; a plugin may use {:g} GiB while it is asked for its options", kStrategyGibibytes);

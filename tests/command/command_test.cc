@@ -271,7 +271,7 @@ TEST_F(CommandLine, MoreDevicesThanThereAreIsARow) {
       {place_.write("many.yaml", small_config("scaling: {devices: [cpu:1, cpu:4096], batch: 64}\nstrategies: [replicated]\n"))});
   EXPECT_EQ(ended.code, 3) << ended.err;
   const auto run = place_.only_run();
-  ASSERT_EQ(run.rows.size(), 2u);
+  ASSERT_EQ(run.rows.size(), 4u) << "two, a reference and its control";
   for (const Row& row : run.rows) {
     EXPECT_EQ(row.result.status, row.trial.devices == 1 ? TrialStatus::done : TrialStatus::unavailable);
     EXPECT_EQ(row.result.cause.find("asked 4096") != std::string::npos, row.trial.devices > 1) << row.result.cause;

@@ -58,6 +58,8 @@ TEST(ResultJson, KeepsEveryField) {
   result.windows = {{30, 3840, 0.5}, {31, 3968, 0.25}};
   result.notes = {"oversubscribed"};
   result.seconds_other_threads = 0.25;
+  result.seconds_rank_threads = 1.5;
+  result.changed_settings = "the priority";
   result.exclusive_sections = 12;
   result.shared = {{"Board", "host", 99}};
   result.epochs[0].sketch = "12345678";
@@ -65,7 +67,7 @@ TEST(ResultJson, KeepsEveryField) {
   const nlohmann::json json = result;
   // Equal again, and not only because everything was omitted.
   EXPECT_EQ(nlohmann::json(json.get<Result>()), json);
-  EXPECT_EQ(json.size(), 33u);
+  EXPECT_EQ(json.size(), 35u);
   const Result back = json.get<Result>();
   EXPECT_EQ(back.peak_memory, 1ull << 40);
   EXPECT_EQ(back.metrics.at(0).at("staleness").count, 99u);
@@ -76,6 +78,8 @@ TEST(ResultJson, KeepsEveryField) {
   EXPECT_EQ(back.samples_due, 10'000u);
   EXPECT_EQ(back.exclusive_sections, 12u);
   EXPECT_EQ(back.seconds_other_threads, 0.25);
+  EXPECT_EQ(back.seconds_rank_threads, 1.5);
+  EXPECT_EQ(back.changed_settings, "the priority");
   EXPECT_EQ(back.windows.at(1).steps, 31u);
   EXPECT_EQ(back.windows.at(1).samples_per_second(), 15872);
   EXPECT_EQ(back.ranks.at(0).waiting, result.ranks[0].waiting);

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <cfenv>
+#include <cstring>
 #include <thread>
 
 #include "fixture.h"
@@ -53,6 +54,10 @@ TEST_P(SettingsOfRanks, AreComparedAtTheEnd) {
   trial.plugin_file = MGCOMPARE_BINARY_DIR "/lib/mgcompare/bad_plugins/strategy_meddler.so";
   // The strategy is also made on the thread that starts the ranks.
   std::thread([&] {
+    // Other tests may have bound the thread that this one inherits from to one processor.
+    cpu_set_t all;
+    std::memset(&all, 0xff, sizeof all);
+    sched_setaffinity(0, sizeof all, &all);
     const std::string changed = run(trial).result.changed_settings;
     EXPECT_THAT(changed, HasSubstr(GetParam().says));
     EXPECT_EQ(changed.empty(), std::string(GetParam().says).empty());
