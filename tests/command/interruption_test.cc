@@ -117,6 +117,16 @@ TEST_F(Interruptions, AHangingTrialDoesNotHoldUpAnInterruption) {
   EXPECT_NE(result.cause.find("did not stop by itself"), std::string::npos) << result.cause;
 }
 
+TEST_F(Interruptions, AConstructorThatHangsIsNotCalledACrash) {
+  Program program = place_.start({place_.write("hang.yaml", misbehaving("how: blocked, where: construct")), "-o", "run"});
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  program.signal(SIGINT);
+  const Ended ended = program.wait();
+  EXPECT_EQ(ended.code, 130) << ended.err;
+  EXPECT_NE(ended.err.find("interrupted before the first trial; no result was recorded"), std::string::npos) << ended.err;
+  EXPECT_EQ(ended.err.find("crashed"), std::string::npos) << ended.err;
+}
+
 TEST_F(Interruptions, AKilledRunLosesNothingAndIsResumed) {
   const std::string config = place_.write("hang.yaml", misbehaving("how: blocked, where: step"));
   Program program = place_.start({config});
