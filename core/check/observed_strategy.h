@@ -10,16 +10,11 @@
 #include <optional>
 #include <vector>
 
+#include "check/alteration.h"
 #include "check/buffer_watch.h"
 #include "mgcompare/strategy.h"
 
 namespace mgcompare {
-
-// One rank gets other samples than its own, in one of its steps in the first epoch.
-struct Alteration {
-  int rank = 0;
-  std::size_t step = 0;
-};
 
 struct Disturbance {
   std::uint64_t seed = 1;

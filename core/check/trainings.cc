@@ -18,6 +18,9 @@ namespace {
 // small enough for the limits of the comparisons.
 constexpr double kRateFactor = 1.1;
 
+constexpr double kSmoothEpsilon = 1e-3;
+constexpr double kDriftFactor = 3;  // of limits(), over what one change of order shows
+
 OptimizerConfig optimizer_of(const std::string& name, const OptimizerConfig& given) {
   const OptimizerKind kind = name == "momentum" ? OptimizerKind::sgd : kind_named<OptimizerKind>(name);
   OptimizerConfig config = given.kind == kind ? given : OptimizerConfig{.kind = kind};
@@ -30,10 +33,13 @@ OptimizerConfig optimizer_of(const std::string& name, const OptimizerConfig& giv
   return config;
 }
 
-// Like max pooling, relu has near-ties, where rounding decides on which side of zero a unit lies.
-void smoothen(ModelConfig& model) {
-  for (LayerConfig& layer : model.layers)
+// Like max pooling, relu has near-ties, where rounding decides on which side of zero a unit lies. Adam and Adagrad divide
+// gradients by their size: where the true gradient is 0, as for a bias before batch normalisation, they would turn rounding
+// into full steps.
+void smoothen(Config& config) {
+  for (LayerConfig& layer : config.model.layers)
     if (layer.type == LayerType::relu) layer.type = LayerType::tanh;
+  config.optimizer.epsilon = std::max(config.optimizer.epsilon, kSmoothEpsilon);
 }
 
 double bytes_per_step(const Observation& seen) {
@@ -92,7 +98,8 @@ Trial Trainings::trial_of(const TrainingCase& of) const {
     trial.config.schedule.at.push_back(static_cast<double>(step / extent.steps_per_epoch) +
                                        static_cast<double>(sample) / static_cast<double>(scope_.samples));
   }
-  if (of.smooth) smoothen(trial.config.model);
+  if (of.smooth) smoothen(trial.config);
+  trial.control = of.reversed;
   if (of.shares_norm) trial.config.batch_norm = BatchNormPolicy::sync;
   return trial;
 }
@@ -211,12 +218,18 @@ TrainingOutcome Trainings::run(const TrainingCase& of, const std::function<std::
 }
 
 const std::vector<float>& Trainings::reference(const TrainingCase& of, std::size_t shares) {
-  std::vector<float>& weights = references_[{of.optimizer, shares, of.epochs, of.is_brief, of.smooth}];
+  std::vector<float>& weights = references_[{of.optimizer, shares, of.epochs, of.is_brief, of.smooth, of.reversed}];
   if (weights.empty()) {
-    const TrainingCase alone{.optimizer = of.optimizer, .is_brief = of.is_brief, .epochs = of.epochs, .smooth = of.smooth};
+    const TrainingCase alone{.optimizer = of.optimizer, .is_brief = of.is_brief, .epochs = of.epochs, .smooth = of.smooth, .reversed = of.reversed};
     weights = run(alone, [shares] { return make_reference(shares); }).weights[0];
   }
   return weights;
+}
+
+std::vector<TensorLimit> Trainings::limits(const TrainingCase& of, double least) {
+  TrainingCase control = of;
+  control.reversed = true;
+  return limits_of(spec_of(of), reference(of, 1), reference(control, 1), kDriftFactor, least);
 }
 
 void Trainings::add_usage(const Observation& seen, double others, const Footprint& before) {

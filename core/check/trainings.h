@@ -11,6 +11,7 @@
 #include "base/footprint.h"
 #include "check/observed_strategy.h"
 #include "check/verify_scope.h"
+#include "check/weight_difference.h"
 #include "data/dataset.h"
 #include "modules/strategy_options.h"
 #include "platform/platform.h"
@@ -36,7 +37,8 @@ struct TrainingCase {
   int ranks = 1;
   bool is_brief = false;            // see extent_of()
   std::size_t epochs = 0;           // in lockstep: ends after so many; 0: all
-  bool smooth = false;              // average pooling for max pooling, tanh for relu: without the near-ties that amplify rounding
+  bool smooth = false;              // average pooling for max pooling, tanh for relu, a larger epsilon: without what amplifies rounding
+  bool reversed = false;            // the samples of each batch in reverse order
   bool shares_norm = false;         // batch normalisation over all ranks, whatever the config says
   bool audit = false;               // see TrainingRequest
   bool settles = false;             // see Disturbance
@@ -72,6 +74,10 @@ class Trainings {
   // Weights of one rank on the global batch, or of one that accumulates several shares of it. Computed once each. Of the case
   // only the optimiser, the length and the network matter.
   const std::vector<float>& reference(const TrainingCase& of, std::size_t shares);
+  // How far each tensor of the weights may differ from reference(of, 1): by `least`, and by three times what another order of
+  // summation changes there. Rounding decides weights whose true gradient is 0, such as a bias before batch normalisation,
+  // if the optimiser divides gradients by their size.
+  std::vector<TensorLimit> limits(const TrainingCase& of, double least);
   bool normalises() const;          // whether the network has batch normalisation
   std::size_t parameters() const;
   // Of all trainings of run() since the last call.
@@ -81,7 +87,7 @@ class Trainings {
   struct ReferenceKey {
     std::string optimizer;
     std::size_t shares, epochs;
-    bool is_brief, smooth;
+    bool is_brief, smooth, reversed;
     auto operator<=>(const ReferenceKey&) const = default;
   };
   Trial trial_of(const TrainingCase& of) const;

@@ -6,20 +6,53 @@
 #include <cmath>
 
 namespace mgcompare {
+namespace {
 
-double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
-  double largest = a.size() == b.size() ? 0 : INFINITY;
-  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
+double largest_difference(const std::vector<float>& a, const std::vector<float>& b, Range range) {
+  double largest = 0;
+  for (std::size_t i = range.begin; i < range.end; ++i) {
     const double difference = std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
     largest = std::isfinite(difference) ? std::max(largest, difference) : INFINITY;
   }
   return largest;
 }
 
+}  // namespace
+
+double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() ? largest_difference(a, b, {0, a.size()}) : INFINITY;
+}
+
 double largest_difference(const std::vector<std::vector<float>>& expected, const std::vector<std::vector<float>>& weights) {
   double largest = 0;
   for (std::size_t rank = 0; rank < expected.size(); ++rank)
     largest = std::max(largest, largest_difference(expected[rank], weights.at(rank)));
+  return largest;
+}
+
+std::vector<TensorLimit> limits_of(const NetworkSpec& spec, const std::vector<float>& a, const std::vector<float>& b, double factor,
+                                   double least) {
+  std::vector<TensorLimit> limits;
+  const auto add = [&](const LayerSpec& layer, const char* part, Range range) {
+    if (range.size() > 0)
+      limits.push_back({fmt::format("{} {}", layer.config.name, part), range, std::max(least, factor * largest_difference(a, b, range))});
+  };
+  for (const LayerSpec& layer : spec.layers) {
+    add(layer, "weights", layer.weights);
+    add(layer, "bias", layer.bias);
+  }
+  return limits;
+}
+
+Departure largest_departure(const std::vector<std::vector<float>>& expected, const std::vector<std::vector<float>>& weights,
+                            const std::vector<TensorLimit>& limits) {
+  Departure largest;
+  for (std::size_t rank = 0; rank < expected.size(); ++rank)
+    for (const TensorLimit& tensor : limits) {
+      const double difference = largest_difference(expected[rank], weights.at(rank), tensor.range);
+      if (largest.tensor.empty() || difference / tensor.limit > largest.difference / largest.limit)
+        largest = {tensor.name, difference, tensor.limit};
+    }
   return largest;
 }
 

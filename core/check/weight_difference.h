@@ -4,12 +4,34 @@
 #include <string>
 #include <vector>
 
+#include "model/spec.h"
+
 namespace mgcompare {
 
 // Of two elements; infinite if a difference is not finite or the lengths differ.
 double largest_difference(const std::vector<float>& a, const std::vector<float>& b);
 // Over the ranks that are expected, which may be fewer than there are.
 double largest_difference(const std::vector<std::vector<float>>& expected, const std::vector<std::vector<float>>& weights);
+
+// How far the weights of one tensor may differ.
+struct TensorLimit {
+  std::string name;                 // "conv1 weights"
+  Range range;                      // in the weights of the network
+  double limit = 0;
+};
+
+// Of all tensors: the larger one of `least` and of `factor` times the largest difference of a and b in the tensor.
+std::vector<TensorLimit> limits_of(const NetworkSpec& spec, const std::vector<float>& a, const std::vector<float>& b, double factor,
+                                   double least);
+
+// Where weights differ most in proportion to their limit.
+struct Departure {
+  std::string tensor;
+  double difference = 0, limit = 0;
+};
+// Over the ranks that are expected. All vectors must have the length of the network's weights.
+Departure largest_departure(const std::vector<std::vector<float>>& expected, const std::vector<std::vector<float>>& weights,
+                            const std::vector<TensorLimit>& limits);
 
 // "the same bits after 40 steps", "differs by 1.2e-07 after 40 steps, limit 1e-05"; limit 0: not mentioned.
 std::string difference_text(double difference, double limit, std::size_t steps);

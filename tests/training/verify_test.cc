@@ -268,6 +268,25 @@ TEST(Verify, HonestExchangesOfStatisticsPass) {
       }
 }
 
+// The gradient of a bias before batch normalisation is rounding alone, and these optimisers divide it by its size.
+TEST(Verify, JudgesABiasBeforeBatchNormalisationByItsRounding) {
+  VerifyScope scope = quick_scope();
+  scope.plugins = {faulty_plugin("liar")};
+  scope.optimizers = {"adam", "adagrad"};
+  Config config = config_with(testing::normalised_model(), {});
+  std::swap(config.model.layers[1], config.model.layers[2]);
+  ASSERT_EQ(config.model.layers[0].type, LayerType::conv);
+  ASSERT_EQ(config.model.layers[1].type, LayerType::batch_norm);
+  for (const BatchNormPolicy policy : {BatchNormPolicy::local, BatchNormPolicy::sync}) {
+    config.batch_norm = policy;
+    config.strategies = {{"liar", "honest", {{"how", "nothing", false, {}}}, {}}};
+    const Verified honest = verify_in(scope, config);
+    EXPECT_TRUE(honest.passed) << failures(honest);
+    config.strategies = {{"liar", "wrong", {{"how", "mean of means", false, {}}}, {}}};
+    EXPECT_THAT(failures(verify_in(scope, config)), HasSubstr(kOneDevice));
+  }
+}
+
 // None of these numbers of ranks is in the scope.
 TEST(Verify, ALiarIsFoundOnTheRanksThatItSupports) {
   for (const char* ranks : {"2", "5"}) {
