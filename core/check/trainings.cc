@@ -39,7 +39,8 @@ OptimizerConfig optimizer_of(const std::string& name, const OptimizerConfig& giv
 void smoothen(Config& config) {
   for (LayerConfig& layer : config.model.layers)
     if (layer.type == LayerType::relu) layer.type = LayerType::tanh;
-  config.optimizer.epsilon = std::max(config.optimizer.epsilon, kSmoothEpsilon);
+  if (config.optimizer.kind == OptimizerKind::adam || config.optimizer.kind == OptimizerKind::adagrad)
+    config.optimizer.epsilon = std::max(config.optimizer.epsilon, kSmoothEpsilon);
 }
 
 double bytes_per_step(const Observation& seen) {

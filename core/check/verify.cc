@@ -29,7 +29,6 @@ constexpr char kResumes[] = "interrupted and resumed, it ends with the same weig
 constexpr char kCounted[] = "the ranks' exchange is counted";
 constexpr char kRuns[] = "runs";
 constexpr int kMostRanks = 16;      // of a strategy that supports none of the scope's numbers of ranks
-
 // Processor time beside the ranks that is not noise, in seconds and as a share of the ranks' own.
 constexpr double kOtherSeconds = 0.005, kOtherShare = 0.1;
 
