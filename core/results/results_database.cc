@@ -148,7 +148,7 @@ Database open_results_database(const std::string& directory, Database::Mode mode
     if (lstat((path + suffix).c_str(), &facts) == 0 && !S_ISREG(facts.st_mode)) refuse(path + suffix, "not a regular file");
   if (real.size() > kLongestPath)
     refuse(path, fmt::format("the path is too long ({} bytes, at most {})", real.size(), kLongestPath));
-  if (mode == Database::Mode::write)
+  if (mode != Database::Mode::read)
     if (const std::string problem = journal_problem(real + "-journal"); !problem.empty()) refuse(path + "-journal", problem);
   return translating_errors(path, [&] {
     try {

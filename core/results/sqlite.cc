@@ -144,6 +144,7 @@ int Database::watch(void* work) {
 Database::Database(const std::string& path, Mode mode) : for_reading_(mode == Mode::read), work_(std::make_unique<Work>()) {
   const int flags = mode == Mode::read ? SQLITE_OPEN_READONLY
                                        : SQLITE_OPEN_READWRITE | (mode == Mode::create ? SQLITE_OPEN_CREATE : 0);
+  work_->can_interrupt = mode == Mode::read || mode == Mode::write;
   sqlite3* raw = nullptr;
   const int code = sqlite3_open_v2(path.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, nullptr);
   handle_.reset(raw);

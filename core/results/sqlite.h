@@ -73,7 +73,8 @@ class Columns {
 
 class Database {
  public:
-  enum class Mode { read, write, create };
+  // `create` makes the file, and `write_own` opens one that this process has just made: signals end no statement in them.
+  enum class Mode { read, write, write_own, create };
   // `path` may have no symbolic link, not even in its folders.
   Database(const std::string& path, Mode mode);
 

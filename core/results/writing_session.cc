@@ -50,8 +50,10 @@ WritingSession::WritingSession(const std::string& directory) : directory_(direct
   real_path_ = (fs::canonical(directory) / kResultsFile).string();
   take_lock();
   struct stat facts {};
-  if (lstat(path_.c_str(), &facts) != 0) create_results_database(directory);
-  database_.emplace(open_results_database(directory, Database::Mode::write));
+  const bool is_new = lstat(path_.c_str(), &facts) != 0;
+  if (is_new) create_results_database(directory);
+  // An interrupted new run says so itself; there is nothing to read that could take long.
+  database_.emplace(open_results_database(directory, is_new ? Database::Mode::write_own : Database::Mode::write));
   translating_errors(path_, [&] {
     database_->script("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
     upgrade_tables(*database_);
