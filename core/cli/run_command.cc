@@ -199,7 +199,7 @@ void begin_run(ResultsStore& results, const Plan& plan, const FoundData& data, c
   info.data_origin = data.origin;
   info.data_fingerprint = data.fingerprint;
   if (command.resume && !results.empty()) {
-    for (const std::string& note : results.resume(info, plan.trials)) print_stderr("{}\n", note);
+    for (const std::string& note : results.resume(info, plan.trials, !command.only.empty())) print_stderr("{}\n", note);
   } else {
     results.begin(info, plan.trials);
   }
