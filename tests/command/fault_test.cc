@@ -229,6 +229,36 @@ TEST_F(Faults, AFloodOfOutputIsALogOfBoundedSize) {
   EXPECT_LT(fs::file_size(place_.only_run().directory + "/worker.log"), std::size_t{11} << 20);
 }
 
+// 50 MB are more than a message between processes may have.
+TEST_F(Faults, ALongErrorIsCutAndIsNoCrash) {
+  std::string rows;
+  for (const char* where : {"start", "step"})
+    rows += std::string("  - misbehave: {how: throw long, where: ") + where + ", as: " + where + "}\n";
+  const Ended ended = place_.run({place_.write("long.yaml", small_config("scaling: {devices: [cpu:2], batch: 64}\nmeasure: {warm_up_steps: 0}\nstrategies:\n" + rows + "  - misbehave: {how: long metric, as: metric}\n"))});
+  EXPECT_EQ(ended.code, 3) << ended.err.substr(0, 1000);
+  EXPECT_LT(ended.err.size() + ended.out.size(), std::size_t{1} << 20);
+  for (const Row& row : place_.only_run().rows) {
+    const std::string& cause = row.result.cause;
+    if (row.trial.strategy.name != "misbehave") continue;
+    EXPECT_EQ(row.result.status, TrialStatus::failed) << row_name(row.trial) << ": " << cause.substr(0, 200);
+    EXPECT_LT(cause.size(), 10'000u);
+    if (row.trial.strategy.label == "metric") {
+      EXPECT_NE(cause.find("the worker has a message of "), std::string::npos) << cause;
+      EXPECT_NE(cause.find("over the limit of 16777216"), std::string::npos) << cause;
+    } else {
+      EXPECT_EQ(cause.find("the planted error xxx"), 0u) << cause.substr(0, 200);
+      EXPECT_NE(cause.find("x [52420626 bytes left out]"), std::string::npos) << cause.substr(0, 200);
+    }
+  }
+  EXPECT_FALSE(anything_survives());
+  // Before the first trial, when the plugin is asked for its options.
+  const Ended constructed = place_.run({place_.write("construct.yaml", small_config("scaling: {devices: [cpu:1], batch: 64}\n"
+                                                                                    "strategies: [{misbehave: {how: throw long, where: construct}}]\n")), "--dry-run"});
+  EXPECT_EQ(constructed.code, 2) << constructed.err.substr(0, 1000);
+  EXPECT_NE(constructed.err.find("the planted error xxx"), std::string::npos) << constructed.err.substr(0, 1000);
+  EXPECT_LT(constructed.err.size(), 20'000u);
+}
+
 TEST_F(Faults, ADivergedTrialIsARow) {
   const Ended ended = place_.run({place_.write("bad.yaml", 
       "layers: [flatten, {dense: 32}, relu, {dense: 32}, relu, {dense: 10}]\n"
