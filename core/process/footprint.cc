@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <limits>
 #include <thread>
 #include <vector>
 
@@ -18,7 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kUncountable = std::numeric_limits<std::size_t>::max();
 constexpr std::chrono::milliseconds kPatience{200};
 
 // If the process has no descriptor left, not even a folder can be opened.
@@ -35,16 +33,16 @@ std::size_t children_of(const fs::path& thread) {
 }
 
 std::size_t processes() {
-  std::error_code ignored;
+  std::error_code error;
   std::size_t count = 0;
-  for (const auto& thread : fs::directory_iterator("/proc/self/task", ignored)) count += children_of(thread.path());
+  for (const auto& thread : fs::directory_iterator("/proc/self/task", error)) count += children_of(thread.path());
+  if (error) return kUncountable;
   // The guardian has one thread, and its children are this process and the orphans.
   const std::size_t of_guardian = children_of(fmt::format("/proc/{0}/task/{0}", getppid()));
   return count + (of_guardian > 0 ? of_guardian - 1 : 0);
 }
 
 std::string count_text(std::size_t before, std::size_t after, const char* one, const char* many) {
-  if (after == kUncountable) return fmt::format("too many {}", many);
   const std::size_t count = after > before ? after - before : before - after;
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }
@@ -67,16 +65,19 @@ Footprint settled_footprint(const Footprint& expected) {
 }
 
 std::string difference(const Footprint& before, const Footprint& after) {
-  std::vector<std::string> left, gone;
+  std::vector<std::string> left, gone, uncountable;
   const auto compare = [&](std::size_t Footprint::* part, const char* one, const char* many) {
-    if (before.*part != after.*part)
-      (after.*part > before.*part ? left : gone).push_back(count_text(before.*part, after.*part, one, many));
+    if (before.*part == after.*part) return;
+    if (before.*part == kUncountable || after.*part == kUncountable) uncountable.emplace_back(many);
+    else (after.*part > before.*part ? left : gone).push_back(count_text(before.*part, after.*part, one, many));
   };
   compare(&Footprint::threads, "thread", "threads");
   compare(&Footprint::descriptors, "open descriptor", "open descriptors");
   compare(&Footprint::processes, "process", "processes");
   std::vector<std::string> texts;
   if (!left.empty()) texts.push_back(fmt::format("left {}", fmt::join(left, " and ")));
+  if (!uncountable.empty())
+    texts.push_back(fmt::format("left {} that cannot be counted (probably no descriptor is free)", fmt::join(uncountable, " and ")));
   if (const std::string changed = changed_settings(before.settings, after.settings); !changed.empty()) texts.push_back("changed " + changed);
   if (!gone.empty()) texts.push_back(fmt::format("ended {} of the program", fmt::join(gone, " and ")));
   return fmt::format("{}", fmt::join(texts, " and "));
