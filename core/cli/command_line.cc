@@ -85,9 +85,25 @@ void refuse_unknown(const std::string& word) {
       fmt::format("no command and no config is named '{}'; {}", word, nearest.empty() ? kSeeHelp : nearest));
 }
 
+// `--resume=DIR` is `--resume -o DIR`: CLI11 would take DIR for true or false.
+std::vector<std::string> split_resume(int argc, char** argv) {
+  constexpr std::string_view kResume = "--resume=";
+  std::vector<std::string> words;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word.starts_with(kResume)) {
+      if (word.size() == kResume.size()) throw UsageError("--resume= names no directory; give one, or write --resume for the newest run");
+      words.insert(words.end(), {"--resume", "-o", std::string(word.substr(kResume.size()))});
+    } else {
+      words.emplace_back(word);
+    }
+  }
+  return words;
+}
+
 // CLI11 expects the command first. `run` may be left out before a config.
 std::vector<std::string> words_of(const CLI::App& app, int argc, char** argv) {
-  std::vector<std::string> words(argv + 1, argv + argc);
+  std::vector<std::string> words = split_resume(argc, argv);
   if (words.empty())
     throw UsageError(fmt::format("give a config, such as configs/lenet.yaml, or a command; {}", kSeeHelp));
   auto first = words.begin();

@@ -231,9 +231,16 @@ TEST_F(Storage, ResumingWhatIsNotThereIsWrongUsage) {
 
 TEST_F(Storage, ResumesTheDirectoryBehindTheConfig) {
   ASSERT_EQ(place_.run({config(), "-o", "results"}).code, 0);
-  const Ended again = place_.run({config(), "--resume", "results"});
-  EXPECT_EQ(again.code, 0) << again.err;
-  EXPECT_NE(again.err.find("no trials left to run; writing the reports of results again"), std::string::npos) << again.err;
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {config(), "--resume", "results"}, {config(), "--resume=results"}, {"--resume=results", config()}, {"run", "--resume=results", config()}}) {
+    const Ended again = place_.run(words);
+    EXPECT_EQ(again.code, 0) << again.err;
+    EXPECT_NE(again.err.find("no trials left to run; writing the reports of results again"), std::string::npos) << again.err;
+  }
+  const Ended nameless = place_.run({config(), "--resume="});
+  EXPECT_EQ(nameless.code, 2);
+  EXPECT_NE(nameless.err.find("--resume= names no directory"), std::string::npos) << nameless.err;
+  EXPECT_EQ(place_.run({config(), "--resume=none"}).code, 2);
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{config(), "results"}, {config(), "--resume", "results", "-o", "other"}}) {
     const Ended refused = place_.run(words);
