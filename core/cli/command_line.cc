@@ -258,7 +258,9 @@ int run_printing_errors(const std::function<int()>& body) {
   };
   try {
     const int code = body();
-    if (std::fflush(stdout) != 0) return unprinted(errno);
+    errno = 0;
+    // An earlier failure may have left nothing to flush.
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return unprinted(errno != 0 ? errno : EIO);
     return interruption() != 0 ? exit_code_of(interruption()) : code;
   } catch (const ConfigError& error) {
     return print(error.what(), kUsage);

@@ -202,9 +202,9 @@ Ending Process::stop(std::chrono::milliseconds grace) {
 }
 
 void open_standard_streams() {
-  // open() returns the lowest free number.
+  // open() returns the lowest free number. Results that are printed nowhere are an error, so stdout is for reading only.
   for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (fcntl(number, F_GETFD) < 0) open("/dev/null", O_RDWR);
+    if (fcntl(number, F_GETFD) < 0) open("/dev/null", number == STDOUT_FILENO ? O_RDONLY : O_RDWR);
 }
 
 void adopt_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }

@@ -55,7 +55,8 @@ class Process {
   std::optional<Ending> ending_;
 };
 
-// Opens /dev/null for each of stdin, stdout and stderr that is closed, so that no other file gets its number.
+// Opens /dev/null for each of stdin, stdout and stderr that is closed, so that no other file gets its number. Writing to such a
+// stdout fails.
 void open_standard_streams();
 // Makes this process the subreaper of the orphaned descendants of its children.
 void adopt_orphans();
