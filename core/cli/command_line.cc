@@ -1,4 +1,5 @@
 #include "cli/command_line.h"
+#include "base/error_text.h"
 #include "base/print.h"
 
 #include <algorithm>
@@ -6,7 +7,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <iterator>
 #include <map>
@@ -253,7 +253,7 @@ int run_printing_errors(const std::function<int()>& body) {
   const auto unprinted = [&](int problem) {
     if (problem == EPIPE) return static_cast<int>(kEnvironment);
     return print(fmt::format("the results cannot be written to standard output ({}); redirect it to another file",
-                             std::strerror(problem)),
+                             error_text(problem)),
                  kEnvironment);
   };
   try {
@@ -276,6 +276,7 @@ int run_printing_errors(const std::function<int()>& body) {
   } catch (const std::exception& error) {
     const auto* system = dynamic_cast<const std::system_error*>(&error);
     if (system != nullptr && std::ferror(stdout) != 0) return unprinted(system->code().value());
+    if (system != nullptr && is_limit(system->code().value())) return print(error_text(system->code().value()), kEnvironment);
     return print(fmt::format("internal error, please report it: {}", error.what()), kInternal);
   }
 }

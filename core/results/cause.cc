@@ -1,8 +1,13 @@
 #include "results/cause.h"
 
+#include <filesystem>
 #include <new>
+#include <system_error>
+
+#include <fmt/format.h>
 
 #include "base/device_lost.h"
+#include "base/error_text.h"
 #include "base/text.h"
 
 namespace mgcompare {
@@ -20,6 +25,11 @@ Cause cause_of(const std::exception_ptr& thrown) {
     return {TrialStatus::out_of_memory, shortened(error.what())};
   } catch (const std::bad_alloc&) {
     return {TrialStatus::out_of_memory, "the host has no more memory"};
+  } catch (const std::system_error& error) {
+    // That of a thread which could not be started says only "Resource temporarily unavailable".
+    const bool is_of_file = dynamic_cast<const std::filesystem::filesystem_error*>(&error) != nullptr;
+    if (is_of_file || !is_limit(error.code().value())) return {TrialStatus::failed, shortened(error.what())};
+    return {TrialStatus::failed, fmt::format("no thread could be started: {}", error_text(error.code().value()))};
   } catch (const std::exception& error) {
     return {TrialStatus::failed, shortened(error.what())};
   } catch (...) {
