@@ -52,9 +52,10 @@ int main(int argc, char** argv) {
   open_standard_streams();
   if (argc == 2 && std::string_view(argv[1]) == "--worker") return run_worker();
   return run_printing_errors([&] {
+    require_limits();
+    listen_to_signals();
     const Parsed parsed = parse(argc, argv);
     if (parsed.exit_code) return *parsed.exit_code;
-    listen_to_signals();
     return parsed.command.name == "run" ? compare(parsed.command) : other_command(parsed.command);
   });
 }

@@ -86,16 +86,25 @@ bool is_baseline_of(const Cell& base, const Cell& cell) {
   // Batch per device in weak scaling, global batch in strong scaling.
   const std::size_t batch =
       trial.scaling == ScalingMode::weak ? trial.global_batch / std::max<std::size_t>(1, trial.devices) : trial.global_batch;
-  return base.is_baseline && !base.done.empty() && !base.is_marked(MarkKind::too_short) && one.devices == 1 && one.ranks_per_device == 1 &&
+  return base.is_baseline && !base.done.empty() && one.devices == 1 && one.ranks_per_device == 1 &&
          one.device_kind == trial.device_kind && one.global_batch == batch && one.variant == trial.variant;
 }
 
 void set_against_baseline(std::vector<Cell>& cells) {
   for (Cell& cell : cells) {
-    if (cell.done.empty() || cell.trial().ranks_per_device != 1 || cell.is_marked(MarkKind::too_short)) continue;
-    const auto base =
-        std::find_if(cells.begin(), cells.end(), [&](const Cell& other) { return is_baseline_of(other, cell); });
-    if (base == cells.end()) continue;
+    if (cell.done.empty() || cell.trial().ranks_per_device != 1) continue;
+    // Of several, one that was measured.
+    const auto find = [&](bool is_short) {
+      return std::find_if(cells.begin(), cells.end(), [&](const Cell& other) {
+        return is_baseline_of(other, cell) && other.is_marked(MarkKind::too_short) == is_short;
+      });
+    };
+    const auto base = find(false);
+    if (base == cells.end()) {
+      if (const auto unmeasured = find(true); unmeasured != cells.end()) cell.short_baseline = static_cast<std::size_t>(unmeasured - cells.begin());
+      continue;
+    }
+    if (cell.is_marked(MarkKind::too_short)) continue;
     cell.baseline = static_cast<std::size_t>(base - cells.begin());
     cell.speed_up = ratio(cell.done, base->done, throughput);
     cell.efficiency = scaled(cell.speed_up, 1 / static_cast<double>(std::max<std::size_t>(1, cell.trial().devices)));

@@ -46,6 +46,8 @@ struct Cell {
   // Index of the cell that this one is compared with: the baseline on one device of the same kind, with the same global
   // batch (strong scaling) or batch per device (weak scaling). Absent if there is none or ranks share a device.
   std::optional<std::size_t> baseline;
+  // Index of the cell that would be the baseline, if it was not too short to measure.
+  std::optional<std::size_t> short_baseline;
   // Speed-up: ratio of the samples/s to the baseline's, by seed if both have the seed; never clipped. Efficiency: speed-up /
   // devices. None if one of both is too short to measure.
   Spread speed_up, efficiency;

@@ -82,6 +82,21 @@ std::string some_repeats(const Cell& cell) {
   return cell.reached_target == cell.done.size() ? "" : fmt::format(", in {} of {} repeats", cell.reached_target, cell.done.size());
 }
 
+// Why a row has no baseline although there is one: "the one-device baseline, serial on ..., was too short to measure; ...". Empty
+// if that is not the reason.
+std::string short_baseline_text(const Comparison& comparison, const Cell& cell) {
+  if (!cell.short_baseline) return "";
+  return fmt::format("the one-device baseline, {}, was too short to measure: train longer, with more epochs or samples",
+                     title_of(comparison.cells[*cell.short_baseline]));
+}
+
+// The same for any row on several devices.
+std::string short_baseline_text(const Comparison& comparison) {
+  for (const Cell& cell : comparison.cells)
+    if (cell.trial().devices > 1 && cell.short_baseline) return short_baseline_text(comparison, cell);
+  return "";
+}
+
 // With the warning that nothing showed that it computes what it says.
 std::string winner_title(const Cell& cell) {
   return title_of(cell) + (cell.is_marked(MarkKind::unchecked_promise) ? " (promise not checked)" : "");
@@ -115,7 +130,9 @@ void add_baseline(const Comparison& comparison, const Cell& winner, const std::v
     return;
   }
   if (!winner.baseline) {
-    all.push_back({"there is no one-device baseline on this kind of device and at this batch to compare it with", 1});
+    const std::string unmeasured = short_baseline_text(comparison, winner);
+    all.push_back({!unmeasured.empty() ? "there is nothing to compare it with: " + unmeasured
+                                       : "there is no one-device baseline on this kind of device and at this batch to compare it with", 1});
     return;
   }
   const auto base = std::find_if(rivals.begin(), rivals.end(),
@@ -207,6 +224,8 @@ Answer answer_of_ranking(const Comparison& comparison) {
       return cell.is_disqualified() && cell.trial().devices > 1 && !cell.many_models;
     });
     if (excluded) return {"Whether several devices pay is not known", "every row on several devices has a mark that excludes it"};
+    if (const std::string unmeasured = short_baseline_text(comparison); !unmeasured.empty())
+      return {"Whether several devices pay is not known", unmeasured};
     return {"Whether several devices pay is not known yet",
             "the answer needs a finished row on several devices, and the one-device baseline at the same batch"};
   }
@@ -263,6 +282,19 @@ std::string accuracy_of(const Cell& cell) {
   return cell.many_models && cell.accuracy.count > 0
              ? fmt::format("{}, mean of {} models", text, cell.trial().ranks())
              : text;
+}
+
+std::string no_curve(const Comparison& comparison) {
+  if (const std::string unmeasured = short_baseline_text(comparison); !unmeasured.empty())
+    return fmt::format("There is no curve to draw: {}.", unmeasured);
+  return "There is no curve to draw: curves need rows on at least two different numbers of devices, and the baseline on one. Add "
+         "devices to `scaling.devices`, and a strategy that is the one-device baseline.";
+}
+
+std::string no_prediction(const Comparison& comparison) {
+  if (const std::string unmeasured = short_baseline_text(comparison); !unmeasured.empty())
+    return fmt::format("There is nothing to predict from: {}.", unmeasured);
+  return "There is nothing to predict from: predictions need a strategy on several devices and the one-device baseline: run more rows.";
 }
 
 const Cell* best_on_several(const Comparison& comparison) {

@@ -38,11 +38,8 @@ std::vector<Finding> ranking_findings(const Comparison& comparison);
 // Limitations of the results.
 std::vector<Finding> reservations(const Comparison& comparison);
 // Shown in place of curves and predictions if there are none.
-inline constexpr char kNoCurve[] =
-    "There is no curve to draw: curves need rows on at least two different numbers of devices, and the baseline on one. Add "
-    "devices to `scaling.devices`, and a strategy that is the one-device baseline.";
-inline constexpr char kNoPrediction[] =
-    "There is nothing to predict from: predictions need a strategy on several devices and the one-device baseline.";
+std::string no_curve(const Comparison& comparison);
+std::string no_prediction(const Comparison& comparison);
 // "Partial: 3 of 9 trials ...", the first line of a report while trials are unfinished; empty if all have finished.
 std::string partial_text(const Comparison& comparison);
 // All findings.

@@ -35,7 +35,7 @@ Section scaling_section(const Comparison& comparison, const std::string& drawing
   section.show(has_charts ? "" : picture, has_charts ? picture : "", "Efficiency and speed-up against devices, one line per strategy");
   const Table speeds = speed_table(comparison);
   if (has_charts) section.add(groups, speeds, charts);
-  if (groups.empty() && drawing.empty()) section.sentence(kNoCurve);
+  if (groups.empty() && drawing.empty()) section.sentence(no_curve(comparison));
   section.add(speeds, groups.empty());
   return section;
 }
@@ -87,7 +87,7 @@ Section prediction_section(const Comparison& comparison, Json& charts) {
   const std::vector<Prediction> predictions = predict(comparison, usual_devices(comparison));
   const Table table = prediction_table(predictions);
   if (!assets::chart_script().empty()) section.add(prediction_charts(comparison, predictions), table, charts);
-  if (predictions.empty()) section.sentence(kNoPrediction);
+  if (predictions.empty()) section.sentence(no_prediction(comparison));
   for (const std::string& problem : prediction_problems(predictions)) section.sentence(problem);
   section.add(table);
   return section;

@@ -68,14 +68,14 @@ std::string reasons_section(const Comparison& comparison) {
 // Without gnuplot there is no picture although the run has curves; then no message is shown.
 std::string curves(const Comparison& comparison, const std::string& picture) {
   if (!picture.empty()) return fmt::format("\n![Efficiency and speed-up against devices]({})\n", picture);
-  return scaling_charts(comparison).empty() ? fmt::format("\n{}\n", markdown(kNoCurve)) : "";
+  return scaling_charts(comparison).empty() ? fmt::format("\n{}\n", markdown(no_curve(comparison))) : "";
 }
 
 std::string prediction_section(const Comparison& comparison) {
   const std::vector<Prediction> predictions = predict(comparison, usual_devices(comparison));
   const Table table = prediction_table(predictions);
   std::string text = table.lines.empty() ? "\n## Prediction\n" : markdown_section(table);
-  if (predictions.empty()) text += fmt::format("\n{}\n", markdown(kNoPrediction));
+  if (predictions.empty()) text += fmt::format("\n{}\n", markdown(no_prediction(comparison)));
   for (const std::string& problem : prediction_problems(predictions)) text += fmt::format("\n{}\n", markdown(problem));
   return text;
 }

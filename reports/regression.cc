@@ -110,12 +110,17 @@ void decide(const Comparison& after, std::vector<RowChange>& rows, std::vector<s
                                    title_of(*cell), with_range(row->speed.ratio), is_undecided ? "may have" : "has"));
   }
   std::vector<std::string> alone;
-  for (const RowChange& row : rows)
-    if (row.before->baseline.has_value() != row.after->baseline.has_value()) alone.push_back(title_of(*row.after));
+  bool is_short = false;
+  for (const RowChange& row : rows) {
+    if (row.before->baseline.has_value() == row.after->baseline.has_value()) continue;
+    alone.push_back(title_of(*row.after));
+    is_short |= row.before->short_baseline || row.after->short_baseline;
+  }
   if (!alone.empty())
-    warnings.push_back(fmt::format("Only one of the runs has the baseline of {}{}: absolute figures decide, and a difference may be due to "
+    warnings.push_back(fmt::format("Only one of the runs has the baseline of {}{}{}: absolute figures decide, and a difference may be due to "
                                    "the machine",
-                                   alone.front(), alone.size() == 1 ? "" : fmt::format(" and {} more rows", alone.size() - 1)));
+                                   alone.front(), alone.size() == 1 ? "" : fmt::format(" and {} more rows", alone.size() - 1),
+                                   is_short ? "; in the other it was too short to measure" : ""));
   for (const RowChange& row : rows) {
     for (const Cell* cell : {row.before, row.after})
       if (cell->is_disqualified())

@@ -5,9 +5,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <utility>
+
+#include "base/error_text.h"
 
 namespace mgcompare {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 constexpr int kFolder = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
 std::string reason_of(int code) {
-  return code == ELOOP ? "it is a symbolic link, and links are not followed here; remove it" : std::strerror(code);
+  return code == ELOOP ? "it is a symbolic link, and links are not followed here; remove it" : error_text(code);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <filesystem>
 #include <iterator>
-#include <limits>
 #include <thread>
 #include <vector>
 
@@ -17,7 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kUncountable = std::numeric_limits<std::size_t>::max();
 constexpr std::chrono::milliseconds kPatience{200};
 
 // If the process has no descriptor left, not even a folder can be opened.
@@ -28,7 +26,6 @@ std::size_t entries_of(const char* folder) {
 }
 
 std::string count_text(std::size_t before, std::size_t after, const char* one, const char* many) {
-  if (after == kUncountable) return fmt::format("too many {}", many);
   const std::size_t count = after > before ? after - before : before - after;
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }
@@ -51,16 +48,19 @@ Footprint settled_footprint(const Footprint& expected) {
 }
 
 std::string difference(const Footprint& before, const Footprint& after) {
-  std::vector<std::string> left, gone;
+  std::vector<std::string> left, gone, uncountable;
   const auto compare = [&](std::size_t Footprint::* part, const char* one, const char* many) {
-    if (before.*part != after.*part)
-      (after.*part > before.*part ? left : gone).push_back(count_text(before.*part, after.*part, one, many));
+    if (before.*part == after.*part) return;
+    if (before.*part == kUncountable || after.*part == kUncountable) uncountable.emplace_back(many);
+    else (after.*part > before.*part ? left : gone).push_back(count_text(before.*part, after.*part, one, many));
   };
   compare(&Footprint::threads, "thread", "threads");
   compare(&Footprint::descriptors, "open descriptor", "open descriptors");
   compare(&Footprint::processes, "process", "processes");
   std::vector<std::string> texts;
   if (!left.empty()) texts.push_back(fmt::format("left {}", fmt::join(left, " and ")));
+  if (!uncountable.empty())
+    texts.push_back(fmt::format("left {} that cannot be counted (probably no descriptor is free)", fmt::join(uncountable, " and ")));
   if (const std::string changed = changed_settings(before.settings, after.settings); !changed.empty()) texts.push_back("changed " + changed);
   if (!gone.empty()) texts.push_back(fmt::format("ended {} of the program", fmt::join(gone, " and ")));
   return fmt::format("{}", fmt::join(texts, " and "));

@@ -3,11 +3,15 @@
 // What this process holds that outlives a training and can disturb the next one.
 
 #include <cstddef>
+#include <limits>
 #include <string>
 
 #include "base/settings.h"
 
 namespace mgcompare {
+
+// A number of entries that could not be read: a process without a free descriptor cannot open a folder.
+inline constexpr std::size_t kUncountable = std::numeric_limits<std::size_t>::max();
 
 struct Footprint {
   std::size_t threads = 0;

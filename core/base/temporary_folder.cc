@@ -3,10 +3,10 @@
 #include <stdlib.h>
 
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <system_error>
 
+#include "base/error_text.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare {
@@ -16,7 +16,7 @@ TemporaryFolder::TemporaryFolder() {
   const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
   path_ = ((error ? std::filesystem::path("/tmp") : parent) / "mgcompare-XXXXXX").string();
   if (mkdtemp(path_.data()) == nullptr)
-    throw Error("no temporary folder can be made below " + parent.string() + ": " + std::strerror(errno) +
+    throw Error("no temporary folder can be made below " + parent.string() + ": " + error_text(errno) +
                 "; set TMPDIR to a folder with space");
 }
 

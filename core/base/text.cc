@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include <fmt/format.h>
 #include <locale.h>
 #include <wchar.h>
 
@@ -135,6 +136,14 @@ std::string ascii(std::string_view text) {
       plain_ascii += '?';
   }
   return plain_ascii;
+}
+
+std::string shortened(std::string_view text, std::size_t bytes) {
+  if (text.size() <= bytes) return std::string(text);
+  // Not within a character.
+  std::size_t end = bytes;
+  while (end > 0 && bytes - end < 3 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return fmt::format("{} [{} bytes left out]", text.substr(0, end), text.size() - end);
 }
 
 std::string in_shell(std::string_view text) {

@@ -24,6 +24,9 @@ std::string_view fitting(std::string_view text, std::size_t columns);
 // Replaces every character that is not ASCII with "?".
 std::string ascii(std::string_view text);
 
+// The text, or its beginning of at most `bytes` and a note how many were left out.
+std::string shortened(std::string_view text, std::size_t bytes = std::size_t{8} << 10);
+
 // plain(), quoted for a POSIX shell.
 std::string in_shell(std::string_view text);
 

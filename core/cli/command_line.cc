@@ -1,4 +1,5 @@
 #include "cli/command_line.h"
+#include "base/error_text.h"
 #include "base/print.h"
 
 #include <algorithm>
@@ -6,7 +7,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <iterator>
 #include <map>
@@ -85,9 +85,25 @@ void refuse_unknown(const std::string& word) {
       fmt::format("no command and no config is named '{}'; {}", word, nearest.empty() ? kSeeHelp : nearest));
 }
 
+// `--resume=DIR` is `--resume -o DIR`: CLI11 would take DIR for true or false.
+std::vector<std::string> split_resume(int argc, char** argv) {
+  constexpr std::string_view kResume = "--resume=";
+  std::vector<std::string> words;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word.starts_with(kResume)) {
+      if (word.size() == kResume.size()) throw UsageError("--resume= names no directory; give one, or write --resume for the newest run");
+      words.insert(words.end(), {"--resume", "-o", std::string(word.substr(kResume.size()))});
+    } else {
+      words.emplace_back(word);
+    }
+  }
+  return words;
+}
+
 // CLI11 expects the command first. `run` may be left out before a config.
 std::vector<std::string> words_of(const CLI::App& app, int argc, char** argv) {
-  std::vector<std::string> words(argv + 1, argv + argc);
+  std::vector<std::string> words = split_resume(argc, argv);
   if (words.empty())
     throw UsageError(fmt::format("give a config, such as configs/lenet.yaml, or a command; {}", kSeeHelp));
   auto first = words.begin();
@@ -237,12 +253,14 @@ int run_printing_errors(const std::function<int()>& body) {
   const auto unprinted = [&](int problem) {
     if (problem == EPIPE) return static_cast<int>(kEnvironment);
     return print(fmt::format("the results cannot be written to standard output ({}); redirect it to another file",
-                             std::strerror(problem)),
+                             error_text(problem)),
                  kEnvironment);
   };
   try {
     const int code = body();
-    if (std::fflush(stdout) != 0) return unprinted(errno);
+    errno = 0;
+    // An earlier failure may have left nothing to flush.
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return unprinted(errno != 0 ? errno : EIO);
     return interruption() != 0 ? exit_code_of(interruption()) : code;
   } catch (const ConfigError& error) {
     return print(error.what(), kUsage);
@@ -258,6 +276,7 @@ int run_printing_errors(const std::function<int()>& body) {
   } catch (const std::exception& error) {
     const auto* system = dynamic_cast<const std::system_error*>(&error);
     if (system != nullptr && std::ferror(stdout) != 0) return unprinted(system->code().value());
+    if (system != nullptr && is_limit(system->code().value())) return print(error_text(system->code().value()), kEnvironment);
     return print(fmt::format("internal error, please report it: {}", error.what()), kInternal);
   }
 }

@@ -2,11 +2,14 @@
 #include "base/sha256.h"
 #include "base/text.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <set>
+#include <vector>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "cli/run_command.h"
 #include "discovery/plugin_files.h"
@@ -17,30 +20,55 @@
 namespace mgcompare {
 namespace {
 
-// The plugins by the names of their strategies. The run says which strategy and which build a trial used, but not where its
-// file is: a path in a results file that comes from somebody else would let that file choose the code that is executed.
-std::map<std::string, std::string> plugins_for(const Run& run, bool trust_results) {
+// Directories that the run's config names, if the user trusts it.
+std::vector<std::string> paths_in(const Run& run, bool trust_results) {
   std::set<std::string> paths;
   for (const Row& row : run.rows)
     if (trust_results) paths.insert(row.config->plugin_paths.begin(), row.config->plugin_paths.end());
+  return {paths.begin(), paths.end()};
+}
+
+// The plugins by the names of their strategies. The run says which strategy and which build a trial used, but not where its
+// file is: a path in a results file that comes from somebody else would let that file choose the code that is executed.
+std::map<std::string, std::string> plugins_for(const Run& run, bool trust_results) {
   std::map<std::string, std::string> files;
-  for (const PluginSummary& plugin : find_plugins({paths.begin(), paths.end()}))
+  for (const PluginSummary& plugin : find_plugins(paths_in(run, trust_results)))
     if (plugin.problem.empty()) files.emplace(plugin.name, plugin.file);
   return files;
 }
 
-// Sets the plugin's file. Returns why the trial cannot be replayed; empty if it can.
-std::string choose_plugin(TrialKey& trial, const std::map<std::string, std::string>& plugins, bool trust_results) {
-  const auto found = plugins.find(trial.strategy.name);
-  if (found == plugins.end()) {
-    return fmt::format("no plugin of this name is in the search path; add its directory to MGCOMPARE_PLUGIN_PATH{}",
-                       trust_results ? "" : ", or use the directories in the run's config with --trust-results");
+// Finds the plugins of the trials. What is wrong with one is said once, however many trials it has.
+class Plugins {
+ public:
+  Plugins(const Run& run, bool trust_results) : files_(plugins_for(run, trust_results)), folders_(plugin_folders(paths_in(run, trust_results))),
+                                                trust_results_(trust_results) {}
+
+  // Sets the plugin's file. Returns why the trial cannot be replayed, in a few words; empty if it can.
+  std::string choose(TrialKey& trial) {
+    const auto found = files_.find(trial.strategy.name);
+    if (found == files_.end()) {
+      say(fmt::format("{}: no plugin of this name is in the search path ({}); put it back or add its directory to MGCOMPARE_PLUGIN_PATH{}",
+                      trial.strategy.name, fmt::join(folders_, ", "),
+                      trust_results_ ? "" : ", or use the directories in the run's config with --trust-results"));
+      return "its plugin is missing";
+    }
+    trial.plugin_file = found->second;
+    if (trial.plugin_sha256.empty() || sha256_of_file(trial.plugin_file) == trial.plugin_sha256) return "";
+    say(fmt::format("{}: {} is not the build with which the trial ran; install that build, or run the experiment again",
+                    trial.strategy.name, trial.plugin_file));
+    return "its plugin is another build";
   }
-  trial.plugin_file = found->second;
-  if (trial.plugin_sha256.empty() || sha256_of_file(trial.plugin_file) == trial.plugin_sha256) return "";
-  return fmt::format("{} is not the build with which the trial ran; install that build, or run the experiment again",
-                     trial.plugin_file);
-}
+  const std::vector<std::string>& sentences() const { return sentences_; }
+
+ private:
+  void say(const std::string& sentence) {
+    if (std::find(sentences_.begin(), sentences_.end(), sentence) == sentences_.end()) sentences_.push_back(sentence);
+  }
+
+  std::map<std::string, std::string> files_;
+  std::vector<std::string> folders_, sentences_;
+  bool trust_results_;
+};
 
 std::string outcome_of(Supervisor& supervisor, const Trial& trial, const TrialFiles& files, const Row& row, bool& equal) {
   const Result result = supervisor.run(trial, files, [](const Progress&) {});
@@ -54,7 +82,7 @@ std::string outcome_of(Supervisor& supervisor, const Trial& trial, const TrialFi
 
 int replay_run(const Command& command) {
   const Run run = read_run(command.target);
-  const std::map<std::string, std::string> plugins = plugins_for(run, command.trust_results);
+  Plugins plugins(run, command.trust_results);
   Supervisor supervisor(trial_settings(command.target));
   int replayed = 0, same = 0;
   for (const Row& row : run.rows) {
@@ -66,7 +94,7 @@ int replay_run(const Command& command) {
     Trial trial{row.trial, *row.config};
     trial.data_fingerprint = run.info.data_fingerprint;
     bool equal = false;
-    std::string outcome = choose_plugin(trial, plugins, command.trust_results);
+    std::string outcome = plugins.choose(trial);
     if (outcome.empty()) outcome = outcome_of(supervisor, trial, files, row, equal);
     ++replayed;
     same += equal ? 1 : 0;
@@ -75,6 +103,7 @@ int replay_run(const Command& command) {
   if (replayed == 0)
     throw Error(command.target + " contains no record of a finished trial: only strategies with the trait free pace write one, and only with "
                 "`measure: {record: true}`");
+  for (const std::string& sentence : plugins.sentences()) fmt::print("{}\n", plain(sentence));
   fmt::print("{} of {} trials ended with the same weights\n", same, replayed);
   return same == replayed ? kDone : kProblemFound;
 }

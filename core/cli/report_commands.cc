@@ -16,6 +16,7 @@
 
 #include "cli/run_command.h"
 #include "process/message.h"
+#include "reports/findings.h"
 #include "reports/mllog.h"
 #include "reports/prediction.h"
 #include "reports/regression.h"
@@ -124,10 +125,7 @@ int predict_more(const Command& command) {
   const Comparison comparison = compare_rows(run);
   const std::vector<Prediction> predictions =
       predict(comparison, command.devices.empty() ? usual_devices(comparison) : asked, links);
-  if (predictions.empty()) {
-    throw Error(fmt::format("{}: there is nothing to predict from: that takes a strategy on several devices and the "
-                            "one-device baseline; run more rows", command.target));
-  }
+  if (predictions.empty()) throw Error(fmt::format("{}: {}", command.target, no_prediction(comparison)));
   const Table table = prediction_table(predictions);
   if (!table.lines.empty()) fmt::print("{}", table_text(table, print_style(command)));
   std::set<std::string> told;

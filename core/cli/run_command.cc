@@ -199,7 +199,7 @@ void begin_run(ResultsStore& results, const Plan& plan, const FoundData& data, c
   info.data_origin = data.origin;
   info.data_fingerprint = data.fingerprint;
   if (command.resume && !results.empty()) {
-    for (const std::string& note : results.resume(info, plan.trials)) print_stderr("{}\n", note);
+    for (const std::string& note : results.resume(info, plan.trials, !command.only.empty())) print_stderr("{}\n", note);
   } else {
     results.begin(info, plan.trials);
   }
@@ -274,6 +274,10 @@ void run_trial(ResultsStore& results, Supervisor& supervisor, DeviceAvailability
   } else if (const std::string cause = availability.lost(trial); !cause.empty()) {
     result.status = TrialStatus::device_lost;
     result.cause = cause;
+  } else if (const std::string change = plugin_change(trial); !change.empty()) {
+    // The worker would say so too, and the trial would be repeated in a fresh one, which changes nothing.
+    result.status = TrialStatus::failed;
+    result.cause = plain(change);
   } else {
     files = files_of(trial, directory, command);
     spdlog::debug("trial {}: {} on {} {} device(s), {} rank(s) each, global batch {}, seed {}, plugin {}", trial.number,

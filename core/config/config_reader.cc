@@ -92,9 +92,11 @@ void ConfigReader::read_model(const Node& root, Config& config) {
   const Node* model = root.find("model");
   if (layers && layers->is(Node::Kind::null)) layers = nullptr;
   if (model && model->is(Node::Kind::null)) model = nullptr;
-  if (model && (!model->is(Node::Kind::scalar) || model->text.empty() || model->text.size() > kMaxName)) {
+  if (model && !is_name(*model, kMaxName)) {
     return problem(model->place, "'model' must be a network's name, not " + describe(*model),
-                   "write the layers of an inline network under `layers:`", width_of(*model));
+                   model->is(Node::Kind::scalar) ? "a name is a text " + name_form(kMaxName)
+                                                 : "write the layers of an inline network under `layers:`",
+                   width_of(*model));
   }
   config.model.name = model ? model->text : config.name;
   if (layers) {

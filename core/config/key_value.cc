@@ -14,6 +14,10 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMaxText = 200;
 
+// Those of ASCII, no-break space, the spaces of typography and the ideographic one.
+constexpr std::string_view kBlanks[] = {" ", "\t", "\n", "\r", "\u00a0", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005",
+                                        "\u2006", "\u2007", "\u2008", "\u2009", "\u200a", "\u202f", "\u205f", "\u3000"};
+
 std::vector<std::string> names_of(const Choice& choice) { return {choice.names.begin(), choice.names.end()}; }
 
 class Reader {
@@ -74,8 +78,10 @@ class Reader {
       const std::optional<bool> value = as_flag(node, why);
       return value ? value : refuse<T>(node, why);
     } else if constexpr (std::is_same_v<T, std::string>) {
-      const bool fits = node.is(Node::Kind::scalar) && !node.text.empty() && node.text.size() <= kMaxText;
-      return fits ? std::optional<T>(node.text) : refuse<T>(node, "");
+      if (is_name(node, kMaxText)) return node.text;
+      if (!node.is(Node::Kind::scalar)) return refuse<T>(node, "");
+      problem(node, fmt::format("'{}' must be text {}, not {}", key_.name, name_form(kMaxText), describe(node)), "");
+      return std::nullopt;
     } else {
       std::optional<T> value;
       if constexpr (std::is_same_v<T, double>)
@@ -166,6 +172,20 @@ Json value_of(const Key& key, const Config& config) {
 std::string expected(const Key& key) { return std::visit(Expectation{key}, key.field); }
 
 std::string default_text(const Key& key) { return std::visit(DefaultText{}, key.field); }
+
+bool is_name(const Node& node, std::size_t max) {
+  if (!node.is(Node::Kind::scalar) || node.text.empty()) return false;
+  const std::string_view text = node.text;
+  for (const std::string_view blank : kBlanks)
+    if (text.starts_with(blank) || text.ends_with(blank)) return false;
+  // Bytes that continue no character.
+  const auto characters = std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
+  return static_cast<std::size_t>(characters) <= max;
+}
+
+std::string name_form(std::size_t max) {
+  return fmt::format("of 1 to {} characters that neither begins nor ends with a blank", max);
+}
 
 std::string describe(const Node& node) {
   switch (node.kind) {

@@ -26,6 +26,12 @@ std::string expected(const Key& key);
 // The default as YAML; empty for keys without a field and for empty texts and lists.
 std::string default_text(const Key& key);
 
+// Whether this is a text of 1 to `max` characters that neither begins nor ends with a blank: reports would show it as another
+// name, or as none.
+bool is_name(const Node& node, std::size_t max);
+// "of 1 to 80 characters that neither begins nor ends with a blank"
+std::string name_form(std::size_t max);
+
 // What a node contains, for a message: "a list", "'abc'", "nothing".
 std::string describe(const Node& node);
 // Characters that the caret below a node underlines.

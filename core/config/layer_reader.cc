@@ -95,8 +95,8 @@ class LayerReader {
     if (entry.key == "inputs") return read_inputs(entry.value, layer);
     if (entry.key == "name") {
       const Node& value = entry.value;
-      if (!value.is(Node::Kind::scalar) || value.text.empty() || value.text.size() > kMaxName) {
-        return problem(value.place, fmt::format("a layer's name has 1 to {} characters", kMaxName), "",
+      if (!is_name(value, kMaxName)) {
+        return problem(value.place, fmt::format("a layer's name has 1 to {} characters, and neither begins nor ends with a blank", kMaxName), "",
                        width_of(value));
       }
       layer.name = value.text;

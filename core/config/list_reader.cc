@@ -79,8 +79,8 @@ void ConfigReader::read_options(const Node& node, StrategyConfig& strategy) {
       problem(value.place, fmt::format("'{}' of '{}' must be a single value, not {}", entry.key.substr(0, 40),
                                        strategy.name, describe(value)));
     } else if (entry.key == "as") {
-      if (value.text.empty() || value.text.size() > kMaxLabel) {
-        problem(value.place, fmt::format("a label has 1 to {} characters", kMaxLabel), "", width_of(value));
+      if (!is_name(value, kMaxLabel)) {
+        problem(value.place, fmt::format("a label has 1 to {} characters, and neither begins nor ends with a blank", kMaxLabel), "", width_of(value));
       } else {
         strategy.label = value.text;
       }
@@ -129,8 +129,8 @@ bool ConfigReader::read_variant_name(const Node& item, std::set<std::string>& na
             did_you_mean(entry.key, {"name", "set"}), entry.key.size(), "allowed here: name and set");
   }
   const Node* name = item.find("name");
-  if (!name || !name->is(Node::Kind::scalar) || name->text.empty() || name->text.size() > kMaxLabel) {
-    problem(item.place, "a variant needs a name of 1 to 80 characters", kVariantForm);
+  if (!name || !is_name(*name, kMaxLabel)) {
+    problem(name ? name->place : item.place, "a variant needs a name " + name_form(kMaxLabel), kVariantForm, name ? width_of(*name) : 1);
     return false;
   }
   if (name->text == "base" || !names.insert(name->text).second) {

@@ -8,9 +8,9 @@
 #include <sys/sysinfo.h>
 
 #include <cerrno>
-#include <cstring>
 #include <memory>
 
+#include "base/error_text.h"
 #include "cpu/collectives.h"
 #include "cpu/feed.h"
 #include "cpu/network.h"
@@ -27,7 +27,7 @@ class CpuPlatform : public Platform {
     // Respect taskset and cgroups: cores outside of the CPU set are not devices.
     hwloc_topology_set_flags(topology_, HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM | HWLOC_TOPOLOGY_FLAG_RESTRICT_TO_CPUBINDING);
     if (hwloc_topology_load(topology_) != 0)
-      throw Error("the cores of this machine cannot be listed: " + std::string(std::strerror(errno)));
+      throw Error("the cores of this machine cannot be listed: " + error_text(errno));
     const int cores = hwloc_get_nbobjs_by_type(topology_, HWLOC_OBJ_CORE);
     meters_ = std::vector<MemoryMeter>(static_cast<std::size_t>(cores < 1 ? 1 : cores));
   }

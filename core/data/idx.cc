@@ -11,6 +11,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/error_text.h"
 #include "base/sha256.h"
 
 namespace mgcompare {
@@ -26,7 +27,7 @@ class Unpacker {
   explicit Unpacker(const std::string& path) : path_(path) {
     // Without O_NONBLOCK, opening a named pipe would wait for a writer.
     const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor < 0) throw DataError(fmt::format("{}: {}", path, std::strerror(errno)));
+    if (descriptor < 0) throw DataError(fmt::format("{}: {}", path, error_text(errno)));
     struct stat facts {};
     if (fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode)) {
       close(descriptor);

@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "base/descriptor.h"
+#include "base/error_text.h"
 #include "base/text.h"
 #include "mgcompare/error.h"
 
@@ -33,7 +34,7 @@ constexpr char kDamaged[] = "is damaged: its tables do not fit into the file; bu
 
 [[noreturn]] void refuse(int code) {
   if (code == ENOENT || code == ENOTDIR) throw Error("does not exist");
-  throw Error(std::string("cannot be read: ") + strerror(code));
+  throw Error("cannot be read: " + error_text(code));
 }
 
 void check_kind(const struct stat& facts) {

@@ -1,11 +1,23 @@
 #include "modules/strategy_probe.h"
 
+#include "base/text.h"
 #include "modules/plugin_host.h"
 #include "modules/strategy_options.h"
 #include "plan/trait_texts.h"
 #include "results/cause.h"
 
 namespace mgcompare {
+namespace {
+
+// Texts of a plugin have any length.
+void shorten(StrategySummary& summary) {
+  for (OptionSummary& option : summary.options)
+    for (std::string* text : {&option.key, &option.type, &option.value, &option.range, &option.help}) *text = shortened(*text);
+  for (OptionProblem& problem : summary.problems)
+    for (std::string* text : {&problem.key, &problem.text}) *text = shortened(*text);
+}
+
+}  // namespace
 
 StrategySummary probe_strategy(const ProbeQuestion& question) {
   StrategySummary summary;
@@ -25,6 +37,7 @@ StrategySummary probe_strategy(const ProbeQuestion& question) {
     summary.problems.push_back({"", cause.sentence});
   }
   summary.options = options.asked();
+  shorten(summary);
   return summary;
 }
 

@@ -19,7 +19,9 @@ std::optional<Problem> plugin_problem(const StrategyConfig& strategy, const std:
                  refused != nullptr ? fmt::format("strategy '{}' cannot be used: {}", strategy.name, refused->problem)
                                     : fmt::format("there is no strategy '{}'", strategy.name),
                  refused != nullptr ? "" : did_you_mean(strategy.name, names),
-                 "strategies found: " + (names.empty() ? "none" : listed(names)), strategy.name.size(), refused != nullptr};
+                 fmt::format("strategies found: {}; `mgcompare plugins` lists the directories that were searched, to which `plugins:` of the "
+                             "config adds", names.empty() ? "none" : listed(names)),
+                 strategy.name.size(), refused != nullptr};
 }
 
 std::vector<StrategyConfig> rows_with_defaults(const Config& config, const std::vector<PluginSummary>& plugins) {

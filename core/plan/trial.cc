@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/sha256.h"
 #include "mgcompare/error.h"
 #include "mgcompare/strategy.h"
 
@@ -67,6 +69,19 @@ std::string row_name(const TrialKey& trial) {
   name += weak ? fmt::format(" batch {} per device", trial.global_batch / trial.devices)
                : fmt::format(" batch {}", trial.global_batch);
   return trial.variant.empty() ? name : fmt::format("{} {}", name, trial.variant);
+}
+
+std::string plugin_change(const TrialKey& trial) {
+  if (trial.plugin_sha256.empty()) return "";
+  const std::string now = sha256_of_file(trial.plugin_file);
+  if (now == trial.plugin_sha256) return "";
+  std::error_code ignored;
+  if (!std::filesystem::exists(trial.plugin_file, ignored))
+    return fmt::format("{} is gone since the run was planned; put it back, and run again with --resume", trial.plugin_file);
+  if (now.empty())
+    return fmt::format("{} cannot be read any more; correct its permissions, and run again with --resume", trial.plugin_file);
+  return fmt::format("{} has changed since the run was planned; run again with --resume, which also repeats the finished trials of {}",
+                     trial.plugin_file, trial.strategy.name);
 }
 
 std::string_view to_string(DeviceKind kind) { return kind == DeviceKind::cpu ? "cpu" : "cuda"; }

@@ -60,6 +60,9 @@ Precision precision_of(const Config& config, DeviceKind kind);
 // The name that repeats of a row share, without seed and block: "serial cpu:1 batch 128".
 std::string row_name(const TrialKey& trial);
 
+// Why the plugin's file is not the one that was planned with: it is gone, cannot be read or has changed. Empty if it is that one.
+std::string plugin_change(const TrialKey& trial);
+
 std::string_view to_string(DeviceKind kind);
 // Throws Error for an unknown kind.
 DeviceKind device_kind(std::string_view name);

@@ -62,7 +62,7 @@ std::optional<Message> MessageReader::next() {
 bool MessageWriter::send(std::string_view kind, const nlohmann::json& body) {
   const std::string content = body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   if (content.size() + kEnvelopeBytes > kMessageLimit)
-    throw Error(fmt::format("a message of {} bytes is over the limit", content.size()));
+    throw Error(fmt::format("a message of {} bytes, over the limit of {}", content.size(), kMessageLimit));
   std::string frame;
   frame.reserve(kHeaderBytes + content.size() + kEnvelopeBytes);
   // Nothing throws under the lock: after an exception there, a terminate handler that sends would wait for ever.

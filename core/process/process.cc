@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -12,7 +13,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <utility>
@@ -20,10 +20,14 @@
 
 #include <fmt/core.h>
 
+#include "base/error_text.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare {
 namespace {
+
+constexpr rlim_t kLeastStack = rlim_t{256} << 10;
+constexpr rlim_t kLeastFiles = 32;
 
 // The running children. Only the main thread starts and reaps children.
 std::vector<pid_t> live_children;
@@ -33,8 +37,9 @@ void forget(pid_t id) { std::erase(live_children, id); }
 bool is_owned(pid_t id) { return std::find(live_children.begin(), live_children.end(), id) != live_children.end(); }
 
 [[noreturn]] void fail(const char* what) {
-  throw Error(fmt::format("cannot start a worker process: {}: {}; end other processes and run the command again", what,
-                          std::strerror(errno)));
+  const int code = errno;
+  throw Error(fmt::format("cannot start a worker process: {}: {}{}", what, error_text(code),
+                          is_limit(code) ? "" : "; end other processes and run the command again"));
 }
 
 std::vector<std::string> environment_with(const std::map<std::string, std::string>& additions) {
@@ -159,7 +164,7 @@ Process::Process(const std::vector<std::string>& arguments, const std::map<std::
     waitpid(id_, nullptr, 0);
     forget(id_);
     errno = error;
-    fail("the kernel (5.3 or newer is needed) cannot watch it");
+    fail(error == ENOSYS ? "the kernel cannot watch it (5.3 or newer is needed)" : "it cannot be watched");
   }
 }
 
@@ -202,9 +207,22 @@ Ending Process::stop(std::chrono::milliseconds grace) {
 }
 
 void open_standard_streams() {
-  // open() returns the lowest free number.
+  // open() returns the lowest free number. Results that are printed nowhere are an error, so stdout is for reading only.
   for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (fcntl(number, F_GETFD) < 0) open("/dev/null", O_RDWR);
+    if (fcntl(number, F_GETFD) < 0) open("/dev/null", number == STDOUT_FILENO ? O_RDONLY : O_RDWR);
+}
+
+void require_limits() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < kLeastFiles) {
+    throw Error(fmt::format("this process may have {} open files only, and the program needs {}: raise the limit with `ulimit -n`",
+                            limit.rlim_cur, kLeastFiles));
+  }
+  if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < kLeastStack) {
+    throw Error(fmt::format("a thread of this process may have a stack of {} KiB only, and the program needs {}: raise the limit with "
+                            "`ulimit -s`",
+                            limit.rlim_cur >> 10, kLeastStack >> 10));
+  }
 }
 
 void adopt_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }

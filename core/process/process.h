@@ -55,8 +55,11 @@ class Process {
   std::optional<Ending> ending_;
 };
 
-// Opens /dev/null for each of stdin, stdout and stderr that is closed, so that no other file gets its number.
+// Opens /dev/null for each of stdin, stdout and stderr that is closed, so that no other file gets its number. Writing to such a
+// stdout fails.
 void open_standard_streams();
+// Throws Error if this process may have so few open files, or so small a stack, that it or a worker would fail without a message.
+void require_limits();
 // Makes this process the subreaper of the orphaned descendants of its children.
 void adopt_orphans();
 // Kills and reaps every child of this process that no Process object owns, and their orphaned children.

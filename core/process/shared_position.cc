@@ -5,20 +5,21 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <new>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include "base/error_text.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare {
 namespace {
 
 [[noreturn]] void fail(const char* what) {
-  throw Error(fmt::format("no memory can be shared with a worker process: {}: {}; end other processes and run the command again",
-                          what, std::strerror(errno)));
+  const int code = errno;
+  throw Error(fmt::format("no memory can be shared with a worker process: {}: {}{}", what, error_text(code),
+                          is_limit(code) ? "" : "; end other processes and run the command again"));
 }
 
 }  // namespace

@@ -51,8 +51,13 @@ class Channel : public RequestContext {
     _exit(EXIT_FAILURE);
   }
 
+  // A message over the limit becomes a failure of the request, with its size as the cause.
   void send(std::string_view kind, const nlohmann::json& body) {
-    if (!writer_.send(kind, body)) end_group();
+    try {
+      if (!writer_.send(kind, body)) end_group();
+    } catch (const Error& error) {
+      send(to_string(TrialStatus::failed), fmt::format("the worker has {} (texts, metrics or settings of the plugin are too large)", error.what()));
+    }
   }
 
   // Waits for the next request. Returns nothing after "end".

@@ -1,8 +1,14 @@
 #include "results/cause.h"
 
+#include <filesystem>
 #include <new>
+#include <system_error>
+
+#include <fmt/format.h>
 
 #include "base/device_lost.h"
+#include "base/error_text.h"
+#include "base/text.h"
 
 namespace mgcompare {
 
@@ -10,17 +16,22 @@ Cause cause_of(const std::exception_ptr& thrown) {
   try {
     std::rethrow_exception(thrown);
   } catch (const Diverged& error) {
-    return {TrialStatus::diverged, error.what()};
+    return {TrialStatus::diverged, shortened(error.what())};
   } catch (const Interrupted& error) {
-    return {TrialStatus::interrupted, error.what()};
+    return {TrialStatus::interrupted, shortened(error.what())};
   } catch (const DeviceLost& error) {
-    return {TrialStatus::device_lost, error.what()};
+    return {TrialStatus::device_lost, shortened(error.what())};
   } catch (const OutOfMemory& error) {
-    return {TrialStatus::out_of_memory, error.what()};
+    return {TrialStatus::out_of_memory, shortened(error.what())};
   } catch (const std::bad_alloc&) {
     return {TrialStatus::out_of_memory, "the host has no more memory"};
+  } catch (const std::system_error& error) {
+    // That of a thread which could not be started says only "Resource temporarily unavailable".
+    const bool is_of_file = dynamic_cast<const std::filesystem::filesystem_error*>(&error) != nullptr;
+    if (is_of_file || !is_limit(error.code().value())) return {TrialStatus::failed, shortened(error.what())};
+    return {TrialStatus::failed, fmt::format("no thread could be started: {}", error_text(error.code().value()))};
   } catch (const std::exception& error) {
-    return {TrialStatus::failed, error.what()};
+    return {TrialStatus::failed, shortened(error.what())};
   } catch (...) {
     return {TrialStatus::failed, "the plugin threw something that is not an exception"};
   }

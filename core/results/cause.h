@@ -27,7 +27,8 @@ struct Cause {
   std::string sentence;
 };
 
-// Classifies what was thrown. Plugins may throw values that are not exceptions.
+// Classifies what was thrown. Plugins may throw values that are not exceptions. A text of any length is shortened(), so that it
+// fits into a message and a report.
 Cause cause_of(const std::exception_ptr& thrown);
 
 }  // namespace mgcompare

@@ -7,9 +7,9 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 
 #include "base/descriptor.h"
+#include "base/error_text.h"
 
 namespace mgcompare {
 namespace {
@@ -25,10 +25,10 @@ std::string journal_problem(const std::string& path) {
   if (file.number() < 0) {
     const int reason = errno;
     if (reason == ENOENT) return "";
-    return reason == ELOOP ? "not a regular file" : fmt::format("cannot be read: {}", std::strerror(reason));
+    return reason == ELOOP ? "not a regular file" : fmt::format("cannot be read: {}", error_text(reason));
   }
   struct stat facts {};
-  if (fstat(file.number(), &facts) != 0) return fmt::format("cannot be read: {}", std::strerror(errno));
+  if (fstat(file.number(), &facts) != 0) return fmt::format("cannot be read: {}", error_text(errno));
   if (!S_ISREG(facts.st_mode)) return "not a regular file";
   if (facts.st_size > kMostJournalBytes) return fmt::format("larger than {} MB, which journals of results never are", kMostJournalBytes >> 20);
   std::array<unsigned char, kNamesAnother.size()> last{};

@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <vector>
 
 #include "base/descriptor.h"
+#include "base/error_text.h"
 #include "results/results_store.h"
 #include "results/sqlite.h"
 
@@ -75,13 +75,13 @@ class Source {
   }
 
   [[noreturn]] void fail(int code) const {
-    throw BadResults(fmt::format("{}: cannot be read: {}; check the disk and the permissions of the file", path_, std::strerror(code)));
+    throw BadResults(fmt::format("{}: cannot be read: {}; check the disk and the permissions of the file", path_, error_text(code)));
   }
 
   [[noreturn]] static void fail_to_write(const std::string& path, int code) {
     throw BadResults(fmt::format("{}: cannot be written: {}; the results need repair, which takes place in this copy: set TMPDIR to a "
                                  "folder with space",
-                                 path, std::strerror(code)));
+                                 path, error_text(code)));
   }
 
   static void write_all(int file, const char* bytes, std::size_t size, const std::string& path) {

@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/atomic_file.h"
+#include "base/error_text.h"
 #include "results/journal.h"
 #include "results/private_copy.h"
 #include "results/results_schema.h"
@@ -92,6 +92,10 @@ void throw_moved(const std::string& path) {
 void throw_results_error(const std::string& path, const DatabaseError& error) {
   if (error.moved()) throw_moved(path);
   if (error.interrupted()) throw ReadingStopped(path);
+  if (error.by_limit()) {
+    if (error.cannot_read()) throw BadResults(fmt::format("{}: cannot be read: {}", path, error.what()));
+    throw NotWritable(fmt::format("{}: cannot be written: {}; recorded results are kept, and --resume continues the run", path, error.what()));
+  }
   if (error.cannot_read()) throw_unreadable(path, error.what());
   if (error.cannot_write()) {
     throw NotWritable(fmt::format("{}: cannot be written ({}): {} or choose another directory with -o; recorded results are "
@@ -135,7 +139,7 @@ Database open_results_database(const std::string& directory, Database::Mode mode
     const int reason = errno;
     if (reason == ENOTDIR) throw BadResults(fmt::format("{}: is not a directory: name the directory that contains {}", directory, kResultsFile));
     if (reason != ENOENT)
-      throw BadResults(fmt::format("{}: cannot be read: {}; check the path and the permissions of its directories", path, std::strerror(reason)));
+      throw BadResults(fmt::format("{}: cannot be read: {}; check the path and the permissions of its directories", path, error_text(reason)));
     throw BadResults(!real.empty()
                          ? fmt::format("{}: there is no run in this directory (no {}); name the directory of a run", directory,
                                        kResultsFile)
@@ -148,7 +152,7 @@ Database open_results_database(const std::string& directory, Database::Mode mode
     if (lstat((path + suffix).c_str(), &facts) == 0 && !S_ISREG(facts.st_mode)) refuse(path + suffix, "not a regular file");
   if (real.size() > kLongestPath)
     refuse(path, fmt::format("the path is too long ({} bytes, at most {})", real.size(), kLongestPath));
-  if (mode == Database::Mode::write)
+  if (mode != Database::Mode::read)
     if (const std::string problem = journal_problem(real + "-journal"); !problem.empty()) refuse(path + "-journal", problem);
   return translating_errors(path, [&] {
     try {

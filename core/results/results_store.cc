@@ -87,7 +87,7 @@ void ResultsStore::begin(const RunInfo& info, const std::vector<Trial>& plan) {
     for (const Trial& trial : plan) insert_trial(session_->database(), trial, position++);
     seal_run(session_->database());
   });
-  // The file has nothing that this session did not write.
+  // The directory may have had an empty file. From now on it has nothing that this session did not write.
   session_->database().ignore_interruptions();
   if (!info.data_fingerprint.empty()) record_data(info.data_name, info.data_origin, info.data_fingerprint);
 }
@@ -177,7 +177,20 @@ static std::map<std::string, int> continue_rows(const Database& database, const 
   return again;
 }
 
-std::vector<std::string> ResultsStore::resume(const RunInfo& info, const std::vector<Trial>& plan) {
+// Removes damaged rows that no trial of the plan can replace, such as a copy under another number. Returns their numbers.
+static std::vector<int> remove_strangers(const Database& database, const Run& run, const std::vector<Trial>& plan) {
+  std::set<int> numbers;
+  for (const Trial& trial : plan) numbers.insert(trial.number);
+  std::vector<int> removed;
+  for (const Row& row : run.rows) {
+    if (!is_damaged(row) || numbers.contains(row.trial.number)) continue;
+    delete_trial(database, row.trial.number);
+    removed.push_back(row.trial.number);
+  }
+  return removed;
+}
+
+std::vector<std::string> ResultsStore::resume(const RunInfo& info, const std::vector<Trial>& plan, bool is_part) {
   const Run run = session_->read();
   std::map<int, const Row*> known;
   for (const Row& row : run.rows) known[row.trial.number] = &row;
@@ -187,6 +200,10 @@ std::vector<std::string> ResultsStore::resume(const RunInfo& info, const std::ve
     for (const auto& [name, count] : continue_rows(session_->database(), run, plan, known)) {
       notes.push_back(fmt::format("{} finished trial{} of {} run{} again, because the plugin has been built again since", count,
                                   count == 1 ? "" : "s", name, count == 1 ? "s" : ""));
+    }
+    for (const int number : is_part ? std::vector<int>() : remove_strangers(session_->database(), run, plan)) {
+      notes.push_back(fmt::format("the damaged row {} of {} was removed, because the experiment has no trial of this number", number,
+                                  session_->path()));
     }
     set(session_->database(), "program_version", info.program_version);
     set(session_->database(), "links", dump(Json(info.links)));

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <limits>
 #include <utility>
+
+#include "base/error_text.h"
 
 namespace mgcompare {
 namespace {
@@ -65,6 +68,25 @@ Statement prepare(sqlite3* handle, const std::string& sql, const std::vector<Val
   return statement;
 }
 
+// The error of the last call of the system on the file or its journal that failed.
+int last_error(sqlite3* handle, int what) {
+  sqlite3_file* file = nullptr;
+  int error = 0;
+  if (sqlite3_file_control(handle, "main", what, &file) == SQLITE_OK && file != nullptr && file->pMethods != nullptr)
+    file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &error);
+  return error;
+}
+
+// The error of the system if a limit of this process is behind the error `code`; else 0.
+int system_error_of(sqlite3* handle, int code) {
+  if (handle == nullptr) return 0;
+  if ((code & 0xff) == SQLITE_CANTOPEN && sqlite3_system_errno(handle) == EMFILE) return EMFILE;
+  if ((code & 0xff) != SQLITE_IOERR && (code & 0xff) != SQLITE_FULL) return 0;
+  for (const int file : {SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER})
+    if (last_error(handle, file) == EFBIG) return EFBIG;
+  return 0;
+}
+
 }  // namespace
 
 bool DatabaseError::damaged() const {
@@ -99,6 +121,8 @@ bool DatabaseError::interrupted() const { return (code_ & 0xff) == SQLITE_INTERR
 bool DatabaseError::too_much_work() const {
   return (code_ & 0xff) == SQLITE_INTERRUPT && instructions_ > kMostInstructions;
 }
+
+bool DatabaseError::by_limit() const { return is_access_error() && system_error_ != 0; }
 
 bool DatabaseError::disk_full() const { return (code_ & 0xff) == SQLITE_FULL; }
 
@@ -144,6 +168,7 @@ int Database::watch(void* work) {
 Database::Database(const std::string& path, Mode mode) : for_reading_(mode == Mode::read), work_(std::make_unique<Work>()) {
   const int flags = mode == Mode::read ? SQLITE_OPEN_READONLY
                                        : SQLITE_OPEN_READWRITE | (mode == Mode::create ? SQLITE_OPEN_CREATE : 0);
+  work_->can_interrupt = mode == Mode::read || mode == Mode::write;
   sqlite3* raw = nullptr;
   const int code = sqlite3_open_v2(path.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, nullptr);
   handle_.reset(raw);
@@ -158,7 +183,8 @@ Database::Database(const std::string& path, Mode mode) : for_reading_(mode == Mo
 void Database::Close::operator()(void* handle) const { sqlite3_close_v2(native(handle)); }
 
 void Database::fail(int code, const std::string& text) const {
-  throw DatabaseError(code, text, for_reading_, work_->instructions);
+  const int system_error = system_error_of(native(handle_.get()), code);
+  throw DatabaseError(code, system_error == 0 ? text : text + ": " + error_text(system_error), for_reading_, work_->instructions, system_error);
 }
 
 void Database::fail() const {

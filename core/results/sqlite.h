@@ -20,14 +20,17 @@ namespace mgcompare {
 // An error of SQLite, with its message. The caller adds the file and the operation.
 class DatabaseError : public Error {
  public:
-  // `for_reading`: the file was opened for reading only. `instructions`: those of the statement that failed.
-  DatabaseError(int code, const std::string& text, bool for_reading, std::int64_t instructions)
-      : Error(text), code_(code), for_reading_(for_reading), instructions_(instructions) {}
+  // `for_reading`: the file was opened for reading only. `instructions`: those of the statement that failed. `system_error`: that of
+  // a limit of this process, or 0.
+  DatabaseError(int code, const std::string& text, bool for_reading, std::int64_t instructions, int system_error = 0)
+      : Error(text), code_(code), for_reading_(for_reading), instructions_(instructions), system_error_(system_error) {}
   // The file is damaged or not a database.
   bool damaged() const;
   bool cannot_read() const;
   bool cannot_write() const;
   bool disk_full() const;
+  // By a limit of this process, such as that on the size of a file. The text names it.
+  bool by_limit() const;
   // Another program holds a lock.
   bool busy() const;
   // By interrupt_reading_if().
@@ -45,6 +48,7 @@ class DatabaseError : public Error {
   int code_;
   bool for_reading_;
   std::int64_t instructions_;
+  int system_error_;
 };
 
 using Value = std::variant<std::nullptr_t, std::int64_t, double, std::string>;
@@ -73,7 +77,8 @@ class Columns {
 
 class Database {
  public:
-  enum class Mode { read, write, create };
+  // `create` makes the file, and `write_own` opens one that this process has just made: signals end no statement in them.
+  enum class Mode { read, write, write_own, create };
   // `path` may have no symbolic link, not even in its folders.
   Database(const std::string& path, Mode mode);
 

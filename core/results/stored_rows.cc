@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr char kDamaged[] = "its values in results.sqlite do not match their checksum, so they changed after they were written; "
-                            "`--resume` runs the trial again";
+                            "`--resume` runs the trial again, or removes the row if the experiment has no such trial";
 
 // Layers and the settings of variants may name files, which are read where the config of a user is. Those of a stored config
 // are listed in it.
@@ -67,11 +67,19 @@ class Configs {
 
 // A row of the table `trial`, by the names of its columns.
 class StoredTrial {
+  static constexpr std::int64_t kLargestPlace = 1'000'000'000;
+
  public:
   StoredTrial(const Columns& row, const std::map<std::string, int, std::less<>>& columns) : row_(row), columns_(columns) {}
   bool has(std::string_view name) const { return columns_.contains(name) && !text(name).empty(); }
   std::string text(std::string_view name) const { return row_.text(place(name)); }
   std::int64_t integer(std::string_view name) const { return row_.integer(place(name)); }
+  // For what the table is ordered by and rows are found by. Throws Error for a value that no row of this program has.
+  int place_of(std::string_view name) const {
+    const std::int64_t value = integer(name);
+    if (value < -kLargestPlace || value > kLargestPlace) throw Error(fmt::format("the {} {} is out of range", name, value));
+    return static_cast<int>(value);
+  }
 
  private:
   int place(std::string_view name) const {
@@ -87,7 +95,7 @@ class StoredTrial {
 // From the columns, for a row whose JSON cannot be read.
 TrialKey key_of(const StoredTrial& row) {
   TrialKey key;
-  key.number = static_cast<int>(row.integer("number"));
+  key.number = row.place_of("number");
   key.block = static_cast<int>(row.integer("block"));
   key.strategy.name = row.text("strategy");
   key.strategy.label = row.text("label");
@@ -111,7 +119,7 @@ TrialKey readable_key_of(const StoredTrial& row) {
 
 Row row_of(const StoredTrial& stored, bool is_intact, Configs& configs, const std::string& run_config) {
   Row row;
-  row.position = static_cast<int>(stored.integer("position"));
+  row.position = stored.place_of("position");
   row.attempt = static_cast<int>(stored.integer("attempt"));
   row.sequence = static_cast<int>(stored.integer("sequence"));
   row.started = stored.text("started");
@@ -121,6 +129,8 @@ Row row_of(const StoredTrial& stored, bool is_intact, Configs& configs, const st
   if (has_config) row.config = configs.stored(stored.text("config"));
   if (!is_intact || (has_config && !row.config)) {
     row.trial = readable_key_of(stored);
+    // The key of the table: the definition may be a copy of another row's.
+    row.trial.number = stored.place_of("number");
     if (!row.config) row.config = config_of(Json::parse(run_config));
     row.state = RowState::finished;
     row.result.status = TrialStatus::damaged;

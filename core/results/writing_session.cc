@@ -11,10 +11,10 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <random>
 
+#include "base/error_text.h"
 #include "results/results_database.h"
 #include "results/results_schema.h"
 #include "results/trial_rows.h"
@@ -46,12 +46,14 @@ WritingSession::WritingSession(const std::string& directory) : directory_(direct
   if (failure)
     throw NotWritable(fmt::format("{}: cannot be created: {}; give another directory with -o", directory, failure.message()));
   if (access(directory.c_str(), W_OK | X_OK) != 0)
-    throw NotWritable(fmt::format("{}: {}; give another directory with -o", directory, std::strerror(errno)));
+    throw NotWritable(fmt::format("{}: {}; give another directory with -o", directory, error_text(errno)));
   real_path_ = (fs::canonical(directory) / kResultsFile).string();
   take_lock();
   struct stat facts {};
-  if (lstat(path_.c_str(), &facts) != 0) create_results_database(directory);
-  database_.emplace(open_results_database(directory, Database::Mode::write));
+  const bool is_new = lstat(path_.c_str(), &facts) != 0;
+  if (is_new) create_results_database(directory);
+  // An interrupted new run says so itself; there is nothing to read that could take long.
+  database_.emplace(open_results_database(directory, is_new ? Database::Mode::write_own : Database::Mode::write));
   translating_errors(path_, [&] {
     database_->script("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
     upgrade_tables(*database_);
@@ -82,9 +84,9 @@ WritingSession::~WritingSession() {
 
 void WritingSession::take_lock() {
   lock_ = Descriptor(open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (lock_.number() < 0) throw NotWritable(fmt::format("{}: {}", directory_, std::strerror(errno)));
+  if (lock_.number() < 0) throw NotWritable(fmt::format("{}: {}", directory_, error_text(errno)));
   if (flock(lock_.number(), LOCK_EX | LOCK_NB) == 0) return;
-  if (errno != EWOULDBLOCK) throw NotWritable(fmt::format("{}: cannot be locked: {}", directory_, std::strerror(errno)));
+  if (errno != EWOULDBLOCK) throw NotWritable(fmt::format("{}: cannot be locked: {}", directory_, error_text(errno)));
   std::string holder = "another process";
   try {
     const Database other = open_results_database(directory_, Database::Mode::read);

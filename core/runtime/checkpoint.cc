@@ -14,6 +14,7 @@
 
 #include "base/atomic_file.h"
 #include "base/descriptor.h"
+#include "base/error_text.h"
 #include "base/sha256.h"
 #include "mgcompare/error.h"
 
@@ -109,7 +110,7 @@ class CheckpointFile {
   }
 
  private:
-  [[noreturn]] static void fail() { throw Error(std::string("it cannot be read: ") + std::strerror(errno)); }
+  [[noreturn]] static void fail() { throw Error("it cannot be read: " + error_text(errno)); }
 
   std::string read(std::uint64_t count) {
     std::string bytes(count, '\0');

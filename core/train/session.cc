@@ -38,10 +38,7 @@ Result result_of(const Cause& cause) {
 
 // The worker may have opened the file before it changed, or open it now: either way it is not sure which build would run.
 void check_plugin(const Trial& trial) {
-  if (trial.plugin_sha256.empty() || sha256_of_file(trial.plugin_file) == trial.plugin_sha256) return;
-  throw Error(fmt::format("{} has changed since the run was planned; run again with --resume, which also repeats the finished "
-                          "trials of {}",
-                          trial.plugin_file, trial.strategy.name));
+  if (const std::string change = plugin_change(trial); !change.empty()) throw Error(change);
 }
 
 // The request without callbacks and schedule.

@@ -292,7 +292,9 @@ TEST_F(CommandLine, WithoutAPlaceForItsMessagesARunIsARun) {
   int number = 0;
   for (const std::string redirection : {"2>/dev/full", "2>&-", ">&-", "<&- >&- 2>&-"}) {
     const std::string folder = "run" + std::to_string(++number);
-    EXPECT_EQ(place_.run_by_shell(kStart + redirection, {fine(), "-o", folder}).code, 0) << redirection;
+    // Its results are printed nowhere if stdout is closed, but they are stored.
+    const int code = redirection.find(">&-") == 0 || redirection.find(" >&-") != std::string::npos ? 4 : 0;
+    EXPECT_EQ(place_.run_by_shell(kStart + redirection, {fine(), "-o", folder}).code, code) << redirection;
     for (const Row& row : read_run((place_.folder() / folder).string()).rows) EXPECT_EQ(row.result.status, TrialStatus::done) << redirection << ": " << row.result.cause;
   }
 }
@@ -311,6 +313,28 @@ TEST_F(CommandLine, ResultsThatCannotBePrintedAreNoSuccess) {
   }
   EXPECT_TRUE(fs::exists(place_.folder() / "run" / "report.md"));
   EXPECT_EQ(place_.run_by_shell(kStart + "| true", {"config", "--schema"}).err, "");
+}
+
+// Little output is not written before the end, and much output earlier.
+TEST_F(CommandLine, EveryCommandThatPrintsNowhereIsNoSuccess) {
+  ASSERT_EQ(place_.run({place_.write("free.yaml", small_config("scaling: {devices: [cpu:1, cpu:2], batch: 64}\nmeasure: {record: true}\n"
+                                                               "strategies: [serial, replicated, async_sgd]\n")),
+                        "-o", "run", "--set", "epochs=60"}).code, 0);
+  const auto expect_four = [&](const std::string& redirection, const std::string& reason, const std::vector<std::string>& words) {
+    const Ended ended = place_.run_by_shell(kStart + redirection, words);
+    EXPECT_EQ(ended.code, 4) << testing::PrintToString(words) << redirection;
+    EXPECT_NE(ended.err.find("mgcompare: the results cannot be written to standard output (" + reason + ")"), std::string::npos)
+        << testing::PrintToString(words) << redirection << ": " << ended.err;
+  };
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"--help"}, {"run", "--help"}, {"report", "run"}, {"compare", "run", "run"}, {"compare", "run", "run", "--json"},
+           {"predict", "run"}, {"export", "run", "--mllog"}, {"replay", "run"}, {"plugins", "check", "free.yaml"}, {"plugins", "new", "fresh"},
+           {"devices"}, {"devices", "--json"}, {"doctor"}, {"config"}, {"config", "--markdown"}, {"free.yaml", "--dry-run"},
+           {"verify", "free.yaml", "--quick", "--only", "strategy=serial"}})
+    expect_four(">/dev/full", "No space left on device", words);
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"--version"}, {"report", "run"}, {"compare", "run", "run"}, {"devices"}, {"config", "--schema"}})
+    expect_four(">&-", "Bad file descriptor", words);
 }
 
 TEST_F(CommandLine, DataThatAreBrokenAreSaidBeforeAnythingIsTrained) {

@@ -54,6 +54,31 @@ class Disk : public testing::Test {
     return true;
   }
 
+  // Runs under each name of the config leave nothing but runs/.
+  void expect_runs_inside(const std::vector<std::string>& names) const {
+    for (const std::string& name : names) {
+      const Ended ended = place_.run({"two.yaml", "--seed", "1", "--set", "name='" + name + "'"});
+      EXPECT_EQ(ended.code, 0) << name << ended.err;
+    }
+    std::size_t runs = 0;
+    for (const fs::directory_entry& entry : fs::directory_iterator(place_.folder() / "runs")) runs += has_run(entry.path().string()) ? 1 : 0;
+    EXPECT_EQ(runs, names.size());
+    for (const fs::directory_entry& entry : fs::directory_iterator(place_.folder())) {
+      const std::string name = entry.path().filename();
+      EXPECT_TRUE(name == "runs" || name == "two.yaml" || name.starts_with("std")) << name;
+    }
+    EXPECT_FALSE(fs::exists(place_.folder().parent_path() / "x"));
+  }
+
+  // Two runs that begin in one directory at the same time.
+  void expect_one_owner(const std::string& folder) const {
+    Program one = place_.start({"two.yaml", "-o", folder}), other = place_.start({"two.yaml", "-o", folder});
+    const int first = one.wait().code, second = other.wait().code;
+    EXPECT_EQ(std::min(first, second), 0) << first << " " << second;
+    EXPECT_EQ(std::max(first, second), 5) << first << " " << second;
+    EXPECT_EQ(place_.run({"two.yaml", "-o", folder, "--resume"}).code, 0) << "the lock outlived its holder";
+  }
+
   const std::string kLibrary = MGCOMPARE_BINARY_DIR "/lib/mgcompare/fakes/fake_disk.so";
   Workplace place_;
 };
@@ -78,6 +103,10 @@ TEST_F(Disk, ThatCannotBeReadIsNotSaidToBeUnwritable) {
   }
 }
 
+TEST_F(Disk, IsSharedByNoTwoRunsThatBeginTogether) { expect_one_owner("both"); }
+
+TEST_F(Disk, HasNoRunOutsideOfItsDirectory) { expect_runs_inside({"../../x", "/etc/x", std::string(200, 'x')}); }
+
 // At each write and each sync of a run.
 using LongDisk = Disk;
 TEST_F(LongDisk, MayFillUpAtAnyWrite) {
@@ -93,31 +122,12 @@ TEST_F(LongDisk, MayFailAtAnySync) {
 }
 
 TEST_F(LongDisk, IsSharedByNoTwoRunsOfADirectory) {
-  for (int round = 0; round < 50; ++round) {
-    const std::string folder = "both" + std::to_string(round);
-    Program one = place_.start({"two.yaml", "-o", folder}), other = place_.start({"two.yaml", "-o", folder});
-    const int first = one.wait().code, second = other.wait().code;
-    EXPECT_EQ(std::min(first, second), 0) << first << " " << second;
-    EXPECT_EQ(std::max(first, second), 5) << first << " " << second;
-    EXPECT_EQ(place_.run({"two.yaml", "-o", folder, "--resume"}).code, 0) << "the lock outlived its holder";
-  }
+  for (int round = 0; round < 50; ++round) expect_one_owner("both" + std::to_string(round));
 }
 
 TEST_F(LongDisk, HasNoRunOutsideOfItsDirectoryWhateverItsName) {
-  const std::vector<std::string> names = {"../../x", "/etc/x", "..", ".", "a/b", "trailing.", "UPPER", "ünï", "-", "-o", "a b", "~",
-                                          "runs", "%s%n", std::string(60, 'x')};
-  for (const std::string& name : names) {
-    const Ended ended = place_.run({"two.yaml", "--seed", "1", "--set", "name='" + name + "'"});
-    EXPECT_EQ(ended.code, 0) << name << ended.err;
-  }
-  std::size_t runs = 0;
-  for (const fs::directory_entry& entry : fs::directory_iterator(place_.folder() / "runs")) runs += has_run(entry.path().string()) ? 1 : 0;
-  EXPECT_EQ(runs, names.size());
-  for (const fs::directory_entry& entry : fs::directory_iterator(place_.folder())) {
-    const std::string name = entry.path().filename();
-    EXPECT_TRUE(name == "runs" || name == "two.yaml" || name.starts_with("std")) << name;
-  }
-  EXPECT_FALSE(fs::exists(place_.folder().parent_path() / "x"));
+  expect_runs_inside({"../../x", "/etc/x", "..", ".", "a/b", "trailing.", "UPPER", "ünï", "-", "-o", "a b", "~", "runs", "%s%n",
+                      std::string(60, 'x')});
 }
 
 }  // namespace

@@ -5,11 +5,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <thread>
+
+#include <fmt/format.h>
 
 #include "rig.h"
 
@@ -229,6 +233,36 @@ TEST_F(Faults, AFloodOfOutputIsALogOfBoundedSize) {
   EXPECT_LT(fs::file_size(place_.only_run().directory + "/worker.log"), std::size_t{11} << 20);
 }
 
+// 50 MB are more than a message between processes may have.
+TEST_F(Faults, ALongErrorIsCutAndIsNoCrash) {
+  std::string rows;
+  for (const char* where : {"start", "step"})
+    rows += std::string("  - misbehave: {how: throw long, where: ") + where + ", as: " + where + "}\n";
+  const Ended ended = place_.run({place_.write("long.yaml", small_config("scaling: {devices: [cpu:2], batch: 64}\nmeasure: {warm_up_steps: 0}\nstrategies:\n" + rows + "  - misbehave: {how: long metric, as: metric}\n"))});
+  EXPECT_EQ(ended.code, 3) << ended.err.substr(0, 1000);
+  EXPECT_LT(ended.err.size() + ended.out.size(), std::size_t{1} << 20);
+  for (const Row& row : place_.only_run().rows) {
+    const std::string& cause = row.result.cause;
+    if (row.trial.strategy.name != "misbehave") continue;
+    EXPECT_EQ(row.result.status, TrialStatus::failed) << row_name(row.trial) << ": " << cause.substr(0, 200);
+    EXPECT_LT(cause.size(), 10'000u);
+    if (row.trial.strategy.label == "metric") {
+      EXPECT_NE(cause.find("the worker has a message of "), std::string::npos) << cause;
+      EXPECT_NE(cause.find("over the limit of 16777216"), std::string::npos) << cause;
+    } else {
+      EXPECT_EQ(cause.find("the planted error xxx"), 0u) << cause.substr(0, 200);
+      EXPECT_NE(cause.find("x [52420626 bytes left out]"), std::string::npos) << cause.substr(0, 200);
+    }
+  }
+  EXPECT_FALSE(anything_survives());
+  // Before the first trial, when the plugin is asked for its options.
+  const Ended constructed = place_.run({place_.write("construct.yaml", small_config("scaling: {devices: [cpu:1], batch: 64}\n"
+                                                                                    "strategies: [{misbehave: {how: throw long, where: construct}}]\n")), "--dry-run"});
+  EXPECT_EQ(constructed.code, 2) << constructed.err.substr(0, 1000);
+  EXPECT_NE(constructed.err.find("the planted error xxx"), std::string::npos) << constructed.err.substr(0, 1000);
+  EXPECT_LT(constructed.err.size(), 20'000u);
+}
+
 TEST_F(Faults, ADivergedTrialIsARow) {
   const Ended ended = place_.run({place_.write("bad.yaml", 
       "layers: [flatten, {dense: 32}, relu, {dense: 32}, relu, {dense: 10}]\n"
@@ -238,7 +272,14 @@ TEST_F(Faults, ADivergedTrialIsARow) {
   EXPECT_EQ(ended.code, 3) << ended.err;
   const auto run = place_.only_run();
   EXPECT_EQ(run.rows[0].result.status, TrialStatus::diverged);
-  EXPECT_NE(run.rows[0].result.cause.find("step"), std::string::npos) << run.rows[0].result.cause;
+  // It stops where the loss is no number, and not at the end: "step 2, loss nan".
+  int step = -1;
+  ASSERT_EQ(std::sscanf(run.rows[0].result.cause.c_str(), "step %d, loss", &step), 1) << run.rows[0].result.cause;
+  EXPECT_LE(step, 10);
+  const auto json = nlohmann::json::parse(text_of(run.directory + "/results.json"));
+  EXPECT_EQ(json["trials"][0]["result"]["status"], "diverged");
+  EXPECT_EQ(json["trials"][0]["result"]["cause"], run.rows[0].result.cause);
+  EXPECT_EQ(json["rows"][0]["done"], 0) << "it is in no figure of its row";
 }
 
 // All durations come from a clock that nobody sets.
@@ -263,36 +304,44 @@ TEST_F(Faults, AWallClockThatJumpsChangesNothing) {
   }
 }
 
-// A thousand trials: the runner's descriptors, memory and children stay as they are after the first hundred.
-using LongSoak = Faults;
-TEST_F(LongSoak, AThousandTrialsLeaveTheRunnerAsItWas) {
-  std::string seeds;
-  for (int seed = 1; seed <= 250; ++seed) seeds += (seed == 1 ? "" : ", ") + std::to_string(seed);
-  Program program = place_.start({place_.write(
-      "soak.yaml", small_config("seeds: [" + seeds + "]\nmeasure: {warm_up_steps: 0}\nscaling: {devices: [cpu:1, cpu:2], batch: 64}\n"
-                                "strategies: [serial, replicated, {misbehave: {how: segv, where: start, rank: 1}}]\n"))});
-  const fs::path runner = "/proc/" + std::to_string(program.id());
-  const auto descriptors = [&] { return std::distance(fs::directory_iterator(runner / "fd"), fs::directory_iterator()); };
-  const auto pages = [&] {
-    long size = 0, resident = 0;
-    std::ifstream(runner / "statm") >> size >> resident;
-    return resident;
-  };
-  const auto children = [&] {
-    std::ifstream file(runner / "task" / std::to_string(program.id()) / "children");
-    return std::distance(std::istream_iterator<pid_t>(file), {});
-  };
-  constexpr double kPatience = 1500;  // the time does not matter
-  ASSERT_TRUE(program.says("[ 100/", kPatience));
-  const auto descriptors_before = descriptors();
-  const long pages_before = pages();
-  ASSERT_TRUE(program.says("[1000/", kPatience));
-  EXPECT_LE(descriptors(), descriptors_before + 1) << "a worker that is being started has more";
-  EXPECT_LE(children(), 1);
-  EXPECT_LT((pages() - pages_before) * 4096, 5 << 20);
-  program.signal(SIGTERM);
-  EXPECT_EQ(program.wait().code, 143);
-}
+// Many trials, a third of which end their worker: the runner's descriptors, memory and children stay as they are after the
+// first ones.
+class Soak : public Faults {
+ protected:
+  void expect_steady(int seeds, int first, int last) {
+    std::string list;
+    for (int seed = 1; seed <= seeds; ++seed) list += (seed == 1 ? "" : ", ") + std::to_string(seed);
+    Program program = place_.start({place_.write(
+        "soak.yaml", small_config("seeds: [" + list + "]\nmeasure: {warm_up_steps: 0}\nscaling: {devices: [cpu:1, cpu:2], batch: 64}\n"
+                                  "strategies: [serial, replicated, {misbehave: {how: segv, where: start, rank: 1}}]\n"))});
+    const fs::path runner = "/proc/" + std::to_string(program.id());
+    const auto descriptors = [&] { return std::distance(fs::directory_iterator(runner / "fd"), fs::directory_iterator()); };
+    const auto pages = [&] {
+      long size = 0, resident = 0;
+      std::ifstream(runner / "statm") >> size >> resident;
+      return resident;
+    };
+    const auto children = [&] {
+      std::ifstream file(runner / "task" / std::to_string(program.id()) / "children");
+      return std::distance(std::istream_iterator<pid_t>(file), {});
+    };
+    const std::size_t width = std::to_string(4 * seeds).size();
+    constexpr double kPatience = 1500;  // the time does not matter
+    ASSERT_TRUE(program.says(fmt::format("[{:>{}}/", first, width), kPatience));
+    const auto descriptors_before = descriptors();
+    const long pages_before = pages();
+    ASSERT_TRUE(program.says(fmt::format("[{:>{}}/", last, width), kPatience));
+    EXPECT_LE(descriptors(), descriptors_before + 1) << "a worker that is being started has more";
+    EXPECT_LE(children(), 1);
+    EXPECT_LT((pages() - pages_before) * 4096, 5 << 20);
+    program.signal(SIGTERM);
+    EXPECT_EQ(program.wait().code, 143);
+  }
+};
+using LongSoak = Soak;
+
+TEST_F(Soak, ThirtyTrialsLeaveTheRunnerAsItWas) { expect_steady(6, 8, 28); }
+TEST_F(LongSoak, AThousandTrialsLeaveTheRunnerAsItWas) { expect_steady(250, 100, 1000); }
 
 }  // namespace
 }  // namespace mgcompare

@@ -231,9 +231,16 @@ TEST_F(Storage, ResumingWhatIsNotThereIsWrongUsage) {
 
 TEST_F(Storage, ResumesTheDirectoryBehindTheConfig) {
   ASSERT_EQ(place_.run({config(), "-o", "results"}).code, 0);
-  const Ended again = place_.run({config(), "--resume", "results"});
-  EXPECT_EQ(again.code, 0) << again.err;
-  EXPECT_NE(again.err.find("no trials left to run; writing the reports of results again"), std::string::npos) << again.err;
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {config(), "--resume", "results"}, {config(), "--resume=results"}, {"--resume=results", config()}, {"run", "--resume=results", config()}}) {
+    const Ended again = place_.run(words);
+    EXPECT_EQ(again.code, 0) << again.err;
+    EXPECT_NE(again.err.find("no trials left to run; writing the reports of results again"), std::string::npos) << again.err;
+  }
+  const Ended nameless = place_.run({config(), "--resume="});
+  EXPECT_EQ(nameless.code, 2);
+  EXPECT_NE(nameless.err.find("--resume= names no directory"), std::string::npos) << nameless.err;
+  EXPECT_EQ(place_.run({config(), "--resume=none"}).code, 2);
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{config(), "results"}, {config(), "--resume", "results", "-o", "other"}}) {
     const Ended refused = place_.run(words);
@@ -294,6 +301,28 @@ TEST_F(OwnPlugin, ThatChangesDuringTheRunIsNotMixed) {
   EXPECT_GT(changed, 0);
 }
 
+// The file is not repeated in a fresh worker, where it would be missing too.
+TEST_F(OwnPlugin, ThatIsRemovedDuringTheRunIsSaidToBeGone) {
+  Program program = place_.start({config(), "-o", "run", "--set", "seeds=[1,2,3,4,5,6]", "--set", "epochs=200"}, path_);
+  ASSERT_TRUE(program.says(" 1/", 60));
+  fs::remove(file_);
+  const Ended ended = program.wait();
+  EXPECT_EQ(ended.code, 3);
+  int gone = 0;
+  for (const Row& row : run_in("run").rows) {
+    if (row.result.cause.empty()) continue;
+    ++gone;
+    EXPECT_EQ(row.result.cause, file_.string() + " is gone since the run was planned; put it back, and run again with --resume");
+    EXPECT_TRUE(row.result.notes.empty()) << row.result.notes[0];
+  }
+  EXPECT_GT(gone, 0);
+  EXPECT_EQ(ended.err.find("in a worker used by"), std::string::npos) << ended.err;
+  const Ended resumed = place_.run({"own.yaml", "-o", "run", "--resume", "--set", "seeds=[1,2,3,4,5,6]", "--set", "epochs=200"}, path_);
+  EXPECT_EQ(resumed.code, 2) << resumed.err;
+  EXPECT_NE(resumed.err.find("there is no strategy 'misbehave'"), std::string::npos) << resumed.err;
+  EXPECT_NE(resumed.err.find("`mgcompare plugins` lists the directories that were searched"), std::string::npos) << resumed.err;
+}
+
 // The path of the plugin in the results leads nowhere. What is executed comes from the search path, and is the build of the run.
 TEST_F(Storage, AReplayTakesNoPathFromTheResults) {
   place_.write("free.yaml", small_config("scaling: {devices: [cpu:1], batch: 64, ranks_per_device: 2}\nmeasure: {record: true}\n"
@@ -328,12 +357,14 @@ TEST_F(Storage, AReplayUsesPluginDirectoriesOfTheResultsOnlyIfTheyAreTrusted) {
   for (std::size_t i; (i = bytes.find(";async_sgd;")) != std::string::npos;) bytes.replace(i, 11, ";async_own;");
   std::ofstream(at("plugins/strategy_own.so"), std::ios::binary | std::ios::trunc) << bytes;
   place_.write("free.yaml", small_config("scaling: {devices: [cpu:1], batch: 64, ranks_per_device: 2}\nmeasure: {record: true}\n"
-                                         "plugins: plugins\nstrategies: [async_own]\n"));
+                                         "seeds: [1, 2]\nplugins: plugins\nstrategies: [async_own]\n"));
   const Ended run = place_.run({"free.yaml", "-o", "run"});
   ASSERT_EQ(run.code, 0) << run.err;
   const Ended untrusted = place_.run({"replay", "run"});
   EXPECT_EQ(untrusted.code, 1);
-  EXPECT_NE(untrusted.out.find("--trust-results"), std::string::npos) << untrusted.out;
+  EXPECT_NE(untrusted.out.find("seed 2: its plugin is missing"), std::string::npos) << untrusted.out;
+  EXPECT_NE(untrusted.out.find("async_own: no plugin of this name is in the search path (/"), std::string::npos) << untrusted.out;
+  EXPECT_EQ(untrusted.out.find("--trust-results"), untrusted.out.rfind("--trust-results")) << "said once: " << untrusted.out;
   EXPECT_EQ(place_.run({"replay", "run", "--trust-results"}).code, 0);
 }
 

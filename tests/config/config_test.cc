@@ -116,6 +116,13 @@ TEST_F(Reading, TellsWhatIsWrongWithStrategies) {
       {"strategies: [{tower: {rate: .inf}}]", "it must be finite"},
       {"strategies: [{tower: {every: 1, every: 2}}]", "key 'every' is given twice"},
       {"strategies: [{tower: {as: ''}}]", "a label has 1 to 80 characters"},
+      {"strategies: [{tower: {as: ' '}}]", "x.yaml:2:27: error: a label has 1 to 80 characters, and neither begins nor ends with a blank"},
+      {"strategies: [{tower: {as: 'tower '}}]", "neither begins nor ends with a blank"},
+      {"strategies: [{tower: {as: \"\\u3000\"}}]", "neither begins nor ends with a blank"},
+      {"strategies: [a]\nname: ' '", "x.yaml:3:7: error: 'name' must be text of 1 to 200 characters that neither begins nor ends with a blank, not ' '"},
+      {"strategies: [a]\nname: " + std::string(300, 'n'), "'name' must be text of 1 to 200 characters"},
+      {"strategies: [a]\nmodel: ' '", "a name is a text of 1 to 200 characters that neither begins"},
+      {"strategies: [a]\nvariants: [{name: ' ', set: {epochs: 2}}]", "x.yaml:3:19: error: a variant needs a name of 1 to 80 characters"},
   };
   for (const Wrong& one : wrong) {
     EXPECT_THAT(complaint("layers: [{dense: 10}]\n" + one.yaml + "\n"), HasSubstr(one.told)) << one.yaml;

@@ -82,7 +82,7 @@ class Misbehave : public Strategy {
  public:
   Misbehave(Options& options, const Facts& facts)
       : how_(options.choice("how", "never", "what goes wrong",
-                            {"never", "throw", "throw number", "segv", "abort", "fpe", "exit", "busy", "blocked", "grandchild",
+                            {"never", "throw", "throw number", "throw long", "long metric", "segv", "abort", "fpe", "exit", "busy", "blocked", "grandchild",
                              "grandchild and hang", "flood", "out of memory", "hog", "strand", "thread", "descriptors"})),
         where_(options.choice("where", "step", "the call in which it does", {"construct", "start", "step", "settle", "teardown"})),
         step_(options.integer("step", 3, "the step of the first epoch in which it does", 0)),
@@ -102,6 +102,7 @@ class Misbehave : public Strategy {
   }
 
   void step(Replica& replica, Group& group, const Batch& batch) override {
+    if (how_ == "long metric") replica.metric(std::string(std::size_t{20} << 20, 'm'), 1);
     if (where_ == "step" && batch.epoch() == 0 && batch.step() == static_cast<std::size_t>(step_)) {
       if (group.rank() == rank_) do_it();
       while (how_ == "strand") pause();  // like a kernel that waits for the failed rank and cannot be aborted
@@ -123,6 +124,7 @@ class Misbehave : public Strategy {
     if (std::getenv("MGCOMPARE_TEST_CALM") != nullptr) return;
     if (how_ == "throw" || how_ == "strand") throw Error("the planted error");
     if (how_ == "throw number") throw 42;
+    if (how_ == "throw long") throw Error("the planted error " + std::string(std::size_t{50} << 20, 'x'));
     if (how_ == "segv") die_of(SIGSEGV);
     if (how_ == "abort") die_of(SIGABRT);
     if (how_ == "fpe") die_of(SIGFPE);

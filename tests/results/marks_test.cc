@@ -13,6 +13,7 @@
 #include "reports/html.h"
 #include "reports/markdown.h"
 #include "reports/prediction.h"
+#include "reports/regression.h"
 #include "reports/summary.h"
 #include "results/runs.h"
 #include "results/weight_sketch.h"
@@ -205,6 +206,20 @@ TEST(Marks, TrainingsOfMillisecondsHaveNoSpeedUp) {
   maker.run = three_by_three();
   for (Row& row : maker.run.rows) row.result.steps = 9;
   EXPECT_TRUE(compare_rows(maker.run).cells[0].is_marked(MarkKind::too_short));
+}
+
+// The baseline was run: that there is none would send its user to the wrong place.
+TEST(Marks, ABaselineThatIsTooShortIsNamedAsTheReason) {
+  mgcompare::Run run = three_by_three();
+  const mgcompare::Run long_enough = run;
+  for (Row& row : run.rows)
+    if (row.trial.devices == 1) row.result.seconds_training = 0.003;
+  const Comparison comparison = compare_rows(run);
+  const std::string reason = "the one-device baseline, alone on 1 CPU core, batch 128, was too short to measure: train longer";
+  EXPECT_THAT(answer(comparison).grounds, HasSubstr(reason));
+  for (const std::string& text : {terminal(run), html_report(comparison, ""), markdown_report(comparison, "")})
+    EXPECT_THAT(text, AllOf(HasSubstr(reason), Not(HasSubstr("there is no one-device baseline")), Not(HasSubstr("a strategy that is the one-device"))));
+  EXPECT_THAT(compare_runs(compare_rows(long_enough), comparison).warnings, Contains(HasSubstr("in the other it was too short to measure")));
 }
 
 TEST(Marks, BusyThreadsAreSaidButDoNotExclude) {

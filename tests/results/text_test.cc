@@ -1,4 +1,5 @@
 #include "reports/text.h"
+#include "base/text.h"
 
 #include <gmock/gmock.h>
 
@@ -60,6 +61,14 @@ TEST(Csv, IsNoFormula) {
 TEST(Text, CountsCharactersAndFallsBackToAscii) {
   EXPECT_EQ(width_of("gr\xc3\xbc\xc3\x9f"), 4u);
   EXPECT_EQ(ascii("gr\xc3\xbc\xc3\x9f"), "gr??");
+}
+
+TEST(Text, IsShortenedBetweenCharacters) {
+  EXPECT_EQ(shortened("short", 5), "short");
+  EXPECT_EQ(shortened("longer", 4), "long [2 bytes left out]");
+  EXPECT_EQ(shortened("gr\xc3\xbc\xc3\x9f", 3), "gr [4 bytes left out]");
+  EXPECT_EQ(shortened("gr\xc3\xbc\xc3\x9f", 4), "gr\xc3\xbc [2 bytes left out]");
+  EXPECT_EQ(shortened("\x80\x80\x80\x80\x80\x80", 4), "\x80 [5 bytes left out]") << "no text at all";
 }
 
 TEST(Text, WritesFigures) {

@@ -361,6 +361,16 @@ TEST(Statements, StopOnASignalBeforeTheRunContinues) {
   EXPECT_EQ(results.read().rows.size(), 3u) << "for the report of what was measured";
 }
 
+// A new run has nothing to read: its program says itself what was interrupted.
+TEST(Statements, OfANewRunAreNotStopped) {
+  const Folder folder;
+  const Interruption interruption;
+  ResultsStore results(folder.path("new"));
+  EXPECT_TRUE(results.empty());
+  results.begin(info(), plan());
+  EXPECT_EQ(results.unfinished().size(), plan().size());
+}
+
 TEST(LongStatements, EndAfterALimitOfWork) {
   const Folder folder;
   make_run(folder.path());

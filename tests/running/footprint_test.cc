@@ -41,5 +41,12 @@ TEST(Footprint, NamesEachPart) {
   EXPECT_EQ(difference({3, 10, 0}, {4, 9, 0}), "left 1 thread and ended 1 open descriptor of the program");
 }
 
+// No number is claimed, and neither that something ended.
+TEST(Footprint, SaysWhatCannotBeCounted) {
+  EXPECT_EQ(difference({3, 10, 0}, {kUncountable, kUncountable, 1}),
+            "left 1 process and left threads and open descriptors that cannot be counted (probably no descriptor is free)");
+  EXPECT_EQ(difference({3, kUncountable, 0}, {3, 10, 0}), "left open descriptors that cannot be counted (probably no descriptor is free)");
+}
+
 }  // namespace
 }  // namespace mgcompare

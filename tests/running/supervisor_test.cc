@@ -75,9 +75,14 @@ class DeathBy : public testing::TestWithParam<std::pair<int, const char*>> {};
 
 // Must be immediate: a supervisor that waited for the limit would report a timeout.
 TEST_P(DeathBy, SignalIsNamedWithItsPlaceAtOnce) {
-  Supervisor supervisor(quick());
-  const Reply reply = supervisor.ask("raise", GetParam().first, 20);
+  // No limit ends the request, so what ends it is the end of the worker.
+  SupervisorSettings settings = quick();
+  settings.seconds_without_progress = settings.seconds_without_heartbeat = 1e6;
+  Supervisor supervisor(settings);
+  const pid_t worker = process_of(supervisor);
+  const Reply reply = supervisor.ask("raise", GetParam().first, 1e6);
   EXPECT_EQ(reply.status, TrialStatus::crashed);
+  EXPECT_FALSE(is_alive(worker));
   EXPECT_EQ(reply.cause, std::string(GetParam().second) + " in step 17 of epoch 2 (training)");
   EXPECT_EQ(supervisor.ask("echo", 1, 5).status, TrialStatus::done);
 }

@@ -1,0 +1,35 @@
+#include "base/error_text.h"
+
+#include <sys/resource.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace mgcompare {
+namespace {
+
+// "this process may have 10: raise the limit with `ulimit -n`"
+std::string limit_text(__rlimit_resource_t resource, const char* unit, const char* option) {
+  rlimit limit{};
+  getrlimit(resource, &limit);
+  return limit.rlim_cur == RLIM_INFINITY ? fmt::format("see `ulimit {}`", option)
+                                         : fmt::format("this process may have {}{}: raise the limit with `ulimit {}`", limit.rlim_cur, unit, option);
+}
+
+}  // namespace
+
+bool is_limit(int code) { return code == EMFILE || code == EFBIG || code == EAGAIN; }
+
+std::string error_text(int code) {
+  const std::string text = std::strerror(code);
+  switch (code) {
+    case EMFILE: return fmt::format("{} ({})", text, limit_text(RLIMIT_NOFILE, "", "-n"));
+    case EFBIG: return fmt::format("{} ({})", text, limit_text(RLIMIT_FSIZE, " bytes in a file", "-f"));
+    case EAGAIN: return fmt::format("{} (a limit on processes or memory was hit: see `ulimit -u` and `ulimit -v`)", text);
+    default: return text;
+  }
+}
+
+}  // namespace mgcompare

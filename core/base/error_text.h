@@ -1,0 +1,16 @@
+#pragma once
+
+// Texts of the system's error codes.
+
+#include <string>
+
+namespace mgcompare {
+
+// strerror(). If the code means that a limit of this process was hit, also which one, and what to do: "Too many open files (this
+// process may have 10: raise the limit with `ulimit -n`)".
+std::string error_text(int code);
+
+// Whether a limit of this process causes this error, so that neither the disk nor a file is to blame.
+bool is_limit(int code);
+
+}  // namespace mgcompare

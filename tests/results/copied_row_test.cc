@@ -1,0 +1,70 @@
+// Rows that were copied in the results file, under another number.
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "results/results_store.h"
+#include "results/runs.h"
+#include "results/sqlite.h"
+
+namespace mgcompare {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+RunInfo info() {
+  RunInfo info = RunMaker().run.info;
+  info.config_json = nlohmann::json(small_config()).dump();
+  return info;
+}
+
+std::vector<Trial> plan() { return {make_trial(1, "alone", 1, 1), make_trial(2, "together", 2, 1), make_trial(3, "apart", 2, 1)}; }
+
+void make_run(const std::string& directory) {
+  ResultsStore results(directory);
+  results.begin(info(), plan());
+  for (const Trial& trial : plan()) results.add(trial, make_result(1000, 8, 0.985));
+}
+
+// Whoever edits the file may copy a row. The copy is damaged, and the row that it was copied from is not.
+TEST(CopiedRow, IsRemoved) {
+  const Folder folder;
+  make_run(folder.path());
+  Database(folder.path(kResultsFile), Database::Mode::write)
+      .script("CREATE TEMP TABLE copy AS SELECT * FROM trial WHERE number = 1; UPDATE copy SET number = 99, position = 98, sequence = 97;"
+              "INSERT INTO trial SELECT * FROM copy");
+  EXPECT_EQ(read_run(folder.path()).rows[0].result.status, TrialStatus::done);
+  EXPECT_EQ(read_run(folder.path()).rows[3].result.status, TrialStatus::damaged);
+  EXPECT_EQ(read_run(folder.path()).rows[3].trial.number, 99);
+  ResultsStore results(folder.path());
+  EXPECT_TRUE(results.resume(info(), {plan()[1]}, true).empty()) << "a part of the plan does not tell which rows are foreign";
+  EXPECT_EQ(results.read().rows.size(), 4u);
+  EXPECT_THAT(results.resume(info(), plan()), ElementsAre(HasSubstr("the damaged row 99 of")));
+  EXPECT_EQ(results.read().rows.size(), 3u);
+  EXPECT_TRUE(results.unfinished().empty());
+}
+
+// Also where the copy took the number of a trial, or one that is none.
+TEST(CopiedRow, UnderTheNumberOfATrialRunsAsThatTrial) {
+  const Folder folder;
+  make_run(folder.path());
+  const std::string copy = "CREATE TEMP TABLE copy AS SELECT * FROM trial WHERE number = 1; UPDATE copy SET sequence = 97, ";
+  Database(folder.path(kResultsFile), Database::Mode::write)
+      .script(copy + "position = 98, number = 2; DELETE FROM trial WHERE number = 2; INSERT INTO trial SELECT * FROM copy");
+  {
+    ResultsStore results(folder.path());
+    EXPECT_TRUE(results.resume(info(), plan()).empty());
+    EXPECT_THAT(results.unfinished(), ElementsAre(2));
+    EXPECT_EQ(results.read().rows.size(), 3u);
+    EXPECT_EQ(results.read().rows[2].trial.strategy.label, "together");
+  }
+  Database(folder.path(kResultsFile), Database::Mode::write)
+      .script(copy + "position = 99, number = 4294967297; INSERT INTO trial SELECT * FROM copy");
+  EXPECT_THAT([&] { read_run(folder.path()); }, ThrowsMessage<BadResults>(HasSubstr("the number 4294967297 is out of range")));
+}
+
+}  // namespace
+}  // namespace mgcompare
