@@ -29,20 +29,30 @@ LayerConfig layer(const std::string& type, std::size_t channels = 0, std::size_t
 }
 
 Split random_split(const Shape& shape) {
-  Split split{shape, kSamples, {}, {}};
   std::size_t features = 1;
   for (std::size_t size : shape) features *= size;
   const Random random(1, 1);
-  for (std::size_t i = 0; i < kSamples * features; ++i) split.bytes.push_back(static_cast<std::uint8_t>(random.word(i)));
-  for (std::size_t i = 0; i < kSamples; ++i) split.labels.push_back(split.bytes[i] % 10);
+  std::vector<std::uint8_t> bytes;
+  for (std::size_t i = 0; i < kSamples * features; ++i) bytes.push_back(static_cast<std::uint8_t>(random.word(i)));
+  Split split;
+  split.samples = kSamples;
+  for (std::size_t i = 0; i < kSamples; ++i) split.targets.push_back(bytes[i] % 10u);
+  split.values = SharedBytes(std::move(bytes));
   return split;
+}
+
+SampleSpec ten_classes(const Shape& shape) {
+  SampleSpec spec;
+  spec.shape = shape;
+  spec.classes = 10;
+  return spec;
 }
 
 class Training {
  public:
   Training(const ModelConfig& model, const Shape& shape)
-      : device_(0, meter_), shape_(shape), spec_(make_spec(model, shape, 10, false)),
-        network_(make_network(device_, spec_, {})), feed_(make_feed(device_, random_split(shape), 1.0 / 255)) {
+      : device_(0, meter_), shape_(shape), spec_(make_spec(model, ten_classes(shape), false)),
+        network_(make_network(device_, spec_, {})), feed_(make_feed(device_, ten_classes(shape), random_split(shape), preparation_of({}, ten_classes(shape)))) {
     OptimizerConfig config;
     config.momentum = 0.9;
     config.weight_decay = 1e-4;

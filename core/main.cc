@@ -17,7 +17,7 @@ using namespace mgcompare;
 
 // The probe process ends with this function, so that it does not disturb the measurements.
 Plan make_plan(const Command& command) {
-  ProbeClient probe(supervisor_settings());
+  ProbeClient probe(supervisor_settings(), command.data);
   const Config config = config_of(command, probe);
   probe.search(config.plugin_paths);
   return with_checksums(filtered(make_plan(config, probe), command));
@@ -34,7 +34,7 @@ int compare(const Command& command) {
   begin_run(results, plan, data, check_links(supervisor, plan), command);
   const std::vector<Trial> trials = trials_to_run(results, plan, data, command);
   announce(plan, trials, directory, command);
-  ProgressDisplay display = make_display(trials, command);
+  ProgressDisplay display = make_display(plan, trials, command);
   DeviceAvailability availability(plan.platforms);
   for (const Trial& trial : trials) {
     if (interruption() != 0) break;

@@ -107,7 +107,7 @@ Trial Trainings::trial_of(const TrainingCase& of) const {
 
 NetworkSpec Trainings::spec_of(const TrainingCase& of) const {
   const Config config = trial_of(of).config;
-  return make_spec(config.model, dataset_.train.sample_shape, dataset_.classes, config.optimizer.decay_biases);
+  return make_spec(config.model, dataset_.spec, config.optimizer.decay_biases);
 }
 
 std::size_t Trainings::parameters() const { return spec_of({.optimizer = "sgd"}).parameters; }

@@ -215,8 +215,13 @@ FoundData find_data(Supervisor& supervisor, const Plan& plan, const Command& com
   DataMessages messages(command);
   const Reply reply = supervisor.ask("data", {{"config", plan.config}, {"data_folder", command.data}}, kDataSeconds,
                                      {{}, [&](const nlohmann::json& note) { messages.show(note); }});
+  // An error of the data is a whole sentence; the end of a worker is not.
+  if (reply.status == TrialStatus::failed) throw Error(reply.cause);
   const nlohmann::json& found = reply.require("the data cannot be read", "run the command again");
   const auto text = [&](const char* key) { return found.at(key).get<std::string>(); };
+  if (const auto samples = found.at("training_set").get<std::size_t>(); samples != plan.data.train_samples)
+    throw Error(fmt::format("the data have {} training samples, but {} were expected: run the command again", samples,
+                            plan.data.train_samples));
   messages.show({{"text", fmt::format("data: {}, {} training and {} test samples ({})", text("name"),
                                     thousands(found.at("train_samples").get<double>()),
                                     thousands(found.at("test_samples").get<double>()), text("origin"))}});
@@ -249,12 +254,12 @@ void announce(const Plan& plan, const std::vector<Trial>& trials, const std::str
   }
   if (trials.empty()) return print_stderr("no trials left to run; writing the reports of {} again\n", directory);
   print_stderr("{} trial{}: {}\nabout {} (rough estimate); results in {}\n", trials.size(), trials.size() == 1 ? "" : "s",
-             contents(trials), duration_text(estimate_seconds(trials)), directory);
+             contents(trials), duration_text(estimate_seconds(trials, plan.data)), directory);
 }
 
-ProgressDisplay make_display(const std::vector<Trial>& trials, const Command& command) {
+ProgressDisplay make_display(const Plan& plan, const std::vector<Trial>& trials, const Command& command) {
   return ProgressDisplay(stderr, terminal_of(2, command.color), command.quiet, trials,
-                         [](const Trial& trial) { return estimate_seconds({trial}); });
+                         [data = plan.data](const Trial& trial) { return estimate_seconds({trial}, data); });
 }
 
 std::string record_of(const TrialKey& trial, const std::string& directory) {

@@ -42,7 +42,7 @@ std::vector<Trial> trials_to_run(const ResultsStore& results, const Plan& plan, 
 // Prints on stderr what will run, the directory of the results, and the estimated time.
 void announce(const Plan& plan, const std::vector<Trial>& trials, const std::string& directory, const Command& command);
 // The progress display for these trials.
-ProgressDisplay make_display(const std::vector<Trial>& trials, const Command& command);
+ProgressDisplay make_display(const Plan& plan, const std::vector<Trial>& trials, const Command& command);
 // Runs one trial and records its result, also on failure and if the trial cannot run. What is printed as finished has been
 // recorded.
 void run_trial(ResultsStore& results, Supervisor& supervisor, DeviceAvailability& availability, const Trial& trial,

@@ -1,6 +1,7 @@
 #include "config/config.h"
 
 #include <algorithm>
+#include <charconv>
 #include <tuple>
 
 #include "config/config_reader.h"
@@ -84,6 +85,14 @@ Config apply_variant(const Config& config, const VariantConfig& variant) {
 }
 
 bool is_repeatable(const Config& config) { return config.deterministic || config.measure.record; }
+
+std::optional<double> validation_share(const DataConfig& data) {
+  double share = 0;
+  const char* const end = data.validation.data() + data.validation.size();
+  const auto [stopped, error] = std::from_chars(data.validation.data(), end, share);
+  if (data.validation.empty() || error != std::errc() || stopped != end) return std::nullopt;
+  return share;
+}
 
 std::size_t training_samples(const DataConfig& data, std::size_t in_set) {
   const std::size_t kept = in_set - std::min(in_set, data.validation_samples);

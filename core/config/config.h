@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,14 +49,29 @@ struct ModelConfig {
   std::vector<LayerConfig> layers;  // without the loss (softmax cross-entropy)
 };
 
+// From a stored value to an input of the network: (value * scale - mean) / std, after cropping and flipping.
+struct PreparationConfig {
+  double scale = 0;                 // 0: 1/255 for bytes, 1 for other numbers
+  std::vector<double> mean, std;    // for each channel, or one for all; empty: 0 and 1
+  bool flip = false;                // mirror every second training image, by chance, from left to right
+  std::size_t crop_padding = 0;     // pixels by which a training image is shifted at most; what moves in is 0
+};
+
 struct DataConfig {
   DataSource set = DataSource::mnist;
   DataFallback fallback = DataFallback::none;
   DataLocation on = DataLocation::device;
+  std::string path;                 // of the set's file or folder; absolute, or relative to the current folder
+  std::string validation;           // tokens, text: a file; text: or a share of the text
+  std::size_t length = 0;           // tokens, text: inputs of a sample; 0: those of the first line
+  std::size_t classes = 0;          // 0: those in the data
+  std::vector<std::size_t> shape;   // synthetic
+  std::size_t samples = 0;          // synthetic: training samples
+  TargetKind target = TargetKind::automatic;
   std::size_t train_samples = 0;    // use the first N; 0: all
   std::size_t test_samples = 0;
   std::size_t validation_samples = 0;  // evaluate on the last N training samples instead of the test set; 0: no
-  double scale = 1.0 / 255;         // factor from a byte to an input
+  PreparationConfig prepare;
 };
 
 struct OptimizerConfig {
@@ -188,6 +204,9 @@ std::string config_slug(const std::string& name);
 // Whether a run is reproducible bit by bit: the order of its ranks is fixed (virtual time) or recorded for a replay, and
 // kernels are deterministic.
 bool is_repeatable(const Config& config);
+
+// `data.validation` as a share of the text; nothing if it is not a number.
+std::optional<double> validation_share(const DataConfig& data);
 
 // Training samples of an epoch, if the set has `in_set`: without the validation samples, and limited to `train_samples`.
 std::size_t training_samples(const DataConfig& data, std::size_t in_set);

@@ -46,18 +46,28 @@ Config ConfigReader::read(const Node& root) {
   if (const Node* devices = scaling ? scaling->find("devices") : nullptr) read_devices(*devices, config.scaling);
   read_strategies(root.find("strategies"), config);
   check_combinations(root, config);
+  check_data(root, config.data);
   apply_level(config);
   for (std::string& plugin : config.plugin_paths) {
-    plugin = std::filesystem::absolute(std::filesystem::path(path_).parent_path() / plugin).lexically_normal().string();
+    plugin = beside_config(plugin);
   }
+  if (!config.data.path.empty()) config.data.path = beside_config(config.data.path);
+  if (!config.data.validation.empty() && !validation_share(config.data)) config.data.validation = beside_config(config.data.validation);
   return config;
 }
 
-void ConfigReader::read_entries(const Node& map, const std::string& section, Config& config) {
+// The path that a relative one in the config means.
+std::string ConfigReader::beside_config(const std::string& path) const {
+  return std::filesystem::absolute(std::filesystem::path(path_).parent_path() / path).lexically_normal().string();
+}
+
+void ConfigReader::read_entries(const Node& map, const std::string& section, Config& config, const std::string& prefix) {
   for (const Entry& entry : map.entries) {
     const Node& value = entry.value;
-    if (const Key* key = find_key(section, entry.key)) {
+    if (const Key* key = find_key(section, prefix + entry.key)) {
       if (!value.is(Node::Kind::null)) read_value(*key, value, config, problems_);
+    } else if (prefix.empty() && is_section(section + "." + entry.key) && value.is(Node::Kind::map)) {
+      read_entries(value, section, config, entry.key + ".");
     } else if (!section.empty() || !is_section(entry.key)) {
       unknown_key(entry, section);
     } else if (value.is(Node::Kind::map)) {
@@ -205,20 +215,21 @@ void ConfigReader::apply_level(Config& config) {
     if (std::find(seeds.begin(), seeds.end(), next) == seeds.end()) seeds.push_back(next);
 }
 
+Place ConfigReader::place_of(const Node& root, std::string_view section, std::string_view leaf) const {
+  const Node* map = root.find(section);
+  const Node* node = map ? map->find(leaf) : nullptr;
+  return node ? node->place : map ? map->place : Place{path_, 1, 1};
+}
+
 void ConfigReader::check_combinations(const Node& root, const Config& config) {
-  const auto place = [&](std::string_view section, std::string_view leaf) {
-    const Node* map = root.find(section);
-    const Node* node = map ? map->find(leaf) : nullptr;
-    return node ? node->place : map ? map->place : Place{path_, 1, 1};
-  };
   if (config.schedule.kind == ScheduleKind::step && config.schedule.at.empty()) {
-    problem(place("schedule", "kind"), "a step schedule needs the epochs of its steps", "add `at: [10]`", 4);
+    problem(place_of(root, "schedule", "kind"), "a step schedule needs the epochs of its steps", "add `at: [10]`", 4);
   }
   if (!std::is_sorted(config.schedule.at.begin(), config.schedule.at.end())) {
-    problem(place("schedule", "at"), "'schedule.at' must be ascending", "sort the epochs");
+    problem(place_of(root, "schedule", "at"), "'schedule.at' must be ascending", "sort the epochs");
   }
   if (config.optimizer.nesterov && config.optimizer.kind == OptimizerKind::sgd && config.optimizer.momentum == 0) {
-    problem(place("optimizer", "nesterov"), "Nesterov momentum needs a momentum above 0", "set `momentum:` above 0", 4);
+    problem(place_of(root, "optimizer", "nesterov"), "Nesterov momentum needs a momentum above 0", "set `momentum:` above 0", 4);
   }
 }
 

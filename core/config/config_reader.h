@@ -27,7 +27,9 @@ class ConfigReader {
   void read_variants(const Node& root, Config& config);
 
  private:
-  void read_entries(const Node& map, const std::string& section, Config& config);
+  // `prefix`: "crop." for the section `crop` within the section.
+  void read_entries(const Node& map, const std::string& section, Config& config, const std::string& prefix = "");
+  std::string beside_config(const std::string& path) const;
   void unknown_key(const Entry& entry, const std::string& section);
   void read_model(const Node& root, Config& config);
   void read_model_file(const std::string& file, ModelConfig& model);
@@ -39,6 +41,9 @@ class ConfigReader {
   void read_options(const Node& node, StrategyConfig& strategy);
   bool read_variant_name(const Node& item, std::set<std::string>& names);
   void check_combinations(const Node& root, const Config& config);
+  void check_data(const Node& root, const DataConfig& data);
+  // Where a key is in the file; the place of its section, or the file's beginning, if it is not there.
+  Place place_of(const Node& root, std::string_view section, std::string_view leaf) const;
   static void apply_level(Config& config);
   void problem(const Place& place, std::string text, std::string hint = "", std::size_t width = 1,
                std::string note = "");

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "base/sha256.h"
@@ -153,6 +154,13 @@ void shorten(Node& node) {
   for (Entry& entry : node.entries) shorten(entry.value);
 }
 
+// "/data/crop/padding"
+Json::json_pointer pointer_to(const Key& key) {
+  std::string path = "/" + std::string(key.name);
+  std::replace(path.begin(), path.end(), '.', '/');
+  return Json::json_pointer(path);
+}
+
 }  // namespace
 
 Json resolved_tree(const Config& config) {
@@ -161,8 +169,7 @@ Json resolved_tree(const Config& config) {
     const bool is_special = std::holds_alternative<std::monostate>(key.field);
     Json value = is_special ? special_json(key.name, config) : value_of(key, config);
     if (value.is_null()) continue;
-    const std::string leaf(key.leaf());
-    (key.section().empty() ? tree : tree[std::string(key.section())])[leaf] = std::move(value);
+    tree[pointer_to(key)] = std::move(value);
   }
   tree["@path"] = config.path;
   tree["@cut_down_for_cpu"] = config.cut_down_for_cpu;

@@ -45,7 +45,7 @@ class Reader {
     if (node_.is(Node::Kind::sequence)) {
       for (const Node& item : node_.items) {
         std::optional<T> value = one<T>(item);
-        if (value && std::find(values.begin(), values.end(), *value) != values.end()) {
+        if (value && !key_.repeats && std::find(values.begin(), values.end(), *value) != values.end()) {
           problem(item, fmt::format("{} is given twice in '{}'", item.text, key_.name), "delete one of them");
         } else if (value) {
           values.push_back(*value);

@@ -33,10 +33,11 @@ struct Key {
   double min = 0, max = std::numeric_limits<double>::max();  // inclusive
   std::string_view unit;
   bool varies = true;  // a variant may set it
+  bool repeats = false;  // a list may have a value twice
   bool bare = false;   // a scalar in place of the section sets this key: `measure: quick` sets measure.level
 
   std::string_view section() const;  // "optimizer"; empty for a key at the top level
-  std::string_view leaf() const;     // "learning_rate"
+  std::string_view leaf() const;     // "learning_rate"; with a dot for a key of a section within the section
 };
 
 const std::vector<Key>& keys();
@@ -45,6 +46,7 @@ const Key* find_key(std::string_view name);
 const Key* find_key(std::string_view section, std::string_view leaf);
 // The key that a scalar in place of the section sets.
 const Key* bare_key(std::string_view section);
+// Also for a section within a section: "data.crop".
 bool is_section(std::string_view name);
 // Names allowed in a section; "" is the top level, whose names include the sections.
 std::vector<std::string> names_in(std::string_view section);

@@ -22,9 +22,11 @@ enum class LayerType {
   conv, max_pool, average_pool, dense, tanh, relu, sigmoid, dropout, batch_norm, flatten, add, concat
 };
 enum class InitializerKind { xavier, glorot_uniform, he_normal, normal, uniform, zeros };
-enum class DataSource { mnist, digits };
-// What to use if MNIST is not available.
-enum class DataFallback { none, digits };
+enum class DataSource { mnist, digits, cifar10, idx, npy, tokens, text, synthetic };
+// What to use if the data set is not available.
+enum class DataFallback { none, digits, synthetic };
+// What is predicted in a sequence: the token after it, or that after each position. automatic: last for tokens, next for text.
+enum class TargetKind { automatic, last, next };
 // Where samples are stored.
 enum class DataLocation { device, host };
 enum class ScalingMode { strong, weak };
@@ -48,8 +50,12 @@ inline constexpr auto kKindNames<LayerType> =
 template <>
 inline constexpr auto kKindNames<InitializerKind> =
     std::to_array<std::string_view>({"xavier", "glorot_uniform", "he_normal", "normal", "uniform", "zeros"});
-template <> inline constexpr auto kKindNames<DataSource> = std::to_array<std::string_view>({"mnist", "digits"});
-template <> inline constexpr auto kKindNames<DataFallback> = std::to_array<std::string_view>({"none", "digits"});
+template <>
+inline constexpr auto kKindNames<DataSource> = std::to_array<std::string_view>(
+    {"mnist", "digits", "cifar10", "idx", "npy", "tokens", "text", "synthetic"});
+template <>
+inline constexpr auto kKindNames<DataFallback> = std::to_array<std::string_view>({"none", "digits", "synthetic"});
+template <> inline constexpr auto kKindNames<TargetKind> = std::to_array<std::string_view>({"auto", "last", "next"});
 template <> inline constexpr auto kKindNames<DataLocation> = std::to_array<std::string_view>({"device", "host"});
 template <> inline constexpr auto kKindNames<ScalingMode> = std::to_array<std::string_view>({"strong", "weak"});
 template <>

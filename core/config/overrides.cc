@@ -105,7 +105,14 @@ void apply(Node& root, const Override& override) {
     if (!found->value.is(Node::Kind::map)) found->value = Node{Node::Kind::map, "", false, override.place, {}, {}};
     map = &found->value;
   }
-  std::erase_if(map->entries, [&](const Entry& entry) { return entry.key == key.leaf(); });
+  // The config may have written the key of a section within the section nested.
+  const std::string leaf(key.leaf());
+  if (const std::size_t dot = leaf.find('.'); dot != leaf.npos) {
+    for (Entry& inner : map->entries)
+      if (inner.key == leaf.substr(0, dot))
+        std::erase_if(inner.value.entries, [&](const Entry& entry) { return entry.key == leaf.substr(dot + 1); });
+  }
+  std::erase_if(map->entries, [&](const Entry& entry) { return entry.key == leaf; });
   map->entries.push_back({std::string(key.leaf()), override.place, override.value});
 }
 

@@ -12,8 +12,10 @@ using Json = nlohmann::ordered_json;
 
 Json nullable(Json schema) { return {{"anyOf", {std::move(schema), {{"type", "null"}}}}}; }
 
-Json list_or_one(const Json& item) {
-  return {{"anyOf", {item, {{"type", "array"}, {"items", item}, {"uniqueItems", true}}}}};
+Json list_or_one(const Json& item, bool repeats = false) {
+  Json list = {{"type", "array"}, {"items", item}};
+  if (!repeats) list["uniqueItems"] = true;
+  return {{"anyOf", {item, list}}};
 }
 
 Json number(const char* type, double min, double max) {
@@ -71,10 +73,10 @@ struct SchemaOf {
   Json operator()(std::size_t& (*)(Config&)) const { return number("integer", key.min, key.max); }
   Json operator()(bool& (*)(Config&)) const { return {{"type", "boolean"}}; }
   Json operator()(std::vector<double>& (*)(Config&)) const {
-    return list_or_one(number("number", key.min, key.max));
+    return list_or_one(number("number", key.min, key.max), key.repeats);
   }
   Json operator()(std::vector<std::size_t>& (*)(Config&)) const {
-    return list_or_one(number("integer", key.min, key.max));
+    return list_or_one(number("integer", key.min, key.max), key.repeats);
   }
   Json operator()(std::vector<std::string>& (*)(Config&)) const { return list_or_one({{"type", "string"}}); }
 };
@@ -116,6 +118,18 @@ Json layer_schema() {
   return {{"anyOf", {{{"type", "string"}, {"enum", names}}, object(properties)}}};
 }
 
+// A leaf with a dot belongs to a section within the section.
+void add_property(Json& section, const std::string& leaf, Json schema) {
+  const std::size_t dot = leaf.find('.');
+  if (dot == leaf.npos) {
+    section["properties"][leaf] = std::move(schema);
+    return;
+  }
+  Json& inner = section["properties"][leaf.substr(0, dot)];
+  if (inner.is_null()) inner = {{"type", {"object", "null"}}, {"properties", Json::object()}, {"additionalProperties", false}};
+  add_property(inner, leaf.substr(dot + 1), std::move(schema));
+}
+
 }  // namespace
 
 std::string json_schema() {
@@ -133,7 +147,7 @@ std::string json_schema() {
       if (section.is_null()) section = {{"type", {"object", "null"}}, {"properties", Json::object()}};
       section["additionalProperties"] = false;
       if (key.bare) section["type"] = {"object", "null", "string"};
-      section["properties"][leaf] = std::move(schema);
+      add_property(section, leaf, std::move(schema));
     }
   }
   Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "An experiment of mgcompare"}};

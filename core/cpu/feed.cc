@@ -8,23 +8,23 @@
 
 #include "base/clock.h"
 #include "mgcompare/error.h"
+#include "model/augmentation.h"
 
 namespace mgcompare {
 
-CpuFeed::CpuFeed(Device& device, const Split& split, double scale)
+CpuFeed::CpuFeed(Device& device, const SampleSpec& spec, const Split& split, const Preparation& preparation)
     : device_(device),
-      shape_(split.sample_shape),
+      shape_(spec.shape),
       features_(std::accumulate(shape_.begin(), shape_.end(), std::size_t{1}, std::multiplies<>())),
-      scale_(static_cast<float>(scale)),
-      bytes_(device, split.bytes.size()),
-      labels_(device, split.labels.size()),
-      order_(device, split.labels.size()) {
-  if (split.labels.size() != split.samples || split.bytes.size() != split.samples * features_) {
-    throw Error(fmt::format("the data has {} samples but {} labels and {} bytes of {} each: load it again", split.samples,
-                            split.labels.size(), split.bytes.size(), features_));
+      targets_(spec.targets),
+      element_(spec.element),
+      preparation_(preparation),
+      split_(split),
+      order_(device, split.samples) {
+  if (split.targets.size() != split.samples * targets_ || split.values.size() != split.samples * features_ * size_of(spec.element)) {
+    throw Error(fmt::format("the data has {} samples but {} targets and {} bytes of {} each: load it again", split.samples,
+                            split.targets.size(), split.values.size(), features_ * size_of(spec.element)));
   }
-  device.copy_to_device(bytes_.data(), split.bytes.data(), split.bytes.size());
-  device.copy_to_device(labels_.data(), split.labels.data(), split.labels.size());
   std::iota(order_.data(), order_.data() + order_.size(), 0u);
 }
 
@@ -44,25 +44,37 @@ Span<const std::uint32_t> CpuFeed::ids(std::size_t first, std::size_t count) con
   return {order_.data() + first, count};
 }
 
-void CpuFeed::gather(Span<const std::uint32_t> ids, Tensor& tensor) const {
+void CpuFeed::gather(Span<const std::uint32_t> ids, const Pass& pass, Tensor& tensor) const {
   const double start = now();
-  write(ids, tensor);
+  switch (element_) {
+    case ElementType::uint8: write<std::uint8_t>(ids, pass, tensor); break;
+    case ElementType::float32: write<float>(ids, pass, tensor); break;
+    case ElementType::int32: write<std::int32_t>(ids, pass, tensor); break;
+    case ElementType::int64: write<std::int64_t>(ids, pass, tensor); break;
+  }
   seconds_ += now() - start;
 }
 
-void CpuFeed::write(Span<const std::uint32_t> ids, Tensor& tensor) const {
+template <class Value> void CpuFeed::write(Span<const std::uint32_t> ids, const Pass& pass, Tensor& tensor) const {
+  if (preparation_.only_scales() || (preparation_.mean.empty() && !pass.training)) scale<Value>(ids, tensor);
+  else prepare<Value>(ids, pass, tensor);
+}
+
+template <class Value> void CpuFeed::scale(Span<const std::uint32_t> ids, Tensor& tensor) const {
+  const auto* const values = reinterpret_cast<const Value*>(split_.values.data());
+  const float factor = preparation_.scale;
   if (!tensor.blocked) {
     for (std::size_t sample = 0; sample < ids.size(); ++sample) {
-      const std::uint8_t* const from = bytes_.data() + ids[sample] * features_;
+      const Value* const from = values + ids[sample] * features_;
       float* const to = tensor.value + sample * features_;
-      for (std::size_t i = 0; i < features_; ++i) to[i] = static_cast<float>(from[i]) * scale_;
+      for (std::size_t i = 0; i < features_; ++i) to[i] = static_cast<float>(from[i]) * factor;
     }
     return;
   }
   for (std::size_t first = 0; first < ids.size(); first += kLanes) {
     const std::size_t lanes = std::min(kLanes, ids.size() - first);
     float* const block = tensor.value + first * features_;
-    // 64 features at a time, so that the bytes of 16 samples and the destination stay in the L1 cache.
+    // 64 features at a time, so that the values of 16 samples and the destination stay in the L1 cache.
     for (std::size_t begin = 0; begin < features_; begin += 64) {
       const std::size_t end = std::min(begin + 64, features_);
       for (std::size_t lane = 0; lane < kLanes; ++lane) {
@@ -70,19 +82,49 @@ void CpuFeed::write(Span<const std::uint32_t> ids, Tensor& tensor) const {
           for (std::size_t i = begin; i < end; ++i) block[i * kLanes + lane] = 0;
           continue;
         }
-        const std::uint8_t* const from = bytes_.data() + ids[first + lane] * features_;
-        for (std::size_t i = begin; i < end; ++i) block[i * kLanes + lane] = static_cast<float>(from[i]) * scale_;
+        const Value* const from = values + ids[first + lane] * features_;
+        for (std::size_t i = begin; i < end; ++i) block[i * kLanes + lane] = static_cast<float>(from[i]) * factor;
       }
     }
   }
 }
 
-void CpuFeed::labels(Span<const std::uint32_t> ids, Span<std::uint8_t> to) const {
-  for (std::size_t i = 0; i < ids.size(); ++i) to[i] = labels_[ids[i]];
+template <class Value> void CpuFeed::prepare(Span<const std::uint32_t> ids, const Pass& pass, Tensor& tensor) const {
+  const auto* const values = reinterpret_cast<const Value*>(split_.values.data());
+  const bool augments = preparation_.augments() && pass.training;
+  const Augmentation augmentation(pass.seed, pass.epoch, preparation_.flip, static_cast<std::uint32_t>(preparation_.crop_padding));
+  const std::size_t plane = features_ / shape_.front();
+  const auto width = static_cast<std::int32_t>(augments ? shape_[2] : plane), height = static_cast<std::int32_t>(augments ? shape_[1] : 1);
+  const std::size_t step = tensor.blocked ? kLanes : 1;
+  for (std::size_t sample = 0; sample < ids.size(); ++sample) {
+    const Value* const from = values + ids[sample] * features_;
+    float* to = tensor.value + (tensor.blocked ? sample / kLanes * features_ * kLanes + sample % kLanes : sample * features_);
+    const Augmentation::View view = augments ? augmentation.view(ids[sample]) : Augmentation::View{0, 0, false};
+    for (std::size_t channel = 0; channel < shape_.front(); ++channel) {
+      const float mean = preparation_.mean.empty() ? 0 : preparation_.mean[channel];
+      const float factor = preparation_.inverse_std.empty() ? 1 : preparation_.inverse_std[channel];
+      for (std::int32_t row = 0; row < height; ++row) {
+        for (std::int32_t column = 0; column < width; ++column, to += step) {
+          const std::int64_t at = view.source(row, column, height, width);
+          const float value = at < 0 ? 0 : static_cast<float>(from[channel * plane + static_cast<std::size_t>(at)]);
+          *to = (value * preparation_.scale - mean) * factor;
+        }
+      }
+    }
+  }
+  for (std::size_t lane = ids.size() % kLanes; tensor.blocked && lane != 0 && lane < kLanes; ++lane) {
+    float* const block = tensor.value + ids.size() / kLanes * features_ * kLanes;
+    for (std::size_t i = 0; i < features_; ++i) block[i * kLanes + lane] = 0;
+  }
 }
 
-std::unique_ptr<Feed> make_feed(Device& device, const Split& split, double scale) {
-  return std::make_unique<CpuFeed>(device, split, scale);
+void CpuFeed::targets(Span<const std::uint32_t> ids, Span<std::uint32_t> to) const {
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    std::copy_n(split_.targets.begin() + static_cast<std::ptrdiff_t>(ids[i] * targets_), targets_, to.data() + i * targets_);
+}
+
+std::unique_ptr<Feed> make_feed(Device& device, const SampleSpec& spec, const Split& split, const Preparation& preparation) {
+  return std::make_unique<CpuFeed>(device, spec, split, preparation);
 }
 
 }  // namespace mgcompare

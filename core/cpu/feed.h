@@ -5,8 +5,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "data/dataset.h"
 #include "cpu/layer.h"
+#include "data/dataset.h"
+#include "model/preparation.h"
 #include "mgcompare/device.h"
 #include "model/network.h"
 
@@ -14,8 +15,8 @@ namespace mgcompare {
 
 class CpuFeed : public Feed {
  public:
-  CpuFeed(Device& device, const Split& split, double scale);
-  std::size_t samples() const override { return labels_.size(); }
+  CpuFeed(Device& device, const SampleSpec& spec, const Split& split, const Preparation& preparation);
+  std::size_t samples() const override { return split_.samples; }
   const Shape& sample_shape() const override { return shape_; }
   // Throws Error if an index is not below samples(). The initial order is that of the data set.
   void set_order(Span<const std::uint32_t> order) override;
@@ -23,24 +24,28 @@ class CpuFeed : public Feed {
 
   // Sample indices at positions [first, first + count) of the order. Throws Error if the order is shorter.
   Span<const std::uint32_t> ids(std::size_t first, std::size_t count) const;
-  // Writes these samples, bytes times the scale, in the layout of `tensor`.
-  void gather(Span<const std::uint32_t> ids, Tensor& tensor) const;
-  // Copies the labels of these samples.
-  void labels(Span<const std::uint32_t> ids, Span<std::uint8_t> to) const;
+  // Writes these samples, prepared for the pass, in the layout of `tensor`.
+  void gather(Span<const std::uint32_t> ids, const Pass& pass, Tensor& tensor) const;
+  // Copies the targets of these samples: targets_per_sample() for each.
+  void targets(Span<const std::uint32_t> ids, Span<std::uint32_t> to) const;
+  std::size_t targets_per_sample() const { return targets_; }
 
  private:
-  void write(Span<const std::uint32_t> ids, Tensor& tensor) const;
+  template <class Value> void scale(Span<const std::uint32_t> ids, Tensor& tensor) const;
+  template <class Value> void prepare(Span<const std::uint32_t> ids, const Pass& pass, Tensor& tensor) const;
+  template <class Value> void write(Span<const std::uint32_t> ids, const Pass& pass, Tensor& tensor) const;
 
   Device& device_;
   Shape shape_;
-  std::size_t features_;
-  float scale_;
-  Array<std::uint8_t> bytes_, labels_;
+  std::size_t features_, targets_;
+  ElementType element_;
+  Preparation preparation_;
+  Split split_;                     // shares the values with the data set
   Array<std::uint32_t> order_;
   mutable double seconds_ = 0;  // spent in gather(); only one rank uses a feed
 };
 
-// Copies the split; it need not outlive the call.
-std::unique_ptr<Feed> make_feed(Device& device, const Split& split, double scale);
+// Shares the values of the split, which need not outlive the call.
+std::unique_ptr<Feed> make_feed(Device& device, const SampleSpec& spec, const Split& split, const Preparation& preparation);
 
 }  // namespace mgcompare

@@ -80,7 +80,7 @@ class CpuNetwork : public Network {
   std::size_t capacity_ = 0;
   Work work_;
   std::vector<std::uint32_t> ids_;
-  std::vector<std::uint8_t> labels_;
+  std::vector<std::uint32_t> targets_;
   Tally tally_;
 };
 
@@ -209,19 +209,20 @@ Vec CpuNetwork::forward(Feed& feed, std::size_t first, std::size_t count, const 
   const auto& source = static_cast<const CpuFeed&>(feed);
   const Span<const std::uint32_t> ids = source.ids(first, count);
   std::copy(ids.begin(), ids.end(), ids_.begin());
-  source.gather(ids, *outputs_.front());
+  source.gather(ids, pass, *outputs_.front());
   work_ = {count, pass.training, pass.seed, pass.epoch, ids_.data(), weights.empty() ? weights_.data() : weights.data(),
            gradients_.data(), buffers_.data()};
   for (Node& node : nodes_) node.layer->forward(work_);
-  return {outputs_.back()->value, count * spec_.classes};
+  return {outputs_.back()->value, count * spec_.targets * spec_.classes};
 }
 
 void CpuNetwork::loss(Feed& feed, std::size_t first, std::size_t count, ConstVec logits, Vec dlogits, float scale) {
   const auto& source = static_cast<const CpuFeed&>(feed);
-  labels_.resize(std::max(labels_.size(), count));
-  const Span<std::uint8_t> labels{labels_.data(), count};
-  source.labels(source.ids(first, count), labels);
-  softmax_cross_entropy(logits, spec_.classes, labels, dlogits, scale, tally_);
+  const std::size_t rows = count * spec_.targets;
+  targets_.resize(std::max(targets_.size(), rows));
+  const Span<std::uint32_t> targets{targets_.data(), rows};
+  source.targets(source.ids(first, count), targets);
+  softmax_cross_entropy(logits, spec_.classes, targets, dlogits, scale / static_cast<float>(spec_.targets), tally_);
 }
 
 void CpuNetwork::add_gradients(Tensor& tensor) const {
@@ -240,10 +241,10 @@ void CpuNetwork::add_gradients(Tensor& tensor) const {
 
 void CpuNetwork::backward(ConstVec dlogits, const Ready& ready, float share) {
   omp_set_num_threads(1);
-  if (dlogits.size() != work_.samples * spec_.classes) {
+  if (dlogits.size() != work_.samples * spec_.targets * spec_.classes) {
     throw Error(fmt::format("backward() got {} values, but the last forward() had {} samples of {} classes: call backward() "
                             "after forward() of the same batch",
-                            dlogits.size(), work_.samples, spec_.classes));
+                            dlogits.size(), work_.samples * spec_.targets, spec_.classes));
   }
   work_.share = share;
   Tensor& logits = *outputs_.back();

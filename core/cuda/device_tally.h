@@ -4,11 +4,11 @@
 
 namespace mgcompare::cuda {
 
-// Sums over the samples since the last reset.
+// Sums over the predictions since the last reset.
 struct DeviceTally {
   double loss;
   unsigned long long correct;
-  unsigned long long samples;
+  unsigned long long predictions;
 };
 
 }  // namespace mgcompare::cuda

@@ -37,7 +37,7 @@ __global__ void next_step(StepState* state, CudaGraphRecorder::Tables tables, co
   const std::uint32_t next = state->step + 1;
   tables.stamps[next] = {now_nanoseconds(), tally->loss};
   tables.progress[0] = tally->loss;
-  tables.progress[1] = static_cast<double>(tally->samples);
+  tables.progress[1] = static_cast<double>(tally->predictions);
   go_to(state, tables, next);
 }
 

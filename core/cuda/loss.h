@@ -10,11 +10,18 @@
 
 namespace mgcompare::cuda {
 
-// Adds loss, correct predictions and samples to `tally`. dlogits = (softmax - one hot) * scale unless it is null. Row i of
-// `logits` belongs to sample order[i]; a captured step adds its position offset. A prediction is the first maximum of the
-// logits. Labels must be below `classes`.
-void softmax_cross_entropy(CudaDevice& device, const float* logits, std::size_t samples, std::size_t classes,
-                           const std::uint32_t* order, const std::uint8_t* labels, float* dlogits, float scale,
-                           DeviceTally* tally);
+// The targets of a pass in device memory: of sample order[i], from `targets` + order[i] * per_sample on. A captured step adds its
+// position offset to i.
+struct TargetRows {
+  const std::uint32_t* order = nullptr;
+  const std::uint32_t* targets = nullptr;
+  std::size_t samples = 0;
+  std::size_t per_sample = 1;
+};
+
+// Adds loss, correct predictions and predictions to `tally`. dlogits = (softmax - one hot) * scale unless it is null. `logits` has
+// one row for each target. A prediction is the first maximum of the logits. Targets must be below `classes`.
+void softmax_cross_entropy(CudaDevice& device, const float* logits, const TargetRows& rows, std::size_t classes, float* dlogits,
+                           float scale, DeviceTally* tally);
 
 }  // namespace mgcompare::cuda

@@ -202,20 +202,20 @@ Vec CudaNetwork::forward(Feed& feed, std::size_t first, std::size_t count, const
   for (Node& node : nodes_) node.layer->prepare(work_);
   DeviceTimeline* const timeline = device_.timeline();
   if (timeline != nullptr) timeline->mark(Phase::input);
-  source.gather(first, count, outputs_.front()->value);
+  source.gather(first, count, pass, outputs_.front()->value);
   if (timeline != nullptr) timeline->mark(Phase::compute);
   for (Node& node : nodes_) node.layer->forward(work_);
-  return {outputs_.back()->value, count * spec_.classes};
+  return {outputs_.back()->value, count * spec_.targets * spec_.classes};
 }
 
 void CudaNetwork::loss(Feed& feed, std::size_t first, std::size_t count, ConstVec logits, Vec dlogits, float scale) {
   const auto& source = static_cast<const CudaFeed&>(feed);
-  if (source.largest_label() >= spec_.classes) {
-    throw Error("a sample has label " + std::to_string(source.largest_label()) + " but the network has " +
+  if (source.largest_target() >= spec_.classes) {
+    throw Error("a sample has target " + std::to_string(source.largest_target()) + " but the network has " +
                 std::to_string(spec_.classes) + " classes: give it more outputs");
   }
-  softmax_cross_entropy(device_, logits.data(), count, spec_.classes, source.order(first, count), source.labels(),
-                        dlogits.empty() ? nullptr : dlogits.data(), scale, tally_.data());
+  softmax_cross_entropy(device_, logits.data(), {source.order(first, count), source.targets(), count, spec_.targets}, spec_.classes,
+                        dlogits.empty() ? nullptr : dlogits.data(), scale / static_cast<float>(spec_.targets), tally_.data());
 }
 
 void CudaNetwork::add_gradients(Tensor& tensor) const {
@@ -228,9 +228,9 @@ void CudaNetwork::add_gradients(Tensor& tensor) const {
 }
 
 void CudaNetwork::backward(ConstVec dlogits, const Ready& ready, float share) {
-  if (dlogits.size() != work_.samples * spec_.classes) {
+  if (dlogits.size() != work_.samples * spec_.targets * spec_.classes) {
     throw Error("backward() got " + std::to_string(dlogits.size()) + " values, but the last forward() had " +
-                std::to_string(work_.samples) + " samples of " + std::to_string(spec_.classes) +
+                std::to_string(work_.samples * spec_.targets) + " rows of " + std::to_string(spec_.classes) +
                 " classes: call backward() after forward() of the same batch");
   }
   work_.share = share;
@@ -267,7 +267,7 @@ Tally CudaNetwork::take_tally() {
   device_.copy_to_host(host_tally_.data(), tally_.data(), sizeof(DeviceTally));
   device_.zero(tally_.data(), sizeof(DeviceTally));
   device_.synchronize();
-  return {host_tally_[0].loss, host_tally_[0].correct, host_tally_[0].samples};
+  return {host_tally_[0].loss, host_tally_[0].correct, host_tally_[0].predictions};
 }
 
 }  // namespace

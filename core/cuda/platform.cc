@@ -122,8 +122,9 @@ class CudaPlatform : public Platform {
                                        const std::vector<Part>& parts) override {
     return make_optimizer(static_cast<CudaDevice&>(device), config, parts);
   }
-  std::unique_ptr<Feed> upload(Device& device, const Split& split, double scale, bool keep_on_host) override {
-    return std::make_unique<CudaFeed>(static_cast<CudaDevice&>(device), split, scale, keep_on_host);
+  std::unique_ptr<Feed> upload(Device& device, const SampleSpec& spec, const Split& split, const Preparation& preparation,
+                               bool keep_on_host) override {
+    return std::make_unique<CudaFeed>(static_cast<CudaDevice&>(device), spec, split, preparation, keep_on_host);
   }
 
   std::unique_ptr<GraphRecorder> recorder(Device& device, std::size_t steps) override {

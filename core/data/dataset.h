@@ -1,29 +1,75 @@
 #pragma once
 
-// Labelled samples in host memory, as bytes.
+// Labelled samples in host memory.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "mgcompare/batch.h"
+#include "mgcompare/error.h"
+#include "model/sample_spec.h"
 
 namespace mgcompare {
 
+// Data is missing or invalid: a problem of the environment, not of the config. The message names file and position.
+class DataError : public Error {
+ public:
+  using Error::Error;
+};
+
+// The data are not there, and cannot be downloaded. Everything else that is wrong is a plain DataError.
+class DataMissing : public DataError {
+ public:
+  using DataError::DataError;
+};
+
+// Read-only bytes in memory or in a mapped file. Copies and slices share them.
+class SharedBytes {
+ public:
+  SharedBytes() = default;
+  explicit SharedBytes(std::vector<std::uint8_t> bytes);
+  // `owner` keeps the bytes at `data` alive.
+  SharedBytes(std::shared_ptr<const void> owner, const std::uint8_t* data, std::size_t size)
+      : owner_(std::move(owner)), data_(data), size_(size) {}
+
+  const std::uint8_t* data() const { return data_; }
+  const std::uint8_t* begin() const { return data_; }
+  const std::uint8_t* end() const { return data_ + size_; }
+  std::uint8_t operator[](std::size_t i) const { return data_[i]; }
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  SharedBytes slice(std::size_t begin, std::size_t end) const { return {owner_, data_ + begin, end - begin}; }
+
+ private:
+  std::shared_ptr<const void> owner_;
+  const std::uint8_t* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
 struct Split {
-  Shape sample_shape;               // {1, 28, 28}
   std::size_t samples = 0;
-  std::vector<std::uint8_t> bytes;  // samples x the product of sample_shape
-  std::vector<std::uint8_t> labels;
+  SharedBytes values;                  // samples x the product of the shape, little-endian, of the element type, aligned to it
+  std::vector<std::uint32_t> targets;  // samples x targets per sample
 };
 
 struct Dataset {
-  std::string name;                 // "mnist", "digits"
-  std::string origin;               // a folder, "downloaded", "drawn with seed 1"
+  std::string name;                 // "mnist"
+  std::string origin;               // a folder, "downloaded", "drawn with seed 1"; with what users must know of it
   std::string fingerprint;          // SHA-256 over both splits: a run is only resumed with the same data
-  std::size_t classes = 10;
+  SampleSpec spec;
+  std::size_t training_set = 0;     // training samples of the whole set, before the config's limits
   Split train;
   Split test;
 };
+
+// Values and targets [begin, end) of the split.
+Split part_of(const Split& split, std::size_t begin, std::size_t end);
+
+// Throws DataMissing if errno `code` says that there is no file, and DataError otherwise.
+[[noreturn]] void throw_not_opened(const std::string& path, int code);
+
+// Throws DataError with both figures if `bytes` are more than the memory that is left.
+void check_fits_memory(const std::string& what, double bytes);
 
 }  // namespace mgcompare

@@ -16,6 +16,8 @@ namespace {
 constexpr std::size_t kSide = 28;
 constexpr std::size_t kPixels = kSide * kSide;
 constexpr std::size_t kClasses = 10;
+constexpr std::uint64_t kSeed = 1;
+constexpr std::size_t kTrainSamples = 60'000, kTestSamples = 10'000;
 
 struct Point {
   float x, y;
@@ -213,33 +215,51 @@ void draw_sample(std::uint64_t seed, std::uint64_t sample, std::uint8_t label, s
 }
 
 Split draw_split(std::uint64_t seed, std::uint64_t first, std::size_t samples) {
+  std::vector<std::uint8_t> bytes(samples * kPixels);
   Split split;
-  split.sample_shape = {1, kSide, kSide};
   split.samples = samples;
-  split.bytes.resize(samples * kPixels);
-  split.labels.resize(samples);
+  split.targets.resize(samples);
   const auto draw = [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      split.labels[i] = static_cast<std::uint8_t>(i % kClasses);
-      draw_sample(seed, first + i, split.labels[i], split.bytes.data() + i * kPixels);
+      split.targets[i] = static_cast<std::uint32_t>(i % kClasses);
+      draw_sample(seed, first + i, static_cast<std::uint8_t>(i % kClasses), bytes.data() + i * kPixels);
     }
   };
   std::thread helper(draw, samples / 2, samples);
   draw(0, samples / 2);
   helper.join();
+  split.values = SharedBytes(std::move(bytes));
   return split;
+}
+
+SampleSpec spec() {
+  SampleSpec spec;
+  spec.shape = {1, kSide, kSide};
+  spec.classes = kClasses;
+  return spec;
+}
+
+DataSummary describe(const DataConfig&, const DataPlaces&) { return {spec(), kTrainSamples, kTestSamples}; }
+
+Dataset load(const DataConfig&, const DataPlaces&, const DataLog& log) {
+  Dataset set = draw_digits(kSeed, kTrainSamples, kTestSamples);
+  log(fmt::format("data.set: digits: {} built-in digits, {}", set.train.samples + set.test.samples, set.origin));
+  return set;
 }
 
 }  // namespace
 
 Dataset draw_digits(std::uint64_t seed, std::size_t train_samples, std::size_t test_samples) {
-  constexpr std::uint64_t kTestSamples = 1ull << 32;  // offset of test samples, beyond all training samples
+  constexpr std::uint64_t kFirstTestSample = 1ull << 32;  // beyond all training samples
   Dataset set;
   set.name = "digits";
   set.origin = fmt::format("drawn with seed {}", seed);
+  set.spec = spec();
   set.train = draw_split(seed, 0, train_samples);
-  set.test = draw_split(seed, kTestSamples, test_samples);
+  set.test = draw_split(seed, kFirstTestSample, test_samples);
   return set;
 }
+
+const DataSourceEntry kDigits = {describe, load};
 
 }  // namespace mgcompare

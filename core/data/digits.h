@@ -5,12 +5,14 @@
 
 #include <cstdint>
 
-#include "data/dataset.h"
+#include "data/source.h"
 
 namespace mgcompare {
 
 // 60,000 and 10,000 samples of {1, 28, 28}, ten classes in equal numbers. A sample's bytes depend only on the seed and
 // its index.
 Dataset draw_digits(std::uint64_t seed, std::size_t train_samples = 60'000, std::size_t test_samples = 10'000);
+
+extern const DataSourceEntry kDigits;
 
 }  // namespace mgcompare

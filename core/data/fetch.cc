@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "base/atomic_file.h"
-#include "data/idx.h"
+#include "data/dataset.h"
 
 namespace mgcompare {
 namespace {
@@ -143,6 +143,12 @@ std::size_t Fetcher::fetch(const FetchRequest& request) {
   if (!mirrors_.empty()) failures_.push_back(fmt::format("{} not tried: out of time", fmt::join(mirrors_, ", ")));
   throw DataError(fmt::format("{} cannot be downloaded ({})", request.name,
                               failures_.empty() ? "no mirror" : fmt::format("{}", fmt::join(failures_, "; "))));
+}
+
+const std::vector<std::string>& mirrors_of(const Download& download, const std::vector<std::string>& own) {
+  const std::vector<std::string>& mirrors = download.from_publisher ? own : download.mirrors;
+  if (mirrors.empty()) throw DataError("no mirror to download from");
+  return mirrors;
 }
 
 }  // namespace mgcompare

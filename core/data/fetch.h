@@ -20,6 +20,27 @@ struct FetchRequest {
   std::function<void(const std::string& mirror, std::size_t bytes, std::size_t total)> progress;
 };
 
+// Bytes of all files of the set; total is 0 while unknown.
+struct DownloadProgress {
+  std::string file;
+  std::string from;
+  std::size_t bytes = 0;
+  std::size_t total = 0;
+};
+
+struct Download {
+  // URLs of folders, tried in order; https only, also for redirects.
+  std::vector<std::string> mirrors;
+  bool from_publisher = false;      // from the mirrors of the data set; otherwise from `mirrors` only
+  // Limit for the total wait for mirrors that do not respond; time in which data arrives does not count.
+  std::chrono::milliseconds timeout{24'000};
+  std::string authorities;          // file of trusted certificates; empty: the system's
+  std::function<void(const DownloadProgress&)> progress;  // on the calling thread, a few times a second; may be empty
+};
+
+// The mirrors of a download of a set that is published at `own`. Throws DataError if there are none.
+const std::vector<std::string>& mirrors_of(const Download& download, const std::vector<std::string>& own);
+
 class Fetcher {
  public:
   // `timeout` limits the time spent on failing mirrors over the life of this object. A mirror that failed is not tried

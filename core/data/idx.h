@@ -10,15 +10,8 @@
 #include <vector>
 
 #include "data/dataset.h"
-#include "mgcompare/error.h"
 
 namespace mgcompare {
-
-// Data is missing or invalid: a problem of the environment, not of the config.
-class DataError : public Error {
- public:
-  using Error::Error;
-};
 
 struct IdxArray {
   std::vector<std::size_t> shape;
@@ -26,23 +19,26 @@ struct IdxArray {
   std::string sha256;               // of the whole uncompressed file with its header
 };
 
-// Limit for the size that a header may state. The largest file of MNIST has 47 million values.
-inline constexpr std::size_t kMaxIdxBytes = 64u << 20;
+// `dimensions`: those that the file must have; 0: from one to four.
+IdxArray read_idx(const std::string& path, int dimensions);
+// The header only: the array has no bytes and no checksum.
+IdxArray read_idx_header(const std::string& path, int dimensions);
 
-// `dimensions` is 3 for images and 1 for labels; other files are refused.
-IdxArray read_idx(const std::string& path, int dimensions, std::size_t max_bytes = kMaxIdxBytes);
-
-// Images (samples, height, width) with their labels (samples), each below `classes`. A sample has the shape
+// Samples (count, ...) with their labels (count), each below `classes` (0: any). An image (height, width) is a sample
 // {1, height, width}.
 struct LabelledFiles {
-  std::string images;
+  std::string samples;
   std::string labels;
 };
 struct LabelledSplit {
+  Shape shape;                      // of one sample
   Split split;
-  std::string images_sha256;
+  std::string samples_sha256;
   std::string labels_sha256;
 };
 LabelledSplit read_labelled(const LabelledFiles& files, std::size_t classes);
+
+// The shape of one sample of an array of samples.
+Shape sample_shape_of(const IdxArray& samples);
 
 }  // namespace mgcompare

@@ -1,28 +1,29 @@
 #include "data/load.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <array>
 #include <cstdlib>
 
-#include "data/digits.h"
-#include "data/idx.h"
 #include "base/sha256.h"
+#include "data/cifar10.h"
+#include "data/digits.h"
+#include "data/idx_set.h"
+#include "data/mnist.h"
+#include "data/npy_set.h"
+#include "data/synthetic.h"
+#include "data/text_set.h"
+#include "data/tokens.h"
 
 namespace mgcompare {
 namespace {
 
-constexpr std::uint64_t kDigitsSeed = 1;
+constexpr std::uint64_t kFallbackSeed = 1;
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
-}
-
-void keep_first(Split& split, std::size_t samples) {
-  const std::size_t size = split.bytes.size() / split.samples;
-  split.samples = samples;
-  split.bytes.resize(samples * size);
-  split.labels.resize(samples);
 }
 
 void limit(Split& split, std::size_t samples, const char* key, const std::string& set) {
@@ -31,72 +32,50 @@ void limit(Split& split, std::size_t samples, const char* key, const std::string
     throw DataError(
         fmt::format("data.{} is {}, but {} has only {} samples available: use a smaller value", key, samples, set, split.samples));
   }
-  keep_first(split, samples);
+  split = part_of(split, 0, samples);
 }
 
 // Replaces the test set by the last samples of the training set.
 void hold_out(Dataset& set, std::size_t samples) {
   if (samples == 0) return;
-  if (samples >= set.train.samples) {
-    throw DataError(
-        fmt::format("data.validation_samples holds back {} of the {} training samples of {}: use a smaller value",
-                    samples, set.train.samples, set.name));
+  const std::size_t all = set.train.samples;
+  if (samples >= all) {
+    throw DataError(fmt::format("data.validation_samples holds back {} of the {} training samples of {}: use a smaller value",
+                                samples, all, set.name));
   }
-  const std::size_t kept = set.train.samples - samples;
-  const std::size_t size = set.train.bytes.size() / set.train.samples;
-  set.test.sample_shape = set.train.sample_shape;
-  set.test.samples = samples;
-  set.test.bytes.assign(set.train.bytes.begin() + static_cast<std::ptrdiff_t>(kept * size), set.train.bytes.end());
-  set.test.labels.assign(set.train.labels.begin() + static_cast<std::ptrdiff_t>(kept), set.train.labels.end());
-  keep_first(set.train, kept);
+  set.test = part_of(set.train, all - samples, all);
+  set.train = part_of(set.train, 0, all - samples);
 }
 
-Dataset downloaded(const DataPlaces& places, const DataLog& log) {
-  if (places.cache_folder.empty()) {
-    throw DataError("no folder for downloads (neither XDG_CACHE_HOME nor HOME is an absolute path)");
+// Samples of the same form and number as those of the missing set.
+Dataset fallback_of(const DataConfig& config, const DataPlaces& places, const std::string& missing, const DataLog& log) {
+  const std::string wanted(to_string(config.set));
+  if (config.fallback == DataFallback::digits) {
+    if (config.set != DataSource::mnist)
+      throw DataError(fmt::format("{}; `data.fallback: digits` replaces MNIST only: write `fallback: synthetic`", missing));
+    Dataset set = source_of(DataSource::digits).load(config, places, log);
+    set.origin += fmt::format(", because {} is not available", wanted);
+    return set;
   }
-  if (places.download.mirrors.empty()) throw DataError("no mirror to download from");
-  log(fmt::format("MNIST was not found; downloading it to {} ...", places.cache_folder));
-  download_mnist(places.cache_folder, places.download);
-  Dataset set = read_mnist(places.cache_folder);
-  set.origin = fmt::format("downloaded to {}", places.cache_folder);
+  const DataSummary form = describe_dataset(config, places);
+  Dataset set = draw_samples(form.spec, form.train_samples, form.test_samples, kFallbackSeed);
+  set.origin += fmt::format(", because {} is not available", wanted);
   return set;
 }
 
-Dataset digits(const std::string& reason, const DataLog& log) {
-  Dataset set = draw_digits(kDigitsSeed);
-  log(fmt::format("{}: {} built-in digits, {}", reason, set.train.samples + set.test.samples, set.origin));
-  return set;
-}
-
-Dataset find_mnist(const DataConfig& config, const DataPlaces& places, const DataLog& log) {
-  for (const auto& [folder, how] :
-       {std::pair(places.given_folder, "--data"), std::pair(places.environment_folder, "--data or MGCOMPARE_DATA")}) {
-    if (folder.empty()) continue;
-    try {
-      return read_mnist(folder);
-    } catch (const DataError& wrong) {
-      throw DataError(fmt::format("{} (the folder was given by {}; correct it or remove it)", wrong.what(), how));
-    }
-  }
-  if (!places.cache_folder.empty() && has_mnist(places.cache_folder)) {
-    try {
-      return read_mnist(places.cache_folder);
-    } catch (const DataError& wrong) {
-      log(fmt::format("{}; downloading it again", wrong.what()));
-    }
-  }
+Dataset load_or_fall_back(const DataConfig& config, const DataPlaces& places, const DataLog& log) {
   try {
-    return downloaded(places, log);
-  } catch (const DataError& missing) {
-    if (config.fallback != DataFallback::digits) {
-      throw DataError(
-          fmt::format("{}; name a folder with MNIST's four files by --data or MGCOMPARE_DATA, or allow "
-                      "built-in digits with `--set data.fallback=digits`",
-                      missing.what()));
-    }
+    return source_of(config.set).load(config, places, log);
+  } catch (const DataMissing& missing) {
+    if (config.fallback == DataFallback::none)
+      throw DataError(fmt::format("{}, or allow {}", missing.what(),
+                                  config.set == DataSource::mnist ? "built-in digits with `--set data.fallback=digits`"
+                                                                  : "drawn samples with `--set data.fallback=synthetic`"));
     log(missing.what());
-    return digits("MNIST is not available (data.fallback: digits)", log);
+    Dataset set = fallback_of(config, places, missing.what(), log);
+    log(fmt::format("{} is not available (data.fallback: {}): {} samples, {}", to_string(config.set), to_string(config.fallback),
+                    set.train.samples + set.test.samples, set.origin));
+    return set;
   }
 }
 
@@ -108,32 +87,60 @@ DataPlaces DataPlaces::standard(const std::string& given_folder) {
   places.environment_folder = environment("MGCOMPARE_DATA");
   const std::string cache = environment("XDG_CACHE_HOME"), home = environment("HOME");
   if (cache.starts_with('/')) {
-    places.cache_folder = cache + "/mgcompare/datasets/mnist";
+    places.cache_folder = cache + "/mgcompare/datasets";
   } else if (home.starts_with('/')) {
-    places.cache_folder = home + "/.cache/mgcompare/datasets/mnist";
+    places.cache_folder = home + "/.cache/mgcompare/datasets";
   }
-  places.download.mirrors = mnist_mirrors();
+  places.download.from_publisher = true;
   return places;
+}
+
+const DataSourceEntry& source_of(DataSource set) {
+  // In the order of DataSource.
+  static constexpr std::array<const DataSourceEntry*, kKindNames<DataSource>.size()> kSources = {
+      &kMnist, &kDigits, &kCifar10, &kIdxSet, &kNpySet, &kTokens, &kText, &kSynthetic};
+  return *kSources[static_cast<std::size_t>(set)];
+}
+
+DataSummary describe_dataset(const DataConfig& config, const DataPlaces& places) {
+  try {
+    return source_of(config.set).describe(config, places);
+  } catch (const DataMissing& missing) {
+    const bool has_form = !config.shape.empty() && config.classes > 0 && config.samples > 0;
+    if (config.fallback == DataFallback::none) throw;
+    if (has_form) return source_of(DataSource::synthetic).describe(config, places);
+    throw DataError(fmt::format("{}; the fallback needs `shape`, `classes` and `samples` in `data`, because they are not known",
+                                missing.what()));
+  }
 }
 
 Dataset load_dataset(const DataConfig& config, const DataPlaces& places, const DataLog& log) {
   const DataLog report = log ? log : [](const std::string&) {};
-  Dataset set = config.set == DataSource::digits ? digits("data.set: digits", report) : find_mnist(config, places, report);
+  Dataset set = load_or_fall_back(config, places, report);
   set.fingerprint = fingerprint_of(set);
+  set.training_set = set.train.samples;
   // Before the limits: a run on fewer training samples is evaluated on the same samples as a full run.
   hold_out(set, config.validation_samples);
+  if (set.test.samples == 0)
+    throw DataError(fmt::format("{}: it has no test samples ({}): hold back training samples with `data.validation_samples`",
+                                set.origin, set.name));
   limit(set.train, config.train_samples, "train_samples", set.name);
   limit(set.test, config.test_samples, "test_samples", set.name);
   return set;
 }
 
 std::string fingerprint_of(const Dataset& dataset) {
+  const SampleSpec& spec = dataset.spec;
   Sha256 hash;
+  const auto add = [&](const auto& values) { hash.add(values.data(), values.size() * sizeof *values.data()); };
   for (const Split* split : {&dataset.train, &dataset.test}) {
-    const std::string header = fmt::format("{} of {};", split->samples, fmt::join(split->sample_shape, "x"));
-    hash.add(header.data(), header.size());
-    hash.add(split->bytes.data(), split->bytes.size());
-    hash.add(split->labels.data(), split->labels.size());
+    std::string header = fmt::format("{} of {};", split->samples, fmt::join(spec.shape, "x"));
+    if (spec.element != ElementType::uint8) header += fmt::format("element {};", static_cast<int>(spec.element));
+    add(header);
+    add(split->values);
+    // One byte each where they fit, as in earlier versions: their runs can still be resumed.
+    if (spec.classes <= 256) add(std::vector<std::uint8_t>(split->targets.begin(), split->targets.end()));
+    else add(split->targets);
   }
   return hash.digest();
 }

@@ -8,26 +8,25 @@
 #include <optional>
 
 #include "data/fetch.h"
+#include "data/folders.h"
 #include "data/idx.h"
+#include "data/known_file.h"
 
 namespace mgcompare {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct KnownFile {
-  const char* name;
-  int dimensions;
-  const char* sha256;  // uncompressed
-};
+constexpr char kName[] = "mnist";
+constexpr std::size_t kClasses = 10;
 
 enum { train_images, train_labels, test_images, test_labels };
 
-constexpr std::array<KnownFile, 4> kFiles = {{
-    {"train-images-idx3-ubyte", 3, "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"},
-    {"train-labels-idx1-ubyte", 1, "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5"},
-    {"t10k-images-idx3-ubyte", 3, "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7"},
-    {"t10k-labels-idx1-ubyte", 1, "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"},
+const std::array<KnownFile, 4> kFiles = {{
+    {"train-images-idx3-ubyte", "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"},
+    {"train-labels-idx1-ubyte", "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5"},
+    {"t10k-images-idx3-ubyte", "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7"},
+    {"t10k-labels-idx1-ubyte", "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"},
 }};
 
 // The four compressed files have 11.6 MB; the largest has 47 MB uncompressed.
@@ -36,21 +35,16 @@ constexpr std::size_t kMaxDownload = 64u << 20;
 std::optional<std::string> find_file(const std::string& folder, const KnownFile& file) {
   std::string dotted = file.name;
   dotted[dotted.find("-idx")] = '.';
-  for (const std::string& name : {std::string(file.name), dotted}) {
-    for (const char* ending : {".gz", ""}) {
-      const fs::path path = fs::path(folder) / (name + ending);
-      std::error_code ignored;
-      if (fs::exists(path, ignored)) return path.string();
-    }
-  }
-  return std::nullopt;
+  return find_in(folder, {file.name, dotted});
+}
+
+bool has_files(const std::string& folder) {
+  return std::any_of(kFiles.begin(), kFiles.end(), [&](const KnownFile& file) { return find_file(folder, file).has_value(); });
 }
 
 void check_sha256(const std::string& path, const std::string& found, const KnownFile& file) {
-  if (found == file.sha256) return;
-  throw DataError(
-      fmt::format("{}: checksum {}... is not that of MNIST's {} ({}...): the file was changed or belongs to another data set",
-                  path, found.substr(0, 12), file.name, std::string(file.sha256).substr(0, 12)));
+  if (const std::string wrong = wrong_checksum(found, file, "MNIST"); !wrong.empty())
+    throw DataError(fmt::format("{}: {}: the file was changed or belongs to another data set", path, wrong));
 }
 
 Split read_split(const std::string& folder, const KnownFile& images, const KnownFile& labels) {
@@ -61,10 +55,45 @@ Split read_split(const std::string& folder, const KnownFile& images, const Known
     if (!path) throw DataError(fmt::format("{}: {} (or {}.gz) is missing", folder, wanted[i]->name, wanted[i]->name));
     paths[static_cast<std::size_t>(i)] = *path;
   }
-  LabelledSplit read = read_labelled({paths[0], paths[1]}, 10);
-  check_sha256(paths[0], read.images_sha256, images);
+  LabelledSplit read = read_labelled({paths[0], paths[1]}, kClasses);
+  check_sha256(paths[0], read.samples_sha256, images);
   check_sha256(paths[1], read.labels_sha256, labels);
   return std::move(read.split);
+}
+
+SampleSpec spec() {
+  SampleSpec spec;
+  spec.shape = {1, 28, 28};
+  spec.classes = kClasses;
+  return spec;
+}
+
+// Its files are read only with the published checksums, so that the counts are known.
+DataSummary describe(const DataConfig&, const DataPlaces&) { return {spec(), 60'000, 10'000}; }
+
+Dataset download_and_read(const DataPlaces& places, const DataLog& log) {
+  const std::string folder = cache_of(places, kName);
+  log(fmt::format("MNIST was not found; downloading it to {} ...", folder));
+  try {
+    download_mnist(folder, places.download);
+  } catch (const DataError& failed) {
+    throw DataMissing(fmt::format("{}; name a folder with MNIST's four files by --data or MGCOMPARE_DATA", failed.what()));
+  }
+  Dataset set = read_mnist(folder);
+  set.origin = fmt::format("downloaded to {}", folder);
+  return set;
+}
+
+Dataset load(const DataConfig& config, const DataPlaces& places, const DataLog& log) {
+  const FoundFolder found = find_folder(places, config.path, kName, has_files);
+  if (found.path.empty()) return download_and_read(places, log);
+  try {
+    return explaining(found, [&] { return read_mnist(found.path); });
+  } catch (const DataError& wrong) {
+    if (!found.how.empty()) throw;
+    log(fmt::format("{}; downloading it again", wrong.what()));
+    return download_and_read(places, log);
+  }
 }
 
 }  // namespace
@@ -74,17 +103,13 @@ std::vector<std::string> mnist_mirrors() {
           "https://raw.githubusercontent.com/fgnt/mnist/master/"};
 }
 
-bool has_mnist(const std::string& folder) {
-  return std::any_of(kFiles.begin(), kFiles.end(),
-                     [&](const KnownFile& file) { return find_file(folder, file).has_value(); });
-}
-
 Dataset read_mnist(const std::string& folder) {
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored))
     throw DataError(fmt::format("{}: not a folder with MNIST's four files", folder));
   Dataset set;
-  set.name = "mnist";
+  set.name = kName;
+  set.spec = spec();
   set.origin = folder;
   set.train = read_split(folder, kFiles[train_images], kFiles[train_labels]);
   set.test = read_split(folder, kFiles[test_images], kFiles[test_labels]);
@@ -92,11 +117,8 @@ Dataset read_mnist(const std::string& folder) {
 }
 
 void download_mnist(const std::string& folder, const Download& download) {
-  std::error_code failure;
-  fs::create_directories(folder, failure);
-  if (failure) throw DataError(fmt::format("{}: cannot be created: {}", folder, failure.message()));
-
-  Fetcher fetcher(download.mirrors, download.timeout, download.authorities);
+  make_folder(folder);
+  Fetcher fetcher(mirrors_of(download, mnist_mirrors()), download.timeout, download.authorities);
   DownloadProgress progress;
   std::size_t before = 0;
   for (const KnownFile& file : kFiles) {
@@ -112,9 +134,11 @@ void download_mnist(const std::string& folder, const Download& download) {
       progress.total = total == 0 ? 0 : before + total;
       if (download.progress) download.progress(progress);
     };
-    request.check = [&](const std::string& got) { check_sha256(got, read_idx(got, file.dimensions).sha256, file); };
+    request.check = [&](const std::string& got) { check_sha256(got, read_idx(got, 0).sha256, file); };
     before += fetcher.fetch(request);
   }
 }
+
+const DataSourceEntry kMnist = {describe, load};
 
 }  // namespace mgcompare

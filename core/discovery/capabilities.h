@@ -8,6 +8,7 @@
 
 #include "mgcompare/strategy.h"
 #include "config/config.h"
+#include "model/sample_spec.h"
 
 namespace mgcompare {
 
@@ -68,6 +69,8 @@ class CapabilityProbe {
   virtual ~CapabilityProbe() = default;
   virtual std::vector<PlatformSummary> platforms() = 0;
   virtual std::vector<PluginSummary> plugins() = 0;
+  // What the config's data set has. Throws Error if it is missing or wrong.
+  virtual DataSummary samples(const Config& config) = 0;
   virtual std::vector<StrategySummary> ask(const std::vector<ProbeQuestion>& questions) = 0;  // answers in order
 };
 

@@ -40,9 +40,9 @@ struct Pass {
 };
 
 struct Tally {
-  double loss = 0;                  // sum over samples
+  double loss = 0;                  // sum over predictions
   std::uint64_t correct = 0;
-  std::uint64_t samples = 0;
+  std::uint64_t predictions = 0;    // one for each sample, or for each position of a sequence
 };
 
 class Network {

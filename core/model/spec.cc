@@ -23,11 +23,12 @@ std::size_t product(const Shape& shape) {
 
 class Builder {
  public:
-  Builder(const ModelConfig& model, const Shape& sample_shape, std::size_t classes, bool decay_biases)
-      : model_(model), decay_biases_(decay_biases) {
+  Builder(const ModelConfig& model, const SampleSpec& samples, bool decay_biases)
+      : model_(model), samples_(samples), decay_biases_(decay_biases) {
     spec_.name = model.name;
-    spec_.sample_shape = sample_shape;
-    spec_.classes = classes;
+    spec_.sample_shape = samples.shape;
+    spec_.classes = samples.classes;
+    spec_.targets = samples.targets;
   }
 
   NetworkSpec build() {
@@ -37,11 +38,7 @@ class Builder {
     }
     for (const LayerConfig& config : model_.layers) add(config);
     const LayerSpec& last = spec_.layers.back();
-    if (last.output_shape != Shape{spec_.classes}) {
-      refuse(last,
-             fmt::format("the last layer gives {} but the data has {} classes: end with `dense: {}`",
-                         fmt::join(last.output_shape, " x "), spec_.classes, spec_.classes));
-    }
+    if (last.output_shape != samples_.output()) refuse(last, wrong_output(last));
     return std::move(spec_);
   }
 
@@ -82,6 +79,14 @@ class Builder {
 
   [[noreturn]] void refuse(const LayerSpec& layer, const std::string& text) const {
     throw NetworkError(layer.config.place, fmt::format("layer '{}': {}", layer.config.name, text));
+  }
+
+  std::string wrong_output(const LayerSpec& last) const {
+    const std::string given = fmt::format("{}", fmt::join(last.output_shape, " x "));
+    if (samples_.targets == 1)
+      return fmt::format("the last layer gives {} but the data has {} classes: end with `dense: {}`", given, spec_.classes, spec_.classes);
+    return fmt::format("the last layer gives {} but the data has {} classes at each of {} positions: end with `dense: {}` after "
+                       "layers that keep the positions", given, spec_.classes, spec_.targets, spec_.classes);
   }
 
   void name(LayerSpec& layer) {
@@ -184,6 +189,7 @@ class Builder {
   }
 
   const ModelConfig& model_;
+  const SampleSpec& samples_;
   bool decay_biases_;
   NetworkSpec spec_;
   std::map<std::string, int> indices_;
@@ -192,8 +198,8 @@ class Builder {
 
 }  // namespace
 
-NetworkSpec make_spec(const ModelConfig& model, const Shape& sample_shape, std::size_t classes, bool decay_biases) {
-  return Builder(model, sample_shape, classes, decay_biases).build();
+NetworkSpec make_spec(const ModelConfig& model, const SampleSpec& samples, bool decay_biases) {
+  return Builder(model, samples, decay_biases).build();
 }
 
 std::vector<float> initial_weights(const NetworkSpec& spec, std::uint64_t seed) {

@@ -10,6 +10,7 @@
 #include "mgcompare/batch.h"
 #include "mgcompare/error.h"
 #include "mgcompare/replica.h"
+#include "model/sample_spec.h"
 
 namespace mgcompare {
 
@@ -31,6 +32,7 @@ struct NetworkSpec {
   std::size_t parameters = 0;
   std::size_t buffers = 0;
   std::size_t classes = 0;
+  std::size_t targets = 1;          // per sample
 };
 
 // An invalid layer, and its place in the config.
@@ -44,7 +46,7 @@ class NetworkError : public Error {
 };
 
 // Throws NetworkError if shapes do not match, and Error if there are no layers or no samples.
-NetworkSpec make_spec(const ModelConfig& model, const Shape& sample_shape, std::size_t classes, bool decay_biases);
+NetworkSpec make_spec(const ModelConfig& model, const SampleSpec& samples, bool decay_biases);
 
 // Initial weights, computed on the host: bitwise equal for all devices and numbers of ranks.
 std::vector<float> initial_weights(const NetworkSpec& spec, std::uint64_t seed);

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "plan/controls.h"
+#include "model/preparation.h"
 #include "model/spec.h"
 #include "plan/precision.h"
 #include "plan/strategy_rows.h"
@@ -20,8 +21,6 @@ namespace mgcompare {
 namespace {
 
 constexpr std::size_t kMostTrials = 10000;
-const Shape kSampleShape = {1, 28, 28};
-constexpr std::size_t kClasses = 10;
 
 struct Devices {
   DeviceKind kind;
@@ -40,13 +39,13 @@ struct Row {
 
 class Planner {
  public:
-  Planner(const Config& config, CapabilityProbe& probe, std::size_t samples_in_set)
-      : config_(config), probe_(probe), samples_in_set_(samples_in_set) {}
+  Planner(const Config& config, CapabilityProbe& probe) : config_(config), probe_(probe) {}
 
   Plan make() {
     plan_.config = config_;
     plan_.platforms = probe_.platforms();
     plan_.plugins = probe_.plugins();
+    plan_.data = probe_.samples(config_);
     find_plugins();
     make_versions();
     list_candidates();
@@ -98,9 +97,9 @@ class Planner {
     for (Config& version : versions_) version.seeds = {config_.seeds.front()};
     for (const Config& version : versions_) check_network(version);
     for (const Config& version : versions_) {
-      if (training_samples(version.data, samples_in_set_) == 0) {
+      if (samples_of(version) == 0) {
         problem(whole_file(),
-                fmt::format("data.validation_samples holds back all {} training samples", samples_in_set_),
+                fmt::format("data.validation_samples holds back all {} training samples", plan_.data.train_samples),
                 "make it smaller");
       }
     }
@@ -109,11 +108,17 @@ class Planner {
 
   void check_network(const Config& version) {
     try {
-      make_spec(version.model, kSampleShape, kClasses, version.optimizer.decay_biases);
+      make_spec(version.model, plan_.data.spec, version.optimizer.decay_biases);
     } catch (const NetworkError& error) {
       problem(error.place(), error.what());
     }
+    if (const auto wrong = preparation_problem(version.data.prepare, plan_.data.spec)) problem(whole_file(), *wrong);
+    if (plan_.data.test_samples == 0 && version.data.validation_samples == 0)
+      problem(whole_file(), "the data have no test samples", "hold back training samples with `data.validation_samples`");
   }
+
+  // Training samples of an epoch.
+  std::size_t samples_of(const Config& version) const { return training_samples(version.data, plan_.data.train_samples); }
 
   Place whole_file() const { return {config_.path, 0, 0}; }
 
@@ -157,7 +162,7 @@ class Planner {
   // A global batch that is larger than the data set trains as one of the set's size does, and is one row with it.
   std::vector<std::size_t> batches_of(const Config& version) {
     if (version.scaling.mode == ScalingMode::weak) return version.scaling.batch;
-    const std::size_t samples = training_samples(version.data, samples_in_set_);
+    const std::size_t samples = samples_of(version);
     std::vector<std::size_t> batches;
     for (const std::size_t batch : version.scaling.batch) {
       if (batch > samples)
@@ -172,7 +177,7 @@ class Planner {
   // repeat its training. With a batch rule the learning rates differ.
   bool repeats_smaller_batch(const Config& version, std::size_t batch, std::size_t devices) {
     if (version.scaling.mode != ScalingMode::weak || version.schedule.batch_rule != BatchRule::none) return false;
-    const std::size_t samples = training_samples(version.data, samples_in_set_);
+    const std::size_t samples = samples_of(version);
     const auto holds_all = [&](std::size_t one) { return one * devices >= samples; };
     const auto end = std::find(version.scaling.batch.begin(), version.scaling.batch.end(), batch);
     const auto earlier = std::find_if(version.scaling.batch.begin(), end, holds_all);
@@ -240,7 +245,7 @@ class Planner {
   std::size_t question(const Row& row) {
     const Config& config = versions_[row.version];
     const Trial& trial = row.trial;
-    const Facts facts = facts_of(trial, config, training_samples(config.data, samples_in_set_));
+    const Facts facts = facts_of(trial, config, samples_of(config));
     const auto [known, fresh] = asked_.try_emplace(
         std::make_tuple(row.strategy, row.version, facts.ranks, facts.global_batch, facts.device), questions_.size());
     if (fresh) questions_.push_back({trial.plugin_file, trial.strategy, facts});
@@ -377,7 +382,6 @@ class Planner {
 
   const Config& config_;
   CapabilityProbe& probe_;
-  std::size_t samples_in_set_;
   Plan plan_;
   std::vector<std::string> files_;  // by index of the strategy
   std::vector<Config> versions_;    // the config without variants, then each variant
@@ -390,8 +394,8 @@ class Planner {
 
 }  // namespace
 
-Plan make_plan(const Config& config, CapabilityProbe& probe, std::size_t samples_in_set) {
-  return Planner(config, probe, samples_in_set).make();
+Plan make_plan(const Config& config, CapabilityProbe& probe) {
+  return Planner(config, probe).make();
 }
 
 }  // namespace mgcompare

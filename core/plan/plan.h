@@ -24,11 +24,12 @@ struct Plan {
   std::vector<PluginSummary> plugins;
   std::map<std::string, Traits> traits;  // by label of the strategy
   CheckedRows checked;
+  DataSummary data;
 };
 
-// `samples_in_set`: training samples of the whole data set. Throws ConfigError for problems that strategies report about
-// their options, and Error if no trial can run.
-Plan make_plan(const Config& config, CapabilityProbe& probe, std::size_t samples_in_set = 60000);
+// Throws ConfigError for a network that does not fit the data and for problems that strategies report about their options, and
+// Error if the data are missing or wrong, or if no trial can run.
+Plan make_plan(const Config& config, CapabilityProbe& probe);
 
 // The trials that match a filter, in the plan's order: "strategy=NAME,devices=1:4,batch=64,variant=x,seed=1". Values of a
 // repeated key are alternatives. `devices` is a count, a range, a kind, or kind and count ("cpu:2"). `variant=base` is the
@@ -44,9 +45,7 @@ std::string describe(const Plan& plan);
 
 // Estimated seconds of a trial with set-up and evaluation; 0 if it cannot run. `measured`: training samples/s by row_name();
 // other rows are estimated roughly from the network's arithmetic.
-double estimate_seconds(const Trial& trial, const std::map<std::string, double>& measured = {},
-                        std::size_t samples_in_set = 60000);
-double estimate_seconds(const std::vector<Trial>& trials, const std::map<std::string, double>& measured = {},
-                        std::size_t samples_in_set = 60000);
+double estimate_seconds(const Trial& trial, const DataSummary& data, const std::map<std::string, double>& measured = {});
+double estimate_seconds(const std::vector<Trial>& trials, const DataSummary& data, const std::map<std::string, double>& measured = {});
 
 }  // namespace mgcompare

@@ -16,13 +16,12 @@ namespace {
 constexpr double kCpuOperationsPerSecond = 80e9, kCpuSecondsPerStep = 50e-6;
 constexpr double kCudaOperationsPerSecond = 8e12, kCudaSecondsPerStep = 150e-6;
 constexpr double kSecondsOfSetup = 0.3, kSecondsOfWorkerStart = 0.5;
-constexpr std::size_t kTestSamples = 10000;
 constexpr double kPassesOfTraining = 3;  // backward is about two forward passes
 
 // Multiplications and additions of one sample's forward pass.
-double operations(const ModelConfig& model) {
+double operations(const ModelConfig& model, const SampleSpec& samples) {
   double sum = 0;
-  for (const LayerSpec& layer : make_spec(model, {1, 28, 28}, 10, false).layers) {
+  for (const LayerSpec& layer : make_spec(model, samples, false).layers) {
     const bool spatial = layer.config.type == LayerType::conv && layer.output_shape.size() == 3;
     const double places = spatial ? static_cast<double>(layer.output_shape[1] * layer.output_shape[2]) : 1;
     sum += 2.0 * static_cast<double>(layer.weights.size()) * places;
@@ -30,10 +29,10 @@ double operations(const ModelConfig& model) {
   return sum;
 }
 
-double guessed_samples_per_second(const Trial& trial) {
+double guessed_samples_per_second(const Trial& trial, const SampleSpec& samples) {
   const bool cpu = trial.device_kind == DeviceKind::cpu;
   const double share = static_cast<double>(trial.global_batch) / static_cast<double>(trial.devices);
-  const double seconds_per_step = share * kPassesOfTraining * operations(trial.config.model) /
+  const double seconds_per_step = share * kPassesOfTraining * operations(trial.config.model, samples) /
                                       (cpu ? kCpuOperationsPerSecond : kCudaOperationsPerSecond) +
                                   (cpu ? kCpuSecondsPerStep : kCudaSecondsPerStep);
   return static_cast<double>(trial.global_batch) / seconds_per_step;
@@ -47,14 +46,14 @@ std::string duration(double seconds) {
 
 }  // namespace
 
-double estimate_seconds(const Trial& trial, const std::map<std::string, double>& measured, std::size_t samples_in_set) {
+double estimate_seconds(const Trial& trial, const DataSummary& data, const std::map<std::string, double>& measured) {
   if (!trial.unavailable.empty()) return 0;
   const Config& config = trial.config;
   const auto known = measured.find(row_name(trial));
-  const double rate = known != measured.end() && known->second > 0 ? known->second : guessed_samples_per_second(trial);
-  const auto samples = static_cast<double>(training_samples(config.data, samples_in_set));
+  const double rate = known != measured.end() && known->second > 0 ? known->second : guessed_samples_per_second(trial, data.spec);
+  const auto samples = static_cast<double>(training_samples(config.data, data.train_samples));
   const std::size_t test =
-      config.data.test_samples > 0 ? std::min(config.data.test_samples, kTestSamples) : kTestSamples;
+      config.data.test_samples > 0 ? std::min(config.data.test_samples, data.test_samples) : data.test_samples;
   const auto evaluated =
       static_cast<double>(config.data.validation_samples > 0 ? config.data.validation_samples : test);
   const auto warm_up = static_cast<double>(config.measure.warm_up_steps * trial.global_batch);
@@ -63,10 +62,9 @@ double estimate_seconds(const Trial& trial, const std::map<std::string, double>&
   return std::min(seconds, config.measure.time_limit);
 }
 
-double estimate_seconds(const std::vector<Trial>& trials, const std::map<std::string, double>& measured,
-                        std::size_t samples_in_set) {
+double estimate_seconds(const std::vector<Trial>& trials, const DataSummary& data, const std::map<std::string, double>& measured) {
   double seconds = trials.empty() ? 0 : kSecondsOfWorkerStart;
-  for (const Trial& trial : trials) seconds += estimate_seconds(trial, measured, samples_in_set);
+  for (const Trial& trial : trials) seconds += estimate_seconds(trial, data, measured);
   return seconds;
 }
 
@@ -84,7 +82,7 @@ std::string describe(const Plan& plan) {
   if (references > 0) text += fmt::format(", {} of them references of exact rows", references);
   if (unavailable > 0) text += fmt::format(", {} of them unavailable", unavailable);
   text += fmt::format("; about {} (rough: guessed from the network's arithmetic)\n",
-                      duration(estimate_seconds(plan.trials)));
+                      duration(estimate_seconds(plan.trials, plan.data)));
   if (plan.config.cut_down_for_cpu) text += "reduced by `when_cpu:` because no GPU is used\n";
   for (const std::string& warning : plan.warnings) text += "warning: " + warning + "\n";
 
@@ -102,7 +100,7 @@ std::string describe(const Plan& plan) {
          trial.strategy.label,
          devices, std::to_string(trial.global_batch), trial.variant.empty() ? "-" : trial.variant,
          std::to_string(trial.seed),
-         trial.unavailable.empty() ? duration(estimate_seconds(trial)) : "unavailable: " + trial.unavailable});
+         trial.unavailable.empty() ? duration(estimate_seconds(trial, plan.data)) : "unavailable: " + trial.unavailable});
   }
   text += "\n";
   for (const std::string& line : text_table(rows, rows.front().size())) text += line + "\n";

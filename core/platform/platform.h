@@ -13,6 +13,7 @@
 #include "base/device_lost.h"
 #include "config/config.h"
 #include "data/dataset.h"
+#include "model/preparation.h"
 #include "mgcompare/device.h"
 #include "mgcompare/group.h"
 #include "mgcompare/replica.h"
@@ -112,8 +113,9 @@ class Platform {
   virtual std::unique_ptr<Network> build(Device& device, const NetworkSpec& spec, const Numerics& numerics) = 0;
   virtual std::unique_ptr<Optimizer> optimizer(Device& device, const OptimizerConfig& config,
                                                const std::vector<Part>& parts) = 0;
-  // Copies the split into the layout that networks of this device read.
-  virtual std::unique_ptr<Feed> upload(Device& device, const Split& split, double scale, bool keep_on_host) = 0;
+  // Makes a split of samples of the form `spec` readable for networks of this device. It need not outlive the call.
+  virtual std::unique_ptr<Feed> upload(Device& device, const SampleSpec& spec, const Split& split, const Preparation& preparation,
+                                       bool keep_on_host) = 0;
   // For epochs of up to `steps` steps; null if work cannot be captured. Call after build().
   virtual std::unique_ptr<GraphRecorder> recorder(Device& /*device*/, std::size_t /*steps*/) { return nullptr; }
   // Null if calls return when their work is done: the host's clock sees everything then.

@@ -7,6 +7,7 @@
 
 #include "base/shortage.h"
 #include "base/text.h"
+#include "data/load.h"
 #include "process/memory_limit.h"
 #include "mgcompare/error.h"
 #include "modules/platform_host.h"
@@ -25,8 +26,14 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StrategySummary, traits, options, problems, c
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Facts, ranks, hosts, global_batch, steps_per_epoch, epochs, optimizer, momentum,
                                    device, ordered)
 
+NLOHMANN_JSON_SERIALIZE_ENUM(ElementType, {{ElementType::uint8, "uint8"}, {ElementType::float32, "float32"},
+                                           {ElementType::int32, "int32"}, {ElementType::int64, "int64"}})
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SampleSpec, shape, element, classes, targets, tokens)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataSummary, spec, train_samples, test_samples)
+
 namespace {
 
+constexpr double kDataSeconds = 600;       // large files are scanned
 constexpr double kDevicesSeconds = 60;     // starting a driver takes long
 constexpr double kStrategySeconds = 10;
 // A shortage of descriptors or processes may pass.
@@ -114,7 +121,8 @@ StrategySummary summary_of(Reply reply) {
 
 }  // namespace
 
-ProbeClient::ProbeClient(SupervisorSettings settings) : supervisor_(settings_of_probe(std::move(settings))) {}
+ProbeClient::ProbeClient(SupervisorSettings settings, std::string data_folder)
+    : supervisor_(settings_of_probe(std::move(settings))), data_folder_(std::move(data_folder)) {}
 
 void ProbeClient::search(std::vector<std::string> extra_plugin_paths) {
   extra_plugin_paths_ = std::move(extra_plugin_paths);
@@ -149,6 +157,14 @@ std::vector<PluginSummary> ProbeClient::plugins() {
   return *plugins_;
 }
 
+DataSummary ProbeClient::samples(const Config& config) {
+  const Reply reply = supervisor_.ask("samples", {{"config", config}, {"data_folder", data_folder_}}, kDataSeconds);
+  // An error of the data is a whole sentence; the end of a worker is not.
+  if (reply.status == TrialStatus::failed) throw Error(reply.cause);
+  if (!reply.answered()) throw Error(fmt::format("the data cannot be read: {}; run the command again", reply.failure()));
+  return reply.body.get<DataSummary>();
+}
+
 std::vector<StrategySummary> ProbeClient::ask(const std::vector<ProbeQuestion>& questions) {
   std::vector<StrategySummary> answers;
   for (const ProbeQuestion& question : questions)
@@ -157,7 +173,11 @@ std::vector<StrategySummary> ProbeClient::ask(const std::vector<ProbeQuestion>& 
 }
 
 Handlers probe_handlers() {
-  return {{"platforms", [](const nlohmann::json&, RequestContext&) -> nlohmann::json { return find_platforms(); }},
+  return {{"samples", [](const nlohmann::json& body, RequestContext&) -> nlohmann::json {
+             return describe_dataset(body.at("config").get<Config>().data,
+                                     DataPlaces::standard(body.at("data_folder").get<std::string>()));
+           }},
+          {"platforms", [](const nlohmann::json&, RequestContext&) -> nlohmann::json { return find_platforms(); }},
           {"strategy", [](const nlohmann::json& body, RequestContext&) -> nlohmann::json {
              const MemoryLimit limit(kStrategyGibibytes);
              return probe_strategy(question_from_json(body));

@@ -15,7 +15,8 @@ namespace mgcompare {
 
 class ProbeClient : public CapabilityProbe {
  public:
-  explicit ProbeClient(SupervisorSettings settings);
+  // `data_folder`: --data, or "".
+  explicit ProbeClient(SupervisorSettings settings, std::string data_folder = "");
 
   // Adds plugin directories to the standard ones.
   void search(std::vector<std::string> extra_plugin_paths);
@@ -23,6 +24,8 @@ class ProbeClient : public CapabilityProbe {
   // The results are cached. platforms() throws Error if the worker dies or lacks descriptors or processes.
   std::vector<PlatformSummary> platforms() override;
   std::vector<PluginSummary> plugins() override;
+  // The last answer is cached.
+  DataSummary samples(const Config& config) override;
   // If a strategy crashes or hangs the worker, its summary has `crash`; the next strategies are probed in a new worker.
   std::vector<StrategySummary> ask(const std::vector<ProbeQuestion>& questions) override;
 
@@ -30,6 +33,7 @@ class ProbeClient : public CapabilityProbe {
   std::vector<PlatformSummary> list_platforms();
 
   Supervisor supervisor_;
+  std::string data_folder_;
   std::vector<std::string> extra_plugin_paths_;
   std::unique_ptr<std::vector<PlatformSummary>> platforms_;
   std::unique_ptr<std::vector<PluginSummary>> plugins_;

@@ -17,7 +17,7 @@ constexpr std::size_t kDrawStripe = static_cast<std::size_t>(-1);
 void add(Tally& sum, const Tally& tally) {
   sum.loss += tally.loss;
   sum.correct += tally.correct;
-  sum.samples += tally.samples;
+  sum.predictions += tally.predictions;
 }
 
 void check_loss(const Rank& rank, double loss) {
@@ -99,7 +99,7 @@ void EpochTraining::step(std::size_t number, const Batch& batch) {
   const std::size_t full = state_.free_pace ? batches_.draw_size() : state_.facts.global_batch;
   rank.steps.add(end - start, batch.global_size() == full && (rank.graph_steps == nullptr || !rank.graph_steps->repeats()));
   add(rank.epoch_tally, tally);
-  const double loss = tally.samples == 0 ? 0 : tally.loss / static_cast<double>(tally.samples);
+  const double loss = tally.predictions == 0 ? 0 : tally.loss / static_cast<double>(tally.predictions);
   check_loss(rank, loss);
   state_.report_progress(number, index, loss);
 }

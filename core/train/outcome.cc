@@ -67,22 +67,22 @@ void add_epoch(Result& result, const std::vector<Rank>& ranks, const TrialFacts&
   for (const Rank& rank : ranks) {
     trained.loss += rank.epoch_tally.loss;
     trained.correct += rank.epoch_tally.correct;
-    trained.samples += rank.epoch_tally.samples;
+    trained.predictions += rank.epoch_tally.predictions;
     tested.correct += rank.test_tally.correct;
-    tested.samples += rank.test_tally.samples;
-    if (rank.test_tally.samples == 0) continue;
-    const double accuracy = ratio(rank.test_tally.correct, rank.test_tally.samples);
+    tested.predictions += rank.test_tally.predictions;
+    if (rank.test_tally.predictions == 0) continue;
+    const double accuracy = ratio(rank.test_tally.correct, rank.test_tally.predictions);
     lowest = std::min(lowest, accuracy);
     highest = std::max(highest, accuracy);
   }
-  const std::size_t expected = facts.dataset->test.samples * (many ? ranks.size() : 1);
-  if (evaluated && tested.samples != expected)
-    throw Error("the evaluation counted " + std::to_string(tested.samples) + " samples, expected " + std::to_string(expected));
+  const std::size_t expected = facts.dataset->test.targets.size() * (many ? ranks.size() : 1);
+  if (evaluated && tested.predictions != expected)
+    throw Error("the evaluation counted " + std::to_string(tested.predictions) + " predictions, expected " + std::to_string(expected));
 
   EpochResult epoch;
-  epoch.loss = trained.samples == 0 ? 0 : trained.loss / static_cast<double>(trained.samples);
-  epoch.train_accuracy = ratio(trained.correct, trained.samples);
-  epoch.accuracy = ratio(tested.correct, tested.samples);
+  epoch.loss = trained.predictions == 0 ? 0 : trained.loss / static_cast<double>(trained.predictions);
+  epoch.train_accuracy = ratio(trained.correct, trained.predictions);
+  epoch.accuracy = ratio(tested.correct, tested.predictions);
   epoch.seconds_training = seconds_training;
   epoch.seconds_evaluation = seconds_evaluation;
   if (evaluated) epoch.sketch = sketch_of(ranks[0].settled_weights);
@@ -92,15 +92,16 @@ void add_epoch(Result& result, const std::vector<Rank>& ranks, const TrialFacts&
     result.exclusive_sections += rank.exclusive_sections;
   }
   result.epochs.push_back(epoch);
-  result.samples += trained.samples;
-  result.samples_ignored += static_cast<std::int64_t>(trained.samples);
+  const std::uint64_t samples = trained.predictions / facts.spec->targets;
+  result.samples += samples;
+  result.samples_ignored += static_cast<std::int64_t>(samples);
   for (const Rank& rank : ranks)
     result.samples_ignored += static_cast<std::int64_t>(rank.learned.unread) - static_cast<std::int64_t>(rank.learned.computed);
   result.samples_due = facts.dataset->train.samples * result.epochs.size();
   result.seconds_training += seconds_training;
   result.seconds_evaluation += seconds_evaluation;
   result.accuracy = epoch.accuracy;
-  result.accuracy_spread = many && tested.samples > 0 ? highest - lowest : 0;
+  result.accuracy_spread = many && tested.predictions > 0 ? highest - lowest : 0;
   const double target = facts.trial->config.target_accuracy;
   if (result.seconds_to_target == 0 && target > 0 && epoch.accuracy >= target)
     result.seconds_to_target = result.seconds_training;

@@ -18,8 +18,9 @@ namespace {
 
 // The settings that select the samples.
 std::string key_of(const DataConfig& data) {
-  return fmt::format("{}/{}/{}/{}/{}", to_string(data.set), to_string(data.fallback), data.train_samples,
-                     data.test_samples, data.validation_samples);
+  return fmt::format("{}/{}/{}/{}/{} {}/{}/{}/{}/{} {:?} {:?}", to_string(data.set), to_string(data.fallback), data.train_samples,
+                     data.test_samples, data.validation_samples, data.length, data.classes, fmt::join(data.shape, "x"), data.samples,
+                     to_string(data.target), data.path, data.validation);
 }
 
 Numerics numerics_of(const Trial& trial) {

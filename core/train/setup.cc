@@ -27,8 +27,9 @@ void Setup::open(std::size_t number) {
   rank.network = platform.build(*rank.device, state_.spec, state_.request.numerics);
   rank.network->reserve(std::max(state_.facts.global_batch / state_.ranks.size() + 1, state_.request.evaluate ? kEvaluationBatch : 0));
   const bool on_host = config.data.on == DataLocation::host;
-  rank.train_feed = platform.upload(*rank.device, data.train, config.data.scale, on_host);
-  rank.test_feed = platform.upload(*rank.device, data.test, config.data.scale, on_host);
+  const Preparation preparation = preparation_of(config.data.prepare, data.spec);
+  rank.train_feed = platform.upload(*rank.device, data.spec, data.train, preparation, on_host);
+  rank.test_feed = platform.upload(*rank.device, data.spec, data.test, preparation, on_host);
   std::vector<std::uint32_t> identity(data.test.samples);
   std::iota(identity.begin(), identity.end(), 0u);
   rank.test_feed->set_order({identity.data(), identity.size()});

@@ -12,7 +12,7 @@ constexpr double kSecondsBetweenReports = 0.1;
 
 TrainingState::TrainingState(const TrainingRequest& request)
     : request(request), trial(*request.trial), config(request.trial->config), data(*request.dataset),
-      spec(make_spec(config.model, data.train.sample_shape, data.classes, config.optimizer.decay_biases)),
+      spec(make_spec(config.model, data.spec, config.optimizer.decay_biases)),
       facts(facts_of(trial, config, data.train.samples)), ranks(trial.ranks()),
       phases(trial.ranks(), [this](TrainingPhase phase) { publish(phase); }) {
   // A verification trains many times in one process: the position is still that of the last end.

@@ -167,7 +167,7 @@ TEST_F(Reading, ReadsEveryForm) {
   EXPECT_EQ(config.data.set, DataSource::digits);
   EXPECT_EQ(config.data.on, DataLocation::host);
   EXPECT_EQ(config.data.train_samples, 100u);
-  EXPECT_EQ(config.data.scale, 1);
+  EXPECT_EQ(config.data.prepare.scale, 1);
   EXPECT_EQ(config.optimizer.learning_rate, 1e-3);
   EXPECT_EQ(config.optimizer.beta1, 0.8);
   EXPECT_THAT(config.schedule.at, ElementsAre(3));

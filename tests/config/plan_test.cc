@@ -284,12 +284,12 @@ TEST_F(Planning, DescribesAndEstimates) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 7);
 
   double sum = 0;
-  for (const Trial& trial : made.trials) sum += estimate_seconds(trial);
-  EXPECT_NEAR(estimate_seconds(made.trials), sum, 1);
+  for (const Trial& trial : made.trials) sum += estimate_seconds(trial, made.data);
+  EXPECT_NEAR(estimate_seconds(made.trials, made.data), sum, 1);
   const Trial single = only(made, "strategy=single").front();
-  EXPECT_NEAR(estimate_seconds(single, {{row_name(single), 60000.0}}), 12 * (60000 + 10000 / 3.0) / 60000, 0.5);
-  EXPECT_GT(estimate_seconds(single), 2 * estimate_seconds(only(made, "strategy=sums,devices=2").front()) * 0.8);
-  EXPECT_EQ(estimate_seconds(only(made, "devices=8").front()), 0);
+  EXPECT_NEAR(estimate_seconds(single, made.data, {{row_name(single), 60000.0}}), 12 * (60000 + 10000 / 3.0) / 60000, 0.5);
+  EXPECT_GT(estimate_seconds(single, made.data), 2 * estimate_seconds(only(made, "strategy=sums,devices=2").front(), made.data) * 0.8);
+  EXPECT_EQ(estimate_seconds(only(made, "devices=8").front(), made.data), 0);
 }
 
 TEST_F(Planning, LeNetOnTwoCoresIsAMatterOfMinutes) {
@@ -301,7 +301,7 @@ TEST_F(Planning, LeNetOnTwoCoresIsAMatterOfMinutes) {
   }
   TableProber probe(2, 0);
   const Plan made = make_plan(known, probe);
-  const double single = estimate_seconds(only(made, "strategy=single").front());
+  const double single = estimate_seconds(only(made, "strategy=single").front(), made.data);
   EXPECT_GT(single, 3);
   EXPECT_LT(single, 8);
 }

@@ -13,7 +13,14 @@
 
 namespace mgcompare {
 
-// A table of fake devices and plugins.
+inline SampleSpec mnist_form() {
+  SampleSpec spec;
+  spec.shape = {1, 28, 28};
+  spec.classes = 10;
+  return spec;
+}
+
+// A table of fake devices and plugins, with the form of MNIST as data.
 class TableProber : public CapabilityProbe {
  public:
   TableProber(std::size_t cores, std::size_t gpus) {
@@ -36,7 +43,10 @@ class TableProber : public CapabilityProbe {
     return answers;
   }
 
+  DataSummary samples(const Config&) override { return data_; }
+
   std::vector<ProbeQuestion> asked_;
+  DataSummary data_{mnist_form(), 60'000, 10'000};
   std::vector<PlatformSummary> platforms_;
 
  private:

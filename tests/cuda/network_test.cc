@@ -107,8 +107,10 @@ TEST_F(CudaNetwork, FusedConvolutionsInTf32AgreeWithTheCpuTwin) {
   };
   for (const Fused& fused : {Fused{{1, 28, 28}, network("stem", 20)}, Fused{{20, 12, 12}, network("tile", 50)}}) {
     Rig rig(fused.model, fused.shape, 10, 515);
-    for (std::uint8_t& byte : rig.split.bytes) byte = byte < 128 ? 0 : 255;
-    rig.feed = make_feed(rig.device, rig.split, 1.0 / 255);
+    std::vector<std::uint8_t> extremes(rig.split.values.data(), rig.split.values.data() + rig.split.values.size());
+    for (std::uint8_t& byte : extremes) byte = byte < 128 ? 0 : 255;
+    rig.split.values = SharedBytes(std::move(extremes));
+    rig.feed = byte_feed(rig.device, rig.spec, rig.split);
     rig.feed->set_order({rig.order.data(), rig.order.size()});
     for (float& weight : rig.weights) weight = std::ldexp(std::round(std::ldexp(weight, 9)), -9);
     rig.load(rig.weights);

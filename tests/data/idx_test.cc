@@ -7,21 +7,13 @@
 #include <functional>
 
 #include "data/files.h"
+#include "data/refusal.h"
 #include "mgcompare/random.h"
 
 namespace mgcompare {
 namespace {
 
 using testing::HasSubstr;
-
-std::string refusal(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const DataError& error) {
-    return error.what();
-  }
-  return "accepted";
-}
 
 long peak_kilobytes() {
   rusage usage{};
@@ -52,9 +44,9 @@ TEST(Idx, PairsImagesWithLabels) {
   const Folder folder;
   const LabelledSplit read = read_labelled({folder.write("i.gz", gzip(images(5))), folder.write("l", labels(5))}, 10);
   EXPECT_EQ(read.split.samples, 5u);
-  EXPECT_EQ(read.split.sample_shape, (Shape{1, 4, 3}));
-  EXPECT_EQ(read.split.labels, Bytes(5, 7));
-  EXPECT_EQ(read.split.bytes.size(), 60u);
+  EXPECT_EQ(read.shape, (Shape{1, 4, 3}));
+  EXPECT_EQ(read.split.targets, std::vector<std::uint32_t>(5, 7));
+  EXPECT_EQ(read.split.values.size(), 60u);
 }
 
 struct BadFile {
@@ -169,7 +161,7 @@ TEST(Idx, RefusesPairsThatDoNotMatch) {
   EXPECT_THAT(refusal([&] {
                 read_labelled({five, folder.write("l4", labels(4))}, 10);
               }),
-              testing::AllOf(HasSubstr("holds 5 images"), HasSubstr("holds 4 labels")));
+              testing::AllOf(HasSubstr("holds 5 samples"), HasSubstr("holds 4 labels")));
   Bytes wrong = labels(5);
   wrong[8 + 3] = 12;
   EXPECT_THAT(refusal([&] {

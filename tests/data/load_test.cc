@@ -12,7 +12,9 @@
 #include <cstdlib>
 
 #include "data/files.h"
+#include "data/digits.h"
 #include "data/idx.h"
+#include "data/mnist.h"
 
 namespace mgcompare {
 namespace {
@@ -98,10 +100,10 @@ TEST(Load, DrawsDigitsOnlyWhenAllowed) {
   std::vector<std::string> log;
   const Dataset set = load_dataset(config, nowhere(folder), [&](const std::string& line) { log.push_back(line); });
   EXPECT_EQ(set.name, "digits");
-  EXPECT_EQ(set.origin, "drawn with seed 1");
+  EXPECT_EQ(set.origin, "drawn with seed 1, because mnist is not available");
   EXPECT_EQ(set.train.samples, 500u);
-  EXPECT_EQ(set.train.bytes.size(), 500u * 784);
-  EXPECT_EQ(set.test.labels.size(), 70u);
+  EXPECT_EQ(set.train.values.size(), 500u * 784);
+  EXPECT_EQ(set.test.targets.size(), 70u);
   EXPECT_THAT(log, testing::Contains(HasSubstr("built-in digits")));
 }
 
@@ -115,8 +117,8 @@ TEST(Load, HoldsOutTheLastTrainingSamples) {
   ASSERT_EQ(part.test.samples, 1003u);
   EXPECT_EQ(part.train.samples, 700u);
   const auto last = static_cast<std::ptrdiff_t>(60'000 - 1003);
-  EXPECT_TRUE(std::equal(part.test.bytes.begin(), part.test.bytes.end(), whole.train.bytes.begin() + 784 * last));
-  EXPECT_TRUE(std::equal(part.test.labels.begin(), part.test.labels.end(), whole.train.labels.begin() + last));
+  EXPECT_TRUE(std::equal(part.test.values.begin(), part.test.values.end(), whole.train.values.begin() + 784 * last));
+  EXPECT_TRUE(std::equal(part.test.targets.begin(), part.test.targets.end(), whole.train.targets.begin() + last));
   EXPECT_EQ(part.fingerprint, whole.fingerprint);
   config.train_samples = 59'000;
   EXPECT_THAT(refusal(config, {}), HasSubstr("data.train_samples is 59000, but digits has only 58997 samples available"));
@@ -130,10 +132,10 @@ TEST(Load, LooksWhereTheEnvironmentSays) {
     const DataPlaces places = DataPlaces::standard("/given");
     EXPECT_EQ(places.given_folder, "/given");
     EXPECT_EQ(places.environment_folder, "/somewhere");
-    EXPECT_EQ(places.cache_folder, "/caches/mgcompare/datasets/mnist");
+    EXPECT_EQ(places.cache_folder, "/caches/mgcompare/datasets");
   }
   const Variable cache("XDG_CACHE_HOME", "relative");
-  EXPECT_EQ(DataPlaces::standard("").cache_folder, "/home/me/.cache/mgcompare/datasets/mnist");
+  EXPECT_EQ(DataPlaces::standard("").cache_folder, "/home/me/.cache/mgcompare/datasets");
   const Variable no_home("HOME", nullptr);
   EXPECT_EQ(DataPlaces::standard("").cache_folder, "");
 }
@@ -263,17 +265,18 @@ TEST(Download, TakesTheNextMirrorWhenOneGivesAWrongFile) {
   places.download.progress = [&](const DownloadProgress& progress) { most = std::max(most, progress.bytes); };
   // A certificate that no authority signed is rejected.
   EXPECT_THAT(refusal({}, places), HasSubstr("certificate"));
-  EXPECT_TRUE(std::filesystem::is_empty(places.cache_folder));
+  const std::string cached = places.cache_folder + "/mnist";
+  EXPECT_TRUE(std::filesystem::is_empty(cached));
 
   places.download.authorities = mirror.certificate();
   const Dataset set = load_dataset({}, places, nullptr);
-  EXPECT_EQ(set.origin, "downloaded to " + places.cache_folder);
+  EXPECT_EQ(set.origin, "downloaded to " + cached);
   EXPECT_EQ(set.fingerprint, fingerprint_of(read_mnist(original)));
   EXPECT_GT(most, 9u << 20);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(places.cache_folder), {}), 4);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(cached), {}), 4);
   // From now on the cache suffices.
   places.download.mirrors.clear();
-  EXPECT_EQ(load_dataset({}, places, nullptr).origin, places.cache_folder);
+  EXPECT_EQ(load_dataset({}, places, nullptr).origin, cached);
 }
 
 TEST(Mnist, IsReadAndChecked) {
@@ -284,9 +287,9 @@ TEST(Mnist, IsReadAndChecked) {
   EXPECT_EQ(set.origin, folder);
   EXPECT_EQ(set.train.samples, 60'000u);
   EXPECT_EQ(set.test.samples, 10'000u);
-  EXPECT_EQ(set.test.sample_shape, (Shape{1, 28, 28}));
-  EXPECT_EQ(std::vector<std::uint8_t>(set.train.labels.begin(), set.train.labels.begin() + 5),
-            (std::vector<std::uint8_t>{5, 0, 4, 1, 9}));
+  EXPECT_EQ(set.spec.shape, (Shape{1, 28, 28}));
+  EXPECT_EQ(std::vector<std::uint32_t>(set.train.targets.begin(), set.train.targets.begin() + 5),
+            (std::vector<std::uint32_t>{5, 0, 4, 1, 9}));
 }
 
 // A changed byte in one of the real files is detected, and so is a file of the wrong split.
@@ -296,7 +299,7 @@ TEST(Mnist, ChangedFilesAreRefused) {
   const Folder folder;
   const Dataset set = read_mnist(original);
   Bytes bytes = idx(0x801, {10'000}, 0);
-  bytes.insert(bytes.end(), set.test.labels.begin(), set.test.labels.end());
+  bytes.insert(bytes.end(), set.test.targets.begin(), set.test.targets.end());
   for (const auto& entry : std::filesystem::directory_iterator(original)) {
     if (entry.path().filename().string().find("t10k-labels") == std::string::npos) {
       std::filesystem::create_symlink(std::filesystem::absolute(entry.path()), folder.path(entry.path().filename()));

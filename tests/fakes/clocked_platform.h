@@ -48,8 +48,9 @@ class ClockedPlatform : public Platform {
   std::unique_ptr<Optimizer> optimizer(Device& device, const OptimizerConfig& config, const std::vector<Part>& parts) override {
     return cpu_.optimizer(device, config, parts);
   }
-  std::unique_ptr<Feed> upload(Device& device, const Split& split, double scale, bool on_host) override {
-    return cpu_.upload(device, split, scale, on_host);
+  std::unique_ptr<Feed> upload(Device& device, const SampleSpec& spec, const Split& split, const Preparation& preparation,
+                               bool on_host) override {
+    return cpu_.upload(device, spec, split, preparation, on_host);
   }
   std::unique_ptr<Collectives> connect(const std::vector<Device*>& devices) override {
     return std::make_unique<Recordable>(devices.size());

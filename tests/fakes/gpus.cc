@@ -150,8 +150,9 @@ class FakeGpus : public Platform {
                                        const std::vector<Part>& parts) override {
     return make_host_optimizer(config, parts, &device);
   }
-  std::unique_ptr<Feed> upload(Device& device, const Split& split, double scale, bool) override {
-    return make_feed(device, split, scale);
+  std::unique_ptr<Feed> upload(Device& device, const SampleSpec& spec, const Split& split, const Preparation& preparation,
+                               bool) override {
+    return make_feed(device, spec, split, preparation);
   }
   std::unique_ptr<DeviceTimeline> timeline(Device&) override { return std::make_unique<HostTimeline>(); }
   std::unique_ptr<Collectives> connect(const std::vector<Device*>& device_of_rank) override {

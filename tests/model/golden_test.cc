@@ -25,9 +25,12 @@ float symmetric(std::uint32_t stream, std::uint32_t index) {
 }
 
 Split golden_split(std::size_t samples) {
-  Split split{{1, 28, 28}, samples, {}, {}};
-  for (std::uint32_t i = 0; i < samples * 784; ++i) split.bytes.push_back(static_cast<std::uint8_t>(hashed(1, i) & 255));
-  for (std::uint32_t i = 0; i < samples; ++i) split.labels.push_back(static_cast<std::uint8_t>(hashed(2, i) % 10));
+  std::vector<std::uint8_t> bytes;
+  for (std::uint32_t i = 0; i < samples * 784; ++i) bytes.push_back(static_cast<std::uint8_t>(hashed(1, i) & 255));
+  Split split;
+  split.samples = samples;
+  split.values = SharedBytes(std::move(bytes));
+  for (std::uint32_t i = 0; i < samples; ++i) split.targets.push_back(hashed(2, i) % 10);
   return split;
 }
 
@@ -68,9 +71,9 @@ TEST_P(Golden, GradientsAgreeWithPyTorch) {
 
   MemoryMeter meter;
   CpuDevice device(0, meter);
-  const NetworkSpec spec = make_spec(GetParam(), {1, 28, 28}, 10, false);
+  const NetworkSpec spec = make_spec(GetParam(), bytes_of({1, 28, 28}, 10), false);
   const auto network = make_network(device, spec, {Precision::fp32, false, false, false});
-  const auto feed = make_feed(device, golden_split(samples), 1.0 / 255);
+  const auto feed = byte_feed(device, spec, golden_split(samples));
   const std::vector<float> weights = golden_weights(spec);
   std::copy(weights.begin(), weights.end(), network->weights().begin());
 

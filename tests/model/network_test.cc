@@ -115,7 +115,7 @@ TEST(Network, TalliesLossHitsAndSamples) {
   Rig rig(mlp(), kDigit, 10, 32);
   const std::vector<float> logits = rig.logits(0, 30);
   std::uint64_t correct = 0;
-  const std::vector<std::uint8_t> labels = rig.labels(0, 30);
+  const std::vector<std::uint32_t> labels = rig.labels(0, 30);
   for (std::size_t n = 0; n < 30; ++n) {
     const auto row = logits.begin() + static_cast<std::ptrdiff_t>(n * 10);
     correct += std::max_element(row, row + 10) - row == labels[n];
@@ -124,8 +124,8 @@ TEST(Network, TalliesLossHitsAndSamples) {
   const Tally tally = rig.network->take_tally();
   EXPECT_NEAR(tally.loss, reference_loss(Numbers(logits.begin(), logits.end()), labels), 1e-4);
   EXPECT_EQ(tally.correct, correct);
-  EXPECT_EQ(tally.samples, 30u);
-  EXPECT_EQ(rig.network->take_tally().samples, 0u);
+  EXPECT_EQ(tally.predictions, 30u);
+  EXPECT_EQ(rig.network->take_tally().predictions, 0u);
 }
 
 TEST(Network, ANaNShowsInTheLossAndIsNeverCorrect) {
@@ -150,8 +150,8 @@ TEST(Network, RefusesWhatItCannotDo) {
   rig.logits(0, 4);
   std::vector<float> slopes(50);
   EXPECT_THROW(rig.network->backward({slopes.data(), slopes.size()}, {}), Error);
-  rig.split.labels[0] = 10;
-  const auto feed = make_feed(rig.device, rig.split, 1);
+  rig.split.targets[0] = 10;
+  const auto feed = byte_feed(rig.device, rig.spec, rig.split);
   EXPECT_THROW(rig.network->loss(*feed, 0, 4, {slopes.data(), 40}, {}, 1), Error);
   const std::uint32_t beyond[] = {8};
   EXPECT_THROW(feed->set_order({beyond, 1}), Error);
@@ -161,7 +161,7 @@ TEST(Network, LosesNoMemory) {
   MemoryMeter meter;
   CpuDevice device(0, meter);
   {
-    const auto network = make_network(device, make_spec(lenet(), kDigit, 10, false), {});
+    const auto network = make_network(device, make_spec(lenet(), bytes_of(kDigit, 10), false), {});
     network->reserve(64);
     EXPECT_GT(meter.peak(), 2u * 431'080 * sizeof(float));
   }

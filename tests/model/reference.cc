@@ -168,7 +168,7 @@ Numbers reference_forward(const NetworkSpec& spec, const Numbers& weights, const
   return outputs.back();
 }
 
-double reference_loss(const Numbers& logits, const std::vector<std::uint8_t>& labels) {
+double reference_loss(const Numbers& logits, const std::vector<std::uint32_t>& labels) {
   const std::size_t classes = logits.size() / labels.size();
   double loss = 0;
   for (std::size_t n = 0; n < labels.size(); ++n) {

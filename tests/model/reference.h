@@ -24,6 +24,6 @@ Numbers reference_forward(const NetworkSpec& spec, const Numbers& weights, const
                           const std::vector<std::uint32_t>& ids, const ReferencePass& pass);
 
 // Sum over the samples of softmax cross-entropy.
-double reference_loss(const Numbers& logits, const std::vector<std::uint8_t>& labels);
+double reference_loss(const Numbers& logits, const std::vector<std::uint32_t>& labels);
 
 }  // namespace mgcompare::testing

@@ -17,15 +17,30 @@ namespace mgcompare::testing {
 
 // Bytes and labels derived from a counter, the same for every test.
 inline Split random_split(const Shape& shape, std::size_t samples, std::size_t classes, std::uint64_t seed = 7) {
-  Split split;
-  split.sample_shape = shape;
-  split.samples = samples;
   std::size_t features = 1;
   for (std::size_t size : shape) features *= size;
   const Random pixels(seed, 1), labels(seed, 2);
-  for (std::size_t i = 0; i < samples * features; ++i) split.bytes.push_back(static_cast<std::uint8_t>(pixels.word(i)));
-  for (std::size_t i = 0; i < samples; ++i) split.labels.push_back(static_cast<std::uint8_t>(labels.below(i, classes)));
+  std::vector<std::uint8_t> bytes;
+  for (std::size_t i = 0; i < samples * features; ++i) bytes.push_back(static_cast<std::uint8_t>(pixels.word(i)));
+  Split split;
+  split.samples = samples;
+  split.values = SharedBytes(std::move(bytes));
+  for (std::size_t i = 0; i < samples; ++i) split.targets.push_back(static_cast<std::uint32_t>(labels.below(i, classes)));
   return split;
+}
+
+// Bytes of this shape, with one target for each sample.
+inline SampleSpec bytes_of(const Shape& shape, std::size_t classes) {
+  SampleSpec spec;
+  spec.shape = shape;
+  spec.classes = classes;
+  return spec;
+}
+
+// Bytes are divided by 255.
+inline std::unique_ptr<Feed> byte_feed(Device& device, const NetworkSpec& network, const Split& split) {
+  const SampleSpec spec = bytes_of(network.sample_shape, network.classes);
+  return make_feed(device, spec, split, preparation_of({}, spec));
 }
 
 // |a - b| / |b|
@@ -42,8 +57,8 @@ class Rig {
  public:
   Rig(const ModelConfig& model, const Shape& shape, std::size_t classes, std::size_t samples,
       const Numerics& numerics = {}, std::uint64_t seed = 3)
-      : device(0, meter), spec(make_spec(model, shape, classes, false)), split(random_split(shape, samples, classes)),
-        feed(make_feed(device, split, 1.0 / 255)), network(make_network(device, spec, numerics)) {
+      : device(0, meter), spec(make_spec(model, bytes_of(shape, classes), false)), split(random_split(shape, samples, classes)),
+        feed(byte_feed(device, spec, split)), network(make_network(device, spec, numerics)) {
     weights = initial_weights(spec, seed);
     // Nonzero biases, so that they are tested too.
     const Random random(seed, 99);
@@ -101,19 +116,19 @@ class Rig {
   }
 
   Numbers inputs(std::size_t first, std::size_t count) const {
-    const std::size_t features = split.bytes.size() / split.samples;
+    const std::size_t features = split.values.size() / split.samples;
     Numbers numbers;
     for (std::uint32_t id : ids(first, count)) {
       for (std::size_t i = 0; i < features; ++i) {
-        numbers.push_back(static_cast<float>(split.bytes[id * features + i]) * static_cast<float>(1.0 / 255));
+        numbers.push_back(static_cast<float>(split.values.data()[id * features + i]) * static_cast<float>(1.0 / 255));
       }
     }
     return numbers;
   }
 
-  std::vector<std::uint8_t> labels(std::size_t first, std::size_t count) const {
-    std::vector<std::uint8_t> found;
-    for (std::uint32_t id : ids(first, count)) found.push_back(split.labels[id]);
+  std::vector<std::uint32_t> labels(std::size_t first, std::size_t count) const {
+    std::vector<std::uint32_t> found;
+    for (std::uint32_t id : ids(first, count)) found.push_back(split.targets[id]);
     return found;
   }
 

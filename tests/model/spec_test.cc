@@ -13,11 +13,19 @@ namespace {
 
 using ::testing::HasSubstr;
 
-NetworkSpec mnist(const ModelConfig& model) { return make_spec(model, {1, 28, 28}, 10, false); }
+// Samples of ten classes.
+SampleSpec bytes_of(const Shape& shape) {
+  SampleSpec spec;
+  spec.shape = shape;
+  spec.classes = 10;
+  return spec;
+}
+
+NetworkSpec mnist(const ModelConfig& model) { return make_spec(model, bytes_of({1, 28, 28}), false); }
 
 std::string refusal(const ModelConfig& model, const Shape& shape = {1, 28, 28}) {
   try {
-    make_spec(model, shape, 10, false);
+    make_spec(model, bytes_of(shape), false);
   } catch (const Error& error) {
     return error.what();
   }
@@ -48,12 +56,12 @@ TEST(Spec, LaysPartsOutInForwardOrderWithoutGaps) {
 
 TEST(Spec, DecaysWeightsAndBiasesOnlyWhenAsked) {
   for (const Part& part : mnist(keras_bn_cnn()).parts) EXPECT_EQ(part.decays, part.name.ends_with(".weight")) << part.name;
-  for (const Part& part : make_spec(lenet(), {1, 28, 28}, 10, true).parts) EXPECT_TRUE(part.decays) << part.name;
+  for (const Part& part : make_spec(lenet(), bytes_of({1, 28, 28}), true).parts) EXPECT_TRUE(part.decays) << part.name;
 }
 
 TEST(Spec, InfersShapesByTheFloorRule) {
   LayerConfig config = pool("max_pool", 3, 2, 1);
-  const NetworkSpec spec = make_spec({"m", {convolution(4, 5), config, dense(10)}}, {1, 28, 27}, 10, false);
+  const NetworkSpec spec = make_spec({"m", {convolution(4, 5), config, dense(10)}}, bytes_of({1, 28, 27}), false);
   EXPECT_EQ(spec.layers[0].output_shape, (Shape{4, 24, 23}));
   EXPECT_EQ(spec.layers[1].output_shape, (Shape{4, 12, 12}));
   EXPECT_EQ(spec.parts[2].shape, (Shape{10, 576}));

@@ -158,7 +158,7 @@ TEST(TopK, TheWarmUpSendsLessFromEpochToEpoch) {
     trial.config.epochs = epochs;
     return run(trial).result.bytes_per_step * 15 * static_cast<double>(epochs);
   };
-  const NetworkSpec spec = make_spec(small_model(), {1, 28, 28}, 10, false);
+  const NetworkSpec spec = make_spec(small_model(), small_digits().spec, false);
   const double matrices = static_cast<double>(in_matrices(spec.parts)), vectors = static_cast<double>(spec.parameters) - matrices;
   double former = 0;
   for (const auto& [epochs, share] : {std::pair{1, 0.251}, std::pair{2, 0.0631}, std::pair{3, 0.01585}, std::pair{4, 0.00398}, std::pair{5, 0.001}}) {

@@ -41,7 +41,7 @@ class SpoiltPlatform : public Platform {
   std::unique_ptr<Optimizer> optimizer(Device&, const OptimizerConfig&, const std::vector<Part>&) override {
     return nullptr;
   }
-  std::unique_ptr<Feed> upload(Device&, const Split&, double, bool) override { return nullptr; }
+  std::unique_ptr<Feed> upload(Device&, const SampleSpec&, const Split&, const Preparation&, bool) override { return nullptr; }
   std::unique_ptr<Collectives> connect(const std::vector<Device*>& devices) override {
     return std::make_unique<Spoilt>(cpu_.connect(devices), spoiler_, slow_copies_);
   }

@@ -42,9 +42,7 @@ const Dataset& small_digits() {
 
 Dataset first_digits(std::size_t samples) {
   Dataset first = small_digits();
-  first.train.samples = samples;
-  first.train.bytes.resize(samples * 784);
-  first.train.labels.resize(samples);
+  first.train = part_of(first.train, 0, samples);
   return first;
 }
 

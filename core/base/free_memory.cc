@@ -1,0 +1,50 @@
+#include "base/free_memory.h"
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+
+namespace mgcompare {
+namespace {
+
+std::optional<double> first_number_in(const std::string& file) {
+  std::ifstream stream(file);
+  double number = 0;
+  return stream >> number ? std::optional(number) : std::nullopt;
+}
+
+// Bytes of a group that the kernel frees when they are needed, such as the cache of files that were read.
+double reclaimable(const std::string& file) {
+  double bytes = 0;
+  for (const std::string_view name : {"inactive_file", "active_file", "slab_reclaimable"})
+    bytes += static_cast<double>(number_in(file, name).value_or(0));
+  return bytes;
+}
+
+// Bytes left to the control group (version 2) of this process, if it has a limit.
+double left_to_group() {
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    if (!line.starts_with("0::")) continue;
+    const std::string folder = "/sys/fs/cgroup" + line.substr(3);
+    const auto limit = first_number_in(folder + "/memory.max"), used = first_number_in(folder + "/memory.current");
+    if (limit && used) return std::max(0.0, *limit - (*used - reclaimable(folder + "/memory.stat")));
+  }
+  return std::numeric_limits<double>::infinity();
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> number_in(const std::string& file, std::string_view name) {
+  std::ifstream stream(file);
+  for (std::string word; stream >> word;)
+    if (std::uint64_t number = 0; word == name && stream >> number) return number;
+  return std::nullopt;
+}
+
+double free_memory() {
+  const auto available = number_in("/proc/meminfo", "MemAvailable:");
+  return std::min(left_to_group(), available ? static_cast<double>(*available) * 1024 : std::numeric_limits<double>::infinity());
+}
+
+}  // namespace mgcompare

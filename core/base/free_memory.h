@@ -1,0 +1,18 @@
+#pragma once
+
+// Memory that this process can still use.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace mgcompare {
+
+// Bytes that the machine, or the control group (version 2) of this process, has left; infinity if neither is known.
+double free_memory();
+
+// The number that follows the word `name` in a file of names and numbers, like /proc/meminfo.
+std::optional<std::uint64_t> number_in(const std::string& file, std::string_view name);
+
+}  // namespace mgcompare

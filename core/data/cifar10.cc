@@ -1,0 +1,194 @@
+#include "data/cifar10.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <memory>
+
+#include "base/atomic_file.h"
+#include "base/sha256.h"
+#include "data/folders.h"
+#include "data/known_file.h"
+#include "data/unpacker.h"
+
+namespace mgcompare {
+namespace {
+
+namespace fs = std::filesystem;
+
+const Shape kShape = {3, 32, 32};
+constexpr std::size_t kPixels = 3 * 32 * 32, kRecord = 1 + kPixels;
+constexpr std::size_t kClasses = 10;
+constexpr std::size_t kTrainSamples = 50'000, kTestSamples = 10'000;
+
+// The last one is the test set.
+const std::array<KnownFile, 6> kFiles = {{
+    {"data_batch_1.bin", "cee916563c9f80d84e3cc88e17fdc0941787f1244f00a67874d45b261883ada5"},
+    {"data_batch_2.bin", "a591ca11fa1708a91ee40f54b3da4784ccd871ecf2137de63f51ada8b3fa57ed"},
+    {"data_batch_3.bin", "bbe8596564c0f86427f876058170b84dac6670ddf06d79402899d93ceea26f67"},
+    {"data_batch_4.bin", "014e562d6e23c72197cc727519169a60359f5eccd8945ad5a09d710285ff4e48"},
+    {"data_batch_5.bin", "755304fc0b379caeae8c14f0dac912fbc7d6cd469eb67a1029a08a39453a9add"},
+    {"test_batch.bin", "8e2eb146ae340b09e24670f29cabc6326dba54da8789dab6768acf480273f65b"},
+}};
+const KnownFile kArchive = {"cifar-10-binary.tar.gz", "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd"};
+constexpr std::size_t kArchiveBytes = 170'052'171;
+
+std::vector<std::string> mirrors() { return {"https://www.cs.toronto.edu/~kriz/"}; }
+
+bool has_files(const std::string& folder) {
+  return std::any_of(kFiles.begin(), kFiles.end(), [&](const KnownFile& file) { return find_in(folder, {file.name}).has_value(); });
+}
+
+std::string path_of(const std::string& folder, const KnownFile& file) {
+  const std::optional<std::string> path = find_in(folder, {file.name});
+  if (!path) throw DataError(fmt::format("{}: {} (or {}.gz) is missing", folder, file.name, file.name));
+  return *path;
+}
+
+// Adds the records of the file to a split, and a remark if they are not the published ones.
+void add(const std::string& folder, const KnownFile& file, std::vector<std::uint8_t>& images,
+         std::vector<std::uint32_t>& labels, std::vector<std::string>& remarks) {
+  const std::string path = path_of(folder, file);
+  Cifar10Records records = read_cifar10_file(path);
+  images.insert(images.end(), records.images.begin(), records.images.end());
+  labels.insert(labels.end(), records.labels.begin(), records.labels.end());
+  if (const std::string wrong = wrong_checksum(records.sha256, file, "CIFAR-10"); !wrong.empty())
+    remarks.push_back(fmt::format("{}: {}", fs::path(path).filename().string(), wrong));
+}
+
+Split split_of(std::vector<std::uint8_t> images, std::vector<std::uint32_t> labels) {
+  Split split;
+  split.samples = labels.size();
+  split.values = SharedBytes(std::move(images));
+  split.targets = std::move(labels);
+  return split;
+}
+
+// Unpacked size, without unpacking a packed file: its last four bytes state it.
+std::size_t samples_in(const std::string& path) {
+  Unpacker file(path);
+  return file.stated_bytes() / kRecord;
+}
+
+SampleSpec spec() {
+  SampleSpec spec;
+  spec.shape = kShape;
+  spec.classes = kClasses;
+  return spec;
+}
+
+DataSummary describe(const DataConfig& config, const DataPlaces& places) {
+  DataSummary summary{spec(), kTrainSamples, kTestSamples};
+  const FoundFolder found = find_folder(places, config.path, "cifar10", has_files);
+  if (found.path.empty()) return summary;
+  summary.train_samples = 0;
+  for (std::size_t i = 0; i + 1 < kFiles.size(); ++i) summary.train_samples += samples_in(path_of(found.path, kFiles[i]));
+  summary.test_samples = samples_in(path_of(found.path, kFiles.back()));
+  return summary;
+}
+
+Dataset load(const DataConfig& config, const DataPlaces& places, const DataLog& log) {
+  const FoundFolder found = find_folder(places, config.path, "cifar10", has_files);
+  if (!found.path.empty()) return explaining(found, [&] { return read_cifar10(found.path); });
+  const std::string folder = cache_of(places, "cifar10");
+  log(fmt::format("CIFAR-10 was not found; downloading it to {} ...", folder));
+  try {
+    download_cifar10(folder, places.download);
+  } catch (const DataError& failed) {
+    throw DataMissing(fmt::format("{}; name a folder with CIFAR-10's six files by --data or MGCOMPARE_DATA", failed.what()));
+  }
+  Dataset set = read_cifar10(folder);
+  set.origin = fmt::format("downloaded to {}", folder);
+  return set;
+}
+
+struct CloseArchive {
+  void operator()(archive* open) const { archive_read_free(open); }
+};
+
+// Writes the six files beside the archive, whose checksum was verified.
+void unpack(const std::string& path, const std::string& folder) {
+  const std::unique_ptr<archive, CloseArchive> open(archive_read_new());
+  archive_read_support_filter_gzip(open.get());
+  archive_read_support_format_tar(open.get());
+  const auto failed = [&] { throw DataError(fmt::format("{}: cannot be unpacked: {}", path, archive_error_string(open.get()))); };
+  if (archive_read_open_filename(open.get(), path.c_str(), 1u << 18) != ARCHIVE_OK) failed();
+  archive_entry* entry = nullptr;
+  int state = ARCHIVE_OK;
+  while ((state = archive_read_next_header(open.get(), &entry)) == ARCHIVE_OK) {
+    const std::string name = fs::path(archive_entry_pathname(entry)).filename().string();
+    if (std::none_of(kFiles.begin(), kFiles.end(), [&](const KnownFile& file) { return file.name == name; })) continue;
+    AtomicFile file((fs::path(folder) / name).string());
+    const void* bytes = nullptr;
+    std::size_t size = 0;
+    la_int64_t offset = 0;
+    int more = ARCHIVE_OK;
+    while ((more = archive_read_data_block(open.get(), &bytes, &size, &offset)) == ARCHIVE_OK)
+      file.write({static_cast<const char*>(bytes), size});
+    if (more != ARCHIVE_EOF) failed();
+    file.commit();
+  }
+  if (state != ARCHIVE_EOF) failed();
+}
+
+}  // namespace
+
+Cifar10Records read_cifar10_file(const std::string& path) {
+  Unpacker file(path);
+  Cifar10Records records;
+  std::vector<std::uint8_t> record(kRecord);
+  for (std::size_t got = 0; (got = file.read(record.data(), kRecord)) != 0;) {
+    if (got < kRecord)
+      throw DataError(fmt::format("{}: truncated at byte {}: a record of CIFAR-10 has {} bytes", path, file.offset(), kRecord));
+    if (record[0] >= kClasses)
+      throw DataError(fmt::format("{}: label {} at byte {}: labels go from 0 to {}", path, record[0], file.offset() - kRecord, kClasses - 1));
+    if (records.labels.size() % 10'000 == 0) check_fits_memory(path, static_cast<double>(records.images.capacity()));
+    records.labels.push_back(record[0]);
+    records.images.insert(records.images.end(), record.begin() + 1, record.end());
+  }
+  if (records.labels.empty()) throw DataError(fmt::format("{}: there is nothing in it", path));
+  records.sha256 = file.sha256();
+  return records;
+}
+
+Dataset read_cifar10(const std::string& folder) {
+  Dataset set;
+  set.name = "cifar10";
+  set.spec = spec();
+  std::vector<std::string> remarks;
+  std::vector<std::uint8_t> images;
+  std::vector<std::uint32_t> labels;
+  for (std::size_t i = 0; i + 1 < kFiles.size(); ++i) add(folder, kFiles[i], images, labels, remarks);
+  set.train = split_of(std::exchange(images, {}), std::exchange(labels, {}));
+  add(folder, kFiles.back(), images, labels, remarks);
+  set.test = split_of(std::move(images), std::move(labels));
+  set.origin = remarks.empty() ? folder : fmt::format("{}; not the published files: {}", folder, fmt::join(remarks, ", "));
+  return set;
+}
+
+void download_cifar10(const std::string& folder, const Download& download) {
+  make_folder(folder);
+  Fetcher fetcher(mirrors_of(download, mirrors()), download.timeout, download.authorities);
+  FetchRequest request;
+  request.name = kArchive.name;
+  request.path = (fs::path(folder) / kArchive.name).string();
+  request.max_bytes = kArchiveBytes;
+  request.progress = [&](const std::string& from, std::size_t bytes, std::size_t total) {
+    if (download.progress) download.progress({kArchive.name, from, bytes, total});
+  };
+  request.check = [](const std::string& got) {
+    if (const std::string wrong = wrong_checksum(sha256_of_file(got), kArchive, "CIFAR-10"); !wrong.empty()) throw DataError(wrong);
+  };
+  fetcher.fetch(request);
+  unpack(request.path, folder);
+  std::error_code ignored;
+  fs::remove(request.path, ignored);
+}
+
+const DataSourceEntry kCifar10 = {describe, load};
+
+}  // namespace mgcompare

@@ -1,0 +1,32 @@
+#pragma once
+
+// Where the folder of a published data set is looked for: the config's `path`, --data, MGCOMPARE_DATA, the cache of downloads.
+
+#include <functional>
+#include <string>
+
+#include "data/source.h"
+
+namespace mgcompare {
+
+struct FoundFolder {
+  std::string path;                 // empty: none
+  std::string how;                  // "--data"; empty for the cache
+};
+
+// The first folder that applies. --data and MGCOMPARE_DATA name the set's folder, or one with a subfolder called `set`.
+// `has_files`: whether a folder has at least one file of the set. A folder that the user named is used, whatever is in it; only
+// MGCOMPARE_DATA, which may be meant for another set, is passed over if it has subfolders but not this one.
+FoundFolder find_folder(const DataPlaces& places, const std::string& path, const std::string& set,
+                        const std::function<bool(const std::string&)>& has_files);
+
+// Calls `read`; a DataError of a folder that the user named says who named it.
+Dataset explaining(const FoundFolder& folder, const std::function<Dataset()>& read);
+
+// The cache folder of a set. Throws DataError if nothing may be downloaded.
+std::string cache_of(const DataPlaces& places, const std::string& set);
+
+// Creates a folder with its parents. Throws DataError.
+void make_folder(const std::string& folder);
+
+}  // namespace mgcompare

@@ -1,0 +1,22 @@
+#pragma once
+
+// A file of a published data set, plain or compressed by gzip, with the checksum of its unpacked bytes.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mgcompare {
+
+struct KnownFile {
+  std::string name;
+  std::string sha256;               // of the unpacked bytes, hexadecimal
+};
+
+// The first of the names, with ".gz" or without, that is in the folder.
+std::optional<std::string> find_in(const std::string& folder, const std::vector<std::string>& names);
+
+// "checksum 1234... is not that of SET's NAME (5678...)", or "" if it is.
+std::string wrong_checksum(const std::string& found, const KnownFile& file, const std::string& set);
+
+}  // namespace mgcompare

@@ -1,0 +1,30 @@
+#include "data/mapped_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "base/descriptor.h"
+#include "base/error_text.h"
+
+namespace mgcompare {
+
+SharedBytes map_file(const std::string& path) {
+  // Without O_NONBLOCK, opening a named pipe would wait for a writer.
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.number() < 0) throw_not_opened(path, errno);
+  struct stat facts {};
+  if (fstat(file.number(), &facts) != 0 || !S_ISREG(facts.st_mode)) throw DataError(fmt::format("{}: not a regular file", path));
+  const auto size = static_cast<std::size_t>(facts.st_size);
+  if (size == 0) throw DataError(fmt::format("{}: the file is empty", path));
+  void* const mapped = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);
+  if (mapped == MAP_FAILED) throw DataError(fmt::format("{}: cannot be mapped into memory: {}", path, error_text(errno)));
+  madvise(mapped, size, MADV_SEQUENTIAL);
+  const std::shared_ptr<const void> owner(mapped, [size](void* all) { munmap(all, size); });
+  return {owner, static_cast<const std::uint8_t*>(mapped), size};
+}
+
+}  // namespace mgcompare

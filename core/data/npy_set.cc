@@ -1,0 +1,168 @@
+#include "data/npy_set.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+
+#include "data/npy.h"
+
+namespace mgcompare {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMaxClasses = 1u << 24;
+constexpr std::int64_t kMaxExactFloat = 1 << 24;  // integers up to here are exact as float
+
+struct Arrays {
+  std::string x_path, y_path;
+  NpyArray x, y;
+
+  std::size_t samples() const { return x.shape[0]; }
+  Shape shape() const {
+    return x.shape.size() == 1 ? Shape{1} : Shape(x.shape.begin() + 1, x.shape.end());
+  }
+  std::size_t targets() const { return y.shape.size() == 1 ? 1 : y.shape[1]; }
+};
+
+void check(const Arrays& arrays) {
+  if (arrays.x.shape.empty()) throw DataError(fmt::format("{}: it holds one number; samples are its first axis", arrays.x_path));
+  if (arrays.y.shape.empty() || arrays.y.shape.size() > 2) {
+    throw DataError(fmt::format("{}: targets are one class for each sample, or one for each position of a sample; its shape is ({})",
+                                arrays.y_path, fmt::join(arrays.y.shape, ", ")));
+  }
+  if (arrays.y.element == ElementType::float32)
+    throw DataError(fmt::format("{}: targets are classes, counted from 0: save y.astype('int64')", arrays.y_path));
+  if (arrays.x.shape[0] != arrays.y.shape[0])
+    throw DataError(fmt::format("{} holds {} samples, but {} holds targets of {}: they do not belong together", arrays.x_path,
+                                arrays.x.shape[0], arrays.y_path, arrays.y.shape[0]));
+}
+
+Arrays open_arrays(const std::string& folder, const std::string& ending) {
+  Arrays arrays;
+  arrays.x_path = (fs::path(folder) / ("x" + ending + ".npy")).string();
+  arrays.y_path = (fs::path(folder) / ("y" + ending + ".npy")).string();
+  arrays.x = read_npy(arrays.x_path);
+  arrays.y = read_npy(arrays.y_path);
+  check(arrays);
+  return arrays;
+}
+
+bool has_test(const std::string& folder) {
+  std::error_code ignored;
+  return fs::exists(fs::path(folder) / "x_test.npy", ignored) || fs::exists(fs::path(folder) / "y_test.npy", ignored);
+}
+
+void expect_same_form(const Arrays& train, const Arrays& test) {
+  if (train.shape() != test.shape() || train.targets() != test.targets() || train.x.element != test.x.element) {
+    throw DataError(fmt::format("{} and {} have samples of ({}) and ({}), with {} and {} targets: shapes and types must agree",
+                                train.x_path, test.x_path, fmt::join(train.shape(), ", "), fmt::join(test.shape(), ", "),
+                                train.targets(), test.targets()));
+  }
+}
+
+std::uint64_t largest_target(const Arrays& arrays) {
+  std::uint64_t largest = 0;
+  for (std::size_t i = 0; i < arrays.y.count(); ++i) {
+    const std::int64_t target = arrays.y.integer(i);
+    if (target < 0 || static_cast<std::uint64_t>(target) >= kMaxClasses)
+      throw DataError(fmt::format("{}: target {} of sample {}: classes go from 0 to {} at most", arrays.y_path, target,
+                                  i / arrays.targets(), kMaxClasses - 1));
+    largest = std::max(largest, static_cast<std::uint64_t>(target));
+  }
+  return largest;
+}
+
+std::vector<std::uint32_t> targets_of(const Arrays& arrays, std::size_t classes) {
+  std::vector<std::uint32_t> targets(arrays.y.count());
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const std::int64_t target = arrays.y.integer(i);
+    if (target < 0 || static_cast<std::size_t>(target) >= classes)
+      throw DataError(fmt::format("{}: target {} of sample {}: classes go from 0 to {}", arrays.y_path, target,
+                                  i / arrays.targets(), classes - 1));
+    targets[i] = static_cast<std::uint32_t>(target);
+  }
+  return targets;
+}
+
+// Number of tokens of the samples, if they are integers from 0 on; 0 otherwise. Refuses values that a network cannot
+// read: not finite, or integers that are not exact as float.
+std::size_t check_values(const Arrays& arrays) {
+  const std::size_t count = arrays.x.count(), size = count / arrays.samples();
+  std::int64_t smallest = 0, largest = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (arrays.x.element == ElementType::float32) {
+      const float value = reinterpret_cast<const float*>(arrays.x.values.data())[i];
+      if (!std::isfinite(value)) throw DataError(fmt::format("{}: sample {} has the value {}: use finite numbers", arrays.x_path, i / size, value));
+      continue;
+    }
+    const std::int64_t value = arrays.x.integer(i);
+    if (std::abs(value) > kMaxExactFloat)
+      throw DataError(fmt::format("{}: sample {} has the value {}: integers up to {} are exact as float", arrays.x_path, i / size,
+                                  value, kMaxExactFloat));
+    smallest = std::min(smallest, value);
+    largest = std::max(largest, value);
+  }
+  return arrays.x.element == ElementType::float32 || smallest < 0 ? 0 : static_cast<std::size_t>(largest) + 1;
+}
+
+Split split_of(const Arrays& arrays, std::size_t classes) {
+  Split split;
+  split.samples = arrays.samples();
+  split.values = arrays.x.values;
+  split.targets = targets_of(arrays, classes);
+  return split;
+}
+
+std::size_t classes_of(const DataConfig& config, const Arrays& train, const Arrays* test) {
+  if (config.classes > 0) return config.classes;
+  return std::max(largest_target(train), test != nullptr ? largest_target(*test) : 0) + 1;
+}
+
+SampleSpec spec_of(const Arrays& train, std::size_t classes) {
+  SampleSpec spec;
+  spec.shape = train.shape();
+  spec.element = train.x.element;
+  spec.classes = classes;
+  spec.targets = train.targets();
+  return spec;
+}
+
+DataSummary describe(const DataConfig& config, const DataPlaces&) {
+  const Arrays train = open_arrays(config.path, "");
+  if (!has_test(config.path)) return {spec_of(train, classes_of(config, train, nullptr)), train.samples(), 0};
+  const Arrays test = open_arrays(config.path, "_test");
+  expect_same_form(train, test);
+  return {spec_of(train, classes_of(config, train, &test)), train.samples(), test.samples()};
+}
+
+Dataset load(const DataConfig& config, const DataPlaces&, const DataLog&) {
+  Dataset set;
+  set.name = "npy";
+  set.origin = config.path;
+  const Arrays train = open_arrays(config.path, "");
+  std::size_t tokens = check_values(train);
+  if (has_test(config.path)) {
+    const Arrays test = open_arrays(config.path, "_test");
+    expect_same_form(train, test);
+    const std::size_t other = check_values(test);
+    tokens = tokens == 0 || other == 0 ? 0 : std::max(tokens, other);
+    set.spec = spec_of(train, classes_of(config, train, &test));
+    set.test = split_of(test, set.spec.classes);
+  } else {
+    set.spec = spec_of(train, classes_of(config, train, nullptr));
+  }
+  set.spec.tokens = tokens;
+  set.train = split_of(train, set.spec.classes);
+  return set;
+}
+
+}  // namespace
+
+const DataSourceEntry kNpySet = {describe, load};
+
+}  // namespace mgcompare

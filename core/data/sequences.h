@@ -1,0 +1,22 @@
+#pragma once
+
+// Samples from sequences of tokens: the first `length` tokens are the input, and the target is the token after the last one,
+// or, for each position, the token after it.
+
+#include <cstdint>
+#include <span>
+
+#include "data/dataset.h"
+
+namespace mgcompare {
+
+struct SequenceForm {
+  std::size_t length = 0;
+  bool every_position = false;
+
+  SampleSpec spec(std::size_t tokens) const;
+  // A sample begins at every `stride`-th token and has length + 1 tokens.
+  Split split(std::span<const std::int32_t> tokens, std::size_t stride) const;
+};
+
+}  // namespace mgcompare

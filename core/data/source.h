@@ -1,0 +1,37 @@
+#pragma once
+
+// The kinds of data sets. Each defines its own samples and classes; the rest of the program asks it.
+
+#include <functional>
+#include <string>
+
+#include "config/config.h"
+#include "data/dataset.h"
+#include "data/fetch.h"
+
+namespace mgcompare {
+
+// Where data may be found.
+struct DataPlaces {
+  std::string given_folder;         // --data; empty: not given
+  std::string environment_folder;   // MGCOMPARE_DATA
+  std::string cache_folder;         // with one folder for each set; empty: nothing is downloaded
+  Download download;
+
+  // From the environment. A relative XDG_CACHE_HOME is ignored.
+  static DataPlaces standard(const std::string& given_folder);
+};
+
+// Gets one line for each source that was tried.
+using DataLog = std::function<void(const std::string&)>;
+
+struct DataSourceEntry {
+  // What is known before the data are loaded: reads headers and counts lines, and downloads nothing. Throws DataError.
+  DataSummary (*describe)(const DataConfig& config, const DataPlaces& places);
+  // All samples, without the config's limits and without a fingerprint. Throws DataError.
+  Dataset (*load)(const DataConfig& config, const DataPlaces& places, const DataLog& log);
+};
+
+const DataSourceEntry& source_of(DataSource set);
+
+}  // namespace mgcompare

@@ -1,0 +1,114 @@
+#include "data/synthetic.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <thread>
+
+#include "mgcompare/random.h"
+
+namespace mgcompare {
+namespace {
+
+constexpr std::uint64_t kSeed = 1;
+constexpr std::size_t kTestShare = 8;       // one test sample for so many training samples
+constexpr std::size_t kCells = 8;           // of a pattern along each of the last two axes
+constexpr std::uint64_t kPatternStream = 0x70ull << 56, kSampleStream = 0x73ull << 56, kTestStream = 0x74ull << 56;
+
+class Drawer {
+ public:
+  Drawer(const SampleSpec& spec, std::uint64_t seed)
+      : seed_(seed), classes_(spec.classes), size_(std::accumulate(spec.shape.begin(), spec.shape.end(), std::size_t{1}, std::multiplies<>())) {
+    width_ = spec.shape.back();
+    height_ = spec.shape.size() > 1 ? spec.shape[spec.shape.size() - 2] : 1;
+    cell_width_ = (width_ + kCells - 1) / kCells;
+    cell_height_ = (height_ + kCells - 1) / kCells;
+    cells_ = size_ / (width_ * height_) * kCells * kCells;
+    patterns_.resize(classes_ * cells_);
+    for (std::size_t label = 0; label < classes_; ++label) {
+      const Random random(seed, kPatternStream + label);
+      for (std::size_t cell = 0; cell < cells_; ++cell) patterns_[label * cells_ + cell] = 2 * random.uniform(cell) - 1;
+    }
+  }
+
+  Split split(std::uint64_t stream, std::size_t samples) const {
+    std::vector<std::uint8_t> bytes(samples * size_);
+    Split split;
+    split.samples = samples;
+    split.targets.resize(samples);
+    const auto draw = [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        split.targets[i] = static_cast<std::uint32_t>(i % classes_);
+        sample(stream, i, split.targets[i], bytes.data() + i * size_);
+      }
+    };
+    std::thread helper(draw, samples / 2, samples);
+    draw(0, samples / 2);
+    helper.join();
+    split.values = SharedBytes(std::move(bytes));
+    return split;
+  }
+
+ private:
+  // Value i of the class's pattern, in [-1, 1): constant within a cell.
+  float pattern(std::uint32_t label, std::size_t i) const {
+    const std::size_t plane = i / (width_ * height_), row = i / width_ % height_, column = i % width_;
+    return patterns_[label * cells_ + (plane * kCells + row / cell_height_) * kCells + column / cell_width_];
+  }
+
+  void sample(std::uint64_t stream, std::size_t number, std::uint32_t label, std::uint8_t* bytes) const {
+    const Random own(seed_, stream + number);
+    const float contrast = 40 + 40 * own.uniform(0);
+    for (std::size_t i = 0; i < size_; i += 4) {
+      const Random::Block grain = own.block(1 + i / 4);
+      for (std::size_t k = 0; k < std::min<std::size_t>(4, size_ - i); ++k) {
+        const float noise = static_cast<float>(grain.words[k] >> 8) * 0x1p-24f - 0.5f;
+        bytes[i + k] = static_cast<std::uint8_t>(std::clamp(128 + contrast * pattern(label, i + k) + 160 * noise, 0.0f, 255.0f));
+      }
+    }
+  }
+
+  std::uint64_t seed_;
+  std::size_t classes_, size_, width_, height_, cell_width_, cell_height_, cells_;
+  std::vector<float> patterns_;
+};
+
+SampleSpec spec_of(const DataConfig& config) {
+  SampleSpec spec;
+  spec.shape = config.shape;
+  spec.classes = config.classes;
+  return spec;
+}
+
+DataSummary describe(const DataConfig& config, const DataPlaces&) {
+  return {spec_of(config), config.samples, std::max<std::size_t>(config.samples / kTestShare, 1)};
+}
+
+Dataset load(const DataConfig& config, const DataPlaces& places, const DataLog&) {
+  const DataSummary summary = describe(config, places);
+  return draw_samples(summary.spec, summary.train_samples, summary.test_samples, kSeed);
+}
+
+}  // namespace
+
+Dataset draw_samples(const SampleSpec& spec, std::size_t train_samples, std::size_t test_samples, std::uint64_t seed) {
+  double bytes = static_cast<double>(train_samples + test_samples);
+  for (const std::size_t extent : spec.shape) bytes *= static_cast<double>(extent);
+  check_fits_memory("data.set: synthetic", bytes);
+  const Drawer drawer(spec, seed);
+  Dataset set;
+  set.name = "synthetic";
+  set.origin = fmt::format("drawn with seed {}", seed);
+  set.spec = spec;
+  set.spec.element = ElementType::uint8;
+  set.spec.tokens = 0;
+  set.train = drawer.split(kSampleStream, train_samples);
+  set.test = drawer.split(kTestStream, test_samples);
+  return set;
+}
+
+const DataSourceEntry kSynthetic = {describe, load};
+
+}  // namespace mgcompare

@@ -1,0 +1,120 @@
+#include "data/tokens.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+#include "data/sequences.h"
+#include "data/unpacker.h"
+
+namespace mgcompare {
+namespace {
+
+constexpr std::size_t kChunk = 1u << 20;
+constexpr std::size_t kMaxToken = 1u << 24;  // integers up to here are exact as float
+
+bool is_blank(char c) { return c == ',' || c == ';' || c == ' ' || c == '\t' || c == '\r'; }
+
+class LineReader {
+ public:
+  LineReader(const std::string& path, std::size_t length, std::size_t limit) : file_(path), limit_(limit) { found_.length = length; }
+
+  TokenLines read() {
+    std::string chunk(kChunk, '\0');
+    for (std::size_t got = 0; (got = file_.read(chunk.data(), kChunk)) != 0;) {
+      check_fits_memory(file_.path(), static_cast<double>(found_.values.capacity() * sizeof(std::int32_t)));
+      for (std::size_t i = 0; i < got; ++i) add(chunk[i]);
+    }
+    end_line();
+    if (found_.values.empty()) refuse("there is no sequence in it");
+    return std::move(found_);
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& why) const { throw DataError(fmt::format("{}: {}", file_.path(), why)); }
+  [[noreturn]] void refuse_line(const std::string& why) const { refuse(fmt::format("line {}: {}", line_, why)); }
+
+  void add(char c) {
+    if (c == '\n') {
+      end_line();
+      ++line_;
+    } else if (is_blank(c)) {
+      end_value();
+    } else if (c >= '0' && c <= '9') {
+      value_ = value_ * 10 + static_cast<std::size_t>(c - '0');
+      has_digits_ = true;
+      if (value_ >= limit_) refuse_line(fmt::format("{}{} is too large: integers go from 0 to {}", value_, value_ > kMaxToken ? "..." : "", limit_ - 1));
+    } else {
+      refuse_line(c > ' ' && c < 127 ? fmt::format("'{}' is no part of an integer from 0 on", c)
+                                     : fmt::format("byte 0x{:02x} is no part of an integer from 0 on", static_cast<unsigned char>(c)));
+    }
+  }
+
+  void end_value() {
+    if (!has_digits_) return;
+    found_.values.push_back(static_cast<std::int32_t>(value_));
+    value_ = 0;
+    has_digits_ = false;
+    ++in_line_;
+  }
+
+  void end_line() {
+    end_value();
+    if (in_line_ == 0) return;
+    if (found_.length == 0) found_.length = in_line_;
+    if (in_line_ != found_.length) refuse_line(fmt::format("it has {} integers, and {} are needed", in_line_, found_.length));
+    in_line_ = 0;
+  }
+
+  Unpacker file_;
+  std::size_t limit_;
+  TokenLines found_;
+  std::size_t line_ = 1, in_line_ = 0, value_ = 0;
+  bool has_digits_ = false;
+};
+
+SequenceForm form_of(const DataConfig& config) {
+  return {config.length, config.target == TargetKind::next};
+}
+
+// Inputs and the target: one more than the length.
+TokenLines read_lines(const DataConfig& config, const std::string& path, std::size_t length) {
+  TokenLines lines = read_tokens(path, length, config.classes > 0 ? config.classes : kMaxToken);
+  if (lines.length < 2) throw DataError(fmt::format("{}: a line needs at least two integers, an input and its target", path));
+  return lines;
+}
+
+Dataset load(const DataConfig& config, const DataPlaces&, const DataLog&) {
+  const TokenLines train = read_lines(config, config.path, config.length == 0 ? 0 : config.length + 1);
+  SequenceForm form = form_of(config);
+  form.length = train.length - 1;
+  TokenLines test;
+  if (!config.validation.empty()) test = read_lines(config, config.validation, train.length);
+  Dataset set;
+  set.name = "tokens";
+  set.origin = config.path;
+  std::int32_t largest = *std::max_element(train.values.begin(), train.values.end());
+  if (!test.values.empty()) largest = std::max(largest, *std::max_element(test.values.begin(), test.values.end()));
+  const std::size_t tokens = config.classes > 0 ? config.classes : static_cast<std::size_t>(largest) + 1;
+  set.spec = form.spec(tokens);
+  set.train = form.split(train.values, train.length);
+  set.test = form.split(test.values, train.length);
+  return set;
+}
+
+DataSummary describe(const DataConfig& config, const DataPlaces& places) {
+  const Dataset set = load(config, places, nullptr);
+  return {set.spec, set.train.samples, set.test.samples};
+}
+
+}  // namespace
+
+TokenLines read_tokens(const std::string& path, std::size_t length, std::size_t limit) {
+  return LineReader(path, length, limit).read();
+}
+
+const DataSourceEntry kTokens = {describe, load};
+
+}  // namespace mgcompare

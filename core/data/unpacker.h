@@ -1,0 +1,49 @@
+#pragma once
+
+// Reads a regular file, plain or compressed by gzip. Files are untrusted: a damaged or truncated stream is a DataError that
+// names the file and the unpacked byte.
+
+#include <zlib.h>
+
+#include <cstddef>
+#include <string>
+
+#include "base/sha256.h"
+
+namespace mgcompare {
+
+class Unpacker {
+ public:
+  // Throws DataError if the file cannot be opened or is no regular file.
+  explicit Unpacker(std::string path);
+  ~Unpacker();
+  Unpacker(const Unpacker&) = delete;
+  Unpacker& operator=(const Unpacker&) = delete;
+
+  // Reads `bytes`, or fewer at the end of the file.
+  std::size_t read(void* into, std::size_t bytes);
+  // Whether no byte is left. Checks the end of a gzip stream too.
+  bool at_end();
+
+  const std::string& path() const { return path_; }
+  // Of the next byte in the unpacked file.
+  std::size_t offset() const { return offset_; }
+  // Limit of the unpacked size, from the size of the file.
+  std::size_t max_bytes();
+  // The unpacked size as the file states it, without unpacking it; modulo 4 GiB for a packed file.
+  std::size_t stated_bytes();
+  // SHA-256 of the unpacked bytes that were read. Call it once, after the last read.
+  std::string sha256() { return hash_.digest(); }
+
+ private:
+  void check();
+
+  std::string path_;
+  int descriptor_ = -1;             // owned by file_
+  gzFile file_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t offset_ = 0;
+  Sha256 hash_;
+};
+
+}  // namespace mgcompare

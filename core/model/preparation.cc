@@ -1,0 +1,47 @@
+#include "model/preparation.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "mgcompare/error.h"
+
+namespace mgcompare {
+namespace {
+
+// One value for each channel.
+std::vector<double> spread(const std::vector<double>& values, std::size_t channels) {
+  return values.size() == 1 ? std::vector<double>(channels, values.front()) : values;
+}
+
+}  // namespace
+
+std::optional<std::string> preparation_problem(const PreparationConfig& config, const SampleSpec& spec) {
+  const std::string shape = fmt::format("{}", fmt::join(spec.shape, " x "));
+  for (const auto& [key, values] : {std::pair("mean", &config.mean), std::pair("std", &config.std)}) {
+    if (values->size() > 1 && values->size() != spec.shape.front())
+      return fmt::format("'data.{}' has {} values, but the samples are {}: give one value, or one for each of the {} channels", key,
+                         values->size(), shape, spec.shape.front());
+  }
+  if ((config.flip || config.crop_padding > 0) && spec.shape.size() != 3)
+    return fmt::format("'data.{}' needs images (channels x height x width), but the samples are {}",
+                       config.flip ? "flip" : "crop.padding", shape);
+  return std::nullopt;
+}
+
+Preparation preparation_of(const PreparationConfig& config, const SampleSpec& spec) {
+  if (const auto problem = preparation_problem(config, spec)) throw Error(*problem);
+  Preparation preparation;
+  preparation.scale = static_cast<float>(config.scale > 0 ? config.scale : spec.element == ElementType::uint8 && spec.tokens == 0 ? 1.0 / 255 : 1);
+  const std::size_t channels = spec.shape.front();
+  if (!config.mean.empty() || !config.std.empty()) {
+    for (const double mean : spread(config.mean.empty() ? std::vector<double>{0} : config.mean, channels))
+      preparation.mean.push_back(static_cast<float>(mean));
+    for (const double std : spread(config.std.empty() ? std::vector<double>{1} : config.std, channels))
+      preparation.inverse_std.push_back(static_cast<float>(1 / std));
+  }
+  preparation.flip = config.flip;
+  preparation.crop_padding = config.crop_padding;
+  return preparation;
+}
+
+}  // namespace mgcompare

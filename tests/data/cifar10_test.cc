@@ -1,0 +1,127 @@
+#include "data/cifar10.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+
+#include "data/files.h"
+#include "data/load.h"
+#include "data/refusal.h"
+
+namespace mgcompare {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+// Records of one label each, whose pixels are that label.
+Bytes records(const std::vector<std::uint8_t>& labels) {
+  Bytes bytes;
+  for (const std::uint8_t label : labels) bytes.insert(bytes.end(), 3073, label);
+  return bytes;
+}
+
+void write_small_set(const Folder& folder) {
+  for (std::uint8_t i = 1; i <= 5; ++i) {
+    const std::string name = "data_batch_" + std::to_string(i) + ".bin";
+    if (i % 2 == 0) folder.write(name + ".gz", gzip(records({i, 0})));
+    else folder.write(name, records({i, 0}));
+  }
+  folder.write("test_batch.bin", records({7, 8, 9}));
+}
+
+DataConfig cifar10() {
+  DataConfig config;
+  config.set = DataSource::cifar10;
+  return config;
+}
+
+TEST(Cifar10, ReadsPlainAndPackedFilesInOrder) {
+  const Folder folder;
+  write_small_set(folder);
+  const Dataset set = read_cifar10(folder.path());
+  EXPECT_EQ(set.spec.shape, (Shape{3, 32, 32}));
+  EXPECT_EQ(set.train.targets, (std::vector<std::uint32_t>{1, 0, 2, 0, 3, 0, 4, 0, 5, 0}));
+  EXPECT_EQ(set.test.targets, (std::vector<std::uint32_t>{7, 8, 9}));
+  EXPECT_EQ(set.train.values.size(), 10u * 3072);
+  EXPECT_EQ(set.train.values[2 * 3072 + 5], 2);
+}
+
+TEST(Cifar10, OtherChecksumsAreUsedAndSaid) {
+  const Folder folder;
+  write_small_set(folder);
+  EXPECT_THAT(read_cifar10(folder.path()).origin,
+              AllOf(HasSubstr("not the published files"), HasSubstr("data_batch_1.bin: checksum"), HasSubstr("test_batch.bin: checksum")));
+}
+
+TEST(Cifar10, IsDescribedAsItIsLoaded) {
+  const Folder folder;
+  write_small_set(folder);
+  DataConfig config = cifar10();
+  config.path = folder.path();
+  const DataSummary summary = describe_dataset(config, {});
+  EXPECT_EQ(summary.train_samples, 10u);
+  EXPECT_EQ(summary.test_samples, 3u);
+  EXPECT_EQ(load_dataset(config, {}, nullptr).training_set, 10u);
+  // Not at hand: the published numbers, without a download.
+  EXPECT_EQ(describe_dataset(cifar10(), {}).train_samples, 50'000u);
+}
+
+TEST(Cifar10, RefusesDamage) {
+  const Folder folder;
+  const auto text = [&](const Bytes& bytes) {
+    const std::string path = folder.write("file", bytes);
+    return refusal([&] { read_cifar10_file(path); });
+  };
+  EXPECT_THAT(text({}), HasSubstr("there is nothing in it"));
+  Bytes cut = records({1, 2});
+  cut.pop_back();
+  EXPECT_THAT(text(cut), HasSubstr("truncated at byte 6145"));
+  Bytes wrong = records({1, 2});
+  wrong[3073] = 10;
+  EXPECT_THAT(text(wrong), HasSubstr("label 10 at byte 3073: labels go from 0 to 9"));
+  Bytes packed = gzip(records({1, 2, 3}));
+  packed.resize(packed.size() - 9);
+  EXPECT_THAT(text(packed), HasSubstr("gzip stream ends early"));
+}
+
+TEST(Cifar10, MissingFilesAreNamed) {
+  const Folder folder;
+  write_small_set(folder);
+  std::filesystem::remove(folder.path("data_batch_4.bin.gz"));
+  DataConfig config = cifar10();
+  config.path = folder.path();
+  EXPECT_THAT(refusal([&] { load_dataset(config, {}, nullptr); }), AllOf(HasSubstr("data_batch_4.bin (or data_batch_4.bin.gz)"), HasSubstr("`data.path`")));
+}
+
+TEST(Cifar10, FallsBackToSamplesOfItsForm) {
+  const Folder folder;
+  DataPlaces places;
+  places.cache_folder = folder.path("cache");
+  DataConfig config = cifar10();
+  EXPECT_THAT(refusal([&] { load_dataset(config, places, nullptr); }), HasSubstr("`--set data.fallback=synthetic`"));
+  config.fallback = DataFallback::synthetic;
+  config.train_samples = 20;
+  const Dataset set = load_dataset(config, places, nullptr);
+  EXPECT_EQ(set.name, "synthetic");
+  EXPECT_THAT(set.origin, HasSubstr("because cifar10 is not available"));
+  EXPECT_EQ(set.spec.shape, (Shape{3, 32, 32}));
+  EXPECT_EQ(set.training_set, 50'000u);
+}
+
+TEST(Cifar10, AFolderForSetsHasOneForEach) {
+  const Folder folder;
+  std::filesystem::create_directories(folder.path("cifar10"));
+  const Folder* const root = &folder;
+  for (std::uint8_t i = 1; i <= 5; ++i) root->write("cifar10/data_batch_" + std::to_string(i) + ".bin", records({i}));
+  root->write("cifar10/test_batch.bin", records({7}));
+  DataPlaces places;
+  places.environment_folder = folder.path();
+  EXPECT_EQ(load_dataset(cifar10(), places, nullptr).train.samples, 5u);
+  // The folder is for other sets too, so that a missing one is not an error of the folder.
+  DataConfig mnist;
+  EXPECT_THAT(refusal([&] { load_dataset(mnist, places, nullptr); }), HasSubstr("no folder for downloads"));
+}
+
+}  // namespace
+}  // namespace mgcompare

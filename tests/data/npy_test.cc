@@ -1,0 +1,213 @@
+#include "data/npy.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+
+#include "data/files.h"
+#include "data/load.h"
+#include "data/npy_files.h"
+#include "data/refusal.h"
+#include "mgcompare/random.h"
+
+namespace mgcompare {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+DataConfig set_in(const Folder& folder) {
+  DataConfig config;
+  config.set = DataSource::npy;
+  config.path = folder.path();
+  return config;
+}
+
+// 6 samples of 5 x 11 x 13 and their classes, below 7.
+void write_odd_set(const Folder& folder) {
+  std::vector<float> x(6 * 5 * 11 * 13);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = 0.25f * static_cast<float>(i % 97) - 3;
+  folder.write("x.npy", npy("<f4", {6, 5, 11, 13}, x));
+  folder.write("y.npy", npy("<i8", {6}, std::vector<std::int64_t>{0, 6, 2, 3, 1, 5}));
+  folder.write("x_test.npy", npy("<f4", {2, 5, 11, 13}, std::vector<float>(2 * 5 * 11 * 13, 1.5f)));
+  folder.write("y_test.npy", npy("<i8", {2}, std::vector<std::int64_t>{4, 4}));
+}
+
+TEST(Npy, ReadsEveryTypeAndVersion) {
+  const Folder folder;
+  for (const int version : {1, 2, 3}) {
+    const NpyArray bytes = read_npy(folder.write("b", npy("|u1", {2, 3}, std::vector<std::uint8_t>{1, 2, 3, 4, 5, 255}, version)));
+    EXPECT_EQ(bytes.element, ElementType::uint8);
+    EXPECT_EQ(bytes.shape, (std::vector<std::size_t>{2, 3}));
+    EXPECT_EQ(bytes.integer(5), 255);
+    const NpyArray floats = read_npy(folder.write("f", npy("<f4", {2}, std::vector<float>{-1.5f, 2.25f}, version)));
+    EXPECT_EQ(floats.element, ElementType::float32);
+    float second = 0;
+    std::memcpy(&second, floats.values.data() + 4, 4);
+    EXPECT_EQ(second, 2.25f);
+    const NpyArray ints = read_npy(folder.write("i", npy("<i4", {1}, std::vector<std::int32_t>{-7}, version)));
+    EXPECT_EQ(ints.integer(0), -7);
+    const NpyArray longs = read_npy(folder.write("l", npy("<i8", {1}, std::vector<std::int64_t>{1ll << 40}, version)));
+    EXPECT_EQ(longs.integer(0), 1ll << 40);
+  }
+}
+
+struct BadArray {
+  const char* name;
+  std::function<Bytes()> make;
+  const char* says;
+};
+void PrintTo(const BadArray& file, std::ostream* out) { *out << file.name; }
+
+Bytes with_header(const std::string& header) { return npy_file(header, Bytes(24)); }
+Bytes good() { return npy("<f4", {2, 3}, std::vector<float>(6)); }
+Bytes resized(Bytes bytes, std::ptrdiff_t by) {
+  bytes.resize(static_cast<std::size_t>(static_cast<std::ptrdiff_t>(bytes.size()) + by));
+  return bytes;
+}
+
+class NpyRefuses : public testing::TestWithParam<BadArray> {};
+
+TEST_P(NpyRefuses, WithTheFileAndThePlace) {
+  const Folder folder;
+  const std::string path = folder.write("bad.npy", GetParam().make());
+  const std::string text = refusal([&] { read_npy(path); });
+  EXPECT_THAT(text, testing::StartsWith(path + ": "));
+  EXPECT_THAT(text, HasSubstr(GetParam().says));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Bad, NpyRefuses,
+    testing::Values(
+        BadArray{"Empty", [] { return Bytes(); }, "the file is empty"},
+        BadArray{"Text", [] { return Bytes(100, 'x'); }, "does not begin with"},
+        BadArray{"MagicOnly", [] { return resized(good(), 6 - static_cast<std::ptrdiff_t>(good().size())); }, "no .npy file"},
+        BadArray{"HalfAHeader", [] { return resized(good(), 40 - static_cast<std::ptrdiff_t>(good().size())); }, "truncated at byte 40"},
+        BadArray{"Version", [] { Bytes b = good(); b[6] = 4; return b; }, "version 4.0"},
+        BadArray{"Truncated", [] { return resized(good(), -1); }, "truncated: the header promises (2, 3)"},
+        BadArray{"Trailing", [] { return resized(good(), 3); }, "trailing bytes from byte"},
+        BadArray{"Double", [] { return npy("<f8", {3}, std::vector<double>(3)); }, "x.astype('float32')"},
+        BadArray{"BigEndian", [] { return npy(">f4", {6}, std::vector<float>(6)); }, "little-endian"},
+        BadArray{"Objects", [] { return npy("|O", {3}, std::vector<double>(3)); }, "values of type '|O' cannot be read"},
+        BadArray{"Records", [] { return with_header("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (6,), }"); }, "records"},
+        BadArray{"Fortran", [] { return with_header("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }"); }, "ascontiguousarray"},
+        BadArray{"NoShape", [] { return with_header("{'descr': '<f4', 'fortran_order': False, }"); }, "not all of descr"},
+        BadArray{"TwoShapes",
+                 [] { return with_header("{'descr': '<f4', 'shape': (6,), 'shape': (6,), 'fortran_order': False}"); }, "'shape' twice"},
+        BadArray{"Negative", [] { return with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (-2, 3), }"); }, "no list of counts"},
+        BadArray{"Zero", [] { return with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (0, 3), }"); }, "has a 0"},
+        BadArray{"Overflow",
+                 [] { return with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296, 4), }"); },
+                 "truncated: the header promises"},
+        BadArray{"HugeCount",
+                 [] { return with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999999,), }"); },
+                 "no list of counts"},
+        BadArray{"Code", [] { return with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (6,), }; import os"); },
+                 "text behind the closing brace"},
+        BadArray{"HeaderSize", [] { Bytes b = npy("<f4", {6}, std::vector<float>(6), 2); b[11] = 0x7f; return b; }, "states a size"}),
+    [](const testing::TestParamInfo<BadArray>& info) { return info.param.name; });
+
+TEST(Npy, RefusesWhatIsNoFile) {
+  const Folder folder;
+  EXPECT_THROW(read_npy(folder.path("absent")), DataMissing);
+  EXPECT_THAT(refusal([&] { read_npy(folder.path()); }), HasSubstr("not a regular file"));
+  ASSERT_EQ(mkfifo(folder.path("pipe").c_str(), 0600), 0);
+  EXPECT_THAT(refusal([&] { read_npy(folder.path("pipe")); }), HasSubstr("not a regular file"));
+}
+
+TEST(Npy, SurvivesMutations) {
+  const Folder folder;
+  const Bytes whole = npy("<f4", {4, 5}, std::vector<float>(20));
+  int refused = 0;
+  for (std::uint64_t round = 0; round < 3000; ++round) {
+    const Random random(round, 11);
+    Bytes bytes = whole;
+    for (std::uint64_t change = 0; change < 1 + random.below(0, 3); ++change)
+      bytes[random.below(3 * change + 1, bytes.size())] = static_cast<std::uint8_t>(random.word(3 * change + 2));
+    if (random.below(50, 6) == 0) bytes.resize(random.below(51, bytes.size() + 9));
+    const std::string path = folder.write("mutant", bytes);
+    try {
+      const NpyArray array = read_npy(path);
+      ASSERT_EQ(array.values.size(), array.count() * size_of(array.element));
+    } catch (const DataError&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 500);
+  EXPECT_LT(refused, 3000);
+}
+
+TEST(NpySet, HasTheFormOfItsArrays) {
+  const Folder folder;
+  write_odd_set(folder);
+  const DataSummary summary = describe_dataset(set_in(folder), {});
+  EXPECT_EQ(summary.spec.shape, (Shape{5, 11, 13}));
+  EXPECT_EQ(summary.spec.element, ElementType::float32);
+  EXPECT_EQ(summary.spec.classes, 7u);
+  EXPECT_EQ(summary.train_samples, 6u);
+  EXPECT_EQ(summary.test_samples, 2u);
+  const Dataset set = load_dataset(set_in(folder), {}, nullptr);
+  EXPECT_EQ(set.spec.shape, summary.spec.shape);
+  EXPECT_EQ(set.spec.classes, 7u);
+  EXPECT_EQ(set.train.targets, (std::vector<std::uint32_t>{0, 6, 2, 3, 1, 5}));
+  EXPECT_EQ(set.test.targets, (std::vector<std::uint32_t>{4, 4}));
+  EXPECT_EQ(set.train.values.size(), 6u * 5 * 11 * 13 * 4);
+}
+
+TEST(NpySet, WithoutTestFilesNeedsValidationSamples) {
+  const Folder folder;
+  write_odd_set(folder);
+  std::filesystem::remove(folder.path("x_test.npy"));
+  EXPECT_THAT(refusal([&] { load_dataset(set_in(folder), {}, nullptr); }), HasSubstr("x_test.npy"));
+  std::filesystem::remove(folder.path("y_test.npy"));
+  DataConfig config = set_in(folder);
+  EXPECT_THAT(refusal([&] { load_dataset(config, {}, nullptr); }), HasSubstr("data.validation_samples"));
+  config.validation_samples = 2;
+  const Dataset set = load_dataset(config, {}, nullptr);
+  EXPECT_EQ(set.train.samples, 4u);
+  EXPECT_EQ(set.test.targets, (std::vector<std::uint32_t>{1, 5}));
+}
+
+TEST(NpySet, RefusesWhatDoesNotBelongTogether) {
+  const Folder folder;
+  const auto text = [&] { return refusal([&] { load_dataset(set_in(folder), {}, nullptr); }); };
+  write_odd_set(folder);
+  folder.write("y.npy", npy("<i8", {5}, std::vector<std::int64_t>(5)));
+  EXPECT_THAT(text(), AllOf(HasSubstr("holds 6 samples"), HasSubstr("targets of 5")));
+  folder.write("y.npy", npy("<f4", {6}, std::vector<float>(6)));
+  EXPECT_THAT(text(), HasSubstr("y.astype('int64')"));
+  folder.write("y.npy", npy("<i8", {6}, std::vector<std::int64_t>{0, 0, -1, 0, 0, 0}));
+  EXPECT_THAT(text(), HasSubstr("target -1 of sample 2"));
+  write_odd_set(folder);
+  folder.write("x_test.npy", npy("<f4", {2, 5, 11, 12}, std::vector<float>(2 * 5 * 11 * 12)));
+  EXPECT_THAT(text(), AllOf(HasSubstr("(5, 11, 13)"), HasSubstr("(5, 11, 12)")));
+  write_odd_set(folder);
+  std::vector<float> x(6 * 5 * 11 * 13);
+  x[3 * 5 * 11 * 13 + 2] = NAN;
+  folder.write("x.npy", npy("<f4", {6, 5, 11, 13}, x));
+  EXPECT_THAT(text(), HasSubstr("x.npy: sample 3 has the value nan"));
+  write_odd_set(folder);
+  DataConfig config = set_in(folder);
+  config.classes = 5;
+  EXPECT_THAT(refusal([&] { load_dataset(config, {}, nullptr); }), HasSubstr("target 6 of sample 1: classes go from 0 to 4"));
+}
+
+TEST(NpySet, TargetsOfEveryPosition) {
+  const Folder folder;
+  folder.write("x.npy", npy("<i4", {4, 3}, std::vector<std::int32_t>{0, 1, 2, 1, 2, 0, 2, 0, 1, 0, 0, 4}));
+  folder.write("y.npy", npy("<i4", {4, 3}, std::vector<std::int32_t>{1, 2, 0, 2, 0, 1, 0, 1, 2, 0, 0, 0}));
+  DataConfig config = set_in(folder);
+  config.validation_samples = 1;
+  const Dataset set = load_dataset(config, {}, nullptr);
+  EXPECT_EQ(set.spec.targets, 3u);
+  EXPECT_EQ(set.spec.tokens, 5u);
+  EXPECT_EQ(set.spec.classes, 3u);
+  EXPECT_EQ(set.test.targets, (std::vector<std::uint32_t>{0, 0, 0}));
+}
+
+}  // namespace
+}  // namespace mgcompare

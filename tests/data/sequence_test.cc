@@ -1,0 +1,133 @@
+#include <gmock/gmock.h>
+
+#include "data/files.h"
+#include "data/load.h"
+#include "data/refusal.h"
+#include "data/text_set.h"
+#include "data/tokens.h"
+#include "mgcompare/random.h"
+
+namespace mgcompare {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Bytes bytes(const std::string& text) { return {text.begin(), text.end()}; }
+
+std::vector<std::int32_t> inputs(const Split& split) {
+  std::vector<std::int32_t> values(split.values.size() / 4);
+  std::copy(split.values.begin(), split.values.end(), reinterpret_cast<std::uint8_t*>(values.data()));
+  return values;
+}
+
+DataConfig tokens_in(const std::string& path) {
+  DataConfig config;
+  config.set = DataSource::tokens;
+  config.path = path;
+  config.validation_samples = 1;
+  return config;
+}
+
+TEST(Tokens, TheLastOfALineIsTheTarget) {
+  const Folder folder;
+  for (const std::string text : {"1,2,3\n4,5,6\n0,0,7\n", "1 2 3\r\n4\t5\t6\r\n\n0;0;7", " 1, 2, 3\n4 ,5 ,6\n0 0 7\n\n"}) {
+    const Dataset set = load_dataset(tokens_in(folder.write("t.csv", bytes(text))), {}, nullptr);
+    EXPECT_EQ(set.spec.shape, (Shape{2}));
+    EXPECT_EQ(set.spec.tokens, 8u);
+    EXPECT_EQ(set.spec.classes, 8u);
+    EXPECT_THAT(inputs(set.train), ElementsAre(1, 2, 4, 5));
+    EXPECT_THAT(set.train.targets, ElementsAre(3, 6));
+    EXPECT_THAT(set.test.targets, ElementsAre(7));
+  }
+}
+
+TEST(Tokens, OrEveryNextOneIs) {
+  const Folder folder;
+  DataConfig config = tokens_in(folder.write("t.gz", gzip(bytes("1,2,3\n4,5,6\n"))));
+  config.target = TargetKind::next;
+  config.classes = 100;
+  const Dataset set = load_dataset(config, {}, nullptr);
+  EXPECT_EQ(set.spec.targets, 2u);
+  EXPECT_EQ(set.spec.classes, 100u);
+  EXPECT_THAT(set.train.targets, ElementsAre(2, 3));
+  EXPECT_EQ(set.spec.output(), (Shape{2, 100}));
+}
+
+TEST(Tokens, AValidationFileIsTheTestSet) {
+  const Folder folder;
+  DataConfig config = tokens_in(folder.write("t.csv", bytes("1,2,3\n4,5,6\n")));
+  config.validation_samples = 0;
+  config.validation = folder.write("v.csv", bytes("9,9,1\n"));
+  const Dataset set = load_dataset(config, {}, nullptr);
+  EXPECT_EQ(set.train.samples, 2u);
+  EXPECT_THAT(set.test.targets, ElementsAre(1));
+  EXPECT_EQ(set.spec.tokens, 10u);
+  folder.write("v.csv", bytes("9,9,1,1\n"));
+  EXPECT_THAT(refusal([&] { load_dataset(config, {}, nullptr); }), HasSubstr("v.csv: line 1: it has 4 integers, and 3 are needed"));
+}
+
+TEST(Tokens, RefuseDamage) {
+  const Folder folder;
+  const auto text = [&](const std::string& content) {
+    const std::string path = folder.write("t.csv", bytes(content));
+    return refusal([&] { read_tokens(path, 0, 128); });
+  };
+  EXPECT_THAT(text(""), HasSubstr("there is no sequence in it"));
+  EXPECT_THAT(text("\n\n"), HasSubstr("there is no sequence in it"));
+  EXPECT_THAT(text("1,2\n1,2,3\n"), HasSubstr("line 2: it has 3 integers, and 2 are needed"));
+  EXPECT_THAT(text("1,2\n1,-2\n"), HasSubstr("line 2: '-' is no part of an integer"));
+  EXPECT_THAT(text("a,b\n1,2\n"), HasSubstr("line 1: 'a' is no part of an integer"));
+  EXPECT_THAT(text("1,128\n"), HasSubstr("line 1: 128 is too large: integers go from 0 to 127"));
+  EXPECT_THAT(text("1,99999999999999999999999999\n"), HasSubstr("is too large"));
+  EXPECT_THAT(text(std::string("1,2\n1,\0\n", 8)), HasSubstr("line 2: byte 0x00"));
+  EXPECT_THROW(read_tokens(folder.path("absent"), 0, 128), DataMissing);
+}
+
+TEST(Text, CharactersAreNumberedByCodePoint) {
+  const Folder folder;
+  const TextTokens text = read_text_tokens(folder.write("t.txt", bytes("b\xC3\xA4" "a\xE2\x82\xAC" "b\xF0\x9F\x99\x82")));
+  EXPECT_THAT(text.alphabet, ElementsAre(U'a', U'b', U'\u00e4', U'\u20ac', U'\U0001f642'));
+  EXPECT_THAT(text.values, ElementsAre(1, 2, 0, 3, 1, 4));
+  EXPECT_THAT(refusal([&] { read_text_tokens(folder.write("t.txt", bytes("abc\xff"))); }), HasSubstr("byte 3 is not UTF-8"));
+  EXPECT_THAT(refusal([&] { read_text_tokens(folder.write("t.txt", {})); }), HasSubstr("the file is empty"));
+}
+
+TEST(Text, WindowsHaveTheNextCharactersAsTargets) {
+  const Folder folder;
+  DataConfig config;
+  config.set = DataSource::text;
+  config.path = folder.write("t.txt", bytes("abcabcabcabc"));
+  config.length = 3;
+  config.validation = "0.4";
+  const Dataset set = load_dataset(config, {}, nullptr);
+  // 12 characters, of which the last 4 are held back.
+  EXPECT_THAT(inputs(set.train), ElementsAre(0, 1, 2, 0, 1, 2));
+  EXPECT_THAT(set.train.targets, ElementsAre(1, 2, 0, 1, 2, 0));
+  EXPECT_THAT(inputs(set.test), ElementsAre(2, 0, 1));
+  EXPECT_EQ(set.spec.targets, 3u);
+  config.target = TargetKind::last;
+  EXPECT_THAT(load_dataset(config, {}, nullptr).train.targets, ElementsAre(0, 0));
+  config.length = 64;
+  EXPECT_THAT(refusal([&] { load_dataset(config, {}, nullptr); }), HasSubstr("a sample needs 65 characters"));
+  config.length = 3;
+  config.classes = 2;
+  EXPECT_THAT(refusal([&] { load_dataset(config, {}, nullptr); }), HasSubstr("the text has 3 different characters"));
+}
+
+TEST(Text, AValidationFileHasTheAlphabetOfTheText) {
+  const Folder folder;
+  DataConfig config;
+  config.set = DataSource::text;
+  config.path = folder.write("t.txt", bytes("abcabc"));
+  config.validation = folder.write("v.txt", bytes("cba"));
+  config.length = 2;
+  const Dataset set = load_dataset(config, {}, nullptr);
+  EXPECT_THAT(inputs(set.test), ElementsAre(2, 1));
+  folder.write("v.txt", bytes("cbx"));
+  EXPECT_THAT(refusal([&] { load_dataset(config, {}, nullptr); }), HasSubstr("the character U+0078 is not in the training text"));
+}
+
+}  // namespace
+}  // namespace mgcompare
