@@ -21,7 +21,7 @@ Alteration alteration_of(const VerifyScope& scope, const std::string& optimizer,
   const bool is_late = turn / count % 2 == 1;
   // Not in the last step of the epoch, which has a short batch.
   const std::size_t pairs = (extent.steps_per_epoch - 1) / 2;
-  return {static_cast<int>(turn % count), is_late ? 1 + random.below(0, extent.epochs - 2) : 0, 1 + random.below(1, pairs - 1) * 2 + turn % 2};
+  return {static_cast<int>(turn % count), is_late ? 1 + random.below(0, (extent.epochs - 1) / 2) : 0, 1 + random.below(1, pairs - 1) * 2 + turn % 2};
 }
 
 }  // namespace mgcompare

@@ -22,7 +22,7 @@ struct Alteration {
 std::size_t alterations_of(const VerifyScope& scope, int ranks);
 
 // The one with this number, below alterations_of(). Epoch and step are drawn from the seed: not the first step, whose
-// learning rate is 0, and not the last epoch, because a model may show what it learned one epoch later.
+// learning rate is 0, and no late epoch: a model may show what a rank learned some exchanges later.
 Alteration alteration_of(const VerifyScope& scope, const std::string& optimizer, int ranks, bool is_brief, std::size_t number);
 
 }  // namespace mgcompare

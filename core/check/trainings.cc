@@ -214,6 +214,7 @@ ObservedTraining Trainings::run(const TrainingCase& of) {
   }
   const double process = process_seconds() + descendants_seconds(), own = thread_seconds();
   training.outcome = train(request);
+  if (const std::string& changed = training.outcome.result.changed_settings; usage_.left.empty() && !changed.empty()) usage_.left = "changed " + changed;
   add_usage(training.seen, process_seconds() + descendants_seconds() - process - (thread_seconds() - own), before);
   if (of.resumes && training.seen.ranks[0].first_epoch < disturbance.first_epoch) throw Error("its checkpoint was not resumed");
   training.bytes_per_step = sees_steps(of) ? bytes_per_step(training.seen) : training.outcome.result.bytes_per_step;
