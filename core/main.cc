@@ -43,6 +43,7 @@ int compare(const Command& command) {
 
   const Run run = results.read();
   print_summary(run, write_reports(run, directory), command);
+  results.close(run);
   return interruption() != 0 ? exit_code_of(interruption()) : exit_code_of(run);
 }
 

@@ -16,7 +16,13 @@ namespace {
 constexpr int kFolder = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
 std::string reason_of(int code) {
-  return code == ELOOP ? "it is a symbolic link, and links are not followed here; remove it" : error_text(code);
+  switch (code) {
+    case ELOOP: return "it is a symbolic link, and links are not followed here; remove it";
+    case EMLINK: return "it has a second name, which may be outside of this directory; remove it";
+    case ENXIO:
+    case EINVAL: return "it is not a regular file; remove it";
+    default: return error_text(code);
+  }
 }
 
 }  // namespace

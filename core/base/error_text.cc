@@ -20,6 +20,12 @@ std::string limit_text(__rlimit_resource_t resource, const char* unit, const cha
 
 }  // namespace
 
+std::string memory_limit_note() {
+  rlimit limit{};
+  getrlimit(RLIMIT_AS, &limit);
+  return limit.rlim_cur == RLIM_INFINITY ? "" : fmt::format(" ({})", limit_text(RLIMIT_AS, " bytes of address space", "-v"));
+}
+
 bool is_limit(int code) { return code == EMFILE || code == EFBIG || code == EAGAIN; }
 
 std::string error_text(int code) {

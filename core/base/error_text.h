@@ -10,6 +10,10 @@ namespace mgcompare {
 // process may have 10: raise the limit with `ulimit -n`)".
 std::string error_text(int code);
 
+// For a message that memory is short: " (this process may have 200000000 bytes of address space: raise the limit with `ulimit -v`)", or ""
+// if address space is not limited.
+std::string memory_limit_note();
+
 // Whether a limit of this process causes this error, so that neither the disk nor a file is to blame.
 bool is_limit(int code);
 

@@ -9,17 +9,20 @@
 
 namespace mgcompare {
 
-// One rank gets other samples than its own, in one of its steps in the first epoch.
+// One rank gets other samples than its own, in one of its steps.
 struct Alteration {
   int rank = 0;
-  std::size_t step = 0;
+  std::size_t epoch = 0;
+  std::size_t step = 0;             // of the rank, in this epoch
 };
 
-// How many trainings with each optimiser are altered. With all optimisers of the scope together every rank is, and even and
-// odd steps are: a model that ignores one rank, or every second step, is detected with certainty.
+// How many trainings with each optimiser are altered. With all optimisers of the scope together every rank is, in the first
+// epoch and in a later one, and even and odd steps are: a model that ignores a rank, from the second epoch on or always, or
+// every second step, is detected with certainty.
 std::size_t alterations_of(const VerifyScope& scope, int ranks);
 
-// The one with this number, below alterations_of(). The step is drawn from the seed.
+// The one with this number, below alterations_of(). Epoch and step are drawn from the seed: not the first step, whose
+// learning rate is 0, and no late epoch: a model may show what a rank learned some exchanges later.
 Alteration alteration_of(const VerifyScope& scope, const std::string& optimizer, int ranks, bool is_brief, std::size_t number);
 
 }  // namespace mgcompare

@@ -44,6 +44,7 @@ class ObservedStrategy : public Strategy {
       if (BufferWatch* const watch = observation_.buffers.get()) watch->pass(rank_, before, after);
     });
     inner_->start(shown(replica), group);
+    mine_->samples_before_steps = dynamic_cast<RankReplica&>(replica).learned().computed;
   }
 
   void step(Replica& replica, Group& group, const Batch& batch) override {
@@ -53,6 +54,7 @@ class ObservedStrategy : public Strategy {
     inner_->step(shown(replica), group, is_altered(batch) ? altered(batch) : batch);
     mine_->bytes += bytes_of(replica, group) - bytes;
     ++mine_->steps;
+    ++steps_in_epoch_;
     if (lockstep_ && observation_.buffers) observation_.buffers->end_step(rank_);
     if (disturbance_.settles && lockstep_ && settles_after(batch)) settled(replica, group);
   }
@@ -70,6 +72,7 @@ class ObservedStrategy : public Strategy {
     mine_->live = on_host(device, replica.weights());
     mine_->epochs.push_back({hash_of(mine_->live), 0});
     const std::size_t epoch = epoch_++;
+    steps_in_epoch_ = 0;
     if (disturbance_.settles && epoch == disturbance_.unsettled) return replica.weights();
     Vec weights = settled(replica, group);
     const std::vector<float> first = on_host(device, weights);
@@ -110,9 +113,10 @@ class ObservedStrategy : public Strategy {
 
   bool is_altered(const Batch& batch) const {
     const std::optional<Alteration>& alteration = disturbance_.alteration;
-    mine_->was_altered = mine_->was_altered || (alteration && alteration->rank == static_cast<int>(rank_) &&
-                                               alteration->step == mine_->steps && batch.size() > 0);
-    return mine_->was_altered && alteration->step == mine_->steps;
+    const bool applies = alteration && alteration->rank == static_cast<int>(rank_) && alteration->epoch == epoch_ &&
+                         alteration->step == steps_in_epoch_ && batch.size() > 0;
+    mine_->was_altered = mine_->was_altered || applies;
+    return applies;
   }
 
   // As many samples, from the other half of the epoch.
@@ -131,6 +135,7 @@ class ObservedStrategy : public Strategy {
   std::size_t rank_ = 0;
   bool lockstep_ = true, begun_ = false;
   std::size_t epoch_;               // that ends with the next settle()
+  std::size_t steps_in_epoch_ = 0;  // made
 };
 
 }  // namespace

@@ -43,6 +43,7 @@ struct Observation {
     bool was_altered = false;
     std::size_t first_epoch = std::numeric_limits<std::size_t>::max();  // of its steps
     std::size_t steps = 0;          // that it made
+    std::uint64_t samples_before_steps = 0;  // of backward passes in start()
     double bytes = 0;               // that it sent in them
     double processor_seconds = 0;   // of its thread
   };

@@ -14,11 +14,11 @@
 namespace mgcompare {
 namespace {
 
-// Of the learning rate, twice. Larger than 1, so that faults that begin late move the weights as far as in the beginning, and
-// small enough for the limits of the comparisons.
-constexpr double kRateFactor = 1.1;
+// The learning rate rises in the first half epoch and falls by this factor twice: little, so that faults that begin late still
+// move the weights.
+constexpr double kRateFactor = 0.9, kRisingEpochs = 0.5;
 
-constexpr double kSmoothEpsilon = 1e-3;
+constexpr double kSmoothEpsilon = 1e-3, kSmoothVariance = 1e-2;
 constexpr double kDriftFactor = 3;  // of limits(), over what one change of order shows
 
 OptimizerConfig optimizer_of(const std::string& name, const OptimizerConfig& given) {
@@ -33,12 +33,14 @@ OptimizerConfig optimizer_of(const std::string& name, const OptimizerConfig& giv
   return config;
 }
 
-// Like max pooling, relu has near-ties, where rounding decides on which side of zero a unit lies. Adam and Adagrad divide
-// gradients by their size: where the true gradient is 0, as for a bias before batch normalisation, they would turn rounding
-// into full steps.
+// Like max pooling, relu has near-ties, where rounding decides on which side of zero a unit lies. Batch normalisation divides
+// by the deviation of the samples, which is rounding alone in a batch of one sample. Adam and Adagrad divide gradients by their
+// size: where the true gradient is 0, as for a bias before batch normalisation, they would turn rounding into full steps.
 void smoothen(Config& config) {
-  for (LayerConfig& layer : config.model.layers)
+  for (LayerConfig& layer : config.model.layers) {
     if (layer.type == LayerType::relu) layer.type = LayerType::tanh;
+    if (layer.type == LayerType::batch_norm) layer.epsilon = std::max(layer.epsilon, kSmoothVariance);
+  }
   if (config.optimizer.kind == OptimizerKind::adam || config.optimizer.kind == OptimizerKind::adagrad)
     config.optimizer.epsilon = std::max(config.optimizer.epsilon, kSmoothEpsilon);
 }
@@ -77,6 +79,12 @@ std::string Trainings::file_of(const StrategyConfig& strategy) const {
   throw Error("there is no plugin named " + strategy.name);
 }
 
+std::string Trainings::copy_of(const std::string& file) const {
+  const std::filesystem::path copy = std::filesystem::path(folder_) / std::filesystem::path(file).filename();
+  if (!std::filesystem::exists(copy)) std::filesystem::copy_file(file, copy);
+  return copy.string();
+}
+
 Trial Trainings::trial_of(const TrainingCase& of) const {
   const auto ranks = static_cast<std::size_t>(of.ranks);
   const Extent extent = extent_of(scope_, of.optimizer, of.is_brief);
@@ -93,7 +101,7 @@ Trial Trainings::trial_of(const TrainingCase& of) const {
   trial.config.epochs = extent.epochs;
   trial.config.checkpoint_epochs = of.resumes ? extent.checkpoint : 0;
   trial.config.optimizer = optimizer_of(of.optimizer, config_.optimizer);
-  trial.config.schedule = {.kind = ScheduleKind::step, .factor = kRateFactor};
+  trial.config.schedule = {.kind = ScheduleKind::step, .factor = kRateFactor, .warm_up_epochs = kRisingEpochs};
   for (const std::size_t step : extent.rate_changes) {
     const std::size_t sample = step % extent.steps_per_epoch * extent.batch;
     trial.config.schedule.at.push_back(static_cast<double>(step / extent.steps_per_epoch) +
@@ -188,7 +196,8 @@ ObservedTraining Trainings::run(const TrainingCase& of) {
   if (of.settles) disturbance.unsettled = extent_of(scope_, of.optimizer, of.is_brief).unsettled;
   TrainingRequest request = request_of(of, trial);
   if (!is_lockstep) request.most_steps = 0;
-  request.make = [&, file = file_of(of.strategy)](Options& options, const Facts& facts) {
+  std::string file = file_of(of.strategy);
+  request.make = [&](Options& options, const Facts& facts) {
     return observed(make_strategy(file, options, facts), disturbance, training.seen);
   };
   if (listener_.leave)
@@ -199,11 +208,13 @@ ObservedTraining Trainings::run(const TrainingCase& of) {
   if (of.resumes) {
     request.files = {.checkpoint = folder_ + "/checkpoint", .resume = true};
     run_first_part(of, request, !is_lockstep);
+    file = copy_of(file);
     disturbance.first_epoch = std::exchange(trial.config.checkpoint_epochs, 0);  // one checkpoint is enough
     training.seen = new_observation(of, is_lockstep);
   }
   const double process = process_seconds() + descendants_seconds(), own = thread_seconds();
   training.outcome = train(request);
+  if (const std::string& changed = training.outcome.result.changed_settings; usage_.left.empty() && !changed.empty()) usage_.left = "changed " + changed;
   add_usage(training.seen, process_seconds() + descendants_seconds() - process - (thread_seconds() - own), before);
   if (of.resumes && training.seen.ranks[0].first_epoch < disturbance.first_epoch) throw Error("its checkpoint was not resumed");
   training.bytes_per_step = sees_steps(of) ? bytes_per_step(training.seen) : training.outcome.result.bytes_per_step;

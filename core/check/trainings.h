@@ -37,7 +37,7 @@ struct TrainingCase {
   int ranks = 1;
   bool is_brief = false;            // see extent_of()
   std::size_t epochs = 0;           // in lockstep: ends after so many; 0: all
-  bool smooth = false;              // average pooling for max pooling, tanh for relu, a larger epsilon: without what amplifies rounding
+  bool smooth = false;              // average pooling for max pooling, tanh for relu, larger epsilons: without what amplifies rounding
   bool reversed = false;            // the samples of each batch in reverse order
   bool shares_norm = false;         // batch normalisation over all ranks, whatever the config says
   bool audit = false;               // see TrainingRequest
@@ -100,6 +100,8 @@ class Trainings {
   void run_first_part(const TrainingCase& of, TrainingRequest request, bool free_pace);
   void add_usage(const Observation& seen, double others, const Footprint& before);
   std::string file_of(const StrategyConfig& strategy) const;
+  // Of a plugin. Opened, it has static variables of its own, as in another process.
+  std::string copy_of(const std::string& file) const;
   bool on_cpu() const { return scope_.device_kind == DeviceKind::cpu; }
 
   Config config_;

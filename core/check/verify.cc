@@ -161,15 +161,15 @@ void Verification::check_optimizer(const StrategyConfig& strategy, const std::st
 }
 
 // One rank must equal one device. Options of an approximate strategy may change the update rule (a learning rate of its
-// own, say); then the difference is only printed. A strategy that updates on the host rounds differently from a GPU, so on
-// GPUs the network is smooth.
+// own, say); then the difference is only printed. A strategy may sum in an order of its own, or update on the host, which
+// rounds differently from a GPU: so the network is smooth.
 void Verification::check_single_rank(TrainingCase alone) {
   alone.is_brief = !is_first(alone.optimizer);
   StrategyOptions options(alone.strategy.options);
   if (trainings_.traits(alone, options).least_ranks > 1) return;
   const std::optional<Traits> traits = fit(alone);
   if (!traits) return;
-  alone.smooth = !on_cpu();
+  alone.smooth = true;
   const Expectation one{"one rank equals one device", {trainings_.reference(alone, 1)}, limit_of(alone.optimizer)};
   if (is_exact(*traits) || alone.strategy.options.empty()) {
     if (!on_cpu()) compare(alone, one.check, one, run(alone).outcome);  // with captured steps
@@ -185,7 +185,7 @@ void Verification::check_single_rank(TrainingCase alone) {
 void Verification::check_exact(const TrainingCase& of, const Traits& traits) {
   const ObservedTraining training = has_bits(traits) ? check_bits(of) : check_global(of);
   if (of.ranks > 1 && has_one_model(traits)) report_copies(of, training.seen);
-  check_settled(of, traits, training.outcome);
+  check_settled(of, traits, training);
   check_traffic(of, traits, training);
 }
 
@@ -244,7 +244,7 @@ void Verification::check_approximate(const TrainingCase& of, const Traits& trait
     compare(of, kBits, {kBits, {trainings_.reference(of, static_cast<std::size_t>(of.ranks))}}, plain.outcome);
   check_disturbed(of, {"the same seed gives the same bits", plain.outcome.weights});
   if (traits.pace == Traits::Pace::free) check_conservation(of, plain.outcome);
-  check_settled(of, traits, plain.outcome);
+  check_settled(of, traits, plain);
   if (has_one_model(traits) && of.ranks > 1) check_contributions(of, plain);
 }
 
@@ -298,16 +298,20 @@ void Verification::report_buffers(const TrainingCase& of) {
         excess <= 1 ? "each lies between the ranks' own" : fmt::format("outside of the ranks' own by {:.1e} times what rounding explains", excess));
 }
 
-void Verification::check_settled(const TrainingCase& of, const Traits& traits, const TrainingOutcome& outcome) {
+void Verification::check_settled(const TrainingCase& of, const Traits& traits, const ObservedTraining& training) {
+  const TrainingOutcome& outcome = training.outcome;
   if (has_one_model(traits)) {
     double largest = 0;
     for (const std::vector<float>& weights : outcome.weights) largest = std::max(largest, largest_difference(weights, outcome.weights[0]));
     judge(largest == 0, of, "all ranks settle on the same weights", largest == 0 ? "the same bits" : fmt::format("differ by {:.1e}", largest));
   }
-  std::size_t missed = 0;
+  std::size_t missed = 0, early = 0;
   for (const std::uint32_t times : outcome.times_seen) missed += times != 1;
-  judge(missed == 0, of, "trains on each sample once per epoch",
-        missed == 0 ? fmt::format("{} samples", outcome.times_seen.size()) : fmt::format("{} of {} samples missed or repeated", missed, outcome.times_seen.size()));
+  for (const Observation::OfRank& rank : training.seen.ranks) early += rank.samples_before_steps;
+  std::string figure = fmt::format("{} samples", outcome.times_seen.size());
+  if (missed > 0) figure = fmt::format("{} of {} missed or repeated", missed, figure);
+  if (early > 0) figure += fmt::format(", and {} before the first step", early);
+  judge(missed + early == 0, of, "trains on each sample once per epoch", figure);
 }
 
 // Ranks cannot compute the sum over all shares without an exchange: without counted bytes, they go around the group.
@@ -334,7 +338,7 @@ void Verification::check_contribution(TrainingCase of, const ObservedTraining& p
     return altered.seen.ranks[0].epochs.back().settled != plain.seen.ranks[0].epochs.at(altered.seen.ranks[0].epochs.size() - 1).settled;
   };
   // Most models show it at the end of the next epoch.
-  of.epochs = 2;
+  of.epochs = of.alteration->epoch + 2;
   ObservedTraining altered = run(of);
   if (!depends(altered)) {
     of.epochs = 0;
@@ -342,7 +346,8 @@ void Verification::check_contribution(TrainingCase of, const ObservedTraining& p
   }
   const bool is_good = depends(altered) || !altered.seen.ranks[changed].was_altered;
   judge(is_good, of, "the model depends on every rank's samples",
-        fmt::format("those of rank {} in step {} {} it", changed, of.alteration->step + 1, is_good ? "change" : "do not change"));
+        fmt::format("those of rank {} in step {} of epoch {} {} it", changed, of.alteration->step + 1, of.alteration->epoch + 1,
+                    is_good ? "change" : "do not change"));
   if (plain.bytes_per_step > 0) return;
   bool is_alone = true;
   for (std::size_t rank = 0; rank < altered.seen.ranks.size(); ++rank) {
@@ -355,12 +360,7 @@ void Verification::check_contribution(TrainingCase of, const ObservedTraining& p
 
 // Free-running ranks: the sum of the gradients computed must equal the sum of the gradients applied.
 void Verification::check_conservation(const TrainingCase& of, const TrainingOutcome& outcome) {
-  double gap = 0, size = 0;
-  for (std::size_t i = 0; i < outcome.pushed.size(); ++i) {
-    gap += (outcome.pushed[i] - outcome.applied[i]) * (outcome.pushed[i] - outcome.applied[i]);
-    size += outcome.pushed[i] * outcome.pushed[i];
-  }
-  const double relative = size == 0 ? 0 : std::sqrt(gap / size);
+  const double relative = relative_gap(outcome.pushed, outcome.applied);
   // With options the result is only printed: they may drop or correct gradients, or apply the mean of several.
   const Verdict verdict = relative < 1e-5 ? Verdict::passed : of.strategy.options.empty() ? Verdict::failed : Verdict::printed;
   report(verdict, of, "applied gradients equal computed gradients",

@@ -58,7 +58,7 @@ class Verification {
   void report_drift(const TrainingCase& of, const TrainingOutcome& outcome);
   void report_copies(const TrainingCase& of, const Observation& seen);
   void report_buffers(const TrainingCase& of);
-  void check_settled(const TrainingCase& of, const Traits& traits, const TrainingOutcome& outcome);
+  void check_settled(const TrainingCase& of, const Traits& traits, const ObservedTraining& training);
   void check_traffic(const TrainingCase& of, const Traits& traits, const ObservedTraining& training);
   void check_contributions(TrainingCase of, const ObservedTraining& plain);
   void check_contribution(TrainingCase of, const ObservedTraining& plain);

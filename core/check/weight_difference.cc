@@ -30,6 +30,15 @@ double largest_difference(const std::vector<std::vector<float>>& expected, const
   return largest;
 }
 
+double relative_gap(const std::vector<double>& a, const std::vector<double>& b) {
+  double gap = 0, size = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    gap += (a[i] - b[i]) * (a[i] - b[i]);
+    size += a[i] * a[i];
+  }
+  return size == 0 ? 0 : std::sqrt(gap / size);
+}
+
 std::vector<TensorLimit> limits_of(const NetworkSpec& spec, const std::vector<float>& a, const std::vector<float>& b, double factor,
                                    double least) {
   std::vector<TensorLimit> limits;

@@ -13,6 +13,9 @@ double largest_difference(const std::vector<float>& a, const std::vector<float>&
 // Over the ranks that are expected, which may be fewer than there are.
 double largest_difference(const std::vector<std::vector<float>>& expected, const std::vector<std::vector<float>>& weights);
 
+// The length of a - b over that of a; 0 if a is 0.
+double relative_gap(const std::vector<double>& a, const std::vector<double>& b);
+
 // How far the weights of one tensor may differ.
 struct TensorLimit {
   std::string name;                 // "conv1 weights"

@@ -39,7 +39,7 @@ void ConfigReader::problem(const Place& place, std::string text, std::string hin
 Config ConfigReader::read(const Node& root) {
   Config config;
   config.path = path_;
-  config.name = path_ == kStandardInput ? "stdin" : std::filesystem::path(path_).stem().string();
+  config.name = path_ == kStandardInput ? "stdin" : as_name(std::filesystem::path(path_).stem().string(), kMaxName);
   read_entries(root, "", config);
   read_model(root, config);
   const Node* scaling = root.find("scaling");
@@ -119,7 +119,7 @@ void ConfigReader::read_model(const Node& root, Config& config) {
 }
 
 void ConfigReader::read_model_file(const std::string& file, ModelConfig& model) {
-  model.name = std::filesystem::path(file).stem().string();
+  model.name = as_name(std::filesystem::path(file).stem().string(), kMaxName);
   try {
     const auto tree = parse_yaml(read_text(file), file, problems_);
     if (!tree) return;

@@ -18,6 +18,24 @@ constexpr std::size_t kMaxText = 200;
 constexpr std::string_view kBlanks[] = {" ", "\t", "\n", "\r", "\u00a0", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005",
                                         "\u2006", "\u2007", "\u2008", "\u2009", "\u200a", "\u202f", "\u205f", "\u3000"};
 
+// Bytes of the blank at the beginning or the end of the text; 0 without one.
+std::size_t leading_blank(std::string_view text) {
+  for (const std::string_view blank : kBlanks)
+    if (text.starts_with(blank)) return blank.size();
+  return 0;
+}
+std::size_t trailing_blank(std::string_view text) {
+  for (const std::string_view blank : kBlanks)
+    if (text.ends_with(blank)) return blank.size();
+  return 0;
+}
+
+// Bytes that continue no character.
+std::size_t characters(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
 std::vector<std::string> names_of(const Choice& choice) { return {choice.names.begin(), choice.names.end()}; }
 
 class Reader {
@@ -175,12 +193,16 @@ std::string default_text(const Key& key) { return std::visit(DefaultText{}, key.
 
 bool is_name(const Node& node, std::size_t max) {
   if (!node.is(Node::Kind::scalar) || node.text.empty()) return false;
-  const std::string_view text = node.text;
-  for (const std::string_view blank : kBlanks)
-    if (text.starts_with(blank) || text.ends_with(blank)) return false;
-  // Bytes that continue no character.
-  const auto characters = std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
-  return static_cast<std::size_t>(characters) <= max;
+  const bool is_stored = node.place.file.empty();
+  return characters(node.text) <= max && (is_stored || (leading_blank(node.text) == 0 && trailing_blank(node.text) == 0));
+}
+
+std::string as_name(std::string text, std::size_t max) {
+  // Ends with the first byte of a character, because only first bytes count.
+  while (characters(text) > max) text.pop_back();
+  while (const std::size_t blank = leading_blank(text)) text.erase(0, blank);
+  while (const std::size_t blank = trailing_blank(text)) text.resize(text.size() - blank);
+  return text.empty() ? "experiment" : text;
 }
 
 std::string name_form(std::size_t max) {

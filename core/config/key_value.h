@@ -27,8 +27,10 @@ std::string expected(const Key& key);
 std::string default_text(const Key& key);
 
 // Whether this is a text of 1 to `max` characters that neither begins nor ends with a blank: reports would show it as another
-// name, or as none.
+// name, or as none. Stored configs, which older versions may have written, may have blanks.
 bool is_name(const Node& node, std::size_t max);
+// A name made of the name of a file: without blanks at its ends, and cut to `max` characters.
+std::string as_name(std::string text, std::size_t max);
 // "of 1 to 80 characters that neither begins nor ends with a blank"
 std::string name_form(std::size_t max);
 

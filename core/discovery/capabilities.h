@@ -36,6 +36,7 @@ struct PluginSummary {
   std::string description;
   std::string file;
   std::string problem;              // why it is refused, one sentence; empty if usable
+  bool is_own = false;              // it comes with the program
 };
 
 struct OptionSummary {

@@ -140,8 +140,10 @@ std::vector<PluginSummary> plugins_in(const std::string& folder) {
 std::vector<PluginSummary> find_plugins(const std::vector<std::string>& extra) {
   std::vector<PluginSummary> found;
   std::map<std::string, std::string> taken;
-  for (const std::string& folder : plugin_folders(extra)) {
+  const std::vector<std::string> folders = plugin_folders(extra);
+  for (const std::string& folder : folders) {
     for (PluginSummary& plugin : plugins_in(folder)) {
+      plugin.is_own = folder == folders.front();
       if (plugin.problem.empty()) {
         const auto [first, added] = taken.emplace(plugin.name, plain(plugin.file));
         if (!added)

@@ -14,6 +14,7 @@ namespace {
 Trial reference_of(Trial trial) {
   trial.strategy = {"reference", "reference", {}, {}};
   trial.plugin_file.clear();
+  trial.traits.clear();
   trial.devices = trial.ranks_per_device = 1;
   trial.block = 0;
   trial.reference = true;

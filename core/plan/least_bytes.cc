@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "mgcompare/types.h"
-
 namespace mgcompare {
 namespace {
 
@@ -11,9 +9,8 @@ constexpr std::size_t kBytes = 2;   // of a number
 
 // By all ranks.
 std::size_t bytes_of_step(std::size_t parameters, std::size_t batch, std::size_t ranks) {
-  std::size_t largest = 0;
-  for (std::size_t rank = 0; rank < ranks; ++rank) largest = std::max(largest, share(batch, rank, ranks).size());
-  return kBytes * std::min(parameters, batch - largest);
+  const std::size_t largest_share = batch / ranks + (batch % ranks == 0 ? 0 : 1);
+  return kBytes * std::min(parameters, batch - largest_share);
 }
 
 }  // namespace
@@ -22,7 +19,7 @@ double least_bytes_per_step(std::size_t parameters, std::size_t samples, std::si
   if (samples == 0 || global_batch == 0 || ranks < 2) return 0;
   const std::size_t full = samples / global_batch, rest = samples % global_batch, steps = full + (rest > 0 ? 1 : 0);
   const std::size_t bytes = full * bytes_of_step(parameters, global_batch, ranks) + bytes_of_step(parameters, rest, ranks);
-  return static_cast<double>(bytes) / static_cast<double>(steps * ranks);
+  return static_cast<double>(bytes) / (static_cast<double>(steps) * static_cast<double>(ranks));
 }
 
 }  // namespace mgcompare

@@ -274,6 +274,11 @@ class Planner {
     });
   }
 
+  bool is_own(const std::string& file) const {
+    return std::any_of(plan_.plugins.begin(), plan_.plugins.end(),
+                       [&](const PluginSummary& plugin) { return plugin.file == file && plugin.is_own; });
+  }
+
   // Adds the problems that the strategy reports for this row. Rows that cannot run are not checked.
   void check(const Row& row) {
     const StrategyConfig& strategy = config_.strategies[row.strategy];
@@ -287,20 +292,8 @@ class Planner {
           "build its plugin again, or remove it", strategy.name.size(), "", true);
     }
     for (const OptionProblem& found : answer.problems) report(row, found);
-    const auto& kinds = answer.traits.devices;
-    if (std::find(kinds.begin(), kinds.end(), row.trial.device_kind) == kinds.end()) {
-      std::vector<std::string> names;
-      for (const DeviceKind kind : kinds) names.emplace_back(to_string(kind));
-      problem(strategy.place,
-              fmt::format("strategy '{}' does not run on {} devices, only on {}", strategy.name,
-                          to_string(row.trial.device_kind), listed(names)),
-              "remove it, or list devices of that kind", strategy.name.size());
-    }
-    if (answer.traits.pace == Traits::Pace::free && versions_[row.version].batch_norm == BatchNormPolicy::sync) {
-      problem(strategy.place,
-              fmt::format("strategy '{}' has no step common to all ranks, and `batch_norm: sync` needs one", strategy.name),
-              "write `batch_norm: local`, or remove the strategy", strategy.name.size());
-    }
+    const RowFacts facts{row.trial.device_kind, versions_[row.version].batch_norm, is_own(row.trial.plugin_file)};
+    for (const Problem& found : trait_problems(strategy, answer.traits, facts)) problem(found.place, found.text, found.hint, found.width);
   }
 
   void report(const Row& row, const OptionProblem& found) {

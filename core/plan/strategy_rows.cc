@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "plan/trial.h"
+
 namespace mgcompare {
 
 std::optional<Problem> plugin_problem(const StrategyConfig& strategy, const std::vector<PluginSummary>& plugins) {
@@ -22,6 +24,24 @@ std::optional<Problem> plugin_problem(const StrategyConfig& strategy, const std:
                  fmt::format("strategies found: {}; `mgcompare plugins` lists the directories that were searched, to which `plugins:` of the "
                              "config adds", names.empty() ? "none" : listed(names)),
                  strategy.name.size(), refused != nullptr};
+}
+
+std::vector<Problem> trait_problems(const StrategyConfig& strategy, const Traits& traits, const RowFacts& row) {
+  std::vector<Problem> problems;
+  const auto add = [&](const std::string& text, const std::string& hint) {
+    problems.push_back({strategy.place, fmt::format("strategy '{}' {}", strategy.name, text), hint, "", strategy.name.size()});
+  };
+  if (std::find(traits.devices.begin(), traits.devices.end(), row.device_kind) == traits.devices.end()) {
+    std::vector<std::string> names;
+    for (const DeviceKind kind : traits.devices) names.emplace_back(to_string(kind));
+    add(fmt::format("does not run on {} devices, only on {}", to_string(row.device_kind), listed(names)), "remove it, or list devices of that kind");
+  }
+  if (traits.role == Traits::Role::baseline && !row.is_own_plugin)
+    add("claims to be the baseline, to which all speed-ups and promises are relative; only strategies that come with the program can be it",
+        "make it a contender, and verify it");
+  if (traits.pace == Traits::Pace::free && row.batch_norm == BatchNormPolicy::sync)
+    add("has no step common to all ranks, and `batch_norm: sync` needs one", "write `batch_norm: local`, or remove the strategy");
+  return problems;
 }
 
 std::vector<StrategyConfig> rows_with_defaults(const Config& config, const std::vector<PluginSummary>& plugins) {

@@ -9,11 +9,23 @@
 #include "config/config.h"
 #include "config/problem.h"
 #include "discovery/capabilities.h"
+#include "mgcompare/strategy.h"
 
 namespace mgcompare {
 
 // Why a strategy of the config cannot be used: no plugin has its name, or the only ones are refused. Nothing if it can.
 std::optional<Problem> plugin_problem(const StrategyConfig& strategy, const std::vector<PluginSummary>& plugins);
+
+// What a row is, besides its strategy.
+struct RowFacts {
+  DeviceKind device_kind = DeviceKind::cpu;
+  BatchNormPolicy batch_norm = BatchNormPolicy::local;
+  bool is_own_plugin = false;       // it comes with the program
+};
+
+// Why a strategy with these traits cannot be in such a row: it does not run on the kind of device, has no step common to all
+// ranks for `batch_norm: sync`, or claims to be the baseline and does not come with the program.
+std::vector<Problem> trait_problems(const StrategyConfig& strategy, const Traits& traits, const RowFacts& row);
 
 // The strategies of the config with their options, and every usable plugin with default options.
 std::vector<StrategyConfig> rows_with_defaults(const Config& config, const std::vector<PluginSummary>& plugins);

@@ -14,7 +14,7 @@ using TraitTexts = std::map<std::string, std::string>;
 
 TraitTexts texts_of(const Traits& traits);
 
-// Throws Error, with the plugin's name, for traits that no row can have: no kind of device, fewer than one rank, more least
+// Throws Error, with the plugin's name, for traits that no row can have: no kind of device, an exact promise of many models, fewer than one rank, more least
 // than most ranks, a negative period, stages that do not ascend, or more than a thousand of them.
 void expect_possible_traits(const std::string& plugin, const Traits& traits);
 

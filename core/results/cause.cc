@@ -24,7 +24,7 @@ Cause cause_of(const std::exception_ptr& thrown) {
   } catch (const OutOfMemory& error) {
     return {TrialStatus::out_of_memory, shortened(error.what())};
   } catch (const std::bad_alloc&) {
-    return {TrialStatus::out_of_memory, "the host has no more memory"};
+    return {TrialStatus::out_of_memory, "the host has no more memory" + memory_limit_note()};
   } catch (const std::system_error& error) {
     // That of a thread which could not be started says only "Resource temporarily unavailable".
     const bool is_of_file = dynamic_cast<const std::filesystem::filesystem_error*>(&error) != nullptr;

@@ -21,6 +21,8 @@
 namespace mgcompare {
 namespace {
 
+constexpr char kWhatIsKept[] = "; trials that were recorded are kept, and --resume continues with them";
+
 using Json = nlohmann::json;
 
 constexpr char kChangedRun[] = "the properties of the run in results.sqlite, or the list of its trials, do not match their checksum, so "
@@ -94,13 +96,13 @@ void throw_results_error(const std::string& path, const DatabaseError& error) {
   if (error.interrupted()) throw ReadingStopped(path);
   if (error.by_limit()) {
     if (error.cannot_read()) throw BadResults(fmt::format("{}: cannot be read: {}", path, error.what()));
-    throw NotWritable(fmt::format("{}: cannot be written: {}; recorded results are kept, and --resume continues the run", path, error.what()));
+    throw NotWritable(fmt::format("{}: cannot be written: {}{}", path, error.what(), kWhatIsKept));
   }
   if (error.cannot_read()) throw_unreadable(path, error.what());
   if (error.cannot_write()) {
-    throw NotWritable(fmt::format("{}: cannot be written ({}): {} or choose another directory with -o; recorded results are "
-                                  "kept, and --resume continues the run",
-                                  path, error.what(), error.disk_full() ? "free some space" : "check the disk and its permissions,"));
+    if (real_path(path).empty()) throw_moved(path);
+    throw NotWritable(fmt::format("{}: cannot be written ({}): {} or choose another directory with -o{}", path, error.what(),
+                                  error.disk_full() ? "free some space" : "check the disk and its permissions,", kWhatIsKept));
   }
   if (error.damaged())
     refuse(path, fmt::format("damaged ({}); `sqlite3 FILE .recover` may save what is in it", error.what()));

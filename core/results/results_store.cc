@@ -269,6 +269,25 @@ Run ResultsStore::read() const {
   return session_->read();
 }
 
+void ResultsStore::close(const Run& run) {
+  const std::string directory = session_->directory(), path = session_->path();
+  session_.reset();
+  try {
+    Database file = open_results_database(directory, Database::Mode::read);
+    file.ignore_interruptions();
+    const Run kept = read_whole_run(directory, file);
+    const auto alike = [](const Row& a, const Row& b) {
+      return a.trial.number == b.trial.number && a.state == b.state && a.result.status == b.result.status;
+    };
+    if (std::equal(run.rows.begin(), run.rows.end(), kept.rows.begin(), kept.rows.end(), alike)) return;
+  } catch (const BadResults&) {
+    // Said below.
+  }
+  throw NotWritable(fmt::format("{}: was changed by another program while the run wrote to it, so it does not hold all results; the "
+                                "reports do: keep results.json, and run again in another directory with -o",
+                                path));
+}
+
 Run read_run(const std::string& directory) {
   return read_whole_run(directory, open_results_database(directory, Database::Mode::read));
 }

@@ -112,6 +112,9 @@ class ResultsStore {
   void add(const Trial& trial, const Result& result);
 
   Run read() const;
+  // Ends the writing, and reads the file once more. Throws NotWritable if it does not hold `run`, because another program
+  // changed the file or its log. No other call may follow.
+  void close(const Run& run);
 
  private:
   std::unique_ptr<WritingSession> session_;

@@ -201,13 +201,11 @@ class LongKills : public Interruptions {
     for (std::string line; std::getline(lines, line);) printed += line.starts_with("[") && line.find(" samples/s") != std::string::npos ? 1 : 0;
     if (printed == 0) return;
     const int before = stored_[folder];
-    for (const Row& row : read_run((place_.folder() / folder).string()).rows) stored += row.result.status == TrialStatus::done ? 1 : 0;
+    for (const Row& row : read_run((place_.folder() / folder).string()).rows) stored += row.state == RowState::finished ? 1 : 0;
     EXPECT_GE(stored, before + printed) << folder << ": a trial that was printed as finished is lost: " << ended.err;
     stored_[folder] = stored;
-    printed_ += printed;
   }
   mutable std::map<std::string, int> stored_;
-  mutable int printed_ = 0;
 };
 TEST_F(LongKills, ARunThatIsKilledAgainAndAgainEndsAsIfItWereNot) {
   const std::uint32_t seed = std::random_device()();

@@ -272,6 +272,11 @@ TEST_F(Planning, RanksPerDevice) {
   EXPECT_THAT(made.warnings, Contains(HasSubstr("the speed of such rows is not meaningful")));
 }
 
+TEST_F(Planning, OnlyTheProgramHasBaselines) {
+  EXPECT_EQ(refused("strategies: [single, sums]"), "");
+  EXPECT_THAT(refused("strategies: [foreign, sums]"), HasSubstr("strategy 'foreign' claims to be the baseline"));
+}
+
 TEST_F(Planning, DescribesAndEstimates) {
   TableProber probe(4, 0);
   const Plan made = make_plan(

@@ -29,9 +29,10 @@ class TableProber : public CapabilityProbe {
     cuda.devices.resize(gpus);
     platforms_ = {cpu, cuda};
     for (const std::string name : {"single", "sums", "pair", "own_pace", "cpu_only", "precise"}) {
-      plugins_.push_back({name, "does something", "/plugins/" + name + ".so", ""});
+      plugins_.push_back({name, "does something", "/plugins/" + name + ".so", "", true});
     }
     plugins_.push_back({"cpu_only", "is mine", "/mine/cpu_only.so", "/mine/cpu_only.so is passed over"});
+    plugins_.push_back({"foreign", "is the baseline, it says", "/mine/foreign.so", ""});
     plugins_.push_back({"stale", "is old", "/plugins/stale.so", "built for an older program"});
   }
   std::vector<PlatformSummary> platforms() override { return platforms_; }
@@ -54,6 +55,7 @@ class TableProber : public CapabilityProbe {
     StrategySummary summary;
     const std::string& name = question.strategy.name;
     if (name == "single") summary.traits.most_ranks = 1, summary.traits.role = Traits::Role::baseline;
+    if (name == "foreign") summary.traits.role = Traits::Role::baseline;
     if (name == "pair") summary.traits.least_ranks = 2;
     if (name == "precise") summary.traits.promise = Traits::Promise::exact;
     if (name == "own_pace") summary.traits.pace = Traits::Pace::free;

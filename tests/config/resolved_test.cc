@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tests/config/workspace.h"
@@ -65,6 +66,27 @@ TEST_F(Resolved, JsonReadBackIsEqual) {
     EXPECT_EQ(option.quoted, option.key == "word") << option.key;
   EXPECT_THROW(nlohmann::json::parse(R"({"epochs": 0})").get<Config>(), ConfigError);
   EXPECT_THROW(nlohmann::json::parse(R"([1])").get<Config>(), std::exception);
+}
+
+// Whatever the file is called, its config is read again by workers and reports.
+TEST_F(Resolved, TheNameOfTheFileIsAName) {
+  for (const auto& [file, name] : std::map<std::string, std::string>{{" my run .yaml", "my run"}, {"\u3000.yaml", "experiment"},
+                                                                     {std::string(240, 'x') + ".yaml", std::string(200, 'x')}}) {
+    const Config config = read_config(write(file, kGood));
+    EXPECT_EQ(config.name, name);
+    EXPECT_EQ(nlohmann::json::parse(nlohmann::json(config).dump()).get<Config>().name, name);
+    EXPECT_EQ(read(resolved_yaml(config)).name, name);
+  }
+}
+
+// Results of older versions may have labels and names that a config may not have any more.
+TEST_F(Resolved, StoredNamesMayBeBlank) {
+  nlohmann::json json = read(kGood);
+  json["name"] = " ";
+  json["strategies"] = {{{"tower", {{"as", " "}}}}};
+  const Config config = json.get<Config>();
+  EXPECT_EQ(config.name, " ");
+  EXPECT_EQ(config.strategies.at(0).label, " ");
 }
 
 // The worker and --resume read the config again.

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <memory>
@@ -81,8 +82,10 @@ class Liar : public Strategy {
                              "skips updates",          // every second gradient is dropped
                              "skips passes",           // no backward pass in every second step
                              "ignores a rank",         // the last one's gradients are 0
+                             "ignores ranks later",    // all but the first, from the second epoch on
                              "accumulates",            // no lie: an update with the gradients of two steps
                              "first rate",             // the learning rate of the first step in all steps
+                             "largest rate",           // that has been so far
                              "changes traits",         // after start()
                              "changes traits later",   // in every fifth answer
                              "impossible traits",      // no number of ranks
@@ -92,6 +95,8 @@ class Liar : public Strategy {
                              "burns in a process",     // a process computes beside the ranks
                              "leaves a process",       // a process sleeps after the trial
                              "leaves a descriptor",    // a file stays open
+                             "starts ahead",           // start() changes the weights
+                             "static no save",         // a momentum in a static variable
                              "no save",                // has state, but no save() and restore()
                              "settle scales weights",  // of the training, also on one rank
                              "settle averages weights",  // of copies that train apart between averagings
@@ -135,6 +140,7 @@ class Liar : public Strategy {
     if (how_ == "leaves a descriptor" && group.rank() == 0) open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (how_ == "no save") master_.assign(replica.weights().begin(), replica.weights().end());
     own_ = device_array<float>(replica.device(), replica.weights().size());
+    if (how_ == "starts ahead") replica.weights()[0] += 0.1f;
     started_ = true;
   }
 
@@ -189,6 +195,7 @@ class Liar : public Strategy {
     if (how_ == "whole batch") return step_alone(replica, group, batch);
     if (how_ == "dropped sample") learn_without_last(replica, batch);
     else replica.backward(batch, how_ == "mean of means" ? Scale::own_share : Scale::global_batch);
+    if (how_ == "ignores ranks later" && group.rank() > 0 && batch.epoch() > 0) std::fill(gradients.begin(), gradients.end(), 0.0f);
     if (how_ == "ignores a rank" && group.rank() > 0 && group.rank() == group.size() - 1)
       std::fill(gradients.begin(), gradients.end(), 0.0f);
     if (how_ == "hidden exchange" && steps_ == 0) group.broadcast(Span<std::uint8_t>(&byte_, 1), 0);
@@ -198,12 +205,25 @@ class Liar : public Strategy {
       for (float& gradient : gradients) gradient /= static_cast<float>(group.size());
     if (how_ == "scaled gradients")
       for (float& gradient : gradients) gradient *= 1.01f;
+    if (how_ == "static no save") add_momentum(kept_of(group.rank()), batch, gradients);
     if (how_ == "late noise" && steps_ >= step_) add_noise(gradients);
-    if (!first_) first_ = batch;
-    if (how_ == "first rate") replica.optimizer().update(replica.weights(), gradients, *first_);
+    if (!first_ || (how_ == "largest rate" && batch.learning_rate() > first_->learning_rate())) first_ = batch;
+    if (how_ == "first rate" || how_ == "largest rate") replica.optimizer().update(replica.weights(), gradients, *first_);
     else replica.update();
     if (how_ == "no save") master_.assign(replica.weights().begin(), replica.weights().end());
     exchange_statistics(replica, group);
+  }
+
+  // One for each rank. Outlives trainings.
+  static std::vector<float>& kept_of(int rank) {
+    static std::array<std::vector<float>, 64> all;
+    return all.at(static_cast<std::size_t>(rank));
+  }
+
+  static void add_momentum(std::vector<float>& velocity, const Batch& batch, Vec gradients) {
+    if (batch.epoch() == 0 && batch.step() == 0) velocity.clear();
+    velocity.resize(gradients.size());
+    for (std::size_t i = 0; i < gradients.size(); ++i) gradients[i] = velocity[i] = 0.5f * velocity[i] + gradients[i];
   }
 
   void accumulate(Replica& replica, Group& group, const Batch& batch, Vec gradients) {

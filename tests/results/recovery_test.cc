@@ -148,6 +148,19 @@ TEST_F(Recovery, NeedsATemporaryFolderThatCanBeWritten) {
               AllOf(HasSubstr("no temporary folder can be made"), HasSubstr("set TMPDIR to a folder with space")));
 }
 
+TEST_F(Recovery, AFileThatAnotherProgramChangedIsNotSaidToHoldTheRun) {
+  for (const bool changed : {false, true}) {
+    const std::string name = changed ? "changed" : "kept";
+    ResultsStore results(path(name));
+    results.begin(RunMaker().run.info, plan());
+    for (const Trial& trial : plan()) results.add(trial, make_result(1000, 8, 0.985));
+    const mgcompare::Run run = results.read();
+    if (changed) fs::resize_file(path(name + "/results.sqlite-wal"), 0);
+    if (changed) EXPECT_THAT([&] { results.close(run); }, ThrowsMessage<NotWritable>(HasSubstr("was changed by another program")));
+    else EXPECT_NO_THROW(results.close(run));
+  }
+}
+
 TEST_F(Recovery, EndsOnASignal) {
   make_hot_journal();
   interrupt_reading_if([] { return true; });

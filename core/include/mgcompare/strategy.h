@@ -64,7 +64,7 @@ struct Traits {
   // samples of the epoch's rest whenever it is ready.
   enum class Pace { lockstep, free } pace = Pace::lockstep;
   enum class Models { one, many } models = Models::one;  // many: each rank ends with a network of its own
-  // contender; the one-device baseline; or the ceiling, which exchanges nothing.
+  // contender; the one-device baseline, which must come with the program; or the ceiling, which exchanges nothing.
   enum class Role { contender, baseline, ceiling } role = Role::contender;
   std::vector<DeviceKind> devices = {DeviceKind::cpu, DeviceKind::cuda};
   int least_ranks = 1;
