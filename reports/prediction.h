@@ -39,7 +39,7 @@ struct Prediction {
 
 // One prediction for each strategy, kind of device, scaling and batch with rows on several devices. `links` replace the
 // measured links, by kind of device. The model is checked with the measured link; if at most two devices were measured, with
-// the given one.
+// the given one. The predictions point into the comparison.
 std::vector<Prediction> predict(const Comparison& comparison, const std::vector<std::size_t>& devices,
                                 const std::map<DeviceKind, LinkModel>& links = {});
 // Two, four and eight times the largest measured number of devices.

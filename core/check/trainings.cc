@@ -79,10 +79,11 @@ std::string Trainings::file_of(const StrategyConfig& strategy) const {
   throw Error("there is no plugin named " + strategy.name);
 }
 
-std::string Trainings::copy_of(const std::string& file) const {
-  const std::filesystem::path copy = std::filesystem::path(folder_) / std::filesystem::path(file).filename();
-  if (!std::filesystem::exists(copy)) std::filesystem::copy_file(file, copy);
-  return copy.string();
+std::string Trainings::copy_of(const StrategyConfig& strategy) const {
+  // By its own name: files of several folders may have the same one.
+  const std::string copy = fmt::format("{}/strategy_{}.so", folder_, strategy.name);
+  if (!std::filesystem::exists(copy)) std::filesystem::copy_file(file_of(strategy), copy);
+  return copy;
 }
 
 Trial Trainings::trial_of(const TrainingCase& of) const {
@@ -208,7 +209,7 @@ ObservedTraining Trainings::run(const TrainingCase& of) {
   if (of.resumes) {
     request.files = {.checkpoint = folder_ + "/checkpoint", .resume = true};
     run_first_part(of, request, !is_lockstep);
-    file = copy_of(file);
+    file = copy_of(of.strategy);
     disturbance.first_epoch = std::exchange(trial.config.checkpoint_epochs, 0);  // one checkpoint is enough
     training.seen = new_observation(of, is_lockstep);
   }

@@ -100,8 +100,8 @@ class Trainings {
   void run_first_part(const TrainingCase& of, TrainingRequest request, bool free_pace);
   void add_usage(const Observation& seen, double others, const Footprint& before);
   std::string file_of(const StrategyConfig& strategy) const;
-  // Of a plugin. Opened, it has static variables of its own, as in another process.
-  std::string copy_of(const std::string& file) const;
+  // Of its plugin. Opened, it has static variables of its own, as in another process.
+  std::string copy_of(const StrategyConfig& strategy) const;
   bool on_cpu() const { return scope_.device_kind == DeviceKind::cpu; }
 
   Config config_;

@@ -25,8 +25,9 @@ namespace {
 
 constexpr std::string_view kMark = "mgcompare-plugin;";
 constexpr std::size_t kLongestRecord = 4096;
-// The name in the strings of the dynamic symbols, where it is enclosed by zeros.
-constexpr std::string_view kSymbolEntry("\0mgcompare_plugin\0", 18);
+// The name in the strings of the dynamic symbols, where a zero ends it. Linkers store a name that ends another one only as a part
+// of that one, so no zero need be before it. The loader decides.
+constexpr std::string_view kSymbolEntry("mgcompare_plugin\0", 17);
 constexpr std::string_view kMagic(ELFMAG, SELFMAG);
 
 constexpr char kNotALibrary[] = "is not a shared library";

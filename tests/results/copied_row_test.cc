@@ -2,11 +2,9 @@
 
 #include <gmock/gmock.h>
 
-#include <nlohmann/json.hpp>
-
 #include "results/results_store.h"
-#include "results/runs.h"
 #include "results/sqlite.h"
+#include "results/stored_run.h"
 
 namespace mgcompare {
 namespace {
@@ -14,20 +12,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
-
-RunInfo info() {
-  RunInfo info = RunMaker().run.info;
-  info.config_json = nlohmann::json(small_config()).dump();
-  return info;
-}
-
-std::vector<Trial> plan() { return {make_trial(1, "alone", 1, 1), make_trial(2, "together", 2, 1), make_trial(3, "apart", 2, 1)}; }
-
-void make_run(const std::string& directory) {
-  ResultsStore results(directory);
-  results.begin(info(), plan());
-  for (const Trial& trial : plan()) results.add(trial, make_result(1000, 8, 0.985));
-}
 
 // Whoever edits the file may copy a row. The copy is damaged, and the row that it was copied from is not.
 TEST(CopiedRow, IsRemoved) {

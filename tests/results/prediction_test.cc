@@ -65,7 +65,8 @@ TEST(Predict, FindsTheModelAndGoesBeyondTheMachine) {
 // The held-out count costs more than smaller counts predict, so nothing is predicted beyond it.
 TEST(Predict, StaysOnTheMachineWhenTheHeldOutRowIsOff) {
   const mgcompare::Run run = model_run({1, 2, 3, 4}, 2e-3);
-  const std::vector<Prediction> all = predict(compare_rows(run), {8});
+  const Comparison comparison = compare_rows(run);
+  const std::vector<Prediction> all = predict(comparison, {8});
   ASSERT_FALSE(all.empty());
   for (const Prediction& prediction : all) {
     EXPECT_GT(prediction.hold_out_error, kWorstHoldOut);

@@ -17,6 +17,7 @@
 #include "results/row_checksum.h"
 #include "results/runs.h"
 #include "results/sqlite.h"
+#include "results/stored_run.h"
 
 namespace mgcompare {
 namespace {
@@ -26,30 +27,6 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
-
-RunInfo info() {
-  RunInfo info = RunMaker().run.info;
-  info.config_json = nlohmann::json(small_config()).dump();
-  return info;
-}
-
-std::vector<Trial> plan() {
-  std::vector<Trial> trials = {make_trial(1, "alone", 1, 1), make_trial(2, "together", 2, 1), make_trial(3, "apart", 2, 1)};
-  for (Trial& trial : trials) trial.plugin_sha256 = trial.strategy.name;
-  return trials;
-}
-
-void make_run(const std::string& directory) {
-  ResultsStore results(directory);
-  results.begin(info(), plan());
-  for (const Trial& trial : plan()) {
-    Result result = make_result(1000, 8, 0.985);
-    result.windows = {{30, 3840, 0.5}};
-    result.metrics = {{{"staleness", {.mean = 1.5}}}};
-    results.start(trial);
-    results.add(trial, result);
-  }
-}
 
 // The same number is in a column and in the JSON; each of them is changed, and the definition, and the config.
 TEST(DamagedRow, IsMarkedInEveryFormAndLeftOutOfTheFigures) {
