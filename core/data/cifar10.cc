@@ -24,6 +24,7 @@ const Shape kShape = {3, 32, 32};
 constexpr std::size_t kPixels = 3 * 32 * 32, kRecord = 1 + kPixels;
 constexpr std::size_t kClasses = 10;
 constexpr std::size_t kTrainSamples = 50'000, kTestSamples = 10'000;
+constexpr std::size_t kMaxRecords = 10'000;  // of a file
 
 // The last one is the test set.
 const std::array<KnownFile, 6> kFiles = {{
@@ -146,7 +147,9 @@ Cifar10Records read_cifar10_file(const std::string& path) {
       throw DataError(fmt::format("{}: truncated at byte {}: a record of CIFAR-10 has {} bytes", path, file.offset(), kRecord));
     if (record[0] >= kClasses)
       throw DataError(fmt::format("{}: label {} at byte {}: labels go from 0 to {}", path, record[0], file.offset() - kRecord, kClasses - 1));
-    if (records.labels.size() % 10'000 == 0) check_fits_memory(path, static_cast<double>(records.images.capacity()));
+    if (records.labels.size() == kMaxRecords)
+      throw DataError(fmt::format("{}: trailing bytes from byte {} on: a file of CIFAR-10 has at most {} records", path,
+                                  kMaxRecords * kRecord, kMaxRecords));
     records.labels.push_back(record[0]);
     records.images.insert(records.images.end(), record.begin() + 1, record.end());
   }
@@ -167,6 +170,9 @@ Dataset read_cifar10(const std::string& folder) {
   add(folder, kFiles.back(), images, labels, remarks);
   set.test = split_of(std::move(images), std::move(labels));
   set.origin = remarks.empty() ? folder : fmt::format("{}; not the published files: {}", folder, fmt::join(remarks, ", "));
+  if (!remarks.empty())
+    set.remark = fmt::format("{} of the {} files of CIFAR-10 are not the published ones: accuracies cannot be compared with published ones",
+                             remarks.size(), kFiles.size());
   return set;
 }
 

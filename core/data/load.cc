@@ -60,6 +60,7 @@ Dataset fallback_of(const DataConfig& config, const DataPlaces& places, const st
   const DataSummary form = describe_dataset(config, places);
   Dataset set = draw_samples(form.spec, form.train_samples, form.test_samples, kFallbackSeed);
   set.origin += fmt::format(", because {} is not available", wanted);
+  set.remark = fmt::format("{} is not available, so the samples are synthetic: accuracies say nothing about it", wanted);
   return set;
 }
 

@@ -101,6 +101,7 @@ Dataset draw_samples(const SampleSpec& spec, std::size_t train_samples, std::siz
   Dataset set;
   set.name = "synthetic";
   set.origin = fmt::format("drawn with seed {}", seed);
+  set.remark = "The samples are synthetic: accuracies say nothing about real data";
   set.spec = spec;
   set.spec.element = ElementType::uint8;
   set.spec.tokens = 0;

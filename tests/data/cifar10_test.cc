@@ -12,6 +12,7 @@ namespace mgcompare {
 namespace {
 
 using testing::AllOf;
+using testing::AnyOf;
 using testing::HasSubstr;
 
 // Records of one label each, whose pixels are that label.
@@ -50,8 +51,10 @@ TEST(Cifar10, ReadsPlainAndPackedFilesInOrder) {
 TEST(Cifar10, OtherChecksumsAreUsedAndSaid) {
   const Folder folder;
   write_small_set(folder);
-  EXPECT_THAT(read_cifar10(folder.path()).origin,
+  const Dataset set = read_cifar10(folder.path());
+  EXPECT_THAT(set.origin,
               AllOf(HasSubstr("not the published files"), HasSubstr("data_batch_1.bin: checksum"), HasSubstr("test_batch.bin: checksum")));
+  EXPECT_THAT(set.remark, HasSubstr("6 of the 6 files of CIFAR-10 are not the published ones"));
 }
 
 TEST(Cifar10, IsDescribedAsItIsLoaded) {
@@ -85,6 +88,27 @@ TEST(Cifar10, RefusesDamage) {
   EXPECT_THAT(text(packed), HasSubstr("gzip stream ends early"));
 }
 
+TEST(Cifar10, RefusesMoreRecordsThanItsFilesHave) {
+  const Folder folder;
+  const std::string path = folder.write("file.gz", gzip({}, 10'000 * 3073));
+  EXPECT_EQ(read_cifar10_file(path).labels.size(), 10'000u);
+  for (const std::size_t more : {std::size_t{1}, std::size_t{3073}, std::size_t{200} << 20}) {
+    folder.write("file.gz", gzip({}, 10'000 * 3073 + more));
+    EXPECT_THAT(refusal([&] { read_cifar10_file(path); }), AnyOf(HasSubstr("trailing bytes from byte 30730000 on"), HasSubstr("truncated at byte 30730001")));
+  }
+}
+
+TEST(Cifar10, SurvivesMutations) {
+  for (const Bytes& whole : {records({3, 1}), gzip(records({3, 1}))}) {
+    const int refused = refused_mutants(whole, 1000, [](const std::string& path) {
+      const Cifar10Records read = read_cifar10_file(path);
+      ASSERT_EQ(read.images.size(), read.labels.size() * 3072);
+    });
+    EXPECT_GT(refused, 100);
+    EXPECT_LT(refused, 1000);
+  }
+}
+
 TEST(Cifar10, MissingFilesAreNamed) {
   const Folder folder;
   write_small_set(folder);
@@ -105,6 +129,7 @@ TEST(Cifar10, FallsBackToSamplesOfItsForm) {
   const Dataset set = load_dataset(config, places, nullptr);
   EXPECT_EQ(set.name, "synthetic");
   EXPECT_THAT(set.origin, HasSubstr("because cifar10 is not available"));
+  EXPECT_THAT(set.remark, HasSubstr("cifar10 is not available, so the samples are synthetic"));
   EXPECT_EQ(set.spec.shape, (Shape{3, 32, 32}));
   EXPECT_EQ(set.training_set, 50'000u);
 }
