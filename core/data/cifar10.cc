@@ -171,8 +171,8 @@ Dataset read_cifar10(const std::string& folder) {
   set.test = split_of(std::move(images), std::move(labels));
   set.origin = remarks.empty() ? folder : fmt::format("{}; not the published files: {}", folder, fmt::join(remarks, ", "));
   if (!remarks.empty())
-    set.remark = fmt::format("{} of the {} files of CIFAR-10 are not the published ones: accuracies cannot be compared with published ones",
-                             remarks.size(), kFiles.size());
+    set.remark = fmt::format("{} of the {} files of CIFAR-10 {}: accuracies cannot be compared with published ones", remarks.size(),
+                             kFiles.size(), remarks.size() == 1 ? "is not the published one" : "are not the published ones");
   return set;
 }
 

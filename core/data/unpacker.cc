@@ -18,7 +18,7 @@ namespace {
 // Maximum compression ratio of Deflate: a header that states more is wrong.
 constexpr std::size_t kMaxCompression = 1032;
 // What a small file may unpack to that has nothing in it. Real samples and texts shrink to a tenth, labels to a hundredth.
-constexpr std::size_t kBombBytes = 256u << 20, kBombCompression = 200;
+constexpr std::size_t kBombBytes = 64u << 20, kBombCompression = 200;
 // gzread() takes the size as unsigned int and returns int.
 constexpr std::size_t kMaxRead = 1u << 30;
 

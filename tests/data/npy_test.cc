@@ -119,12 +119,12 @@ TEST(Npy, RefusesWhatIsNoFile) {
 }
 
 TEST(Npy, SurvivesMutations) {
-  const int refused = refused_mutants(npy("<f4", {4, 5}, std::vector<float>(20)), 3000, [](const std::string& path) {
+  const int refused = refused_mutants(npy("<f4", {4, 5}, std::vector<float>(20)), 2000, [](const std::string& path) {
     const NpyArray array = read_npy(path);
     ASSERT_EQ(array.values.size(), array.count() * size_of(array.element));
   });
   EXPECT_GT(refused, 500);
-  EXPECT_LT(refused, 3000);
+  EXPECT_LT(refused, 2000);
 }
 
 // A file with holes, which takes no space on the disk.
