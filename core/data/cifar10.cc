@@ -1,13 +1,13 @@
 #include "data/cifar10.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstring>
 #include <filesystem>
-#include <memory>
+#include <set>
 
 #include "base/atomic_file.h"
 #include "base/sha256.h"
@@ -92,9 +92,7 @@ DataSummary describe(const DataConfig& config, const DataPlaces& places) {
   return summary;
 }
 
-Dataset load(const DataConfig& config, const DataPlaces& places, const DataLog& log) {
-  const FoundFolder found = find_folder(places, config.path, "cifar10", has_files);
-  if (!found.path.empty()) return explaining(found, [&] { return read_cifar10(found.path); });
+Dataset download_and_read(const DataPlaces& places, const DataLog& log) {
   const std::string folder = cache_of(places, "cifar10");
   log(fmt::format("CIFAR-10 was not found; downloading it to {} ...", folder));
   try {
@@ -107,33 +105,19 @@ Dataset load(const DataConfig& config, const DataPlaces& places, const DataLog& 
   return set;
 }
 
-struct CloseArchive {
-  void operator()(archive* open) const { archive_read_free(open); }
-};
-
-// Writes the six files beside the archive, whose checksum was verified.
-void unpack(const std::string& path, const std::string& folder) {
-  const std::unique_ptr<archive, CloseArchive> open(archive_read_new());
-  archive_read_support_filter_gzip(open.get());
-  archive_read_support_format_tar(open.get());
-  const auto failed = [&] { throw DataError(fmt::format("{}: cannot be unpacked: {}", path, archive_error_string(open.get()))); };
-  if (archive_read_open_filename(open.get(), path.c_str(), 1u << 18) != ARCHIVE_OK) failed();
-  archive_entry* entry = nullptr;
-  int state = ARCHIVE_OK;
-  while ((state = archive_read_next_header(open.get(), &entry)) == ARCHIVE_OK) {
-    const std::string name = fs::path(archive_entry_pathname(entry)).filename().string();
-    if (std::none_of(kFiles.begin(), kFiles.end(), [&](const KnownFile& file) { return file.name == name; })) continue;
-    AtomicFile file((fs::path(folder) / name).string());
-    const void* bytes = nullptr;
-    std::size_t size = 0;
-    la_int64_t offset = 0;
-    int more = ARCHIVE_OK;
-    while ((more = archive_read_data_block(open.get(), &bytes, &size, &offset)) == ARCHIVE_OK)
-      file.write({static_cast<const char*>(bytes), size});
-    if (more != ARCHIVE_EOF) failed();
-    file.commit();
+Dataset load(const DataConfig& config, const DataPlaces& places, const DataLog& log) {
+  const FoundFolder found = find_folder(places, config.path, "cifar10", has_files);
+  if (found.path.empty()) return download_and_read(places, log);
+  if (!found.how.empty()) return explaining(found, [&] { return read_cifar10(found.path); });
+  // Only the published files belong into the cache.
+  try {
+    Dataset set = read_cifar10(found.path);
+    if (set.remark.empty()) return set;
+    log(fmt::format("{}; downloading it again", set.origin));
+  } catch (const DataError& wrong) {
+    log(fmt::format("{}; downloading it again", wrong.what()));
   }
-  if (state != ARCHIVE_EOF) failed();
+  return download_and_read(places, log);
 }
 
 }  // namespace
@@ -176,6 +160,31 @@ Dataset read_cifar10(const std::string& folder) {
   return set;
 }
 
+void unpack_cifar10(const std::string& path, const std::string& folder) {
+  // POSIX.1-1988 (ustar): each file has a header of 512 bytes, and its bytes are filled up to a multiple of them.
+  constexpr std::size_t kBlock = 512, kNameBytes = 100, kSizeAt = 124, kSizeBytes = 11;
+  Unpacker archive(path);
+  std::set<std::string> missing;
+  for (const KnownFile& file : kFiles) missing.insert(file.name);
+  std::array<char, kBlock> block;
+  while (!missing.empty()) {
+    const bool has_header = archive.read(block.data(), kBlock) == kBlock;
+    std::size_t size = 0;
+    const char* const digits = block.data() + kSizeAt;
+    if (!has_header || block[0] == '\0' || std::from_chars(digits, digits + kSizeBytes, size, 8).ptr == digits)
+      throw DataError(fmt::format("{}: {} is missing before byte {} of the archive", path, *missing.begin(), archive.offset()));
+    const std::string name = fs::path(std::string(block.data(), strnlen(block.data(), kNameBytes))).filename().string();
+    std::optional<AtomicFile> file;
+    if (missing.erase(name) > 0) file.emplace((fs::path(folder) / name).string());
+    for (std::size_t left = size; left > 0; left -= std::min(left, kBlock)) {
+      if (archive.read(block.data(), kBlock) < kBlock)
+        throw DataError(fmt::format("{}: truncated at byte {}, within {}", path, archive.offset(), name));
+      if (file) file->write({block.data(), std::min(left, kBlock)});
+    }
+    if (file) file->commit();
+  }
+}
+
 void download_cifar10(const std::string& folder, const Download& download) {
   make_folder(folder);
   Fetcher fetcher(mirrors_of(download, mirrors()), download.timeout, download.authorities);
@@ -190,7 +199,7 @@ void download_cifar10(const std::string& folder, const Download& download) {
     if (const std::string wrong = wrong_checksum(sha256_of_file(got), kArchive, "CIFAR-10"); !wrong.empty()) throw DataError(wrong);
   };
   fetcher.fetch(request);
-  unpack(request.path, folder);
+  unpack_cifar10(request.path, folder);
   std::error_code ignored;
   fs::remove(request.path, ignored);
 }

@@ -83,7 +83,7 @@ TEST_F(DataKeys, AreRefusedWhereTheyHaveNoMeaning) {
   EXPECT_THAT(text("{set: npy}"), AllOf(HasSubstr("x.yaml:3:13:"), HasSubstr("the data set npy needs 'data.path'")));
   EXPECT_THAT(text("{set: text, path: a}"), HasSubstr("the data set text needs 'data.length'"));
   EXPECT_THAT(text("{set: synthetic}"), AllOf(HasSubstr("needs 'data.shape'"), HasSubstr("needs 'data.classes'"), HasSubstr("needs 'data.samples'")));
-  EXPECT_THAT(text("{set: mnist, shape: [3]}"), AllOf(HasSubstr("x.yaml:3:28:"), HasSubstr("'data.shape' has no meaning for the data set mnist")));
+  EXPECT_THAT(text("{set: mnist, shape: [3]}"), AllOf(HasSubstr("x.yaml:3:27:"), HasSubstr("'data.shape' has no meaning for the data set mnist")));
   EXPECT_THAT(text("{set: synthetic, path: a, shape: 3, classes: 2, samples: 9}"), HasSubstr("'data.path' has no meaning"));
   EXPECT_THAT(text("{set: cifar10, fallback: digits}"), HasSubstr("the drawn digits can replace MNIST only"));
   EXPECT_THAT(text("{set: tokens, path: a, fallback: synthetic}"), HasSubstr("there is no fallback for sequences"));

@@ -134,6 +134,39 @@ TEST(Cifar10, FallsBackToSamplesOfItsForm) {
   EXPECT_EQ(set.training_set, 50'000u);
 }
 
+TEST(Cifar10, UnpacksTheArchive) {
+  const Folder folder;
+  std::filesystem::create_directories(folder.path("cifar-10-batches-bin"));
+  std::filesystem::create_directories(folder.path("out"));
+  const Folder* const root = &folder;
+  const Bytes readme(700, '.');
+  root->write("cifar-10-batches-bin/readme.html", readme);
+  for (std::uint8_t i = 1; i <= 5; ++i) root->write("cifar-10-batches-bin/data_batch_" + std::to_string(i) + ".bin", records({i, i}));
+  root->write("cifar-10-batches-bin/test_batch.bin", records({7}));
+  const std::string pack = "cd '" + folder.path() + "' && tar --format=ustar -czf ";
+  if (std::system((pack + "all.tar.gz cifar-10-batches-bin").c_str()) != 0) GTEST_SKIP() << "there is no tar here";
+  unpack_cifar10(folder.path("all.tar.gz"), folder.path("out"));
+  EXPECT_EQ(read_cifar10(folder.path("out")).train.targets, (std::vector<std::uint32_t>{1, 1, 2, 2, 3, 3, 4, 4, 5, 5}));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path("out")), {}), 6);
+  ASSERT_EQ(std::system((pack + "few.tar.gz cifar-10-batches-bin/readme.html cifar-10-batches-bin/data_batch_1.bin").c_str()), 0);
+  EXPECT_THAT(refusal([&] { unpack_cifar10(folder.path("few.tar.gz"), folder.path("out")); }), HasSubstr("data_batch_2.bin is missing"));
+  std::filesystem::resize_file(folder.path("all.tar.gz"), std::filesystem::file_size(folder.path("all.tar.gz")) / 2);
+  EXPECT_THAT(refusal([&] { unpack_cifar10(folder.path("all.tar.gz"), folder.path("out")); }), HasSubstr("gzip stream ends early"));
+}
+
+// Other files in the cache were not downloaded by this program.
+TEST(Cifar10, TheCacheHasPublishedFilesOnly) {
+  const Folder folder;
+  std::filesystem::create_directories(folder.path("cifar10"));
+  for (const auto& name : {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin", "test_batch.bin"})
+    folder.write(std::string("cifar10/") + name, records({1}));
+  DataPlaces places;
+  places.cache_folder = folder.path();
+  std::vector<std::string> log;
+  EXPECT_THROW(load_dataset(cifar10(), places, [&](const std::string& line) { log.push_back(line); }), DataError);
+  EXPECT_THAT(log, testing::Contains(AllOf(HasSubstr("not the published files"), HasSubstr("downloading it again"))));
+}
+
 TEST(Cifar10, AFolderForSetsHasOneForEach) {
   const Folder folder;
   std::filesystem::create_directories(folder.path("cifar10"));
