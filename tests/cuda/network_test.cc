@@ -185,8 +185,8 @@ TEST_F(CudaNetwork, TalliesLossHitsAndSamples) {
   const Tally found = gpu.network->take_tally(), wanted = rig.network->take_tally();
   EXPECT_NEAR(found.loss, wanted.loss, 1e-3);
   EXPECT_EQ(found.correct, wanted.correct);
-  EXPECT_EQ(found.samples, 130u);
-  EXPECT_EQ(gpu.network->take_tally().samples, 0u);
+  EXPECT_EQ(found.predictions, 130u);
+  EXPECT_EQ(gpu.network->take_tally().predictions, 0u);
 }
 
 TEST_F(CudaNetwork, ANaNShowsInTheLossAndIsNeverCorrect) {
