@@ -30,7 +30,8 @@ std::string explain_layers() {
     text += "\n";
   }
   return text + "  beside a layer: `name: X` names it, and `inputs: [X, Y]` names the layers that it reads instead of the one "
-                "before it; `input` is the sample\n";
+                "before it; `input` is the sample\n" +
+         fmt::format("  blocks: {}\n", kRepeatHelp);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ ReferencePass reference_pass(const Case& test) {
 TEST_P(Layers, LogitsAgreeWithTheReferenceLoops) {
   const ModelConfig model{"test", GetParam().layers};
   for (std::size_t count : {1, 3, 7, 16, 33, 60}) {
-    Rig rig(model, GetParam().shape, 3, 64, GetParam().numerics);
+    Rig rig(model, GetParam().samples(), 64, GetParam().numerics);
     const std::vector<float> logits = rig.logits(4, count, {true, 11, 2});
     const Numbers expected =
         reference_forward(rig.spec, Numbers(rig.weights.begin(), rig.weights.end()), Numbers(rig.spec.buffers, 0),
@@ -34,7 +34,7 @@ TEST_P(Layers, LogitsAgreeWithTheReferenceLoops) {
 TEST_P(Layers, GradientsAgreeWithFiniteDifferences) {
   const ModelConfig model{"test", GetParam().layers};
   for (std::size_t count : {3, 17}) {
-    Rig rig(model, GetParam().shape, 3, 64, GetParam().numerics);
+    Rig rig(model, GetParam().samples(), 64, GetParam().numerics);
     const std::vector<float> gradient = rig.gradient(1, count, {true, 11, 2});
     const std::size_t all = gradient.size(), stride = std::max<std::size_t>(1, all / 60);
     EXPECT_LT(rig.gradient_error(gradient, 1, count, {0, all}, stride, reference_pass(GetParam())), 2e-5) << count << " samples";
