@@ -45,7 +45,7 @@ constexpr std::string_view kHelp = R"(Trains one network with several multi-devi
   mgcompare [run] CONFIG|-   -o DIR  directory of the results (with --resume: of the run to continue)    --dry-run  print the plan
                              --only KEY=VALUE,...  a part of the plan: strategy, as, devices ("devices=1:4"), batch, variant, seed
                              --set KEY=VALUE  override a key of the config; repeatable    --seed N  one repeat with this seed
-                             --data DIR  directory of the MNIST files    --trace  save a few steps for chrome://tracing
+                             --data DIR  directory of MNIST or CIFAR-10    --trace  save a few steps for chrome://tracing
   mgcompare report DIR       write the reports of a run again; --objective time_to_accuracy|throughput|device_seconds
   mgcompare replay DIR       repeat recorded trials (measure.record), bit by bit; --trust-results: with plugin directories named in DIR
   mgcompare compare A B      compare two runs row by row; --fail-on-regression 5%; --json
