@@ -66,6 +66,8 @@ class LayerReader {
       if (layers_.size() > kMaxLayers) return;
       if (const Node* block = item.is(Node::Kind::map) ? item.find(std::string(kRepeat)) : nullptr) {
         read_block(item, *block);
+      } else if (item.is(Node::Kind::scalar) && item.text == kRepeat) {
+        problem(item.place, "'repeat' takes settings by name", "write repeat: {times: 3, layers: [...]}", kRepeat.size());
       } else {
         read_layer(item);
       }
