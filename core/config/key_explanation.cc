@@ -16,7 +16,7 @@ namespace {
 std::string explain_layers() {
   std::string text;
   for (const LayerDescription& layer : layer_descriptions()) {
-    text += fmt::format("    {:<13} {}", layer.name(), layer.help);
+    text += fmt::format("    {:<19} {}", layer.name(), layer.help);
     if (!layer.keys.empty()) text += fmt::format(" Settings: {}", fmt::join(layer.keys, ", "));
     if (!layer.required.empty()) text += fmt::format("; needs {}", fmt::join(layer.required, " and "));
     if (!layer.shorthand.empty()) text += fmt::format("; `{}: X` means {{{}: X}}", layer.name(), layer.shorthand);

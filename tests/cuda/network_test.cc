@@ -48,6 +48,24 @@ TEST_P(CudaLayers, GradientsAgreeWithFiniteDifferences) {
   }
 }
 
+TEST_P(CudaLayers, AnEmptyShareGivesZeros) {
+  const Case& test = GetParam();
+  Rig rig({"test", test.layers}, test.samples(), 64, test.numerics);
+  GpuRig gpu(rig, test.numerics);
+  gpu.gradient(0, 5);  // leaves other values where the gradient is
+  EXPECT_EQ(gpu.gradient(0, 0), std::vector<float>(rig.spec.parameters, 0.0f));
+}
+
+TEST_P(CudaLayers, TheSameCallsGiveTheSameBits) {
+  const Case& test = GetParam();
+  Numerics numerics = test.numerics;
+  numerics.deterministic = true;
+  Rig rig({"test", test.layers}, test.samples(), 64, test.numerics);
+  GpuRig one(rig, numerics), other(rig, numerics);
+  other.gradient(2, 17, {true, 1, 1});
+  EXPECT_EQ(one.gradient(1, 33, {true, 5, 1}), other.gradient(1, 33, {true, 5, 1}));
+}
+
 INSTANTIATE_TEST_SUITE_P(All, CudaLayers, ::testing::ValuesIn(cases()),
                          [](const auto& info) { return info.param.name; });
 

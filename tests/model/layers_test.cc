@@ -41,6 +41,21 @@ TEST_P(Layers, GradientsAgreeWithFiniteDifferences) {
   }
 }
 
+TEST_P(Layers, AnEmptyShareGivesZeros) {
+  Rig rig({"test", GetParam().layers}, GetParam().samples(), 64, GetParam().numerics);
+  rig.gradient(0, 5);  // leaves other values where the gradient is
+  EXPECT_EQ(rig.gradient(0, 0), std::vector<float>(rig.spec.parameters, 0.0f));
+}
+
+// Whatever was computed before, in lanes that are not used now for instance.
+TEST_P(Layers, TheSameCallsGiveTheSameBits) {
+  Rig one({"test", GetParam().layers}, GetParam().samples(), 64, GetParam().numerics);
+  Rig other({"test", GetParam().layers}, GetParam().samples(), 64, GetParam().numerics);
+  other.gradient(0, 64, {true, 1, 1});
+  EXPECT_EQ(one.gradient(1, 33, {true, 5, 1}), other.gradient(1, 33, {true, 5, 1}));
+  EXPECT_EQ(one.gradient(3, 1, {true, 5, 1}), other.gradient(3, 1, {true, 5, 1}));
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Layers, ::testing::ValuesIn(cases()),
                          [](const auto& info) { return info.param.name; });
 

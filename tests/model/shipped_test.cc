@@ -68,8 +68,8 @@ TEST(ShippedNetwork, TfCifar10HasTheParametersAndDecayOfTheTutorial) {
   const NetworkSpec spec = spec_of("tf_cifar10", {3, 24, 24}, 10);
   EXPECT_EQ(spec.parameters, 1'068'298u);
   for (const Part& part : spec.parts) {
-    if (part.name == "dense1.weight" || part.name == "dense2.weight") EXPECT_EQ(part.weight_decay, 0.004) << part.name;
-    if (part.layer == "dense3" || part.layer.starts_with("conv")) EXPECT_EQ(part.weight_decay, std::nullopt) << part.name;
+    if (part.name == "dense1.weight" || part.name == "dense2.weight") { EXPECT_EQ(part.weight_decay, 0.004) << part.name; }
+    if (part.layer == "dense3" || part.layer.starts_with("conv")) { EXPECT_EQ(part.weight_decay, std::nullopt) << part.name; }
   }
 }
 

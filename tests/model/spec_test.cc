@@ -184,8 +184,8 @@ TEST(InitialWeights, OfLayersWithoutAnAxisOfInputs) {
   EXPECT_NEAR(deviation(initial_weights(spec, 5), spec.parts[0]), 0.05 / std::sqrt(3), 0.001);
   for (const Part& part : spec.parts) {
     const float first = initial_weights(spec, 5)[part.range.begin];
-    if (part.name == "layer_norm1.gamma") EXPECT_EQ(first, 1);
-    if (part.name == "layer_norm1.beta") EXPECT_EQ(first, 0);
+    if (part.name == "layer_norm1.gamma") { EXPECT_EQ(first, 1); }
+    if (part.name == "layer_norm1.beta") { EXPECT_EQ(first, 0); }
   }
   table.weights.kind = InitializerKind::xavier;
   spec = make_spec({"m", {table, dense(10)}}, samples, false);
