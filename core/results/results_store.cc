@@ -113,6 +113,9 @@ static bool is_damaged(const Row& row) { return row.state == RowState::finished 
 // Throws InUse unless the plan continues the run: same config, program, machine and trials.
 static void check_continues(const Run& run, const RunInfo& info, const std::vector<Trial>& plan,
                             const std::map<int, const Row*>& known) {
+  if (run.info.config_json.empty())
+    throw BadResults(fmt::format("{}: the record of the run is missing, so it cannot be continued: run without --resume, in another "
+                                 "directory", run.directory));
   if (const std::vector<std::string> keys = differing_settings(run.info, info.config_json); !keys.empty()) {
     throw InUse(
         fmt::format("{}: contains the run of another config (different: {}): run without --resume, in another directory",
