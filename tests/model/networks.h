@@ -5,15 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "config/config.h"
+#include "config/keys.h"
 
 namespace mgcompare::testing {
 
-inline LayerConfig layer(const std::string& type) {
-  LayerConfig config;
-  config.type = kind_named<LayerType>(type);
-  return config;
-}
+inline LayerConfig layer(const std::string& type) { return default_layer(kind_named<LayerType>(type)); }
 
 inline LayerConfig convolution(std::size_t channels, std::size_t kernel, const std::string& weights = "xavier") {
   LayerConfig config = layer("conv");
@@ -45,6 +41,26 @@ inline LayerConfig max_pool(std::size_t window) { return pool("max_pool", window
 inline LayerConfig dropout(double rate) {
   LayerConfig config = layer("dropout");
   config.rate = rate;
+  return config;
+}
+
+inline LayerConfig embedding(std::size_t units) {
+  LayerConfig config = layer("embedding");
+  config.channels = units;
+  return config;
+}
+
+inline LayerConfig per_position(LayerConfig config) {
+  config.per_position = true;
+  return config;
+}
+
+inline LayerConfig response_norm(std::size_t radius, double alpha, double beta, double offset) {
+  LayerConfig config = layer("lrn");
+  config.radius = radius;
+  config.alpha = alpha;
+  config.beta = beta;
+  config.offset = offset;
   return config;
 }
 
