@@ -32,7 +32,7 @@ struct LayerConfig {
   LayerType type = LayerType::conv;
   std::string name;                 // given, or generated from type and number ("conv1")
   std::vector<std::string> inputs;  // names of layers; empty: the previous layer (the first layer reads "input")
-  std::size_t channels = 0;         // conv: output channels; dense: units
+  std::size_t channels = 0;         // conv: output channels; dense, gru, lstm: units
   std::size_t kernel[2] = {0, 0};   // height, width
   std::size_t stride[2] = {1, 1};
   std::size_t padding[2] = {0, 0};
@@ -41,6 +41,7 @@ struct LayerConfig {
   double epsilon = 1e-3;            // batch_norm
   double momentum = 0.99;           // batch_norm: running = momentum * running + (1 - momentum) * batch
   InitializerConfig weights;
+  bool return_sequences = false;    // gru, lstm: give every position's state, not the last one
   Place place;
 };
 

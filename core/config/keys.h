@@ -80,6 +80,8 @@ const LayerKey* find_layer_key(std::string_view name);
 // One for each LayerType, in its order.
 const std::vector<LayerDescription>& layer_descriptions();
 const LayerDescription* find_layer(std::string_view name);
+// A layer with the default settings of its type.
+LayerConfig default_layer(LayerType type);
 // Names of initial weights.
 std::vector<std::string> initializers();
 

@@ -19,7 +19,8 @@ enum class ScheduleKind { constant, step, cosine };
 // How the learning rate scales with the global batch.
 enum class BatchRule { none, linear, sqrt };
 enum class LayerType {
-  conv, max_pool, average_pool, dense, tanh, relu, sigmoid, dropout, batch_norm, flatten, add, concat
+  conv, max_pool, average_pool, dense, tanh, relu, sigmoid, dropout, batch_norm, flatten, add, concat,
+  gru, lstm
 };
 enum class InitializerKind { xavier, glorot_uniform, he_normal, normal, uniform, zeros };
 enum class DataSource { mnist, digits, cifar10, idx, npy, tokens, text, synthetic };
@@ -46,7 +47,7 @@ template <> inline constexpr auto kKindNames<BatchRule> = std::to_array<std::str
 template <>
 inline constexpr auto kKindNames<LayerType> =
     std::to_array<std::string_view>({"conv", "max_pool", "average_pool", "dense", "tanh", "relu", "sigmoid", "dropout",
-                                     "batch_norm", "flatten", "add", "concat"});
+                                     "batch_norm", "flatten", "add", "concat", "gru", "lstm"});
 template <>
 inline constexpr auto kKindNames<InitializerKind> =
     std::to_array<std::string_view>({"xavier", "glorot_uniform", "he_normal", "normal", "uniform", "zeros"});

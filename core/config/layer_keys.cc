@@ -17,7 +17,7 @@ const std::vector<LayerKey>& layer_keys() {
   static const std::vector<LayerKey> table = {
       {"channels", "Outputs of a convolution.", Count([](LayerConfig& c) -> std::size_t& { return c.channels; }), 1,
        65536},
-      {"units", "Outputs of a dense layer.", Count([](LayerConfig& c) -> std::size_t& { return c.channels; }), 1,
+      {"units", "Outputs of a dense layer; size of the state of a gru or lstm.", Count([](LayerConfig& c) -> std::size_t& { return c.channels; }), 1,
        1 << 20},
       {"kernel", "Height and width of the window: one number, or [height, width].",
        Pair([](LayerConfig& c) { return &c.kernel[0]; }), 1, 1024},
@@ -32,8 +32,10 @@ const std::vector<LayerKey>& layer_keys() {
        Number([](LayerConfig& c) -> double& { return c.epsilon; }), 1e-12, 1},
       {"momentum", "Share of the running statistics that is kept at each batch.",
        Number([](LayerConfig& c) -> double& { return c.momentum; }), 0, 1},
-      {"weights", "Initial weights: a name, or {normal: 0.01} or {uniform: 0.01}.",
+      {"weights", "Initial weights: a name, or {normal: 0.01} or {uniform: 0.01}; default xavier, for gru and lstm glorot_uniform.",
        Initializer([](LayerConfig& c) -> InitializerConfig& { return c.weights; })},
+      {"return_sequences", "Whether the output is the state after each position, time x units, or after the last one, units.",
+       Flag([](LayerConfig& c) -> bool& { return c.return_sequences; })},
   };
   return table;
 }
@@ -62,6 +64,17 @@ const std::vector<LayerDescription>& layer_descriptions() {
       {LayerType::flatten, "Turns all axes into one.", {}, "", {}},
       {LayerType::add, "Sum of its inputs.", {}, "", {}},
       {LayerType::concat, "Concatenates its inputs along the channels.", {}, "", {}},
+      {LayerType::gru,
+       "Gated recurrent unit over time x features, with the reset gate after the recurrent product; recurrent weights start "
+       "orthogonal.",
+       {"units", "return_sequences", "weights"},
+       "units",
+       {"units"}},
+      {LayerType::lstm,
+       "Long short-term memory over time x features; recurrent weights start orthogonal, the bias of the forget gate at 1.",
+       {"units", "return_sequences", "weights"},
+       "units",
+       {"units"}},
   };
   return table;
 }
@@ -69,6 +82,13 @@ const std::vector<LayerDescription>& layer_descriptions() {
 const LayerDescription* find_layer(std::string_view name) {
   const std::optional<LayerType> type = find_kind<LayerType>(name);
   return type ? &layer_descriptions()[static_cast<std::size_t>(*type)] : nullptr;
+}
+
+LayerConfig default_layer(LayerType type) {
+  LayerConfig layer;
+  layer.type = type;
+  if (type == LayerType::gru || type == LayerType::lstm) layer.weights.kind = InitializerKind::glorot_uniform;
+  return layer;
 }
 
 std::vector<std::string> initializers() {

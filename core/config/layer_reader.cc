@@ -50,17 +50,20 @@ class LayerReader {
 
   void read_layer(const Node& item) {
     LayerConfig layer;
-    layer.place = item.place;
     const LayerDescription* type = nullptr;
+    const auto begin = [&] {
+      layer = default_layer(type->type);
+      layer.place = item.place;
+    };
     if (item.is(Node::Kind::scalar)) {
       type = find_layer(item.text);
       if (!type) return unknown_type(item.place, item.text);
-      layer.type = type->type;
+      begin();
       require(*type, Node(), layer);
     } else if (item.is(Node::Kind::map)) {
       type = find_type(item);
       if (!type) return;
-      layer.type = type->type;
+      begin();
       for (const Entry& entry : item.entries) read_entry(entry, *type, layer);
     } else {
       return problem(item.place, "a layer is a name or a name with settings, not " + describe(item), "", width_of(item));

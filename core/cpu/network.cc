@@ -15,6 +15,8 @@
 #include "cpu/dropout.h"
 #include "cpu/feed.h"
 #include "cpu/flatten.h"
+#include "cpu/gru.h"
+#include "cpu/lstm.h"
 #include "cpu/merge.h"
 #include "cpu/loss.h"
 #include "cpu/pooling.h"
@@ -26,7 +28,7 @@ namespace {
 struct Node {
   std::unique_ptr<Layer> layer;
   Tensor* output = nullptr;
-  Range parameters;                 // weights and bias, consecutive
+  Range parameters;
 };
 
 class CpuNetwork : public Network {
@@ -154,7 +156,7 @@ std::size_t CpuNetwork::add_layer(std::size_t index) {
     }
   }
 
-  const Range parameters{layer.weights.begin, std::max(layer.weights.end, layer.bias.end)};
+  const Range parameters = layer.parameters();
   const bool needs_gradient = parameters.size() > 0 ||
                       std::any_of(inputs.begin(), inputs.end(), [](const Tensor* input) { return input->needs_gradient; });
   const Shape& shape = spec_.layers[index + used - 1].output_shape;
@@ -177,6 +179,8 @@ std::unique_ptr<Layer> CpuNetwork::make_layer(std::size_t index, const Fusion& f
     return make_pooling(device_, layer, type == LayerType::average_pool || numerics_.average_pooling, port, output);
   if (type == LayerType::dropout) return make_dropout(device_, layer, index, port, output);
   if (type == LayerType::batch_norm) return make_batch_norm(device_, layer, port, output);
+  if (type == LayerType::gru) return make_gru(device_, layer, port, output);
+  if (type == LayerType::lstm) return make_lstm(device_, layer, port, output);
   if (type == LayerType::add) return make_sum(ports, output);
   if (type == LayerType::concat) return make_concatenation(ports, output);
   return make_activation(fusion.activation, port, output);

@@ -35,6 +35,24 @@ def conv(inputs, outputs, kernel):
     return nn.Conv2d(inputs, outputs, kernel)
 
 
+class Recurrent(nn.Module):
+    """A GRU or LSTM that gives every position's state, or the last one. Its parameters are in the order of our parts."""
+
+    def __init__(self, kind, inputs, units, return_sequences):
+        super().__init__()
+        self.inner = kind(inputs, units, batch_first=True)
+        self.return_sequences = return_sequences
+
+    def forward(self, x):
+        states, _ = self.inner(x)
+        return states if self.return_sequences else states[:, -1]
+
+
+def stacked(kind):
+    """Reads the rows of an image as a sequence."""
+    return [Recurrent(kind, 28, 16, True), Recurrent(kind, 16, 12, False), nn.Linear(12, 10)]
+
+
 NETWORKS = {
     "lenet": lambda: [conv(1, 20, 5), nn.Tanh(), nn.MaxPool2d(2), conv(20, 50, 5), nn.Tanh(), nn.MaxPool2d(2),
                       nn.Flatten(), nn.Linear(800, 500), nn.Tanh(), nn.Linear(500, 10)],
@@ -44,6 +62,8 @@ NETWORKS = {
     "keras_bn_cnn": lambda: [conv(1, 32, 3), nn.ReLU(), conv(32, 256, 3), nn.ReLU(), nn.BatchNorm2d(256, eps=1e-3),
                              conv(256, 128, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(15488, 128),
                              nn.ReLU(), nn.Linear(128, 10)],
+    "stacked_gru": lambda: stacked(nn.GRU),
+    "stacked_lstm": lambda: stacked(nn.LSTM),
 }
 
 
@@ -76,7 +96,8 @@ def run(layers):
             stream += 1
     pixels = (hashed(1, SAMPLES * 784) & np.uint32(255)).astype(np.float32) * np.float32(1 / 255)
     labels = torch.from_numpy((hashed(2, SAMPLES) % np.uint32(10)).astype(np.int64))
-    logits = model(torch.from_numpy(pixels.astype(np.float64)).reshape(SAMPLES, 1, 28, 28))
+    shape = (28, 28) if isinstance(layers[0], Recurrent) else (1, 28, 28)
+    logits = model(torch.from_numpy(pixels.astype(np.float64)).reshape(SAMPLES, *shape))
     loss = F.cross_entropy(logits, labels)
     loss.backward()
     return {"loss": float(loss), "logits": tensor(logits), "gradients": [tensor(p.grad) for p in model.parameters()]}

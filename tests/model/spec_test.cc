@@ -90,7 +90,7 @@ TEST(Spec, RefusesWhatDoesNotFitInOneSentence) {
   EXPECT_THAT(refusal({"m", {dropout(1), dense(10)}}), HasSubstr("use 0 to below 1"));
   EXPECT_THAT(refusal({"m", {pool("max_pool", 2, 0), dense(10)}}), HasSubstr("at least 1"));
   EXPECT_THAT(refusal({"m", {pool("max_pool", 2, 2, 2), dense(10)}}), HasSubstr("padding must be smaller"));
-  EXPECT_THAT([] { layer("lstm"); }, ::testing::ThrowsMessage<Error>(HasSubstr("unknown name 'lstm'")));
+  EXPECT_THAT([] { layer("rnn"); }, ::testing::ThrowsMessage<Error>(HasSubstr("unknown name 'rnn'")));
   LayerConfig placed = convolution(0, 3);
   placed.place = {"net.yaml", 7, 5};
   EXPECT_THAT(refusal({"m", {placed}}), HasSubstr("layer 'conv1': channels must be at least 1"));
