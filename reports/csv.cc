@@ -105,7 +105,8 @@ std::string csv_report(const Run& run) {
   const PromiseChecks promises(run);
   std::string text;
   for (const Column& column : columns()) text += fmt::format("{}{}", text.empty() ? "" : ",", column.name);
-  text += "\r\n";
+  text += ",data,data_remark\r\n";
+  const std::string data = fmt::format(",{},{}", csv_field(run.info.data_name), csv_field(run.info.data_remark));
   for (const Row& row : run.rows) {
     const PromiseCheck check = promises.of(row);
     bool first = true;
@@ -114,7 +115,7 @@ std::string csv_report(const Run& run) {
       first = false;
       if (!column.of_result || row.state == RowState::finished) text += column.text(row, check);
     }
-    text += "\r\n";
+    text += data + "\r\n";
   }
   return text;
 }

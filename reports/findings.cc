@@ -358,6 +358,7 @@ std::vector<Finding> reservations(const Comparison& comparison) {
                                plain(row_name(worst.before->trial)), change_text(worst.change))});
   }
   const RunInfo& info = comparison.run->info;
+  if (!info.data_remark.empty()) all.push_back({plain(info.data_remark)});
   if (info.data_name == "digits")
     all.push_back({"The data are built-in drawn digits, not MNIST: accuracies cannot be compared with published ones"});
   if (!comparison.run->rows.empty() && comparison.run->rows.front().config->cut_down_for_cpu) {

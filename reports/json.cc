@@ -117,7 +117,7 @@ void json_report(const Comparison& comparison, const std::function<void(std::str
                {"program_version", info.program_version},
                {"name", info.name},
                {"started", info.started}};
-  json["data"] = {{"name", info.data_name}, {"origin", info.data_origin}, {"sha256", info.data_fingerprint}};
+  json["data"] = {{"name", info.data_name}, {"origin", info.data_origin}, {"sha256", info.data_fingerprint}, {"remark", info.data_remark}};
   json["arguments"] = info.arguments ? Json(*info.arguments) : Json();
   json["config_sha256"] = info.config_hash;
   json["config"] = embedded(info.config_json);
