@@ -32,15 +32,20 @@ struct LayerConfig {
   LayerType type = LayerType::conv;
   std::string name;                 // given, or generated from type and number ("conv1")
   std::vector<std::string> inputs;  // names of layers; empty: the previous layer (the first layer reads "input")
-  std::size_t channels = 0;         // conv: output channels; dense, gru, lstm: units
+  std::size_t channels = 0;         // conv: output channels; dense, embedding, gru, lstm: units
   std::size_t kernel[2] = {0, 0};   // height, width
   std::size_t stride[2] = {1, 1};
   std::size_t padding[2] = {0, 0};
   bool bias = true;
   double rate = 0;                  // dropout: fraction of values that is dropped
-  double epsilon = 1e-3;            // batch_norm
+  double epsilon = 1e-3;            // batch_norm; layer_norm: 1e-5
   double momentum = 0.99;           // batch_norm: running = momentum * running + (1 - momentum) * batch
   InitializerConfig weights;
+  std::optional<double> weight_decay;  // of this layer's weights; empty: the optimiser's
+  bool per_position = false;        // dense: applied at each position of a sequence
+  std::size_t tokens = 0;           // embedding, one_hot: different tokens; 0: those of the data
+  std::size_t radius = 0;           // lrn: channels on each side
+  double alpha = 1e-4, beta = 0.75, offset = 1;  // lrn
   bool return_sequences = false;    // gru, lstm: give every position's state, not the last one
   Place place;
 };

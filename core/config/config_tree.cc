@@ -53,6 +53,9 @@ struct ShowSetting {
   LayerConfig& layer;
   Json operator()(InitializerConfig& (*field)(LayerConfig&)) const { return initializer_json(field(layer)); }
   Json operator()(std::size_t* (*field)(LayerConfig&)) const { return Json::array({field(layer)[0], field(layer)[1]}); }
+  Json operator()(std::optional<double>& (*field)(LayerConfig&)) const {
+    return field(layer) ? Json(*field(layer)) : Json(nullptr);
+  }
   template <class T>
   Json operator()(T& (*field)(LayerConfig&)) const {
     return field(layer);
@@ -63,7 +66,8 @@ Json layer_settings(const LayerConfig& layer) {
   Json settings = Json::object();
   LayerConfig copy = layer;
   for (const std::string& key : find_layer(to_string(layer.type))->keys) {
-    settings[key] = std::visit(ShowSetting{copy}, find_layer_key(key)->field);
+    Json value = std::visit(ShowSetting{copy}, find_layer_key(key)->field);
+    if (!value.is_null()) settings[key] = std::move(value);
   }
   return settings.empty() ? Json(nullptr) : settings;
 }

@@ -16,7 +16,7 @@ namespace {
 std::string explain_layers() {
   std::string text;
   for (const LayerDescription& layer : layer_descriptions()) {
-    text += fmt::format("    {:<13} {}", layer.name(), layer.help);
+    text += fmt::format("    {:<19} {}", layer.name(), layer.help);
     if (!layer.keys.empty()) text += fmt::format(" Settings: {}", fmt::join(layer.keys, ", "));
     if (!layer.required.empty()) text += fmt::format("; needs {}", fmt::join(layer.required, " and "));
     if (!layer.shorthand.empty()) text += fmt::format("; `{}: X` means {{{}: X}}", layer.name(), layer.shorthand);
@@ -30,7 +30,8 @@ std::string explain_layers() {
     text += "\n";
   }
   return text + "  beside a layer: `name: X` names it, and `inputs: [X, Y]` names the layers that it reads instead of the one "
-                "before it; `input` is the sample\n";
+                "before it; `input` is the sample\n" +
+         fmt::format("  blocks: {}\n", kRepeatHelp);
 }
 
 }  // namespace

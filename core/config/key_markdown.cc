@@ -110,6 +110,7 @@ struct SettingType {
     return "a whole number or [height, width], " + range();
   }
   std::string operator()(double& (*)(LayerConfig&)) const { return "a number " + range(); }
+  std::string operator()(std::optional<double>& (*)(LayerConfig&)) const { return "a number " + range(); }
   std::string operator()(bool& (*)(LayerConfig&)) const { return "true or false"; }
   std::string operator()(InitializerConfig& (*)(LayerConfig&)) const {
     return fmt::format("one of {}", fmt::join(initializers(), ", "));
@@ -134,7 +135,7 @@ std::string markdown_keys() {
     if (const Key* bare = bare_key(name))
       text += fmt::format("\n`{0}: VALUE` is short for `{0}: {{{1}: VALUE}}`.\n", name, bare->leaf());
   }
-  return text + layer_table() + setting_table() + std::string(kNamesOfLayers);
+  return text + layer_table() + setting_table() + std::string(kNamesOfLayers) + fmt::format("\n{}\n", kRepeatHelp);
 }
 
 }  // namespace mgcompare

@@ -56,7 +56,7 @@ std::vector<std::string> all_names();
 // The same for one layer of a network.
 using LayerField =
     std::variant<std::size_t& (*)(LayerConfig&), std::size_t* (*)(LayerConfig&), double& (*)(LayerConfig&),
-                 bool& (*)(LayerConfig&), InitializerConfig& (*)(LayerConfig&)>;
+                 bool& (*)(LayerConfig&), InitializerConfig& (*)(LayerConfig&), std::optional<double>& (*)(LayerConfig&)>;
 
 struct LayerKey {
   std::string_view name;
@@ -82,6 +82,11 @@ const std::vector<LayerDescription>& layer_descriptions();
 const LayerDescription* find_layer(std::string_view name);
 // A layer with the default settings of its type.
 LayerConfig default_layer(LayerType type);
+// Of an entry of `layers:` that is a block of layers, not a layer.
+inline constexpr std::string_view kRepeatHelp =
+    "`repeat: {times: 3, name: X, layers: [...]}` stands for copies of a block of layers, one after the other; `times` is from "
+    "1 to 1000. Names in the block are its own, and `input` is the block's input there: the output of the copy before. The "
+    "copies' layers are called X.1.conv1, X.2.conv1 and so on, and the last copy's output is X. Blocks may contain blocks.";
 // Names of initial weights.
 std::vector<std::string> initializers();
 

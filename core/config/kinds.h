@@ -20,9 +20,9 @@ enum class ScheduleKind { constant, step, cosine };
 enum class BatchRule { none, linear, sqrt };
 enum class LayerType {
   conv, max_pool, average_pool, dense, tanh, relu, sigmoid, dropout, batch_norm, flatten, add, concat,
-  gru, lstm
+  embedding, one_hot, global_average_pool, layer_norm, gelu, lrn, gru, lstm
 };
-enum class InitializerKind { xavier, glorot_uniform, he_normal, normal, uniform, zeros };
+enum class InitializerKind { xavier, glorot_uniform, he_normal, normal, uniform, zeros, he_fan_out };
 enum class DataSource { mnist, digits, cifar10, idx, npy, tokens, text, synthetic };
 // What to use if the data set is not available.
 enum class DataFallback { none, digits, synthetic };
@@ -47,10 +47,11 @@ template <> inline constexpr auto kKindNames<BatchRule> = std::to_array<std::str
 template <>
 inline constexpr auto kKindNames<LayerType> =
     std::to_array<std::string_view>({"conv", "max_pool", "average_pool", "dense", "tanh", "relu", "sigmoid", "dropout",
-                                     "batch_norm", "flatten", "add", "concat", "gru", "lstm"});
+                                     "batch_norm", "flatten", "add", "concat",
+                                     "embedding", "one_hot", "global_average_pool", "layer_norm", "gelu", "lrn", "gru", "lstm"});
 template <>
 inline constexpr auto kKindNames<InitializerKind> =
-    std::to_array<std::string_view>({"xavier", "glorot_uniform", "he_normal", "normal", "uniform", "zeros"});
+    std::to_array<std::string_view>({"xavier", "glorot_uniform", "he_normal", "normal", "uniform", "zeros", "he_fan_out"});
 template <>
 inline constexpr auto kKindNames<DataSource> = std::to_array<std::string_view>(
     {"mnist", "digits", "cifar10", "idx", "npy", "tokens", "text", "synthetic"});

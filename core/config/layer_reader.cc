@@ -1,4 +1,4 @@
-// Reads `layers:`.
+// Reads `layers:`; the layers of a block are read once for each of its copies.
 
 #include <fmt/format.h>
 
@@ -13,15 +13,28 @@
 namespace mgcompare {
 namespace {
 
-constexpr std::size_t kMaxName = 64;
+// The key of a block.
+constexpr std::string_view kRepeat = "repeat";
+constexpr std::size_t kMaxName = 64, kMaxCopies = 1000, kMaxLayers = 10'000;
 
 std::vector<std::string> type_names() {
   std::vector<std::string> names;
   for (const LayerDescription& layer : layer_descriptions()) names.emplace_back(layer.name());
+  names.emplace_back(kRepeat);
   return names;
 }
 
 bool is_pool(LayerType type) { return type == LayerType::max_pool || type == LayerType::average_pool; }
+
+// The names of the layers of one copy of a block, or of the whole network.
+struct Scope {
+  std::string prefix;               // "stage.2."
+  std::string input = "input";      // the layer that `input` names
+  std::map<std::string, std::string> layers;  // name in the block -> whole name
+  std::map<LayerType, int> count;
+  int blocks = 0;
+  bool empty = true;                // no layer was read yet
+};
 
 class LayerReader {
  public:
@@ -33,7 +46,7 @@ class LayerReader {
               width_of(list));
       return {};
     }
-    for (const Node& item : list.items) read_layer(item);
+    read_items(list);
     return std::move(layers_);
   }
 
@@ -46,6 +59,81 @@ class LayerReader {
   void unknown_type(const Place& place, const std::string& name) {
     problem(place, fmt::format("there is no layer '{}'", name.substr(0, 40)), did_you_mean(name, type_names()),
             name.size(), "layers: " + listed(type_names()));
+  }
+
+  void read_items(const Node& list) {
+    for (const Node& item : list.items) {
+      if (layers_.size() > kMaxLayers) return;
+      if (const Node* block = item.is(Node::Kind::map) ? item.find(std::string(kRepeat)) : nullptr) {
+        read_block(item, *block);
+      } else if (item.is(Node::Kind::scalar) && item.text == kRepeat) {
+        problem(item.place, "'repeat' takes settings by name", "write repeat: {times: 3, layers: [...]}", kRepeat.size());
+      } else {
+        read_layer(item);
+      }
+    }
+  }
+
+  void read_block(const Node& item, const Node& block) {
+    const Node* list = nullptr;
+    std::size_t times = 0;
+    std::string name = fmt::format("{}{}", kRepeat, ++scope_.blocks);
+    std::string input = scope_.empty ? scope_.input : layers_.back().name;
+    const std::size_t before = problems_.size();
+    for (const Entry& entry : item.entries) {
+      LayerConfig reader;
+      if (entry.key == "inputs") {
+        read_inputs(entry.value, reader);
+        if (reader.inputs.size() > 1) problem(entry.value.place, "a block takes one input", "join several with add or concat");
+        if (!reader.inputs.empty()) input = reader.inputs.front();
+      } else if (entry.key != kRepeat) {
+        const std::vector<std::string> beside = {std::string(kRepeat), "inputs"};
+        problem(entry.place, fmt::format("unknown key '{}' beside 'repeat'", entry.key.substr(0, 40)), did_you_mean(entry.key, beside),
+                entry.key.size(), "allowed here: " + listed(beside));
+      }
+    }
+    read_block_settings(item, block, times, name, list);
+    if (scope_.layers.contains(name)) problem(item.place, fmt::format("the name '{}' is taken", name), "give this block another `name:`");
+    for (std::size_t copy = 1; copy <= times && problems_.size() == before; ++copy) {
+      Scope inner;
+      inner.prefix = fmt::format("{}{}.{}.", scope_.prefix, name, copy);
+      inner.input = copy == 1 ? input : layers_.back().name;
+      std::swap(inner, scope_);
+      read_items(*list);
+      std::swap(inner, scope_);
+      for (const auto& [local, whole] : inner.layers) scope_.layers[fmt::format("{}.{}.{}", name, copy, local)] = whole;
+      scope_.empty = false;
+    }
+    if (problems_.size() == before) scope_.layers[name] = layers_.back().name;
+  }
+
+  void read_block_settings(const Node& item, const Node& block, std::size_t& times, std::string& name, const Node*& list) {
+    if (!block.is(Node::Kind::map)) {
+      return problem(item.place, "'repeat' takes settings by name, not " + describe(block),
+                     "write repeat: {times: 3, layers: [...]}", kRepeat.size());
+    }
+    for (const Entry& entry : block.entries) {
+      const std::vector<std::string> allowed = {"times", "name", "layers"};
+      const Node& value = entry.value;
+      if (entry.key == "times") {
+        read_count({"times", "", {}, 1, kMaxCopies}, value, times);
+      } else if (entry.key == "name" && is_name(value, kMaxName) && value.text != "input") {
+        name = value.text;
+      } else if (entry.key == "name") {
+        problem(value.place, fmt::format("a block's name has 1 to {} characters and is not 'input'", kMaxName), "", width_of(value));
+      } else if (entry.key == "layers" && value.is(Node::Kind::sequence) && !value.items.empty()) {
+        list = &value;
+      } else if (entry.key == "layers") {
+        problem(value.place, "'layers' must be a list of layers, not " + describe(value), "begin each with '- '", width_of(value));
+      } else {
+        problem(entry.place, fmt::format("unknown key '{}' in 'repeat'", entry.key.substr(0, 40)), did_you_mean(entry.key, allowed),
+                entry.key.size(), "allowed here: " + listed(allowed));
+      }
+    }
+    for (const char* key : {"times", "layers"}) {
+      if (block.find(key) == nullptr)
+        problem(item.place, fmt::format("'repeat' needs '{}'", key), "write repeat: {times: 3, layers: [...]}", kRepeat.size());
+    }
   }
 
   void read_layer(const Node& item) {
@@ -123,13 +211,14 @@ class LayerReader {
     for (const Node* item : items) {
       if (!item->is(Node::Kind::scalar)) {
         problem(item->place, "an input is the name of a layer, not " + describe(*item), "", width_of(*item));
-      } else if (!known_.contains(item->text) && item->text != "input") {
-        std::vector<std::string> names(known_.begin(), known_.end());
+      } else if (!scope_.layers.contains(item->text) && item->text != "input") {
+        std::vector<std::string> names;
+        for (const auto& [name, whole] : scope_.layers) names.push_back(name);
         names.push_back("input");
         problem(item->place, fmt::format("no layer before this one is called '{}'", item->text.substr(0, 40)),
                 did_you_mean(item->text, names), item->text.size(), "layers before: " + listed(names));
       } else {
-        layer.inputs.push_back(item->text);
+        layer.inputs.push_back(item->text == "input" ? scope_.input : scope_.layers.at(item->text));
       }
     }
   }
@@ -174,6 +263,11 @@ class LayerReader {
 
       void operator()(std::size_t& (*field)(LayerConfig&)) { reader.read_count(key, node, field(layer)); }
       void operator()(double& (*field)(LayerConfig&)) { reader.read_number(key, node, field(layer)); }
+      void operator()(std::optional<double>& (*field)(LayerConfig&)) {
+        double value = -1;
+        reader.read_number(key, node, value);
+        if (value >= 0) field(layer) = value;
+      }
       void operator()(InitializerConfig& (*field)(LayerConfig&)) { reader.read_initializer(node, field(layer)); }
       void operator()(bool& (*field)(LayerConfig&)) {
         std::string why;
@@ -249,18 +343,32 @@ class LayerReader {
   void finish(LayerConfig& layer) {
     if (is_pool(layer.type) && !stride_given_) std::copy(layer.kernel, layer.kernel + 2, layer.stride);
     stride_given_ = false;
-    const int number = ++count_[layer.type];
+    const int number = ++scope_.count[layer.type];
     if (layer.name.empty()) layer.name = fmt::format("{}{}", to_string(layer.type), number);
-    if (layer.name == "input" || !known_.insert(layer.name).second) {
+    const std::string name = scope_.prefix + layer.name;
+    if (layer.name == "input" || scope_.layers.contains(layer.name) || !known_.insert(name).second) {
       problem(layer.place, fmt::format("the name '{}' is taken", layer.name), "give this layer another `name:`");
     }
+    if (!scope_.prefix.empty() && name.size() > kMaxName) {
+      problem(layer.place, fmt::format("the layer's name with those of its blocks, '{}', has more than {} characters", name, kMaxName),
+              "give them shorter names");
+    }
+    scope_.layers[layer.name] = name;
+    layer.name = name;
+    // The first layer of a block reads the block's input, which is not always the layer before it.
+    if (scope_.empty && layer.inputs.empty() && scope_.input != (layers_.empty() ? "input" : layers_.back().name))
+      layer.inputs = {scope_.input};
+    scope_.empty = false;
     layers_.push_back(std::move(layer));
+    if (layers_.size() == kMaxLayers + 1) {
+      problem(layers_.back().place, fmt::format("the network has more than {} layers", kMaxLayers), "repeat blocks less often");
+    }
   }
 
   std::vector<Problem>& problems_;
   std::vector<LayerConfig> layers_;
-  std::set<std::string> known_;
-  std::map<LayerType, int> count_;
+  std::set<std::string> known_;     // whole names
+  Scope scope_;
   bool stride_given_ = false;
 };
 

@@ -85,6 +85,7 @@ struct SettingSchema {
   const LayerKey& key;
   Json operator()(std::size_t& (*)(LayerConfig&)) const { return number("integer", key.min, key.max); }
   Json operator()(double& (*)(LayerConfig&)) const { return number("number", key.min, key.max); }
+  Json operator()(std::optional<double>& (*)(LayerConfig&)) const { return number("number", key.min, key.max); }
   Json operator()(bool& (*)(LayerConfig&)) const { return {{"type", "boolean"}}; }
   Json operator()(std::size_t* (*)(LayerConfig&)) const {
     const Json one = number("integer", key.min, key.max);
@@ -113,6 +114,12 @@ Json layer_schema() {
     if (!layer.shorthand.empty()) forms.push_back(setting_schema(*find_layer_key(layer.shorthand)));
     properties[std::string(layer.name())] = {{"description", layer.help}, {"anyOf", forms}};
   }
+  Json block = object({{"times", number("integer", 1, 1000)},
+                       {"name", {{"type", "string"}}},
+                       {"layers", {{"type", "array"}, {"minItems", 1}, {"items", reference("layer")}}}});
+  block["required"] = {"times", "layers"};
+  block["description"] = kRepeatHelp;
+  properties["repeat"] = std::move(block);
   properties["name"] = {{"type", "string"}};
   properties["inputs"] = list_or_one({{"type", "string"}});
   return {{"anyOf", {{{"type", "string"}, {"enum", names}}, object(properties)}}};

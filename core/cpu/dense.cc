@@ -26,14 +26,15 @@ void multiply(char transpose_a, char transpose_b, std::size_t m, std::size_t n, 
 class Dense : public Layer {
  public:
   Dense(const LayerSpec& spec, Activation activation, Port& input, Tensor& output)
-      : spec_(spec), activation_(activation), input_(input), output_(output) {}
+      : spec_(spec), activation_(activation), input_(input), output_(output), outputs_(spec.output_shape.back()),
+        inputs_(spec.weights.size() / outputs_), rows_(output.features / outputs_) {}
 
   void forward(const Work& work) override {
     if (work.samples == 0) return;
-    multiply('N', 'T', work.samples, output_.features, input_.tensor->features, input_.tensor->value,
-             work.weights + spec_.weights.begin, output_.value);
+    const std::size_t rows = work.samples * rows_;
+    multiply('N', 'T', rows, outputs_, inputs_, input_.tensor->value, work.weights + spec_.weights.begin, output_.value);
     const float* const bias = spec_.bias.size() == 0 ? nullptr : work.weights + spec_.bias.begin;
-    kernels().add_bias(activation_, bias, output_.value, work.samples, output_.features);
+    kernels().add_bias(activation_, bias, output_.value, rows, outputs_);
   }
 
   void backward(const Work& work) override {
@@ -41,17 +42,16 @@ class Dense : public Layer {
     float* const gradient = output_.gradient;
     kernels().activate_back(activation_, output_.value, gradient, gradient, work.samples * output_.features);
     if (spec_.bias.size() > 0) {
-      kernels().sum_rows(gradient, work.samples, output_.features, work.gradients + spec_.bias.begin);
+      kernels().sum_rows(gradient, work.samples * rows_, outputs_, work.gradients + spec_.bias.begin);
     }
     if (work.samples == 0) {
       std::memset(weight_gradient, 0, spec_.weights.size() * sizeof(float));
       return;
     }
-    multiply('T', 'N', output_.features, input_.tensor->features, work.samples, gradient, input_.tensor->value,
-             weight_gradient);
+    const std::size_t rows = work.samples * rows_;
+    multiply('T', 'N', outputs_, inputs_, rows, gradient, input_.tensor->value, weight_gradient);
     if (!input_.tensor->needs_gradient) return;
-    multiply('N', 'N', work.samples, input_.tensor->features, output_.features, gradient,
-             work.weights + spec_.weights.begin, input_.gradient);
+    multiply('N', 'N', rows, inputs_, outputs_, gradient, work.weights + spec_.weights.begin, input_.gradient);
   }
 
  private:
@@ -59,6 +59,8 @@ class Dense : public Layer {
   Activation activation_;
   Port& input_;
   Tensor& output_;
+  std::size_t outputs_, inputs_;
+  std::size_t rows_;                // of a sample: 1, or the positions of a sequence
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #pragma once
 
-// Fully connected layer with the activation that follows it; matrix products by oneDNN.
+// Fully connected layer, of a whole sample or of each position of a sequence, with the activation that follows it; matrix
+// products by oneDNN.
 
 #include <memory>
 

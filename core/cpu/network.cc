@@ -15,11 +15,16 @@
 #include "cpu/dropout.h"
 #include "cpu/feed.h"
 #include "cpu/flatten.h"
+#include "cpu/gelu.h"
+#include "cpu/global_pooling.h"
 #include "cpu/gru.h"
+#include "cpu/layer_norm.h"
+#include "cpu/loss.h"
 #include "cpu/lstm.h"
 #include "cpu/merge.h"
-#include "cpu/loss.h"
 #include "cpu/pooling.h"
+#include "cpu/response_norm.h"
+#include "cpu/tokens.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare {
@@ -183,6 +188,12 @@ std::unique_ptr<Layer> CpuNetwork::make_layer(std::size_t index, const Fusion& f
   if (type == LayerType::lstm) return make_lstm(device_, layer, port, output);
   if (type == LayerType::add) return make_sum(ports, output);
   if (type == LayerType::concat) return make_concatenation(ports, output);
+  if (type == LayerType::embedding) return make_embedding(layer, port, output);
+  if (type == LayerType::one_hot) return make_one_hot(layer, port, output);
+  if (type == LayerType::global_average_pool) return make_global_pooling(layer, port, output);
+  if (type == LayerType::layer_norm) return make_layer_norm(layer, port, output);
+  if (type == LayerType::gelu) return make_gelu(port, output);
+  if (type == LayerType::lrn) return make_response_norm(device_, layer, port, output);
   return make_activation(fusion.activation, port, output);
 }
 

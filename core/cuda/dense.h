@@ -1,6 +1,7 @@
 #pragma once
 
-// Fully connected layer with the activation that follows it; matrix products by cuBLASLt, or NarrowDense for few outputs.
+// Fully connected layer, of a whole sample or of each position of a sequence, with the activation that follows it; matrix
+// products by cuBLASLt, or NarrowDense for few outputs.
 
 #include <memory>
 

@@ -10,11 +10,16 @@
 #include "cuda/dense.h"
 #include "cuda/dropout.h"
 #include "cuda/feed.h"
+#include "cuda/gelu.h"
+#include "cuda/global_pooling.h"
+#include "cuda/layer_norm.h"
+#include "cuda/loss.h"
 #include "cuda/merge.h"
 #include "cuda/pooling.h"
 #include "cuda/recurrent.h"
+#include "cuda/response_norm.h"
+#include "cuda/tokens.h"
 #include "mgcompare/error.h"
-#include "cuda/loss.h"
 
 namespace mgcompare::cuda {
 namespace {
@@ -174,6 +179,12 @@ std::unique_ptr<Layer> CudaNetwork::make_layer(std::size_t index, const Fusion& 
   if (type == LayerType::gru || type == LayerType::lstm) return make_recurrent(device_, layer, precision_, port, output);
   if (type == LayerType::add) return make_sum(device_, ports, output);
   if (type == LayerType::concat) return make_concatenation(device_, ports, output);
+  if (type == LayerType::embedding) return make_embedding(device_, layer, port, output);
+  if (type == LayerType::one_hot) return make_one_hot(device_, layer, port, output);
+  if (type == LayerType::global_average_pool) return make_global_pooling(device_, layer, port, output);
+  if (type == LayerType::layer_norm) return make_layer_norm(device_, layer, port, output);
+  if (type == LayerType::gelu) return make_gelu(device_, port, output);
+  if (type == LayerType::lrn) return make_response_norm(device_, layer, port, output);
   return make_activation(device_, fusion.activation, port, output);
 }
 

@@ -1,5 +1,7 @@
 #include "cuda/optimizer.h"
 
+#include <algorithm>
+
 #include "cuda/launch.h"
 #include "model/update_rules.h"
 
@@ -9,18 +11,17 @@ namespace {
 // Weight decay of each element. Parts are contiguous: each begins where the previous one ends.
 struct Decays {
   const std::uint32_t* ends;
-  const std::uint8_t* flags;
-  std::uint32_t parts;
-  float decay;
+  const float* decays;
+  std::uint32_t parts;              // 0: no part decays
   __device__ float at(std::size_t i) const {
-    if (decay == 0) return 0;
+    if (parts == 0) return 0;
     std::uint32_t low = 0, high = parts - 1;
     while (low < high) {
       const std::uint32_t middle = (low + high) / 2;
       if (i < ends[middle]) high = middle;
       else low = middle + 1;
     }
-    return flags[low] != 0 ? decay : 0.0f;
+    return decays[low];
   }
 };
 
@@ -65,17 +66,18 @@ class CudaOptimizer : public CountedOptimizer {
   CudaOptimizer(CudaDevice& device, const OptimizerConfig& config, const std::vector<Part>& parts)
       : device_(device), config_(config), counter_(device, 1) {
     std::vector<std::uint32_t> ends;
-    std::vector<std::uint8_t> flags;
+    std::vector<float> decays;
     for (const Part& part : parts) {
       ends.push_back(static_cast<std::uint32_t>(part.range.end));
-      flags.push_back(part.decays ? 1 : 0);
+      decays.push_back(static_cast<float>(decay_of(part, config)));
     }
     for (int i = 0; i < optimizer_states(config); ++i)
       states_.emplace_back(device, parts.empty() ? 0 : parts.back().range.end);
     ends_ = device_array<std::uint32_t>(device, ends.size());
-    flags_ = device_array<std::uint8_t>(device, flags.size());
+    decays_ = device_array<float>(device, decays.size());
+    any_decays_ = std::any_of(decays.begin(), decays.end(), [](float decay) { return decay != 0; });
     device.copy_to_device(ends_.data(), ends.data(), ends.size() * sizeof(std::uint32_t));
-    device.copy_to_device(flags_.data(), flags.data(), flags.size());
+    device.copy_to_device(decays_.data(), decays.data(), decays.size() * sizeof(float));
     device.synchronize();
   }
 
@@ -134,8 +136,7 @@ class CudaOptimizer : public CountedOptimizer {
   };
 
   template <class Rule> void run(const Rule& rule, const Call& call) {
-    const Decays decays{ends_.data(), flags_.data(), static_cast<std::uint32_t>(ends_.size()),
-                        static_cast<float>(config_.weight_decay)};
+    const Decays decays{ends_.data(), decays_.data(), any_decays_ ? static_cast<std::uint32_t>(ends_.size()) : 0};
     const UpdateState update{device_.captured_step(), call.rate_scale, counter_.data(), config_.beta1, config_.beta2};
     const Vectors vectors{call.weights.data(), call.gradients.data(), states_.empty() ? nullptr : states_[0].data(),
                           states_.size() < 2 ? nullptr : states_[1].data()};
@@ -147,7 +148,8 @@ class CudaOptimizer : public CountedOptimizer {
   OptimizerConfig config_;
   Array<unsigned long long> counter_;  // updates since the last reset, in device memory
   Array<std::uint32_t> ends_;
-  Array<std::uint8_t> flags_;
+  Array<float> decays_;             // of each part
+  bool any_decays_ = false;
   std::vector<Array<float>> states_;
   UpdateCount updates_;
 };

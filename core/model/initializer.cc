@@ -36,6 +36,8 @@ void initialize(Vec tensor, const InitializerConfig& initializer, std::size_t fa
     case InitializerKind::he_normal:
       // MXNet's Xavier(gaussian, in, 2) and Keras's he_normal without its truncation are the same formula.
       return fill_normal(tensor, std::sqrt(2 / in), random);
+    case InitializerKind::he_fan_out:
+      return fill_normal(tensor, std::sqrt(2 / out), random);
     case InitializerKind::glorot_uniform:
       return fill_uniform(tensor, std::sqrt(6 / (in + out)), random);
     case InitializerKind::normal:

@@ -59,7 +59,7 @@ class HostOptimizer : public CountedOptimizer {
     for (const Part& part : parts_) {
       const Range overlap{std::max(range.begin, part.range.begin), std::min(range.end, part.range.end)};
       if (overlap.begin >= overlap.end) continue;
-      apply_part(weights, gradients, overlap, rate, part.decays ? static_cast<float>(config_.weight_decay) : 0.0f);
+      apply_part(weights, gradients, overlap, rate, static_cast<float>(decay_of(part, config_)));
     }
   }
 
@@ -96,6 +96,10 @@ class HostOptimizer : public CountedOptimizer {
 };
 
 }  // namespace
+
+double decay_of(const Part& part, const OptimizerConfig& config) {
+  return part.decays ? part.weight_decay.value_or(config.weight_decay) : 0;
+}
 
 int optimizer_states(const OptimizerConfig& config) {
   if (config.kind == OptimizerKind::adam || config.kind == OptimizerKind::adadelta) return 2;

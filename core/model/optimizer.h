@@ -33,6 +33,9 @@ class CountedOptimizer : public Optimizer {
 std::unique_ptr<Optimizer> make_host_optimizer(const OptimizerConfig& config, const std::vector<Part>& parts,
                                                Device* memory);
 
+// Weight decay of a part.
+double decay_of(const Part& part, const OptimizerConfig& config);
+
 // Number of state vectors of this optimiser.
 int optimizer_states(const OptimizerConfig& config);
 

@@ -74,6 +74,16 @@ class Builder {
       add_sum(layer);
     } else if (type == LayerType::concat) {
       add_concatenation(layer);
+    } else if (type == LayerType::embedding || type == LayerType::one_hot) {
+      add_tokens(layer);
+    } else if (type == LayerType::global_average_pool) {
+      add_global_pool(layer);
+    } else if (type == LayerType::layer_norm) {
+      add_layer_norm(layer);
+    } else if (type == LayerType::gelu) {
+      layer.output_shape = layer.input_shapes.front();
+    } else if (type == LayerType::lrn) {
+      layer.output_shape = image(layer);
     }
     indices_[layer.config.name] = static_cast<int>(spec_.layers.size());
     spec_.layers.push_back(std::move(layer));
@@ -146,8 +156,11 @@ class Builder {
   void add_dense(LayerSpec& layer) {
     const LayerConfig& config = layer.config;
     if (config.channels == 0) refuse(layer, "units must be at least 1");
-    layer.output_shape = {config.channels};
-    layer.weights = add_part(layer, "weight", {config.channels, product(layer.input_shapes.front())}, true);
+    const Shape& in = layer.input_shapes.front();
+    if (config.per_position && in.size() != 2)
+      refuse(layer, fmt::format("needs time x features for `per_position`, its input is {}", fmt::join(in, " x ")));
+    layer.output_shape = config.per_position ? Shape{in[0], config.channels} : Shape{config.channels};
+    layer.weights = add_part(layer, "weight", {config.channels, config.per_position ? in[1] : product(in)}, true);
     layer.bias = config.bias ? add_part(layer, "bias", {config.channels}, decay_biases_) : empty_range();
   }
 
@@ -158,6 +171,42 @@ class Builder {
     layer.bias = add_part(layer, "beta", {in[0]}, decay_biases_);
     layer.buffers = {spec_.buffers, spec_.buffers + 2 * in[0]};
     spec_.buffers = layer.buffers.end;
+  }
+
+  void add_tokens(LayerSpec& layer) {
+    LayerConfig& config = layer.config;
+    const Shape& in = layer.input_shapes.front();
+    if (layer.inputs.front() >= 0) refuse(layer, "reads the tokens of the sample: give it `inputs: input`");
+    if (in.size() != 1)
+      refuse(layer, fmt::format("needs a sequence of tokens (one axis), but the samples are {}", fmt::join(in, " x ")));
+    if (config.tokens == 0) config.tokens = samples_.tokens;
+    if (config.tokens == 0) refuse(layer, "the samples are not tokens, or the data does not say of how many kinds: write `tokens: N`");
+    if (samples_.tokens > config.tokens)
+      refuse(layer, fmt::format("has {} tokens, but the data has {}: write `tokens: {}`", config.tokens, samples_.tokens, samples_.tokens));
+    const bool embeds = config.type == LayerType::embedding;
+    if (embeds && config.channels == 0) refuse(layer, "units must be at least 1");
+    layer.output_shape = {in[0], embeds ? config.channels : config.tokens};
+    if (!embeds) return;
+    layer.weights = add_part(layer, "weight", {config.tokens, config.channels}, true);
+    layer.bias = empty_range();
+  }
+
+  void add_global_pool(LayerSpec& layer) {
+    const Shape& in = layer.input_shapes.front();
+    if (in.size() != 2 && in.size() != 3) {
+      refuse(layer, fmt::format("needs channels x height x width or time x features, its input is {}", fmt::join(in, " x ")));
+    }
+    layer.output_shape = {in.size() == 3 ? in[0] : in[1]};
+  }
+
+  void add_layer_norm(LayerSpec& layer) {
+    const Shape& in = layer.input_shapes.front();
+    if (in.size() > 3)
+      refuse(layer, fmt::format("needs at most three axes (channels x height x width), its input is {}", fmt::join(in, " x ")));
+    layer.output_shape = in;
+    const std::size_t scales = in.size() == 3 ? in.front() : in.back();
+    layer.weights = add_part(layer, "gamma", {scales}, decay_biases_);
+    layer.bias = add_part(layer, "beta", {scales}, decay_biases_);
   }
 
   void add_recurrent(LayerSpec& layer) {
@@ -202,7 +251,7 @@ class Builder {
 
   Range add_part(const LayerSpec& layer, const char* what, const Shape& shape, bool decays) {
     const Range range{spec_.parameters, spec_.parameters + product(shape)};
-    spec_.parts.push_back({layer.config.name + "." + what, layer.config.name, shape, range, decays});
+    spec_.parts.push_back({layer.config.name + "." + what, layer.config.name, shape, range, decays, layer.config.weight_decay});
     spec_.parameters = range.end;
     return range;
   }
@@ -236,8 +285,12 @@ std::vector<float> initial_weights(const NetworkSpec& spec, std::uint64_t seed) 
       if (part.range.begin == layer.bias.begin && layer.config.type == LayerType::lstm)
         std::fill(tensor.begin() + tensor.size() / 4, tensor.begin() + tensor.size() / 2, 1.0f);  // the forget gate's
       if (part.range.begin != layer.weights.begin) continue;
-      if (layer.config.type == LayerType::batch_norm) {
+      if (layer.config.type == LayerType::batch_norm || layer.config.type == LayerType::layer_norm) {
         std::fill(tensor.begin(), tensor.end(), 1.0f);
+        continue;
+      }
+      if (layer.config.type == LayerType::embedding) {  // as a dense layer of one-hot inputs
+        initialize(tensor, layer.config.weights, part.shape[0], part.shape[1], Random(seed, kWeightStream | p));
         continue;
       }
       const std::size_t fan_in = part.range.size() / part.shape[0];

@@ -16,12 +16,12 @@
 namespace mgcompare {
 
 struct LayerSpec {
-  LayerConfig config;
+  LayerConfig config;               // with `tokens` of the data where it was 0
   std::vector<int> inputs;          // indices of layers; -1 is the sample itself
   std::vector<Shape> input_shapes;  // without the batch axis
   Shape output_shape;
   Range weights;                    // in the parameter vector; empty if there are none
-  Range bias;                       // conv, dense, gru, lstm: bias; batch_norm: weights is gamma, bias is beta
+  Range bias;                       // conv, dense, gru, lstm: bias; normalisations: weights is gamma, bias is beta
   Range recurrent, recurrent_bias;  // gru, lstm: weights of the state, and a bias of its own; gates are rows, in PyTorch's order
   Range buffers;                    // batch_norm: running mean, then running variance, in the buffer vector
 

@@ -23,7 +23,8 @@ double operations(const ModelConfig& model, const SampleSpec& samples) {
   double sum = 0;
   for (const LayerSpec& layer : make_spec(model, samples, false).layers) {
     const bool spatial = layer.config.type == LayerType::conv && layer.output_shape.size() == 3;
-    const double places = spatial ? static_cast<double>(layer.output_shape[1] * layer.output_shape[2]) : 1;
+    const double positions = layer.config.per_position ? static_cast<double>(layer.output_shape[0]) : 1;
+    const double places = spatial ? static_cast<double>(layer.output_shape[1] * layer.output_shape[2]) : positions;
     sum += 2.0 * static_cast<double>(layer.weights.size()) * places;
   }
   return sum;

@@ -23,7 +23,7 @@ namespace mgcompare::testing {
 class GpuRig {
  public:
   GpuRig(Rig& rig, const Numerics& numerics, bool on_host = false)
-      : GpuRig(rig, numerics, bytes_of(rig.spec.sample_shape, rig.spec.classes), on_host) {}
+      : GpuRig(rig, numerics, rig.form, on_host) {}
 
   GpuRig(Rig& rig, const Numerics& numerics, const SampleSpec& samples, bool on_host)
       : device(gpu(0)),

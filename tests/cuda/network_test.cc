@@ -22,7 +22,7 @@ class CudaLayers : public OnGpu, public ::testing::WithParamInterface<Case> {};
 TEST_P(CudaLayers, LogitsAgreeWithTheReferenceLoops) {
   const Case& test = GetParam();
   for (const std::size_t count : {1, 3, 17, 60}) {
-    Rig rig({"test", test.layers}, test.shape, 3, 64, test.numerics);
+    Rig rig({"test", test.layers}, test.samples(), 64, test.numerics);
     for (const bool on_host : {false, true}) {
       GpuRig gpu(rig, test.numerics, on_host);
       const Numbers expected = reference_forward(
@@ -39,13 +39,31 @@ TEST_P(CudaLayers, LogitsAgreeWithTheReferenceLoops) {
 TEST_P(CudaLayers, GradientsAgreeWithFiniteDifferences) {
   const Case& test = GetParam();
   for (const std::size_t count : {2, 17}) {
-    Rig rig({"test", test.layers}, test.shape, 3, 64, test.numerics);
+    Rig rig({"test", test.layers}, test.samples(), 64, test.numerics);
     GpuRig gpu(rig, test.numerics);
     const std::vector<float> gradient = gpu.gradient(1, count, {true, 11, 2});
     const ReferencePass pass{true, test.numerics.dropout, test.numerics.average_pooling, 11, 2};
     const std::size_t all = gradient.size(), stride = std::max<std::size_t>(1, all / 100);
     EXPECT_LT(rig.gradient_error(gradient, 1, count, {0, all}, stride, pass), kFp32.layer) << count << " samples";
   }
+}
+
+TEST_P(CudaLayers, AnEmptyShareGivesZeros) {
+  const Case& test = GetParam();
+  Rig rig({"test", test.layers}, test.samples(), 64, test.numerics);
+  GpuRig gpu(rig, test.numerics);
+  gpu.gradient(0, 5);  // leaves other values where the gradient is
+  EXPECT_EQ(gpu.gradient(0, 0), std::vector<float>(rig.spec.parameters, 0.0f));
+}
+
+TEST_P(CudaLayers, TheSameCallsGiveTheSameBits) {
+  const Case& test = GetParam();
+  Numerics numerics = test.numerics;
+  numerics.deterministic = true;
+  Rig rig({"test", test.layers}, test.samples(), 64, test.numerics);
+  GpuRig one(rig, numerics), other(rig, numerics);
+  other.gradient(2, 17, {true, 1, 1});
+  EXPECT_EQ(one.gradient(1, 33, {true, 5, 1}), other.gradient(1, 33, {true, 5, 1}));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CudaLayers, ::testing::ValuesIn(cases()),
@@ -185,8 +203,8 @@ TEST_F(CudaNetwork, TalliesLossHitsAndSamples) {
   const Tally found = gpu.network->take_tally(), wanted = rig.network->take_tally();
   EXPECT_NEAR(found.loss, wanted.loss, 1e-3);
   EXPECT_EQ(found.correct, wanted.correct);
-  EXPECT_EQ(found.samples, 130u);
-  EXPECT_EQ(gpu.network->take_tally().samples, 0u);
+  EXPECT_EQ(found.predictions, 130u);
+  EXPECT_EQ(gpu.network->take_tally().predictions, 0u);
 }
 
 TEST_F(CudaNetwork, ANaNShowsInTheLossAndIsNeverCorrect) {

@@ -10,7 +10,7 @@ constexpr std::size_t kSize = 5000;
 const Shape kShape{1};
 const std::vector<Part> kParts = {{"a.weight", "a", {3700}, {0, 3700}, true},
                                   {"a.bias", "a", {300}, {3700, 4000}, false},
-                                  {"b.weight", "b", {1000}, {4000, 5000}, true}};
+                                  {"b.weight", "b", {1000}, {4000, 5000}, true, 0.05}};
 
 std::vector<float> numbers(std::uint64_t stream) {
   std::vector<float> values(kSize);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes gradients.json: loss, logits and gradients of the shipped networks, computed by PyTorch in double precision.
+"""Writes gradients.json: loss, logits and gradients of networks that contain every layer, computed by PyTorch in double precision.
 
 Needs Python with torch and numpy (Debian: python3-torch); the tests only read the file. Weights, pixels and labels are a
 hash of their position, so that this script and the tests compute them and none is stored. Dropout is off.
@@ -49,8 +49,45 @@ class Recurrent(nn.Module):
 
 
 def stacked(kind):
-    """Reads the rows of an image as a sequence."""
     return [Recurrent(kind, 28, 16, True), Recurrent(kind, 16, 12, False), nn.Linear(12, 10)]
+
+
+class Positions(nn.Module):
+    """Joins the axes of samples and positions, so that each position has a row of logits."""
+
+    def forward(self, x):
+        return x.reshape(-1, x.shape[-1])
+
+
+class Mean(nn.Module):
+    def __init__(self, axes):
+        super().__init__()
+        self.axes = axes
+
+    def forward(self, x):
+        return x.mean(self.axes)
+
+
+class Residual(nn.Module):
+    def __init__(self, main, shortcut):
+        super().__init__()
+        self.main, self.shortcut = nn.Sequential(*main), nn.Sequential(*shortcut)
+
+    def forward(self, x):
+        return torch.relu(self.main(x) + self.shortcut(x))
+
+
+def bn(channels):
+    return nn.BatchNorm2d(channels, eps=1e-3)
+
+
+def bare(inputs, outputs, kernel, stride=1, padding=0):
+    return nn.Conv2d(inputs, outputs, kernel, stride, padding, bias=False)
+
+
+def lrn(radius, alpha, beta, offset):
+    size = 2 * radius + 1  # PyTorch divides alpha by it
+    return nn.LocalResponseNorm(size, alpha * size, beta, offset)
 
 
 NETWORKS = {
@@ -62,8 +99,23 @@ NETWORKS = {
     "keras_bn_cnn": lambda: [conv(1, 32, 3), nn.ReLU(), conv(32, 256, 3), nn.ReLU(), nn.BatchNorm2d(256, eps=1e-3),
                              conv(256, 128, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(15488, 128),
                              nn.ReLU(), nn.Linear(128, 10)],
-    "stacked_gru": lambda: stacked(nn.GRU),
-    "stacked_lstm": lambda: stacked(nn.LSTM),
+}
+
+
+# Of other samples than digits: shape, number of tokens (0: bytes / 255), and layers.
+OTHERS = {
+    "tokens": ((7,), 23, lambda: [nn.Embedding(23, 12), nn.Linear(12, 20), nn.LayerNorm(20), nn.GELU(), nn.Linear(20, 10),
+                                  Positions()]),
+    "sequence": ((6, 5), 0, lambda: [nn.Linear(5, 9), nn.GELU(), nn.LayerNorm(9), Mean(1), nn.LayerNorm(9), nn.Linear(9, 10)]),
+    "responses": ((3, 13, 12), 0, lambda: [nn.Conv2d(3, 8, 5, 1, 2), nn.GELU(), nn.MaxPool2d(3, 2, 1), lrn(2, 0.3, 0.75, 1.5),
+                                           conv(8, 6, 3), nn.GroupNorm(1, 6), nn.Tanh(), lrn(4, 0.001, 0.75, 1), nn.Flatten(),
+                                           nn.Linear(120, 10)]),
+    "residual": ((3, 33, 29), 0, lambda: [bare(3, 6, 7, 2, 3), bn(6), nn.ReLU(), nn.MaxPool2d(3, 2, 1),
+                                          Residual([bare(6, 4, 1), bn(4), nn.ReLU(), bare(4, 4, 3, 2, 1), bn(4), nn.ReLU(),
+                                                    bare(4, 8, 1), bn(8)], [bare(6, 8, 1, 2), bn(8)]),
+                                          Residual([bare(8, 8, 3, 1, 1), bn(8)], []), Mean((2, 3)), nn.Linear(8, 10)]),
+    "stacked_gru": ((28, 28), 0, lambda: stacked(nn.GRU)),
+    "stacked_lstm": ((28, 28), 0, lambda: stacked(nn.LSTM)),
 }
 
 
@@ -84,27 +136,33 @@ def tensor(values):
             "values": [float(f"{value:.9g}") for value in flat[::step]]}
 
 
-def run(layers):
+def run(layers, shape=(1, 28, 28), tokens=0):
     model = nn.Sequential(*layers).double()
     stream = 100
-    for module in model:
-        for parameter in module.parameters():
+    for module in model.modules():
+        for parameter in module.parameters(recurse=False):
             fill(parameter, stream)
-            if isinstance(module, nn.BatchNorm2d) and parameter is module.weight:
+            if isinstance(module, (nn.BatchNorm2d, nn.LayerNorm, nn.GroupNorm)) and parameter is module.weight:
                 with torch.no_grad():
                     parameter.add_(1.0)
             stream += 1
-    pixels = (hashed(1, SAMPLES * 784) & np.uint32(255)).astype(np.float32) * np.float32(1 / 255)
-    labels = torch.from_numpy((hashed(2, SAMPLES) % np.uint32(10)).astype(np.int64))
-    shape = (28, 28) if isinstance(layers[0], Recurrent) else (1, 28, 28)
-    logits = model(torch.from_numpy(pixels.astype(np.float64)).reshape(SAMPLES, *shape))
+    values = hashed(1, SAMPLES * int(np.prod(shape)))
+    if tokens:
+        samples = torch.from_numpy((values % np.uint32(tokens)).astype(np.int64))
+    else:
+        pixels = (values & np.uint32(255)).astype(np.float32) * np.float32(1 / 255)
+        samples = torch.from_numpy(pixels.astype(np.float64))
+    logits = model(samples.reshape(SAMPLES, *shape))
+    labels = torch.from_numpy((hashed(2, logits.shape[0]) % np.uint32(10)).astype(np.int64))
     loss = F.cross_entropy(logits, labels)
     loss.backward()
     return {"loss": float(loss), "logits": tensor(logits), "gradients": [tensor(p.grad) for p in model.parameters()]}
 
 
 torch.set_num_threads(1)
-golden = {"samples": SAMPLES, "torch": torch.__version__, "networks": {name: run(make()) for name, make in NETWORKS.items()}}
+networks = {name: run(make()) for name, make in NETWORKS.items()}
+networks.update({name: run(make(), shape, tokens) for name, (shape, tokens, make) in OTHERS.items()})
+golden = {"samples": SAMPLES, "torch": torch.__version__, "networks": networks}
 path = pathlib.Path(__file__).with_name("gradients.json")
 path.write_text(json.dumps(golden, indent=None, separators=(",", ":")).replace('"norm"', '\n"norm"') + "\n")
 print(f"{path}: {path.stat().st_size} bytes")

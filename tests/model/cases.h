@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/network.h"
+#include "model/spec.h"
 #include "networks.h"
 
 namespace mgcompare::testing {
@@ -16,6 +17,17 @@ struct Case {
   Shape shape;
   std::vector<LayerConfig> layers;
   Numerics numerics;
+  std::size_t tokens = 0;           // the samples are tokens below this; 0: they are bytes / 255
+  std::size_t targets = 1;
+
+  SampleSpec samples() const {
+    SampleSpec spec;
+    spec.shape = shape;
+    spec.classes = 3;
+    spec.tokens = tokens;
+    spec.targets = targets;
+    return spec;
+  }
 };
 inline void PrintTo(const Case& test, std::ostream* out) { *out << test.name; }
 
@@ -42,8 +54,20 @@ inline LayerConfig unbiased(LayerConfig config) {
   return config;
 }
 
+// A residual block that halves the image, as ResNet's: its sum is of a bottleneck and of a convolution of its input.
+inline std::vector<LayerConfig> bottleneck() {
+  return {named(padded(strided(unbiased(convolution(6, 7)), 2, 2), 3, 3), "stem"), layer("batch_norm"), layer("tanh"),
+          named(pool("max_pool", 3, 2, 1), "input of the block"), unbiased(convolution(4, 1)), layer("batch_norm"), layer("relu"),
+          padded(strided(unbiased(convolution(4, 3)), 2, 2), 1, 1), layer("batch_norm"), layer("relu"),
+          unbiased(convolution(8, 1)), named(layer("batch_norm"), "a"),
+          named(strided(unbiased(convolution(8, 1)), 2, 2), "shortcut", {"input of the block"}), named(layer("batch_norm"), "b"),
+          named(layer("add"), "sum", {"a", "b"}), layer("relu"), layer("global_average_pool"), dense(3)};
+}
+
 inline std::vector<Case> cases() {
   const Shape small{1, 9, 7}, colour{3, 8, 11};
+  LayerConfig wide = embedding(6);
+  wide.tokens = 14;
   return {
       {"dense", {5}, {dense(6), layer("tanh"), dense(3)}, {}},
       {"dense_without_bias", {4, 3}, {unbiased(dense(7)), layer("sigmoid"), dense(3)}, {}},
@@ -93,6 +117,27 @@ inline std::vector<Case> cases() {
        {named(dense(4), "a"), named(layer("sigmoid"), "b", {"a"}), named(dense(6), "c", {"a"}),
         named(layer("concat"), "both", {"b", "c"}), dense(3)}, {}},
       {"activations_alone", {4, 3}, {layer("tanh"), layer("sigmoid"), layer("relu"), dense(3), layer("tanh")}, {}},
+      {"dense_per_position", {4, 3}, {per_position(dense(5)), layer("tanh"), unbiased(per_position(dense(18))), dense(3)}, {}},
+      {"dense_per_position_at_the_end", {4, 5}, {per_position(dense(17)), layer("sigmoid"), per_position(dense(3))}, {}, 0, 4},
+      {"embedding", {5}, {embedding(6), layer("tanh"), dense(3)}, {}, 11},
+      {"embedding_of_more_tokens", {5}, {wide, per_position(dense(2)), dense(3)}, {}, 11},
+      {"embeddings_of_one_sample", {7},
+       {named(embedding(4), "a"), named(embedding(4), "b", {"input"}), named(layer("add"), "sum", {"a", "b"}),
+        per_position(dense(3))}, {}, 300, 7},
+      {"one_hot", {5}, {layer("one_hot"), per_position(dense(4)), layer("tanh"), dense(3)}, {}, 7},
+      {"global_average_pool_of_image", colour, {convolution(5, 2), layer("tanh"), layer("global_average_pool"), dense(3)}, {}},
+      {"global_average_pool_of_sample", colour, {layer("global_average_pool"), dense(3)}, {}},
+      {"global_average_pool_of_sequence", {4, 3}, {per_position(dense(5)), layer("tanh"), layer("global_average_pool"), dense(3)}, {}},
+      {"layer_norm_of_image", small, {convolution(3, 2), layer("layer_norm"), layer("tanh"), convolution(2, 3), dense(3)}, {}},
+      {"layer_norm_of_sequence", {4, 3}, {per_position(dense(5)), layer("layer_norm"), layer("tanh"), dense(3)}, {}},
+      {"layer_norm_of_rows", {6}, {dense(35), layer("layer_norm"), layer("sigmoid"), dense(3)}, {}},
+      {"layer_norm_of_sample", colour, {layer("layer_norm"), dense(3)}, {}},
+      {"gelu_of_image", small, {convolution(3, 2), layer("gelu"), convolution(2, 3), dense(3)}, {}},
+      {"gelu_of_rows", {6}, {dense(9), layer("gelu"), dense(3)}, {}},
+      {"lrn", colour, {convolution(7, 2), response_norm(2, 0.3, 0.75, 1.5), layer("tanh"), dense(3)}, {}},
+      {"lrn_over_all_channels", small, {convolution(3, 2), response_norm(9, 0.7, 0.5, 0.8), convolution(2, 3), dense(3)}, {}},
+      {"lrn_of_sample", colour, {response_norm(1, 2, 1.3, 1), convolution(2, 3), dense(3)}, {}},
+      {"bottleneck", {3, 33, 29}, bottleneck(), {}},
       {"weights_behind_a_dead_end", {5}, {named(dense(4), "a"), named(dense(3), "unread", {"a"}), named(dense(3), "read", {"a"})}, {}},
   };
 }

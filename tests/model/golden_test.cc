@@ -1,4 +1,4 @@
-// Gradients of the shipped networks against those of PyTorch (tests/golden/make_golden.py).
+// Gradients of networks that contain every layer against those of PyTorch (tests/golden/make_golden.py).
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "networks.h"
+#include "cases.h"
 #include "rig.h"
 
 namespace mgcompare::testing {
@@ -24,13 +24,58 @@ float symmetric(std::uint32_t stream, std::uint32_t index) {
   return static_cast<float>(hashed(stream, index) >> 8) * 0x1p-23f - 1;
 }
 
-Split golden_split(std::size_t samples) {
+struct GoldenNetwork {
+  ModelConfig model;
+  SampleSpec form;
+};
+void PrintTo(const GoldenNetwork& network, std::ostream* out) { *out << network.model.name; }
+
+GoldenNetwork network(const ModelConfig& model, const Shape& shape = {1, 28, 28}, std::size_t tokens = 0, std::size_t targets = 1) {
+  GoldenNetwork made{model, bytes_of(shape, 10)};
+  made.form.tokens = tokens;
+  made.form.targets = targets;
+  return made;
+}
+
+LayerConfig bare(std::size_t channels, std::size_t kernel, std::size_t stride, std::size_t padding) {
+  return unbiased(padded(strided(convolution(channels, kernel), stride, stride), padding, padding));
+}
+
+// The twins of OTHERS in make_golden.py.
+ModelConfig tokens() {
+  return {"tokens", {embedding(12), per_position(dense(20)), layer("layer_norm"), layer("gelu"), per_position(dense(10))}};
+}
+
+ModelConfig sequence() {
+  return {"sequence",
+          {per_position(dense(9)), layer("gelu"), layer("layer_norm"), layer("global_average_pool"), layer("layer_norm"), dense(10)}};
+}
+
+ModelConfig responses() {
+  return {"responses",
+          {padded(convolution(8, 5), 2, 2), layer("gelu"), pool("max_pool", 3, 2, 1), response_norm(2, 0.3, 0.75, 1.5),
+           convolution(6, 3), layer("layer_norm"), layer("tanh"), response_norm(4, 0.001, 0.75, 1), dense(10)}};
+}
+
+ModelConfig residual() {
+  return {"residual",
+          {bare(6, 7, 2, 3), layer("batch_norm"), layer("relu"), named(pool("max_pool", 3, 2, 1), "first"), bare(4, 1, 1, 0),
+           layer("batch_norm"), layer("relu"), bare(4, 3, 2, 1), layer("batch_norm"), layer("relu"), bare(8, 1, 1, 0),
+           named(layer("batch_norm"), "a"), named(bare(8, 1, 2, 0), "b", {"first"}), named(layer("batch_norm"), "c"),
+           named(layer("add"), "d", {"a", "c"}), named(layer("relu"), "second"), bare(8, 3, 1, 1), named(layer("batch_norm"), "e"),
+           named(layer("add"), "f", {"e", "second"}), layer("relu"), layer("global_average_pool"), dense(10)}};
+}
+
+Split golden_split(const SampleSpec& form, std::size_t samples) {
+  std::size_t values = samples;
+  for (const std::size_t size : form.shape) values *= size;
   std::vector<std::uint8_t> bytes;
-  for (std::uint32_t i = 0; i < samples * 784; ++i) bytes.push_back(static_cast<std::uint8_t>(hashed(1, i) & 255));
+  for (std::uint32_t i = 0; i < values; ++i)
+    bytes.push_back(static_cast<std::uint8_t>(form.tokens == 0 ? hashed(1, i) & 255 : hashed(1, i) % form.tokens));
   Split split;
   split.samples = samples;
   split.values = SharedBytes(std::move(bytes));
-  for (std::uint32_t i = 0; i < samples; ++i) split.targets.push_back(hashed(2, i) % 10);
+  for (std::uint32_t i = 0; i < samples * form.targets; ++i) split.targets.push_back(hashed(2, i) % 10);
   return split;
 }
 
@@ -61,24 +106,20 @@ void expect_close(const Span<const float>& found, const nlohmann::json& golden, 
   EXPECT_LT(relative_error(kept, expected), 1e-4) << what;
 }
 
-// The rows of the digit as a sequence, for networks that begin with a recurrent layer.
-Shape golden_shape(const ModelConfig& model) {
-  return gates_of(model.layers.front().type) > 0 ? Shape{28, 28} : Shape{1, 28, 28};
-}
-
-class Golden : public ::testing::TestWithParam<ModelConfig> {};
+class Golden : public ::testing::TestWithParam<GoldenNetwork> {};
 
 TEST_P(Golden, GradientsAgreeWithPyTorch) {
   std::ifstream file(std::string(MGCOMPARE_SOURCE_DIR) + "/tests/golden/gradients.json");
   const nlohmann::json all = nlohmann::json::parse(file);
-  const nlohmann::json& golden = all["networks"][GetParam().name];
+  const auto& [model, form] = GetParam();
+  const nlohmann::json& golden = all["networks"].at(model.name);
   const std::size_t samples = all["samples"];
 
   MemoryMeter meter;
   CpuDevice device(0, meter);
-  const NetworkSpec spec = make_spec(GetParam(), bytes_of(golden_shape(GetParam()), 10), false);
+  const NetworkSpec spec = make_spec(model, form, false);
   const auto network = make_network(device, spec, {Precision::fp32, false, false, false});
-  const auto feed = byte_feed(device, spec, golden_split(samples));
+  const auto feed = make_feed(device, form, golden_split(form, samples), preparation_of({}, form));
   const std::vector<float> weights = golden_weights(spec);
   std::copy(weights.begin(), weights.end(), network->weights().begin());
 
@@ -88,16 +129,18 @@ TEST_P(Golden, GradientsAgreeWithPyTorch) {
   network->backward({slopes.data(), slopes.size()}, {});
 
   expect_close(logits, golden["logits"], "logits");
-  EXPECT_NEAR(network->take_tally().loss / static_cast<double>(samples), golden["loss"].get<double>(), 1e-5);
+  EXPECT_NEAR(network->take_tally().loss / static_cast<double>(samples * form.targets), golden["loss"].get<double>(), 1e-5);
   ASSERT_EQ(spec.parts.size(), golden["gradients"].size());
   for (std::size_t p = 0; p < spec.parts.size(); ++p) {
     expect_close(network->gradients().slice(spec.parts[p].range), golden["gradients"][p], spec.parts[p].name);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, Golden, ::testing::Values(lenet(), mlp(), keras_cnn(), keras_bn_cnn(), stacked("gru"),
-                                                                     stacked("lstm")),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Networks, Golden, ::testing::Values(network(lenet()), network(mlp()), network(keras_cnn()), network(keras_bn_cnn()),
+                                           network(tokens(), {7}, 23, 7), network(sequence(), {6, 5}),
+                                           network(responses(), {3, 13, 12}), network(residual(), {3, 33, 29}),
+                                            network(stacked("gru"), {28, 28}), network(stacked("lstm"), {28, 28})),
+                         [](const auto& info) { return info.param.model.name; });
 
 }  // namespace
 }  // namespace mgcompare::testing

@@ -20,7 +20,7 @@ ReferencePass reference_pass(const Case& test) {
 TEST_P(Layers, LogitsAgreeWithTheReferenceLoops) {
   const ModelConfig model{"test", GetParam().layers};
   for (std::size_t count : {1, 3, 7, 16, 33, 60}) {
-    Rig rig(model, GetParam().shape, 3, 64, GetParam().numerics);
+    Rig rig(model, GetParam().samples(), 64, GetParam().numerics);
     const std::vector<float> logits = rig.logits(4, count, {true, 11, 2});
     const Numbers expected =
         reference_forward(rig.spec, Numbers(rig.weights.begin(), rig.weights.end()), Numbers(rig.spec.buffers, 0),
@@ -34,11 +34,26 @@ TEST_P(Layers, LogitsAgreeWithTheReferenceLoops) {
 TEST_P(Layers, GradientsAgreeWithFiniteDifferences) {
   const ModelConfig model{"test", GetParam().layers};
   for (std::size_t count : {3, 17}) {
-    Rig rig(model, GetParam().shape, 3, 64, GetParam().numerics);
+    Rig rig(model, GetParam().samples(), 64, GetParam().numerics);
     const std::vector<float> gradient = rig.gradient(1, count, {true, 11, 2});
     const std::size_t all = gradient.size(), stride = std::max<std::size_t>(1, all / 60);
     EXPECT_LT(rig.gradient_error(gradient, 1, count, {0, all}, stride, reference_pass(GetParam())), 2e-5) << count << " samples";
   }
+}
+
+TEST_P(Layers, AnEmptyShareGivesZeros) {
+  Rig rig({"test", GetParam().layers}, GetParam().samples(), 64, GetParam().numerics);
+  rig.gradient(0, 5);  // leaves other values where the gradient is
+  EXPECT_EQ(rig.gradient(0, 0), std::vector<float>(rig.spec.parameters, 0.0f));
+}
+
+// Whatever was computed before, in lanes that are not used now for instance.
+TEST_P(Layers, TheSameCallsGiveTheSameBits) {
+  Rig one({"test", GetParam().layers}, GetParam().samples(), 64, GetParam().numerics);
+  Rig other({"test", GetParam().layers}, GetParam().samples(), 64, GetParam().numerics);
+  other.gradient(0, 64, {true, 1, 1});
+  EXPECT_EQ(one.gradient(1, 33, {true, 5, 1}), other.gradient(1, 33, {true, 5, 1}));
+  EXPECT_EQ(one.gradient(3, 1, {true, 5, 1}), other.gradient(3, 1, {true, 5, 1}));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Layers, ::testing::ValuesIn(cases()),

@@ -5,15 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "config/config.h"
+#include "config/keys.h"
 
 namespace mgcompare::testing {
 
-inline LayerConfig layer(const std::string& type) {
-  LayerConfig config;
-  config.type = kind_named<LayerType>(type);
-  return config;
-}
+inline LayerConfig layer(const std::string& type) { return default_layer(kind_named<LayerType>(type)); }
 
 inline LayerConfig convolution(std::size_t channels, std::size_t kernel, const std::string& weights = "xavier") {
   LayerConfig config = layer("conv");
@@ -53,6 +49,26 @@ inline LayerConfig recurrent(const std::string& type, std::size_t units, bool re
   config.channels = units;
   config.return_sequences = return_sequences;
   config.weights.kind = InitializerKind::glorot_uniform;
+  return config;
+}
+
+inline LayerConfig embedding(std::size_t units) {
+  LayerConfig config = layer("embedding");
+  config.channels = units;
+  return config;
+}
+
+inline LayerConfig per_position(LayerConfig config) {
+  config.per_position = true;
+  return config;
+}
+
+inline LayerConfig response_norm(std::size_t radius, double alpha, double beta, double offset) {
+  LayerConfig config = layer("lrn");
+  config.radius = radius;
+  config.alpha = alpha;
+  config.beta = beta;
+  config.offset = offset;
   return config;
 }
 

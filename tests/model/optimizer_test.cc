@@ -16,7 +16,9 @@ namespace {
 constexpr std::size_t kSize = 1000;
 const Shape kShape{1};
 
-const std::vector<Part> kParts = {{"a.weight", "a", {700}, {0, 700}, true}, {"a.bias", "a", {300}, {700, 1000}, false}};
+const std::vector<Part> kParts = {{"a.weight", "a", {400}, {0, 400}, true},
+                                  {"b.weight", "b", {300}, {400, 700}, true, 0.05},
+                                  {"b.bias", "b", {300}, {700, 1000}, false, 0.05}};
 
 Batch batch(double rate) { return Batch({0, 0, 0, 1, 0, 1, rate}, kShape); }
 
@@ -83,7 +85,7 @@ class Optimizers : public ::testing::TestWithParam<std::size_t> {
   Rule rule_ = rules()[GetParam()];
 };
 
-TEST_P(Optimizers, FollowTheFormulaAndDecayWeightsOnly) {
+TEST_P(Optimizers, FollowTheFormulaAndDecayWeightsAsTheirLayersSay) {
   const auto optimizer = make_host_optimizer(rule_.config, kParts, nullptr);
   std::vector<float> weights = numbers(1);
   std::vector<double> expected(weights.begin(), weights.end()), a(kSize), b(kSize);
@@ -91,7 +93,7 @@ TEST_P(Optimizers, FollowTheFormulaAndDecayWeightsOnly) {
     const std::vector<float> gradient = numbers(static_cast<std::uint64_t>(10 + step));
     optimizer->update({weights.data(), kSize}, {gradient.data(), kSize}, batch(0.1 / step), 0.5);
     for (std::size_t i = 0; i < kSize; ++i) {
-      rule_.formula(expected[i], gradient[i], a[i], b[i], 0.05 / step, i < 700 ? 0.01 : 0, step);
+      rule_.formula(expected[i], gradient[i], a[i], b[i], 0.05 / step, i < 400 ? 0.01 : i < 700 ? 0.05 : 0, step);
     }
   }
   for (std::size_t i = 0; i < kSize; ++i) ASSERT_NEAR(weights[i], expected[i], 2e-5) << i;

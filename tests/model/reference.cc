@@ -74,9 +74,9 @@ Numbers pool(const LayerSpec& layer, bool average, const Numbers& x, std::size_t
 }
 
 Numbers connect(const LayerSpec& layer, const Numbers& weights, const Numbers& x, std::size_t samples) {
-  const std::size_t inputs = product(layer.input_shapes.front()), outputs = layer.output_shape[0];
+  const std::size_t outputs = layer.output_shape.back(), inputs = layer.weights.size() / outputs;
   Numbers y;
-  for (std::size_t n = 0; n < samples; ++n) {
+  for (std::size_t n = 0; n < samples * product(layer.output_shape) / outputs; ++n) {
     for (std::size_t o = 0; o < outputs; ++o) {
       double sum = layer.bias.size() == 0 ? 0 : weights[layer.bias.begin + o];
       for (std::size_t i = 0; i < inputs; ++i) sum += weights[layer.weights.begin + o * inputs + i] * x[n * inputs + i];
@@ -105,6 +105,63 @@ Numbers normalize(const LayerSpec& layer, const Numbers& weights, const Numbers&
     }
     const double scale = weights[layer.weights.begin + c] / std::sqrt(variance + layer.config.epsilon);
     for_each([&](std::size_t i) { y[i] = (x[i] - mean) * scale + weights[layer.bias.begin + c]; });
+  }
+  return y;
+}
+
+Numbers look_up(const LayerSpec& layer, const Numbers& weights, const Numbers& tokens) {
+  const std::size_t units = layer.output_shape[1];
+  Numbers y;
+  for (const double token : tokens) {
+    for (std::size_t unit = 0; unit < units; ++unit) {
+      const auto row = static_cast<std::size_t>(token);
+      y.push_back(layer.config.type == LayerType::one_hot ? (row == unit ? 1 : 0) : weights[layer.weights.begin + row * units + unit]);
+    }
+  }
+  return y;
+}
+
+Numbers pool_all(const LayerSpec& layer, const Numbers& x, std::size_t samples) {
+  const Shape& in = layer.input_shapes.front();
+  const std::size_t channels = layer.output_shape[0], places = product(in) / channels;
+  Numbers y(samples * channels);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const std::size_t within = i % product(in);
+    y[i / product(in) * channels + (in.size() == 3 ? within / places : within % channels)] += x[i] / static_cast<double>(places);
+  }
+  return y;
+}
+
+Numbers normalize_samples(const LayerSpec& layer, const Numbers& weights, const Numbers& x) {
+  const Shape& shape = layer.output_shape;
+  const std::size_t together = shape.size() == 3 ? product(shape) : shape.back(), scales = layer.weights.size();
+  const auto count = static_cast<double>(together);
+  Numbers y;
+  for (std::size_t first = 0; first < x.size(); first += together) {
+    double mean = 0, variance = 0;
+    for (std::size_t i = 0; i < together; ++i) mean += x[first + i] / count;
+    for (std::size_t i = 0; i < together; ++i) variance += (x[first + i] - mean) * (x[first + i] - mean) / count;
+    for (std::size_t i = 0; i < together; ++i) {
+      const std::size_t c = i / (together / scales);
+      y.push_back((x[first + i] - mean) / std::sqrt(variance + layer.config.epsilon) * weights[layer.weights.begin + c] +
+                  weights[layer.bias.begin + c]);
+    }
+  }
+  return y;
+}
+
+Numbers normalize_responses(const LayerSpec& layer, const Numbers& x) {
+  const LayerConfig& config = layer.config;
+  const std::size_t channels = layer.output_shape[0], area = product(layer.output_shape) / channels;
+  Numbers y;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const std::size_t c = i / area % channels;
+    double sum = 0;
+    for (std::size_t k = 0; k < channels; ++k) {
+      const double other = x[i - c * area + k * area];
+      if (k <= c + config.radius && c <= k + config.radius) sum += other * other;
+    }
+    y.push_back(x[i] / std::pow(config.offset + config.alpha * sum, config.beta));
   }
   return y;
 }
@@ -194,10 +251,15 @@ Numbers reference_forward(const NetworkSpec& spec, const Numbers& weights, const
     if (type == LayerType::batch_norm) y = normalize(layer, weights, buffers, y, samples, pass.training);
     if (type == LayerType::gru || type == LayerType::lstm) y = recur(layer, weights, y, samples);
     if (type == LayerType::dropout) y = drop(layer, index, y, ids, pass);
+    if (type == LayerType::embedding || type == LayerType::one_hot) y = look_up(layer, weights, y);
+    if (type == LayerType::global_average_pool) y = pool_all(layer, y, samples);
+    if (type == LayerType::layer_norm) y = normalize_samples(layer, weights, y);
+    if (type == LayerType::lrn) y = normalize_responses(layer, y);
     if (type == LayerType::add || type == LayerType::concat) y = join(layer, from, samples);
     for (double& value : y) {
       if (type == LayerType::tanh) value = std::tanh(value);
       if (type == LayerType::relu) value = std::max(value, 0.0);
+      if (type == LayerType::gelu) value *= (1 + std::erf(value / std::sqrt(2.0))) / 2;
       if (type == LayerType::sigmoid) value = 1 / (1 + std::exp(-value));
     }
     outputs.push_back(std::move(y));

@@ -23,7 +23,7 @@ struct ReferencePass {
 Numbers reference_forward(const NetworkSpec& spec, const Numbers& weights, const Numbers& buffers, const Numbers& inputs,
                           const std::vector<std::uint32_t>& ids, const ReferencePass& pass);
 
-// Sum over the samples of softmax cross-entropy.
+// Sum over the samples, or over all positions of all samples, of softmax cross-entropy.
 double reference_loss(const Numbers& logits, const std::vector<std::uint32_t>& labels);
 
 }  // namespace mgcompare::testing

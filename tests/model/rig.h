@@ -15,17 +15,19 @@
 
 namespace mgcompare::testing {
 
-// Bytes and labels derived from a counter, the same for every test.
-inline Split random_split(const Shape& shape, std::size_t samples, std::size_t classes, std::uint64_t seed = 7) {
+// Bytes (or tokens) and labels derived from a counter, the same for every test.
+inline Split random_split(const SampleSpec& spec, std::size_t samples, std::uint64_t seed = 7) {
   std::size_t features = 1;
-  for (std::size_t size : shape) features *= size;
+  for (std::size_t size : spec.shape) features *= size;
   const Random pixels(seed, 1), labels(seed, 2);
   std::vector<std::uint8_t> bytes;
-  for (std::size_t i = 0; i < samples * features; ++i) bytes.push_back(static_cast<std::uint8_t>(pixels.word(i)));
+  for (std::size_t i = 0; i < samples * features; ++i) {
+    bytes.push_back(static_cast<std::uint8_t>(spec.tokens == 0 ? pixels.word(i) : pixels.below(i, std::min<std::size_t>(spec.tokens, 256))));
+  }
   Split split;
   split.samples = samples;
   split.values = SharedBytes(std::move(bytes));
-  for (std::size_t i = 0; i < samples; ++i) split.targets.push_back(static_cast<std::uint32_t>(labels.below(i, classes)));
+  for (std::size_t i = 0; i < samples * spec.targets; ++i) split.targets.push_back(static_cast<std::uint32_t>(labels.below(i, spec.classes)));
   return split;
 }
 
@@ -35,6 +37,10 @@ inline SampleSpec bytes_of(const Shape& shape, std::size_t classes) {
   spec.shape = shape;
   spec.classes = classes;
   return spec;
+}
+
+inline Split random_split(const Shape& shape, std::size_t samples, std::size_t classes, std::uint64_t seed = 7) {
+  return random_split(bytes_of(shape, classes), samples, seed);
 }
 
 // Bytes are divided by 255.
@@ -57,8 +63,11 @@ class Rig {
  public:
   Rig(const ModelConfig& model, const Shape& shape, std::size_t classes, std::size_t samples,
       const Numerics& numerics = {}, std::uint64_t seed = 3)
-      : device(0, meter), spec(make_spec(model, bytes_of(shape, classes), false)), split(random_split(shape, samples, classes)),
-        feed(byte_feed(device, spec, split)), network(make_network(device, spec, numerics)) {
+      : Rig(model, bytes_of(shape, classes), samples, numerics, seed) {}
+
+  Rig(const ModelConfig& model, const SampleSpec& form, std::size_t samples, const Numerics& numerics = {}, std::uint64_t seed = 3)
+      : device(0, meter), form(form), spec(make_spec(model, form, false)), split(random_split(form, samples)),
+        feed(make_feed(device, form, split, preparation_of({}, form))), network(make_network(device, spec, numerics)) {
     weights = initial_weights(spec, seed);
     // Nonzero biases, so that they are tested too.
     const Random random(seed, 99);
@@ -97,7 +106,7 @@ class Rig {
     Numbers values(weights.begin(), weights.end()), expected, found;
     const auto loss = [&] {
       return reference_loss(reference_forward(spec, values, Numbers(spec.buffers, 0), inputs(first, count), ids(first, count), pass),
-                            labels(first, count));
+                            labels(first, count)) / static_cast<double>(form.targets);
     };
     for (std::size_t i = range.begin; i < range.end; i += stride) {
       const double kept = values[i];
@@ -120,7 +129,7 @@ class Rig {
     Numbers numbers;
     for (std::uint32_t id : ids(first, count)) {
       for (std::size_t i = 0; i < features; ++i) {
-        numbers.push_back(static_cast<float>(split.values.data()[id * features + i]) * static_cast<float>(1.0 / 255));
+        numbers.push_back(static_cast<float>(split.values.data()[id * features + i]) * preparation_of({}, form).scale);
       }
     }
     return numbers;
@@ -128,12 +137,15 @@ class Rig {
 
   std::vector<std::uint32_t> labels(std::size_t first, std::size_t count) const {
     std::vector<std::uint32_t> found;
-    for (std::uint32_t id : ids(first, count)) found.push_back(split.targets[id]);
+    for (std::uint32_t id : ids(first, count)) {
+      for (std::size_t k = 0; k < form.targets; ++k) found.push_back(split.targets[id * form.targets + k]);
+    }
     return found;
   }
 
   MemoryMeter meter;
   CpuDevice device;
+  SampleSpec form;                  // of the data
   NetworkSpec spec;
   Split split;
   std::vector<std::uint32_t> order;

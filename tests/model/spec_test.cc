@@ -6,6 +6,7 @@
 #include <set>
 
 #include "mgcompare/error.h"
+#include "model/optimizer.h"
 #include "networks.h"
 
 namespace mgcompare::testing {
@@ -59,6 +60,41 @@ TEST(Spec, DecaysWeightsAndBiasesOnlyWhenAsked) {
   for (const Part& part : make_spec(lenet(), bytes_of({1, 28, 28}), true).parts) EXPECT_TRUE(part.decays) << part.name;
 }
 
+TEST(Spec, AWeightDecayOfALayerIsThatOfItsParts) {
+  LayerConfig own = dense(4), none = dense(4);
+  own.weight_decay = 0.004;
+  none.weight_decay = 0;
+  const NetworkSpec spec = mnist({"m", {own, none, dense(10)}});
+  OptimizerConfig optimizer;
+  optimizer.weight_decay = 1e-4;
+  std::vector<double> decays;
+  for (const Part& part : spec.parts) decays.push_back(decay_of(part, optimizer));
+  EXPECT_EQ(decays, (std::vector<double>{0.004, 0, 0, 0, 1e-4, 0}));
+  const NetworkSpec biases = make_spec({"m", {own, none, dense(10)}}, bytes_of({1, 28, 28}), true);
+  EXPECT_EQ(decay_of(biases.parts[1], optimizer), 0.004) << "a bias that decays does so as its layer's weights";
+}
+
+TEST(Spec, TokensAreThoseOfTheDataUnlessGiven) {
+  SampleSpec samples = bytes_of({7});
+  const auto spec = [&](std::size_t tokens) {
+    LayerConfig table = embedding(4);
+    table.tokens = tokens;
+    return make_spec({"m", {table, dense(10)}}, samples, false);
+  };
+  samples.tokens = 30;
+  EXPECT_EQ(spec(0).parts[0].shape, (Shape{30, 4}));
+  EXPECT_EQ(spec(40).parts[0].shape, (Shape{40, 4}));
+  EXPECT_THAT([&] { spec(29); }, ::testing::ThrowsMessage<NetworkError>(HasSubstr("has 29 tokens, but the data has 30")));
+  samples.tokens = 0;
+  EXPECT_EQ(spec(40).layers[0].output_shape, (Shape{7, 4}));
+  EXPECT_THAT([&] { spec(0); }, ::testing::ThrowsMessage<NetworkError>(HasSubstr("write `tokens: N`")));
+  samples.shape = {7, 2};
+  EXPECT_THAT([&] { spec(40); }, ::testing::ThrowsMessage<NetworkError>(HasSubstr("but the samples are 7 x 2")));
+  samples = bytes_of({7});
+  EXPECT_THAT([&] { make_spec({"m", {dense(5), embedding(4), dense(10)}}, samples, false); },
+              ::testing::ThrowsMessage<NetworkError>(HasSubstr("reads the tokens of the sample")));
+}
+
 TEST(Spec, InfersShapesByTheFloorRule) {
   LayerConfig config = pool("max_pool", 3, 2, 1);
   const NetworkSpec spec = make_spec({"m", {convolution(4, 5), config, dense(10)}}, bytes_of({1, 28, 27}), false);
@@ -90,6 +126,10 @@ TEST(Spec, RefusesWhatDoesNotFitInOneSentence) {
   EXPECT_THAT(refusal({"m", {dropout(1), dense(10)}}), HasSubstr("use 0 to below 1"));
   EXPECT_THAT(refusal({"m", {pool("max_pool", 2, 0), dense(10)}}), HasSubstr("at least 1"));
   EXPECT_THAT(refusal({"m", {pool("max_pool", 2, 2, 2), dense(10)}}), HasSubstr("padding must be smaller"));
+  EXPECT_THAT(refusal({"m", {per_position(dense(3)), dense(10)}}), HasSubstr("needs time x features for `per_position`, its input is 1 x 28 x 28"));
+  EXPECT_THAT(refusal({"m", {layer("flatten"), layer("global_average_pool"), dense(10)}}), HasSubstr("its input is 784"));
+  EXPECT_THAT(refusal({"m", {layer("lrn"), dense(10)}}, {4, 3}), HasSubstr("needs channels x height x width, its input is 4 x 3"));
+  EXPECT_THAT(refusal({"m", {layer("layer_norm"), dense(10)}}, {4, 3, 2, 2}), HasSubstr("at most three axes"));
   EXPECT_THAT([] { layer("rnn"); }, ::testing::ThrowsMessage<Error>(HasSubstr("unknown name 'rnn'")));
   LayerConfig placed = convolution(0, 3);
   placed.place = {"net.yaml", 7, 5};
@@ -131,6 +171,25 @@ TEST(InitialWeights, HaveTheDeviationOfTheirInitializer) {
   EXPECT_NEAR(drawn("normal", 0.3), 0.3, 0.01);
   EXPECT_NEAR(drawn("uniform", 0.3), 0.3 / std::sqrt(3), 0.005);
   EXPECT_EQ(drawn("zeros", 0), 0);
+  EXPECT_NEAR(drawn("he_fan_out", 0), std::sqrt(2.0 / 10), 0.01);
+  const NetworkSpec image = mnist({"m", {convolution(64, 5, "he_fan_out"), dense(10)}});
+  EXPECT_NEAR(deviation(initial_weights(image, 5), image.parts[0]), std::sqrt(2.0 / (64 * 25)), 0.002);
+}
+
+TEST(InitialWeights, OfLayersWithoutAnAxisOfInputs) {
+  SampleSpec samples = bytes_of({7});
+  samples.tokens = 200;
+  LayerConfig table = embedding(30);
+  NetworkSpec spec = make_spec({"m", {table, layer("layer_norm"), dense(10)}}, samples, false);
+  EXPECT_NEAR(deviation(initial_weights(spec, 5), spec.parts[0]), 0.05 / std::sqrt(3), 0.001);
+  for (const Part& part : spec.parts) {
+    const float first = initial_weights(spec, 5)[part.range.begin];
+    if (part.name == "layer_norm1.gamma") { EXPECT_EQ(first, 1); }
+    if (part.name == "layer_norm1.beta") { EXPECT_EQ(first, 0); }
+  }
+  table.weights.kind = InitializerKind::xavier;
+  spec = make_spec({"m", {table, dense(10)}}, samples, false);
+  EXPECT_NEAR(deviation(initial_weights(spec, 5), spec.parts[0]), std::sqrt(2.0 / 200), 0.003) << "tokens are its inputs";
 }
 
 TEST(InitialWeights, DependOnSeedAndPartOnly) {

@@ -118,7 +118,7 @@ TEST(SteadyStateDetector, OfNormalTrialsTakesATenthOfASecondAtMost) {
   EXPECT_TRUE(slow.is_over());
 }
 
-// GPUs replay steps as graphs, unless the host must issue each step or gathers the samples. The note depends on the
+// GPUs replay steps as graphs, wherever the samples are, unless the host must issue each step. The note depends on the
 // trial's device kind, so CPU devices can be used here.
 TEST(Trace, IsNotedWhereItTookTheGraphsAway) {
   const std::string file = (std::filesystem::path(::testing::TempDir()) / ("trace." + std::to_string(getpid()))).string();
@@ -135,7 +135,7 @@ TEST(Trace, IsNotedWhereItTookTheGraphsAway) {
   const std::string told = "ran without CUDA graphs because a trace was written";
   EXPECT_NE(notes(DeviceKind::cuda, "device", file).find(told), std::string::npos);
   EXPECT_EQ(notes(DeviceKind::cuda, "device", "").find(told), std::string::npos);
-  EXPECT_EQ(notes(DeviceKind::cuda, "host", file).find(told), std::string::npos);
+  EXPECT_NE(notes(DeviceKind::cuda, "host", file).find(told), std::string::npos);
   EXPECT_EQ(notes(DeviceKind::cpu, "device", file).find(told), std::string::npos);
   std::filesystem::remove(file);
 }

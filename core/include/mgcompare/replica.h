@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,13 +23,15 @@
 namespace mgcompare {
 
 // One tensor of the flat vector; parts are in the order of the forward pass. The first axis is the outputs: (units,
-// inputs), (channels out, channels in, height, width). Biases and batch-norm scales have one axis.
+// inputs), (channels out, channels in, height, width); an embedding is (tokens, units). Biases and the scales of
+// normalisations have one axis.
 struct Part {
   std::string name;   // "conv1.weight"
   std::string layer;  // "conv1"
   Shape shape;
   Range range;        // in weights() and gradients()
   bool decays;        // whether weight decay applies: to weights always, to biases if the experiment says so
+  std::optional<double> weight_decay;  // the layer's own; empty: the experiment's
 };
 
 // How the sum of a share's sample gradients is scaled.
