@@ -53,12 +53,14 @@ class Recurrent : public Layer {
       : device_(device), spec_(spec), input_(input), output_(output), positions_(spec.input_shapes.front()[0]),
         features_(spec.input_shapes.front()[1]), units_(spec.config.channels) {
     check(cudnnCreateRNNDescriptor(&layer_), kWhat);
+    check(cudnnCreateDropoutDescriptor(&no_dropout_), kWhat);
+    check(cudnnSetDropoutDescriptor(no_dropout_, device.handles().cudnn, 0, nullptr, 0, 0), kWhat);
     check(cudnnSetRNNDescriptor_v8(layer_, CUDNN_RNN_ALGO_STANDARD,
                                    spec.config.type == LayerType::gru ? CUDNN_GRU : CUDNN_LSTM, CUDNN_RNN_DOUBLE_BIAS,
                                    CUDNN_UNIDIRECTIONAL, CUDNN_LINEAR_INPUT, CUDNN_DATA_FLOAT, CUDNN_DATA_FLOAT,
                                    precision == Precision::fp32 ? CUDNN_FMA_MATH : CUDNN_DEFAULT_MATH,
                                    static_cast<int>(features_), static_cast<int>(units_), static_cast<int>(units_), 1,
-                                   nullptr, CUDNN_RNN_PADDED_IO_DISABLED),
+                                   no_dropout_, CUDNN_RNN_PADDED_IO_DISABLED),
           kWhat);
     std::size_t bytes = 0;
     check(cudnnGetRNNWeightSpaceSize(device.handles().cudnn, layer_, &bytes), kWhat);
@@ -67,7 +69,10 @@ class Recurrent : public Layer {
     device.zero(weights_.data(), weights_.size() * sizeof(float));
     find_pieces(bytes);
   }
-  ~Recurrent() override { cudnnDestroyRNNDescriptor(layer_); }
+  ~Recurrent() override {
+    cudnnDestroyRNNDescriptor(layer_);
+    cudnnDestroyDropoutDescriptor(no_dropout_);
+  }
 
   void reserve(std::size_t samples) override {
     const std::size_t rows = positions_ * samples;
@@ -219,6 +224,7 @@ class Recurrent : public Layer {
   Tensor& output_;
   std::size_t positions_, features_, units_;
   cudnnRNNDescriptor_t layer_ = nullptr;
+  cudnnDropoutDescriptor_t no_dropout_ = nullptr;
   std::map<std::size_t, Sequences> sequences_;
   std::vector<Piece> pieces_;
   Array<float> weights_, gradients_;  // in cuDNN's layout
