@@ -32,7 +32,7 @@ struct LayerConfig {
   LayerType type = LayerType::conv;
   std::string name;                 // given, or generated from type and number ("conv1")
   std::vector<std::string> inputs;  // names of layers; empty: the previous layer (the first layer reads "input")
-  std::size_t channels = 0;         // conv: output channels; dense, embedding: units
+  std::size_t channels = 0;         // conv: output channels; dense, embedding, gru, lstm: units
   std::size_t kernel[2] = {0, 0};   // height, width
   std::size_t stride[2] = {1, 1};
   std::size_t padding[2] = {0, 0};
@@ -46,6 +46,7 @@ struct LayerConfig {
   std::size_t tokens = 0;           // embedding, one_hot: different tokens; 0: those of the data
   std::size_t radius = 0;           // lrn: channels on each side
   double alpha = 1e-4, beta = 0.75, offset = 1;  // lrn
+  bool return_sequences = false;    // gru, lstm: give every position's state, not the last one
   Place place;
 };
 

@@ -20,7 +20,7 @@ enum class ScheduleKind { constant, step, cosine };
 enum class BatchRule { none, linear, sqrt };
 enum class LayerType {
   conv, max_pool, average_pool, dense, tanh, relu, sigmoid, dropout, batch_norm, flatten, add, concat,
-  embedding, one_hot, global_average_pool, layer_norm, gelu, lrn
+  embedding, one_hot, global_average_pool, layer_norm, gelu, lrn, gru, lstm
 };
 enum class InitializerKind { xavier, glorot_uniform, he_normal, normal, uniform, zeros, he_fan_out };
 enum class DataSource { mnist, digits, cifar10, idx, npy, tokens, text, synthetic };
@@ -48,7 +48,7 @@ template <>
 inline constexpr auto kKindNames<LayerType> =
     std::to_array<std::string_view>({"conv", "max_pool", "average_pool", "dense", "tanh", "relu", "sigmoid", "dropout",
                                      "batch_norm", "flatten", "add", "concat",
-                                     "embedding", "one_hot", "global_average_pool", "layer_norm", "gelu", "lrn"});
+                                     "embedding", "one_hot", "global_average_pool", "layer_norm", "gelu", "lrn", "gru", "lstm"});
 template <>
 inline constexpr auto kKindNames<InitializerKind> =
     std::to_array<std::string_view>({"xavier", "glorot_uniform", "he_normal", "normal", "uniform", "zeros", "he_fan_out"});

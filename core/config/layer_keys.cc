@@ -18,7 +18,8 @@ const std::vector<LayerKey>& layer_keys() {
   static const std::vector<LayerKey> table = {
       {"channels", "Outputs of a convolution.", Count([](LayerConfig& c) -> std::size_t& { return c.channels; }), 1,
        65536},
-      {"units", "Outputs of a dense layer, or of an embedding for each token.", Count([](LayerConfig& c) -> std::size_t& { return c.channels; }), 1,
+      {"units", "Outputs of a dense layer, or of an embedding for each token; size of the state of a gru or lstm.",
+       Count([](LayerConfig& c) -> std::size_t& { return c.channels; }), 1,
        1 << 20},
       {"kernel", "Height and width of the window: one number, or [height, width].",
        Pair([](LayerConfig& c) { return &c.kernel[0]; }), 1, 1024},
@@ -33,7 +34,8 @@ const std::vector<LayerKey>& layer_keys() {
        Number([](LayerConfig& c) -> double& { return c.epsilon; }), 1e-12, 1},
       {"momentum", "Share of the running statistics that is kept at each batch.",
        Number([](LayerConfig& c) -> double& { return c.momentum; }), 0, 1},
-      {"weights", "Initial weights: a name, or {normal: 0.01} or {uniform: 0.01}; default xavier, for embedding {uniform: 0.05}.",
+      {"weights", "Initial weights: a name, or {normal: 0.01} or {uniform: 0.01}; default xavier, for embedding "
+       "{uniform: 0.05}, for gru and lstm glorot_uniform.",
        Initializer([](LayerConfig& c) -> InitializerConfig& { return c.weights; })},
       {"weight_decay", "Weight decay of this layer's weights, in place of the optimiser's.",
        OptionalNumber([](LayerConfig& c) -> std::optional<double>& { return c.weight_decay; }), 0, 1},
@@ -46,6 +48,8 @@ const std::vector<LayerKey>& layer_keys() {
       {"alpha", "Factor of the sum of squares; default 1e-4.", Number([](LayerConfig& c) -> double& { return c.alpha; }), 0, 1e6},
       {"beta", "Exponent; default 0.75.", Number([](LayerConfig& c) -> double& { return c.beta; }), 0, 10},
       {"offset", "Added to the sum of squares; default 1.", Number([](LayerConfig& c) -> double& { return c.offset; }), 1e-6, 1e6},
+      {"return_sequences", "Whether the output is the state after each position, time x units, or after the last one, units.",
+       Flag([](LayerConfig& c) -> bool& { return c.return_sequences; })},
   };
   return table;
 }
@@ -97,6 +101,17 @@ const std::vector<LayerDescription>& layer_descriptions() {
        {"radius", "alpha", "beta", "offset"},
        "radius",
        {"radius"}},
+      {LayerType::gru,
+       "Gated recurrent unit over time x features, with the reset gate after the recurrent product; recurrent weights start "
+       "orthogonal.",
+       {"units", "return_sequences", "weights", "weight_decay"},
+       "units",
+       {"units"}},
+      {LayerType::lstm,
+       "Long short-term memory over time x features; recurrent weights start orthogonal, the bias of the forget gate at 1.",
+       {"units", "return_sequences", "weights", "weight_decay"},
+       "units",
+       {"units"}},
   };
   return table;
 }
@@ -111,6 +126,7 @@ LayerConfig default_layer(LayerType type) {
   layer.type = type;
   if (type == LayerType::layer_norm) layer.epsilon = 1e-5;
   if (type == LayerType::embedding) layer.weights = {InitializerKind::uniform, 0.05};
+  if (type == LayerType::gru || type == LayerType::lstm) layer.weights.kind = InitializerKind::glorot_uniform;
   return layer;
 }
 

@@ -17,8 +17,10 @@
 #include "cpu/flatten.h"
 #include "cpu/gelu.h"
 #include "cpu/global_pooling.h"
+#include "cpu/gru.h"
 #include "cpu/layer_norm.h"
 #include "cpu/loss.h"
+#include "cpu/lstm.h"
 #include "cpu/merge.h"
 #include "cpu/pooling.h"
 #include "cpu/response_norm.h"
@@ -31,7 +33,7 @@ namespace {
 struct Node {
   std::unique_ptr<Layer> layer;
   Tensor* output = nullptr;
-  Range parameters;                 // weights and bias, consecutive
+  Range parameters;
 };
 
 class CpuNetwork : public Network {
@@ -159,7 +161,7 @@ std::size_t CpuNetwork::add_layer(std::size_t index) {
     }
   }
 
-  const Range parameters{layer.weights.begin, std::max(layer.weights.end, layer.bias.end)};
+  const Range parameters = layer.parameters();
   const bool needs_gradient = parameters.size() > 0 ||
                       std::any_of(inputs.begin(), inputs.end(), [](const Tensor* input) { return input->needs_gradient; });
   const Shape& shape = spec_.layers[index + used - 1].output_shape;
@@ -182,6 +184,8 @@ std::unique_ptr<Layer> CpuNetwork::make_layer(std::size_t index, const Fusion& f
     return make_pooling(device_, layer, type == LayerType::average_pool || numerics_.average_pooling, port, output);
   if (type == LayerType::dropout) return make_dropout(device_, layer, index, port, output);
   if (type == LayerType::batch_norm) return make_batch_norm(device_, layer, port, output);
+  if (type == LayerType::gru) return make_gru(device_, layer, port, output);
+  if (type == LayerType::lstm) return make_lstm(device_, layer, port, output);
   if (type == LayerType::add) return make_sum(ports, output);
   if (type == LayerType::concat) return make_concatenation(ports, output);
   if (type == LayerType::embedding) return make_embedding(layer, port, output);

@@ -16,6 +16,7 @@
 #include "cuda/loss.h"
 #include "cuda/merge.h"
 #include "cuda/pooling.h"
+#include "cuda/recurrent.h"
 #include "cuda/response_norm.h"
 #include "cuda/tokens.h"
 #include "mgcompare/error.h"
@@ -26,7 +27,7 @@ namespace {
 struct Node {
   std::unique_ptr<Layer> layer;
   Tensor* output = nullptr;
-  Range parameters;                 // weights and bias, consecutive
+  Range parameters;
 };
 
 // Offset of the flat vectors in their allocations, in floats, that makes most of the weights of matrix products 16-byte
@@ -152,7 +153,7 @@ std::size_t CudaNetwork::add_layer(std::size_t index) {
     }
   }
 
-  const Range parameters{layer.weights.begin, std::max(layer.weights.end, layer.bias.end)};
+  const Range parameters = layer.parameters();
   const bool needs_gradient = parameters.size() > 0 ||
                       std::any_of(inputs.begin(), inputs.end(), [](const Tensor* input) { return input->needs_gradient; });
   Tensor& output = new_tensor(spec_.layers[index + used - 1].output_shape, needs_gradient);
@@ -175,6 +176,7 @@ std::unique_ptr<Layer> CudaNetwork::make_layer(std::size_t index, const Fusion& 
     return make_pooling(device_, layer, type == LayerType::average_pool || numerics_.average_pooling, port, output);
   if (type == LayerType::dropout) return make_dropout(device_, layer, index, port, output);
   if (type == LayerType::batch_norm) return make_batch_norm(device_, layer, port, output);
+  if (type == LayerType::gru || type == LayerType::lstm) return make_recurrent(device_, layer, precision_, port, output);
   if (type == LayerType::add) return make_sum(device_, ports, output);
   if (type == LayerType::concat) return make_concatenation(device_, ports, output);
   if (type == LayerType::embedding) return make_embedding(device_, layer, port, output);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace mgcompare {
 namespace {
@@ -14,6 +15,15 @@ void fill_uniform(Vec tensor, double half_width, const Random& random) {
   for (std::size_t i = 0; i < tensor.size(); ++i) {
     tensor[i] = static_cast<float>(half_width * (2.0 * random.uniform(i) - 1.0));
   }
+}
+
+// In a fixed order of additions that leaves the compiler eight independent sums.
+double dot(const double* a, const double* b, std::size_t size) {
+  double sums[8] = {};
+  for (std::size_t i = 0; i < size; ++i) sums[i % 8] += a[i] * b[i];
+  double sum = 0;
+  for (const double part : sums) sum += part;
+  return sum;
 }
 
 }  // namespace
@@ -36,6 +46,28 @@ void initialize(Vec tensor, const InitializerConfig& initializer, std::size_t fa
       return fill_uniform(tensor, initializer.scale, random);
     case InitializerKind::zeros:
       std::fill(tensor.begin(), tensor.end(), 0.0f);
+  }
+}
+
+void initialize_orthogonal(Vec tensor, std::size_t rows, std::size_t columns, const Random& random) {
+  // Gram-Schmidt on random vectors: each loses its components along those before it, one after the other.
+  const std::size_t count = std::min(rows, columns), size = std::max(rows, columns);
+  std::vector<double> vectors(count * size);
+  for (std::size_t i = 0; i < vectors.size(); ++i) vectors[i] = random.normal(i);
+  for (std::size_t k = 0; k < count; ++k) {
+    double* const vector = vectors.data() + k * size;
+    for (std::size_t j = 0; j < k; ++j) {
+      const double* const before = vectors.data() + j * size;
+      const double along = dot(vector, before, size);
+      for (std::size_t i = 0; i < size; ++i) vector[i] -= along * before[i];
+    }
+    const double length = std::sqrt(dot(vector, vector, size));
+    for (std::size_t i = 0; i < size; ++i) vector[i] /= length;
+  }
+  const bool tall = rows >= columns;
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t column = 0; column < columns; ++column)
+      tensor[row * columns + column] = static_cast<float>(tall ? vectors[column * size + row] : vectors[row * size + column]);
   }
 }
 

@@ -15,4 +15,7 @@ namespace mgcompare {
 void initialize(Vec tensor, const InitializerConfig& initializer, std::size_t fan_in, std::size_t fan_out,
                 const Random& random);
 
+// Fills a row-major matrix in host memory: its columns become orthonormal, or its rows if it is wide. Bitwise equal everywhere.
+void initialize_orthogonal(Vec tensor, std::size_t rows, std::size_t columns, const Random& random);
+
 }  // namespace mgcompare

@@ -68,6 +68,8 @@ class Builder {
       add_batch_norm(layer);
     } else if (type == LayerType::flatten) {
       layer.output_shape = {product(layer.input_shapes.front())};
+    } else if (type == LayerType::gru || type == LayerType::lstm) {
+      add_recurrent(layer);
     } else if (type == LayerType::add) {
       add_sum(layer);
     } else if (type == LayerType::concat) {
@@ -207,6 +209,22 @@ class Builder {
     layer.bias = add_part(layer, "beta", {scales}, decay_biases_);
   }
 
+  void add_recurrent(LayerSpec& layer) {
+    const Shape& in = layer.input_shapes.front();
+    if (in.size() != 2) {
+      refuse(layer, fmt::format("needs time x features, its input is {} of samples that are {}: begin with embedding or one_hot "
+                                "for tokens, and let earlier gru and lstm layers have return_sequences: true",
+                                fmt::join(in, " x "), fmt::join(spec_.sample_shape, " x ")));
+    }
+    const std::size_t units = layer.config.channels, rows = gates_of(layer.config.type) * units;
+    if (units == 0) refuse(layer, "units must be at least 1");
+    layer.output_shape = layer.config.return_sequences ? Shape{in[0], units} : Shape{units};
+    layer.weights = add_part(layer, "weight", {rows, in[1]}, true);
+    layer.recurrent = add_part(layer, "recurrent", {rows, units}, true);
+    layer.bias = add_part(layer, "bias", {rows}, decay_biases_);
+    layer.recurrent_bias = add_part(layer, "recurrent_bias", {rows}, decay_biases_);
+  }
+
   void add_sum(LayerSpec& layer) {
     layer.output_shape = layer.input_shapes.front();
     for (const Shape& shape : layer.input_shapes) {
@@ -252,13 +270,21 @@ NetworkSpec make_spec(const ModelConfig& model, const SampleSpec& samples, bool 
   return Builder(model, samples, decay_biases).build();
 }
 
+std::size_t gates_of(LayerType type) { return type == LayerType::gru ? 3 : type == LayerType::lstm ? 4 : 0; }
+
 std::vector<float> initial_weights(const NetworkSpec& spec, std::uint64_t seed) {
   std::vector<float> weights(spec.parameters, 0.0f);
   for (const LayerSpec& layer : spec.layers) {
     for (std::size_t p = 0; p < spec.parts.size(); ++p) {
       const Part& part = spec.parts[p];
-      if (part.layer != layer.config.name || part.range.begin != layer.weights.begin) continue;
+      if (part.layer != layer.config.name) continue;
       const Vec tensor{weights.data() + part.range.begin, part.range.size()};
+      const Random random(seed, kWeightStream | p);
+      if (part.range.begin == layer.recurrent.begin && layer.recurrent.size() > 0)
+        initialize_orthogonal(tensor, part.shape[0], part.shape[1], random);
+      if (part.range.begin == layer.bias.begin && layer.config.type == LayerType::lstm)
+        std::fill(tensor.begin() + tensor.size() / 4, tensor.begin() + tensor.size() / 2, 1.0f);  // the forget gate's
+      if (part.range.begin != layer.weights.begin) continue;
       if (layer.config.type == LayerType::batch_norm || layer.config.type == LayerType::layer_norm) {
         std::fill(tensor.begin(), tensor.end(), 1.0f);
         continue;
@@ -269,7 +295,7 @@ std::vector<float> initial_weights(const NetworkSpec& spec, std::uint64_t seed) 
       }
       const std::size_t fan_in = part.range.size() / part.shape[0];
       const std::size_t kernel = part.shape.size() == 4 ? part.shape[2] * part.shape[3] : 1;
-      initialize(tensor, layer.config.weights, fan_in, part.shape[0] * kernel, Random(seed, kWeightStream | p));
+      initialize(tensor, layer.config.weights, fan_in, part.shape[0] * kernel, random);
     }
   }
   return weights;

@@ -2,6 +2,7 @@
 
 // A network with inferred shapes, resolved inputs and the layout of its parameters in one vector. Independent of devices.
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -20,8 +21,14 @@ struct LayerSpec {
   std::vector<Shape> input_shapes;  // without the batch axis
   Shape output_shape;
   Range weights;                    // in the parameter vector; empty if there are none
-  Range bias;                       // conv, dense: bias; normalisations: weights is gamma, bias is beta
+  Range bias;                       // conv, dense, gru, lstm: bias; normalisations: weights is gamma, bias is beta
+  Range recurrent, recurrent_bias;  // gru, lstm: weights of the state, and a bias of its own; gates are rows, in PyTorch's order
   Range buffers;                    // batch_norm: running mean, then running variance, in the buffer vector
+
+  // All of the layer's parameters, which are consecutive.
+  Range parameters() const {
+    return {weights.begin, std::max({weights.end, bias.end, recurrent.end, recurrent_bias.end})};
+  }
 };
 
 struct NetworkSpec {
@@ -47,6 +54,9 @@ class NetworkError : public Error {
 
 // Throws NetworkError if shapes do not match, and Error if there are no layers or no samples.
 NetworkSpec make_spec(const ModelConfig& model, const SampleSpec& samples, bool decay_biases);
+
+// Gates of a recurrent layer; 0 for other layers.
+std::size_t gates_of(LayerType type);
 
 // Initial weights, computed on the host: bitwise equal for all devices and numbers of ranks.
 std::vector<float> initial_weights(const NetworkSpec& spec, std::uint64_t seed);

@@ -56,6 +56,25 @@ TEST_F(Layers, EveryForm) {
   EXPECT_EQ(list[9].name, "dense2");
 }
 
+TEST_F(Layers, RecurrentOnesHaveTheirOwnDefaults) {
+  const auto list = layers(
+      "  - gru: {units: 512, return_sequences: true}\n"
+      "  - lstm: 64\n"
+      "  - gru: {units: 8, weights: he_normal, weight_decay: 1.0e-6}\n");
+  ASSERT_THAT(list, SizeIs(3));
+  EXPECT_EQ(list[0].channels, 512u);
+  EXPECT_TRUE(list[0].return_sequences);
+  EXPECT_EQ(list[0].weights.kind, InitializerKind::glorot_uniform);
+  EXPECT_EQ(list[1].channels, 64u);
+  EXPECT_FALSE(list[1].return_sequences);
+  EXPECT_EQ(list[1].weights.kind, InitializerKind::glorot_uniform);
+  EXPECT_EQ(list[2].name, "gru2");
+  EXPECT_EQ(list[2].weights.kind, InitializerKind::he_normal);
+  EXPECT_EQ(list[2].weight_decay, 1e-6);
+  EXPECT_THAT(refused("  - gru"), HasSubstr("'gru' needs 'units'"));
+  EXPECT_THAT(refused("  - lstm: {units: 4, return_sequences: 3}"), HasSubstr("'return_sequences' must be true or false"));
+}
+
 TEST_F(Layers, TellsWhatIsWrong) {
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {"  - con: {channels: 3}", "x.yaml:3:5: error: there is no layer 'con'"},

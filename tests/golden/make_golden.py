@@ -35,6 +35,23 @@ def conv(inputs, outputs, kernel):
     return nn.Conv2d(inputs, outputs, kernel)
 
 
+class Recurrent(nn.Module):
+    """A GRU or LSTM that gives every position's state, or the last one. Its parameters are in the order of our parts."""
+
+    def __init__(self, kind, inputs, units, return_sequences):
+        super().__init__()
+        self.inner = kind(inputs, units, batch_first=True)
+        self.return_sequences = return_sequences
+
+    def forward(self, x):
+        states, _ = self.inner(x)
+        return states if self.return_sequences else states[:, -1]
+
+
+def stacked(kind):
+    return [Recurrent(kind, 28, 16, True), Recurrent(kind, 16, 12, False), nn.Linear(12, 10)]
+
+
 class Positions(nn.Module):
     """Joins the axes of samples and positions, so that each position has a row of logits."""
 
@@ -97,6 +114,8 @@ OTHERS = {
                                           Residual([bare(6, 4, 1), bn(4), nn.ReLU(), bare(4, 4, 3, 2, 1), bn(4), nn.ReLU(),
                                                     bare(4, 8, 1), bn(8)], [bare(6, 8, 1, 2), bn(8)]),
                                           Residual([bare(8, 8, 3, 1, 1), bn(8)], []), Mean((2, 3)), nn.Linear(8, 10)]),
+    "stacked_gru": ((28, 28), 0, lambda: stacked(nn.GRU)),
+    "stacked_lstm": ((28, 28), 0, lambda: stacked(nn.LSTM)),
 }
 
 

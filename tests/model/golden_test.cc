@@ -138,7 +138,8 @@ TEST_P(Golden, GradientsAgreeWithPyTorch) {
 
 INSTANTIATE_TEST_SUITE_P(Networks, Golden, ::testing::Values(network(lenet()), network(mlp()), network(keras_cnn()), network(keras_bn_cnn()),
                                            network(tokens(), {7}, 23, 7), network(sequence(), {6, 5}),
-                                           network(responses(), {3, 13, 12}), network(residual(), {3, 33, 29})),
+                                           network(responses(), {3, 13, 12}), network(residual(), {3, 33, 29}),
+                                            network(stacked("gru"), {28, 28}), network(stacked("lstm"), {28, 28})),
                          [](const auto& info) { return info.param.model.name; });
 
 }  // namespace

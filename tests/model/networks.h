@@ -44,6 +44,14 @@ inline LayerConfig dropout(double rate) {
   return config;
 }
 
+inline LayerConfig recurrent(const std::string& type, std::size_t units, bool return_sequences = false) {
+  LayerConfig config = layer(type);
+  config.channels = units;
+  config.return_sequences = return_sequences;
+  config.weights.kind = InitializerKind::glorot_uniform;
+  return config;
+}
+
 inline LayerConfig embedding(std::size_t units) {
   LayerConfig config = layer("embedding");
   config.channels = units;
@@ -93,6 +101,11 @@ inline ModelConfig keras_bn_cnn() {
           {convolution(32, 3, glorot), layer("relu"), convolution(256, 3, glorot), layer("relu"), layer("batch_norm"),
            convolution(128, 3, glorot), layer("relu"), max_pool(2), dropout(0.25), layer("flatten"),
            dense(128, glorot), layer("relu"), dropout(0.5), dense(10, glorot)}};
+}
+
+// Reads sequences; "gru" or "lstm".
+inline ModelConfig stacked(const std::string& type) {
+  return {"stacked_" + type, {recurrent(type, 16, true), recurrent(type, 12), dense(10)}};
 }
 
 }  // namespace mgcompare::testing

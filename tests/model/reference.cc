@@ -195,6 +195,42 @@ Numbers join(const LayerSpec& layer, const std::vector<const Numbers*>& inputs, 
   return y;
 }
 
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+// A GRU with the reset gate after the recurrent product, or an LSTM.
+Numbers recur(const LayerSpec& layer, const Numbers& weights, const Numbers& x, std::size_t samples) {
+  const std::size_t times = layer.input_shapes.front()[0], features = layer.input_shapes.front()[1], units = layer.config.channels;
+  const bool gru = layer.config.type == LayerType::gru;
+  const auto products = [&](Range matrix, Range bias, const double* from, std::size_t size) {
+    Numbers sums(bias.size());
+    for (std::size_t row = 0; row < sums.size(); ++row) {
+      sums[row] = weights[bias.begin + row];
+      for (std::size_t i = 0; i < size; ++i) sums[row] += weights[matrix.begin + row * size + i] * from[i];
+    }
+    return sums;
+  };
+  Numbers y;
+  for (std::size_t n = 0; n < samples; ++n) {
+    Numbers state(units), memory(units);
+    for (std::size_t time = 0; time < times; ++time) {
+      const Numbers in = products(layer.weights, layer.bias, x.data() + (n * times + time) * features, features);
+      const Numbers from = products(layer.recurrent, layer.recurrent_bias, state.data(), units);
+      const auto sum = [&](std::size_t gate, std::size_t unit) { return in[gate * units + unit] + from[gate * units + unit]; };
+      for (std::size_t j = 0; j < units; ++j) {
+        if (gru) {
+          const double reset = sigmoid(sum(0, j)), update = sigmoid(sum(1, j));
+          state[j] = (1 - update) * std::tanh(in[2 * units + j] + reset * from[2 * units + j]) + update * state[j];
+        } else {
+          memory[j] = sigmoid(sum(1, j)) * memory[j] + sigmoid(sum(0, j)) * std::tanh(sum(2, j));
+          state[j] = sigmoid(sum(3, j)) * std::tanh(memory[j]);
+        }
+      }
+      if (layer.config.return_sequences || time + 1 == times) y.insert(y.end(), state.begin(), state.end());
+    }
+  }
+  return y;
+}
+
 }  // namespace
 
 Numbers reference_forward(const NetworkSpec& spec, const Numbers& weights, const Numbers& buffers, const Numbers& inputs,
@@ -213,6 +249,7 @@ Numbers reference_forward(const NetworkSpec& spec, const Numbers& weights, const
       y = pool(layer, type == LayerType::average_pool || pass.average_pooling, y, samples);
     }
     if (type == LayerType::batch_norm) y = normalize(layer, weights, buffers, y, samples, pass.training);
+    if (type == LayerType::gru || type == LayerType::lstm) y = recur(layer, weights, y, samples);
     if (type == LayerType::dropout) y = drop(layer, index, y, ids, pass);
     if (type == LayerType::embedding || type == LayerType::one_hot) y = look_up(layer, weights, y);
     if (type == LayerType::global_average_pool) y = pool_all(layer, y, samples);

@@ -19,15 +19,19 @@ struct Shipped {
 };
 void PrintTo(const Shipped& shipped, std::ostream* out) { *out << shipped.name; }
 
-NetworkSpec spec_of(const std::string& name, const Shape& shape, std::size_t classes) {
+NetworkSpec spec_of(const std::string& name, const SampleSpec& samples) {
   const std::string path = ::testing::TempDir() + "/mgcompare-shipped-" + name + "-" + std::to_string(getpid()) + ".yaml";
   std::ofstream(path) << "model: " MGCOMPARE_SOURCE_DIR "/configs/models/" << name << ".yaml\nstrategies: [serial]\n";
   const ModelConfig model = read_config(path).model;
   std::filesystem::remove(path);
+  return make_spec(model, samples, false);
+}
+
+NetworkSpec spec_of(const std::string& name, const Shape& shape, std::size_t classes) {
   SampleSpec samples;
   samples.shape = shape;
   samples.classes = classes;
-  return make_spec(model, samples, false);
+  return spec_of(name, samples);
 }
 
 class ShippedNetworks : public ::testing::TestWithParam<Shipped> {};
@@ -45,8 +49,19 @@ INSTANTIATE_TEST_SUITE_P(All, ShippedNetworks,
                                            Shipped{"keras_bn_cnn", {1, 28, 28}, 10, 2'353'738, 512},
                                            Shipped{"vgg19_bn", {3, 32, 32}, 10, 20'040'522, 11'008},
                                            Shipped{"resnet50", {3, 224, 224}, 1000, 25'557'032, 53'120},
-                                           Shipped{"tf_cifar10", {3, 32, 32}, 10, 1'756'426, 0}),
+                                           Shipped{"tf_cifar10", {3, 32, 32}, 10, 1'756'426, 0},
+                                           Shipped{"music_gru", {49}, 128, 6'042'240, 0}),
                          [](const auto& info) { return info.param.name; });
+
+TEST(ShippedNetwork, CharLstmPredictsACharacterAtEachPosition) {
+  SampleSpec samples;
+  samples.shape = {64};
+  samples.classes = samples.tokens = 65;
+  samples.targets = 64;
+  const NetworkSpec spec = spec_of("char_lstm", samples);
+  EXPECT_EQ(spec.parameters, 3'320'385u);
+  EXPECT_EQ(spec.layers.back().output_shape, (Shape{64, 65}));
+}
 
 TEST(ShippedNetwork, Resnet50HasTheShapesOfTorchvision) {
   const NetworkSpec spec = spec_of("resnet50", {3, 224, 224}, 1000);

@@ -130,7 +130,7 @@ TEST(Spec, RefusesWhatDoesNotFitInOneSentence) {
   EXPECT_THAT(refusal({"m", {layer("flatten"), layer("global_average_pool"), dense(10)}}), HasSubstr("its input is 784"));
   EXPECT_THAT(refusal({"m", {layer("lrn"), dense(10)}}, {4, 3}), HasSubstr("needs channels x height x width, its input is 4 x 3"));
   EXPECT_THAT(refusal({"m", {layer("layer_norm"), dense(10)}}, {4, 3, 2, 2}), HasSubstr("at most three axes"));
-  EXPECT_THAT([] { layer("lstm"); }, ::testing::ThrowsMessage<Error>(HasSubstr("unknown name 'lstm'")));
+  EXPECT_THAT([] { layer("rnn"); }, ::testing::ThrowsMessage<Error>(HasSubstr("unknown name 'rnn'")));
   LayerConfig placed = convolution(0, 3);
   placed.place = {"net.yaml", 7, 5};
   EXPECT_THAT(refusal({"m", {placed}}), HasSubstr("layer 'conv1': channels must be at least 1"));

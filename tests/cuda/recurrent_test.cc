@@ -1,0 +1,127 @@
+// GRU and LSTM layers on a GPU against the CPU twins, and inside recorded steps. tests/cuda/network_test.cc compares small ones
+// with the reference loops.
+
+#include "data/load.h"
+#include "gpu.h"
+#include "mgcompare/error.h"
+#include "model/networks.h"
+#include "training/fixture.h"
+
+namespace mgcompare::testing {
+namespace {
+
+struct Tolerance {
+  const char* type;
+  const char* precision;
+  double error;
+};
+void PrintTo(const Tolerance& tolerance, std::ostream* out) { *out << tolerance.type << " " << tolerance.precision; }
+
+// Larger than one tile of any matrix product, and no multiple of one.
+ModelConfig wide(const std::string& type) {
+  return {"wide_" + type, {recurrent(type, 130, true), dropout(0.3), recurrent(type, 67, true), recurrent(type, 64), dense(10)}};
+}
+
+Numerics numerics_of(const std::string& precision) { return {kind_named<Precision>(precision), true, false, true}; }
+
+class CudaRecurrent : public OnGpu, public ::testing::WithParamInterface<Tolerance> {};
+
+TEST_P(CudaRecurrent, WholeGradientsAgreeWithTheCpuTwin) {
+  for (const Shape& shape : {Shape{1, 5}, Shape{2, 33}, Shape{49, 128}}) {
+    for (const std::size_t count : {1, 5, 128}) {
+      Rig rig(wide(GetParam().type), shape, 10, 130, numerics_of("fp32"));
+      GpuRig gpu(rig, numerics_of(GetParam().precision));
+      const Pass pass{true, 5, 1};
+      const std::vector<float> expected = rig.gradient(2, count, pass, 1.0f / 128), found = gpu.gradient(2, count, pass, 1.0f / 128);
+      for (const Part& part : rig.spec.parts) {
+        if (shape[0] == 1 && part.name.ends_with(".recurrent")) continue;  // zero
+        const auto of = [&](const std::vector<float>& all) { return Span<const float>(all.data(), all.size()).slice(part.range); };
+        const double error = relative_error(of(found), of(expected));
+        std::printf("%s %s %zu x %zu, %zu samples, %s: %.2e\n", GetParam().type, GetParam().precision, shape[0], shape[1], count,
+                    part.name.c_str(), error);
+        EXPECT_LT(error, GetParam().error) << part.name << ", " << shape[0] << " positions, " << count << " samples";
+      }
+    }
+  }
+}
+
+TEST_P(CudaRecurrent, LogitsDoNotDependOnEarlierPassesOrTheBatch) {
+  Rig rig(wide(GetParam().type), {9, 33}, 10, 130, numerics_of("fp32"));
+  GpuRig gpu(rig, numerics_of(GetParam().precision));
+  gpu.gradient(0, 128);
+  for (const bool training : {true, false}) {
+    for (const std::size_t count : {7, 1, 128}) {
+      const Pass pass{training, 5, 1};
+      EXPECT_LT(relative_error(gpu.logits(1, count, pass), rig.logits(1, count, pass)), GetParam().error) << count << " samples";
+    }
+  }
+}
+
+TEST_P(CudaRecurrent, TheSameCallsGiveTheSameBits) {
+  Rig rig(wide(GetParam().type), {9, 33}, 10, 403);
+  GpuRig one(rig, numerics_of(GetParam().precision)), other(rig, numerics_of(GetParam().precision));
+  for (const std::size_t count : {100, 400}) {
+    other.gradient(0, 7);
+    other.gradient(1, count);
+    for (int repeat = 0; repeat < 20; ++repeat)
+      ASSERT_EQ(one.gradient(3, count, {true, 5, 1}), other.gradient(3, count, {true, 5, 1})) << count << " samples, " << repeat;
+  }
+}
+
+TEST_P(CudaRecurrent, CallsReadyFromTheEndToTheStartAndAnEmptyShareGivesZeros) {
+  Rig rig(wide(GetParam().type), {7, 5}, 10, 32);
+  GpuRig gpu(rig, numerics_of(GetParam().precision));
+  for (const std::size_t count : {20, 0}) {
+    std::size_t begin = rig.spec.parameters;
+    const std::vector<float> gradient = gpu.gradient(0, count, {}, 1, [&](Vec slice) {
+      const auto at = static_cast<std::size_t>(slice.data() - gpu.network->gradients().data());
+      EXPECT_EQ(at + slice.size(), begin);
+      begin = at;
+    });
+    EXPECT_EQ(begin, 0u);
+    EXPECT_EQ(gradient == std::vector<float>(gradient.size(), 0.0f), count == 0);
+  }
+}
+
+TEST_P(CudaRecurrent, RefusesTheGradientOfAnEvaluationPass) {
+  Rig rig(wide(GetParam().type), {7, 5}, 10, 32);
+  GpuRig gpu(rig, numerics_of(GetParam().precision));
+  EXPECT_THROW(gpu.gradient(0, 20, {false, 0, 0}), Error);
+}
+
+TEST_P(CudaRecurrent, RecordedStepsGiveTheBitsOfStepsByTheHost) {
+  DataConfig data;
+  data.set = DataSource::synthetic;
+  data.shape = {9, 6};
+  data.classes = 10;
+  data.samples = 730;
+  data.test_samples = 200;
+  const Dataset sequences = load_dataset(data, {}, [](const std::string&) {});
+  Trial trial = small_trial(1, "serial");
+  trial.device_kind = DeviceKind::cuda;
+  trial.config.data = data;
+  trial.config.model = wide(GetParam().type);
+  trial.config.epochs = 3;  // with a short step at the end of each
+  const auto outcome = [&](bool recorded) {
+    return run(trial, {}, [&](TrainingRequest& request) {
+      request.platform = &platform(DeviceKind::cuda);
+      request.dataset = &sequences;
+      request.numerics = numerics_of(GetParam().precision);
+      request.audit = !recorded;  // an audit needs every step issued by the host
+    });
+  };
+  const TrainingOutcome device = outcome(true), host = outcome(false);
+  EXPECT_EQ(device.weights, host.weights);
+  ASSERT_EQ(device.result.epochs.size(), host.result.epochs.size());
+  EXPECT_LT(device.result.epochs.back().loss, device.result.epochs.front().loss);
+  EXPECT_NEAR(device.result.epochs.back().loss, host.result.epochs.back().loss, 1e-12);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CudaRecurrent,
+                         ::testing::Values(Tolerance{"gru", "fp32", 1e-4}, Tolerance{"gru", "tf32", 5e-3},
+                                           Tolerance{"gru", "bf16", 2e-2}, Tolerance{"lstm", "fp32", 1e-4},
+                                           Tolerance{"lstm", "tf32", 5e-3}, Tolerance{"lstm", "bf16", 2e-2}),
+                         [](const auto& info) { return std::string(info.param.type) + "_" + info.param.precision; });
+
+}  // namespace
+}  // namespace mgcompare::testing
