@@ -110,6 +110,7 @@ const std::vector<Column>& columns() {
 
 static void add_lines(const Run& run, const std::string& before, std::string& text) {
   const PromiseChecks promises(run);
+  const std::string data = fmt::format(",{},{}", csv_field(run.info.data_name), csv_field(run.info.data_remark));
   for (const Row& row : run.rows) {
     const PromiseCheck check = promises.of(row);
     text += before;
@@ -119,7 +120,7 @@ static void add_lines(const Run& run, const std::string& before, std::string& te
       first = false;
       if (!column.of_result || row.state == RowState::finished) text += column.text(row, check);
     }
-    text += "\r\n";
+    text += data + "\r\n";
   }
 }
 
@@ -127,7 +128,7 @@ std::string csv_report(const Overview& overview) {
   const bool has_runs = overview.has_runs();
   std::string text = has_runs ? "infrastructure,run" : "";
   for (const Column& column : columns()) text += fmt::format("{}{}", text.empty() ? "" : ",", column.name);
-  text += "\r\n";
+  text += ",data,data_remark\r\n";
   for (const Comparison* part : overview.runs())
     add_lines(*part->run, has_runs ? fmt::format("{},{},", csv_field(part->infrastructure), csv_field(part->run->directory)) : "", text);
   return text;

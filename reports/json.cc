@@ -134,7 +134,7 @@ static void write_run(std::span<const Comparison> parts, const std::function<voi
                {"name", info.name},
                {"started", info.started}};
   if (!parts.front().infrastructure.empty()) json["infrastructure"] = parts.front().infrastructure;
-  json["data"] = {{"name", info.data_name}, {"origin", info.data_origin}, {"sha256", info.data_fingerprint}};
+  json["data"] = {{"name", info.data_name}, {"origin", info.data_origin}, {"sha256", info.data_fingerprint}, {"remark", info.data_remark}};
   json["arguments"] = info.arguments ? Json(*info.arguments) : Json();
   json["config_sha256"] = info.config_hash;
   json["config"] = embedded(info.config_json);

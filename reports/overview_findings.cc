@@ -29,6 +29,7 @@ std::vector<Finding> reservations(const Overview& overview) {
   for (const Comparison* part : overview.runs()) {
     const Run& run = *part->run;
     const std::string where = overview.has_runs() ? fmt::format("{}: ", plain(part->infrastructure)) : "";
+    if (!run.info.data_remark.empty()) all.push_back({where + plain(run.info.data_remark)});
     if (run.info.data_name == "digits")
       all.push_back({where + "The data are built-in drawn digits, not MNIST: accuracies cannot be compared with published ones"});
     if (!run.rows.empty() && run.rows.front().config->cut_down_for_cpu)

@@ -62,7 +62,7 @@ Trainings::Trainings(const Config& config, const Dataset& dataset, Platform& pla
     : config_(config), dataset_(dataset), platform_(platform), scope_(scope), folder_(std::move(folder)),
       devices_(std::max<std::size_t>(1, platform.devices().size())) {
   if (dataset.train.samples != scope.samples)
-    throw Error("verify needs " + std::to_string(scope.samples) + " training samples; load the data with verify_data()");
+    throw Error("verify needs " + std::to_string(scope.samples) + " training samples, not " + std::to_string(dataset.train.samples));
   config_.measure.warm_up_steps = 0;
   config_.deterministic = true;  // free-running ranks in virtual time
   config_.target_accuracy = 0;

@@ -7,7 +7,6 @@
 namespace mgcompare {
 namespace {
 
-constexpr std::size_t kTestSamples = 20;
 constexpr std::size_t kLeastEpochs = 3;
 
 // A stream of random numbers for each optimiser, whatever others there are.
@@ -56,14 +55,6 @@ Extent extent_of(const VerifyScope& scope, const std::string& optimizer, bool is
   extent.rate_changes[0] = draw({1, resumed - 1});
   extent.rate_changes[1] = draw({resumed + 1, all - 2});
   return extent;
-}
-
-DataConfig verify_data(const DataConfig& data, std::size_t samples) {
-  DataConfig limited = data;
-  limited.train_samples = samples;
-  limited.test_samples = kTestSamples;
-  limited.validation_samples = 0;
-  return limited;
 }
 
 }  // namespace mgcompare

@@ -30,7 +30,7 @@ struct VerifyScope {
   std::vector<std::string> optimizers = {"sgd", "momentum", "adam", "adadelta"};
   DeviceKind device_kind = DeviceKind::cpu;
   std::uint64_t seed = 1;                      // of initial weights, orders of samples and everything that is drawn
-  // Training samples; see verify_data(). A prime number: the last batch of an epoch is short.
+  // Training samples: the first ones of the data. A prime number: the last batch of an epoch is short.
   std::size_t samples = 199;
   // Of trainings that are compared with one device, with the first optimiser: a fault may begin late.
   VerifyLength full = {{9, 14}, {80, 160}};
@@ -56,8 +56,5 @@ struct Extent {
   std::size_t rate_changes[2] = {0, 0};
 };
 Extent extent_of(const VerifyScope& scope, const std::string& optimizer, bool is_brief);
-
-// The data that verify trains on: the first `samples` training samples.
-DataConfig verify_data(const DataConfig& data, std::size_t samples);
 
 }  // namespace mgcompare

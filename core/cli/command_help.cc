@@ -32,7 +32,7 @@ const std::vector<OptionText> kConfig = {
     {"--only", "KEY=VALUE", "A part of the plan: strategy, as, devices, batch, model, variant, seed"},
     {"--set", "KEY=VALUE", "Override a key of the config, such as epochs=1; repeatable"},
     {"--seed", "N", "One repeat with this seed"},
-    {"--data", "DIR", "Directory of the MNIST files"},
+    {"--data", "DIR", "Directory with the files of mnist or cifar10, or with one folder for each"},
 };
 
 const char* const kRunDirectory = "Directory of a run";

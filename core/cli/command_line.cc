@@ -45,7 +45,7 @@ constexpr std::string_view kHelp = R"(Trains networks with several multi-device 
   mgcompare [run] CONFIG|-   -o DIR  directory of the results (with --resume: of the run to continue)    --dry-run  print the plan
                              --only KEY=VALUE,...  a part of the plan: strategy, as, devices ("devices=1:4"), batch, model, variant, seed
                              --set KEY=VALUE  override a key of the config; repeatable    --seed N  one repeat with this seed
-                             --data DIR  directory of the MNIST files    --trace  save a few steps for chrome://tracing
+                             --data DIR  directory of MNIST or CIFAR-10    --trace  save a few steps for chrome://tracing
   mgcompare report DIR...    write the reports of a run again, or one report of several; --objective time_to_accuracy|throughput|device_seconds;
                              -o DIR  where to (of several runs: default runs/merged-<time>)
   mgcompare replay DIR       repeat recorded trials (measure.record), bit by bit; --trust-results: with plugin directories named in DIR
@@ -130,7 +130,7 @@ void add_general(CLI::App& app, Command& command) {
 // An empty value would look like an option that was not given.
 CLI::Option* add_text(CLI::App& app, const char* name, auto& value) {
   return app.add_option(name, value)->check([](const std::string& text) {
-    return text.empty() ? std::string("is empty: give a value, or omit the option") : std::string();
+    return text.empty() ? std::string("is empty: give a value") : std::string();
   });
 }
 
@@ -142,7 +142,7 @@ std::string seed_problem(const std::string& text) {
 }
 
 void add_config(CLI::App& app, Command& command, std::vector<std::string>& filters) {
-  app.add_option("config", command.target)->required();
+  add_text(app, "config", command.target)->required();
   app.add_option("--set", command.overrides)->allow_extra_args(false);
   app.add_option("--seed", command.seed)->check(seed_problem);
   add_text(app, "--data", command.data);
@@ -162,23 +162,23 @@ void add_commands(CLI::App& app, Command& command, std::vector<std::string>& fil
   run.add_flag("--trace", command.trace);
   run.add_option("DIR", command.second);
   CLI::App& report = *app.add_subcommand("report");
-  report.add_option("DIR", command.targets)->required();
+  add_text(report, "DIR", command.targets)->required();
   add_text(report, "-o,--output", command.directory);
   CLI::App& replay = *app.add_subcommand("replay");
-  replay.add_option("DIR", command.target)->required();
+  add_text(replay, "DIR", command.target)->required();
   replay.add_flag("--trust-results", command.trust_results);
   add_text(report, "--objective", command.objective);
   CLI::App& compare = *app.add_subcommand("compare");
-  compare.add_option("A", command.target)->required();
-  compare.add_option("B", command.second)->required();
+  add_text(compare, "A", command.target)->required();
+  add_text(compare, "B", command.second)->required();
   add_text(compare, "--fail-on-regression", command.regression);
   compare.add_flag("--json", command.json);
   CLI::App& predict = *app.add_subcommand("predict");
-  predict.add_option("DIR", command.target)->required();
+  add_text(predict, "DIR", command.target)->required();
   add_text(predict, "--devices", command.devices);
   add_text(predict, "--link", command.link);
   CLI::App& exports = *app.add_subcommand("export");
-  exports.add_option("DIR", command.target)->required();
+  add_text(exports, "DIR", command.target)->required();
   exports.add_flag("--mllog", command.mllog);
   CLI::App& verify = *app.add_subcommand("verify");
   add_config(verify, command, filters);
@@ -224,6 +224,13 @@ Parsed parse(int argc, char** argv) {
   } catch (const CLI::CallForVersion&) {
     fmt::print("mgcompare {}\n", MGCOMPARE_VERSION);
     parsed.exit_code = kDone;
+    return parsed;
+  } catch (const CLI::RequiredError& error) {
+    // An option that does not exist explains more than what is missing beside it.
+    const std::vector<std::string> unknown = app.remaining(true);
+    const std::string text = unknown.empty() ? error.what() : fmt::format("there is no option '{}'", unknown.front());
+    print_stderr("mgcompare: {}; {}\n", plain(text), kSeeHelp);
+    parsed.exit_code = kUsage;
     return parsed;
   } catch (const CLI::ParseError& error) {
     print_stderr("mgcompare: {}; {}\n", plain(error.what()), kSeeHelp);

@@ -198,6 +198,7 @@ void begin_run(ResultsStore& results, const Plan& plan, const FoundData& data, c
   info.data_name = data.name;
   info.data_origin = data.origin;
   info.data_fingerprint = data.fingerprint;
+  info.data_remark = data.remark;
   if (command.resume && !results.empty()) {
     for (const std::string& note : results.resume(info, plan.trials, !command.only.empty())) print_stderr("{}\n", note);
   } else {
@@ -220,12 +221,13 @@ FoundData find_data(Supervisor& supervisor, const Plan& plan, const Command& com
   const nlohmann::json& found = reply.require("the data cannot be read", "run the command again");
   const auto text = [&](const char* key) { return found.at(key).get<std::string>(); };
   if (const auto samples = found.at("training_set").get<std::size_t>(); samples != plan.data.train_samples)
-    throw Error(fmt::format("the data have {} training samples, but {} were expected: run the command again", samples,
-                            plan.data.train_samples));
+    throw Error(fmt::format("the data have {} training samples, but {} were counted before: if they did not change, unpack their files, "
+                            "and run the command again", samples, plan.data.train_samples));
   messages.show({{"text", fmt::format("data: {}, {} training and {} test samples ({})", text("name"),
                                     thousands(found.at("train_samples").get<double>()),
                                     thousands(found.at("test_samples").get<double>()), text("origin"))}});
-  return {text("name"), text("origin"), text("fingerprint")};
+  if (const std::string remark = text("remark"); !remark.empty()) print_stderr("warning: {}\n", remark);
+  return {text("name"), text("origin"), text("fingerprint"), text("remark")};
 }
 
 std::vector<Trial> trials_to_run(const ResultsStore& results, const Plan& plan, const FoundData& data, const Command& command) {

@@ -29,7 +29,7 @@ std::string directory_of(const Command& command, const Config& config);
 SupervisorSettings trial_settings(const std::string& directory);
 // The data set that all trials use.
 struct FoundData {
-  std::string name, origin, fingerprint;
+  std::string name, origin, fingerprint, remark;
 };
 // Loads, downloads or generates the data in a worker and prints which they are. Throws Error if there are none.
 FoundData find_data(Supervisor& supervisor, const Plan& plan, const Command& command);

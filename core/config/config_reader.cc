@@ -45,23 +45,23 @@ Config ConfigReader::read(const Node& root) {
 
 // The path that a relative one in the config means.
 std::string ConfigReader::beside_config(const std::string& path) const {
-  return std::filesystem::absolute(std::filesystem::path(path_).parent_path() / path).lexically_normal().string();
+  const std::filesystem::path whole = std::filesystem::absolute(std::filesystem::path(path_).parent_path() / path).lexically_normal();
+  return (whole.has_filename() ? whole : whole.parent_path()).string();  // without a slash at its end
 }
 
 void ConfigReader::read_entries(const Node& map, const std::string& section, Config& config, const std::string& prefix) {
   for (const Entry& entry : map.entries) {
     const Node& value = entry.value;
+    const std::string inner = section.empty() ? entry.key : section + "." + entry.key;
     if (const Key* key = find_key(section, prefix + entry.key)) {
       if (!value.is(Node::Kind::null)) read_value(*key, value, config, problems_);
-    } else if (prefix.empty() && is_section(section + "." + entry.key) && value.is(Node::Kind::map)) {
-      read_entries(value, section, config, entry.key + ".");
-    } else if (!section.empty() || !is_section(entry.key)) {
-      unknown_key(entry, section);
+    } else if (!prefix.empty() || !is_section(inner)) {
+      unknown_key(entry, prefix.empty() ? section : section + "." + prefix.substr(0, prefix.size() - 1));
     } else if (value.is(Node::Kind::map)) {
-      read_entries(value, entry.key, config);
+      read_entries(value, section.empty() ? entry.key : section, config, section.empty() ? "" : entry.key + ".");
     } else if (!value.is(Node::Kind::null)) {
-      problem(value.place, fmt::format("'{}' must be a section of keys, not {}", entry.key, describe(value)), "",
-              width_of(value), "keys: " + listed(names_in(entry.key)));
+      problem(value.place, fmt::format("'{}' must be a section of keys, not {}", inner, describe(value)), "",
+              width_of(value), "keys: " + listed(names_in(inner)));
     }
   }
 }

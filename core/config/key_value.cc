@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
@@ -96,9 +97,10 @@ class Reader {
       const std::optional<bool> value = as_flag(node, why);
       return value ? value : refuse<T>(node, why);
     } else if constexpr (std::is_same_v<T, std::string>) {
-      if (is_name(node, kMaxText)) return node.text;
+      const std::size_t most = key_.max < std::numeric_limits<double>::max() ? static_cast<std::size_t>(key_.max) : kMaxText;
+      if (is_name(node, most)) return node.text;
       if (!node.is(Node::Kind::scalar)) return refuse<T>(node, "");
-      problem(node, fmt::format("'{}' must be text {}, not {}", key_.name, name_form(kMaxText), describe(node)), "");
+      problem(node, fmt::format("'{}' must be text {}, not {}", key_.name, name_form(most), describe(node)), "");
       return std::nullopt;
     } else {
       std::optional<T> value;
@@ -121,6 +123,8 @@ struct Writer {
   Config& config;
   Json operator()(std::monostate) const { return nullptr; }
   Json operator()(const Choice& choice) const { return choice.names[choice.get(config)]; }
+  // Text that was not given is left out: it can be no value.
+  Json operator()(std::string& (*field)(Config&)) const { return field(config).empty() ? Json() : Json(field(config)); }
   template <class T>
   Json operator()(T& (*field)(Config&)) const {
     return field(config);

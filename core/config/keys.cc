@@ -9,6 +9,7 @@ namespace {
 static_assert(std::is_same_v<std::uint64_t, std::size_t>, "seeds use the field type of other lists of whole numbers");
 
 constexpr double kMany = 1e9;
+constexpr double kMaxPath = 4096;  // characters, as in Linux
 constexpr double kMaxExactInteger = 9007199254740991;  // 2^53 - 1: JSON readers store numbers as double
 
 using Text = std::string& (*)(Config&);
@@ -57,10 +58,12 @@ std::vector<Key> make_keys() {
       {.name = "data.path",
        .help = "File (tokens, text) or folder (the others) of the data; a relative path starts at the config's folder.",
        .field = Text([](Config& c) -> std::string& { return c.data.path; }),
+       .max = kMaxPath,
        .varies = false},
       {.name = "data.validation",
        .help = "tokens, text: the file to evaluate on; text: or the share of the text to hold back at its end, such as 0.1.",
        .field = Text([](Config& c) -> std::string& { return c.data.validation; }),
+       .max = kMaxPath,
        .varies = false},
       {.name = "data.length",
        .help = "tokens, text: inputs of a sample; 0: one less than the integers of the first line.",
@@ -301,6 +304,7 @@ std::vector<Key> make_keys() {
       {.name = "plugins",
        .help = "Further directories or files with strategies.",
        .field = Texts([](Config& c) -> std::vector<std::string>& { return c.plugin_paths; }),
+       .max = kMaxPath,
        .varies = false},
       {.name = "when_cpu",
        .help = "Settings that replace others if no GPU is used, nested or with dotted keys.",
@@ -346,6 +350,8 @@ std::vector<std::string> names_in(std::string_view section) {
   for (const Key& key : keys()) {
     if (key.section() == section) {
       names.emplace_back(key.leaf());
+    } else if (!section.empty() && key.name.starts_with(std::string(section) + ".")) {
+      names.emplace_back(key.name.substr(section.size() + 1));
     } else if (section.empty() && (names.empty() || names.back() != key.section())) {
       names.emplace_back(key.section());
     }

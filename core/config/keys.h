@@ -30,7 +30,7 @@ struct Key {
   std::string_view name;  // dotted: "optimizer.learning_rate"
   std::string_view help;
   Field field;
-  double min = 0, max = std::numeric_limits<double>::max();  // inclusive
+  double min = 0, max = std::numeric_limits<double>::max();  // inclusive; of a text: its characters
   std::string_view unit;
   bool varies = true;  // a variant may set it
   bool repeats = false;  // a list may have a value twice

@@ -13,6 +13,7 @@
 #include <regex>
 #include <sstream>
 
+#include "base/error_text.h"
 #include "base/text.h"
 
 namespace mgcompare {
@@ -271,10 +272,11 @@ std::string read_text(const std::string& path) {
   if (path == kStandardInput) return standard_input();
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
+  if (error && error != std::errc::no_such_file_or_directory) refuse_file(path, "cannot be read: " + error_text(error.value()));
   if (!std::filesystem::exists(status)) refuse_file(path, "there is no such file");
   if (std::filesystem::is_directory(status)) refuse_file(path, "is a folder; give the file in it");
   if (!std::filesystem::is_regular_file(status))
-    refuse_file(path, "is not a regular file; give - to pass a config on standard input");
+    refuse_file(path, "is not a regular file; name one, or give - in place of a config to pass it on standard input");
   const auto bytes = std::filesystem::file_size(path, error);
   if (error) refuse_file(path, "cannot be read: " + error.message());
   if (bytes > kMaxBytes) {

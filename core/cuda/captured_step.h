@@ -14,14 +14,18 @@ namespace mgcompare::cuda {
 struct StepState {
   std::uint32_t step;       // number within the epoch
   std::uint32_t begin;      // first position of the global batch in the epoch's order
+  std::uint32_t next_begin; // of the step that follows; kNoStep: none is known
   std::uint32_t epoch;
   float learning_rate;
 };
+
+inline constexpr std::uint32_t kNoStep = ~std::uint32_t{0};
 
 // Passed by value to kernels.
 struct CapturedStep {
   const StepState* state = nullptr;  // in device memory; null outside of a capture
   std::uint32_t base = 0;            // `begin` of the step during whose capture host positions were computed
+  bool in_order = false;             // steps of an epoch, one after another: next_begin is known
 
   // Add this to positions that the host computed during the capture. The members below are for device code only.
   MGCOMPARE_FUNCTION std::int64_t position_offset() const {

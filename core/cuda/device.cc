@@ -25,7 +25,7 @@ int device_attribute(int index, cudaDeviceAttr attribute) {
 
 bool Handles::finish() const noexcept {
   bool usable = true;
-  for (const cudaStream_t each : {stream, exchange, branch}) usable = cudaStreamSynchronize(each) == cudaSuccess && usable;
+  for (const cudaStream_t each : {stream, exchange, branch, input}) usable = cudaStreamSynchronize(each) == cudaSuccess && usable;
   return usable;
 }
 
@@ -49,7 +49,8 @@ std::unique_ptr<Handles> Gpu::take_handles() {
   make(&handles->exchange, highest);
   make(&handles->stream, std::max(highest, lowest - 1));
   make(&handles->branch, lowest);
-  for (cudaEvent_t* event : {&handles->fork, &handles->join, &handles->exchanged})
+  make(&handles->input, lowest);
+  for (cudaEvent_t* event : {&handles->fork, &handles->join, &handles->exchanged, &handles->input_begun, &handles->input_done})
     check(cudaEventCreateWithFlags(event, cudaEventDisableTiming), "creating an event");
   retry_without_idle_memory({this}, [&] { check(cudnnCreate(&handles->cudnn), "starting cuDNN"); });
   check(cudnnSetStream(handles->cudnn, handles->stream), "starting cuDNN");
@@ -168,6 +169,20 @@ void CudaDevice::join_branch() const {
   branching_ = false;
   check(cudaEventRecord(handles_->join, handles_->branch), "ending a branch");
   check(cudaStreamWaitEvent(compute_stream(), handles_->join), "ending a branch");
+}
+
+cudaStream_t CudaDevice::fork_input() {
+  check(cudaEventRecord(handles_->input_begun, compute_stream()), "starting to fetch samples");
+  check(cudaStreamWaitEvent(handles_->input, handles_->input_begun), "starting to fetch samples");
+  fetching_ = true;
+  return handles_->input;
+}
+
+void CudaDevice::join_input() {
+  if (!fetching_) return;
+  fetching_ = false;
+  check(cudaEventRecord(handles_->input_done, handles_->input), "fetching samples");
+  check(cudaStreamWaitEvent(compute_stream(), handles_->input_done), "fetching samples");
 }
 
 WindowMemory::WindowMemory(CudaDevice& device, std::size_t floats) : device_(device) {

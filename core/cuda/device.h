@@ -1,7 +1,7 @@
 #pragma once
 
 // A GPU as used by one rank: a compute stream, a stream for exchanges that overlap it, a stream for a parallel branch of a
-// pass, and library handles. Handles are cached and reused by later trials.
+// pass, a stream for the next samples, and library handles. Handles are cached and reused by later trials.
 
 #include <memory>
 #include <mutex>
@@ -20,8 +20,8 @@ namespace mgcompare::cuda {
 
 // Streams, events and library handles, which are expensive to create. Their device must be current when they are used.
 struct Handles {
-  cudaStream_t stream = nullptr, exchange = nullptr, branch = nullptr;
-  cudaEvent_t fork = nullptr, join = nullptr, exchanged = nullptr;
+  cudaStream_t stream = nullptr, exchange = nullptr, branch = nullptr, input = nullptr;
+  cudaEvent_t fork = nullptr, join = nullptr, exchanged = nullptr, input_begun = nullptr, input_done = nullptr;
   cudnnHandle_t cudnn = nullptr;
   std::unique_ptr<Blas> blas, branch_blas;  // one per stream, each with its workspace
   void* workspace = nullptr;                // for cuDNN; kWorkspaceBytes
@@ -98,6 +98,12 @@ class CudaDevice : public Device {
   cudaStream_t fork_branch();
   void join_branch() const;
 
+  // Starts to fetch the next samples: a stream that runs in parallel with the compute stream, after the work queued so far.
+  // join_input() lets the compute stream wait for it. Calls of Device do not.
+  cudaStream_t fork_input();
+  void join_input();
+  bool fetching() const { return fetching_; }
+
   // Where kernels read position, rate and epoch while a step is captured; its state is null otherwise.
   const CapturedStep& captured_step() const { return captured_step_; }
   void set_captured_step(const CapturedStep& captured_step) { captured_step_ = captured_step; }
@@ -122,7 +128,7 @@ class CudaDevice : public Device {
   Vec window_vector_;
   const DeviceTally* tally_ = nullptr;
   DeviceTimeline* timeline_ = nullptr;
-  bool overlap_ = false, exchanging_ = false;
+  bool overlap_ = false, exchanging_ = false, fetching_ = false;
   mutable bool branching_ = false;
 };
 

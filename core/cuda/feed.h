@@ -1,10 +1,11 @@
 #pragma once
 
-// One split of a data set in the memory of a GPU; gathers its samples into the input of a network. The split can be
-// kept in page-locked host memory instead, to measure the cost of input: then the samples of each pass are gathered on the
-// host and copied through two staging buffers.
+// One split of a data set in the memory of a GPU; gathers its samples into the input of a network. The split can be kept in
+// page-locked host memory instead, which the GPU reads itself: while it computes on one batch, a second stream copies the next
+// one into one of two buffers. A batch that was not foreseen is read from the host when it is needed.
 
 #include <cstdint>
+#include <memory>
 
 #include "cuda/device.h"
 #include "data/dataset.h"
@@ -12,6 +13,20 @@
 #include "model/network.h"
 
 namespace mgcompare::cuda {
+
+// A page-locked copy of a split's values, which all ranks of the process share.
+class PageLockedValues;
+
+// Which batch is in which of the two buffers. In device memory, so that captured steps need no host.
+struct StagingPlan {
+  struct Staged {
+    std::uint32_t first, count;     // positions in the order; count 0: nothing
+  };
+  Staged staged[2];
+  std::int32_t source;              // the buffer of the present batch; -1: it is read from the host
+  std::int32_t target;              // the buffer for the next batch; -1: it is not known
+  std::uint32_t next;               // its first position
+};
 
 class CudaFeed : public Feed {
  public:
@@ -29,19 +44,18 @@ class CudaFeed : public Feed {
   void gather(std::size_t first, std::size_t count, const Pass& pass, float* to);
   const std::uint32_t* targets() const { return targets_.data(); }
   std::uint32_t largest_target() const { return largest_target_; }
-  bool on_host() const { return !host_bytes_.empty(); }
+  bool on_host() const { return host_values_ != nullptr; }
 
  private:
-  void gather_on_host(std::size_t first, std::size_t count, const Pass& pass, float* to);
-  // Writes `count` samples whose indices begin at `ids`; their values are at the places that `id_of` gives.
-  template <class Id> void prepare(const std::uint8_t* values, const std::uint32_t* ids, std::size_t count, const Pass& pass,
-                                   float* to, Id id_of);
-
-  // One of two; `free` is recorded when its content has been used.
-  struct StagingBuffer {
-    Array<std::uint8_t> host, device;
-    cudaEvent_t free = nullptr;
-  };
+  void gather_from_host(std::size_t first, std::size_t count, const Pass& pass, float* to);
+  // Plans the buffers and starts to fetch the next batch.
+  void stage(std::size_t first, std::size_t count);
+  // Whether the buffers hold `count` samples; allocates them if possible.
+  bool has_room(std::size_t count);
+  // First position of the next batch, if the host issues batches at equal distances; negative: unknown.
+  std::int64_t foreseen(std::size_t first);
+  // Writes `count` samples whose indices begin at `ids`; `rows` gives the address of each.
+  template <class Rows> void prepare(const std::uint32_t* ids, std::size_t count, const Pass& pass, float* to, Rows rows);
 
   CudaDevice& device_;
   Shape shape_;
@@ -51,12 +65,19 @@ class CudaFeed : public Feed {
   Preparation preparation_;
   Array<float> channels_;           // mean of each channel, then 1 / standard deviation
   std::uint32_t largest_target_ = 0;
-  Array<std::uint8_t> bytes_, host_bytes_;
+  Array<std::uint8_t> bytes_;
   Array<std::uint32_t> targets_;
   Array<std::uint32_t> order_;
   Array<std::uint32_t> host_order_;  // page-locked
-  StagingBuffer staging_[2];
-  std::size_t next_staging_ = 0;
+
+  // On the host:
+  std::shared_ptr<const PageLockedValues> host_values_;
+  Array<std::uint8_t> staging_;     // two buffers of `room_` samples
+  std::size_t room_ = 0;
+  bool captured_ = false;           // graphs refer to the buffers
+  Array<StagingPlan> plan_;
+  // Of the last batches that the host issued:
+  std::int64_t last_first_ = -1, last_foreseen_ = -1;
 };
 
 }  // namespace mgcompare::cuda

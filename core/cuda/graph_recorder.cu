@@ -17,6 +17,7 @@ __device__ unsigned long long now_nanoseconds() {
 __device__ void go_to(StepState* state, const CudaGraphRecorder::Tables& tables, std::uint32_t step) {
   state->step = step;
   if (step >= tables.steps) return;
+  state->next_begin = step + 1 < tables.steps ? tables.begins[step + 1] : kNoStep;
   state->begin = tables.begins[step];
   state->learning_rate = tables.rates[step];
 }
@@ -29,6 +30,7 @@ __global__ void seek_step(StepState* state, CudaGraphRecorder::Tables tables, st
 
 __global__ void place_pass(StepState* state, std::uint32_t position, std::uint32_t epoch) {
   state->begin = position;
+  state->next_begin = kNoStep;
   state->epoch = epoch;
 }
 
@@ -82,20 +84,27 @@ void CudaGraphRecorder::begin_epoch(std::size_t epoch, const std::vector<std::ui
 
 void CudaGraphRecorder::begin() {
   current_ = {};
+  device_.join_input();  // a capture cannot wait for work that began before it
   // Thread-local: other ranks of this process may call CUDA meanwhile.
   check(cudaStreamBeginCapture(device_.compute_stream(), cudaStreamCaptureModeThreadLocal), kWhat);
   capturing_ = true;
 }
 
-void CudaGraphRecorder::begin_step(std::size_t step) { device_.set_captured_step({state_.data(), host_begins_.at(step)}); }
+void CudaGraphRecorder::begin_step(std::size_t step) { device_.set_captured_step({state_.data(), host_begins_.at(step), true}); }
 
 void CudaGraphRecorder::end_step() {
+  if (device_.fetching()) {
+    DeviceTimeline* const timeline = device_.timeline();
+    if (timeline != nullptr) timeline->mark(Phase::input);
+    device_.join_input();
+    if (timeline != nullptr) timeline->mark(Phase::outside);
+  }
   launch(device_.compute_stream(), 1, 1, 0, next_step, state_.data(), tables(), device_.tally());
   ++current_.length;
 }
 
 void CudaGraphRecorder::begin_pass(std::size_t position) {
-  device_.set_captured_step({state_.data(), static_cast<std::uint32_t>(position)});
+  device_.set_captured_step({state_.data(), static_cast<std::uint32_t>(position), false});
 }
 
 std::size_t CudaGraphRecorder::end() {
@@ -125,6 +134,7 @@ void CudaGraphRecorder::place(std::size_t position, std::size_t epoch) {
 }
 
 void CudaGraphRecorder::repeat(std::size_t recording) {
+  device_.join_input();
   check(cudaGraphLaunch(graphs_.at(recording).runnable, device_.compute_stream()), "replaying captured steps");
   steps_queued_ += graphs_[recording].length;
 }

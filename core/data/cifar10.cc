@@ -1,13 +1,13 @@
 #include "data/cifar10.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstring>
 #include <filesystem>
-#include <memory>
+#include <set>
 
 #include "base/atomic_file.h"
 #include "base/sha256.h"
@@ -24,6 +24,7 @@ const Shape kShape = {3, 32, 32};
 constexpr std::size_t kPixels = 3 * 32 * 32, kRecord = 1 + kPixels;
 constexpr std::size_t kClasses = 10;
 constexpr std::size_t kTrainSamples = 50'000, kTestSamples = 10'000;
+constexpr std::size_t kMaxRecords = 10'000;  // of a file
 
 // The last one is the test set.
 const std::array<KnownFile, 6> kFiles = {{
@@ -91,9 +92,7 @@ DataSummary describe(const DataConfig& config, const DataPlaces& places) {
   return summary;
 }
 
-Dataset load(const DataConfig& config, const DataPlaces& places, const DataLog& log) {
-  const FoundFolder found = find_folder(places, config.path, "cifar10", has_files);
-  if (!found.path.empty()) return explaining(found, [&] { return read_cifar10(found.path); });
+Dataset download_and_read(const DataPlaces& places, const DataLog& log) {
   const std::string folder = cache_of(places, "cifar10");
   log(fmt::format("CIFAR-10 was not found; downloading it to {} ...", folder));
   try {
@@ -106,33 +105,19 @@ Dataset load(const DataConfig& config, const DataPlaces& places, const DataLog& 
   return set;
 }
 
-struct CloseArchive {
-  void operator()(archive* open) const { archive_read_free(open); }
-};
-
-// Writes the six files beside the archive, whose checksum was verified.
-void unpack(const std::string& path, const std::string& folder) {
-  const std::unique_ptr<archive, CloseArchive> open(archive_read_new());
-  archive_read_support_filter_gzip(open.get());
-  archive_read_support_format_tar(open.get());
-  const auto failed = [&] { throw DataError(fmt::format("{}: cannot be unpacked: {}", path, archive_error_string(open.get()))); };
-  if (archive_read_open_filename(open.get(), path.c_str(), 1u << 18) != ARCHIVE_OK) failed();
-  archive_entry* entry = nullptr;
-  int state = ARCHIVE_OK;
-  while ((state = archive_read_next_header(open.get(), &entry)) == ARCHIVE_OK) {
-    const std::string name = fs::path(archive_entry_pathname(entry)).filename().string();
-    if (std::none_of(kFiles.begin(), kFiles.end(), [&](const KnownFile& file) { return file.name == name; })) continue;
-    AtomicFile file((fs::path(folder) / name).string());
-    const void* bytes = nullptr;
-    std::size_t size = 0;
-    la_int64_t offset = 0;
-    int more = ARCHIVE_OK;
-    while ((more = archive_read_data_block(open.get(), &bytes, &size, &offset)) == ARCHIVE_OK)
-      file.write({static_cast<const char*>(bytes), size});
-    if (more != ARCHIVE_EOF) failed();
-    file.commit();
+Dataset load(const DataConfig& config, const DataPlaces& places, const DataLog& log) {
+  const FoundFolder found = find_folder(places, config.path, "cifar10", has_files);
+  if (found.path.empty()) return download_and_read(places, log);
+  if (!found.how.empty()) return explaining(found, [&] { return read_cifar10(found.path); });
+  // Only the published files belong into the cache.
+  try {
+    Dataset set = read_cifar10(found.path);
+    if (set.remark.empty()) return set;
+    log(fmt::format("{}; downloading it again", set.origin));
+  } catch (const DataError& wrong) {
+    log(fmt::format("{}; downloading it again", wrong.what()));
   }
-  if (state != ARCHIVE_EOF) failed();
+  return download_and_read(places, log);
 }
 
 }  // namespace
@@ -146,7 +131,9 @@ Cifar10Records read_cifar10_file(const std::string& path) {
       throw DataError(fmt::format("{}: truncated at byte {}: a record of CIFAR-10 has {} bytes", path, file.offset(), kRecord));
     if (record[0] >= kClasses)
       throw DataError(fmt::format("{}: label {} at byte {}: labels go from 0 to {}", path, record[0], file.offset() - kRecord, kClasses - 1));
-    if (records.labels.size() % 10'000 == 0) check_fits_memory(path, static_cast<double>(records.images.capacity()));
+    if (records.labels.size() == kMaxRecords)
+      throw DataError(fmt::format("{}: trailing bytes from byte {} on: a file of CIFAR-10 has at most {} records", path,
+                                  kMaxRecords * kRecord, kMaxRecords));
     records.labels.push_back(record[0]);
     records.images.insert(records.images.end(), record.begin() + 1, record.end());
   }
@@ -167,7 +154,35 @@ Dataset read_cifar10(const std::string& folder) {
   add(folder, kFiles.back(), images, labels, remarks);
   set.test = split_of(std::move(images), std::move(labels));
   set.origin = remarks.empty() ? folder : fmt::format("{}; not the published files: {}", folder, fmt::join(remarks, ", "));
+  if (!remarks.empty())
+    set.remark = fmt::format("{} of the {} files of CIFAR-10 {}: accuracies cannot be compared with published ones", remarks.size(),
+                             kFiles.size(), remarks.size() == 1 ? "is not the published one" : "are not the published ones");
   return set;
+}
+
+void unpack_cifar10(const std::string& path, const std::string& folder) {
+  // POSIX.1-1988 (ustar): each file has a header of 512 bytes, and its bytes are filled up to a multiple of them.
+  constexpr std::size_t kBlock = 512, kNameBytes = 100, kSizeAt = 124, kSizeBytes = 11;
+  Unpacker archive(path);
+  std::set<std::string> missing;
+  for (const KnownFile& file : kFiles) missing.insert(file.name);
+  std::array<char, kBlock> block;
+  while (!missing.empty()) {
+    const bool has_header = archive.read(block.data(), kBlock) == kBlock;
+    std::size_t size = 0;
+    const char* const digits = block.data() + kSizeAt;
+    if (!has_header || block[0] == '\0' || std::from_chars(digits, digits + kSizeBytes, size, 8).ptr == digits)
+      throw DataError(fmt::format("{}: {} is missing before byte {} of the archive", path, *missing.begin(), archive.offset()));
+    const std::string name = fs::path(std::string(block.data(), strnlen(block.data(), kNameBytes))).filename().string();
+    std::optional<AtomicFile> file;
+    if (missing.erase(name) > 0) file.emplace((fs::path(folder) / name).string());
+    for (std::size_t left = size; left > 0; left -= std::min(left, kBlock)) {
+      if (archive.read(block.data(), kBlock) < kBlock)
+        throw DataError(fmt::format("{}: truncated at byte {}, within {}", path, archive.offset(), name));
+      if (file) file->write({block.data(), std::min(left, kBlock)});
+    }
+    if (file) file->commit();
+  }
 }
 
 void download_cifar10(const std::string& folder, const Download& download) {
@@ -184,7 +199,7 @@ void download_cifar10(const std::string& folder, const Download& download) {
     if (const std::string wrong = wrong_checksum(sha256_of_file(got), kArchive, "CIFAR-10"); !wrong.empty()) throw DataError(wrong);
   };
   fetcher.fetch(request);
-  unpack(request.path, folder);
+  unpack_cifar10(request.path, folder);
   std::error_code ignored;
   fs::remove(request.path, ignored);
 }

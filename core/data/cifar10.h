@@ -16,6 +16,9 @@ Dataset read_cifar10(const std::string& folder);
 // Downloads the published archive, checks its SHA-256, and unpacks the six files into `folder`, which is created if needed.
 void download_cifar10(const std::string& folder, const Download& download);
 
+// Writes the six files of a tar archive, compressed by gzip, into `folder`. Throws DataError if one is missing.
+void unpack_cifar10(const std::string& path, const std::string& folder);
+
 // One file of records. Throws DataError for a size that is no multiple of a record, and for a label over 9.
 struct Cifar10Records {
   std::vector<std::uint8_t> images;

@@ -60,17 +60,31 @@ Dataset fallback_of(const DataConfig& config, const DataPlaces& places, const st
   const DataSummary form = describe_dataset(config, places);
   Dataset set = draw_samples(form.spec, form.train_samples, form.test_samples, kFallbackSeed);
   set.origin += fmt::format(", because {} is not available", wanted);
+  set.remark = fmt::format("{} is not available, so the samples are synthetic: accuracies say nothing about it", wanted);
   return set;
+}
+
+// What to do about a set that is missing.
+std::string advice(DataSource set) {
+  switch (set) {
+    case DataSource::mnist:
+      return ", or allow built-in digits with `--set data.fallback=digits`";
+    case DataSource::tokens:
+    case DataSource::text:
+      return "; correct `data.path` or `data.validation`";
+    case DataSource::idx:
+    case DataSource::npy:
+      return "; correct `data.path`, or allow drawn samples with `fallback: synthetic`, `shape`, `classes` and `samples` in `data`";
+    default:
+      return ", or allow drawn samples with `--set data.fallback=synthetic`";
+  }
 }
 
 Dataset load_or_fall_back(const DataConfig& config, const DataPlaces& places, const DataLog& log) {
   try {
     return source_of(config.set).load(config, places, log);
   } catch (const DataMissing& missing) {
-    if (config.fallback == DataFallback::none)
-      throw DataError(fmt::format("{}, or allow {}", missing.what(),
-                                  config.set == DataSource::mnist ? "built-in digits with `--set data.fallback=digits`"
-                                                                  : "drawn samples with `--set data.fallback=synthetic`"));
+    if (config.fallback == DataFallback::none) throw DataError(missing.what() + advice(config.set));
     log(missing.what());
     Dataset set = fallback_of(config, places, missing.what(), log);
     log(fmt::format("{} is not available (data.fallback: {}): {} samples, {}", to_string(config.set), to_string(config.fallback),
@@ -107,7 +121,7 @@ DataSummary describe_dataset(const DataConfig& config, const DataPlaces& places)
     return source_of(config.set).describe(config, places);
   } catch (const DataMissing& missing) {
     const bool has_form = !config.shape.empty() && config.classes > 0 && config.samples > 0;
-    if (config.fallback == DataFallback::none) throw;
+    if (config.fallback == DataFallback::none) throw DataError(missing.what() + advice(config.set));
     if (has_form) return source_of(DataSource::synthetic).describe(config, places);
     throw DataError(fmt::format("{}; the fallback needs `shape`, `classes` and `samples` in `data`, because they are not known",
                                 missing.what()));

@@ -171,6 +171,7 @@ NpyArray read_npy(const std::string& path) {
   if (file.size() - end != bytes)
     refuse(path, fmt::format("trailing bytes from byte {} on: the header promises ({}) values and no more", end + bytes,
                              fmt::join(array.shape, ", ")));
+  check_fits_memory(path, static_cast<double>(bytes));
   array.values = file.slice(end, file.size());
   // numpy.save pads the header. Where another writer did not, the values are copied to an aligned place.
   if (end % size_of(array.element) != 0)

@@ -101,9 +101,9 @@ std::size_t check_values(const Arrays& arrays) {
       continue;
     }
     const std::int64_t value = arrays.x.integer(i);
-    if (std::abs(value) > kMaxExactFloat)
-      throw DataError(fmt::format("{}: sample {} has the value {}: integers up to {} are exact as float", arrays.x_path, i / size,
-                                  value, kMaxExactFloat));
+    if (value > kMaxExactFloat || value < -kMaxExactFloat)
+      throw DataError(fmt::format("{}: sample {} has the value {}: integers from {} to {} are exact as float", arrays.x_path,
+                                  i / size, value, -kMaxExactFloat, kMaxExactFloat));
     smallest = std::min(smallest, value);
     largest = std::max(largest, value);
   }

@@ -26,6 +26,10 @@ class Drawer {
     cell_width_ = (width_ + kCells - 1) / kCells;
     cell_height_ = (height_ + kCells - 1) / kCells;
     cells_ = size_ / (width_ * height_) * kCells * kCells;
+    for (std::size_t i = 0; i < size_; ++i) {
+      const std::size_t plane = i / (width_ * height_), row = i / width_ % height_, column = i % width_;
+      cell_of_.push_back(static_cast<std::uint32_t>((plane * kCells + row / cell_height_) * kCells + column / cell_width_));
+    }
     patterns_.resize(classes_ * cells_);
     for (std::size_t label = 0; label < classes_; ++label) {
       const Random random(seed, kPatternStream + label);
@@ -52,27 +56,23 @@ class Drawer {
   }
 
  private:
-  // Value i of the class's pattern, in [-1, 1): constant within a cell.
-  float pattern(std::uint32_t label, std::size_t i) const {
-    const std::size_t plane = i / (width_ * height_), row = i / width_ % height_, column = i % width_;
-    return patterns_[label * cells_ + (plane * kCells + row / cell_height_) * kCells + column / cell_width_];
-  }
-
   void sample(std::uint64_t stream, std::size_t number, std::uint32_t label, std::uint8_t* bytes) const {
     const Random own(seed_, stream + number);
     const float contrast = 40 + 40 * own.uniform(0);
+    const float* const pattern = patterns_.data() + label * cells_;  // in [-1, 1), constant within a cell
     for (std::size_t i = 0; i < size_; i += 4) {
       const Random::Block grain = own.block(1 + i / 4);
       for (std::size_t k = 0; k < std::min<std::size_t>(4, size_ - i); ++k) {
         const float noise = static_cast<float>(grain.words[k] >> 8) * 0x1p-24f - 0.5f;
-        bytes[i + k] = static_cast<std::uint8_t>(std::clamp(128 + contrast * pattern(label, i + k) + 160 * noise, 0.0f, 255.0f));
+        bytes[i + k] = static_cast<std::uint8_t>(std::clamp(128 + contrast * pattern[cell_of_[i + k]] + 160 * noise, 0.0f, 255.0f));
       }
     }
   }
 
   std::uint64_t seed_;
   std::size_t classes_, size_, width_, height_, cell_width_, cell_height_, cells_;
-  std::vector<float> patterns_;
+  std::vector<float> patterns_;         // of each class, by cell
+  std::vector<std::uint32_t> cell_of_;  // of each value of a sample
 };
 
 SampleSpec spec_of(const DataConfig& config) {
@@ -101,6 +101,7 @@ Dataset draw_samples(const SampleSpec& spec, std::size_t train_samples, std::siz
   Dataset set;
   set.name = "synthetic";
   set.origin = fmt::format("drawn with seed {}", seed);
+  set.remark = "The samples are synthetic: accuracies say nothing about real data";
   set.spec = spec;
   set.spec.element = ElementType::uint8;
   set.spec.tokens = 0;

@@ -1,7 +1,7 @@
 #pragma once
 
 // Reads a regular file, plain or compressed by gzip. Files are untrusted: a damaged or truncated stream is a DataError that
-// names the file and the unpacked byte.
+// names the file and the unpacked byte, and so is a file that unpacks to hundreds of times its size.
 
 #include <zlib.h>
 

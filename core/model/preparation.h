@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "config/config.h"
-#include "model/sample_spec.h"
+#include "config/sample_spec.h"
 
 namespace mgcompare {
 

@@ -85,8 +85,9 @@ class Builder {
     const std::string given = fmt::format("{}", fmt::join(last.output_shape, " x "));
     if (samples_.targets == 1)
       return fmt::format("the last layer gives {} but the data has {} classes: end with `dense: {}`", given, spec_.classes, spec_.classes);
-    return fmt::format("the last layer gives {} but the data has {} classes at each of {} positions: end with `dense: {}` after "
-                       "layers that keep the positions", given, spec_.classes, spec_.targets, spec_.classes);
+    return fmt::format("the last layer gives {} but the data needs {} x {}, {} classes at each of {} positions: end with `dense: {}` "
+                       "after layers that keep the positions", given, spec_.targets, spec_.classes, spec_.classes, spec_.targets,
+                       spec_.classes);
   }
 
   void name(LayerSpec& layer) {

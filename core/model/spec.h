@@ -10,7 +10,7 @@
 #include "mgcompare/batch.h"
 #include "mgcompare/error.h"
 #include "mgcompare/replica.h"
-#include "model/sample_spec.h"
+#include "config/sample_spec.h"
 
 namespace mgcompare {
 

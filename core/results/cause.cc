@@ -14,18 +14,27 @@
 #include "base/text.h"
 
 namespace mgcompare {
+namespace {
+
+// The what() of an exception of a plugin may return null.
+std::string text_of(const std::exception& error) {
+  const char* text = error.what();
+  return text != nullptr ? shortened(text) : "the plugin threw an exception without a text";
+}
+
+}  // namespace
 
 Cause cause_of(const std::exception_ptr& thrown) {
   try {
     std::rethrow_exception(thrown);
   } catch (const Diverged& error) {
-    return {TrialStatus::diverged, shortened(error.what())};
+    return {TrialStatus::diverged, text_of(error)};
   } catch (const Interrupted& error) {
-    return {TrialStatus::interrupted, shortened(error.what())};
+    return {TrialStatus::interrupted, text_of(error)};
   } catch (const DeviceLost& error) {
-    return {TrialStatus::device_lost, shortened(error.what())};
+    return {TrialStatus::device_lost, text_of(error)};
   } catch (const OutOfMemory& error) {
-    return {TrialStatus::out_of_memory, shortened(error.what())};
+    return {TrialStatus::out_of_memory, text_of(error)};
   } catch (const std::bad_alloc&) {
     struct sysinfo info {};
     sysinfo(&info);
@@ -35,10 +44,10 @@ Cause cause_of(const std::exception_ptr& thrown) {
   } catch (const std::system_error& error) {
     // That of a thread which could not be started says only "Resource temporarily unavailable".
     const bool is_of_file = dynamic_cast<const std::filesystem::filesystem_error*>(&error) != nullptr;
-    if (is_of_file || !is_limit(error.code().value())) return {TrialStatus::failed, shortened(error.what())};
+    if (is_of_file || !is_limit(error.code().value())) return {TrialStatus::failed, text_of(error)};
     return {TrialStatus::failed, fmt::format("no thread could be started: {}", error_text(error.code().value()))};
   } catch (const std::exception& error) {
-    return {TrialStatus::failed, shortened(error.what())};
+    return {TrialStatus::failed, text_of(error)};
   } catch (...) {
     return {TrialStatus::failed, "the plugin threw something that is not an exception"};
   }

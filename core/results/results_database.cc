@@ -182,6 +182,7 @@ RunInfo read_info(const Database& database) {
   info.data_name = values["data_name"];
   info.data_origin = values["data_origin"];
   info.data_fingerprint = values["data_fingerprint"];
+  info.data_remark = values["data_remark"];
   if (const std::string& warnings = values["warnings"]; !warnings.empty())
     info.warnings = Json::parse(warnings).get<std::vector<std::string>>();
   // Not written by older versions.

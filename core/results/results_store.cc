@@ -69,7 +69,7 @@ void ResultsStore::begin(const RunInfo& info, const std::vector<Trial>& plan) {
   });
   // The directory may have had an empty file. From now on it has nothing that this session did not write.
   session_->database().ignore_interruptions();
-  if (!info.data_fingerprint.empty()) record_data(info.data_name, info.data_origin, info.data_fingerprint);
+  if (!info.data_fingerprint.empty()) record_data(info.data_name, info.data_origin, info.data_fingerprint, info.data_remark);
 }
 
 static std::string environment_value(const RunInfo& info, std::string_view key) {
@@ -93,6 +93,9 @@ static bool is_damaged(const Row& row) { return row.state == RowState::finished 
 // Throws InUse unless the plan continues the run: same config, program, machine and trials.
 static void check_continues(const Run& run, const RunInfo& info, const std::vector<Trial>& plan,
                             const std::map<int, const Row*>& known) {
+  if (run.info.config_json.empty())
+    throw BadResults(fmt::format("{}: the record of the run is missing, so it cannot be continued: run without --resume, in another "
+                                 "directory", run.directory));
   if (const std::vector<std::string> keys = differing_settings(run.info, info.config_json); !keys.empty()) {
     throw InUse(
         fmt::format("{}: contains the run of another config (different: {}): run without --resume, in another directory",
@@ -195,11 +198,12 @@ std::vector<std::string> ResultsStore::resume(const RunInfo& info, const std::ve
     write_environment(session_->database(), info);
     seal_run(session_->database());
   });
-  if (!info.data_fingerprint.empty()) record_data(info.data_name, info.data_origin, info.data_fingerprint);
+  if (!info.data_fingerprint.empty()) record_data(info.data_name, info.data_origin, info.data_fingerprint, info.data_remark);
   return notes;
 }
 
-void ResultsStore::record_data(const std::string& name, const std::string& origin, const std::string& fingerprint) {
+void ResultsStore::record_data(const std::string& name, const std::string& origin, const std::string& fingerprint,
+                               const std::string& remark) {
   const RunInfo info = translating_errors(session_->path(), [&] { return read_info(session_->database()); });
   if (!info.data_fingerprint.empty() && info.data_fingerprint != fingerprint) {
     throw InUse(fmt::format("{}: this run used {} ({}), but the data are now {} ({}): results of different data are not mixed; "
@@ -210,6 +214,7 @@ void ResultsStore::record_data(const std::string& name, const std::string& origi
     set(session_->database(), "data_name", name);
     set(session_->database(), "data_origin", origin);
     set(session_->database(), "data_fingerprint", fingerprint);
+    set(session_->database(), "data_remark", remark);
     seal_run(session_->database());
   });
 }

@@ -56,6 +56,7 @@ struct RunInfo {
   std::optional<std::vector<std::string>> arguments;
   std::string started;              // when the run first began; set by begin()
   std::string data_name, data_origin, data_fingerprint;  // empty until record_data()
+  std::string data_remark;          // a sentence that every report shows, such as that the samples are drawn
   std::vector<std::pair<std::string, std::string>> environment;  // in display order
   std::vector<std::string> warnings;  // of the plan
   std::vector<LinkMeasurements> links;  // measured before the first trial
@@ -101,7 +102,7 @@ class ResultsStore {
   // the plan `is_part` of that of the experiment. Throws InUse, naming the keys that differ, if the config or a trial is different.
   std::vector<std::string> resume(const RunInfo& info, const std::vector<Trial>& plan, bool is_part = false);
   // Throws InUse if the run has used other data: results of different data are never mixed.
-  void record_data(const std::string& name, const std::string& origin, const std::string& fingerprint);
+  void record_data(const std::string& name, const std::string& origin, const std::string& fingerprint, const std::string& remark = "");
 
   // The numbers of the trials still to run, by position: unfinished, interrupted and damaged ones, and with `retry_failed`
   // those that failed, crashed, timed out or lost their device.

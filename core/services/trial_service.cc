@@ -86,6 +86,7 @@ Handlers trial_handlers(Session& session) {
     return {{"name", data.name},
             {"origin", data.origin},
             {"fingerprint", data.fingerprint},
+            {"remark", data.remark},
             {"training_set", data.training_set},
             {"train_samples", data.train.samples},
             {"test_samples", data.test.samples}};

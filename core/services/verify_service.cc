@@ -20,6 +20,7 @@ namespace {
 
 // A new worker loads the data first, and may download it.
 constexpr double kPrepareSeconds = 600;
+constexpr std::size_t kTestSamples = 20;
 
 VerifyScope scope_from_json(const nlohmann::json& setting) {
   VerifyScope scope = setting.at("quick").get<bool>() ? quick_scope() : VerifyScope();
@@ -31,13 +32,26 @@ VerifyScope scope_from_json(const nlohmann::json& setting) {
   return scope;
 }
 
+// The first `samples` training samples and a few test samples of the data.
+Dataset first_samples(DataConfig data, std::size_t samples, const DataPlaces& places, const DataLog& log) {
+  data.train_samples = data.test_samples = 0;
+  Dataset set = load_dataset(data, places, log);
+  if (!set.remark.empty()) log(fmt::format("warning: {}", set.remark));
+  if (set.train.samples < samples)
+    throw Error(fmt::format("verify trains on {} samples, and {} has {}: verify with more, such as `--set data.set=digits`", samples,
+                            set.name, set.train.samples));
+  set.train = part_of(set.train, 0, samples);
+  set.test = part_of(set.test, 0, std::min(kTestSamples, set.test.samples));
+  return set;
+}
+
 // What a worker keeps between the requests of one verification: data, devices and reference weights.
 class OpenVerification {
  public:
   OpenVerification(const nlohmann::json& setting, RequestContext& context)
       : setting_(setting), config_(setting.at("config").get<Config>()), scope_(scope_from_json(setting)),
-        dataset_(load_dataset(verify_data(config_.data, scope_.samples),
-                              reporting_places(setting.at("data_folder").get<std::string>(), context), reporting_log(context))),
+        dataset_(first_samples(config_.data, scope_.samples, reporting_places(setting.at("data_folder").get<std::string>(), context),
+                               reporting_log(context))),
         verification_(config_, dataset_, platform(scope_.device_kind), scope_, setting.at("folder").get<std::string>()) {}
 
   bool fits(const nlohmann::json& setting) const { return setting == setting_; }

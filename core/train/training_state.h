@@ -24,9 +24,8 @@ struct TrainingState {
   bool tracing() const { return !request.files.trace.empty(); }
   // Whether `request.most_steps` is reached. In lockstep all ranks agree; free-running ranks have no limit.
   bool out_of_steps() const { return request.most_steps != 0 && steps >= request.most_steps; }
-  // Whether work may be captured and replayed without the host. Audits inspect every pass, and the host gathers samples
-  // that are kept in its memory.
-  bool may_capture() const { return !request.audit && config.data.on != DataLocation::host; }
+  // Whether work may be captured and replayed without the host. Audits inspect every pass.
+  bool may_capture() const { return !request.audit; }
   // Publishes the phase, between steps. No rank may be in a step.
   void publish(TrainingPhase phase);
   // Publishes that this rank begins a step, counted from 1, so that the furthest one is known after a crash.

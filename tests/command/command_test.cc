@@ -101,7 +101,7 @@ TEST_F(CommandLine, WrongUsageIsTwoAndOneSentence) {
            {"fine.yaml", "--color", "blue"}, {"fine.yaml", "--only", "planet=mars"}, {"fine.yaml", "--resume"},
            {"fine.yaml", "--set", "epochz=3"}, {"plugins", "new", "../escape"}, {"fine.yaml", "-o", ""},
            {"fine.yaml", "--only", ""}, {"fine.yaml", "--data", ""}, {"fine.yaml", "--seed", "-1"},
-           {"fine.yaml", "--resume", "--dry-run"}, {"config", "--explain", "nonsense"}}) {
+           {"fine.yaml", "--resume", "--dry-run"}, {"config", "--explain", "nonsense"}, {"report", ""}, {"compare", "a", ""}}) {
     fine();
     const Ended ended = place_.run(words);
     EXPECT_EQ(ended.code, 2) << testing::PrintToString(words) << ended.err;
@@ -115,6 +115,7 @@ TEST_F(CommandLine, AWordThatIsNoCommandIsToldSo) {
   EXPECT_EQ(place_.run({"reprot", "runs/one"}).err,
             "mgcompare: no command and no config is named 'reprot'; did you mean 'report'?\n");
   EXPECT_NE(place_.run({}).err.find("give a config"), std::string::npos);
+  EXPECT_NE(place_.run({"--nope"}).err.find("there is no option '--nope'"), std::string::npos);
 }
 
 TEST_F(CommandLine, ValuesOfOptionsAreNoCommands) {

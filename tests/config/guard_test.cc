@@ -19,6 +19,8 @@ class Guard : public Workspace {};
 TEST_F(Guard, SaysWhatIsWrongWithTheFileItself) {
   EXPECT_THAT(complaint_of((folder_ / "none.yaml").string()), StartsWith("none.yaml: error: there is no such file"));
   EXPECT_THAT(complaint_of(folder_.string()), HasSubstr("is a folder; give the file in it"));
+  std::filesystem::create_symlink("loop.yaml", folder_ / "loop.yaml");
+  EXPECT_THAT(complaint_of((folder_ / "loop.yaml").string()), HasSubstr("cannot be read: Too many levels of symbolic links"));
   const std::string fifo = (folder_ / "fifo").string();
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   EXPECT_THAT(complaint_of(fifo), HasSubstr("is not a regular file"));

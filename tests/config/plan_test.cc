@@ -266,6 +266,32 @@ TEST_F(Planning, RefusesTooManyTrialsAndImpossibleNetworks) {
                         HasSubstr("    2 |   - max_pool: 100\n      |     ^"))));
 }
 
+TEST_F(Planning, FollowsTheFormOfTheData) {
+  TableProber probe(2, 0);
+  probe.data_.spec.shape = {5, 11, 13};
+  probe.data_.spec.classes = 7;
+  probe.data_.train_samples = 700;
+  const auto made = [&](const std::string& layers, const std::string& data = "{}") {
+    try {
+      return fmt::format("{} trials", make_plan(read("layers: " + layers + "\nstrategies: [sums]\ndata: " + data + "\nscaling: {batch: 1000}\n"), probe).trials.size());
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_THAT(made("[dense: 7]"), HasSubstr("trials"));
+  EXPECT_THAT(made("[dense: 10]"), AllOf(HasSubstr("x.yaml:1:10: error"), HasSubstr("the last layer gives 10 but the data has 7 classes")));
+  EXPECT_THAT(made("[{conv: {channels: 3, kernel: 12}}, dense: 7]"), HasSubstr("a window of 12 does not fit into 11 pixels"));
+  EXPECT_THAT(made("[dense: 7]", "{mean: [1, 2, 3]}"), HasSubstr("'data.mean' has 3 values, but the samples are 5 x 11 x 13"));
+  probe.data_.spec.shape = {49};
+  EXPECT_THAT(made("[{conv: {channels: 3, kernel: 2}}, dense: 7]"), HasSubstr("needs channels x height x width, its input is 49"));
+  EXPECT_THAT(made("[dense: 7]", "{flip: true}"), HasSubstr("'data.flip' needs images (channels x height x width), but the samples are 49"));
+  probe.data_.spec.targets = 49;
+  EXPECT_THAT(made("[dense: 7]"), HasSubstr("the last layer gives 7 but the data needs 49 x 7"));
+  probe.data_ = {mnist_form(), 60'000, 0};
+  EXPECT_THAT(made("[dense: 10]"), HasSubstr("the data have no test samples"));
+  EXPECT_THAT(made("[dense: 10]", "{validation_samples: 100}"), HasSubstr("trials"));
+}
+
 TEST_F(Planning, RanksPerDevice) {
   const Plan made = plan("strategies: [single, sums]\nscaling: {ranks_per_device: 3, devices: [2]}");
   EXPECT_THAT(rows(made), ElementsAre("single cpu:1 batch 128", "sums cpu:2 x 3 ranks batch 128"));

@@ -19,15 +19,20 @@ TEST(Schema, HasEveryKeyWithItsHelpRangeAndDefault) {
   EXPECT_EQ(schema["$schema"], "http://json-schema.org/draft-07/schema#");
   EXPECT_EQ(schema["additionalProperties"], false);
   for (const Key& key : keys()) {
-    const auto& top = schema["properties"];
-    const auto& place = key.section().empty() ? top : top[std::string(key.section())]["properties"];
-    ASSERT_TRUE(place.contains(std::string(key.leaf()))) << key.name;
-    EXPECT_THAT(place[std::string(key.leaf())]["description"].get<std::string>(), HasSubstr(std::string(key.help)));
+    // Each dot leads into a section.
+    std::string path(key.name);
+    for (std::size_t dot = path.find('.'); dot != path.npos; dot = path.find('.')) path.replace(dot, 1, "/properties/");
+    const nlohmann::json::json_pointer place("/properties/" + path);
+    ASSERT_TRUE(schema.contains(place)) << key.name;
+    EXPECT_THAT(schema[place]["description"].get<std::string>(), HasSubstr(std::string(key.help)));
   }
-  std::size_t leaves = 0;
-  for (const auto& [name, value] : schema["properties"].items())
-    leaves += value.contains("properties") ? value["properties"].size() : 1;
-  EXPECT_EQ(leaves, keys().size());
+  const std::function<std::size_t(const nlohmann::json&)> leaves = [&](const nlohmann::json& section) {
+    std::size_t count = 0;
+    for (const auto& [name, value] : section["properties"].items()) count += value.contains("properties") ? leaves(value) : 1;
+    return count;
+  };
+  EXPECT_EQ(leaves(schema), keys().size());
+  EXPECT_EQ(schema["properties"]["data"]["properties"]["crop"]["additionalProperties"], false);
   const auto& epochs = schema["properties"]["epochs"];
   EXPECT_EQ(epochs["default"], 12);
   EXPECT_EQ(epochs["anyOf"][0]["minimum"], 1);
@@ -84,7 +89,8 @@ TEST(Keys, NamesAreUniqueAndExplained) {
   for (const Key& key : keys()) {
     EXPECT_TRUE(names.insert(key.name).second) << key.name;
     EXPECT_TRUE(key.help.ends_with('.')) << key.name;
-    EXPECT_LE(std::count(key.name.begin(), key.name.end(), '.'), 1) << key.name;
+    EXPECT_LE(std::count(key.name.begin(), key.name.end(), '.'), 2) << key.name;
+    EXPECT_EQ(find_key(key.section(), key.leaf()), &key) << key.name;
   }
   const std::string text = explain_keys("");
   EXPECT_THAT(text, HasSubstr("data.train_samples\n    Use only the first N training samples; 0: all.\n"

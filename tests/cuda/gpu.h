@@ -23,7 +23,12 @@ namespace mgcompare::testing {
 class GpuRig {
  public:
   GpuRig(Rig& rig, const Numerics& numerics, bool on_host = false)
-      : device(gpu(0)), feed(device, rig.split, 1.0 / 255, on_host), network(make_network(device, rig.spec, numerics)) {
+      : GpuRig(rig, numerics, bytes_of(rig.spec.sample_shape, rig.spec.classes), on_host) {}
+
+  GpuRig(Rig& rig, const Numerics& numerics, const SampleSpec& samples, bool on_host)
+      : device(gpu(0)),
+        feed(device, samples, rig.split, preparation_of({}, samples), on_host),
+        network(make_network(device, rig.spec, numerics)) {
     feed.set_order({rig.order.data(), rig.order.size()});
     device.copy_to_device(network->weights().data(), rig.weights.data(), rig.weights.size() * sizeof(float));
     device.synchronize();

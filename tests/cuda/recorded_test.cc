@@ -61,6 +61,18 @@ TEST_P(GraphSteps, GiveTheBitsOfStepsByTheHost) {
     EXPECT_NEAR(device.result.epochs[epoch].loss, host.result.epochs[epoch].loss, 1e-12) << epoch;
 }
 
+// Batches that a second stream fetches from the host.
+TEST_P(GraphSteps, GiveTheSameBitsWithSamplesOnTheHost) {
+  Trial trial = recorded_trial(GetParam());
+  trial.config.data.prepare.crop_padding = 2;
+  const TrainingOutcome on_device = run_on_gpus(trial, true);
+  trial.config.data.on = DataLocation::host;
+  const TrainingOutcome on_host = run_on_gpus(trial, true);
+  EXPECT_EQ(on_host.weights, on_device.weights);
+  EXPECT_EQ(on_host.result.accuracy, on_device.result.accuracy);
+  EXPECT_EQ(run_on_gpus(trial, false).weights, on_device.weights);
+}
+
 // A bound on correctness, not on speed: the breakdown comes from other steps than the training time.
 constexpr double kLikeThePlainSteps = 0.10;
 

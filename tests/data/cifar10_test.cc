@@ -12,6 +12,7 @@ namespace mgcompare {
 namespace {
 
 using testing::AllOf;
+using testing::AnyOf;
 using testing::HasSubstr;
 
 // Records of one label each, whose pixels are that label.
@@ -50,8 +51,10 @@ TEST(Cifar10, ReadsPlainAndPackedFilesInOrder) {
 TEST(Cifar10, OtherChecksumsAreUsedAndSaid) {
   const Folder folder;
   write_small_set(folder);
-  EXPECT_THAT(read_cifar10(folder.path()).origin,
+  const Dataset set = read_cifar10(folder.path());
+  EXPECT_THAT(set.origin,
               AllOf(HasSubstr("not the published files"), HasSubstr("data_batch_1.bin: checksum"), HasSubstr("test_batch.bin: checksum")));
+  EXPECT_THAT(set.remark, HasSubstr("6 of the 6 files of CIFAR-10 are not the published ones"));
 }
 
 TEST(Cifar10, IsDescribedAsItIsLoaded) {
@@ -85,6 +88,27 @@ TEST(Cifar10, RefusesDamage) {
   EXPECT_THAT(text(packed), HasSubstr("gzip stream ends early"));
 }
 
+TEST(Cifar10, RefusesMoreRecordsThanItsFilesHave) {
+  const Folder folder;
+  const std::string path = folder.write("file.gz", gzip({}, 10'000 * 3073));
+  EXPECT_EQ(read_cifar10_file(path).labels.size(), 10'000u);
+  for (const std::size_t more : {std::size_t{1}, std::size_t{3073}, std::size_t{1} << 20}) {
+    folder.write("file.gz", gzip({}, 10'000 * 3073 + more));
+    EXPECT_THAT(refusal([&] { read_cifar10_file(path); }), AnyOf(HasSubstr("trailing bytes from byte 30730000 on"), HasSubstr("truncated at byte 30730001")));
+  }
+}
+
+TEST(Cifar10, SurvivesMutations) {
+  for (const Bytes& whole : {records({3, 1}), gzip(records({3, 1}))}) {
+    const int refused = refused_mutants(whole, 1000, [](const std::string& path) {
+      const Cifar10Records read = read_cifar10_file(path);
+      ASSERT_EQ(read.images.size(), read.labels.size() * 3072);
+    });
+    EXPECT_GT(refused, 100);
+    EXPECT_LT(refused, 1000);
+  }
+}
+
 TEST(Cifar10, MissingFilesAreNamed) {
   const Folder folder;
   write_small_set(folder);
@@ -105,8 +129,42 @@ TEST(Cifar10, FallsBackToSamplesOfItsForm) {
   const Dataset set = load_dataset(config, places, nullptr);
   EXPECT_EQ(set.name, "synthetic");
   EXPECT_THAT(set.origin, HasSubstr("because cifar10 is not available"));
+  EXPECT_THAT(set.remark, HasSubstr("cifar10 is not available, so the samples are synthetic"));
   EXPECT_EQ(set.spec.shape, (Shape{3, 32, 32}));
   EXPECT_EQ(set.training_set, 50'000u);
+}
+
+TEST(Cifar10, UnpacksTheArchive) {
+  const Folder folder;
+  std::filesystem::create_directories(folder.path("cifar-10-batches-bin"));
+  std::filesystem::create_directories(folder.path("out"));
+  const Folder* const root = &folder;
+  const Bytes readme(700, '.');
+  root->write("cifar-10-batches-bin/readme.html", readme);
+  for (std::uint8_t i = 1; i <= 5; ++i) root->write("cifar-10-batches-bin/data_batch_" + std::to_string(i) + ".bin", records({i, i}));
+  root->write("cifar-10-batches-bin/test_batch.bin", records({7}));
+  const std::string pack = "cd '" + folder.path() + "' && tar --format=ustar -czf ";
+  if (std::system((pack + "all.tar.gz cifar-10-batches-bin").c_str()) != 0) GTEST_SKIP() << "there is no tar here";
+  unpack_cifar10(folder.path("all.tar.gz"), folder.path("out"));
+  EXPECT_EQ(read_cifar10(folder.path("out")).train.targets, (std::vector<std::uint32_t>{1, 1, 2, 2, 3, 3, 4, 4, 5, 5}));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path("out")), {}), 6);
+  ASSERT_EQ(std::system((pack + "few.tar.gz cifar-10-batches-bin/readme.html cifar-10-batches-bin/data_batch_1.bin").c_str()), 0);
+  EXPECT_THAT(refusal([&] { unpack_cifar10(folder.path("few.tar.gz"), folder.path("out")); }), HasSubstr("data_batch_2.bin is missing"));
+  std::filesystem::resize_file(folder.path("all.tar.gz"), std::filesystem::file_size(folder.path("all.tar.gz")) / 2);
+  EXPECT_THAT(refusal([&] { unpack_cifar10(folder.path("all.tar.gz"), folder.path("out")); }), HasSubstr("gzip stream ends early"));
+}
+
+// Other files in the cache were not downloaded by this program.
+TEST(Cifar10, TheCacheHasPublishedFilesOnly) {
+  const Folder folder;
+  std::filesystem::create_directories(folder.path("cifar10"));
+  for (const auto& name : {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin", "test_batch.bin"})
+    folder.write(std::string("cifar10/") + name, records({1}));
+  DataPlaces places;
+  places.cache_folder = folder.path();
+  std::vector<std::string> log;
+  EXPECT_THROW(load_dataset(cifar10(), places, [&](const std::string& line) { log.push_back(line); }), DataError);
+  EXPECT_THAT(log, testing::Contains(AllOf(HasSubstr("not the published files"), HasSubstr("downloading it again"))));
 }
 
 TEST(Cifar10, AFolderForSetsHasOneForEach) {

@@ -5,7 +5,6 @@
 #include "data/refusal.h"
 #include "data/text_set.h"
 #include "data/tokens.h"
-#include "mgcompare/random.h"
 
 namespace mgcompare {
 namespace {
@@ -83,6 +82,30 @@ TEST(Tokens, RefuseDamage) {
   EXPECT_THAT(text("1,99999999999999999999999999\n"), HasSubstr("is too large"));
   EXPECT_THAT(text(std::string("1,2\n1,\0\n", 8)), HasSubstr("line 2: byte 0x00"));
   EXPECT_THROW(read_tokens(folder.path("absent"), 0, 128), DataMissing);
+}
+
+TEST(Tokens, SurviveMutations) {
+  const int refused = refused_mutants(bytes("1,2,3\n4,5,6\n7,8,9\n10,11,12\n"), 3000, [](const std::string& path) {
+    const TokenLines lines = read_tokens(path, 0, 128);
+    ASSERT_EQ(lines.values.size(), lines.lines() * lines.length);
+  });
+  EXPECT_GT(refused, 500);
+  EXPECT_LT(refused, 3000);
+}
+
+TEST(Text, SurvivesMutations) {
+  const int refused = refused_mutants(bytes("b\xC3\xA4" "a\xE2\x82\xAC" "b\xF0\x9F\x99\x82 some more of it"), 3000, [](const std::string& path) {
+    const TextTokens text = read_text_tokens(path);
+    for (const std::int32_t value : text.values) ASSERT_LT(static_cast<std::size_t>(value), text.alphabet.size());
+  });
+  EXPECT_GT(refused, 500);
+  EXPECT_LT(refused, 3000);
+}
+
+TEST(Text, ABombIsNamed) {
+  const Folder folder;
+  const std::string path = folder.write("bomb.gz", gzip({}, 70u << 20));
+  EXPECT_THAT(refusal([&] { read_text_tokens(path); }), AllOf(HasSubstr("bomb.gz: an archive bomb"), HasSubstr("unpack it yourself")));
 }
 
 TEST(Text, CharactersAreNumberedByCodePoint) {

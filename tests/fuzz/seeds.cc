@@ -45,23 +45,56 @@ std::string bytes_of(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
+std::string packed(const std::string& bytes) {
+  std::string packed(compressBound(bytes.size()) + 32, '\0');
+  z_stream stream{};
+  deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  deflate(&stream, Z_FINISH);
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return packed;
+}
+
 // Two images of 2 x 3 pixels and their labels, plain and compressed.
 void write_idx() {
   const std::string images("\0\0\x08\x03\0\0\0\x02\0\0\0\x02\0\0\0\x03 abcdefghijkl", 29);
   const std::string labels("\0\0\x08\x01\0\0\0\x02\x03\x09", 10);
   const auto split = static_cast<char>(255 * (images.size() - 1) / (images.size() - 1 + labels.size()) + 1);
   write("idx", "plain", split + images.substr(0, 16) + images.substr(17) + labels);
-  std::string packed(compressBound(images.size()) + 32, '\0');
-  z_stream stream{};
-  deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(images.data()));
-  stream.avail_in = static_cast<uInt>(images.size());
-  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-  stream.avail_out = static_cast<uInt>(packed.size());
-  deflate(&stream, Z_FINISH);
-  packed.resize(stream.total_out);
-  deflateEnd(&stream);
-  write("idx", "packed", '\xff' + packed);
+  write("idx", "packed", '\xff' + packed(images));
+}
+
+// A header of each version, and each type of values.
+void write_npy() {
+  int version = 1;
+  for (const char* type : {"|u1", "<f4", "<i4", "<i8"}) {
+    std::string header = std::string("{'descr': '") + type + "', 'fortran_order': False, 'shape': (2, 3), }";
+    const std::size_t before = version == 1 ? 10 : 12;
+    header.resize((before + header.size() + 64) / 64 * 64 - before, ' ');
+    header.back() = '\n';
+    std::string file = "\x93NUMPY" + std::string{static_cast<char>(version), '\0', static_cast<char>(header.size()), '\0'};
+    if (version > 1) file += std::string(2, '\0');
+    write("npy", type + 1, file + header + std::string(6 * static_cast<std::size_t>(type[2] - '0'), '\1'));
+    version = version % 3 + 1;
+  }
+}
+
+void write_cifar10() {
+  const std::string records = std::string(3073, '\3') + std::string(3073, '\t');
+  write("cifar10", "plain", records);
+  write("cifar10", "packed", packed(records));
+}
+
+void write_sequences() {
+  const std::string tokens = "1,2,3\n4;5 6\r\n\n127\t0,9\n", text = "a\xC3\xA4\xE2\x82\xAC\xF0\x9F\x99\x82\n";
+  write("tokens", "plain", '\3' + tokens);
+  write("tokens", "packed", '\0' + packed(tokens));
+  write("text", "plain", text);
+  write("text", "packed", packed(text));
 }
 
 void write_messages() {
@@ -159,6 +192,9 @@ int main(int argc, char** argv) {
   if (argc != 2) return 2;
   root = argv[1];
   write_idx();
+  write_npy();
+  write_cifar10();
+  write_sequences();
   write_messages();
   write_checkpoints();
   write_results();

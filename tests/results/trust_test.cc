@@ -144,6 +144,14 @@ TEST(DamagedRun, IsTainted) {
   EXPECT_EQ(results.read().info.taints.size(), 1u) << "still";
 }
 
+TEST(DamagedRun, WithoutItsRecordIsNotContinued) {
+  const Folder folder;
+  make_run(folder.path());
+  Database(folder.path(kResultsFile), Database::Mode::write).script("DELETE FROM run");
+  ResultsStore results(folder.path());
+  EXPECT_THAT([&] { results.resume(info(), plan()); }, ThrowsMessage<BadResults>(HasSubstr("the record of the run is missing")));
+}
+
 TEST(Checksums, HoldInEveryState) {
   const Folder folder;
   ResultsStore results(folder.path());

@@ -10,6 +10,10 @@
 namespace mgcompare {
 namespace {
 
+struct Silent : std::exception {
+  const char* what() const noexcept override { return nullptr; }
+};
+
 template <class Thrown> void expect(const Thrown& thrown, const std::string& status, const std::string& sentence) {
   const Cause cause = cause_of(std::make_exception_ptr(thrown));
   EXPECT_EQ(to_string(cause.status), status) << sentence;
@@ -29,6 +33,7 @@ TEST(Cause, HasWordsForWhatSaysNothing) {
   expect(std::bad_alloc(), "out of memory", "the host has no more memory");
   expect(std::bad_array_new_length(), "out of memory", "the host has no more memory");
   expect(42, "failed", "the plugin threw something that is not an exception");
+  expect(Silent(), "failed", "the plugin threw an exception without a text");
 }
 
 }  // namespace
