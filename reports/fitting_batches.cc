@@ -46,12 +46,14 @@ std::vector<std::string> fitting_batches(const Comparison& comparison) {
       else if (!other.done.empty() && (largest == nullptr || other.trial().global_batch > largest->trial().global_batch)) largest = &other;
     }
     if (!is_smallest) continue;
+    const std::size_t known = largest == nullptr ? 0 : largest->trial().global_batch;
     sentences.push_back(fmt::format(
         "{} on {} ran out of memory with a global batch of {}{}; {}", plain(cell.series),
         devices_text(cell.trial().devices, cell.trial().device_kind), batch_text(cell),
         cell.done.empty() ? "" : " in some repeats",
-        found > 0 ? fmt::format("the largest that was found to fit is {}", count_text(static_cast<double>(found)))
-        : largest != nullptr ? "the largest that fitted is " + batch_text(*largest) : "no batch of this experiment fitted"));
+        found > known        ? fmt::format("the largest that was found to fit is {}", count_text(static_cast<double>(found)))
+        : largest != nullptr ? "the largest that fitted is " + batch_text(*largest)
+                             : "no batch of this experiment fitted"));
   }
   return sentences;
 }

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "model/schedule.h"
+#include "config/batch_rule.h"
 
 namespace mgcompare {
 
