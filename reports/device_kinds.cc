@@ -41,6 +41,11 @@ bool is_same_device(const Device& one, const Device& other) {
   return one.cell->trial().device_kind == other.cell->trial().device_kind && one.name == other.name;
 }
 
+bool have_equal_targets(const Against& one) {
+  const Comparison &fast = *one.fast.part, &slow = *one.slow.part;
+  return fast.target_accuracy == slow.target_accuracy && fast.run->info.data_fingerprint == slow.run->info.data_fingerprint;
+}
+
 // By network, variant and batch.
 std::map<std::tuple<std::string, std::string, std::size_t>, std::vector<Against>> all_pairs(const Overview& overview) {
   std::map<std::tuple<std::string, std::string, std::size_t>, std::vector<Device>> places;
@@ -84,9 +89,15 @@ Table device_table(const Overview& overview) {
       table.lines.push_back({variant.empty() ? network : fmt::format("{} ({})", network, variant), fmt::format("{}", batch), text_of(one.fast),
                              text_of(one.slow), in_two(with_range(fast.samples_per_second, rate_text)),
                              in_two(with_range(ratio(fast.done, slow.done, throughput))),
-                             in_two(with_range(ratio(slow.done, fast.done, time_to_target))), accuracy_text(fast.accuracy.median),
+                             have_equal_targets(one) ? in_two(with_range(ratio(slow.done, fast.done, time_to_target))) : "-", accuracy_text(fast.accuracy.median),
                              accuracy_text(slow.accuracy.median)});
     }
+  }
+  const bool is_one_network = std::all_of(table.lines.begin(), table.lines.end(), [&](const TextRow& line) { return line[0] == table.lines[0][0]; });
+  if (is_one_network && !overview.has_networks()) {
+    table.head.erase(table.head.begin());
+    for (TextRow& line : table.lines) line.erase(line.begin());
+    --table.left;
   }
   return table;
 }

@@ -274,7 +274,7 @@ std::string all_of(const Overview& overview, const std::function<std::string(con
 
 // What is above the sections: the runs, and the answer for each part.
 void add_answers(const Overview& overview, Data& page) {
-  Data answers{Data::type::list}, taints{Data::type::list}, remarks{Data::type::list};
+  Data answers{Data::type::list}, kinds{Data::type::list}, taints{Data::type::list}, remarks{Data::type::list};
   std::size_t done = 0, finished = 0, trials = 0;
   for (std::size_t number = 0; number < overview.parts.size(); ++number) {
     const Comparison& part = overview.parts[number];
@@ -284,7 +284,7 @@ void add_answers(const Overview& overview, Data& page) {
     trials += part.trials;
   }
   for (const std::string& taint : taints_of(overview)) taints.push_back(taint);
-  for (const std::string& sentence : device_sentences(overview)) remarks.push_back(sentence);
+  for (const std::string& sentence : device_sentences(overview)) kinds.push_back(sentence);
   for (const Finding& finding : reservations(overview)) remarks.push_back(finding.text);
   if (finished > done) {
     const std::size_t stopped = finished - done;
@@ -303,6 +303,7 @@ void add_answers(const Overview& overview, Data& page) {
   page.set("partial", text_or_nothing(partial_text(overview)));
   page.set("taints", taints);
   page.set("answers", answers);
+  page.set("kinds", kinds);
   page.set("reservations_of_all", remarks);
 }
 

@@ -44,7 +44,9 @@ std::vector<std::pair<std::string, std::string>> details_of(const Run& run) {
   all.emplace_back("mgcompare ", run.info.program_version);
   all.emplace_back("", run.info.name);
   all.emplace_back("", run.info.data_name);
-  all.emplace_back("", std::filesystem::path(run.directory).lexically_normal().filename().string());
+  // "runs/a/" ends with an empty name.
+  const std::filesystem::path directory = std::filesystem::path(run.directory + "/.").lexically_normal().parent_path();
+  all.emplace_back("", directory.filename().string());
   return all;
 }
 
