@@ -36,9 +36,10 @@ int compare(const Command& command) {
   announce(plan, trials, directory, command);
   ProgressDisplay display = make_display(plan, trials, command);
   DeviceAvailability availability(plan.platforms);
+  FittingBatch fitting;
   for (const Trial& trial : trials) {
     if (interruption() != 0) break;
-    run_trial(results, supervisor, availability, trial, directory, command, display);
+    run_trial(results, supervisor, availability, fitting, trial, directory, command, display);
   }
 
   const Run run = results.read();

@@ -29,6 +29,10 @@ void measure(Cell& cell) {
   cell.accuracy = over(cell.done, [](const Row& row) { return row.result.accuracy; });
   cell.samples_per_second = over(cell.done, throughput);
   cell.seconds_training = over(cell.done, [](const Row& row) { return row.result.seconds_training; });
+  cell.seconds_total = over(cell.done, [](const Row& row) { return total_seconds(row.result); });
+  cell.train_accuracy = over(cell.done, [](const Row& row) {
+    return row.result.epochs.empty() ? std::numeric_limits<double>::quiet_NaN() : row.result.epochs.back().train_accuracy;
+  });
   cell.seconds_per_epoch = over(cell.done, [](const Row& row) {
     const std::size_t epochs = row.result.epochs.size();
     return epochs == 0 ? std::numeric_limits<double>::quiet_NaN()
@@ -87,7 +91,7 @@ bool is_baseline_of(const Cell& base, const Cell& cell) {
   const std::size_t batch =
       trial.scaling == ScalingMode::weak ? trial.global_batch / std::max<std::size_t>(1, trial.devices) : trial.global_batch;
   return base.is_baseline && !base.done.empty() && one.devices == 1 && one.ranks_per_device == 1 &&
-         one.device_kind == trial.device_kind && one.global_batch == batch && one.variant == trial.variant;
+         one.device_kind == trial.device_kind && one.global_batch == batch && one.network == trial.network && one.variant == trial.variant;
 }
 
 void set_against_baseline(std::vector<Cell>& cells) {
@@ -163,6 +167,93 @@ std::size_t order_of(const Row& row) {
   return static_cast<std::size_t>(found - all.begin());
 }
 
+// The names of the networks in the order of their first trial of the plan; one empty name if there is only one. Rows of a run with
+// several networks have one of them, also damaged rows that do not know theirs.
+class Networks {
+ public:
+  explicit Networks(const Run& run) {
+    std::map<std::string, int> first;
+    for (const Row& row : run.rows) {
+      if (row.trial.network.empty()) continue;
+      const auto [found, is_new] = first.try_emplace(row.trial.network, row.trial.number);
+      if (!is_new) found->second = std::min(found->second, row.trial.number);
+    }
+    for (const auto& [name, number] : first) names.push_back(name);
+    std::sort(names.begin(), names.end(), [&](const std::string& a, const std::string& b) { return first[a] < first[b]; });
+    if (names.empty()) names.emplace_back();
+  }
+  const std::string& of(const Row& row) const { return names[order_of(row)]; }
+  std::size_t order_of(const Row& row) const {
+    for (const std::string& name : {row.trial.network, row.config->model.name})
+      if (const auto found = std::find(names.begin(), names.end(), name); found != names.end())
+        return static_cast<std::size_t>(found - names.begin());
+    return 0;
+  }
+
+  std::vector<std::string> names;
+};
+
+// `only`: the network to which the comparison is limited; null: none.
+Comparison compare(const Run& run, const Networks& networks, const std::string* only, const PromiseChecks& promises,
+                   Objective objective) {
+  Comparison comparison;
+  comparison.run = &run;
+  comparison.promises = promises;
+  comparison.network = only != nullptr ? *only : "";
+  std::map<std::string, std::size_t> index;
+  for (const Row& row : run.rows) {
+    if (only != nullptr && networks.of(row) != *only) continue;
+    ++comparison.trials;
+    if (row.trial.reference) {
+      add_reference(comparison, row);
+      continue;
+    }
+    const std::string name = row_name(row.trial);
+    const auto [found, is_new] = index.emplace(name, comparison.cells.size());
+    if (is_new) {
+      comparison.cells.emplace_back();
+      comparison.cells.back().name = name;
+      if (only == nullptr) comparison.cells.back().network = networks.of(row);
+      comparison.cells.back().first = &row;
+      comparison.cells.back().series = plain(row.trial.variant.empty()
+                                                 ? row.trial.strategy.label
+                                                 : row.trial.strategy.label + ", " + row.trial.variant);
+    }
+    Cell& cell = comparison.cells[found->second];
+    comparison.target_accuracy = std::max(comparison.target_accuracy, row.config->target_accuracy);
+    if (row.state != RowState::finished) {
+      cell.missing += row.trial.is_repeat() ? 1 : 0;
+      continue;
+    }
+    // Interrupted trials run again on --resume, so they count as unfinished.
+    comparison.finished += row.result.status == TrialStatus::interrupted ? 0 : 1;
+    const bool is_done = row.result.status == TrialStatus::done;
+    comparison.done += is_done ? 1 : 0;
+    if (row.trial.is_repeat()) (is_done ? cell.done : cell.failed).push_back(&row);
+    else if (!is_done) cell.failed_extras.push_back(&row);
+    else if (row.trial.bracket > 0) cell.brackets.push_back(&row);
+    cell.many_models |= trait_is(row, "models", "many") && row.trial.ranks() > 1;
+    cell.is_baseline |= is_baseline_row(row);
+    cell.is_ceiling |= trait_is(row, "role", "ceiling");
+    cell.is_exact |= trait_is(row, "promise", "exact");
+    cell.runs_freely |= trait_is(row, "pace", "free");
+  }
+  const auto place = [&](const Cell& cell) {
+    const TrialKey& trial = cell.trial();
+    return std::tuple(networks.order_of(*cell.first), order_of(*cell.first), trial.device_kind, trial.devices, trial.ranks_per_device, trial.global_batch,
+                      trial.variant);
+  };
+  std::stable_sort(comparison.cells.begin(), comparison.cells.end(),
+                   [&](const Cell& a, const Cell& b) { return place(a) < place(b); });
+  for (Cell& cell : comparison.cells) {
+    measure(cell);
+    mark(cell, comparison.promises);
+  }
+  set_against_baseline(comparison.cells);
+  decide_against_baseline(comparison.cells);
+  return ranked_by(std::move(comparison), objective);
+}
+
 }  // namespace
 
 bool Cell::is_unsteady() const { return window_spread.count > 0 && window_spread.median > kSteadySpread; }
@@ -207,59 +298,15 @@ Comparison ranked_by(Comparison comparison, Objective objective) {
 }
 
 Comparison compare_rows(const Run& run, Objective objective) {
-  Comparison comparison;
-  comparison.run = &run;
-  comparison.promises = PromiseChecks(run);
-  std::map<std::string, std::size_t> index;
-  for (const Row& row : run.rows) {
-    ++comparison.trials;
-    if (row.trial.reference) {
-      add_reference(comparison, row);
-      continue;
-    }
-    const std::string name = row_name(row.trial);
-    const auto [found, is_new] = index.emplace(name, comparison.cells.size());
-    if (is_new) {
-      comparison.cells.emplace_back();
-      comparison.cells.back().name = name;
-      comparison.cells.back().first = &row;
-      comparison.cells.back().series = plain(row.trial.variant.empty()
-                                                 ? row.trial.strategy.label
-                                                 : row.trial.strategy.label + ", " + row.trial.variant);
-    }
-    Cell& cell = comparison.cells[found->second];
-    comparison.target_accuracy = std::max(comparison.target_accuracy, row.config->target_accuracy);
-    if (row.state != RowState::finished) {
-      cell.missing += row.trial.is_repeat() ? 1 : 0;
-      continue;
-    }
-    // Interrupted trials run again on --resume, so they count as unfinished.
-    comparison.finished += row.result.status == TrialStatus::interrupted ? 0 : 1;
-    const bool is_done = row.result.status == TrialStatus::done;
-    comparison.done += is_done ? 1 : 0;
-    if (row.trial.is_repeat()) (is_done ? cell.done : cell.failed).push_back(&row);
-    else if (!is_done) cell.failed_extras.push_back(&row);
-    else if (row.trial.bracket > 0) cell.brackets.push_back(&row);
-    cell.many_models |= trait_is(row, "models", "many") && row.trial.ranks() > 1;
-    cell.is_baseline |= is_baseline_row(row);
-    cell.is_ceiling |= trait_is(row, "role", "ceiling");
-    cell.is_exact |= trait_is(row, "promise", "exact");
-    cell.runs_freely |= trait_is(row, "pace", "free");
-  }
-  const auto place = [](const Cell& cell) {
-    const TrialKey& trial = cell.trial();
-    return std::tuple(order_of(*cell.first), trial.device_kind, trial.devices, trial.ranks_per_device, trial.global_batch,
-                      trial.variant);
-  };
-  std::stable_sort(comparison.cells.begin(), comparison.cells.end(),
-                   [&](const Cell& a, const Cell& b) { return place(a) < place(b); });
-  for (Cell& cell : comparison.cells) {
-    measure(cell);
-    mark(cell, comparison.promises);
-  }
-  set_against_baseline(comparison.cells);
-  decide_against_baseline(comparison.cells);
-  return ranked_by(std::move(comparison), objective);
+  return compare(run, Networks(run), nullptr, PromiseChecks(run), objective);
+}
+
+std::vector<Comparison> compare_networks(const Run& run, Objective objective) {
+  const Networks networks(run);
+  const PromiseChecks promises(run);
+  std::vector<Comparison> all;
+  for (const std::string& name : networks.names) all.push_back(compare(run, networks, &name, promises, objective));
+  return all;
 }
 
 }  // namespace mgcompare

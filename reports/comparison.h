@@ -1,8 +1,9 @@
 #pragma once
 
-// The rows of a run, aggregated: repeats of one row become a cell, and cells are compared with the one-device baseline. All
-// reports use this; it does not depend on any format.
+// The rows of a run, aggregated: repeats of one row become a cell, and cells are compared with the one-device baseline of their
+// network. All reports use this; it does not depend on any format.
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@ namespace mgcompare {
 // Rows that differ only in seed and block.
 struct Cell {
   std::string name;                 // row_name()
+  std::string network;              // if the comparison has rows of several
   std::string series;               // name of its strategy in charts, "tower every 4, small rate"; plain text
   const Row* first = nullptr;       // of all repeats, by position
   std::vector<const Row*> done;     // by position
@@ -34,6 +36,8 @@ struct Cell {
   bool runs_freely = false;         // free pace: ranks may train different numbers of samples
 
   Spread accuracy, samples_per_second, seconds_per_epoch, seconds_training, bytes_per_step, step_seconds, updates;
+  Spread train_accuracy;            // on the batches of the last epoch, before each update
+  Spread seconds_total;             // total_seconds()
   std::size_t reached_target = 0;   // number of repeats that reached the target accuracy
   Spread seconds_to_target;         // of those repeats
   Spread device_seconds, device_seconds_to_target;
@@ -59,10 +63,16 @@ struct Cell {
   bool is_disqualified() const { return mgcompare::is_disqualified(marks); }  // never the best of anything
 };
 
+struct Series;                      // of charts (charts/series.h)
+
 struct Comparison {
   const Run* run = nullptr;         // outlives this
+  std::string network;              // of all rows, if the run has several and this is about one of them
+  std::string infrastructure;       // a short name of the run's machine, if a report has several runs
+  // The looks of strategies in charts, if other comparisons of the report share them.
+  std::shared_ptr<const std::vector<Series>> looks;
   double target_accuracy = 0;       // 0: none
-  std::vector<Cell> cells;          // strategies in the config's order, then devices, batch, variant
+  std::vector<Cell> cells;          // networks and strategies in the config's order, then devices, batch, variant
   Objective objective = Objective::time_to_accuracy;
   // Cells that train one model, have results and are not disqualified, best first by the objective. If no repeat reached the target, time to
   // accuracy falls back to samples/s, and device-seconds to those of the whole training.
@@ -73,7 +83,10 @@ struct Comparison {
   std::vector<const Row*> failed_references;  // that finished with another status than done (plan/controls.h)
 };
 
+// All rows of a run, each against its own baseline. With several networks the ranking has no meaning.
 Comparison compare_rows(const Run& run, Objective objective = Objective::time_to_accuracy);
+// The rows of each network by themselves, in the config's order. At least one, also of a run without rows.
+std::vector<Comparison> compare_networks(const Run& run, Objective objective = Objective::time_to_accuracy);
 // The same rows, ranked by another objective.
 Comparison ranked_by(Comparison comparison, Objective objective);
 

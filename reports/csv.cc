@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "reports/learning_rate.h"
 #include "reports/marks.h"
 #include "reports/steadiness.h"
 #include "reports/text.h"
@@ -42,6 +43,9 @@ const std::vector<Column>& columns() {
       {"ranks_per_device", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.trial.ranks_per_device); }, false},
       {"scaling", [](const Row& r, const PromiseCheck&) { return csv_field(to_string(r.trial.scaling)); }, false},
       {"global_batch", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.trial.global_batch); }, false},
+      {"batch_per_device", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", batch_per_device(r.trial)); }, false},
+      {"learning_rate", [](const Row& r, const PromiseCheck&) { return number(learning_rate_of(r)); }, false},
+      {"learning_rate_rule", [](const Row& r, const PromiseCheck&) { return csv_field(rate_rule_of(r)); }, false},
       {"precision", [](const Row& r, const PromiseCheck&) { return csv_field(to_string(precision_of(*r.config, r.trial.device_kind))); }, false},
       {"seed", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.trial.seed); }, false},
       {"bracket", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.trial.bracket); }, false},
@@ -52,6 +56,7 @@ const std::vector<Column>& columns() {
       {"epochs", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.result.epochs.size()); }},
       {"accuracy", [](const Row& r, const PromiseCheck&) { return number(r.result.accuracy); }},
       {"accuracy_spread", [](const Row& r, const PromiseCheck&) { return number(r.result.accuracy_spread); }},
+      {"train_accuracy", [](const Row& r, const PromiseCheck&) { return r.result.epochs.empty() ? "" : number(r.result.epochs.back().train_accuracy); }},
       {"seconds_to_target",
        [](const Row& r, const PromiseCheck&) { return r.result.seconds_to_target > 0 ? number(r.result.seconds_to_target) : ""; }},
       {"samples_per_second", [](const Row& r, const PromiseCheck&) { return number(r.result.samples_per_second); }},
@@ -73,6 +78,7 @@ const std::vector<Column>& columns() {
       {"seconds_training", [](const Row& r, const PromiseCheck&) { return number(r.result.seconds_training); }},
       {"seconds_evaluation", [](const Row& r, const PromiseCheck&) { return number(r.result.seconds_evaluation); }},
       {"seconds_checkpoint", [](const Row& r, const PromiseCheck&) { return number(r.result.seconds_checkpoint); }},
+      {"seconds_total", [](const Row& r, const PromiseCheck&) { return number(total_seconds(r.result)); }},
       {"harness_share", [](const Row& r, const PromiseCheck&) { return number(r.result.harness_share); }},
       {"samples", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.result.samples); }},
       {"steps", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.result.steps); }},
@@ -92,6 +98,7 @@ const std::vector<Column>& columns() {
          return check.state == PromiseState::broken ? fmt::format("{}", check.epoch) : "";
        }},
       {"marks", [](const Row& r, const PromiseCheck& check) { return csv_field(marks_text(marks_of(r, check))); }},
+      {"fitting_batch", [](const Row& r, const PromiseCheck&) { return r.result.fitting_batch == 0 ? "" : fmt::format("{}", r.result.fitting_batch); }},
       {"peak_memory_bytes", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.result.peak_memory); }},
       {"parameters", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.result.parameters); }},
       {"weights_hash", [](const Row& r, const PromiseCheck&) { return csv_field(r.result.weights_hash); }},
@@ -101,14 +108,12 @@ const std::vector<Column>& columns() {
 
 }  // namespace
 
-std::string csv_report(const Run& run) {
+static void add_lines(const Run& run, const std::string& before, std::string& text) {
   const PromiseChecks promises(run);
-  std::string text;
-  for (const Column& column : columns()) text += fmt::format("{}{}", text.empty() ? "" : ",", column.name);
-  text += ",data,data_remark\r\n";
   const std::string data = fmt::format(",{},{}", csv_field(run.info.data_name), csv_field(run.info.data_remark));
   for (const Row& row : run.rows) {
     const PromiseCheck check = promises.of(row);
+    text += before;
     bool first = true;
     for (const Column& column : columns()) {
       if (!first) text += ',';
@@ -117,7 +122,18 @@ std::string csv_report(const Run& run) {
     }
     text += data + "\r\n";
   }
+}
+
+std::string csv_report(const Overview& overview) {
+  const bool has_runs = overview.has_runs();
+  std::string text = has_runs ? "infrastructure,run" : "";
+  for (const Column& column : columns()) text += fmt::format("{}{}", text.empty() ? "" : ",", column.name);
+  text += ",data,data_remark\r\n";
+  for (const Comparison* part : overview.runs())
+    add_lines(*part->run, has_runs ? fmt::format("{},{},", csv_field(part->infrastructure), csv_field(part->run->directory)) : "", text);
   return text;
 }
+
+std::string csv_report(const Run& run) { return csv_report(overview_of(run)); }
 
 }  // namespace mgcompare

@@ -266,7 +266,7 @@ std::string title_of(const Cell& cell) {
                        weak ? trial.global_batch / std::max<std::size_t>(1, trial.devices) : trial.global_batch);
   if (weak) title += " per device";
   if (!trial.variant.empty()) title += fmt::format(", {}", trial.variant);
-  return plain(title);
+  return plain(cell.network.empty() ? title : fmt::format("{}: {}", cell.network, title));
 }
 
 std::string with_range(const Spread& spread, std::string (*text)(double)) {
@@ -357,30 +357,11 @@ std::vector<Finding> reservations(const Comparison& comparison) {
                                "differences of that size may be due to the machine",
                                plain(row_name(worst.before->trial)), change_text(worst.change))});
   }
-  const RunInfo& info = comparison.run->info;
-  if (!info.data_remark.empty()) all.push_back({plain(info.data_remark)});
-  if (info.data_name == "digits")
-    all.push_back({"The data are built-in drawn digits, not MNIST: accuracies cannot be compared with published ones"});
-  if (!comparison.run->rows.empty() && comparison.run->rows.front().config->cut_down_for_cpu) {
-    all.push_back({"The experiment was reduced for a machine without a GPU, by its `when_cpu:` block"});
-  }
-  if (comparison.finished < comparison.trials) {
-    all.push_back({fmt::format("{} of {} trials have not finished: --resume runs them",
-                               comparison.trials - comparison.finished, comparison.trials)});
-  }
   return all;
 }
 
-std::string partial_text(const Comparison& comparison) {
-  if (comparison.finished == comparison.trials) return "";
-  return fmt::format("Partial: {} of {} trials have not finished. The results below are of the finished trials.",
-                     comparison.trials - comparison.finished, comparison.trials);
-}
-
-std::vector<Finding> findings(const Comparison& comparison) {
+std::vector<Finding> part_findings(const Comparison& comparison) {
   std::vector<Finding> all;
-  // First, because a taint makes all figures doubtful.
-  for (const std::string& taint : comparison.run->info.taints) all.push_back({fmt::format("TAINTED: {}", plain(taint))});
   if (const Answer first = answer(comparison); !first.verdict.empty()) all.push_back({first.verdict + ": " + first.grounds});
   std::vector<Finding> ranking = ranking_findings(comparison);
   // The answer already contains this finding.

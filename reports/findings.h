@@ -12,7 +12,7 @@ namespace mgcompare {
 
 // "2 CPU cores", "4 GPUs"
 std::string devices_text(std::size_t count, DeviceKind kind);
-// "replicated on 2 CPU cores, batch 128, variant big"
+// "replicated on 2 CPU cores, batch 128, variant big"; in a comparison of several networks "lenet: replicated on ..."
 std::string title_of(const Cell& cell);
 // "3.12 s [2.90 s .. 3.30 s]"; with one repeat only the median, with none "-".
 std::string with_range(const Spread& spread, std::string (*text)(double));
@@ -24,6 +24,7 @@ std::string accuracy_of(const Cell& cell);
 struct Finding {
   std::string text;
   int level = 0;                    // 1: detail of the finding before it
+  bool is_title = false;            // the findings up to the next title are of this network
 };
 
 // Whether several devices are better than one by the objective of the comparison, with the figures, or what is missing for an
@@ -35,15 +36,13 @@ Answer answer(const Comparison& comparison);
 // The best row by the objective of the comparison, against the baseline and the runner-up; the row with the fewest devices
 // that is not significantly worse; and why the speed-up is not larger.
 std::vector<Finding> ranking_findings(const Comparison& comparison);
-// Limitations of the results.
+// Limitations of the results of a network.
 std::vector<Finding> reservations(const Comparison& comparison);
 // Shown in place of curves and predictions if there are none.
 std::string no_curve(const Comparison& comparison);
 std::string no_prediction(const Comparison& comparison);
-// "Partial: 3 of 9 trials ...", the first line of a report while trials are unfinished; empty if all have finished.
-std::string partial_text(const Comparison& comparison);
-// All findings.
-std::vector<Finding> findings(const Comparison& comparison);
+// The answer, the ranking and the reservations.
+std::vector<Finding> part_findings(const Comparison& comparison);
 // The best row on several devices by the objective (for throughput: the largest speed-up), among rows that train one model,
 // have a baseline, and reached the target if the objective uses it. Null if there is none.
 const Cell* best_on_several(const Comparison& comparison);

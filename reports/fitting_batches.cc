@@ -22,6 +22,13 @@ bool differ_in_batch_only(const Cell& a, const Cell& b) {
          one.devices == other.devices && one.ranks_per_device == other.ranks_per_device && one.scaling == other.scaling;
 }
 
+// That a search after the failure found, as a global batch; 0: none.
+std::size_t found_to_fit(const Cell& cell) {
+  std::size_t batch = 0;
+  for (const Row* row : cell.failed) batch = std::max<std::size_t>(batch, row->result.fitting_batch);
+  return cell.trial().scaling == ScalingMode::weak ? batch * cell.trial().devices : batch;
+}
+
 std::string batch_text(const Cell& cell) { return count_text(static_cast<double>(cell.trial().global_batch)); }
 
 }  // namespace
@@ -31,6 +38,7 @@ std::vector<std::string> fitting_batches(const Comparison& comparison) {
   for (const Cell& cell : comparison.cells) {
     if (!ran_out_of_memory(cell)) continue;
     const Cell* largest = nullptr;
+    const std::size_t found = found_to_fit(cell);
     bool is_smallest = true;
     for (const Cell& other : comparison.cells) {
       if (!differ_in_batch_only(cell, other)) continue;
@@ -38,11 +46,14 @@ std::vector<std::string> fitting_batches(const Comparison& comparison) {
       else if (!other.done.empty() && (largest == nullptr || other.trial().global_batch > largest->trial().global_batch)) largest = &other;
     }
     if (!is_smallest) continue;
+    const std::size_t known = largest == nullptr ? 0 : largest->trial().global_batch;
     sentences.push_back(fmt::format(
         "{} on {} ran out of memory with a global batch of {}{}; {}", plain(cell.series),
         devices_text(cell.trial().devices, cell.trial().device_kind), batch_text(cell),
         cell.done.empty() ? "" : " in some repeats",
-        largest != nullptr ? "the largest that fitted is " + batch_text(*largest) : "no batch of this experiment fitted"));
+        found > known        ? fmt::format("the largest that was found to fit is {}", count_text(static_cast<double>(found)))
+        : largest != nullptr ? "the largest that fitted is " + batch_text(*largest)
+                             : "no batch of this experiment fitted"));
   }
   return sentences;
 }

@@ -2,18 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
 #include <map>
 
 #include <kainjow/mustache.hpp>
 
+#include "config/problem.h"
 #include "reports/assets.h"
 #include "reports/charts/chart.h"
+#include "reports/device_kinds.h"
 #include "reports/drift.h"
 #include "reports/embedding.h"
 #include "reports/explain.h"
 #include "reports/failures.h"
-#include "reports/findings.h"
+#include "reports/infrastructure.h"
 #include "reports/machine_tables.h"
+#include "reports/overview_findings.h"
 #include "reports/repetition.h"
 #include "reports/section.h"
 #include "reports/tables.h"
@@ -25,91 +30,132 @@ namespace {
 namespace mustache = kainjow::mustache;
 using Data = mustache::data;
 
-Section scaling_section(const Comparison& comparison, const std::string& drawing, Json& charts) {
+void add_tables(const Overview& overview, Section& section, const std::function<Table(const Comparison&)>& table, bool open = false) {
+  for (const Table& one : tables_of(overview, table)) section.add(one, open);
+}
+
+void add_run_tables(const Overview& overview, Section& section, const std::function<Table(const Run&)>& table) {
+  for (const Table& one : run_tables_of(overview, table)) section.add(one);
+}
+
+// Adds charts that show the figures of the first of these tables.
+void add_charts(const Overview& overview, Section& section, const std::function<std::vector<ChartGroup>(const Comparison&)>& charts,
+                const std::function<Table(const Comparison&)>& table, Json& specs) {
+  if (assets::chart_script().empty()) return;
+  const std::vector<Table> tables = tables_of(overview, table);
+  section.add(charts_of(overview, charts), tables.empty() ? Table() : tables.front(), specs);
+}
+
+// "lenet: ", the beginning of a sentence about one part.
+std::string about(const Overview& overview, const Comparison& part) {
+  const std::string title = overview.title_of(part);
+  return title.empty() ? "" : title + ": ";
+}
+
+Section scaling_section(const Overview& overview, const std::string& drawing, Json& charts) {
   Section section("scaling", "Scaling",
                   "Efficiency shows what is lost, speed-up what is gained. A strategy is compared with one device that "
                   "exchanges nothing, not with its own run on one device.");
-  const std::vector<ChartGroup> groups = scaling_charts(comparison);
   const bool has_charts = !assets::chart_script().empty();
   const std::string picture = image_of(drawing);
   section.show(has_charts ? "" : picture, has_charts ? picture : "", "Efficiency and speed-up against devices, one line per strategy");
-  const Table speeds = speed_table(comparison);
-  if (has_charts) section.add(groups, speeds, charts);
-  if (groups.empty() && drawing.empty()) section.sentence(no_curve(comparison));
-  section.add(speeds, groups.empty());
+  add_charts(overview, section, scaling_charts, speed_table, charts);
+  bool has_curves = false;
+  for (const Comparison& part : overview.parts) {
+    const bool has_own = !scaling_charts(part).empty();
+    has_curves |= has_own;
+    if (!has_own && drawing.empty()) section.sentence(about(overview, part) + no_curve(part));
+  }
+  section.add(device_table(overview), true);
+  add_tables(overview, section, speed_table, !has_curves);
   return section;
 }
 
-Section accuracy_section(const Comparison& comparison, Json& charts) {
+Section accuracy_section(const Overview& overview, Json& charts) {
   Section section("accuracy", "Accuracy");
-  const Table target = target_table(comparison), epochs = epoch_table(comparison);
   if (!assets::chart_script().empty()) {
-    for (const ChartGroup& group : accuracy_charts(comparison))
-      section.add({group}, group.title == target.title ? target : epochs, charts);
+    std::vector<Table> tables = tables_of(overview, target_table);
+    for (Table& table : tables_of(overview, epoch_table)) tables.push_back(std::move(table));
+    for (const ChartGroup& group : charts_of(overview, accuracy_charts)) {
+      const auto same = std::find_if(tables.begin(), tables.end(), [&](const Table& table) { return table.title == group.title; });
+      section.add({group}, tables.empty() ? Table() : same == tables.end() ? tables.back() : *same, charts);
+    }
   }
-  section.add(target);
-  section.add(epochs);
+  add_tables(overview, section, target_table);
+  add_tables(overview, section, epoch_table);
   return section;
 }
 
-Section time_section(const Comparison& comparison, Json& charts) {
+Section time_section(const Overview& overview, Json& charts) {
   Section section("time", "Where the time goes");
-  const Table times = time_table(comparison), bytes = bytes_table(comparison), metrics = metric_table(comparison);
-  if (!assets::chart_script().empty()) {
-    section.add(time_charts(comparison), times, charts);
-    section.add(bytes_charts(comparison), bytes, charts);
-    section.add(histogram_charts(comparison), metrics, charts);
-  }
-  section.add(times);
-  section.add(rank_table(comparison));
-  section.add(clock_table(comparison));
-  section.add(ladder_table(comparison), true);
-  section.add(bytes);
-  section.add(metrics);
+  add_charts(overview, section, time_charts, time_table, charts);
+  add_charts(overview, section, bytes_charts, bytes_table, charts);
+  add_charts(overview, section, histogram_charts, metric_table, charts);
+  add_tables(overview, section, time_table);
+  add_tables(overview, section, rank_table);
+  add_tables(overview, section, clock_table);
+  add_tables(overview, section, ladder_table, true);
+  add_tables(overview, section, bytes_table);
+  add_tables(overview, section, metric_table);
   return section;
 }
 
-Section why_section(const Comparison& comparison) {
+Section why_section(const Overview& overview) {
   Section section("why", "Why");
-  const std::vector<Reason> reasons = explain(comparison);
-  for (const Reason& reason : reasons) section.reason(reason);
-  if (reasons.empty())
-    section.sentence("No rule applies: no avoidable cost stands out in the measurements.");
-  section.add(drift_table(comparison));
-  section.add(break_even_table(comparison), true);
+  for (const Comparison& part : overview.parts) {
+    const std::vector<Reason> reasons = explain(part);
+    for (Reason reason : reasons) {
+      reason.evidence = about(overview, part) + reason.evidence;
+      section.reason(reason);
+    }
+    if (reasons.empty())
+      section.sentence(about(overview, part) + "No rule applies: no avoidable cost stands out in the measurements.");
+  }
+  add_tables(overview, section, drift_table);
+  add_tables(overview, section, break_even_table, true);
   return section;
 }
 
-Section prediction_section(const Comparison& comparison, Json& charts) {
+Section prediction_section(const Overview& overview, Json& charts) {
   Section section("prediction", "Prediction",
                   "The speed-up on more devices with the same links, extrapolated from the costs measured "
                   "here. `mgcompare predict` does this for other numbers of devices and other links.");
-  const std::vector<Prediction> predictions = predict(comparison, usual_devices(comparison));
-  const Table table = prediction_table(predictions);
-  if (!assets::chart_script().empty()) section.add(prediction_charts(comparison, predictions), table, charts);
-  if (predictions.empty()) section.sentence(no_prediction(comparison));
-  for (const std::string& problem : prediction_problems(predictions)) section.sentence(problem);
-  section.add(table);
+  std::map<const Comparison*, std::vector<Prediction>> all;
+  for (const Comparison& part : overview.parts) all[&part] = predict(part, usual_devices(part));
+  const auto table = [&](const Comparison& part) { return prediction_table(all.at(&part)); };
+  add_charts(overview, section, [&](const Comparison& part) { return prediction_charts(part, all.at(&part)); }, table, charts);
+  for (const Comparison& part : overview.parts) {
+    if (all[&part].empty()) section.sentence(about(overview, part) + no_prediction(part));
+    for (const std::string& problem : prediction_problems(all[&part])) section.sentence(about(overview, part) + problem);
+  }
+  add_tables(overview, section, table);
   return section;
 }
 
-Section origin_section(const Comparison& comparison) {
-  const Run& run = *comparison.run;
-  Section section("tables", "Tables and origin");
-  section.add(results_table(comparison), true);
-  section.add(failure_table(comparison), true);
-  for (const auto& [title, log] : failure_logs(comparison)) section.quote(title, "", log);
-  section.add(outlier_table(comparison), true);
-  std::string notes;
-  for (const std::string& note : notes_of(comparison)) notes += plain(note) + "\n";
-  if (!notes.empty()) section.quote("Notes", "", notes);
-  section.add(placement_table(comparison));
-  section.add(links_table(run));
-  section.add(environment_table(run));
-  section.add(order_table(run));
+// What belongs to a run rather than to its rows.
+void add_origin(const Overview& overview, const Comparison& first, Section& section) {
+  const Run& run = *first.run;
+  const std::string where = overview.has_runs() ? ", " + first.infrastructure : "";
   if (const Repetition again = repetition_of(run); !again.command.empty())
-    section.quote("To run one row again", again.intro, again.command);
-  section.quote("Config", fmt::format("With all defaults; SHA-256 {}.", run.info.config_hash), run.info.config_yaml);
+    section.quote("To run one row again" + where, again.intro, again.command);
+  section.quote("Config" + where, fmt::format("With all defaults; SHA-256 {}.", run.info.config_hash), run.info.config_yaml);
+}
+
+Section origin_section(const Overview& overview) {
+  Section section("tables", "Tables and origin");
+  add_tables(overview, section, results_table, true);
+  add_tables(overview, section, failure_table, true);
+  for (const Comparison& part : overview.parts)
+    for (const auto& [title, log] : failure_logs(part)) section.quote(about(overview, part) + title, "", log);
+  add_tables(overview, section, outlier_table, true);
+  std::string notes;
+  for (const std::string& note : notes_of(overview)) notes += plain(note) + "\n";
+  if (!notes.empty()) section.quote("Notes", "", notes);
+  add_tables(overview, section, placement_table);
+  add_run_tables(overview, section, links_table);
+  add_run_tables(overview, section, environment_table);
+  add_run_tables(overview, section, order_table);
+  for (const Comparison* first : overview.runs()) add_origin(overview, *first, section);
   return section;
 }
 
@@ -201,39 +247,68 @@ void replace(std::string& text, std::string_view marker, const std::string& by) 
   text.replace(text.find(marker), marker.size(), by);
 }
 
-// What is above the sections: the run, the answer, its findings and reservations.
-void add_answer(const Comparison& comparison, Data& page) {
-  const Run& run = *comparison.run;
+// The answer of a part with its findings and reservations; `number` distinguishes the elements of the parts.
+Data answer_of(const Overview& overview, const Comparison& comparison, std::size_t number) {
   Answer first = answer(comparison);
   if (first.verdict.empty()) first.verdict = ranking_findings(comparison).front().text;
   Data remarks{Data::type::list};
-  Data taints{Data::type::list};
-  for (const std::string& taint : run.info.taints) taints.push_back(plain(taint));
   for (const Finding& finding : reservations(comparison)) remarks.push_back(finding.text);
-  if (comparison.finished > comparison.done) {
-    const std::size_t stopped = comparison.finished - comparison.done;
-    remarks.push_back(fmt::format("{} of {} trials {} not completed: see the causes in Tables and origin", stopped,
-                                  comparison.trials, stopped == 1 ? "was" : "were"));
-  }
-  page.set("name", plain(run.info.name));
-  page.set("version", plain(run.info.program_version));
-  page.set("model", run.rows.empty() ? "no model" : plain(run.rows.front().config->model.name));
-  page.set("data", run.info.data_name.empty() ? "unknown data" : plain(run.info.data_name));
-  page.set("machine", plain(results_table(comparison).facts.front().second));
-  page.set("started", plain(run.info.started));
-  page.set("done", fmt::format("{}", comparison.done));
-  page.set("trials", fmt::format("{}", comparison.trials));
-  page.set("partial", text_or_nothing(partial_text(comparison)));
-  page.set("taints", taints);
-  page.set("verdict", first.verdict);
-  page.set("grounds", text_or_nothing(first.grounds));
-  page.set("tiles", tiles_of(comparison));
-  page.set("objectives", objectives_of(comparison));
-  page.set("reservations", remarks);
+  Data data;
+  data.set("about", text_or_nothing(overview.title_of(comparison)));
+  data.set("part", number == 0 ? "" : fmt::format("-{}", number + 1));
+  data.set("verdict", first.verdict);
+  data.set("grounds", text_or_nothing(first.grounds));
+  data.set("tiles", tiles_of(comparison));
+  data.set("objectives", objectives_of(comparison));
+  data.set("reservations", remarks);
+  return data;
 }
 
-void add_legend(const Comparison& comparison, bool has_charts, Data& page) {
-  const std::vector<Series> all = all_series(comparison);
+// "lenet and mlp": each text once.
+std::string all_of(const Overview& overview, const std::function<std::string(const Comparison&)>& text) {
+  std::vector<std::string> texts;
+  for (const Comparison& part : overview.parts)
+    if (const std::string one = plain(text(part)); std::find(texts.begin(), texts.end(), one) == texts.end()) texts.push_back(one);
+  return listed(texts, 6);
+}
+
+// What is above the sections: the runs, and the answer for each part.
+void add_answers(const Overview& overview, Data& page) {
+  Data answers{Data::type::list}, kinds{Data::type::list}, taints{Data::type::list}, remarks{Data::type::list};
+  std::size_t done = 0, finished = 0, trials = 0;
+  for (std::size_t number = 0; number < overview.parts.size(); ++number) {
+    const Comparison& part = overview.parts[number];
+    answers.push_back(answer_of(overview, part, number));
+    done += part.done;
+    finished += part.finished;
+    trials += part.trials;
+  }
+  for (const std::string& taint : taints_of(overview)) taints.push_back(taint);
+  for (const std::string& sentence : device_sentences(overview)) kinds.push_back(sentence);
+  for (const Finding& finding : reservations(overview)) remarks.push_back(finding.text);
+  if (finished > done) {
+    const std::size_t stopped = finished - done;
+    remarks.push_back(fmt::format("{} of {} trials {} not completed: see the causes in Tables and origin", stopped, trials,
+                                  stopped == 1 ? "was" : "were"));
+  }
+  const auto info = [](const Comparison& part) -> const RunInfo& { return part.run->info; };
+  page.set("name", all_of(overview, [&](const Comparison& part) { return info(part).name; }));
+  page.set("version", all_of(overview, [&](const Comparison& part) { return info(part).program_version; }));
+  page.set("model", all_of(overview, network_of));
+  page.set("data", all_of(overview, [&](const Comparison& part) { return info(part).data_name.empty() ? "unknown data" : info(part).data_name; }));
+  page.set("machine", all_of(overview, [](const Comparison& part) { return infrastructure(*part.run); }));
+  page.set("started", all_of(overview, [&](const Comparison& part) { return info(part).started; }));
+  page.set("done", fmt::format("{}", done));
+  page.set("trials", fmt::format("{}", trials));
+  page.set("partial", text_or_nothing(partial_text(overview)));
+  page.set("taints", taints);
+  page.set("answers", answers);
+  page.set("kinds", kinds);
+  page.set("reservations_of_all", remarks);
+}
+
+void add_legend(const Overview& overview, bool has_charts, Data& page) {
+  const std::vector<Series> all = all_series(overview.parts);
   const auto crowd = std::count_if(all.begin(), all.end(), [](const Series& one) { return !one.leads; });
   page.set("crowd", text_or_nothing(crowd == 0 ? "" : fmt::format("Show all {} in colour", all.size())));
   page.set("has_series", has_charts && all.size() > 1);
@@ -255,15 +330,14 @@ void add_sections(const std::vector<Section>& sections, Data& page) {
 
 }  // namespace
 
-std::string html_report(const Comparison& comparison, const std::string& drawing) {
+std::string html_report(const Overview& overview, const std::string& drawing) {
   Json charts = Json::array();
-  const std::vector<Section> sections = {scaling_section(comparison, drawing, charts),
-                                         accuracy_section(comparison, charts), time_section(comparison, charts),
-                                         why_section(comparison), prediction_section(comparison, charts),
-                                         origin_section(comparison)};
+  const std::vector<Section> sections = {scaling_section(overview, drawing, charts), accuracy_section(overview, charts),
+                                         time_section(overview, charts),             why_section(overview),
+                                         prediction_section(overview, charts),       origin_section(overview)};
   Data page;
-  add_answer(comparison, page);
-  add_legend(comparison, !charts.empty(), page);
+  add_answers(overview, page);
+  add_legend(overview, !charts.empty(), page);
   add_sections(sections, page);
   const std::string code(assets::chart_script()), script(assets::page_script());
   page.set("script_hashes", code.empty() ? policy_hash(script) : policy_hash(code) + " " + policy_hash(script));

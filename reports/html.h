@@ -5,11 +5,11 @@
 
 #include <string>
 
-#include "reports/comparison.h"
+#include "reports/overview.h"
 
 namespace mgcompare {
 
 // `drawing`: the scaling curves as SVG (draw_scaling()); empty if there are none.
-std::string html_report(const Comparison& comparison, const std::string& drawing);
+std::string html_report(const Overview& overview, const std::string& drawing);
 
 }  // namespace mgcompare

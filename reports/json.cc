@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 
 #include "reports/json_number.h"
+#include "reports/learning_rate.h"
 
 namespace mgcompare {
 namespace {
@@ -53,6 +56,10 @@ std::string row_text(const Row& row, const PromiseChecks& promises) {
                       {"state", to_string(row.state)},
                       {"attempt", row.attempt},
                       {"row", row_name(row.trial)},
+                      {"model", row.config->model.name},
+                      {"batch_per_device", batch_per_device(row.trial)},
+                      {"learning_rate", json_number(learning_rate_of(row))},
+                      {"learning_rate_rule", rate_rule_of(row)},
                       {"precision", to_string(precision_of(*row.config, row.trial.device_kind))}};
   std::string text = text_of(first);
   text.pop_back();
@@ -73,6 +80,10 @@ std::string row_text(const Row& row, const PromiseChecks& promises) {
 
 Json cell_json(const Comparison& comparison, const Cell& cell) {
   Json json = {{"row", cell.name},
+               {"model", cell.first->config->model.name},
+               {"batch_per_device", batch_per_device(cell.trial())},
+               {"learning_rate", json_number(learning_rate_of(*cell.first))},
+               {"learning_rate_rule", rate_rule_of(*cell.first)},
                {"done", cell.done.size()},
                {"failed", cell.failed.size()},
                {"missing", cell.missing},
@@ -81,6 +92,8 @@ Json cell_json(const Comparison& comparison, const Cell& cell) {
                {"promise_check", cell.promise.state == PromiseState::none ? Json() : check_json(cell.promise)},
                {"separate_models", cell.many_models ? cell.trial().ranks() : 1},
                {"accuracy", spread(cell.accuracy)},
+               {"train_accuracy", spread(cell.train_accuracy)},
+               {"seconds_total", spread(cell.seconds_total)},
                {"samples_per_second", spread(cell.samples_per_second)},
                {"window_spread", spread(cell.window_spread)},
                {"window_drift", spread(cell.window_drift)},
@@ -108,8 +121,11 @@ Json cell_json(const Comparison& comparison, const Cell& cell) {
 
 }  // namespace
 
-void json_report(const Comparison& comparison, const std::function<void(std::string_view)>& write) {
-  const Run& run = *comparison.run;
+// The document of one run, of which the `parts` are the networks.
+static void write_run(std::span<const Comparison> parts, const std::function<void(std::string_view)>& write) {
+  const Run& run = *parts.front().run;
+  double target_accuracy = 0;
+  for (const Comparison& part : parts) target_accuracy = std::max(target_accuracy, part.target_accuracy);
   const RunInfo& info = run.info;
   Json environment = Json::array();
   for (const auto& [key, value] : info.environment) environment.push_back({{"key", key}, {"value", value}});
@@ -117,6 +133,7 @@ void json_report(const Comparison& comparison, const std::function<void(std::str
                {"program_version", info.program_version},
                {"name", info.name},
                {"started", info.started}};
+  if (!parts.front().infrastructure.empty()) json["infrastructure"] = parts.front().infrastructure;
   json["data"] = {{"name", info.data_name}, {"origin", info.data_origin}, {"sha256", info.data_fingerprint}, {"remark", info.data_remark}};
   json["arguments"] = info.arguments ? Json(*info.arguments) : Json();
   json["config_sha256"] = info.config_hash;
@@ -125,24 +142,42 @@ void json_report(const Comparison& comparison, const std::function<void(std::str
   json["warnings"] = info.warnings;
   json["tainted"] = info.taints;
   json["links"] = nlohmann::json(info.links);
-  json["target_accuracy"] = comparison.target_accuracy > 0 ? Json(comparison.target_accuracy) : Json();
+  json["target_accuracy"] = target_accuracy > 0 ? Json(target_accuracy) : Json();
   std::string head = text_of(json, 2);
   head.erase(head.rfind("\n}"));
   write(head);
   // One line for each trial and each row.
-  const auto add_list = [&](const char* name, const auto& items, const auto& line) {
+  const char* separator = "";
+  const auto begin_list = [&](const char* name) {
     write(fmt::format(",\n  \"{}\": [", name));
-    const char* separator = "\n    ";
-    for (const auto& item : items) {
-      write(separator);
-      write(line(item));
-      separator = ",\n    ";
-    }
-    write("\n  ]");
+    separator = "\n    ";
   };
-  add_list("trials", run.rows, [&](const Row& row) { return row_text(row, comparison.promises); });
-  add_list("rows", comparison.cells, [&](const Cell& cell) { return text_of(cell_json(comparison, cell)); });
-  write("\n}\n");
+  const auto add_line = [&](const std::string& line) {
+    write(separator);
+    write(line);
+    separator = ",\n    ";
+  };
+  begin_list("trials");
+  for (const Row& row : run.rows) add_line(row_text(row, parts.front().promises));
+  write("\n  ]");
+  begin_list("rows");
+  for (const Comparison& part : parts)
+    for (const Cell& cell : part.cells) add_line(text_of(cell_json(part, cell)));
+  write("\n  ]\n}\n");
+}
+
+void json_report(const Overview& overview, const std::function<void(std::string_view)>& write) {
+  const std::span<const Comparison> parts = overview.parts;
+  if (!overview.has_runs()) return write_run(parts, write);
+  write(fmt::format("{{\n\"warnings\": {},\n\"runs\": [\n", text_of(Json(overview.warnings))));
+  for (std::size_t begin = 0; begin < parts.size();) {
+    std::size_t end = begin;
+    while (end < parts.size() && parts[end].run == parts[begin].run) ++end;
+    if (begin > 0) write(",\n");
+    write_run(parts.subspan(begin, end - begin), write);
+    begin = end;
+  }
+  write("]\n}\n");
 }
 
 }  // namespace mgcompare

@@ -5,11 +5,12 @@
 #include <functional>
 #include <string_view>
 
-#include "reports/comparison.h"
+#include "reports/overview.h"
 
 namespace mgcompare {
 
+// Of several runs: {"warnings": [...], "runs": [...]}, with the document of each, which has a key "infrastructure".
 // In pieces, because the whole text would need more memory than everything else together.
-void json_report(const Comparison& comparison, const std::function<void(std::string_view)>& write);
+void json_report(const Overview& overview, const std::function<void(std::string_view)>& write);
 
 }  // namespace mgcompare

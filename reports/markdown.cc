@@ -2,12 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
+#include "config/problem.h"
 #include "reports/charts/chart.h"
+#include "reports/device_kinds.h"
 #include "reports/drift.h"
 #include "reports/explain.h"
 #include "reports/failures.h"
-#include "reports/findings.h"
 #include "reports/machine_tables.h"
+#include "reports/overview_findings.h"
 #include "reports/prediction.h"
 #include "reports/repetition.h"
 #include "reports/tables.h"
@@ -40,67 +45,130 @@ constexpr std::size_t kShort = 16;
 
 std::string section_if_short(const Table& table) { return table.lines.size() > kShort ? "" : section_if_any(table); }
 
-std::string introduction(const Comparison& comparison) {
-  const RunInfo& info = comparison.run->info;
-  std::string text = fmt::format("# {}\n\n", markdown(info.name));
-  if (const std::string partial = partial_text(comparison); !partial.empty()) text += markdown(partial) + "\n\n";
-  for (const Finding& finding : findings(comparison)) {
-    text += fmt::format("{}- {}.\n", finding.level == 0 ? "" : "  ", markdown(finding.text));
-  }
-  text += fmt::format("\nData: {}{}, SHA-256 {}. Begun {} with mgcompare {}. {} of {} trials were completed{}.\n",
-                      info.data_name.empty() ? "not recorded" : markdown(info.data_name),
-                      info.data_origin.empty() ? "" : fmt::format(" ({})", markdown(info.data_origin)),
-                      info.data_fingerprint.empty() ? "unknown" : markdown(info.data_fingerprint),
-                      markdown(info.started), markdown(info.program_version), comparison.done, comparison.trials,
-                      comparison.finished > comparison.done ? "; see the causes in Trials that were not completed" : "");
+std::string sections(const std::vector<Table>& tables) {
+  std::string text;
+  for (const Table& table : tables) text += markdown_section(table);
   return text;
 }
 
-std::string reasons_section(const Comparison& comparison) {
+std::string sections_if_any(const std::vector<Table>& tables) {
   std::string text;
-  for (const Reason& reason : explain(comparison)) {
-    text += fmt::format("- **{} {}**: {} {}\n", markdown(reason.rule), markdown(reason.title), markdown(reason.evidence),
-                        markdown(reason.action));
+  for (const Table& table : tables) text += section_if_any(table);
+  return text;
+}
+
+std::string sections_if_short(const std::vector<Table>& tables) {
+  std::string text;
+  for (const Table& table : tables) text += section_if_short(table);
+  return text;
+}
+
+// "lenet: ", the beginning of a sentence about one part.
+std::string about(const Overview& overview, const Comparison& part) {
+  const std::string title = overview.title_of(part);
+  return title.empty() ? "" : title + ": ";
+}
+
+std::string origin_of_data(const Overview& overview) {
+  std::string text;
+  for (const Comparison* part : overview.runs()) {
+    const RunInfo& info = part->run->info;
+    std::size_t done = 0, trials = 0;
+    bool has_causes = false;
+    for (const Comparison& other : overview.parts) {
+      if (other.run != part->run) continue;
+      done += other.done;
+      trials += other.trials;
+      has_causes |= other.finished > other.done;
+    }
+    text += fmt::format("\n{}Data: {}{}, SHA-256 {}. Begun {} with mgcompare {}. {} of {} trials were completed{}.\n",
+                        overview.has_runs() ? fmt::format("{} ({}): ", markdown(part->infrastructure), markdown(part->run->directory)) : "",
+                        info.data_name.empty() ? "not recorded" : markdown(info.data_name),
+                        info.data_origin.empty() ? "" : fmt::format(" ({})", markdown(info.data_origin)),
+                        info.data_fingerprint.empty() ? "unknown" : markdown(info.data_fingerprint), markdown(info.started),
+                        markdown(info.program_version), done, trials,
+                        has_causes ? "; see the causes in Trials that were not completed" : "");
   }
+  return text;
+}
+
+std::string introduction(const Overview& overview) {
+  std::vector<std::string> names;
+  for (const Comparison* part : overview.runs())
+    if (std::find(names.begin(), names.end(), part->run->info.name) == names.end()) names.push_back(part->run->info.name);
+  std::string text = fmt::format("# {}\n\n", markdown(listed(names)));
+  if (const std::string partial = partial_text(overview); !partial.empty()) text += markdown(partial) + "\n\n";
+  bool is_first = true;
+  for (const Finding& finding : findings(overview)) {
+    if (finding.is_title) {
+      text += fmt::format("{}**{}**\n\n", is_first ? "" : "\n", markdown(finding.text));
+    } else {
+      text += fmt::format("{}- {}.\n", finding.level == 0 ? "" : "  ", markdown(finding.text));
+    }
+    is_first = false;
+  }
+  return text + origin_of_data(overview);
+}
+
+std::string reasons_section(const Overview& overview) {
+  std::string text;
+  for (const Comparison& part : overview.parts)
+    for (const Reason& reason : explain(part))
+      text += fmt::format("- **{} {}**: {}{} {}\n", markdown(reason.rule), markdown(reason.title), markdown(about(overview, part)),
+                          markdown(reason.evidence), markdown(reason.action));
   return text.empty() ? "" : "\n## Why\n\n" + text;
 }
 
 // Without gnuplot there is no picture although the run has curves; then no message is shown.
-std::string curves(const Comparison& comparison, const std::string& picture) {
+std::string curves(const Overview& overview, const std::string& picture) {
   if (!picture.empty()) return fmt::format("\n![Efficiency and speed-up against devices]({})\n", picture);
-  return scaling_charts(comparison).empty() ? fmt::format("\n{}\n", markdown(no_curve(comparison))) : "";
-}
-
-std::string prediction_section(const Comparison& comparison) {
-  const std::vector<Prediction> predictions = predict(comparison, usual_devices(comparison));
-  const Table table = prediction_table(predictions);
-  std::string text = table.lines.empty() ? "\n## Prediction\n" : markdown_section(table);
-  if (predictions.empty()) text += fmt::format("\n{}\n", markdown(no_prediction(comparison)));
-  for (const std::string& problem : prediction_problems(predictions)) text += fmt::format("\n{}\n", markdown(problem));
-  return text;
-}
-
-std::string failure_section(const Comparison& comparison) {
-  std::string text = markdown_section(failure_table(comparison));
-  for (const auto& [title, log] : failure_logs(comparison))
-    text += fmt::format("\n{}:\n\n{}", markdown(title), markdown_code(log));
-  return text;
-}
-
-std::string notes(const Comparison& comparison) {
   std::string text;
-  for (const std::string& note : notes_of(comparison)) text += fmt::format("- {}\n", markdown(note));
+  for (const Comparison& part : overview.parts)
+    if (scaling_charts(part).empty()) text += fmt::format("\n{}\n", markdown(about(overview, part) + no_curve(part)));
+  return text;
+}
+
+std::string prediction_section(const Overview& overview) {
+  std::map<const Comparison*, std::vector<Prediction>> all;
+  for (const Comparison& part : overview.parts) all[&part] = predict(part, usual_devices(part));
+  std::string text;
+  for (const Table& table : tables_of(overview, [&](const Comparison& part) { return prediction_table(all.at(&part)); }))
+    text += table.lines.empty() ? "\n## Prediction\n" : markdown_section(table);
+  for (const Comparison& part : overview.parts) {
+    if (all[&part].empty()) text += fmt::format("\n{}\n", markdown(about(overview, part) + no_prediction(part)));
+    for (const std::string& problem : prediction_problems(all[&part])) text += fmt::format("\n{}\n", markdown(about(overview, part) + problem));
+  }
+  return text;
+}
+
+std::string failure_section(const Overview& overview) {
+  std::string text = sections(tables_of(overview, failure_table));
+  for (const Comparison& part : overview.parts)
+    for (const auto& [title, log] : failure_logs(part))
+      text += fmt::format("\n{}:\n\n{}", markdown(about(overview, part) + title), markdown_code(log));
+  return text;
+}
+
+std::string notes(const Overview& overview) {
+  std::string text;
+  for (const std::string& note : notes_of(overview)) text += fmt::format("- {}\n", markdown(note));
   return text.empty() ? "" : fmt::format("\n## Notes\n\n{}", text);
 }
 
-std::string origin_section(const Run& run) {
+std::string config_section(const Run& run, const std::string& where) {
   const Repetition again = repetition_of(run);
-  return markdown_section(environment_table(run)) + markdown_section(order_table(run)) +
-         (again.command.empty() ? ""
-                                : fmt::format("\n## To run one row again\n\n{}\n\n{}", markdown(again.intro),
+  return (again.command.empty() ? ""
+                                : fmt::format("\n## To run one row again{}\n\n{}\n\n{}", where, markdown(again.intro),
                                               markdown_code(again.command, "sh"))) +
-         "\n## Config\n\nWith all defaults; SHA-256 " + markdown(run.info.config_hash) + ".\n\n" +
+         "\n## Config" + where + "\n\nWith all defaults; SHA-256 " + markdown(run.info.config_hash) + ".\n\n" +
          markdown_code(run.info.config_yaml, "yaml");
+}
+
+std::string origin_section(const Overview& overview) {
+  std::string text = sections(run_tables_of(overview, environment_table)) + sections(run_tables_of(overview, order_table));
+  for (const Comparison* part : overview.runs())
+    text += config_section(*part->run, overview.has_runs() ? ", " + markdown(part->infrastructure) : "");
+  return text;
 }
 
 }  // namespace
@@ -112,19 +180,16 @@ std::string markdown_section(const Table& table) {
   return text + table_text(table);
 }
 
-std::string markdown_report(const Comparison& comparison, const std::string& picture) {
-  const Run& run = *comparison.run;
+std::string markdown_report(const Overview& overview, const std::string& picture) {
+  const auto of = [&](const auto& table) { return tables_of(overview, table); };
   // In the order of the page.
-  return introduction(comparison) + curves(comparison, picture) + markdown_section(speed_table(comparison)) +
-         section_if_any(target_table(comparison)) + section_if_any(epoch_table(comparison)) +
-         markdown_section(time_table(comparison)) + section_if_short(rank_table(comparison)) +
-         section_if_short(clock_table(comparison)) +
-         section_if_any(ladder_table(comparison)) + markdown_section(bytes_table(comparison)) +
-         section_if_any(metric_table(comparison)) + reasons_section(comparison) + section_if_any(drift_table(comparison)) +
-         section_if_any(break_even_table(comparison)) + prediction_section(comparison) +
-         markdown_section(results_table(comparison)) + failure_section(comparison) +
-         section_if_any(outlier_table(comparison)) + notes(comparison) + section_if_any(placement_table(comparison)) +
-         section_if_any(links_table(run)) + origin_section(run);
+  return introduction(overview) + curves(overview, picture) + section_if_any(device_table(overview)) + sections(of(speed_table)) +
+         sections_if_any(of(target_table)) + sections_if_any(of(epoch_table)) + sections(of(time_table)) +
+         sections_if_short(of(rank_table)) + sections_if_short(of(clock_table)) + sections_if_any(of(ladder_table)) +
+         sections(of(bytes_table)) + sections_if_any(of(metric_table)) + reasons_section(overview) + sections_if_any(of(drift_table)) +
+         sections_if_any(of(break_even_table)) + prediction_section(overview) + sections(of(results_table)) + failure_section(overview) +
+         sections_if_any(of(outlier_table)) + notes(overview) + sections_if_any(of(placement_table)) +
+         sections_if_any(run_tables_of(overview, links_table)) + origin_section(overview);
 }
 
 }  // namespace mgcompare

@@ -4,15 +4,14 @@
 
 #include <string>
 
-#include "reports/comparison.h"
+#include "reports/overview.h"
 
 namespace mgcompare {
 
 // `picture`: file name of the scaling curves in the same directory; empty if there is none.
-std::string markdown_report(const Comparison& comparison, const std::string& picture = "");
+std::string markdown_report(const Overview& overview, const std::string& picture = "");
 
 // The heading, introduction and lines of a table.
-struct Table;
 std::string markdown_section(const Table& table);
 
 }  // namespace mgcompare

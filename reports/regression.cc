@@ -94,6 +94,18 @@ bool is_own_baseline(const Comparison& comparison, const Cell& cell) {
   return cell.baseline && &comparison.cells[*cell.baseline] == &cell;
 }
 
+using Known = std::map<std::string, const Cell*>;
+
+// The cell of the other run with the same row. An experiment with one network does not name it in its rows.
+Known::iterator find_same(Known& known, const Cell& cell) {
+  const auto found = known.find(cell.name);
+  const std::string network = cell.trial().network, before = network + ": ";
+  if (found != known.end()) return found;
+  if (network.empty()) return known.find(fmt::format("{}: {}", cell.first->config->model.name, cell.name));
+  const auto plain_row = known.find(cell.name.substr(before.size()));
+  return plain_row != known.end() && plain_row->second->first->config->model.name == network ? plain_row : known.end();
+}
+
 // Which figures decide, and the verdicts.
 void decide(const Comparison& before, const Comparison& after, std::vector<RowChange>& rows, std::vector<std::string>& warnings) {
   // Baselines by their cell of the second run. One of which it is not known that it is the same may be as different as its
@@ -141,12 +153,12 @@ void decide(const Comparison& before, const Comparison& after, std::vector<RowCh
 
 Regression compare_runs(const Comparison& before, const Comparison& after) {
   Regression regression;
-  std::map<std::string, const Cell*> known;
+  Known known;
   for (const Cell& cell : before.cells)
     if (!cell.done.empty()) known[cell.name] = &cell;
   for (const Cell& cell : after.cells) {
     if (cell.done.empty()) continue;
-    const auto found = known.find(cell.name);
+    const auto found = find_same(known, cell);
     if (found == known.end()) {
       regression.only_after.push_back(title_of(cell));
       continue;

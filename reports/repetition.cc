@@ -12,7 +12,9 @@ Repetition repetition_of(const Run& run) {
   // Bracket runs cannot be selected by --only.
   const auto row = std::find_if(run.rows.begin(), run.rows.end(), [](const Row& one) { return one.trial.is_repeat(); });
   if (row == run.rows.end()) return {};
-  Repetition repetition{"Strategy, devices, batch, variant and seed select a row; this command selects the first row of the plan.", ""};
+  Repetition repetition{fmt::format("{}trategy, devices, batch, variant and seed select a row; this command selects the first row of the plan.",
+                                    row->trial.network.empty() ? "S" : "Network, s"),
+                        ""};
   std::string config = in_shell(row->config->path), given;
   if (run.info.arguments) {
     for (const std::string& word : *run.info.arguments)
@@ -30,8 +32,9 @@ Repetition repetition_of(const Run& run) {
   });
   repetition.command = fmt::format(
       "mgcompare run {}{} --only {}", config, given,
-      in_shell(fmt::format("{}={},devices={}:{},batch={},variant={},seed={}", shares_name ? "as" : "strategy",
+      in_shell(fmt::format("{}={},devices={}:{},batch={},{}variant={},seed={}", shares_name ? "as" : "strategy",
                            in_filter(trial.strategy.label), to_string(trial.device_kind), trial.devices, batch,
+                           trial.network.empty() ? "" : fmt::format("model={},", in_filter(trial.network)),
                            trial.variant.empty() ? "base" : in_filter(trial.variant), trial.seed)));
   return repetition;
 }

@@ -11,14 +11,13 @@
 
 namespace mgcompare {
 
-std::vector<std::string> write_reports(const Run& run, const std::string& directory, Objective objective) {
-  const Comparison comparison = compare_rows(run, objective);
+std::vector<std::string> write_reports(const Overview& overview, const std::string& directory) {
   std::vector<std::string> paths;
   const auto path_of = [&](const char* name) {
     return paths.emplace_back((std::filesystem::path(directory) / name).string());
   };
-  const std::string drawing = draw_scaling(comparison);
-  write_report_file(path_of("report.html"), html_report(comparison, drawing));
+  const std::string drawing = draw_scaling(overview);
+  write_report_file(path_of("report.html"), html_report(overview, drawing));
   if (!drawing.empty()) {
     write_report_file(path_of("scaling.svg"), drawing);
   } else {
@@ -26,10 +25,14 @@ std::vector<std::string> write_reports(const Run& run, const std::string& direct
     std::error_code ignored;
     std::filesystem::remove(std::filesystem::path(directory) / "scaling.svg", ignored);
   }
-  write_report_file(path_of("report.md"), markdown_report(comparison, drawing.empty() ? "" : "scaling.svg"));
-  write_report_file(path_of("results.csv"), csv_report(run));
-  write_report_file(path_of("results.json"), [&](const Append& append) { json_report(comparison, append); });
+  write_report_file(path_of("report.md"), markdown_report(overview, drawing.empty() ? "" : "scaling.svg"));
+  write_report_file(path_of("results.csv"), csv_report(overview));
+  write_report_file(path_of("results.json"), [&](const Append& append) { json_report(overview, append); });
   return paths;
+}
+
+std::vector<std::string> write_reports(const Run& run, const std::string& directory, Objective objective) {
+  return write_reports(overview_of(run, objective), directory);
 }
 
 }  // namespace mgcompare

@@ -7,37 +7,11 @@
 #include <map>
 
 #include "reports/findings.h"
+#include "reports/table_rows.h"
 #include "reports/text.h"
 
 namespace mgcompare {
 namespace {
-
-std::string devices_of(const TrialKey& trial) {
-  std::string text = fmt::format("{}:{}", to_string(trial.device_kind), trial.devices);
-  return trial.ranks_per_device == 1 ? text : text + fmt::format(" x {} ranks", trial.ranks_per_device);
-}
-
-std::string strategy_of(const TrialKey& trial) {
-  return trial.variant.empty() ? trial.strategy.label : fmt::format("{} ({})", trial.strategy.label, trial.variant);
-}
-
-TextRow identity(const Cell& cell) {
-  return {strategy_of(cell.trial()), devices_of(cell.trial()), fmt::format("{}", cell.trial().global_batch)};
-}
-
-TextRow with(TextRow line, const TextRow& more) {
-  line.insert(line.end(), more.begin(), more.end());
-  return line;
-}
-
-template <class F>
-std::vector<TextRow> lines_of(const Comparison& comparison, const F& line) {
-  std::vector<TextRow> lines;
-  for (const Cell& cell : comparison.cells) {
-    if (!cell.done.empty()) lines.push_back(line(cell));
-  }
-  return lines;
-}
 
 // The result of the test of the row's samples/s against the baseline's.
 std::string order_text(const Comparison& comparison, const Cell& cell) {
@@ -72,20 +46,6 @@ std::string steadiness_text(const Cell& cell) {
   return cell.is_unsteady() ? spread + "\n(unsteady)" : spread;
 }
 
-std::string infrastructure(const Comparison& comparison) {
-  std::map<std::string, std::string> facts(comparison.run->info.environment.begin(),
-                                           comparison.run->info.environment.end());
-  std::string& gpu = facts["cuda:0"];
-  if (const std::string& count = facts["cuda devices"]; !gpu.empty() && !count.empty()) gpu = count + " x " + gpu;
-  if (std::string& cores = facts["cpu cores"]; !cores.empty()) cores += " cores";
-  std::string text;
-  for (const char* key : {"cuda:0", "cpu", "cpu cores", "memory", "kernel"}) {
-    const std::string& value = facts[key];
-    if (!value.empty() && text.find(value) == std::string::npos) text += (text.empty() ? "" : ", ") + value;
-  }
-  return text.empty() ? "not recorded" : text;
-}
-
 }  // namespace
 
 std::string in_two(std::string figure) {
@@ -109,31 +69,6 @@ std::string origin_of_parts(const Comparison& comparison) {
             "of the timestamps is subtracted.";
   if (has_inferred) text += " In rows of an older version compute is the step time less the other clocks.";
   return text.empty() ? text : text.substr(1);
-}
-
-Table results_table(const Comparison& comparison) {
-  const auto line = [](const Cell& cell) -> TextRow {
-    const TrialKey& trial = cell.trial();
-    const bool gpu = trial.device_kind == DeviceKind::cuda;
-    const std::size_t epochs = cell.done.front()->result.epochs.size();
-    return {"1",
-            cell.first->config->model.name,
-            strategy_of(trial),
-            fmt::format("{}", trial.global_batch),
-            gpu ? fmt::format("{}", trial.devices) : fmt::format("0 ({})", devices_of(trial)),
-            in_two(accuracy_of(cell)),
-            fmt::format("{}", epochs),
-            fmt::format("{}\n({} samples/s)", with_range(cell.seconds_per_epoch, seconds_text),
-                        rate_text(cell.samples_per_second.median))};
-  };
-  return {"Results",
-          "Medians over repeats, with the 95 % interval of the median; for up to five repeats their range, which contains the "
-          "true median in 75 % of cases (three repeats), 88 % (four) or 94 % (five). Training time excludes set-up, warm-up and "
-          "evaluation.",
-          {"infrastructure", "model", "strategy", "batch size", "gpus", "accuracy", "epochs", "training time (s/epoch)"},
-          3,
-          lines_of(comparison, line),
-          {{"Infrastructure 1", infrastructure(comparison)}}};
 }
 
 Table speed_table(const Comparison& comparison) {
@@ -207,21 +142,6 @@ Table time_table(const Comparison& comparison) {
               "compute and is not one of the parts.",
           {"strategy", "devices", "global batch", "compute", "optimiser", "exchange", "waiting", "input", "strategy's own", "host",
            "reliable", "hidden exchange", "median step"},
-          2,
-          lines_of(comparison, line)};
-}
-
-Table clock_table(const Comparison& comparison) {
-  const auto line = [](const Cell& cell) {
-    const Result& result = cell.done.front()->result;
-    return with(identity(cell), {seconds_text(result.seconds_training), seconds_text(result.seconds_setup),
-                                 seconds_text(result.seconds_warm_up), seconds_text(result.seconds_evaluation),
-                                 seconds_text(result.seconds_checkpoint), seconds_text(result.seconds_other_threads)});
-  };
-  return {"Beside the training",
-          "The clocks of the first repeat; none overlaps another. Other threads: processor time, during the training, of threads "
-          "that are not ranks; it overlaps the training.",
-          {"strategy", "devices", "global batch", "training", "set-up", "warm-up", "evaluation", "checkpoint", "other threads"},
           2,
           lines_of(comparison, line)};
 }
@@ -374,21 +294,6 @@ Table order_table(const Run& run) {
                            fmt::format("{}", row->attempt), row->result.weights_hash.substr(0, 12)});
   }
   return table;
-}
-
-std::vector<std::string> notes_of(const Comparison& comparison) {
-  std::vector<std::string> all = comparison.run->info.warnings;
-  for (const Cell& cell : comparison.cells) {
-    std::vector<std::string> seen;
-    for (const Row* row : cell.done) {
-      for (const std::string& note : row->result.notes) {
-        if (std::find(seen.begin(), seen.end(), note) != seen.end()) continue;
-        seen.push_back(note);
-        all.push_back(fmt::format("{}: {}", title_of(cell), note));
-      }
-    }
-  }
-  return all;
 }
 
 }  // namespace mgcompare

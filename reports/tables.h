@@ -41,7 +41,4 @@ Table metric_table(const Comparison& comparison);
 Table outlier_table(const Comparison& comparison);
 Table order_table(const Run& run);
 
-// Warnings of the plan and notes of the rows, each once.
-std::vector<std::string> notes_of(const Comparison& comparison);
-
 }  // namespace mgcompare

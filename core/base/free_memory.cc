@@ -1,5 +1,7 @@
 #include "base/free_memory.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <fstream>
 #include <limits>
@@ -40,6 +42,14 @@ std::optional<std::uint64_t> number_in(const std::string& file, std::string_view
   for (std::string word; stream >> word;)
     if (std::uint64_t number = 0; word == name && stream >> number) return number;
   return std::nullopt;
+}
+
+double usable_memory() {
+  rlimit limit{};
+  getrlimit(RLIMIT_DATA, &limit);
+  if (limit.rlim_cur == RLIM_INFINITY) return free_memory();
+  const double held = static_cast<double>(number_in("/proc/self/status", "VmData:").value_or(0)) * 1024;
+  return std::min(free_memory(), std::max(0.0, static_cast<double>(limit.rlim_cur) - held));
 }
 
 double free_memory() {

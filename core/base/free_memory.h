@@ -12,6 +12,9 @@ namespace mgcompare {
 // Bytes that the machine, or the control group (version 2) of this process, has left; infinity if neither is known.
 double free_memory();
 
+// The same within the limit of this process (RLIMIT_DATA).
+double usable_memory();
+
 // The number that follows the word `name` in a file of names and numbers, like /proc/meminfo.
 std::optional<std::uint64_t> number_in(const std::string& file, std::string_view name);
 

@@ -36,17 +36,18 @@
 namespace mgcompare {
 namespace {
 
-constexpr std::string_view kHelp = R"(Trains one network with several multi-device strategies and compares their speed and accuracy.
+constexpr std::string_view kHelp = R"(Trains networks with several multi-device strategies and compares their speed and accuracy.
 
   mgcompare configs/lenet.yaml                                   compare; results in runs/lenet-<time>/
   mgcompare configs/lenet.yaml --resume                          continue the newest run of this config
   mgcompare configs/lenet.yaml --only devices=1 --set epochs=1   a shorter part of it
 
   mgcompare [run] CONFIG|-   -o DIR  directory of the results (with --resume: of the run to continue)    --dry-run  print the plan
-                             --only KEY=VALUE,...  a part of the plan: strategy, as, devices ("devices=1:4"), batch, variant, seed
+                             --only KEY=VALUE,...  a part of the plan: strategy, as, devices ("devices=1:4"), batch, model, variant, seed
                              --set KEY=VALUE  override a key of the config; repeatable    --seed N  one repeat with this seed
                              --data DIR  directory of MNIST or CIFAR-10    --trace  save a few steps for chrome://tracing
-  mgcompare report DIR       write the reports of a run again; --objective time_to_accuracy|throughput|device_seconds
+  mgcompare report DIR...    write the reports of a run again, or one report of several; --objective time_to_accuracy|throughput|device_seconds;
+                             -o DIR  where to (of several runs: default runs/merged-<time>)
   mgcompare replay DIR       repeat recorded trials (measure.record), bit by bit; --trust-results: with plugin directories named in DIR
   mgcompare compare A B      compare two runs row by row; --fail-on-regression 5%; --json
   mgcompare predict DIR      predict more devices: --devices 8,16; --link measured|NAME|FILE|latency=5us,bandwidth=20GB/s
@@ -161,7 +162,8 @@ void add_commands(CLI::App& app, Command& command, std::vector<std::string>& fil
   run.add_flag("--trace", command.trace);
   run.add_option("DIR", command.second);
   CLI::App& report = *app.add_subcommand("report");
-  add_text(report, "DIR", command.target)->required();
+  add_text(report, "DIR", command.targets)->required();
+  add_text(report, "-o,--output", command.directory);
   CLI::App& replay = *app.add_subcommand("replay");
   add_text(replay, "DIR", command.target)->required();
   replay.add_flag("--trust-results", command.trust_results);
@@ -239,6 +241,7 @@ Parsed parse(int argc, char** argv) {
   command.name = chosen.get_name();
   if (!chosen.get_subcommands().empty()) command.name += " " + chosen.get_subcommands().front()->get_name();
   for (const std::string& filter : filters) command.only += (command.only.empty() ? "" : ",") + filter;
+  if (!command.targets.empty()) command.target = command.targets.front();
   if (command.name == "run" && !command.second.empty()) take_directory(command);
   if (command.seed) command.overrides.push_back(fmt::format("seeds=[{}]", *command.seed));
   // The log is for developers; messages for users are printed without it.

@@ -28,6 +28,7 @@ struct Command {
   // run, report, compare, predict, export, replay, verify, plugins, plugins check, plugins new, devices, doctor, config
   std::string name;
   std::string target;               // the config, directory, file or name that the command applies to
+  std::vector<std::string> targets; // report: all directories, of which `target` is the first
   std::string directory;            // -o
   bool resume = false, dry_run = false, quiet = false, verbose = false;
   bool explain = false, schema = false, markdown = false, json = false, quick = false;

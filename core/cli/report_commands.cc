@@ -15,10 +15,12 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/directory.h"
 #include "cli/run_command.h"
 #include "process/message.h"
 #include "reports/findings.h"
 #include "reports/mllog.h"
+#include "reports/overview.h"
 #include "reports/prediction.h"
 #include "reports/regression.h"
 #include "reports/report.h"
@@ -97,6 +99,27 @@ std::vector<LinkMeasurements> examined_in(const std::string& file) {
   }
 }
 
+std::string created(const std::string& directory) {
+  std::filesystem::create_directories(directory);
+  return directory;
+}
+
+// The reports are in a directory of their own: no run is theirs.
+int write_merged_report(const Command& command, Objective objective) {
+  std::vector<Run> runs;
+  for (const std::string& directory : command.targets) runs.push_back(read_run(directory));
+  if (!command.directory.empty() && has_run(command.directory))
+    throw UsageError(fmt::format("{}: is the directory of a run, which keeps its own report; give another directory with -o", command.directory));
+  const std::string folder = command.directory.empty() ? new_run_directory("merged") : command.directory;
+  const Overview overview = merged(runs, objective);
+  const std::vector<std::string> files = write_reports(overview, created(folder));
+  fmt::print("{}\n", closing_summary(overview, print_style(command)));
+  for (const std::string& file : files) fmt::print("{}\n", file);
+  int code = kDone;
+  for (const Run& run : runs) code = std::max(code, exit_code_of(run));
+  return code;
+}
+
 bool names_a_file(const std::string& link) { return link.ends_with(".json"); }
 
 // `report` says it in the report.
@@ -108,8 +131,10 @@ void warn_of_taints(const Run& run) {
 
 int write_report_again(const Command& command) {
   const Objective objective = chosen_objective(command);
+  if (command.targets.size() > 1) return write_merged_report(command, objective);
   const Run run = read_run(command.target);
-  print_summary(run, write_reports(run, command.target, objective), command, objective);
+  const std::string folder = command.directory.empty() ? command.target : created(command.directory);
+  print_summary(run, write_reports(run, folder, objective), command, objective);
   return exit_code_of(run);
 }
 
@@ -129,16 +154,22 @@ int predict_more(const Command& command) {
   const Run run = read_run(command.target);
   warn_of_taints(run);
   if (command.link == "measured") links = links_of(run.info.links, command.target);
-  const Comparison comparison = compare_rows(run);
-  const std::vector<Prediction> predictions =
-      predict(comparison, command.devices.empty() ? usual_devices(comparison) : asked, links);
-  if (predictions.empty()) throw Error(fmt::format("{}: {}", command.target, no_prediction(comparison)));
-  const Table table = prediction_table(predictions);
-  if (!table.lines.empty()) fmt::print("{}", table_text(table, print_style(command)));
+  const Overview overview = overview_of(run);
+  std::map<const Comparison*, std::vector<Prediction>> predictions;
+  bool any = false;
+  for (const Comparison& part : overview.parts)
+    any |= !(predictions[&part] = predict(part, command.devices.empty() ? usual_devices(part) : asked, links)).empty();
+  if (!any) throw Error(fmt::format("{}: {}", command.target, no_prediction(overview.parts.front())));
+  for (const Table& table : tables_of(overview, [&](const Comparison& part) { return prediction_table(predictions.at(&part)); }))
+    if (!table.lines.empty()) fmt::print("{}", table_text(table, print_style(command)));
   std::set<std::string> told;
   for (const auto& [kind, link] : links)
     if (told.insert(link.source).second) fmt::print("Link {}: {}\n", link.name, link.source);
-  for (const std::string& problem : prediction_problems(predictions)) fmt::print("{}\n", problem);
+  for (const Comparison& part : overview.parts) {
+    const std::string about = overview.title_of(part).empty() ? "" : overview.title_of(part) + ": ";
+    for (const std::string& problem : prediction_problems(predictions.at(&part))) fmt::print("{}{}\n", about, problem);
+    if (predictions.at(&part).empty()) fmt::print("{}{}\n", about, no_prediction(part));
+  }
   return kDone;
 }
 

@@ -268,7 +268,7 @@ std::string record_of(const TrialKey& trial, const std::string& directory) {
   return fmt::format("{}/records/trial-{}", directory, trial.number);
 }
 
-void run_trial(ResultsStore& results, Supervisor& supervisor, DeviceAvailability& availability, const Trial& trial,
+void run_trial(ResultsStore& results, Supervisor& supervisor, DeviceAvailability& availability, FittingBatch& fitting, const Trial& trial,
                const std::string& directory, const Command& command, ProgressDisplay& display) {
   results.start(trial);
   display.begin(trial);
@@ -293,6 +293,9 @@ void run_trial(ResultsStore& results, Supervisor& supervisor, DeviceAvailability
     result = supervisor.run(availability.placed(trial), files, [&](const Progress& progress) { display.update(progress); });
     if (const std::string note = availability.note(trial); !note.empty()) result.notes.push_back(note);
     fallen = availability.check(supervisor, trial, result);
+    fitting.add_to(result, trial, [&](const Trial& smaller) {
+      return attempt_in_worker(supervisor, availability.placed(smaller), command.data);
+    });
     for (const std::string& line : placement_lines(result.placement)) spdlog::debug("trial {}: {}", trial.number, line);
   }
   results.add(trial, result);
@@ -306,7 +309,7 @@ void run_trial(ResultsStore& results, Supervisor& supervisor, DeviceAvailability
 
 Style print_style(const Command& command) {
   const Terminal terminal = terminal_of(1, command.color);
-  return {terminal.color, terminal.utf8};
+  return {terminal.color, terminal.utf8, terminal.columns};
 }
 
 void print_summary(const Run& run, const std::vector<std::string>& files, const Command& command, Objective objective) {

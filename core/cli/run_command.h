@@ -11,6 +11,7 @@
 #include "reports/summary.h"
 #include "results/results_store.h"
 #include "services/device_availability.h"
+#include "services/fitting_batch.h"
 #include "process/supervisor.h"
 
 namespace mgcompare {
@@ -45,7 +46,7 @@ void announce(const Plan& plan, const std::vector<Trial>& trials, const std::str
 ProgressDisplay make_display(const Plan& plan, const std::vector<Trial>& trials, const Command& command);
 // Runs one trial and records its result, also on failure and if the trial cannot run. What is printed as finished has been
 // recorded.
-void run_trial(ResultsStore& results, Supervisor& supervisor, DeviceAvailability& availability, const Trial& trial,
+void run_trial(ResultsStore& results, Supervisor& supervisor, DeviceAvailability& availability, FittingBatch& fitting, const Trial& trial,
                const std::string& directory, const Command& command, ProgressDisplay& display);
 // The path of the trial's schedule log.
 std::string record_of(const TrialKey& trial, const std::string& directory);

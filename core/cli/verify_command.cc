@@ -72,7 +72,9 @@ int verify_strategies(const Command& command) {
   for (const StrategyConfig& strategy : request.config.strategies)
     if (auto problem = plugin_problem(strategy, probe.plugins())) problems.push_back(std::move(*problem));
   throw_problems(std::move(problems));
+  std::vector<ModelConfig> networks;
   try {
+    networks = only_networks(request.config, command.only);
     request.config.strategies = only(rows_with_defaults(request.config, probe.plugins()), command.only);
   } catch (const Error& error) {
     throw UsageError(error.what());
@@ -87,14 +89,24 @@ int verify_strategies(const Command& command) {
     if (!command.json && !command.quiet) print_finding(finding);
   };
   listeners.says = [](const std::string& text) { print_stderr("{}\n", plain(text)); };
-  const std::vector<Finding> findings = verify_in_workers(request, probe, supervisor_settings(), listeners);
-  const bool passed = std::none_of(findings.begin(), findings.end(), [](const Finding& finding) { return finding.verdict == Verdict::failed; });
+  const bool has_networks = !request.config.models.empty();
+  const Config all = request.config;
+  bool passed = true;
+  nlohmann::json each = nlohmann::json::array();
+  for (const ModelConfig& model : networks) {
+    request.config = with_network(all, model);
+    if (has_networks && !command.json) fmt::print("{}network {}\n", &model == &networks.front() ? "" : "\n", plain(model.name));
+    const std::vector<Finding> findings = verify_in_workers(request, probe, supervisor_settings(), listeners);
+    const bool holds = std::none_of(findings.begin(), findings.end(), [](const Finding& finding) { return finding.verdict == Verdict::failed; });
+    passed &= holds;
+    if (!command.json) print_result(findings);
+    each.push_back({{"network", model.name}, {"passed", holds}, {"strategies", summarized(findings)}, {"findings", findings}});
+  }
   if (command.json) {
-    const nlohmann::json json = {{"seed", request.seed}, {"devices", device_kind}, {"quick", request.quick}, {"passed", passed},
-                                 {"strategies", summarized(findings)}, {"findings", findings}};
+    nlohmann::json json = {{"seed", request.seed}, {"devices", device_kind}, {"quick", request.quick}, {"passed", passed}};
+    if (has_networks) json["networks"] = std::move(each);
+    else json.update({{"strategies", each[0]["strategies"]}, {"findings", each[0]["findings"]}});
     fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
-  } else {
-    print_result(findings);
   }
   return passed ? kDone : kProblemFound;
 }

@@ -84,6 +84,16 @@ Config apply_variant(const Config& config, const VariantConfig& variant) {
   return result;
 }
 
+std::vector<ModelConfig> networks_of(const Config& config) {
+  return config.models.empty() ? std::vector{config.model} : config.models;
+}
+
+Config with_network(Config config, const ModelConfig& model) {
+  config.model = model;
+  config.models.clear();
+  return config;
+}
+
 bool is_repeatable(const Config& config) { return config.deterministic || config.measure.record; }
 
 std::optional<double> validation_share(const DataConfig& data) {

@@ -140,7 +140,7 @@ struct VariantConfig {
   std::string name;
   std::map<std::string, std::string> overrides;  // dotted key -> YAML text: "optimizer.learning_rate" -> "0.07"
   Place place;
-  std::shared_ptr<const Config> config;  // with the overrides applied, without variants
+  std::shared_ptr<const Config> config;  // with the overrides applied, without variants, with all networks
 };
 
 struct MeasureConfig {
@@ -155,6 +155,7 @@ struct Config {
   std::string name;                 // file stem unless given
   std::string path;                 // as given on the command line
   ModelConfig model;
+  std::vector<ModelConfig> models;  // if there are several networks: all of them, of which `model` is the first
   DataConfig data;
   OptimizerConfig optimizer;
   ScheduleConfig schedule;
@@ -189,6 +190,11 @@ Config read_config(const std::string& path, const ConfigSetting& setting = {});
 
 // The config of one of its variants; for a default VariantConfig, the config itself. The result has no variants.
 Config apply_variant(const Config& config, const VariantConfig& variant);
+
+// The networks of a config, in its order; one or more.
+std::vector<ModelConfig> networks_of(const Config& config);
+// The config with this network only.
+Config with_network(Config config, const ModelConfig& model);
 
 // The whole resolved config, in the shape of the YAML; keys that begin with @ (places, the path) are not settings.
 // Writing and reading again gives an equal config. from_json throws ConfigError.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
 
 #include "config/key_value.h"
 #include "config/keys.h"
@@ -12,19 +11,7 @@
 namespace mgcompare {
 namespace {
 
-constexpr std::size_t kMaxName = 200;
 constexpr std::size_t kMaxDevices = 4096;
-
-std::vector<std::string> models_in(const std::vector<std::string>& folders) {
-  std::set<std::string> names;
-  for (const std::string& folder : folders) {
-    std::error_code error;
-    for (const auto& file : std::filesystem::directory_iterator(folder, error)) {
-      if (file.path().extension() == ".yaml") names.insert(file.path().stem().string());
-    }
-  }
-  return {names.begin(), names.end()};
-}
 
 }  // namespace
 
@@ -39,9 +26,9 @@ void ConfigReader::problem(const Place& place, std::string text, std::string hin
 Config ConfigReader::read(const Node& root) {
   Config config;
   config.path = path_;
-  config.name = path_ == kStandardInput ? "stdin" : as_name(std::filesystem::path(path_).stem().string(), kMaxName);
+  config.name = path_ == kStandardInput ? "stdin" : as_name(std::filesystem::path(path_).stem().string(), kLongestName);
   read_entries(root, "", config);
-  read_model(root, config);
+  read_network(root, config);
   const Node* scaling = root.find("scaling");
   if (const Node* devices = scaling ? scaling->find("devices") : nullptr) read_devices(*devices, config.scaling);
   read_strategies(root.find("strategies"), config);
@@ -95,69 +82,6 @@ void ConfigReader::unknown_key(const Entry& entry, const std::string& section) {
           fmt::format("unknown key '{}'{}", entry.key.substr(0, 60),
                       section.empty() ? "" : fmt::format(" in '{}'", section)),
           hint, entry.key.size(), "allowed here: " + listed(allowed));
-}
-
-void ConfigReader::read_model(const Node& root, Config& config) {
-  const Node* layers = root.find("layers");
-  const Node* model = root.find("model");
-  if (layers && layers->is(Node::Kind::null)) layers = nullptr;
-  if (model && model->is(Node::Kind::null)) model = nullptr;
-  if (model && !is_name(*model, kMaxName)) {
-    return problem(model->place, "'model' must be a network's name, not " + describe(*model),
-                   model->is(Node::Kind::scalar) ? "a name is a text " + name_form(kMaxName)
-                                                 : "write the layers of an inline network under `layers:`",
-                   width_of(*model));
-  }
-  config.model.name = model ? model->text : config.name;
-  if (layers) {
-    config.model.layers = read_layers(*layers, problems_);
-  } else if (!model) {
-    problem({path_, 1, 1}, "the network is missing", "add `model: lenet`, or `layers:`");
-  } else if (const std::string file = find_model(*model); !file.empty()) {
-    read_model_file(file, config.model);
-  }
-}
-
-void ConfigReader::read_model_file(const std::string& file, ModelConfig& model) {
-  model.name = as_name(std::filesystem::path(file).stem().string(), kMaxName);
-  try {
-    const auto tree = parse_yaml(read_text(file), file, problems_);
-    if (!tree) return;
-    for (const Entry& entry : tree->entries) {
-      if (entry.key == "layers") continue;
-      problem(entry.place, fmt::format("unknown key '{}' in a network", entry.key),
-              did_you_mean(entry.key, {"layers"}), entry.key.size(), "allowed here: layers");
-    }
-    if (const Node* list = tree->find("layers")) {
-      model.layers = read_layers(*list, problems_);
-    } else {
-      problem({file, 1, 1}, "this network has no `layers:`", "list them");
-    }
-  } catch (const ConfigError& error) {
-    problems_.insert(problems_.end(), error.problems().begin(), error.problems().end());
-  }
-}
-
-std::string ConfigReader::find_model(const Node& model) {
-  const auto beside = std::filesystem::path(path_).parent_path();
-  std::error_code error;
-  if (model.text.find('/') != std::string::npos || model.text.ends_with(".yaml")) {
-    const auto file = beside / model.text;
-    if (std::filesystem::exists(file, error)) return file.string();
-    problem(model.place, fmt::format("there is no file {}", file.string()), "the path is relative to the folder of the config",
-            width_of(model));
-    return "";
-  }
-  std::vector<std::string> folders = {(beside / "models").string()};
-  if (!share_folder_.empty()) folders.push_back((std::filesystem::path(share_folder_) / "models").string());
-  for (const std::string& folder : folders) {
-    const auto file = std::filesystem::path(folder) / (model.text + ".yaml");
-    if (std::filesystem::exists(file, error)) return file.string();
-  }
-  const std::vector<std::string> names = models_in(folders);
-  problem(model.place, fmt::format("there is no network '{}' in {}", model.text, listed(folders)),
-          did_you_mean(model.text, names), width_of(model), names.empty() ? "" : "networks there: " + listed(names));
-  return "";
 }
 
 void ConfigReader::read_devices(const Node& node, ScalingConfig& scaling) {

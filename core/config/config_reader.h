@@ -15,6 +15,9 @@ namespace mgcompare {
 
 struct Key;
 
+// Characters of the name of a config or a network.
+inline constexpr std::size_t kLongestName = 200;
+
 class ConfigReader {
  public:
   // Relative paths in the config begin at the folder of `config_path`. `share_folder`: ConfigSetting.
@@ -31,7 +34,11 @@ class ConfigReader {
   void read_entries(const Node& map, const std::string& section, Config& config, const std::string& prefix = "");
   std::string beside_config(const std::string& path) const;
   void unknown_key(const Entry& entry, const std::string& section);
-  void read_model(const Node& root, Config& config);
+  // `model`, `models` and `layers`.
+  void read_network(const Node& root, Config& config);
+  void read_models(const Node& list, Config& config);
+  ModelConfig read_model(const Node& item);
+  void read_named_model(const Node& name, ModelConfig& model);
   void read_model_file(const std::string& file, ModelConfig& model);
   std::string find_model(const Node& model);
   void read_devices(const Node& node, ScalingConfig& scaling);

@@ -86,6 +86,12 @@ Json layers_json(const std::vector<LayerConfig>& layers) {
   return list;
 }
 
+Json models_json(const std::vector<ModelConfig>& models) {
+  Json list = Json::array();
+  for (const ModelConfig& model : models) list.push_back({{"name", model.name}, {"layers", layers_json(model.layers)}});
+  return list;
+}
+
 Json devices_json(const ScalingConfig& scaling) {
   if (scaling.automatic) return "auto";
   Json list = Json::array();
@@ -126,8 +132,11 @@ Json strategies_json(const std::vector<StrategyConfig>& strategies) {
 }
 
 Json special_json(std::string_view name, const Config& config) {
-  if (name == "model") return config.model.name;
-  if (name == "layers") return layers_json(config.model.layers);
+  if (name == "models") return config.models.empty() ? Json() : models_json(config.models);
+  if (name == "model" || name == "layers") {
+    if (!config.models.empty()) return nullptr;
+    return name == "model" ? Json(config.model.name) : layers_json(config.model.layers);
+  }
   if (name == "scaling.devices") return devices_json(config.scaling);
   if (name == "variants") return variants_json(config.variants);
   if (name == "strategies") return strategies_json(config.strategies);

@@ -18,7 +18,7 @@ constexpr std::string_view kIntroduction = R"(<!-- Generated: mgcompare config -
 # Configuration
 
 An experiment is a YAML file. This page lists every key that such a file may have, with type, range and default; all but
-`strategies` and a network (`model` or `layers`) may be left out. `mgcompare config --explain` prints the same at the
+`strategies` and a network (`model`, `models` or `layers`) may be left out. `mgcompare config --explain` prints the same at the
 terminal, `mgcompare config SECTION` a part of it, and `share/mgcompare.schema.json` completes and checks keys in editors.
 
 - A key of a section may be written nested (`optimizer: {kind: sgd}`) or, in `variants`, `when_cpu` and `--set`, dotted
@@ -62,6 +62,7 @@ std::string cell(std::string_view text) {
 std::string type_of(const Key& key) {
   static const std::map<std::string_view, std::string_view> forms = {
       {"model", "a name or a path"},
+      {"models", "a list of networks"},
       {"layers", "a list of [layers](#layers)"},
       {"scaling.devices", "`auto`, a count, `KIND:COUNT`, or a list"},
       {"variants", "a list of `{name, set}`"},

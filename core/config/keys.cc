@@ -37,6 +37,10 @@ std::vector<Key> make_keys() {
        .help = "The network: NAME of models/NAME.yaml beside the config or among the installed ones, or a path "
                "that ends in .yaml. With `layers` it is only a name.",
        .varies = false},
+      {.name = "models",
+       .help = "Several networks in place of one: a list of names and paths as of `model`, or of {name: X, layers: [...]}. Each has rows, "
+               "a baseline and a part of the report of its own.",
+       .varies = false},
       {.name = "layers",
        .help = "The network as a list of layers, without the loss (softmax cross-entropy).",
        .varies = false},

@@ -94,6 +94,9 @@ void set_place(Node& node, const Place& place) {
 void apply(Node& root, const Override& override) {
   const Key& key = *find_key(override.name);
   root.kind = Node::Kind::map;
+  // One network takes the place of several, and the other way round.
+  if (override.name == "model" || override.name == "models")
+    std::erase_if(root.entries, [&](const Entry& entry) { return entry.key == (override.name == "model" ? "models" : "model"); });
   Node* map = &root;
   if (!key.section().empty()) {
     auto found = std::find_if(root.entries.begin(), root.entries.end(),

@@ -38,7 +38,13 @@ Json reference(const std::string& name) { return {{"$ref", "#/definitions/" + na
 
 Json special(std::string_view name) {
   if (name == "model") return {{"type", "string"}};
-  if (name == "layers") return {{"type", "array"}, {"minItems", 1}, {"items", reference("layer")}};
+  const Json layers = {{"type", "array"}, {"minItems", 1}, {"items", reference("layer")}};
+  if (name == "layers") return layers;
+  if (name == "models") {
+    Json network = object({{"name", {{"type", "string"}}}, {"layers", layers}});
+    network["required"] = {"name", "layers"};
+    return {{"type", "array"}, {"minItems", 1}, {"items", {{"anyOf", {{{"type", "string"}}, network}}}}};
+  }
   if (name == "scaling.devices") {
     const Json one = {
         {"anyOf", {number("integer", 1, 4096), {{"type", "string"}, {"pattern", "^(cpu|cuda):[1-9][0-9]*$"}}}}};

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/free_memory.h"
+
 namespace mgcompare {
 namespace {
 
@@ -26,7 +28,7 @@ void* CpuDevice::allocate(std::size_t bytes) {
   if (memory == nullptr) {
     struct sysinfo info {};
     sysinfo(&info);
-    throw OutOfMemory(bytes, info.freeram * info.mem_unit, info.totalram * info.mem_unit);
+    throw OutOfMemory(bytes, static_cast<std::size_t>(usable_memory()), info.totalram * info.mem_unit);
   }
   std::memset(memory, 0, rounded);
   meter_.add(malloc_usable_size(memory));

@@ -4,14 +4,9 @@
 #include <cmath>
 #include <numbers>
 
-namespace mgcompare {
+#include "config/batch_rule.h"
 
-double batch_factor(const ScheduleConfig& schedule, std::size_t global_batch) {
-  const double ratio = static_cast<double>(global_batch) / static_cast<double>(schedule.base_batch);
-  if (schedule.batch_rule == BatchRule::linear) return ratio;
-  if (schedule.batch_rule == BatchRule::sqrt) return std::sqrt(ratio);
-  return 1;
-}
+namespace mgcompare {
 
 double learning_rate_at(const OptimizerConfig& optimizer, const ScheduleConfig& schedule, double epoch_of_samples,
                         std::size_t epochs, std::size_t global_batch) {

@@ -8,9 +8,6 @@
 
 namespace mgcompare {
 
-// The factor of the batch rule.
-double batch_factor(const ScheduleConfig& schedule, std::size_t global_batch);
-
 // `epoch_of_samples`: samples processed / samples per epoch, from 0. Warm-up rises linearly to the scheduled rate: from the
 // rate before the batch rule if the rule raises it, otherwise from 0.
 double learning_rate_at(const OptimizerConfig& optimizer, const ScheduleConfig& schedule, double epoch_of_samples,

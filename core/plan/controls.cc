@@ -36,7 +36,8 @@ bool promises_baseline(const Traits& traits, const TrialKey& trial, const Config
 }
 
 std::string control_group(const TrialKey& trial) {
-  return fmt::format("{} batch {} {}", to_string(trial.device_kind), trial.global_batch, trial.variant);
+  return fmt::format("{}{} batch {} {}", trial.network.empty() ? "" : trial.network + ": ", to_string(trial.device_kind), trial.global_batch,
+                     trial.variant);
 }
 
 std::vector<Trial> extra_checks(std::vector<Trial> trials, const CheckedRows& rows) {

@@ -23,8 +23,8 @@ bool is_baseline(const Traits& traits, const TrialKey& trial);
 // the ceiling. Local batch normalisation breaks the promise on several ranks, whatever the strategy does.
 bool promises_baseline(const Traits& traits, const TrialKey& trial, const Config& config);
 
-// The name of what a row, its baseline and their control have in common besides the seed: kind of device, global batch and
-// variant.
+// The name of what a row, its baseline and their control have in common besides the seed: network, kind of device, global
+// batch and variant.
 std::string control_group(const TrialKey& trial);
 
 // The rows of a plan that take part in checks, by row_name().

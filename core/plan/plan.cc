@@ -15,6 +15,7 @@
 #include "plan/precision.h"
 #include "plan/strategy_rows.h"
 #include "plan/trial_order.h"
+#include "plan/version.h"
 #include "config/problem.h"
 
 namespace mgcompare {
@@ -89,15 +90,14 @@ class Planner {
     throw_problems(std::move(problems_));
   }
 
-  // The config without variants, and each variant. Their networks are checked for mismatched shapes.
+  // Their networks are checked for mismatched shapes.
   void make_versions() {
-    versions_.push_back(apply_variant(config_, {}));
-    for (const VariantConfig& variant : config_.variants) versions_.push_back(apply_variant(config_, variant));
+    versions_ = versions_of(config_);
     // A trial has one seed. The list of all in the config of each would cost memory quadratically.
-    for (Config& version : versions_) version.seeds = {config_.seeds.front()};
-    for (const Config& version : versions_) check_network(version);
-    for (const Config& version : versions_) {
-      if (samples_of(version) == 0) {
+    for (Version& version : versions_) version.config.seeds = {config_.seeds.front()};
+    for (const Version& version : versions_) check_network(version.config);
+    for (const Version& version : versions_) {
+      if (samples_of(version.config) == 0) {
         problem(whole_file(),
                 fmt::format("data.validation_samples holds back all {} training samples", plan_.data.train_samples),
                 "make it smaller");
@@ -191,19 +191,20 @@ class Planner {
   void list_candidates() {
     std::size_t rows = 0;
     for (std::size_t version = 0; version < versions_.size(); ++version) {
-      const ScalingConfig& scaling = versions_[version].scaling;
+      const Config& config = versions_[version].config;
+      const ScalingConfig& scaling = config.scaling;
       const std::vector<Devices> devices = devices_of(scaling);
-      const std::vector<std::size_t> batches = batches_of(versions_[version]);
+      const std::vector<std::size_t> batches = batches_of(config);
       rows += config_.strategies.size() * devices.size() * batches.size();
       if (rows * config_.seeds.size() > kMostTrials) {
         problem(whole_file(), fmt::format("this experiment has more than {} trials", kMostTrials),
-                "use fewer devices, batches, variants or seeds");
+                "use fewer networks, devices, batches, variants or seeds");
         throw_problems(std::move(problems_));
       }
       for (std::size_t strategy = 0; strategy < config_.strategies.size(); ++strategy) {
         for (const std::size_t batch : batches) {
           for (const Devices& some : devices) {
-            if (!repeats_smaller_batch(versions_[version], batch, some.count))
+            if (!repeats_smaller_batch(config, batch, some.count))
               add_candidate(version, strategy, some, batch, scaling.ranks_per_device, false);
           }
           std::set<DeviceKind> kinds;
@@ -221,7 +222,7 @@ class Planner {
 
   void add_candidate(std::size_t version, std::size_t strategy, const Devices& devices, std::size_t batch,
                      std::size_t ranks_per_device, bool alone) {
-    const Config& config = versions_[version];
+    const Config& config = versions_[version].config;
     Row row;
     row.strategy = strategy;
     row.version = version;
@@ -234,7 +235,8 @@ class Planner {
     trial.ranks_per_device = ranks_per_device;
     trial.scaling = config.scaling.mode;
     trial.global_batch = config.scaling.mode == ScalingMode::weak ? batch * devices.count : batch;
-    trial.variant = version == 0 ? "" : config_.variants[version - 1].name;
+    trial.network = versions_[version].network;
+    trial.variant = versions_[version].variant;
     trial.unavailable = devices.unavailable;
     if (trial.unavailable.empty())
       trial.unavailable = refused_precision(config, plan_.platforms, devices.kind, devices.count);
@@ -243,7 +245,7 @@ class Planner {
   }
 
   std::size_t question(const Row& row) {
-    const Config& config = versions_[row.version];
+    const Config& config = versions_[row.version].config;
     const Trial& trial = row.trial;
     const Facts facts = facts_of(trial, config, samples_of(config));
     const auto [known, fresh] = asked_.try_emplace(
@@ -292,7 +294,7 @@ class Planner {
           "build its plugin again, or remove it", strategy.name.size(), "", true);
     }
     for (const OptionProblem& found : answer.problems) report(row, found);
-    const RowFacts facts{row.trial.device_kind, versions_[row.version].batch_norm, is_own(row.trial.plugin_file)};
+    const RowFacts facts{row.trial.device_kind, versions_[row.version].config.batch_norm, is_own(row.trial.plugin_file)};
     for (const Problem& found : trait_problems(strategy, answer.traits, facts)) problem(found.place, found.text, found.hint, found.width);
   }
 
@@ -343,7 +345,7 @@ class Planner {
     for (const Row& row : rows_) {
       plan_.traits.try_emplace(row.trial.strategy.label, traits(row));
       baseline |= is_baseline(traits(row), row.trial) && row.trial.unavailable.empty();
-      const std::string changed = changed_precision(versions_[row.version], plan_.platforms, row.trial.device_kind);
+      const std::string changed = changed_precision(versions_[row.version].config, plan_.platforms, row.trial.device_kind);
       if (!changed.empty()) warn_once(changed);
     }
     if (!baseline) warn_once("no strategy of this experiment is a baseline on one device, so efficiency cannot be computed");
@@ -365,10 +367,10 @@ class Planner {
       planned.trial = row.trial;
       planned.trial.traits = texts_of(traits(row));
       planned.trial.planned_steps = questions_[row.question].facts.steps_per_epoch;
-      planned.trial.config = with_precision(versions_[row.version], plan_.platforms, row.trial.device_kind);
+      planned.trial.config = with_precision(versions_[row.version].config, plan_.platforms, row.trial.device_kind);
       planned.baseline = runs && is_baseline(traits(row), row.trial);
       if (planned.baseline) plan_.checked.baselines.insert(row_name(row.trial));
-      if (promises_baseline(traits(row), row.trial, versions_[row.version])) plan_.checked.exact.insert(row_name(row.trial));
+      if (promises_baseline(traits(row), row.trial, versions_[row.version].config)) plan_.checked.exact.insert(row_name(row.trial));
     }
     plan_.trials = ordered_trials(config_, rows, plan_.checked);
   }
@@ -377,7 +379,7 @@ class Planner {
   CapabilityProbe& probe_;
   Plan plan_;
   std::vector<std::string> files_;  // by index of the strategy
-  std::vector<Config> versions_;    // the config without variants, then each variant
+  std::vector<Version> versions_;
   std::vector<Row> rows_;
   std::vector<ProbeQuestion> questions_;
   std::map<std::tuple<std::size_t, std::size_t, int, std::size_t, DeviceKind>, std::size_t> asked_;

@@ -1,7 +1,7 @@
 #pragma once
 
 // Config -> Plan: the trials in their order of execution. Trials form randomised complete blocks: one block per seed, with
-// every combination of strategy, devices, batch and variant once. Extra baseline runs (baseline_reruns.h) are added between
+// every combination of network, strategy, devices, batch and variant once. Extra baseline runs (baseline_reruns.h) are added between
 // them, and checks of exact rows (controls.h) at the end. Impossible combinations are refused here, before the first trial.
 
 #include <cstddef>
@@ -31,7 +31,7 @@ struct Plan {
 // Error if the data are missing or wrong, or if no trial can run.
 Plan make_plan(const Config& config, CapabilityProbe& probe);
 
-// The trials that match a filter, in the plan's order: "strategy=NAME,devices=1:4,batch=64,variant=x,seed=1". Values of a
+// The trials that match a filter, in the plan's order: "strategy=NAME,devices=1:4,batch=64,model=NAME,variant=x,seed=1". Values of a
 // repeated key are alternatives. `devices` is a count, a range, a kind, or kind and count ("cpu:2"). `variant=base` is the
 // config without a variant. `strategy` matches names of strategies and labels, `as` only labels. In names, a comma is
 // written `\,` and a backslash `\\`. Baseline re-runs and checks are placed anew. Throws Error for an unknown key, and for a value that

@@ -16,9 +16,9 @@
 namespace mgcompare {
 namespace {
 
-const std::vector<std::string> kKeys = {"strategy", "as", "devices", "batch", "variant", "seed"};
+const std::vector<std::string> kKeys = {"strategy", "as", "devices", "batch", "model", "variant", "seed"};
 // Of strategies without trials.
-const std::vector<std::string> kStrategyKeys = {"strategy", "as"};
+const std::vector<std::string> kStrategyKeys = {"strategy", "as", "model"};
 
 std::optional<std::size_t> count_of(std::string_view text) {
   std::size_t value = 0;
@@ -36,6 +36,7 @@ std::string own_value(const Trial& trial, const std::string& key) {
   if (key == "devices") return fmt::format("{}:{}", to_string(trial.device_kind), trial.devices);
   if (key == "batch") return fmt::format("{}", batch_of(trial));
   if (key == "seed") return fmt::format("{}", trial.seed);
+  if (key == "model") return trial.config.model.name;
   return trial.variant.empty() ? "base" : trial.variant;
 }
 
@@ -139,7 +140,8 @@ std::vector<Trial> only(const Plan& plan, const std::string& filter) {
 }
 
 std::vector<StrategyConfig> only(const std::vector<StrategyConfig>& rows, const std::string& filter) {
-  const auto wanted = filter.empty() ? std::map<std::string, std::vector<std::string>>() : parse(filter, kStrategyKeys);
+  auto wanted = filter.empty() ? std::map<std::string, std::vector<std::string>>() : parse(filter, kStrategyKeys);
+  wanted.erase("model");
   const auto matches = [](const StrategyConfig& row, const std::string& key, const std::string& value) {
     return row.label == value || (key == "strategy" && row.name == value);
   };
@@ -162,6 +164,22 @@ std::vector<StrategyConfig> only(const std::vector<StrategyConfig>& rows, const 
   }
   if (chosen.empty()) throw Error(fmt::format("--only {}: no row matches all conditions; use fewer", filter));
   return chosen;
+}
+
+std::vector<ModelConfig> only_networks(const Config& config, const std::string& filter) {
+  std::vector<ModelConfig> networks = networks_of(config);
+  const auto wanted = filter.empty() ? std::map<std::string, std::vector<std::string>>() : parse(filter, kStrategyKeys);
+  const auto names = wanted.find("model");
+  if (names == wanted.end()) return networks;
+  std::vector<std::string> known;
+  for (const ModelConfig& model : networks) known.push_back(model.name);
+  for (const std::string& name : names->second)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw Error(fmt::format("--only {}: there is no network '{}'; there {} {}", filter, name, known.size() == 1 ? "is" : "are", listed(known)));
+  std::erase_if(networks, [&](const ModelConfig& model) {
+    return std::find(names->second.begin(), names->second.end(), model.name) == names->second.end();
+  });
+  return networks;
 }
 
 }  // namespace mgcompare

@@ -16,6 +16,7 @@ namespace {
 constexpr double kCpuOperationsPerSecond = 80e9, kCpuSecondsPerStep = 50e-6;
 constexpr double kCudaOperationsPerSecond = 8e12, kCudaSecondsPerStep = 150e-6;
 constexpr double kSecondsOfSetup = 0.3, kSecondsOfWorkerStart = 0.5;
+constexpr std::ptrdiff_t kNetworkColumn = 3;
 constexpr double kPassesOfTraining = 3;  // backward is about two forward passes
 
 // Multiplications and additions of one sample's forward pass.
@@ -89,6 +90,8 @@ std::string describe(const Plan& plan) {
 
   std::vector<TextRow> rows = {
       {"order", "trial", "block", "strategy", "devices", "batch", "variant", "seed", "about"}};
+  const bool has_networks = !plan.config.models.empty();
+  if (has_networks) rows[0].insert(rows[0].begin() + kNetworkColumn, "network");
   for (std::size_t i = 0; i < plan.trials.size(); ++i) {
     const Trial& trial = plan.trials[i];
     std::string devices = fmt::format("{}:{}", to_string(trial.device_kind), trial.devices);
@@ -102,6 +105,7 @@ std::string describe(const Plan& plan) {
          devices, std::to_string(trial.global_batch), trial.variant.empty() ? "-" : trial.variant,
          std::to_string(trial.seed),
          trial.unavailable.empty() ? duration(estimate_seconds(trial, plan.data)) : "unavailable: " + trial.unavailable});
+    if (has_networks) rows.back().insert(rows.back().begin() + kNetworkColumn, trial.config.model.name);
   }
   text += "\n";
   for (const std::string& line : text_table(rows, rows.front().size())) text += line + "\n";

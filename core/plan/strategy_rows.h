@@ -30,7 +30,9 @@ std::vector<Problem> trait_problems(const StrategyConfig& strategy, const Traits
 // The strategies of the config with their options, and every usable plugin with default options.
 std::vector<StrategyConfig> rows_with_defaults(const Config& config, const std::vector<PluginSummary>& plugins);
 
-// The rows that match a filter of `strategy` and `as`, as only() in plan.h; an empty filter matches all.
+// The rows that match a filter of `strategy`, `as` and `model`, as only() in plan.h; an empty filter matches all.
 std::vector<StrategyConfig> only(const std::vector<StrategyConfig>& rows, const std::string& filter);
+// The networks of the config that match such a filter.
+std::vector<ModelConfig> only_networks(const Config& config, const std::string& filter);
 
 }  // namespace mgcompare

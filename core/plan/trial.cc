@@ -64,7 +64,8 @@ Precision precision_of(const Config& config, DeviceKind kind) {
 
 std::string row_name(const TrialKey& trial) {
   const bool weak = trial.scaling == ScalingMode::weak && trial.devices > 0;
-  std::string name = fmt::format("{} {}:{}", trial.strategy.label, to_string(trial.device_kind), trial.devices);
+  std::string name = trial.network.empty() ? "" : trial.network + ": ";
+  name += fmt::format("{} {}:{}", trial.strategy.label, to_string(trial.device_kind), trial.devices);
   if (trial.ranks_per_device != 1) name += fmt::format(" x {} ranks", trial.ranks_per_device);
   name += weak ? fmt::format(" batch {} per device", trial.global_batch / trial.devices)
                : fmt::format(" batch {}", trial.global_batch);
@@ -129,6 +130,7 @@ void to_json(nlohmann::json& json, const TrialKey& trial) {
           {"ranks_per_device", trial.ranks_per_device},
           {"scaling", to_string(trial.scaling)},
           {"global_batch", trial.global_batch},
+          {"network", trial.network},
           {"variant", trial.variant},
           {"seed", trial.seed},
           {"data_fingerprint", trial.data_fingerprint},
@@ -151,6 +153,7 @@ void from_json(const nlohmann::json& json, TrialKey& trial) {
     read.ranks_per_device = json.at("ranks_per_device");
     read.scaling = kind_named<ScalingMode>(json.at("scaling").get<std::string>());
     read.global_batch = json.at("global_batch");
+    read.network = json.value("network", "");
     read.variant = json.at("variant");
     read.seed = json.at("seed");
     read.data_fingerprint = json.value("data_fingerprint", "");

@@ -31,6 +31,7 @@ struct TrialKey {
   std::size_t ranks_per_device = 1;
   ScalingMode scaling = ScalingMode::strong;
   std::size_t global_batch = 0;
+  std::string network;              // its name; empty: the only one of the experiment
   std::string variant;              // empty: the config without a variant
   std::uint64_t seed = 1;
   std::string data_fingerprint;     // of the data with which the run began; empty: any
@@ -41,7 +42,7 @@ struct TrialKey {
 };
 
 struct Trial : TrialKey {
-  Config config;                    // with the variant's overrides applied; of the seeds only the first
+  Config config;                    // with its network only and the variant's overrides applied; of the seeds only the first
   std::vector<int> indices;         // of its devices, chosen when the trial starts; empty: the first ones
   // The strategy's answer when the trial was planned, for epochs of this many steps. Empty: not known.
   TraitTexts traits;
@@ -57,7 +58,8 @@ Facts facts_of(const TrialKey& trial, const Config& config, std::size_t training
 // on CPUs.
 Precision precision_of(const Config& config, DeviceKind kind);
 
-// The name that repeats of a row share, without seed and block: "serial cpu:1 batch 128".
+// The name that repeats of a row share, without seed and block: "serial cpu:1 batch 128", and with
+// several networks "lenet: serial cpu:1 batch 128".
 std::string row_name(const TrialKey& trial);
 
 // Why the plugin's file is not the one that was planned with: it is gone, cannot be read or has changed. Empty if it is that one.

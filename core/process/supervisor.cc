@@ -289,7 +289,8 @@ Result Supervisor::run_once(const Trial& trial, const TrialFiles& files,
   log_.heading(fmt::format("trial {}: {}", trial.number, row_name(trial)));
   const nlohmann::json body = {{"trial", trial}, {"checkpoint", files.checkpoint}, {"resume", files.resume},
                                  {"record", files.record},         {"replay", files.replay},
-                                 {"trace", files.trace},           {"data_folder", files.data_folder}};
+                                 {"trace", files.trace},           {"data_folder", files.data_folder},
+                                 {"most_steps", files.most_steps}};
   Reply reply = wait_for_reply("trial", body, trial.config.measure.time_limit, {report, {}}, true);
   Result result;
   std::string left_behind;

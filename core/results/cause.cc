@@ -1,5 +1,7 @@
 #include "results/cause.h"
 
+#include <sys/sysinfo.h>
+
 #include <filesystem>
 #include <new>
 #include <system_error>
@@ -8,6 +10,7 @@
 
 #include "base/device_lost.h"
 #include "base/error_text.h"
+#include "base/free_memory.h"
 #include "base/text.h"
 
 namespace mgcompare {
@@ -33,7 +36,11 @@ Cause cause_of(const std::exception_ptr& thrown) {
   } catch (const OutOfMemory& error) {
     return {TrialStatus::out_of_memory, text_of(error)};
   } catch (const std::bad_alloc&) {
-    return {TrialStatus::out_of_memory, "the host has no more memory" + memory_limit_note()};
+    struct sysinfo info {};
+    sysinfo(&info);
+    const OutOfMemory error("the host has no more memory" + memory_limit_note(), static_cast<std::size_t>(usable_memory()),
+                            info.totalram * info.mem_unit);
+    return {TrialStatus::out_of_memory, error.what()};
   } catch (const std::system_error& error) {
     // That of a thread which could not be started says only "Resource temporarily unavailable".
     const bool is_of_file = dynamic_cast<const std::filesystem::filesystem_error*>(&error) != nullptr;

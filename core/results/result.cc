@@ -58,7 +58,7 @@ void each_field(R& r, const F& f) {
     f("seconds_other_threads", r.seconds_other_threads), f("seconds_rank_threads", r.seconds_rank_threads);
     f("exclusive_sections", r.exclusive_sections), f("shared", r.shared);
     f("changed_settings", r.changed_settings);
-    f("peak_memory_bytes", r.peak_memory), f("parameters", r.parameters), f("weights_hash", r.weights_hash);
+    f("peak_memory_bytes", r.peak_memory), f("fitting_batch", r.fitting_batch), f("parameters", r.parameters), f("weights_hash", r.weights_hash);
     f("ranks", r.ranks), f("metrics", r.metrics), f("traits", r.traits), f("placement", r.placement);
     f("notes", r.notes);
   }
@@ -171,6 +171,10 @@ RankTimes& RankTimes::operator+=(const RankTimes& other) {
 RankTimes& RankTimes::operator*=(double factor) {
   for (double RankTimes::* const part : kParts) this->*part *= factor;
   return *this;
+}
+
+double total_seconds(const Result& result) {
+  return result.seconds_setup + result.seconds_warm_up + result.seconds_training + result.seconds_evaluation + result.seconds_checkpoint;
 }
 
 double shared_bytes(const Result& result) {

@@ -92,6 +92,7 @@ struct Result {
   std::uint64_t exclusive_sections = 0;  // of the strategy, all ranks, in training
   std::string changed_settings;     // of the ranks' threads, by the strategy: "the priority and the rounding mode"
   std::vector<Kept> shared;         // objects that the ranks share (Group::shared)
+  std::uint64_t fitting_batch = 0;  // out of memory: the largest batch that was found to fit, as in `scaling.batch`; 0: none, or not known
   std::uint64_t peak_memory = 0;    // peak of the device allocator, maximum over devices
   std::uint64_t parameters = 0;
   std::string weights_hash;         // SHA-256 of the settled weights, rank 0
@@ -103,6 +104,8 @@ struct Result {
   std::vector<std::string> notes;   // "batch norm is local: the promise is approximate", "oversubscribed"
 };
 
+// Of all clocks of the trial.
+double total_seconds(const Result& result);
 // Of all shared objects.
 double shared_bytes(const Result& result);
 

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/random_token.h"
+#include "config/config_difference.h"
 #include "results/results_database.h"
 #include "results/row_checksum.h"
 #include "results/trial_rows.h"
@@ -22,27 +23,6 @@ using Json = nlohmann::json;
 
 // Arguments and warnings may not be UTF-8; invalid bytes become U+FFFD.
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
-// Dotted keys that differ between two configs. Keys that begin with @ are not settings.
-std::vector<std::string> differing_keys(const std::string& one, const std::string& other) {
-  const auto flatten = [](const std::string& text) {
-    const Json json = Json::parse(text, nullptr, false);
-    return json.is_structured() ? json.flatten() : Json::object();
-  };
-  const Json a = flatten(one), b = flatten(other);
-  std::set<std::string> keys;
-  const auto collect = [&](const Json& from, const Json& in) {
-    for (const auto& [key, value] : from.items()) {
-      if (key.find("/@") != std::string::npos || (in.contains(key) && in[key] == value)) continue;
-      std::string dotted = key.substr(std::min<std::size_t>(1, key.size()));
-      std::replace(dotted.begin(), dotted.end(), '/', '.');
-      keys.insert(dotted);
-    }
-  };
-  collect(a, b);
-  collect(b, a);
-  return {keys.begin(), keys.end()};
-}
 
 void set(const Database& database, const std::string& key, const std::string& value) {
   database.run("INSERT INTO run VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", {key, value});

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -19,10 +20,13 @@ using Json = nlohmann::json;
 constexpr char kDamaged[] = "its values in results.sqlite do not match their checksum, so they changed after they were written; "
                             "`--resume` runs the trial again, or removes the row if the experiment has no such trial";
 
-// Layers and the settings of variants may name files, which are read where the config of a user is. Those of a stored config
+bool lists_layers(const Json& json) { return json.is_object() && json.contains("layers") && json["layers"].is_array(); }
+
+// Networks and the settings of variants may name files, which are read where the config of a user is. The layers of a stored config
 // are listed in it.
 std::shared_ptr<const Config> config_of(Json json) {
-  if (!json.is_object() || !json.contains("layers") || !json["layers"].is_array())
+  const bool has_networks = json.is_object() && json.contains("models") && json["models"].is_array();
+  if (has_networks ? !std::all_of(json["models"].begin(), json["models"].end(), lists_layers) : !lists_layers(json))
     throw Error("a stored config does not list its layers");
   json.erase("variants");
   return std::make_shared<const Config>(json.get<Config>());

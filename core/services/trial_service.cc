@@ -35,7 +35,8 @@ class LeftoverCheck {
 TrialFiles files_of(const nlohmann::json& body) {
   return {body.at("checkpoint").get<std::string>(), body.at("resume").get<bool>(),
           body.at("record").get<std::string>(),     body.at("replay").get<bool>(),
-          body.at("trace").get<std::string>(),      body.at("data_folder").get<std::string>()};
+          body.at("trace").get<std::string>(),      body.at("data_folder").get<std::string>(),
+          body.at("most_steps").get<std::size_t>()};
 }
 
 // Opens the devices' module, so that what it holds is not taken for the plugin's. The trial reports a failure.
@@ -56,14 +57,22 @@ nlohmann::json run_trial(Session& session, LeftoverCheck& leftovers, const nlohm
   const Footprint before = footprint();
   std::optional<MemoryLimit> limit;
   if (trial.device_kind == DeviceKind::cpu) limit.emplace(trial.config.measure.memory_limit);
-  const auto explained = [&limit](Result result) {
+  // Free-running ranks have no limit on steps. Those in lockstep end by themselves before this.
+  constexpr std::size_t kStepsOfWarmup = 16;
+  std::size_t reports = 0;
+  const auto has_enough = [&] { return files.most_steps > 0 && reports > files.most_steps + kStepsOfWarmup; };
+  const auto explained = [&](Result result) {
+    if (result.status == TrialStatus::interrupted && !context.stopping() && has_enough()) result.status = TrialStatus::done;
     if (result.status == TrialStatus::out_of_memory && limit)
       result.cause += fmt::format("; the trial may use {:.2f} GiB (measure.memory_limit)", limit->gibibytes());
     return result;
   };
   nlohmann::json answer = explained(session.run(
       trial, files, [&](const Progress& progress) { context.report(progress); }, context.position(),
-      [&] { return context.stopping(); }, [&](const Result& result) { context.leave(explained(result)); }));
+      [&] {
+        ++reports;
+        return context.stopping() || has_enough();
+      }, [&](const Result& result) { context.leave(explained(result)); }));
   if (const std::string left = leftovers.left_behind(trial, before); !left.empty()) answer[kLeftBehind] = left;
   return answer;
 }

@@ -59,6 +59,8 @@ TrainingRequest request_of(const Trial& trial, const TrialFiles& files, const Da
   request.numerics = numerics_of(trial);
   request.files = files;
   request.record = !files.record.empty() && !files.replay;
+  request.most_steps = files.most_steps;
+  request.evaluate = files.most_steps == 0;
   return request;
 }
 

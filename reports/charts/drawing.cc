@@ -88,18 +88,21 @@ std::string axes(const Panel& panel, const std::vector<Series>& series, Spread C
   return script + fmt::format("plot 1 with lines lc rgb '{}' dt 3 notitle{}\n", kInk, behind + plots);
 }
 
-std::string script_of(const Comparison& comparison, const std::string& output) {
-  const std::vector<Series> series = all_series(comparison);
+std::string script_of(const Overview& overview, const std::string& output) {
   std::string body;
   std::size_t rows = 0;
-  for (const Panel& panel : panels(comparison)) {
-    const bool has_curve = panel.device_counts().size() > 1 &&
-                           std::any_of(panel.cells.begin(), panel.cells.end(),
-                                       [](const Cell* cell) { return cell->efficiency.count > 0; });
-    if (!has_curve || rows == kMaxRows) continue;
-    ++rows;
-    body += axes(panel, series, &Cell::efficiency, "Efficiency, " + panel.title, false);
-    body += axes(panel, series, &Cell::speed_up, "Speed-up, " + panel.title, true);
+  for (const Comparison& part : overview.parts) {
+    const std::vector<Series> series = all_series(part);
+    const std::string name = overview.title_of(part).empty() ? "" : overview.title_of(part) + ", ";
+    for (const Panel& panel : panels(part)) {
+      const bool has_curve = panel.device_counts().size() > 1 &&
+                             std::any_of(panel.cells.begin(), panel.cells.end(),
+                                         [](const Cell* cell) { return cell->efficiency.count > 0; });
+      if (!has_curve || rows == kMaxRows) continue;
+      ++rows;
+      body += axes(panel, series, &Cell::efficiency, "Efficiency, " + name + panel.title, false);
+      body += axes(panel, series, &Cell::speed_up, "Speed-up, " + name + panel.title, true);
+    }
   }
   if (rows == 0) return "";
   return fmt::format(
@@ -112,7 +115,7 @@ std::string script_of(const Comparison& comparison, const std::string& output) {
 
 }  // namespace
 
-std::string draw_scaling(const Comparison& comparison) {
+std::string draw_scaling(const Overview& overview) {
   if (!has_gnuplot()) return "";
   std::error_code missing;
   const std::filesystem::path folder = std::filesystem::temp_directory_path(missing);
@@ -122,7 +125,7 @@ std::string draw_scaling(const Comparison& comparison) {
   if (made < 0) return "";
   close(made);
   std::string svg;
-  if (const std::string script = script_of(comparison, file); !script.empty()) {
+  if (const std::string script = script_of(overview, file); !script.empty()) {
     if (FILE* gnuplot = popen("gnuplot >/dev/null 2>&1", "w")) {
       std::fwrite(script.data(), 1, script.size(), gnuplot);
       if (pclose(gnuplot) == 0) {

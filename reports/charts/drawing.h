@@ -4,11 +4,11 @@
 
 #include <string>
 
-#include "reports/comparison.h"
+#include "reports/overview.h"
 
 namespace mgcompare {
 
 // Returns SVG; empty without curves or without gnuplot.
-std::string draw_scaling(const Comparison& comparison);
+std::string draw_scaling(const Overview& overview);
 
 }  // namespace mgcompare

@@ -17,8 +17,8 @@ namespace {
 // With at least kCrowd contenders, only kLeaders lead.
 constexpr std::size_t kCrowd = 8, kLeaders = 6;
 
-// The names of the leading series.
-std::set<std::string> leaders_of(const Comparison& comparison) {
+// The names of the series that should lead, first the one that should most.
+std::vector<std::string> leaders_of(const Comparison& comparison) {
   std::vector<const Cell*> best, exact;
   for (const std::size_t index : comparison.ranking) {
     const Cell& cell = comparison.cells[index];
@@ -36,32 +36,50 @@ std::set<std::string> leaders_of(const Comparison& comparison) {
   }
   if (!exact.empty()) wanted.push_back(exact.front());
   wanted.insert(wanted.end(), best.begin(), best.end());
-  std::set<std::string> leaders;
+  std::vector<std::string> leaders;
   for (const Cell* cell : wanted)
-    if (leaders.size() < kLeaders) leaders.insert(cell->series);
+    if (std::find(leaders.begin(), leaders.end(), cell->series) == leaders.end()) leaders.push_back(cell->series);
+  return leaders;
+}
+
+// In turns those of each comparison.
+std::set<std::string> leaders_of(std::span<const Comparison> comparisons) {
+  std::vector<std::vector<std::string>> wanted;
+  std::size_t longest = 0;
+  for (const Comparison& comparison : comparisons) longest = std::max(longest, wanted.emplace_back(leaders_of(comparison)).size());
+  std::set<std::string> leaders;
+  for (std::size_t place = 0; place < longest; ++place)
+    for (const std::vector<std::string>& names : wanted)
+      if (place < names.size() && leaders.size() < kLeaders) leaders.insert(names[place]);
   return leaders;
 }
 
 }  // namespace
 
 std::vector<Series> all_series(const Comparison& comparison) {
+  return comparison.looks ? *comparison.looks : all_series(std::span(&comparison, 1));
+}
+
+std::vector<Series> all_series(std::span<const Comparison> comparisons) {
   // Coprime numbers of colours and shapes give 42 different looks.
   constexpr std::array kColors = {"#0064BD", "#D07207", "#00A875", "#BE76B0", "#DD2140", "#9800F8"};
   constexpr std::array kShapes = {"circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right"};
   std::vector<Series> all;
   std::size_t contenders = 0;
-  for (const Cell& cell : comparison.cells) {
-    const std::string name = cell.series;
-    if (cell.done.empty() || std::any_of(all.begin(), all.end(), [&](const Series& one) { return one.name == name; }))
-      continue;
-    if (cell.is_baseline || cell.is_ceiling) {
-      all.push_back({name, kGrey, cell.is_baseline ? "circle" : "square", true});
-    } else {
-      all.push_back({name, "", "", false});
-      ++contenders;
+  for (const Comparison& comparison : comparisons) {
+    for (const Cell& cell : comparison.cells) {
+      const std::string name = cell.series;
+      if (cell.done.empty() || std::any_of(all.begin(), all.end(), [&](const Series& one) { return one.name == name; }))
+        continue;
+      if (cell.is_baseline || cell.is_ceiling) {
+        all.push_back({name, kGrey, cell.is_baseline ? "circle" : "square", true});
+      } else {
+        all.push_back({name, "", "", false});
+        ++contenders;
+      }
     }
   }
-  const std::set<std::string> leaders = contenders < kCrowd ? std::set<std::string>() : leaders_of(comparison);
+  const std::set<std::string> leaders = contenders < kCrowd ? std::set<std::string>() : leaders_of(comparisons);
   // Leading series first, so that all of them look different.
   std::size_t number = 0;
   for (const bool leads : {true, false}) {

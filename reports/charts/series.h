@@ -4,6 +4,7 @@
 // axes.
 
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ inline constexpr char kGrey[] = "#8A8A8A";
 // One series per strategy, in the order of the config; baselines and ceilings are grey. With many contenders only six lead:
 // the best by the objective, by samples/s and among exact strategies, then the next ones in the ranking.
 std::vector<Series> all_series(const Comparison& comparison);
+// The same for several comparisons, so that a strategy looks the same in all of them.
+std::vector<Series> all_series(std::span<const Comparison> comparisons);
 
 // Rows with the same kind of device, scaling and batch; at least one is done.
 struct Panel {

@@ -28,6 +28,16 @@ TEST(FittingBatches, NamesTheSmallestThatDidNotFitAndTheLargestThatDid) {
               ElementsAre("together on 2 CPU cores ran out of memory with a global batch of 2,048; the largest that fitted is 512"));
 }
 
+TEST(FittingBatches, NamesTheOneThatASearchFound) {
+  RunMaker maker;
+  Result failed = out_of_memory();
+  failed.fitting_batch = 960;
+  maker.add("together", 2, 1, make_result(1000, 8, 0.985), 512);
+  maker.add("together", 2, 1, failed, 4096);
+  EXPECT_THAT(fitting_batches(compare_rows(maker.run)),
+              ElementsAre("together on 2 CPU cores ran out of memory with a global batch of 4,096; the largest that was found to fit is 960"));
+}
+
 TEST(FittingBatches, SaysThatNoneFitted) {
   RunMaker maker;
   maker.baseline(1, make_result(1000, 8, 0.985));

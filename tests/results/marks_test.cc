@@ -12,6 +12,7 @@
 #include "reports/findings.h"
 #include "reports/html.h"
 #include "reports/markdown.h"
+#include "reports/overview_findings.h"
 #include "reports/prediction.h"
 #include "reports/regression.h"
 #include "reports/summary.h"

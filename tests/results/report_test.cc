@@ -41,9 +41,10 @@ TEST(MarkdownReport, HasTheColumnsOfTheSourceExperiments) {
   EXPECT_THAT(
       text,
       HasSubstr(
-          "| infrastructure | model | strategy | batch size | gpus | accuracy | epochs | training time (s/epoch) |\n"));
+          "| infrastructure | model | strategy | batch size | gpus | accuracy | epochs | training time (s/epoch) | "
+                              "total time | training accuracy | batch per device | learning rate |\n"));
   EXPECT_THAT(text, HasSubstr("| 1 | lenet | together | 128 | 0 (cpu:2) | 0.9840 \\[0.9840 .. 0.9840\\] | 2 | "
-                              "3.09 s \\[3.06 s .. 3.12 s\\] (1,616 samples/s) |\n"));
+                              "3.09 s \\[3.06 s .. 3.12 s\\] (1,616 samples/s) | "));
   EXPECT_THAT(text, HasSubstr("* **Infrastructure 1**: Imaginary 9000, Linux 6.1\n"));
 }
 
@@ -267,8 +268,8 @@ TEST(CsvReport, HasARowATrial) {
   EXPECT_THAT(
       lines[2],
       testing::StartsWith(
-          "2,1,2,finished,1,together cpu:2 batch 128,together,together,,lenet,cpu,2,1,strong,128,fp32,1,0,0,0,done,,2,0.984,"));
-  EXPECT_THAT(lines[9], testing::EndsWith(",128,fp32,3,0,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,mnist,\r"));
+          "2,1,2,finished,1,together cpu:2 batch 128,together,together,,lenet,cpu,2,1,strong,128,64,0.05,constant,fp32,1,0,0,0,done,,2,0.984,"));
+  EXPECT_THAT(lines[9], testing::EndsWith(",128,64,0.05,constant,fp32,3,0,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,mnist,\r"));
   for (const std::string& line : lines)
     EXPECT_EQ(std::count(line.begin(), line.end(), ','), std::count(lines[0].begin(), lines[0].end(), ','));
 }

@@ -1,0 +1,21 @@
+#pragma once
+
+// Networks and variants of an experiment, combined: each version has rows of its own, which are compared with its own baseline.
+
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+
+namespace mgcompare {
+
+struct Version {
+  Config config;                    // with one network and without variants
+  std::string network;              // empty: the only network of the experiment
+  std::string variant;              // empty: the config without a variant
+};
+
+// For each network the config without a variant, then each variant.
+std::vector<Version> versions_of(const Config& config);
+
+}  // namespace mgcompare

@@ -1,0 +1,67 @@
+#include "services/fitting_batch.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+
+namespace mgcompare {
+namespace {
+
+constexpr std::size_t kSteps = 3;
+constexpr std::size_t kFineness = 16;       // the found batch is at most this part smaller than the largest
+constexpr std::size_t kMostAttempts = 12;
+constexpr double kMostSeconds = 60;
+
+std::size_t devices_of_batch(const Trial& trial) { return trial.scaling == ScalingMode::weak ? trial.devices : 1; }
+
+}  // namespace
+
+FittingBatch::Found FittingBatch::search(const Trial& trial, const Attempt& attempt) {
+  const std::size_t devices = devices_of_batch(trial);
+  const double begin = now();
+  Found found;
+  found.fails = trial.global_batch / devices;
+  for (std::size_t count = 0; found.fails - found.fits > std::max<std::size_t>(1, found.fails / kFineness); ++count) {
+    found.is_known = count < kMostAttempts && now() - begin < kMostSeconds;
+    if (!found.is_known) break;
+    const std::size_t batch = (found.fits + found.fails) / 2;
+    Trial smaller = trial;
+    smaller.global_batch = batch * devices;
+    smaller.traits.clear();         // they may depend on the batch
+    const TrialStatus status = attempt(smaller);
+    if (status == TrialStatus::done) found.fits = batch;
+    else if (status == TrialStatus::out_of_memory) found.fails = batch;
+    found.is_known = status == TrialStatus::done || status == TrialStatus::out_of_memory;
+    if (!found.is_known) break;
+  }
+  return found;
+}
+
+void FittingBatch::add_to(Result& result, const Trial& trial, const Attempt& attempt) {
+  if (result.status != TrialStatus::out_of_memory) return;
+  auto found = found_.find(row_name(trial));
+  if (found == found_.end()) found = found_.emplace(row_name(trial), search(trial, attempt)).first;
+  const Found& batches = found->second;
+  const char* per_device = trial.scaling == ScalingMode::weak ? " per device" : "";
+  result.fitting_batch = batches.fits;
+  if (batches.fits > 0) result.cause += fmt::format("; a batch of {}{} fits, {} does not", batches.fits, per_device, batches.fails);
+  else if (batches.is_known) result.cause += fmt::format("; not even a batch of {}{} fits", batches.fails, per_device);
+}
+
+TrialStatus attempt_in_worker(Supervisor& supervisor, const Trial& trial, const std::string& data_folder) {
+  TrialFiles files;
+  files.data_folder = data_folder;
+  files.most_steps = kSteps;
+  Trial brief = trial;
+  brief.config.measure.level = MeasureLevel::quick;
+  brief.config.measure.warm_up_steps = 1;
+  brief.config.measure.record = false;
+  brief.config.checkpoint_epochs = 0;
+  const TrialStatus status = supervisor.run(brief, files, [](const Progress&) {}).status;
+  supervisor.take_warnings();       // of the attempt
+  return status;
+}
+
+}  // namespace mgcompare
