@@ -27,6 +27,11 @@ Change change_of(Order order, const Spread& ratio, bool more_is_better) {
   return (order == Order::above) == more_is_better ? Change::better : Change::worse;
 }
 
+bool is_same_run(const Run& one, const Run& other) {
+  return one.info.config_hash == other.info.config_hash && one.info.started == other.info.started && !one.info.started.empty() &&
+         one.rows.size() == other.rows.size() && one.info.taints == other.info.taints;
+}
+
 // Facts that must be equal, so that a difference is due to the program; and whether these are two different runs.
 void warn_of_differences(const Run& before, const Run& after, std::vector<std::string>& warnings) {
   const auto facts = [](const Run& run) {
@@ -40,8 +45,10 @@ void warn_of_differences(const Run& before, const Run& after, std::vector<std::s
       warnings.push_back(fmt::format("The runs differ in {}: {} and {}", key, one[key].empty() ? "nothing" : plain(one[key]),
                                      other[key].empty() ? "nothing" : plain(other[key])));
   }
-  if (before.info.config_hash == after.info.config_hash && before.info.started == after.info.started && !before.info.started.empty())
-    warnings.push_back("Both are the same run, so nothing differs");
+  for (const Run* run : {&before, &after})
+    for (const std::string& taint : run->info.taints)
+      warnings.push_back(fmt::format("The {} run is TAINTED: {}", run == &before ? "first" : "second", plain(taint)));
+  if (is_same_run(before, after)) warnings.push_back("Both are the same run, so nothing differs");
   if (before.info.config_hash != after.info.config_hash)
     warnings.push_back("The runs have different configs: rows with the same name may be different");
 }
@@ -88,12 +95,13 @@ bool is_own_baseline(const Comparison& comparison, const Cell& cell) {
 }
 
 // Which figures decide, and the verdicts.
-void decide(const Comparison& after, std::vector<RowChange>& rows, std::vector<std::string>& warnings) {
+void decide(const Comparison& before, const Comparison& after, std::vector<RowChange>& rows, std::vector<std::string>& warnings) {
   // Baselines by their cell of the second run. One of which it is not known that it is the same may be as different as its
   // interval says, and so may all other rows.
   std::map<const Cell*, const RowChange*> changed;
   for (const RowChange& row : rows)
-    if (is_own_baseline(after, *row.after) && row.speed.absolute != Change::same) changed[row.after] = &row;
+    if (is_own_baseline(after, *row.after) && row.speed.absolute != Change::same && !is_same_run(*before.run, *after.run))
+      changed[row.after] = &row;
   for (RowChange& row : rows) {
     const bool has_own = row.before->baseline && row.after->baseline;
     row.by_baseline = has_own && changed.contains(&after.cells[*row.after->baseline]);
@@ -157,7 +165,7 @@ Regression compare_runs(const Comparison& before, const Comparison& after) {
   }
   speeds.decide(regression.rows);
   times.decide(regression.rows);
-  decide(after, regression.rows, regression.warnings);
+  decide(before, after, regression.rows, regression.warnings);
   warn_of_differences(*before.run, *after.run, regression.warnings);
   return regression;
 }

@@ -11,8 +11,11 @@
 #include <array>
 #include <cerrno>
 #include <cfenv>
+#include <clocale>
 #include <filesystem>
 #include <fstream>
+#include <locale>
+#include <string_view>
 #include <vector>
 
 #include <fmt/core.h>
@@ -91,6 +94,18 @@ std::string signal_handlers() {
   return text;
 }
 
+// Libraries of GPUs set variables of their own when they are opened.
+std::string environment() {
+  std::string text;
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    const std::string_view entry = *variable;
+    if (entry.starts_with("CUDA_") || entry.starts_with("NCCL_")) continue;
+    text += entry;
+    text += '\n';
+  }
+  return text;
+}
+
 }  // namespace
 
 Settings thread_settings() {
@@ -108,7 +123,9 @@ Settings process_settings() {
           {"the file mode mask", file_mask()},
           {"the resource limits", limits()},
           {"the timers", timers()},
-          {"the signal handlers", signal_handlers()}};
+          {"the signal handlers", signal_handlers()},
+          {"the environment variables", environment()},
+          {"the locale", fmt::format("{} {}", std::setlocale(LC_ALL, nullptr), std::locale().name())}};
 }
 
 void reset_arithmetic() { std::fesetenv(FE_DFL_ENV); }

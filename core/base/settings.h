@@ -13,7 +13,7 @@ using Settings = std::map<std::string, std::string>;
 
 // Of the calling thread: modes of floating-point arithmetic, processors, priority, blocked signals. New threads inherit them.
 Settings thread_settings();
-// Of the calling process: working directory, umask, limits, timers, handlers of signals.
+// Of the calling process: working directory, umask, limits, timers, handlers of signals, environment, locale.
 Settings process_settings();
 
 // Gives the calling thread the default modes of floating-point arithmetic: rounding to nearest, denormal numbers as they are, no

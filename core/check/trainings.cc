@@ -1,12 +1,15 @@
 #include "check/trainings.h"
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
+#include <fstream>
 
 #include <fmt/format.h>
 
 #include "base/descendants.h"
 #include "check/reference.h"
+#include "discovery/plugin_image.h"
 #include "measure/processor_time.h"
 #include "modules/plugin_host.h"
 #include "results/cause.h"
@@ -19,6 +22,7 @@ namespace {
 constexpr double kRateFactor = 0.9, kRisingEpochs = 0.5;
 
 constexpr double kSmoothEpsilon = 1e-3, kSmoothVariance = 1e-2;
+constexpr std::size_t kWarmUpSteps = 3;  // those that measure the steps follow
 constexpr double kDriftFactor = 3;  // of limits(), over what one change of order shows
 
 OptimizerConfig optimizer_of(const std::string& name, const OptimizerConfig& given) {
@@ -64,6 +68,7 @@ Trainings::Trainings(const Config& config, const Dataset& dataset, Platform& pla
   if (dataset.train.samples != scope.samples)
     throw Error("verify needs " + std::to_string(scope.samples) + " training samples, not " + std::to_string(dataset.train.samples));
   config_.measure.warm_up_steps = 0;
+  config_.measure.level = MeasureLevel::quick;  // speed does not count
   config_.deterministic = true;  // free-running ranks in virtual time
   config_.target_accuracy = 0;
 }
@@ -82,7 +87,8 @@ std::string Trainings::file_of(const StrategyConfig& strategy) const {
 std::string Trainings::copy_of(const StrategyConfig& strategy) const {
   // By its own name: files of several folders may have the same one.
   const std::string copy = fmt::format("{}/strategy_{}.so", folder_, strategy.name);
-  if (!std::filesystem::exists(copy)) std::filesystem::copy_file(file_of(strategy), copy);
+  if (std::filesystem::exists(copy)) return copy;
+  std::ofstream(copy, std::ios::binary) << with_own_variables(read_plugin_bytes(file_of(strategy)));
   return copy;
 }
 
@@ -100,7 +106,8 @@ Trial Trainings::trial_of(const TrainingCase& of) const {
   trial.seed = scope_.seed;
   trial.config = config_;
   trial.config.epochs = extent.epochs;
-  trial.config.checkpoint_epochs = of.resumes ? extent.checkpoint : 0;
+  trial.config.checkpoint_epochs = of.saves || of.resumes ? 1 : 0;
+  trial.config.measure.warm_up_steps = of.warms_up ? kWarmUpSteps : 0;
   trial.config.optimizer = optimizer_of(of.optimizer, config_.optimizer);
   trial.config.schedule = {.kind = ScheduleKind::step, .factor = kRateFactor, .warm_up_epochs = kRisingEpochs};
   for (const std::size_t step : extent.rate_changes) {
@@ -198,9 +205,13 @@ ObservedTraining Trainings::run(const TrainingCase& of) {
   TrainingRequest request = request_of(of, trial);
   if (!is_lockstep) request.most_steps = 0;
   std::string file = file_of(of.strategy);
+  std::atomic<int> made = 0;
   request.make = [&](Options& options, const Facts& facts) {
-    return observed(make_strategy(file, options, facts), disturbance, training.seen);
+    std::unique_ptr<Strategy> strategy = make_strategy(file, options, facts);
+    // The first is asked for its traits, and the next of each rank are those of the warm-up.
+    return of.warms_up && made++ <= of.ranks ? std::move(strategy) : observed(std::move(strategy), disturbance, training.seen);
   };
+  if (of.saves) request.files = {.checkpoint = folder_ + "/saved"};
   if (listener_.leave)
     request.leave = [&](const std::exception_ptr& cause) {
       listener_.found({Finding::Verdict::failed, of.strategy.label, "runs", of.optimizer, of.ranks, cause_of(cause).sentence});
@@ -210,8 +221,9 @@ ObservedTraining Trainings::run(const TrainingCase& of) {
     request.files = {.checkpoint = folder_ + "/checkpoint", .resume = true};
     run_first_part(of, request, !is_lockstep);
     file = copy_of(of.strategy);
-    disturbance.first_epoch = std::exchange(trial.config.checkpoint_epochs, 0);  // one checkpoint is enough
+    disturbance.first_epoch = is_lockstep ? extent_of(scope_, of.optimizer, of.is_brief).checkpoint : 1;
     training.seen = new_observation(of, is_lockstep);
+    made = 0;
   }
   const double process = process_seconds() + descendants_seconds(), own = thread_seconds();
   training.outcome = train(request);

@@ -42,7 +42,9 @@ struct TrainingCase {
   bool shares_norm = false;         // batch normalisation over all ranks, whatever the config says
   bool audit = false;               // see TrainingRequest
   bool settles = false;             // see Disturbance
-  bool resumes = false;             // interrupted at a checkpoint and resumed
+  bool resumes = false;             // interrupted at a checkpoint and resumed; it writes one after each epoch
+  bool saves = false;               // writes a checkpoint after each epoch
+  bool warms_up = false;            // begins with steps on weights that are discarded
   std::optional<Alteration> alteration = {};
 };
 

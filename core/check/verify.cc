@@ -11,7 +11,6 @@
 #include "check/reference.h"
 #include "check/weight_difference.h"
 #include "mgcompare/random.h"
-#include "plan/least_bytes.h"
 #include "results/cause.h"
 
 namespace mgcompare {
@@ -26,7 +25,8 @@ constexpr char kSettles[] = "settle() leaves the training as it was";
 constexpr char kSettlesAgain[] = "settle() returns the same weights when it is called again";
 constexpr char kKeepsBuffers[] = "settle() leaves the statistics of batch normalisation as they were";
 constexpr char kResumes[] = "interrupted and resumed, it ends with the same weights";
-constexpr char kCounted[] = "the ranks' exchange is counted";
+constexpr char kSaves[] = "save() leaves the training as it was";
+constexpr char kWarmsUp[] = "the warm-up leaves the training as it was";
 constexpr char kRuns[] = "runs";
 constexpr int kMostRanks = 16;      // of a strategy that supports none of the scope's numbers of ranks
 // Processor time beside the ranks that is not noise, in seconds and as a share of the ranks' own.
@@ -252,6 +252,7 @@ void Verification::check_approximate(const TrainingCase& of, const Traits& trait
 // this changed it; otherwise further trainings show what did.
 ObservedTraining Verification::check_disturbed(TrainingCase of, const Expectation& expected) {
   of.settles = of.resumes = true;
+  of.warms_up = is_first(of.optimizer);
   ObservedTraining training = run(of);
   const bool alike = std::all_of(training.seen.ranks.begin(), training.seen.ranks.end(),
                                  [](const Observation::OfRank& rank) { return rank.settles_alike; });
@@ -261,24 +262,32 @@ ObservedTraining Verification::check_disturbed(TrainingCase of, const Expectatio
     compare(of, expected.check, expected, training.outcome);
     compare(of, kSettles, expected, training.outcome);
     compare(of, kResumes, expected, training.outcome);
+    compare(of, kSaves, expected, training.outcome);
+    if (of.warms_up) compare(of, kWarmsUp, expected, training.outcome);
   } else {
     find_disturbance(of, expected);
   }
   return training;
 }
 
-void Verification::find_disturbance(TrainingCase of, const Expectation& expected) {
-  of.settles = of.resumes = false;
-  if (!compare(of, expected.check, expected, run(of).outcome)) {
-    for (const char* check : {kSettles, kResumes})
-      report(Verdict::skipped, of, check, "cannot be judged, because the training by itself is not as expected");
+void Verification::find_disturbance(const TrainingCase& disturbed, const Expectation& expected) {
+  std::vector<std::pair<const char*, bool TrainingCase::*>> all = {
+      {kSettles, &TrainingCase::settles}, {kSaves, &TrainingCase::saves}, {kResumes, &TrainingCase::resumes}};
+  if (disturbed.warms_up) all.emplace_back(kWarmsUp, &TrainingCase::warms_up);
+  TrainingCase plain = disturbed;
+  plain.settles = plain.resumes = plain.warms_up = false;
+  if (!compare(plain, expected.check, expected, run(plain).outcome)) {
+    for (const auto& [check, disturbance] : all)
+      report(Verdict::skipped, plain, check, "cannot be judged, because the training by itself is not as expected");
     return;
   }
-  of.settles = true;
-  bool is_found = !compare(of, kSettles, expected, run(of).outcome);
-  std::swap(of.settles, of.resumes);
-  is_found = !compare(of, kResumes, expected, run(of).outcome) || is_found;
-  if (!is_found) report(Verdict::failed, of, kResumes, "not if settle() is also called between the steps");
+  bool is_found = false;
+  for (const auto& [check, disturbance] : all) {
+    TrainingCase one = plain;
+    one.*disturbance = true;
+    is_found = !compare(one, check, expected, run(one).outcome) || is_found;
+  }
+  if (!is_found) report(Verdict::failed, disturbed, kResumes, "not together with what else should change nothing");
 }
 
 // Not judged: a strategy may keep its model on some ranks only.
@@ -312,59 +321,6 @@ void Verification::check_settled(const TrainingCase& of, const Traits& traits, c
   if (missed > 0) figure = fmt::format("{} of {} missed or repeated", missed, figure);
   if (early > 0) figure += fmt::format(", and {} before the first step", early);
   judge(missed + early == 0, of, "trains on each sample once per epoch", figure);
-}
-
-// Ranks cannot compute the sum over all shares without an exchange: without counted bytes, they go around the group.
-void Verification::check_traffic(const TrainingCase& of, const Traits& traits, const ObservedTraining& training) {
-  if (of.ranks == 1 || !has_one_model(traits)) return;
-  const double least = least_bytes_per_step(trainings_.parameters(), scope_.samples, extent_of(scope_, of.optimizer, of.is_brief).batch,
-                                            static_cast<std::size_t>(of.ranks));
-  judge(training.bytes_per_step >= least, of, kCounted,
-        fmt::format("{:.3g} bytes per step and rank; {:.3g} are the least that an exact exchange needs", training.bytes_per_step, least));
-}
-
-// One model of all ranks must change if one rank gets other samples in one step. Without counted bytes, the copies of other
-// ranks must not have changed before settle().
-void Verification::check_contributions(TrainingCase of, const ObservedTraining& plain) {
-  for (std::size_t i = 0; i < alterations_of(scope_, of.ranks); ++i) {
-    of.alteration = alteration_of(scope_, of.optimizer, of.ranks, of.is_brief, i);
-    check_contribution(of, plain);
-  }
-}
-
-void Verification::check_contribution(TrainingCase of, const ObservedTraining& plain) {
-  const auto changed = static_cast<std::size_t>(of.alteration->rank);
-  const auto depends = [&](const ObservedTraining& altered) {
-    return altered.seen.ranks[0].epochs.back().settled != plain.seen.ranks[0].epochs.at(altered.seen.ranks[0].epochs.size() - 1).settled;
-  };
-  // Most models show it at the end of the next epoch.
-  of.epochs = of.alteration->epoch + 2;
-  ObservedTraining altered = run(of);
-  if (!depends(altered)) {
-    of.epochs = 0;
-    altered = run(of);
-  }
-  const bool is_good = depends(altered) || !altered.seen.ranks[changed].was_altered;
-  judge(is_good, of, "the model depends on every rank's samples",
-        fmt::format("those of rank {} in step {} of epoch {} {} it", changed, of.alteration->step + 1, of.alteration->epoch + 1,
-                    is_good ? "change" : "do not change"));
-  if (plain.bytes_per_step > 0) return;
-  bool is_alone = true;
-  for (std::size_t rank = 0; rank < altered.seen.ranks.size(); ++rank) {
-    const std::vector<Observation::Epoch>&one = altered.seen.ranks[rank].epochs, &other = plain.seen.ranks[rank].epochs;
-    is_alone = is_alone && (rank == changed || one.back().live == other.at(one.size() - 1).live);
-  }
-  judge(is_alone, of, kCounted,
-        is_alone ? "none before settle()" : "no bytes were sent in any step, but ranks learn from each other's samples");
-}
-
-// Free-running ranks: the sum of the gradients computed must equal the sum of the gradients applied.
-void Verification::check_conservation(const TrainingCase& of, const TrainingOutcome& outcome) {
-  const double relative = relative_gap(outcome.pushed, outcome.applied);
-  // With options the result is only printed: they may drop or correct gradients, or apply the mean of several.
-  const Verdict verdict = relative < 1e-5 ? Verdict::passed : of.strategy.options.empty() ? Verdict::failed : Verdict::printed;
-  report(verdict, of, "applied gradients equal computed gradients",
-         fmt::format("relative gap {:.1e} over {} updates", relative, outcome.result.updates));
 }
 
 // Threads and processes beside the ranks take processor time that the strategy's figures do not show, and what is left behind

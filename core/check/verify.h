@@ -53,7 +53,7 @@ class Verification {
   ObservedTraining check_global(const TrainingCase& of);
   void check_approximate(const TrainingCase& of, const Traits& traits);
   ObservedTraining check_disturbed(TrainingCase of, const Expectation& expected);
-  void find_disturbance(TrainingCase of, const Expectation& expected);
+  void find_disturbance(const TrainingCase& disturbed, const Expectation& expected);
   void check_shared_norm(TrainingCase of);
   void report_drift(const TrainingCase& of, const TrainingOutcome& outcome);
   void report_copies(const TrainingCase& of, const Observation& seen);

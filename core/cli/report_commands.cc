@@ -2,6 +2,7 @@
 #include "base/atomic_file.h"
 #include "base/atomic_files.h"
 #include "base/print.h"
+#include "base/text.h"
 
 #include <charconv>
 #include <filesystem>
@@ -98,6 +99,11 @@ std::vector<LinkMeasurements> examined_in(const std::string& file) {
 
 bool names_a_file(const std::string& link) { return link.ends_with(".json"); }
 
+// `report` says it in the report.
+void warn_of_taints(const Run& run) {
+  for (const std::string& taint : run.info.taints) print_stderr("warning: {} is TAINTED: {}\n", plain(run.directory), plain(taint));
+}
+
 }  // namespace
 
 int write_report_again(const Command& command) {
@@ -121,6 +127,7 @@ int predict_more(const Command& command) {
   }
   const std::vector<std::size_t> asked = counts_of(command.devices.empty() ? "1" : command.devices);
   const Run run = read_run(command.target);
+  warn_of_taints(run);
   if (command.link == "measured") links = links_of(run.info.links, command.target);
   const Comparison comparison = compare_rows(run);
   const std::vector<Prediction> predictions =
@@ -158,6 +165,7 @@ int compare_two(const Command& command) {
 int export_run(const Command& command) {
   if (!command.mllog) throw UsageError("export: give a format: --mllog writes log lines in the format of MLPerf");
   const Run run = read_run(command.target);
+  warn_of_taints(run);
   const std::filesystem::path folder = std::filesystem::path(command.target) / "mllog";
   std::size_t written = 0;
   write_all_atomically(Directory(command.target).subfolder("mllog"), [&](const AddFile& add) {

@@ -97,7 +97,7 @@ TrialFiles files_of(const Trial& trial, const std::string& directory, const Comm
     for (const std::string* file : {&files.checkpoint, &files.record, &files.trace})
       if (!file->empty()) Directory::subfolder_of(*file);
   } catch (const FileError& error) {
-    throw NotWritable(fmt::format("{}; trials that were recorded are kept, and --resume continues with them", error.what()));
+    throw NotWritable(fmt::format("{}; trials that were printed as finished are kept, and --resume continues with them if there are any", error.what()));
   }
   return files;
 }

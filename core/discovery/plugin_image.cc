@@ -74,6 +74,8 @@ T structure(std::string_view bytes, std::uint64_t begin) {
 using Header = ElfW(Ehdr);
 using Segment = ElfW(Phdr);
 using DynamicEntry = ElfW(Dyn);
+using Section = ElfW(Shdr);
+using Symbol = ElfW(Sym);
 
 Header header_of(std::string_view bytes) {
   if (!bytes.starts_with(kMagic)) throw Error(kNotALibrary);
@@ -154,6 +156,22 @@ void check_library(std::string_view bytes) {
     throw Error("is a shared library but not a plugin: it does not export mgcompare_plugin; close its source with "
                 "MGCOMPARE_STRATEGY");
   }
+}
+
+std::string with_own_variables(std::string bytes) {
+  const Header header = header_of(bytes);
+  for (std::uint64_t number = 0; number < header.e_shnum; ++number) {
+    const auto section = structure<Section>(bytes, header.e_shoff + number * sizeof(Section));
+    if (section.sh_type != SHT_DYNSYM) continue;
+    part(bytes, section.sh_offset, section.sh_size);
+    for (std::uint64_t at = section.sh_offset; at + sizeof(Symbol) <= section.sh_offset + section.sh_size; at += sizeof(Symbol)) {
+      auto symbol = structure<Symbol>(bytes, at);
+      if (ELF64_ST_BIND(symbol.st_info) != STB_GNU_UNIQUE) continue;
+      symbol.st_info = ELF64_ST_INFO(STB_GLOBAL, ELF64_ST_TYPE(symbol.st_info));
+      memcpy(bytes.data() + at, &symbol, sizeof symbol);
+    }
+  }
+  return bytes;
 }
 
 bool next_record(std::string_view& rest, PluginRecord& record) {

@@ -25,6 +25,10 @@ std::string read_plugin_bytes(const std::string& file);
 // Everything that the loader maps must be in the file.
 void check_library(std::string_view bytes);
 
+// The same library with variables of its own. The loader merges variables whose symbols are marked as unique, such as static
+// members that are inline, over all libraries of a process; here they are not marked. The bytes must be those of a library.
+std::string with_own_variables(std::string bytes);
+
 // Finds the next record in `rest` and removes it from there, with all bytes before it. Returns false if there is none.
 bool next_record(std::string_view& rest, PluginRecord& record);
 

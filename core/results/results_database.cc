@@ -21,7 +21,7 @@
 namespace mgcompare {
 namespace {
 
-constexpr char kWhatIsKept[] = "; trials that were recorded are kept, and --resume continues with them";
+constexpr char kWhatIsKept[] = "; trials that were printed as finished are kept, and --resume continues with them if there are any";
 
 using Json = nlohmann::json;
 
@@ -154,7 +154,7 @@ Database open_results_database(const std::string& directory, Database::Mode mode
     if (lstat((path + suffix).c_str(), &facts) == 0 && !S_ISREG(facts.st_mode)) refuse(path + suffix, "not a regular file");
   if (real.size() > kLongestPath)
     refuse(path, fmt::format("the path is too long ({} bytes, at most {})", real.size(), kLongestPath));
-  if (mode != Database::Mode::read)
+  if (mode != Database::Mode::read && mode != Database::Mode::read_own)
     if (const std::string problem = journal_problem(real + "-journal"); !problem.empty()) refuse(path + "-journal", problem);
   return translating_errors(path, [&] {
     try {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/random_token.h"
 #include "results/results_database.h"
 #include "results/row_checksum.h"
 #include "results/trial_rows.h"
@@ -72,6 +73,7 @@ void ResultsStore::begin(const RunInfo& info, const std::vector<Trial>& plan) {
   }
   session_->commit([&] {
     set(session_->database(), "schema", kResultSchema);
+    set(session_->database(), kRunIdentity, random_token());
     set(session_->database(), "program_version", info.program_version);
     set(session_->database(), "name", info.name);
     set(session_->database(), "config_json", info.config_json);
@@ -278,9 +280,7 @@ void ResultsStore::close(const Run& run) {
   const std::string directory = session_->directory(), path = session_->path();
   session_.reset();
   try {
-    Database file = open_results_database(directory, Database::Mode::read);
-    file.ignore_interruptions();
-    const Run kept = read_whole_run(directory, file);
+    const Run kept = read_whole_run(directory, open_results_database(directory, Database::Mode::read_own));
     const auto alike = [](const Row& a, const Row& b) {
       return a.trial.number == b.trial.number && a.state == b.state && a.result.status == b.result.status;
     };

@@ -47,9 +47,16 @@ void add_row(Sha256& hash, const char* table, const Columns& row, std::string& b
   hash.add(bytes.data(), bytes.size());
 }
 
+// Older files have none.
+std::string identity_of(const Database& database) {
+  std::string identity;
+  database.query("SELECT value FROM run WHERE key = ?", {std::string(kRunIdentity)}, [&](const Columns& row) { identity = row.text(0); });
+  return identity;
+}
+
 // `details`: the hash of the trial's rows in the other tables, which ends here; null without such rows.
-std::string trial_checksum(const Columns& row, Sha256* details) {
-  std::string bytes;
+std::string trial_checksum(const std::string& identity, const Columns& row, Sha256* details) {
+  std::string bytes = identity;
   append(bytes, row);
   if (details != nullptr) append(bytes, details->digest());
   return sha256(bytes);
@@ -79,8 +86,10 @@ std::string run_checksum(const Database& database) {
 }  // namespace
 
 static void seal(const Database& database, std::int64_t number, Sha256* details) {
+  const std::string identity = identity_of(database);
   std::string checksum;
-  database.query("SELECT * FROM trial WHERE number = ?", {number}, [&](const Columns& row) { checksum = trial_checksum(row, details); });
+  database.query("SELECT * FROM trial WHERE number = ?", {number},
+                 [&](const Columns& row) { checksum = trial_checksum(identity, row, details); });
   database.run("UPDATE trial SET checksum = ? WHERE number = ?", {checksum, number});
 }
 
@@ -99,7 +108,8 @@ void seal_trial(const Database& database, std::int64_t number) {
   seal(database, number, has_details ? &details : nullptr);
 }
 
-TrialSeals::TrialSeals(const Database& database) : covers_details_(schema_version(database) >= kDetailsCovered) {
+TrialSeals::TrialSeals(const Database& database)
+    : covers_details_(schema_version(database) >= kDetailsCovered), identity_(identity_of(database)) {
   if (!covers_details_) return;
   std::string bytes;
   for (const char* table : kDetails) {
@@ -114,7 +124,7 @@ bool TrialSeals::is_intact(const Columns& row) {
   const std::string stored = column < 0 ? "" : row.text(column);
   if (stored.empty()) return !covers_details_;
   const auto details = details_.find(row.integer(column_of(row, "number")));
-  return stored == trial_checksum(row, details == details_.end() ? nullptr : &details->second);
+  return stored == trial_checksum(identity_, row, details == details_.end() ? nullptr : &details->second);
 }
 
 std::vector<std::int64_t> intact_trials(const Database& database) {

@@ -2,7 +2,7 @@
 
 // Checksums of each trial, and of the run: the tables `run` and `environment` and the numbers of all trials. They are the
 // SHA-256 of all values, and tell values that changed in the file from those that were written. That of a trial covers its row
-// in `trial` and its rows in `epoch`, `window`, `rank` and `metric`.
+// in `trial` and its rows in `epoch`, `window`, `rank` and `metric`, and the identity of the run: a row of another run does not fit.
 
 #include <cstdint>
 #include <map>
@@ -13,6 +13,9 @@
 #include "results/sqlite.h"
 
 namespace mgcompare {
+
+// Key of the table `run`: random text, written before the first trial.
+inline constexpr char kRunIdentity[] = "identity";
 
 // Writes the checksum of a trial. Call it after every change of its rows, in the same transaction.
 void seal_trial(const Database& database, std::int64_t number);
@@ -30,6 +33,7 @@ class TrialSeals {
 
  private:
   bool covers_details_;
+  std::string identity_;
   std::map<std::int64_t, Sha256> details_;  // by trial
 };
 

@@ -165,9 +165,9 @@ int Database::watch(void* work) {
   return self.instructions > kMostInstructions || (self.can_interrupt && reading_interrupted()) ? 1 : 0;
 }
 
-Database::Database(const std::string& path, Mode mode) : for_reading_(mode == Mode::read), work_(std::make_unique<Work>()) {
-  const int flags = mode == Mode::read ? SQLITE_OPEN_READONLY
-                                       : SQLITE_OPEN_READWRITE | (mode == Mode::create ? SQLITE_OPEN_CREATE : 0);
+Database::Database(const std::string& path, Mode mode)
+    : for_reading_(mode == Mode::read || mode == Mode::read_own), work_(std::make_unique<Work>()) {
+  const int flags = for_reading_ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | (mode == Mode::create ? SQLITE_OPEN_CREATE : 0);
   work_->can_interrupt = mode == Mode::read || mode == Mode::write;
   sqlite3* raw = nullptr;
   const int code = sqlite3_open_v2(path.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, nullptr);

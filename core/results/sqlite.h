@@ -77,8 +77,8 @@ class Columns {
 
 class Database {
  public:
-  // `create` makes the file, and `write_own` opens one that this process has just made: signals end no statement in them.
-  enum class Mode { read, write, write_own, create };
+  // `create` makes the file, and `read_own` and `write_own` open one that this process has written: signals end no statement in them.
+  enum class Mode { read, read_own, write, write_own, create };
   // `path` may have no symbolic link, not even in its folders.
   Database(const std::string& path, Mode mode);
 

@@ -12,9 +12,9 @@
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
-#include <random>
 
 #include "base/error_text.h"
+#include "base/random_token.h"
 #include "results/results_database.h"
 #include "results/results_schema.h"
 #include "results/trial_rows.h"
@@ -31,11 +31,6 @@ bool on_network(const std::string& directory) {
   struct statfs facts {};
   if (statfs(directory.c_str(), &facts) != 0) return true;
   return std::find(kNetwork.begin(), kNetwork.end(), static_cast<std::uint32_t>(facts.f_type)) != kNetwork.end();
-}
-
-std::string random_token() {
-  std::random_device random;
-  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
 
 }  // namespace
@@ -68,7 +63,8 @@ WritingSession::~WritingSession() {
   try {
     switch (fate) {
       // Back to one plain file, which opens anywhere, also where nothing may be written.
-      case WrittenFile::Fate::in_place: database_->script("PRAGMA journal_mode = DELETE"); break;
+      case WrittenFile::Fate::in_place:
+      case WrittenFile::Fate::without_log: database_->script("PRAGMA journal_mode = DELETE"); break;
       // Completes the file where it is now. The log at the path may be that of another file.
       case WrittenFile::Fate::moved: database_->script("PRAGMA wal_checkpoint(TRUNCATE)"); break;
       case WrittenFile::Fate::overwritten: database_->abandon(); break;
@@ -119,6 +115,11 @@ void WritingSession::check_in_place() {
     throw NotWritable(fmt::format("{}: was overwritten by another program while the run wrote to it, so the run ends; what was recorded "
                                   "is lost: run again in another directory with -o",
                                   path_));
+  }
+  if (fate == WrittenFile::Fate::without_log) {
+    throw NotWritable(fmt::format("{}-wal: was removed or replaced while the run wrote to it, so the run ends; what was recorded is in {}, "
+                                  "and --resume continues with it",
+                                  path_, kResultsFile));
   }
 }
 

@@ -5,6 +5,8 @@
 namespace mgcompare {
 namespace {
 
+bool is_same(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
+
 constexpr std::size_t kPieceBytes = 1 << 20;
 
 }  // namespace
@@ -17,10 +19,18 @@ WrittenFile::WrittenFile(const std::string& path, const Database& database, std:
 
 WrittenFile::Fate WrittenFile::fate() {
   struct stat now {};
-  if (database_.moved() || stat(path_.c_str(), &now) != 0 || now.st_dev != opened_.st_dev || now.st_ino != opened_.st_ino)
-    return Fate::moved;
+  if (database_.moved() || stat(path_.c_str(), &now) != 0 || !is_same(now, opened_)) return Fate::moved;
   const bool was_there = place_ >= 0;
-  return has_token() || !was_there ? Fate::in_place : Fate::overwritten;
+  if (!has_token() && was_there) return Fate::overwritten;
+  return lost_log() ? Fate::without_log : Fate::in_place;
+}
+
+bool WrittenFile::lost_log() {
+  struct stat now {};
+  const bool is_there = stat((path_ + "-wal").c_str(), &now) == 0;
+  if (log_) return !is_there || !is_same(now, *log_);
+  if (is_there) log_ = now;
+  return false;
 }
 
 bool WrittenFile::has_token() {

@@ -123,7 +123,8 @@ std::size_t WarmupPhase::epoch() const {
 Batch WarmupPhase::batch_at(std::size_t rank, std::size_t step) const {
   const std::size_t samples = state_.data.train.samples, global_batch = state_.facts.global_batch;
   const std::size_t batches = samples / global_batch;
-  const double rate = batches_.rate_at(0, 0);
+  // A schedule may begin at 0, with which steps would change nothing.
+  const double rate = std::max(batches_.rate_at(0, 0), batches_.rate_at(1, 0));
   Batch::Position at{epoch(), step, batches == 0 ? 0 : step % batches * global_batch,
                      std::min(global_batch, samples), rank, state_.ranks.size(), rate};
   if (state_.free_pace) {

@@ -6,6 +6,7 @@
 // includes the look-ahead: W = begin + D + eta D.
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "mgcompare/arithmetic.h"
@@ -49,7 +50,8 @@ class Bmuf : public Strategy {
   Bmuf(Options& options, const Facts& facts)
       : variant_(variant_of(options.choice("variant", "nbm", "block momentum: classical, Nesterov's, Nesterov's as CNTK has it",
                                            {"cbm", "nbm", "nbm_cntk"}))),
-        period_(static_cast<std::size_t>(options.integer("period", usual_period(facts), "steps of a block", 1))),
+        period_(static_cast<std::size_t>(options.integer("period", usual_period(facts), "steps of a block", 1,
+                                                         std::numeric_limits<int>::max()))),
         reset_momentum_(options.flag("reset_momentum", true, "ranks forget their optimiser's state at the end of a block")) {
     const auto ranks = static_cast<std::size_t>(facts.ranks);
     eta_ = options.number_or_auto("eta", "block momentum; auto: 1 - 1 / ranks", 0, 0.9999)

@@ -4,6 +4,7 @@
 // 1808.07217).
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "mgcompare/arithmetic.h"
@@ -20,7 +21,8 @@ constexpr std::size_t kEvery = 8;
 class LocalSgd : public Strategy {
  public:
   LocalSgd(Options& options, const Facts& facts)
-      : every_(static_cast<std::size_t>(options.integer("every", usual_period(facts), "steps from one averaging to the next", 1))),
+      : every_(static_cast<std::size_t>(options.integer("every", usual_period(facts), "steps from one averaging to the next", 1,
+                                                        std::numeric_limits<int>::max()))),
         start_epoch_(static_cast<std::size_t>(options.integer(
             "start_epoch", 0, "the first epoch (from 0) of local steps; before it gradients are summed in each step", 0))),
         momentum_(options.choice("momentum", "averaged", "the optimiser's state at an averaging: kept, averaged or forgotten",

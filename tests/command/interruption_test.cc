@@ -43,6 +43,7 @@ TEST_P(Interrupted, StopsAfterItsStepWithAPartialReport) {
   program.signal(GetParam().first);
   const Ended ended = program.wait();
   EXPECT_EQ(ended.code, GetParam().second) << ended.err;
+  EXPECT_EQ(ended.err.find("changed by another program"), std::string::npos) << ended.err;
   const auto run = place_.only_run();
   EXPECT_TRUE(fs::exists(run.directory + "/report.md"));
   EXPECT_EQ(run.rows[0].result.status, TrialStatus::interrupted) << run.rows[0].result.cause;

@@ -59,6 +59,22 @@ TEST_P(Layers, TheSameCallsGiveTheSameBits) {
 INSTANTIATE_TEST_SUITE_P(All, Layers, ::testing::ValuesIn(cases()),
                          [](const auto& info) { return info.param.name; });
 
+TEST(Tokens, AValueThatIsNoneShowsInTheOutputOfItsSample) {
+  SampleSpec form = bytes_of({5}, 3);
+  form.tokens = 11;
+  for (const LayerConfig& first : {embedding(4), layer("one_hot")}) {
+    Rig rig({"test", {first, dense(3)}}, form, 8);
+    std::vector<std::uint8_t> bytes(rig.split.values.begin(), rig.split.values.end());
+    bytes[rig.order[2] * 5 + 3] = 11;
+    rig.split.values = SharedBytes(std::move(bytes));
+    rig.feed = make_feed(rig.device, form, rig.split, preparation_of({}, form));
+    rig.feed->set_order({rig.order.data(), rig.order.size()});
+    const std::vector<float> logits = rig.logits(0, 8);
+    for (std::size_t i = 0; i < logits.size(); ++i) EXPECT_EQ(std::isnan(logits[i]), i / 3 == 2) << i;
+    EXPECT_NO_THROW(rig.gradient(0, 8));
+  }
+}
+
 TEST(WholeNetwork, LenetAgreesWithFiniteDifferences) {
   Rig rig(lenet(), {1, 28, 28}, 10, 8);
   const std::vector<float> gradient = rig.gradient(0, 2);

@@ -64,6 +64,9 @@ class Child {
   pid_t id_;
 };
 
+// The loader has one of them for all libraries that have it.
+inline __attribute__((visibility("default"))) std::array<std::vector<float>, 64> unique_velocities;
+
 class Liar : public Strategy {
  public:
   Liar(Options& options, const Facts& facts)
@@ -95,7 +98,11 @@ class Liar : public Strategy {
                              "burns in a process",     // a process computes beside the ranks
                              "leaves a process",       // a process sleeps after the trial
                              "leaves a descriptor",    // a file stays open
+                             "leaves a variable",      // in the environment
                              "starts ahead",           // start() changes the weights
+                             "warms up ahead",         // the training begins with the weights of the warm-up
+                             "save scales weights",    // of the training
+                             "unique no save",         // the same as the next in one that all copies of the library share
                              "static no save",         // a momentum in a static variable
                              "no save",                // has state, but no save() and restore()
                              "settle scales weights",  // of the training, also on one rank
@@ -138,7 +145,9 @@ class Liar : public Strategy {
     if (how_ == "burns in a process" && group.rank() == 0) burning_.emplace(true);
     if (how_ == "leaves a process" && group.rank() == 0) Child(false);
     if (how_ == "leaves a descriptor" && group.rank() == 0) open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (how_ == "leaves a variable" && group.rank() == 0) setenv("LIAR", std::to_string(++variables_).c_str(), 1);
     if (how_ == "no save") master_.assign(replica.weights().begin(), replica.weights().end());
+    weights_ = replica.weights();
     own_ = device_array<float>(replica.device(), replica.weights().size());
     if (how_ == "starts ahead") replica.weights()[0] += 0.1f;
     started_ = true;
@@ -146,13 +155,18 @@ class Liar : public Strategy {
 
   void step(Replica& replica, Group& group, const Batch& batch) override {
     if (steps_ == step_) fail_in("step", group.rank());
+    if (how_ == "warms up ahead" && steps_ == 0) std::copy(kept_of(group.rank()).begin(), kept_of(group.rank()).end(), weights_.begin());
     if (trains_apart()) step_apart(replica, group, batch);
     else step_together(replica, group, batch);
     ++steps_;
+    if (how_ == "warms up ahead" && batch.epoch() > 0) kept_of(group.rank()).clear();
+    else if (how_ == "warms up ahead" && !settled_) kept_of(group.rank()).assign(weights_.begin(), weights_.end());
   }
 
   Vec settle(Replica& replica, Group& group) override {
     fail_in("settle", group.rank());
+    settled_ = true;
+    if (how_ == "warms up ahead") kept_of(group.rank()).clear();
     const Vec weights = replica.weights();
     if (how_ == "settle scales weights")
       for (float& weight : weights) weight *= 0.999f;
@@ -165,7 +179,11 @@ class Liar : public Strategy {
     return own_;
   }
 
-  void save(Archive&) override { fail_in("save"); }
+  void save(Archive&) override {
+    fail_in("save");
+    if (how_ != "save scales weights") return;
+    for (float& weight : weights_) weight *= 0.9f;
+  }
   void restore(Archive&) override { fail_in("restore"); }
 
  private:
@@ -205,6 +223,7 @@ class Liar : public Strategy {
       for (float& gradient : gradients) gradient /= static_cast<float>(group.size());
     if (how_ == "scaled gradients")
       for (float& gradient : gradients) gradient *= 1.01f;
+    if (how_ == "unique no save") add_momentum(unique_velocities.at(static_cast<std::size_t>(group.rank())), batch, gradients);
     if (how_ == "static no save") add_momentum(kept_of(group.rank()), batch, gradients);
     if (how_ == "late noise" && steps_ >= step_) add_noise(gradients);
     if (!first_ || (how_ == "largest rate" && batch.learning_rate() > first_->learning_rate())) first_ = batch;
@@ -299,6 +318,9 @@ class Liar : public Strategy {
   Facts facts_;
   std::size_t steps_ = 0;
   bool started_ = false;
+  static inline std::atomic<int> variables_ = 0;
+  bool settled_ = false;
+  Vec weights_;
   std::uint8_t byte_ = 0;
   std::optional<Batch> first_;
   std::optional<Child> burning_;

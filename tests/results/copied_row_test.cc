@@ -1,6 +1,10 @@
-// Rows that were copied in the results file, under another number.
+// Rows that were copied in the results file, under another number, or from the file of another run.
 
 #include <gmock/gmock.h>
+
+#include <map>
+#include <string>
+#include <vector>
 
 #include "results/results_store.h"
 #include "results/sqlite.h"
@@ -29,6 +33,30 @@ TEST(CopiedRow, IsRemoved) {
   EXPECT_THAT(results.resume(info(), plan()), ElementsAre(HasSubstr("the damaged row 99 of")));
   EXPECT_EQ(results.read().rows.size(), 3u);
   EXPECT_TRUE(results.unfinished().empty());
+}
+
+// A row of another run, with its details, under the number that it had there: that run's checksum does not fit.
+TEST(CopiedRow, FromAnotherRunIsDamaged) {
+  const Folder folder;
+  const std::string one = folder.path("one"), other = folder.path("other");
+  make_run(one);
+  make_run(other);
+  EXPECT_EQ(read_run(one).rows[0].result.status, TrialStatus::done);
+  const Database from(other + "/" + kResultsFile, Database::Mode::read), to(one + "/" + kResultsFile, Database::Mode::write);
+  for (const auto& [table, key] : std::map<std::string, std::string>{
+           {"trial", "number"}, {"epoch", "trial"}, {"window", "trial"}, {"rank", "trial"}, {"metric", "trial"}}) {
+    to.run("DELETE FROM " + table + " WHERE " + key + " = 1");
+    from.query("SELECT * FROM " + table + " WHERE " + key + " = 1", {}, [&](const Columns& row) {
+      std::vector<Value> values;
+      for (int column = 0; column < row.count(); ++column) values.push_back(row.value(column));
+      std::string marks = "?";
+      for (std::size_t more = 1; more < values.size(); ++more) marks += ", ?";
+      to.run("INSERT INTO " + table + " VALUES (" + marks + ")", values);
+    });
+  }
+  const mgcompare::Run run = read_run(one);
+  EXPECT_EQ(run.rows[0].result.status, TrialStatus::damaged);
+  EXPECT_EQ(run.rows[1].result.status, TrialStatus::done);
 }
 
 // Also where the copy took the number of a trial, or one that is none.

@@ -245,6 +245,19 @@ TEST(MarkdownReport, IsInert) {
   }
 }
 
+TEST(Reports, SayWhatIsOddAboutTheData) {
+  mgcompare::Run run = three_by_three();
+  const std::string remark = "cifar10 is not available, so the samples are synthetic";
+  run.info.data_remark = remark;
+  EXPECT_THAT(csv_report(run), HasSubstr(",\"" + remark + "\"\r\n"));
+  const Comparison comparison = compare_rows(run);
+  EXPECT_THAT(markdown_report(comparison), HasSubstr(remark));
+  EXPECT_THAT(html_report(comparison, ""), HasSubstr(remark));
+  std::string json;
+  json_report(comparison, [&](std::string_view text) { json += text; });
+  EXPECT_THAT(json, HasSubstr(remark));
+}
+
 TEST(CsvReport, HasARowATrial) {
   mgcompare::Run run = three_by_three();
   run.rows[8].state = RowState::pending;
@@ -255,7 +268,7 @@ TEST(CsvReport, HasARowATrial) {
       lines[2],
       testing::StartsWith(
           "2,1,2,finished,1,together cpu:2 batch 128,together,together,,lenet,cpu,2,1,strong,128,fp32,1,0,0,0,done,,2,0.984,"));
-  EXPECT_THAT(lines[9], testing::EndsWith(",128,fp32,3,0,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,\r"));
+  EXPECT_THAT(lines[9], testing::EndsWith(",128,fp32,3,0,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,mnist,\r"));
   for (const std::string& line : lines)
     EXPECT_EQ(std::count(line.begin(), line.end(), ','), std::count(lines[0].begin(), lines[0].end(), ','));
 }

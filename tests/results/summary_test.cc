@@ -270,6 +270,12 @@ TEST(Summary, SaysThatDigitsAreNotMnist) {
   EXPECT_THAT(closing_summary(run, {}), HasSubstr("built-in drawn digits, not MNIST"));
 }
 
+TEST(Summary, SaysWhatIsOddAboutTheData) {
+  mgcompare::Run run = three_by_three();
+  run.info.data_remark = "cifar10 is not available, so the samples are synthetic";
+  EXPECT_THAT(closing_summary(run, {}), HasSubstr(run.info.data_remark));
+}
+
 TEST(Summary, IsColoredOnlyWhenAsked) {
   RunMaker maker;
   maker.baseline(1, make_result(1000, 8, 0.98));

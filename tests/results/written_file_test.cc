@@ -88,6 +88,19 @@ TEST_F(WrittenResults, MayNotBeAnOlderCopyOfTheirRun) {
   EXPECT_THAT([&] { results.start(trial(2)); }, ends_with_the_truth("overwritten"));
 }
 
+// SQLite goes on in a log that no path leads to: a kill would lose what is in it.
+TEST_F(WrittenResults, WhoseLogIsRemovedEndTheRunAndAreWhole) {
+  {
+    ResultsStore results(path("run"));
+    results.begin(info(), {trial(1), trial(2)});
+    results.add(trial(1), make_result(1000, 8, 0.985));
+    ASSERT_TRUE(fs::remove(path("run/results.sqlite-wal")));
+    EXPECT_THAT([&] { results.start(trial(2)); },
+                ThrowsMessage<NotWritable>(AllOf(HasSubstr("results.sqlite-wal: was removed or replaced"), HasSubstr("--resume continues"))));
+  }
+  EXPECT_EQ(read_run(path("run")).rows[0].result.status, TrialStatus::done);
+}
+
 // Some file systems delete what was not touched for a while.
 TEST_F(WrittenResults, MayBeTouchedCopiedAndRead) {
   ResultsStore results(path("run"));

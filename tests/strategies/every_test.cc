@@ -109,6 +109,22 @@ TEST_P(EveryStrategy, LearnsFromEachSampleOnceWhateverTheBatch) {
     }
 }
 
+// One decay for all layers, by the optimiser and by each layer.
+TEST_P(EveryStrategy, DecaysTheWeightsOfALayerAsTheLayerSays) {
+  if (!repeats()) GTEST_SKIP() << "never runs twice alike";
+  const Dataset few = first_digits(200);
+  const auto weights = [&](double of_optimizer, std::optional<double> of_layers) {
+    Trial trial = trial_of(GetParam(), most_ranks(2));
+    trial.config.epochs = 1;
+    trial.config.optimizer.weight_decay = of_optimizer;
+    for (LayerConfig& layer : trial.config.model.layers) layer.weight_decay = of_layers;
+    return run(trial, {}, [&](TrainingRequest& request) { request.dataset = &few; }).weights;
+  };
+  const auto expected = weights(0.02, std::nullopt);
+  EXPECT_EQ(weights(0.3, 0.02), expected);
+  EXPECT_NE(weights(0.02, 0.3), expected);
+}
+
 TEST_P(EveryStrategy, InterruptedAndResumedEqualsUninterrupted) {
   if (!repeats()) GTEST_SKIP() << "never runs twice alike";
   for (const char* kind : {"sgd", "adam"}) {

@@ -230,6 +230,8 @@ constexpr char kOneDevice[] = "equals one device on the global batch";
 constexpr char kCounted[] = "the ranks' exchange is counted";
 constexpr char kSettles[] = "settle() leaves the training as it was";
 constexpr char kResumes[] = "interrupted and resumed, it ends with the same weights";
+constexpr char kSaves[] = "save() leaves the training as it was";
+constexpr char kWarmsUp[] = "the warm-up leaves the training as it was";
 constexpr char kEveryRank[] = "the model depends on every rank's samples";
 constexpr char kTraits[] = "strategy 'liar' changes its traits: promise was '";
 constexpr char kLeft[] = "its threads, processes and descriptors end with the training";
@@ -247,7 +249,9 @@ const auto kLies = ::testing::Values(
     Lie{"meets at free pace", true, "all_reduce: ranks at free pace make different numbers of steps"}, Lie{"skips updates", true, kEveryRank}, Lie{"skips passes", true, "trains on each sample once per epoch"},
     Lie{"burns a core", false, "only the threads of its ranks compute"}, Lie{"burns in a process", false, "only the threads of its ranks compute"},
     Lie{"leaves a thread", false, kLeft}, Lie{"leaves a process", false, kLeft}, Lie{"leaves a descriptor", false, kLeft},
-    Lie{"no save", false, kResumes}, Lie{"no save", true, kResumes}, Lie{"static no save", true, kResumes},
+    Lie{"no save", false, kResumes}, Lie{"no save", true, kResumes}, Lie{"static no save", true, kResumes}, Lie{"unique no save", true, kResumes},
+    Lie{"save scales weights", false, kSaves}, Lie{"save scales weights", true, kSaves}, Lie{"warms up ahead", true, kWarmsUp},
+    Lie{"leaves a variable", true, kLeft},
     Lie{"starts ahead", true, "changes the weights in start()"}, Lie{"changes traits", false, kTraits},
     Lie{"changes traits later", false, kTraits}, Lie{"settle scales weights", false, "one rank equals one device"},
     Lie{"settle scales weights", true, kSettles}, Lie{"settle averages weights", true, kSettles},

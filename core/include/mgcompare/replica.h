@@ -31,7 +31,7 @@ struct Part {
   Shape shape;
   Range range;        // in weights() and gradients()
   bool decays;        // whether weight decay applies: to weights always, to biases if the experiment says so
-  std::optional<double> weight_decay;  // the layer's own; empty: the experiment's
+  std::optional<double> weight_decay = std::nullopt;  // the layer's own; empty: the experiment's
 };
 
 // How the sum of a share's sample gradients is scaled.

@@ -1,0 +1,71 @@
+// What a verification checks of the exchange between ranks: that it is counted, and that it loses nothing.
+
+#include <fmt/format.h>
+
+#include "check/verify.h"
+#include "check/weight_difference.h"
+#include "plan/least_bytes.h"
+
+namespace mgcompare {
+namespace {
+
+using Verdict = Finding::Verdict;
+
+constexpr char kCounted[] = "the ranks' exchange is counted";
+
+}  // namespace
+
+// Ranks cannot compute the sum over all shares without an exchange: without counted bytes, they go around the group.
+void Verification::check_traffic(const TrainingCase& of, const Traits& traits, const ObservedTraining& training) {
+  if (of.ranks == 1 || traits.models != Traits::Models::one) return;
+  const double least = least_bytes_per_step(trainings_.parameters(), scope_.samples, extent_of(scope_, of.optimizer, of.is_brief).batch,
+                                            static_cast<std::size_t>(of.ranks));
+  judge(training.bytes_per_step >= least, of, kCounted,
+        fmt::format("{:.3g} bytes per step and rank; {:.3g} are the least that an exact exchange needs", training.bytes_per_step, least));
+}
+
+// One model of all ranks must change if one rank gets other samples in one step. Without counted bytes, the copies of other
+// ranks must not have changed before settle().
+void Verification::check_contributions(TrainingCase of, const ObservedTraining& plain) {
+  for (std::size_t i = 0; i < alterations_of(scope_, of.ranks); ++i) {
+    of.alteration = alteration_of(scope_, of.optimizer, of.ranks, of.is_brief, i);
+    check_contribution(of, plain);
+  }
+}
+
+void Verification::check_contribution(TrainingCase of, const ObservedTraining& plain) {
+  const auto changed = static_cast<std::size_t>(of.alteration->rank);
+  const auto depends = [&](const ObservedTraining& altered) {
+    return altered.seen.ranks[0].epochs.back().settled != plain.seen.ranks[0].epochs.at(altered.seen.ranks[0].epochs.size() - 1).settled;
+  };
+  // Most models show it at the end of the next epoch.
+  of.epochs = of.alteration->epoch + 2;
+  ObservedTraining altered = run(of);
+  if (!depends(altered)) {
+    of.epochs = 0;
+    altered = run(of);
+  }
+  const bool is_good = depends(altered) || !altered.seen.ranks[changed].was_altered;
+  judge(is_good, of, "the model depends on every rank's samples",
+        fmt::format("those of rank {} in step {} of epoch {} {} it", changed, of.alteration->step + 1, of.alteration->epoch + 1,
+                    is_good ? "change" : "do not change"));
+  if (plain.bytes_per_step > 0) return;
+  bool is_alone = true;
+  for (std::size_t rank = 0; rank < altered.seen.ranks.size(); ++rank) {
+    const std::vector<Observation::Epoch>&one = altered.seen.ranks[rank].epochs, &other = plain.seen.ranks[rank].epochs;
+    is_alone = is_alone && (rank == changed || one.back().live == other.at(one.size() - 1).live);
+  }
+  judge(is_alone, of, kCounted,
+        is_alone ? "none before settle()" : "no bytes were sent in any step, but ranks learn from each other's samples");
+}
+
+// Free-running ranks: the sum of the gradients computed must equal the sum of the gradients applied.
+void Verification::check_conservation(const TrainingCase& of, const TrainingOutcome& outcome) {
+  const double relative = relative_gap(outcome.pushed, outcome.applied);
+  // With options the result is only printed: they may drop or correct gradients, or apply the mean of several.
+  const Verdict verdict = relative < 1e-5 ? Verdict::passed : of.strategy.options.empty() ? Verdict::failed : Verdict::printed;
+  report(verdict, of, "applied gradients equal computed gradients",
+         fmt::format("relative gap {:.1e} over {} updates", relative, outcome.result.updates));
+}
+
+}  // namespace mgcompare
