@@ -34,6 +34,7 @@ class ObservedReplica : public Replica {
   void loss(const Batch& batch, ConstVec logits, Vec dlogits, Scale scale) override { inner_.loss(batch, logits, dlogits, scale); }
   void backward_from(const Batch& batch, ConstVec dlogits, const Ready& ready) override { inner_.backward_from(batch, dlogits, ready); }
   std::size_t classes() const override { return inner_.classes(); }
+  std::size_t outputs() const override { return inner_.outputs(); }
   using Replica::update;
   void update(Range range) override { inner_.update(range); }
   Optimizer& optimizer() override { return inner_.optimizer(); }

@@ -50,6 +50,7 @@ class CpuNetwork : public Network {
   Vec gradients() override { return gradients_.span(); }
   Vec buffers() override { return buffers_.span(); }
   std::size_t classes() const override { return spec_.classes; }
+  std::size_t outputs() const override { return spec_.targets * spec_.classes; }
   void reserve(std::size_t samples) override;
   Vec forward(Feed& feed, std::size_t first, std::size_t count, const Pass& pass, ConstVec weights) override;
   void loss(Feed& feed, std::size_t first, std::size_t count, ConstVec logits, Vec dlogits, float scale) override;

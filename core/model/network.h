@@ -52,10 +52,12 @@ class Network {
   virtual Vec gradients() = 0;
   virtual Vec buffers() = 0;
   virtual std::size_t classes() const = 0;
+  // Logits of one sample: its classes, at each predicted position of a sequence.
+  virtual std::size_t outputs() const = 0;
   // Allocates memory for batches of up to `samples`. Call it before the first pass, and before larger batches.
   virtual void reserve(std::size_t samples) = 0;
 
-  // Reads positions [first, first + count) of the feed's order and runs the layers. Returns logits (count, classes),
+  // Reads positions [first, first + count) of the feed's order and runs the layers. Returns logits (count, outputs),
   // valid until the next forward. count may be 0. If `weights` is not empty, it is used instead of weights().
   virtual Vec forward(Feed& feed, std::size_t first, std::size_t count, const Pass& pass, ConstVec weights = {}) = 0;
   // Softmax cross-entropy: dlogits = (softmax - one hot) * scale (skipped when dlogits is empty); adds to the tally.

@@ -81,7 +81,7 @@ RankReplica::RankReplica(const ReplicaParts& parts)
       optimizer_(parts.platform->optimizer(*parts.device, *parts.optimizer, parts.spec->parts)),
       shown_optimizer_(std::make_unique<TimedOptimizer>(*optimizer_)),
       // Allocated here: an allocation in the first step could wait for a collective that waits for this rank.
-      dlogits_(*parts.device, parts.largest_batch * parts.spec->classes) {
+      dlogits_(*parts.device, parts.largest_batch * parts.network->outputs()) {
   if (!parts_.audit) return;
   pushed_.assign(parts_.spec->parameters, 0);
   applied_.assign(parts_.spec->parameters, 0);

@@ -61,6 +61,7 @@ class RankReplica : public Replica {
   void loss(const Batch& batch, ConstVec logits, Vec dlogits, Scale scale) override;
   void backward_from(const Batch& batch, ConstVec dlogits, const Ready& ready) override;
   std::size_t classes() const override { return parts_.network->classes(); }
+  std::size_t outputs() const override { return parts_.network->outputs(); }
   using Replica::update;
   void update(Range range) override;
   Optimizer& optimizer() override;

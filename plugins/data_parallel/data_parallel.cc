@@ -24,14 +24,14 @@ class DataParallel : public Strategy {
 
   void start(Replica& replica, Group& group) override {
     if (group.size() == 1) return;
-    const std::size_t own = share_limit(group) * replica.classes();
+    const std::size_t own = share_limit(group) * replica.outputs();
     slopes_ = device_array<float>(replica.device(), own);
     if (group.rank() != kHolder) {
       settled_ = device_array<float>(replica.device(), replica.weights().size());
       return;
     }
-    all_logits_ = device_array<float>(replica.device(), global_batch_ * replica.classes());
-    all_slopes_ = device_array<float>(replica.device(), global_batch_ * replica.classes());
+    all_logits_ = device_array<float>(replica.device(), global_batch_ * replica.outputs());
+    all_slopes_ = device_array<float>(replica.device(), global_batch_ * replica.outputs());
   }
 
   void step(Replica& replica, Group& group, const Batch& batch) override {
@@ -41,7 +41,7 @@ class DataParallel : public Strategy {
       return;
     }
     group.broadcast(replica.weights(), kHolder);
-    const Vec slopes = slopes_.span().slice({0, batch.size() * replica.classes()});
+    const Vec slopes = slopes_.span().slice({0, batch.size() * replica.outputs()});
     exchange_logits(replica, group, batch, slopes);
     replica.backward_from(batch, slopes);
     group.reduce(replica.gradients(), kHolder);
@@ -62,9 +62,9 @@ class DataParallel : public Strategy {
   void exchange_logits(Replica& replica, Group& group, const Batch& batch, Vec slopes) {
     Counts counts;
     for (int rank = 0; rank < group.size(); ++rank)
-      counts.push_back(batch.size_of(static_cast<std::size_t>(rank)) * replica.classes());
+      counts.push_back(batch.size_of(static_cast<std::size_t>(rank)) * replica.outputs());
     const Vec logits = replica.forward(batch);
-    const Range whole = {0, group.rank() == kHolder ? batch.global_size() * replica.classes() : 0};
+    const Range whole = {0, group.rank() == kHolder ? batch.global_size() * replica.outputs() : 0};
     const Vec all_logits = all_logits_.span().slice(whole), all_slopes = all_slopes_.span().slice(whole);
     group.gather(logits, all_logits, kHolder, counts);
     if (group.rank() == kHolder) replica.loss(batch.whole(), all_logits, all_slopes);
@@ -72,8 +72,8 @@ class DataParallel : public Strategy {
   }
 
   std::size_t global_batch_;
-  Array<float> all_logits_, all_slopes_;  // (global batch, classes); on the holder
-  Array<float> slopes_;                   // (own share, classes)
+  Array<float> all_logits_, all_slopes_;  // (global batch, outputs); on the holder
+  Array<float> slopes_;                   // (own share, outputs)
   Array<float> settled_;                  // not on the holder
 };
 

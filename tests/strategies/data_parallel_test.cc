@@ -18,6 +18,47 @@ TEST(DataParallel, EqualsReplicated) {
     }
 }
 
+// The token after each position of a sequence: a sample has several rows of logits.
+Dataset token_sequences() {
+  constexpr std::size_t kTokens = 11, kLength = 6;
+  Dataset data = small_digits();
+  data.spec = {};
+  data.spec.shape = {kLength};
+  data.spec.classes = data.spec.tokens = kTokens;
+  data.spec.targets = kLength;
+  for (Split* split : {&data.train, &data.test}) {
+    std::vector<std::uint8_t> values;
+    split->targets.clear();
+    for (std::size_t i = 0; i < split->samples * kLength; ++i) {
+      const std::size_t token = i * i / 3 % kTokens;
+      values.push_back(static_cast<std::uint8_t>(token));
+      split->targets.push_back(static_cast<std::uint32_t>((token * 2 + 1) % kTokens));
+    }
+    split->values = SharedBytes(std::move(values));
+  }
+  return data;
+}
+
+TEST(DataParallel, EqualsReplicatedOnSequences) {
+  const Dataset data = token_sequences();
+  const auto layer = [](LayerType type, std::size_t units, bool sequences) {
+    LayerConfig config;
+    config.type = type;
+    config.channels = units;
+    config.return_sequences = config.per_position = sequences;
+    return config;
+  };
+  const auto outcome = [&](const std::string& plugin) {
+    Trial trial = small_trial(3, plugin);
+    trial.config.model = {"sequences", {layer(LayerType::one_hot, 0, false), layer(LayerType::gru, 7, true), layer(LayerType::dense, 11, true)}};
+    return run(trial, {}, [&](TrainingRequest& request) { request.dataset = &data; });
+  };
+  const TrainingOutcome parallel = outcome("data_parallel"), replicated = outcome("replicated");
+  EXPECT_EQ(parallel.weights, replicated.weights) << "the same sums in the same order";
+  EXPECT_LT(parallel.result.epochs[1].loss, parallel.result.epochs[0].loss);
+  EXPECT_NEAR(parallel.result.epochs[1].loss, replicated.result.epochs[1].loss, 1e-6);
+}
+
 TEST(DataParallel, OnlyTheHolderUpdatesAndSeesTheLoss) {
   const Result parallel = run(small_trial(3, "data_parallel")).result, replicated = run(small_trial(3, "replicated")).result;
   EXPECT_EQ(parallel.updates, 30u);

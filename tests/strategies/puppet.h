@@ -42,6 +42,7 @@ class Puppet : public Replica {
   void loss(const Batch&, ConstVec, Vec, Scale) override { throw Error("a puppet has no network"); }
   void backward_from(const Batch&, ConstVec, const Ready&) override { throw Error("a puppet has no network"); }
   std::size_t classes() const override { return 1; }
+  std::size_t outputs() const override { return 1; }
   using Replica::update;
   void update(Range range) override {
     optimizer_->advance();

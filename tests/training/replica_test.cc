@@ -59,6 +59,7 @@ TEST(Replica, PartsCoverTheFlatVectorInOrder) {
     EXPECT_EQ(replica.gradients().size(), replica.weights().size());
     EXPECT_EQ(replica.buffers().size(), 0u);
     EXPECT_EQ(replica.classes(), 10u);
+    EXPECT_EQ(replica.outputs(), 10u);
   }));
 }
 

@@ -4,7 +4,7 @@
 //
 // Thread: the rank's own, for every call. Nothing here is collective.
 // Order: stream-ordered (see device.h) unless a method says otherwise. CPU devices compute before a call returns.
-// Shapes: all vectors are float32. Logits and their gradients are row-major (samples of the share, classes).
+// Shapes: all vectors are float32. Logits and their gradients are row-major (samples of the share, outputs).
 // Errors: as in device.h.
 
 #include <cstdint>
@@ -91,6 +91,8 @@ class Replica {
   virtual void loss(const Batch& batch, ConstVec logits, Vec dlogits, Scale scale = Scale::global_batch) = 0;
   virtual void backward_from(const Batch& batch, ConstVec dlogits, const Ready& ready = {}) = 0;
   virtual std::size_t classes() const = 0;
+  // Logits of one sample: its classes, at each predicted position of a sequence.
+  virtual std::size_t outputs() const = 0;
 
   // Applies gradients() to elements `range` of weights() with optimizer(), at the step's learning rate. All ranges of one
   // step count as one update. In `ready`, update only what is ready.
