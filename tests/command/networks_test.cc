@@ -45,7 +45,7 @@ TEST_F(NetworksCommand, RunAsOneExperiment) {
   // The other network is added to the run; finished trials stay.
   const Ended resumed = place_.run({both, "-o", "run", "--resume"});
   ASSERT_EQ(resumed.code, 0) << resumed.err;
-  const Run run = read_run((place_.folder() / "run").string());
+  const auto run = read_run((place_.folder() / "run").string());
   std::map<std::string, std::set<std::uint64_t>> parameters;
   for (const Row& row : run.rows) {
     EXPECT_EQ(row.result.status, TrialStatus::done) << row_name(row.trial) << ": " << row.result.cause;
@@ -58,7 +58,8 @@ TEST_F(NetworksCommand, RunAsOneExperiment) {
   for (const nlohmann::json& row : json.at("rows")) {
     const std::string name = row.at("row"), model = row.at("model");
     EXPECT_EQ(name.find(model + ": "), 0u);
-    if (!row.at("compared_with").is_null()) EXPECT_EQ(row.at("compared_with").get<std::string>(), model + ": serial cpu:1 batch 64");
+    if (row.at("compared_with").is_null()) continue;
+    EXPECT_EQ(row.at("compared_with").get<std::string>(), model + ": serial cpu:1 batch 64");
   }
   EXPECT_EQ(place_.run({"compare", "run", "run"}).code, 0);
   const Ended exported = place_.run({"export", "run", "--mllog"});
@@ -106,7 +107,7 @@ TEST_F(NetworksCommand, ABatchThatDoesNotFitNamesTheOneThatDoes) {
                                          "strategies: [serial]\n");
   const Ended ended = place_.run({large, "-o", "run", "--only", "seed=1"});
   EXPECT_EQ(ended.code, 3) << ended.err;
-  const Run run = read_run((place_.folder() / "run").string());
+  const auto run = read_run((place_.folder() / "run").string());
   const Result& result = run.rows.front().result;
   EXPECT_EQ(result.status, TrialStatus::out_of_memory) << result.cause;
   EXPECT_THAT(result.cause, AllOf(HasSubstr("asked "), HasSubstr(", free "), HasSubstr(", total "), HasSubstr("; a batch of "), HasSubstr(" fits, ")));

@@ -46,8 +46,9 @@ TEST(RunTrial, PrintsATrialAfterItIsRecorded) {
     results.begin({}, {trial});
     Supervisor supervisor({});
     DeviceAvailability availability({});
+    FittingBatch fitting;
     ProgressDisplay display(stream, {}, false, {trial}, [](const Trial&) { return 1.0; });
-    run_trial(results, supervisor, availability, trial, directory.string(), {}, display);
+    run_trial(results, supervisor, availability, fitting, trial, directory.string(), {}, display);
     std::fclose(stream);
   }
   EXPECT_EQ(observer.lines, 1);
