@@ -31,9 +31,11 @@ FittingBatch::Found FittingBatch::search(const Trial& trial, const Attempt& atte
     smaller.global_batch = batch * devices;
     smaller.traits.clear();         // they may depend on the batch
     const TrialStatus status = attempt(smaller);
+    // Libraries may crash where an allocation of theirs fails, as oneDNN does.
+    const bool fails = status == TrialStatus::out_of_memory || status == TrialStatus::crashed;
     if (status == TrialStatus::done) found.fits = batch;
-    else if (status == TrialStatus::out_of_memory) found.fails = batch;
-    found.is_known = status == TrialStatus::done || status == TrialStatus::out_of_memory;
+    else if (fails) found.fails = batch;
+    found.is_known = status == TrialStatus::done || fails;
     if (!found.is_known) break;
   }
   return found;

@@ -96,11 +96,19 @@ TEST(FittingBatch, IsNotSearchedForOtherTrials) {
   EXPECT_EQ(result.cause, "");
 }
 
+TEST(FittingBatch, DoesNotCrash) {
+  const auto crashing = [](const Trial& trial) { return trial.global_batch <= 500 ? TrialStatus::done : TrialStatus::crashed; };
+  Result result = out_of_memory();
+  FittingBatch().add_to(result, trial_of(1024), crashing);
+  EXPECT_LE(result.fitting_batch, 500u);
+  EXPECT_GT(result.fitting_batch, 400u);
+}
+
 TEST(FittingBatch, EndsWithAnAttemptThatEndsOtherwise) {
   std::size_t attempts = 0;
-  const auto crashing = [&](const Trial&) { return ++attempts == 1 ? TrialStatus::done : TrialStatus::crashed; };
+  const auto failing = [&](const Trial&) { return ++attempts == 1 ? TrialStatus::done : TrialStatus::timeout; };
   Result result = out_of_memory();
-  FittingBatch().add_to(result, trial_of(4096), crashing);
+  FittingBatch().add_to(result, trial_of(4096), failing);
   EXPECT_EQ(attempts, 2u);
   EXPECT_THAT(result.cause, HasSubstr("a batch of 2048 fits, 4096 does not"));
   const auto interrupted = [](const Trial&) { return TrialStatus::interrupted; };
