@@ -144,6 +144,7 @@ void add_origin(const Overview& overview, const Comparison& first, Section& sect
 Section origin_section(const Overview& overview) {
   Section section("tables", "Tables and origin");
   add_tables(overview, section, results_table, true);
+  add_tables(overview, section, settings_table, true);
   add_tables(overview, section, failure_table, true);
   for (const Comparison& part : overview.parts)
     for (const auto& [title, log] : failure_logs(part)) section.quote(about(overview, part) + title, "", log);

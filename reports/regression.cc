@@ -53,6 +53,12 @@ void warn_of_differences(const Run& before, const Run& after, std::vector<std::s
     warnings.push_back("The runs have different configs: rows with the same name may be different");
 }
 
+void warn_of_gaps(const Cell& cell, const char* run, std::vector<std::string>& warnings) {
+  const std::size_t without = cell.failed.size() + cell.missing;
+  if (without > 0)
+    warnings.push_back(fmt::format("{}: {} of {} repeats have no result in the {} run", title_of(cell), without, without + cell.done.size(), run));
+}
+
 // The changes of one figure over all rows, by the tests that are corrected for their number.
 class Changes {
  public:
@@ -157,8 +163,11 @@ Regression compare_runs(const Comparison& before, const Comparison& after) {
   for (const Cell& cell : before.cells)
     if (!cell.done.empty()) known[cell.name] = &cell;
   for (const Cell& cell : after.cells) {
-    if (cell.done.empty()) continue;
     const auto found = find_same(known, cell);
+    if (cell.done.empty()) {
+      if (found != known.end()) regression.lost.push_back(title_of(*found->second));
+      continue;
+    }
     if (found == known.end()) {
       regression.only_after.push_back(title_of(cell));
       continue;
@@ -178,6 +187,12 @@ Regression compare_runs(const Comparison& before, const Comparison& after) {
   speeds.decide(regression.rows);
   times.decide(regression.rows);
   decide(before, after, regression.rows, regression.warnings);
+  for (const std::string& title : regression.lost)
+    regression.warnings.push_back(fmt::format("{} has a result in the first run, and none in the second: `mgcompare report` says why", title));
+  for (const RowChange& row : regression.rows) {
+    warn_of_gaps(*row.before, "first", regression.warnings);
+    warn_of_gaps(*row.after, "second", regression.warnings);
+  }
   warn_of_differences(*before.run, *after.run, regression.warnings);
   return regression;
 }
@@ -188,7 +203,7 @@ std::string_view to_string(Change change) {
 }
 
 bool has_regressed(const Regression& regression, double tolerance) {
-  return std::any_of(regression.rows.begin(), regression.rows.end(), [&](const RowChange& row) {
+  return !regression.lost.empty() || std::any_of(regression.rows.begin(), regression.rows.end(), [&](const RowChange& row) {
     const double speed = (row.by_baseline ? row.speed.own_ratio : row.speed.ratio).median;
     const double slowness = row.by_baseline ? 1 / row.time.own_ratio.median : row.time.ratio.median;
     return (row.change == Change::worse && speed < 1 - tolerance) ||

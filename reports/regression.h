@@ -40,6 +40,7 @@ struct RowChange {
 struct Regression {
   std::vector<RowChange> rows;                   // in the order of the second run
   std::vector<std::string> only_before, only_after;  // titles of rows that only one run has, or has results of
+  std::vector<std::string> lost;                 // those in only_before that the second run has, too, without a result
   std::vector<std::string> warnings;             // differences that affect the comparison
 };
 
@@ -48,7 +49,7 @@ struct Regression {
 Regression compare_runs(const Comparison& before, const Comparison& after);
 
 // Whether the samples/s or the time to the target of a row are worse by more than `tolerance`, such as 0.05, by the figures that
-// decide.
+// decide, or a row has lost its result.
 bool has_regressed(const Regression& regression, double tolerance);
 
 Table regression_table(const Regression& regression);

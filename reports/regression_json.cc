@@ -47,7 +47,7 @@ std::string regression_json(const Regression& regression, const std::string& bef
                     {"marks_after", marks(*row.after)}});
   }
   const Json json = {{"schema", "mgcompare.comparison/1"}, {"before", before}, {"after", after}, {"warnings", regression.warnings},
-                     {"rows", rows}, {"only_before", regression.only_before}, {"only_after", regression.only_after}};
+                     {"rows", rows}, {"only_before", regression.only_before}, {"only_after", regression.only_after}, {"lost", regression.lost}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

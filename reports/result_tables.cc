@@ -43,22 +43,30 @@ Table results_table(const Comparison& comparison) {
             in_two(accuracy_of(cell)),
             fmt::format("{}", epochs),
             fmt::format("{}\n({} samples/s)", with_range(cell.seconds_per_epoch, seconds_text),
-                        rate_text(cell.samples_per_second.median)),
-            in_two(with_range(cell.seconds_total, seconds_text)),
-            in_two(with_range(cell.train_accuracy, accuracy_text)),
-            fmt::format("{}", batch_per_device(trial)),
-            fmt::format("{:.6g}\n({})", learning_rate_of(*cell.first), rate_rule_of(*cell.first))};
+                        rate_text(cell.samples_per_second.median))};
   };
   return {"Results",
           "Medians over repeats, with the 95 % interval of the median; for up to five repeats their range, which contains the "
           "true median in 75 % of cases (three repeats), 88 % (four) or 94 % (five). Training time excludes set-up, warm-up and "
-          "evaluation; total time includes them. Training accuracy: on the batches of the last epoch, before each update. Learning rate: "
-          "after the batch rule and the warm-up.",
-          {"infrastructure", "model", "strategy", "batch size", "gpus", "accuracy", "epochs", "training time (s/epoch)", "total time",
-           "training accuracy", "batch per device", "learning rate"},
+          "evaluation.",
+          {"infrastructure", "model", "strategy", "batch size", "gpus", "accuracy", "epochs", "training time (s/epoch)"},
           3,
           lines_of(comparison, line),
           {{"Infrastructure " + infrastructure_name, infrastructure(*comparison.run)}}};
+}
+
+Table settings_table(const Comparison& comparison) {
+  const auto line = [](const Cell& cell) {
+    return with(identity(cell), {fmt::format("{}", batch_per_device(cell.trial())),
+                                 fmt::format("{:.6g}\n({})", learning_rate_of(*cell.first), rate_rule_of(*cell.first)),
+                                 in_two(with_range(cell.train_accuracy, accuracy_text)), in_two(with_range(cell.seconds_total, seconds_text))});
+  };
+  return {"Settings and totals",
+          "Learning rate: after the batch rule and the warm-up. Training accuracy: on the batches of the last epoch, before each update. Total "
+          "time: set-up, warm-up, training, evaluation and checkpoints.",
+          {"strategy", "devices", "global batch", "batch per device", "learning rate", "training accuracy", "total time"},
+          2,
+          lines_of(comparison, line)};
 }
 
 Table clock_table(const Comparison& comparison) {

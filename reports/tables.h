@@ -29,6 +29,7 @@ std::string origin_of_parts(const Comparison& comparison);
 
 // With the columns of the original experiments.
 Table results_table(const Comparison& comparison);
+Table settings_table(const Comparison& comparison);  // batch per device, learning rate; training accuracy and total time
 Table speed_table(const Comparison& comparison);
 Table target_table(const Comparison& comparison);
 Table time_table(const Comparison& comparison);

@@ -217,18 +217,27 @@ ObservedTraining Trainings::run(const TrainingCase& of) {
       listener_.found({Finding::Verdict::failed, of.strategy.label, "runs", of.optimizer, of.ranks, cause_of(cause).sentence});
       listener_.leave();
     };
+  // Processor time of all but this thread and, at the end, the ranks.
+  const auto others = [] { return process_seconds() + descendants_seconds() - thread_seconds(); };
+  double begin = others();
   if (of.resumes) {
     request.files = {.checkpoint = folder_ + "/checkpoint", .resume = true};
     run_first_part(of, request, !is_lockstep);
     file = copy_of(of.strategy);
+    // The ranks of an interrupted training at free pace do not end by themselves, with their time.
+    if (!is_lockstep) begin = others();
+    for (const Observation::OfRank& rank : training.seen.ranks) {
+      if (!is_lockstep) break;
+      begin += rank.processor_seconds;
+      usage_.ranks_seconds += rank.processor_seconds;
+    }
     disturbance.first_epoch = is_lockstep ? extent_of(scope_, of.optimizer, of.is_brief).checkpoint : 1;
     training.seen = new_observation(of, is_lockstep);
     made = 0;
   }
-  const double process = process_seconds() + descendants_seconds(), own = thread_seconds();
   training.outcome = train(request);
   if (const std::string& changed = training.outcome.result.changed_settings; usage_.left.empty() && !changed.empty()) usage_.left = "changed " + changed;
-  add_usage(training.seen, process_seconds() + descendants_seconds() - process - (thread_seconds() - own), before);
+  add_usage(training.seen, others() - begin, before);
   if (of.resumes && training.seen.ranks[0].first_epoch < disturbance.first_epoch) throw Error("its checkpoint was not resumed");
   training.bytes_per_step = sees_steps(of) ? bytes_per_step(training.seen) : training.outcome.result.bytes_per_step;
   return training;

@@ -46,8 +46,7 @@ constexpr std::string_view kHelp = R"(Trains networks with several multi-device 
                              --only KEY=VALUE,...  a part of the plan: strategy, as, devices ("devices=1:4"), batch, model, variant, seed
                              --set KEY=VALUE  override a key of the config; repeatable    --seed N  one repeat with this seed
                              --data DIR  directory of MNIST or CIFAR-10    --trace  save a few steps for chrome://tracing
-  mgcompare report DIR...    write the reports of a run again, or one report of several; --objective time_to_accuracy|throughput|device_seconds;
-                             -o DIR  where to (of several runs: default runs/merged-<time>)
+  mgcompare report DIR...    write the reports of a run again, or one of several (-o DIR); --objective time_to_accuracy|throughput|device_seconds
   mgcompare replay DIR       repeat recorded trials (measure.record), bit by bit; --trust-results: with plugin directories named in DIR
   mgcompare compare A B      compare two runs row by row; --fail-on-regression 5%; --json
   mgcompare predict DIR      predict more devices: --devices 8,16; --link measured|NAME|FILE|latency=5us,bandwidth=20GB/s

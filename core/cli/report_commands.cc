@@ -189,7 +189,7 @@ int compare_two(const Command& command) {
   write_atomically(file, regression_report(regression, command.target, command.second));
   if (!command.json) fmt::print("{}\n", file);
   if (command.regression.empty() || !has_regressed(regression, tolerance)) return kDone;
-  print_stderr("mgcompare: at least one row is worse by more than {}\n", command.regression);
+  print_stderr("mgcompare: at least one row is worse by more than {}, or has lost its result\n", command.regression);
   return kProblemFound;
 }
 

@@ -42,7 +42,7 @@ void ConfigReader::check_data(const Node& root, const DataConfig& data) {
       problem(place_of(root, "data", "set"), fmt::format("the data set {} needs 'data.{}'", set, rule.key),
               fmt::format("add `{}`", rule.example), set.size());
   }
-  if (data.fallback == DataFallback::digits && data.set != mnist)
+  if (data.fallback == DataFallback::digits && data.set != mnist && data.set != DataSource::digits)
     problem(place_of(root, "data", "fallback"), "the drawn digits can replace MNIST only", "write `fallback: synthetic`", 6);
   if (falls_back && sequences)
     problem(place_of(root, "data", "fallback"), "there is no fallback for sequences of tokens", "remove it", 9);

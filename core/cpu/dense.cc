@@ -1,6 +1,7 @@
 #include "cpu/dense.h"
 
 #include <cstring>
+#include <new>
 
 #include <fmt/format.h>
 #include <oneapi/dnnl/dnnl.h>
@@ -17,6 +18,7 @@ void multiply(char transpose_a, char transpose_b, std::size_t m, std::size_t n, 
   const dnnl_status_t status = dnnl_sgemm(transpose_a, transpose_b, rows, columns, terms, 1.0f, a,
                                           transpose_a == 'N' ? terms : rows, b, transpose_b == 'N' ? columns : terms, 0.0f,
                                           c, columns);
+  if (status == dnnl_out_of_memory) throw std::bad_alloc();
   if (status != dnnl_success) {
     throw Error(fmt::format("oneDNN failed to multiply {} x {} by {} x {} matrices (status {}): report this with the config",
                             m, k, k, n, static_cast<int>(status)));

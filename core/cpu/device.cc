@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "base/free_memory.h"
 
@@ -54,6 +55,7 @@ void CpuDevice::matmul(const Matmul& p) {
   const auto m = static_cast<dnnl_dim_t>(p.m), n = static_cast<dnnl_dim_t>(p.n), k = static_cast<dnnl_dim_t>(p.k);
   const dnnl_status_t status = dnnl_sgemm(p.transpose_a ? 'T' : 'N', p.transpose_b ? 'T' : 'N', m, n, k, p.alpha, p.a,
                                           p.transpose_a ? m : k, p.b, p.transpose_b ? k : n, p.beta, p.c, n);
+  if (status == dnnl_out_of_memory) throw std::bad_alloc();
   if (status != dnnl_success)
     throw Error("oneDNN failed to multiply " + std::to_string(m) + " x " + std::to_string(k) + " by " + std::to_string(k) +
                 " x " + std::to_string(n) + " matrices (status " + std::to_string(status) +

@@ -38,7 +38,7 @@ Cause cause_of(const std::exception_ptr& thrown) {
   } catch (const std::bad_alloc&) {
     struct sysinfo info {};
     sysinfo(&info);
-    const OutOfMemory error("the host has no more memory" + memory_limit_note(), static_cast<std::size_t>(usable_memory()),
+    const OutOfMemory error("the host gave no more memory" + memory_limit_note(), static_cast<std::size_t>(usable_memory()),
                             info.totalram * info.mem_unit);
     return {TrialStatus::out_of_memory, error.what()};
   } catch (const std::system_error& error) {

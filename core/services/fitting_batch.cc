@@ -48,7 +48,7 @@ void FittingBatch::add_to(Result& result, const Trial& trial, const Attempt& att
   const Found& batches = found->second;
   const char* per_device = trial.scaling == ScalingMode::weak ? " per device" : "";
   result.fitting_batch = batches.fits;
-  if (batches.fits > 0) result.cause += fmt::format("; a batch of {}{} fits, {} does not", batches.fits, per_device, batches.fails);
+  if (batches.fits > 0) result.cause += fmt::format("; a few steps with a batch of {}{} fit, with {} they do not", batches.fits, per_device, batches.fails);
   else if (batches.is_known) result.cause += fmt::format("; not even a batch of {}{} fits", batches.fails, per_device);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// The largest batch with which a trial fits into memory, found by a few steps of training with smaller ones.
+// The largest batch with which a few steps of a trial fit into memory, found by training with smaller ones. A whole training may
+// need somewhat more: libraries keep memory for the last batch of an epoch, which has another size.
 
 #include <cstdint>
 #include <functional>

@@ -50,8 +50,7 @@ class Bmuf : public Strategy {
   Bmuf(Options& options, const Facts& facts)
       : variant_(variant_of(options.choice("variant", "nbm", "block momentum: classical, Nesterov's, Nesterov's as CNTK has it",
                                            {"cbm", "nbm", "nbm_cntk"}))),
-        period_(static_cast<std::size_t>(options.integer("period", usual_period(facts), "steps of a block", 1,
-                                                         std::numeric_limits<int>::max()))),
+        period_(static_cast<std::size_t>(options.integer("period", usual_period(facts), "steps of a block", 1))),
         reset_momentum_(options.flag("reset_momentum", true, "ranks forget their optimiser's state at the end of a block")) {
     const auto ranks = static_cast<std::size_t>(facts.ranks);
     eta_ = options.number_or_auto("eta", "block momentum; auto: 1 - 1 / ranks", 0, 0.9999)
@@ -72,7 +71,7 @@ class Bmuf : public Strategy {
   Traits traits() const override {
     Traits traits;
     if (alone_) traits.promise = Traits::Promise::exact;
-    traits.repeats_every = alone_ ? 1 : static_cast<int>(period_);
+    traits.repeats_every = alone_ ? 1 : static_cast<int>(std::min<std::size_t>(period_, std::numeric_limits<int>::max()));
     return traits;
   }
 

@@ -21,8 +21,7 @@ constexpr std::size_t kEvery = 8;
 class LocalSgd : public Strategy {
  public:
   LocalSgd(Options& options, const Facts& facts)
-      : every_(static_cast<std::size_t>(options.integer("every", usual_period(facts), "steps from one averaging to the next", 1,
-                                                        std::numeric_limits<int>::max()))),
+      : every_(static_cast<std::size_t>(options.integer("every", usual_period(facts), "steps from one averaging to the next", 1))),
         start_epoch_(static_cast<std::size_t>(options.integer(
             "start_epoch", 0, "the first epoch (from 0) of local steps; before it gradients are summed in each step", 0))),
         momentum_(options.choice("momentum", "averaged", "the optimiser's state at an averaging: kept, averaged or forgotten",
@@ -39,7 +38,7 @@ class LocalSgd : public Strategy {
     const bool linear = facts_.optimizer == "sgd" && (facts_.momentum == 0 || momentum_ == "averaged");
     if (never_local || (every_ == 1 && linear)) traits.promise = Traits::Promise::exact;
     traits.in_rank_order = never_local;
-    traits.repeats_every = never_local ? 1 : start_epoch_ == 0 ? static_cast<int>(every_) : 0;
+    traits.repeats_every = never_local ? 1 : start_epoch_ == 0 ? static_cast<int>(std::min<std::size_t>(every_, std::numeric_limits<int>::max())) : 0;
     return traits;
   }
 

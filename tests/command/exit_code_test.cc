@@ -66,7 +66,7 @@ TEST_F(ExitCode, ZeroAndOne) {
 TEST_F(ExitCode, TwoIsUsageOrTheConfig) {
   config();
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-           {"report"}, {"report", "a", "b"}, {"report", "runs/x", "--objective", "luck"}, {"compare", "a"}, {"export", "runs/x"},
+           {"report"}, {"predict", "a", "b"}, {"report", "runs/x", "--objective", "luck"}, {"compare", "a"}, {"export", "runs/x"},
            {"predict", "runs/x", "--devices", "many"}, {"predict", "runs/x", "--link", "rope"}, {"verify"}, {"verify", "none.yaml"},
            {"plugins", "new"}, {"plugins", "new", "Upper"}, {"plugins", "new", "tower"}, {"plugins", "other"}, {"config", "none"},
            {"devices", "--xml"}, {"doctor", "now"}, {"compare", "a", "b", "--fail-on-regression", "lots"}})

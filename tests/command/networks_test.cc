@@ -110,12 +110,10 @@ TEST_F(NetworksCommand, ABatchThatDoesNotFitNamesTheOneThatDoes) {
   const auto run = read_run((place_.folder() / "run").string());
   const Result& result = run.rows.front().result;
   EXPECT_EQ(result.status, TrialStatus::out_of_memory) << result.cause;
-  EXPECT_THAT(result.cause, AllOf(HasSubstr("asked "), HasSubstr(", free "), HasSubstr(", total "), HasSubstr("; a batch of "), HasSubstr(" fits, ")));
+  EXPECT_THAT(result.cause, AllOf(HasSubstr("asked "), HasSubstr(", free "), HasSubstr(", total "), HasSubstr("; a few steps with a batch of "), HasSubstr(" fit, with ")));
   EXPECT_GT(result.fitting_batch, 0u);
   EXPECT_LT(result.fitting_batch, 4096u);
-  EXPECT_THAT(ended.out, HasSubstr("the largest that was found to fit is "));
-  const Ended fitting = place_.run({large, "-o", "fits", "--set", "scaling.batch=" + std::to_string(result.fitting_batch)});
-  EXPECT_EQ(fitting.code, 0) << fitting.err << fitting.out;
+  EXPECT_THAT(ended.out, HasSubstr("the largest with which a few steps fitted is "));
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ TEST_P(CudaRecurrent, RecordedStepsGiveTheBitsOfStepsByTheHost) {
   data.shape = {9, 6};
   data.classes = 10;
   data.samples = 730;
-  data.test_samples = 200;
+  data.test_samples = 80;
   const Dataset sequences = load_dataset(data, {}, [](const std::string&) {});
   Trial trial = small_trial(1, "serial");
   trial.device_kind = DeviceKind::cuda;

@@ -155,18 +155,18 @@ class Liar : public Strategy {
 
   void step(Replica& replica, Group& group, const Batch& batch) override {
     if (steps_ == step_) fail_in("step", group.rank());
-    if (how_ == "warms up ahead" && steps_ == 0) std::copy(kept_of(group.rank()).begin(), kept_of(group.rank()).end(), weights_.begin());
+    if (how_ == "warms up ahead" && steps_ == 0) std::copy(warmed_of(group.rank()).begin(), warmed_of(group.rank()).end(), weights_.begin());
     if (trains_apart()) step_apart(replica, group, batch);
     else step_together(replica, group, batch);
     ++steps_;
-    if (how_ == "warms up ahead" && batch.epoch() > 0) kept_of(group.rank()).clear();
-    else if (how_ == "warms up ahead" && !settled_) kept_of(group.rank()).assign(weights_.begin(), weights_.end());
+    if (how_ == "warms up ahead" && batch.epoch() > 0) warmed_of(group.rank()).clear();
+    else if (how_ == "warms up ahead" && !settled_) warmed_of(group.rank()).assign(weights_.begin(), weights_.end());
   }
 
   Vec settle(Replica& replica, Group& group) override {
     fail_in("settle", group.rank());
     settled_ = true;
-    if (how_ == "warms up ahead") kept_of(group.rank()).clear();
+    if (how_ == "warms up ahead") warmed_of(group.rank()).clear();
     const Vec weights = replica.weights();
     if (how_ == "settle scales weights")
       for (float& weight : weights) weight *= 0.999f;
@@ -224,7 +224,7 @@ class Liar : public Strategy {
     if (how_ == "scaled gradients")
       for (float& gradient : gradients) gradient *= 1.01f;
     if (how_ == "unique no save") add_momentum(unique_velocities.at(static_cast<std::size_t>(group.rank())), batch, gradients);
-    if (how_ == "static no save") add_momentum(kept_of(group.rank()), batch, gradients);
+    if (how_ == "static no save") add_momentum(velocity_of(group.rank()), batch, gradients);
     if (how_ == "late noise" && steps_ >= step_) add_noise(gradients);
     if (!first_ || (how_ == "largest rate" && batch.learning_rate() > first_->learning_rate())) first_ = batch;
     if (how_ == "first rate" || how_ == "largest rate") replica.optimizer().update(replica.weights(), gradients, *first_);
@@ -233,9 +233,14 @@ class Liar : public Strategy {
     exchange_statistics(replica, group);
   }
 
-  // One for each rank. Outlives trainings.
-  static std::vector<float>& kept_of(int rank) {
-    static std::array<std::vector<float>, 64> all;
+  // One for each rank. They outlive trainings.
+  using Kept = std::array<std::vector<float>, 64>;
+  static std::vector<float>& velocity_of(int rank) {
+    static Kept all;
+    return all.at(static_cast<std::size_t>(rank));
+  }
+  static std::vector<float>& warmed_of(int rank) {
+    static Kept all;
     return all.at(static_cast<std::size_t>(rank));
   }
 

@@ -46,6 +46,26 @@ TEST(Regression, FailsOnlyBeyondTheTolerance) {
   EXPECT_FALSE(has_regressed(compare_runs(other, one), 0.05));
 }
 
+TEST(Regression, FailsForARowThatHasLostItsResult) {
+  const mgcompare::Run before = run_of(1000);
+  RunMaker maker;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) maker.failed("together", 2, seed, "crashed", "SIGSEGV in step 20");
+  const Comparison one = compare_rows(before), other = compare_rows(maker.run);
+  const Regression regression = compare_runs(one, other);
+  EXPECT_THAT(regression.warnings, testing::Contains(HasSubstr("has a result in the first run, and none in the second")));
+  EXPECT_TRUE(has_regressed(regression, 0.99));
+  EXPECT_FALSE(has_regressed(compare_runs(other, one), 0.05));
+}
+
+TEST(Regression, NamesRepeatsWithoutAResult) {
+  RunMaker maker;
+  maker.add("together", 2, 1, make_result(1000, 5, 0.98));
+  maker.failed("together", 2, 2, "damaged", "its values do not match their checksum");
+  const mgcompare::Run before = run_of(1000);
+  const Comparison one = compare_rows(before), other = compare_rows(maker.run);
+  EXPECT_THAT(compare_runs(one, other).warnings, testing::Contains(HasSubstr("1 of 2 repeats have no result in the second run")));
+}
+
 TEST(Regression, SeesALongerWayToTheTarget) {
   const mgcompare::Run before = run_of(1000, 3, 0.001, 5), after = run_of(1000, 3, 0.001, 6);
   const Comparison one = compare_rows(before), other = compare_rows(after);

@@ -1,6 +1,6 @@
 #include "results/cause.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <new>
 
@@ -13,6 +13,13 @@ namespace {
 struct Silent : std::exception {
   const char* what() const noexcept override { return nullptr; }
 };
+
+// With figures behind it, which depend on the machine.
+template <class Thrown> void expect_no_memory(const Thrown& thrown) {
+  const Cause cause = cause_of(std::make_exception_ptr(thrown));
+  EXPECT_EQ(cause.status, TrialStatus::out_of_memory);
+  EXPECT_THAT(cause.sentence, testing::MatchesRegex("the host gave no more memory, free .+, total .+"));
+}
 
 template <class Thrown> void expect(const Thrown& thrown, const std::string& status, const std::string& sentence) {
   const Cause cause = cause_of(std::make_exception_ptr(thrown));
@@ -30,8 +37,8 @@ TEST(Cause, SaysWhatTheErrorSays) {
 }
 
 TEST(Cause, HasWordsForWhatSaysNothing) {
-  expect(std::bad_alloc(), "out of memory", "the host has no more memory");
-  expect(std::bad_array_new_length(), "out of memory", "the host has no more memory");
+  expect_no_memory(std::bad_alloc());
+  expect_no_memory(std::bad_array_new_length());
   expect(42, "failed", "the plugin threw something that is not an exception");
   expect(Silent(), "failed", "the plugin threw an exception without a text");
 }
