@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/descriptor.h"
@@ -25,6 +26,8 @@ class WritingSession {
   const std::string& directory() const { return directory_; }
   const std::string& path() const { return path_; }
   const Database& database() const { return *database_; }
+  // Numbers of the trials whose rows were written again, because another program had changed them before they ran.
+  std::set<int>& restored() { return restored_; }
 
   // Runs `work` in one transaction. It is on disk, in the file that the path leads to, when this returns. Throws NotWritable
   // if that is another file now: before `work`, so that nothing is written into it, or after it.
@@ -42,6 +45,7 @@ class WritingSession {
   Descriptor lock_;
   std::optional<Database> database_;
   std::optional<WrittenFile> file_;
+  std::set<int> restored_;
 };
 
 }  // namespace mgcompare
