@@ -69,7 +69,10 @@ void ResultsStore::begin(const RunInfo& info, const std::vector<Trial>& plan) {
     set(session_->database(), "taints", dump(Json(info.taints)));
     write_environment(session_->database(), info);
     int position = 0;
-    for (const Trial& trial : plan) insert_trial(session_->database(), trial, position++);
+    for (const Trial& trial : plan) {
+      insert_trial(session_->database(), trial, position++);
+      session_->planned().insert(trial.number);
+    }
     seal_run(session_->database());
   });
   // The directory may have had an empty file. From now on it has nothing that this session did not write.
@@ -185,6 +188,7 @@ std::vector<std::string> ResultsStore::resume(const RunInfo& info, const std::ve
   std::map<int, const Row*> known;
   for (const Row& row : run.rows) known[row.trial.number] = &row;
   check_continues(run, info, plan, known);
+  for (const Trial& trial : plan) session_->planned().insert(trial.number);
   std::vector<std::string> notes;
   session_->commit([&] {
     // Before anything is written: it says whether another program changed the properties.
@@ -249,10 +253,15 @@ std::vector<int> ResultsStore::unfinished(bool retry_failed) const {
   return numbers;
 }
 
+// Writes the row again if another program changed or removed it.
+static void restore(WritingSession& session, const Trial& trial) {
+  if (session.planned().contains(trial.number) && restore_trial(session.database(), trial)) session.restored().insert(trial.number);
+}
+
 void ResultsStore::start(const Trial& trial, std::int64_t pid) {
   session_->database().ignore_interruptions();
   session_->commit([&] {
-    if (restore_trial(session_->database(), trial)) session_->restored().insert(trial.number);
+    restore(*session_, trial);
     start_trial(session_->database(), trial.number, pid);
   });
 }
@@ -260,7 +269,8 @@ void ResultsStore::start(const Trial& trial, std::int64_t pid) {
 void ResultsStore::add(const Trial& trial, const Result& result) {
   session_->database().ignore_interruptions();
   session_->commit([&] {
-    if (!restore_trial(session_->database(), trial) && !session_->restored().contains(trial.number))
+    restore(*session_, trial);
+    if (!session_->restored().contains(trial.number))
       return finish_trial(session_->database(), trial.number, result);
     Result noted = result;
     noted.notes.emplace_back(kRestored);
