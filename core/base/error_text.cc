@@ -2,6 +2,8 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -24,6 +26,14 @@ std::string memory_limit_note() {
   rlimit limit{};
   getrlimit(RLIMIT_AS, &limit);
   return limit.rlim_cur == RLIM_INFINITY ? "" : fmt::format(" ({})", limit_text(RLIMIT_AS, " bytes of address space", "-v"));
+}
+
+std::string with_memory_limit(std::string message) {
+  // "failed to map segment" is the loader's.
+  constexpr std::array kWords = {"memory", "bad_alloc", "failed to map segment"};
+  const auto is_said = [&](const char* word) { return message.find(word) != std::string::npos; };
+  if (std::any_of(kWords.begin(), kWords.end(), is_said) && !is_said("address space")) message += memory_limit_note();
+  return message;
 }
 
 bool is_limit(int code) { return code == EMFILE || code == EFBIG || code == EAGAIN; }

@@ -14,6 +14,9 @@ std::string error_text(int code);
 // if address space is not limited.
 std::string memory_limit_note();
 
+// The message with this note, if it speaks of memory and does not have the note.
+std::string with_memory_limit(std::string message);
+
 // Whether a limit of this process causes this error, so that neither the disk nor a file is to blame.
 bool is_limit(int code);
 

@@ -172,22 +172,19 @@ Observation Trainings::new_observation(const TrainingCase& of, bool is_lockstep)
 }
 
 // In lockstep it ends after the epoch. Free-running ranks have no limit of steps: they are interrupted in the next one.
-void Trainings::run_first_part(const TrainingCase& of, TrainingRequest request, bool free_pace) {
-  const Extent extent = extent_of(scope_, of.optimizer, of.is_brief);
+void Trainings::run_part(TrainingRequest request, std::size_t epochs, bool free_pace) {
   const std::string& file = request.files.checkpoint;
-  std::filesystem::remove(file);
-  request.files.resume = false;
   try {
     if (free_pace) {
       request.stop = [&] { return std::filesystem::exists(file); };
       request.leave = {};
     } else {
-      request.most_steps = extent.checkpoint * extent.steps_per_epoch;
+      request.most_steps = epochs * request.trial->planned_steps;
     }
     train(request);
   } catch (const Interrupted&) {
   }
-  if (!std::filesystem::exists(file)) throw Error("no checkpoint was written after epoch " + std::to_string(extent.checkpoint));
+  if (!std::filesystem::exists(file)) throw Error("no checkpoint was written after epoch " + std::to_string(epochs));
 }
 
 ObservedTraining Trainings::run(const TrainingCase& of) {
@@ -220,9 +217,21 @@ ObservedTraining Trainings::run(const TrainingCase& of) {
   // Processor time of all but this thread and, at the end, the ranks.
   const auto others = [] { return process_seconds() + descendants_seconds() - thread_seconds(); };
   double begin = others();
+  std::vector<std::size_t> checkpoints;
   if (of.resumes) {
-    request.files = {.checkpoint = folder_ + "/checkpoint", .resume = true};
-    run_first_part(of, request, !is_lockstep);
+    request.files = {.checkpoint = folder_ + "/checkpoint"};
+    std::filesystem::remove(request.files.checkpoint);
+    const Extent extent = extent_of(scope_, of.optimizer, of.is_brief);
+    if (is_lockstep) checkpoints.assign(std::begin(extent.checkpoints), std::end(extent.checkpoints));
+    else checkpoints = {1};
+  }
+  const auto expect_resumed = [&] {
+    if (training.seen.ranks[0].first_epoch < disturbance.first_epoch) throw Error("its checkpoint was not resumed");
+  };
+  for (const std::size_t checkpoint : checkpoints) {
+    run_part(request, checkpoint, !is_lockstep);
+    if (request.files.resume) expect_resumed();
+    request.files.resume = true;
     file = copy_of(of.strategy);
     // The ranks of an interrupted training at free pace do not end by themselves, with their time.
     if (!is_lockstep) begin = others();
@@ -231,14 +240,14 @@ ObservedTraining Trainings::run(const TrainingCase& of) {
       begin += rank.processor_seconds;
       usage_.ranks_seconds += rank.processor_seconds;
     }
-    disturbance.first_epoch = is_lockstep ? extent_of(scope_, of.optimizer, of.is_brief).checkpoint : 1;
+    disturbance.first_epoch = checkpoint;
     training.seen = new_observation(of, is_lockstep);
     made = 0;
   }
   training.outcome = train(request);
   if (const std::string& changed = training.outcome.result.changed_settings; usage_.left.empty() && !changed.empty()) usage_.left = "changed " + changed;
   add_usage(training.seen, others() - begin, before);
-  if (of.resumes && training.seen.ranks[0].first_epoch < disturbance.first_epoch) throw Error("its checkpoint was not resumed");
+  if (of.resumes) expect_resumed();
   training.bytes_per_step = sees_steps(of) ? bytes_per_step(training.seen) : training.outcome.result.bytes_per_step;
   return training;
 }

@@ -42,7 +42,7 @@ struct TrainingCase {
   bool shares_norm = false;         // batch normalisation over all ranks, whatever the config says
   bool audit = false;               // see TrainingRequest
   bool settles = false;             // see Disturbance
-  bool resumes = false;             // interrupted at a checkpoint and resumed; it writes one after each epoch
+  bool resumes = false;             // interrupted at checkpoints and resumed; it writes one after each epoch
   bool saves = false;               // writes a checkpoint after each epoch
   bool warms_up = false;            // begins with steps on weights that are discarded
   std::optional<Alteration> alteration = {};
@@ -98,8 +98,8 @@ class Trainings {
   // Steps that are captured for replays cannot be disturbed or watched. An audit prevents the capture.
   bool sees_steps(const TrainingCase& of) const;
   Observation new_observation(const TrainingCase& of, bool is_lockstep) const;
-  // Trains until the checkpoint has been written.
-  void run_first_part(const TrainingCase& of, TrainingRequest request, bool free_pace);
+  // Trains until the checkpoint after this number of epochs has been written.
+  void run_part(TrainingRequest request, std::size_t epochs, bool free_pace);
   void add_usage(const Observation& seen, double others, const Footprint& before);
   std::string file_of(const StrategyConfig& strategy) const;
   // Of its plugin. Opened, it has static variables of its own, as in another process.

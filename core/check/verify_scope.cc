@@ -7,7 +7,7 @@
 namespace mgcompare {
 namespace {
 
-constexpr std::size_t kLeastEpochs = 3;
+constexpr std::size_t kLeastEpochs = 4;
 
 // A stream of random numbers for each optimiser, whatever others there are.
 std::uint64_t stream_of(const std::string& optimizer) {
@@ -44,16 +44,18 @@ Extent extent_of(const VerifyScope& scope, const std::string& optimizer, bool is
   extent.batch = draw(length.batch);
   extent.steps_per_epoch = scope.samples / extent.batch + 1;
   extent.epochs = (draw(length.steps) + extent.steps_per_epoch - 1) / extent.steps_per_epoch;
-  // Two different epochs before the last one. A fault that begins late may count the steps of a process: one part of a full
+  // Three different epochs before the last one. A fault that begins late may count the steps of a process: one part of a full
   // training has all of the steps that were drawn.
-  if (!is_brief) ++extent.epochs;
+  if (!is_brief) extent.epochs += 2;
   extent.epochs = std::max(kLeastEpochs, extent.epochs);
-  extent.checkpoint = is_brief ? draw({1, extent.epochs - 1}) : draw({0, 1}) == 0 ? 1 : extent.epochs - 1;
-  extent.unsettled = draw({0, extent.epochs - 3});
-  if (extent.unsettled + 1 >= extent.checkpoint) ++extent.unsettled;
-  const std::size_t resumed = extent.checkpoint * extent.steps_per_epoch, all = extent.epochs * extent.steps_per_epoch;
-  extent.rate_changes[0] = draw({1, resumed - 1});
-  extent.rate_changes[1] = draw({resumed + 1, all - 2});
+  auto& [first, second] = extent.checkpoints;
+  first = is_brief ? draw({1, extent.epochs - 2}) : draw({0, 1}) == 0 ? 1 : extent.epochs - 2;
+  second = is_brief ? draw({first + 1, extent.epochs - 1}) : first + 1;
+  extent.unsettled = draw({0, extent.epochs - 4});
+  for (const std::size_t checkpoint : extent.checkpoints)
+    if (extent.unsettled + 1 >= checkpoint) ++extent.unsettled;
+  extent.rate_changes[0] = draw({1, first * extent.steps_per_epoch - 1});
+  extent.rate_changes[1] = draw({second * extent.steps_per_epoch + 1, extent.epochs * extent.steps_per_epoch - 2});
   return extent;
 }
 

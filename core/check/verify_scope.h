@@ -20,7 +20,7 @@ struct Bounds {
 // Between which bounds the length of trainings is drawn.
 struct VerifyLength {
   Bounds batch;                     // global batch
-  Bounds steps;                     // of the longer part of an interrupted full training, or of a whole brief one; rounded up to epochs
+  Bounds steps;                     // of the longest part of an interrupted full training, or of a whole brief one; rounded up to epochs
 };
 
 struct VerifyScope {
@@ -49,10 +49,10 @@ void add_optimizer(VerifyScope& scope, const OptimizerConfig& optimizer);
 struct Extent {
   std::size_t batch = 0;
   std::size_t steps_per_epoch = 0;
-  std::size_t epochs = 0;           // at least three
-  std::size_t checkpoint = 0;       // epochs before an interruption
-  std::size_t unsettled = 0;        // an epoch after which a disturbed training does not settle; not before the checkpoint
-  // Before these steps, counted over all epochs, the learning rate changes: once before the checkpoint, and once behind it.
+  std::size_t epochs = 0;           // at least four
+  std::size_t checkpoints[2] = {0, 0};  // epochs before each interruption
+  std::size_t unsettled = 0;        // an epoch after which a disturbed training does not settle; not before a checkpoint
+  // Before these steps, counted over all epochs, the learning rate changes: once before the first checkpoint, and once behind the last.
   std::size_t rate_changes[2] = {0, 0};
 };
 Extent extent_of(const VerifyScope& scope, const std::string& optimizer, bool is_brief);

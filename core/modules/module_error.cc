@@ -4,6 +4,8 @@
 
 #include <regex>
 
+#include "base/error_text.h"
+
 namespace mgcompare {
 namespace {
 
@@ -32,7 +34,7 @@ std::string explain_module_error(const std::string& loader_error, const std::fun
   if (std::regex_search(loader_error, match, undefined))
     return "a library on this machine is older than the one that the program was built with; it has no " +
            match[1].str() + ": install a newer version";
-  return loader_error;
+  return with_memory_limit(loader_error);
 }
 
 bool loader_finds(const std::string& library) {

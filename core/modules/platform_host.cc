@@ -1,4 +1,5 @@
 #include "modules/platform_host.h"
+#include "base/error_text.h"
 #include "plan/trial.h"
 
 #include <dlfcn.h>
@@ -70,7 +71,7 @@ std::vector<PlatformSummary> find_platforms() {
         summary.devices.push_back({summary.kind, device.index, device.name, device.memory, device.notes, device.id,
                                    device.problems, device.precisions});
     } catch (const std::exception& error) {
-      summary.problem = error.what();
+      summary.problem = with_memory_limit(error.what());
     }
     found.push_back(std::move(summary));
   }

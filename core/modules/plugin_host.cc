@@ -1,4 +1,5 @@
 #include "modules/plugin_host.h"
+#include "base/error_text.h"
 #include "base/settings.h"
 #include "base/text.h"
 
@@ -31,7 +32,7 @@ std::unique_ptr<Strategy> make_strategy(const std::string& file, Options& option
         const char* const loader_error = dlerror();
         std::string reason = loader_error == nullptr ? error.message() : loader_error;
         if (reason.starts_with(file + ": ")) reason.erase(0, file.size() + 2);
-        throw UnusablePlugin(plain(file) + " cannot be opened: " + plain(reason));
+        throw UnusablePlugin(plain(file) + " cannot be opened: " + with_memory_limit(plain(reason)));
       }
       at = opened.emplace(file, std::move(library)).first;
     }

@@ -28,6 +28,7 @@ namespace {
 
 constexpr rlim_t kLeastStack = rlim_t{256} << 10;
 constexpr rlim_t kLeastFiles = 32;
+constexpr rlim_t kLeastAddressSpace = rlim_t{384} << 20;  // two ranks of a small network need about this
 
 // The running children. Only the main thread starts and reaps children.
 std::vector<pid_t> live_children;
@@ -222,6 +223,11 @@ void require_limits() {
     throw Error(fmt::format("a thread of this process may have a stack of {} KiB only, and the program needs {}: raise the limit with "
                             "`ulimit -s`",
                             limit.rlim_cur >> 10, kLeastStack >> 10));
+  }
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < kLeastAddressSpace) {
+    throw Error(fmt::format("this process may have {} MiB of address space only, and the program needs {}, and more for large networks or "
+                            "many ranks: raise the limit with `ulimit -v`",
+                            limit.rlim_cur >> 20, kLeastAddressSpace >> 20));
   }
 }
 

@@ -16,6 +16,10 @@ constexpr std::int64_t kSameSignalNanoseconds = 500'000'000;
 constexpr char kAtOnce[] =
     "\nmgcompare: ended at once by a second signal; no report was written (`mgcompare report DIR` writes one of the stored "
     "trials)\n";
+constexpr char kCutFile[] =
+    "\nmgcompare: another program cut a file short while this one used it, most likely results.sqlite-shm, so it ends here; trials that were "
+    "printed as finished are kept, and --resume continues with them\n";
+constexpr int kCutFileExit = 4;
 
 std::atomic<int> first_signal{0};
 std::atomic<std::int64_t> first_time{0};
@@ -42,6 +46,16 @@ void on_signal(int number) {
   errno = saved;
 }
 
+// SQLite maps its -shm file, which the readers of a run in progress need. Behind the end of a file there is no memory.
+void on_bus_error(int number, siginfo_t* info, void*) {
+  if (info->si_code == BUS_ADRERR) {
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kCutFile, sizeof(kCutFile) - 1);
+    _exit(kCutFileExit);
+  }
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
 }  // namespace
 
 void listen_to_signals() {
@@ -54,6 +68,10 @@ void listen_to_signals() {
     if (sigaction(number, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;
     sigaction(number, &action, nullptr);
   }
+  struct sigaction fault{};
+  fault.sa_sigaction = on_bus_error;
+  fault.sa_flags = SA_SIGINFO;
+  sigaction(SIGBUS, &fault, nullptr);
   // A pipe without a reader and the file size limit become errors of write().
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);

@@ -2,7 +2,8 @@
 
 // Signals of the runner. After the first INT, TERM or HUP the running trial stops after its step, and the report is written.
 // Signals within half a second of the first count as the same one: `timeout`, for example, signals the process and then its
-// group. A later one ends the program at once, and with it the workers; recorded results are kept.
+// group. A later one ends the program at once, and with it the workers; recorded results are kept. A file that is cut while it is
+// mapped ends it too, with a sentence and exit code 4.
 
 namespace mgcompare {
 

@@ -15,6 +15,7 @@
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
+#include "base/error_text.h"
 #include "mgcompare/error.h"
 #include "process/memory_limit.h"
 #include "process/worker.h"
@@ -174,7 +175,10 @@ void Supervisor::on_exit(PendingRequest& request) {
     request.reply = Reply{TrialStatus::out_of_memory,
                           fmt::format("probably the kernel ended the worker for lack of memory ({} {})", ending->text(), place), nullptr};
   } else {
-    request.reply = Reply{TrialStatus::crashed, fmt::format("{} {}", ending->text(), place), nullptr};
+    // Libraries abort, or use memory that they did not get.
+    const std::string limit = memory_limit_note();
+    request.reply = Reply{TrialStatus::crashed,
+                          fmt::format("{} {}{}", ending->text(), place, limit.empty() ? "" : ", perhaps for lack of memory" + limit), nullptr};
   }
 }
 

@@ -1,6 +1,7 @@
 #include "process/worker.h"
 #include "base/text.h"
 
+#include <dlfcn.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -8,6 +9,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <condition_variable>
 #include <deque>
@@ -156,3 +158,15 @@ int serve(const Handlers& handlers) {
 }
 
 }  // namespace mgcompare
+
+// Takes the place of the C library's exit(), also for plugins: it is exported. That one destroys static objects while other threads
+// use them, and the crash that follows would be reported in place of the exit. A handler of atexit() cannot prevent this: static
+// objects that are made after its registration are destroyed before it is called.
+extern "C" __attribute__((visibility("default"))) void exit(int status) noexcept {
+  if (mgcompare::served != nullptr) {
+    std::fflush(nullptr);
+    _exit(status);
+  }
+  reinterpret_cast<void (*)(int)>(dlsym(RTLD_NEXT, "exit"))(status);
+  _exit(status);
+}

@@ -33,7 +33,8 @@ using Handler = std::function<nlohmann::json(const nlohmann::json& body, Request
 using Handlers = std::map<std::string, Handler>;      // by the kind of the request
 
 // Starts a guardian, then serves the channel at kChannelDescriptor. Exceptions of a handler are sent as "failed", or as "out of
-// memory". Returns after the request "end". If the runner dies, this process and its descendants are killed.
+// memory". Returns after the request "end". If the runner dies, this process and its descendants are killed. From then on exit() in
+// any thread ends the process without destroying static objects.
 int serve(const Handlers& handlers);
 
 }  // namespace mgcompare

@@ -34,9 +34,9 @@ std::string on_one_line(std::string text) {
   return text;
 }
 
-[[noreturn]] void refuse(const std::string& path, const std::string& why) {
-  throw BadResults(
-      fmt::format("{}: {}; the file is not changed: name another directory, or move the file away", path, on_one_line(why)));
+[[noreturn]] void refuse(const std::string& path, const std::string& why, bool is_changed = false) {
+  throw BadResults(fmt::format("{}: {}; {}name another directory, or move the file away", path, on_one_line(why),
+                               is_changed ? "" : "the file is not changed: "));
 }
 
 [[noreturn]] void throw_unreadable(const std::string& path, const std::string& why) {
@@ -91,7 +91,7 @@ void throw_moved(const std::string& path) {
                                 path));
 }
 
-void throw_results_error(const std::string& path, const DatabaseError& error) {
+void throw_results_error(const std::string& path, const DatabaseError& error, bool is_changed) {
   if (error.moved()) throw_moved(path);
   if (error.interrupted()) throw ReadingStopped(path);
   if (error.by_limit()) {
@@ -105,8 +105,8 @@ void throw_results_error(const std::string& path, const DatabaseError& error) {
                                   error.disk_full() ? "free some space" : "check the disk and its permissions,", kWhatIsKept));
   }
   if (error.damaged())
-    refuse(path, fmt::format("damaged ({}); `sqlite3 FILE .recover` may save what is in it", error.what()));
-  if (error.too_much_work()) refuse(path, "reading takes more work than that of any results file");
+    refuse(path, fmt::format("damaged ({}); `sqlite3 FILE .recover` may save what is in it", error.what()), is_changed);
+  if (error.too_much_work()) refuse(path, "reading takes more work than that of any results file", is_changed);
   if (error.busy())
     throw BadResults(fmt::format("{}: in use by another program ({}): close it, and run the command again", path, error.what()));
   throw BadResults(fmt::format("{}: {}", path, error.what()));
@@ -197,9 +197,9 @@ RunInfo read_info(const Database& database) {
   return info;
 }
 
-Run read_whole_run(const std::string& directory, const Database& database) {
+Run read_whole_run(const std::string& directory, const Database& database, bool is_changed) {
   const std::string path = results_database_path(directory);
-  return translating_errors(path, [&] {
+  const auto read = [&] {
     Run run;
     run.directory = directory;
     try {
@@ -210,10 +210,11 @@ Run read_whole_run(const std::string& directory, const Database& database) {
     } catch (const DatabaseError&) {
       throw;
     } catch (const std::exception& error) {
-      refuse(path, fmt::format("damaged ({})", reason_of(error)));
+      refuse(path, fmt::format("damaged ({})", reason_of(error)), is_changed);
     }
     return run;
-  });
+  };
+  return translating_errors(path, read, is_changed);
 }
 
 }  // namespace mgcompare

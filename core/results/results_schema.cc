@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <set>
 #include <string_view>
@@ -100,19 +101,54 @@ const std::set<std::string>& known_words() {
   return known;
 }
 
-bool is_known(const std::string& name) {
+const std::set<std::string>& known_tables() {
   static const std::set<std::string> kNames = {"run",  "environment", "session", "trial", "epoch",
                                                "rank", "metric",      "window",  "config"};
-  return kNames.contains(name);
+  return kNames;
 }
 
 // Why this entry of the schema is not ours; empty if it is.
 std::string foreign(const std::string& type, const std::string& name, const std::string& sql) {
   // SQLite makes an index without a definition for each key.
   if (type == "index" && sql.empty()) return "";
-  if (type != "table" || !is_known(name)) return fmt::format("{} {} '{}'", type == "index" ? "an" : "a", type, name.substr(0, 100));
+  if (type != "table" || !known_tables().contains(name)) return fmt::format("{} {} '{}'", type == "index" ? "an" : "a", type, name.substr(0, 100));
   for (const std::string& word : words_of(sql))
     if (!known_words().contains(word)) return fmt::format("the word '{}' in the definition of '{}'", word.substr(0, 100), name);
+  return "";
+}
+
+// Its columns in their order, each with all that the definition says of it.
+using Table = std::vector<std::pair<std::string, std::string>>;
+
+Table table_of(const Database& database, const std::string& name) {
+  Table table;
+  database.query("SELECT name, type, \"notnull\", coalesce(dflt_value, ''), pk FROM pragma_table_info(?)", {name}, [&](const Columns& column) {
+    table.emplace_back(column.text(0), fmt::format("{} {} {} {}", column.text(1), column.integer(2), column.text(3), column.integer(4)));
+  });
+  return table;
+}
+
+bool has_column(const Table& table, const std::string& name) {
+  return std::any_of(table.begin(), table.end(), [&](const auto& column) { return column.first == name; });
+}
+
+// How the columns of the tables differ from those of the version; empty if they do not. Rows are written and read by the order
+// of the columns.
+std::string differing_columns(const Database& database, std::int64_t version) {
+  const Database pattern(":memory:", Database::Mode::create);
+  for (std::int64_t i = 0; i < version; ++i) pattern.script(std::string(kScripts[i]));
+  for (const std::string& name : known_tables()) {
+    const Table expected = table_of(pattern, name), found = table_of(database, name);
+    if (found == expected) continue;
+    if (found.empty()) return fmt::format("damaged (the table '{}' is missing)", name);
+    for (const auto& [column, properties] : expected)
+      if (!has_column(found, column)) return fmt::format("damaged (the table '{}' lacks the column '{}')", name, column);
+    for (const auto& [column, properties] : found) {
+      if (!has_column(expected, column))
+        return fmt::format("contains the column '{}' in the table '{}', which results files never do", column.substr(0, 100), name);
+    }
+    return fmt::format("damaged (the columns of the table '{}' have another order or other types)", name);
+  }
   return "";
 }
 
@@ -156,7 +192,7 @@ std::string schema_problem(const Database& database) {
   database.query("SELECT type, name, coalesce(sql, '') FROM sqlite_schema", {}, [&](const Columns& entry) {
     if (problem.empty()) problem = foreign(entry.text(0), entry.text(1), entry.text(2));
   });
-  return problem.empty() ? "" : fmt::format("contains {}, which results files never do", problem);
+  return problem.empty() ? differing_columns(database, version) : fmt::format("contains {}, which results files never do", problem);
 }
 
 }  // namespace mgcompare

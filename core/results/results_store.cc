@@ -21,6 +21,9 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
+constexpr char kRestored[] = "another program changed the row of this trial in results.sqlite before the trial was finished: the row was "
+                             "written again from the plan";
+
 // Arguments and warnings may not be UTF-8; invalid bytes become U+FFFD.
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
@@ -66,7 +69,10 @@ void ResultsStore::begin(const RunInfo& info, const std::vector<Trial>& plan) {
     set(session_->database(), "taints", dump(Json(info.taints)));
     write_environment(session_->database(), info);
     int position = 0;
-    for (const Trial& trial : plan) insert_trial(session_->database(), trial, position++);
+    for (const Trial& trial : plan) {
+      insert_trial(session_->database(), trial, position++);
+      session_->planned().insert(trial.number);
+    }
     seal_run(session_->database());
   });
   // The directory may have had an empty file. From now on it has nothing that this session did not write.
@@ -133,12 +139,14 @@ static bool is_rebuilt(const Row& row, const Trial& trial) {
   return !row.trial.plugin_sha256.empty() && row.trial.plugin_sha256 != trial.plugin_sha256;
 }
 
-// Adapts the rows to the plan. Returns the number of finished trials that run again, by the name of their rebuilt plugin.
+// Adapts the rows to the plan. Rows that do not fit their checksums are replaced, also if they changed since `run` was read. Returns the number of finished trials that run again, by the name of their rebuilt plugin.
 static std::map<std::string, int> continue_rows(const Database& database, const Run& run, const std::vector<Trial>& plan,
                                                 const std::map<int, const Row*>& known) {
   std::map<std::string, int> again;
+  std::set<std::int64_t> intact;
+  for (const std::int64_t number : intact_trials(database)) intact.insert(number);
   for (const Row& row : run.rows)
-    if (row.state == RowState::running) reset_trial(database, row.trial.number);
+    if (row.state == RowState::running && intact.contains(row.trial.number)) reset_trial(database, row.trial.number);
   int position = run.rows.empty() ? 0 : run.rows.back().position + 1;
   for (const Trial& trial : plan) {
     const auto found = known.find(trial.number);
@@ -149,7 +157,7 @@ static std::map<std::string, int> continue_rows(const Database& database, const 
       continue;
     }
     const Row& row = *found->second;
-    if (is_damaged(row)) {
+    if (is_damaged(row) || !intact.contains(trial.number)) {
       delete_trial(database, trial.number);
       insert_trial(database, trial, row.position);
     } else if (is_rebuilt(row, trial) || row.state != RowState::finished) {
@@ -180,8 +188,11 @@ std::vector<std::string> ResultsStore::resume(const RunInfo& info, const std::ve
   std::map<int, const Row*> known;
   for (const Row& row : run.rows) known[row.trial.number] = &row;
   check_continues(run, info, plan, known);
+  for (const Trial& trial : plan) session_->planned().insert(trial.number);
   std::vector<std::string> notes;
   session_->commit([&] {
+    // Before anything is written: it says whether another program changed the properties.
+    std::vector<std::string> taints = read_info(session_->database()).taints;
     for (const auto& [name, count] : continue_rows(session_->database(), run, plan, known)) {
       notes.push_back(fmt::format("{} finished trial{} of {} run{} again, because the plugin has been built again since", count,
                                   count == 1 ? "" : "s", name, count == 1 ? "s" : ""));
@@ -193,7 +204,6 @@ std::vector<std::string> ResultsStore::resume(const RunInfo& info, const std::ve
     set(session_->database(), "program_version", info.program_version);
     set(session_->database(), "links", dump(Json(info.links)));
     // Earlier results stay doubtful after the machine has been repaired.
-    std::vector<std::string> taints = run.info.taints;
     for (const std::string& taint : info.taints)
       if (std::find(taints.begin(), taints.end(), taint) == taints.end()) taints.push_back(taint);
     set(session_->database(), "taints", dump(Json(taints)));
@@ -206,17 +216,19 @@ std::vector<std::string> ResultsStore::resume(const RunInfo& info, const std::ve
 
 void ResultsStore::record_data(const std::string& name, const std::string& origin, const std::string& fingerprint,
                                const std::string& remark) {
-  const RunInfo info = translating_errors(session_->path(), [&] { return read_info(session_->database()); });
-  if (!info.data_fingerprint.empty() && info.data_fingerprint != fingerprint) {
-    throw InUse(fmt::format("{}: this run used {} ({}), but the data are now {} ({}): results of different data are not mixed; "
-                            "run in another directory",
-                            session_->directory(), info.data_name, info.data_origin, name, origin));
-  }
   session_->commit([&] {
+    const RunInfo info = read_info(session_->database());
+    if (!info.data_fingerprint.empty() && info.data_fingerprint != fingerprint) {
+      throw InUse(fmt::format("{}: this run used {} ({}), but the data are now {} ({}): results of different data are not mixed; "
+                              "run in another directory",
+                              session_->directory(), info.data_name, info.data_origin, name, origin));
+    }
     set(session_->database(), "data_name", name);
     set(session_->database(), "data_origin", origin);
     set(session_->database(), "data_fingerprint", fingerprint);
     set(session_->database(), "data_remark", remark);
+    // With the one that another program changed the properties: from now on they have a fitting checksum.
+    set(session_->database(), "taints", dump(Json(info.taints)));
     seal_run(session_->database());
   });
 }
@@ -241,14 +253,29 @@ std::vector<int> ResultsStore::unfinished(bool retry_failed) const {
   return numbers;
 }
 
+// Writes the row again if another program changed or removed it.
+static void restore(WritingSession& session, const Trial& trial) {
+  if (session.planned().contains(trial.number) && restore_trial(session.database(), trial)) session.restored().insert(trial.number);
+}
+
 void ResultsStore::start(const Trial& trial, std::int64_t pid) {
   session_->database().ignore_interruptions();
-  session_->commit([&] { start_trial(session_->database(), trial.number, pid); });
+  session_->commit([&] {
+    restore(*session_, trial);
+    start_trial(session_->database(), trial.number, pid);
+  });
 }
 
 void ResultsStore::add(const Trial& trial, const Result& result) {
   session_->database().ignore_interruptions();
-  session_->commit([&] { finish_trial(session_->database(), trial.number, result); });
+  session_->commit([&] {
+    restore(*session_, trial);
+    if (!session_->restored().contains(trial.number))
+      return finish_trial(session_->database(), trial.number, result);
+    Result noted = result;
+    noted.notes.emplace_back(kRestored);
+    finish_trial(session_->database(), trial.number, noted);
+  });
 }
 
 Run ResultsStore::read() const {

@@ -107,9 +107,9 @@ class ResultsStore {
   // The numbers of the trials still to run, by position: unfinished, interrupted and damaged ones, and with `retry_failed`
   // those that failed, crashed, timed out or lost their device.
   std::vector<int> unfinished(bool retry_failed = false) const;
-  // Marks the trial as running in process `pid` (0: unknown).
+  // Marks the trial as running in process `pid` (0: unknown). If another program changed its row, that is written again first.
   void start(const Trial& trial, std::int64_t pid = 0);
-  // Records the result of a finished trial. It is on disk when this returns. Throws NotWritable if the disk is full.
+  // Records the result of a finished trial, and notes a changed row. It is on disk when this returns. Throws NotWritable if the disk is full.
   void add(const Trial& trial, const Result& result);
 
   Run read() const;

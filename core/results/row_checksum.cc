@@ -85,17 +85,16 @@ std::string run_checksum(const Database& database) {
 
 }  // namespace
 
-static void seal(const Database& database, std::int64_t number, Sha256* details) {
+// That of the trial as the file contains it; empty if it does not.
+static std::string present_checksum(const Database& database, std::int64_t number, Sha256* details) {
   const std::string identity = identity_of(database);
   std::string checksum;
   database.query("SELECT * FROM trial WHERE number = ?", {number},
                  [&](const Columns& row) { checksum = trial_checksum(identity, row, details); });
-  database.run("UPDATE trial SET checksum = ? WHERE number = ?", {checksum, number});
+  return checksum;
 }
 
-void seal_new_trial(const Database& database, std::int64_t number) { seal(database, number, nullptr); }
-
-void seal_trial(const Database& database, std::int64_t number) {
+static std::string present_checksum(const Database& database, std::int64_t number) {
   Sha256 details;
   bool has_details = false;
   std::string bytes;
@@ -105,7 +104,25 @@ void seal_trial(const Database& database, std::int64_t number) {
       has_details = true;
     });
   }
-  seal(database, number, has_details ? &details : nullptr);
+  return present_checksum(database, number, has_details ? &details : nullptr);
+}
+
+static void store_checksum(const Database& database, std::int64_t number, const std::string& checksum) {
+  database.run("UPDATE trial SET checksum = ? WHERE number = ?", {checksum, number});
+}
+
+bool is_trial_intact(const Database& database, std::int64_t number) {
+  std::string stored;
+  database.query("SELECT checksum FROM trial WHERE number = ?", {number}, [&](const Columns& row) { stored = row.text(0); });
+  return !stored.empty() && stored == present_checksum(database, number);
+}
+
+void seal_new_trial(const Database& database, std::int64_t number) {
+  store_checksum(database, number, present_checksum(database, number, nullptr));
+}
+
+void seal_trial(const Database& database, std::int64_t number) {
+  store_checksum(database, number, present_checksum(database, number));
 }
 
 TrialSeals::TrialSeals(const Database& database)

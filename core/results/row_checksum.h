@@ -17,7 +17,11 @@ namespace mgcompare {
 // Key of the table `run`: random text, written before the first trial.
 inline constexpr char kRunIdentity[] = "identity";
 
-// Writes the checksum of a trial. Call it after every change of its rows, in the same transaction.
+// Whether the rows of a trial are as they were written. False for a trial that the file does not have.
+bool is_trial_intact(const Database& database, std::int64_t number);
+
+// Writes the checksum of a trial, of what the file contains now. Call it after every change of its rows, in the same transaction
+// as is_trial_intact() before the change: else it vouches for what another program wrote.
 void seal_trial(const Database& database, std::int64_t number);
 // The same for a trial that has no rows in the other tables.
 void seal_new_trial(const Database& database, std::int64_t number);

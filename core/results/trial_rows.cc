@@ -27,6 +27,18 @@ std::string store_config(const Database& database, const Config& config) {
   return hash;
 }
 
+// That of the row if a row can have it, else one behind all others.
+int position_of(const Database& database, std::int64_t number) {
+  constexpr std::int64_t kLargest = 1'000'000'000;
+  std::int64_t position = -1;
+  database.query("SELECT position FROM trial WHERE number = ?", {number}, [&](const Columns& row) { position = row.integer(0); });
+  if (position < 0 || position > kLargest) {
+    database.query("SELECT coalesce(max(position), -1) + 1 FROM trial WHERE position BETWEEN 0 AND ?", {kLargest},
+                   [&](const Columns& row) { position = row.integer(0); });
+  }
+  return static_cast<int>(position);
+}
+
 std::string definition_of(const Trial& trial) { return dump(Json(static_cast<const TrialKey&>(trial))); }
 
 void delete_details(const Database& database, std::int64_t number) {
@@ -86,6 +98,14 @@ void define_trial(const Database& database, const Trial& trial) {
 void delete_trial(const Database& database, std::int64_t number) {
   delete_details(database, number);
   database.run("DELETE FROM trial WHERE number = ?", {number});
+}
+
+bool restore_trial(const Database& database, const Trial& trial) {
+  if (is_trial_intact(database, trial.number)) return false;
+  const int position = position_of(database, trial.number);
+  delete_trial(database, trial.number);
+  insert_trial(database, trial, position);
+  return true;
 }
 
 void reset_trial(const Database& database, std::int64_t number) {

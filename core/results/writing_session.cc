@@ -53,7 +53,7 @@ WritingSession::WritingSession(const std::string& directory) : directory_(direct
     database_->script("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
     upgrade_tables(*database_);
     record_session();
-  });
+  }, true);
 }
 
 WritingSession::~WritingSession() {
@@ -125,13 +125,13 @@ void WritingSession::check_in_place() {
 
 void WritingSession::commit(const std::function<void()>& work) {
   check_in_place();
-  translating_errors(path_, [&] { database_->commit(work); });
+  translating_errors(path_, [&] { database_->commit(work); }, true);
   check_in_place();
 }
 
 Run WritingSession::read() {
   check_in_place();
-  return read_whole_run(directory_, *database_);
+  return read_whole_run(directory_, *database_, true);
 }
 
 }  // namespace mgcompare

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/descriptor.h"
@@ -25,6 +26,9 @@ class WritingSession {
   const std::string& directory() const { return directory_; }
   const std::string& path() const { return path_; }
   const Database& database() const { return *database_; }
+  // Numbers of the trials that this session may run, and of those whose rows it wrote again, because another program had changed them.
+  std::set<int>& planned() { return planned_; }
+  std::set<int>& restored() { return restored_; }
 
   // Runs `work` in one transaction. It is on disk, in the file that the path leads to, when this returns. Throws NotWritable
   // if that is another file now: before `work`, so that nothing is written into it, or after it.
@@ -42,6 +46,7 @@ class WritingSession {
   Descriptor lock_;
   std::optional<Database> database_;
   std::optional<WrittenFile> file_;
+  std::set<int> planned_, restored_;
 };
 
 }  // namespace mgcompare

@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "base/error_text.h"
 #include "base/footprint.h"
 #include "config/config.h"
 #include "data/dataset.h"
@@ -64,7 +65,7 @@ nlohmann::json run_trial(Session& session, LeftoverCheck& leftovers, const nlohm
   const auto explained = [&](Result result) {
     if (result.status == TrialStatus::interrupted && !context.stopping() && has_enough()) result.status = TrialStatus::done;
     if (result.status == TrialStatus::out_of_memory && limit)
-      result.cause += fmt::format("; the trial may use {:.2f} GiB (measure.memory_limit)", limit->gibibytes());
+      result.cause = with_memory_limit(fmt::format("{}; the trial may use {:.2f} GiB (measure.memory_limit)", result.cause, limit->gibibytes()));
     return result;
   };
   nlohmann::json answer = explained(session.run(

@@ -52,5 +52,22 @@ TEST_F(Limits, OnTheStackAreNamed) {
   EXPECT_THAT(ended.err, HasSubstr("may have a stack of 100 KiB only, and the program needs 256: raise the limit with `ulimit -s`"));
 }
 
+// A sanitizer needs terabytes of it.
+TEST_F(Limits, OnTheAddressSpaceAreNamed) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer cannot start";
+#endif
+  const Ended ended = with("-v 250000", {config(), "-o", "run"});
+  EXPECT_EQ(ended.code, 4) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("may have 244 MiB of address space only, and the program needs 384, and more for large networks or many "
+                                   "ranks: raise the limit with `ulimit -v`"));
+  // Each rank has a stack.
+  const Ended many = with("-v 450000", {place_.write("many.yaml", small_config("scaling: {devices: [cpu:1, cpu:2], batch: 64, ranks_per_device: 16}\n"
+                                                                               "strategies: [tower]\n")), "-o", "many"});
+  EXPECT_EQ(many.code, 3) << many.err;
+  for (const Row& row : read_run((place_.folder() / "many").string()).rows)
+    EXPECT_THAT(row.result.cause, HasSubstr("(this process may have 460800000 bytes of address space: raise the limit with `ulimit -v`)"));
+}
+
 }  // namespace
 }  // namespace mgcompare

@@ -249,6 +249,18 @@ TEST_F(Storage, ResumesTheDirectoryBehindTheConfig) {
   }
 }
 
+TEST_F(Storage, ACutIndexOfTheLogEndsTheRunWithASentence) {
+  Program program = place_.start({config(), "-o", "run", "--set", "seeds=[1,2,3,4,5,6]", "--set", "epochs=200"});
+  ASSERT_TRUE(program.says(" 1/", 60));
+  if (!fs::exists(at("run/results.sqlite-shm"))) GTEST_SKIP() << "this file system has no log of the results";
+  fs::resize_file(at("run/results.sqlite-shm"), 0);
+  const Ended ended = program.wait();
+  EXPECT_EQ(ended.code, 4) << ended.err;
+  EXPECT_NE(ended.err.find("another program cut a file short while this one used it, most likely results.sqlite-shm"), std::string::npos) << ended.err;
+  EXPECT_EQ(run_in("run").rows[0].result.status, TrialStatus::done);
+  EXPECT_EQ(place_.run({config(), "-o", "run", "--resume", "--set", "seeds=[1,2,3,4,5,6]", "--set", "epochs=200"}).code, 0);
+}
+
 TEST_F(Storage, ALongPathIsNotALackOfSpace) {
   std::string path = "run";
   for (int level = 0; level < 3; ++level) path += "/" + std::string(200, 'x');

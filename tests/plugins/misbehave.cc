@@ -50,6 +50,17 @@ void die_of(int number) {
   std::raise(number);
 }
 
+// Destroyed by exit(), while other threads may use it.
+struct Used {
+  ~Used() { die_of(SIGSEGV); }
+};
+
+[[noreturn]] void leave(int status) {
+  static const Used used;
+  std::puts("the last line before the exit");
+  std::exit(status);
+}
+
 // A thread that ends the process some time after the trial.
 void leave_thread() {
   std::thread([] {
@@ -82,7 +93,7 @@ class Misbehave : public Strategy {
  public:
   Misbehave(Options& options, const Facts& facts)
       : how_(options.choice("how", "never", "what goes wrong",
-                            {"never", "throw", "throw number", "throw long", "long metric", "segv", "abort", "fpe", "exit", "busy", "blocked", "grandchild",
+                            {"never", "throw", "throw number", "throw long", "long metric", "segv", "abort", "fpe", "exit", "normal exit", "quick exit", "busy", "blocked", "grandchild",
                              "grandchild and hang", "flood", "out of memory", "hog", "strand", "thread", "descriptors"})),
         where_(options.choice("where", "step", "the call in which it does", {"construct", "start", "step", "settle", "teardown"})),
         step_(options.integer("step", 3, "the step of the first epoch in which it does", 0)),
@@ -129,6 +140,8 @@ class Misbehave : public Strategy {
     if (how_ == "abort") die_of(SIGABRT);
     if (how_ == "fpe") die_of(SIGFPE);
     if (how_ == "exit") _exit(0);
+    if (how_ == "normal exit") leave(0);
+    if (how_ == "quick exit") std::quick_exit(3);
     if (how_ == "busy") spin();
     if (how_.starts_with("grandchild")) leave_grandchild();
     if (how_ == "flood") flood();

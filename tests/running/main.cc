@@ -112,6 +112,14 @@ int misbehave() {
          std::raise(body.get<int>());
          return nullptr;
        }},
+      {"exit beside a thread", [](const json& body, RequestContext&) -> json {
+         struct Used {
+           ~Used() { std::abort(); }
+         };
+         static const Used used;
+         std::thread([status = body.get<int>()] { std::exit(status); }).detach();
+         for (;;) pause();
+       }},
       {"exit", [](const json& body, RequestContext&) -> json { _exit(body.get<int>()); }},
       {"hang", stubborn},
       {"block", [](const json&, RequestContext&) -> json { for (;;) pause(); }},

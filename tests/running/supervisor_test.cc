@@ -99,6 +99,14 @@ TEST(Supervisor, AnEarlyExitIsACrashEvenWithCodeZero) {
   EXPECT_EQ(reply.cause, "the worker ended by itself (exit code 0) before the trial began");
 }
 
+// Static objects are not destroyed while other threads use them.
+TEST(Supervisor, AnExitOfAThreadIsToldAsSuch) {
+  Supervisor supervisor(quick());
+  const Reply reply = supervisor.ask("exit beside a thread", 7, 5);
+  EXPECT_EQ(reply.status, TrialStatus::crashed);
+  EXPECT_EQ(reply.cause, "the worker ended by itself (exit code 7) before the trial began");
+}
+
 TEST(Supervisor, AWorkerThatDiedIdleIsNoFaultOfTheNextRequest) {
   Supervisor supervisor(quick());
   const pid_t first = process_of(supervisor);

@@ -157,20 +157,21 @@ TEST(VerifyScope, TrainingsDifferInLengthAndHaveUnequalBatches) {
         const Extent extent = extent_of(scope, optimizer, is_brief);
         const std::size_t steps = extent.epochs * extent.steps_per_epoch;
         lengths.insert(steps);
-        ASSERT_GE(extent.epochs, 3u);
+        ASSERT_GE(extent.epochs, 4u);
         ASSERT_GE(steps, (is_brief ? scope.brief : scope.full).steps.least);
-        const std::size_t first_part = extent.checkpoint * extent.steps_per_epoch;
-        ASSERT_TRUE(is_brief || std::max(first_part, steps - first_part) > 40u);
+        const auto [first, second] = extent.checkpoints;
+        const std::size_t longest_part = std::max({first, second - first, extent.epochs - second}) * extent.steps_per_epoch;
+        ASSERT_TRUE(is_brief || longest_part >= scope.full.steps.least);
         ASSERT_NE(scope.samples % extent.batch, 0u);
         ASSERT_EQ(extent.steps_per_epoch, scope.samples / extent.batch + 1);
-        ASSERT_GE(extent.checkpoint, 1u);
-        ASSERT_LT(extent.checkpoint, extent.epochs);
+        ASSERT_GE(first, 1u);
+        ASSERT_LT(first, second);
+        ASSERT_LT(second, extent.epochs);
         ASSERT_LT(extent.unsettled + 1, extent.epochs) << "the last epoch settles";
-        ASSERT_NE(extent.unsettled + 1, extent.checkpoint) << "a checkpoint follows settle()";
-        const std::size_t resumed = extent.checkpoint * extent.steps_per_epoch;
+        for (const std::size_t checkpoint : extent.checkpoints) ASSERT_NE(extent.unsettled + 1, checkpoint) << "a checkpoint follows settle()";
         ASSERT_GT(extent.rate_changes[0], 0u);
-        ASSERT_LT(extent.rate_changes[0], resumed);
-        ASSERT_GT(extent.rate_changes[1], resumed);
+        ASSERT_LT(extent.rate_changes[0], first * extent.steps_per_epoch);
+        ASSERT_GT(extent.rate_changes[1], second * extent.steps_per_epoch);
         ASSERT_LT(extent.rate_changes[1], steps - 1);
       }
     }
@@ -250,6 +251,7 @@ const auto kLies = ::testing::Values(
     Lie{"burns a core", false, "only the threads of its ranks compute"}, Lie{"burns in a process", false, "only the threads of its ranks compute"},
     Lie{"leaves a thread", false, kLeft}, Lie{"leaves a process", false, kLeft}, Lie{"leaves a descriptor", false, kLeft},
     Lie{"no save", false, kResumes}, Lie{"no save", true, kResumes}, Lie{"static no save", true, kResumes}, Lie{"unique no save", true, kResumes},
+    Lie{"restores once", false, kResumes}, Lie{"restores once", true, kResumes},
     Lie{"save scales weights", false, kSaves}, Lie{"save scales weights", true, kSaves}, Lie{"warms up ahead", true, kWarmsUp},
     Lie{"leaves a variable", true, kLeft},
     Lie{"starts ahead", true, "changes the weights in start()"}, Lie{"changes traits", false, kTraits},
