@@ -1,10 +1,10 @@
 #include "reports/machine_doubt.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <vector>
 
+#include "config/problem.h"
 #include "reports/drift.h"
 #include "reports/oversubscription.h"
 #include "reports/text.h"
@@ -14,15 +14,15 @@ namespace mgcompare {
 std::string machine_doubt(const Comparison& comparison, const Cell& best, const Cell& base) {
   std::vector<std::string> doubts;
   if (!comparison.run->info.taints.empty()) doubts.emplace_back("the run is tainted");
-  if (const std::vector<Drift> found = drifts(comparison); !found.empty())
-    doubts.push_back(fmt::format("the speed of the machine changed by {}", change_text(largest(found).change)));
   for (const Cell* cell : {&best, &base}) {
     const auto crowded = oversubscription(*comparison.run, *cell);
     if (!crowded || !crowded->is_by_others()) continue;
-    doubts.push_back(fmt::format("the machine was busy (a load of {:.2f} before the run)", crowded->load));
+    doubts.push_back(fmt::format("the machine was busy (load {:.2f})", crowded->load));
     break;
   }
-  return fmt::format("{}", fmt::join(doubts, " and "));
+  if (const std::vector<Drift> found = drifts(comparison); !found.empty())
+    doubts.push_back(fmt::format("the machine's speed changed by {}", change_text(largest(found).change)));
+  return listed(doubts);
 }
 
 }  // namespace mgcompare

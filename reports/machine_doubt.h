@@ -8,7 +8,7 @@
 
 namespace mgcompare {
 
-// "the run is tainted and the speed of the machine changed by -11 %"; empty if the report has no such warning. `best` and `base`: the
+// "the run is tainted and the machine's speed changed by -11 %"; empty if the report has no such warning. `best` and `base`: the
 // rows of the answer.
 std::string machine_doubt(const Comparison& comparison, const Cell& best, const Cell& base);
 

@@ -290,7 +290,7 @@ TEST(Summary, TheAnswerCarriesTheDoubtAboutTheMachine) {
   const auto taint = [](mgcompare::Run& run) { run.info.taints = {"cuda:0 is slowed down by heat"}; };
   EXPECT_EQ(verdict(taint), "Several devices are faster, though the run is tainted");
   const auto load = [](mgcompare::Run& run) { run.info.environment = {{"cpu cores", "2 physical"}, {"load before the run", "1.50"}}; };
-  EXPECT_EQ(verdict(load), "Several devices are faster, though the machine was busy (a load of 1.50 before the run)");
+  EXPECT_EQ(verdict(load), "Several devices are faster, though the machine was busy (load 1.50)");
   EXPECT_EQ(verdict([](mgcompare::Run& run) { run.info.environment = {{"cpu cores", "4 physical"}, {"load before the run", "1.50"}}; }),
             "Several devices are faster");
   // The row itself has more ranks than there are cores: that is no doubt about the machine.
@@ -301,8 +301,8 @@ TEST(Summary, TheAnswerCarriesTheDoubtAboutTheMachine) {
     for (Row& row : run.rows)
       if (row.trial.strategy.name == "alone" && row.trial.seed == 3) row.result.samples_per_second *= 0.9;
   };
-  EXPECT_THAT(verdict(drift), StartsWith("Several devices are faster, though the speed of the machine changed by -"));
-  EXPECT_THAT(verdict([&](mgcompare::Run& run) { taint(run), drift(run); }), HasSubstr("though the run is tainted and the speed of the machine changed by -"));
+  EXPECT_THAT(verdict(drift), StartsWith("Several devices are faster, though the machine's speed changed by -"));
+  EXPECT_THAT(verdict([&](mgcompare::Run& run) { taint(run), drift(run); }), HasSubstr("though the run is tainted and the machine's speed changed by -"));
   mgcompare::Run run = three_by_three();
   taint(run);
   EXPECT_THAT(closing_summary(run, {}), HasSubstr("\nSeveral devices are faster, though the run is tainted: at best 1.60"));
