@@ -88,7 +88,7 @@ TEST(Spec, TokensAreThoseOfTheDataUnlessGiven) {
   samples.largest = {29, "sample 3 of x.npy"};
   EXPECT_THAT([&] { spec(29); }, ::testing::ThrowsMessage<NetworkError>(HasSubstr("the largest integer is 29, in sample 3 of x.npy")));
   samples.tokens = 50;  // by `data.classes`
-  EXPECT_THAT([&] { spec(29); }, ::testing::ThrowsMessage<NetworkError>(testing::Not(HasSubstr("sample 3"))));
+  EXPECT_THAT([&] { spec(29); }, ::testing::ThrowsMessage<NetworkError>(::testing::Not(HasSubstr("sample 3"))));
   samples.smallest = {-2, "sample 1 of x.npy"};
   samples.tokens = 0;
   for (const std::size_t tokens : {0, 40})
@@ -109,7 +109,7 @@ TEST(Spec, HintsAtOneHotTargets) {
   samples.classes = 2;
   samples.targets = 7;
   EXPECT_THAT([&] { make_spec({"m", {dense(7)}}, samples, false); }, ::testing::ThrowsMessage<NetworkError>(HasSubstr("y.argmax(axis=1)")));
-  EXPECT_THAT([&] { make_spec({"m", {dense(6)}}, samples, false); }, ::testing::ThrowsMessage<NetworkError>(testing::Not(HasSubstr("argmax"))));
+  EXPECT_THAT([&] { make_spec({"m", {dense(6)}}, samples, false); }, ::testing::ThrowsMessage<NetworkError>(::testing::Not(HasSubstr("argmax"))));
 }
 
 TEST(Spec, InfersShapesByTheFloorRule) {

@@ -165,7 +165,7 @@ TEST(Explain, E5NeedsRanksThatWaitForTheOther) {
   EXPECT_EQ(reason_of(maker.run, "E5").rule, "") << "all wait equally long";
   row.result.ranks[2].exchange += 0.2;
   row.result.ranks[2].waiting -= 0.2;
-  EXPECT_THAT(reason_of(maker.run, "E5").evidence, HasSubstr("rank 2 takes 20 % longer to compute than the others, which wait for 12 % of the step"));
+  EXPECT_THAT(reason_of(maker.run, "E5").evidence, HasSubstr("rank 2 takes 20 % longer to compute than the others, which wait for 13 % of the step"));
 }
 
 // Reaches 97 % in the epoch of this number.

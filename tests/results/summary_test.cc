@@ -303,6 +303,7 @@ TEST(Summary, TheAnswerCarriesTheDoubtAboutTheMachine) {
   };
   EXPECT_THAT(verdict(drift), StartsWith("Several devices are faster, though the machine's speed changed by -"));
   EXPECT_THAT(verdict([&](mgcompare::Run& run) { taint(run), drift(run); }), HasSubstr("though the run is tainted and the machine's speed changed by -"));
+  EXPECT_THAT(verdict([&](mgcompare::Run& run) { load(run), drift(run); }), HasSubstr("though the machine was busy (load 1.50) and its speed changed by -"));
   mgcompare::Run run = three_by_three();
   taint(run);
   EXPECT_THAT(closing_summary(run, {}), HasSubstr("\nSeveral devices are faster, though the run is tainted: at best 1.60"));
