@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -16,6 +15,7 @@
 #include "reports/drift.h"
 #include "reports/exchange.h"
 #include "reports/findings.h"
+#include "reports/oversubscription.h"
 #include "reports/text.h"
 #include "reports/work.h"
 
@@ -158,7 +158,7 @@ void explain_input(const Comparison& comparison, std::vector<Reason>& all) {
       "Keep the samples on the device (`data.on: device`).");
 }
 
-// The rank with the longest compute time over all repeats. A rank that is slow in one repeat is noise, see E8.
+// The rank with the longest compute time over all repeats, if the others wait for it. A rank that is slow in one repeat is noise, see E8.
 struct Straggler {
   std::size_t rank = 0;
   double ratio = 1;                 // of its compute time to that of the median rank; with two ranks to the other's
@@ -180,8 +180,10 @@ std::optional<Straggler> straggler(const Cell& cell) {
   const double usual = ranks == 2 ? *std::min_element(compute.begin(), compute.end()) : median(compute);
   if (!(usual > 0) || *largest / usual <= kStraggler) return std::nullopt;
   const auto rank = static_cast<std::size_t>(largest - compute.begin());
-  const double waited = std::accumulate(waiting.begin(), waiting.end(), -waiting[rank]);
-  return Straggler{rank, *largest / usual, waited / static_cast<double>(ranks - 1) / training};
+  const double waited = std::accumulate(waiting.begin(), waiting.end(), -waiting[rank]) / static_cast<double>(ranks - 1);
+  // If the others wait for it, they wait longer than itself, by about what it computes longer. Otherwise all wait for something else.
+  if (waited - waiting[rank] < 0.5 * (*largest - usual)) return std::nullopt;
+  return Straggler{rank, *largest / usual, waited / training};
 }
 
 void explain_stragglers(const Comparison& comparison, std::vector<Reason>& all) {
@@ -205,11 +207,19 @@ void explain_learning(const Comparison& comparison, std::vector<Reason>& all) {
   const auto gained = [&](const Cell& cell) {
     return cell.baseline ? ratio(comparison.cells[*cell.baseline].done, cell.done, time_to_target) : Spread{};
   };
-  const auto fired = where(comparison, [&](const Cell& cell) -> std::optional<double> {
+  // Epochs to the target as a multiple of the baseline's; 0: not known.
+  const auto more_epochs = [&](const Cell& cell) {
+    return ratio(cell.done, comparison.cells[*cell.baseline].done, epochs_to_target).median;
+  };
+  const auto lost = [&](const Cell& cell) -> std::optional<double> {
     const Spread time = gained(cell);
     if (cell.many_models || time.count == 0 || !(time.median > 0)) return std::nullopt;
-    const double lost = cell.speed_up.median / time.median;
-    return lost > kLostByLearning ? std::optional(lost) : std::nullopt;
+    const double factor = cell.speed_up.median / time.median;
+    return factor > kLostByLearning ? std::optional(factor) : std::nullopt;
+  };
+  const auto fired = where(comparison, [&](const Cell& cell) -> std::optional<double> {
+    const std::optional<double> factor = lost(cell);
+    return factor && more_epochs(cell) > 1 ? factor : std::nullopt;
   });
   // More epochs are due to a larger batch than the baseline's, or to an approximate strategy.
   std::vector<Fired> by_batch, by_promise, by_both, by_chance;
@@ -218,9 +228,16 @@ void explain_learning(const Comparison& comparison, std::vector<Reason>& all) {
     const bool same_batch = cell.trial().global_batch == comparison.cells[*cell.baseline].trial().global_batch;
     (cell.is_exact ? (same_batch ? by_chance : by_batch) : (same_batch ? by_promise : by_both)).push_back(one);
   }
+  const auto difference = [&](const Cell& cell) {
+    return fmt::format("{}: {:.2f} times the samples/s of one device, but only {:.2f} times as fast to {}", title_of(cell),
+                       cell.speed_up.median, gained(cell).median, target_text(comparison.target_accuracy));
+  };
+  const char* const slow_start = "up to the target its samples/s are lower, against the baseline's, than over the whole training";
   const auto evidence = [&](const Cell& cell) {
-    return fmt::format("{}: {:.2f} times the samples/s of one device, but only {:.2f} times as fast to {}: it needs more epochs.",
-                       title_of(cell), cell.speed_up.median, gained(cell).median, target_text(comparison.target_accuracy));
+    const double epochs = more_epochs(cell);
+    const bool is_slower_too = *lost(cell) / epochs > kLostByLearning;
+    return fmt::format("{}: it needs {:.2f} times as many epochs{}.", difference(cell), epochs,
+                       is_slower_too ? fmt::format(", and {}", slow_start) : "");
   };
   const char* title = "Statistical efficiency";
   add(all, comparison, by_batch, "E6", title, evidence,
@@ -234,28 +251,26 @@ void explain_learning(const Comparison& comparison, std::vector<Reason>& all) {
   add(all, comparison, by_chance, "E6", title, evidence,
       "The strategy promises the baseline's updates at the baseline's batch, so the difference is chance or rounding: measure "
       "more repeats, and check the strategy with `mgcompare verify`.");
-}
-
-// The number at the beginning of a fact of the environment; 0 if there is none.
-double number_in(const Run& run, std::string_view key) {
-  for (const auto& [name, value] : run.info.environment)
-    if (name == key) return std::strtod(value.c_str(), nullptr);
-  return 0;
+  add(all, comparison, where(comparison, [&](const Cell& cell) -> std::optional<double> {
+        const std::optional<double> factor = lost(cell);
+        return factor && more_epochs(cell) > 0 && more_epochs(cell) <= 1 ? factor : std::nullopt;
+      }),
+      "E8", "Trials that change while they run",
+      [&](const Cell& cell) { return fmt::format("{}, although it needs no more epochs: {}.", difference(cell), slow_start); },
+      "Look for what slows down the beginning of trials: other programs, clocks, too short a warm-up (`measure.warm_up_steps`); or train "
+      "more samples in an epoch.");
 }
 
 void explain_oversubscription(const Comparison& comparison, std::vector<Reason>& all) {
-  const Run& run = *comparison.run;
-  const double cores = number_in(run, "cpu cores"), load = number_in(run, "load before the run");
-  if (!(cores > 0)) return;
   const auto fired = where(comparison, [&](const Cell& cell) -> std::optional<double> {
-    const auto threads = static_cast<double>(cell.trial().ranks());
-    const bool over = cell.trial().device_kind == DeviceKind::cpu && threads + std::max(0.0, load - 0.25) > cores;
-    return over ? std::optional(threads) : std::nullopt;
+    const auto found = oversubscription(*comparison.run, cell);
+    return found ? std::optional(found->threads) : std::nullopt;
   });
   add(all, comparison, fired, "E7", "Oversubscription",
       [&](const Cell& cell) {
-        return fmt::format("{}: {} threads on {:.0f} physical cores, which had a load of {:.2f} before the run.", title_of(cell),
-                           cell.trial().ranks(), cores, load);
+        const Oversubscription found = *oversubscription(*comparison.run, cell);
+        return fmt::format("{}: {:.0f} threads on {:.0f} physical cores, which had a load of {:.2f} before the run.", title_of(cell),
+                           found.threads, found.cores, found.load);
       },
       "Use fewer devices or stop other programs, and measure again.");
 }

@@ -9,6 +9,7 @@
 
 #include "reports/drift.h"
 #include "reports/fitting_batches.h"
+#include "reports/machine_doubt.h"
 #include "reports/marked_rows.h"
 #include "reports/text.h"
 
@@ -230,15 +231,20 @@ Answer answer_of_ranking(const Comparison& comparison) {
             "the answer needs a finished row on several devices, and the one-device baseline at the same batch"};
   }
   const Cell& base = one_device(comparison, *best);
+  // A decided answer carries the warnings about the machine; undecided ones claim nothing.
+  const auto sure_verdict = [&](const std::string& verdict) {
+    const std::string doubt = machine_doubt(comparison, *best, base);
+    return doubt.empty() ? verdict : fmt::format("{}, though {}", verdict, doubt);
+  };
   if (goes_by_target(comparison) && base.reached_target == 0) {
     const bool sure = best->reached_target == best->done.size() && best->done.size() >= kDecisiveRepeats &&
                       base.done.size() >= kDecisiveRepeats;
-    return {sure ? "Several devices pay" : kUndecided,
+    return {sure ? sure_verdict("Several devices pay") : kUndecided,
             fmt::format("no one-device baseline reached {}, and {} did{}", target, winner_title(*best), some_repeats(*best))};
   }
   const Order order = order_over(comparison, *best, base);
-  const std::string verdict = order == Order::above   ? kYes[comparison.objective == Objective::device_seconds ? 1 : 0]
-                              : order == Order::below ? kNo
+  const std::string verdict = order == Order::above   ? sure_verdict(kYes[comparison.objective == Objective::device_seconds ? 1 : 0])
+                              : order == Order::below ? sure_verdict(kNo)
                                                       : kUndecided;
   if (criterion(comparison).more_is_better) {
     return {verdict, fmt::format("at best {} times the samples/s of {}, by {}", with_range(best->speed_up), title_of(base),

@@ -1,6 +1,8 @@
 #include "reports/objective.h"
 
+#include <algorithm>
 #include <limits>
+#include <vector>
 
 namespace mgcompare {
 
@@ -20,6 +22,13 @@ double throughput(const Row& row) { return row.result.samples_per_second; }
 
 double time_to_target(const Row& row) {
   return row.result.seconds_to_target > 0 ? row.result.seconds_to_target : std::numeric_limits<double>::quiet_NaN();
+}
+
+double epochs_to_target(const Row& row) {
+  if (!(row.result.seconds_to_target > 0)) return std::numeric_limits<double>::quiet_NaN();
+  const std::vector<EpochResult>& epochs = row.result.epochs;
+  const auto reached = std::find_if(epochs.begin(), epochs.end(), [&](const EpochResult& epoch) { return epoch.accuracy >= row.config->target_accuracy; });
+  return reached == epochs.end() ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(reached - epochs.begin() + 1);
 }
 
 double device_seconds(const Row& row) { return row.result.seconds_training * static_cast<double>(row.trial.devices); }

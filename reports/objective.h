@@ -25,6 +25,7 @@ Objective objective_of(std::string_view name);
 
 double throughput(const Row& row);
 double time_to_target(const Row& row);             // nan: not reached
+double epochs_to_target(const Row& row);           // nan: not reached
 double device_seconds(const Row& row);             // of the whole training
 double device_seconds_to_target(const Row& row);   // nan: not reached
 

@@ -19,7 +19,7 @@ constexpr std::string_view kIntroduction = R"(<!-- Generated: mgcompare config -
 
 An experiment is a YAML file. This page lists every key that such a file may have, with type, range and default; all but
 `strategies` and a network (`model`, `models` or `layers`) may be left out. `mgcompare config --explain` prints the same at the
-terminal, `mgcompare config SECTION` a part of it, and `share/mgcompare.schema.json` completes and checks keys in editors.
+terminal, `mgcompare config WORD` what it has about a section, key, layer or value, and `share/mgcompare.schema.json` completes and checks keys in editors.
 
 - A key of a section may be written nested (`optimizer: {kind: sgd}`) or, in `variants`, `when_cpu` and `--set`, dotted
   (`optimizer.kind`).

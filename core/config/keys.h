@@ -90,7 +90,8 @@ inline constexpr std::string_view kRepeatHelp =
 // Names of initial weights.
 std::vector<std::string> initializers();
 
-// Documentation of the keys whose dotted name begins with `prefix`; "": all. Throws Error if there is none.
+// Documentation of the keys whose dotted name begins with `prefix`, "": all; and of the keys, layers and settings of layers of
+// this name, and those that take it as a value. Throws Error if there is none.
 std::string explain_keys(std::string_view prefix);
 
 // The page docs/config.md: every key and layer, in Markdown.

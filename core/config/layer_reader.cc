@@ -138,6 +138,7 @@ class LayerReader {
 
   void read_layer(const Node& item) {
     LayerConfig layer;
+    const std::size_t before = problems_.size();
     const LayerDescription* type = nullptr;
     const auto begin = [&] {
       layer = default_layer(type->type);
@@ -156,7 +157,25 @@ class LayerReader {
     } else {
       return problem(item.place, "a layer is a name or a name with settings, not " + describe(item), "", width_of(item));
     }
+    // Inputs that could not be read have been reported.
+    if (problems_.size() == before) check_inputs(*type, layer);
     finish(layer);
+  }
+
+  void check_inputs(const LayerDescription& type, const LayerConfig& layer) {
+    const bool joins = type.type == LayerType::add || type.type == LayerType::concat;
+    if (!joins || layer.inputs.size() > 1) return;
+    problem(layer.place, fmt::format("'{}' needs two inputs or more", type.name()),
+            fmt::format("write `inputs: [name, name]` beside '{}'", type.name()), type.name().size(),
+            fmt::format("names are those of layers before (`name: X` beside a layer gives one): {}", listed(input_names())));
+  }
+
+  // What `inputs` may name here.
+  std::vector<std::string> input_names() const {
+    std::vector<std::string> names;
+    for (const auto& [name, whole] : scope_.layers) names.push_back(name);
+    names.emplace_back("input");
+    return names;
   }
 
   const LayerDescription* find_type(const Node& item) {
@@ -212,9 +231,7 @@ class LayerReader {
       if (!item->is(Node::Kind::scalar)) {
         problem(item->place, "an input is the name of a layer, not " + describe(*item), "", width_of(*item));
       } else if (!scope_.layers.contains(item->text) && item->text != "input") {
-        std::vector<std::string> names;
-        for (const auto& [name, whole] : scope_.layers) names.push_back(name);
-        names.push_back("input");
+        const std::vector<std::string> names = input_names();
         problem(item->place, fmt::format("no layer before this one is called '{}'", item->text.substr(0, 40)),
                 did_you_mean(item->text, names), item->text.size(), "layers before: " + listed(names));
       } else {

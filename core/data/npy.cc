@@ -108,11 +108,12 @@ class Header {
   std::vector<std::string_view> keys_;
 };
 
-ElementType element_of(const std::string& path, std::string_view descr) {
+ElementType element_of(const std::string& path, std::string_view descr, const std::string& advice) {
   static const std::map<std::string_view, ElementType> known = {
       {"|u1", ElementType::uint8}, {"<f4", ElementType::float32}, {"<i4", ElementType::int32}, {"<i8", ElementType::int64}};
   if (const auto found = known.find(descr); found != known.end()) return found->second;
-  const char* const hint = descr == "<f8" || descr == "<f2" ? "save x.astype('float32')"
+  const std::string hint = !advice.empty()                  ? advice
+                           : descr == "<f8" || descr == "<f2" ? "save x.astype('float32')"
                            : descr.starts_with('>')         ? "save it in little-endian order, such as x.astype('<f4')"
                                                             : "save x.astype('float32'), or 'uint8', 'int32' or 'int64'";
   refuse(path, fmt::format("values of type '{}' cannot be read: {}", descr.substr(0, 20), hint));
@@ -149,12 +150,16 @@ std::int64_t NpyArray::integer(std::size_t i) const {
   return *reinterpret_cast<const std::int64_t*>(at);
 }
 
-NpyArray read_npy(const std::string& path) {
+std::string_view labels_advice(const std::vector<std::size_t>& shape) {
+  return shape.size() == 2 && shape[1] > 1 ? "save integers of shape (samples): if they are one-hot, y.argmax(axis=1)" : "save y.astype('int64')";
+}
+
+NpyArray read_npy(const std::string& path, NpyContent content) {
   const SharedBytes file = map_file(path);
   const auto [begin, end] = header_of(path, file);
   const Header header(path, {reinterpret_cast<const char*>(file.data()) + begin, end - begin});
   NpyArray array;
-  array.element = element_of(path, header.descr);
+  array.element = element_of(path, header.descr, content == NpyContent::labels ? std::string(labels_advice(header.shape)) : "");
   array.shape = header.shape;
   if (header.fortran_order && array.shape.size() > 1)
     refuse(path, "its values are in Fortran order: save numpy.ascontiguousarray(x)");

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "data/dataset.h"
@@ -21,7 +22,13 @@ struct NpyArray {
   std::int64_t integer(std::size_t i) const;
 };
 
+// What an array is for, as far as advice depends on it.
+enum class NpyContent { samples, labels };
+
 // uint8, float32, int32 and int64 in C order.
-NpyArray read_npy(const std::string& path);
+NpyArray read_npy(const std::string& path, NpyContent content = NpyContent::samples);
+
+// How to save labels that are no integers, by their shape.
+std::string_view labels_advice(const std::vector<std::size_t>& shape);
 
 }  // namespace mgcompare

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <limits>
+#include <optional>
 
 #include "data/npy.h"
 
@@ -29,6 +31,24 @@ struct Arrays {
   std::size_t targets() const { return y.shape.size() == 1 ? 1 : y.shape[1]; }
 };
 
+// Whether each sample has one target 1 and otherwise 0. Targets of positions may have this form too: where there are as many as
+// positions, they are not taken for one-hot labels.
+bool is_one_hot(const Arrays& arrays) {
+  const std::size_t columns = arrays.targets();
+  const bool has_positions = arrays.shape().size() > 1 || arrays.x.element != ElementType::float32;
+  if (columns < 2 || (has_positions && columns == arrays.shape().front())) return false;
+  for (std::size_t i = 0; i < arrays.y.count(); i += columns) {
+    std::size_t ones = 0;
+    for (std::size_t k = i; k < i + columns; ++k) {
+      const std::int64_t target = arrays.y.integer(k);
+      if (target != 0 && target != 1) return false;
+      ones += target == 1 ? 1 : 0;
+    }
+    if (ones != 1) return false;
+  }
+  return true;
+}
+
 void check(const Arrays& arrays) {
   if (arrays.x.shape.empty()) throw DataError(fmt::format("{}: it holds one number; samples are its first axis", arrays.x_path));
   if (arrays.y.shape.empty() || arrays.y.shape.size() > 2) {
@@ -36,10 +56,14 @@ void check(const Arrays& arrays) {
                                 arrays.y_path, fmt::join(arrays.y.shape, ", ")));
   }
   if (arrays.y.element == ElementType::float32)
-    throw DataError(fmt::format("{}: targets are classes, counted from 0: save y.astype('int64')", arrays.y_path));
+    throw DataError(fmt::format("{}: labels are integers, counted from 0, but its values are float32 of shape ({}): {}", arrays.y_path,
+                                fmt::join(arrays.y.shape, ", "), labels_advice(arrays.y.shape)));
   if (arrays.x.shape[0] != arrays.y.shape[0])
     throw DataError(fmt::format("{} holds {} samples, but {} holds targets of {}: they do not belong together", arrays.x_path,
                                 arrays.x.shape[0], arrays.y_path, arrays.y.shape[0]));
+  if (is_one_hot(arrays))
+    throw DataError(fmt::format("{}: the labels are one-hot, of shape ({}), but labels are integers of shape ({}): save "
+                                "y.argmax(axis=1)", arrays.y_path, fmt::join(arrays.y.shape, ", "), arrays.y.shape[0]));
 }
 
 Arrays open_arrays(const std::string& folder, const std::string& ending) {
@@ -47,7 +71,7 @@ Arrays open_arrays(const std::string& folder, const std::string& ending) {
   arrays.x_path = (fs::path(folder) / ("x" + ending + ".npy")).string();
   arrays.y_path = (fs::path(folder) / ("y" + ending + ".npy")).string();
   arrays.x = read_npy(arrays.x_path);
-  arrays.y = read_npy(arrays.y_path);
+  arrays.y = read_npy(arrays.y_path, NpyContent::labels);
   check(arrays);
   return arrays;
 }
@@ -89,11 +113,15 @@ std::vector<std::uint32_t> targets_of(const Arrays& arrays, std::size_t classes)
   return targets;
 }
 
-// Number of tokens of the samples, if they are integers from 0 on; 0 otherwise. Refuses values that a network cannot
-// read: not finite, or integers that are not exact as float.
-std::size_t check_values(const Arrays& arrays) {
+struct Extremes {
+  FoundInteger smallest, largest;
+};
+
+// Refuses values that a network cannot read: not finite, or integers that are not exact as float. Adds the extremes of integers.
+void check_values(const Arrays& arrays, Extremes& extremes) {
+  std::int64_t smallest = std::numeric_limits<std::int64_t>::max(), largest = std::numeric_limits<std::int64_t>::min();
+  std::size_t smallest_at = 0, largest_at = 0;
   const std::size_t count = arrays.x.count(), size = count / arrays.samples();
-  std::int64_t smallest = 0, largest = 0;
   for (std::size_t i = 0; i < count; ++i) {
     if (arrays.x.element == ElementType::float32) {
       const float value = reinterpret_cast<const float*>(arrays.x.values.data())[i];
@@ -104,11 +132,26 @@ std::size_t check_values(const Arrays& arrays) {
     if (value > kMaxExactFloat || value < -kMaxExactFloat)
       throw DataError(fmt::format("{}: sample {} has the value {}: integers from {} to {} are exact as float", arrays.x_path,
                                   i / size, value, -kMaxExactFloat, kMaxExactFloat));
-    smallest = std::min(smallest, value);
-    largest = std::max(largest, value);
+    if (value < smallest) smallest = value, smallest_at = i;
+    if (value > largest) largest = value, largest_at = i;
   }
-  return arrays.x.element == ElementType::float32 || smallest < 0 ? 0 : static_cast<std::size_t>(largest) + 1;
+  if (arrays.x.element == ElementType::float32) return;
+  const auto found = [&](std::int64_t value, std::size_t at) {
+    return FoundInteger{value, fmt::format("sample {} of {}", at / size, arrays.x_path)};
+  };
+  if (extremes.smallest.place.empty() || smallest < extremes.smallest.value) extremes.smallest = found(smallest, smallest_at);
+  if (extremes.largest.place.empty() || largest > extremes.largest.value) extremes.largest = found(largest, largest_at);
 }
+
+void set_tokens(SampleSpec& spec, const Extremes& extremes) {
+  spec.smallest = extremes.smallest;
+  spec.largest = extremes.largest;
+  const bool are_tokens = !spec.smallest.place.empty() && spec.smallest.value >= 0;
+  spec.tokens = are_tokens ? static_cast<std::size_t>(spec.largest.value) + 1 : 0;
+}
+
+// Integers with one axis: a network may read them as tokens, and must have enough of them.
+bool may_be_tokens(const Arrays& arrays) { return arrays.x.element != ElementType::float32 && arrays.shape().size() == 1; }
 
 Split split_of(const Arrays& arrays, std::size_t classes) {
   Split split;
@@ -134,10 +177,18 @@ SampleSpec spec_of(const Arrays& train, std::size_t classes) {
 
 DataSummary describe(const DataConfig& config, const DataPlaces&) {
   const Arrays train = open_arrays(config.path, "");
-  if (!has_test(config.path)) return {spec_of(train, classes_of(config, train, nullptr)), train.samples(), 0};
-  const Arrays test = open_arrays(config.path, "_test");
-  expect_same_form(train, test);
-  return {spec_of(train, classes_of(config, train, &test)), train.samples(), test.samples()};
+  std::optional<Arrays> test;
+  if (has_test(config.path)) {
+    test = open_arrays(config.path, "_test");
+    expect_same_form(train, *test);
+  }
+  DataSummary summary{spec_of(train, classes_of(config, train, test ? &*test : nullptr)), train.samples(), test ? test->samples() : 0};
+  if (!may_be_tokens(train)) return summary;
+  Extremes extremes;
+  check_values(train, extremes);
+  if (test) check_values(*test, extremes);
+  set_tokens(summary.spec, extremes);
+  return summary;
 }
 
 Dataset load(const DataConfig& config, const DataPlaces&, const DataLog&) {
@@ -145,18 +196,18 @@ Dataset load(const DataConfig& config, const DataPlaces&, const DataLog&) {
   set.name = "npy";
   set.origin = config.path;
   const Arrays train = open_arrays(config.path, "");
-  std::size_t tokens = check_values(train);
+  Extremes extremes;
+  check_values(train, extremes);
   if (has_test(config.path)) {
     const Arrays test = open_arrays(config.path, "_test");
     expect_same_form(train, test);
-    const std::size_t other = check_values(test);
-    tokens = tokens == 0 || other == 0 ? 0 : std::max(tokens, other);
+    check_values(test, extremes);
     set.spec = spec_of(train, classes_of(config, train, &test));
     set.test = split_of(test, set.spec.classes);
   } else {
     set.spec = spec_of(train, classes_of(config, train, nullptr));
   }
-  set.spec.tokens = tokens;
+  if (may_be_tokens(train)) set_tokens(set.spec, extremes);
   set.train = split_of(train, set.spec.classes);
   return set;
 }

@@ -1,5 +1,8 @@
 #include "data/sequences.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstring>
 
 namespace mgcompare {
@@ -12,6 +15,12 @@ SampleSpec SequenceForm::spec(std::size_t tokens) const {
   spec.targets = every_position ? length : 1;
   spec.tokens = tokens;
   return spec;
+}
+
+FoundInteger SequenceForm::largest(std::span<const std::int32_t> tokens, std::size_t stride, const std::string& path) const {
+  const auto found = std::max_element(tokens.begin(), tokens.end());
+  if (found == tokens.end()) return {};
+  return {*found, fmt::format("sample {} of {}", static_cast<std::size_t>(found - tokens.begin()) / stride, path)};
 }
 
 Split SequenceForm::split(std::span<const std::int32_t> tokens, std::size_t stride) const {

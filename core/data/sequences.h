@@ -15,6 +15,8 @@ struct SequenceForm {
   bool every_position = false;
 
   SampleSpec spec(std::size_t tokens) const;
+  // Where the largest of these tokens is. `path` is their file.
+  FoundInteger largest(std::span<const std::int32_t> tokens, std::size_t stride, const std::string& path) const;
   // A sample begins at every `stride`-th token and has length + 1 tokens.
   Split split(std::span<const std::int32_t> tokens, std::size_t stride) const;
 };

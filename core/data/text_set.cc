@@ -64,6 +64,7 @@ Dataset load(const DataConfig& config, const DataPlaces&, const DataLog&) {
   set.name = "text";
   set.origin = config.path;
   set.spec = form.spec(classes_of(config, text));
+  set.spec.largest = form.largest(text.values, form.length, config.path);
   std::span<const std::int32_t> train(text.values), test;
   std::vector<std::int32_t> other;
   if (const auto share = validation_share(config)) {

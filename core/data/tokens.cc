@@ -95,10 +95,10 @@ Dataset load(const DataConfig& config, const DataPlaces&, const DataLog&) {
   Dataset set;
   set.name = "tokens";
   set.origin = config.path;
-  std::int32_t largest = *std::max_element(train.values.begin(), train.values.end());
-  if (!test.values.empty()) largest = std::max(largest, *std::max_element(test.values.begin(), test.values.end()));
-  const std::size_t tokens = config.classes > 0 ? config.classes : static_cast<std::size_t>(largest) + 1;
-  set.spec = form.spec(tokens);
+  FoundInteger largest = form.largest(train.values, train.length, config.path);
+  if (const FoundInteger other = form.largest(test.values, train.length, config.validation); other.value > largest.value) largest = other;
+  set.spec = form.spec(config.classes > 0 ? config.classes : static_cast<std::size_t>(largest.value) + 1);
+  set.spec.largest = largest;
   set.train = form.split(train.values, train.length);
   set.test = form.split(test.values, train.length);
   return set;

@@ -100,7 +100,8 @@ class Builder {
                          last.output_shape == Shape{spec_.classes - 1} ? "; if the targets count from 1, subtract 1 from them" : "");
     return fmt::format("the last layer gives {} but the data needs {} x {}, {} classes at each of {} positions: end with "
                        "`dense: {{units: {}, per_position: true}}` after layers that keep the positions (gru and lstm with "
-                       "return_sequences: true)", given, spec_.targets, spec_.classes, spec_.classes, spec_.targets, spec_.classes);
+                       "return_sequences: true){}", given, spec_.targets, spec_.classes, spec_.classes, spec_.targets, spec_.classes,
+                       last.output_shape == Shape{spec_.targets} && spec_.classes == 2 ? "; if the targets are one-hot, save y.argmax(axis=1)" : "");
   }
 
   void name(LayerSpec& layer) {
@@ -181,15 +182,26 @@ class Builder {
     if (in.size() != 1)
       refuse(layer, fmt::format("needs a sequence of tokens (one axis), but the samples are {}", fmt::join(in, " x ")));
     if (config.tokens == 0) config.tokens = samples_.tokens;
-    if (config.tokens == 0) refuse(layer, "the samples are not tokens, or the data does not say of how many kinds: write `tokens: N`");
+    if (config.tokens == 0 && samples_.smallest.place.empty()) refuse(layer, "the samples are not tokens, or the data does not say of how many kinds: write `tokens: N`");
+    if (const FoundInteger& least = samples_.smallest; !least.place.empty() && least.value < 0)
+      refuse(layer, fmt::format("tokens are integers from 0 on, but {} has the value {}: number them from 0", least.place, least.value));
     if (samples_.tokens > config.tokens)
-      refuse(layer, fmt::format("has {} tokens, but the data has {}: write `tokens: {}`", config.tokens, samples_.tokens, samples_.tokens));
+      refuse(layer, fmt::format("has {} tokens, but the data has {}{}: write `tokens: {}`", config.tokens, samples_.tokens,
+                                found_largest(), samples_.tokens));
     const bool embeds = config.type == LayerType::embedding;
     if (embeds && config.channels == 0) refuse(layer, "units must be at least 1");
     layer.output_shape = {in[0], embeds ? config.channels : config.tokens};
     if (!embeds) return;
     layer.weights = add_part(layer, "weight", {config.tokens, config.channels}, true);
     layer.bias = empty_range();
+  }
+
+  // Where the largest token is; empty if that is not known.
+  std::string found_largest() const {
+    const FoundInteger& largest = samples_.largest;
+    // With `data.classes` there may be more tokens than occur.
+    const bool decides = !largest.place.empty() && static_cast<std::size_t>(largest.value) + 1 == samples_.tokens;
+    return !decides ? "" : fmt::format(", counted from 0 (the largest integer is {}, in {})", largest.value, largest.place);
   }
 
   void add_global_pool(LayerSpec& layer) {
@@ -269,6 +281,12 @@ class Builder {
 
 NetworkSpec make_spec(const ModelConfig& model, const SampleSpec& samples, bool decay_biases) {
   return Builder(model, samples, decay_biases).build();
+}
+
+bool reads_tokens(const NetworkSpec& spec) {
+  return std::any_of(spec.layers.begin(), spec.layers.end(), [](const LayerSpec& layer) {
+    return layer.config.type == LayerType::embedding || layer.config.type == LayerType::one_hot;
+  });
 }
 
 std::size_t gates_of(LayerType type) { return type == LayerType::gru ? 3 : type == LayerType::lstm ? 4 : 0; }

@@ -55,6 +55,9 @@ class NetworkError : public Error {
 // Throws NetworkError if shapes do not match, and Error if there are no layers or no samples.
 NetworkSpec make_spec(const ModelConfig& model, const SampleSpec& samples, bool decay_biases);
 
+// Whether a layer reads the values of the samples as tokens.
+bool reads_tokens(const NetworkSpec& spec);
+
 // Gates of a recurrent layer; 0 for other layers.
 std::size_t gates_of(LayerType type);
 

@@ -356,6 +356,7 @@ class Planner {
     if (config_.scaling.ranks_per_device > 1) {
       warn_once("several ranks share a device: the speed of such rows is not meaningful");
     }
+    if (const std::string warning = channels_last_warning(plan_.data.spec); !warning.empty()) warn_once(warning);
   }
 
   void lay_out() {

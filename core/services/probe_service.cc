@@ -28,7 +28,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Facts, ranks, hosts, global_batch, steps_per_
 
 NLOHMANN_JSON_SERIALIZE_ENUM(ElementType, {{ElementType::uint8, "uint8"}, {ElementType::float32, "float32"},
                                            {ElementType::int32, "int32"}, {ElementType::int64, "int64"}})
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SampleSpec, shape, element, classes, targets, tokens)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FoundInteger, value, place)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SampleSpec, shape, element, classes, targets, tokens, smallest, largest)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataSummary, spec, train_samples, test_samples)
 
 namespace {

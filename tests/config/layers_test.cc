@@ -98,6 +98,10 @@ TEST_F(Layers, TellsWhatIsWrong) {
       {"  - {tanh: ~, relu: ~}", "'tanh' and 'relu' are one item of the list"},
       {"  - tanh\n  - add:\n    inputs: [tanh1, relu1]", "no layer before this one is called 'relu1'"},
       {"  - tanh\n  - add:\n    inputs: [tahn1]", "did you mean 'tanh1'?"},
+      {"  - {tanh: ~, name: one}\n  - relu\n  - add", "x.yaml:5:5: error: 'add' needs two inputs or more"},
+      {"  - {tanh: ~, name: one}\n  - relu\n  - add", "^^^ write `inputs: [name, name]` beside 'add'\n"
+                                                      "        names are those of layers before (`name: X` beside a layer gives one): one, relu1 and input"},
+      {"  - tanh\n  - concat:\n    inputs: tanh1", "'concat' needs two inputs or more"},
       {"  - {tanh: ~, name: a}\n  - {relu: ~, name: a}", "the name 'a' is taken"},
       {"  - {tanh: ~, name: input}", "the name 'input' is taken"},
       {"  - {tanh: ~, nam: a}", "unknown key 'nam' beside 'tanh'"},

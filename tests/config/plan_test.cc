@@ -14,6 +14,7 @@ namespace {
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::SizeIs;
 
 std::vector<std::string> rows(const Plan& plan) {
@@ -278,8 +279,17 @@ TEST_F(Planning, FollowsTheFormOfTheData) {
       return std::string(error.what());
     }
   };
+  const auto warnings = [&] { return make_plan(read("layers: [dense: 7]\nstrategies: [sums]\n"), probe).warnings; };
   EXPECT_THAT(made("[dense: 7]"), HasSubstr("trials"));
   EXPECT_THAT(made("[dense: 10]"), AllOf(HasSubstr("x.yaml:1:10: error"), HasSubstr("the last layer gives 10 but the data has 7 classes")));
+  EXPECT_THAT(warnings(), Not(Contains(HasSubstr("transpose"))));
+  probe.data_.spec.shape = {32, 24, 3};
+  EXPECT_THAT(warnings(), Contains(AllOf(HasSubstr("read as 32 channels of 24 x 3"), HasSubstr("3 channels as the last axis"), HasSubstr("x.transpose(0, 3, 1, 2)"))));
+  for (const Shape& shape : {Shape{3, 32, 32}, Shape{1, 28, 28}, Shape{3, 3, 3}, Shape{20, 3}, Shape{64, 7, 7}}) {
+    probe.data_.spec.shape = shape;
+    EXPECT_THAT(warnings(), Not(Contains(HasSubstr("transpose"))));
+  }
+  probe.data_.spec.shape = {5, 11, 13};
   EXPECT_THAT(made("[{conv: {channels: 3, kernel: 12}}, dense: 7]"), HasSubstr("a window of 12 does not fit into 11 pixels"));
   EXPECT_THAT(made("[dense: 7]", "{mean: [1, 2, 3]}"), HasSubstr("'data.mean' has 3 values, but the samples are 5 x 11 x 13"));
   probe.data_.spec.shape = {49};

@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 
 #include "config/keys.h"
@@ -99,6 +100,21 @@ TEST(Keys, NamesAreUniqueAndExplained) {
   EXPECT_THAT(explain_keys("schedule"), testing::Not(HasSubstr("optimizer")));
   EXPECT_THROW(explain_keys("shedule.kind"), Error);
   EXPECT_THAT([] { explain_keys("nonsense"); }, testing::ThrowsMessage<Error>(HasSubstr("lists them all")));
+}
+
+// Every word between backticks or in bold in docs/config.md, but those of commands and examples.
+TEST(Keys, ExplainsEveryWordOfItsPage) {
+  const std::string page = markdown_keys();
+  std::set<std::string> words = {"repeat", "times", "inputs", "input", "name", "as", "set", "crop", "optimizer", "adam", "he_normal", "sweep", "npy"};
+  const std::regex word("`([a-z][a-z_0-9.]*)`");
+  for (std::sregex_iterator found(page.begin(), page.end(), word), end; found != end; ++found) words.insert((*found)[1]);
+  EXPECT_GT(words.size(), 90u);
+  words.erase("false");  // a default
+  for (const std::string& each : words) EXPECT_THAT(explain_keys(each), HasSubstr(each));
+  EXPECT_THAT(explain_keys("repeat"), HasSubstr("stands for copies of a block of layers"));
+  EXPECT_THAT(explain_keys("conv"), testing::AllOf(HasSubstr("Convolution."), HasSubstr("Height and width of the window"), testing::Not(HasSubstr("lstm  "))));
+  EXPECT_THAT(explain_keys("momentum"), testing::AllOf(HasSubstr("optimizer.momentum"), HasSubstr("Share of the running statistics"), HasSubstr("batch_norm")));
+  EXPECT_THAT([] { explain_keys("reapet"); }, testing::ThrowsMessage<Error>(HasSubstr("did you mean 'repeat'?")));
 }
 
 TEST(Keys, ExplainsEveryLayer) {

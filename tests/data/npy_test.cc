@@ -18,6 +18,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 DataConfig set_in(const Folder& folder) {
   DataConfig config;
@@ -204,6 +205,48 @@ TEST(NpySet, RefusesWhatDoesNotBelongTogether) {
   DataConfig config = set_in(folder);
   config.classes = 5;
   EXPECT_THAT(refusal([&] { load_dataset(config, {}, nullptr); }), HasSubstr("target 6 of sample 1: classes go from 0 to 4"));
+}
+
+TEST(NpySet, OneHotLabelsAreToldHowToBecomeIntegers) {
+  const Folder folder;
+  write_odd_set(folder);
+  const auto text = [&] { return refusal([&] { describe_dataset(set_in(folder), {}); }); };
+  const std::vector<std::int64_t> labels = {0, 6, 2, 3, 1, 5};
+  std::vector<std::int64_t> whole(6 * 7);
+  for (std::size_t i = 0; i < 6; ++i) whole[i * 7 + static_cast<std::size_t>(labels[i])] = 1;
+  const auto remedy = AllOf(HasSubstr("y.npy: "), HasSubstr("(6, 7)"), HasSubstr("integers of shape (6)"), HasSubstr("y.argmax(axis=1)"));
+  folder.write("y.npy", npy("<i8", {6, 7}, whole));
+  EXPECT_THAT(text(), remedy);
+  folder.write("y.npy", npy("|u1", {6, 7}, std::vector<std::uint8_t>(whole.begin(), whole.end())));
+  EXPECT_THAT(text(), remedy);
+  const auto other_type = AllOf(HasSubstr("y.npy: "), HasSubstr("integers of shape (samples)"), HasSubstr("y.argmax(axis=1)"), Not(HasSubstr("x.astype")));
+  folder.write("y.npy", npy("<f4", {6, 7}, std::vector<float>(whole.begin(), whole.end())));
+  EXPECT_THAT(text(), AllOf(other_type, HasSubstr("(6, 7)")));
+  folder.write("y.npy", npy("<f8", {6, 7}, std::vector<double>(whole.begin(), whole.end())));
+  EXPECT_THAT(text(), other_type);
+  folder.write("y.npy", npy("<f8", {6}, std::vector<double>(6)));
+  EXPECT_THAT(text(), AllOf(HasSubstr("y.astype('int64')"), Not(HasSubstr("x.astype"))));
+  // One of two classes at each position, of which one is 1, is no one-hot label.
+  folder.write("y.npy", npy("<i8", {6, 5}, std::vector<std::int64_t>{1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0}));
+  folder.write("y_test.npy", npy("<i8", {2, 5}, std::vector<std::int64_t>(10)));
+  EXPECT_EQ(text(), "accepted");
+}
+
+TEST(NpySet, TokensAreKnownBeforeTheyAreLoaded) {
+  const Folder folder;
+  folder.write("x.npy", npy("<i8", {3, 2}, std::vector<std::int64_t>{0, 4, 9, 1, 2, 9}));
+  folder.write("y.npy", npy("<i8", {3}, std::vector<std::int64_t>{0, 1, 0}));
+  SampleSpec spec = describe_dataset(set_in(folder), {}).spec;
+  EXPECT_EQ(spec.tokens, 10u);
+  EXPECT_EQ(spec.largest.value, 9);
+  EXPECT_EQ(spec.largest.place, "sample 1 of " + folder.path("x.npy"));
+  folder.write("x_test.npy", npy("<i8", {1, 2}, std::vector<std::int64_t>{12, -3}));
+  folder.write("y_test.npy", npy("<i8", {1}, std::vector<std::int64_t>{0}));
+  spec = describe_dataset(set_in(folder), {}).spec;
+  EXPECT_EQ(spec.tokens, 0u);
+  EXPECT_EQ(spec.largest.value, 12);
+  EXPECT_EQ(spec.smallest.value, -3);
+  EXPECT_EQ(spec.smallest.place, "sample 0 of " + folder.path("x_test.npy"));
 }
 
 TEST(NpySet, TargetsOfEveryPosition) {

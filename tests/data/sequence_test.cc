@@ -36,6 +36,7 @@ TEST(Tokens, TheLastOfALineIsTheTarget) {
     EXPECT_EQ(set.spec.shape, (Shape{2}));
     EXPECT_EQ(set.spec.tokens, 8u);
     EXPECT_EQ(set.spec.classes, 8u);
+    EXPECT_EQ(set.spec.largest.place, "sample 2 of " + folder.path("t.csv"));
     EXPECT_THAT(inputs(set.train), ElementsAre(1, 2, 4, 5));
     EXPECT_THAT(set.train.targets, ElementsAre(3, 6));
     EXPECT_THAT(set.test.targets, ElementsAre(7));
@@ -63,6 +64,7 @@ TEST(Tokens, AValidationFileIsTheTestSet) {
   EXPECT_EQ(set.train.samples, 2u);
   EXPECT_THAT(set.test.targets, ElementsAre(1));
   EXPECT_EQ(set.spec.tokens, 10u);
+  EXPECT_EQ(set.spec.largest.place, "sample 0 of " + folder.path("v.csv"));
   folder.write("v.csv", bytes("9,9,1,1\n"));
   EXPECT_THAT(refusal([&] { load_dataset(config, {}, nullptr); }), HasSubstr("v.csv: line 1: it has 4 integers, and 3 are needed"));
 }

@@ -85,7 +85,15 @@ TEST(Spec, TokensAreThoseOfTheDataUnlessGiven) {
   EXPECT_EQ(spec(0).parts[0].shape, (Shape{30, 4}));
   EXPECT_EQ(spec(40).parts[0].shape, (Shape{40, 4}));
   EXPECT_THAT([&] { spec(29); }, ::testing::ThrowsMessage<NetworkError>(HasSubstr("has 29 tokens, but the data has 30")));
+  samples.largest = {29, "sample 3 of x.npy"};
+  EXPECT_THAT([&] { spec(29); }, ::testing::ThrowsMessage<NetworkError>(HasSubstr("the largest integer is 29, in sample 3 of x.npy")));
+  samples.tokens = 50;  // by `data.classes`
+  EXPECT_THAT([&] { spec(29); }, ::testing::ThrowsMessage<NetworkError>(::testing::Not(HasSubstr("sample 3"))));
+  samples.smallest = {-2, "sample 1 of x.npy"};
   samples.tokens = 0;
+  for (const std::size_t tokens : {0, 40})
+    EXPECT_THAT([&] { spec(tokens); }, ::testing::ThrowsMessage<NetworkError>(HasSubstr("integers from 0 on, but sample 1 of x.npy has the value -2")));
+  samples.smallest = {};
   EXPECT_EQ(spec(40).layers[0].output_shape, (Shape{7, 4}));
   EXPECT_THAT([&] { spec(0); }, ::testing::ThrowsMessage<NetworkError>(HasSubstr("write `tokens: N`")));
   samples.shape = {7, 2};
@@ -93,6 +101,15 @@ TEST(Spec, TokensAreThoseOfTheDataUnlessGiven) {
   samples = bytes_of({7});
   EXPECT_THAT([&] { make_spec({"m", {dense(5), embedding(4), dense(10)}}, samples, false); },
               ::testing::ThrowsMessage<NetworkError>(HasSubstr("reads the tokens of the sample")));
+}
+
+// 7 one-hot columns are read as 2 classes at each of 7 positions.
+TEST(Spec, HintsAtOneHotTargets) {
+  SampleSpec samples = bytes_of({7});
+  samples.classes = 2;
+  samples.targets = 7;
+  EXPECT_THAT([&] { make_spec({"m", {dense(7)}}, samples, false); }, ::testing::ThrowsMessage<NetworkError>(HasSubstr("y.argmax(axis=1)")));
+  EXPECT_THAT([&] { make_spec({"m", {dense(6)}}, samples, false); }, ::testing::ThrowsMessage<NetworkError>(::testing::Not(HasSubstr("argmax"))));
 }
 
 TEST(Spec, InfersShapesByTheFloorRule) {

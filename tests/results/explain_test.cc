@@ -157,21 +157,53 @@ TEST(Explain, E5IsOfAllRepeatsAndOfKnownParts) {
   EXPECT_EQ(reason_of(doubtful.run, "E5").rule, "") << "its parts are more than its time";
 }
 
+TEST(Explain, E5NeedsRanksThatWaitForTheOther) {
+  RunMaker maker;
+  Row& row = maker.add("together", 4, 1, step_result({.compute = 10, .exchange = 4, .waiting = 2}, 4));
+  row.result.ranks[2].compute *= 1.2;
+  row.result.ranks[2].exchange -= 0.2;
+  EXPECT_EQ(reason_of(maker.run, "E5").rule, "") << "all wait equally long";
+  row.result.ranks[2].exchange += 0.2;
+  row.result.ranks[2].waiting -= 0.2;
+  EXPECT_THAT(reason_of(maker.run, "E5").evidence, HasSubstr("rank 2 takes 20 % longer to compute than the others, which wait for 13 % of the step"));
+}
+
+// Reaches 97 % in the epoch of this number.
+void reach(Row& row, std::size_t epoch, double seconds) {
+  row.result.epochs.assign(6, {.accuracy = 0.9});
+  for (std::size_t k = epoch - 1; k < 6; ++k) row.result.epochs[k].accuracy = 0.98;
+  row.result.seconds_to_target = seconds;
+}
+
 TEST(Explain, E6SetsLearningAgainstSpeed) {
   RunMaker maker;
-  maker.baseline(1, step_result({.compute = 20}, 1)).result.seconds_to_target = 8;
-  maker.add("together", 2, 1, step_result({.compute = 10}, 2)).result.seconds_to_target = 7;
-  EXPECT_THAT(reason_of(maker.run, "E6").evidence, HasSubstr("2.00 times the samples/s of one device, but only 1.14 times as fast to 97 %"));
+  reach(maker.baseline(1, step_result({.compute = 20}, 1)), 4, 8);
+  reach(maker.add("together", 2, 1, step_result({.compute = 10}, 2)), 6, 6);
+  EXPECT_THAT(reason_of(maker.run, "E6").evidence, HasSubstr("2.00 times the samples/s of one device, but only 1.33 times as fast to 97 %: it needs 1.50 times as many epochs."));
+  EXPECT_EQ(reason_of(maker.run, "E8").rule, "");
+  maker.run.rows.back().result.seconds_to_target = 8;
+  EXPECT_THAT(reason_of(maker.run, "E6").evidence, HasSubstr("1.50 times as many epochs, and up to the target its samples/s are lower"));
+}
+
+// The first epochs of the row are slower than its others: that is no matter of learning.
+TEST(Explain, E6IsOfEpochsOnly) {
+  RunMaker maker;
+  reach(maker.baseline(1, step_result({.compute = 20}, 1)), 4, 8);
+  reach(maker.add("together", 2, 1, step_result({.compute = 10}, 2)), 4, 7);
+  EXPECT_EQ(reason_of(maker.run, "E6").rule, "");
+  EXPECT_THAT(reason_of(maker.run, "E8").evidence,
+              AllOf(HasSubstr("but only 1.14 times as fast to 97 %, although it needs no more epochs: up to the target its samples/s are lower"),
+                    testing::Not(HasSubstr("needs more"))));
 }
 
 // A row with the baseline's batch needs no other learning rate.
 TEST(Explain, E6AdvisesByPromiseAndBatch) {
   const auto action = [](const std::string& promise, bool weak) {
     RunMaker maker;
-    maker.baseline(1, step_result({.compute = 20}, 1)).result.seconds_to_target = 8;
+    reach(maker.baseline(1, step_result({.compute = 20}, 1)), 4, 8);
     Row& row = maker.add("together", 2, 1, step_result({.compute = 10}, 2), weak ? 256 : 128);
     row.trial.scaling = weak ? ScalingMode::weak : ScalingMode::strong;
-    row.result.seconds_to_target = 7;
+    reach(row, 6, 6);
     row.result.traits["promise"] = promise;
     return reason_of(maker.run, "E6").action;
   };

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <functional>
+
+#include "reports/findings.h"
 #include "results/runs.h"
 
 namespace mgcompare {
@@ -274,6 +277,39 @@ TEST(Summary, SaysWhatIsOddAboutTheData) {
   mgcompare::Run run = three_by_three();
   run.info.data_remark = "cifar10 is not available, so the samples are synthetic";
   EXPECT_THAT(closing_summary(run, {}), HasSubstr(run.info.data_remark));
+}
+
+// What the report says about the machine is in its first sentence, too.
+TEST(Summary, TheAnswerCarriesTheDoubtAboutTheMachine) {
+  const auto verdict = [](const std::function<void(mgcompare::Run&)>& change) {
+    mgcompare::Run run = three_by_three();
+    change(run);
+    return answer(compare_rows(run)).verdict;
+  };
+  EXPECT_EQ(verdict([](mgcompare::Run&) {}), "Several devices are faster");
+  const auto taint = [](mgcompare::Run& run) { run.info.taints = {"cuda:0 is slowed down by heat"}; };
+  EXPECT_EQ(verdict(taint), "Several devices are faster, though the run is tainted");
+  const auto load = [](mgcompare::Run& run) { run.info.environment = {{"cpu cores", "2 physical"}, {"load before the run", "1.50"}}; };
+  EXPECT_EQ(verdict(load), "Several devices are faster, though the machine was busy (load 1.50)");
+  EXPECT_EQ(verdict([](mgcompare::Run& run) { run.info.environment = {{"cpu cores", "4 physical"}, {"load before the run", "1.50"}}; }),
+            "Several devices are faster");
+  // The row itself has more ranks than there are cores: that is no doubt about the machine.
+  EXPECT_EQ(verdict([](mgcompare::Run& run) { run.info.environment = {{"cpu cores", "1 physical"}, {"load before the run", "0.10"}}; }),
+            "Several devices are faster");
+  // Slow throughout, from one end to the other: 10 %, and no other row changes.
+  const auto drift = [](mgcompare::Run& run) {
+    for (Row& row : run.rows)
+      if (row.trial.strategy.name == "alone" && row.trial.seed == 3) row.result.samples_per_second *= 0.9;
+  };
+  EXPECT_THAT(verdict(drift), StartsWith("Several devices are faster, though the machine's speed changed by -"));
+  EXPECT_THAT(verdict([&](mgcompare::Run& run) { taint(run), drift(run); }), HasSubstr("though the run is tainted and the machine's speed changed by -"));
+  EXPECT_THAT(verdict([&](mgcompare::Run& run) { load(run), drift(run); }), HasSubstr("though the machine was busy (load 1.50) and its speed changed by -"));
+  mgcompare::Run run = three_by_three();
+  taint(run);
+  EXPECT_THAT(closing_summary(run, {}), HasSubstr("\nSeveral devices are faster, though the run is tainted: at best 1.60"));
+  // An answer that claims nothing needs no doubt.
+  run.rows.resize(3);
+  EXPECT_EQ(answer(compare_rows(run)).verdict, "Whether several devices pay is undecided");
 }
 
 TEST(Summary, IsColoredOnlyWhenAsked) {

@@ -51,6 +51,17 @@ TEST(Training, EverySampleCountsOnceForAnyRanksAndBatch) {
     }
 }
 
+// Bytes that could be tokens, by the data, are scaled as bytes for a network without an embedding.
+TEST(Training, BytesAreTokensOnlyForANetworkThatReadsThem) {
+  Trial trial = small_trial(1, "serial");
+  trial.config.epochs = 1;
+  Dataset bytes = testing::first_digits(61);
+  const auto hash = [&] { return run(trial, {}, [&](TrainingRequest& request) { request.dataset = &bytes; }).result.weights_hash; };
+  const std::string numbers = hash();
+  bytes.spec.tokens = 256;
+  EXPECT_EQ(hash(), numbers);
+}
+
 TEST(Training, EvaluationCoversAllSamplesForAnyRanks) {
   // 200 samples are not divisible by 3, 6 or 7. The training code itself refuses a wrong count.
   double one = -1;

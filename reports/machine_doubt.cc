@@ -1,0 +1,29 @@
+#include "reports/machine_doubt.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "config/problem.h"
+#include "reports/drift.h"
+#include "reports/oversubscription.h"
+#include "reports/text.h"
+
+namespace mgcompare {
+
+std::string machine_doubt(const Comparison& comparison, const Cell& best, const Cell& base) {
+  std::vector<std::string> doubts;
+  if (!comparison.run->info.taints.empty()) doubts.emplace_back("the run is tainted");
+  bool is_busy = false;
+  for (const Cell* cell : {&best, &base}) {
+    const auto crowded = oversubscription(*comparison.run, *cell);
+    if (is_busy || !crowded || !crowded->is_by_others()) continue;
+    doubts.push_back(fmt::format("the machine was busy (load {:.2f})", crowded->load));
+    is_busy = true;
+  }
+  if (const std::vector<Drift> found = drifts(comparison); !found.empty())
+    doubts.push_back(fmt::format("{} speed changed by {}", is_busy ? "its" : "the machine's", change_text(largest(found).change)));
+  return listed(doubts);
+}
+
+}  // namespace mgcompare
