@@ -192,6 +192,8 @@ TEST_F(CommandLine, AComparisonPrintsResultsOnStdoutAndTheRestOnStderr) {
   EXPECT_EQ(ended.out.find('\x1b'), std::string::npos);
   EXPECT_EQ(ended.err.find('\x1b'), std::string::npos);
   EXPECT_EQ(ended.err.find('\r'), std::string::npos);
+  EXPECT_NE(ended.err.find("data: digits ("), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("), 1 x 28 x 28 uint8, 10 classes, "), std::string::npos) << ended.err;
   EXPECT_NE(ended.err.find("[3/3]"), std::string::npos) << ended.err;
   EXPECT_EQ(ended.out.find("[3/3]"), std::string::npos);
 
