@@ -51,7 +51,7 @@ std::vector<std::string> fitting_batches(const Comparison& comparison) {
         "{} on {} ran out of memory with a global batch of {}{}; {}", plain(cell.series),
         devices_text(cell.trial().devices, cell.trial().device_kind), batch_text(cell),
         cell.done.empty() ? "" : " in some repeats",
-        found > known        ? fmt::format("the largest with which a few steps fitted is {}", count_text(static_cast<double>(found)))
+        found > known        ? fmt::format("the largest known to fit is {}", count_text(static_cast<double>(found)))
         : largest != nullptr ? "the largest that fitted is " + batch_text(*largest)
                              : "no batch of this experiment fitted"));
   }

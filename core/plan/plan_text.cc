@@ -19,14 +19,20 @@ constexpr double kSecondsOfSetup = 0.3, kSecondsOfWorkerStart = 0.5;
 constexpr std::ptrdiff_t kNetworkColumn = 3;
 constexpr double kPassesOfTraining = 3;  // backward is about two forward passes
 
+// How often one sample's forward pass multiplies by each weight.
+double uses_of_weights(const LayerSpec& layer) {
+  if (layer.config.type == LayerType::embedding) return 0;
+  if (gates_of(layer.config.type) > 0) return static_cast<double>(layer.input_shapes.front()[0]);
+  if (layer.config.type == LayerType::conv && layer.output_shape.size() == 3)
+    return static_cast<double>(layer.output_shape[1] * layer.output_shape[2]);
+  return layer.config.per_position ? static_cast<double>(layer.output_shape[0]) : 1;
+}
+
 // Multiplications and additions of one sample's forward pass.
 double operations(const ModelConfig& model, const SampleSpec& samples) {
   double sum = 0;
   for (const LayerSpec& layer : make_spec(model, samples, false).layers) {
-    const bool spatial = layer.config.type == LayerType::conv && layer.output_shape.size() == 3;
-    const double positions = layer.config.per_position ? static_cast<double>(layer.output_shape[0]) : 1;
-    const double places = spatial ? static_cast<double>(layer.output_shape[1] * layer.output_shape[2]) : positions;
-    sum += 2.0 * static_cast<double>(layer.weights.size()) * places;
+    sum += 2.0 * static_cast<double>(layer.weights.size() + layer.recurrent.size()) * uses_of_weights(layer);
   }
   return sum;
 }

@@ -1,5 +1,6 @@
 #include "results/cause.h"
 
+#include <sys/resource.h>
 #include <sys/sysinfo.h>
 
 #include <filesystem>
@@ -20,6 +21,14 @@ namespace {
 std::string text_of(const std::exception& error) {
   const char* text = error.what();
   return text != nullptr ? shortened(text) : "the plugin threw an exception without a text";
+}
+
+// Whether the stack of a new thread is larger than the memory that is left. A limit on threads has the same error code.
+bool lacks_memory_for_stack() {
+  constexpr rlim_t kUnlimited = 2 << 20;  // what glibc takes if the limit on stacks is infinite
+  rlimit stack{};
+  getrlimit(RLIMIT_STACK, &stack);
+  return usable_memory() < static_cast<double>(stack.rlim_cur == RLIM_INFINITY ? kUnlimited : stack.rlim_cur);
 }
 
 }  // namespace
@@ -45,6 +54,7 @@ Cause cause_of(const std::exception_ptr& thrown) {
     // That of a thread which could not be started says only "Resource temporarily unavailable".
     const bool is_of_file = dynamic_cast<const std::filesystem::filesystem_error*>(&error) != nullptr;
     if (is_of_file || !is_limit(error.code().value())) return {TrialStatus::failed, text_of(error)};
+    if (lacks_memory_for_stack()) return cause_of(std::make_exception_ptr(std::bad_alloc()));
     return {TrialStatus::failed, fmt::format("no thread could be started: {}", error_text(error.code().value()))};
   } catch (const std::exception& error) {
     return {TrialStatus::failed, text_of(error)};

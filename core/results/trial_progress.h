@@ -26,7 +26,7 @@ struct TrialFiles {
   bool replay = false;              // follow the schedule in `record`
   std::string trace;                // trace of a few steps; empty: none
   std::string data_folder;          // given with --data; empty: not given
-  std::size_t most_steps = 0;       // train only so many steps, without an evaluation; 0: the whole trial
+  std::size_t most_steps = 0;       // train only so many steps, as TrainingRequest; 0: the whole trial
 };
 
 nlohmann::json progress_to_json(const Progress& progress);

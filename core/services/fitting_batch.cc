@@ -48,7 +48,7 @@ void FittingBatch::add_to(Result& result, const Trial& trial, const Attempt& att
   const Found& batches = found->second;
   const char* per_device = trial.scaling == ScalingMode::weak ? " per device" : "";
   result.fitting_batch = batches.fits;
-  if (batches.fits > 0) result.cause += fmt::format("; a few steps with a batch of {}{} fit, with {} they do not", batches.fits, per_device, batches.fails);
+  if (batches.fits > 0) result.cause += fmt::format("; a batch of {}{} fits, one of {} does not", batches.fits, per_device, batches.fails);
   else if (batches.is_known) result.cause += fmt::format("; not even a batch of {}{} fits", batches.fails, per_device);
 }
 
@@ -58,9 +58,9 @@ TrialStatus attempt_in_worker(Supervisor& supervisor, const Trial& trial, const 
   files.most_steps = kSteps;
   Trial brief = trial;
   brief.config.measure.level = MeasureLevel::quick;
-  brief.config.measure.warm_up_steps = 1;
   brief.config.measure.record = false;
   brief.config.checkpoint_epochs = 0;
+  brief.config.isolation = Isolation::trial;  // memory that a worker has kept from another trial counts as none
   const TrialStatus status = supervisor.run(brief, files, [](const Progress&) {}).status;
   supervisor.take_warnings();       // of the attempt
   return status;

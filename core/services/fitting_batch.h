@@ -1,7 +1,7 @@
 #pragma once
 
-// The largest batch with which a few steps of a trial fit into memory, found by training with smaller ones. A whole training may
-// need somewhat more: libraries keep memory for the last batch of an epoch, which has another size.
+// The largest batch with which a trial fits into memory, found by training with smaller ones: some steps, the last batch of an epoch,
+// which may have another size, and a pass of the evaluation. Fragments of memory that a longer training leaves are not seen.
 
 #include <cstdint>
 #include <functional>
@@ -16,7 +16,7 @@ namespace mgcompare {
 
 class FittingBatch {
  public:
-  // How a trial with this batch ends, after a few steps.
+  // How a trial with this batch ends that trains enough to need all its memory.
   using Attempt = std::function<TrialStatus(const Trial&)>;
 
   // For a trial that ran out of memory: searches, and adds what it found to the result. Once for each row; its repeats get the
@@ -35,7 +35,7 @@ class FittingBatch {
   std::map<std::string, Found> found_;  // by row
 };
 
-// Trains a few steps of the trial in a worker.
+// Trains so much of the trial in a worker.
 TrialStatus attempt_in_worker(Supervisor& supervisor, const Trial& trial, const std::string& data_folder);
 
 }  // namespace mgcompare

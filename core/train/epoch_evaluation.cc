@@ -1,5 +1,6 @@
 #include "train/epoch_evaluation.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -73,8 +74,9 @@ void evaluate_rank(TrainingState& state, Setup& setup, std::size_t number, std::
     kept = on_host(rank, buffers);
     average_buffers(rank, number, ranks, setup.collectives());
   }
-  const Range range = state.many_models ? Range{0, samples} : share(samples, number, ranks);
-  rank.test_tally = evaluate(*rank.network, *rank.test_feed, range, settled);
+  Range range = state.many_models ? Range{0, samples} : share(samples, number, ranks);
+  if (state.request.most_steps != 0) range.end = std::min(range.end, range.begin + rank.evaluation_batch);
+  rank.test_tally = evaluate(*rank.network, *rank.test_feed, range, rank.evaluation_batch, settled);
   if (!std::isfinite(rank.test_tally.loss))
     throw Diverged("after epoch " + std::to_string(epoch + 1) + ", loss of the evaluation is not finite");
   if (average) write(rank, buffers, kept);

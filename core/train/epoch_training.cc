@@ -125,7 +125,11 @@ void EpochTraining::run_lockstep(std::size_t number, std::size_t epoch) {
     if (number == 0) state_.steps += index - from;
     // Not earlier: the devices are busy meanwhile.
     if (number == 0 && from == 0) batches_.draw_ahead(epoch + 1);
-    if (most != 0 && rank.step_seconds.size() >= most) return;
+    if (most != 0 && rank.step_seconds.size() >= most) {
+      // What else needs memory in a whole training: the last batch has another size.
+      if (state_.request.evaluate && index < state_.facts.steps_per_epoch) step(number, batches_.batch_at(number, epoch, state_.facts.steps_per_epoch - 1));
+      return;
+    }
   }
   take_records(number, state_.facts.steps_per_epoch);
 }

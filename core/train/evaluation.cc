@@ -1,13 +1,32 @@
 #include "train/evaluation.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 namespace mgcompare {
+namespace {
 
-Tally evaluate(Network& network, Feed& feed, Range samples, ConstVec weights) {
+constexpr std::size_t kMostSamples = 500;
+constexpr std::size_t kActivationBytes = 256 << 20;  // of a pass that is larger than a step
+
+std::size_t values_of(const Shape& shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
+}
+
+}  // namespace
+
+std::size_t evaluation_batch(const NetworkSpec& spec, std::size_t step) {
+  std::size_t values = values_of(spec.sample_shape);
+  for (const LayerSpec& layer : spec.layers) values += values_of(layer.output_shape);
+  const std::size_t cheap = kActivationBytes / (values * sizeof(float));
+  return std::clamp<std::size_t>(std::max(step, cheap), 1, kMostSamples);
+}
+
+Tally evaluate(Network& network, Feed& feed, Range samples, std::size_t batch, ConstVec weights) {
   const Pass pass{.training = false};
-  for (std::size_t begin = samples.begin; begin < samples.end; begin += kEvaluationBatch) {
-    const std::size_t count = std::min(kEvaluationBatch, samples.end - begin);
+  for (std::size_t begin = samples.begin; begin < samples.end; begin += batch) {
+    const std::size_t count = std::min(batch, samples.end - begin);
     const Vec logits = network.forward(feed, begin, count, pass, weights);
     network.loss(feed, begin, count, logits, {}, 1);
   }

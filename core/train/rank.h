@@ -31,6 +31,7 @@ struct Rank {
   std::unique_ptr<Device> device;
   std::unique_ptr<Network> network;
   std::unique_ptr<Feed> train_feed, test_feed;
+  std::size_t evaluation_batch = 0; // samples of a pass of the evaluation
   std::unique_ptr<RankReplica> replica;
   std::unique_ptr<RankGroup> group;
   std::unique_ptr<Strategy> strategy;

@@ -60,7 +60,6 @@ TrainingRequest request_of(const Trial& trial, const TrialFiles& files, const Da
   request.files = files;
   request.record = !files.record.empty() && !files.replay;
   request.most_steps = files.most_steps;
-  request.evaluate = files.most_steps == 0;
   return request;
 }
 

@@ -28,7 +28,9 @@ void Setup::open(std::size_t number) {
   const Dataset& data = state_.data;
   rank.device = platform.open(state_.trial.index_of(number / state_.trial.ranks_per_device));
   rank.network = platform.build(*rank.device, state_.spec, state_.request.numerics);
-  rank.network->reserve(std::max(state_.facts.global_batch / state_.ranks.size() + 1, state_.request.evaluate ? kEvaluationBatch : 0));
+  const std::size_t step = state_.facts.global_batch / state_.ranks.size() + 1;
+  rank.evaluation_batch = state_.request.evaluate ? evaluation_batch(state_.spec, step) : 0;
+  rank.network->reserve(std::max(step, rank.evaluation_batch));
   const bool on_host = config.data.on == DataLocation::host;
   const Preparation preparation = preparation_of(config.data.prepare, data.spec);
   rank.train_feed = platform.upload(*rank.device, data.spec, data.train, preparation, on_host);

@@ -33,7 +33,9 @@ struct TrainingRequest {
   std::function<void(const Progress&)> report = [](const Progress&) {};
   LivePosition* position = nullptr;     // kept up to date; null: not wanted
   std::function<bool()> stop = [] { return false; };
-  std::size_t most_steps = 0;       // limit on steps, may end within an epoch; 0: whole epochs
+  // Limit on steps in lockstep, may end within an epoch; 0: whole epochs. With `evaluate`, the last batch of the epoch and one pass
+  // of the evaluation follow, so that a training of some steps needs the memory of a whole one.
+  std::size_t most_steps = 0;
   bool evaluate = true;             // after each epoch; without, the result has no sketches of the weights
   bool audit = false;
   bool record = false;              // keep the schedule of free-running ranks for a replay

@@ -110,10 +110,13 @@ TEST_F(NetworksCommand, ABatchThatDoesNotFitNamesTheOneThatDoes) {
   const auto run = read_run((place_.folder() / "run").string());
   const Result& result = run.rows.front().result;
   EXPECT_EQ(result.status, TrialStatus::out_of_memory) << result.cause;
-  EXPECT_THAT(result.cause, AllOf(HasSubstr("asked "), HasSubstr(", free "), HasSubstr(", total "), HasSubstr("; a few steps with a batch of "), HasSubstr(" fit, with ")));
+  EXPECT_THAT(result.cause, AllOf(HasSubstr("asked "), HasSubstr(", free "), HasSubstr(", total "), HasSubstr("; a batch of "), HasSubstr(" fits, one of ")));
   EXPECT_GT(result.fitting_batch, 0u);
   EXPECT_LT(result.fitting_batch, 4096u);
-  EXPECT_THAT(ended.out, HasSubstr("the largest with which a few steps fitted is "));
+  EXPECT_THAT(ended.out, HasSubstr("the largest known to fit is "));
+  // For a whole training, too.
+  const Ended fits = place_.run({large, "-o", "smaller", "--only", "seed=1", "--set", "scaling.batch=" + std::to_string(result.fitting_batch)});
+  EXPECT_EQ(fits.code, 0) << fits.out << fits.err;
 }
 
 }  // namespace

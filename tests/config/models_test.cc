@@ -155,6 +155,20 @@ TEST_F(Models, AreEstimatedByTheirArithmetic) {
   EXPECT_GT(seconds["wide: single cpu:1 batch 64"], 1.5 * seconds["small: single cpu:1 batch 64"]);
 }
 
+TEST_F(Models, RecurrentLayersAreEstimatedByTheirPositions) {
+  const auto seconds = [&](std::size_t length) {
+    Trial trial;
+    trial.config = read("layers: [{gru: 512}, {dense: 5}]\nstrategies: [single]\nepochs: 1\n");
+    trial.global_batch = 64;
+    DataSummary data;
+    data.spec.shape = {length, 8};
+    data.spec.classes = 5;
+    data.train_samples = 4096;
+    return estimate_seconds(trial, data);
+  };
+  EXPECT_GT(seconds(100), 5 * seconds(10));
+}
+
 TEST_F(Models, TheTrialKeepsItsNetwork) {
   const Plan made = plan(kTwo + "seeds: [1]\n");
   for (const Trial& trial : made.trials) {

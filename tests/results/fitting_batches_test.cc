@@ -35,7 +35,7 @@ TEST(FittingBatches, NamesTheOneThatASearchFound) {
   maker.add("together", 2, 1, make_result(1000, 8, 0.985), 512);
   maker.add("together", 2, 1, failed, 4096);
   EXPECT_THAT(fitting_batches(compare_rows(maker.run)),
-              ElementsAre("together on 2 CPU cores ran out of memory with a global batch of 4,096; the largest with which a few steps fitted is 960"));
+              ElementsAre("together on 2 CPU cores ran out of memory with a global batch of 4,096; the largest known to fit is 960"));
 }
 
 TEST(FittingBatches, SaysThatNoneFitted) {

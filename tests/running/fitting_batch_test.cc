@@ -45,7 +45,7 @@ TEST(FittingBatch, IsFoundByHalving) {
   Memory memory(1000);
   Result result = out_of_memory();
   FittingBatch().add_to(result, trial_of(4096), memory.attempt());
-  EXPECT_EQ(result.cause, "asked 9, free 1, total 10; a few steps with a batch of 960 fit, with 1024 they do not");
+  EXPECT_EQ(result.cause, "asked 9, free 1, total 10; a batch of 960 fits, one of 1024 does not");
   EXPECT_EQ(result.fitting_batch, 960u);
   EXPECT_THAT(memory.tried, ElementsAre(2048, 1024, 512, 768, 896, 960));
 }
@@ -54,7 +54,7 @@ TEST(FittingBatch, IsExactForSmallBatches) {
   Memory memory(11);
   Result result = out_of_memory();
   FittingBatch().add_to(result, trial_of(16), memory.attempt());
-  EXPECT_THAT(result.cause, HasSubstr("a few steps with a batch of 11 fit, with 12 they do not"));
+  EXPECT_THAT(result.cause, HasSubstr("a batch of 11 fits, one of 12 does not"));
 }
 
 TEST(FittingBatch, MayNotExist) {
@@ -71,7 +71,7 @@ TEST(FittingBatch, IsThatOfADeviceInWeakScaling) {
   trial.scaling = ScalingMode::weak;
   Result result = out_of_memory();
   FittingBatch().add_to(result, trial, memory.attempt());
-  EXPECT_THAT(result.cause, HasSubstr("a few steps with a batch of 100 per device fit, with 104 they do not"));
+  EXPECT_THAT(result.cause, HasSubstr("a batch of 100 per device fits, one of 104 does not"));
   for (const std::size_t batch : memory.tried) EXPECT_EQ(batch % 2, 0u);
 }
 
@@ -110,7 +110,7 @@ TEST(FittingBatch, EndsWithAnAttemptThatEndsOtherwise) {
   Result result = out_of_memory();
   FittingBatch().add_to(result, trial_of(4096), failing);
   EXPECT_EQ(attempts, 2u);
-  EXPECT_THAT(result.cause, HasSubstr("a few steps with a batch of 2048 fit, with 4096 they do not"));
+  EXPECT_THAT(result.cause, HasSubstr("a batch of 2048 fits, one of 4096 does not"));
   const auto interrupted = [](const Trial&) { return TrialStatus::interrupted; };
   result = out_of_memory();
   FittingBatch().add_to(result, trial_of(4096), interrupted);
