@@ -68,7 +68,7 @@ TEST_F(ExitCode, TwoIsUsageOrTheConfig) {
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
            {"report"}, {"predict", "a", "b"}, {"report", "runs/x", "--objective", "luck"}, {"compare", "a"}, {"export", "runs/x"},
            {"predict", "runs/x", "--devices", "many"}, {"predict", "runs/x", "--link", "rope"}, {"verify"}, {"verify", "none.yaml"},
-           {"plugins", "new"}, {"plugins", "new", "Upper"}, {"plugins", "new", "tower"}, {"plugins", "other"}, {"config", "none"},
+           {"plugins", "new"}, {"plugins", "new", "Upper"}, {"plugins", "new", "tower"}, {"plugins", "other"}, {"config", "colour"},
            {"devices", "--xml"}, {"doctor", "now"}, {"compare", "a", "b", "--fail-on-regression", "lots"}})
     EXPECT_EQ(place_.run(words).code, 2) << testing::PrintToString(words);
   EXPECT_EQ(place_.run({config("[towr]")}).code, 2) << "no plugin has this name";
