@@ -1,6 +1,7 @@
 #include "cpu/tokens.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace mgcompare {
@@ -19,7 +20,7 @@ class TokenLayer : public Layer {
     const std::size_t count = input_.tensor->size(work.samples);
     for (std::size_t i = 0; i < count; ++i) {
       const float value = input_.tensor->value[i];
-      const bool known = value >= 0 && value < static_cast<float>(tokens_);
+      const bool known = value >= 0 && value < static_cast<float>(tokens_) && value == std::floor(value);
       f(known ? static_cast<std::size_t>(value) : tokens_, i * units_);
     }
   }

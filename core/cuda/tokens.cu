@@ -8,7 +8,8 @@ namespace {
 
 // The token that a value stands for; `tokens` if it is none.
 __device__ unsigned token_of(float value, unsigned tokens) {
-  return value >= 0 && value < static_cast<float>(tokens) ? static_cast<unsigned>(value) : tokens;
+  const bool known = value >= 0 && value < static_cast<float>(tokens) && value == floorf(value);
+  return known ? static_cast<unsigned>(value) : tokens;
 }
 
 constexpr unsigned kTile = 256;

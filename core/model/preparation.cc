@@ -22,6 +22,9 @@ std::optional<std::string> preparation_problem(const PreparationConfig& config, 
       return fmt::format("'data.{}' has {} values, but the samples are {}: give one value, or one for each of the {} channels", key,
                          values->size(), shape, spec.shape.front());
   }
+  const char* const changes = !config.mean.empty() ? "mean" : !config.std.empty() ? "std" : config.scale > 0 && config.scale != 1 ? "scale" : nullptr;
+  if (changes != nullptr && spec.tokens > 0)
+    return fmt::format("'data.{}' would change the tokens that the network reads (embedding, one_hot): remove it", changes);
   if ((config.flip || config.crop_padding > 0) && spec.shape.size() != 3)
     return fmt::format("'data.{}' needs images (channels x height x width), but the samples are {}",
                        config.flip ? "flip" : "crop.padding", shape);

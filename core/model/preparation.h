@@ -23,7 +23,8 @@ struct Preparation {
   bool only_scales() const { return mean.empty() && inverse_std.empty() && !augments(); }
 };
 
-// Why samples of this form cannot be prepared so, in the words of the config; nothing if they can.
+// Why samples of this form, as the network reads them (as_read()), cannot be prepared so, in the words of the config; nothing if
+// they can.
 std::optional<std::string> preparation_problem(const PreparationConfig& config, const SampleSpec& spec);
 
 // Throws Error with that reason.

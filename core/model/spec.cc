@@ -283,10 +283,13 @@ NetworkSpec make_spec(const ModelConfig& model, const SampleSpec& samples, bool 
   return Builder(model, samples, decay_biases).build();
 }
 
-bool reads_tokens(const NetworkSpec& spec) {
-  return std::any_of(spec.layers.begin(), spec.layers.end(), [](const LayerSpec& layer) {
-    return layer.config.type == LayerType::embedding || layer.config.type == LayerType::one_hot;
-  });
+SampleSpec as_read(SampleSpec samples, const NetworkSpec& network) {
+  samples.tokens = 0;
+  for (const LayerSpec& layer : network.layers) {
+    const bool reads = layer.config.type == LayerType::embedding || layer.config.type == LayerType::one_hot;
+    if (reads) samples.tokens = std::max(samples.tokens, layer.config.tokens);
+  }
+  return samples;
 }
 
 std::size_t gates_of(LayerType type) { return type == LayerType::gru ? 3 : type == LayerType::lstm ? 4 : 0; }

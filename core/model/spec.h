@@ -55,8 +55,8 @@ class NetworkError : public Error {
 // Throws NetworkError if shapes do not match, and Error if there are no layers or no samples.
 NetworkSpec make_spec(const ModelConfig& model, const SampleSpec& samples, bool decay_biases);
 
-// Whether a layer reads the values of the samples as tokens.
-bool reads_tokens(const NetworkSpec& spec);
+// The samples as this network reads them: `tokens` is not 0 if a layer reads tokens, and 0 otherwise.
+SampleSpec as_read(SampleSpec samples, const NetworkSpec& network);
 
 // Gates of a recurrent layer; 0 for other layers.
 std::size_t gates_of(LayerType type);

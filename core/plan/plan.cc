@@ -107,12 +107,13 @@ class Planner {
   }
 
   void check_network(const Config& version) {
+    SampleSpec samples = plan_.data.spec;
     try {
-      make_spec(version.model, plan_.data.spec, version.optimizer.decay_biases);
+      samples = as_read(samples, make_spec(version.model, samples, version.optimizer.decay_biases));
     } catch (const NetworkError& error) {
       problem(error.place(), error.what());
     }
-    if (const auto wrong = preparation_problem(version.data.prepare, plan_.data.spec)) problem(whole_file(), *wrong);
+    if (const auto wrong = preparation_problem(version.data.prepare, samples)) problem(whole_file(), *wrong);
     if (plan_.data.test_samples == 0 && version.data.validation_samples == 0)
       problem(whole_file(), "the data have no test samples", "hold back training samples with `data.validation_samples`");
   }

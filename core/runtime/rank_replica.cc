@@ -2,13 +2,29 @@
 
 #include <algorithm>
 #include <atomic>
+#include <string>
+
+#include <fmt/format.h>
 
 #include "measure/step_clock.h"
+#include "mgcompare/error.h"
 
 namespace mgcompare {
 namespace {
 
 constexpr std::uint64_t kMaxBin = 255;  // of a histogram; larger values count there
+
+constexpr std::size_t kLongestName = 100, kMostNames = 1000;  // of figures
+
+// Results and reports have each name.
+template <class Map> void check_name(std::string_view name, const Map& known) {
+  if (name.size() > kLongestName) {
+    throw Error(fmt::format("the name of a figure has {} bytes, and may have {}: '{}...'", name.size(), kLongestName,
+                            name.substr(0, kLongestName)));
+  }
+  if (known.size() >= kMostNames && !known.contains(std::string(name)))
+    throw Error(fmt::format("a rank records more than {} figures of different names, such as '{}'", kMostNames, name));
+}
 
 // Adds the elements of a device vector to a sum on the host, in double. Slow; used in audits only.
 void add_to(std::vector<double>& sum, Device& device, ConstVec gradients, Range range, bool on_host) {
@@ -227,6 +243,7 @@ OptimizerConfig RankReplica::optimizer_config(bool plain) const {
 }
 
 void RankReplica::metric(std::string_view name, double value) {
+  check_name(name, metrics_);
   MetricResult& metric = metrics_[std::string(name)];
   metric.least = metric.count == 0 ? value : std::min(metric.least, value);
   metric.most = metric.count == 0 ? value : std::max(metric.most, value);
@@ -244,7 +261,9 @@ void RankReplica::histogram(std::string_view name, std::uint64_t value) {
 }
 
 void RankReplica::record(std::string_view name, const std::vector<double>& figures) {
-  if (lines_ != nullptr) (*lines_)[std::string(name)].push_back(figures);
+  if (lines_ == nullptr) return;
+  check_name(name, *lines_);
+  (*lines_)[std::string(name)].push_back(figures);
 }
 
 Random RankReplica::random(std::uint64_t stream) const {

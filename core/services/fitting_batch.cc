@@ -30,6 +30,7 @@ FittingBatch::Found FittingBatch::search(const Trial& trial, const Attempt& atte
     Trial smaller = trial;
     smaller.global_batch = batch * devices;
     smaller.traits.clear();         // they may depend on the batch
+    smaller.config.measure.time_limit = std::min(smaller.config.measure.time_limit, begin + kMostSeconds - now());
     const TrialStatus status = attempt(smaller);
     // Libraries may crash where an allocation of theirs fails, as oneDNN does.
     const bool fails = status == TrialStatus::out_of_memory || status == TrialStatus::crashed;

@@ -95,7 +95,7 @@ void evaluate_epoch(TrainingState& state, Setup& setup, std::size_t number, std:
   if (evaluates) evaluate_rank(state, setup, number, epoch, settled);
   state.wait_for_ranks(number);
   if (number == 0)
-    add_epoch(state.result(), state.ranks, state.trial_facts, evaluates, state.epoch_seconds, now() - start);
+    add_epoch(state.result(), state.ranks, state.trial_facts, evaluates && state.request.most_steps == 0, state.epoch_seconds, now() - start);
   rank.count_traffic(true);
   state.wait_for_ranks(number);
 }

@@ -77,7 +77,8 @@ void add_epoch(Result& result, const std::vector<Rank>& ranks, const TrialFacts&
   }
   const std::size_t expected = facts.dataset->test.targets.size() * (many ? ranks.size() : 1);
   if (evaluated && tested.predictions != expected)
-    throw Error("the evaluation counted " + std::to_string(tested.predictions) + " predictions, expected " + std::to_string(expected));
+    throw Error("the evaluation counted " + std::to_string(tested.predictions) + " predictions, expected " + std::to_string(expected) +
+                ": settle() or a thread of the strategy ran passes of its own");
 
   EpochResult epoch;
   epoch.loss = trained.predictions == 0 ? 0 : trained.loss / static_cast<double>(trained.predictions);

@@ -32,10 +32,7 @@ void Setup::open(std::size_t number) {
   rank.evaluation_batch = state_.request.evaluate ? evaluation_batch(state_.spec, step) : 0;
   rank.network->reserve(std::max(step, rank.evaluation_batch));
   const bool on_host = config.data.on == DataLocation::host;
-  SampleSpec form = data.spec;
-  // Bytes are tokens only for a network that reads them so.
-  if (!reads_tokens(state_.spec)) form.tokens = 0;
-  const Preparation preparation = preparation_of(config.data.prepare, form);
+  const Preparation preparation = preparation_of(config.data.prepare, as_read(data.spec, state_.spec));
   rank.train_feed = platform.upload(*rank.device, data.spec, data.train, preparation, on_host);
   rank.test_feed = platform.upload(*rank.device, data.spec, data.test, preparation, on_host);
   std::vector<std::uint32_t> identity(data.test.samples);

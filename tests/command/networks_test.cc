@@ -102,7 +102,7 @@ TEST_F(NetworksCommand, RunsAreMergedIntoOneReport) {
 TEST_F(NetworksCommand, ABatchThatDoesNotFitNamesTheOneThatDoes) {
   const std::string large = place_.write("large.yaml",
                                          "layers: [{conv: {channels: 64, kernel: 5, padding: 2}}, relu, flatten, {dense: 10}]\n"
-                                         "data: {set: digits, train_samples: 4096, test_samples: 64}\nepochs: 1\n"
+                                         "data: {set: digits, train_samples: 4096, test_samples: 700}\nepochs: 1\n"
                                          "scaling: {devices: [cpu:1], batch: 4096}\nmeasure: {memory_limit: 0.4, level: quick}\n"
                                          "strategies: [serial]\n");
   const Ended ended = place_.run({large, "-o", "run", "--only", "seed=1"});

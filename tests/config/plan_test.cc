@@ -295,6 +295,11 @@ TEST_F(Planning, FollowsTheFormOfTheData) {
   probe.data_.spec.shape = {49};
   EXPECT_THAT(made("[{conv: {channels: 3, kernel: 2}}, dense: 7]"), HasSubstr("needs channels x height x width, its input is 49"));
   EXPECT_THAT(made("[dense: 7]", "{flip: true}"), HasSubstr("'data.flip' needs images (channels x height x width), but the samples are 49"));
+  for (const char* key : {"scale: 0.5", "mean: 3", "std: 2"}) {
+    EXPECT_THAT(made("[{embedding: {units: 3, tokens: 20}}, dense: 7]", fmt::format("{{{}}}", key)), HasSubstr("would change the tokens"));
+    EXPECT_THAT(made("[dense: 7]", fmt::format("{{{}}}", key)), HasSubstr("trials"));
+  }
+  EXPECT_THAT(made("[{embedding: {units: 3, tokens: 20}}, dense: 7]", "{scale: 1}"), HasSubstr("trials"));
   probe.data_.spec.targets = 49;
   EXPECT_THAT(made("[dense: 7]"), HasSubstr("the last layer gives 7 but the data needs 49 x 7"));
   probe.data_ = {mnist_form(), 60'000, 0};

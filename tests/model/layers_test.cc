@@ -72,6 +72,16 @@ TEST(Tokens, AValueThatIsNoneShowsInTheOutputOfItsSample) {
     const std::vector<float> logits = rig.logits(0, 8);
     for (std::size_t i = 0; i < logits.size(); ++i) EXPECT_EQ(std::isnan(logits[i]), i / 3 == 2) << i;
     EXPECT_NO_THROW(rig.gradient(0, 8));
+    // So does a fraction.
+    Preparation half = preparation_of({}, form);
+    half.scale = 0.5F;
+    rig.feed = make_feed(rig.device, form, rig.split, half);
+    rig.feed->set_order({rig.order.data(), rig.order.size()});
+    const std::vector<float> halves = rig.logits(0, 8);
+    for (std::size_t i = 0; i < halves.size(); ++i) {
+      const std::uint8_t* sample = rig.split.values.data() + rig.order[i / 3] * 5;
+      EXPECT_EQ(std::isnan(halves[i]), std::any_of(sample, sample + 5, [](std::uint8_t byte) { return byte % 2 == 1; })) << i;
+    }
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "mgcompare/error.h"
 #include "model/optimizer.h"
+#include "model/preparation.h"
 #include "networks.h"
 
 namespace mgcompare::testing {
@@ -101,6 +102,17 @@ TEST(Spec, TokensAreThoseOfTheDataUnlessGiven) {
   samples = bytes_of({7});
   EXPECT_THAT([&] { make_spec({"m", {dense(5), embedding(4), dense(10)}}, samples, false); },
               ::testing::ThrowsMessage<NetworkError>(HasSubstr("reads the tokens of the sample")));
+}
+
+TEST(Spec, BytesAreScaledUnlessTheNetworkReadsTokens) {
+  SampleSpec samples = bytes_of({7});
+  LayerConfig table = embedding(4);
+  table.tokens = 20;
+  for (const std::size_t known : {0, 20}) {
+    samples.tokens = known;
+    EXPECT_EQ(preparation_of({}, as_read(samples, make_spec({"m", {table, dense(10)}}, samples, false))).scale, 1.0F);
+    EXPECT_EQ(preparation_of({}, as_read(samples, make_spec({"m", {dense(10)}}, samples, false))).scale, 1.0F / 255);
+  }
 }
 
 // 7 one-hot columns are read as 2 classes at each of 7 positions.

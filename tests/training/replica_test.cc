@@ -1,6 +1,6 @@
 // Each method of Replica, and known schemes that no shipped plugin uses yet, written with the SDK only.
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <cmath>
 #include <mutex>
@@ -178,6 +178,21 @@ TEST(Replica, MetricsKeepMeanExtremesAndLast) {
   EXPECT_EQ(metric.most, 6);
   EXPECT_EQ(metric.last, 6);
   EXPECT_EQ(metric.mean, 3);
+}
+
+TEST(Replica, NamesOfFiguresHaveLimits) {
+  const auto records = [](std::size_t names, std::size_t length) {
+    run_for(small_trial(1), 1, scripted([=](Replica& replica, Group&, const Batch&) {
+      for (std::size_t i = 0; i < names; ++i) {
+        std::string name = std::to_string(i);
+        name.resize(std::max(length, name.size()), 'x');
+        replica.metric(name, 1);
+      }
+    }));
+  };
+  EXPECT_NO_THROW(records(1000, 100));
+  EXPECT_THAT([&] { records(1, 101); }, ::testing::ThrowsMessage<Error>(::testing::HasSubstr("has 101 bytes, and may have 100")));
+  EXPECT_THAT([&] { records(1001, 1); }, ::testing::ThrowsMessage<Error>(::testing::HasSubstr("more than 1000 figures of different names")));
 }
 
 TEST(Replica, HistogramsCountEachValueAndPutLargeOnesTogether) {

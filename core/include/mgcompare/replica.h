@@ -109,7 +109,7 @@ class Replica {
 
   // Figures for the results, recorded at once on the host. metric(): the results have mean, extremes and last value, per
   // rank. histogram(): also how often each value occurred; values from 255 on count as one. record(): a row for the
-  // trial's log, dropped unless the experiment sets measure.record.
+  // trial's log, dropped unless the experiment sets measure.record. At most 1,000 names of up to 100 bytes, else Error.
   virtual void metric(std::string_view name, double value) = 0;
   virtual void histogram(std::string_view name, std::uint64_t value) = 0;
   virtual void record(std::string_view name, const std::vector<double>& figures) = 0;
