@@ -221,10 +221,13 @@ Answer answer_of_ranking(const Comparison& comparison) {
     const bool tried = std::any_of(comparison.ranking.begin(), comparison.ranking.end(),
                                    [&](std::size_t index) { return is_on_several(comparison.cells[index]); });
     if (tried) return {kNo, fmt::format("none reached {}", target)};
-    const bool excluded = std::any_of(comparison.cells.begin(), comparison.cells.end(), [](const Cell& cell) {
-      return cell.is_disqualified() && cell.trial().devices > 1 && !cell.many_models;
-    });
-    if (excluded) return {"Whether several devices pay is not known", "every row on several devices has a mark that excludes it"};
+    std::size_t several = 0, excluded = 0;
+    for (const Cell& cell : comparison.cells) {
+      if (cell.trial().devices == 1 || cell.many_models || cell.done.empty()) continue;
+      ++several;
+      if (cell.is_disqualified()) ++excluded;
+    }
+    if (several > 0 && excluded == several) return {"Whether several devices pay is not known", "every row on several devices has a mark that excludes it"};
     if (const std::string unmeasured = short_baseline_text(comparison); !unmeasured.empty())
       return {"Whether several devices pay is not known", unmeasured};
     return {"Whether several devices pay is not known yet",

@@ -36,8 +36,8 @@ void throw_not_opened(const std::string& path, int code) {
 void check_fits_memory(const std::string& what, double bytes) {
   constexpr double kGibibyte = 1024.0 * 1024 * 1024;
   if (const double left = free_memory(); bytes > left) {
-    throw DataError(fmt::format("{}: its samples need {:.1f} GiB of memory, and {:.1f} GiB are free: use fewer samples, or a "
-                                "machine with more memory", what, bytes / kGibibyte, left / kGibibyte));
+    throw DataError(fmt::format("{}: its samples need {:.1f} GiB of memory, and {:.1f} GiB are free: use a smaller set (a part of a set "
+                                "needs memory for all of it), or a machine with more", what, bytes / kGibibyte, left / kGibibyte));
   }
 }
 

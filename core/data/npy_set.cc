@@ -70,6 +70,12 @@ Arrays open_arrays(const std::string& folder, const std::string& ending) {
   Arrays arrays;
   arrays.x_path = (fs::path(folder) / ("x" + ending + ".npy")).string();
   arrays.y_path = (fs::path(folder) / ("y" + ending + ".npy")).string();
+  std::error_code ignored;
+  const bool has_x = fs::exists(arrays.x_path, ignored), has_y = fs::exists(arrays.y_path, ignored);
+  // Not DataMissing: no fallback takes the place of a set that is there in part.
+  if (has_x != has_y)
+    throw DataError(fmt::format("{} is missing, but {} is there: samples and targets belong together", has_x ? arrays.y_path : arrays.x_path,
+                                has_x ? arrays.x_path : arrays.y_path));
   arrays.x = read_npy(arrays.x_path);
   arrays.y = read_npy(arrays.y_path, NpyContent::labels);
   check(arrays);
@@ -83,9 +89,9 @@ bool has_test(const std::string& folder) {
 
 void expect_same_form(const Arrays& train, const Arrays& test) {
   if (train.shape() != test.shape() || train.targets() != test.targets() || train.x.element != test.x.element) {
-    throw DataError(fmt::format("{} and {} have samples of ({}) and ({}), with {} and {} targets: shapes and types must agree",
+    throw DataError(fmt::format("{} and {} have samples of ({}) and ({}), of type {} and {}, with {} and {} targets: shapes and types must agree",
                                 train.x_path, test.x_path, fmt::join(train.shape(), ", "), fmt::join(test.shape(), ", "),
-                                train.targets(), test.targets()));
+                                name_of(train.x.element), name_of(test.x.element), train.targets(), test.targets()));
   }
 }
 

@@ -141,7 +141,10 @@ class Builder {
     if (config.kernel[axis] == 0 || config.stride[axis] == 0) refuse(layer, "kernel and stride must be at least 1");
     const std::size_t padded = size + 2 * config.padding[axis];
     if (padded < config.kernel[axis]) {
-      refuse(layer, fmt::format("a window of {} does not fit into {} pixels", config.kernel[axis], padded));
+      const bool is_padded = config.padding[0] + config.padding[1] > 0;
+      refuse(layer, fmt::format("a window of {} x {} does not fit into its input, which is {}{}", config.kernel[0], config.kernel[1],
+                                fmt::join(layer.input_shapes.front(), " x "),
+                                is_padded ? fmt::format(", padded by {} x {}", config.padding[0], config.padding[1]) : ""));
     }
     return (padded - config.kernel[axis]) / config.stride[axis] + 1;
   }

@@ -12,11 +12,12 @@ constexpr double kShareOfFree = 0.8;
 
 }  // namespace
 
-MemoryLimit::MemoryLimit(double gibibytes) : gibibytes_(gibibytes > 0 ? gibibytes : kShareOfFree * free_memory() / kGibibyte) {
+double held_memory() { return static_cast<double>(number_in("/proc/self/status", "VmData:").value_or(0)) * 1024; }
+
+MemoryLimit::MemoryLimit(double gibibytes, double held) : gibibytes_(gibibytes > 0 ? gibibytes : kShareOfFree * free_memory() / kGibibyte) {
   getrlimit(RLIMIT_DATA, &before_);
   // Sanitizers map many terabytes when the process starts, so the limit is relative to what there is.
-  const auto held = number_in("/proc/self/status", "VmData:");
-  const double bytes = static_cast<double>(held.value_or(0)) * 1024 + gibibytes_ * kGibibyte;
+  const double bytes = held + gibibytes_ * kGibibyte;
   if (bytes >= 0x1p63) return;
   rlimit limit = before_;
   limit.rlim_cur = std::min(static_cast<rlim_t>(bytes), before_.rlim_max);

@@ -11,11 +11,13 @@
 
 namespace mgcompare {
 
+// Bytes of private memory that this process has.
+double held_memory();
+
 class MemoryLimit {
  public:
-  // `gibibytes`: private memory beyond what the process has now; 0: 80 % of what the machine, or the control group of this
-  // process, has left.
-  explicit MemoryLimit(double gibibytes);
+  // `gibibytes`: private memory beyond `held` bytes; 0: 80 % of what the machine, or the control group of this process, has left.
+  explicit MemoryLimit(double gibibytes, double held = held_memory());
   ~MemoryLimit();
   MemoryLimit(const MemoryLimit&) = delete;
   MemoryLimit& operator=(const MemoryLimit&) = delete;

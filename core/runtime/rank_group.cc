@@ -31,6 +31,19 @@ std::string readable(const std::string& key) {
   return name.empty() ? text : text + " '" + name + "'";
 }
 
+// Whether this thread runs the function of an exclusive section.
+thread_local bool in_section = false;
+
+struct SectionScope {
+  SectionScope() { in_section = true; }
+  ~SectionScope() { in_section = false; }
+};
+
+// Within a section of this thread, both would wait for its own end.
+void expect_no_section(const char* verb) {
+  if (in_section) throw Error(std::string(verb) + " was called within exclusive(): the function of a section may only call peer()");
+}
+
 }  // namespace
 
 std::vector<Kept> CommContext::release_shared_objects() {
@@ -91,16 +104,19 @@ void RankGroup::barrier() {
 }
 
 void RankGroup::exclusive(std::size_t stripe, const std::function<void()>& f) {
+  expect_no_section("exclusive()");
   const StepClock::PhaseScope in(Phase::waiting);
   ++calls_;
   ++exclusive_sections_;
   context_.scheduler().exclusive(rank_, stripe, [&] {
     const StepClock::PhaseScope inside(Phase::strategy);
+    const SectionScope section;
     f();
   });
 }
 
 void RankGroup::wait_until(const std::function<bool()>& predicate) {
+  expect_no_section("wait_until()");
   const StepClock::PhaseScope in(Phase::waiting);
   context_.scheduler().wait_until(rank_, predicate);
 }

@@ -1,5 +1,7 @@
 #include "services/trial_service.h"
 
+#include <algorithm>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
@@ -48,7 +50,23 @@ void open_platform(const Trial& trial) {
   }
 }
 
-nlohmann::json run_trial(Session& session, LeftoverCheck& leftovers, const nlohmann::json& body, RequestContext& context) {
+// What this worker held before its first trial on the present data. What it has kept from trials since then, as allocators do, counts
+// for a memory limit: otherwise the limit would depend on the trials before.
+class HeldBefore {
+ public:
+  double bytes(const Trial& trial) {
+    const double now = held_memory();
+    least_ = trial.data_fingerprint == data_ ? std::min(least_, now) : now;
+    data_ = trial.data_fingerprint;
+    return least_;
+  }
+
+ private:
+  std::string data_;
+  double least_ = std::numeric_limits<double>::infinity();
+};
+
+nlohmann::json run_trial(Session& session, LeftoverCheck& leftovers, HeldBefore& held, const nlohmann::json& body, RequestContext& context) {
   const TrialFiles files = files_of(body);
   const Trial trial = body.at("trial").get<Trial>();
   context.position().set({TrialPhase::setup, 0, 0});
@@ -57,7 +75,7 @@ nlohmann::json run_trial(Session& session, LeftoverCheck& leftovers, const nlohm
   open_platform(trial);
   const Footprint before = footprint();
   std::optional<MemoryLimit> limit;
-  if (trial.device_kind == DeviceKind::cpu) limit.emplace(trial.config.measure.memory_limit);
+  if (trial.device_kind == DeviceKind::cpu) limit.emplace(trial.config.measure.memory_limit, held.bytes(trial));
   // Free-running ranks have no limit on steps. Those in lockstep end by themselves before this.
   constexpr std::size_t kStepsOfWarmup = 16;
   std::size_t reports = 0;
@@ -93,8 +111,9 @@ Handlers trial_handlers(Session& session) {
             {"test_samples", data.test.samples}};
   };
   return {{"trial",
-           [&session, leftovers = std::make_shared<LeftoverCheck>()](const nlohmann::json& body, RequestContext& context) {
-             return run_trial(session, *leftovers, body, context);
+           [&session, leftovers = std::make_shared<LeftoverCheck>(), held = std::make_shared<HeldBefore>()](const nlohmann::json& body,
+                                                                                                           RequestContext& context) {
+             return run_trial(session, *leftovers, *held, body, context);
            }},
           {"data", load_data}};
 }

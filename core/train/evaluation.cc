@@ -8,7 +8,7 @@ namespace mgcompare {
 namespace {
 
 constexpr std::size_t kMostSamples = 500;
-constexpr std::size_t kActivationBytes = 256 << 20;  // of a pass that is larger than a step
+constexpr std::size_t kActivationBytes = 64 << 20;  // of a pass that is larger than a step
 
 std::size_t values_of(const Shape& shape) {
   return std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());

@@ -263,7 +263,7 @@ TEST_F(Planning, RefusesTooManyTrialsAndImpossibleNetworks) {
   TableProber probe(2, 0);
   EXPECT_THAT([&] { make_plan(read("layers:\n  - max_pool: 100\n  - dense: 10\nstrategies: [sums]\n"), probe); },
               testing::ThrowsMessage<ConfigError>(
-                  AllOf(HasSubstr(":2:5: error: layer 'max_pool1': a window of 100 does not fit into 28 pixels"),
+                  AllOf(HasSubstr(":2:5: error: layer 'max_pool1': a window of 100 x 100 does not fit into its input, which is 1 x 28 x 28"),
                         HasSubstr("    2 |   - max_pool: 100\n      |     ^"))));
 }
 
@@ -290,7 +290,7 @@ TEST_F(Planning, FollowsTheFormOfTheData) {
     EXPECT_THAT(warnings(), Not(Contains(HasSubstr("transpose"))));
   }
   probe.data_.spec.shape = {5, 11, 13};
-  EXPECT_THAT(made("[{conv: {channels: 3, kernel: 12}}, dense: 7]"), HasSubstr("a window of 12 does not fit into 11 pixels"));
+  EXPECT_THAT(made("[{conv: {channels: 3, kernel: 12}}, dense: 7]"), HasSubstr("a window of 12 x 12 does not fit into its input, which is 5 x 11 x 13"));
   EXPECT_THAT(made("[dense: 7]", "{mean: [1, 2, 3]}"), HasSubstr("'data.mean' has 3 values, but the samples are 5 x 11 x 13"));
   probe.data_.spec.shape = {49};
   EXPECT_THAT(made("[{conv: {channels: 3, kernel: 2}}, dense: 7]"), HasSubstr("needs channels x height x width, its input is 49"));

@@ -168,7 +168,12 @@ TEST(NpySet, WithoutTestFilesNeedsValidationSamples) {
   const Folder folder;
   write_odd_set(folder);
   std::filesystem::remove(folder.path("x_test.npy"));
-  EXPECT_THAT(refusal([&] { load_dataset(set_in(folder), {}, nullptr); }), HasSubstr("x_test.npy"));
+  DataConfig part = set_in(folder);
+  part.fallback = DataFallback::synthetic;
+  part.shape = {3};
+  part.classes = 6;
+  part.samples = 100;
+  EXPECT_THAT(refusal([&] { load_dataset(part, {}, nullptr); }), HasSubstr("x_test.npy is missing, but"));
   std::filesystem::remove(folder.path("y_test.npy"));
   DataConfig config = set_in(folder);
   EXPECT_THAT(refusal([&] { load_dataset(config, {}, nullptr); }), HasSubstr("data.validation_samples"));

@@ -143,7 +143,7 @@ TEST(Spec, FindsNamedInputs) {
 TEST(Spec, RefusesWhatDoesNotFitInOneSentence) {
   EXPECT_THAT(refusal({"m", {}}), HasSubstr("no layers"));
   EXPECT_THAT(refusal({"m", {dense(9)}}), HasSubstr("the last layer gives 9 but the data has 10 classes"));
-  EXPECT_THAT(refusal({"m", {convolution(4, 29), dense(10)}}), HasSubstr("a window of 29 does not fit into 28 pixels"));
+  EXPECT_THAT(refusal({"m", {convolution(4, 29), dense(10)}}), HasSubstr("a window of 29 x 29 does not fit into its input, which is 1 x 28 x 28"));
   EXPECT_THAT(refusal({"m", {layer("flatten"), convolution(4, 3), dense(10)}}), HasSubstr("its input is 784"));
   EXPECT_THAT(refusal({"m", {named(dense(10), "a", {"b"})}}), HasSubstr("no layer before it is called 'b'"));
   EXPECT_THAT(refusal({"m", {named(dense(4), "a"), named(dense(10), "a")}}), HasSubstr("another layer has this name"));

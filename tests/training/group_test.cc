@@ -164,6 +164,18 @@ TEST_P(GroupOf, SharedIsOneObjectAndExclusiveIsExclusive) {
   });
 }
 
+TEST_P(GroupOf, ASectionWithinASectionIsAnErrorNotAHang) {
+  for (const bool waits : {false, true}) {
+    EXPECT_THROW(spawn(ranks(), [&](Device&, RankGroup& group) {
+                   group.exclusive(0, [&] {
+                     if (waits) group.wait_until([] { return true; });
+                     else group.exclusive(1, [] {});
+                   });
+                 }),
+                 Error);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Ranks, GroupOf, ::testing::Values(1, 2, 3, 4, 8), ::testing::PrintToStringParamName());
 
 TEST(Group, TheFirstErrorUnwindsRanksThatWait) {
