@@ -27,6 +27,7 @@ void ConfigReader::check_data(const Node& root, const DataConfig& data) {
   const bool sequences = is_one_of(data.set, {tokens, text});
   const bool is_file = sequences || is_one_of(data.set, {idx, npy});
   const bool is_own_form = data.set == synthetic || (falls_back && is_one_of(data.set, {idx, npy}));
+  const bool has_samples = is_own_form || (falls_back && sequences);
   for (const Rule& rule : {
            Rule{"path", !data.path.empty(), is_file || is_one_of(data.set, {mnist, cifar10}), is_file, "path: FILE_OR_FOLDER"},
            Rule{"validation", !data.validation.empty(), sequences, false, ""},
@@ -34,7 +35,7 @@ void ConfigReader::check_data(const Node& root, const DataConfig& data) {
            Rule{"target", data.target != TargetKind::automatic, sequences, false, ""},
            Rule{"classes", data.classes > 0, is_file || data.set == synthetic, data.set == synthetic, "classes: 10"},
            Rule{"shape", !data.shape.empty(), is_own_form, data.set == synthetic, "shape: [3, 32, 32]"},
-           Rule{"samples", data.samples > 0, is_own_form, data.set == synthetic, "samples: 4096"},
+           Rule{"samples", data.samples > 0, has_samples, data.set == synthetic, "samples: 4096"},
        }) {
     if (rule.is_given && !rule.may_be_given)
       problem(place_of(root, "data", rule.key), fmt::format("'data.{}' has no meaning for the data set {}", rule.key, set), "remove it");
@@ -44,8 +45,6 @@ void ConfigReader::check_data(const Node& root, const DataConfig& data) {
   }
   if (data.fallback == DataFallback::digits && data.set != mnist && data.set != DataSource::digits)
     problem(place_of(root, "data", "fallback"), "the drawn digits can replace MNIST only", "write `fallback: synthetic`", 6);
-  if (falls_back && sequences)
-    problem(place_of(root, "data", "fallback"), "there is no fallback for sequences of tokens", "remove it", 9);
   const std::optional<double> share = validation_share(data);
   if (share && (data.set != text || !(*share > 0 && *share < 1)))
     problem(place_of(root, "data", "validation"),

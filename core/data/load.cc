@@ -3,15 +3,19 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <optional>
 
 #include "base/sha256.h"
 #include "data/cifar10.h"
 #include "data/digits.h"
+#include "data/drawn_sequences.h"
 #include "data/idx_set.h"
 #include "data/mnist.h"
 #include "data/npy_set.h"
+#include "data/sequences.h"
 #include "data/synthetic.h"
 #include "data/text_set.h"
 #include "data/tokens.h"
@@ -20,6 +24,8 @@ namespace mgcompare {
 namespace {
 
 constexpr std::uint64_t kFallbackSeed = 1;
+
+bool is_sequence(DataSource set) { return set == DataSource::tokens || set == DataSource::text; }
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -58,7 +64,8 @@ Dataset fallback_of(const DataConfig& config, const DataPlaces& places, const st
     return set;
   }
   const DataSummary form = describe_dataset(config, places);
-  Dataset set = draw_samples(form.spec, form.train_samples, form.test_samples, kFallbackSeed);
+  const auto draw = form.spec.tokens > 0 ? draw_sequences : draw_samples;
+  Dataset set = draw(form.spec, form.train_samples, form.test_samples, kFallbackSeed);
   set.origin += fmt::format(", because {} is not available", wanted);
   set.remark = fmt::format("{} is not available, so the samples are synthetic: accuracies say nothing about it", wanted);
   return set;
@@ -71,13 +78,30 @@ std::string advice(DataSource set) {
       return ", or allow built-in digits with `--set data.fallback=digits`";
     case DataSource::tokens:
     case DataSource::text:
-      return "; correct `data.path` or `data.validation`";
+      return "; correct `data.path`, or allow drawn sequences with `fallback: synthetic`, `length`, `classes` and `samples` in `data`";
     case DataSource::idx:
     case DataSource::npy:
       return "; correct `data.path`, or allow drawn samples with `fallback: synthetic`, `shape`, `classes` and `samples` in `data`";
     default:
       return ", or allow drawn samples with `--set data.fallback=synthetic`";
   }
+}
+
+// The form of the samples that replace a missing set, as far as the config gives it.
+std::optional<DataSummary> drawn_form(const DataConfig& config) {
+  if (config.classes == 0 || config.samples == 0) return std::nullopt;
+  DataSummary form;
+  form.train_samples = config.samples;
+  form.test_samples = std::max<std::size_t>(config.samples / kTestShare, 1);
+  if (is_sequence(config.set)) {
+    if (config.length == 0) return std::nullopt;
+    form.spec = sequence_form(config).spec(config.classes);
+  } else {
+    if (config.shape.empty()) return std::nullopt;
+    form.spec.shape = config.shape;
+    form.spec.classes = config.classes;
+  }
+  return form;
 }
 
 Dataset load_or_fall_back(const DataConfig& config, const DataPlaces& places, const DataLog& log) {
@@ -120,11 +144,10 @@ DataSummary describe_dataset(const DataConfig& config, const DataPlaces& places)
   try {
     return source_of(config.set).describe(config, places);
   } catch (const DataMissing& missing) {
-    const bool has_form = !config.shape.empty() && config.classes > 0 && config.samples > 0;
     if (config.fallback == DataFallback::none) throw DataError(missing.what() + advice(config.set));
-    if (has_form) return source_of(DataSource::synthetic).describe(config, places);
-    throw DataError(fmt::format("{}; the fallback needs `shape`, `classes` and `samples` in `data`, because they are not known",
-                                missing.what()));
+    if (const auto form = drawn_form(config)) return *form;
+    throw DataError(fmt::format("{}; the fallback needs `{}`, `classes` and `samples` in `data`, because they are not known", missing.what(),
+                                is_sequence(config.set) ? "length" : "shape"));
   }
 }
 

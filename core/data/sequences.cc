@@ -4,8 +4,19 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 
 namespace mgcompare {
+
+SequenceForm sequence_form(const DataConfig& config) {
+  return {config.length, config.set == DataSource::text ? config.target != TargetKind::last : config.target == TargetKind::next};
+}
+
+void expect_validation(const DataConfig& config) {
+  std::error_code ignored;
+  if (!config.validation.empty() && !std::filesystem::exists(config.validation, ignored))
+    throw DataError(fmt::format("{} is missing, but {} is there: correct `data.validation`", config.validation, config.path));
+}
 
 SampleSpec SequenceForm::spec(std::size_t tokens) const {
   SampleSpec spec;

@@ -13,7 +13,6 @@ namespace mgcompare {
 namespace {
 
 constexpr std::uint64_t kSeed = 1;
-constexpr std::size_t kTestShare = 8;       // one test sample for so many training samples
 constexpr std::size_t kCells = 8;           // of a pattern along each of the last two axes
 constexpr std::uint64_t kPatternStream = 0x70ull << 56, kSampleStream = 0x73ull << 56, kTestStream = 0x74ull << 56;
 

@@ -59,7 +59,7 @@ std::size_t classes_of(const DataConfig& config, const TextTokens& text) {
 
 Dataset load(const DataConfig& config, const DataPlaces&, const DataLog&) {
   const TextTokens text = read_text_tokens(config.path);
-  const SequenceForm form{config.length, config.target != TargetKind::last};
+  const SequenceForm form = sequence_form(config);
   Dataset set;
   set.name = "text";
   set.origin = config.path;
@@ -72,6 +72,7 @@ Dataset load(const DataConfig& config, const DataPlaces&, const DataLog&) {
     test = train.last(held_back);
     train = train.first(train.size() - held_back);
   } else if (!config.validation.empty()) {
+    expect_validation(config);
     other = translated(config.validation, read_text_tokens(config.validation), text.alphabet);
     test = other;
   }

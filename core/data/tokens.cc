@@ -75,10 +75,6 @@ class LineReader {
   bool has_digits_ = false;
 };
 
-SequenceForm form_of(const DataConfig& config) {
-  return {config.length, config.target == TargetKind::next};
-}
-
 // Inputs and the target: one more than the length.
 TokenLines read_lines(const DataConfig& config, const std::string& path, std::size_t length) {
   TokenLines lines = read_tokens(path, length, config.classes > 0 ? config.classes : kMaxToken);
@@ -88,9 +84,10 @@ TokenLines read_lines(const DataConfig& config, const std::string& path, std::si
 
 Dataset load(const DataConfig& config, const DataPlaces&, const DataLog&) {
   const TokenLines train = read_lines(config, config.path, config.length == 0 ? 0 : config.length + 1);
-  SequenceForm form = form_of(config);
+  SequenceForm form = sequence_form(config);
   form.length = train.length - 1;
   TokenLines test;
+  expect_validation(config);
   if (!config.validation.empty()) test = read_lines(config, config.validation, train.length);
   Dataset set;
   set.name = "tokens";

@@ -86,7 +86,8 @@ TEST_F(DataKeys, AreRefusedWhereTheyHaveNoMeaning) {
   EXPECT_THAT(text("{set: mnist, shape: [3]}"), AllOf(HasSubstr("x.yaml:3:27:"), HasSubstr("'data.shape' has no meaning for the data set mnist")));
   EXPECT_THAT(text("{set: synthetic, path: a, shape: 3, classes: 2, samples: 9}"), HasSubstr("'data.path' has no meaning"));
   EXPECT_THAT(text("{set: cifar10, fallback: digits}"), HasSubstr("the drawn digits can replace MNIST only"));
-  EXPECT_THAT(text("{set: tokens, path: a, fallback: synthetic}"), HasSubstr("there is no fallback for sequences"));
+  EXPECT_THAT(text("{set: tokens, path: a, samples: 9}"), HasSubstr("'data.samples' has no meaning for the data set tokens"));
+  EXPECT_THAT(text("{set: text, path: a, length: 5, fallback: synthetic, shape: [5]}"), HasSubstr("'data.shape' has no meaning"));
   EXPECT_THAT(text("{set: tokens, path: a, validation: 0.1}"), HasSubstr("'data.validation' of tokens is a file, not 0.1"));
   EXPECT_THAT(text("{set: text, path: a, length: 3, validation: 1}"), HasSubstr("the share of the text to hold back is 1"));
   EXPECT_THAT(text("{set: synthetic, shape: 3, classes: 1, samples: 9}"), HasSubstr("one class leaves nothing to learn"));
