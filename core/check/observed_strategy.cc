@@ -52,7 +52,9 @@ class ObservedStrategy : public Strategy {
     mine_->first_epoch = std::min(mine_->first_epoch, batch.epoch());
     const double bytes = bytes_of(replica, group);
     inner_->step(shown(replica), group, is_altered(batch) ? altered(batch) : batch);
-    mine_->bytes += bytes_of(replica, group) - bytes;
+    const double sent = bytes_of(replica, group) - bytes;
+    mine_->bytes += sent;
+    if (lockstep_) mine_->sent[{batch.epoch(), batch.step()}] = sent;
     ++mine_->steps;
     ++steps_in_epoch_;
     if (lockstep_ && observation_.buffers) observation_.buffers->end_step(rank_);

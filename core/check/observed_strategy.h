@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "check/alteration.h"
@@ -45,6 +47,7 @@ struct Observation {
     std::size_t steps = 0;          // that it made
     std::uint64_t samples_before_steps = 0;  // of backward passes in start()
     double bytes = 0;               // that it sent in them
+    std::map<std::pair<std::size_t, std::size_t>, double> sent;  // bytes by epoch and step, in lockstep
     double processor_seconds = 0;   // of its thread
   };
   explicit Observation(std::size_t ranks) : ranks(ranks) {}

@@ -242,7 +242,8 @@ void Verification::check_approximate(const TrainingCase& of, const Traits& trait
   // With local batch normalisation, one rank that accumulates the shares normalises each by itself, too.
   if (is_exact(traits) && has_bits(traits))
     compare(of, kBits, {kBits, {trainings_.reference(of, static_cast<std::size_t>(of.ranks))}}, plain.outcome);
-  check_disturbed(of, {"the same seed gives the same bits", plain.outcome.weights});
+  const ObservedTraining disturbed = check_disturbed(of, {"the same seed gives the same bits", plain.outcome.weights});
+  if (of.ranks > 1 && traits.pace == Traits::Pace::lockstep) check_sent(of, plain.seen, disturbed.seen);
   if (traits.pace == Traits::Pace::free) check_conservation(of, plain.outcome);
   check_settled(of, traits, plain);
   if (has_one_model(traits) && of.ranks > 1) check_contributions(of, plain);

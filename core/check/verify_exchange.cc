@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "check/verify.h"
 #include "check/weight_difference.h"
 #include "plan/least_bytes.h"
@@ -12,6 +14,8 @@ namespace {
 using Verdict = Finding::Verdict;
 
 constexpr char kCounted[] = "the ranks' exchange is counted";
+constexpr double kRounding = 0.001;  // a rank's part of a collective is no whole number of bytes, and each count is rounded
+constexpr char kSent[] = "settle() takes no exchange over from steps";
 
 }  // namespace
 
@@ -22,6 +26,21 @@ void Verification::check_traffic(const TrainingCase& of, const Traits& traits, c
                                             static_cast<std::size_t>(of.ranks));
   judge(training.bytes_per_step >= least, of, kCounted,
         fmt::format("{:.3g} bytes per step and rank; {:.3g} are the least that an exact exchange needs", training.bytes_per_step, least));
+}
+
+// An exchange in settle() is neither timed nor counted: a step that relies on it would be too fast. The two trainings settle at
+// different steps.
+void Verification::check_sent(const TrainingCase& of, const Observation& plain, const Observation& disturbed) {
+  for (std::size_t rank = 0; rank < plain.ranks.size(); ++rank) {
+    for (const auto& [step, bytes] : disturbed.ranks[rank].sent) {
+      const auto other = plain.ranks[rank].sent.find(step);
+      if (other == plain.ranks[rank].sent.end() || std::abs(other->second - bytes) <= kRounding * bytes + 8) continue;
+      return judge(false, of, kSent,
+                   fmt::format("in step {} of epoch {} rank {} sends {:.3g} bytes, and {:.3g} where settle() was called at other steps",
+                               step.second + 1, step.first + 1, rank, other->second, bytes));
+    }
+  }
+  judge(true, of, kSent, "the same in each step, wherever settle() was called");
 }
 
 // One model of all ranks must change if one rank gets other samples in one step. Without counted bytes, the copies of other

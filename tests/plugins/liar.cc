@@ -108,6 +108,7 @@ class Liar : public Strategy {
                              "restores once",          // the weights are wrong when the training is resumed again
                              "settle scales weights",  // of the training, also on one rank
                              "settle averages weights",  // of copies that train apart between averagings
+                             "settle averages ahead",  // for the next step, which then exchanges nothing
                              "settle clears statistics",  // of batch normalisation
                              "settle averages statistics",
                              "sums statistics",        // of the ranks, and does not divide
@@ -172,6 +173,12 @@ class Liar : public Strategy {
     if (how_ == "settle scales weights")
       for (float& weight : weights) weight *= 0.999f;
     if (how_ == "settle averages weights") average(group, weights);
+    if (how_ == "settle averages ahead") {
+      copy(replica.device(), own_.span(), weights);
+      average(group, own_);
+      is_ahead_ = true;
+      return own_;
+    }
     if (how_ == "settle clears statistics") std::fill(replica.buffers().begin(), replica.buffers().end(), 0.0f);
     if (how_ == "settle averages statistics") average(group, replica.buffers());
     if (how_ != "trains apart" && how_ != "trains apart noisily") return weights;
@@ -195,10 +202,16 @@ class Liar : public Strategy {
 
  private:
   bool trains_apart() const {
-    return how_ == "trains apart" || how_ == "trains apart noisily" || how_ == "settle averages weights";
+    return how_ == "trains apart" || how_ == "trains apart noisily" || how_ == "settle averages weights" ||
+           how_ == "settle averages ahead";
   }
 
   void step_apart(Replica& replica, Group& group, const Batch& batch) {
+    if (how_ == "settle averages ahead") {
+      if (is_ahead_) copy(replica.device(), replica.weights(), own_.span());
+      else average(group, replica.weights());
+      is_ahead_ = false;
+    }
     replica.backward(batch, Scale::own_share);
     replica.update();
     if (how_ == "trains apart noisily") group.all_reduce(own_.span().slice({0, 1}));
@@ -332,7 +345,7 @@ class Liar : public Strategy {
   int restored_ = 0;                // times in this training
   bool started_ = false;
   static inline std::atomic<int> variables_ = 0;
-  bool settled_ = false;
+  bool settled_ = false, is_ahead_ = false;
   Vec weights_;
   std::uint8_t byte_ = 0;
   std::optional<Batch> first_;

@@ -107,6 +107,14 @@ TEST(Supervisor, AnExitOfAThreadIsToldAsSuch) {
   EXPECT_EQ(reply.cause, "the worker ended by itself (exit code 7) before the trial began");
 }
 
+TEST(Supervisor, AnAnswerOverTheLimitIsAFailureWithBothSizes) {
+  Supervisor supervisor(quick());
+  const Reply reply = supervisor.ask("huge", nullptr, 20);
+  EXPECT_EQ(reply.status, TrialStatus::failed) << reply.cause;
+  EXPECT_EQ(reply.cause, "the worker has a message of 20971522 bytes, over the limit of 16777216 (texts, metrics or settings of the plugin are too large)");
+  EXPECT_EQ(supervisor.ask("echo", 1, 5).status, TrialStatus::done);
+}
+
 TEST(Supervisor, AWorkerThatDiedIdleIsNoFaultOfTheNextRequest) {
   Supervisor supervisor(quick());
   const pid_t first = process_of(supervisor);
