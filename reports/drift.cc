@@ -23,9 +23,9 @@ std::vector<const Row*> all_runs(const Cell& cell) {
   return rows;
 }
 
-std::vector<Drift> drifts_of(const Cell& cell) {
+std::vector<SpeedDrift> drifts_of(const Cell& cell) {
   const std::vector<const Row*> rows = all_runs(cell);
-  std::vector<Drift> found;
+  std::vector<SpeedDrift> found;
   const auto look = [&](std::size_t before, std::size_t after) {
     const double change = throughput(*rows[after]) / throughput(*rows[before]) - 1;
     if (std::abs(change) > kSteady) found.push_back({rows[before], rows[after], change});
@@ -37,20 +37,20 @@ std::vector<Drift> drifts_of(const Cell& cell) {
 
 }  // namespace
 
-std::vector<Drift> drifts(const Comparison& comparison) {
-  std::vector<Drift> all;
+std::vector<SpeedDrift> drifts(const Comparison& comparison) {
+  std::vector<SpeedDrift> all;
   for (const Cell& cell : comparison.cells) {
     if (!cell.is_baseline || cell.trial().devices != 1) continue;
-    const std::vector<Drift> found = drifts_of(cell);
+    const std::vector<SpeedDrift> found = drifts_of(cell);
     all.insert(all.end(), found.begin(), found.end());
   }
-  std::sort(all.begin(), all.end(), [](const Drift& a, const Drift& b) { return is_earlier(a.before, b.before); });
+  std::sort(all.begin(), all.end(), [](const SpeedDrift& a, const SpeedDrift& b) { return is_earlier(a.before, b.before); });
   return all;
 }
 
-const Drift& largest(const std::vector<Drift>& drifts) {
+const SpeedDrift& largest(const std::vector<SpeedDrift>& drifts) {
   return *std::max_element(drifts.begin(), drifts.end(),
-                           [](const Drift& a, const Drift& b) { return std::abs(a.change) < std::abs(b.change); });
+                           [](const SpeedDrift& a, const SpeedDrift& b) { return std::abs(a.change) < std::abs(b.change); });
 }
 
 Table drift_table(const Comparison& comparison) {

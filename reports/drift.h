@@ -10,7 +10,7 @@
 
 namespace mgcompare {
 
-struct Drift {
+struct SpeedDrift {
   const Row* before;                // two successive runs of one baseline
   const Row* after;
   double change;                    // of samples/s, relative to `before`; signed
@@ -18,10 +18,10 @@ struct Drift {
 
 // Changes of more than 3 %, in order of execution. If no single change of a baseline is that large, but the total change is,
 // `before` is its first run and `after` its last.
-std::vector<Drift> drifts(const Comparison& comparison);
+std::vector<SpeedDrift> drifts(const Comparison& comparison);
 
 // The largest change, up or down. `drifts` is not empty.
-const Drift& largest(const std::vector<Drift>& drifts);
+const SpeedDrift& largest(const std::vector<SpeedDrift>& drifts);
 
 // All runs of the baselines that have bracket runs, in order of execution.
 Table drift_table(const Comparison& comparison);

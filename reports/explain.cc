@@ -67,7 +67,7 @@ class Works {
     }
     for (const auto& [name, cells] : rows) all_[name] = fit_work(cells, computing_seconds);
   }
-  std::optional<Work> of(const Cell& cell) const {
+  std::optional<StepTime> of(const Cell& cell) const {
     const auto found = all_.find(key(cell));
     return found == all_.end() ? std::nullopt : found->second;
   }
@@ -75,7 +75,7 @@ class Works {
  private:
   using Key = std::pair<std::string, DeviceKind>;
   static Key key(const Cell& cell) { return {cell.trial().variant, cell.trial().device_kind}; }
-  std::map<Key, std::optional<Work>> all_;
+  std::map<Key, std::optional<StepTime>> all_;
 };
 
 // E1 and E2: whether bandwidth or latency limits the exchange.
@@ -128,7 +128,7 @@ void explain_little_work(const Comparison& comparison, const Works& works, std::
   std::map<const Cell*, double> fixed_seconds;
   const std::vector<Fired> fired = where(comparison, [&](const Cell& cell) -> std::optional<double> {
     if (cell.trial().devices < 2) return std::nullopt;
-    const std::optional<Work> work = works.of(cell);
+    const std::optional<StepTime> work = works.of(cell);
     if (!work) return std::nullopt;
     const double samples = work->per_sample * samples_per_device(cell);
     const double fixed = work->fixed + (cell.breakdown.reliable() ? cell.breakdown.optimizer : 0);
@@ -276,9 +276,9 @@ void explain_oversubscription(const Comparison& comparison, std::vector<Reason>&
 }
 
 void explain_drift(const Comparison& comparison, std::vector<Reason>& all) {
-  const std::vector<Drift> found = drifts(comparison);
+  const std::vector<SpeedDrift> found = drifts(comparison);
   if (found.empty()) return;
-  const Drift& worst = largest(found);
+  const SpeedDrift& worst = largest(found);
   std::string text = fmt::format(
       "Between {} and {} the samples/s of {} changed by {}: results from that time are doubtful.",
       plain(worst.before->started), plain(worst.after->finished), plain(row_name(worst.before->trial)), change_text(worst.change));
@@ -345,7 +345,7 @@ Table break_even_table(const Comparison& comparison) {
   }
   for (const Cell& cell : comparison.cells) {
     const auto paid = fits(cell) ? costs.find(key(cell)) : costs.end();
-    const std::optional<Work> work = works.of(cell);
+    const std::optional<StepTime> work = works.of(cell);
     if (paid == costs.end() || !work) continue;
     const TrialKey& trial = cell.trial();
     const double cost = std::max(0.0, median(paid->second));

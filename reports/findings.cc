@@ -360,8 +360,8 @@ std::vector<Finding> reservations(const Comparison& comparison) {
     all.push_back({fmt::format("{} trains separate models, one per rank: its accuracy is their mean, its speed an upper limit",
                                plain(cell.trial().strategy.label))});
   }
-  if (const std::vector<Drift> found = drifts(comparison); !found.empty()) {
-    const Drift& worst = largest(found);
+  if (const std::vector<SpeedDrift> found = drifts(comparison); !found.empty()) {
+    const SpeedDrift& worst = largest(found);
     all.push_back({fmt::format("The speed of the machine changed: the samples/s of {} changed by {} between two of its runs; "
                                "differences of that size may be due to the machine",
                                plain(row_name(worst.before->trial)), change_text(worst.change))});

@@ -21,7 +21,7 @@ std::string machine_doubt(const Comparison& comparison, const Cell& best, const 
     doubts.push_back(fmt::format("the machine was busy (load {:.2f})", crowded->load));
     is_busy = true;
   }
-  if (const std::vector<Drift> found = drifts(comparison); !found.empty())
+  if (const std::vector<SpeedDrift> found = drifts(comparison); !found.empty())
     doubts.push_back(fmt::format("{} speed changed by {}", is_busy ? "its" : "the machine's", change_text(largest(found).change)));
   return listed(doubts);
 }

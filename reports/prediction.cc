@@ -54,7 +54,7 @@ class Payload {
 
 // The model of one strategy on one kind of device.
 struct Model {
-  Work work;
+  StepTime work;
   Payload payload;
   LinkModel link;
   double waiting = 0;
@@ -67,8 +67,8 @@ struct Model {
 };
 
 // In weak scaling all steps may have the same batch per device: then only the cost of that batch is known.
-Work work_of(const std::vector<const Cell*>& cells, bool weak) {
-  if (const std::optional<Work> fitted = fit_work(cells, own_seconds)) return *fitted;
+StepTime work_of(const std::vector<const Cell*>& cells, bool weak) {
+  if (const std::optional<StepTime> fitted = fit_work(cells, own_seconds)) return *fitted;
   std::vector<double> seconds;
   std::set<double> sizes;
   for (const Cell* cell : cells) {

@@ -19,7 +19,7 @@ double samples_per_device(const Cell& cell) {
   return static_cast<double>(cell.trial().global_batch) / static_cast<double>(std::max<std::size_t>(1, cell.trial().devices));
 }
 
-std::optional<Work> fit_work(const std::vector<const Cell*>& cells, double (*seconds)(const Cell&)) {
+std::optional<StepTime> fit_work(const std::vector<const Cell*>& cells, double (*seconds)(const Cell&)) {
   // Relative errors, so that short steps have the same weight as long ones: minimises sum ((f + p b) / t - 1)^2.
   double ff = 0, fb = 0, bb = 0, f1 = 0, b1 = 0;
   std::set<double> sizes;
@@ -33,7 +33,7 @@ std::optional<Work> fit_work(const std::vector<const Cell*>& cells, double (*sec
   }
   if (sizes.size() < 2) return std::nullopt;
   const double determinant = ff * bb - fb * fb;
-  Work work{(f1 * bb - b1 * fb) / determinant, (b1 * ff - f1 * fb) / determinant};
+  StepTime work{(f1 * bb - b1 * fb) / determinant, (b1 * ff - f1 * fb) / determinant};
   if (work.fixed < 0) work = {0, b1 / bb};
   if (!(work.per_sample > 0) || !std::isfinite(work.fixed)) return std::nullopt;
   work.sizes = sizes.size(), work.rows = rows, work.least = *sizes.begin();
@@ -45,7 +45,7 @@ std::optional<Work> fit_work(const std::vector<const Cell*>& cells, double (*sec
   return work;
 }
 
-std::optional<double> break_even_batch(const Work& work, double cost, std::size_t devices) {
+std::optional<double> break_even_batch(const StepTime& work, double cost, std::size_t devices) {
   if (devices < 2 || !(work.per_sample > 0)) return std::nullopt;
   const auto n = static_cast<double>(devices);
   // fixed + p B / n + cost < fixed + p B

@@ -10,7 +10,7 @@
 
 namespace mgcompare {
 
-struct Work {
+struct StepTime {
   double fixed = 0, per_sample = 0; // seconds
   double error = 0;                 // largest relative error of the fit
   std::size_t sizes = 0;            // number of different batches per device in the fit
@@ -21,7 +21,7 @@ struct Work {
 
 // Fits `seconds` of the rows with a reliable breakdown against their samples per device. Absent with fewer than two different
 // numbers of samples, or if the time does not grow with them.
-std::optional<Work> fit_work(const std::vector<const Cell*>& cells, double (*seconds)(const Cell&));
+std::optional<StepTime> fit_work(const std::vector<const Cell*>& cells, double (*seconds)(const Cell&));
 
 // Seconds of a step without exchange and waiting.
 double own_seconds(const Cell& cell);
@@ -32,6 +32,6 @@ double samples_per_device(const Cell& cell);
 
 // The global batch above which `devices` are faster than one, if their steps take `cost` seconds more. Absent if they never
 // are.
-std::optional<double> break_even_batch(const Work& work, double cost, std::size_t devices);
+std::optional<double> break_even_batch(const StepTime& work, double cost, std::size_t devices);
 
 }  // namespace mgcompare

@@ -211,7 +211,7 @@ ObservedTraining Trainings::run(const TrainingCase& of) {
   if (of.saves) request.files = {.checkpoint = folder_ + "/saved"};
   if (listener_.leave)
     request.leave = [&](const std::exception_ptr& cause) {
-      listener_.found({Finding::Verdict::failed, of.strategy.label, "runs", of.optimizer, of.ranks, cause_of(cause).sentence});
+      listener_.found({VerifyFinding::Verdict::failed, of.strategy.label, "runs", of.optimizer, of.ranks, cause_of(cause).sentence});
       listener_.leave();
     };
   // Processor time of all but this thread and, at the end, the ranks.

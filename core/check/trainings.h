@@ -15,14 +15,14 @@
 #include "data/dataset.h"
 #include "modules/strategy_options.h"
 #include "platform/platform.h"
-#include "results/finding.h"
+#include "results/verify_finding.h"
 #include "train/training.h"
 
 namespace mgcompare {
 
 // Called during a verification. Each may be empty.
 struct VerifyListener {
-  std::function<void(const Finding&)> found;
+  std::function<void(const VerifyFinding&)> found;
   std::function<void(const std::string& optimizer, int ranks)> training;  // one begins
   std::function<void(const Progress&)> progress;
   LivePosition* position = nullptr;  // kept up to date; null: not wanted

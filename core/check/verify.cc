@@ -16,7 +16,7 @@
 namespace mgcompare {
 namespace {
 
-using Verdict = Finding::Verdict;
+using Verdict = VerifyFinding::Verdict;
 
 constexpr char kGlobal[] = "equals one device on the global batch (average pooling, tanh for relu)";
 constexpr char kGlobalNorm[] = "with batch_norm: sync, equals one device on the global batch (average pooling, tanh for relu)";
@@ -58,10 +58,11 @@ void Verification::judge(bool good, const TrainingCase& of, const std::string& c
   report(good ? Verdict::passed : Verdict::failed, of, check, figure);
 }
 
-Finding Verification::finding_of(const TrainingCase& of, const std::string& check, const Expectation& expected,
+VerifyFinding Verification::finding_of(const TrainingCase& of, const std::string& check, const Expectation& expected,
                                  const std::vector<std::vector<float>>& weights, std::size_t steps) {
   const double largest = largest_difference(expected.weights, weights);
-  Finding finding{Verdict::failed, of.strategy.label, check, of.optimizer, of.ranks, difference_text(largest, expected.limit, steps), largest, expected.limit};
+  VerifyFinding finding{Verdict::failed, of.strategy.label, check, of.optimizer, of.ranks, difference_text(largest, expected.limit, steps),
+                        largest, expected.limit};
   if (largest > expected.limit && expected.limit > 0 && of.smooth && std::isfinite(largest)) {
     const Departure worst = largest_departure(expected.weights, weights, trainings_.limits(of, expected.limit));
     finding.value = worst.difference;
@@ -75,7 +76,7 @@ Finding Verification::finding_of(const TrainingCase& of, const std::string& chec
 
 bool Verification::compare(const TrainingCase& of, const std::string& check, const Expectation& expected,
                            const TrainingOutcome& outcome) {
-  const Finding finding = finding_of(of, check, expected, outcome.weights, outcome.result.steps);
+  const VerifyFinding finding = finding_of(of, check, expected, outcome.weights, outcome.result.steps);
   listener_.found(finding);
   return finding.verdict == Verdict::passed;
 }
@@ -258,7 +259,7 @@ ObservedTraining Verification::check_disturbed(TrainingCase of, const Expectatio
   const bool alike = std::all_of(training.seen.ranks.begin(), training.seen.ranks.end(),
                                  [](const Observation::OfRank& rank) { return rank.settles_alike; });
   judge(alike, of, kSettlesAgain, alike ? "the same bits" : "other weights than before");
-  const Finding finding = finding_of(of, expected.check, expected, training.outcome.weights, training.outcome.result.steps);
+  const VerifyFinding finding = finding_of(of, expected.check, expected, training.outcome.weights, training.outcome.result.steps);
   if (finding.verdict == Verdict::passed) {
     compare(of, expected.check, expected, training.outcome);
     compare(of, kSettles, expected, training.outcome);
@@ -339,12 +340,12 @@ void Verification::check_usage(const StrategyConfig& strategy) {
 }
 
 bool verify(const Config& config, const Dataset& dataset, Platform& platform, const VerifyScope& scope,
-            const std::function<void(const Finding&)>& found) {
+            const std::function<void(const VerifyFinding&)>& found) {
   const TemporaryFolder folder;
   Verification verification(config, dataset, platform, scope, folder.path());
   bool passed = true;
   VerifyListener listener;
-  listener.found = [&](const Finding& finding) {
+  listener.found = [&](const VerifyFinding& finding) {
     passed = passed && finding.verdict != Verdict::failed;
     found(finding);
   };

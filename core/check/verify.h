@@ -8,7 +8,7 @@
 
 #include "check/trainings.h"
 #include "check/verify_scope.h"
-#include "results/finding.h"
+#include "results/verify_finding.h"
 
 namespace mgcompare {
 
@@ -32,10 +32,10 @@ class Verification {
     double limit = 0;                         // largest allowed difference; 0: the same bits
   };
 
-  void report(Finding::Verdict verdict, const TrainingCase& of, const std::string& check, const std::string& figure);
+  void report(VerifyFinding::Verdict verdict, const TrainingCase& of, const std::string& check, const std::string& figure);
   void judge(bool good, const TrainingCase& of, const std::string& check, const std::string& figure);
   // Whether the weights are as expected. On a smooth network rounding may move some tensors farther than the limit.
-  Finding finding_of(const TrainingCase& of, const std::string& check, const Expectation& expected,
+  VerifyFinding finding_of(const TrainingCase& of, const std::string& check, const Expectation& expected,
                      const std::vector<std::vector<float>>& weights, std::size_t steps);
   // Reports it, and returns whether it has passed.
   bool compare(const TrainingCase& of, const std::string& check, const Expectation& expected, const TrainingOutcome& outcome);
@@ -85,6 +85,6 @@ class Verification {
 
 // Checks the planted strategy and the strategies of the config in this process. Returns whether no check failed.
 bool verify(const Config& config, const Dataset& dataset, Platform& platform, const VerifyScope& scope,
-            const std::function<void(const Finding&)>& found);
+            const std::function<void(const VerifyFinding&)>& found);
 
 }  // namespace mgcompare

@@ -11,7 +11,7 @@
 namespace mgcompare {
 namespace {
 
-using Verdict = Finding::Verdict;
+using Verdict = VerifyFinding::Verdict;
 
 constexpr char kCounted[] = "the ranks' exchange is counted";
 constexpr double kRounding = 0.001;  // a rank's part of a collective is no whole number of bytes, and each count is rounded

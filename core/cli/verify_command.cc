@@ -17,13 +17,13 @@
 namespace mgcompare {
 namespace {
 
-using Verdict = Finding::Verdict;
+using Verdict = VerifyFinding::Verdict;
 
 constexpr std::uint64_t kMostSeeds = 1000000;  // short numbers, which are easily repeated
 
 std::string ranks_text(int ranks) { return ranks == 0 ? "all" : ranks == 1 ? "1 rank" : fmt::format("{} ranks", ranks); }
 
-void print_finding(const Finding& finding) {
+void print_finding(const VerifyFinding& finding) {
   fmt::print("{:<8} {:<16} {:<9} {:<7}  {}: {}\n", to_string(finding.verdict), finding.strategy,
              finding.optimizer.empty() ? "all" : finding.optimizer, ranks_text(finding.ranks), finding.check,
              plain(finding.figure));
@@ -37,10 +37,10 @@ void print_summary(const FindingSummary& summary) {
              summary.passed, summary.failed, summary.skipped, closest);
 }
 
-void print_result(const std::vector<Finding>& findings) {
+void print_result(const std::vector<VerifyFinding>& findings) {
   // Repeat the failed checks at the end: there may be a thousand lines.
   std::string_view heading = "\nfailed checks:\n";
-  for (const Finding& finding : findings) {
+  for (const VerifyFinding& finding : findings) {
     if (finding.verdict != Verdict::failed) continue;
     fmt::print("{}", std::exchange(heading, ""));
     print_finding(finding);
@@ -85,7 +85,7 @@ int verify_strategies(const Command& command) {
     device_kind = kind;
     if (!command.json) fmt::print("on {} devices, with seed {} (--seed {} repeats this)\n", kind, request.seed, request.seed);
   };
-  listeners.found = [&](const Finding& finding) {
+  listeners.found = [&](const VerifyFinding& finding) {
     if (!command.json && !command.quiet) print_finding(finding);
   };
   listeners.says = [](const std::string& text) { print_stderr("{}\n", plain(text)); };
@@ -96,8 +96,8 @@ int verify_strategies(const Command& command) {
   for (const ModelConfig& model : networks) {
     request.config = with_network(all, model);
     if (has_networks && !command.json) fmt::print("{}network {}\n", &model == &networks.front() ? "" : "\n", plain(model.name));
-    const std::vector<Finding> findings = verify_in_workers(request, probe, supervisor_settings(), listeners);
-    const bool holds = std::none_of(findings.begin(), findings.end(), [](const Finding& finding) { return finding.verdict == Verdict::failed; });
+    const std::vector<VerifyFinding> findings = verify_in_workers(request, probe, supervisor_settings(), listeners);
+    const bool holds = std::none_of(findings.begin(), findings.end(), [](const VerifyFinding& finding) { return finding.verdict == Verdict::failed; });
     passed &= holds;
     if (!command.json) print_result(findings);
     each.push_back({{"network", model.name}, {"passed", holds}, {"strategies", summarized(findings)}, {"findings", findings}});

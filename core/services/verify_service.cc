@@ -72,7 +72,7 @@ nlohmann::json answer_verify(std::unique_ptr<OpenVerification>& open, const nloh
   const nlohmann::json& setting = body.at("setting");
   if (open == nullptr || !open->fits(setting)) open = std::make_unique<OpenVerification>(setting, context);
   VerifyListener listener;
-  listener.found = [&](const Finding& finding) { context.note({{"finding", finding}}); };
+  listener.found = [&](const VerifyFinding& finding) { context.note({{"finding", finding}}); };
   listener.training = [&](const std::string& optimizer, int ranks) {
     context.note({{"optimizer", optimizer}, {"ranks", ranks}});
   };
@@ -124,23 +124,23 @@ class VerifyRun {
     const Reply reply = ask({{"setting", setting_}, {"row", row}});
     // A plugin that fails may have left anything behind: the next one gets a new worker.
     const bool has_failed = std::any_of(findings.begin() + static_cast<std::ptrdiff_t>(before), findings.end(),
-                                        [](const Finding& finding) { return finding.verdict == Finding::Verdict::failed; });
+                                        [](const VerifyFinding& finding) { return finding.verdict == VerifyFinding::Verdict::failed; });
     if (reply.status == TrialStatus::interrupted) throw Error("verify was stopped; the remaining strategies were not checked");
-    if (!reply.answered()) add({Finding::Verdict::failed, label, "runs", optimizer_, ranks_, reply.failure()});
+    if (!reply.answered()) add({VerifyFinding::Verdict::failed, label, "runs", optimizer_, ranks_, reply.failure()});
     const bool is_complete = reply.answered() && reply.body.get<bool>();
     if (has_failed || !is_complete) supervisor_.end_worker();
     if (is_complete) return;
-    add({Finding::Verdict::skipped, label, "remaining checks", "", 0, "fix the plugin, and verify again"});
+    add({VerifyFinding::Verdict::skipped, label, "remaining checks", "", 0, "fix the plugin, and verify again"});
   }
 
-  std::vector<Finding> findings;
+  std::vector<VerifyFinding> findings;
 
  private:
   Reply ask(const nlohmann::json& body) {
     const auto on_note = [this](const nlohmann::json& note) {
       // Each new worker loads the data, and says so.
       if (note.contains("text") && said_.insert(note["text"].get<std::string>()).second) listeners_.says(note["text"].get<std::string>());
-      if (note.contains("finding")) add(note["finding"].get<Finding>());
+      if (note.contains("finding")) add(note["finding"].get<VerifyFinding>());
       if (note.contains("optimizer")) {
         optimizer_ = note["optimizer"].get<std::string>();
         ranks_ = note.at("ranks").get<int>();
@@ -149,7 +149,7 @@ class VerifyRun {
     return supervisor_.ask("verify", body, request_.config.measure.time_limit, {{}, on_note});
   }
 
-  void add(Finding finding) {
+  void add(VerifyFinding finding) {
     listeners_.found(finding);
     findings.push_back(std::move(finding));
   }
@@ -166,7 +166,7 @@ class VerifyRun {
 
 }  // namespace
 
-std::vector<Finding> verify_in_workers(const VerifyRequest& request, CapabilityProbe& probe, SupervisorSettings settings,
+std::vector<VerifyFinding> verify_in_workers(const VerifyRequest& request, CapabilityProbe& probe, SupervisorSettings settings,
                                        const VerifyListeners& listeners) {
   const std::string kind = kind_of_devices(probe);
   listeners.begins(kind);

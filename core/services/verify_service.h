@@ -10,7 +10,7 @@
 
 #include "config/config.h"
 #include "process/worker.h"
-#include "results/finding.h"
+#include "results/verify_finding.h"
 #include "services/probe_service.h"
 
 namespace mgcompare {
@@ -24,12 +24,12 @@ struct VerifyRequest {
 
 struct VerifyListeners {
   std::function<void(const std::string& device_kind)> begins;
-  std::function<void(const Finding&)> found;
+  std::function<void(const VerifyFinding&)> found;
   std::function<void(const std::string& text)> says;
 };
 
 // Calls the listeners while it runs. Returns all findings. Throws Error if it cannot begin, or if the user stops it.
-std::vector<Finding> verify_in_workers(const VerifyRequest& request, CapabilityProbe& probe, SupervisorSettings settings,
+std::vector<VerifyFinding> verify_in_workers(const VerifyRequest& request, CapabilityProbe& probe, SupervisorSettings settings,
                                        const VerifyListeners& listeners);
 
 Handlers verify_handlers();

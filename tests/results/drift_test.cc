@@ -47,7 +47,7 @@ TEST(Drift, BracketsAreInNoFigure) {
 TEST(Drift, IsSeenBetweenBlocksAndBrackets) {
   const mgcompare::Run run = bracketed({1000, 1010, 900});
   const Comparison comparison = compare_rows(run);
-  const std::vector<Drift> found = drifts(comparison);
+  const std::vector<SpeedDrift> found = drifts(comparison);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].before->trial.block, 2);
   EXPECT_EQ(found[0].after->trial.bracket, 3);
@@ -62,7 +62,7 @@ TEST(Drift, ThatIsSlowIsSeenFromEndToEnd) {
   for (const double rate : {1000.0, 980.0, 960.0, 940.0})
     maker.bracket(static_cast<int>(maker.run.rows.size()) + 1, make_result(rate, 8, 0.985));
   const Comparison comparison = compare_rows(maker.run);
-  const std::vector<Drift> found = drifts(comparison);
+  const std::vector<SpeedDrift> found = drifts(comparison);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].before->trial.bracket, 1);
   EXPECT_EQ(found[0].after->trial.bracket, 4);

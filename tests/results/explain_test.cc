@@ -233,7 +233,7 @@ TEST(Explain, E8BracketsWithTheBaseline) {
     row.finished = "2024-05-01T12:0" + std::to_string(row.position) + ":30Z";
   }
   const Comparison comparison = compare_rows(maker.run);
-  const std::vector<Drift> found = drifts(comparison);
+  const std::vector<SpeedDrift> found = drifts(comparison);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_NEAR(found[0].change, -110 / 1010.0, 1e-9);
   EXPECT_THAT(reason_of(maker.run, "E8").evidence,
@@ -241,14 +241,14 @@ TEST(Explain, E8BracketsWithTheBaseline) {
                         "changed by -11 %"));
 }
 
-TEST(Work, SplitsStepsIntoFixedAndPerSample) {
+TEST(StepTime, SplitsStepsIntoFixedAndPerSample) {
   RunMaker maker;
   for (const std::size_t batch : {64, 128, 512})
     maker.add("together", 1, 1, step_result({.compute = 2 + 0.01 * static_cast<double>(batch)}, 1, batch), batch);
   const Comparison comparison = compare_rows(maker.run);
   std::vector<const Cell*> cells;
   for (const Cell& cell : comparison.cells) cells.push_back(&cell);
-  const std::optional<Work> work = fit_work(cells, own_seconds);
+  const std::optional<StepTime> work = fit_work(cells, own_seconds);
   ASSERT_TRUE(work.has_value());
   EXPECT_NEAR(work->fixed, 2e-3, 1e-9);
   EXPECT_NEAR(work->per_sample, 1e-5, 1e-11);

@@ -62,9 +62,9 @@ std::size_t passed(const StrategyConfig& row, const ModelConfig& model, const st
   scope.optimizers = {"momentum", "adam"};
   std::size_t passed = 0;
   const Dataset data = first_digits(scope.samples);
-  verify(config, data, platform(DeviceKind::cpu), scope, [&](const Finding& finding) {
-    if (finding.verdict == Finding::Verdict::passed) ++passed;
-    EXPECT_NE(finding.verdict, Finding::Verdict::failed)
+  verify(config, data, platform(DeviceKind::cpu), scope, [&](const VerifyFinding& finding) {
+    if (finding.verdict == VerifyFinding::Verdict::passed) ++passed;
+    EXPECT_NE(finding.verdict, VerifyFinding::Verdict::failed)
         << finding.strategy << ", " << finding.optimizer << ", " << finding.ranks << " ranks: " << finding.check << ": " << finding.figure;
   });
   return passed;

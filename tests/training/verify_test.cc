@@ -14,13 +14,13 @@ namespace mgcompare {
 namespace {
 
 using ::testing::HasSubstr;
-using Verdict = Finding::Verdict;
+using Verdict = VerifyFinding::Verdict;
 
 struct Verified {
   bool passed = false;
-  std::vector<Finding> findings;
+  std::vector<VerifyFinding> findings;
   std::size_t count(const std::string& strategy, Verdict verdict) const {
-    return static_cast<std::size_t>(std::count_if(findings.begin(), findings.end(), [&](const Finding& finding) {
+    return static_cast<std::size_t>(std::count_if(findings.begin(), findings.end(), [&](const VerifyFinding& finding) {
       return finding.strategy == strategy && finding.verdict == verdict;
     }));
   }
@@ -38,7 +38,7 @@ Verified verify_in(const VerifyScope& scope, const Config& config) {
   Verified verified;
   const Dataset data = testing::first_digits(scope.samples);
   verified.passed = verify(config, data, platform(DeviceKind::cpu), scope,
-                           [&](const Finding& finding) { verified.findings.push_back(finding); });
+                           [&](const VerifyFinding& finding) { verified.findings.push_back(finding); });
   return verified;
 }
 
@@ -77,7 +77,7 @@ Verified verify_faulty(const std::string& name, const std::vector<OptionConfig>&
 
 std::string failures(const Verified& verified) {
   std::string text;
-  for (const Finding& finding : verified.findings)
+  for (const VerifyFinding& finding : verified.findings)
     if (finding.verdict == Verdict::failed)
       text += finding.strategy + ", " + finding.optimizer + ", " + std::to_string(finding.ranks) + " ranks: " + finding.check + ": " + finding.figure + "\n";
   return text;
@@ -133,13 +133,13 @@ TEST(Verify, QuickMakesTheSameChecks) {
   ASSERT_FALSE(verified.findings.empty());
   EXPECT_EQ(verified.findings[0].strategy, "planted");
   for (const PluginSummary& plugin : scope.plugins) EXPECT_GT(verified.count(plugin.name, Verdict::passed), 0u) << plugin.name;
-  EXPECT_THROW(verify(config, testing::small_digits(), platform(DeviceKind::cpu), scope, [](const Finding&) {}), Error);
+  EXPECT_THROW(verify(config, testing::small_digits(), platform(DeviceKind::cpu), scope, [](const VerifyFinding&) {}), Error);
 }
 
 TEST(Verify, TheSameSeedGivesTheSameFindings) {
   const auto text_of = [](std::uint64_t seed) {
     std::string text;
-    for (const Finding& finding : verify_faulty("liar", {}, {"sgd"}, seed).findings)
+    for (const VerifyFinding& finding : verify_faulty("liar", {}, {"sgd"}, seed).findings)
       if (finding.ranks > 0) text += finding.check + ": " + finding.figure + "\n";  // the others have processor times
     return text;
   };

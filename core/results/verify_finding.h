@@ -11,7 +11,7 @@
 
 namespace mgcompare {
 
-struct Finding {
+struct VerifyFinding {
   enum class Verdict { passed, failed, printed, skipped } verdict = Verdict::passed;
   std::string strategy;             // the row's label, or "planted"
   std::string check;                // "equals one device on the global batch"
@@ -22,21 +22,21 @@ struct Finding {
 };
 
 // "ok", "FAILED", "info", "skipped".
-std::string_view to_string(Finding::Verdict verdict);
+std::string_view to_string(VerifyFinding::Verdict verdict);
 
-void to_json(nlohmann::json& json, const Finding& finding);
+void to_json(nlohmann::json& json, const VerifyFinding& finding);
 // Throws Error or a JSON exception.
-void from_json(const nlohmann::json& json, Finding& finding);
+void from_json(const nlohmann::json& json, VerifyFinding& finding);
 
 struct FindingSummary {
   std::string strategy;
   std::size_t passed = 0, failed = 0, printed = 0, skipped = 0;
   double value = 0, limit = 0;      // of the difference that came closest to its limit; limit 0: there was none
-  Finding::Verdict verdict() const;
+  VerifyFinding::Verdict verdict() const;
 };
 
 // One for each strategy, in the order of their first findings.
-std::vector<FindingSummary> summarized(const std::vector<Finding>& findings);
+std::vector<FindingSummary> summarized(const std::vector<VerifyFinding>& findings);
 
 void to_json(nlohmann::json& json, const FindingSummary& summary);
 

@@ -1,4 +1,4 @@
-#include "results/finding.h"
+#include "results/verify_finding.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace mgcompare {
 namespace {
 
-using Verdict = Finding::Verdict;
+using Verdict = VerifyFinding::Verdict;
 
 constexpr Verdict kVerdicts[] = {Verdict::passed, Verdict::failed, Verdict::printed, Verdict::skipped};
 
@@ -23,7 +23,7 @@ Verdict verdict_of(const std::string& name) {
 // JSON has no infinity.
 nlohmann::json number(double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr); }
 
-void count(FindingSummary& summary, const Finding& finding) {
+void count(FindingSummary& summary, const VerifyFinding& finding) {
   switch (finding.verdict) {
     case Verdict::passed: ++summary.passed; break;
     case Verdict::failed: ++summary.failed; break;
@@ -48,13 +48,13 @@ std::string_view to_string(Verdict verdict) {
   return "skipped";
 }
 
-void to_json(nlohmann::json& json, const Finding& finding) {
+void to_json(nlohmann::json& json, const VerifyFinding& finding) {
   json = {{"verdict", to_string(finding.verdict)}, {"strategy", finding.strategy}, {"check", finding.check},
           {"optimizer", finding.optimizer},        {"ranks", finding.ranks},       {"figure", finding.figure},
           {"value", number(finding.value)},        {"limit", finding.limit}};
 }
 
-void from_json(const nlohmann::json& json, Finding& finding) {
+void from_json(const nlohmann::json& json, VerifyFinding& finding) {
   const nlohmann::json& value = json.at("value");
   finding = {verdict_of(json.at("verdict").get<std::string>()),
              json.at("strategy").get<std::string>(),
@@ -70,9 +70,9 @@ Verdict FindingSummary::verdict() const {
   return failed > 0 ? Verdict::failed : passed > 0 ? Verdict::passed : Verdict::skipped;
 }
 
-std::vector<FindingSummary> summarized(const std::vector<Finding>& findings) {
+std::vector<FindingSummary> summarized(const std::vector<VerifyFinding>& findings) {
   std::vector<FindingSummary> summaries;
-  for (const Finding& finding : findings) {
+  for (const VerifyFinding& finding : findings) {
     auto of_strategy = std::find_if(summaries.begin(), summaries.end(),
                                     [&](const FindingSummary& each) { return each.strategy == finding.strategy; });
     if (of_strategy == summaries.end()) {

@@ -1,0 +1,39 @@
+// Two types of one name in one namespace are undefined behaviour as soon as one program holds both: the linker keeps one copy of
+// the templates that were made of them, such as std::vector's, and calls it for both. No compiler sees this.
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <string>
+#include <vector>
+
+namespace mgcompare {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::SizeIs;
+
+TEST(Names, OfTypesInHeadersAreUniqueInTheirNamespace) {
+  static const std::regex begin("^namespace ([a-z_:]+) \\{.*"), type("^(struct|class) ([A-Za-z_]+)( final)?( :.*| ?\\{.*|)$");
+  std::map<std::string, std::vector<std::string>> headers;
+  for (const char* top : {"core", "reports"}) {
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(fs::path(MGCOMPARE_SOURCE_DIR) / top)) {
+      if (entry.path().extension() != ".h") continue;
+      std::ifstream file(entry.path());
+      std::string space;
+      std::smatch match;
+      for (std::string line; std::getline(file, line);) {
+        if (std::regex_match(line, match, begin)) space = match[1];
+        else if (std::regex_match(line, match, type)) headers[space + "::" + match[2].str()].push_back(entry.path().string());
+      }
+    }
+  }
+  EXPECT_GT(headers.size(), 200u);
+  for (const auto& [name, files] : headers) EXPECT_THAT(files, SizeIs(1)) << name;
+}
+
+}  // namespace
+}  // namespace mgcompare
