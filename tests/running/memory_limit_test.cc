@@ -28,6 +28,23 @@ TEST(MemoryLimit, HoldsWhileItExists) {
   EXPECT_TRUE(can_map(300 * kMebibyte));
 }
 
+TEST(MemoryLimit, CountsWhatWasTakenSinceAnEarlierMoment) {
+  const double before = held_memory();
+  const std::size_t bytes = 100 * kMebibyte;
+  void* const kept = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(kept, MAP_FAILED);
+  {
+    const MemoryLimit limit(0.25, before);
+    EXPECT_TRUE(can_map(100 * kMebibyte));
+    EXPECT_FALSE(can_map(200 * kMebibyte));
+  }
+  {
+    const MemoryLimit limit(0.25);
+    EXPECT_TRUE(can_map(200 * kMebibyte));
+  }
+  munmap(kept, bytes);
+}
+
 TEST(MemoryLimit, DefaultsToMostOfWhatIsFree) {
   const MemoryLimit limit(0);
   EXPECT_GT(limit.gibibytes(), 0.01);
