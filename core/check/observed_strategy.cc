@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "check/observed_replica.h"
+#include "check/other_samples.h"
 #include "measure/processor_time.h"
 #include "mgcompare/random.h"
 #include "runtime/rank_group.h"
@@ -51,7 +52,7 @@ class ObservedStrategy : public Strategy {
     begin(replica);
     mine_->first_epoch = std::min(mine_->first_epoch, batch.epoch());
     const double bytes = bytes_of(replica, group);
-    inner_->step(shown(replica), group, is_altered(batch) ? altered(batch) : batch);
+    inner_->step(shown(replica), group, altered(batch));
     const double sent = bytes_of(replica, group) - bytes;
     mine_->bytes += sent;
     if (lockstep_) mine_->sent[{batch.epoch(), batch.step()}] = sent;
@@ -113,20 +114,15 @@ class ObservedStrategy : public Strategy {
     return Random(disturbance_.seed, batch.epoch()).below(batch.step(), kSettleEvery) == 0;
   }
 
-  bool is_altered(const Batch& batch) const {
-    const std::optional<Alteration>& alteration = disturbance_.alteration;
-    const bool applies = alteration && alteration->rank == static_cast<int>(rank_) && alteration->epoch == epoch_ &&
-                         alteration->step == steps_in_epoch_ && batch.size() > 0;
-    mine_->was_altered = mine_->was_altered || applies;
-    return applies;
-  }
-
-  // As many samples, from the other half of the epoch.
+  // What the strategy learns from: other samples in the step of the alteration.
   Batch altered(const Batch& batch) const {
-    const Batch whole = batch.whole();
-    const std::size_t last = disturbance_.samples - batch.global_size(), begin = whole.begin() < last - whole.begin() ? last : 0;
-    const std::size_t rank = lockstep_ ? rank_ : 0, ranks = lockstep_ ? observation_.ranks.size() : 1;
-    return Batch({batch.epoch(), batch.step(), begin, batch.global_size(), rank, ranks, batch.learning_rate()}, batch.sample_shape());
+    const std::optional<Alteration>& alteration = disturbance_.alteration;
+    if (!alteration || alteration->rank != static_cast<int>(rank_) || alteration->epoch != epoch_ || alteration->step != steps_in_epoch_)
+      return batch;
+    const OtherSamples others(*disturbance_.samples, disturbance_.seed);
+    const std::optional<Batch> other = others.in_place_of(batch, lockstep_ ? rank_ : 0, lockstep_ ? observation_.ranks.size() : 1);
+    mine_->was_altered = other.has_value();
+    return other.value_or(batch);
   }
 
   std::unique_ptr<Strategy> inner_;

@@ -14,19 +14,20 @@
 
 #include "check/alteration.h"
 #include "check/buffer_watch.h"
+#include "data/dataset.h"
 #include "mgcompare/strategy.h"
 
 namespace mgcompare {
 
 struct Disturbance {
   std::uint64_t seed = 1;
-  std::size_t samples = 0;          // of an epoch
   std::size_t first_epoch = 0;      // of this training: not 0 if it is resumed
   // Calls settle() after some steps if the ranks are in lockstep, and twice at the end of an epoch, but not at all at the end
   // of epoch `unsettled`.
   bool settles = false;
   std::size_t unsettled = std::numeric_limits<std::size_t>::max();
   std::optional<Alteration> alteration;
+  const Split* samples = nullptr;   // of the training, in the order of `seed`; with an alteration
 };
 
 // Filled in during the training, each rank's part by its thread. Complete when the strategies are destroyed.
@@ -42,7 +43,7 @@ struct Observation {
     std::vector<Epoch> epochs;
     bool settles_alike = true;      // a second settle() returned the same bits
     bool keeps_buffers = true;      // no settle() changed the replica's buffers
-    bool was_altered = false;
+    bool was_altered = false;       // it got samples that differ from its own
     std::size_t first_epoch = std::numeric_limits<std::size_t>::max();  // of its steps
     std::size_t steps = 0;          // that it made
     std::uint64_t samples_before_steps = 0;  // of backward passes in start()

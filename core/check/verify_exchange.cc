@@ -15,6 +15,7 @@ using Verdict = VerifyFinding::Verdict;
 
 constexpr char kCounted[] = "the ranks' exchange is counted";
 constexpr double kRounding = 0.001;  // a rank's part of a collective is no whole number of bytes, and each count is rounded
+constexpr char kDepends[] = "the model depends on every rank's samples";
 constexpr char kSent[] = "settle() takes no exchange over from steps";
 
 }  // namespace
@@ -64,10 +65,10 @@ void Verification::check_contribution(TrainingCase of, const ObservedTraining& p
     of.epochs = 0;
     altered = run(of);
   }
-  const bool is_good = depends(altered) || !altered.seen.ranks[changed].was_altered;
-  judge(is_good, of, "the model depends on every rank's samples",
-        fmt::format("those of rank {} in step {} of epoch {} {} it", changed, of.alteration->step + 1, of.alteration->epoch + 1,
-                    is_good ? "change" : "do not change"));
+  const std::string place = fmt::format("rank {} in step {} of epoch {}", changed, of.alteration->step + 1, of.alteration->epoch + 1);
+  if (!altered.seen.ranks[changed].was_altered)
+    return report(Verdict::printed, of, kDepends, fmt::format("not checked with {}, which has no sample or only such as all others are", place));
+  judge(depends(altered), of, kDepends, fmt::format("those of {} {} it", place, depends(altered) ? "change" : "do not change"));
   if (plain.bytes_per_step > 0) return;
   bool is_alone = true;
   for (std::size_t rank = 0; rank < altered.seen.ranks.size(); ++rank) {
