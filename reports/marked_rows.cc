@@ -18,15 +18,12 @@ std::string figure_text(double share) { return share < 0.1 ? fmt::format("{:.2g}
 
 std::string broken_text(const Cell& cell) {
   const PromiseCheck& check = cell.promise;
-  if (check.what == "accuracy")
-    return fmt::format("{} breaks its promise: it is exact, and its weights are the baseline's, but in epoch {} its accuracy differs "
-                       "by {:.4f}, and rounding explains at most {:.4f}. It is not ranked",
-                       title_of(cell), check.epoch, check.departure, check.bound);
+  const bool is_loss = check.what == "loss";
+  const std::string what = is_loss ? "training loss differs" : check.what == "weights" ? "weights differ" : "statistics of batch normalisation differ";
   return fmt::format(
       "{} breaks its promise: it is exact, but in epoch {} its {} from the baseline's by {} of {}, and rounding explains at most "
       "{}. It is not ranked",
-      title_of(cell), check.epoch, check.what == "weights" ? "weights differ" : "training loss differs", figure_text(check.departure),
-      check.what == "weights" ? "their norm" : "the first epoch's", figure_text(check.bound));
+      title_of(cell), check.epoch, what, figure_text(check.departure), is_loss ? "the first epoch's" : "their norm", figure_text(check.bound));
 }
 
 // "a", "a and b", "a, b, c and 4 more rows"
@@ -68,7 +65,7 @@ std::vector<std::string> marked_rows(const Comparison& comparison) {
     all.push_back(fmt::format("Exact, but the counted bytes of a step are fewer than any exact exchange needs: {}. Such rows are not "
                               "ranked, because what they exchange cannot be seen", names_of(cells)));
   if (const auto cells = cells_with(comparison, MarkKind::other_samples); !cells.empty())
-    all.push_back(fmt::format("More or fewer samples than each one once per epoch: {}. Such rows are not ranked, because their "
+    all.push_back(fmt::format("They did not train each sample once per epoch: {}. Such rows are not ranked, because their "
                               "samples/s count other work", names_of(cells)));
   if (const auto cells = cells_with(comparison, MarkKind::ignored_samples); !cells.empty())
     all.push_back(fmt::format("Samples without a backward pass, or whose gradients nothing read: {}. Such rows are not ranked, because "

@@ -17,9 +17,9 @@ bool trait_is(const Row& row, const char* key, const char* value) {
   return found != row.result.traits.end() && found->second == value;
 }
 
-// nan: not known.
-double departure_of_weights(const EpochResult& one, const EpochResult& other) {
-  const auto distance = sketch_distance(one.sketch, other.sketch), norm = sketch_norm(other.sketch);
+// Relative to the norm of the other. nan: not known.
+double distance_of(const std::string& one, const std::string& other) {
+  const auto distance = sketch_distance(one, other), norm = sketch_norm(other);
   return distance && norm && *norm > 0 ? *distance / *norm : std::numeric_limits<double>::quiet_NaN();
 }
 
@@ -45,7 +45,7 @@ std::string_view to_string(PromiseState state) {
 
 bool promises_baseline(const Row& row) {
   return is_done(row) && row.trial.is_repeat() && trait_is(row, "promise", "exact") && trait_is(row, "models", "one") &&
-         !trait_is(row, "role", "ceiling") && !is_baseline_row(row);
+         !is_baseline_row(row);
 }
 
 PromiseChecks::PromiseChecks(const Run& run) {
@@ -54,21 +54,28 @@ PromiseChecks::PromiseChecks(const Run& run) {
     if (is_done(row) && is_baseline_row(row) && (row.trial.is_repeat() || is_reference))
       references_[control_group(row.trial)].baselines.try_emplace(row.trial.seed, &row);
   }
-  for (const Row& row : run.rows) {
-    const auto reference = references_.find(control_group(row.trial));
-    if (!row.trial.control || !is_done(row) || reference == references_.end()) continue;
-    const auto baseline = reference->second.baselines.find(row.trial.seed);
-    if (baseline == reference->second.baselines.end()) continue;
-    const std::vector<EpochResult>&one = row.result.epochs, &other = baseline->second->result.epochs;
-    double weights = 0, loss = 0, accuracy = 0;
-    for (std::size_t i = 0; i < std::min(one.size(), other.size()); ++i) {
-      weights = std::max(weights, departure_of_weights(one[i], other[i]));
-      loss = std::max(loss, departure_of_loss(one[i], other[i], other.front().loss));
-      accuracy = std::max(accuracy, std::abs(one[i].accuracy - other[i].accuracy));
-      reference->second.weights.push_back(weights);
-      reference->second.accuracy.push_back(accuracy);
-      reference->second.loss.push_back(loss);
-    }
+  for (const Row& row : run.rows)
+    if (row.trial.control) add_rerun(row);
+  // Without a control nothing is judged, so reruns come after it.
+  for (const Row& row : run.rows)
+    if (row.trial.bracket > 0 && is_baseline_row(row)) add_rerun(row);
+}
+
+void PromiseChecks::add_rerun(const Row& row) {
+  const auto reference = references_.find(control_group(row.trial));
+  if (!is_done(row) || reference == references_.end()) return;
+  const auto baseline = reference->second.baselines.find(row.trial.seed);
+  if (baseline == reference->second.baselines.end()) return;
+  std::vector<Departure>& known = reference->second.control;
+  const std::vector<EpochResult>&one = row.result.epochs, &other = baseline->second->result.epochs;
+  if (row.trial.control) known.resize(std::max(known.size(), std::min(one.size(), other.size())));
+  Departure largest;
+  for (std::size_t i = 0; i < std::min({one.size(), other.size(), known.size()}); ++i) {
+    // A departure that is not known is no number.
+    const auto add = [](double& so_far, double& most, double departure) { most = so_far = std::max({so_far, most, departure}); };
+    add(largest.weights, known[i].weights, distance_of(one[i].sketch, other[i].sketch));
+    add(largest.statistics, known[i].statistics, distance_of(one[i].statistics_sketch, other[i].statistics_sketch));
+    add(largest.loss, known[i].loss, departure_of_loss(one[i], other[i], other.front().loss));
   }
 }
 
@@ -84,24 +91,25 @@ PromiseCheck PromiseChecks::of(const Row& row) const {
   if (baseline == known.baselines.end()) return check;
   check.what = "no control of its baseline was completed";
   const std::vector<EpochResult>&mine = row.result.epochs, &its = baseline->second->result.epochs;
-  const std::size_t epochs = std::min({mine.size(), its.size(), known.weights.size()});
+  const std::size_t epochs = std::min({mine.size(), its.size(), known.control.size()});
   const double floor_of_weights = is_smooth(row.config->model) ? kDepartureOfSmoothWeights : kDepartureOfWeights;
   for (std::size_t i = 0; i < epochs; ++i) {
-    const double weights = departure_of_weights(mine[i], its[i]), loss = departure_of_loss(mine[i], its[i], its.front().loss);
+    const double weights = distance_of(mine[i].sketch, its[i].sketch);
+    const double statistics = distance_of(mine[i].statistics_sketch, its[i].statistics_sketch);
+    const double loss = departure_of_loss(mine[i], its[i], its.front().loss);
     // Results of an older version have no sketches.
     const bool has_sketches = sketch_norm(mine[i].sketch) && sketch_norm(its[i].sketch);
     if (check.state == PromiseState::unchecked)
       check.what = has_sketches ? "rounding decides this training" : "its results are of an older version";
-    const bool is_decided_by_rounding = known.loss[i] > kDepartureOfLoss || its[i].loss > its.front().loss;
+    const bool is_decided_by_rounding = known.control[i].loss > kDepartureOfLoss || its[i].loss > its.front().loss;
     if (is_decided_by_rounding || !has_sketches) return check;
-    const double bound_of_weights = kDepartureFactor * known.weights[i] + floor_of_weights;
-    const double bound_of_loss = kDepartureFactor * known.loss[i] + kDepartureOfLoss;
-    const double accuracy = std::abs(mine[i].accuracy - its[i].accuracy);
-    const double bound_of_accuracy = kDepartureFactor * known.accuracy[i] + kDepartureOfAccuracy;
+    const double bound_of_weights = kDepartureFactor * known.control[i].weights + floor_of_weights;
+    const double bound_of_statistics = kDepartureFactor * known.control[i].statistics + floor_of_weights;
+    const double bound_of_loss = kDepartureFactor * known.control[i].loss + kDepartureOfLoss;
     // Not finite: the weights have infinite or undefined elements, and the baseline's do not.
     if (!(weights <= bound_of_weights)) return {PromiseState::broken, i + 1, "weights", weights, bound_of_weights};
     if (loss > bound_of_loss) return {PromiseState::broken, i + 1, "loss", loss, bound_of_loss};
-    if (accuracy > bound_of_accuracy) return {PromiseState::broken, i + 1, "accuracy", accuracy, bound_of_accuracy};
+    if (statistics > bound_of_statistics) return {PromiseState::broken, i + 1, "statistics", statistics, bound_of_statistics};
     check = {PromiseState::kept};
   }
   return check;

@@ -2,11 +2,11 @@
 
 // Whether exact rows kept their promise. Each trial that promises the weights of one device is compared, after each epoch,
 // with the baseline of the same seed, variant, kind of device and global batch, or with a reference (plan/controls.h): the
-// distance of the weights (estimated from sketches, results/weight_sketch.h), the training loss, and the accuracy, which also
-// depends on the running statistics of batch normalisation.
+// distances of the weights and of the running statistics of batch normalisation (estimated from sketches,
+// results/weight_sketch.h), and the training loss.
 //
-// A control (plan/controls.h) measures how far rounding alone moves them; a trial may depart by a multiple of that, plus a floor.
-// The floor of the weights depends on the network. In a smooth one, distances stay near the rounding. Where an input near a kink
+// A control (plan/controls.h) and reruns of the baseline (plan/baseline_reruns.h), which can differ on GPUs, measure how far
+// rounding alone moves them; a trial may depart by a multiple of that, plus a floor. The floor of distances depends on the network. In a smooth one, distances stay near the rounding. Where an input near a kink
 // of relu, or a near-tie of max_pool, falls to the other side, honest trainings part, in one order of summation at once and in
 // another never, and end with weights as far apart as those of different data. Then only the loss tells. Where the loss of the
 // control itself departs by more than the floor, or the baseline's loss rises above that of its first epoch, rounding decides
@@ -25,8 +25,8 @@ namespace mgcompare {
 
 // A trial may depart by this multiple of the control's largest departure so far ...
 inline constexpr double kDepartureFactor = 4;
-// ... plus this share of the norm of the baseline's weights, or of its loss in the first epoch, or this difference in accuracy.
-inline constexpr double kDepartureOfSmoothWeights = 1e-3, kDepartureOfWeights = 0.5, kDepartureOfLoss = 0.05, kDepartureOfAccuracy = 0.1;
+// ... plus this share of the norm of the baseline's weights or statistics, or of its loss in the first epoch.
+inline constexpr double kDepartureOfSmoothWeights = 1e-3, kDepartureOfWeights = 0.5, kDepartureOfLoss = 0.05;
 
 // none: the trial promises nothing, or has no result. kept: in all epochs that can be judged, at least one.
 enum class PromiseState { none, unchecked, kept, broken };
@@ -35,9 +35,8 @@ std::string_view to_string(PromiseState state);  // "", "not checked", "kept", "
 struct PromiseCheck {
   PromiseState state = PromiseState::none;
   std::size_t epoch = 0;            // first that departs, from 1
-  std::string what;                 // "weights", "loss" or "accuracy"; of an unchecked one, why
-  // In that epoch: of weights relative to their norm, of the loss relative to the baseline's in the first epoch, of the
-  // accuracy as it is.
+  std::string what;                 // "weights", "statistics" or "loss"; of an unchecked one, why
+  // In that epoch: of weights and statistics relative to their norm, of the loss relative to the baseline's in the first epoch.
   double departure = 0, bound = 0;
 };
 
@@ -53,10 +52,15 @@ class PromiseChecks {
   PromiseCheck of(const Row& row) const;
 
  private:
+  struct Departure {
+    double weights = 0, statistics = 0, loss = 0;
+  };
   struct Reference {
     std::map<std::uint64_t, const Row*> baselines;  // by seed
-    std::vector<double> weights, loss, accuracy;  // the control's largest departures up to each epoch; empty without a control
+    std::vector<Departure> control; // the largest up to each epoch, of controls and reruns; empty without a control
   };
+  void add_rerun(const Row& row);
+
   std::map<std::string, Reference> references_;  // by control_group()
 };
 

@@ -74,6 +74,7 @@ void evaluate_rank(TrainingState& state, Setup& setup, std::size_t number, std::
     kept = on_host(rank, buffers);
     average_buffers(rank, number, ranks, setup.collectives());
   }
+  if (number == 0) copy_to(rank.evaluated_buffers, rank, buffers);
   Range range = state.many_models ? Range{0, samples} : share(samples, number, ranks);
   if (state.request.most_steps != 0) range.end = std::min(range.end, range.begin + rank.evaluation_batch);
   rank.test_tally = evaluate(*rank.network, *rank.test_feed, range, rank.evaluation_batch, settled);

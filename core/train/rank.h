@@ -51,9 +51,10 @@ struct Rank {
   Tally epoch_tally;                // of the epoch, during training
   Tally test_tally;                 // of the last evaluation
   std::vector<float> settled_weights;  // on the host, of the last epoch
+  std::vector<float> evaluated_buffers;  // likewise, of rank 0
   Settings settings;                // of its thread, before there was a strategy
   std::string changed_settings;     // by the strategy
-  std::uint64_t settled_fingerprint = 0;  // of those
+  std::uint64_t settled_fingerprint = 0;  // of the settled weights
   bool was_moved = false;           // settle() changed the live weights in the last epoch
 };
 
