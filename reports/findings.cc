@@ -39,7 +39,7 @@ std::string against(const Comparison& comparison, const Cell& cell, const Cell& 
   const bool is_cost = comparison.objective == Objective::device_seconds;
   const Spread factor = by.more_is_better || is_cost ? ratio(cell.done, other.done, by.of_row)
                                                      : ratio(other.done, cell.done, by.of_row);
-  return fmt::format("{} times {}{} {} {}", with_range(factor), is_cost ? "the device-seconds" : "as fast", until,
+  return fmt::format("{} times {} {}{} {}", with_range(factor), is_cost ? "the device-seconds" : "as fast", until,
                      is_cost ? "of" : "as", title_of(other));
 }
 
@@ -256,8 +256,14 @@ Answer answer_of_ranking(const Comparison& comparison) {
   if (!goes_by_target(comparison)) {
     return {verdict, fmt::format("at best {}, by {}", against(comparison, *best, base), winner_title(*best))};
   }
-  return {verdict, fmt::format("at best {}{}, by {}{}", against(comparison, *best, base, " to " + target), some_repeats(base),
-                               winner_title(*best), some_repeats(*best))};
+  // Rows are ranked by how often they reached the target, so a faster one may follow.
+  if (!some_repeats(*best).empty()) {
+    return {verdict, fmt::format("no row on several devices reached {} more often than {} ({} of {} repeats), which was {}{}", target,
+                                 winner_title(*best), best->reached_target, best->done.size(), against(comparison, *best, base, "to it "),
+                                 some_repeats(base))};
+  }
+  return {verdict, fmt::format("at best {}{}, by {}", against(comparison, *best, base, "to " + target + " "), some_repeats(base),
+                               winner_title(*best))};
 }
 
 }  // namespace
