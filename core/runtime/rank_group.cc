@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
+#include <string_view>
 
 namespace mgcompare {
 namespace {
@@ -27,7 +28,9 @@ std::string readable(const std::string& key) {
   const std::string mangled = key.substr(0, slash), name = key.substr(slash + 1);
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> type(abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), std::free);
-  const std::string text = type ? type.get() : mangled;
+  std::string text = type ? type.get() : mangled;
+  constexpr std::string_view kLocal = "(anonymous namespace)::";
+  for (std::size_t at = text.find(kLocal); at != std::string::npos; at = text.find(kLocal)) text.erase(at, kLocal.size());
   return name.empty() ? text : text + " '" + name + "'";
 }
 
