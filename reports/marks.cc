@@ -58,6 +58,8 @@ std::vector<Mark> marks_of(const Row& row, const PromiseCheck& promise) {
   if (result.samples_due > 0 && result.samples != result.samples_due)
     marks.push_back({MarkKind::other_samples, fmt::format("trained {:.4g} times its samples", static_cast<double>(result.samples) /
                                                                                                    static_cast<double>(result.samples_due))});
+  if (const std::size_t epoch = first_epoch(result, &EpochResult::repeats_samples); epoch > 0)
+    marks.push_back({MarkKind::other_samples, fmt::format("trained some samples again in epoch {}, in place of others", epoch)});
   if (result.samples_ignored != 0)
     marks.push_back({MarkKind::ignored_samples, fmt::format("learned nothing from {} of its samples",
                                                             percent_text(static_cast<double>(result.samples_ignored) /

@@ -15,7 +15,7 @@ enum class MarkKind {
   broken_promise,                   // exact, but the weights, the loss or the accuracy depart from the baseline's
   sent_nothing,                     // several ranks end with one model, but no bytes were counted
   sent_too_little,                  // the same and exact, and fewer bytes than that takes (plan/least_bytes.h)
-  other_samples,                    // trained more or fewer samples than the data set has
+  other_samples,                    // trained more or fewer samples than the data set has, or some in place of others
   ignored_samples,                  // some samples had no backward pass, or nothing read their gradient
   too_short,                        // the training is too short to measure its speed
   changed_settings,                 // its threads ran under other conditions than those of other rows

@@ -89,7 +89,7 @@ std::string signal_handlers() {
   std::string text;
   for (int number = 1; number < SIGRTMIN; ++number) {
     struct sigaction action {};
-    if (sigaction(number, nullptr, &action) == 0) text += fmt::format("{},", reinterpret_cast<std::uintptr_t>(action.sa_handler));
+    if (sigaction(number, nullptr, &action) == 0) text += fmt::format("{}/{:x},", reinterpret_cast<std::uintptr_t>(action.sa_handler), action.sa_flags);
   }
   return text;
 }
@@ -126,6 +126,11 @@ Settings process_settings() {
           {"the signal handlers", signal_handlers()},
           {"the environment variables", environment()},
           {"the locale", fmt::format("{} {}", std::setlocale(LC_ALL, nullptr), std::locale().name())}};
+}
+
+bool counts_ended_children() {
+  struct sigaction action {};
+  return sigaction(SIGCHLD, nullptr, &action) != 0 || (action.sa_handler != SIG_IGN && (action.sa_flags & SA_NOCLDWAIT) == 0);
 }
 
 void reset_arithmetic() { std::fesetenv(FE_DFL_ENV); }

@@ -16,6 +16,9 @@ Settings thread_settings();
 // Of the calling process: working directory, umask, limits, timers, handlers of signals, environment, locale.
 Settings process_settings();
 
+// Whether the kernel adds the processor time of children that end to that of this process. It does not while SIGCHLD is ignored.
+bool counts_ended_children();
+
 // Gives the calling thread the default modes of floating-point arithmetic: rounding to nearest, denormal numbers as they are, no
 // traps. Libraries that were compiled with -ffast-math change them when they are opened.
 void reset_arithmetic();

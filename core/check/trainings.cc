@@ -197,7 +197,7 @@ ObservedTraining Trainings::run(const TrainingCase& of) {
   trial.planned_steps = extent_of(scope_, of.optimizer, of.is_brief).steps_per_epoch;
   const Footprint before = footprint();
   ObservedTraining training{{}, new_observation(of, is_lockstep)};
-  Disturbance disturbance{.seed = scope_.seed, .samples = scope_.samples, .settles = of.settles, .alteration = of.alteration};
+  Disturbance disturbance{.seed = scope_.seed, .settles = of.settles, .alteration = of.alteration, .samples = &dataset_.train};
   if (of.settles) disturbance.unsettled = extent_of(scope_, of.optimizer, of.is_brief).unsettled;
   TrainingRequest request = request_of(of, trial);
   if (!is_lockstep) request.most_steps = 0;
@@ -258,6 +258,56 @@ TrainingOutcome Trainings::run(const TrainingCase& of, const std::function<std::
   TrainingRequest request = request_of(of, trial);
   request.make = [&](Options&, const Facts&) { return make(); };
   return train(request);
+}
+
+std::string Trainings::kept_file(const TrainingCase& of, std::string_view what) const {
+  return fmt::format("{}/{:016x}.{}", folder_, std::hash<std::string>()(of.strategy.label), what);
+}
+
+void Trainings::keep(const TrainingCase& of) {
+  if (listener_.training) listener_.training(of.optimizer, of.ranks);
+  const TrainingOutcome outcome = run(of).outcome;
+  std::ofstream file(kept_file(of, "weights"), std::ios::binary);
+  for (const std::vector<float>& weights : outcome.weights)
+    file.write(reinterpret_cast<const char*>(weights.data()), static_cast<std::streamsize>(weights.size() * sizeof(float)));
+  if (!file.flush()) throw Error(fmt::format("the weights cannot be written to {}: is the disk full?", kept_file(of, "weights")));
+  StrategyOptions options(of.strategy.options);
+  const Traits traits = this->traits(of, options);
+  Trial trial = trial_of(of);
+  trial.traits = texts_of(traits);
+  trial.config.checkpoint_epochs = 1;
+  const Extent extent = extent_of(scope_, of.optimizer, of.is_brief);
+  trial.planned_steps = extent.steps_per_epoch;
+  TrainingRequest request = request_of(of, trial);
+  request.make = [&](Options& own, const Facts& facts) { return make_strategy(file_of(of.strategy), own, facts); };
+  request.files.checkpoint = kept_file(of, "checkpoint");
+  const bool free_pace = traits.pace == Traits::Pace::free;
+  run_part(request, free_pace ? 1 : extent.checkpoints[0], free_pace);
+}
+
+std::vector<std::vector<float>> Trainings::kept_weights(const TrainingCase& of) const {
+  std::vector<std::vector<float>> all(static_cast<std::size_t>(of.ranks), std::vector<float>(parameters()));
+  std::ifstream file(kept_file(of, "weights"), std::ios::binary);
+  for (std::vector<float>& weights : all)
+    file.read(reinterpret_cast<char*>(weights.data()), static_cast<std::streamsize>(weights.size() * sizeof(float)));
+  if (!file) throw Error(fmt::format("the weights in {} cannot be read", kept_file(of, "weights")));
+  return all;
+}
+
+TrainingOutcome Trainings::resume_kept(const TrainingCase& of) {
+  if (listener_.training) listener_.training(of.optimizer, of.ranks);
+  StrategyOptions options(of.strategy.options);
+  Trial trial = trial_of(of);
+  trial.traits = texts_of(traits(of, options));
+  trial.config.checkpoint_epochs = 1;
+  trial.planned_steps = extent_of(scope_, of.optimizer, of.is_brief).steps_per_epoch;
+  TrainingRequest request = request_of(of, trial);
+  Observation seen(static_cast<std::size_t>(of.ranks));
+  request.make = [&](Options& own, const Facts& facts) { return observed(make_strategy(file_of(of.strategy), own, facts), {}, seen); };
+  request.files = {.checkpoint = kept_file(of, "checkpoint"), .resume = true};
+  TrainingOutcome outcome = train(request);
+  if (seen.ranks[0].first_epoch == 0) throw Error("its checkpoint was not resumed in another process");
+  return outcome;
 }
 
 const std::vector<float>& Trainings::reference(const TrainingCase& of, std::size_t shares) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/footprint.h"
@@ -73,6 +74,11 @@ class Trainings {
   ObservedTraining run(const TrainingCase& of);
   // With a strategy that is no plugin, on `of.ranks` ranks.
   TrainingOutcome run(const TrainingCase& of, const std::function<std::unique_ptr<Strategy>()>& make);
+  // For another process: what this training ends with, and its first checkpoint, as files in the folder. One of each row.
+  void keep(const TrainingCase& of);
+  // What keep() of another process kept: the weights of all ranks, and how the training ends if its checkpoint is resumed here.
+  std::vector<std::vector<float>> kept_weights(const TrainingCase& of) const;
+  TrainingOutcome resume_kept(const TrainingCase& of);
   // Weights of one rank on the global batch, or of one that accumulates several shares of it. Computed once each. Of the case
   // only the optimiser, the length and the network matter.
   const std::vector<float>& reference(const TrainingCase& of, std::size_t shares);
@@ -101,6 +107,8 @@ class Trainings {
   // Trains until the checkpoint after this number of epochs has been written.
   void run_part(TrainingRequest request, std::size_t epochs, bool free_pace);
   void add_usage(const Observation& seen, double others, const Footprint& before);
+  // The file in the folder that keep() writes: "weights" or "checkpoint".
+  std::string kept_file(const TrainingCase& of, std::string_view what) const;
   std::string file_of(const StrategyConfig& strategy) const;
   // Of its plugin. Opened, it has static variables of its own, as in another process.
   std::string copy_of(const StrategyConfig& strategy) const;

@@ -32,10 +32,6 @@ constexpr int kMostRanks = 16;      // of a strategy that supports none of the s
 // Processor time beside the ranks that is not noise, in seconds and as a share of the ranks' own.
 constexpr double kOtherSeconds = 0.005, kOtherShare = 0.1;
 
-// On smooth networks rounding stays below these limits. The error of the planted strategy is a thousand times larger.
-// Adam and Adagrad divide small gradients by their own size, which enlarges rounding.
-double limit_of(const std::string& optimizer) { return optimizer == "adam" || optimizer == "adagrad" ? 1e-4 : 1e-5; }
-
 bool is_exact(const Traits& traits) { return traits.promise == Traits::Promise::exact; }
 bool has_one_model(const Traits& traits) { return traits.models == Traits::Models::one; }
 
@@ -107,7 +103,7 @@ void Verification::check_planted() {
   TrainingCase of{.optimizer = scope_.optimizers.empty() ? "sgd" : scope_.optimizers[0], .ranks = 3, .is_brief = true, .smooth = true};
   of.strategy.label = "planted";
   const TrainingOutcome outcome = trainings_.run(of, make_planted);
-  const double limit = limit_of(of.optimizer);
+  const double limit = rounding_limit(of.optimizer);
   const double difference = largest_difference(outcome.weights[0], trainings_.reference(of, 1));
   judge(difference > limit, of, "a mean of the means of unequal shares is detected",
         fmt::format("differs by {:.1e}, over the limit of {:.0e}", difference, limit));
@@ -171,7 +167,7 @@ void Verification::check_single_rank(TrainingCase alone) {
   const std::optional<Traits> traits = fit(alone);
   if (!traits) return;
   alone.smooth = true;
-  const Expectation one{"one rank equals one device", {trainings_.reference(alone, 1)}, limit_of(alone.optimizer)};
+  const Expectation one{"one rank equals one device", {trainings_.reference(alone, 1)}, rounding_limit(alone.optimizer)};
   if (is_exact(*traits) || alone.strategy.options.empty()) {
     if (!on_cpu()) compare(alone, one.check, one, run(alone).outcome);  // with captured steps
     check_disturbed(alone, one);
@@ -198,10 +194,10 @@ ObservedTraining Verification::check_bits(const TrainingCase& of) {
   const Expectation bits{kBits, {trainings_.reference(own, shares)}};
   ObservedTraining training = check_disturbed(own, bits);
   if (largest_difference(bits.weights, training.outcome.weights) == 0) {
-    const Expectation global{kGlobal, {trainings_.reference(smooth, 1)}, limit_of(of.optimizer)};
+    const Expectation global{kGlobal, {trainings_.reference(smooth, 1)}, rounding_limit(of.optimizer)};
     listener_.found(finding_of(smooth, kGlobal, global, {trainings_.reference(smooth, shares)}, training.outcome.result.steps));
   } else {
-    compare(smooth, kGlobal, {kGlobal, {trainings_.reference(smooth, 1)}, limit_of(of.optimizer)}, run(smooth).outcome);
+    compare(smooth, kGlobal, {kGlobal, {trainings_.reference(smooth, 1)}, rounding_limit(of.optimizer)}, run(smooth).outcome);
   }
   report_drift(of, training.outcome);
   return training;
@@ -210,7 +206,7 @@ ObservedTraining Verification::check_bits(const TrainingCase& of) {
 ObservedTraining Verification::check_global(const TrainingCase& of) {
   TrainingCase smooth = of;
   smooth.smooth = true;
-  const Expectation global{kGlobal, {trainings_.reference(smooth, 1)}, limit_of(of.optimizer)};
+  const Expectation global{kGlobal, {trainings_.reference(smooth, 1)}, rounding_limit(of.optimizer)};
   if (!on_cpu()) compare(smooth, kGlobal, global, run(smooth).outcome);  // with captured steps
   smooth.audit = true;
   ObservedTraining training = check_disturbed(smooth, global);
@@ -225,7 +221,7 @@ ObservedTraining Verification::check_global(const TrainingCase& of) {
 // rank order. The same strategy must equal one device where the ranks share the statistics.
 void Verification::check_shared_norm(TrainingCase of) {
   of.shares_norm = of.smooth = of.audit = true;
-  compare(of, kGlobalNorm, {kGlobalNorm, {trainings_.reference(of, 1)}, limit_of(of.optimizer)}, run(of).outcome);
+  compare(of, kGlobalNorm, {kGlobalNorm, {trainings_.reference(of, 1)}, rounding_limit(of.optimizer)}, run(of).outcome);
 }
 
 // Not judged: near-ties amplify rounding.

@@ -23,6 +23,11 @@ class Verification {
   void check_planted();
   // All checks of one row. A failed check does not end the others, an exception only those with the same optimiser.
   void check(const StrategyConfig& strategy);
+  // What depends on the process, such as addresses or random numbers that begin with its number, shows in another one: after
+  // check(), keep() leaves a training and its checkpoint in the folder, and check_kept() of a Verification in another process
+  // trains and resumes the same.
+  void keep(const StrategyConfig& strategy);
+  void check_kept(const StrategyConfig& strategy);
 
  private:
   // What the weights of a training should be.
@@ -65,6 +70,8 @@ class Verification {
   void check_contribution(TrainingCase of, const ObservedTraining& plain);
   void check_conservation(const TrainingCase& of, const TrainingOutcome& outcome);
   void check_usage(const StrategyConfig& strategy);
+  // The training of keep(). Nothing if there is none to which the options apply.
+  std::optional<TrainingCase> kept_case(const StrategyConfig& strategy);
 
   bool on_cpu() const { return scope_.device_kind == DeviceKind::cpu; }
   bool is_first(const std::string& optimizer) const { return scope_.optimizers.front() == optimizer; }

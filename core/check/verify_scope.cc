@@ -33,6 +33,8 @@ void add_optimizer(VerifyScope& scope, const OptimizerConfig& optimizer) {
   if (std::find(scope.optimizers.begin(), scope.optimizers.end(), name) == scope.optimizers.end()) scope.optimizers.push_back(name);
 }
 
+double rounding_limit(const std::string& optimizer) { return optimizer == "adam" || optimizer == "adagrad" ? 1e-4 : 1e-5; }
+
 Extent extent_of(const VerifyScope& scope, const std::string& optimizer, bool is_brief) {
   const VerifyLength& length = is_brief ? scope.brief : scope.full;
   const Random random(scope.seed, stream_of(optimizer));

@@ -44,6 +44,10 @@ VerifyScope quick_scope();
 // Adds the config's optimiser if the scope does not have it.
 void add_optimizer(VerifyScope& scope, const OptimizerConfig& optimizer);
 
+// How far rounding may move weights of smooth networks. The error of the planted strategy is a thousand times larger. Adam and
+// Adagrad divide small gradients by their own size, which enlarges rounding.
+double rounding_limit(const std::string& optimizer);
+
 // The lengths of full or brief trainings with one optimiser, drawn from the seed. A fault that begins at some step, or occurs in every
 // k-th one, cannot know where a training ends.
 struct Extent {

@@ -4,6 +4,7 @@
 #include <ctime>
 
 #include "base/descendants.h"
+#include "base/settings.h"
 
 namespace mgcompare {
 namespace {
@@ -23,7 +24,9 @@ void OtherThreads::prepare() { descendants_.begin = descendants_seconds(); }
 
 void OtherThreads::begin(std::size_t rank) {
   ranks_[rank].begin = thread_seconds();
-  if (rank == 0) process_.begin = process_seconds();
+  if (rank != 0) return;
+  process_.begin = process_seconds();
+  is_complete_ = is_complete_ && counts_ended_children();
 }
 
 void OtherThreads::end(std::size_t rank) {
@@ -31,6 +34,7 @@ void OtherThreads::end(std::size_t rank) {
   if (rank != 0) return;
   process_.end = process_seconds();
   descendants_.end = descendants_seconds();
+  is_complete_ = is_complete_ && counts_ended_children();
 }
 
 double OtherThreads::seconds_of_ranks() const {

@@ -23,6 +23,8 @@ class OtherThreads {
   // Call both after the rendezvous that follows end().
   double seconds() const;
   double seconds_of_ranks() const;
+  // Whether the kernel counted the time of processes that ended, at each begin() and end().
+  bool is_complete() const { return is_complete_; }
 
  private:
   struct Used {
@@ -30,6 +32,7 @@ class OtherThreads {
   };
   std::vector<Used> ranks_;
   Used process_, descendants_;      // written by rank 0
+  bool is_complete_ = true;         // likewise
 };
 
 }  // namespace mgcompare

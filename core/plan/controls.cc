@@ -32,7 +32,7 @@ bool promises_baseline(const Traits& traits, const TrialKey& trial, const Config
                                       [](const LayerConfig& layer) { return layer.type == LayerType::batch_norm; });
   if (normalises && config.batch_norm == BatchNormPolicy::local && trial.ranks() > 1) return false;
   return traits.promise == Traits::Promise::exact && traits.models == Traits::Models::one &&
-         traits.role != Traits::Role::ceiling && !is_baseline(traits, trial);
+         !is_baseline(traits, trial);
 }
 
 std::string control_group(const TrialKey& trial) {

@@ -19,8 +19,8 @@ namespace mgcompare {
 // Whether the strategy is the baseline of other rows: only on one rank.
 bool is_baseline(const Traits& traits, const TrialKey& trial);
 
-// Whether the strategy promises the baseline's weights after each epoch: exact, one model, and neither the baseline itself nor
-// the ceiling. Local batch normalisation breaks the promise on several ranks, whatever the strategy does.
+// Whether the strategy promises the baseline's weights after each epoch: exact, one model, and not the baseline itself.
+// Local batch normalisation breaks the promise on several ranks, whatever the strategy does.
 bool promises_baseline(const Traits& traits, const TrialKey& trial, const Config& config);
 
 // The name of what a row, its baseline and their control have in common besides the seed: network, kind of device, global

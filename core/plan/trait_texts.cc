@@ -22,6 +22,8 @@ std::string wrong_part_of(const Traits& traits) {
   if (traits.devices.empty()) return "devices is empty; list the kinds of devices on which it runs";
   if (traits.promise == Traits::Promise::exact && traits.models == Traits::Models::many)
     return "promise is exact and models is many; models of their own do not equal one device, so promise approximate weights";
+  if (traits.promise == Traits::Promise::exact && traits.role == Traits::Role::ceiling)
+    return "promise is exact and role is ceiling; ranks that exchange nothing do not equal one device, so promise approximate weights";
   if (traits.least_ranks < 1) return fmt::format("least_ranks is {}; it must be 1 or more", traits.least_ranks);
   if (traits.most_ranks < traits.least_ranks)
     return fmt::format("most_ranks is {}, less than least_ranks, {}; give the numbers of ranks on which it runs", traits.most_ranks, traits.least_ranks);

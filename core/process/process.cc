@@ -77,6 +77,8 @@ struct ChildSide {
   signal(SIGHUP, SIG_DFL);
   signal(SIGTERM, SIG_DFL);
   signal(SIGINT, SIG_DFL);
+  // Ignored, which a program inherits, it would keep the processor time of ended processes from being counted.
+  signal(SIGCHLD, SIG_DFL);
   prctl(PR_SET_PDEATHSIG, SIGHUP);
   if (getppid() != side.parent) _exit(127);
   sigset_t none;

@@ -23,7 +23,9 @@ struct EpochResult {
   double seconds_training = 0;      // of this epoch
   double seconds_evaluation = 0;
   std::string sketch;               // of the settled weights of rank 0 (weight_sketch.h)
+  std::string statistics_sketch;    // likewise, of the statistics of batch normalisation; empty if there is none
   std::uint64_t ranks_apart = 0;    // ranks whose settled weights have other bits than those of rank 0
+  std::uint64_t repeats_samples = 0;  // 1: as many samples as there are, but some again in place of others
   std::uint64_t ranks_moved = 0;    // ranks whose live weights had other bits after settle() than before
 };
 
@@ -90,7 +92,7 @@ struct Result {
   double seconds_other_threads = std::numeric_limits<double>::quiet_NaN();
   double seconds_rank_threads = 0;  // processor time of the ranks' threads, in training; 0: not known, in results of older versions
   std::uint64_t exclusive_sections = 0;  // of the strategy, all ranks, in training
-  std::string changed_settings;     // of the ranks' threads, by the strategy: "the priority and the rounding mode"
+  std::string changed_settings;     // of the ranks' threads or of the process, by the strategy: "the priority and the rounding mode"
   std::vector<Kept> shared;         // objects that the ranks share (Group::shared)
   std::uint64_t fitting_batch = 0;  // out of memory: the largest batch that was found to fit, as in `scaling.batch`; 0: none, or not known
   std::uint64_t peak_memory = 0;    // peak of the device allocator, maximum over devices

@@ -80,6 +80,7 @@ GraphSteps::Graph GraphSteps::capture(std::size_t step, std::size_t length, Devi
   const RankReplica::Counts before = parts_.replica->counts();
   const std::uint64_t bytes = parts_.group->bytes();
   Graph graph;
+  graph.begin = batch_of_(step).whole().begin();
   recorder_->begin();
   for (std::size_t k = 0; k < length; ++k) {
     const Batch batch = batch_of_(step + k);
@@ -114,8 +115,10 @@ void GraphSteps::repeat(std::size_t step, std::size_t count) {
   }
   running_ = true;
   recorder_->repeat(found->second.number);
-  counts_ = counts_ + found->second.counts;
-  bytes_ += found->second.bytes;
+  // Unsigned: the distance is negative if the graph was captured from later steps.
+  const Graph& graph = found->second;
+  counts_ = counts_ + graph.counts.moved(batch_of_(step).whole().begin() - graph.begin);
+  bytes_ += graph.bytes;
 }
 
 std::vector<GraphRecorder::StepRecord> GraphSteps::take_finished() {

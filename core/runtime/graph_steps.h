@@ -68,7 +68,8 @@ class GraphSteps {
   };
   struct Graph {
     std::size_t number = 0;         // in the recorder
-    RankReplica::Counts counts;     // that its steps add
+    std::size_t begin = 0;          // position of the first sample of the captured steps
+    RankReplica::Counts counts;     // that these add
     std::uint64_t bytes = 0;
   };
   Key key(std::size_t step, std::size_t length) const;

@@ -140,7 +140,7 @@ void RankReplica::backward(const Batch& batch, const Ready& ready, Scale scale) 
   // `ready` is host code, so such a pass cannot be replayed.
   if (graph_pass_ && !ready) graph_pass_->run({batch, scale});
   else pass(batch, ready, scale);
-  after_backward(batch, static_cast<bool>(ready));
+  after_backward(batch.begin(), batch.size(), static_cast<bool>(ready));
 }
 
 void RankReplica::pass(const Batch& batch, const Ready& ready, Scale scale) {
@@ -166,6 +166,7 @@ void RankReplica::capture_passes() {
 
 Vec RankReplica::forward(const Batch& batch) {
   StepClock::PhaseScope in(Phase::compute);
+  forward_begin_ = batch.begin(), forward_size_ = batch.size();
   const double reading = parts_.feed->seconds();
   const Vec logits = parts_.network->forward(*parts_.feed, batch.begin(), batch.size(), {true, parts_.seed, batch.epoch()});
   in.began_with(Phase::input, parts_.feed->seconds() - reading);
@@ -180,11 +181,11 @@ void RankReplica::loss(const Batch& batch, ConstVec logits, Vec dlogits, Scale s
   parts_.network->loss(*parts_.feed, batch.begin(), batch.size(), logits, dlogits, factor(batch, scale));
 }
 
-void RankReplica::backward_from(const Batch& batch, ConstVec dlogits, const Ready& ready) {
+void RankReplica::backward_from(const Batch&, ConstVec dlogits, const Ready& ready) {
   const StepClock::PhaseScope in(Phase::compute);
   before_backward();
   parts_.network->backward(dlogits, timed(ready), share_);
-  after_backward(batch, static_cast<bool>(ready));
+  after_backward(forward_begin_, forward_size_, static_cast<bool>(ready));
 }
 
 std::uint64_t RankReplica::calls() const {
@@ -200,16 +201,16 @@ void RankReplica::before_backward() {
   unread_samples_ = 0;
 }
 
-void RankReplica::after_backward(const Batch& batch, bool was_shown) {
-  learned_.computed += batch.size();
-  unread_samples_ = was_shown ? 0 : batch.size();
+void RankReplica::after_backward(std::size_t begin, std::size_t size, bool was_shown) {
+  learned_.learn(begin, size);
+  unread_samples_ = was_shown ? 0 : size;
   passed_in_step_ = true;
   calls_at_pass_ = calls();
   if (parts_.audit) {
     add_to(pushed_, *parts_.device, parts_.network->gradients(), {0, pushed_.size()}, false);
-    for (std::size_t i = 0; i < batch.size(); ++i) ++seen_[batch.begin() + i];
+    for (std::size_t i = begin; i < begin + size; ++i) ++seen_[i];
   }
-  parts_.context->scheduler().spend(parts_.rank, static_cast<double>(batch.size()));
+  parts_.context->scheduler().spend(parts_.rank, static_cast<double>(size));
 }
 
 void RankReplica::update(Range range) {
@@ -288,7 +289,7 @@ std::uint64_t RankReplica::strategy_state_bytes(bool on_host) const {
 }
 
 RankReplica::Counts RankReplica::Counts::operator+(const Counts& other) const {
-  Counts sum{updates, {learned.computed + other.learned.computed, learned.unread + other.learned.unread}};
+  Counts sum{updates, learned + other.learned};
   for (std::size_t i = 0; i < updates.size(); ++i) {
     sum.updates[i].made += other.updates[i].made;
     sum.updates[i].forgotten += other.updates[i].forgotten;
@@ -296,18 +297,16 @@ RankReplica::Counts RankReplica::Counts::operator+(const Counts& other) const {
   return sum;
 }
 
-RankReplica::Counts RankReplica::Counts::operator*(std::uint64_t times) const {
-  Counts product{updates, {learned.computed * times, learned.unread * times}};
-  for (UpdateCount& count : product.updates) {
-    count.made *= times;
-    count.forgotten *= times;
+RankReplica::Counts RankReplica::Counts::operator-(const Counts& other) const {
+  Counts difference{updates, learned - other.learned};
+  for (std::size_t i = 0; i < updates.size(); ++i) {
+    difference.updates[i].made -= other.updates[i].made;
+    difference.updates[i].forgotten -= other.updates[i].forgotten;
   }
-  return product;
+  return difference;
 }
 
-RankReplica::Counts RankReplica::Counts::operator-(const Counts& other) const {
-  return *this + other * static_cast<std::uint64_t>(-1);
-}
+RankReplica::Counts RankReplica::Counts::moved(std::uint64_t distance) const { return {updates, learned.moved(distance)}; }
 
 RankReplica::Counts RankReplica::counts() const {
   Counts counts{{dynamic_cast<CountedOptimizer&>(*optimizer_).updates()}, learned_};

@@ -16,6 +16,7 @@
 #include "platform/platform.h"
 #include "runtime/schedule_log.h"
 #include "runtime/graph_pass.h"
+#include "runtime/learned_samples.h"
 #include "results/result.h"
 #include "runtime/rank_group.h"
 
@@ -35,12 +36,6 @@ struct ReplicaParts {
   std::uint64_t seed = 0;
   std::size_t largest_batch = 0;    // samples, over all ranks
   bool audit = false;               // sum up gradients, see pushed()
-};
-
-// Samples of backward passes.
-struct LearnedSamples {
-  std::uint64_t computed = 0;       // their gradient was computed
-  std::uint64_t unread = 0;         // and then overwritten before anything could have read it
 };
 
 class RankReplica : public Replica {
@@ -98,7 +93,8 @@ class RankReplica : public Replica {
     LearnedSamples learned;
     Counts operator-(const Counts& other) const;
     Counts operator+(const Counts& other) const;
-    Counts operator*(std::uint64_t times) const;
+    // Of the same steps on samples whose positions are larger by `distance`.
+    Counts moved(std::uint64_t distance) const;
   };
   Counts counts() const;
   void set_counts(const Counts& counts);
@@ -125,7 +121,8 @@ class RankReplica : public Replica {
   static Ready timed(const Ready& ready);
   void pass(const Batch& batch, const Ready& ready, Scale scale);
   void before_backward();
-  void after_backward(const Batch& batch, bool was_shown);
+  // `begin`, `size`: the samples of the pass.
+  void after_backward(std::size_t begin, std::size_t size, bool was_shown);
   // That may have read the gradient.
   std::uint64_t calls() const;
   // Whether gradients() was called in the step of the last backward pass, if that is the present step.
@@ -139,6 +136,7 @@ class RankReplica : public Replica {
   std::unique_ptr<Optimizer> optimizer_, shown_optimizer_;
   std::vector<std::shared_ptr<StrategyOptimizer>> optimizers_;
   std::optional<Batch> batch_;
+  std::size_t forward_begin_ = 0, forward_size_ = 0;  // samples of the last forward pass
   bool updated_in_step_ = false;
   std::uint64_t issued_steps_ = 0;
   float share_ = 1;                 // of the batch in the global batch, if the last loss was scaled by it

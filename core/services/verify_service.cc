@@ -67,7 +67,7 @@ class OpenVerification {
   Verification verification_;
 };
 
-// `row` is the number of a row; without one, the planted strategy is checked.
+// `row` is the number of a row; without one, the planted strategy is checked. With `kept`, the row was checked by another worker.
 nlohmann::json answer_verify(std::unique_ptr<OpenVerification>& open, const nlohmann::json& body, RequestContext& context) {
   const nlohmann::json& setting = body.at("setting");
   if (open == nullptr || !open->fits(setting)) open = std::make_unique<OpenVerification>(setting, context);
@@ -84,8 +84,18 @@ nlohmann::json answer_verify(std::unique_ptr<OpenVerification>& open, const nloh
   context.note({{"ready", true}});  // the data are loaded: from here on the limits of time and memory apply
   std::optional<MemoryLimit> limit;
   if (open->on_cpus()) limit.emplace(open->config().measure.memory_limit);
-  if (!body.contains("row")) open->verification().check_planted();
-  else open->verification().check(open->config().strategies.at(body.at("row").get<std::size_t>()));
+  Verification& verification = open->verification();
+  if (!body.contains("row")) {
+    verification.check_planted();
+    return true;
+  }
+  const StrategyConfig& strategy = open->config().strategies.at(body.at("row").get<std::size_t>());
+  if (body.at("kept").get<bool>()) {
+    verification.check_kept(strategy);
+  } else {
+    verification.check(strategy);
+    verification.keep(strategy);
+  }
   return true;
 }
 
@@ -116,12 +126,24 @@ class VerifyRun {
     reply.require("verify cannot begin", "run the command again");
   }
 
-  void check(std::size_t row) {
+  void check_rows() {
+    std::vector<std::size_t> passed;
+    for (std::size_t row = 0; row < request_.config.strategies.size(); ++row)
+      if (check(row, false)) passed.push_back(row);
+    supervisor_.end_worker();
+    for (const std::size_t row : passed) check(row, true);
+  }
+
+  std::vector<VerifyFinding> findings;
+
+ private:
+  // Whether all checks of the row have passed. `kept`: those of what another process trained.
+  bool check(std::size_t row, bool kept) {
     const std::string& label = request_.config.strategies[row].label;
     optimizer_.clear();
     ranks_ = 0;
     const std::size_t before = findings.size();
-    const Reply reply = ask({{"setting", setting_}, {"row", row}});
+    const Reply reply = ask({{"setting", setting_}, {"row", row}, {"kept", kept}});
     // A plugin that fails may have left anything behind: the next one gets a new worker.
     const bool has_failed = std::any_of(findings.begin() + static_cast<std::ptrdiff_t>(before), findings.end(),
                                         [](const VerifyFinding& finding) { return finding.verdict == VerifyFinding::Verdict::failed; });
@@ -129,13 +151,10 @@ class VerifyRun {
     if (!reply.answered()) add({VerifyFinding::Verdict::failed, label, "runs", optimizer_, ranks_, reply.failure()});
     const bool is_complete = reply.answered() && reply.body.get<bool>();
     if (has_failed || !is_complete) supervisor_.end_worker();
-    if (is_complete) return;
-    add({VerifyFinding::Verdict::skipped, label, "remaining checks", "", 0, "fix the plugin, and verify again"});
+    if (!is_complete) add({VerifyFinding::Verdict::skipped, label, "remaining checks", "", 0, "fix the plugin, and verify again"});
+    return is_complete && !has_failed;
   }
 
-  std::vector<VerifyFinding> findings;
-
- private:
   Reply ask(const nlohmann::json& body) {
     const auto on_note = [this](const nlohmann::json& note) {
       // Each new worker loads the data, and says so.
@@ -173,7 +192,7 @@ std::vector<VerifyFinding> verify_in_workers(const VerifyRequest& request, Capab
   settings.seconds_to_prepare = kPrepareSeconds;
   VerifyRun run(request, kind, probe.plugins(), std::move(settings), listeners);
   run.check_planted();
-  for (std::size_t row = 0; row < request.config.strategies.size(); ++row) run.check(row);
+  run.check_rows();
   return std::move(run.findings);
 }
 

@@ -187,6 +187,7 @@ void EpochTraining::account(std::size_t number, const Clocks& clocks) {
   Result& result = state_.result();
   result.seconds_other_threads = (result.epochs.empty() ? 0 : result.seconds_other_threads) + others_.seconds();
   result.seconds_rank_threads += others_.seconds_of_ranks();
+  if (!others_.is_complete()) result.changed_settings = "the handling of SIGCHLD, so that processor time of its processes is not counted";
   state_.epoch_seconds = clocks.end - clocks.start - capture_seconds;
   state_.result().seconds_setup += capture_seconds;
 }

@@ -87,6 +87,7 @@ void add_epoch(Result& result, const std::vector<Rank>& ranks, const TrialFacts&
   epoch.seconds_training = seconds_training;
   epoch.seconds_evaluation = seconds_evaluation;
   if (evaluated) epoch.sketch = sketch_of(ranks[0].settled_weights);
+  if (evaluated && !ranks[0].evaluated_buffers.empty()) epoch.statistics_sketch = sketch_of(ranks[0].evaluated_buffers);
   for (const Rank& rank : ranks) {
     epoch.ranks_apart += !many && rank.settled_fingerprint != ranks[0].settled_fingerprint ? 1 : 0;
     epoch.ranks_moved += rank.was_moved ? 1 : 0;
@@ -96,8 +97,12 @@ void add_epoch(Result& result, const std::vector<Rank>& ranks, const TrialFacts&
   const std::uint64_t samples = trained.predictions / facts.spec->targets;
   result.samples += samples;
   result.samples_ignored += static_cast<std::int64_t>(samples);
-  for (const Rank& rank : ranks)
-    result.samples_ignored += static_cast<std::int64_t>(rank.learned.unread) - static_cast<std::int64_t>(rank.learned.computed);
+  LearnedSamples learned;
+  for (const Rank& rank : ranks) learned = learned + rank.learned;
+  result.samples_ignored += static_cast<std::int64_t>(learned.unread) - static_cast<std::int64_t>(learned.computed);
+  // Other numbers of samples show by themselves.
+  const std::size_t due = facts.dataset->train.samples;
+  result.epochs.back().repeats_samples = learned.computed == due && !learned.cover(due) ? 1 : 0;
   result.samples_due = facts.dataset->train.samples * result.epochs.size();
   result.seconds_training += seconds_training;
   result.seconds_evaluation += seconds_evaluation;

@@ -71,7 +71,7 @@ class Training {
     state_.check_traits(*state_.ranks[rank].strategy);
     if (rank == 0) {
       const TrainingRequest& request = state_.request;
-      state_.result().changed_settings = changed_;
+      if (!changed_.empty()) state_.result().changed_settings = changed_;
       conclude(state_.outcome, state_.ranks, state_.trial_facts, *request.platform, request.audit);
       if (state_.tracing()) write_trace();
     }

@@ -14,6 +14,7 @@
 namespace mgcompare {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -75,6 +76,19 @@ TEST_F(VerifyCommand, ADeadlockInAnyCallIsAFailedCheckAndTheOthersAreMade) {
   const Ended ended = verify(liars("deadlock") + "replicated", {"--json", "--only", "strategy=replicated,strategy=liar", "--seed", "3",
                                                                 "--set", "measure.time_limit=" + limit});
   expect_failures(ended, "deadlock", "over the limit of " + limit + " s");
+}
+
+// In one process it would pass every check.
+TEST_F(VerifyCommand, WhatDependsOnTheProcessShowsInAnother) {
+  const Ended ended = verify("{liar: {how: noise of the process, approximate: true, as: noisy}}, "
+                             "{liar: {how: saves an address, approximate: true, as: pointing}}, {liar: {how: nothing, as: honest}}",
+                             {"--seed", "3", "--only", "strategy=noisy,strategy=pointing,strategy=honest"});
+  EXPECT_EQ(ended.code, 1) << ended.err;
+  EXPECT_THAT(ended.out, ContainsRegex("FAILED +noisy .*another process trains the same weights: differs by"));
+  EXPECT_THAT(ended.out, ContainsRegex("\nFAILED +noisy +[0-9]+ passed, 1 failed"));
+  EXPECT_THAT(ended.out, ContainsRegex("ok +pointing .*another process trains the same weights: the same bits"));
+  EXPECT_THAT(ended.out, ContainsRegex("\nFAILED +pointing +[0-9]+ passed, 1 failed"));
+  EXPECT_THAT(ended.out, ContainsRegex("ok +honest .*another process resumes its checkpoint and ends with the same weights: the same bits"));
 }
 
 TEST_F(VerifyCommand, APluginThatTakesAllMemoryFails) {

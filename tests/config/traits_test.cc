@@ -25,6 +25,7 @@ TEST(Traits, ThatNoRowCanHaveAreRefused) {
   EXPECT_EQ(refusal_of({}), "");
   EXPECT_EQ(refusal_of({.least_ranks = 2, .most_ranks = 2, .repeats_every = 4, .stages = {0, 10, 20}}), "");
   EXPECT_THAT(refusal_of({.devices = {}}), HasSubstr("strategy 'mine' has impossible traits: devices is empty"));
+  EXPECT_THAT(refusal_of({.promise = Traits::Promise::exact, .role = Traits::Role::ceiling}), HasSubstr("promise is exact and role is ceiling"));
   EXPECT_THAT(refusal_of({.promise = Traits::Promise::exact, .models = Traits::Models::many}), HasSubstr("promise is exact and models is many"));
   EXPECT_THAT(refusal_of({.least_ranks = 0}), HasSubstr("least_ranks is 0"));
   EXPECT_THAT(refusal_of({.least_ranks = 3, .most_ranks = 2}), HasSubstr("most_ranks is 2, less than least_ranks, 3"));

@@ -75,9 +75,11 @@ class Liar : public Strategy {
                              "scaled gradients",       // times 1.01
                              "dropped sample",         // the last one of each share
                              "whole batch",            // every rank computes the shares of all
+                             "repeats samples",        // the first batch of an epoch in place of others
                              "mean of means",          // of unequal shares
                              "skipped exchange",       // in every seventh step
                              "late noise",             // of 1e-4 on the gradients, from step `step` on
+                             "noise of the process",   // likewise, another in each process
                              "trains apart",           // each rank on its shares; settle() returns rank 0's weights
                              "trains apart noisily",   // the same, with an exchange of one number in each step
                              "uncounted exchange",     // gradients are summed through shared memory
@@ -96,6 +98,7 @@ class Liar : public Strategy {
                              "burns a core",           // a thread computes beside the ranks
                              "leaves a thread",        // a thread sleeps after the trial
                              "burns in a process",     // a process computes beside the ranks
+                             "burns uncounted",        // likewise, while SIGCHLD is ignored
                              "leaves a process",       // a process sleeps after the trial
                              "leaves a descriptor",    // a file stays open
                              "leaves a variable",      // in the environment
@@ -105,6 +108,7 @@ class Liar : public Strategy {
                              "unique no save",         // the same as the next in one that all copies of the library share
                              "static no save",         // a momentum in a static variable
                              "no save",                // has state, but no save() and restore()
+                             "saves an address",       // of its state, in place of the state
                              "restores once",          // the weights are wrong when the training is resumed again
                              "settle scales weights",  // of the training, also on one rank
                              "settle averages weights",  // of copies that train apart between averagings
@@ -125,6 +129,7 @@ class Liar : public Strategy {
 
   ~Liar() override {
     if (burning_) burning_->end();
+    if (how_ == "burns uncounted" && burning_) std::signal(SIGCHLD, SIG_DFL);
   }
 
   Traits traits() const override {
@@ -144,7 +149,8 @@ class Liar : public Strategy {
     fail_in("start", group.rank());
     if (how_ == "burns a core" && group.rank() == 0) burner_ = std::make_unique<Burner>();
     if (how_ == "leaves a thread" && group.rank() == 0) std::thread([] { for (;;) pause(); }).detach();
-    if (how_ == "burns in a process" && group.rank() == 0) burning_.emplace(true);
+    if (how_ == "burns uncounted" && group.rank() == 0) std::signal(SIGCHLD, SIG_IGN);
+    if ((how_ == "burns in a process" || how_ == "burns uncounted") && group.rank() == 0) burning_.emplace(true);
     if (how_ == "leaves a process" && group.rank() == 0) Child(false);
     if (how_ == "leaves a descriptor" && group.rank() == 0) open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (how_ == "leaves a variable" && group.rank() == 0) setenv("LIAR", std::to_string(++variables_).c_str(), 1);
@@ -190,12 +196,18 @@ class Liar : public Strategy {
   void save(Archive& archive) override {
     fail_in("save");
     archive.put_value("restored", restored_);
+    if (how_ == "saves an address") archive.put_value("velocity", new std::vector<float>(velocity_));
     if (how_ != "save scales weights") return;
     for (float& weight : weights_) weight *= 0.9f;
   }
   void restore(Archive& archive) override {
     fail_in("restore");
     archive.get_value("restored", restored_);
+    if (how_ == "saves an address") {
+      const std::vector<float>* saved = nullptr;
+      archive.get_value("velocity", saved);
+      velocity_ = *saved;
+    }
     if (++restored_ != 2 || how_ != "restores once") return;
     for (float& weight : weights_) weight *= 0.9f;
   }
@@ -232,7 +244,7 @@ class Liar : public Strategy {
     if (how_ == "no save") std::copy(master_.begin(), master_.end(), replica.weights().begin());
     if (how_ == "whole batch") return step_alone(replica, group, batch);
     if (how_ == "dropped sample") learn_without_last(replica, batch);
-    else replica.backward(batch, how_ == "mean of means" ? Scale::own_share : Scale::global_batch);
+    else replica.backward(learned_instead_of(batch), how_ == "mean of means" ? Scale::own_share : Scale::global_batch);
     if (how_ == "ignores ranks later" && group.rank() > 0 && batch.epoch() > 0) std::fill(gradients.begin(), gradients.end(), 0.0f);
     if (how_ == "ignores a rank" && group.rank() > 0 && group.rank() == group.size() - 1)
       std::fill(gradients.begin(), gradients.end(), 0.0f);
@@ -243,14 +255,22 @@ class Liar : public Strategy {
       for (float& gradient : gradients) gradient /= static_cast<float>(group.size());
     if (how_ == "scaled gradients")
       for (float& gradient : gradients) gradient *= 1.01f;
+    if (how_ == "saves an address") add_momentum(velocity_, batch, gradients);
+    if (how_ == "noise of the process") add_noise(gradients, Random(static_cast<std::uint64_t>(getpid()), 1000 * batch.epoch() + batch.step()));
     if (how_ == "unique no save") add_momentum(unique_velocities.at(static_cast<std::size_t>(group.rank())), batch, gradients);
     if (how_ == "static no save") add_momentum(velocity_of(group.rank()), batch, gradients);
-    if (how_ == "late noise" && steps_ >= step_) add_noise(gradients);
+    if (how_ == "late noise" && steps_ >= step_) add_noise(gradients, Random(1, steps_));
     if (!first_ || (how_ == "largest rate" && batch.learning_rate() > first_->learning_rate())) first_ = batch;
     if (how_ == "first rate" || how_ == "largest rate") replica.optimizer().update(replica.weights(), gradients, *first_);
     else replica.update();
     if (how_ == "no save") master_.assign(replica.weights().begin(), replica.weights().end());
     exchange_statistics(replica, group);
+  }
+
+  const Batch& learned_instead_of(const Batch& batch) {
+    if (how_ != "repeats samples") return batch;
+    if (batch.step() == 0) first_ = batch;
+    return first_->global_size() == batch.global_size() ? *first_ : batch;
   }
 
   // One for each rank. They outlive trainings.
@@ -304,8 +324,7 @@ class Liar : public Strategy {
   }
 
   // The same on all ranks, so that the copies stay equal.
-  void add_noise(Vec gradients) const {
-    const Random random(1, steps_);
+  static void add_noise(Vec gradients, const Random& random) {
     for (std::size_t i = 0; i < gradients.size(); ++i) gradients[i] += 1e-4f * (2 * random.uniform(i) - 1);
   }
 
@@ -350,6 +369,7 @@ class Liar : public Strategy {
   std::uint8_t byte_ = 0;
   std::optional<Batch> first_;
   std::optional<Child> burning_;
+  std::vector<float> velocity_;
   std::vector<float> master_;  // the weights, of which the replica's are a copy; with "no save"
   Array<float> own_;
   std::unique_ptr<Burner> burner_;

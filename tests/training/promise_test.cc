@@ -113,6 +113,7 @@ TEST_F(Promises, ShippedStrategiesEndTogetherAndSettleQuietly) {
       for (const EpochResult& epoch : add(trial_of(plugin, ranks)).result.epochs) {
         EXPECT_EQ(epoch.ranks_apart, 0u) << plugin << " on " << ranks;
         EXPECT_EQ(epoch.ranks_moved, 0u) << plugin << " on " << ranks;
+        EXPECT_EQ(epoch.repeats_samples, 0u) << plugin << " on " << ranks;
       }
     }
 }
@@ -195,7 +196,7 @@ TEST_F(Promises, StatisticsThatAreOverwrittenBreakThePromise) {
   EXPECT_EQ(check(add(normalised(trial_of("replicated", 3)))).state, PromiseState::kept);
   const PromiseCheck found = check(add(normalised(liar("settle clears statistics", 2))));
   EXPECT_EQ(found.state, PromiseState::broken);
-  EXPECT_EQ(found.what, "accuracy") << found.departure << " of " << found.bound;
+  EXPECT_EQ(found.what, "statistics") << found.departure << " of " << found.bound;
 }
 
 TEST_F(Promises, TraitsThatChangeFailTheTrial) {
@@ -222,6 +223,13 @@ TEST_F(Promises, RanksThatTrainOtherSamplesAreMarked) {
     EXPECT_FALSE(is_marked(marks_of(add(trial_of(name, 2)), {}), MarkKind::other_samples)) << name;
 }
 
+TEST_F(Promises, RanksThatRepeatSamplesInPlaceOfOthersAreMarked) {
+  const Row repeating = add(approximate("repeats samples", 2));
+  EXPECT_EQ(repeating.result.samples, repeating.result.samples_due);
+  EXPECT_EQ(repeating.result.samples_ignored, 0);
+  EXPECT_THAT(marks_text(marks_of(repeating, {})), ::testing::HasSubstr("trained some samples again in epoch 1, in place of others"));
+}
+
 TEST_F(Promises, ThreadsBesideTheRanksAreMarked) {
   Trial burning = liar("burns a core", 3), quiet = liar("nothing", 2);
   burning.config.epochs = quiet.config.epochs = 20;
@@ -235,6 +243,11 @@ TEST_F(Promises, ProcessesBesideTheRanksAreMarked) {
   burning.config.epochs = 20;
   const Row busy = add(burning);
   EXPECT_TRUE(is_marked(marks_of(busy, {}), MarkKind::busy_threads)) << busy.result.seconds_other_threads << " of " << busy.result.seconds_training;
+}
+
+TEST_F(Promises, ProcessesWhoseTimeTheKernelDoesNotCountAreMarked) {
+  EXPECT_THAT(marks_text(marks_of(add(liar("burns uncounted", 1)), {})), ::testing::HasSubstr("changed the handling of SIGCHLD"));
+  EXPECT_THAT(marks_text(marks_of(add(liar("burns in a process", 1)), {})), ::testing::Not(::testing::HasSubstr("SIGCHLD")));
 }
 
 TEST_F(Promises, SharedObjectsAndExclusiveSectionsAreCounted) {

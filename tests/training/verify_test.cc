@@ -249,6 +249,7 @@ const auto kLies = ::testing::Values(
     Lie{"impossible traits", true, "has impossible traits: most_ranks is 0"},
     Lie{"meets at free pace", true, "all_reduce: ranks at free pace make different numbers of steps"}, Lie{"skips updates", true, kEveryRank}, Lie{"skips passes", true, "trains on each sample once per epoch"},
     Lie{"burns a core", false, "only the threads of its ranks compute"}, Lie{"burns in a process", false, "only the threads of its ranks compute"},
+    Lie{"burns uncounted", false, "changed the handling of SIGCHLD"}, Lie{"repeats samples", true, "trains on each sample once per epoch"},
     Lie{"leaves a thread", false, kLeft}, Lie{"leaves a process", false, kLeft}, Lie{"leaves a descriptor", false, kLeft},
     Lie{"no save", false, kResumes}, Lie{"no save", true, kResumes}, Lie{"static no save", true, kResumes}, Lie{"unique no save", true, kResumes},
     Lie{"restores once", false, kResumes}, Lie{"restores once", true, kResumes},

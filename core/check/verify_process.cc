@@ -1,0 +1,55 @@
+// The part of verify.h that compares two processes.
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "check/verify.h"
+#include "results/cause.h"
+
+namespace mgcompare {
+namespace {
+
+using Verdict = VerifyFinding::Verdict;
+
+constexpr char kTrains[] = "another process trains the same weights";
+constexpr char kResumes[] = "another process resumes its checkpoint and ends with the same weights";
+
+}  // namespace
+
+std::optional<TrainingCase> Verification::kept_case(const StrategyConfig& strategy) {
+  TrainingCase of{.strategy = strategy, .optimizer = scope_.optimizers.front(), .is_brief = true};
+  StrategyOptions options(strategy.options);
+  const Traits traits = trainings_.traits(of, options);
+  const bool needs_step = trainings_.normalises() && config_.batch_norm == BatchNormPolicy::sync;
+  if (needs_step && traits.pace == Traits::Pace::free) {
+    if (traits.least_ranks > 1) return std::nullopt;
+  } else if (!scope_.ranks.empty()) {
+    of.ranks = std::clamp(scope_.ranks.front(), traits.least_ranks, traits.most_ranks);
+  }
+  of.smooth = traits.promise == Traits::Promise::exact;
+  return fit(of) ? std::optional(of) : std::nullopt;
+}
+
+void Verification::keep(const StrategyConfig& strategy) {
+  try {
+    if (const auto of = kept_case(strategy)) trainings_.keep(*of);
+  } catch (...) {
+    report(Verdict::failed, {.strategy = strategy, .optimizer = scope_.optimizers.front()}, "runs", cause_of(std::current_exception()).sentence);
+  }
+}
+
+// The same bits, but on GPUs the limit of exact strategies: libraries may choose other kernels in another process.
+void Verification::check_kept(const StrategyConfig& strategy) {
+  try {
+    const auto of = kept_case(strategy);
+    if (!of) return;
+    const Expectation kept{kTrains, trainings_.kept_weights(*of), of->smooth && !on_cpu() ? rounding_limit(of->optimizer) : 0};
+    if (compare(*of, kTrains, kept, run(*of).outcome)) compare(*of, kResumes, kept, trainings_.resume_kept(*of));
+    else report(Verdict::skipped, *of, kResumes, "cannot be judged, because the training by itself is not as expected");
+  } catch (...) {
+    report(Verdict::failed, {.strategy = strategy, .optimizer = scope_.optimizers.front()}, "runs", cause_of(std::current_exception()).sentence);
+  }
+}
+
+}  // namespace mgcompare
