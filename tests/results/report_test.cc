@@ -236,7 +236,7 @@ TEST(MarkdownReport, WithoutACompletedTrialHasNoEmptySections) {
   };
   std::string text = markdown_report(compare_rows(run));
   EXPECT_THAT(text, AllOf(HasSubstr("because no trial was completed"), HasSubstr("| SIGSEGV in step 17 | 3 |"), Not(HasSubstr("None."))));
-  EXPECT_THAT(headings(text), testing::ElementsAre("Trials that were not completed", "Environment", "Order of execution", "Config"));
+  EXPECT_THAT(headings(text), testing::ElementsAre("Trials that were not completed", "Environment", "Order of execution", "To run one row again", "Config"));
   for (mgcompare::Row& row : run.rows) row.state = RowState::pending;
   text = markdown_report(compare_rows(run));
   EXPECT_THAT(text, AllOf(HasSubstr("because no trial was completed"), Not(HasSubstr("None."))));
