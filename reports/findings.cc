@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <optional>
 #include <set>
 
@@ -32,14 +33,18 @@ std::string instead_of_target(const Comparison& comparison) {
   return comparison.objective == Objective::device_seconds ? "the device-seconds of the whole training" : "samples/s";
 }
 
-// "1.92 [1.78 .. 2.05] times as fast to 97 % as X", by cost "0.52 [0.49 .. 0.56] times the device-seconds to 97 % of X";
-// `until` is " to 97 %" or empty.
-std::string against(const Comparison& comparison, const Cell& cell, const Cell& other, const std::string& until = "") {
+// The factor by which a row is faster than another, or by which it costs more.
+Spread factor_over(const Comparison& comparison, const Cell& cell, const Cell& other) {
   const Criterion by = criterion(comparison);
   const bool is_cost = comparison.objective == Objective::device_seconds;
-  const Spread factor = by.more_is_better || is_cost ? ratio(cell.done, other.done, by.of_row)
-                                                     : ratio(other.done, cell.done, by.of_row);
-  return fmt::format("{} times {} {}{} {}", with_range(factor), is_cost ? "the device-seconds" : "as fast", until,
+  return by.more_is_better || is_cost ? ratio(cell.done, other.done, by.of_row) : ratio(other.done, cell.done, by.of_row);
+}
+
+// "1.92 [1.78 .. 2.05] times as fast to 97 % as X", by cost "0.52 [0.49 .. 0.56] times the device-seconds to 97 % of X";
+// `until` is "to 97 % " or empty.
+std::string against(const Comparison& comparison, const Cell& cell, const Cell& other, const std::string& until = "") {
+  const bool is_cost = comparison.objective == Objective::device_seconds;
+  return fmt::format("{} times {} {}{} {}", with_range(factor_over(comparison, cell, other)), is_cost ? "the device-seconds" : "as fast", until,
                      is_cost ? "of" : "as", title_of(other));
 }
 
@@ -75,7 +80,11 @@ std::string rival_text(const Comparison& comparison, const Cell& winner, const R
   const std::string text = against(comparison, winner, other);
   if (rival.order != Order::undecided) return text;
   const Criterion by = criterion(comparison);
-  return fmt::format("{}; undecided: {}", text, doubt_of(winner.*by.of_cell, other.*by.of_cell));
+  const Spread &mine = winner.*by.of_cell, &its = other.*by.of_cell;
+  // The medians of equal rows may belong to different seeds: then the factor alone looks like a difference.
+  const bool is_by_seeds = differs_by_noise(mine, its) && std::abs(factor_over(comparison, winner, other).median - 1) > kNoiseFloor;
+  return fmt::format("{}; undecided: {}{}", text, doubt_of(mine, its),
+                     is_by_seeds ? " (the factor is the median of the ratios seed by seed)" : "");
 }
 
 // ", in 2 of 3 repeats"; empty if all repeats reached the target.

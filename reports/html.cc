@@ -143,6 +143,7 @@ void add_origin(const Overview& overview, const Comparison& first, Section& sect
 
 Section origin_section(const Overview& overview) {
   Section section("tables", "Tables and origin");
+  if (!overview.has_results()) section.sentence(kNoResults);
   add_tables(overview, section, results_table, true);
   add_tables(overview, section, settings_table, true);
   add_tables(overview, section, failure_table, true);
@@ -333,9 +334,15 @@ void add_sections(const std::vector<Section>& sections, Data& page) {
 
 std::string html_report(const Overview& overview, const std::string& drawing) {
   Json charts = Json::array();
-  const std::vector<Section> sections = {scaling_section(overview, drawing, charts), accuracy_section(overview, charts),
-                                         time_section(overview, charts),             why_section(overview),
-                                         prediction_section(overview, charts),       origin_section(overview)};
+  std::vector<Section> sections;
+  if (overview.has_results()) {
+    sections.push_back(scaling_section(overview, drawing, charts));
+    sections.push_back(accuracy_section(overview, charts));
+    sections.push_back(time_section(overview, charts));
+    sections.push_back(why_section(overview));
+    sections.push_back(prediction_section(overview, charts));
+  }
+  sections.push_back(origin_section(overview));
   Data page;
   add_answers(overview, page);
   add_legend(overview, !charts.empty(), page);

@@ -149,6 +149,13 @@ std::string failure_section(const Overview& overview) {
   return text;
 }
 
+// Without the heading if no trial failed.
+std::string failures_if_any(const Overview& overview) {
+  const std::vector<Table> tables = tables_of(overview, failure_table);
+  const bool any = std::any_of(tables.begin(), tables.end(), [](const Table& table) { return !table.lines.empty(); });
+  return any ? failure_section(overview) : "";
+}
+
 std::string notes(const Overview& overview) {
   std::string text;
   for (const std::string& note : notes_of(overview)) text += fmt::format("- {}\n", markdown(note));
@@ -182,6 +189,10 @@ std::string markdown_section(const Table& table) {
 
 std::string markdown_report(const Overview& overview, const std::string& picture) {
   const auto of = [&](const auto& table) { return tables_of(overview, table); };
+  if (!overview.has_results()) {
+    return introduction(overview) + "\n" + markdown(kNoResults) + "\n" + failures_if_any(overview) + notes(overview) +
+           sections_if_any(run_tables_of(overview, links_table)) + origin_section(overview);
+  }
   // In the order of the page.
   return introduction(overview) + curves(overview, picture) + section_if_any(device_table(overview)) + sections(of(speed_table)) +
          sections_if_any(of(target_table)) + sections_if_any(of(epoch_table)) + sections(of(time_table)) +

@@ -14,6 +14,9 @@
 
 namespace mgcompare {
 
+// In place of all sections with figures.
+inline constexpr char kNoResults[] = "There are no figures, charts and predictions, because no trial was completed.";
+
 struct Overview {
   Overview() = default;
   Overview(Comparison comparison);  // NOLINT: a report of one comparison
@@ -24,6 +27,7 @@ struct Overview {
 
   bool has_networks() const;        // more than one
   bool has_runs() const;
+  bool has_results() const;         // a trial was completed
   // The first part of each run.
   std::vector<const Comparison*> runs() const;
   // What distinguishes a part from the others: "lenet", "lenet, 2 x H200"; empty if it is the only one.

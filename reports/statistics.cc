@@ -96,9 +96,11 @@ std::vector<Order> compare_all(const std::vector<std::pair<const Spread*, const 
   return orders;
 }
 
+bool differs_by_noise(const Spread& one, const Spread& other) { return has_decisive_repeats(one, other) && !beyond_noise(one, other); }
+
 std::string_view doubt_of(const Spread& one, const Spread& other) {
   if (!has_decisive_repeats(one, other)) return "fewer than three repeats";
-  if (!beyond_noise(one, other)) return "their medians differ by 2 % or less";
+  if (differs_by_noise(one, other)) return "their medians differ by 2 % or less";
   if (is_tested(one, other)) return "the rank test finds no significant difference";
   if (!(gap_between(one, other) > 0)) return "their ranges overlap";
   return "the gap between their ranges is less than a third of the wider range";

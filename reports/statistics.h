@@ -40,6 +40,8 @@ inline constexpr double kNoiseFloor = 0.02;
 Order compare(const Spread& one, const Spread& other);
 // The same for many pairs, with the rank tests corrected for their number (Holm, 1979).
 std::vector<Order> compare_all(const std::vector<std::pair<const Spread*, const Spread*>>& pairs);
+// Whether there are enough repeats, and the medians differ by no more than the noise floor.
+bool differs_by_noise(const Spread& one, const Spread& other);
 // Why a pair is undecided, as a phrase.
 std::string_view doubt_of(const Spread& one, const Spread& other);
 

@@ -7,6 +7,9 @@
 
 namespace mgcompare {
 
+// Of UTF-8, at the start of a file. It is no part of the text.
+inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
 // One line of valid UTF-8 without control characters, terminal escape sequences and characters that reverse the direction
 // of text. Line ends and tabs become spaces; line ends at the end are dropped; invalid bytes become U+FFFD.
 std::string plain(std::string_view text);

@@ -104,6 +104,13 @@ std::optional<double> validation_share(const DataConfig& data) {
   return share;
 }
 
+Place place_of_data(const Config& config, const std::string& key) {
+  const auto& places = config.data.places;
+  auto found = places.find(key);
+  if (found == places.end()) found = places.find("");
+  return found == places.end() ? Place{config.path, 0, 0} : found->second;
+}
+
 std::size_t training_samples(const DataConfig& data, std::size_t in_set) {
   const std::size_t kept = in_set - std::min(in_set, data.validation_samples);
   return data.train_samples == 0 ? kept : std::min(kept, data.train_samples);

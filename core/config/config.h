@@ -78,6 +78,7 @@ struct DataConfig {
   std::size_t test_samples = 0;
   std::size_t validation_samples = 0;  // evaluate on the last N training samples instead of the test set; 0: no
   PreparationConfig prepare;
+  std::map<std::string, Place> places;  // of the keys in the file ("crop.padding"), and of the section: ""; not stored
 };
 
 struct OptimizerConfig {
@@ -219,6 +220,9 @@ bool is_repeatable(const Config& config);
 
 // `data.validation` as a share of the text; nothing if it is not a number.
 std::optional<double> validation_share(const DataConfig& data);
+
+// Where a key of `data` is in the file; the place of the section if it is not there, or the file.
+Place place_of_data(const Config& config, const std::string& key = "");
 
 // Training samples of an epoch, if the set has `in_set`: without the validation samples, and limited to `train_samples`.
 std::size_t training_samples(const DataConfig& data, std::size_t in_set);

@@ -33,6 +33,7 @@ Config ConfigReader::read(const Node& root) {
   if (const Node* devices = scaling ? scaling->find("devices") : nullptr) read_devices(*devices, config.scaling);
   read_strategies(root.find("strategies"), config);
   check_combinations(root, config);
+  note_places(root, config.data);
   check_data(root, config.data);
   apply_level(config);
   for (std::string& plugin : config.plugin_paths) {

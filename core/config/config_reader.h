@@ -48,6 +48,8 @@ class ConfigReader {
   void read_options(const Node& node, StrategyConfig& strategy);
   bool read_variant_name(const Node& item, std::set<std::string>& names);
   void check_combinations(const Node& root, const Config& config);
+  // Fills data.places.
+  static void note_places(const Node& root, DataConfig& data);
   void check_data(const Node& root, const DataConfig& data);
   // Where a key is in the file; the place of its section, or the file's beginning, if it is not there.
   Place place_of(const Node& root, std::string_view section, std::string_view leaf) const;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <string_view>
 
 #include "config/config_reader.h"
 
@@ -11,7 +13,28 @@ namespace {
 
 bool is_one_of(DataSource set, std::initializer_list<DataSource> sets) { return std::find(sets.begin(), sets.end(), set) != sets.end(); }
 
+// What of a set of files is not there; empty if nothing is known to be missing.
+std::string missing_file(DataSource set, const std::string& path) {
+  std::error_code ignored;
+  if (set == DataSource::npy) return std::filesystem::exists(path + "/x.npy", ignored) ? "" : fmt::format("no x.npy in {}", path);
+  return std::filesystem::exists(path, ignored) ? "" : fmt::format("{} does not exist", path);
+}
+
+void add_places(const Node& section, const std::string& prefix, std::map<std::string, Place>& places) {
+  for (const Entry& entry : section.entries) {
+    places[prefix + entry.key] = entry.value.place;
+    add_places(entry.value, prefix + entry.key + ".", places);
+  }
+}
+
 }  // namespace
+
+void ConfigReader::note_places(const Node& root, DataConfig& data) {
+  const Node* const section = root.find("data");
+  if (section == nullptr) return;
+  data.places[""] = section->place;
+  add_places(*section, "", data.places);
+}
 
 void ConfigReader::check_data(const Node& root, const DataConfig& data) {
   using enum DataSource;
@@ -28,6 +51,11 @@ void ConfigReader::check_data(const Node& root, const DataConfig& data) {
   const bool is_file = sequences || is_one_of(data.set, {idx, npy});
   const bool is_own_form = data.set == synthetic || (falls_back && is_one_of(data.set, {idx, npy}));
   const bool has_samples = is_own_form || (falls_back && sequences);
+  // These keys without a fallback are wrong, but what the run lacks is the file: that comes first.
+  if (is_file && !falls_back && !data.path.empty() && (!data.shape.empty() || data.samples > 0))
+    if (const std::string missing = missing_file(data.set, beside_config(data.path)); !missing.empty())
+      problem(place_of(root, "data", "path"), missing, "write it (docs/your-own-model.md), or draw samples in its place: `fallback: synthetic`",
+              data.path.size());
   for (const Rule& rule : {
            Rule{"path", !data.path.empty(), is_file || is_one_of(data.set, {mnist, cifar10}), is_file, "path: FILE_OR_FOLDER"},
            Rule{"validation", !data.validation.empty(), sequences, false, ""},
@@ -38,7 +66,10 @@ void ConfigReader::check_data(const Node& root, const DataConfig& data) {
            Rule{"samples", data.samples > 0, has_samples, data.set == synthetic, "samples: 4096"},
        }) {
     if (rule.is_given && !rule.may_be_given)
-      problem(place_of(root, "data", rule.key), fmt::format("'data.{}' has no meaning for the data set {}", rule.key, set), "remove it");
+      problem(place_of(root, "data", rule.key), fmt::format("'data.{}' has no meaning for the data set {}", rule.key, set),
+              is_file && (rule.key == std::string_view("shape") || rule.key == std::string_view("samples")) && !falls_back
+                  ? "remove it: it is for `fallback: synthetic`"
+                  : "remove it");
     if (!rule.is_given && rule.must_be_given)
       problem(place_of(root, "data", "set"), fmt::format("the data set {} needs 'data.{}'", set, rule.key),
               fmt::format("add `{}`", rule.example), set.size());

@@ -15,8 +15,10 @@ std::string_view name_of(ElementType type) {
   return "";
 }
 
+std::string classes_text(std::size_t classes) { return fmt::format("{} class{}", classes, classes == 1 ? "" : "es"); }
+
 std::string form_text(const SampleSpec& spec) {
-  const std::string text = fmt::format("{} {}, {} classes", fmt::join(spec.shape, " x "), name_of(spec.element), spec.classes);
+  const std::string text = fmt::format("{} {}, {}", fmt::join(spec.shape, " x "), name_of(spec.element), classes_text(spec.classes));
   return spec.targets == 1 ? text : fmt::format("{} at each of {} positions", text, spec.targets);
 }
 

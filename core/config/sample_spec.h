@@ -39,6 +39,9 @@ struct SampleSpec {
   Shape output() const { return targets == 1 ? Shape{classes} : Shape{targets, classes}; }
 };
 
+// "7 classes", "1 class"
+std::string classes_text(std::size_t classes);
+
 // "5 x 11 x 13 float32, 7 classes"; with a target at each position "20 int32, 7 classes at each of 20 positions".
 std::string form_text(const SampleSpec& spec);
 

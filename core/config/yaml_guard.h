@@ -17,7 +17,6 @@ inline constexpr std::size_t kMaxBytes = 1 << 20;
 inline constexpr std::size_t kMaxLineBytes = 1 << 16;
 inline constexpr std::size_t kMaxNodes = 10000;
 inline constexpr std::size_t kMaxDepth = 32;
-inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 struct Entry;
 

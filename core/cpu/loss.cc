@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "config/sample_spec.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare {
@@ -15,7 +16,7 @@ void softmax_cross_entropy(ConstVec logits, std::size_t classes, Span<const std:
     const float* const row = logits.data() + row_number * classes;
     const std::size_t target = targets[row_number];
     if (target >= classes) {
-      throw Error(fmt::format("a sample has target {} but the network has {} classes: give it more outputs", target, classes));
+      throw Error(fmt::format("a sample has target {} but the network has {}: give it more outputs", target, classes_text(classes)));
     }
     const float* const largest = std::max_element(row, row + classes);
     double sum = 0;

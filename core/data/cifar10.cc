@@ -69,10 +69,18 @@ Split split_of(std::vector<std::uint8_t> images, std::vector<std::uint32_t> labe
   return split;
 }
 
-// Unpacked size, without unpacking a packed file: its last four bytes state it.
+[[noreturn]] void refuse_empty(Unpacker& file) {
+  file.refuse(fmt::format("there is nothing in it: a file of CIFAR-10 has {} bytes for each sample, and the published one {} bytes",
+                          kRecord, kMaxRecords * kRecord));
+}
+
+// From the unpacked size, without unpacking a packed file: its last four bytes state it.
 std::size_t samples_in(const std::string& path) {
   Unpacker file(path);
-  return file.stated_bytes() / kRecord;
+  const std::size_t bytes = file.stated_bytes();
+  if (bytes == 0) refuse_empty(file);
+  if (bytes < kRecord) file.refuse(fmt::format("truncated at byte {}: a record of CIFAR-10 has {} bytes", bytes, kRecord));
+  return bytes / kRecord;
 }
 
 SampleSpec spec() {
@@ -128,16 +136,16 @@ Cifar10Records read_cifar10_file(const std::string& path) {
   std::vector<std::uint8_t> record(kRecord);
   for (std::size_t got = 0; (got = file.read(record.data(), kRecord)) != 0;) {
     if (got < kRecord)
-      throw DataError(fmt::format("{}: truncated at byte {}: a record of CIFAR-10 has {} bytes", path, file.offset(), kRecord));
+      file.refuse(fmt::format("truncated at byte {}: a record of CIFAR-10 has {} bytes", file.offset(), kRecord));
     if (record[0] >= kClasses)
-      throw DataError(fmt::format("{}: label {} at byte {}: labels go from 0 to {}", path, record[0], file.offset() - kRecord, kClasses - 1));
+      file.refuse(fmt::format("label {} at byte {}: labels go from 0 to {}", record[0], file.offset() - kRecord, kClasses - 1));
     if (records.labels.size() == kMaxRecords)
-      throw DataError(fmt::format("{}: trailing bytes from byte {} on: a file of CIFAR-10 has at most {} records", path,
-                                  kMaxRecords * kRecord, kMaxRecords));
+      file.refuse(fmt::format("trailing bytes from byte {} on: a file of CIFAR-10 has at most {} records: this is another file, or a damaged one",
+                              kMaxRecords * kRecord, kMaxRecords));
     records.labels.push_back(record[0]);
     records.images.insert(records.images.end(), record.begin() + 1, record.end());
   }
-  if (records.labels.empty()) throw DataError(fmt::format("{}: there is nothing in it", path));
+  if (records.labels.empty()) refuse_empty(file);
   records.sha256 = file.sha256();
   return records;
 }

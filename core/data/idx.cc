@@ -32,17 +32,16 @@ int read_magic(Unpacker& file, int dimensions) {
   std::uint8_t bytes[4];
   const std::size_t got = file.read(bytes, 4);
   const int header = 4 * (1 + std::max(dimensions, 1));
-  if (got < 4) throw DataError(fmt::format("{}: truncated at byte {}: the header alone has {} bytes", file.path(), got, header));
+  if (got < 4) file.refuse(fmt::format("truncated at byte {}: the header alone has {} bytes", got, header));
   const std::uint32_t magic = big_endian(bytes);
   const bool fits = dimensions > 0 ? magic == (kBytes | static_cast<std::uint32_t>(dimensions))
                                    : magic > kBytes && magic <= kBytes + kMaxDimensions;
   if (!fits) {
-    throw DataError(dimensions > 0
-                        ? fmt::format("{}: wrong magic 0x{:08x} at byte 0: an IDX file of bytes in {} dimension{} begins with 0x{:08x}",
-                                      file.path(), magic, dimensions, dimensions == 1 ? "" : "s",
-                                      kBytes | static_cast<std::uint32_t>(dimensions))
-                        : fmt::format("{}: wrong magic 0x{:08x} at byte 0: an IDX file of bytes begins with 0x00000801 to 0x{:08x}",
-                                      file.path(), magic, kBytes + kMaxDimensions));
+    file.refuse(dimensions > 0 ? fmt::format("wrong magic 0x{:08x} at byte 0: an IDX file of bytes in {} dimension{} begins with 0x{:08x}",
+                                             magic, dimensions, dimensions == 1 ? "" : "s",
+                                             kBytes | static_cast<std::uint32_t>(dimensions))
+                               : fmt::format("wrong magic 0x{:08x} at byte 0: an IDX file of bytes begins with 0x00000801 to 0x{:08x}",
+                                             magic, kBytes + kMaxDimensions));
   }
   return static_cast<int>(magic - kBytes);
 }
@@ -53,7 +52,7 @@ IdxArray read_header(Unpacker& file, int wanted) {
   const std::size_t bytes = 4 * static_cast<std::size_t>(dimensions);
   const std::size_t got = file.read(header, bytes);
   if (got < bytes)
-    throw DataError(fmt::format("{}: truncated at byte {}: the header alone has {} bytes", file.path(), 4 + got, 4 + bytes));
+    file.refuse(fmt::format("truncated at byte {}: the header alone has {} bytes", 4 + got, 4 + bytes));
 
   IdxArray array;
   std::size_t count = 1;
@@ -61,14 +60,13 @@ IdxArray read_header(Unpacker& file, int wanted) {
   for (int axis = 0; axis < dimensions; ++axis) {
     const std::size_t offset = 4 * static_cast<std::size_t>(axis);
     const std::size_t extent = big_endian(header + offset);
-    if (extent == 0) throw DataError(fmt::format("{}: count 0 at byte {}: there is nothing in it", file.path(), 4 + offset));
+    if (extent == 0) file.refuse(fmt::format("count 0 at byte {}: there is nothing in it", 4 + offset));
     array.shape.push_back(extent);
     // Stays above `limit` once it exceeds it; extents have 32 bits, so the product cannot overflow.
     count = count > limit ? count : count * extent;
   }
   if (count > limit) {
-    throw DataError(fmt::format("{}: wrong counts ({}) at byte 4: a file of this size can hold at most {} values", file.path(),
-                                shape_text(array.shape), limit));
+    file.refuse(fmt::format("wrong counts ({}) at byte 4: a file of this size can hold at most {} values", shape_text(array.shape), limit));
   }
   return array;
 }
@@ -84,8 +82,8 @@ void read_body(Unpacker& file, IdxArray& array) {
     array.bytes.resize(before + wanted);
     const std::size_t got = file.read(array.bytes.data() + before, wanted);
     if (got < wanted) {
-      throw DataError(fmt::format("{}: truncated at byte {}: the header promises {} values ({}), {} are there", file.path(),
-                                  file.offset(), count, shape_text(array.shape), before + got));
+      file.refuse(fmt::format("truncated at byte {}: the header promises {} values ({}), {} are there", file.offset(), count,
+                              shape_text(array.shape), before + got));
     }
   }
 }
@@ -98,8 +96,8 @@ IdxArray read_idx(const std::string& path, int dimensions) {
   read_body(file, array);
   array.sha256 = file.sha256();
   if (file.at_end()) return array;
-  throw DataError(fmt::format("{}: trailing bytes from byte {} on: the header promises {} values ({}) and no more", path,
-                              file.offset(), product(array.shape), shape_text(array.shape)));
+  file.refuse(fmt::format("trailing bytes from byte {} on: the header promises {} values ({}) and no more", file.offset(),
+                          product(array.shape), shape_text(array.shape)));
 }
 
 IdxArray read_idx_header(const std::string& path, int dimensions) {

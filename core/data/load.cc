@@ -80,8 +80,9 @@ std::string advice(DataSource set) {
     case DataSource::text:
       return "; correct `data.path`, or allow drawn sequences with `fallback: synthetic`, `length`, `classes` and `samples` in `data`";
     case DataSource::idx:
-    case DataSource::npy:
       return "; correct `data.path`, or allow drawn samples with `fallback: synthetic`, `shape`, `classes` and `samples` in `data`";
+    case DataSource::npy:
+      return ", correct `data.path`, or allow drawn samples with `fallback: synthetic`, `shape`, `classes` and `samples` in `data`";
     default:
       return ", or allow drawn samples with `--set data.fallback=synthetic`";
   }

@@ -72,6 +72,8 @@ Arrays open_arrays(const std::string& folder, const std::string& ending) {
   arrays.y_path = (fs::path(folder) / ("y" + ending + ".npy")).string();
   std::error_code ignored;
   const bool has_x = fs::exists(arrays.x_path, ignored), has_y = fs::exists(arrays.y_path, ignored);
+  if (!has_x && !has_y)
+    throw DataMissing(fmt::format("no x{0}.npy in {1}: write x{0}.npy and y{0}.npy there as docs/your-own-model.md shows", ending, folder));
   // Not DataMissing: no fallback takes the place of a set that is there in part.
   if (has_x != has_y)
     throw DataError(fmt::format("{} is missing, but {} is there: samples and targets belong together", has_x ? arrays.y_path : arrays.x_path,

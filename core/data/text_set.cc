@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "data/sequences.h"
+#include "data/text_encoding.h"
 #include "data/unpacker.h"
 
 namespace mgcompare {
@@ -95,7 +96,11 @@ TextTokens read_text_tokens(const std::string& path) {
   const std::string text = read_whole(path);
   std::vector<char32_t> codes;
   codes.reserve(text.size());
-  for (std::string_view rest = text; !rest.empty();) {
+  std::string_view rest = text;
+  if (const std::string_view wide = wide_encoding(rest); !wide.empty())
+    throw DataError(fmt::format("{}: {}", path, wide_encoding_text(wide)));
+  if (rest.starts_with(kByteOrderMark)) rest.remove_prefix(kByteOrderMark.size());
+  while (!rest.empty()) {
     const std::size_t bytes = utf8_length(rest);
     if (bytes == 0) throw DataError(fmt::format("{}: byte {} is not UTF-8: convert the file", path, text.size() - rest.size()));
     codes.push_back(code_point(rest, bytes));

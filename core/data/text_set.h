@@ -9,13 +9,13 @@
 
 namespace mgcompare {
 
-// The text as numbers of its characters, which are sorted by code point.
+// The text without a byte order mark, as numbers of its characters, which are sorted by code point.
 struct TextTokens {
   std::vector<std::int32_t> values;
   std::vector<char32_t> alphabet;
 };
 
-// Throws DataError with the byte where the text is no UTF-8.
+// Throws DataError with the byte where the text is no UTF-8, or with the encoding if it looks like UTF-16 or UTF-32.
 TextTokens read_text_tokens(const std::string& path);
 
 extern const DataSourceEntry kText;

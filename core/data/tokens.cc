@@ -6,7 +6,9 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/text.h"
 #include "data/sequences.h"
+#include "data/text_encoding.h"
 #include "data/unpacker.h"
 
 namespace mgcompare {
@@ -17,6 +19,30 @@ constexpr std::size_t kMaxToken = 1u << 24;  // integers up to here are exact as
 
 bool is_blank(char c) { return c == ',' || c == ';' || c == ' ' || c == '\t' || c == '\r'; }
 
+// The digits of an integer as the file has them; of a long one the first and the last.
+class WrittenInteger {
+ public:
+  bool empty() const { return digits_ == 0; }
+  void clear() { digits_ = 0; }
+  void add(char digit) {
+    if (digits_ < kFirst) first_[digits_] = digit;
+    else last_[digits_ % kLast] = digit;
+    ++digits_;
+  }
+  std::string text() const {
+    std::string text(first_, std::min(digits_, kFirst));
+    const std::size_t left = digits_ - text.size(), shown = std::min(left, kLast);
+    if (left > kLast) text += "...";
+    for (std::size_t i = digits_ - shown; i < digits_; ++i) text += last_[i % kLast];
+    return left > kLast ? fmt::format("{} ({} digits)", text, digits_) : text;
+  }
+
+ private:
+  static constexpr std::size_t kFirst = 24, kLast = 8;
+  char first_[kFirst] = {}, last_[kLast] = {};
+  std::size_t digits_ = 0;
+};
+
 class LineReader {
  public:
   LineReader(const std::string& path, std::size_t length, std::size_t limit) : file_(path), limit_(limit) { found_.length = length; }
@@ -25,16 +51,23 @@ class LineReader {
     std::string chunk(kChunk, '\0');
     for (std::size_t got = 0; (got = file_.read(chunk.data(), kChunk)) != 0;) {
       check_fits_memory(file_.path(), static_cast<double>(found_.values.capacity() * sizeof(std::int32_t)));
-      for (std::size_t i = 0; i < got; ++i) add(chunk[i]);
+      std::string_view text(chunk.data(), got);
+      if (file_.offset() == got) text = without_mark(text);
+      for (const char c : text) add(c);
     }
     end_line();
-    if (found_.values.empty()) refuse("there is no sequence in it");
+    if (found_.values.empty()) file_.refuse("there is no sequence in it");
     return std::move(found_);
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& why) const { throw DataError(fmt::format("{}: {}", file_.path(), why)); }
-  [[noreturn]] void refuse_line(const std::string& why) const { refuse(fmt::format("line {}: {}", line_, why)); }
+  [[noreturn]] void refuse_line(const std::string& why) { file_.refuse(fmt::format("line {}: {}", line_, why)); }
+
+  std::string_view without_mark(std::string_view start) {
+    if (const std::string_view wide = wide_encoding(start); !wide.empty()) file_.refuse(wide_encoding_text(wide));
+    if (start.starts_with(kByteOrderMark)) start.remove_prefix(kByteOrderMark.size());
+    return start;
+  }
 
   void add(char c) {
     if (c == '\n') {
@@ -43,9 +76,8 @@ class LineReader {
     } else if (is_blank(c)) {
       end_value();
     } else if (c >= '0' && c <= '9') {
-      value_ = value_ * 10 + static_cast<std::size_t>(c - '0');
-      has_digits_ = true;
-      if (value_ >= limit_) refuse_line(fmt::format("{}{} is too large: integers go from 0 to {}", value_, value_ > kMaxToken ? "..." : "", limit_ - 1));
+      value_ = std::min(value_ * 10 + static_cast<std::size_t>(c - '0'), limit_);
+      written_.add(c);
     } else {
       refuse_line(c > ' ' && c < 127 ? fmt::format("'{}' is no part of an integer from 0 on", c)
                                      : fmt::format("byte 0x{:02x} is no part of an integer from 0 on", static_cast<unsigned char>(c)));
@@ -53,10 +85,11 @@ class LineReader {
   }
 
   void end_value() {
-    if (!has_digits_) return;
+    if (written_.empty()) return;
+    if (value_ >= limit_) refuse_line(fmt::format("{} is too large: integers go from 0 to {}", written_.text(), limit_ - 1));
     found_.values.push_back(static_cast<std::int32_t>(value_));
     value_ = 0;
-    has_digits_ = false;
+    written_.clear();
     ++in_line_;
   }
 
@@ -71,8 +104,9 @@ class LineReader {
   Unpacker file_;
   std::size_t limit_;
   TokenLines found_;
-  std::size_t line_ = 1, in_line_ = 0, value_ = 0;
-  bool has_digits_ = false;
+  std::size_t line_ = 1, in_line_ = 0;
+  std::size_t value_ = 0;           // of the integer that is being read; at most limit_
+  WrittenInteger written_;
 };
 
 // Inputs and the target: one more than the length.

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <utility>
+#include <vector>
 
 #include "base/error_text.h"
 #include "data/dataset.h"
@@ -17,8 +18,9 @@ namespace {
 
 // Maximum compression ratio of Deflate: a header that states more is wrong.
 constexpr std::size_t kMaxCompression = 1032;
-// What a small file may unpack to that has nothing in it. Real samples and texts shrink to a tenth, labels to a hundredth.
-constexpr std::size_t kBombBytes = 64u << 20, kBombCompression = 200;
+// What a file may unpack to: so many bytes, or so many times its size. Real samples and texts shrink to a tenth, labels to a
+// hundredth.
+constexpr std::size_t kMostUnpacked = 64u << 20, kMostRatio = 200;
 // gzread() takes the size as unsigned int and returns int.
 constexpr std::size_t kMaxRead = 1u << 30;
 
@@ -55,9 +57,10 @@ std::size_t Unpacker::read(void* into, std::size_t bytes) {
     hash_.add(static_cast<std::uint8_t*>(into) + count, static_cast<std::size_t>(got));
     count += static_cast<std::size_t>(got);
     offset_ += static_cast<std::size_t>(got);
-    if (offset_ > kBombBytes && offset_ / kBombCompression > size_)
-      throw DataError(fmt::format("{}: an archive bomb: its {} bytes unpack to more than {} bytes, {} times as many; unpack it yourself "
-                                  "if you trust it", path_, size_, offset_, offset_ / size_));
+    if (const std::size_t most = limit(); offset_ > most)
+      throw DataError(fmt::format("{}: an archive bomb, or not the intended file: its {} bytes grow to more than {}, the limit for a "
+                                  "compressed file of this size; if it is the right file, unpack it yourself and name the unpacked one",
+                                  path_, size_, most));
   }
   return count;
 }
@@ -67,6 +70,21 @@ bool Unpacker::at_end() {
   const int got = gzread(file_, &more, 1);
   if (got < 1) check();
   return got < 1;
+}
+
+void Unpacker::read_rest() {
+  if (gzdirect(file_) != 0) return;
+  std::vector<std::uint8_t> bytes(256u << 10);
+  while (offset_ + bytes.size() <= limit() && read(bytes.data(), bytes.size()) == bytes.size()) {
+  }
+}
+
+std::size_t Unpacker::limit() const { return std::max(kMostUnpacked, kMostRatio * size_); }
+
+void Unpacker::refuse(const std::string& why) {
+  read_rest();
+  const bool is_packed_by_name = path_.ends_with(".gz") && gzdirect(file_) != 0;
+  throw DataError(fmt::format("{}: {}{}", path_, why, is_packed_by_name ? " (its name ends in .gz, but it is no gzip file)" : ""));
 }
 
 std::size_t Unpacker::max_bytes() { return gzdirect(file_) != 0 ? size_ : size_ * kMaxCompression; }
@@ -88,6 +106,10 @@ void Unpacker::check() {
   // Remove the internal file name that zlib puts before the reason.
   std::string reason = code == Z_ERRNO ? error_text(errno) : text;
   if (reason.starts_with('<')) reason.erase(0, reason.find(": ") == reason.npos ? 0 : reason.find(": ") + 2);
+  // The checksum at the end shows that something before it is wrong.
+  if (offset_ > 0 && reason.ends_with(" check"))
+    throw DataError(fmt::format("{}: the gzip stream is damaged somewhere before its end, after {} unpacked bytes or more ({})", path_,
+                                offset_, reason));
   throw DataError(fmt::format("{}: the gzip stream is damaged after unpacked byte {} ({})", path_, offset_, reason));
 }
 

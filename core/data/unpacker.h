@@ -25,6 +25,10 @@ class Unpacker {
   // Whether no byte is left. Checks the end of a gzip stream too.
   bool at_end();
 
+  // Throws DataError about what was read. A damaged gzip stream holds wrong bytes before the checksum at its end is seen, so this
+  // reads the rest of one first: if it is damaged, that is the error.
+  [[noreturn]] void refuse(const std::string& why);
+
   const std::string& path() const { return path_; }
   // Of the next byte in the unpacked file.
   std::size_t offset() const { return offset_; }
@@ -37,6 +41,10 @@ class Unpacker {
 
  private:
   void check();
+  // Of a gzip stream, up to the limit.
+  void read_rest();
+  // Of the unpacked bytes of a compressed file of this size.
+  std::size_t limit() const;
 
   std::string path_;
   int descriptor_ = -1;             // owned by file_

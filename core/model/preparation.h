@@ -23,11 +23,15 @@ struct Preparation {
   bool only_scales() const { return mean.empty() && inverse_std.empty() && !augments(); }
 };
 
-// Why samples of this form, as the network reads them (as_read()), cannot be prepared so, in the words of the config; nothing if
-// they can.
-std::optional<std::string> preparation_problem(const PreparationConfig& config, const SampleSpec& spec);
+struct PreparationProblem {
+  std::string key;                  // of the section `data`: "crop.padding"
+  std::string text;                 // a sentence in the words of the config
+};
 
-// Throws Error with that reason.
+// Why samples of this form, as the network reads them (as_read()), cannot be prepared so; nothing if they can.
+std::optional<PreparationProblem> preparation_problem(const PreparationConfig& config, const SampleSpec& spec);
+
+// Throws Error with that sentence.
 Preparation preparation_of(const PreparationConfig& config, const SampleSpec& spec);
 
 }  // namespace mgcompare

@@ -96,11 +96,11 @@ class Builder {
   std::string wrong_output(const LayerSpec& last) const {
     const std::string given = fmt::format("{}", fmt::join(last.output_shape, " x "));
     if (samples_.targets == 1)
-      return fmt::format("the last layer gives {} but the data has {} classes: end with `dense: {}`{}", given, spec_.classes, spec_.classes,
+      return fmt::format("the last layer gives {} but the data has {}: end with `dense: {}`{}", given, classes_text(spec_.classes), spec_.classes,
                          last.output_shape == Shape{spec_.classes - 1} ? "; if the targets count from 1, subtract 1 from them" : "");
-    return fmt::format("the last layer gives {} but the data needs {} x {}, {} classes at each of {} positions: end with "
+    return fmt::format("the last layer gives {} but the data needs {} x {}, {} at each of {} positions: end with "
                        "`dense: {{units: {}, per_position: true}}` after layers that keep the positions (gru and lstm with "
-                       "return_sequences: true){}", given, spec_.targets, spec_.classes, spec_.classes, spec_.targets, spec_.classes,
+                       "return_sequences: true){}", given, spec_.targets, spec_.classes, classes_text(spec_.classes), spec_.targets, spec_.classes,
                        last.output_shape == Shape{spec_.targets} && spec_.classes == 2 ? "; if the targets are one-hot, save y.argmax(axis=1)" : "");
   }
 

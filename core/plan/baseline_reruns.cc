@@ -17,12 +17,18 @@ int bracket_count(const Config& config) {
 }
 
 std::vector<Trial> with_brackets(const std::vector<Trial>& trials, std::vector<Trial> brackets) {
-  std::set<std::string> rows, own;
+  std::set<std::string> rows;
+  std::vector<std::string> own;     // bracketed rows, in the order of a position
   for (const Trial& trial : trials) rows.insert(row_name(trial));
   std::erase_if(brackets, [&](const Trial& bracket) { return !rows.contains(row_name(bracket)); });
-  for (const Trial& bracket : brackets) own.insert(row_name(bracket));
+  for (const Trial& bracket : brackets)
+    if (std::find(own.begin(), own.end(), row_name(bracket)) == own.end()) own.push_back(row_name(bracket));
   if (own.empty() || own.size() == rows.size()) return trials;
-  const std::size_t places = std::min(brackets.size(), trials.size() / kTrialsPerBracket) / own.size();
+  const auto place_count = [&] { return std::min(brackets.size(), trials.size() / kTrialsPerBracket) / own.size(); };
+  // With too few trials for all rows, the first ones are bracketed.
+  for (; place_count() < 2 && own.size() > 1; own.pop_back())
+    std::erase_if(brackets, [&](const Trial& bracket) { return row_name(bracket) == own.back(); });
+  const std::size_t places = place_count();
   if (places < 2) return trials;
 
   std::vector<Trial> all;

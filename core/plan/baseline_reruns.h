@@ -14,8 +14,9 @@ namespace mgcompare {
 // before each block and one at the end.
 int bracket_count(const Config& config);
 
-// Inserts brackets evenly from the first to the last trial. `brackets` are in order, those of one position (one per kind of
-// device) adjacent. At most a quarter as many brackets as trials, at two positions or more, otherwise none. None either if
+// Inserts brackets evenly from the first to the last trial. `brackets` are in order, those of one position (one per network
+// and kind of device) adjacent. At most a quarter as many brackets as trials, at two positions or more; where that is too few for
+// all rows, the first ones only; otherwise none. None either if
 // the trials are only repeats of the bracketed rows, and none of a row without a trial.
 std::vector<Trial> with_brackets(const std::vector<Trial>& trials, std::vector<Trial> brackets);
 

@@ -98,7 +98,7 @@ class Planner {
     for (const Version& version : versions_) check_network(version.config);
     for (const Version& version : versions_) {
       if (samples_of(version.config) == 0) {
-        problem(whole_file(),
+        problem(place_of_data(version.config, "validation_samples"),
                 fmt::format("data.validation_samples holds back all {} training samples", plan_.data.train_samples),
                 "make it smaller");
       }
@@ -113,9 +113,9 @@ class Planner {
     } catch (const NetworkError& error) {
       problem(error.place(), error.what());
     }
-    if (const auto wrong = preparation_problem(version.data.prepare, samples)) problem(whole_file(), *wrong);
+    if (const auto wrong = preparation_problem(version.data.prepare, samples)) problem(place_of_data(version, wrong->key), wrong->text);
     if (plan_.data.test_samples == 0 && version.data.validation_samples == 0)
-      problem(whole_file(), "the data have no test samples", "hold back training samples with `data.validation_samples`");
+      problem(place_of_data(version), "the data have no test samples", "hold back training samples with `data.validation_samples`");
   }
 
   // Training samples of an epoch.

@@ -38,13 +38,13 @@ Trial extra_run(const Config& config, const PlannedRow& row, int number) {
   return trial;
 }
 
-// The first baseline row of each kind of device; further rows would show the same and cost time.
+// The first baseline row of each network and kind of device; further rows would show the same and cost time.
 std::vector<Trial> brackets(const Config& config, const std::vector<PlannedRow>& rows, int number) {
   std::vector<Trial> all;
   for (int bracket = 1; bracket <= bracket_count(config); ++bracket) {
-    std::set<DeviceKind> kinds;
+    std::set<std::pair<std::string, DeviceKind>> known;
     for (const PlannedRow& row : rows) {
-      if (!row.baseline || !kinds.insert(row.trial.device_kind).second) continue;
+      if (!row.baseline || !known.insert({row.trial.network, row.trial.device_kind}).second) continue;
       all.push_back(extra_run(config, row, ++number));
       all.back().bracket = bracket;
     }

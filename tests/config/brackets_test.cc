@@ -66,6 +66,24 @@ TEST(Brackets, NeedTheirRowAndAnother) {
   EXPECT_THAT(with_brackets(trials(12), {}), SizeIs(12));
 }
 
+// With eight trials there is room for one row at both ends.
+TEST(Brackets, OfTheFirstRowIfThereAreFewTrials) {
+  std::vector<Trial> both;
+  for (int bracket = 1; bracket <= 2; ++bracket)
+    for (const std::string network : {"small", "wide"}) {
+      both.push_back(trial_of("alone", (network == "small" ? 100 : 200) + bracket, bracket));
+      both.back().network = network;
+    }
+  const auto with = [&](int count) {
+    std::vector<Trial> all = trials(count);
+    for (std::size_t i = 0; i < all.size(); ++i) all[i].network = i % 4 < 2 ? "small" : "wide";
+    return numbers(with_brackets(all, both));
+  };
+  EXPECT_THAT(with(4), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(with(8), ElementsAre(101, 1, 2, 3, 4, 5, 6, 7, 8, 102));
+  EXPECT_THAT(with(16), SizeIs(20));
+}
+
 // One baseline for each kind of device.
 TEST(Brackets, OfAllKindsStandTogether) {
   std::vector<Trial> all = trials(16), both;

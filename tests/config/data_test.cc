@@ -93,6 +93,20 @@ TEST_F(DataKeys, AreRefusedWhereTheyHaveNoMeaning) {
   EXPECT_THAT(text("{set: synthetic, shape: 3, classes: 1, samples: 9}"), HasSubstr("one class leaves nothing to learn"));
 }
 
+// Files that are missing are the reason; keys that would draw samples in their place are wrong because of that only.
+TEST_F(DataKeys, AMissingFileComesBeforeTheKeysOfItsFallback) {
+  const auto text = [&](const std::string& data) { return complaint(kGood + "data: " + data); };
+  EXPECT_THAT(text("{set: npy, path: own, shape: [5, 11, 13], classes: 7, samples: 6000}"),
+              AllOf(testing::StartsWith("x.yaml:3:24: error: no x.npy in own\n"), HasSubstr("docs/your-own-model.md"),
+                    HasSubstr("'data.shape' has no meaning for the data set npy"), HasSubstr("it is for `fallback: synthetic`")));
+  EXPECT_THAT(text("{set: text, path: a.txt, length: 5, samples: 9}"), testing::StartsWith("x.yaml:3:25: error: a.txt does not exist\n"));
+  std::filesystem::create_directories(folder_ / "own");
+  write("own/x.npy", "");
+  EXPECT_THAT(text("{set: npy, path: own, shape: [5], classes: 7, samples: 6000}"),
+              testing::StartsWith("x.yaml:3:36: error: 'data.shape' has no meaning"));
+  EXPECT_EQ(text("{set: npy, path: absent, classes: 7, validation_samples: 100}"), "");
+}
+
 TEST_F(DataKeys, OfASectionWithinTheSectionAreChecked) {
   const auto text = [&](const std::string& data) { return complaint(kGood + "data: " + data); };
   EXPECT_THAT(text("{crop: {paddin: 4}}"), AllOf(HasSubstr("x.yaml:3:15:"), HasSubstr("unknown key 'paddin' in 'data.crop'"), HasSubstr("padding")));

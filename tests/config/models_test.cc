@@ -121,6 +121,14 @@ TEST_F(Models, EachHasItsOwnBaselineAndControl) {
   EXPECT_THAT(controls, ElementsAre("small: single cpu:1 batch 64", "wide: single cpu:1 batch 64"));
 }
 
+TEST_F(Models, EachIsBracketedByItsBaseline) {
+  std::vector<std::string> brackets;
+  for (const Trial& trial : plan(kTwo + "seeds: [1, 2, 3, 4]\n").trials)
+    if (trial.bracket > 0) brackets.push_back(fmt::format("{} {}", trial.bracket, row_name(trial)));
+  EXPECT_THAT(brackets, ElementsAre("1 small: single cpu:1 batch 64", "1 wide: single cpu:1 batch 64", "2 small: single cpu:1 batch 64",
+                                    "2 wide: single cpu:1 batch 64", "3 small: single cpu:1 batch 64", "3 wide: single cpu:1 batch 64"));
+}
+
 TEST_F(Models, EachMustFitTheData) {
   write("models/odd.yaml", "layers: [{dense: 7}]\n");
   TableProber probe(2, 0);

@@ -291,7 +291,14 @@ TEST_F(Planning, FollowsTheFormOfTheData) {
   }
   probe.data_.spec.shape = {5, 11, 13};
   EXPECT_THAT(made("[{conv: {channels: 3, kernel: 12}}, dense: 7]"), HasSubstr("a window of 12 x 12 does not fit into its input, which is 5 x 11 x 13"));
-  EXPECT_THAT(made("[dense: 7]", "{mean: [1, 2, 3]}"), HasSubstr("'data.mean' has 3 values, but the samples are 5 x 11 x 13"));
+  EXPECT_THAT(made("[dense: 7]", "{mean: [1, 2, 3]}"),
+              HasSubstr("x.yaml:3:14: error: 'data.mean' has 3 values, but the samples are 5 x 11 x 13"));
+  EXPECT_THAT(made("[dense: 7]", "{crop: {padding: 11}}"),
+              HasSubstr("x.yaml:3:24: error: 'data.crop.padding' is 11, but the images are only 11 x 13 (height x width): use less than 11"));
+  EXPECT_THAT(made("[dense: 7]", "{crop: {padding: 10}}"), HasSubstr("trials"));
+  probe.data_.spec.classes = 1;
+  EXPECT_THAT(made("[dense: 10]"), HasSubstr("the last layer gives 10 but the data has 1 class:"));
+  probe.data_.spec.classes = 7;
   probe.data_.spec.shape = {49};
   EXPECT_THAT(made("[{conv: {channels: 3, kernel: 2}}, dense: 7]"), HasSubstr("needs channels x height x width, its input is 49"));
   EXPECT_THAT(made("[dense: 7]", "{flip: true}"), HasSubstr("'data.flip' needs images (channels x height x width), but the samples are 49"));
@@ -301,9 +308,11 @@ TEST_F(Planning, FollowsTheFormOfTheData) {
   }
   EXPECT_THAT(made("[{embedding: {units: 3, tokens: 20}}, dense: 7]", "{scale: 1}"), HasSubstr("trials"));
   probe.data_.spec.targets = 49;
-  EXPECT_THAT(made("[dense: 7]"), HasSubstr("the last layer gives 7 but the data needs 49 x 7"));
+  EXPECT_THAT(made("[dense: 7]"), HasSubstr("the last layer gives 7 but the data needs 49 x 7, 7 classes at each of 49 positions"));
+  probe.data_.spec.classes = 1;
+  EXPECT_THAT(made("[dense: 7]"), HasSubstr("needs 49 x 1, 1 class at each of 49 positions"));
   probe.data_ = {mnist_form(), 60'000, 0};
-  EXPECT_THAT(made("[dense: 10]"), HasSubstr("the data have no test samples"));
+  EXPECT_THAT(made("[dense: 10]"), HasSubstr("x.yaml:3:7: error: the data have no test samples"));
   EXPECT_THAT(made("[dense: 10]", "{validation_samples: 100}"), HasSubstr("trials"));
 }
 

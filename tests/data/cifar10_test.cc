@@ -88,6 +88,34 @@ TEST(Cifar10, RefusesDamage) {
   EXPECT_THAT(text(packed), HasSubstr("gzip stream ends early"));
 }
 
+TEST(Cifar10, DamageOfTheStreamIsToldBeforeThatOfARecord) {
+  const Folder folder;
+  Bytes all = records(std::vector<std::uint8_t>(500, 1));
+  all[0] = 99;
+  const auto text = [&](const Bytes& bytes) {
+    const std::string path = folder.write("file.gz", bytes);
+    return refusal([&] { read_cifar10_file(path); });
+  };
+  EXPECT_THAT(text(gzip(all)), HasSubstr("label 99 at byte 0"));
+  EXPECT_THAT(text(with_wrong_checksum(gzip(all))), HasSubstr("file.gz: the gzip stream is damaged"));
+  EXPECT_THAT(text(without_end(gzip(all))), HasSubstr("gzip stream ends early"));
+}
+
+TEST(Cifar10, AnEmptyFileIsNamedBeforeAnythingIsLoaded) {
+  const Folder folder;
+  write_small_set(folder);
+  DataConfig config = cifar10();
+  config.path = folder.path();
+  const auto text = [&](const Bytes& bytes) {
+    folder.write("test_batch.bin", bytes);
+    return refusal([&] { describe_dataset(config, {}); });
+  };
+  EXPECT_THAT(text({}), HasSubstr("test_batch.bin: there is nothing in it: a file of CIFAR-10 has 3073 bytes for each sample, and the "
+                                  "published one 30730000 bytes"));
+  EXPECT_THAT(text(Bytes(3000)), HasSubstr("test_batch.bin: truncated at byte 3000: a record of CIFAR-10 has 3073 bytes"));
+  EXPECT_EQ(text(records({1})), "accepted");
+}
+
 TEST(Cifar10, RefusesMoreRecordsThanItsFilesHave) {
   const Folder folder;
   const std::string path = folder.write("file.gz", gzip({}, 10'000 * 3073));

@@ -81,4 +81,14 @@ inline Bytes gzip(const Bytes& bytes, std::size_t zeros = 0) {
   return packed;
 }
 
+// A gzip file of which the checksum at the end is wrong, or the end is missing.
+inline Bytes with_wrong_checksum(Bytes packed) {
+  packed[packed.size() - 6] ^= 0x10;
+  return packed;
+}
+inline Bytes without_end(Bytes packed) {
+  packed.resize(packed.size() - 12);
+  return packed;
+}
+
 }  // namespace mgcompare

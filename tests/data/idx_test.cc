@@ -141,6 +141,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadFile{"GzipChecksum", [] { return flip(gzip(images(3)), 6); }, 3,
                 "gzip stream is damaged after unpacked byte 0 (incorrect data check)"},
         BadFile{"GzipLength", [] { return flip(gzip(images(3)), 2); }, 3, "gzip stream is damaged"},
+        BadFile{"GzipChecksumOfAnotherHeader", [] { return with_wrong_checksum(gzip(idx(0xd03, {2, 4, 3}, 2'000'000))); }, 3,
+                "gzip stream is damaged"},
         BadFile{"GzipBody",
                 [] { return Bytes{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}; }, 3,
                 "damaged after unpacked byte 0"}),

@@ -183,6 +183,13 @@ TEST(NpySet, WithoutTestFilesNeedsValidationSamples) {
   EXPECT_EQ(set.test.targets, (std::vector<std::uint32_t>{1, 5}));
 }
 
+TEST(NpySet, MissingFilesAreNamedWithTheRemedy) {
+  const Folder folder;
+  EXPECT_THAT(refusal([&] { describe_dataset(set_in(folder), {}); }),
+              AllOf(HasSubstr("no x.npy in " + folder.path()), HasSubstr("docs/your-own-model.md"),
+                    HasSubstr("allow drawn samples with `fallback: synthetic`")));
+}
+
 TEST(NpySet, RefusesWhatDoesNotBelongTogether) {
   const Folder folder;
   const auto text = [&] { return refusal([&] { load_dataset(set_in(folder), {}, nullptr); }); };

@@ -86,6 +86,55 @@ TEST(Tokens, RefuseDamage) {
   EXPECT_THROW(read_tokens(folder.path("absent"), 0, 128), DataMissing);
 }
 
+TEST(Tokens, ALargeIntegerIsShownAsItIsWritten) {
+  const Folder folder;
+  const auto text = [&](const std::string& integer) {
+    const std::string path = folder.write("t.csv", bytes("1,2\n1," + integer + "\n"));
+    return refusal([&] { read_tokens(path, 0, 128); });
+  };
+  EXPECT_THAT(text("99999999999999999999999"), HasSubstr("line 2: 99999999999999999999999 is too large: integers go from 0 to 127"));
+  EXPECT_THAT(text("000128"), HasSubstr("line 2: 000128 is too large"));
+  EXPECT_THAT(text("12345678901234567890123456789012"), HasSubstr("line 2: 12345678901234567890123456789012 is too large"));
+  EXPECT_THAT(text("123" + std::string(3'000'000, '0') + "987654321"),
+              HasSubstr("line 2: 123000000000000000000000...87654321 (3000012 digits) is too large"));
+  EXPECT_EQ(text("000127"), "accepted");
+}
+
+// A damaged stream holds wrong bytes long before its checksum shows it.
+TEST(Tokens, DamageOfTheStreamIsToldBeforeThatOfTheText) {
+  const Folder folder;
+  std::string lines = "1,999\n";
+  for (int line = 0; line < 400'000; ++line) lines += "1,22\n";
+  const Bytes packed = gzip(bytes(lines));
+  const auto text = [&](const Bytes& file) {
+    const std::string path = folder.write("t.gz", file);
+    return refusal([&] { read_tokens(path, 0, 128); });
+  };
+  EXPECT_THAT(text(packed), HasSubstr("line 1: 999 is too large"));
+  EXPECT_THAT(text(with_wrong_checksum(packed)), AllOf(HasSubstr("t.gz: the gzip stream is damaged"), HasSubstr("incorrect data check")));
+  EXPECT_THAT(text(without_end(packed)), HasSubstr("t.gz: truncated: the gzip stream ends early"));
+  EXPECT_THAT(text(bytes("a,b\n")), HasSubstr("'a' is no part of an integer from 0 on (its name ends in .gz, but it is no gzip file)"));
+}
+
+TEST(Tokens, ABombIsNamed) {
+  const Folder folder;
+  std::string lines;
+  for (int line = 0; line < 18'000'000; ++line) lines += "1,2\n";
+  const Bytes packed = gzip(bytes(lines));
+  const std::string path = folder.write("bomb.gz", packed);
+  EXPECT_THAT(refusal([&] { read_tokens(path, 0, 128); }),
+              HasSubstr("bomb.gz: an archive bomb, or not the intended file: its " + std::to_string(packed.size()) +
+                        " bytes grow to more than 67108864, the limit for a compressed file of this size"));
+}
+
+TEST(Tokens, MayBeginWithAByteOrderMark) {
+  const Folder folder;
+  EXPECT_THAT(read_tokens(folder.write("t.csv", bytes("\xEF\xBB\xBF" "1,2\n")), 0, 128).values, ElementsAre(1, 2));
+  EXPECT_THAT(refusal([&] { read_tokens(folder.write("t.csv", bytes(std::string("\xFF\xFE" "1\0,\0" "2\0", 8))), 0, 128); }),
+              HasSubstr("the text is in UTF-16: convert it to UTF-8, for example with `iconv -f UTF-16 -t UTF-8`"));
+  EXPECT_THAT(refusal([&] { read_tokens(folder.write("t.csv", bytes("1,2\n\xEF\xBB\xBF" "1,2\n")), 0, 128); }), HasSubstr("line 2: byte 0xef"));
+}
+
 TEST(Tokens, SurviveMutations) {
   const int refused = refused_mutants(bytes("1,2,3\n4,5,6\n7,8,9\n10,11,12\n"), 3000, [](const std::string& path) {
     const TokenLines lines = read_tokens(path, 0, 128);
@@ -108,6 +157,44 @@ TEST(Text, ABombIsNamed) {
   const Folder folder;
   const std::string path = folder.write("bomb.gz", gzip({}, 70u << 20));
   EXPECT_THAT(refusal([&] { read_text_tokens(path); }), AllOf(HasSubstr("bomb.gz: an archive bomb"), HasSubstr("unpack it yourself")));
+}
+
+TEST(Text, DamageOfTheStreamIsToldBeforeThatOfTheText) {
+  const Folder folder;
+  const Bytes packed = gzip(bytes("\xFF" + std::string(2'000'000, 'x')));
+  const auto text = [&](const Bytes& file) {
+    const std::string path = folder.write("t.gz", file);
+    return refusal([&] { read_text_tokens(path); });
+  };
+  EXPECT_THAT(text(packed), HasSubstr("byte 0 is not UTF-8"));
+  EXPECT_THAT(text(with_wrong_checksum(packed)), HasSubstr("t.gz: the gzip stream is damaged"));
+  EXPECT_THAT(text(without_end(packed)), HasSubstr("t.gz: truncated: the gzip stream ends early"));
+}
+
+TEST(Text, TheByteOrderMarkIsNoCharacter) {
+  const Folder folder;
+  const TextTokens text = read_text_tokens(folder.write("t.txt", bytes("\xEF\xBB\xBF" "ba")));
+  EXPECT_THAT(text.alphabet, ElementsAre(U'a', U'b'));
+  EXPECT_THAT(text.values, ElementsAre(1, 0));
+  EXPECT_THAT(refusal([&] { read_text_tokens(folder.write("t.txt", bytes("\xEF\xBB\xBF"))); }), HasSubstr("the file is empty"));
+  // Only at the start.
+  EXPECT_EQ(read_text_tokens(folder.write("t.txt", bytes("a\xEF\xBB\xBF"))).values.size(), 2u);
+}
+
+TEST(Text, OtherEncodingsOfUnicodeAreNamed) {
+  const Folder folder;
+  const auto text = [&](const std::string& content) {
+    const std::string path = folder.write("t.txt", bytes(content));
+    return refusal([&] { read_text_tokens(path); });
+  };
+  const auto of = [](const std::string& name) { return HasSubstr("t.txt: the text is in " + name + ": convert it to UTF-8"); };
+  EXPECT_THAT(text(std::string("\xFF\xFE" "a\0", 4)), of("UTF-16"));
+  EXPECT_THAT(text(std::string("\xFE\xFF\0a", 4)), of("UTF-16"));
+  EXPECT_THAT(text(std::string("a\0b\0", 4)), of("UTF-16"));
+  EXPECT_THAT(text(std::string("\0a\0b", 4)), of("UTF-16"));
+  EXPECT_THAT(text(std::string("\xFF\xFE\0\0a\0\0\0", 8)), of("UTF-32"));
+  EXPECT_THAT(text(std::string("\0\0\xFE\xFF\0\0\0a", 8)), of("UTF-32"));
+  EXPECT_EQ(text(std::string("ab\0\0", 4)), "accepted");
 }
 
 TEST(Text, CharactersAreNumberedByCodePoint) {

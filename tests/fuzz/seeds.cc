@@ -93,6 +93,10 @@ void write_sequences() {
   const std::string tokens = "1,2,3\n4;5 6\r\n\n127\t0,9\n", text = "a\xC3\xA4\xE2\x82\xAC\xF0\x9F\x99\x82\n";
   write("tokens", "plain", '\3' + tokens);
   write("tokens", "packed", '\0' + packed(tokens));
+  const std::string mark = "\xEF\xBB\xBF";
+  write("tokens", "marked", '\2' + mark + "1 000000000000000000000000000000000099\n");
+  write("text", "marked", mark + text);
+  write("text", "wide", std::string("\xFF\xFE" "a\0b\0", 6));
   write("text", "plain", text);
   write("text", "packed", packed(text));
 }

@@ -265,7 +265,10 @@ TEST(Html, StaysSmall) {
 
 TEST(Html, OfARowOrNothingSaysWhatIsMissing) {
   RunMaker maker;
-  EXPECT_THAT(page_of(maker.run), HasSubstr("No trial was completed"));
+  const std::string empty = page_of(maker.run);
+  EXPECT_THAT(empty, AllOf(HasSubstr("No trial was completed"), HasSubstr("because no trial was completed"), HasSubstr("id=\"tables\"")));
+  for (const std::string section : {"scaling", "accuracy", "time", "why", "prediction"})
+    EXPECT_THAT(empty, Not(AnyOf(HasSubstr("id=\"" + section + "\""), HasSubstr("href=\"#" + section + "\""))));
   maker.add("together", 1, 1, make_result(1000, 5, 0.98));
   const std::string page = page_of(maker.run);
   EXPECT_THAT(page, HasSubstr("There is no curve to draw"));

@@ -223,6 +223,26 @@ TEST(MarkdownReport, SaysWhatIsMissing) {
   EXPECT_THAT(text, AllOf(Not(HasSubstr("no curve to draw")), Not(HasSubstr("nothing to predict"))));
 }
 
+TEST(MarkdownReport, WithoutACompletedTrialHasNoEmptySections) {
+  mgcompare::Run run = three_by_three();
+  for (mgcompare::Row& row : run.rows) {
+    row.result.status = TrialStatus::crashed;
+    row.result.cause = "SIGSEGV in step 17";
+  }
+  const auto headings = [](const std::string& text) {
+    std::vector<std::string> found;
+    for (std::size_t at = 0; (at = text.find("\n## ", at)) != std::string::npos; ++at) found.push_back(text.substr(at + 4, text.find('\n', at + 1) - at - 4));
+    return found;
+  };
+  std::string text = markdown_report(compare_rows(run));
+  EXPECT_THAT(text, AllOf(HasSubstr("because no trial was completed"), HasSubstr("| SIGSEGV in step 17 | 3 |"), Not(HasSubstr("None."))));
+  EXPECT_THAT(headings(text), testing::ElementsAre("Trials that were not completed", "Environment", "Order of execution", "To run one row again", "Config"));
+  for (mgcompare::Row& row : run.rows) row.state = RowState::pending;
+  text = markdown_report(compare_rows(run));
+  EXPECT_THAT(text, AllOf(HasSubstr("because no trial was completed"), Not(HasSubstr("None."))));
+  EXPECT_THAT(headings(text), Not(testing::Contains("Trials that were not completed")));
+}
+
 // Text from plugins, logs and the environment is never interpreted as markup.
 TEST(MarkdownReport, IsInert) {
   for (const char* payload : {"</td><script>alert(1)</script>", "a | b | c", "x\n\n# heading", "[a](javascript:b)",

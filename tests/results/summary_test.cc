@@ -72,6 +72,10 @@ TEST(Summary, SaysWhyRowsCannotBeToldApart) {
     return closing_summary(maker.run, {});
   };
   EXPECT_THAT(summary({5, 5.01, 5.02}, {5.04, 5.05, 5.06}), HasSubstr("; undecided: their medians differ by 2 % or less\n"));
+  // Seed by seed 0.90, 0.84 and 1.50, but the medians are 10 and 10.1.
+  EXPECT_THAT(summary({10, 12, 8}, {9, 10.1, 12}),
+              AllOf(HasSubstr("0.90 [0.84 .. 1.50] times as fast"),
+                    HasSubstr("; undecided: their medians differ by 2 % or less (the factor is the median of the ratios seed by seed)\n")));
   EXPECT_THAT(summary({68.3, 70, 75.7}, {75.8, 78, 94.2}),
               HasSubstr("; undecided: the gap between their ranges is less than a third of the wider range\n"));
   EXPECT_THAT(summary({1, 2, 3, 4, 5, 6, 7, 8, 9}, {1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9.5}),
