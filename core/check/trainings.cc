@@ -325,6 +325,12 @@ std::vector<TensorLimit> Trainings::limits(const TrainingCase& of, double least)
   return limits_of(spec_of(of), reference(of, 1), reference(control, 1), kDriftFactor, least);
 }
 
+double Trainings::control_drift(const TrainingCase& of) {
+  TrainingCase control = of;
+  control.reversed = true;
+  return largest_difference(reference(of, 1), reference(control, 1));
+}
+
 void Trainings::add_usage(const Observation& seen, double others, const Footprint& before) {
   for (const Observation::OfRank& rank : seen.ranks) {
     usage_.ranks_seconds += rank.processor_seconds;

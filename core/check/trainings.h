@@ -86,6 +86,8 @@ class Trainings {
   // summation changes there. Rounding decides weights whose true gradient is 0, such as a bias before batch normalisation,
   // if the optimiser divides gradients by their size.
   std::vector<TensorLimit> limits(const TrainingCase& of, double least);
+  // The largest difference of the control, one device with the samples of each batch in reverse order, from reference(of, 1).
+  double control_drift(const TrainingCase& of);
   bool normalises() const;          // whether the network has batch normalisation
   std::size_t parameters() const;
   // Of all trainings of run() since the last call.

@@ -66,6 +66,7 @@ VerifyFinding Verification::finding_of(const TrainingCase& of, const std::string
     finding.figure = fmt::format("{} for the {}", difference_text(worst.difference, worst.limit, steps), worst.tensor);
     if (worst.limit > expected.limit) finding.figure += ", three times what another order of summation changes there";
   }
+  if (expected.limit > 0 && of.smooth && largest > 0) finding.figure += fmt::format("; control {:.1e}", trainings_.control_drift(of));
   if (finding.value <= finding.limit) finding.verdict = Verdict::passed;
   return finding;
 }
