@@ -61,7 +61,8 @@ Table drift_table(const Comparison& comparison) {
               3,
               {}, {}};
   for (const Cell& cell : comparison.cells) {
-    if (cell.brackets.empty()) continue;
+    const bool is_told = cell.is_baseline && cell.trial().devices == 1 && !drifts_of(cell).empty();
+    if (cell.brackets.empty() && !is_told) continue;
     const std::vector<const Row*> rows = all_runs(cell);
     for (const Row* row : rows) {
       const TrialKey& trial = row->trial;

@@ -12,7 +12,7 @@
 namespace mgcompare {
 
 enum class MarkKind {
-  broken_promise,                   // exact, but the weights, the loss or the accuracy depart from the baseline's
+  broken_promise,                   // exact, but weights, loss or statistics of batch normalisation depart from the baseline's
   sent_nothing,                     // several ranks end with one model, but no bytes were counted
   sent_too_little,                  // the same and exact, and fewer bytes than that takes (plan/least_bytes.h)
   other_samples,                    // trained more or fewer samples than the data set has, or some in place of others

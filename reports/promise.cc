@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "plan/controls.h"
 #include "results/weight_sketch.h"
 
@@ -26,6 +28,16 @@ double distance_of(const std::string& one, const std::string& other) {
 // The loss of later epochs can be close to zero, and is then no scale.
 double departure_of_loss(const EpochResult& one, const EpochResult& other, double first_loss) {
   return first_loss > 0 ? std::abs(one.loss - other.loss) / first_loss : std::numeric_limits<double>::quiet_NaN();
+}
+
+// Whether the loss has risen again, up to this epoch, by more than the floor.
+bool rises(const std::vector<EpochResult>& epochs, std::size_t last) {
+  double lowest = epochs.front().loss;
+  for (std::size_t i = 0; i <= last; ++i) {
+    if (epochs[i].loss > lowest + kDepartureOfLoss * epochs.front().loss) return true;
+    lowest = std::min(lowest, epochs[i].loss);
+  }
+  return false;
 }
 
 bool is_smooth(const ModelConfig& model) {
@@ -59,6 +71,13 @@ PromiseChecks::PromiseChecks(const Run& run) {
   // Without a control nothing is judged, so reruns come after it.
   for (const Row& row : run.rows)
     if (row.trial.bracket > 0 && is_baseline_row(row)) add_rerun(row);
+  for (const Row& row : run.rows) {
+    const PromiseState state = check(row).state;
+    if (state != PromiseState::kept && state != PromiseState::broken) continue;
+    Repeats& repeats = repeats_[row_name(row.trial)];
+    ++repeats.judged;
+    if (state == PromiseState::broken) ++repeats.broken;
+  }
 }
 
 void PromiseChecks::add_rerun(const Row& row) {
@@ -80,6 +99,17 @@ void PromiseChecks::add_rerun(const Row& row) {
 }
 
 PromiseCheck PromiseChecks::of(const Row& row) const {
+  const PromiseCheck alone = check(row);
+  if (!alone.is_unstable) return alone;
+  const Repeats& repeats = repeats_.at(row_name(row.trial));
+  if (repeats.broken > 1 && 2 * repeats.broken > repeats.judged) return alone;
+  return {.state = PromiseState::unchecked,
+          .what = fmt::format("after a rise of the loss, {} of {} repeats depart{} from the baseline, which rounding can cause", repeats.broken,
+                              repeats.judged, repeats.broken == 1 ? "s" : ""),
+          .is_unstable = true};
+}
+
+PromiseCheck PromiseChecks::check(const Row& row) const {
   PromiseCheck check;
   if (!promises_baseline(row)) return check;
   check.state = PromiseState::unchecked;
@@ -101,15 +131,16 @@ PromiseCheck PromiseChecks::of(const Row& row) const {
     const bool has_sketches = sketch_norm(mine[i].sketch) && sketch_norm(its[i].sketch);
     if (check.state == PromiseState::unchecked)
       check.what = has_sketches ? "rounding decides this training" : "its results are of an older version";
-    const bool is_decided_by_rounding = known.control[i].loss > kDepartureOfLoss || its[i].loss > its.front().loss;
+    const bool is_decided_by_rounding = known.control[i].loss > kDepartureOfLoss || its[i].loss > its.front().loss || rises(its, i);
     if (is_decided_by_rounding || !has_sketches) return check;
     const double bound_of_weights = kDepartureFactor * known.control[i].weights + floor_of_weights;
     const double bound_of_statistics = kDepartureFactor * known.control[i].statistics + floor_of_weights;
     const double bound_of_loss = kDepartureFactor * known.control[i].loss + kDepartureOfLoss;
+    const bool is_unstable = rises(mine, i);
     // Not finite: the weights have infinite or undefined elements, and the baseline's do not.
-    if (!(weights <= bound_of_weights)) return {PromiseState::broken, i + 1, "weights", weights, bound_of_weights};
-    if (loss > bound_of_loss) return {PromiseState::broken, i + 1, "loss", loss, bound_of_loss};
-    if (statistics > bound_of_statistics) return {PromiseState::broken, i + 1, "statistics", statistics, bound_of_statistics};
+    if (!(weights <= bound_of_weights)) return {PromiseState::broken, i + 1, "weights", weights, bound_of_weights, is_unstable};
+    if (loss > bound_of_loss) return {PromiseState::broken, i + 1, "loss", loss, bound_of_loss, is_unstable};
+    if (statistics > bound_of_statistics) return {PromiseState::broken, i + 1, "statistics", statistics, bound_of_statistics, is_unstable};
     check = {PromiseState::kept};
   }
   return check;

@@ -8,9 +8,10 @@
 // A control (plan/controls.h) and reruns of the baseline (plan/baseline_reruns.h), which can differ on GPUs, measure how far
 // rounding alone moves them; a trial may depart by a multiple of that, plus a floor. The floor of distances depends on the network. In a smooth one, distances stay near the rounding. Where an input near a kink
 // of relu, or a near-tie of max_pool, falls to the other side, honest trainings part, in one order of summation at once and in
-// another never, and end with weights as far apart as those of different data. Then only the loss tells. Where the loss of the
-// control itself departs by more than the floor, or the baseline's loss rises above that of its first epoch, rounding decides
-// the training: that epoch and later ones are not judged. This finds gross departures. Small ones are for `mgcompare verify`.
+// another never, and end with weights as far apart as those of different data. Then only the loss tells. Rounding decides a
+// training in which the loss of the control departs by more than the floor, or the baseline's loss rises again by more: that epoch and
+// later ones are not judged. Where the trial's own loss rises so, its departure counts only if most repeats of the row depart.
+// This finds gross departures. Small ones are for `mgcompare verify`.
 // docs/methodology.md has measurements.
 
 #include <cstddef>
@@ -38,6 +39,7 @@ struct PromiseCheck {
   std::string what;                 // "weights", "statistics" or "loss"; of an unchecked one, why
   // In that epoch: of weights and statistics relative to their norm, of the loss relative to the baseline's in the first epoch.
   double departure = 0, bound = 0;
+  bool is_unstable = false;         // it departs, but its own loss had risen again
 };
 
 // Whether the row is the one-device baseline or a reference.
@@ -59,9 +61,17 @@ class PromiseChecks {
     std::map<std::uint64_t, const Row*> baselines;  // by seed
     std::vector<Departure> control; // the largest up to each epoch, of controls and reruns; empty without a control
   };
+  // Of the repeats of a row.
+  struct Repeats {
+    std::size_t judged = 0, broken = 0;
+  };
   void add_rerun(const Row& row);
+  // By itself, whatever other repeats do.
+  PromiseCheck check(const Row& row) const;
+
 
   std::map<std::string, Reference> references_;  // by control_group()
+  std::map<std::string, Repeats> repeats_;       // by row_name()
 };
 
 }  // namespace mgcompare

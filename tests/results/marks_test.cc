@@ -81,7 +81,7 @@ TEST(Marks, ABrokenPromiseIsInAllOutputsAndNeverWins) {
 }
 
 TEST(Marks, ALossThatDepartsBreaksThePromise) {
-  const mgcompare::Run run = run_with(0.001, true, 0.3);
+  const mgcompare::Run run = run_with(0.001, true, 0.1);
   const Comparison comparison = compare_rows(run);
   EXPECT_EQ(comparison.cells[1].promise.state, PromiseState::broken);
   EXPECT_THAT(terminal(run), HasSubstr("in epoch 2 its training loss differs"));
@@ -177,6 +177,25 @@ TEST(Marks, StatisticsThatDepartBreakThePromise) {
   EXPECT_EQ(comparison.cells[1].promise.state, PromiseState::broken);
   EXPECT_EQ(comparison.cells[1].promise.what, "statistics");
   EXPECT_THAT(terminal(run), HasSubstr("in epoch 2 its statistics of batch normalisation differ"));
+}
+
+// Where a loss rises again, rounding decides: a spike of the baseline, or of one repeat, proves nothing.
+TEST(Marks, AnUnstableTrainingBreaksNoPromise) {
+  const auto with_losses = [](std::vector<std::size_t> rows, std::vector<double> losses) {
+    mgcompare::Run run = run_with(0.001);
+    for (const std::size_t row : rows)
+      for (std::size_t i = 0; i < losses.size(); ++i) run.rows[row].result.epochs[i].loss = losses[i];
+    return run;
+  };
+  const std::vector<double> spike = {0.2, 0.5};
+  ASSERT_EQ(run_with(0.001).rows[4].trial.seed, 3u);
+  EXPECT_EQ(compare_rows(with_losses({4}, spike)).cells[1].promise.state, PromiseState::kept) << "of the baseline's third repeat";
+  const mgcompare::Run once = with_losses({5}, spike);
+  EXPECT_EQ(compare_rows(once).cells[1].promise.state, PromiseState::unchecked);
+  EXPECT_FALSE(compare_rows(once).cells[1].is_disqualified());
+  EXPECT_THAT(terminal(once), HasSubstr("after a rise of the loss, 1 of 3 repeats departs from the baseline, which rounding can cause"));
+  EXPECT_EQ(compare_rows(with_losses({1, 5}, spike)).cells[1].promise.state, PromiseState::broken) << "two of three repeats";
+  EXPECT_EQ(compare_rows(with_losses({5}, {0.5, 0.4})).cells[1].promise.state, PromiseState::broken) << "it falls";
 }
 
 // Accuracies on few samples depend on rounding far more than the weights.
