@@ -1,5 +1,7 @@
 #include "check/observed_replica.h"
 
+#include <optional>
+
 #include "measure/metered_device.h"
 
 namespace mgcompare {
@@ -11,6 +13,18 @@ std::vector<float> on_host(Device& device, ConstVec vector) {
   copy_to_host(plain, Vec(values.data(), values.size()), vector);
   plain.synchronize();
   return values;
+}
+
+// The forward pass is over when the first slice is ready. What `ready` itself does to the buffers is not the pass's.
+void ObservedReplica::backward(const Batch& batch, const Ready& ready, Scale scale) {
+  if (!ready) return watch([&] { inner_.backward(batch, ready, scale); });
+  const std::vector<float> before = on_host(device(), buffers());
+  std::optional<std::vector<float>> after;
+  inner_.backward(batch, [&](Vec slice) {
+    if (!after) after = on_host(device(), buffers());
+    ready(slice);
+  }, scale);
+  passed_(before, after ? *after : on_host(device(), buffers()));
 }
 
 }  // namespace mgcompare

@@ -23,9 +23,7 @@ class ObservedReplica : public Replica {
   const std::vector<Part>& parts() const override { return inner_.parts(); }
   Vec buffers() override { return inner_.buffers(); }
   using Replica::backward;
-  void backward(const Batch& batch, const Ready& ready, Scale scale) override {
-    watch([&] { inner_.backward(batch, ready, scale); });
-  }
+  void backward(const Batch& batch, const Ready& ready, Scale scale) override;
   Vec forward(const Batch& batch) override {
     Vec logits;
     watch([&] { logits = inner_.forward(batch); });

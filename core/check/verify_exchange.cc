@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "check/verify.h"
@@ -25,8 +26,26 @@ void Verification::check_traffic(const TrainingCase& of, const Traits& traits, c
   if (of.ranks == 1 || traits.models != Traits::Models::one) return;
   const double least = least_bytes_per_step(trainings_.parameters(), scope_.samples, extent_of(scope_, of.optimizer, of.is_brief).batch,
                                             static_cast<std::size_t>(of.ranks));
+  if (training.bytes_per_step >= least && traits.pace == Traits::Pace::lockstep && !each_step_sends(of, training.seen)) return;
   judge(training.bytes_per_step >= least, of, kCounted,
         fmt::format("{:.3g} bytes per step and rank; {:.3g} are the least that an exact exchange needs", training.bytes_per_step, least));
+}
+
+// The exchange of a step that is put off into settle() is neither timed nor counted.
+bool Verification::each_step_sends(const TrainingCase& of, const Observation& seen) {
+  const std::size_t batch = extent_of(scope_, of.optimizer, of.is_brief).batch;
+  for (const auto& [place, first] : seen.ranks[0].sent) {
+    double bytes = 0;
+    for (const Observation::OfRank& rank : seen.ranks)
+      if (const auto found = rank.sent.find(place); found != rank.sent.end()) bytes += found->second;
+    const std::size_t size = std::min(batch, scope_.samples - place.second * batch);
+    const std::size_t least = least_bytes_of_step(trainings_.parameters(), size, static_cast<std::size_t>(of.ranks));
+    if (bytes + static_cast<double>(of.ranks) >= static_cast<double>(least)) continue;
+    judge(false, of, kCounted, fmt::format("step {} of epoch {} sends {:.3g} bytes; {} are the least that an exact exchange needs",
+                                           place.second + 1, place.first + 1, bytes, least));
+    return false;
+  }
+  return true;
 }
 
 // An exchange in settle() is neither timed nor counted: a step that relies on it would be too fast. The two trainings settle at

@@ -17,6 +17,9 @@
 
 namespace mgcompare {
 
+// Sent by all ranks in one step.
+std::size_t least_bytes_of_step(std::size_t parameters, std::size_t global_batch, std::size_t ranks);
+
 // Sent by a rank per step, mean over ranks and over the steps of an epoch of `samples` samples in lockstep.
 double least_bytes_per_step(std::size_t parameters, std::size_t samples, std::size_t global_batch, std::size_t ranks);
 

@@ -1,11 +1,29 @@
 #include "train/rank.h"
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
 namespace mgcompare {
 namespace {
 
 // Prefixes of the names in a checkpoint.
 constexpr char kOwn[] = "rank/";
 constexpr char kStrategy[] = "strategy/";
+
+// The program restores weights and buffers itself: a strategy that changed them would go on with others.
+void expect_restored(Rank& rank, const Blobs& blobs) {
+  for (const RankReplica::Saved& part : rank.replica->state()) {
+    if (part.name != "weights" && part.name != "buffers") continue;
+    std::vector<float> now(part.data.size());
+    copy_to_host(*rank.device, Vec(now.data(), now.size()), part.data);
+    rank.device->synchronize();
+    const std::vector<std::uint8_t>& saved = blobs.at(kOwn + part.name);
+    if (!std::equal(saved.begin(), saved.end(), reinterpret_cast<const std::uint8_t*>(now.data())))
+      throw Error(fmt::format("the strategy changes the {} in restore(); the program restores them, so restore only state of its own",
+                              part.name == "weights" ? "weights" : "statistics of batch normalisation"));
+  }
+}
 
 }  // namespace
 
@@ -62,6 +80,7 @@ void restore_rank(Rank& rank, Blobs& blobs) {
   rank.replica->set_metrics(std::move(figures));
   BlobArchive of_strategy(*rank.device, blobs, kStrategy);
   rank.strategy->restore(of_strategy);
+  expect_restored(rank, blobs);
 }
 
 }  // namespace mgcompare

@@ -108,19 +108,22 @@ void Setup::prepare(std::size_t number, bool live) {
   rank.strategy = state_.request.make(options, state_.facts);
   state_.check_traits(*rank.strategy);
   rank.strategy->start(*rank.replica, *rank.group);
-  if (live) expect_initial(rank, weights);
+  if (live) {
+    expect_initial(rank, rank.network->weights(), weights, "weights");
+    expect_initial(rank, rank.network->buffers(), buffers, "statistics of batch normalisation");
+  }
   rank.count_traffic(true);
   state_.enter(live ? TrainingPhase::start : TrainingPhase::warm_up, number);
 }
 
 // A strategy that has trained before the clock runs would be ahead of the others.
-void Setup::expect_initial(Rank& rank, const std::vector<float>& weights) const {
-  std::vector<float> now(weights.size());
-  copy_to_host(*rank.device, Vec(now.data(), now.size()), rank.network->weights());
+void Setup::expect_initial(Rank& rank, Vec present, const std::vector<float>& initial, const char* what) const {
+  std::vector<float> now(initial.size());
+  copy_to_host(*rank.device, Vec(now.data(), now.size()), present);
   rank.device->synchronize();
-  if (std::memcmp(now.data(), weights.data(), weights.size() * sizeof(float)) != 0)
-    throw Error(fmt::format("strategy '{}' changes the weights in start(); all rows begin with the same weights, so change them in step() only",
-                            state_.trial.strategy.name));
+  if (std::memcmp(now.data(), initial.data(), initial.size() * sizeof(float)) != 0)
+    throw Error(fmt::format("strategy '{}' changes the {} in start(); all rows begin with the same, so change them in step() only",
+                            state_.trial.strategy.name, what));
 }
 
 // Whole steps are captured if they repeat and the host neither decides nor observes anything in them.

@@ -22,7 +22,7 @@ class Setup {
   void open(std::size_t rank);
   // Creates replica, group and strategy on initial weights, for the training (`live`) or for the warm-up. Ends by entering
   // the start phase or the warm-up phase.
-  // Throws Error if start() changes the weights.
+  // Throws Error if start() changes weights or buffers.
   void prepare(std::size_t rank, bool live);
   // Null if the host issues every step.
   std::unique_ptr<GraphSteps> make_graph_steps(std::size_t rank);
@@ -36,7 +36,7 @@ class Setup {
   void abort();
 
  private:
-  void expect_initial(Rank& rank, const std::vector<float>& weights) const;
+  void expect_initial(Rank& rank, Vec present, const std::vector<float>& initial, const char* what) const;
   std::unique_ptr<CommContext> make_context(bool live);
   std::unique_ptr<AsyncScheduler> make_scheduler(bool live);
   // Whether batch statistics are all-reduced inside of a pass.

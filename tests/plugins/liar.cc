@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "mgcompare/strategy.h"
@@ -112,9 +113,13 @@ class Liar : public Strategy {
                              "restores once",          // the weights are wrong when the training is resumed again
                              "settle scales weights",  // of the training, also on one rank
                              "settle averages weights",  // of copies that train apart between averagings
+                             "settle exchanges last",  // of an epoch, in place of the step
                              "settle averages ahead",  // for the next step, which then exchanges nothing
                              "settle clears statistics",  // of batch normalisation
                              "settle averages statistics",
+                             "starts with statistics",  // of its own
+                             "restores statistics",    // of its own
+                             "scales statistics",      // in the callback of a pass
                              "sums statistics",        // of the ranks, and does not divide
                              "averages statistics",    // no lie
                              "broadcasts statistics",  // no lie
@@ -158,6 +163,8 @@ class Liar : public Strategy {
     weights_ = replica.weights();
     own_ = device_array<float>(replica.device(), replica.weights().size());
     if (how_ == "starts ahead") replica.weights()[0] += 0.1f;
+    if (how_ == "starts with statistics" && replica.buffers().size() > 0) replica.buffers()[0] += 0.1f;
+    buffers_ = replica.buffers();
     started_ = true;
   }
 
@@ -179,6 +186,10 @@ class Liar : public Strategy {
     if (how_ == "settle scales weights")
       for (float& weight : weights) weight *= 0.999f;
     if (how_ == "settle averages weights") average(group, weights);
+    if (how_ == "settle exchanges last") {
+      exchange_late(replica, group);
+      return weights;
+    }
     if (how_ == "settle averages ahead") {
       copy(replica.device(), own_.span(), weights);
       average(group, own_);
@@ -208,6 +219,7 @@ class Liar : public Strategy {
       archive.get_value("velocity", saved);
       velocity_ = *saved;
     }
+    if (how_ == "restores statistics" && buffers_.size() > 0) buffers_[0] += 0.1f;
     if (++restored_ != 2 || how_ != "restores once") return;
     for (float& weight : weights_) weight *= 0.9f;
   }
@@ -243,6 +255,23 @@ class Liar : public Strategy {
     if (how_ == "accumulates") return accumulate(replica, group, batch, gradients);
     if (how_ == "no save") std::copy(master_.begin(), master_.end(), replica.weights().begin());
     if (how_ == "whole batch") return step_alone(replica, group, batch);
+    if (how_ == "settle exchanges last") {
+      exchange_late(replica, group);
+      late_ = batch;
+      replica.backward(batch);
+      const bool is_last = (batch.step() + 1) % facts_.steps_per_epoch == 0;
+      if (!is_last) exchange_late(replica, group);
+      return;
+    }
+    if (how_ == "scales statistics") {
+      bool is_first = true;
+      replica.backward(batch, [&](Vec) {
+        if (std::exchange(is_first, false))
+          for (float& value : replica.buffers()) value *= 1.5f;
+      }, Scale::global_batch);
+      group.all_reduce(gradients);
+      return replica.update();
+    }
     if (how_ == "dropped sample") learn_without_last(replica, batch);
     else replica.backward(learned_instead_of(batch), how_ == "mean of means" ? Scale::own_share : Scale::global_batch);
     if (how_ == "ignores ranks later" && group.rank() > 0 && batch.epoch() > 0) std::fill(gradients.begin(), gradients.end(), 0.0f);
@@ -265,6 +294,13 @@ class Liar : public Strategy {
     else replica.update();
     if (how_ == "no save") master_.assign(replica.weights().begin(), replica.weights().end());
     exchange_statistics(replica, group);
+  }
+
+  void exchange_late(Replica& replica, Group& group) {
+    if (!late_) return;
+    group.all_reduce(replica.gradients());
+    replica.optimizer().update(replica.weights(), replica.gradients(), *late_);
+    late_.reset();
   }
 
   const Batch& learned_instead_of(const Batch& batch) {
@@ -365,7 +401,8 @@ class Liar : public Strategy {
   bool started_ = false;
   static inline std::atomic<int> variables_ = 0;
   bool settled_ = false, is_ahead_ = false;
-  Vec weights_;
+  Vec weights_, buffers_;
+  std::optional<Batch> late_;       // whose gradients are still to be summed
   std::uint8_t byte_ = 0;
   std::optional<Batch> first_;
   std::optional<Child> burning_;

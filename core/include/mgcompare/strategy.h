@@ -103,7 +103,8 @@ class Strategy {
   // are not counted.
   virtual Vec settle(Replica& replica, Group&) { return replica.weights(); }
   // Saves the object's state, after settle(). The program saves weights, buffers and all optimisers itself. A checkpoint of more
-  // than 64 copies of the model for each rank is not written. restore() is called after start().
+  // than 64 copies of the model for each rank is not written. restore() is called after start(), and must leave
+  // weights and buffers as they are.
   virtual void save(Archive&) {}
   virtual void restore(Archive&) {}
 };
