@@ -60,10 +60,11 @@ std::vector<Mark> marks_of(const Row& row, const PromiseCheck& promise) {
                                                                                                    static_cast<double>(result.samples_due))});
   if (const std::size_t epoch = first_epoch(result, &EpochResult::repeats_samples); epoch > 0)
     marks.push_back({MarkKind::other_samples, fmt::format("trained some samples again in epoch {}, in place of others", epoch)});
-  if (result.samples_ignored != 0)
-    marks.push_back({MarkKind::ignored_samples, fmt::format("learned nothing from {} of its samples",
-                                                            percent_text(static_cast<double>(result.samples_ignored) /
-                                                                         static_cast<double>(std::max<std::uint64_t>(1, result.samples))))});
+  if (result.samples_ignored != 0) {
+    const double share = static_cast<double>(result.samples_ignored) / static_cast<double>(std::max<std::uint64_t>(1, result.samples));
+    marks.push_back({MarkKind::ignored_samples, share > 0 ? fmt::format("learned nothing from {} of its samples", percent_text(share))
+                                                          : fmt::format("learned {:.3g} times from its samples", 1 - share)});
+  }
   if (!row.trial.control && (result.seconds_training < kLeastSeconds || result.steps < kLeastSteps))
     marks.push_back({MarkKind::too_short, "too short to measure"});
   if (!result.changed_settings.empty())

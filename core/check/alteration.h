@@ -16,13 +16,21 @@ struct Alteration {
   std::size_t step = 0;             // of the rank, in this epoch
 };
 
+// A training that is altered.
+struct AlteredTraining {
+  std::string optimizer;
+  int ranks = 2;
+  bool is_brief = false, is_lockstep = true;
+};
+
 // How many trainings with each optimiser are altered. With all optimisers of the scope together every rank is, in the first
 // epoch and in a later one, and even and odd steps are: a model that ignores a rank, from the second epoch on or always, or
-// every second step, is detected with certainty.
-std::size_t alterations_of(const VerifyScope& scope, int ranks);
+// every second step, is detected with certainty. In lockstep, so are the first step of a later epoch, and the last full and the
+// short last step of an epoch. Free-running ranks make different numbers of steps.
+std::size_t alterations_of(const VerifyScope& scope, const AlteredTraining& of);
 
-// The one with this number, below alterations_of(). Epoch and step are drawn from the seed: not the first step, whose
+// The one with this number, below alterations_of(). Epoch and step are drawn from the seed: not the first step of all, whose
 // learning rate is 0, and no late epoch: a model may show what a rank learned some exchanges later.
-Alteration alteration_of(const VerifyScope& scope, const std::string& optimizer, int ranks, bool is_brief, std::size_t number);
+Alteration alteration_of(const VerifyScope& scope, const AlteredTraining& of, std::size_t number);
 
 }  // namespace mgcompare

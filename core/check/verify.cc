@@ -244,7 +244,7 @@ void Verification::check_approximate(const TrainingCase& of, const Traits& trait
   if (of.ranks > 1 && traits.pace == Traits::Pace::lockstep) check_sent(of, plain.seen, disturbed.seen);
   if (traits.pace == Traits::Pace::free) check_conservation(of, plain.outcome);
   check_settled(of, traits, plain);
-  if (has_one_model(traits) && of.ranks > 1) check_contributions(of, plain);
+  if (has_one_model(traits) && of.ranks > 1) check_contributions(of, traits, plain);
 }
 
 // The same training, settled more and less often than usual, interrupted and resumed. If it ends as expected, nothing of

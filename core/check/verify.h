@@ -67,7 +67,7 @@ class Verification {
   void check_traffic(const TrainingCase& of, const Traits& traits, const ObservedTraining& training);
   bool each_step_sends(const TrainingCase& of, const Observation& seen);
   void check_sent(const TrainingCase& of, const Observation& plain, const Observation& disturbed);
-  void check_contributions(TrainingCase of, const ObservedTraining& plain);
+  void check_contributions(TrainingCase of, const Traits& traits, const ObservedTraining& plain);
   void check_contribution(TrainingCase of, const ObservedTraining& plain);
   void check_conservation(const TrainingCase& of, const TrainingOutcome& outcome);
   void check_usage(const StrategyConfig& strategy);

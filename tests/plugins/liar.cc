@@ -89,6 +89,9 @@ class Liar : public Strategy {
                              "skips passes",           // no backward pass in every second step
                              "ignores a rank",         // the last one's gradients are 0
                              "ignores ranks later",    // all but the first, from the second epoch on
+                             "ignores ranks first",    // all but the first, in the first step of each epoch
+                             "ignores ranks last",     // likewise, in the last full step
+                             "ignores short batches",  // likewise, in the last step
                              "accumulates",            // no lie: an update with the gradients of two steps
                              "first rate",             // the learning rate of the first step in all steps
                              "largest rate",           // that has been so far
@@ -275,6 +278,7 @@ class Liar : public Strategy {
     if (how_ == "dropped sample") learn_without_last(replica, batch);
     else replica.backward(learned_instead_of(batch), how_ == "mean of means" ? Scale::own_share : Scale::global_batch);
     if (how_ == "ignores ranks later" && group.rank() > 0 && batch.epoch() > 0) std::fill(gradients.begin(), gradients.end(), 0.0f);
+    if (ignores_ranks_in(batch) && group.rank() > 0) std::fill(gradients.begin(), gradients.end(), 0.0f);
     if (how_ == "ignores a rank" && group.rank() > 0 && group.rank() == group.size() - 1)
       std::fill(gradients.begin(), gradients.end(), 0.0f);
     if (how_ == "hidden exchange" && steps_ == 0) group.broadcast(Span<std::uint8_t>(&byte_, 1), 0);
@@ -307,6 +311,12 @@ class Liar : public Strategy {
     if (how_ != "repeats samples") return batch;
     if (batch.step() == 0) first_ = batch;
     return first_->global_size() == batch.global_size() ? *first_ : batch;
+  }
+
+  bool ignores_ranks_in(const Batch& batch) const {
+    const std::size_t left = facts_.steps_per_epoch - batch.step();
+    return (how_ == "ignores ranks first" && batch.step() == 0) || (how_ == "ignores ranks last" && left == 2) ||
+           (how_ == "ignores short batches" && left == 1);
   }
 
   // One for each rank. They outlive trainings.
