@@ -18,6 +18,17 @@ install(DIRECTORY configs/models DESTINATION ${CMAKE_INSTALL_DATADIR}/mgcompare)
 # The program looks for them beside its folder, so the build folder has them too.
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_DATADIR}/mgcompare)
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/configs/models ${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_DATADIR}/mgcompare/models SYMBOLIC)
+# The Python module for backends, which is in share/ of both.
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/share ${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_DATADIR}/mgcompare/share SYMBOLIC)
+# Backends: folders with a manifest, installed as they are.
+file(GLOB manifests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/plugins/*/backend.json)
+foreach(manifest IN LISTS manifests)
+  get_filename_component(folder ${manifest} DIRECTORY)
+  get_filename_component(name ${folder} NAME)
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/lib/mgcompare/plugins)
+  file(CREATE_LINK ${folder} ${PROJECT_BINARY_DIR}/lib/mgcompare/plugins/${name} SYMBOLIC)
+  install(DIRECTORY ${folder} DESTINATION lib/mgcompare/plugins PATTERN "__pycache__" EXCLUDE)
+endforeach()
 install(FILES cmake/Contract.cmake cmake/Strategy.cmake DESTINATION ${package_folder} COMPONENT sdk)
 
 set(MGCOMPARE_INCLUDE ${CMAKE_INSTALL_INCLUDEDIR})

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "discovery/manifest.h"
 #include "plan/least_bytes.h"
 #include "reports/text.h"
 
@@ -33,6 +35,24 @@ bool has_one_model(const Row& row) {
   return row.trial.ranks() > 1 && has_trait(row.result, "models", "one") && row.result.steps > 0;
 }
 
+bool has_other_clock(const EpochResult& epoch) {
+  const double difference = std::abs(epoch.seconds_reported - epoch.seconds_training);
+  return difference > kClockSeconds && difference > kClockShare * epoch.seconds_training;
+}
+
+// Marks that only backends get.
+void add_marks_of_backend(const Result& result, std::vector<Mark>& marks) {
+  const auto& epochs = result.epochs;
+  const auto wrong = std::find_if(epochs.begin(), epochs.end(), has_other_clock);
+  if (wrong != epochs.end())
+    marks.push_back({MarkKind::other_clock, fmt::format("its clock says {:.3g} s in epoch {}, and the program's {:.3g} s", wrong->seconds_reported,
+                                                        wrong - epochs.begin() + 1, wrong->seconds_training)});
+  double unclocked = 0;
+  for (const EpochResult& epoch : epochs) unclocked += epoch.seconds_unclocked;
+  if (unclocked > kUnclockedSeconds && unclocked > kUnclockedShare * result.seconds_training)
+    marks.push_back({MarkKind::works_unclocked, fmt::format("worked {:.3g} s outside of its clock", unclocked)});
+}
+
 bool sends_too_little(const Row& row) {
   const Result& result = row.result;
   if (!has_trait(result, "promise", "exact") || !has_trait(result, "pace", "lockstep") || result.epochs.empty()) return false;
@@ -51,7 +71,9 @@ std::vector<Mark> marks_of(const Row& row, const PromiseCheck& promise) {
   if (row.state != RowState::finished || result.status != TrialStatus::done) return marks;
   if (promise.state == PromiseState::broken)
     marks.push_back({MarkKind::broken_promise, fmt::format("promise broken in epoch {}", promise.epoch)});
-  if (has_one_model(row) && !(result.bytes_per_step > 0))
+  // Nothing counts what a backend sends; it may say so, or not know.
+  if (is_backend(row.trial.plugin_file)) add_marks_of_backend(result, marks);
+  else if (has_one_model(row) && !(result.bytes_per_step > 0))
     marks.push_back({MarkKind::sent_nothing, "sent nothing"});
   else if (has_one_model(row) && sends_too_little(row))
     marks.push_back({MarkKind::sent_too_little, fmt::format("sent {:.3g} bytes per step", result.bytes_per_step)});

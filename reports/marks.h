@@ -14,6 +14,8 @@ namespace mgcompare {
 enum class MarkKind {
   broken_promise,                   // exact, but weights, loss or statistics of batch normalisation depart from the baseline's
   sent_nothing,                     // several ranks end with one model, but no bytes were counted
+  other_clock,                      // a backend: its own clock disagrees with the program's
+  works_unclocked,                  // a backend: takes long outside of the interval that it calls training
   sent_too_little,                  // the same and exact, and fewer bytes than that takes (plan/least_bytes.h)
   other_samples,                    // trained more or fewer samples than the data set has, or some in place of others
   ignored_samples,                  // some samples had no backward pass, or nothing read their gradient
@@ -42,6 +44,12 @@ inline constexpr std::size_t kLeastSteps = 10;
 // device more, however many devices there are. On a busy CPU no thread gets a whole processor, so there also relative to the ranks'
 // own processor time, as in `verify`; less than the seconds below is too little to tell.
 inline constexpr double kBusyThreads = 0.2, kBusyShare = 0.1, kLeastBusySeconds = 0.01;
+
+// By how much the clock of a backend may differ from the program's in one epoch: a share of it, and seconds by which messages are late
+// on a busy machine.
+inline constexpr double kClockShare = 0.05, kClockSeconds = 0.02;
+// How long a backend may work on an epoch outside of the training: it reads the order and writes the weights.
+inline constexpr double kUnclockedShare = 0.5, kUnclockedSeconds = 0.5;
 
 // Of a trial; none unless it is done.
 std::vector<Mark> marks_of(const Row& row, const PromiseCheck& promise);

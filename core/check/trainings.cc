@@ -61,6 +61,16 @@ double bytes_per_step(const Observation& seen) {
 
 }  // namespace
 
+Config smooth_config(Config config, const std::string& optimizer) {
+  config.optimizer = optimizer_of(optimizer, config.optimizer);
+  smoothen(config);
+  for (LayerConfig& layer : config.model.layers) {
+    if (layer.type == LayerType::max_pool) layer.type = LayerType::average_pool;
+    if (layer.type == LayerType::dropout) layer.rate = 0;
+  }
+  return config;
+}
+
 Trainings::Trainings(const Config& config, const Dataset& dataset, Platform& platform, const VerifyScope& scope,
                      std::string folder)
     : config_(config), dataset_(dataset), platform_(platform), scope_(scope), folder_(std::move(folder)),

@@ -63,6 +63,10 @@ struct Usage {
   std::string left;                 // what the first training that left anything behind left: "left 1 thread"
 };
 
+// A config for comparing trainings by other programs, with this optimiser ("momentum": sgd with momentum 0.9): tanh for relu, average
+// pooling for max pooling and no dropout, whose random numbers are each program's own.
+Config smooth_config(Config config, const std::string& optimizer);
+
 class Trainings {
  public:
   // `folder`: for checkpoints. All must outlive this object.

@@ -149,6 +149,11 @@ void print_strategy(CapabilityProbe& probe, const PluginSummary& plugin) {
     fmt::print("{:<16} cannot be probed: {}, in {}\n\n", "", summary.crash, plain(plugin.file));
     return;
   }
+  if (const std::string& reason = summary.backend.unavailable; !reason.empty()) {
+    fmt::print("{:<16} cannot run here: {}; {}\n\n", "", reason, plain(plugin.file));
+    return;
+  }
+  for (const auto& [name, version] : summary.backend.versions) fmt::print("{:<16} {} {}\n", "", name, version);
   for (const OptionProblem& problem : summary.problems) {
     if (problem.key.empty() && !problem.warning) fmt::print("{:<16} {}\n", "", problem.text);
   }
@@ -188,6 +193,10 @@ int check_plugin(const Command& command) {
   const StrategySummary summary = summary_of(probe, plugin);
   if (!summary.crash.empty()) {
     fmt::print("{}: its constructor crashes: {}\n", file, summary.crash);
+    return kProblemFound;
+  }
+  if (!summary.backend.unavailable.empty()) {
+    fmt::print("{}: cannot run here: {}\n", file, summary.backend.unavailable);
     return kProblemFound;
   }
   bool is_fine = true;

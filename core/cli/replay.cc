@@ -1,5 +1,5 @@
 #include "cli/replay.h"
-#include "base/sha256.h"
+#include "discovery/manifest.h"
 #include "base/text.h"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ class Plugins {
       return "its plugin is missing";
     }
     trial.plugin_file = found->second;
-    if (trial.plugin_sha256.empty() || sha256_of_file(trial.plugin_file) == trial.plugin_sha256) return "";
+    if (trial.plugin_sha256.empty() || checksum_of_plugin(trial.plugin_file) == trial.plugin_sha256) return "";
     say(fmt::format("{}: {} is not the build with which the trial ran; install that build, or run the experiment again",
                     trial.strategy.name, trial.plugin_file));
     return "its plugin is another build";

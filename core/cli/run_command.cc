@@ -1,7 +1,7 @@
 #include "cli/run_command.h"
 #include "base/directory.h"
 #include "base/print.h"
-#include "base/sha256.h"
+#include "discovery/manifest.h"
 #include "base/text.h"
 
 #include <algorithm>
@@ -148,7 +148,7 @@ Plan with_checksums(Plan plan) {
   std::map<std::string, std::string> known;
   for (Trial& trial : plan.trials) {
     const auto [found, is_new] = known.try_emplace(trial.plugin_file);
-    if (is_new) found->second = sha256_of_file(trial.plugin_file);
+    if (is_new) found->second = checksum_of_plugin(trial.plugin_file);
     trial.plugin_sha256 = found->second;
   }
   return plan;
@@ -321,7 +321,9 @@ void print_summary(const Run& run, const std::vector<std::string>& files, const 
 int exit_code_of(const Run& run) {
   const bool is_complete = std::all_of(run.rows.begin(), run.rows.end(), [](const Row& row) {
     // A reference that does not fit leaves a promise unchecked, but every row has its result.
-    const bool can_fail = row.trial.reference && row.result.status != TrialStatus::interrupted;
+    // So does a backend that this machine lacks.
+    const bool can_fail = (row.trial.reference && row.result.status != TrialStatus::interrupted) ||
+                          (is_backend(row.trial.plugin_file) && row.result.status == TrialStatus::unavailable);
     return row.state == RowState::finished && (row.result.status == TrialStatus::done || can_fail);
   });
   return is_complete ? kDone : kSomeFailed;

@@ -173,6 +173,7 @@ struct Config {
   std::size_t checkpoint_epochs = 0;  // 0: no checkpoints
   Isolation isolation = Isolation::sweep;  // sweep: one worker for many trials; trial: a new worker for each
   std::vector<std::string> plugin_paths;
+  std::string python;               // the interpreter of backends, a path or a name on PATH; empty: python3
   bool cut_down_for_cpu = false;    // the `when_cpu:` section was applied
 };
 

@@ -39,6 +39,7 @@ Config ConfigReader::read(const Node& root) {
   for (std::string& plugin : config.plugin_paths) {
     plugin = beside_config(plugin);
   }
+  if (config.python.find('/') != std::string::npos) config.python = beside_config(config.python);
   if (!config.data.path.empty()) config.data.path = beside_config(config.data.path);
   if (!config.data.validation.empty() && !validation_share(config.data)) config.data.validation = beside_config(config.data.validation);
   return config;

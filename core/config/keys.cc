@@ -306,6 +306,12 @@ std::vector<Key> make_keys() {
        .field = Texts([](Config& c) -> std::vector<std::string>& { return c.plugin_paths; }),
        .max = kMaxPath,
        .varies = false},
+      {.name = "python",
+       .help = "The interpreter of backends in Python: a path, or a name on PATH; default: the first python3 on PATH. A relative path "
+               "starts at the config's folder.",
+       .field = Text([](Config& c) -> std::string& { return c.python; }),
+       .max = kMaxPath,
+       .varies = false},
       {.name = "when_cpu",
        .help = "Settings that replace others if no GPU is used, nested or with dotted keys.",
        .varies = false},

@@ -3,7 +3,9 @@
 // What is known before the first trial: the devices and plugins that were found, and each strategy's traits and options.
 // Asked in a probe worker, so that a crash of a plugin or driver does not end the program.
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mgcompare/strategy.h"
@@ -50,18 +52,29 @@ struct OptionProblem {
   bool of_plugin = false;           // the plugin cannot be used, whatever its options are
 };
 
+// What is known of a backend besides its traits. Empty for a strategy.
+struct BackendSummary {
+  std::string unavailable;          // why its rows cannot run on this machine; empty: they can
+  std::vector<std::pair<std::string, std::string>> versions;
+  std::vector<std::string> layers, optimizers;  // that it supports
+  std::map<std::string, std::vector<std::string>> precisions;  // that it supports, by kind of device
+  std::vector<std::string> differs; // what it does in another way by design
+};
+
 // The answer for one strategy, created from its options with given facts.
 struct StrategySummary {
   Traits traits;
   std::vector<OptionSummary> options;   // every option that the strategy reads
   std::vector<OptionProblem> problems;  // unknown keys, invalid values, refusals, warnings
   std::string crash;                    // how the probe worker ended while it created the strategy; empty: it did not
+  BackendSummary backend = {};
 };
 
 struct ProbeQuestion {
   std::string plugin_file;
   StrategyConfig strategy;
   Facts facts;
+  std::string python = {};          // `python:` of the config
 };
 
 // Answers the questions of make_plan: a probe worker (services/probe_service.h), or a table in tests.

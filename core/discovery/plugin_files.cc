@@ -7,6 +7,8 @@
 #include <map>
 
 #include "base/text.h"
+#include "discovery/file_writers.h"
+#include "discovery/manifest.h"
 #include "discovery/plugin_image.h"
 #include "mgcompare/error.h"
 
@@ -15,39 +17,21 @@ namespace fs = std::filesystem;
 namespace mgcompare {
 namespace {
 
-// "strategy_NAME.so" -> "NAME": the name that a file without a readable record probably has.
+// "strategy_NAME.so" and "NAME/backend.json" -> "NAME": the name that a file without a readable record probably has.
 std::string name_by_file(const std::string& file) {
-  std::string name = fs::path(file).stem().string();
+  std::string name = is_backend(file) ? fs::absolute(file).parent_path().filename().string() : fs::path(file).stem().string();
   if (name.starts_with("strategy_")) name.erase(0, 9);
   return is_strategy_name(name) ? name : "";
 }
 
-bool is_writable_by_all(const fs::path& path) {
-  std::error_code error;
-  return (fs::status(path, error).permissions() & fs::perms::others_write) != fs::perms::none;
-}
-
-bool is_sticky(const fs::path& folder) {
-  std::error_code error;
-  return (fs::status(folder, error).permissions() & fs::perms::sticky_bit) != fs::perms::none;
-}
-
-[[noreturn]] void refuse_writable(const fs::path& path, const std::string& what) {
-  throw Error("is not used, because every user of this machine can " + what + "; run: chmod o-w " + plain(path.string()));
-}
-
-// A plugin is code that runs with the user's rights. Who may write to a folder on the way to it can replace what is below. In a
-// folder with the sticky bit, such as /tmp, others can add files but not replace these.
-void check_writers(const std::string& file) {
-  std::error_code error;
-  const fs::path target = fs::canonical(file, error);
-  if (is_writable_by_all(target)) refuse_writable(target, "change it");
-  for (fs::path folder = target.parent_path(); folder != folder.root_path() && !folder.empty(); folder = folder.parent_path())
-    if (is_writable_by_all(folder) && !is_sticky(folder)) refuse_writable(folder, "replace it");
-}
-
 // Fills name and description. Throws Error, the rest of a sentence about the file, if the plugin is refused.
 void inspect(PluginSummary& summary) {
+  if (is_backend(summary.file)) {
+    const Manifest manifest = read_manifest(summary.file);
+    summary.name = manifest.name;
+    summary.description = manifest.description;
+    return;
+  }
   const std::string bytes = read_plugin_bytes(summary.file);
   check_library(bytes);
   std::string_view rest = bytes;
@@ -115,13 +99,16 @@ PluginSummary inspect_plugin(const std::string& file) {
 
 namespace {
 
-// The plugins of one folder, or one file.
+// The plugins of one folder, with the backends in folders below it; or one file.
 std::vector<PluginSummary> plugins_in(const std::string& folder) {
   std::error_code error;
   if (fs::exists(folder, error) && !fs::is_directory(folder, error)) return {inspect_plugin(folder)};
   std::vector<std::string> files;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
-    if (at->path().extension() == ".so") files.push_back(at->path().string());
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    std::error_code ignored;
+    if (at->path().extension() == ".so" || at->path().filename() == kManifestName) files.push_back(at->path().string());
+    else if (fs::exists(at->path() / kManifestName, ignored)) files.push_back((at->path() / kManifestName).string());
+  }
   std::sort(files.begin(), files.end());
   std::vector<PluginSummary> found;
   for (const std::string& file : files) {

@@ -1,6 +1,7 @@
 #pragma once
 
-// Finds plugin files and checks them by reading their bytes. No plugin code is loaded, so this is safe in any process.
+// Finds plugin files, which are shared libraries of strategies and manifests of backends, and checks them by reading their bytes. No
+// plugin code runs, so this is safe in any process.
 
 #include <string>
 #include <vector>
@@ -15,7 +16,7 @@ std::string program_contract();
 // Folders and files that are searched, in order: next to the program, MGCOMPARE_PLUGIN_PATH, the user's data folder, `extra`.
 std::vector<std::string> plugin_folders(const std::vector<std::string>& extra);
 
-// All .so files of plugin_folders(extra). Those of the first folder are the program's own. A refused file is listed with the reason. Of two plugins with the same name the
+// All .so files of plugin_folders(extra), and all manifests of backends (manifest.h) in them and in folders below them. Those of the first folder are the program's own. A refused file is listed with the reason. Of two plugins with the same name the
 // second is refused, and so are all in a folder that every user can write to.
 std::vector<PluginSummary> find_plugins(const std::vector<std::string>& extra);
 

@@ -9,6 +9,8 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "discovery/manifest.h"
+#include "plan/backend_rows.h"
 #include "plan/controls.h"
 #include "model/preparation.h"
 #include "model/spec.h"
@@ -52,6 +54,7 @@ class Planner {
     list_candidates();
     answers_ = probe_.ask(questions_);
     if (answers_.size() != questions_.size()) throw Error("the probe did not answer all questions; run again");
+    find_unavailable();
     choose();
     for (const Row& row : rows_) check(row);
     throw_problems(std::move(problems_));
@@ -251,11 +254,19 @@ class Planner {
     const Facts facts = facts_of(trial, config, samples_of(config));
     const auto [known, fresh] = asked_.try_emplace(
         std::make_tuple(row.strategy, row.version, facts.ranks, facts.global_batch, facts.device), questions_.size());
-    if (fresh) questions_.push_back({trial.plugin_file, trial.strategy, facts});
+    if (fresh) questions_.push_back({trial.plugin_file, trial.strategy, facts, config_.python});
     return known->second;
   }
 
   const Traits& traits(const Row& row) const { return answers_[row.question].traits; }
+
+  // Rows of backends that this machine, or the backend, cannot run.
+  void find_unavailable() {
+    for (Row& row : rows_) {
+      if (is_backend(row.trial.plugin_file) && row.trial.unavailable.empty())
+        row.trial.unavailable = missing_in_backend(answers_[row.question], row.trial, versions_[row.version].config);
+    }
+  }
 
   // Removes rows with a number of ranks that the strategy does not support.
   void choose() {

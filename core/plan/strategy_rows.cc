@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "discovery/manifest.h"
 #include "plan/trial.h"
 
 namespace mgcompare {
@@ -47,7 +48,7 @@ std::vector<Problem> trait_problems(const StrategyConfig& strategy, const Traits
 std::vector<StrategyConfig> rows_with_defaults(const Config& config, const std::vector<PluginSummary>& plugins) {
   std::vector<StrategyConfig> rows = config.strategies;
   for (const PluginSummary& plugin : plugins) {
-    if (!plugin.problem.empty()) continue;
+    if (!plugin.problem.empty() || is_backend(plugin.file)) continue;
     const bool has_defaults = std::any_of(rows.begin(), rows.end(), [&](const StrategyConfig& row) {
       return row.name == plugin.name && row.options.empty();
     });

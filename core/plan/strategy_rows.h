@@ -27,7 +27,8 @@ struct RowFacts {
 // ranks for `batch_norm: sync`, or claims to be the baseline and does not come with the program.
 std::vector<Problem> trait_problems(const StrategyConfig& strategy, const Traits& traits, const RowFacts& row);
 
-// The strategies of the config with their options, and every usable plugin with default options.
+// The strategies of the config with their options, and every usable plugin with default options. Backends only if the config lists
+// them: they may need what is not installed.
 std::vector<StrategyConfig> rows_with_defaults(const Config& config, const std::vector<PluginSummary>& plugins);
 
 // The rows that match a filter of `strategy`, `as` and `model`, as only() in plan.h; an empty filter matches all.

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "base/sha256.h"
+#include "discovery/manifest.h"
 #include "mgcompare/error.h"
 #include "mgcompare/strategy.h"
 
@@ -74,7 +74,7 @@ std::string row_name(const TrialKey& trial) {
 
 std::string plugin_change(const TrialKey& trial) {
   if (trial.plugin_sha256.empty()) return "";
-  const std::string now = sha256_of_file(trial.plugin_file);
+  const std::string now = checksum_of_plugin(trial.plugin_file);
   if (now == trial.plugin_sha256) return "";
   std::error_code ignored;
   if (!std::filesystem::exists(trial.plugin_file, ignored))

@@ -16,6 +16,7 @@
 #include <spdlog/spdlog.h>
 
 #include "base/error_text.h"
+#include "discovery/manifest.h"
 #include "mgcompare/error.h"
 #include "process/memory_limit.h"
 #include "process/worker.h"
@@ -263,6 +264,7 @@ Reply Supervisor::wait_for_reply(const std::string& kind, const nlohmann::json& 
 Result Supervisor::run(const Trial& trial, const TrialFiles& files,
                        const std::function<void(const Progress&)>& report) {
   Result result = run_once(trial, files, report);
+  if (is_backend(trial.plugin_file)) return result;  // its code runs in a process of its own
   const std::vector<std::string> others = users_besides(trial);
   users_.emplace(trial.plugin_file, trial.strategy.label);
   if (others.empty() || !may_be_damage(result.status) || settings_.interrupted()) return result;
@@ -291,10 +293,12 @@ std::vector<std::string> Supervisor::users_besides(const Trial& trial) const {
 Result Supervisor::run_once(const Trial& trial, const TrialFiles& files,
                             const std::function<void(const Progress&)>& report) {
   log_.heading(fmt::format("trial {}: {}", trial.number, row_name(trial)));
+  if (is_backend(trial.plugin_file) && !scratch_) scratch_.emplace();
+  const std::string scratch = scratch_ ? scratch_->path() : "";
   const nlohmann::json body = {{"trial", trial}, {"checkpoint", files.checkpoint}, {"resume", files.resume},
                                  {"record", files.record},         {"replay", files.replay},
                                  {"trace", files.trace},           {"data_folder", files.data_folder},
-                                 {"most_steps", files.most_steps}};
+                                 {"most_steps", files.most_steps},  {"scratch", scratch}};
   Reply reply = wait_for_reply("trial", body, trial.config.measure.time_limit, {report, {}}, true);
   Result result;
   std::string left_behind;

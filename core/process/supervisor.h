@@ -15,6 +15,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/temporary_folder.h"
 #include "process/message.h"
 #include "process/process.h"
 #include "results/result.h"
@@ -94,6 +95,7 @@ class Supervisor {
   void wait_for_events(const PendingRequest& request);
 
   SupervisorSettings settings_;
+  std::optional<TemporaryFolder> scratch_;  // for the files of backends; no worker could remove it after it was killed
   WorkerLog log_;
   std::unique_ptr<Process> worker_;
   std::unique_ptr<MessageReader> reader_;

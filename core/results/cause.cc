@@ -40,6 +40,8 @@ Cause cause_of(const std::exception_ptr& thrown) {
     return {TrialStatus::diverged, text_of(error)};
   } catch (const Interrupted& error) {
     return {TrialStatus::interrupted, text_of(error)};
+  } catch (const EndedAs& error) {
+    return {error.status(), text_of(error)};
   } catch (const DeviceLost& error) {
     return {TrialStatus::device_lost, text_of(error)};
   } catch (const OutOfMemory& error) {

@@ -22,6 +22,16 @@ class Interrupted : public Error {
   Interrupted() : Error("stopped by the user") {}
 };
 
+// Ends a trial, or another request, with a status that follows from no other exception.
+class EndedAs : public Error {
+ public:
+  EndedAs(TrialStatus status, const std::string& sentence) : Error(sentence), status_(status) {}
+  TrialStatus status() const { return status_; }
+
+ private:
+  TrialStatus status_;
+};
+
 struct Cause {
   TrialStatus status = TrialStatus::failed;
   std::string sentence;

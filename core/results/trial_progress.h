@@ -26,6 +26,7 @@ struct TrialFiles {
   bool replay = false;              // follow the schedule in `record`
   std::string trace;                // trace of a few steps; empty: none
   std::string data_folder;          // given with --data; empty: not given
+  std::string scratch;              // folder for the files of a backend; chosen by the supervisor
   std::size_t most_steps = 0;       // train only so many steps, as TrainingRequest; 0: the whole trial
 };
 

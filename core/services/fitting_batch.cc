@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "discovery/manifest.h"
 
 namespace mgcompare {
 namespace {
@@ -43,7 +44,8 @@ FittingBatch::Found FittingBatch::search(const Trial& trial, const Attempt& atte
 }
 
 void FittingBatch::add_to(Result& result, const Trial& trial, const Attempt& attempt) {
-  if (result.status != TrialStatus::out_of_memory) return;
+  // A backend cannot train some steps only.
+  if (result.status != TrialStatus::out_of_memory || is_backend(trial.plugin_file)) return;
   auto found = found_.find(row_name(trial));
   if (found == found_.end()) found = found_.emplace(row_name(trial), search(trial, attempt)).first;
   const Found& batches = found->second;

@@ -2,15 +2,19 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "base/shortage.h"
+#include "backends/backend_probe.h"
 #include "base/text.h"
 #include "data/load.h"
 #include "process/memory_limit.h"
 #include "mgcompare/error.h"
 #include "modules/platform_host.h"
+#include "discovery/manifest.h"
 #include "discovery/plugin_files.h"
 #include "modules/strategy_probe.h"
 
@@ -22,7 +26,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OptionSummary, key, type, value, range, help)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OptionProblem, key, text, warning, of_plugin)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Traits, promise, in_rank_order, pace, models, role, devices, least_ranks, most_ranks,
                                    repeats_every, stages)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StrategySummary, traits, options, problems, crash)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BackendSummary, unavailable, versions, layers, optimizers, precisions, differs)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StrategySummary, traits, options, problems, crash, backend)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Facts, ranks, hosts, global_batch, steps_per_epoch, epochs, optimizer, momentum,
                                    device, ordered)
 
@@ -37,6 +42,7 @@ namespace {
 constexpr double kDataSeconds = 600;       // large files are scanned
 constexpr double kDevicesSeconds = 60;     // starting a driver takes long
 constexpr double kStrategySeconds = 10;
+constexpr double kBackendSeconds = kDescribeSeconds + 15;  // an interpreter that ends has children to end
 // A shortage of descriptors or processes may pass.
 constexpr int kAttempts = 3;
 constexpr std::chrono::milliseconds kPause{200};
@@ -45,7 +51,7 @@ constexpr double kSilenceSeconds = 10;     // a probe reports no progress, only 
 constexpr double kStrategyGibibytes = 2;
 
 SupervisorSettings settings_of_probe(SupervisorSettings settings) {
-  settings.seconds_without_progress = kDevicesSeconds;
+  settings.seconds_without_progress = std::max(kDevicesSeconds, kBackendSeconds);
   settings.seconds_without_heartbeat = kSilenceSeconds;
   return settings;
 }
@@ -64,7 +70,8 @@ nlohmann::json question_to_json(const ProbeQuestion& question) {
           {"name", question.strategy.name},
           {"label", question.strategy.label},
           {"options", options},
-          {"facts", question.facts}};
+          {"facts", question.facts},
+          {"python", question.python}};
 }
 
 ProbeQuestion question_from_json(const nlohmann::json& json) {
@@ -79,7 +86,8 @@ ProbeQuestion question_from_json(const nlohmann::json& json) {
          option.at("quoted").get<bool>(),
          {option.at("file").get<std::string>(), option.at("line").get<int>(), option.at("column").get<int>()}});
   }
-  question.facts = json.at("facts").get<Facts>();
+  if (json.contains("facts")) question.facts = json.at("facts").get<Facts>();
+  question.python = json.at("python").get<std::string>();
   return question;
 }
 
@@ -98,6 +106,7 @@ void clean(StrategySummary& answer) {
     problem.key = plain(problem.key);
     problem.text = plain(problem.text);
   }
+  answer.backend.unavailable = plain(answer.backend.unavailable);
 }
 
 StrategySummary summary_of(Reply reply) {
@@ -169,8 +178,22 @@ DataSummary ProbeClient::samples(const Config& config) {
 std::vector<StrategySummary> ProbeClient::ask(const std::vector<ProbeQuestion>& questions) {
   std::vector<StrategySummary> answers;
   for (const ProbeQuestion& question : questions)
-    answers.push_back(summary_of(supervisor_.ask("strategy", question_to_json(question), kStrategySeconds)));
+    answers.push_back(is_backend(question.plugin_file) ? ask_backend(question)
+                                                       : summary_of(supervisor_.ask("strategy", question_to_json(question), kStrategySeconds)));
   return answers;
+}
+
+// It starts an interpreter, so it is asked once for all rows with equal options.
+StrategySummary ProbeClient::ask_backend(const ProbeQuestion& question) {
+  nlohmann::json body = question_to_json(question);
+  body.erase("facts");
+  const std::string key = body.dump();
+  if (const auto known = backends_.find(key); known != backends_.end()) return known->second;
+  body["scratch"] = scratch_.path();
+  StrategySummary summary = summary_of(supervisor_.ask("backend", body, kBackendSeconds));
+  // Whatever goes wrong there is no defect of the experiment.
+  if (!summary.crash.empty()) summary.backend.unavailable = std::exchange(summary.crash, "");
+  return backends_.emplace(key, std::move(summary)).first->second;
 }
 
 Handlers probe_handlers() {
@@ -179,6 +202,9 @@ Handlers probe_handlers() {
                                      DataPlaces::standard(body.at("data_folder").get<std::string>()));
            }},
           {"platforms", [](const nlohmann::json&, RequestContext&) -> nlohmann::json { return find_platforms(); }},
+          {"backend", [](const nlohmann::json& body, RequestContext& context) -> nlohmann::json {
+             return probe_backend(question_from_json(body), body.at("scratch").get<std::string>(), [&] { return context.stopping(); });
+           }},
           {"strategy", [](const nlohmann::json& body, RequestContext&) -> nlohmann::json {
              const MemoryLimit limit(kStrategyGibibytes);
              return probe_strategy(question_from_json(body));

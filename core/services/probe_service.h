@@ -3,10 +3,12 @@
 // Discovery of devices and strategies before the first trial, in a worker process because it opens modules and plugins.
 // ProbeClient sends the requests; probe_handlers() handles them in the worker.
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/temporary_folder.h"
 #include "discovery/capabilities.h"
 #include "process/supervisor.h"
 #include "process/worker.h"
@@ -31,12 +33,15 @@ class ProbeClient : public CapabilityProbe {
 
  private:
   std::vector<PlatformSummary> list_platforms();
+  StrategySummary ask_backend(const ProbeQuestion& question);
 
   Supervisor supervisor_;
   std::string data_folder_;
   std::vector<std::string> extra_plugin_paths_;
   std::unique_ptr<std::vector<PlatformSummary>> platforms_;
   std::unique_ptr<std::vector<PluginSummary>> plugins_;
+  TemporaryFolder scratch_;                          // of backends
+  std::map<std::string, StrategySummary> backends_;  // answers of backends, by question
 };
 
 Handlers probe_handlers();

@@ -9,7 +9,9 @@
 
 #include "base/temporary_folder.h"
 #include "check/verify.h"
+#include "check/verify_backend.h"
 #include "data/load.h"
+#include "discovery/manifest.h"
 #include "mgcompare/error.h"
 #include "modules/platform_host.h"
 #include "process/memory_limit.h"
@@ -58,6 +60,14 @@ class OpenVerification {
   const Config& config() const { return config_; }
   bool on_cpus() const { return scope_.device_kind == DeviceKind::cpu; }
   Verification& verification() { return verification_; }
+  // All checks of a row of a backend; false if it is none.
+  bool check_backend(const StrategyConfig& strategy, const VerifyListener& listener, const std::function<bool()>& stop) {
+    const auto plugin = std::find_if(scope_.plugins.begin(), scope_.plugins.end(), [&](const PluginSummary& one) { return one.name == strategy.name; });
+    if (plugin == scope_.plugins.end() || !is_backend(plugin->file)) return false;
+    verify_backend({config_, dataset_, platform(scope_.device_kind), scope_, strategy, plugin->file, setting_.at("folder").get<std::string>(), stop},
+                   listener);
+    return true;
+  }
 
  private:
   nlohmann::json setting_;
@@ -90,6 +100,7 @@ nlohmann::json answer_verify(std::unique_ptr<OpenVerification>& open, const nloh
     return true;
   }
   const StrategyConfig& strategy = open->config().strategies.at(body.at("row").get<std::size_t>());
+  if (open->check_backend(strategy, listener, [&] { return context.stopping(); })) return true;
   if (body.at("kept").get<bool>()) {
     verification.check_kept(strategy);
   } else {
@@ -131,12 +142,21 @@ class VerifyRun {
     for (std::size_t row = 0; row < request_.config.strategies.size(); ++row)
       if (check(row, false)) passed.push_back(row);
     supervisor_.end_worker();
-    for (const std::size_t row : passed) check(row, true);
+    for (const std::size_t row : passed)
+      if (!is_backend_row(row)) check(row, true);
   }
 
   std::vector<VerifyFinding> findings;
 
  private:
+  // Another process trains it anyway.
+  bool is_backend_row(std::size_t row) const {
+    const auto& plugins = setting_.at("plugins");
+    return std::any_of(plugins.begin(), plugins.end(), [&](const nlohmann::json& plugin) {
+      return plugin.at("name") == request_.config.strategies[row].name && is_backend(plugin.at("file").get_ref<const std::string&>());
+    });
+  }
+
   // Whether all checks of the row have passed. `kept`: those of what another process trained.
   bool check(std::size_t row, bool kept) {
     const std::string& label = request_.config.strategies[row].label;

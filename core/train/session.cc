@@ -7,9 +7,10 @@
 
 #include "results/cause.h"
 #include "base/clock.h"
-#include "base/sha256.h"
 #include "modules/platform_host.h"
 #include "modules/plugin_host.h"
+#include "discovery/manifest.h"
+#include "train/backend_training.h"
 #include "train/one_device.h"
 #include "train/training.h"
 
@@ -98,6 +99,13 @@ Result Session::run(const Trial& trial, const TrialFiles& files, const std::func
     request.stop = stop;
     request.leave = [&leave](const std::exception_ptr& thrown) { leave(result_of(cause_of(thrown))); };
     const double seconds_loading = now() - start;
+    if (is_backend(trial.plugin_file) && !trial.reference) {
+      if (files.replay) throw Error("a backend keeps no record, so its trials cannot be replayed; run the experiment again");
+      Result result = train_backend({trial, *request.dataset, *request.platform, request.numerics, files.scratch,
+                                     report, position, stop});
+      result.seconds_setup += seconds_loading;
+      return result;
+    }
     ScheduleLog replayed;
     if (files.replay) {
       replayed = read_schedule_log(files.record);

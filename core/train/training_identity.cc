@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/sha256.h"
+#include "discovery/manifest.h"
 #include "config/config.h"
 #include "mgcompare/error.h"
 
@@ -18,6 +19,7 @@ Config training_settings(Config config) {
   config.variants = defaults.variants;
   config.strategies = defaults.strategies;
   config.plugin_paths = defaults.plugin_paths;
+  config.python = defaults.python;
   config.isolation = defaults.isolation;
   config.checkpoint_epochs = defaults.checkpoint_epochs;
   config.measure.time_limit = defaults.measure.time_limit;
@@ -27,7 +29,7 @@ Config training_settings(Config config) {
 
 std::string checksum_of(const std::string& plugin) {
   if (plugin.empty()) return "";
-  const std::string checksum = sha256_of_file(plugin);
+  const std::string checksum = checksum_of_plugin(plugin);
   if (checksum.empty()) throw Error("the plugin " + plugin + " cannot be read; build or install it again");
   return checksum;
 }

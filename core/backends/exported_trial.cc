@@ -1,0 +1,183 @@
+#include "backends/exported_trial.h"
+
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "base/error_text.h"
+#include "base/text.h"
+#include "data/order.h"
+#include "model/augmentation.h"
+#include "model/optimizer.h"
+#include "model/preparation.h"
+#include "model/schedule.h"
+#include "results/cause.h"
+
+namespace fs = std::filesystem;
+
+namespace mgcompare {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr char kTrial[] = "trial.json", kInitial[] = "initial.f32", kOrder[] = "order.u32", kViews[] = "views.i8", kRates[] = "rates.f32",
+               kWeights[] = "weights.f32";
+
+// For a reader that does not exist before the file is complete. Nothing of it must survive a power failure.
+class Output {
+ public:
+  explicit Output(std::string path) : path_(std::move(path)), file_(path_, std::ios::binary | std::ios::trunc) {}
+  template <class T>
+  Output& write(const T* values, std::size_t count) {
+    file_.write(reinterpret_cast<const char*>(values), static_cast<std::streamsize>(count * sizeof(T)));
+    return *this;
+  }
+  void close() {
+    file_.close();
+    if (!file_) throw Error(fmt::format("{} cannot be written: {}; set TMPDIR to a folder with space", plain(path_), error_text(errno)));
+  }
+
+ private:
+  std::string path_;
+  std::ofstream file_;
+};
+
+template <class T>
+void write_file(const std::string& path, const std::vector<T>& values) {
+  Output file(path);
+  file.write(values.data(), values.size()).close();
+}
+
+void write_once(const std::string& path, const void* bytes, std::size_t size) {
+  std::error_code error;
+  if (fs::file_size(path, error) == size && !error) return;
+  const std::string unfinished = path + ".tmp";
+  Output file(unfinished);
+  file.write(static_cast<const char*>(bytes), size).close();
+  fs::permissions(unfinished, fs::perms::owner_read, error);
+  fs::rename(unfinished, path);
+}
+
+Json array_json(const std::string& file, std::string_view type, const Shape& shape) {
+  return {{"file", file}, {"type", type}, {"shape", shape}, {"offset", 0}};
+}
+
+Json data_json(const Dataset& data, const std::string& folder) {
+  const Split& split = data.train;
+  // Part of the data set has the fingerprint of the part.
+  const std::string name = fmt::format("{}/{}-{}", folder, data.fingerprint.substr(0, 32), split.samples);
+  write_once(name + ".values", split.values.data(), split.values.size());
+  write_once(name + ".targets", split.targets.data(), split.targets.size() * sizeof(std::uint32_t));
+  Shape shape{split.samples};
+  shape.insert(shape.end(), data.spec.shape.begin(), data.spec.shape.end());
+  return {{"values", array_json(name + ".values", name_of(data.spec.element), shape)},
+          {"targets", array_json(name + ".targets", "uint32", {split.samples, data.spec.targets})}};
+}
+
+Json preparation_json(const Trial& trial, const SampleSpec& samples) {
+  if (samples.tokens > 0) return nullptr;
+  const Preparation preparation = preparation_of(trial.config.data.prepare, samples);
+  return {{"scale", preparation.scale}, {"mean", preparation.mean}, {"inverse_std", preparation.inverse_std}};
+}
+
+Json optimizer_json(const OptimizerConfig& optimizer) {
+  return {{"kind", to_string(optimizer.kind)},       {"momentum", optimizer.momentum}, {"nesterov", optimizer.nesterov},
+          {"weight_decay", optimizer.weight_decay},  {"beta1", optimizer.beta1},       {"beta2", optimizer.beta2},
+          {"rho", optimizer.rho},                    {"epsilon", optimizer.epsilon}};
+}
+
+std::size_t steps_of(const Trial& trial, const Dataset& data) { return (data.train.samples + trial.global_batch - 1) / trial.global_batch; }
+
+Json trial_json(const Trial& trial, const Dataset& data, const NetworkSpec& network, const Json& options) {
+  std::vector<int> devices;
+  for (std::size_t device = 0; device < trial.devices; ++device) devices.push_back(trial.index_of(device));
+  std::vector<double> decays;
+  for (const Part& part : network.parts) decays.push_back(decay_of(part, trial.config.optimizer));
+  return {{"options", options},
+          {"device_kind", to_string(trial.device_kind)},
+          {"devices", devices},
+          {"batch", trial.global_batch},
+          {"epochs", trial.config.epochs},
+          {"steps_per_epoch", steps_of(trial, data)},
+          {"seed", trial.seed},
+          {"precision", to_string(precision_of(trial.config, trial.device_kind))},
+          {"deterministic", is_repeatable(trial.config)},
+          {"optimizer", optimizer_json(trial.config.optimizer)},
+          {"weight_decays", decays},
+          {"batch_norm", to_string(trial.config.batch_norm)},
+          {"network", network_json(network)},
+          {"preparation", preparation_json(trial, as_read(data.spec, network))},
+          {"log_steps", 0}};
+}
+
+}  // namespace
+
+ExportedTrial::ExportedTrial(const Trial& trial, const Dataset& data, const NetworkSpec& network, const Json& options, const std::string& folder,
+                             const std::string& data_folder, const std::vector<float>* initial)
+    : trial_(trial), data_(data), network_(network), folder_(folder) {
+  std::vector<float> weights = initial == nullptr ? initial_weights(network, trial.seed) : *initial;
+  const std::vector<float> buffers = initial_buffers(network);
+  weights.insert(weights.end(), buffers.begin(), buffers.end());
+  write_file(path(kInitial), weights);
+  Json json = trial_json(trial, data, network, options);
+  json["initial"] = path(kInitial);
+  json["data"] = data_json(data, data_folder);
+  const std::string text = json.dump();
+  Output file(path(kTrial));
+  file.write(text.data(), text.size()).close();
+}
+
+Json ExportedTrial::trial_request(int id) const { return {{"type", "trial"}, {"id", id}, {"protocol", 1}, {"file", path(kTrial)}}; }
+
+Json ExportedTrial::epoch_request(int id, std::size_t epoch) const {
+  std::error_code ignored;
+  fs::remove(path(kWeights), ignored);
+  const Config& config = trial_.config;
+  const std::vector<std::uint32_t> order = epoch_order(data_.train.samples, trial_.seed, epoch);
+  write_file(path(kOrder), order);
+  std::vector<float> rates;
+  for (std::size_t begin = 0; begin < order.size(); begin += trial_.global_batch) {
+    const double passed = static_cast<double>(epoch) + static_cast<double>(begin) / static_cast<double>(order.size());
+    rates.push_back(static_cast<float>(learning_rate_at(config.optimizer, config.schedule, passed, config.epochs, trial_.global_batch)));
+  }
+  write_file(path(kRates), rates);
+  const PreparationConfig& prepare = config.data.prepare;
+  const bool augments = prepare.flip || prepare.crop_padding > 0;
+  if (augments) {
+    const Augmentation augmentation(trial_.seed, epoch, prepare.flip, static_cast<std::uint32_t>(prepare.crop_padding));
+    std::vector<std::int8_t> views;
+    views.reserve(3 * order.size());
+    for (const std::uint32_t sample : order) {
+      const Augmentation::View view = augmentation.view(sample);
+      for (const int value : {view.down, view.right, view.mirrored ? 1 : 0}) views.push_back(static_cast<std::int8_t>(value));
+    }
+    write_file(path(kViews), views);
+  }
+  return {{"type", "epoch"},      {"id", id},         {"epoch", epoch}, {"order", path(kOrder)}, {"views", augments ? path(kViews) : ""},
+          {"rates", path(kRates)}, {"weights", path(kWeights)}};
+}
+
+BackendWeights ExportedTrial::read_weights(std::size_t epoch) const {
+  const std::size_t due = (network_.parameters + network_.buffers) * sizeof(float);
+  std::error_code error;
+  const bool is_file = fs::is_regular_file(path(kWeights), error);
+  const std::uintmax_t size = is_file ? fs::file_size(path(kWeights), error) : 0;
+  if (!is_file || error) throw Error(fmt::format("after epoch {}, the backend said that it has written its weights, but their file is not there", epoch + 1));
+  if (size != due)
+    throw Error(fmt::format("after epoch {}, the backend wrote {} bytes of weights, but the {} parameters and {} buffers of the network are {}",
+                            epoch + 1, size, network_.parameters, network_.buffers, due));
+  BackendWeights weights{std::vector<float>(network_.parameters), std::vector<float>(network_.buffers)};
+  std::ifstream file(path(kWeights), std::ios::binary);
+  for (std::vector<float>* const part : {&weights.parameters, &weights.buffers}) {
+    file.read(reinterpret_cast<char*>(part->data()), static_cast<std::streamsize>(part->size() * sizeof(float)));
+    for (const float value : *part)
+      if (!std::isfinite(value)) throw Diverged(fmt::format("after epoch {}, weights are not finite", epoch + 1));
+  }
+  if (!file) throw Error(fmt::format("after epoch {}, the backend's weights cannot be read", epoch + 1));
+  return weights;
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,31 @@
+#pragma once
+
+// backend.json: the file by which a folder is a backend, a program that trains trials with another framework
+// (docs/backend-protocol.md). Reading it runs nothing.
+
+#include <string>
+#include <string_view>
+
+namespace mgcompare {
+
+inline constexpr std::string_view kManifestName = "backend.json";
+inline constexpr int kBackendProtocol = 1;
+
+struct Manifest {
+  std::string name, description;
+  std::string program;              // its path
+  bool is_python = false;           // run by an interpreter
+};
+
+// Whether this file of a plugin is the manifest of a backend, not a shared library of a strategy.
+bool is_backend(std::string_view plugin_file);
+
+// Throws Error, the rest of a sentence about the file ("does not exist"), for anything but a manifest as the protocol has it, for one
+// whose program is not in its folder, and if every user can write to either.
+Manifest read_manifest(const std::string& file);
+
+// SHA-256 of what a plugin runs: of a shared library its bytes, of a backend those of its manifest and of its program. Empty if they
+// cannot be read.
+std::string checksum_of_plugin(const std::string& file);
+
+}  // namespace mgcompare

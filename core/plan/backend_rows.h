@@ -1,0 +1,16 @@
+#pragma once
+
+// Rows of backends: what a backend lacks for one of them.
+
+#include <string>
+
+#include "discovery/capabilities.h"
+#include "plan/trial.h"
+
+namespace mgcompare {
+
+// Why the backend that answered so cannot run this trial with this config: it is unavailable, or does not support its kind of
+// device, precision, optimiser, a layer or the shifts of images. Empty if it can, and if it reports problems of the config.
+std::string missing_in_backend(const StrategySummary& answer, const TrialKey& trial, const Config& config);
+
+}  // namespace mgcompare
