@@ -29,8 +29,7 @@ def devices_of(trial):
         return [found[index] for index in trial.devices]
     count = len(trial.devices)
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:count])
-    if count == 1:
-        add_flags("--xla_cpu_multi_thread_eigen=false")
+    add_flags("--xla_cpu_multi_thread_eigen=false")
     jax.config.update("jax_platforms", "cpu")
     jax.config.update("jax_num_cpu_devices", count)
     return jax.devices("cpu")[:count]

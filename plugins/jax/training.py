@@ -3,7 +3,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 import mgcompare_backend as mgcompare
 from network import AXIS, Context, from_jax, logits, to_jax
@@ -35,10 +35,9 @@ class Training:
         self.trial, self.devices, self.scan_steps = trial, len(devices), scan_steps
         self.layers, self.several = trial.layers, len(devices) > 1
         self.places = trial.parts()
-        self.mesh = Mesh(np.array(devices), (AXIS,))
+        self.mesh = Mesh(np.array(devices), (AXIS,), axis_types=(AxisType.Auto,))
         self._store_samples()
-        self.initial = self._initial_state()
-        self.state = jax.tree.map(jnp.copy, self.initial)
+        self.state = self._initial_state()
         self.warm = set()
         # `count` and the presence of views choose the program; the state's memory is reused.
         self.run_scan = jax.jit(self._scan_on_devices, static_argnames=("count",), donate_argnums=(0,))

@@ -2,6 +2,7 @@
 import os
 import resource
 import sys
+import time
 
 import mgcompare_backend as mgcompare
 
@@ -40,6 +41,17 @@ def has_faster_layout(trial, mode, device, ranks):
     finally:
         trial.batch = batch
     return seconds[1] < 0.97 * seconds[0]
+
+
+def blas_note():
+    """A sentence if the host's matrix products are far below what a core can do."""
+    matrix, least = torch.ones(512, 512), float("inf")
+    for _ in range(4):
+        start = time.thread_time()
+        matrix @ matrix
+        least = min(least, time.thread_time() - start)
+    speed = 2 * 512 ** 3 / least / 1e9
+    return [] if speed > 15 else [f"matrix products at {speed:.0f} GFLOP/s: PyTorch finds no optimised BLAS (Debian: libopenblas0)"]
 
 
 class Rank:
@@ -138,7 +150,7 @@ class PyTorch(mgcompare.Backend):
         self.team = Team(Rank, (trial.file, self.mode, os.path.abspath("rendezvous")), ranks)
         self.ranks = ranks
         notes = ["channels-last"] if self.team.first.channels_last else []
-        return notes
+        return notes + (blas_note() if trial.device_kind == "cpu" else [])
 
     def _refuse(self, trial):
         types = [layer["type"] for layer in trial.layers]

@@ -52,10 +52,10 @@ class _Channel:
         self.id = request["id"]
         return request
 
-    def send(self, kind, **values):
-        line = json.dumps({"type": kind, "id": self.id, **values}, allow_nan=False).encode() + b"\n"
+    def send(self, message, **values):
+        line = json.dumps({"type": message, "id": self.id, **values}, allow_nan=False).encode() + b"\n"
         if len(line) > LONGEST_MESSAGE:
-            raise Problem(f"the answer '{kind}' has {len(line)} bytes; at most {LONGEST_MESSAGE} are allowed")
+            raise Problem(f"the answer '{message}' has {len(line)} bytes; at most {LONGEST_MESSAGE} are allowed")
         while line:
             line = line[os.write(ANSWERS, line):]
 

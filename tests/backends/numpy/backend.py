@@ -1,4 +1,4 @@
-"""Trains networks of dense layers with NumPy, on one CPU device."""
+"""Trains chains of dense layers with NumPy, on one CPU device."""
 import mgcompare_backend as mgcompare
 
 import numpy as np
@@ -9,21 +9,13 @@ class NumpyBackend(mgcompare.Backend):
     layers = ["flatten", "dense", "relu"]
     optimizers = ["sgd"]
 
-    def problems(self):
-        if np.__version__ < "1.17":
-            return [("", f"numpy needs NumPy 1.17; {np.__version__} is installed")]
-        return []
-
     def load(self, trial):
         self.trial, self.momentum = trial, trial.optimizer["momentum"]
-        if trial.optimizer["nesterov"]:
-            raise mgcompare.unavailable("numpy has no Nesterov momentum")
-        if any(layer.get("per_position") or layer["inputs"] != [index - 1] for index, layer in enumerate(trial.layers)):
-            raise mgcompare.unavailable("numpy trains chains of layers without positions")
+        chain = all(layer["inputs"] == [index - 1] for index, layer in enumerate(trial.layers))
+        if not chain or trial.optimizer["nesterov"] or trial.network["targets"] > 1:
+            raise mgcompare.unavailable("numpy trains chains of layers with one target, without Nesterov momentum")
         self.vector = trial.parameters.copy()
-        self.velocity = np.zeros_like(self.vector)
-        self.gradient = np.zeros_like(self.vector)
-        self.decay = np.zeros_like(self.vector)
+        self.gradient, self.velocity, self.decay = (np.zeros_like(self.vector) for _ in range(3))
         for begin, shape, decay, _, _ in trial.parts():
             self.decay[begin:begin + int(np.prod(shape))] = decay
 
@@ -32,7 +24,6 @@ class NumpyBackend(mgcompare.Backend):
         return vector[place["begin"]:][:int(np.prod(place["shape"]))].reshape(place["shape"])
 
     def forward(self, x):
-        """The inputs of all layers, then the logits."""
         values = [x.reshape(len(x), -1)]
         for layer in self.trial.layers:
             x = values[-1]
