@@ -12,6 +12,7 @@ import platform
 import sys
 import time
 import traceback
+import types
 
 PROTOCOL = 1
 REQUESTS, ANSWERS = 3, 4  # descriptors
@@ -143,11 +144,9 @@ def _is_valid(option, value):
     kind = option["type"]
     if kind == "choice":
         return value in option["values"]
-    if kind == "flag":
-        return isinstance(value, bool)
-    if isinstance(value, bool) or not isinstance(value, int if kind == "integer" else (int, float)):
-        return False
-    return option["least"] <= value <= option["most"]
+    if kind == "flag" or isinstance(value, bool):
+        return kind == "flag" and isinstance(value, bool)
+    return isinstance(value, int if kind == "integer" else (int, float)) and option["least"] <= value <= option["most"]
 
 
 def with_defaults(declared, given):
@@ -162,15 +161,6 @@ def share(count, device, devices):
     return begin, begin + each + (device < extra)
 
 
-class Step:
-    """One step of an epoch: `begin` and `end` are positions in the order."""
-
-    def __init__(self, epoch, begin, end, rate):
-        self.begin, self.end, self.rate = begin, end, rate
-        self.samples = epoch.order[begin:end]
-        self.views = None if epoch.views is None else epoch.views[begin:end]
-
-
 class Epoch:
     """`number`; `order`: the sample at each position; `rates`: of each step; `views`: (down, right, mirrored) or None."""
 
@@ -183,13 +173,11 @@ class Epoch:
         if len(self.rates) != -(-len(self.order) // trial.batch):
             raise Problem(f"epoch {self.number} has {len(self.order)} positions and {len(self.rates)} learning rates at batch {trial.batch}")
 
-    def ranges(self):
-        """(begin, end) of each step."""
-        return [(begin, min(begin + self.trial.batch, len(self.order))) for begin in range(0, len(self.order), self.trial.batch)]
-
     def steps(self):
-        for (begin, end), rate in zip(self.ranges(), self.rates):
-            yield Step(self, begin, end, float(rate))
+        """Each step's `samples` (indices), `views` or None, and `rate`."""
+        for number, rate in enumerate(self.rates):
+            place = slice(number * self.trial.batch, (number + 1) * self.trial.batch)
+            yield types.SimpleNamespace(samples=self.order[place], views=None if self.views is None else self.views[place], rate=float(rate))
 
 
 class Trial:
@@ -328,17 +316,15 @@ def _check(backend, trial):
     """Refuses what the description does not promise, with a sentence instead of a failure inside a framework."""
     for _, text, *_ in backend.problems():
         raise unavailable(text)
-    for layer in trial.layers:
-        if layer["type"] not in backend.layers:
-            raise unavailable(f"{backend.name} has no layer {layer['type']}")
-    if trial.optimizer["kind"] not in backend.optimizers:
-        raise unavailable(f"{backend.name} has no optimiser {trial.optimizer['kind']}")
-    if trial.device_kind not in backend.device_kinds:
-        raise unavailable(f"{backend.name} does not run on {trial.device_kind}")
-    if trial.precision not in backend.precisions.get(trial.device_kind, []):
-        raise unavailable(f"{backend.name} has no precision {trial.precision} on {trial.device_kind}")
-    if not backend.least_devices <= len(trial.devices) <= backend.most_devices:
-        raise unavailable(f"{backend.name} runs on {backend.least_devices} to {backend.most_devices} devices with these options, not on {len(trial.devices)}")
+    missing = sorted({layer["type"] for layer in trial.layers} - set(backend.layers))
+    kind, devices, least, most = trial.device_kind, len(trial.devices), backend.least_devices, backend.most_devices
+    for lacks, text in ((missing, f"has no layer {', '.join(missing)}"),
+                        (trial.optimizer["kind"] not in backend.optimizers, f"has no optimiser {trial.optimizer['kind']}"),
+                        (kind not in backend.device_kinds, f"does not run on {kind}"),
+                        (trial.precision not in backend.precisions.get(kind, []), f"has no precision {trial.precision} on {kind}"),
+                        (not least <= devices <= most, f"runs on {least} to {most} devices with these options, not on {devices}")):
+        if lacks:
+            raise unavailable(f"{backend.name} {text}")
 
 
 def _write_weights(backend, trial, file):

@@ -113,7 +113,7 @@ class NumpyTest(Case):
         with self.start(NUMPY) as backend:
             with self.assertRaises(Refused) as caught:
                 backend.train(Trial(self.folder / "trial", net), {})
-        self.assertEqual((caught.exception.kind, str(caught.exception)), ("unavailable", "numpy has no layer conv"))
+        self.assertEqual((caught.exception.kind, str(caught.exception)), ("unavailable", "numpy has no layer conv, max_pool, tanh"))
 
     def test_a_diverged_training_says_so(self):
         refused = self.refusal(NUMPY, networks.mlp(), {}, rates=(1e30, 1e30))
