@@ -28,6 +28,8 @@ def has_faster_layout(trial, mode, device, ranks):
     """Whether channels-last is faster, measured on one device with the samples of one rank."""
     image = len(trial.network["sample_shape"]) == 3 and any(layer["type"] == "conv" for layer in trial.layers)
     layout = trial.options["layout"]
+    if mode == "fsdp":  # cannot shard weights with another order of axes
+        return False
     if not image or layout != "auto" or trial.deterministic:
         return image and layout == "channels_last"
     seconds = []
@@ -35,7 +37,7 @@ def has_faster_layout(trial, mode, device, ranks):
     try:
         for channels_last in (False, True):
             training = Training(trial, "graph" if mode == "graph" else "eager", device, channels_last=channels_last)
-            training.warm_up(1)
+            training.warm_up()
             seconds.append(training.seconds_per_step())
             del training
     finally:
@@ -107,9 +109,8 @@ class PyTorch(mgcompare.Backend):
 
     def __init__(self, options):
         self.values, self.mode, self.team = options, options["mode"], None
-        most = torch.cuda.device_count() if torch.cuda.is_available() else 64
         self.least_devices = 2 if self.mode in SEVERAL else 1
-        self.most_devices = 1 if self.mode in ("eager", "compile") else max(most, self.least_devices)
+        self.most_devices = 1 if self.mode in ("eager", "compile") else 64
         self.device_kinds = ["cuda"] if self.mode in ("graph", "data_parallel", "fsdp") else ["cpu", "cuda"]
         if options["hook"] != "none":
             self.promise = "approximate"

@@ -1,11 +1,11 @@
 """One process for each device. The program itself is rank 0; it starts the others and hands its requests on to them."""
+import inspect
 import multiprocessing
 import os
 import threading
 import time
 from multiprocessing import connection
 
-import torch
 import torch.distributed as dist
 
 import mgcompare_backend as mgcompare
@@ -18,7 +18,7 @@ def join(rank, ranks, device, place):
     """`place`: a file that does not exist yet, for the rendezvous."""
     # All ranks are on one host; the name of the host need not resolve.
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
-    more = {"device_id": device} if device.type == "cuda" and "device_id" in dist.init_process_group.__code__.co_varnames else {}
+    more = {"device_id": device} if device.type == "cuda" and "device_id" in inspect.signature(dist.init_process_group).parameters else {}
     dist.init_process_group("nccl" if device.type == "cuda" else "gloo", init_method=f"file://{place}", rank=rank, world_size=ranks, **more)
 
 

@@ -16,7 +16,7 @@ from network import Network
 from optimizer import Updates
 from samples import Samples
 
-WARM_UP_STEPS = 3
+WARM_UP_STEPS = 4  # torch.compile records its graphs in the second and third
 GRAPH_WARM_UP_STEPS = 11  # DDP and the allocator settle within ten
 
 
@@ -188,7 +188,7 @@ class Training:
 
     # Set-up
 
-    def warm_up(self, steps=WARM_UP_STEPS):
+    def warm_up(self):
         """Runs steps of each size that an epoch has, then restores the initial state."""
         samples = len(self.trial.targets)
         sizes = {min(self.trial.batch, samples), samples % self.trial.batch or self.trial.batch}
@@ -198,25 +198,27 @@ class Training:
                 self._record(count)
         else:
             for count in sorted(sizes):
-                self._plain_steps(count, steps)
+                for _ in range(WARM_UP_STEPS):
+                    self._run_steps(count)
         self.restore()
 
-    def _plain_steps(self, count, steps):
-        order = np.arange(len(self.trial.targets), dtype=np.uint32)[:count]
-        for _ in range(steps):
-            self.begin(order, np.zeros((count, 3), np.int8) if self.with_views else None, [0.0])
-            self.run()
+    def _run_steps(self, samples):
+        """Trains any samples; the state afterwards is of no use."""
+        order = np.arange(samples, dtype=np.uint32) % len(self.trial.targets)
+        views = np.zeros((samples, 3), np.int8) if self.with_views else None
+        self.begin(order, views, [0.0] * -(-samples // self.trial.batch))
+        self.run()
 
-    def seconds_per_step(self, limit=1.0):
-        """The least of a few full steps; the state afterwards is of no use."""
-        best, end = float("inf"), time.perf_counter() + limit
-        for _ in range(10):
+    def seconds_per_step(self, limit=0.5):
+        """Of full steps: as many at once as the limit allows, so that the start does not matter."""
+        steps = 1
+        while True:
             start = time.perf_counter()
-            self._plain_steps(min(self.trial.batch, len(self.trial.targets)), 1)
-            best = min(best, time.perf_counter() - start)
-            if time.perf_counter() > end:
-                break
-        return best
+            self._run_steps(steps * self.trial.batch)
+            seconds = time.perf_counter() - start
+            if seconds > limit / 4 or steps >= 256:
+                return seconds / steps
+            steps *= 4
 
     def restore(self):
         """The initial weights, statistics and optimiser state, in the same memory."""

@@ -33,6 +33,13 @@ def is_installed(name):
 HAS_TORCH, HAS_JAX = is_installed("torch"), is_installed("jax")
 
 
+def gpus():
+    if not HAS_TORCH:
+        return 0
+    import torch
+    return torch.cuda.device_count() if torch.cuda.is_available() else 0
+
+
 def distance(one, other):
     return max(float(np.abs(a["weights"] - b["weights"]).max()) for a, b in zip(one, other))
 
@@ -281,6 +288,59 @@ def apply(rule, weight, gradient, first, second, rate, count):
     first = rule["rho"] * first + (1 - rule["rho"]) * gradient ** 2
     step = gradient * np.sqrt(second + epsilon) / np.sqrt(first + epsilon)
     return weight - rate * step, first, rule["rho"] * second + (1 - rule["rho"]) * step ** 2
+
+
+@unittest.skipUnless(gpus(), "PyTorch finds no GPU")
+class GpuTest(Case):
+    """Every mode against one CPU in fp32. Convolutions on GPUs add in another order."""
+
+    def check(self, folder, name, options, devices=1, bound=1e-3, **settings):
+        one = self.train(PYTORCH, networks.ALL[name](), {"layout": "channels_first"}, **settings)
+        other = self.train(folder, networks.ALL[name](), options, devices, device_kind="cuda", **settings)
+        self.assertLess(distance(one, other), bound)
+
+    def test_modes_on_one_device(self):
+        for mode in ("eager", "compile", "graph"):
+            for name in networks.ALL:
+                with self.subTest(mode, name=name):
+                    self.check(PYTORCH, name, {"mode": mode}, rates=(0.05, 0.02))
+
+    def test_rules_in_a_graph(self):
+        for rule in ({"kind": "sgd", "nesterov": True}, {"kind": "adam"}, {"kind": "adagrad"}, {"kind": "adadelta"}):
+            with self.subTest(**rule):
+                self.check(PYTORCH, "mlp", {"mode": "graph"}, optimizer=rule, rates=(0.05, 0.02))
+
+    def test_views_in_a_graph(self):
+        for layout in ("channels_first", "channels_last"):
+            with self.subTest(layout):
+                self.check(PYTORCH, "residual", {"mode": "graph", "layout": layout}, views=True)
+
+    @unittest.skipUnless(gpus() > 1, "PyTorch finds one GPU")
+    def test_modes_on_two_devices(self):
+        for mode in ("graph", "ddp", "data_parallel", "fsdp"):
+            for name in ("lenet", "language"):
+                if (mode, name) != ("fsdp", "language"):
+                    with self.subTest(mode, name=name):
+                        self.check(PYTORCH, name, {"mode": mode}, 2)
+
+    @unittest.skipUnless(gpus() > 1, "PyTorch finds one GPU")
+    def test_synchronised_batch_norm_on_two_devices(self):
+        for mode in ("graph", "ddp"):
+            with self.subTest(mode):
+                self.check(PYTORCH, "residual", {"mode": mode}, 2, batch_norm="sync")
+
+    def test_narrow_precisions_train(self):
+        for precision in ("tf32", "bf16"):
+            epochs = self.train(PYTORCH, networks.ALL["lenet"](), {"mode": "graph"}, device_kind="cuda", precision=precision)
+            self.assertLess(epochs[1]["loss"], 3)
+
+    @unittest.skipUnless(HAS_JAX, "this Python has no module jax")
+    def test_jax(self):
+        for name in networks.ALL:
+            with self.subTest(name):
+                self.check(JAX, name, {"steps": 2}, batch_norm="sync", rates=(0.05, 0.02))
+                if gpus() > 1:
+                    self.check(JAX, name, {"mode": "shard_map"}, 2, batch_norm="sync")
 
 
 class JaxTest(Case):

@@ -129,12 +129,13 @@ class Trial:
     """Random samples for a network, and the files of a trial."""
 
     def __init__(self, folder, net, samples=50, batch=16, optimizer=None, preparation=None, views=False, batch_norm="local", epochs=2,
-                 rates=(0.05, 0.05)):
+                 rates=(0.05, 0.05), device_kind="cpu", precision="fp32"):
         self.folder, self.net, self.batch, self.epochs, self.samples = pathlib.Path(folder), net, batch, epochs, samples
         self.optimizer = {"kind": "sgd", "momentum": 0.9, "nesterov": False, "weight_decay": 1e-3, "beta1": 0.9, "beta2": 0.999,
                           "epsilon": 1e-8, "rho": 0.95, **(optimizer or {})}
         self.preparation = preparation or {"scale": 1 / 255, "mean": [], "inverse_std": []}
         self.views, self.batch_norm, self.rates = views, batch_norm, rates
+        self.device_kind, self.precision = device_kind, precision
         self.folder.mkdir(parents=True)
         random = np.random.default_rng(5)
         if net.tokens:
@@ -159,8 +160,8 @@ class Trial:
 
     def write(self, options, devices):
         decay = self.optimizer["weight_decay"]
-        content = {"options": options, "device_kind": "cpu", "devices": list(range(devices)), "batch": self.batch, "epochs": self.epochs,
-                   "steps_per_epoch": self.steps, "seed": 3, "precision": "fp32", "deterministic": False, "optimizer": self.optimizer,
+        content = {"options": options, "device_kind": self.device_kind, "devices": list(range(devices)), "batch": self.batch, "epochs": self.epochs,
+                   "steps_per_epoch": self.steps, "seed": 3, "precision": self.precision, "deterministic": False, "optimizer": self.optimizer,
                    "weight_decays": [decay * each for each in self.net.decays], "batch_norm": self.batch_norm,
                    "network": self.net.network(), "initial": str(self.folder / "initial.f32"), "data": self.data,
                    "preparation": self.preparation, "log_steps": 0}
