@@ -37,7 +37,9 @@ def has_faster_layout(trial, mode, device, ranks):
     try:
         for channels_last in (False, True):
             training = Training(trial, "graph" if mode == "graph" else "eager", device, channels_last=channels_last)
-            training.warm_up()
+            if mode == "graph":
+                training.warm_up()
+            training.run_steps(trial.batch)
             seconds.append(training.seconds_per_step())
             del training
     finally:

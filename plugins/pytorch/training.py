@@ -198,11 +198,12 @@ class Training:
                 self._record(count)
         else:
             for count in sorted(sizes):
-                for _ in range(WARM_UP_STEPS):
-                    self._run_steps(count)
+                # A step on a CPU may take seconds, and only compiled ones change after the first.
+                for _ in range(WARM_UP_STEPS if self.device.type == "cuda" or self.mode == "compile" else 1):
+                    self.run_steps(count)
         self.restore()
 
-    def _run_steps(self, samples):
+    def run_steps(self, samples):
         """Trains any samples; the state afterwards is of no use."""
         order = np.arange(samples, dtype=np.uint32) % len(self.trial.targets)
         views = np.zeros((samples, 3), np.int8) if self.with_views else None
@@ -214,7 +215,7 @@ class Training:
         steps = 1
         while True:
             start = time.perf_counter()
-            self._run_steps(steps * self.trial.batch)
+            self.run_steps(steps * self.trial.batch)
             seconds = time.perf_counter() - start
             if seconds > limit / 4 or steps >= 256:
                 return seconds / steps

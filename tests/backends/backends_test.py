@@ -3,9 +3,11 @@
 
 Usage: backends_test.py [unittest options]. Needs Python with NumPy; what needs PyTorch is skipped without it.
 """
+import os
 import pathlib
 import re
 import shutil
+import signal
 import sys
 import tempfile
 import unittest
@@ -266,9 +268,18 @@ class PyTorchTest(Case):
                 problem, = backend.describe({"mode": mode})["problems"][:1]
                 self.assertEqual((problem["key"], problem["kind"]), ("mode", "unavailable"))
 
-    def test_a_failing_rank_is_the_cause(self):
-        refused = self.refusal(PYTORCH, networks.mlp(), {"mode": "ddp"}, 65)
-        self.assertEqual(refused.kind, "unavailable")
+    def test_too_many_devices_are_unavailable(self):
+        with self.start(PYTORCH) as backend, self.assertRaisesRegex(Refused, "runs on 1 to 1 devices with these options, not on 2"):
+            backend.train(Trial(self.folder / "trial", networks.mlp()), {"mode": "eager", "hook": "none"}, 2)
+
+    def test_a_rank_that_ends_is_the_cause(self):
+        with self.start(PYTORCH) as backend:
+            options = {option["key"]: option["default"] for option in backend.describe({})["options"]}
+            backend.begin(Trial(self.folder / "trial", networks.mlp()), {**options, "mode": "ddp"}, 2)
+            rank, = (child for child in backend.children() if b"spawn_main" in pathlib.Path(f"/proc/{child}/cmdline").read_bytes())
+            os.kill(rank, signal.SIGKILL)
+            with self.assertRaisesRegex(Refused, r"rank 1 has ended \(exit code -9\)"):
+                backend.receive("epoch_begin", 30)
 
 
 def apply(rule, weight, gradient, first, second, rate, count):

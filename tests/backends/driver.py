@@ -101,11 +101,17 @@ class Backend:
         self.send("describe", protocol=1, options=options)
         return self.receive("description", 60)
 
-    def train(self, trial, options, devices=1):
-        """Two epochs: dictionaries with the answers, our own seconds and the weights."""
+    def begin(self, trial, options, devices=1):
         self.last += 1
         self.send("trial", protocol=1, file=str(trial.write(options, devices)))
         self.notes = self.receive("ready")["notes"]
+
+    def children(self):
+        return [int(child) for child in pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()]
+
+    def train(self, trial, options, devices=1):
+        """All epochs: dictionaries with the answers, our own seconds and the weights."""
+        self.begin(trial, options, devices)
         epochs = []
         for number in range(trial.epochs):
             self.send("epoch", **trial.epoch(number))
