@@ -39,8 +39,10 @@ class Training:
         self._store_samples()
         self.state = self._initial_state()
         self.warm = set()
-        # `count` and the presence of views choose the program; the state's memory is reused.
-        self.run_scan = jax.jit(self._scan_on_devices, static_argnames=("count",), donate_argnums=(0,))
+        # `count` and the presence of views choose the program; the state's memory is reused. Equal placement of what goes in and what
+        # comes out: otherwise the second call would compile again.
+        placement = jax.tree.map(lambda tensor: tensor.sharding, self.state), NamedSharding(self.mesh, DIVIDED)
+        self.run_scan = jax.jit(self._scan_on_devices, static_argnames=("count",), donate_argnums=(0,), out_shardings=placement)
 
     def _put(self, tree, spec=EVERYWHERE):
         return jax.device_put(tree, NamedSharding(self.mesh, spec))
@@ -77,7 +79,11 @@ class Training:
                 buffers.setdefault(index, {})[name] = np.tile(values, (self.devices, 1))  # each device has its own
         states = states_of(self.trial.optimizer)
         optimizer = jax.tree.map(lambda tensor: tuple(np.zeros_like(tensor) for _ in range(states)), parameters)
-        return {**self._put({"parameters": parameters, "optimizer": optimizer, "count": np.int32(0)}), "buffers": self._put(buffers, DIVIDED)}
+        return self._put_state({"parameters": parameters, "optimizer": optimizer, "count": np.int32(0), "buffers": buffers})
+
+    def _put_state(self, state):
+        rest = {name: tree for name, tree in state.items() if name != "buffers"}
+        return {**self._put(rest), "buffers": self._put(state["buffers"], DIVIDED)}
 
     # Compiled
 
@@ -167,8 +173,15 @@ class Training:
             kind = (len(scan[1]), scan[2] is None, scan[3])
             if kind not in self.warm:
                 self.warm.add(kind)
-                jax.block_until_ready(self._call(jax.tree.map(jnp.copy, self.state), scan))
+                self._try(scan)
         jax.block_until_ready(self.scans)
+
+    def _try(self, scan):
+        """Compiles and runs a scan on a copy of the state; on GPUs once more, because the driver settles with the first run."""
+        state = self._put_state(jax.device_get(self.state))
+        for _ in range(2 if self.trial.device_kind == "cuda" else 1):
+            state, losses = self._call(state, scan)
+        jax.block_until_ready((state, losses))
 
     def _positions(self, start, count):
         """Of one step, a row for each device; missing samples are repeated and do not count."""
