@@ -145,7 +145,7 @@ class FaultTest(Case):
                 self.assertGreater(distance(self.right, self.train(FAULTY, networks.mlp(), {"fault": fault})), 2e-3)
 
     def test_a_clock_that_stops_differs_from_ours(self):
-        for epoch in self.train(FAULTY, networks.mlp(), {"fault": "clock"})[:1]:
+        for epoch in self.train(FAULTY, networks.mlp(), {"fault": "clock"}):
             self.assertGreater(epoch["ours"] - epoch["seconds"], 0.02)
             self.assertGreater(epoch["ours"], 1.05 * epoch["seconds"])
         for epoch in self.right:
@@ -223,7 +223,8 @@ class PyTorchTest(Case):
         self.train(PYTORCH, networks.dropped(), {"mode": "ddp"}, 2)
 
     def test_updates_follow_the_rules(self):
-        for rule in ({"kind": "sgd", "momentum": 0}, {"kind": "sgd", "nesterov": True}, {"kind": "adam"}, {"kind": "adagrad"}, {"kind": "adadelta"}):
+        for rule in ({"kind": "sgd", "momentum": 0}, {"kind": "sgd", "nesterov": True}, {"kind": "adam"}, {"kind": "adagrad"},
+                     {"kind": "adadelta"}):
             with self.subTest(**rule):
                 self.check_rule(rule)
 

@@ -31,14 +31,16 @@ class Backend:
             raise ValueError(f"{folder}/backend.json: {manifest}")
         self.name, self.work, self.last = manifest["name"], pathlib.Path(work), 0
         self.work.mkdir(parents=True)
-        # Pipes take the numbers 3 and 4 in a small shell-like launcher, as in mgcompare.
+        # A launcher gives the pipes the numbers 3 and 4.
         requests, self.to = os.pipe()
         self.source, answers = os.pipe()
-        code = "import os,sys; a,b=int(sys.argv[1]),int(sys.argv[2]); a=os.dup(a) if a==4 else a; os.dup2(b,4); os.dup2(a,3); os.execv(sys.argv[3],sys.argv[3:])"
+        code = ("import fcntl, os, sys; a, b = (fcntl.fcntl(int(each), fcntl.F_DUPFD, 10) for each in sys.argv[1:3]); "
+                "os.dup2(a, 3); os.dup2(b, 4); os.closerange(5, 100); os.execv(sys.argv[3], sys.argv[3:])")
         command = [python, *(["-P"] if sys.version_info >= (3, 11) else []), str(pathlib.Path(folder).resolve() / manifest["python"])]
         self.log = open(self.work.parent / (self.work.name + ".log"), "w+")
-        self.process = subprocess.Popen([sys.executable, "-c", code, str(requests), str(answers), *command], cwd=self.work, stdin=subprocess.DEVNULL,
-                                        stdout=self.log, stderr=self.log, pass_fds=(requests, answers), start_new_session=True,
+        self.process = subprocess.Popen([sys.executable, "-c", code, str(requests), str(answers), *command], cwd=self.work,
+                                        stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, pass_fds=(requests, answers),
+                                        start_new_session=True,
                                         env={**os.environ, "PYTHONPATH": str(MODULE), "PYTHONDONTWRITEBYTECODE": "1"})
         os.close(requests)
         os.close(answers)

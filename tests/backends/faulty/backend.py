@@ -67,6 +67,7 @@ class Faulty(_module.NumpyBackend):
         return super().train(epoch)
 
     def weights(self):
+        mgcompare.now = time.perf_counter
         if self.fault == "other_weights":
             return np.random.default_rng(1).permutation(self.vector)
         if self.fault == "nan_weights":
@@ -80,5 +81,5 @@ def _write_short(backend, trial, file):
 
 if __name__ == "__main__":
     _write = mgcompare._write_weights
-    mgcompare._write_weights = lambda backend, trial, file: (_write_short if backend.fault == "short_weights" else _write)(backend, trial, file)
+    mgcompare._write_weights = lambda backend, *rest: (_write_short if backend.fault == "short_weights" else _write)(backend, *rest)
     mgcompare.serve(Faulty)
