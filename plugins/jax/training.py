@@ -1,0 +1,217 @@
+"""A training whose epoch is a few compiled scans over steps. All arrays stay on the devices."""
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+
+import mgcompare_backend as mgcompare
+from network import AXIS, Context, from_jax, logits, to_jax
+from updates import states_of, update
+
+# Samples are stored prepared, as float32, if they then need at most this many bytes on each device.
+PREPARED_BYTES = 1 << 31
+
+EVERYWHERE, DIVIDED = PartitionSpec(), PartitionSpec(AXIS)
+
+
+def seen(values, views, fill):
+    """Images (sample, height, width, channel), shifted down and to the right, then mirrored."""
+    count, height, width, _ = values.shape
+    views = views.astype(jnp.int32)
+    row, column = jnp.arange(height), jnp.arange(width)
+    rows = row - views[:, :1]
+    columns = jnp.where(views[:, 2:] != 0, width - 1 - column, column) - views[:, 1:2]
+    inside = ((rows >= 0) & (rows < height))[:, :, None] & ((columns >= 0) & (columns < width))[:, None, :]
+    image = jnp.arange(count)[:, None, None]
+    taken = values[image, rows.clip(0, height - 1)[:, :, None], columns.clip(0, width - 1)[:, None, :]]
+    return jnp.where(inside[..., None], taken, fill.astype(taken.dtype))
+
+
+class Training:
+    """`devices`: those of JAX. With several, each has a share of every batch, and the gradients are summed."""
+
+    def __init__(self, trial, devices, scan_steps):
+        self.trial, self.devices, self.scan_steps = trial, len(devices), scan_steps
+        self.layers, self.several = trial.layers, len(devices) > 1
+        self.places = trial.parts()
+        self.mesh = Mesh(np.array(devices), (AXIS,), axis_types=(AxisType.Auto,))
+        self._store_samples()
+        self.state = self._initial_state()
+        self.warm = set()
+        # `count` and the presence of views choose the program; the state's memory is reused. Equal placement of what goes in and what
+        # comes out: otherwise the second call would compile again.
+        placement = jax.tree.map(lambda tensor: tensor.sharding, self.state), NamedSharding(self.mesh, DIVIDED)
+        self.run_scan = jax.jit(self._scan_on_devices, static_argnames=("count",), donate_argnums=(0,), out_shardings=placement)
+
+    def _put(self, tree, spec=EVERYWHERE):
+        return jax.device_put(tree, NamedSharding(self.mesh, spec))
+
+    def _store_samples(self):
+        trial = self.trial
+        image = len(trial.network["sample_shape"]) == 3
+        self.factors = self.fill = None
+        if trial.tokens:
+            values = np.asarray(trial.values, np.int32)
+        else:
+            scale, mean, inverse_std = trial.factors()
+            prepared = 4 * trial.values.size <= PREPARED_BYTES
+            values = trial.inputs(slice(None)) if prepared else np.asarray(trial.values)
+            if not prepared and values.dtype == np.int64:
+                values = values.astype(np.float32)
+            if image:
+                values = values.transpose(0, 2, 3, 1)
+                mean, inverse_std = mean.reshape(-1), inverse_std.reshape(-1)
+            self.factors = None if prepared else (scale, mean, inverse_std)
+            # What moves in is the prepared value of 0.
+            self.fill = -mean * inverse_std if prepared else np.zeros_like(mean)
+        self.values = self._put(np.ascontiguousarray(values))
+        self.targets = self._put(np.asarray(trial.targets, np.int32).reshape(len(trial.targets), -1))
+
+    def _initial_state(self):
+        parameters, buffers = {}, {}
+        for begin, shape, _, index, name in self.places:
+            values = self.trial.parameters[begin:begin + int(np.prod(shape))].reshape(shape)
+            parameters.setdefault(index, {})[name] = np.ascontiguousarray(to_jax(self.layers[index], name, values))
+        for index, layer in enumerate(self.layers):
+            for name, place in layer.get("buffers", {}).items():
+                values = self.trial.buffers[place["begin"]:place["begin"] + int(np.prod(place["shape"]))]
+                buffers.setdefault(index, {})[name] = np.tile(values, (self.devices, 1))  # each device has its own
+        states = states_of(self.trial.optimizer)
+        optimizer = jax.tree.map(lambda tensor: tuple(np.zeros_like(tensor) for _ in range(states)), parameters)
+        return self._put_state({"parameters": parameters, "optimizer": optimizer, "count": np.int32(0), "buffers": buffers})
+
+    def _put_state(self, state):
+        rest = {name: tree for name, tree in state.items() if name != "buffers"}
+        return {**self._put(rest), "buffers": self._put(state["buffers"], DIVIDED)}
+
+    # Compiled
+
+    def _loss(self, parameters, buffers, inputs, targets, context):
+        """Share of this device in the mean over the global batch, and the new statistics."""
+        out, buffers = logits(self.layers, parameters, buffers, inputs, context)
+        out = out.reshape(len(inputs), -1, out.shape[-1])
+        right = jnp.take_along_axis(out, targets[..., None], -1)[..., 0]
+        losses = jax.nn.logsumexp(out, -1) - right
+        if context.weights is not None:
+            losses = losses * context.weights[:, None]
+        return losses.sum() / (context.count * targets.shape[1]), buffers
+
+    def _batch(self, values, targets, order, views):
+        inputs = values.at[order].get(mode="promise_in_bounds")
+        if views is not None:
+            inputs = seen(inputs, views, self.fill)
+        if self.factors is not None:
+            scale, mean, inverse_std = self.factors
+            inputs = (inputs.astype(jnp.float32) * scale - mean) * inverse_std
+        return inputs, targets.at[order].get(mode="promise_in_bounds")
+
+    def _scan(self, state, values, targets, order, rates, views, count):
+        """Steps of `count` samples on one device; its axis of `order`, `views` and of the statistics has the length 1."""
+        device = lax.axis_index(AXIS) if self.several else 0
+        shares = [end - begin for begin, end in (mgcompare.share(count, k, self.devices) for k in range(self.devices))]
+        weights = None
+        if min(shares) != max(shares):
+            weights = (jnp.arange(order.shape[-1]) < jnp.array(shares)[device]).astype(jnp.float32)
+        key = jax.random.key(self.trial.seed)
+        half, sync = self.trial.precision == "bf16", self.trial.batch_norm == "sync"
+
+        def step(carry, now):
+            state, losses = carry
+            order, rate, views = now
+            own = jax.random.fold_in(jax.random.fold_in(key, state["count"]), device)
+            inputs, labels = self._batch(values, targets, order[0], None if views is None else views[0])
+            context = Context(weights, count, own, self.several, sync, half)
+            buffers = jax.tree.map(lambda each: each[0], state["buffers"])
+            gradient = jax.value_and_grad(self._loss, has_aux=True)
+            (loss, buffers), slopes = gradient(state["parameters"], buffers, inputs, labels, context)
+            if self.several:
+                slopes = lax.psum(slopes, AXIS)
+            state = self._updated(state, slopes, rate)
+            state["buffers"] = jax.tree.map(lambda each: each[None], buffers)
+            return (state, losses + loss * count), None
+
+        (state, losses), _ = lax.scan(step, (state, jnp.float32(0)), (order, rates, views))
+        return state, losses[None]
+
+    def _updated(self, state, slopes, rate):
+        count = state["count"] + 1
+        parameters = {index: dict(tensors) for index, tensors in state["parameters"].items()}
+        optimizer = {index: dict(tensors) for index, tensors in state["optimizer"].items()}
+        for _, _, decay, index, name in self.places:
+            parameters[index][name], optimizer[index][name] = update(
+                self.trial.optimizer, decay, parameters[index][name], slopes[index][name], optimizer[index][name], rate, count)
+        return {"parameters": parameters, "optimizer": optimizer, "count": count}
+
+    def _scan_on_devices(self, state, values, targets, order, rates, views, *, count):
+        def scan(*arrays):
+            return self._scan(*arrays, count)
+
+        if not self.several:
+            return scan(state, values, targets, order, rates, views)
+        states = {"parameters": EVERYWHERE, "optimizer": EVERYWHERE, "count": EVERYWHERE, "buffers": DIVIDED}
+        by_step = PartitionSpec(None, AXIS)
+        divided = jax.shard_map(scan, mesh=self.mesh, in_specs=(states, EVERYWHERE, EVERYWHERE, by_step, EVERYWHERE, by_step),
+                                out_specs=(states, DIVIDED), check_vma=False)
+        return divided(state, values, targets, order, rates, views)
+
+    # Epochs
+
+    def begin(self, order, views, rates):
+        """Copies order, rates and views to the devices, cut into scans; compiles scans that no epoch has had."""
+        batch = self.trial.batch
+        full = len(order) // batch
+        ranges = [(at, min(at + self.scan_steps, full), batch) for at in range(0, full, self.scan_steps)]
+        if len(order) % batch:
+            ranges.append((full, full + 1, len(order) % batch))
+        self.scans = []
+        for first, last, count in ranges:
+            positions = np.stack([self._positions(step * batch, count) for step in range(first, last)])
+            self.scans.append((self._put(order[positions].astype(np.int32), PartitionSpec(None, AXIS)), self._put(np.asarray(rates[first:last])),
+                               None if views is None else self._put(views[positions], PartitionSpec(None, AXIS)), count))
+        for scan in self.scans:
+            kind = (len(scan[1]), scan[2] is None, scan[3])
+            if kind not in self.warm:
+                self.warm.add(kind)
+                self._try(scan)
+        jax.block_until_ready(self.scans)
+
+    def _try(self, scan):
+        """Compiles and runs a scan on a copy of the state; on GPUs once more, because the driver settles with the first run."""
+        state = self._put_state(jax.device_get(self.state))
+        for _ in range(2 if self.trial.device_kind == "cuda" else 1):
+            state, losses = self._call(state, scan)
+        jax.block_until_ready((state, losses))
+
+    def _positions(self, start, count):
+        """Of one step, a row for each device; missing samples are repeated and do not count."""
+        shares = [mgcompare.share(count, device, self.devices) for device in range(self.devices)]
+        width = max(end - begin for begin, end in shares)
+        return np.stack([start + np.minimum(np.arange(begin, begin + width), count - 1) for begin, _ in shares])
+
+    def _call(self, state, scan):
+        order, rates, views, count = scan
+        return self.run_scan(state, self.values, self.targets, order, rates, views, count=count)
+
+    def run(self):
+        """The sum over all samples of their losses, after all devices have finished."""
+        losses = []
+        for scan in self.scans:
+            self.state, loss = self._call(self.state, scan)
+            losses.append(loss)
+        jax.block_until_ready(self.state)
+        return float(sum(np.asarray(loss, np.float64).sum() for loss in jax.device_get(losses)))
+
+    def warm_up(self):
+        """Compiles and runs the scans of an epoch over all samples. The state stays the initial one."""
+        samples = len(self.trial.targets)
+        rates = np.zeros(-(-samples // self.trial.batch), np.float32)
+        self.begin(np.arange(samples, dtype=np.uint32), None, rates)
+
+    def vector(self):
+        """Parameters and the mean of the devices' statistics, in the order of the vector."""
+        state = jax.device_get({"parameters": self.state["parameters"], "buffers": self.state["buffers"]})
+        parts = [from_jax(self.layers[index], name, state["parameters"][index][name]) for _, _, _, index, name in self.places]
+        statistics = [(place["begin"], state["buffers"][index][name].mean(0)) for index, layer in enumerate(self.layers)
+                      for name, place in layer.get("buffers", {}).items()]
+        return parts + [values for _, values in sorted(statistics, key=lambda each: each[0])]

@@ -1,0 +1,42 @@
+"""The wrappers of torch.distributed around a network."""
+import torch
+import torch.distributed as dist
+from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
+
+HOOKS = ["none", "fp16", "bf16", "powersgd"]
+
+
+def distributed(network, device, options):
+    """DistributedDataParallel, and a function that restores the initial state of its hook, or None.
+
+    Statistics of batch normalisation stay local, as in mgcompare; the mean over ranks is evaluated.
+    """
+    model = torch.nn.parallel.DistributedDataParallel(
+        network, device_ids=[device.index] if device.type == "cuda" else None, bucket_cap_mb=options["bucket_mb"],
+        broadcast_buffers=False, gradient_as_bucket_view=True, static_graph=True)
+    hook = options["hook"]
+    if hook in ("fp16", "bf16"):
+        model.register_comm_hook(dist.group.WORLD, default_hooks.fp16_compress_hook if hook == "fp16" else default_hooks.bf16_compress_hook)
+        return model, None
+    if hook != "powersgd":
+        return model, None
+    state = powerSGD_hook.PowerSGDState(dist.group.WORLD, matrix_approximation_rank=options["rank"], start_powerSGD_iter=2)
+    model.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
+
+    def forget():
+        state.error_dict.clear()
+        state.p_memory_dict.clear()
+        state.q_memory_dict.clear()
+        state.iter = 0
+
+    return model, forget
+
+
+def sharded(network):
+    """Fully sharded parameters, gradients and optimiser state. Each layer with many parameters is a group of its own, so that
+    its exchange overlaps with the computation of others."""
+    from torch.distributed.fsdp import fully_shard
+    for layer in network.layers:
+        if sum(parameter.numel() for parameter in layer.parameters()) >= 1 << 20:
+            fully_shard(layer)
+    return fully_shard(network)

@@ -1,0 +1,378 @@
+#!/usr/bin/env python3
+"""Tests of the backends in Python: trials of small networks with random data, played by driver.py.
+
+Usage: backends_test.py [unittest options]. Needs Python with NumPy; what needs PyTorch is skipped without it.
+"""
+import os
+import pathlib
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+
+import networks
+from driver import MODULE, ROOT, Backend, Refused, Trial
+
+sys.path.insert(0, str(MODULE))
+import mgcompare_backend as module  # noqa: E402
+
+HERE = pathlib.Path(__file__).resolve().parent
+NUMPY, FAULTY, PYTORCH, JAX = HERE / "numpy", HERE / "faulty", ROOT / "plugins" / "pytorch", ROOT / "plugins" / "jax"
+
+
+def is_installed(name):
+    try:
+        __import__(name)
+        return True
+    except ImportError:
+        return False
+
+
+HAS_TORCH, HAS_JAX = is_installed("torch"), is_installed("jax")
+
+
+def gpus():
+    if not HAS_TORCH:
+        return 0
+    import torch
+    return torch.cuda.device_count() if torch.cuda.is_available() else 0
+
+
+def distance(one, other):
+    return max(float(np.abs(a["weights"] - b["weights"]).max()) for a, b in zip(one, other))
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.count = 0
+
+    def start(self, folder):
+        self.count += 1
+        return Backend(folder, self.folder / f"work{self.count}")
+
+    def train(self, folder, net, options, devices=1, **settings):
+        """The answers of two epochs. Checks what holds for every backend."""
+        with self.start(folder) as backend:
+            description = backend.describe(options)
+            self.assertEqual(description["name"], folder.name)
+            self.assertEqual([], description["problems"])
+            self.assertLessEqual({layer["type"] for layer in net.layers}, set(description["layers"]))
+            values = {option["key"]: option["default"] for option in description["options"]}
+            trial = Trial(self.folder / f"trial{self.count}", net, **settings)
+            epochs = backend.train(trial, {**values, **options}, devices)
+            self.notes = backend.notes
+        for epoch in epochs:
+            self.assertEqual((epoch["samples"], epoch["steps"]), (trial.samples, trial.steps))
+        return epochs
+
+    def refusal(self, folder, net, options, devices=1, **settings):
+        with self.assertRaises(Refused) as caught:
+            self.train(folder, net, options, devices, **settings)
+        return caught.exception
+
+
+class ModuleTest(Case):
+    def test_shares_are_equal_and_the_first_are_larger(self):
+        self.assertEqual([module.share(11, device, 4) for device in range(4)], [(0, 3), (3, 6), (6, 9), (9, 11)])
+        self.assertEqual([module.share(1, device, 2) for device in range(2)], [(0, 1), (1, 1)])
+
+    def test_views_shift_then_mirror(self):
+        image = np.arange(12, dtype=np.uint8).reshape(1, 1, 3, 4)
+        shifted = module.seen(image, np.array([[1, -1, 0]], np.int8))
+        self.assertEqual(shifted[0, 0].tolist(), [[0, 0, 0, 0], [1, 2, 3, 0], [5, 6, 7, 0]])
+        mirrored = module.seen(image, np.array([[1, -1, 1]], np.int8))
+        self.assertEqual(mirrored[0, 0].tolist(), [[0, 0, 0, 0], [0, 3, 2, 1], [0, 7, 6, 5]])
+
+    def test_options_have_types_and_ranges(self):
+        declared = [module.integer("every", 4, 1, 8, ""), module.flag("fast", False, ""), module.choice("mode", ["a", "b"], "a", "")]
+        self.assertEqual(module.with_defaults(declared, {"every": 8, "fast": True, "mode": "b"}), {"every": 8, "fast": True, "mode": "b"})
+        self.assertEqual(module.with_defaults(declared, {"every": 9, "fast": 1, "mode": "c"}), {"every": 4, "fast": False, "mode": "a"})
+
+    def test_a_missing_module_is_unavailable(self):
+        folder = self.folder / "lacking"
+        folder.mkdir()
+        (folder / "backend.json").write_text('{"protocol": 1, "name": "lacking", "description": "x", "python": "backend.py"}')
+        (folder / "backend.py").write_text("import mgcompare_backend\nimport no_such_framework.nn\n")
+        with self.start(folder) as backend, self.assertRaises(Refused) as caught:
+            backend.describe({})
+        self.assertEqual(caught.exception.kind, "unavailable")
+        self.assertRegex(str(caught.exception), r"^python3\S* has no module no_such_framework: install it, or set `python:`$")
+
+
+class NumpyTest(Case):
+    def test_the_page_has_this_file(self):
+        page = (ROOT / "docs" / "writing-a-backend.md").read_text()
+        blocks = re.findall(r"^```python\n(.*?)^```", page, re.S | re.M)
+        self.assertEqual("".join(blocks).replace("\n\n\n", "\n").replace("\n\n", "\n"),
+                         (NUMPY / "backend.py").read_text().replace("\n\n\n", "\n").replace("\n\n", "\n"))
+        self.assertIn((NUMPY / "backend.json").read_text().strip(), page)
+
+    def test_the_loss_falls(self):
+        epochs = self.train(NUMPY, networks.mlp(), {}, samples=64, rates=(0.1, 0.1))
+        self.assertLess(epochs[1]["loss"], epochs[0]["loss"])
+
+    def test_other_layers_are_unavailable(self):
+        net = networks.lenet((2, 2), 4)
+        with self.start(NUMPY) as backend:
+            with self.assertRaises(Refused) as caught:
+                backend.train(Trial(self.folder / "trial", net), {})
+        self.assertEqual((caught.exception.kind, str(caught.exception)), ("unavailable", "numpy has no layer conv, max_pool, tanh"))
+
+    def test_a_diverged_training_says_so(self):
+        refused = self.refusal(NUMPY, networks.mlp(), {}, rates=(1e30, 1e30))
+        self.assertEqual(refused.kind, "diverged")
+
+
+class FaultTest(Case):
+    """What a comparison with a right training notices."""
+
+    def setUp(self):
+        super().setUp()
+        self.right = self.train(NUMPY, networks.mlp(), {})
+
+    def test_without_a_fault_it_is_equal(self):
+        self.assertEqual(distance(self.right, self.train(FAULTY, networks.mlp(), {"fault": "none"})), 0)
+
+    def test_faults_of_training_change_the_weights(self):
+        for fault in ("momentum", "skipped", "other_weights"):
+            with self.subTest(fault):
+                self.assertGreater(distance(self.right, self.train(FAULTY, networks.mlp(), {"fault": fault})), 2e-3)
+
+    def test_a_clock_that_stops_differs_from_ours(self):
+        for epoch in self.train(FAULTY, networks.mlp(), {"fault": "clock"}):
+            self.assertGreater(epoch["ours"] - epoch["seconds"], 0.02)
+            self.assertGreater(epoch["ours"], 1.05 * epoch["seconds"])
+        for epoch in self.right:
+            self.assertLess(epoch["ours"] - epoch["seconds"], 0.02)
+
+    def test_wrong_weights_are_noticed(self):
+        for fault in ("short_weights", "nan_weights"):
+            with self.subTest(fault), self.assertRaisesRegex(AssertionError, "wrong weights"):
+                self.train(FAULTY, networks.mlp(), {"fault": fault})
+
+    def test_wrong_answers_are_noticed(self):
+        with self.assertRaises(ValueError):
+            self.train(FAULTY, networks.mlp(), {"fault": "garbage"})
+        with self.assertRaisesRegex(AssertionError, "id 999"):
+            self.train(FAULTY, networks.mlp(), {"fault": "wrong_id"})
+        with self.assertRaisesRegex(AssertionError, "the planted end"):
+            self.train(FAULTY, networks.mlp(), {"fault": "dies"})
+        with self.assertRaisesRegex(AssertionError, "survived"):
+            self.train(FAULTY, networks.mlp(), {"fault": "child"})
+
+
+@unittest.skipUnless(HAS_TORCH, "this Python has no module torch")
+class PyTorchTest(Case):
+    def compare(self, name, devices=(2,), bound=1e-5, **settings):
+        one = self.train(PYTORCH, networks.ALL[name](), {"layout": "channels_first"}, **settings)
+        for count in devices:
+            several = self.train(PYTORCH, networks.ALL[name](), {"mode": "ddp", "layout": "channels_first"}, count, **settings)
+            self.assertLess(distance(one, several), bound)
+            self.assertAlmostEqual(one[1]["loss"], several[1]["loss"], places=4)
+        return one
+
+    def test_mlp_equals_numpy(self):
+        # The rate changes; 50 samples in steps of 16 leave 2 for the last one, fewer than three devices.
+        settings = {"rates": (0.05, 0.01)}
+        one = self.compare("mlp", (2, 3), **settings)
+        self.assertLess(distance(one, self.train(NUMPY, networks.mlp(), {}, **settings)), 1e-5)
+
+    def test_augmented_images_equal_numpy(self):
+        settings = {"views": True, "preparation": {"scale": 1 / 255, "mean": [0.3], "inverse_std": [2.0]}}
+        one = self.train(PYTORCH, networks.mlp(), {}, **settings)
+        self.assertLess(distance(one, self.train(NUMPY, networks.mlp(), {}, **settings)), 1e-5)
+
+    def test_lenet_on_several_devices(self):
+        self.compare("lenet")
+
+    def test_gru_on_several_devices(self):
+        self.compare("gru")
+
+    def test_embedding_and_lstm_on_several_devices(self):
+        self.compare("language")
+
+    def test_one_hot_and_lstm_on_several_devices(self):
+        self.compare("one_hot")
+
+    def test_synchronised_batch_norm_on_several_devices(self):
+        self.compare("residual", (3,), batch_norm="sync")
+
+    def test_other_layers_on_several_devices(self):
+        # A batch of two samples is normalised at the end, which magnifies rounding.
+        self.compare("responses", (2,), bound=1e-4, batch_norm="sync")
+
+    def test_layouts_are_equal(self):
+        one = self.train(PYTORCH, networks.residual(), {"layout": "channels_first"})
+        other = self.train(PYTORCH, networks.residual(), {"layout": "channels_last"})
+        self.assertIn("channels-last", self.notes)
+        self.assertLess(distance(one, other), 1e-5)
+
+    def test_hooks_are_close(self):
+        one = self.train(PYTORCH, networks.mlp(), {})
+        for hook, bound in (("fp16", 1e-3), ("powersgd", 0.5)):
+            several = self.train(PYTORCH, networks.mlp(), {"mode": "ddp", "hook": hook}, 2)
+            self.assertLess(distance(one, several), bound)
+
+    def test_dropout_trains(self):
+        self.train(PYTORCH, networks.dropped(), {"mode": "ddp"}, 2)
+
+    def test_updates_follow_the_rules(self):
+        for rule in ({"kind": "sgd", "momentum": 0}, {"kind": "sgd", "nesterov": True}, {"kind": "adam"}, {"kind": "adagrad"},
+                     {"kind": "adadelta"}):
+            with self.subTest(**rule):
+                self.check_rule(rule)
+
+    def check_rule(self, rule):
+        """One dense layer, full batches: its gradient is computed here, and the rule applied in double precision."""
+        net = networks.Builder([6], 3)
+        net.add("dense", units=3, bias=False)
+        rates = (0.05, 0.02)
+        trial = Trial(self.folder / f"rule{self.count}", net, samples=8, batch=8, optimizer=rule, rates=rates)
+        values = np.fromfile(trial.folder / "values", np.float32, offset=8).reshape(8, 6).astype(np.float64) / 255
+        targets = np.fromfile(trial.folder / "targets", np.uint32, offset=8)
+        weight = np.fromfile(trial.folder / "initial.f32", np.float32).reshape(3, 6).astype(np.float64)
+        first, second = np.zeros_like(weight), np.zeros_like(weight)
+        settings = trial.optimizer
+        for count, rate in enumerate(rates, 1):
+            logits = values @ weight.T
+            slope = np.exp(logits) / np.exp(logits).sum(1, keepdims=True) - np.eye(3)[targets]
+            gradient = slope.T @ values / 8 + settings["weight_decay"] * weight
+            weight, first, second = apply(settings, weight, gradient, first, second, rate, count)
+        epochs = self.train(PYTORCH, net, {}, samples=8, batch=8, optimizer=rule, rates=rates)
+        self.assertLess(np.abs(epochs[1]["weights"].reshape(3, 6) - weight).max(), 1e-5)
+
+    def test_running_variance_is_that_of_the_batch(self):
+        net = networks.Builder([6], 3)
+        net.add("batch_norm", momentum=0.5)
+        net.add("dense", units=3)
+        epoch = self.train(PYTORCH, net, {}, samples=12, batch=8, preparation={"scale": 1, "mean": [], "inverse_std": []})[0]
+        values = np.fromfile(self.folder / f"trial{self.count}" / "values", np.float32, offset=8).reshape(12, 6).astype(np.float64)
+        order = np.random.default_rng(100).permutation(12)
+        mean, variance = np.zeros(6), np.ones(6)
+        for part in (order[:8], order[8:]):
+            mean, variance = (mean + values[part].mean(0)) / 2, (variance + values[part].var(0)) / 2
+        np.testing.assert_allclose(epoch["weights"][-12:], np.concatenate([mean, variance]), rtol=1e-4)
+
+    def test_what_is_missing_is_unavailable(self):
+        import torch
+        with self.start(PYTORCH) as backend:
+            modes = ["fsdp"] + (["graph", "data_parallel"] if not torch.cuda.is_available() else [])
+            if int(torch.__version__.split(".")[0]) < 2:
+                modes.append("compile")
+            for mode in modes:
+                problem, = backend.describe({"mode": mode})["problems"][:1]
+                self.assertEqual((problem["key"], problem["kind"]), ("mode", "unavailable"))
+
+    def test_too_many_devices_are_unavailable(self):
+        with self.start(PYTORCH) as backend, self.assertRaisesRegex(Refused, "runs on 1 to 1 devices with these options, not on 2"):
+            backend.train(Trial(self.folder / "trial", networks.mlp()), {"mode": "eager", "hook": "none"}, 2)
+
+    def test_a_rank_that_ends_is_the_cause(self):
+        with self.start(PYTORCH) as backend:
+            options = {option["key"]: option["default"] for option in backend.describe({})["options"]}
+            backend.begin(Trial(self.folder / "trial", networks.mlp()), {**options, "mode": "ddp"}, 2)
+            rank, = (child for child in backend.children() if b"spawn_main" in pathlib.Path(f"/proc/{child}/cmdline").read_bytes())
+            os.kill(rank, signal.SIGKILL)
+            with self.assertRaisesRegex(Refused, r"rank 1 has ended \(exit code -9\)"):
+                backend.receive("epoch_begin", 30)
+
+
+def apply(rule, weight, gradient, first, second, rate, count):
+    """core/model/update_rules.h in NumPy."""
+    kind, epsilon = rule["kind"], rule["epsilon"]
+    if kind == "sgd":
+        first = rule["momentum"] * first - rate * gradient
+        return weight + (rule["momentum"] * first - rate * gradient if rule["nesterov"] else first), first, second
+    if kind == "adam":
+        first = rule["beta1"] * first + (1 - rule["beta1"]) * gradient
+        second = rule["beta2"] * second + (1 - rule["beta2"]) * gradient ** 2
+        step = first / (1 - rule["beta1"] ** count) / (np.sqrt(second / (1 - rule["beta2"] ** count)) + epsilon)
+        return weight - rate * step, first, second
+    if kind == "adagrad":
+        first = first + gradient ** 2
+        return weight - rate * gradient / (np.sqrt(first) + epsilon), first, second
+    first = rule["rho"] * first + (1 - rule["rho"]) * gradient ** 2
+    step = gradient * np.sqrt(second + epsilon) / np.sqrt(first + epsilon)
+    return weight - rate * step, first, rule["rho"] * second + (1 - rule["rho"]) * step ** 2
+
+
+@unittest.skipUnless(gpus(), "PyTorch finds no GPU")
+class GpuTest(Case):
+    """Every mode against one CPU in fp32. Convolutions on GPUs add in another order."""
+
+    def check(self, folder, name, options, devices=1, bound=1e-3, **settings):
+        one = self.train(PYTORCH, networks.ALL[name](), {"layout": "channels_first"}, **settings)
+        other = self.train(folder, networks.ALL[name](), options, devices, device_kind="cuda", **settings)
+        self.assertLess(distance(one, other), bound)
+
+    def test_modes_on_one_device(self):
+        for mode in ("eager", "compile", "graph"):
+            for name in networks.ALL:
+                with self.subTest(mode, name=name):
+                    self.check(PYTORCH, name, {"mode": mode}, rates=(0.05, 0.02))
+
+    def test_rules_in_a_graph(self):
+        for rule in ({"kind": "sgd", "nesterov": True}, {"kind": "adam"}, {"kind": "adagrad"}, {"kind": "adadelta"}):
+            with self.subTest(**rule):
+                self.check(PYTORCH, "mlp", {"mode": "graph"}, optimizer=rule, rates=(0.05, 0.02))
+
+    def test_views_in_a_graph(self):
+        for layout in ("channels_first", "channels_last"):
+            with self.subTest(layout):
+                self.check(PYTORCH, "residual", {"mode": "graph", "layout": layout}, views=True)
+
+    @unittest.skipUnless(gpus() > 1, "PyTorch finds one GPU")
+    def test_modes_on_two_devices(self):
+        for mode in ("graph", "ddp", "data_parallel", "fsdp"):
+            for name in ("lenet", "language"):
+                if (mode, name) != ("fsdp", "language"):
+                    with self.subTest(mode, name=name):
+                        self.check(PYTORCH, name, {"mode": mode}, 2)
+
+    @unittest.skipUnless(gpus() > 1, "PyTorch finds one GPU")
+    def test_synchronised_batch_norm_on_two_devices(self):
+        for mode in ("graph", "ddp"):
+            with self.subTest(mode):
+                self.check(PYTORCH, "residual", {"mode": mode}, 2, batch_norm="sync")
+
+    def test_narrow_precisions_train(self):
+        for precision in ("tf32", "bf16"):
+            epochs = self.train(PYTORCH, networks.ALL["lenet"](), {"mode": "graph"}, device_kind="cuda", precision=precision)
+            self.assertLess(epochs[1]["loss"], 3)
+
+    @unittest.skipUnless(HAS_JAX, "this Python has no module jax")
+    def test_jax(self):
+        for name in networks.ALL:
+            with self.subTest(name):
+                self.check(JAX, name, {"steps": 2}, batch_norm="sync", rates=(0.05, 0.02))
+                if gpus() > 1:
+                    self.check(JAX, name, {"mode": "shard_map"}, 2, batch_norm="sync")
+
+
+class JaxTest(Case):
+    @unittest.skipIf(HAS_JAX, "this Python has JAX")
+    def test_without_jax_it_is_unavailable(self):
+        with self.start(JAX) as backend, self.assertRaises(Refused) as caught:
+            backend.describe({"mode": "shard_map"})
+        self.assertEqual(caught.exception.kind, "unavailable")
+        self.assertRegex(str(caught.exception), r"^python3\S* has no module jax: install it, or set `python:`$")
+
+    @unittest.skipUnless(HAS_JAX, "this Python has no module jax")
+    def test_networks_on_one_and_several_devices(self):
+        for name in networks.ALL:
+            with self.subTest(name):
+                one = self.train(JAX, networks.ALL[name](), {}, batch_norm="sync")
+                several = self.train(JAX, networks.ALL[name](), {"mode": "shard_map", "steps": 2}, 3, batch_norm="sync")
+                self.assertLess(distance(one, several), 1e-4)
+                if HAS_TORCH:
+                    self.assertLess(distance(one, self.train(PYTORCH, networks.ALL[name](), {}, batch_norm="sync")), 1e-4)
+
+
+if __name__ == "__main__":
+    unittest.main()
