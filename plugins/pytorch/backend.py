@@ -17,7 +17,9 @@ from training import Training, set_up  # noqa: E402
 from wrappers import HOOKS  # noqa: E402
 
 VERSION = tuple(int(each) for each in torch.__version__.split("+")[0].split(".")[:2])
-SEVERAL = ("ddp", "data_parallel", "fsdp")
+SEVERAL, GPU_MODES = ("ddp", "data_parallel", "fsdp"), ("graph", "data_parallel", "fsdp")
+# gloo has no sum of bf16; and the collectives of powersgd for several buckets have no fixed order with it.
+NCCL_HOOKS = ("bf16", "powersgd")
 
 
 def device_of(trial, rank):
@@ -113,7 +115,8 @@ class PyTorch(mgcompare.Backend):
         self.values, self.mode, self.team = options, options["mode"], None
         self.least_devices = 2 if self.mode in SEVERAL else 1
         self.most_devices = 1 if self.mode in ("eager", "compile") else 64
-        self.device_kinds = ["cuda"] if self.mode in ("graph", "data_parallel", "fsdp") else ["cpu", "cuda"]
+        if self.mode in GPU_MODES or options["hook"] in NCCL_HOOKS:
+            self.device_kinds = ["cuda"]
         if options["hook"] != "none":
             self.promise = "approximate"
         self.differs = ["dropout masks are PyTorch's own"]
@@ -136,14 +139,14 @@ class PyTorch(mgcompare.Backend):
             found.append(("mode", f"fsdp needs PyTorch 2.6; {torch.__version__} is installed"))
         if self.mode == "graph" and VERSION < (2, 3):
             found.append(("mode", f"graph needs PyTorch 2.3; {torch.__version__} is installed"))
-        if self.mode in ("graph", "data_parallel", "fsdp") and not gpu:
+        if self.mode in GPU_MODES and not gpu:
             found.append(("mode", f"{self.mode} needs a GPU that PyTorch can use; it finds none"))
         if self.mode in ("ddp", "fsdp") and not torch.distributed.is_available():
             found.append(("mode", f"{self.mode} needs torch.distributed, which this PyTorch was built without"))
         if self.values["hook"] != "none" and self.mode != "ddp":
             found.append(("hook", f"{self.values['hook']} is a hook of mode ddp, not of {self.mode}", "invalid"))
-        if self.values["hook"] == "bf16" and not gpu:
-            found.append(("hook", "bf16 needs NCCL and therefore a GPU; PyTorch finds none"))
+        if self.values["hook"] in NCCL_HOOKS and not gpu:
+            found.append(("hook", f"{self.values['hook']} needs NCCL and therefore a GPU; PyTorch finds none"))
         return found
 
     def load(self, trial):

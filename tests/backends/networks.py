@@ -100,9 +100,9 @@ class Builder:
 def mlp():
     net = Builder([1, 8, 8], 10)
     net.add("flatten")
-    for units in (32, 16):
+    for units, activation in ((32, "relu"), (16, "tanh")):
         net.add("dense", units=units)
-        net.add("relu")
+        net.add(activation)
     net.add("dense", units=10)
     return net
 

@@ -6,7 +6,7 @@ import numpy as np
 
 class NumpyBackend(mgcompare.Backend):
     name = "numpy"
-    layers = ["flatten", "dense", "relu"]
+    layers = ["flatten", "dense", "tanh", "relu"]
     optimizers = ["sgd"]
 
     def load(self, trial):
@@ -31,20 +31,20 @@ class NumpyBackend(mgcompare.Backend):
                 x = x @ self.tensor(self.vector, layer, "weights").T
                 if "bias" in layer["parameters"]:
                     x += self.tensor(self.vector, layer, "bias")
-            elif layer["type"] == "relu":
-                x = np.maximum(x, 0)
+            elif layer["type"] != "flatten":
+                x = np.tanh(x) if layer["type"] == "tanh" else np.maximum(x, 0)
             values.append(x)
         return values
 
     def backward(self, values, slope):
-        for layer, x in zip(reversed(self.trial.layers), reversed(values[:-1])):
+        for layer, x, y in zip(reversed(self.trial.layers), reversed(values[:-1]), reversed(values)):
             if layer["type"] == "dense":
                 self.tensor(self.gradient, layer, "weights")[:] = slope.T @ x
                 if "bias" in layer["parameters"]:
                     self.tensor(self.gradient, layer, "bias")[:] = slope.sum(axis=0)
                 slope = slope @ self.tensor(self.vector, layer, "weights")
-            elif layer["type"] == "relu":
-                slope = slope * (x > 0)
+            elif layer["type"] != "flatten":
+                slope = slope * (1 - y * y if layer["type"] == "tanh" else y > 0)
 
     def train(self, epoch):
         loss = 0.0
