@@ -189,7 +189,8 @@ StrategySummary ProbeClient::ask_backend(const ProbeQuestion& question) {
   body.erase("facts");
   const std::string key = body.dump();
   if (const auto known = backends_.find(key); known != backends_.end()) return known->second;
-  body["scratch"] = scratch_.path();
+  if (!scratch_) scratch_ = std::make_unique<TemporaryFolder>();
+  body["scratch"] = scratch_->path();
   StrategySummary summary = summary_of(supervisor_.ask("backend", body, kBackendSeconds));
   // Whatever goes wrong there is no defect of the experiment.
   if (!summary.crash.empty()) summary.backend.unavailable = std::exchange(summary.crash, "");

@@ -40,7 +40,7 @@ class ProbeClient : public CapabilityProbe {
   std::vector<std::string> extra_plugin_paths_;
   std::unique_ptr<std::vector<PlatformSummary>> platforms_;
   std::unique_ptr<std::vector<PluginSummary>> plugins_;
-  TemporaryFolder scratch_;                          // of backends
+  std::unique_ptr<TemporaryFolder> scratch_;         // of backends
   std::map<std::string, StrategySummary> backends_;  // answers of backends, by question
 };
 

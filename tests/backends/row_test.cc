@@ -2,6 +2,7 @@
 // trains in plain Python or misbehaves as an option says.
 
 #include <gmock/gmock.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -214,15 +215,23 @@ TEST_F(Backend, IsVerifiedAgainstOneDevice) {
   EXPECT_FALSE(anything_survives());
 }
 
-TEST_F(Backend, IsEndedWhenTheUserStopsTheRun) {
-  const std::string seen = (place_.folder() / "seen").string();
-  Program program = place_.start({config("[serial, {plain: {fault: silent}}]")}, variables({{"MGCOMPARE_TEST_SEEN", seen}}));
-  for (int i = 0; i < 2000 && !fs::exists(seen); ++i) usleep(10'000);
-  ASSERT_TRUE(fs::exists(seen));
-  program.signal(SIGINT);
-  const Ended ended = program.wait();
-  EXPECT_EQ(ended.code, 130) << ended.err;
-  EXPECT_FALSE(anything_survives());
+TEST_F(Backend, IsEndedWithTheRun) {
+  const fs::path seen = place_.folder() / "seen", temporary = place_.folder() / "temporary";
+  for (const int signal : {SIGINT, SIGKILL}) {
+    fs::remove(seen);
+    fs::create_directory(temporary);
+    Program program = place_.start({config("[serial, {plain: {fault: silent}}]")},
+                                   variables({{"MGCOMPARE_TEST_SEEN", seen.string()}, {"TMPDIR", temporary.string()}}));
+    for (int i = 0; i < 2000 && !fs::exists(seen); ++i) usleep(10'000);
+    ASSERT_TRUE(fs::exists(seen));
+    program.signal(signal);
+    const Ended ended = program.wait();
+    EXPECT_EQ(ended.code, signal == SIGINT ? 130 : -SIGKILL) << ended.err;
+    EXPECT_FALSE(anything_survives());
+    if (signal == SIGINT) {
+      EXPECT_TRUE(fs::is_empty(temporary)) << "files of the trial are left";
+    }
+  }
 }
 
 }  // namespace
