@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "discovery/manifest.h"
+
 namespace mgcompare {
 namespace {
 
@@ -14,6 +16,7 @@ bool has(const std::vector<std::string>& names, std::string_view name) { return 
 }  // namespace
 
 std::string missing_in_backend(const StrategySummary& answer, const TrialKey& trial, const Config& config) {
+  if (!is_backend(trial.plugin_file)) return "";
   const BackendSummary& backend = answer.backend;
   // What is wrong in the config is an error, whatever is installed.
   if (!answer.problems.empty()) return "";

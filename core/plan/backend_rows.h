@@ -10,7 +10,8 @@
 namespace mgcompare {
 
 // Why the backend that answered so cannot run this trial with this config: it is unavailable, or does not support its kind of
-// device, precision, optimiser, a layer or the shifts of images. Empty if it can, and if it reports problems of the config.
+// device, precision, optimiser, a layer or the shifts of images. Empty if it can, if it
+// reports problems of the config, and for a strategy.
 std::string missing_in_backend(const StrategySummary& answer, const TrialKey& trial, const Config& config);
 
 }  // namespace mgcompare

@@ -9,7 +9,6 @@
 #include <tuple>
 
 #include "base/text.h"
-#include "discovery/manifest.h"
 #include "plan/backend_rows.h"
 #include "plan/controls.h"
 #include "model/preparation.h"
@@ -54,7 +53,8 @@ class Planner {
     list_candidates();
     answers_ = probe_.ask(questions_);
     if (answers_.size() != questions_.size()) throw Error("the probe did not answer all questions; run again");
-    find_unavailable();
+    for (Row& row : rows_)
+      if (row.trial.unavailable.empty()) row.trial.unavailable = missing_in_backend(answers_[row.question], row.trial, versions_[row.version].config);
     choose();
     for (const Row& row : rows_) check(row);
     throw_problems(std::move(problems_));
@@ -260,14 +260,6 @@ class Planner {
 
   const Traits& traits(const Row& row) const { return answers_[row.question].traits; }
 
-  // Rows of backends that this machine, or the backend, cannot run.
-  void find_unavailable() {
-    for (Row& row : rows_) {
-      if (is_backend(row.trial.plugin_file) && row.trial.unavailable.empty())
-        row.trial.unavailable = missing_in_backend(answers_[row.question], row.trial, versions_[row.version].config);
-    }
-  }
-
   // Removes rows with a number of ranks that the strategy does not support.
   void choose() {
     std::set<std::tuple<std::size_t, std::size_t, DeviceKind>> single;
@@ -299,11 +291,9 @@ class Planner {
     const StrategySummary& answer = answers_[row.question];
     if (!row.trial.unavailable.empty()) return;
     if (!answer.crash.empty()) {
-      return problem(
-          strategy.place,
-          fmt::format("strategy '{}' crashed when it was created from its options: {}, in {}", strategy.name, answer.crash,
-                      plain(row.trial.plugin_file)),
-          "build its plugin again, or remove it", strategy.name.size(), "", true);
+      return problem(strategy.place, fmt::format("strategy '{}' crashed when it was created from its options: {}, in {}", strategy.name,
+                                                 answer.crash, plain(row.trial.plugin_file)),
+                     "build its plugin again, or remove it", strategy.name.size(), "", true);
     }
     for (const OptionProblem& found : answer.problems) report(row, found);
     const RowFacts facts{row.trial.device_kind, versions_[row.version].config.batch_norm, is_own(row.trial.plugin_file)};
