@@ -282,6 +282,44 @@ class PyTorchTest(Case):
             with self.assertRaisesRegex(Refused, r"rank 1 has ended \(exit code -9\)"):
                 backend.receive("epoch_begin", 30)
 
+    def test_no_rank_survives_a_failure_of_another(self):
+        for failing, cause in ((0, "planted"), (1, "rank 1: planted")):
+            with self.subTest(failing=failing):
+                folder = self.folder / f"failing{failing}"
+                folder.mkdir()
+                (folder / "backend.json").write_text('{"protocol": 1, "name": "failing", "description": "x", "python": "backend.py"}')
+                (folder / "backend.py").write_text(FAILING.format(failing=failing, folder=str(PYTORCH)))
+                with self.start(folder) as backend, self.assertRaises(Refused) as caught:
+                    backend.begin(Trial(self.folder / f"trial{failing}", networks.mlp()), {})
+                self.assertEqual(str(caught.exception), cause)
+
+
+# One rank fails; the others wait for it as NCCL does.
+FAILING = """
+import mgcompare_backend as mgcompare
+import sys
+import time
+sys.path.insert(0, "{folder}")
+from ranks import Team
+
+
+def make(rank, ranks):
+    if rank == {failing}:
+        raise mgcompare.Problem("planted")
+    time.sleep(1000)
+
+
+class Failing(mgcompare.Backend):
+    layers = ["dense", "flatten", "relu", "tanh"]
+
+    def load(self, trial):
+        Team(make, (), 3)
+
+
+if __name__ == "__main__":
+    mgcompare.serve(Failing)
+"""
+
 
 def apply(rule, weight, gradient, first, second, rate, count):
     """core/model/update_rules.h in NumPy."""
