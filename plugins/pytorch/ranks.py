@@ -54,7 +54,11 @@ class Team:
         self.answers = threading.Semaphore(0)
         self.ending = False
         threading.Thread(target=self._listen, daemon=True).start()
-        self.first = self._own(lambda: make(*arguments, 0, ranks))
+        try:
+            self.first = self._own(lambda: make(*arguments, 0, ranks))
+        except Exception:
+            self.close()
+            raise
 
     def _listen(self):
         """Ends the program with the cause as soon as a rank fails: rank 0 may be waiting for that rank for ever."""
@@ -68,11 +72,17 @@ class Team:
                     if not self.ending:
                         process = self.processes[rank - 1]
                         process.join(1)
-                        mgcompare.end_with(mgcompare.Problem(f"rank {rank} has ended (exit code {process.exitcode})"))
+                        self._end_with(f"rank {rank} has ended (exit code {process.exitcode})")
                     continue
                 if kind == "failed":
-                    mgcompare.end_with(mgcompare.Problem(*value))
+                    self._end_with(*value)
                 self.answers.release()
+
+    def _end_with(self, *words):
+        """With NCCL the other ranks would wait for ever."""
+        for process in self.processes:
+            process.kill()
+        mgcompare.end_with(mgcompare.Problem(*words))
 
     def _own(self, function):
         try:

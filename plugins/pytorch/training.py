@@ -18,6 +18,7 @@ from samples import Samples
 
 WARM_UP_STEPS = 4  # torch.compile records its graphs in the second and third
 GRAPH_WARM_UP_STEPS = 11  # DDP and the allocator settle within ten
+MOST_MEASURED_STEPS = 256  # at once, to compare layouts
 
 
 def set_up(trial, device):
@@ -219,7 +220,7 @@ class Training:
             start = clock()
             self.run_steps(steps * self.trial.batch)
             seconds = clock() - start
-            if seconds > limit / 4 or steps >= 256:
+            if seconds > limit / 4 or steps >= MOST_MEASURED_STEPS:
                 return seconds / steps
             steps *= 4
 
@@ -249,7 +250,7 @@ class Training:
         begin, end = self.share(count)
         own = max(end - begin, 1)
         if not hasattr(self, "own_order"):
-            length = max(len(self.trial.targets), self.trial.steps_per_epoch * self.trial.batch)
+            length = max(len(self.trial.targets), max(self.trial.steps_per_epoch, MOST_MEASURED_STEPS) * self.trial.batch)
             self.own_order = torch.zeros(length, dtype=torch.int64, device=self.device)
             self.own_views = torch.zeros(length, 3, dtype=torch.int8, device=self.device)
             self.positions = {}

@@ -282,6 +282,44 @@ class PyTorchTest(Case):
             with self.assertRaisesRegex(Refused, r"rank 1 has ended \(exit code -9\)"):
                 backend.receive("epoch_begin", 30)
 
+    def test_no_rank_survives_a_failure_of_another(self):
+        for failing, cause in ((0, "planted"), (1, "rank 1: planted")):
+            with self.subTest(failing=failing):
+                folder = self.folder / f"failing{failing}"
+                folder.mkdir()
+                (folder / "backend.json").write_text('{"protocol": 1, "name": "failing", "description": "x", "python": "backend.py"}')
+                (folder / "backend.py").write_text(FAILING.format(failing=failing, folder=str(PYTORCH)))
+                with self.start(folder) as backend, self.assertRaises(Refused) as caught:
+                    backend.begin(Trial(self.folder / f"trial{failing}", networks.mlp()), {})
+                self.assertEqual(str(caught.exception), cause)
+
+
+# One rank fails; the others wait for it as NCCL does.
+FAILING = """
+import mgcompare_backend as mgcompare
+import sys
+import time
+sys.path.insert(0, "{folder}")
+from ranks import Team
+
+
+def make(rank, ranks):
+    if rank == {failing}:
+        raise mgcompare.Problem("planted")
+    time.sleep(1000)
+
+
+class Failing(mgcompare.Backend):
+    layers = ["dense", "flatten", "relu", "tanh"]
+
+    def load(self, trial):
+        Team(make, (), 3)
+
+
+if __name__ == "__main__":
+    mgcompare.serve(Failing)
+"""
+
 
 def apply(rule, weight, gradient, first, second, rate, count):
     """core/model/update_rules.h in NumPy."""
@@ -306,16 +344,31 @@ def apply(rule, weight, gradient, first, second, rate, count):
 class GpuTest(Case):
     """Every mode against one CPU in fp32. Convolutions on GPUs add in another order."""
 
+    def setUp(self):
+        super().setUp()
+        self.on_cpu = {}
+
     def check(self, folder, name, options, devices=1, bound=1e-3, **settings):
-        one = self.train(PYTORCH, networks.ALL[name](), {"layout": "channels_first"}, **settings)
+        key = name, repr(settings)
+        if key not in self.on_cpu:
+            self.on_cpu[key] = self.train(PYTORCH, networks.ALL[name](), {"layout": "channels_first"}, **settings)
+        one = self.on_cpu[key]
         other = self.train(folder, networks.ALL[name](), options, devices, device_kind="cuda", **settings)
         self.assertLess(distance(one, other), bound)
 
-    def test_modes_on_one_device(self):
-        for mode in ("eager", "compile", "graph"):
-            for name in networks.ALL:
-                with self.subTest(mode, name=name):
-                    self.check(PYTORCH, name, {"mode": mode}, rates=(0.05, 0.02))
+    def check_networks(self, mode):
+        for name in networks.ALL:
+            with self.subTest(name):
+                self.check(PYTORCH, name, {"mode": mode}, rates=(0.05, 0.02))
+
+    def test_eager_on_one_device(self):
+        self.check_networks("eager")
+
+    def test_compile_on_one_device(self):
+        self.check_networks("compile")
+
+    def test_graph_on_one_device(self):
+        self.check_networks("graph")
 
     def test_rules_in_a_graph(self):
         for rule in ({"kind": "sgd", "nesterov": True}, {"kind": "adam"}, {"kind": "adagrad"}, {"kind": "adadelta"}):
@@ -349,8 +402,9 @@ class GpuTest(Case):
 
     def test_narrow_precisions_train(self):
         for precision in ("tf32", "bf16"):
-            epochs = self.train(PYTORCH, networks.ALL["lenet"](), {"mode": "graph"}, device_kind="cuda", precision=precision)
-            self.assertLess(epochs[1]["loss"], 3)
+            with self.subTest(precision):
+                epochs = self.train(PYTORCH, networks.ALL["lenet"](), {"mode": "graph"}, device_kind="cuda", precision=precision)
+                self.assertLess(epochs[1]["loss"], 3)
 
     @unittest.skipUnless(HAS_JAX, "this Python has no module jax")
     def test_jax(self):
