@@ -77,11 +77,11 @@ class Training:
         return self.network, None
 
     def _make_gradients(self):
-        """One vector for all gradients, so that one all-reduce suffices."""
+        """One vector for all gradients, so that one all-reduce suffices. Fused updates want the strides of the parameters."""
         flat = torch.zeros(sum(tensor.numel() for tensor in self.tensors), device=self.device)
         self.flat, self.pieces, begin = flat, [], 0
         for tensor in self.tensors:
-            self.pieces.append(flat[begin:begin + tensor.numel()].view(tensor.shape))
+            self.pieces.append(flat[begin:begin + tensor.numel()].as_strided(tensor.shape, tensor.stride()))
             begin += tensor.numel()
 
     # Steps

@@ -389,6 +389,12 @@ class GpuTest(Case):
                         self.check(PYTORCH, name, {"mode": mode}, 2)
 
     @unittest.skipUnless(gpus() > 1, "PyTorch finds one GPU")
+    def test_layouts_on_two_devices(self):
+        for mode in ("graph", "ddp"):
+            with self.subTest(mode):
+                self.check(PYTORCH, "lenet", {"mode": mode, "layout": "channels_last"}, 2)
+
+    @unittest.skipUnless(gpus() > 1, "PyTorch finds one GPU")
     def test_hooks_on_two_devices(self):
         for hook in ("fp16", "bf16", "powersgd"):
             with self.subTest(hook):
