@@ -56,7 +56,7 @@ std::size_t passed(const StrategyConfig& row, const ModelConfig& model, const st
   config.batch_norm = kind_named<BatchNormPolicy>(batch_norm);
   config.strategies = {row};
   VerifyScope scope;
-  for (const PluginSummary& plugin : find_plugins({}))
+  for (const PluginSummary& plugin : strategy_plugins())
     if (plugin.name == row.name) scope.plugins.push_back(plugin);
   scope.ranks = ranks;
   scope.optimizers = {"momentum", "adam"};
@@ -199,7 +199,7 @@ class EveryPlugin : public ::testing::TestWithParam<std::string> {};
 
 std::vector<std::string> every_plugin() {
   std::vector<std::string> names;
-  for (const PluginSummary& plugin : find_plugins({})) names.push_back(plugin.name);
+  for (const PluginSummary& plugin : strategy_plugins()) names.push_back(plugin.name);
   return names;
 }
 

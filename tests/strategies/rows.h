@@ -12,6 +12,7 @@
 #include "config/config.h"
 #include "discovery/plugin_files.h"
 #include "modules/plugin_host.h"
+#include "strategy_plugins.h"
 #include "training/fixture.h"
 
 namespace mgcompare {
@@ -23,7 +24,7 @@ namespace mgcompare::testing {
 
 inline std::vector<StrategyConfig> every_row() {
   std::vector<StrategyConfig> rows = read_config(MGCOMPARE_SOURCE_DIR "/configs/strategies.yaml").strategies;
-  for (const PluginSummary& plugin : find_plugins({})) {
+  for (const PluginSummary& plugin : strategy_plugins()) {
     const bool as_it_comes = std::any_of(rows.begin(), rows.end(), [&](const auto& row) {
       return row.name == plugin.name && row.options.empty();
     });

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "discovery/plugin_files.h"
+#include "strategy_plugins.h"
 #include "fixture.h"
 #include "reports/marks.h"
 #include "train/session.h"
@@ -168,7 +169,7 @@ TEST_F(Promises, SamplesThatAreIgnoredAreMarked) {
 
 // Local steps, gradients that are added up over steps, and exchanges one step late.
 TEST_F(Promises, SamplesThatAreLearnedFromInAnyWayAreNotMarked) {
-  for (const PluginSummary& plugin : find_plugins({}))
+  for (const PluginSummary& plugin : strategy_plugins())
     for (const std::size_t ranks : {1, 3})
       if (plugin.name != "serial" || ranks == 1) {
         EXPECT_EQ(add(trial_of(plugin.name, ranks)).result.samples_ignored, 0) << plugin.name << " on " << ranks;

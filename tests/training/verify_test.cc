@@ -7,6 +7,7 @@
 #include <set>
 
 #include "discovery/plugin_files.h"
+#include "strategy_plugins.h"
 #include "fixture.h"
 #include "plan/strategy_rows.h"
 
@@ -46,7 +47,7 @@ Verified verify_in(const VerifyScope& scope, const Config& config) {
 Verified verify_all(const ModelConfig& model, const std::vector<int>& ranks, const std::vector<std::string>& optimizers,
                     const std::vector<StrategyConfig>& strategies = {}) {
   VerifyScope scope;
-  scope.plugins = find_plugins({});
+  scope.plugins = testing::strategy_plugins();
   scope.ranks = ranks;
   scope.optimizers = optimizers;
   Config config = config_with(model, strategies);
@@ -87,7 +88,7 @@ void expect_every_plugin_passes(const std::vector<int>& ranks, const std::vector
   StrategyConfig parameters = {"tower", "tower of parameters", {{"average", "parameters", false, {}}}, {}};
   const Verified verified = verify_all(testing::small_model(), ranks, optimizers, {parameters});
   EXPECT_TRUE(verified.passed) << failures(verified);
-  for (const PluginSummary& plugin : find_plugins({})) EXPECT_GT(verified.count(plugin.name, Verdict::passed), 0u) << plugin.name;
+  for (const PluginSummary& plugin : testing::strategy_plugins()) EXPECT_GT(verified.count(plugin.name, Verdict::passed), 0u) << plugin.name;
 }
 
 // EveryStrategy.KeepsItsPromises covers the other optimisers and three ranks.
@@ -106,7 +107,7 @@ TEST(LongVerify, PassesOnLeNet) {
 TEST(LongVerify, PassesWhateverTheSeed) {
   Config config = config_with(testing::small_model(), {});
   VerifyScope scope = quick_scope();
-  scope.plugins = find_plugins({});
+  scope.plugins = testing::strategy_plugins();
   config.strategies = rows_with_defaults(config, scope.plugins);
   for (scope.seed = 1; scope.seed <= 20; ++scope.seed) {
     const Verified verified = verify_in(scope, config);
@@ -125,7 +126,7 @@ TEST(Verify, JudgesNetworksOfReluWithoutTheirNearTies) {
 // The deliberately wrong strategy is detected, and no other strategy fails, although training is shorter.
 TEST(Verify, QuickMakesTheSameChecks) {
   VerifyScope scope = quick_scope();
-  scope.plugins = find_plugins({});
+  scope.plugins = testing::strategy_plugins();
   Config config = config_with(testing::small_model(), {});
   config.strategies = rows_with_defaults(config, scope.plugins);
   const Verified verified = verify_in(scope, config);
