@@ -44,6 +44,8 @@ Extent extent_of(const VerifyScope& scope, const std::string& optimizer, bool is
   };
   Extent extent;
   extent.batch = draw(length.batch);
+  // The short batch has samples of several ranks.
+  if (scope.samples % extent.batch == 1) ++extent.batch;
   extent.steps_per_epoch = scope.samples / extent.batch + 1;
   extent.epochs = (draw(length.steps) + extent.steps_per_epoch - 1) / extent.steps_per_epoch;
   // Three different epochs before the last one. A fault that begins late may count the steps of a process: one part of a full
