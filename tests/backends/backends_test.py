@@ -6,75 +6,19 @@ Usage: backends_test.py [unittest options]. Needs Python with NumPy; what needs 
 import os
 import pathlib
 import re
-import shutil
 import signal
 import sys
-import tempfile
 import unittest
 
 import numpy as np
 
 import networks
-from driver import MODULE, ROOT, Backend, Refused, Trial
+from case import FAULTY, HAS_TORCH, NUMPY, PYTORCH, Case, distance
+from driver import MODULE, ROOT, Refused, Trial
+from gpu_test import GpuTest, JaxTest  # noqa: F401
 
 sys.path.insert(0, str(MODULE))
 import mgcompare_backend as module  # noqa: E402
-
-HERE = pathlib.Path(__file__).resolve().parent
-NUMPY, FAULTY, PYTORCH, JAX = HERE / "numpy", HERE / "faulty", ROOT / "plugins" / "pytorch", ROOT / "plugins" / "jax"
-
-
-def is_installed(name):
-    try:
-        __import__(name)
-        return True
-    except ImportError:
-        return False
-
-
-HAS_TORCH, HAS_JAX = is_installed("torch"), is_installed("jax")
-
-
-def gpus():
-    if not HAS_TORCH:
-        return 0
-    import torch
-    return torch.cuda.device_count() if torch.cuda.is_available() else 0
-
-
-def distance(one, other):
-    return max(float(np.abs(a["weights"] - b["weights"]).max()) for a, b in zip(one, other))
-
-
-class Case(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.folder)
-        self.count = 0
-
-    def start(self, folder):
-        self.count += 1
-        return Backend(folder, self.folder / f"work{self.count}")
-
-    def train(self, folder, net, options, devices=1, **settings):
-        """The answers of two epochs. Checks what holds for every backend."""
-        with self.start(folder) as backend:
-            description = backend.describe(options)
-            self.assertEqual(description["name"], folder.name)
-            self.assertEqual([], description["problems"])
-            self.assertLessEqual({layer["type"] for layer in net.layers}, set(description["layers"]))
-            values = {option["key"]: option["default"] for option in description["options"]}
-            trial = Trial(self.folder / f"trial{self.count}", net, **settings)
-            epochs = backend.train(trial, {**values, **options}, devices)
-            self.notes = backend.notes
-        for epoch in epochs:
-            self.assertEqual((epoch["samples"], epoch["steps"]), (trial.samples, trial.steps))
-        return epochs
-
-    def refusal(self, folder, net, options, devices=1, **settings):
-        with self.assertRaises(Refused) as caught:
-            self.train(folder, net, options, devices, **settings)
-        return caught.exception
 
 
 class ModuleTest(Case):
@@ -338,106 +282,6 @@ def apply(rule, weight, gradient, first, second, rate, count):
     first = rule["rho"] * first + (1 - rule["rho"]) * gradient ** 2
     step = gradient * np.sqrt(second + epsilon) / np.sqrt(first + epsilon)
     return weight - rate * step, first, rule["rho"] * second + (1 - rule["rho"]) * step ** 2
-
-
-@unittest.skipUnless(gpus(), "PyTorch finds no GPU")
-class GpuTest(Case):
-    """Every mode against one CPU in fp32. Convolutions on GPUs add in another order."""
-
-    def setUp(self):
-        super().setUp()
-        self.on_cpu = {}
-
-    def check(self, folder, name, options, devices=1, bound=1e-3, **settings):
-        key = name, repr(settings)
-        if key not in self.on_cpu:
-            self.on_cpu[key] = self.train(PYTORCH, networks.ALL[name](), {"layout": "channels_first"}, **settings)
-        one = self.on_cpu[key]
-        other = self.train(folder, networks.ALL[name](), options, devices, device_kind="cuda", **settings)
-        self.assertLess(distance(one, other), bound)
-
-    def check_networks(self, mode):
-        for name in networks.ALL:
-            with self.subTest(name):
-                self.check(PYTORCH, name, {"mode": mode}, rates=(0.05, 0.02))
-
-    def test_eager_on_one_device(self):
-        self.check_networks("eager")
-
-    def test_compile_on_one_device(self):
-        self.check_networks("compile")
-
-    def test_graph_on_one_device(self):
-        self.check_networks("graph")
-
-    def test_rules_in_a_graph(self):
-        for rule in ({"kind": "sgd", "nesterov": True}, {"kind": "adam"}, {"kind": "adagrad"}, {"kind": "adadelta"}):
-            with self.subTest(**rule):
-                self.check(PYTORCH, "mlp", {"mode": "graph"}, optimizer=rule, rates=(0.05, 0.02))
-
-    def test_views_in_a_graph(self):
-        for layout in ("channels_first", "channels_last"):
-            with self.subTest(layout):
-                self.check(PYTORCH, "residual", {"mode": "graph", "layout": layout}, views=True)
-
-    @unittest.skipUnless(gpus() > 1, "PyTorch finds one GPU")
-    def test_modes_on_two_devices(self):
-        for mode in ("graph", "ddp", "data_parallel", "fsdp"):
-            for name in ("lenet", "language"):
-                if (mode, name) != ("fsdp", "language"):
-                    with self.subTest(mode, name=name):
-                        self.check(PYTORCH, name, {"mode": mode}, 2)
-
-    @unittest.skipUnless(gpus() > 1, "PyTorch finds one GPU")
-    def test_layouts_on_two_devices(self):
-        for mode in ("graph", "ddp"):
-            with self.subTest(mode):
-                self.check(PYTORCH, "lenet", {"mode": mode, "layout": "channels_last"}, 2)
-
-    @unittest.skipUnless(gpus() > 1, "PyTorch finds one GPU")
-    def test_hooks_on_two_devices(self):
-        for hook in ("fp16", "bf16", "powersgd"):
-            with self.subTest(hook):
-                self.check(PYTORCH, "lenet", {"mode": "ddp", "hook": hook, "bucket_mb": 0.01}, 2, bound=0.5)
-
-    @unittest.skipUnless(gpus() > 1, "PyTorch finds one GPU")
-    def test_synchronised_batch_norm_on_two_devices(self):
-        for mode in ("graph", "ddp"):
-            with self.subTest(mode):
-                self.check(PYTORCH, "residual", {"mode": mode}, 2, batch_norm="sync")
-
-    def test_narrow_precisions_train(self):
-        for precision in ("tf32", "bf16"):
-            with self.subTest(precision):
-                epochs = self.train(PYTORCH, networks.ALL["lenet"](), {"mode": "graph"}, device_kind="cuda", precision=precision)
-                self.assertLess(epochs[1]["loss"], 3)
-
-    @unittest.skipUnless(HAS_JAX, "this Python has no module jax")
-    def test_jax(self):
-        for name in networks.ALL:
-            with self.subTest(name):
-                self.check(JAX, name, {"steps": 2}, batch_norm="sync", rates=(0.05, 0.02))
-                if gpus() > 1:
-                    self.check(JAX, name, {"mode": "shard_map"}, 2, batch_norm="sync")
-
-
-class JaxTest(Case):
-    @unittest.skipIf(HAS_JAX, "this Python has JAX")
-    def test_without_jax_it_is_unavailable(self):
-        with self.start(JAX) as backend, self.assertRaises(Refused) as caught:
-            backend.describe({"mode": "shard_map"})
-        self.assertEqual(caught.exception.kind, "unavailable")
-        self.assertRegex(str(caught.exception), r"^python3\S* has no module jax: install it, or set `python:`$")
-
-    @unittest.skipUnless(HAS_JAX, "this Python has no module jax")
-    def test_networks_on_one_and_several_devices(self):
-        for name in networks.ALL:
-            with self.subTest(name):
-                one = self.train(JAX, networks.ALL[name](), {}, batch_norm="sync")
-                several = self.train(JAX, networks.ALL[name](), {"mode": "shard_map", "steps": 2}, 3, batch_norm="sync")
-                self.assertLess(distance(one, several), 1e-4)
-                if HAS_TORCH:
-                    self.assertLess(distance(one, self.train(PYTORCH, networks.ALL[name](), {}, batch_norm="sync")), 1e-4)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,65 @@
+"""What the tests of backends share: which backends there are, what this Python has, and a training that checks what holds for all."""
+import pathlib
+import shutil
+import tempfile
+import unittest
+
+import numpy as np
+
+from driver import ROOT, Backend, Refused, Trial
+
+HERE = pathlib.Path(__file__).resolve().parent
+NUMPY, FAULTY, PYTORCH, JAX = HERE / "numpy", HERE / "faulty", ROOT / "plugins" / "pytorch", ROOT / "plugins" / "jax"
+
+
+def is_installed(name):
+    try:
+        __import__(name)
+        return True
+    except ImportError:
+        return False
+
+
+HAS_TORCH, HAS_JAX = is_installed("torch"), is_installed("jax")
+
+
+def gpus():
+    if not HAS_TORCH:
+        return 0
+    import torch
+    return torch.cuda.device_count() if torch.cuda.is_available() else 0
+
+
+def distance(one, other):
+    return max(float(np.abs(a["weights"] - b["weights"]).max()) for a, b in zip(one, other))
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.count = 0
+
+    def start(self, folder):
+        self.count += 1
+        return Backend(folder, self.folder / f"work{self.count}")
+
+    def train(self, folder, net, options, devices=1, **settings):
+        """The answers of two epochs. Checks what holds for every backend."""
+        with self.start(folder) as backend:
+            description = backend.describe(options)
+            self.assertEqual(description["name"], folder.name)
+            self.assertEqual([], description["problems"])
+            self.assertLessEqual({layer["type"] for layer in net.layers}, set(description["layers"]))
+            values = {option["key"]: option["default"] for option in description["options"]}
+            trial = Trial(self.folder / f"trial{self.count}", net, **settings)
+            epochs = backend.train(trial, {**values, **options}, devices)
+            self.notes = backend.notes
+        for epoch in epochs:
+            self.assertEqual((epoch["samples"], epoch["steps"]), (trial.samples, trial.steps))
+        return epochs
+
+    def refusal(self, folder, net, options, devices=1, **settings):
+        with self.assertRaises(Refused) as caught:
+            self.train(folder, net, options, devices, **settings)
+        return caught.exception

@@ -1,0 +1,106 @@
+"""Tests of the backends that need GPUs or JAX. backends_test.py runs them, too."""
+import unittest
+
+import networks
+from case import HAS_JAX, HAS_TORCH, JAX, PYTORCH, Case, distance, gpus
+from driver import Refused
+
+
+@unittest.skipUnless(gpus(), "PyTorch finds no GPU")
+class GpuTest(Case):
+    """Every mode against one CPU in fp32. Convolutions on GPUs add in another order."""
+
+    def setUp(self):
+        super().setUp()
+        self.on_cpu = {}
+
+    def check(self, folder, name, options, devices=1, bound=1e-3, **settings):
+        key = name, repr(settings)
+        if key not in self.on_cpu:
+            self.on_cpu[key] = self.train(PYTORCH, networks.ALL[name](), {"layout": "channels_first"}, **settings)
+        one = self.on_cpu[key]
+        other = self.train(folder, networks.ALL[name](), options, devices, device_kind="cuda", **settings)
+        self.assertLess(distance(one, other), bound)
+
+    def check_networks(self, mode):
+        for name in networks.ALL:
+            with self.subTest(name):
+                self.check(PYTORCH, name, {"mode": mode}, rates=(0.05, 0.02))
+
+    def test_eager_on_one_device(self):
+        self.check_networks("eager")
+
+    def test_compile_on_one_device(self):
+        self.check_networks("compile")
+
+    def test_graph_on_one_device(self):
+        self.check_networks("graph")
+
+    def test_rules_in_a_graph(self):
+        for rule in ({"kind": "sgd", "nesterov": True}, {"kind": "adam"}, {"kind": "adagrad"}, {"kind": "adadelta"}):
+            with self.subTest(**rule):
+                self.check(PYTORCH, "mlp", {"mode": "graph"}, optimizer=rule, rates=(0.05, 0.02))
+
+    def test_views_in_a_graph(self):
+        for layout in ("channels_first", "channels_last"):
+            with self.subTest(layout):
+                self.check(PYTORCH, "residual", {"mode": "graph", "layout": layout}, views=True)
+
+    @unittest.skipUnless(gpus() > 1, "PyTorch finds one GPU")
+    def test_modes_on_two_devices(self):
+        for mode in ("graph", "ddp", "data_parallel", "fsdp"):
+            for name in ("lenet", "language"):
+                if (mode, name) != ("fsdp", "language"):
+                    with self.subTest(mode, name=name):
+                        self.check(PYTORCH, name, {"mode": mode}, 2)
+
+    @unittest.skipUnless(gpus() > 1, "PyTorch finds one GPU")
+    def test_layouts_on_two_devices(self):
+        for mode in ("graph", "ddp"):
+            with self.subTest(mode):
+                self.check(PYTORCH, "lenet", {"mode": mode, "layout": "channels_last"}, 2)
+
+    @unittest.skipUnless(gpus() > 1, "PyTorch finds one GPU")
+    def test_hooks_on_two_devices(self):
+        for hook in ("fp16", "bf16", "powersgd"):
+            with self.subTest(hook):
+                self.check(PYTORCH, "lenet", {"mode": "ddp", "hook": hook, "bucket_mb": 0.01}, 2, bound=0.5)
+
+    @unittest.skipUnless(gpus() > 1, "PyTorch finds one GPU")
+    def test_synchronised_batch_norm_on_two_devices(self):
+        for mode in ("graph", "ddp"):
+            with self.subTest(mode):
+                self.check(PYTORCH, "residual", {"mode": mode}, 2, batch_norm="sync")
+
+    def test_narrow_precisions_train(self):
+        for precision in ("tf32", "bf16"):
+            with self.subTest(precision):
+                epochs = self.train(PYTORCH, networks.ALL["lenet"](), {"mode": "graph"}, device_kind="cuda", precision=precision)
+                self.assertLess(epochs[1]["loss"], 3)
+
+    @unittest.skipUnless(HAS_JAX, "this Python has no module jax")
+    def test_jax(self):
+        for name in networks.ALL:
+            with self.subTest(name):
+                self.check(JAX, name, {"steps": 2}, batch_norm="sync", rates=(0.05, 0.02))
+                if gpus() > 1:
+                    self.check(JAX, name, {"mode": "shard_map"}, 2, batch_norm="sync")
+
+
+class JaxTest(Case):
+    @unittest.skipIf(HAS_JAX, "this Python has JAX")
+    def test_without_jax_it_is_unavailable(self):
+        with self.start(JAX) as backend, self.assertRaises(Refused) as caught:
+            backend.describe({"mode": "shard_map"})
+        self.assertEqual(caught.exception.kind, "unavailable")
+        self.assertRegex(str(caught.exception), r"^python3\S* has no module jax: install it, or set `python:`$")
+
+    @unittest.skipUnless(HAS_JAX, "this Python has no module jax")
+    def test_networks_on_one_and_several_devices(self):
+        for name in networks.ALL:
+            with self.subTest(name):
+                one = self.train(JAX, networks.ALL[name](), {}, batch_norm="sync")
+                several = self.train(JAX, networks.ALL[name](), {"mode": "shard_map", "steps": 2}, 3, batch_norm="sync")
+                self.assertLess(distance(one, several), 1e-4)
+                if HAS_TORCH:
+                    self.assertLess(distance(one, self.train(PYTORCH, networks.ALL[name](), {}, batch_norm="sync")), 1e-4)
