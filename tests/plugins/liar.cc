@@ -4,7 +4,6 @@
 // for CPU devices only.
 
 #include <fcntl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,11 +17,13 @@
 #include <utility>
 #include <vector>
 
+#include "companions.h"
 #include "mgcompare/strategy.h"
 
 namespace {
 
 using namespace mgcompare;
+using testing::Burner, testing::Child;
 
 constexpr std::size_t kSkipEvery = 7;
 constexpr std::size_t kAverageEvery = 4;
@@ -30,39 +31,6 @@ constexpr std::size_t kAverageEvery = 4;
 // One vector for each rank, in host memory that all ranks share.
 struct Board {
   std::vector<std::vector<float>> of_rank;
-};
-
-// A thread that works beside the ranks until it is destroyed.
-class Burner {
- public:
-  Burner() : thread_([this] { while (!stop_) turns_ = turns_ + 1; }) {}
-  ~Burner() {
-    stop_ = true;
-    thread_.join();
-  }
-
- private:
-  std::atomic<bool> stop_{false};
-  std::atomic<unsigned> turns_{0};
-  std::thread thread_;
-};
-
-// A child process. It ends with this process at the latest.
-class Child {
- public:
-  explicit Child(bool computes) : id_(fork()) {
-    if (id_ != 0) return;
-    for (const pid_t parent = getppid(); getppid() == parent;)
-      if (!computes) usleep(20'000);
-    _exit(0);
-  }
-  void end() const {
-    kill(id_, SIGKILL);
-    waitpid(id_, nullptr, 0);
-  }
-
- private:
-  pid_t id_;
 };
 
 // The loader has one of them for all libraries that have it.
