@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -30,12 +32,12 @@ double departure_of_loss(const EpochResult& one, const EpochResult& other, doubl
   return first_loss > 0 ? std::abs(one.loss - other.loss) / first_loss : std::numeric_limits<double>::quiet_NaN();
 }
 
-// Whether the loss has risen again, up to this epoch, by more than the floor.
-bool rises(const std::vector<EpochResult>& epochs, std::size_t last) {
-  double lowest = epochs.front().loss;
-  for (std::size_t i = 0; i <= last; ++i) {
-    if (epochs[i].loss > lowest + kDepartureOfLoss * epochs.front().loss) return true;
-    lowest = std::min(lowest, epochs[i].loss);
+// Whether the loss has risen again by more than the floor.
+bool rises(std::span<const EpochResult> epochs) {
+  double lowest = std::numeric_limits<double>::infinity();
+  for (const EpochResult& epoch : epochs) {
+    if (epoch.loss > lowest + kDepartureOfLoss * epochs.front().loss) return true;
+    lowest = std::min(lowest, epoch.loss);
   }
   return false;
 }
@@ -71,7 +73,12 @@ PromiseChecks::PromiseChecks(const Run& run) {
   // Without a control nothing is judged, so reruns come after it.
   for (const Row& row : run.rows)
     if (row.trial.bracket > 0 && is_baseline_row(row)) add_rerun(row);
+  // Only of rows of which a repeat is unstable: of() asks for no others.
+  std::set<std::string> unstable;
+  for (const Row& row : run.rows)
+    if (promises_baseline(row) && rises(row.result.epochs)) unstable.insert(row_name(row.trial));
   for (const Row& row : run.rows) {
+    if (unstable.empty() || !unstable.contains(row_name(row.trial))) continue;
     const PromiseState state = check(row).state;
     if (state != PromiseState::kept && state != PromiseState::broken) continue;
     Repeats& repeats = repeats_[row_name(row.trial)];
@@ -131,12 +138,12 @@ PromiseCheck PromiseChecks::check(const Row& row) const {
     const bool has_sketches = sketch_norm(mine[i].sketch) && sketch_norm(its[i].sketch);
     if (check.state == PromiseState::unchecked)
       check.what = has_sketches ? "rounding decides this training" : "its results are of an older version";
-    const bool is_decided_by_rounding = known.control[i].loss > kDepartureOfLoss || its[i].loss > its.front().loss || rises(its, i);
+    const bool is_decided_by_rounding = known.control[i].loss > kDepartureOfLoss || its[i].loss > its.front().loss || rises({its.data(), i + 1});
     if (is_decided_by_rounding || !has_sketches) return check;
     const double bound_of_weights = kDepartureFactor * known.control[i].weights + floor_of_weights;
     const double bound_of_statistics = kDepartureFactor * known.control[i].statistics + floor_of_weights;
     const double bound_of_loss = kDepartureFactor * known.control[i].loss + kDepartureOfLoss;
-    const bool is_unstable = rises(mine, i);
+    const bool is_unstable = rises({mine.data(), i + 1});
     // Not finite: the weights have infinite or undefined elements, and the baseline's do not.
     if (!(weights <= bound_of_weights)) return {PromiseState::broken, i + 1, "weights", weights, bound_of_weights, is_unstable};
     if (loss > bound_of_loss) return {PromiseState::broken, i + 1, "loss", loss, bound_of_loss, is_unstable};
