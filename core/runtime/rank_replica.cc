@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <string>
 
 #include <fmt/format.h>
@@ -36,6 +37,14 @@ void add_to(std::vector<double>& sum, Device& device, ConstVec gradients, Range 
     device.synchronize();
   }
   for (std::size_t i = 0; i < copy.size(); ++i) sum[range.begin + i] += static_cast<double>(copy[i]);
+}
+
+template <class Operation>
+RankReplica::Counts combined(const RankReplica::Counts& one, const RankReplica::Counts& other, Operation with) {
+  RankReplica::Counts result{one.updates, with(one.learned, other.learned)};
+  for (std::size_t i = 0; i < result.updates.size(); ++i)
+    result.updates[i] = {with(one.updates[i].made, other.updates[i].made), with(one.updates[i].forgotten, other.updates[i].forgotten)};
+  return result;
 }
 
 // An optimiser whose calls count for Phase::optimizer.
@@ -288,23 +297,9 @@ std::uint64_t RankReplica::strategy_state_bytes(bool on_host) const {
   return bytes;
 }
 
-RankReplica::Counts RankReplica::Counts::operator+(const Counts& other) const {
-  Counts sum{updates, learned + other.learned};
-  for (std::size_t i = 0; i < updates.size(); ++i) {
-    sum.updates[i].made += other.updates[i].made;
-    sum.updates[i].forgotten += other.updates[i].forgotten;
-  }
-  return sum;
-}
+RankReplica::Counts RankReplica::Counts::operator+(const Counts& other) const { return combined(*this, other, std::plus<>()); }
 
-RankReplica::Counts RankReplica::Counts::operator-(const Counts& other) const {
-  Counts difference{updates, learned - other.learned};
-  for (std::size_t i = 0; i < updates.size(); ++i) {
-    difference.updates[i].made -= other.updates[i].made;
-    difference.updates[i].forgotten -= other.updates[i].forgotten;
-  }
-  return difference;
-}
+RankReplica::Counts RankReplica::Counts::operator-(const Counts& other) const { return combined(*this, other, std::minus<>()); }
 
 RankReplica::Counts RankReplica::Counts::moved(std::uint64_t distance) const { return {updates, learned.moved(distance)}; }
 
