@@ -131,6 +131,13 @@ Trial Trainings::trial_of(const TrainingCase& of) const {
   return trial;
 }
 
+Trial Trainings::planned_trial_of(const TrainingCase& of, const Traits& traits) const {
+  Trial trial = trial_of(of);
+  trial.traits = texts_of(traits);
+  trial.planned_steps = extent_of(scope_, of.optimizer, of.is_brief).steps_per_epoch;
+  return trial;
+}
+
 NetworkSpec Trainings::spec_of(const TrainingCase& of) const {
   const Config config = trial_of(of).config;
   return make_spec(config.model, dataset_.spec, config.optimizer.decay_biases);
@@ -202,9 +209,7 @@ ObservedTraining Trainings::run(const TrainingCase& of) {
   StrategyOptions options(of.strategy.options);
   const Traits traits = this->traits(of, options);
   const bool is_lockstep = traits.pace == Traits::Pace::lockstep;
-  Trial trial = trial_of(of);
-  trial.traits = texts_of(traits);
-  trial.planned_steps = extent_of(scope_, of.optimizer, of.is_brief).steps_per_epoch;
+  const Trial trial = planned_trial_of(of, traits);
   const Footprint before = footprint();
   ObservedTraining training{{}, new_observation(of, is_lockstep)};
   Disturbance disturbance{.seed = scope_.seed, .settles = of.settles, .alteration = of.alteration, .samples = &dataset_.train};
@@ -275,7 +280,6 @@ std::string Trainings::kept_file(const TrainingCase& of, std::string_view what) 
 }
 
 void Trainings::keep(const TrainingCase& of) {
-  if (listener_.training) listener_.training(of.optimizer, of.ranks);
   const TrainingOutcome outcome = run(of).outcome;
   std::ofstream file(kept_file(of, "weights"), std::ios::binary);
   for (const std::vector<float>& weights : outcome.weights)
@@ -283,16 +287,14 @@ void Trainings::keep(const TrainingCase& of) {
   if (!file.flush()) throw Error(fmt::format("the weights cannot be written to {}: is the disk full?", kept_file(of, "weights")));
   StrategyOptions options(of.strategy.options);
   const Traits traits = this->traits(of, options);
-  Trial trial = trial_of(of);
-  trial.traits = texts_of(traits);
-  trial.config.checkpoint_epochs = 1;
-  const Extent extent = extent_of(scope_, of.optimizer, of.is_brief);
-  trial.planned_steps = extent.steps_per_epoch;
+  TrainingCase saving = of;
+  saving.saves = true;
+  const Trial trial = planned_trial_of(saving, traits);
   TrainingRequest request = request_of(of, trial);
   request.make = [&](Options& own, const Facts& facts) { return make_strategy(file_of(of.strategy), own, facts); };
   request.files.checkpoint = kept_file(of, "checkpoint");
   const bool free_pace = traits.pace == Traits::Pace::free;
-  run_part(request, free_pace ? 1 : extent.checkpoints[0], free_pace);
+  run_part(request, free_pace ? 1 : extent_of(scope_, of.optimizer, of.is_brief).checkpoints[0], free_pace);
 }
 
 std::vector<std::vector<float>> Trainings::kept_weights(const TrainingCase& of) const {
@@ -307,10 +309,9 @@ std::vector<std::vector<float>> Trainings::kept_weights(const TrainingCase& of) 
 TrainingOutcome Trainings::resume_kept(const TrainingCase& of) {
   if (listener_.training) listener_.training(of.optimizer, of.ranks);
   StrategyOptions options(of.strategy.options);
-  Trial trial = trial_of(of);
-  trial.traits = texts_of(traits(of, options));
-  trial.config.checkpoint_epochs = 1;
-  trial.planned_steps = extent_of(scope_, of.optimizer, of.is_brief).steps_per_epoch;
+  TrainingCase saving = of;
+  saving.saves = true;
+  const Trial trial = planned_trial_of(saving, traits(of, options));
   TrainingRequest request = request_of(of, trial);
   Observation seen(static_cast<std::size_t>(of.ranks));
   request.make = [&](Options& own, const Facts& facts) { return observed(make_strategy(file_of(of.strategy), own, facts), {}, seen); };

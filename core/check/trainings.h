@@ -105,6 +105,8 @@ class Trainings {
     auto operator<=>(const ReferenceKey&) const = default;
   };
   Trial trial_of(const TrainingCase& of) const;
+  // As the plan would make it for a strategy with these traits.
+  Trial planned_trial_of(const TrainingCase& of, const Traits& traits) const;
   TrainingRequest request_of(const TrainingCase& of, const Trial& trial);
   NetworkSpec spec_of(const TrainingCase& of) const;
   // Steps that are captured for replays cannot be disturbed or watched. An audit prevents the capture.

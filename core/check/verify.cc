@@ -27,7 +27,6 @@ constexpr char kKeepsBuffers[] = "settle() leaves the statistics of batch normal
 constexpr char kResumes[] = "interrupted and resumed, it ends with the same weights";
 constexpr char kSaves[] = "save() leaves the training as it was";
 constexpr char kWarmsUp[] = "the warm-up leaves the training as it was";
-constexpr char kRuns[] = "runs";
 constexpr int kMostRanks = 16;      // of a strategy that supports none of the scope's numbers of ranks
 // Processor time beside the ranks that is not noise, in seconds and as a share of the ranks' own.
 constexpr double kOtherSeconds = 0.005, kOtherShare = 0.1;
@@ -48,6 +47,10 @@ void Verification::listen(const VerifyListener& listener) {
 
 void Verification::report(Verdict verdict, const TrainingCase& of, const std::string& check, const std::string& figure) {
   listener_.found({verdict, of.strategy.label, check, of.optimizer, of.ranks, figure});
+}
+
+void Verification::report_exception(const StrategyConfig& strategy, const std::string& optimizer) {
+  report(Verdict::failed, {.strategy = strategy, .optimizer = optimizer}, "runs", cause_of(std::current_exception()).sentence);
 }
 
 void Verification::judge(bool good, const TrainingCase& of, const std::string& check, const std::string& figure) {
@@ -116,7 +119,7 @@ void Verification::check(const StrategyConfig& strategy) {
     try {
       check_optimizer(strategy, optimizer);
     } catch (...) {
-      report(Verdict::failed, {.strategy = strategy, .optimizer = optimizer}, kRuns, cause_of(std::current_exception()).sentence);
+      report_exception(strategy, optimizer);
     }
   }
   check_usage(strategy);

@@ -38,6 +38,8 @@ class Verification {
   };
 
   void report(VerifyFinding::Verdict verdict, const TrainingCase& of, const std::string& check, const std::string& figure);
+  // Of the exception that is being handled.
+  void report_exception(const StrategyConfig& strategy, const std::string& optimizer);
   void judge(bool good, const TrainingCase& of, const std::string& check, const std::string& figure);
   // Whether the weights are as expected. On a smooth network rounding may move some tensors farther than the limit.
   VerifyFinding finding_of(const TrainingCase& of, const std::string& check, const Expectation& expected,

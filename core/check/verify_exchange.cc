@@ -81,13 +81,13 @@ void Verification::check_contribution(TrainingCase of, const ObservedTraining& p
   // Most models show it at the end of the next epoch.
   of.epochs = of.alteration->epoch + 2;
   ObservedTraining altered = run(of);
+  const std::string place = fmt::format("rank {} in step {} of epoch {}", changed, of.alteration->step + 1, of.alteration->epoch + 1);
+  if (!altered.seen.ranks[changed].was_altered)
+    return report(Verdict::printed, of, kDepends, fmt::format("not checked with {}, which has no sample or only such as all others are", place));
   if (!depends(altered)) {
     of.epochs = 0;
     altered = run(of);
   }
-  const std::string place = fmt::format("rank {} in step {} of epoch {}", changed, of.alteration->step + 1, of.alteration->epoch + 1);
-  if (!altered.seen.ranks[changed].was_altered)
-    return report(Verdict::printed, of, kDepends, fmt::format("not checked with {}, which has no sample or only such as all others are", place));
   judge(depends(altered), of, kDepends, fmt::format("those of {} {} it", place, depends(altered) ? "change" : "do not change"));
   if (plain.bytes_per_step > 0) return;
   bool is_alone = true;

@@ -1,11 +1,9 @@
 // The part of verify.h that compares two processes.
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 
 #include "check/verify.h"
-#include "results/cause.h"
 
 namespace mgcompare {
 namespace {
@@ -35,7 +33,7 @@ void Verification::keep(const StrategyConfig& strategy) {
   try {
     if (const auto of = kept_case(strategy)) trainings_.keep(*of);
   } catch (...) {
-    report(Verdict::failed, {.strategy = strategy, .optimizer = scope_.optimizers.front()}, "runs", cause_of(std::current_exception()).sentence);
+    report_exception(strategy, scope_.optimizers.front());
   }
 }
 
@@ -48,7 +46,7 @@ void Verification::check_kept(const StrategyConfig& strategy) {
     if (compare(*of, kTrains, kept, run(*of).outcome)) compare(*of, kResumes, kept, trainings_.resume_kept(*of));
     else report(Verdict::skipped, *of, kResumes, "cannot be judged, because the training by itself is not as expected");
   } catch (...) {
-    report(Verdict::failed, {.strategy = strategy, .optimizer = scope_.optimizers.front()}, "runs", cause_of(std::current_exception()).sentence);
+    report_exception(strategy, scope_.optimizers.front());
   }
 }
 
