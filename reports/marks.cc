@@ -49,7 +49,8 @@ void add_marks_of_backend(const Result& result, std::vector<Mark>& marks) {
                                                         wrong - epochs.begin() + 1, wrong->seconds_training)});
   double unclocked = 0;
   for (const EpochResult& epoch : epochs) unclocked += epoch.seconds_unclocked;
-  if (unclocked > kUnclockedSeconds && unclocked > kUnclockedShare * result.seconds_training)
+  const double allowed = std::min(kUnclockedSeconds, kUnclockedSecondsOfEpoch * static_cast<double>(epochs.size()));
+  if (unclocked > allowed && unclocked > kUnclockedShare * result.seconds_training)
     marks.push_back({MarkKind::works_unclocked, fmt::format("worked {:.3g} s outside of its clock", unclocked)});
 }
 

@@ -48,8 +48,9 @@ inline constexpr double kBusyThreads = 0.2, kBusyShare = 0.1, kLeastBusySeconds 
 // By how much the clock of a backend may differ from the program's in one epoch: a share of it, and seconds by which messages are late
 // on a busy machine.
 inline constexpr double kClockShare = 0.05, kClockSeconds = 0.02;
-// How long a backend may work on an epoch outside of the training: it reads the order and writes the weights.
-inline constexpr double kUnclockedShare = 0.5, kUnclockedSeconds = 0.5;
+// How long a backend may work on epochs outside of the training: it reads the order and writes the weights. Seconds: for each epoch, and
+// at most for all.
+inline constexpr double kUnclockedShare = 0.5, kUnclockedSecondsOfEpoch = 0.1, kUnclockedSeconds = 0.5;
 
 // Of a trial; none unless it is done.
 std::vector<Mark> marks_of(const Row& row, const PromiseCheck& promise);

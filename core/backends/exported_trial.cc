@@ -1,7 +1,9 @@
 #include "backends/exported_trial.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -25,6 +27,7 @@ using Json = nlohmann::json;
 
 constexpr char kTrial[] = "trial.json", kInitial[] = "initial.f32", kOrder[] = "order.u32", kViews[] = "views.i8", kRates[] = "rates.f32",
                kWeights[] = "weights.f32";
+constexpr std::size_t kComparedBytes = std::size_t{1} << 20;
 
 // For a reader that does not exist before the file is complete. Nothing of it must survive a power failure.
 class Output {
@@ -51,9 +54,23 @@ void write_file(const std::string& path, const std::vector<T>& values) {
   file.write(values.data(), values.size()).close();
 }
 
-void write_once(const std::string& path, const void* bytes, std::size_t size) {
+bool holds(const std::string& path, const void* bytes, std::size_t size) {
   std::error_code error;
-  if (fs::file_size(path, error) == size && !error) return;
+  if (fs::file_size(path, error) != size || error) return false;
+  std::ifstream file(path, std::ios::binary);
+  std::vector<char> part(kComparedBytes);
+  for (std::size_t at = 0; at < size; at += part.size()) {
+    const std::size_t count = std::min(part.size(), size - at);
+    file.read(part.data(), static_cast<std::streamsize>(count));
+    if (!file || std::memcmp(part.data(), static_cast<const char*>(bytes) + at, count) != 0) return false;
+  }
+  return true;
+}
+
+// Unless it is there. A program that runs as root can have changed it, although nobody may write to it.
+void write_once(const std::string& path, const void* bytes, std::size_t size) {
+  if (holds(path, bytes, size)) return;
+  std::error_code error;
   const std::string unfinished = path + ".tmp";
   Output file(unfinished);
   file.write(static_cast<const char*>(bytes), size).close();
@@ -65,10 +82,13 @@ Json array_json(const std::string& file, std::string_view type, const Shape& sha
   return {{"file", file}, {"type", type}, {"shape", shape}, {"offset", 0}};
 }
 
-Json data_json(const Dataset& data, const std::string& folder) {
+// Part of the data set has the fingerprint of the part.
+std::string name_of_data(const Dataset& data, const std::string& folder) {
+  return fmt::format("{}/{}-{}", folder, data.fingerprint.substr(0, 32), data.train.samples);
+}
+
+Json data_json(const Dataset& data, const std::string& name) {
   const Split& split = data.train;
-  // Part of the data set has the fingerprint of the part.
-  const std::string name = fmt::format("{}/{}-{}", folder, data.fingerprint.substr(0, 32), split.samples);
   write_once(name + ".values", split.values.data(), split.values.size());
   write_once(name + ".targets", split.targets.data(), split.targets.size() * sizeof(std::uint32_t));
   Shape shape{split.samples};
@@ -117,14 +137,14 @@ Json trial_json(const Trial& trial, const Dataset& data, const NetworkSpec& netw
 
 ExportedTrial::ExportedTrial(const Trial& trial, const Dataset& data, const NetworkSpec& network, const Json& options, const std::string& folder,
                              const std::string& data_folder, const std::vector<float>* initial)
-    : trial_(trial), data_(data), network_(network), folder_(folder) {
+    : trial_(trial), data_(data), network_(network), folder_(folder), data_name_(name_of_data(data, data_folder)) {
   std::vector<float> weights = initial == nullptr ? initial_weights(network, trial.seed) : *initial;
   const std::vector<float> buffers = initial_buffers(network);
   weights.insert(weights.end(), buffers.begin(), buffers.end());
   write_file(path(kInitial), weights);
   Json json = trial_json(trial, data, network, options);
   json["initial"] = path(kInitial);
-  json["data"] = data_json(data, data_folder);
+  json["data"] = data_json(data, data_name_);
   const std::string text = json.dump();
   Output file(path(kTrial));
   file.write(text.data(), text.size()).close();
@@ -158,6 +178,13 @@ Json ExportedTrial::epoch_request(int id, std::size_t epoch) const {
   }
   return {{"type", "epoch"},      {"id", id},         {"epoch", epoch}, {"order", path(kOrder)}, {"views", augments ? path(kViews) : ""},
           {"rates", path(kRates)}, {"weights", path(kWeights)}};
+}
+
+void ExportedTrial::expect_same_data() const {
+  const Split& split = data_.train;
+  if (!holds(data_name_ + ".values", split.values.data(), split.values.size()) ||
+      !holds(data_name_ + ".targets", split.targets.data(), split.targets.size() * sizeof(std::uint32_t)))
+    throw Error(fmt::format("the backend changed the samples or the targets, which are only to be read: {}.values, {}.targets", data_name_, data_name_));
 }
 
 BackendWeights ExportedTrial::read_weights(std::size_t epoch) const {

@@ -33,6 +33,8 @@ class ExportedTrial {
   // What the program has written after this epoch. Throws Error if that is missing or of another size, and Diverged if a weight is not
   // finite.
   BackendWeights read_weights(std::size_t epoch) const;
+  // Throws Error if the files of samples and targets are not as they were written: other trials may have to read them.
+  void expect_same_data() const;
 
  private:
   std::string path(const char* name) const { return folder_ + "/" + name; }
@@ -40,7 +42,7 @@ class ExportedTrial {
   const Trial& trial_;
   const Dataset& data_;
   const NetworkSpec& network_;
-  std::string folder_;
+  std::string folder_, data_name_;
 };
 
 // The layers, tensors and sizes of a network.

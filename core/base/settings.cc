@@ -2,6 +2,7 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -12,6 +13,8 @@
 #include <cerrno>
 #include <cfenv>
 #include <clocale>
+#include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <locale>
@@ -54,12 +57,23 @@ std::string blocked_signals() {
   return text;
 }
 
-// Reading the mask would have to set it, for all threads.
-std::string file_mask() {
+// The word after a name in /proc/self/status. To read the file mode mask by a call would be to set it, for all threads.
+std::string status_of(std::string_view name) {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;)
-    if (word == "Umask:" && status >> word) return word;
+    if (word == name && status >> word) return word;
   return "";
+}
+
+std::uint64_t number_of(std::string_view name) { return std::strtoull(status_of(name).c_str(), nullptr, 10); }
+
+// How the kernel treats the memory of the process.
+std::string memory_policy() {
+  std::string adjustment;
+  std::ifstream("/proc/self/oom_score_adj") >> adjustment;
+  // Drivers of devices may lock some pages; mlockall() locks all.
+  const bool locks = 2 * number_of("VmLck:") > number_of("VmRSS:");
+  return fmt::format("{} {} {}", prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0), locks, adjustment);
 }
 
 std::string limits() {
@@ -87,7 +101,9 @@ std::string timers() {
 
 std::string signal_handlers() {
   std::string text;
-  for (int number = 1; number < SIGRTMIN; ++number) {
+  for (int number = 1; number < NSIG; ++number) {
+    // Those below SIGRTMIN that the C library keeps to itself.
+    if (number >= __SIGRTMIN && number < SIGRTMIN) continue;
     struct sigaction action {};
     if (sigaction(number, nullptr, &action) == 0) text += fmt::format("{}/{:x},", reinterpret_cast<std::uintptr_t>(action.sa_handler), action.sa_flags);
   }
@@ -120,8 +136,9 @@ Settings thread_settings() {
 Settings process_settings() {
   std::error_code ignored;
   return {{"the working directory", std::filesystem::current_path(ignored).string()},
-          {"the file mode mask", file_mask()},
+          {"the file mode mask", status_of("Umask:")},
           {"the resource limits", limits()},
+          {"the memory policy", memory_policy()},
           {"the timers", timers()},
           {"the signal handlers", signal_handlers()},
           {"the environment variables", environment()},

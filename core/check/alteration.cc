@@ -18,7 +18,8 @@ Alteration at_end(std::size_t which, std::size_t epoch, const VerifyScope& scope
   const std::size_t step = which == 0 ? 0 : steps - 3 + which;
   const std::size_t with_samples = std::min(static_cast<std::size_t>(ranks), step + 1 == steps ? last_samples : extent.batch);
   const std::size_t rank = with_samples < 2 ? 0 : 1 + random.below(2, with_samples - 1);
-  return {static_cast<int>(rank), epoch, step};
+  // The first step: of the last epoch that has a next one, in which models show it.
+  return {static_cast<int>(rank), which == 0 ? extent.epochs - 2 : epoch, step};
 }
 
 }  // namespace

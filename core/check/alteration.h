@@ -25,12 +25,12 @@ struct AlteredTraining {
 
 // How many trainings with each optimiser are altered. With all optimisers of the scope together every rank is, in the first
 // epoch and in a later one, and even and odd steps are: a model that ignores a rank, from the second epoch on or always, or
-// every second step, is detected with certainty. In lockstep, so are the first step of a later epoch, and the last full and the
-// short last step of an epoch. Free-running ranks make different numbers of steps.
+// every second step, is detected with certainty. In lockstep, so are the first step of the last epoch but one, and the last full and the
+// short last step of a later epoch. Free-running ranks make different numbers of steps.
 std::size_t alterations_of(const VerifyScope& scope, const AlteredTraining& of);
 
 // The one with this number, below alterations_of(). Epoch and step are drawn from the seed: not the first step of all, whose
-// learning rate is 0, and no late epoch: a model may show what a rank learned some exchanges later.
+// learning rate is 0, and not the last epoch: a model may show what a rank learned some exchanges later.
 Alteration alteration_of(const VerifyScope& scope, const AlteredTraining& of, std::size_t number);
 
 }  // namespace mgcompare

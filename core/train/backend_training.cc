@@ -134,6 +134,9 @@ class BackendTraining {
     result_.seconds_setup = now() - start;
     for (std::size_t epoch = 0; epoch < trial_.config.epochs; ++epoch) train(files, evaluator, epoch);
     end();
+    files.expect_same_data();
+    // It was compared before the trial, but may have been replaced before it was started.
+    if (const std::string change = plugin_change(trial_); !change.empty()) throw Error(change);
     conclude(description);
     return std::move(result_);
   }

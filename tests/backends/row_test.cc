@@ -147,6 +147,29 @@ TEST_F(Backend, FiguresThatAreNotWhatTheySeemAreMarked) {
   EXPECT_THAT(marks("plain"), Not(HasSubstr("promise")));
 }
 
+TEST_F(Backend, CannotChangeTheSamplesOfLaterTrials) {
+  const Ended ended = compare("[serial, plain, {plain: {fault: writes, as: writes}}]", "", {});
+  EXPECT_EQ(ended.code, 3) << ended.err;
+  const auto run = place_.only_run();
+  EXPECT_EQ(row_of(run, "writes").result.status, TrialStatus::failed);
+  EXPECT_THAT(row_of(run, "writes").result.cause, HasSubstr("the backend changed the samples or the targets"));
+  // In whatever order they ran.
+  for (const char* seeds : {"[1]", "[2]", "[3]"}) {
+    const std::string folder = std::string("run") + seeds[1];
+    place_.run({config("[serial, {plain: {fault: writes, as: writes}}, plain]"), "--set", std::string("seeds=") + seeds, "-o", folder}, variables());
+    const mgcompare::Run other = read_run((place_.folder() / folder).string());
+    EXPECT_EQ(PromiseChecks(other).of(row_of(other, "plain")).state, PromiseState::kept) << seeds;
+  }
+}
+
+TEST_F(Backend, ThatWorksBetweenShortEpochsIsMarked) {
+  const Ended ended = place_.run({config("[serial, {plain: {fault: unclocked}}]"), "--set", "epochs=2"},
+                                 variables({{"MGCOMPARE_TEST_EPOCH", "0.1"}, {"MGCOMPARE_TEST_UNCLOCKED", "0.12"}}));
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  const auto run = place_.only_run();
+  EXPECT_THAT(marks_of_row(run, row_of(run, "plain")), HasSubstr("s outside of its clock"));
+}
+
 TEST_F(Backend, ThatCannotDescribeItselfIsUnavailable) {
   const std::vector<std::pair<const char*, const char*>> cases = {
       {"dies", "the backend plain ended by itself (exit code 1); its last words: no module named nothing: install it"},

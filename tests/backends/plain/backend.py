@@ -10,7 +10,8 @@ import sys
 import time
 
 FAULTS = ["none", "garbage", "huge", "silent", "dies", "signal", "other_id", "other_type", "short", "infinite", "stale", "children", "session",
-          "memory", "error", "diverges", "slow_clock", "fast_clock", "unclocked", "momentum", "skips", "twice", "stays", "busy"]
+          "memory", "error", "diverges", "slow_clock", "fast_clock", "unclocked", "momentum", "skips", "twice", "stays", "busy",
+          "writes"]
 FORMATS = {"uint8": "B", "float32": "f", "int32": "i", "int64": "q", "uint32": "I"}
 
 requests = os.fdopen(3, "r")
@@ -195,7 +196,11 @@ def train(network, request, id, fault):
         misbehave(fault, id, message)
     send(**message)
     if fault == "unclocked":
-        time.sleep(0.8)
+        time.sleep(float(os.environ.get("MGCOMPARE_TEST_UNCLOCKED", "0.8")))
+    if fault == "writes":
+        os.chmod(trial["data"]["values"]["file"], 0o600)
+        with open(trial["data"]["values"]["file"], "r+b") as file:
+            file.write(bytes(100))
     weights = array.array("f", network.weights)
     if fault == "short":
         weights = weights[:-1]
