@@ -92,12 +92,17 @@ FigureChange figure_change(const Spread& before, const Spread& after, Spread own
   return change;
 }
 
+// A change of the machine is told by the program's own baseline, also for rows of other frameworks.
 Spread times_as_fast(const Comparison& comparison, const Cell& cell) {
-  return cell.baseline ? ratio(comparison.cells[*cell.baseline].done, cell.done, time_to_target) : Spread{};
+  return cell.own_baseline ? ratio(comparison.cells[*cell.own_baseline].done, cell.done, time_to_target) : Spread{};
+}
+
+Spread speed_up(const Comparison& comparison, const Cell& cell) {
+  return cell.own_baseline ? ratio(cell.done, comparison.cells[*cell.own_baseline].done, throughput) : Spread{};
 }
 
 bool is_own_baseline(const Comparison& comparison, const Cell& cell) {
-  return cell.baseline && &comparison.cells[*cell.baseline] == &cell;
+  return cell.own_baseline && &comparison.cells[*cell.own_baseline] == &cell;
 }
 
 using Known = std::map<std::string, const Cell*>;
@@ -121,8 +126,8 @@ void decide(const Comparison& before, const Comparison& after, std::vector<RowCh
     if (is_own_baseline(after, *row.after) && row.speed.absolute != Change::same && !is_same_run(*before.run, *after.run))
       changed[row.after] = &row;
   for (RowChange& row : rows) {
-    const bool has_own = row.before->baseline && row.after->baseline;
-    row.by_baseline = has_own && changed.contains(&after.cells[*row.after->baseline]);
+    const bool has_own = row.before->own_baseline && row.after->own_baseline;
+    row.by_baseline = has_own && changed.contains(&after.cells[*row.after->own_baseline]);
     row.change = row.by_baseline ? row.speed.own : row.speed.absolute;
     row.target_change = row.by_baseline ? row.time.own : row.time.absolute;
     if (row.by_baseline && is_own_baseline(after, *row.after)) row.change = row.target_change = Change::reference;
@@ -138,7 +143,7 @@ void decide(const Comparison& before, const Comparison& after, std::vector<RowCh
   std::vector<std::string> alone;
   bool is_short = false;
   for (const RowChange& row : rows) {
-    if (row.before->baseline.has_value() == row.after->baseline.has_value()) continue;
+    if (row.before->own_baseline.has_value() == row.after->own_baseline.has_value()) continue;
     alone.push_back(title_of(*row.after));
     is_short |= row.before->short_baseline || row.after->short_baseline;
   }
@@ -174,7 +179,7 @@ Regression compare_runs(const Comparison& before, const Comparison& after) {
     }
     const Cell& old = *found->second;
     known.erase(found);
-    regression.rows.push_back({&old, &cell, figure_change(old.samples_per_second, cell.samples_per_second, old.speed_up, cell.speed_up),
+    regression.rows.push_back({&old, &cell, figure_change(old.samples_per_second, cell.samples_per_second, speed_up(before, old), speed_up(after, cell)),
                                figure_change(old.seconds_to_target, cell.seconds_to_target, times_as_fast(before, old),
                                              times_as_fast(after, cell))});
   }
