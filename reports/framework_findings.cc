@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "reports/framework.h"
 #include "reports/frameworks.h"
@@ -24,6 +25,9 @@ std::string points_text(double share) {
   const double points = 100 * std::abs(share);
   return fmt::format("{:.{}f} points", points, points < 0.1 ? 3 : points < 1 ? 2 : 1);
 }
+
+// "1.92", "0.023": frameworks may differ by orders of magnitude.
+std::string ratio_figure(double ratio) { return ratio < 0.1 ? fmt::format("{:.2g}", ratio) : fmt::format("{:.2f}", ratio); }
 
 // "2 GPUs are 1.90 [1.85 .. 1.93] times as fast as one"
 std::string ratio_text(const FrameworkRows& rows) {
@@ -69,6 +73,20 @@ std::string answer_of(const FrameworkPlace& place, const FrameworkRows& rows) {
   return fmt::format("In {}, {} at {} ({}){}", rows.title, ratio_text(rows), place.title, rows_text(rows), own == nullptr ? "" : here_text(*own, rows));
 }
 
+// "2 GPUs against one at batch 128: 0.90 here, 1.90 in PyTorch 2.11.0"; empty if no framework has a ratio.
+std::string short_answer(const FrameworkPlace& place) {
+  std::vector<std::string> ratios;
+  std::set<std::string> devices;
+  for (const FrameworkRows& rows : place.frameworks)
+    if (rows.ratio.count > 0) devices.insert(devices_of_cell(*rows.several));
+  if (devices.empty()) return "";
+  for (const FrameworkRows& rows : place.frameworks)
+    if (rows.ratio.count > 0)
+      ratios.push_back(fmt::format("{:.2f} {}{}", rows.ratio.median, rows.is_own ? "here" : "in " + rows.title,
+                                   devices.size() == 1 ? "" : fmt::format(" ({})", devices_of_cell(*rows.several))));
+  return fmt::format("{} against one at {}: {}", devices.size() == 1 ? *devices.begin() : "several devices", place.title, fmt::join(ratios, ", "));
+}
+
 TextRow framework_line(const Comparison& comparison, const Cell& cell) {
   const Cell* base = cell.baseline ? &comparison.cells[*cell.baseline] : nullptr;
   TextRow line = {framework_title(*cell.done.front())};
@@ -99,9 +117,11 @@ std::string coinciding_text(const std::vector<Coincidence>& pairs) {
   const auto largest = std::max_element(pairs.begin(), pairs.end(), [](const Coincidence& one, const Coincidence& other) {
     return std::abs(one.worst.difference) < std::abs(other.worst.difference);
   });
-  return fmt::format("{} of other frameworks learn{} as the row here that computes in the same way: the accuracies coincide within noise after every epoch. "
-                     "The largest difference is {}, of {} after epoch {}, where {}",
-                     pairs.size() == 1 ? "One exact row" : fmt::format("{} exact rows", pairs.size()), pairs.size() == 1 ? "s" : "",
+  const bool is_one = pairs.size() == 1;
+  const std::string rows = fmt::format("{} of other frameworks learn{} as the row here that computes in the same way",
+                                       is_one ? "One exact row" : fmt::format("{} exact rows", pairs.size()), is_one ? "s" : "");
+  if (largest->worst.difference == 0) return rows + ": the accuracies are equal after every epoch";
+  return fmt::format("{}: the accuracies coincide within noise after every epoch. The largest difference is {}, of {} after epoch {}, where {}", rows,
                      points_text(largest->worst.difference), title_of(*largest->one), largest->worst.epoch, noise_text(*largest));
 }
 
@@ -117,19 +137,13 @@ std::vector<std::string> framework_answers(const Comparison& comparison) {
 
 std::string framework_summary(const Comparison& comparison) {
   std::vector<std::string> texts;
-  for (const FrameworkPlace& place : framework_places(comparison)) {
-    std::vector<std::string> ratios;
-    for (const FrameworkRows& rows : place.frameworks)
-      if (rows.ratio.count > 0)
-        ratios.push_back(fmt::format("{} {:.2f} on {}", rows.is_own ? "here" : rows.title, rows.ratio.median, devices_of_cell(*rows.several)));
-    if (!ratios.empty()) texts.push_back(fmt::format("{} at {}", fmt::join(ratios, ", "), place.title));
-  }
+  for (const FrameworkPlace& place : framework_places(comparison))
+    if (std::string text = short_answer(place); !text.empty()) texts.push_back(std::move(text));
   if (texts.empty()) return "";
   constexpr std::size_t kShown = 2;
   const std::size_t more = texts.size() - std::min(kShown, texts.size());
   texts.resize(texts.size() - more);
-  return fmt::format("By framework, several devices against one of the same framework: {}{}", fmt::join(texts, "; "),
-                     more == 0 ? "" : fmt::format("; the report has {} more batches", more));
+  return fmt::format("By framework, {}{}", fmt::join(texts, "; "), more == 0 ? "" : fmt::format("; {} more in the report", more));
 }
 
 std::vector<std::string> coincidence_sentences(const Comparison& comparison) {
@@ -162,9 +176,9 @@ std::vector<std::string> framework_sentences(const Comparison& comparison) {
 
 Table framework_table(const Comparison& comparison) {
   Table table{"Samples/s by framework",
-              "Times as fast as one: samples/s divided by those of one device in the same framework, the fastest such row, by seed; for rows of "
-              "this program its one-device baseline. The median step of a backend is that of its epochs.",
-              {"framework", "strategy", "devices", "global batch", "samples/s", "median step", "times as fast as one", "which is"},
+              "Speed-up: samples/s divided by those of one device in the same framework: its fastest such row, for the program's own rows the "
+              "one-device baseline. The median step of a backend is that of the means of its epochs.",
+              {"framework", "strategy", "devices", "global batch", "samples/s", "median step", "speed-up", "against"},
               3,
               {}, {}};
   for (const FrameworkPlace& place : framework_places(comparison))
@@ -184,7 +198,7 @@ Table like_table(const Comparison& comparison) {
   for (const LikePair& pair : like_pairs(comparison))
     table.lines.push_back(with(with({framework_title(*pair.cell->done.front())}, identity(*pair.cell)),
                                {in_two(with_range(pair.cell->samples_per_second, rate_text)), label_of(*pair.own),
-                                in_two(with_range(pair.own->samples_per_second, rate_text)), in_two(with_range(pair.ratio)), order_text(pair.order)}));
+                                in_two(with_range(pair.own->samples_per_second, rate_text)), in_two(with_range(pair.ratio, ratio_figure)), order_text(pair.order)}));
   return table.lines.empty() ? Table{} : table;
 }
 

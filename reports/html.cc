@@ -54,10 +54,15 @@ std::string about(const Overview& overview, const Comparison& part) {
   return title.empty() ? "" : title + ": ";
 }
 
+bool has_frameworks(const Overview& overview) {
+  return std::any_of(overview.parts.begin(), overview.parts.end(), [](const Comparison& part) { return part.has_frameworks(); });
+}
+
 Section scaling_section(const Overview& overview, const std::string& drawing, Json& charts) {
   Section section("scaling", "Scaling",
                   "Efficiency shows what is lost, speed-up what is gained. A strategy is compared with one device that "
                   "exchanges nothing, not with its own run on one device.");
+  if (has_frameworks(overview)) section.lead("Rows of another framework are compared with its own fastest row on one device.");
   const bool has_charts = !assets::chart_script().empty();
   const std::string picture = image_of(drawing);
   section.show(has_charts ? "" : picture, has_charts ? picture : "", "Efficiency and speed-up against devices, one line per strategy");
@@ -75,7 +80,7 @@ Section scaling_section(const Overview& overview, const std::string& drawing, Js
 
 // Only if there are several.
 std::optional<Section> framework_section(const Overview& overview, Json& charts) {
-  if (std::none_of(overview.parts.begin(), overview.parts.end(), [](const Comparison& part) { return part.has_frameworks(); })) return std::nullopt;
+  if (!has_frameworks(overview)) return std::nullopt;
   Section section("frameworks", "By framework",
                   "Whether several devices pay depends on how long a step takes on one: the shorter it is, the larger the share of the exchange. "
                   "All frameworks train from the same weights and samples in the same order, under the same clock.");
