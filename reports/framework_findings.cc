@@ -73,7 +73,7 @@ std::string answer_of(const FrameworkPlace& place, const FrameworkRows& rows) {
   return fmt::format("In {}, {} at {} ({}){}", rows.title, ratio_text(rows), place.title, rows_text(rows), own == nullptr ? "" : here_text(*own, rows));
 }
 
-// "2 GPUs against one at batch 128: 0.90 here, 1.90 in PyTorch 2.11.0"; empty if no framework has a ratio.
+// "2 GPUs against one at batch 128: 0.90 [0.88 .. 0.91] here, 1.90 [1.86 .. 1.93] in PyTorch 2.11.0"; empty if no framework has a ratio.
 std::string short_answer(const FrameworkPlace& place) {
   std::vector<std::string> ratios;
   std::set<std::string> devices;
@@ -82,7 +82,7 @@ std::string short_answer(const FrameworkPlace& place) {
   if (devices.empty()) return "";
   for (const FrameworkRows& rows : place.frameworks)
     if (rows.ratio.count > 0)
-      ratios.push_back(fmt::format("{:.2f} {}{}", rows.ratio.median, rows.is_own ? "here" : "in " + rows.title,
+      ratios.push_back(fmt::format("{} {}{}", with_range(rows.ratio), rows.is_own ? "here" : "in " + rows.title,
                                    devices.size() == 1 ? "" : fmt::format(" ({})", devices_of_cell(*rows.several))));
   return fmt::format("{} against one at {}: {}", devices.size() == 1 ? *devices.begin() : "several devices", place.title, fmt::join(ratios, ", "));
 }

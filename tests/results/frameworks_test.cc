@@ -58,7 +58,7 @@ TEST(Frameworks, TheAnswerIsThatOfTheProgramsOwnRows) {
   const RunMaker maker = two_frameworks();
   const std::string text = closing_summary(maker.run, {});
   EXPECT_THAT(text, AllOf(HasSubstr("several devices do not pay: at best 0.90"),
-                          HasSubstr("By framework, 2 CPU cores against one at batch 128: 0.90 here, 1.80 in Torchlike 2.1"),
+                          HasSubstr("By framework, 2 CPU cores against one at batch 128: 0.90 [0.90 .. 0.90] here, 1.80 [1.80 .. 1.80] in Torchlike 2.1"),
                           HasSubstr("speed-up of another framework: over its own fastest row on one device")));
   EXPECT_THAT(closing_summary(three_by_three(), {}), Not(HasSubstr("framework")));
 }
