@@ -27,7 +27,7 @@ std::string points_text(double share) {
 }
 
 // "1.92", "0.023": frameworks may differ by orders of magnitude.
-std::string ratio_figure(double ratio) { return ratio < 0.1 ? fmt::format("{:.2g}", ratio) : fmt::format("{:.2f}", ratio); }
+std::string ratio_figure(double ratio) { return ratio < 0.1 ? fmt::format("{:#.2g}", ratio) : fmt::format("{:.2f}", ratio); }
 
 // "2 GPUs are 1.90 [1.85 .. 1.93] times as fast as one"
 std::string ratio_text(const FrameworkRows& rows) {

@@ -125,7 +125,8 @@ TEST(Frameworks, SayWhatIsMissing) {
   EXPECT_THAT(framework_answers(comparison), ElementsAre("In Torchlike 2.1 there is no usable row on one device to compare T pair with at batch 128: whether "
                                                          "several devices pay there is not known"));
   EXPECT_THAT(like_pairs(comparison), IsEmpty());
-  EXPECT_THAT(closing_summary(maker.run, {}), HasSubstr("whether several devices pay is not known yet"));
+  EXPECT_THAT(closing_summary(maker.run, {}), HasSubstr("whether several devices pay is not known yet: the answer needs a finished row on several devices, and one on one device in "
+                                                       "the same framework"));
 }
 
 TEST(Frameworks, AreHeldAgainstEqualStrategies) {
