@@ -1,8 +1,11 @@
 #pragma once
 
-// A new folder below the system's temporary directory that only this user may open. The destructor removes it.
+// A new folder below the system's temporary directory that only this user may open. The destructor removes it. A process that is killed
+// cannot: the next one of the same user that makes such a folder removes those of ended processes that are older than a day.
 
 #include <string>
+
+#include "base/descriptor.h"
 
 namespace mgcompare {
 
@@ -16,6 +19,7 @@ class TemporaryFolder {
 
  private:
   std::string path_;
+  Descriptor lock_;                 // of the folder, as long as this process lives
 };
 
 }  // namespace mgcompare

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/text_table.h"
+#include "discovery/manifest.h"
 #include "model/spec.h"
 #include "plan/plan.h"
 
@@ -16,6 +17,8 @@ namespace {
 constexpr double kCpuOperationsPerSecond = 80e9, kCpuSecondsPerStep = 50e-6;
 constexpr double kCudaOperationsPerSecond = 8e12, kCudaSecondsPerStep = 150e-6;
 constexpr double kSecondsOfSetup = 0.3, kSecondsOfWorkerStart = 0.5;
+// Backends load a framework, and those on GPUs compile or record the step, for each trial.
+constexpr double kSecondsOfBackendOnCpu = 3, kSecondsOfBackendOnCuda = 10, kBackendSecondsPerStep = 1e-3;
 constexpr std::ptrdiff_t kNetworkColumn = 3;
 constexpr double kPassesOfTraining = 3;  // backward is about two forward passes
 
@@ -37,12 +40,19 @@ double operations(const ModelConfig& model, const SampleSpec& samples) {
   return sum;
 }
 
+double seconds_of_setup(const Trial& trial) {
+  double seconds = kSecondsOfSetup + (trial.config.isolation == Isolation::trial ? kSecondsOfWorkerStart : 0);
+  if (is_backend(trial.plugin_file)) seconds += trial.device_kind == DeviceKind::cpu ? kSecondsOfBackendOnCpu : kSecondsOfBackendOnCuda;
+  return seconds;
+}
+
 double guessed_samples_per_second(const Trial& trial, const SampleSpec& samples) {
   const bool cpu = trial.device_kind == DeviceKind::cpu;
   const double share = static_cast<double>(trial.global_batch) / static_cast<double>(trial.devices);
+  const double own_seconds_per_step = cpu ? kCpuSecondsPerStep : kCudaSecondsPerStep;
   const double seconds_per_step = share * kPassesOfTraining * operations(trial.config.model, samples) /
                                       (cpu ? kCpuOperationsPerSecond : kCudaOperationsPerSecond) +
-                                  (cpu ? kCpuSecondsPerStep : kCudaSecondsPerStep);
+                                  (is_backend(trial.plugin_file) ? kBackendSecondsPerStep : own_seconds_per_step);
   return static_cast<double>(trial.global_batch) / seconds_per_step;
 }
 
@@ -65,7 +75,7 @@ double estimate_seconds(const Trial& trial, const DataSummary& data, const std::
   const auto evaluated =
       static_cast<double>(config.data.validation_samples > 0 ? config.data.validation_samples : test);
   const auto warm_up = static_cast<double>(config.measure.warm_up_steps * trial.global_batch);
-  const double seconds = kSecondsOfSetup + (config.isolation == Isolation::trial ? kSecondsOfWorkerStart : 0) + warm_up / rate +
+  const double seconds = seconds_of_setup(trial) + warm_up / rate +
                          static_cast<double>(config.epochs) * (samples + evaluated / kPassesOfTraining) / rate;
   return std::min(seconds, config.measure.time_limit);
 }

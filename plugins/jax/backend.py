@@ -5,7 +5,10 @@ import sys
 
 import mgcompare_backend as mgcompare
 
-import jax
+# mgcompare evaluates on the same GPUs, so JAX must not take most of their memory at its start.
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+
+import jax  # noqa: E402
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 

@@ -1,4 +1,4 @@
-"""A training whose epoch is a few compiled scans over steps. All arrays stay on the devices."""
+"""A training whose epoch is a few compiled parts, each a scan over steps. All arrays stay on the devices."""
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,6 +11,11 @@ from updates import states_of, update
 
 # Samples are stored prepared, as float32, if they then need at most this many bytes on each device.
 PREPARED_BYTES = 1 << 31
+# The batches of a scan are gathered at once if they need at most this many bytes on each device.
+GATHERED_BYTES = 1 << 29
+# Steps of small networks on GPUs are short: their kernels take less time than what a scan does between two steps. Those of large networks
+# are not, and compile slowly.
+UNROLLED_STEPS, MOST_UNROLLED_LAYERS = 4, 24
 
 EVERYWHERE, DIVIDED = PartitionSpec(), PartitionSpec(AXIS)
 
@@ -33,16 +38,17 @@ class Training:
 
     def __init__(self, trial, devices, scan_steps):
         self.trial, self.devices, self.scan_steps = trial, len(devices), scan_steps
+        self.unrolled = UNROLLED_STEPS if trial.device_kind == "cuda" and len(trial.layers) <= MOST_UNROLLED_LAYERS else 1
         self.layers, self.several = trial.layers, len(devices) > 1
         self.places = trial.parts()
         self.mesh = Mesh(np.array(devices), (AXIS,), axis_types=(AxisType.Auto,))
         self._store_samples()
         self.state = self._initial_state()
         self.warm = set()
-        # `count` and the presence of views choose the program; the state's memory is reused. Equal placement of what goes in and what
+        # `counts` and the presence of views choose the program; the state's memory is reused. Equal placement of what goes in and what
         # comes out: otherwise the second call would compile again.
         placement = jax.tree.map(lambda tensor: tensor.sharding, self.state), NamedSharding(self.mesh, DIVIDED)
-        self.run_scan = jax.jit(self._scan_on_devices, static_argnames=("count",), donate_argnums=(0,), out_shardings=placement)
+        self.run_part = jax.jit(self._train_on_devices, static_argnames=("counts",), donate_argnums=(0,), out_shardings=placement)
 
     def _put(self, tree, spec=EVERYWHERE):
         return jax.device_put(tree, NamedSharding(self.mesh, spec))
@@ -107,20 +113,23 @@ class Training:
         return inputs, targets.at[order].get(mode="promise_in_bounds")
 
     def _scan(self, state, values, targets, order, rates, views, count):
-        """Steps of `count` samples on one device; its axis of `order`, `views` and of the statistics has the length 1."""
+        """Steps of `count` samples on one device: the new state and the sum of their losses. `order` is [step, own sample]."""
         device = lax.axis_index(AXIS) if self.several else 0
         shares = [end - begin for begin, end in (mgcompare.share(count, k, self.devices) for k in range(self.devices))]
         weights = None
         if min(shares) != max(shares):
             weights = (jnp.arange(order.shape[-1]) < jnp.array(shares)[device]).astype(jnp.float32)
+        size = values.dtype.itemsize * int(np.prod(values.shape[1:]))
+        at_once = views is None and self.factors is None and order.size * size <= GATHERED_BYTES
+        batches = self._batch(values, targets, order, None) if at_once else None
         key = jax.random.key(self.trial.seed)
         half, sync = self.trial.precision == "bf16", self.trial.batch_norm == "sync"
 
         def step(carry, now):
             state, losses = carry
-            order, rate, views = now
+            order, rate, views, batch = now
             own = jax.random.fold_in(jax.random.fold_in(key, state["count"]), device)
-            inputs, labels = self._batch(values, targets, order[0], None if views is None else views[0])
+            inputs, labels = self._batch(values, targets, order, views) if batch is None else batch
             context = Context(weights, count, own, self.several, sync, half)
             buffers = jax.tree.map(lambda each: each[0], state["buffers"])
             gradient = jax.value_and_grad(self._loss, has_aux=True)
@@ -131,8 +140,8 @@ class Training:
             state["buffers"] = jax.tree.map(lambda each: each[None], buffers)
             return (state, losses + loss * count), None
 
-        (state, losses), _ = lax.scan(step, (state, jnp.float32(0)), (order, rates, views))
-        return state, losses[None]
+        unrolled = min(self.unrolled, len(rates))
+        return lax.scan(step, (state, jnp.float32(0)), (order, rates, views, batches), unroll=unrolled)[0]
 
     def _updated(self, state, slopes, rate):
         count = state["count"] + 1
@@ -143,44 +152,63 @@ class Training:
                 self.trial.optimizer, decay, parameters[index][name], slopes[index][name], optimizer[index][name], rate, count)
         return {"parameters": parameters, "optimizer": optimizer, "count": count}
 
-    def _scan_on_devices(self, state, values, targets, order, rates, views, *, count):
-        def scan(*arrays):
-            return self._scan(*arrays, count)
+    def _train(self, state, values, targets, part, counts):
+        """The scans of a part of an epoch on one device, whose axis of orders, views and statistics has the length 1."""
+        losses = jnp.zeros(1)
+        for (order, rates, views), count in zip(part, counts):
+            state, loss = self._scan(state, values, targets, order[:, 0], rates, None if views is None else views[:, 0], count)
+            losses += loss
+        return state, losses
+
+    def _train_on_devices(self, state, values, targets, part, *, counts):
+        def train(*arrays):
+            return self._train(*arrays, counts)
 
         if not self.several:
-            return scan(state, values, targets, order, rates, views)
+            return train(state, values, targets, part)
         states = {"parameters": EVERYWHERE, "optimizer": EVERYWHERE, "count": EVERYWHERE, "buffers": DIVIDED}
         by_step = PartitionSpec(None, AXIS)
-        divided = jax.shard_map(scan, mesh=self.mesh, in_specs=(states, EVERYWHERE, EVERYWHERE, by_step, EVERYWHERE, by_step),
-                                out_specs=(states, DIVIDED), check_vma=False)
-        return divided(state, values, targets, order, rates, views)
+        scans = ((by_step, EVERYWHERE, by_step),) * len(counts)
+        divided = jax.shard_map(train, mesh=self.mesh, in_specs=(states, EVERYWHERE, EVERYWHERE, scans), out_specs=(states, DIVIDED),
+                                check_vma=False)
+        return divided(state, values, targets, part)
 
     # Epochs
 
     def begin(self, order, views, rates):
-        """Copies order, rates and views to the devices, cut into scans; compiles scans that no epoch has had."""
+        """Copies order, rates and views to the devices, in parts; compiles parts that no epoch has had.
+
+        A part is a scan over full batches. The last one also has the smaller batch at the end of the epoch.
+        """
         batch = self.trial.batch
-        full = len(order) // batch
-        ranges = [(at, min(at + self.scan_steps, full), batch) for at in range(0, full, self.scan_steps)]
-        if len(order) % batch:
-            ranges.append((full, full + 1, len(order) % batch))
-        self.scans = []
-        for first, last, count in ranges:
-            positions = np.stack([self._positions(step * batch, count) for step in range(first, last)])
-            self.scans.append((self._put(order[positions].astype(np.int32), PartitionSpec(None, AXIS)), self._put(np.asarray(rates[first:last])),
-                               None if views is None else self._put(views[positions], PartitionSpec(None, AXIS)), count))
-        for scan in self.scans:
-            kind = (len(scan[1]), scan[2] is None, scan[3])
+        full, rest = divmod(len(order), batch)
+        steps = -(-full // max(1, -(-full // self.scan_steps)))  # parts of about equal length
+        parts = [[(range(at, min(at + steps, full)), batch)] for at in range(0, full, steps or 1)] or [[]]
+        if rest:
+            parts[-1].append((range(full, full + 1), rest))
+        self.parts = [self._part(part, order, views, rates) for part in parts]
+        for part in self.parts:
+            kind = (*((len(rates), views is None) for _, rates, views in part[0]), part[1])
             if kind not in self.warm:
                 self.warm.add(kind)
-                self._try(scan)
-        jax.block_until_ready(self.scans)
+                self._try(part)
+        jax.block_until_ready(self.parts)
 
-    def _try(self, scan):
-        """Compiles and runs a scan on a copy of the state; on GPUs once more, because the driver settles with the first run."""
+    def _part(self, scans, order, views, rates):
+        """The arrays of each scan on the devices, and the samples of their steps."""
+        arrays = []
+        for steps, count in scans:
+            positions = np.stack([self._positions(step * self.trial.batch, count) for step in steps])
+            arrays.append((self._put(order[positions].astype(np.int32), PartitionSpec(None, AXIS)),
+                           self._put(np.asarray(rates[steps.start:steps.stop])),
+                           None if views is None else self._put(views[positions], PartitionSpec(None, AXIS))))
+        return tuple(arrays), tuple(count for _, count in scans)
+
+    def _try(self, part):
+        """Compiles and runs a part on a copy of the state; on GPUs once more, because the driver settles with the first run."""
         state = self._put_state(jax.device_get(self.state))
         for _ in range(2 if self.trial.device_kind == "cuda" else 1):
-            state, losses = self._call(state, scan)
+            state, losses = self._call(state, part)
         jax.block_until_ready((state, losses))
 
     def _positions(self, start, count):
@@ -189,21 +217,22 @@ class Training:
         width = max(end - begin for begin, end in shares)
         return np.stack([start + np.minimum(np.arange(begin, begin + width), count - 1) for begin, _ in shares])
 
-    def _call(self, state, scan):
-        order, rates, views, count = scan
-        return self.run_scan(state, self.values, self.targets, order, rates, views, count=count)
+    def _call(self, state, part):
+        arrays, counts = part
+        return self.run_part(state, self.values, self.targets, arrays, counts=counts)
 
     def run(self):
         """The sum over all samples of their losses, after all devices have finished."""
         losses = []
-        for scan in self.scans:
-            self.state, loss = self._call(self.state, scan)
+        for part in self.parts:
+            self.state, loss = self._call(self.state, part)
             losses.append(loss)
+        total = float(sum(np.asarray(loss, np.float64).sum() for loss in jax.device_get(losses)))
         jax.block_until_ready(self.state)
-        return float(sum(np.asarray(loss, np.float64).sum() for loss in jax.device_get(losses)))
+        return total
 
     def warm_up(self):
-        """Compiles and runs the scans of an epoch over all samples. The state stays the initial one."""
+        """Compiles and runs the parts of an epoch over all samples. The state stays the initial one."""
         samples = len(self.trial.targets)
         rates = np.zeros(-(-samples // self.trial.batch), np.float32)
         self.begin(np.arange(samples, dtype=np.uint32), None, rates)

@@ -67,12 +67,10 @@ class Rank:
         self.trial = trial = mgcompare.Trial(file)
         self.device = device_of(trial, rank)
         set_up(trial, self.device)
+        # Before the ranks join: the others still load PyTorch.
+        channels_last = torch.full((1,), float(rank == 0 and has_faster_layout(trial, mode, self.device, ranks)), device=self.device)
         if ranks > 1:
             join(rank, ranks, self.device, place)
-        channels_last = torch.zeros(1, device=self.device)
-        if rank == 0:
-            channels_last += has_faster_layout(trial, mode, self.device, ranks)
-        if ranks > 1:
             torch.distributed.broadcast(channels_last, 0)
         self.channels_last = bool(channels_last.item())
         self.training = Training(trial, mode, self.device, rank, ranks, self.channels_last)

@@ -70,7 +70,8 @@ class Training:
             from wrappers import sharded
             return sharded(self.network), None
         if self.mode == "data_parallel":
-            return torch.nn.DataParallel(self.network, self.trial.devices), None
+            from wrappers import Parallel
+            return Parallel(self.network, self.trial.devices, self.trial.precision == "bf16"), None
         if self.mode == "compile":
             fast = "reduce-overhead" if self.device.type == "cuda" else "default"
             self.loss = torch.compile(self.loss, mode=fast, dynamic=False)

@@ -1,4 +1,6 @@
-"""The wrappers of torch.distributed around a network."""
+"""The wrappers of PyTorch around a network on several devices."""
+from concurrent.futures import ThreadPoolExecutor
+
 import torch
 import torch.distributed as dist
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
@@ -40,3 +42,24 @@ def sharded(network):
         if sum(parameter.numel() for parameter in layer.parameters()) >= 1 << 20:
             fully_shard(layer)
     return fully_shard(network)
+
+
+class Parallel(torch.nn.DataParallel):
+    """DataParallel with one thread for each device that stays. PyTorch's own threads are new in each step, and its plans for
+    convolutions belong to threads: each step would search for them again."""
+
+    def __init__(self, network, devices, half):
+        super().__init__(network, devices)
+        self.half = half
+        self.threads = [ThreadPoolExecutor(1) for _ in devices]
+
+    def parallel_apply(self, replicas, inputs, kwargs):
+        def apply(replica, values, named, device, stream):
+            # Device, stream and autocast belong to threads.
+            with torch.cuda.device(device), torch.cuda.stream(stream), torch.autocast("cuda", dtype=torch.bfloat16, enabled=self.half):
+                return replica(*values, **named)
+
+        streams = [torch.cuda.current_stream(device) for device in self.device_ids]
+        parts = zip(self.threads, replicas, inputs, kwargs, self.device_ids, streams)
+        running = [thread.submit(apply, *part) for thread, *part in parts]
+        return [each.result() for each in running]

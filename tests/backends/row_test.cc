@@ -221,6 +221,14 @@ TEST_F(Backend, IsVerifiedAgainstOneDevice) {
   EXPECT_FALSE(anything_survives());
 }
 
+TEST_F(Backend, IsNeitherRecordedNorReplayed) {
+  const Ended run = place_.run({config("[plain]"), "--set", "measure.record=true", "-o", "recorded"}, variables());
+  EXPECT_EQ(run.code, 0) << run.err;
+  const Ended ended = place_.run({"replay", "recorded"}, variables());
+  EXPECT_EQ(ended.code, 4) << ended.out;
+  EXPECT_THAT(ended.err, HasSubstr("contains no record of a finished trial"));
+}
+
 TEST_F(Backend, IsEndedWithTheRun) {
   const fs::path seen = place_.folder() / "seen", temporary = place_.folder() / "temporary";
   for (const int signal : {SIGINT, SIGKILL}) {

@@ -345,6 +345,9 @@ TEST_F(Planning, DescribesAndEstimates) {
   EXPECT_NEAR(estimate_seconds(single, made.data, {{row_name(single), 60000.0}}), 12 * (60000 + 10000 / 3.0) / 60000, 0.5);
   EXPECT_GT(estimate_seconds(single, made.data), 2 * estimate_seconds(only(made, "strategy=sums,devices=2").front(), made.data) * 0.8);
   EXPECT_EQ(estimate_seconds(only(made, "devices=8").front(), made.data), 0);
+  Trial of_backend = single;
+  of_backend.plugin_file = "plugins/other/backend.json";
+  EXPECT_GT(estimate_seconds(of_backend, made.data), estimate_seconds(single, made.data) + 2) << "it loads a framework";
 }
 
 TEST_F(Planning, LeNetOnTwoCoresIsAMatterOfMinutes) {
