@@ -255,7 +255,7 @@ Answer answer_of_ranking(const Comparison& comparison) {
     if (const std::string unmeasured = short_baseline_text(comparison); !unmeasured.empty())
       return {"Whether several devices pay is not known", unmeasured};
     return {"Whether several devices pay is not known yet",
-            comparison.has_frameworks() ? "the answer needs a finished row on several devices, and one on one device in the same framework at the same batch"
+            comparison.has_frameworks() ? "the answer needs a finished row on several devices, and the one-device baseline of its framework at the same batch"
                                         : "the answer needs a finished row on several devices, and the one-device baseline at the same batch"};
   }
   const Cell& base = one_device(comparison, *best);

@@ -43,7 +43,8 @@ const FrameworkRows* own_of(const FrameworkPlace& place) {
 // What is missing for the ratio of a framework; empty if nothing is.
 std::string missing_text(const FrameworkRows& rows) {
   if (rows.several == nullptr) return "there is no usable row on several devices";
-  if (rows.ratio.count == 0) return fmt::format("there is no usable row on one device to compare {} with", label_of(*rows.several));
+  if (rows.ratio.count == 0)
+    return fmt::format("there is no usable {} to compare {} with", rows.is_own ? "one-device baseline" : "row on one device", label_of(*rows.several));
   return "";
 }
 
