@@ -63,7 +63,10 @@ TEST(Counterparts, OfAnotherFrameworkAreCompared) {
   EXPECT_THAT(both.regression.warnings, Not(Contains(HasSubstr("baseline itself"))));
   EXPECT_TRUE(has_regressed(both.regression, 0.05));
   EXPECT_FALSE(has_regressed(both.regression, 0.25));
-  EXPECT_FALSE(has_regressed(Compared{foreign(), own()}.regression, 0.05));
+  const Regression back = Compared{foreign(), own()}.regression;
+  EXPECT_FALSE(has_regressed(back, 0.05));
+  EXPECT_THAT(back.warnings, Not(Contains(HasSubstr("baseline itself")))) << "another framework is no other machine";
+  EXPECT_EQ(back.rows.at(0).change, Change::better);
 }
 
 TEST(Counterparts, AreInTheTableAndInJson) {
@@ -119,14 +122,20 @@ TEST(Counterparts, ALostRowIsNotReplaced) {
 
 TEST(Counterparts, AFrameworkThatBecameSlowerIsARegression) {
   // The machine is the same: the program's own baseline shows it.
-  const auto with_own = [](double factor) {
-    mgcompare::Run run = own();
-    for (const Row& row : foreign("", factor).rows) run.rows.push_back(row);
+  const auto with_own = [](double factor, double machine = 1) {
+    mgcompare::Run run = own(machine);
+    for (const Row& row : foreign("", factor * machine).rows) run.rows.push_back(row);
     return run;
   };
   const Compared both{with_own(1), with_own(0.8)};
   ASSERT_THAT(both.regression.rows, SizeIs(4));
   for (const RowChange& row : both.regression.rows) EXPECT_EQ(row.change, row.after->is_own ? Change::same : Change::worse) << row.after->name;
+  // On a machine that is half as fast the ratio to the program's own baseline tells the same.
+  const Compared slower{with_own(1), with_own(0.8, 0.5)}, equal{with_own(1), with_own(1, 0.5)};
+  for (std::size_t i = 2; i < 4; ++i) {
+    EXPECT_EQ(slower.regression.rows.at(i).change, Change::worse) << i;
+    EXPECT_EQ(equal.regression.rows.at(i).change, Change::same) << i;
+  }
 }
 
 TEST(Counterparts, OtherVersionsAreToldOf) {

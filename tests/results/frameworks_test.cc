@@ -52,6 +52,10 @@ TEST(Frameworks, HaveTheirOwnBaselines) {
   EXPECT_EQ(&comparison.cells[*pair.own_baseline], &cell_of(comparison, "alone"));
   EXPECT_NEAR(cell_of(comparison, "T slow").speed_up.median, 0.75, 1e-9);
   EXPECT_NEAR(cell_of(comparison, "together").speed_up.median, 0.9, 1e-9);
+  RunMaker marked = two_frameworks();
+  for (Row& row : marked.run.rows)
+    if (row.trial.strategy.label == "T eager") row.result.epochs[0].seconds_unclocked = 100;
+  EXPECT_NEAR(cell_of(compare_rows(marked.run), "T pair").speed_up.median, 2.4, 1e-9) << "a marked row is no baseline";
 }
 
 TEST(Frameworks, TheAnswerIsThatOfTheProgramsOwnRows) {
