@@ -4,9 +4,11 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "reports/bootstrap.h"
+#include "reports/framework.h"
 #include "reports/steadiness.h"
 #include "reports/text.h"
 
@@ -86,32 +88,45 @@ void mark(Cell& cell, const PromiseChecks& promises) {
   std::sort(cell.marks.begin(), cell.marks.end(), [](const Mark& a, const Mark& b) { return a.kind < b.kind; });
 }
 
-bool is_baseline_of(const Cell& base, const Cell& cell) {
+// A one-device row with which this one can be compared: by its trial only.
+bool is_one_device_of(const Cell& base, const Cell& cell) {
   const TrialKey &one = base.trial(), &trial = cell.trial();
   // Batch per device in weak scaling, global batch in strong scaling.
   const std::size_t batch =
       trial.scaling == ScalingMode::weak ? trial.global_batch / std::max<std::size_t>(1, trial.devices) : trial.global_batch;
-  return base.is_baseline && !base.done.empty() && one.devices == 1 && one.ranks_per_device == 1 &&
+  return !base.done.empty() && one.devices == 1 && one.ranks_per_device == 1 &&
          one.device_kind == trial.device_kind && one.global_batch == batch && one.network == trial.network && one.variant == trial.variant;
+}
+
+// Of the program's own rows the first baseline, of those of another framework the fastest. `is_short`: one that is too short to measure.
+std::optional<std::size_t> find_baseline(const std::vector<Cell>& cells, const Cell& cell, const std::string& framework, bool is_short) {
+  std::optional<std::size_t> found;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const Cell& other = cells[i];
+    if (other.framework != framework || !is_one_device_of(other, cell) || other.is_marked(MarkKind::too_short) != is_short) continue;
+    if (other.is_own) {
+      if (other.is_baseline) return i;
+      continue;
+    }
+    if (!is_short && other.is_disqualified()) continue;
+    if (!found || other.samples_per_second.median > cells[*found].samples_per_second.median) found = i;
+  }
+  return found;
 }
 
 void set_against_baseline(std::vector<Cell>& cells) {
   for (Cell& cell : cells) {
     if (cell.done.empty() || cell.trial().ranks_per_device != 1) continue;
-    // Of several, one that was measured.
-    const auto find = [&](bool is_short) {
-      return std::find_if(cells.begin(), cells.end(), [&](const Cell& other) {
-        return is_baseline_of(other, cell) && other.is_marked(MarkKind::too_short) == is_short;
-      });
-    };
-    const auto base = find(false);
-    if (base == cells.end()) {
-      if (const auto unmeasured = find(true); unmeasured != cells.end()) cell.short_baseline = static_cast<std::size_t>(unmeasured - cells.begin());
-      continue;
+    const std::optional<std::size_t> base = find_baseline(cells, cell, cell.framework, false);
+    if (!base) {
+      cell.short_baseline = find_baseline(cells, cell, cell.framework, true);
+      if (cell.is_own) continue;
     }
     if (cell.is_marked(MarkKind::too_short)) continue;
-    cell.baseline = static_cast<std::size_t>(base - cells.begin());
-    cell.speed_up = ratio(cell.done, base->done, throughput);
+    cell.own_baseline = find_baseline(cells, cell, kOwnFramework, false);
+    if (!base) continue;
+    cell.baseline = base;
+    cell.speed_up = ratio(cell.done, cells[*base].done, throughput);
     cell.efficiency = scaled(cell.speed_up, 1 / static_cast<double>(std::max<std::size_t>(1, cell.trial().devices)));
   }
 }
@@ -247,6 +262,9 @@ Comparison compare(const Run& run, const Networks& networks, const std::string* 
   std::stable_sort(comparison.cells.begin(), comparison.cells.end(),
                    [&](const Cell& a, const Cell& b) { return place(a) < place(b); });
   for (Cell& cell : comparison.cells) {
+    const Row& row = cell.done.empty() ? *cell.first : *cell.done.front();
+    cell.framework = framework_of(row);
+    cell.is_own = is_own(row);
     measure(cell);
     mark(cell, comparison.promises);
   }
@@ -258,6 +276,13 @@ Comparison compare(const Run& run, const Networks& networks, const std::string* 
 }  // namespace
 
 bool Cell::is_unsteady() const { return window_spread.count > 0 && window_spread.median > kSteadySpread; }
+
+bool Comparison::has_frameworks() const {
+  std::set<std::string> names;
+  for (const Cell& cell : cells)
+    if (!cell.done.empty()) names.insert(cell.framework);
+  return names.size() > 1;
+}
 
 bool Cell::is_drifting() const {
   const Spread& drift = window_drift;

@@ -34,6 +34,8 @@ struct Cell {
   std::vector<Mark> marks;          // each kind once, of the repeat in which it is worst
   PromiseCheck promise;             // of the repeat that departs first; kept if none departs, and this is known of at least one
   bool runs_freely = false;         // free pace: ranks may train different numbers of samples
+  std::string framework;            // what trained it (framework.h)
+  bool is_own = true;               // the program itself trained it, not a backend
 
   Spread accuracy, samples_per_second, seconds_per_epoch, seconds_training, bytes_per_step, step_seconds, updates;
   Spread train_accuracy;            // on the batches of the last epoch, before each update
@@ -48,10 +50,14 @@ struct Cell {
   bool is_drifting() const;         // at least three repeats, all of which became faster, or all slower, by more than noise
 
   // Index of the cell that this one is compared with: the baseline on one device of the same kind, with the same global
-  // batch (strong scaling) or batch per device (weak scaling). Absent if there is none or ranks share a device.
+  // batch (strong scaling) or batch per device (weak scaling). Of a row of another framework: that framework's row on one device
+  // with the most samples/s, among those that are not disqualified. Absent if there is none or ranks share a device.
   std::optional<std::size_t> baseline;
   // Index of the cell that would be the baseline, if it was not too short to measure.
   std::optional<std::size_t> short_baseline;
+  // The baseline among the program's own rows, also for rows of other frameworks: what tells a change of the machine from one of
+  // the framework.
+  std::optional<std::size_t> own_baseline;
   // Speed-up: ratio of the samples/s to the baseline's, by seed if both have the seed; never clipped. Efficiency: speed-up /
   // devices. None if one of both is too short to measure.
   Spread speed_up, efficiency;
@@ -77,6 +83,7 @@ struct Comparison {
   // Cells that train one model, have results and are not disqualified, best first by the objective. If no repeat reached the target, time to
   // accuracy falls back to samples/s, and device-seconds to those of the whole training.
   std::vector<std::size_t> ranking;
+  bool has_frameworks() const;      // rows of more than one framework are done; the program itself counts as one
   bool target_reached = false;      // by at least one repeat in the ranking
   std::size_t trials = 0, finished = 0, done = 0;
   PromiseChecks promises;

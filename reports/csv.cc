@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "reports/framework.h"
 #include "reports/learning_rate.h"
 #include "reports/marks.h"
 #include "reports/steadiness.h"
@@ -18,6 +19,21 @@ std::string number(double value) { return std::isfinite(value) ? fmt::format("{}
 
 // Older versions counted neither exclusive sections nor shared objects.
 bool counts_calls(const Row& row) { return !std::isnan(row.result.seconds_other_threads); }
+
+// The sum over the epochs of a clock that only backends have.
+std::string of_backend(const Row& row, double EpochResult::*clock) {
+  if (is_own(row)) return "";
+  double sum = 0;
+  for (const EpochResult& epoch : row.result.epochs) sum += epoch.*clock;
+  return number(sum);
+}
+
+// "cuda 12.6; python 3.11.2"
+std::string all_versions(const Row& row) {
+  std::string text;
+  for (const auto& [name, version] : row.result.versions) text += fmt::format("{}{} {}", text.empty() ? "" : "; ", name, version);
+  return text;
+}
 
 // A column of the trial, or of its result; the latter is empty until the trial has finished.
 struct Column {
@@ -37,6 +53,7 @@ const std::vector<Column>& columns() {
       {"strategy", [](const Row& r, const PromiseCheck&) { return csv_field(r.trial.strategy.name); }, false},
       {"label", [](const Row& r, const PromiseCheck&) { return csv_field(r.trial.strategy.label); }, false},
       {"variant", [](const Row& r, const PromiseCheck&) { return csv_field(r.trial.variant); }, false},
+      {"framework", [](const Row& r, const PromiseCheck&) { return csv_field(framework_of(r)); }, false},
       {"model", [](const Row& r, const PromiseCheck&) { return csv_field(r.config->model.name); }, false},
       {"device_kind", [](const Row& r, const PromiseCheck&) { return std::string(to_string(r.trial.device_kind)); }, false},
       {"devices", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.trial.devices); }, false},
@@ -51,6 +68,9 @@ const std::vector<Column>& columns() {
       {"bracket", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.trial.bracket); }, false},
       {"control", [](const Row& r, const PromiseCheck&) { return r.trial.control ? "1" : "0"; }, false},
       {"reference", [](const Row& r, const PromiseCheck&) { return r.trial.reference ? "1" : "0"; }, false},
+      {"framework_version", [](const Row& r, const PromiseCheck&) { return csv_field(r.result.framework_version); }},
+      {"framework_versions", [](const Row& r, const PromiseCheck&) { return csv_field(all_versions(r)); }},
+      {"like", [](const Row& r, const PromiseCheck&) { return csv_field(r.result.like); }},
       {"status", [](const Row& r, const PromiseCheck&) { return std::string(to_string(r.result.status)); }},
       {"cause", [](const Row& r, const PromiseCheck&) { return csv_field(r.result.cause); }},
       {"epochs", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.result.epochs.size()); }},
@@ -76,11 +96,14 @@ const std::vector<Column>& columns() {
       {"seconds_setup", [](const Row& r, const PromiseCheck&) { return number(r.result.seconds_setup); }},
       {"seconds_warm_up", [](const Row& r, const PromiseCheck&) { return number(r.result.seconds_warm_up); }},
       {"seconds_training", [](const Row& r, const PromiseCheck&) { return number(r.result.seconds_training); }},
+      {"seconds_reported", [](const Row& r, const PromiseCheck&) { return of_backend(r, &EpochResult::seconds_reported); }},
+      {"seconds_unclocked", [](const Row& r, const PromiseCheck&) { return of_backend(r, &EpochResult::seconds_unclocked); }},
       {"seconds_evaluation", [](const Row& r, const PromiseCheck&) { return number(r.result.seconds_evaluation); }},
       {"seconds_checkpoint", [](const Row& r, const PromiseCheck&) { return number(r.result.seconds_checkpoint); }},
       {"seconds_total", [](const Row& r, const PromiseCheck&) { return number(total_seconds(r.result)); }},
       {"harness_share", [](const Row& r, const PromiseCheck&) { return number(r.result.harness_share); }},
       {"samples", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.result.samples); }},
+      {"samples_evaluated", [](const Row& r, const PromiseCheck&) { return r.result.samples_evaluated == 0 ? "" : fmt::format("{}", r.result.samples_evaluated); }},
       {"steps", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.result.steps); }},
       {"updates", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.result.updates); }},
       {"bytes_per_step", [](const Row& r, const PromiseCheck&) { return number(r.result.bytes_per_step); }},

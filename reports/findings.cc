@@ -10,6 +10,7 @@
 
 #include "reports/drift.h"
 #include "reports/fitting_batches.h"
+#include "reports/framework_findings.h"
 #include "reports/machine_doubt.h"
 #include "reports/marked_rows.h"
 #include "reports/text.h"
@@ -139,6 +140,10 @@ void add_baseline(const Comparison& comparison, const Cell& winner, const std::v
     if (comparison.ranking.size() > 1) all.push_back({"it is the one-device baseline: no other row has a better median", 1});
     return;
   }
+  if (winner.baseline && &comparison.cells[*winner.baseline] == &winner) {
+    all.push_back({fmt::format("it is the fastest row of {} on one device: no other row has a better median", winner.framework), 1});
+    return;
+  }
   if (!winner.baseline) {
     const std::string unmeasured = short_baseline_text(comparison, winner);
     all.push_back({!unmeasured.empty() ? "there is nothing to compare it with: " + unmeasured
@@ -186,6 +191,13 @@ void add_reasons(const Comparison& comparison, const Cell& winner, const std::ve
 
 bool is_on_several(const Cell& cell) { return cell.trial().devices > 1 && cell.baseline && cell.speed_up.count > 0; }
 
+// The answer is about the program's own rows, if it has such rows on several devices: those of other frameworks have their own baselines,
+// and their own answers (frameworks.h).
+bool is_answer_of_others(const Comparison& comparison) {
+  return std::none_of(comparison.cells.begin(), comparison.cells.end(),
+                      [](const Cell& cell) { return cell.is_own && !cell.done.empty() && !cell.many_models && cell.trial().devices > 1; });
+}
+
 // The one-device row to compare with, of the same kind and variant: by time or cost the best of all batches, by samples/s the
 // one with the same batch, because another batch learns differently.
 const Cell& one_device(const Comparison& comparison, const Cell& cell) {
@@ -193,7 +205,7 @@ const Cell& one_device(const Comparison& comparison, const Cell& cell) {
   if (criterion(comparison).more_is_better) return own;
   const auto best = std::find_if(comparison.ranking.begin(), comparison.ranking.end(), [&](std::size_t index) {
     const Cell& other = comparison.cells[index];
-    return other.is_baseline && other.trial().devices == 1 && other.trial().ranks_per_device == 1 &&
+    return (own.is_own ? other.is_baseline : other.framework == own.framework) && other.trial().devices == 1 && other.trial().ranks_per_device == 1 &&
            other.trial().device_kind == own.trial().device_kind && other.trial().variant == own.trial().variant;
   });
   return best == comparison.ranking.end() ? own : comparison.cells[*best];
@@ -206,7 +218,7 @@ Order order_over(const Comparison& comparison, const Cell& best, const Cell& bas
   std::vector<std::pair<const Spread*, const Spread*>> pairs = {{&(base.*by.of_cell), &(best.*by.of_cell)}};
   for (const std::size_t index : comparison.ranking) {
     const Cell& cell = comparison.cells[index];
-    if (&cell != &best && is_on_several(cell) && cell.trial().device_kind == best.trial().device_kind &&
+    if (&cell != &best && is_on_several(cell) && cell.is_own == best.is_own && cell.trial().device_kind == best.trial().device_kind &&
         cell.trial().variant == best.trial().variant)
       pairs.emplace_back(&(base.*by.of_cell), &(cell.*by.of_cell));
   }
@@ -227,12 +239,15 @@ Answer answer_of_ranking(const Comparison& comparison) {
   const Cell* best = best_on_several(comparison);
   if (best == nullptr) {
     if (comparison.done == 0) return {};
-    const bool tried = std::any_of(comparison.ranking.begin(), comparison.ranking.end(),
-                                   [&](std::size_t index) { return is_on_several(comparison.cells[index]); });
+    const bool is_of_others = is_answer_of_others(comparison);
+    const bool tried = std::any_of(comparison.ranking.begin(), comparison.ranking.end(), [&](std::size_t index) {
+      const Cell& cell = comparison.cells[index];
+      return is_on_several(cell) && (cell.is_own || is_of_others);
+    });
     if (tried) return {kNo, fmt::format("none reached {}", target)};
     std::size_t several = 0, excluded = 0;
     for (const Cell& cell : comparison.cells) {
-      if (cell.trial().devices == 1 || cell.many_models || cell.done.empty()) continue;
+      if (cell.trial().devices == 1 || cell.many_models || cell.done.empty() || (!cell.is_own && !is_of_others)) continue;
       ++several;
       if (cell.is_disqualified()) ++excluded;
     }
@@ -240,7 +255,8 @@ Answer answer_of_ranking(const Comparison& comparison) {
     if (const std::string unmeasured = short_baseline_text(comparison); !unmeasured.empty())
       return {"Whether several devices pay is not known", unmeasured};
     return {"Whether several devices pay is not known yet",
-            "the answer needs a finished row on several devices, and the one-device baseline at the same batch"};
+            comparison.has_frameworks() ? "the answer needs a finished row on several devices, and the one-device baseline of its framework at the same batch"
+                                        : "the answer needs a finished row on several devices, and the one-device baseline at the same batch"};
   }
   const Cell& base = one_device(comparison, *best);
   // A decided answer carries the warnings about the machine; undecided ones claim nothing.
@@ -277,37 +293,6 @@ Answer answer_of_ranking(const Comparison& comparison) {
 
 }  // namespace
 
-std::string devices_text(std::size_t count, DeviceKind kind) {
-  return fmt::format("{} {}{}", count, kind == DeviceKind::cpu ? "CPU core" : "GPU", count == 1 ? "" : "s");
-}
-
-std::string title_of(const Cell& cell) {
-  const TrialKey& trial = cell.trial();
-  const bool weak = trial.scaling == ScalingMode::weak;
-  std::string title = fmt::format("{} on {}", trial.strategy.label, devices_text(trial.devices, trial.device_kind));
-  if (trial.ranks_per_device != 1) title += fmt::format(" with {} ranks each", trial.ranks_per_device);
-  title += fmt::format(", batch {}",
-                       weak ? trial.global_batch / std::max<std::size_t>(1, trial.devices) : trial.global_batch);
-  if (weak) title += " per device";
-  if (!trial.variant.empty()) title += fmt::format(", {}", trial.variant);
-  return plain(cell.network.empty() ? title : fmt::format("{}: {}", cell.network, title));
-}
-
-std::string with_range(const Spread& spread, std::string (*text)(double)) {
-  if (spread.count == 0) return "-";
-  if (spread.count == 1) return text(spread.median);
-  return fmt::format("{} [{} .. {}]", text(spread.median), text(spread.low), text(spread.high));
-}
-
-std::string with_range(const Spread& spread) { return with_range(spread, factor_text); }
-
-std::string accuracy_of(const Cell& cell) {
-  const std::string text = with_range(cell.accuracy, accuracy_text);
-  return cell.many_models && cell.accuracy.count > 0
-             ? fmt::format("{}, mean of {} models", text, cell.trial().ranks())
-             : text;
-}
-
 std::string no_curve(const Comparison& comparison) {
   if (const std::string unmeasured = short_baseline_text(comparison); !unmeasured.empty())
     return fmt::format("There is no curve to draw: {}.", unmeasured);
@@ -322,11 +307,11 @@ std::string no_prediction(const Comparison& comparison) {
 }
 
 const Cell* best_on_several(const Comparison& comparison) {
-  const bool by_speed_up = criterion(comparison).more_is_better;
+  const bool by_speed_up = criterion(comparison).more_is_better, is_of_others = is_answer_of_others(comparison);
   const Cell* best = nullptr;
   for (const std::size_t index : comparison.ranking) {
     const Cell& cell = comparison.cells[index];
-    if (!is_on_several(cell) || (goes_by_target(comparison) && cell.reached_target == 0)) continue;
+    if (!is_on_several(cell) || (!cell.is_own && !is_of_others) || (goes_by_target(comparison) && cell.reached_target == 0)) continue;
     if (!by_speed_up) return &cell;
     if (best == nullptr || cell.speed_up.median > best->speed_up.median) best = &cell;
   }
@@ -390,6 +375,7 @@ std::vector<Finding> part_findings(const Comparison& comparison) {
   std::vector<Finding> ranking = ranking_findings(comparison);
   // The answer already contains this finding.
   if (!instead_of_target(comparison).empty()) ranking.erase(ranking.begin());
+  if (const std::string frameworks = framework_summary(comparison); !frameworks.empty()) ranking.push_back({frameworks});
   for (const auto& part : {ranking, reservations(comparison)}) all.insert(all.end(), part.begin(), part.end());
   return all;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 
 #include <kainjow/mustache.hpp>
 
@@ -16,6 +17,7 @@
 #include "reports/embedding.h"
 #include "reports/explain.h"
 #include "reports/failures.h"
+#include "reports/framework_findings.h"
 #include "reports/infrastructure.h"
 #include "reports/machine_tables.h"
 #include "reports/overview_findings.h"
@@ -52,10 +54,15 @@ std::string about(const Overview& overview, const Comparison& part) {
   return title.empty() ? "" : title + ": ";
 }
 
+bool has_frameworks(const Overview& overview) {
+  return std::any_of(overview.parts.begin(), overview.parts.end(), [](const Comparison& part) { return part.has_frameworks(); });
+}
+
 Section scaling_section(const Overview& overview, const std::string& drawing, Json& charts) {
   Section section("scaling", "Scaling",
                   "Efficiency shows what is lost, speed-up what is gained. A strategy is compared with one device that "
                   "exchanges nothing, not with its own run on one device.");
+  if (has_frameworks(overview)) section.lead("Rows of another framework are compared with its own fastest row on one device.");
   const bool has_charts = !assets::chart_script().empty();
   const std::string picture = image_of(drawing);
   section.show(has_charts ? "" : picture, has_charts ? picture : "", "Efficiency and speed-up against devices, one line per strategy");
@@ -68,6 +75,20 @@ Section scaling_section(const Overview& overview, const std::string& drawing, Js
   }
   section.add(device_table(overview), true);
   add_tables(overview, section, speed_table, !has_curves);
+  return section;
+}
+
+// Only if there are several.
+std::optional<Section> framework_section(const Overview& overview, Json& charts) {
+  if (!has_frameworks(overview)) return std::nullopt;
+  Section section("frameworks", "By framework",
+                  "Whether several devices pay depends on how long a step takes on one: the shorter it is, the larger the share of the exchange. "
+                  "All frameworks train from the same weights and samples in the same order, under the same clock.");
+  add_charts(overview, section, framework_charts, epoch_table, charts);
+  for (const Comparison& part : overview.parts)
+    for (const std::string& sentence : framework_sentences(part)) section.lead(about(overview, part) + sentence + ".");
+  add_tables(overview, section, framework_table, true);
+  add_tables(overview, section, like_table, true);
   return section;
 }
 
@@ -337,6 +358,7 @@ std::string html_report(const Overview& overview, const std::string& drawing) {
   std::vector<Section> sections;
   if (overview.has_results()) {
     sections.push_back(scaling_section(overview, drawing, charts));
+    if (std::optional<Section> section = framework_section(overview, charts)) sections.push_back(std::move(*section));
     sections.push_back(accuracy_section(overview, charts));
     sections.push_back(time_section(overview, charts));
     sections.push_back(why_section(overview));

@@ -10,6 +10,7 @@
 
 #include "config/config_difference.h"
 #include "config/problem.h"
+#include "reports/framework.h"
 #include "reports/text.h"
 
 namespace mgcompare {
@@ -121,6 +122,8 @@ std::vector<std::string> differences(const std::vector<Run>& runs, const std::ve
     if (one.program_version != other.program_version)
       all.push_back(fmt::format("{} were made by different versions of the program: {} and {}", both, value_of(one.program_version),
                                 value_of(other.program_version)));
+    for (const std::string& framework : differing_frameworks(runs.front(), runs[number]))
+      all.push_back(fmt::format("{} were trained with different versions of {}", both, framework));
     if (one.started == other.started && !one.started.empty() && one.config_hash == other.config_hash)
       all.push_back(fmt::format("{} are the same run", both));
   }

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "reports/framework_json.h"
 #include "reports/json_number.h"
 #include "reports/learning_rate.h"
 
@@ -57,6 +58,7 @@ std::string row_text(const Row& row, const PromiseChecks& promises) {
                       {"attempt", row.attempt},
                       {"row", row_name(row.trial)},
                       {"model", row.config->model.name},
+                      {"framework", framework_of(row)},
                       {"batch_per_device", batch_per_device(row.trial)},
                       {"learning_rate", json_number(learning_rate_of(row))},
                       {"learning_rate_rule", rate_rule_of(row)},
@@ -81,6 +83,7 @@ std::string row_text(const Row& row, const PromiseChecks& promises) {
 Json cell_json(const Comparison& comparison, const Cell& cell) {
   Json json = {{"row", cell.name},
                {"model", cell.first->config->model.name},
+               {"framework", cell.framework},
                {"batch_per_device", batch_per_device(cell.trial())},
                {"learning_rate", json_number(learning_rate_of(*cell.first))},
                {"learning_rate_rule", rate_rule_of(*cell.first)},
@@ -141,6 +144,8 @@ static void write_run(std::span<const Comparison> parts, const std::function<voi
   json["environment"] = environment;
   json["warnings"] = info.warnings;
   json["tainted"] = info.taints;
+  if (const std::vector<Framework> frameworks = frameworks_of(run); !frameworks.empty()) json["frameworks"] = frameworks_json(frameworks);
+  if (Json by_framework = by_framework_json(parts); !by_framework.empty()) json["by_framework"] = std::move(by_framework);
   json["links"] = nlohmann::json(info.links);
   json["target_accuracy"] = target_accuracy > 0 ? Json(target_accuracy) : Json();
   std::string head = text_of(json, 2);

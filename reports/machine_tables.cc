@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "reports/findings.h"
+#include "reports/framework.h"
 #include "reports/text.h"
 
 namespace mgcompare {
@@ -77,6 +78,7 @@ Table environment_table(const Run& run) {
     table.lines.push_back({last == i ? facts[i].first : facts[i].first + " .. " + facts[last].first, facts[i].second});
     i = last;
   }
+  for (const Framework& framework : frameworks_of(run)) table.lines.push_back({framework.name, versions_text(framework)});
   return table;
 }
 

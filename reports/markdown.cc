@@ -11,6 +11,7 @@
 #include "reports/drift.h"
 #include "reports/explain.h"
 #include "reports/failures.h"
+#include "reports/framework_findings.h"
 #include "reports/machine_tables.h"
 #include "reports/overview_findings.h"
 #include "reports/prediction.h"
@@ -141,6 +142,14 @@ std::string prediction_section(const Overview& overview) {
   return text;
 }
 
+std::string framework_section(const Overview& overview) {
+  std::string text;
+  for (const Comparison& part : overview.parts)
+    for (const std::string& sentence : framework_sentences(part)) text += fmt::format("- {}{}.\n", markdown(about(overview, part)), markdown(sentence));
+  text = text.empty() ? "" : "\n## By framework\n\n" + text;
+  return text + sections_if_any(tables_of(overview, framework_table)) + sections_if_any(tables_of(overview, like_table));
+}
+
 std::string failure_section(const Overview& overview) {
   std::string text = sections(tables_of(overview, failure_table));
   for (const Comparison& part : overview.parts)
@@ -194,7 +203,7 @@ std::string markdown_report(const Overview& overview, const std::string& picture
            sections_if_any(run_tables_of(overview, links_table)) + origin_section(overview);
   }
   // In the order of the page.
-  return introduction(overview) + curves(overview, picture) + section_if_any(device_table(overview)) + sections(of(speed_table)) +
+  return introduction(overview) + curves(overview, picture) + section_if_any(device_table(overview)) + sections(of(speed_table)) + framework_section(overview) +
          sections_if_any(of(target_table)) + sections_if_any(of(epoch_table)) + sections(of(time_table)) +
          sections_if_short(of(rank_table)) + sections_if_short(of(clock_table)) + sections_if_any(of(ladder_table)) +
          sections(of(bytes_table)) + sections_if_any(of(metric_table)) + reasons_section(overview) + sections_if_any(of(drift_table)) +

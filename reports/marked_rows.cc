@@ -61,6 +61,12 @@ std::vector<std::string> marked_rows(const Comparison& comparison) {
   if (const auto cells = cells_with(comparison, MarkKind::sent_nothing); !cells.empty())
     all.push_back(fmt::format("Several ranks ended with one model, but sent no counted bytes: {}. Such rows are not ranked, because "
                               "what they exchange cannot be seen", names_of(cells)));
+  if (const auto cells = cells_with(comparison, MarkKind::other_clock); !cells.empty())
+    all.push_back(fmt::format("The clock of a backend and the program's differ: {}. Such rows are not ranked, because what the backend calls its training "
+                              "is not what was timed", names_of(cells)));
+  if (const auto cells = cells_with(comparison, MarkKind::works_unclocked); !cells.empty())
+    all.push_back(fmt::format("Backends that work long outside of the interval that they call training: {}. Such rows are not ranked, because part of their "
+                              "training may be outside of the training clock", names_of(cells)));
   if (const auto cells = cells_with(comparison, MarkKind::sent_too_little); !cells.empty())
     all.push_back(fmt::format("Exact, but the counted bytes of a step are fewer than any exact exchange needs: {}. Such rows are not "
                               "ranked, because what they exchange cannot be seen", names_of(cells)));

@@ -4,9 +4,14 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+
+#include <fmt/ranges.h>
 
 #include "reports/bootstrap.h"
+#include "reports/counterparts.h"
 #include "reports/findings.h"
+#include "reports/framework.h"
 #include "reports/markdown.h"
 #include "reports/text.h"
 
@@ -48,6 +53,8 @@ void warn_of_differences(const Run& before, const Run& after, std::vector<std::s
   for (const Run* run : {&before, &after})
     for (const std::string& taint : run->info.taints)
       warnings.push_back(fmt::format("The {} run is TAINTED: {}", run == &before ? "first" : "second", plain(taint)));
+  for (const std::string& framework : differing_frameworks(before, after))
+    warnings.push_back(fmt::format("The runs were trained with different versions of {}", framework));
   if (is_same_run(before, after)) warnings.push_back("Both are the same run, so nothing differs");
   if (before.info.config_hash != after.info.config_hash)
     warnings.push_back("The runs have different configs: rows with the same name may be different");
@@ -92,12 +99,25 @@ FigureChange figure_change(const Spread& before, const Spread& after, Spread own
   return change;
 }
 
+// A change of the machine is told by the program's own baseline, also for rows of other frameworks.
 Spread times_as_fast(const Comparison& comparison, const Cell& cell) {
-  return cell.baseline ? ratio(comparison.cells[*cell.baseline].done, cell.done, time_to_target) : Spread{};
+  return cell.own_baseline ? ratio(comparison.cells[*cell.own_baseline].done, cell.done, time_to_target) : Spread{};
+}
+
+Spread speed_up(const Comparison& comparison, const Cell& cell) {
+  return cell.own_baseline ? ratio(cell.done, comparison.cells[*cell.own_baseline].done, throughput) : Spread{};
 }
 
 bool is_own_baseline(const Comparison& comparison, const Cell& cell) {
-  return cell.baseline && &comparison.cells[*cell.baseline] == &cell;
+  return cell.own_baseline && &comparison.cells[*cell.own_baseline] == &cell;
+}
+
+RowChange change_of_row(const Comparison& before, const Comparison& after, const Cell& old, const Cell& cell) {
+  if (old.framework != cell.framework)
+    return {&old, &cell, figure_change(old.samples_per_second, cell.samples_per_second, old.speed_up, cell.speed_up),
+            figure_change(old.seconds_to_target, cell.seconds_to_target, {}, {})};
+  return {&old, &cell, figure_change(old.samples_per_second, cell.samples_per_second, speed_up(before, old), speed_up(after, cell)),
+          figure_change(old.seconds_to_target, cell.seconds_to_target, times_as_fast(before, old), times_as_fast(after, cell))};
 }
 
 using Known = std::map<std::string, const Cell*>;
@@ -118,11 +138,11 @@ void decide(const Comparison& before, const Comparison& after, std::vector<RowCh
   // interval says, and so may all other rows.
   std::map<const Cell*, const RowChange*> changed;
   for (const RowChange& row : rows)
-    if (is_own_baseline(after, *row.after) && row.speed.absolute != Change::same && !is_same_run(*before.run, *after.run))
+    if (!row.has_frameworks() && is_own_baseline(after, *row.after) && row.speed.absolute != Change::same && !is_same_run(*before.run, *after.run))
       changed[row.after] = &row;
   for (RowChange& row : rows) {
-    const bool has_own = row.before->baseline && row.after->baseline;
-    row.by_baseline = has_own && changed.contains(&after.cells[*row.after->baseline]);
+    const bool has_own = !row.has_frameworks() && row.before->own_baseline && row.after->own_baseline;
+    row.by_baseline = has_own && changed.contains(&after.cells[*row.after->own_baseline]);
     row.change = row.by_baseline ? row.speed.own : row.speed.absolute;
     row.target_change = row.by_baseline ? row.time.own : row.time.absolute;
     if (row.by_baseline && is_own_baseline(after, *row.after)) row.change = row.target_change = Change::reference;
@@ -138,7 +158,7 @@ void decide(const Comparison& before, const Comparison& after, std::vector<RowCh
   std::vector<std::string> alone;
   bool is_short = false;
   for (const RowChange& row : rows) {
-    if (row.before->baseline.has_value() == row.after->baseline.has_value()) continue;
+    if (row.has_frameworks() || row.before->own_baseline.has_value() == row.after->own_baseline.has_value()) continue;
     alone.push_back(title_of(*row.after));
     is_short |= row.before->short_baseline || row.after->short_baseline;
   }
@@ -155,30 +175,57 @@ void decide(const Comparison& before, const Comparison& after, std::vector<RowCh
   }
 }
 
+// Rows that only one run has: those with a counterpart in another framework, and the others.
+void add_counterparts(const Comparison& before, const Comparison& after, const Known& known, const std::vector<const Cell*>& alone,
+                      const std::set<const Cell*>& lost, Regression& regression) {
+  std::vector<const Cell*> first;
+  // In the order of the comparison.
+  for (const Cell& cell : before.cells)
+    if (const auto found = known.find(cell.name); found != known.end() && found->second == &cell && !lost.contains(&cell)) first.push_back(&cell);
+  const Counterparts found = counterparts(first, alone);
+  std::set<const Cell*> paired;
+  std::set<std::string> frameworks;
+  for (const auto& [one, other] : found.pairs) {
+    regression.rows.push_back(change_of_row(before, after, *one, *other));
+    paired.insert({one, other});
+    frameworks.insert(fmt::format("{} with {}", framework_title(*one->done.front()), framework_title(*other->done.front())));
+  }
+  if (!frameworks.empty())
+    regression.warnings.push_back(fmt::format("Rows that compute in the same way compare {}: absolute figures decide, and a difference may also be due to the "
+                                              "machine", fmt::join(frameworks, ", ")));
+  regression.warnings.insert(regression.warnings.end(), found.reasons.begin(), found.reasons.end());
+  for (const auto& [name, cell] : known)
+    if (!paired.contains(cell)) regression.only_before.push_back(title_of(*cell));
+  for (const Cell* cell : alone)
+    if (!paired.contains(cell)) regression.only_after.push_back(title_of(*cell));
+}
+
 }  // namespace
 
 Regression compare_runs(const Comparison& before, const Comparison& after) {
   Regression regression;
   Known known;
+  std::vector<const Cell*> alone;   // of the second run
+  std::set<const Cell*> lost;       // of the first run
   for (const Cell& cell : before.cells)
     if (!cell.done.empty()) known[cell.name] = &cell;
   for (const Cell& cell : after.cells) {
     const auto found = find_same(known, cell);
     if (cell.done.empty()) {
-      if (found != known.end()) regression.lost.push_back(title_of(*found->second));
+      if (found == known.end()) continue;
+      regression.lost.push_back(title_of(*found->second));
+      lost.insert(found->second);
       continue;
     }
     if (found == known.end()) {
-      regression.only_after.push_back(title_of(cell));
+      alone.push_back(&cell);
       continue;
     }
     const Cell& old = *found->second;
     known.erase(found);
-    regression.rows.push_back({&old, &cell, figure_change(old.samples_per_second, cell.samples_per_second, old.speed_up, cell.speed_up),
-                               figure_change(old.seconds_to_target, cell.seconds_to_target, times_as_fast(before, old),
-                                             times_as_fast(after, cell))});
+    regression.rows.push_back(change_of_row(before, after, old, cell));
   }
-  for (const auto& [name, cell] : known) regression.only_before.push_back(title_of(*cell));
+  add_counterparts(before, after, known, alone, lost, regression);
   Changes speeds(&RowChange::speed, true), times(&RowChange::time, false);
   for (const RowChange& row : regression.rows) {
     speeds.add(row.before->samples_per_second, row.after->samples_per_second, row.speed);
@@ -230,7 +277,8 @@ Table regression_table(const Regression& regression) {
     table.intro += " It is not known that the baseline is the same in both runs, so the ratios of the speed-up and of the times as fast as each run's own "
                    "baseline decide; the absolute figures stand beside them.";
   for (const RowChange& row : regression.rows) {
-    TextRow line = {title_of(*row.after), with_range(row.before->samples_per_second, rate_text),
+    const std::string title = title_of(*row.after) + (row.has_frameworks() ? fmt::format(" (before: {})", plain(row.before->trial().strategy.label)) : "");
+    TextRow line = {title, with_range(row.before->samples_per_second, rate_text),
                     with_range(row.after->samples_per_second, rate_text), with_range(row.speed.ratio)};
     const auto add_verdict = [&](const FigureChange& figure, Change change) {
       if (by_baseline)

@@ -35,16 +35,19 @@ struct RowChange {
   // Both runs have the row's baseline, and it is not known to be the same. Then the ratios to each run's own baseline decide.
   bool by_baseline = false;
   Change change = Change::undecided, target_change = Change::undecided;  // what decides
+  // Two rows that compute in the same way in different frameworks (counterparts.h). Absolute figures decide; the own figures are the
+  // speed-ups within each framework.
+  bool has_frameworks() const { return before->framework != after->framework; }
 };
 
 struct Regression {
-  std::vector<RowChange> rows;                   // in the order of the second run
+  std::vector<RowChange> rows;                   // in the order of the second run, then those with a counterpart
   std::vector<std::string> only_before, only_after;  // titles of rows that only one run has, or has results of
   std::vector<std::string> lost;                 // those in only_before that the second run has, too, without a result
   std::vector<std::string> warnings;             // differences that affect the comparison
 };
 
-// Rows are matched by name. A baseline that is better or worse means that the machine, or all of the program, became faster or
+// Rows are matched by name, and those that only one run has by counterparts(). A baseline that is better or worse means that the machine, or all of the program, became faster or
 // slower. `same`: the whole interval of the ratio is within the noise floor of 1.
 Regression compare_runs(const Comparison& before, const Comparison& after);
 

@@ -36,6 +36,9 @@ std::string regression_json(const Regression& regression, const std::string& bef
   Json rows = Json::array();
   for (const RowChange& row : regression.rows) {
     rows.push_back({{"row", row.after->name},
+                    {"row_before", row.before->name},
+                    {"framework", row.after->framework},
+                    {"framework_before", row.before->framework},
                     {"verdict", to_string(row.change)},
                     {"target_verdict", row.time.ratio.count > 0 ? Json(to_string(row.target_change)) : Json()},
                     {"decided_by", row.by_baseline ? "own_baseline" : "absolute"},

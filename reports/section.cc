@@ -147,6 +147,8 @@ void Section::reason(const Reason& reason) {
 
 void Section::sentence(const std::string& text) { sentences_.push_back(plain(text)); }
 
+void Section::lead(const std::string& text) { leads_.push_back(plain(text)); }
+
 void Section::quote(const std::string& title, const std::string& intro, const std::string& text) {
   Data data;
   data.set("title", plain(title));
@@ -167,6 +169,7 @@ Data Section::data() const {
   Data data = data_;
   data.set("groups", groups_);
   data.set("reasons", reasons_);
+  data.set("leads", leads_);
   data.set("sentences", sentences_);
   data.set("tables", tables_);
   data.set("texts", texts_);

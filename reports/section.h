@@ -29,6 +29,7 @@ class Section {
   void add(const Table& table, bool open = false);
   void reason(const Reason& reason);
   void sentence(const std::string& text);
+  void lead(const std::string& text);  // a sentence before the charts
   void quote(const std::string& title, const std::string& intro, const std::string& text);
   // URLs of a picture that is always shown, and of one for browsers without scripts.
   void show(const std::string& always, const std::string& fallback, const char* description);
@@ -40,7 +41,7 @@ class Section {
   using Data = kainjow::mustache::data;
   std::string id_, title_;
   Data data_;
-  Data groups_{Data::type::list}, reasons_{Data::type::list}, sentences_{Data::type::list},
+  Data groups_{Data::type::list}, reasons_{Data::type::list}, leads_{Data::type::list}, sentences_{Data::type::list},
       tables_{Data::type::list}, texts_{Data::type::list};
 };
 

@@ -178,6 +178,8 @@ std::string closing_summary(const Overview& overview, const Style& style) {
   if (any_cell([](const Cell&) { return true; })) {
     text += fmt::format("\n{}", table(overview, style));
     text += "  medians over repeats; speed-up is the median of the ratios by seed\n";
+    if (std::any_of(overview.parts.begin(), overview.parts.end(), [](const Comparison& part) { return part.has_frameworks(); }))
+      text += "  speed-up of another framework: over its own fastest row on one device\n";
   }
   if (any_cell([](const Cell& cell) { return cell.many_models && !cell.done.empty(); })) text += "  * mean of separate models, one per rank\n";
   for (const Comparison& part : overview.parts) {

@@ -24,6 +24,11 @@ std::string order_text(const Comparison& comparison, const Cell& cell) {
   return fmt::format("{} {}", order, title_of(base));
 }
 
+// What the baseline is, where several frameworks have their own.
+std::string own_baselines_text(const Comparison& comparison) {
+  return comparison.has_frameworks() ? " Rows of another framework are compared with its own fastest row on one device; By framework compares frameworks." : "";
+}
+
 // With the row's marks on the second line.
 std::string promise_text(const Cell& cell) {
   const std::string promise = cell.is_ceiling    ? "ceiling"
@@ -81,12 +86,12 @@ Table speed_table(const Comparison& comparison) {
                  std::string(to_string(precision_of(*cell.first->config, cell.trial().device_kind)))});
   };
   return {"Speed-up and efficiency",
-          "Speed-up: samples/s divided by those of the one-device baseline on the same kind of device, at the same global batch "
+          std::string("Speed-up: samples/s divided by those of the one-device baseline on the same kind of device, at the same global batch "
           "(strong scaling) or batch per device (weak), by seed. Efficiency: speed-up divided by devices. Neither is "
           "clipped. Rows whose ranks share a device have none. Within a trial: the spread of its windows, (fastest - "
           "slowest) / median, in the median repeat; unsteady above 5 %; drifting if the last half is faster than the first in "
           "every repeat, or slower in every repeat, by more than 3 % in the median. Promise: of an exact row, the weights of one "
-          "device; below it the row's marks, which the remarks at the top explain.",
+          "device; below it the row's marks, which the remarks at the top explain.") + own_baselines_text(comparison),
           {"strategy", "devices", "global batch", "samples/s", "within a trial", "speed-up", "efficiency",
            "against the baseline", "updates", "promise", "precision"},
           2,
@@ -106,7 +111,7 @@ Table target_table(const Comparison& comparison) {
     return with(identity(cell), figures);
   };
   return {fmt::format("Time to {}", target_text(comparison.target_accuracy)),
-          "Training seconds until the end of the first epoch that reached it.",
+          "Training seconds until the end of the first epoch that reached it." + own_baselines_text(comparison),
           {"strategy", "devices", "global batch", "seconds", "device-seconds", "repeats that reached it",
            "times as fast as the baseline"},
           2,

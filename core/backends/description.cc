@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "config/kinds.h"
 #include "modules/strategy_options.h"
+#include "results/result.h"
 
 namespace mgcompare {
 namespace {
@@ -19,6 +20,7 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kMostOptions = 100;
 constexpr std::uint64_t kMostDevices = 1 << 20;
+constexpr std::size_t kLongestName = 60;  // of a framework, its version, or a strategy; in bytes
 constexpr double kLargestInteger = 9007199254740992;  // 2^53: JSON numbers are exact up to here
 
 // A list of objects; empty if it is missing.
@@ -29,6 +31,18 @@ const Json& objects_in(const Json& body, const char* key) {
   if (!found->is_array() || found->size() > kMostOptions || std::any_of(found->begin(), found->end(), [](const Json& item) { return !item.is_object(); }))
     throw WrongMessage(fmt::format("sent 'description' with `{}` that is not a list of at most {} objects", key, kMostOptions));
   return *found;
+}
+
+// The text `key` of an optional object; empty if either is missing.
+std::string text_within(const Json& body, const char* object, const char* key) {
+  const auto found = body.find(object);
+  if (found == body.end()) return "";
+  if (!found->is_object()) throw WrongMessage(fmt::format("sent 'description' with a `{}` that is not an object", object));
+  const auto text = found->find(key);
+  if (text == found->end()) return "";
+  if (!text->is_string() || text->get_ref<const std::string&>().size() > kLongestName)
+    throw WrongMessage(fmt::format("sent 'description' with a `{}.{}` that is not a text of at most {} bytes", object, key, kLongestName));
+  return plain(text->get_ref<const std::string&>());
 }
 
 [[noreturn]] void refuse(const BackendOption& option, const std::string& what) {
@@ -154,6 +168,13 @@ BackendDescription description_in(const Json& body, const std::string& name) {
   for (const Json& problem : objects_in(body, "problems")) description.problems.push_back(problem_in(problem));
   description.traits = traits_in(body);
   description.summary = details_in(body);
+  description.framework = text_within(body, "framework", "name");
+  description.framework_version = text_within(body, "framework", "version");
+  if (description.framework.empty()) description.framework = name;
+  // Reports give the rows of strategies this name.
+  if (description.framework == kOwnFramework) throw WrongMessage(fmt::format("calls its framework '{}', which is the name of this program", kOwnFramework));
+  description.like_one = text_within(body, "like", "one");
+  description.like_several = text_within(body, "like", "several");
   return description;
 }
 

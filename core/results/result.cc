@@ -56,12 +56,14 @@ void each_field(R& r, const F& f) {
     f("samples_per_second", r.samples_per_second), f("harness_share", r.harness_share);
     f("windows", r.windows);
     f("samples", r.samples), f("samples_due", r.samples_due), f("samples_ignored", r.samples_ignored);
+    f("samples_evaluated", r.samples_evaluated);
     f("steps", r.steps), f("updates", r.updates), f("bytes_per_step", r.bytes_per_step);
     f("seconds_other_threads", r.seconds_other_threads), f("seconds_rank_threads", r.seconds_rank_threads);
     f("exclusive_sections", r.exclusive_sections), f("shared", r.shared);
     f("changed_settings", r.changed_settings);
     f("peak_memory_bytes", r.peak_memory), f("fitting_batch", r.fitting_batch), f("parameters", r.parameters), f("weights_hash", r.weights_hash);
     f("ranks", r.ranks), f("metrics", r.metrics), f("traits", r.traits), f("placement", r.placement);
+    f("framework", r.framework), f("framework_version", r.framework_version), f("like", r.like), f("versions", r.versions);
     f("notes", r.notes);
   }
 }

@@ -16,6 +16,9 @@
 
 namespace mgcompare {
 
+// The program's own name where rows of several frameworks are told apart: what trained the rows of strategies.
+inline constexpr char kOwnFramework[] = "mgcompare";
+
 struct EpochResult {
   double loss = 0;                  // mean training loss of the epoch
   double train_accuracy = 0;        // on the training batches, before each update
@@ -87,6 +90,7 @@ struct Result {
   std::uint64_t samples = 0;        // trained in all epochs
   std::uint64_t samples_due = 0;    // training samples times epochs; 0: not known, in results of older versions
   std::int64_t samples_ignored = 0; // of `samples`, those without a backward pass, or whose gradient nothing read
+  std::uint64_t samples_evaluated = 0;  // of the test set, after every epoch; 0: not known, in results of older versions
   std::uint64_t steps = 0;          // of rank 0
   std::uint64_t updates = 0;        // of the model; with many models, of one of them
   double bytes_per_step = 0;        // payload that a rank sends per step, mean over ranks
@@ -105,6 +109,10 @@ struct Result {
   std::vector<std::map<std::string, MetricResult>> metrics;  // by rank
   std::map<std::string, std::string> traits;  // promise, pace, models, role
   std::vector<RankPlacement> placement;       // by rank
+  // Of a backend's trial; empty for a strategy, and in results of older versions.
+  std::string framework, framework_version;  // what trained: "PyTorch", "2.11.0"
+  std::string like;                 // the strategy that computes in the same way on so many devices; empty: none is known
+  std::map<std::string, std::string> versions;  // all that the backend gave, by name
   std::vector<std::string> notes;   // "batch norm is local: the promise is approximate", "oversubscribed"
 };
 

@@ -232,6 +232,7 @@ class BackendTraining {
     result_.epochs.push_back(epoch);
     result_.samples += report.samples;
     result_.samples_due += request_.dataset.train.samples;
+    result_.samples_evaluated = request_.dataset.test.samples;
     result_.steps += report.steps;
     result_.seconds_training += seconds;
     result_.seconds_evaluation += epoch.seconds_evaluation;
@@ -262,6 +263,10 @@ class BackendTraining {
     result_.traits = {{"promise", promised && !local_norm ? "exact" : "approximate"}, {"pace", "lockstep"}, {"models", "one"}, {"role", "contender"}};
     if (local_norm && promised)
       result_.notes.push_back("batch_norm is local: each device normalises its own share, so the result differs from that of one device");
+    result_.framework = description.framework;
+    result_.framework_version = description.framework_version;
+    result_.like = trial_.devices == 1 ? description.like_one : description.like_several;
+    result_.versions = {description.summary.versions.begin(), description.summary.versions.end()};
     std::string versions;
     for (const auto& [name, version] : description.summary.versions) versions += fmt::format("{}{} {}", versions.empty() ? "" : ", ", name, version);
     if (!versions.empty()) result_.notes.push_back("trained with " + versions);

@@ -104,6 +104,7 @@ void add_epoch(Result& result, const std::vector<Rank>& ranks, const TrialFacts&
   const std::size_t due = facts.dataset->train.samples;
   result.epochs.back().repeats_samples = learned.computed == due && !learned.cover(due) ? 1 : 0;
   result.samples_due = facts.dataset->train.samples * result.epochs.size();
+  if (evaluated) result.samples_evaluated = facts.dataset->test.samples;
   result.seconds_training += seconds_training;
   result.seconds_evaluation += seconds_evaluation;
   result.accuracy = epoch.accuracy;

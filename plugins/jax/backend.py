@@ -48,6 +48,9 @@ class Jax(mgcompare.Backend):
     precisions = {"cpu": ["fp32"], "cuda": ["fp32", "tf32", "bf16"]}
     differs = ["dropout masks are JAX's own"]
 
+    framework = {"name": "JAX", "version": jax.__version__}
+    like = {"one": "serial", "several": "replicated"}
+
     def __init__(self, options):
         self.values = options
         several = options["mode"] == "shard_map"

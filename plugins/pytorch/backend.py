@@ -109,6 +109,8 @@ class PyTorch(mgcompare.Backend):
     device_kinds = ["cpu", "cuda"]
     precisions = {"cpu": ["fp32"], "cuda": ["fp32", "tf32", "bf16"]}
 
+    framework = {"name": "PyTorch", "version": torch.__version__.split("+")[0]}
+
     def __init__(self, options):
         self.values, self.mode, self.team = options, options["mode"], None
         self.least_devices = 2 if self.mode in SEVERAL else 1
@@ -117,6 +119,9 @@ class PyTorch(mgcompare.Backend):
             self.device_kinds = ["cuda"]
         if options["hook"] != "none":
             self.promise = "approximate"
+        several = {"ddp": "replicated", "graph": "replicated", "data_parallel": "data_parallel"}
+        if options["hook"] == "none":
+            self.like = {"one": "serial", **({"several": several[self.mode]} if self.mode in several else {})}
         self.differs = ["dropout masks are PyTorch's own"]
         if self.mode == "data_parallel":
             self.differs += ["each device has ceil(batch / devices) samples, the last one the rest",

@@ -68,11 +68,13 @@ Json accuracy_axis() {
   return y;
 }
 
-Json learning_spec(const Group& group, const std::vector<Series>& series, const char* against, double target) {
+}  // namespace
+
+Json chart::learning_spec(const std::vector<const Cell*>& rows, const std::vector<Series>& series, const char* against, double target) {
   Json values = Json::array();
   std::size_t epochs = 0;
   // Strategies with equal results share one band: that of the first one, leaders first.
-  std::vector<const Cell*> cells = group.cells;
+  std::vector<const Cell*> cells = rows;
   std::stable_partition(cells.begin(), cells.end(), [&](const Cell* cell) {
     return std::any_of(series.begin(), series.end(), [&](const Series& one) { return one.leads && one.name == cell->series; });
   });
@@ -97,7 +99,7 @@ Json learning_spec(const Group& group, const std::vector<Series>& series, const 
   if (epochs < 2 && by_epoch) x["scale"]["domain"] = {0, 2};
   const Json y = accuracy_axis(), tips = tooltip({{"row", "row"}, {"at", "at"}, {"text", "accuracy"}});
   // The combined opacity of the bands of all rows stays below 30 %.
-  const double opacity = std::min(0.12, 1 - std::pow(0.7, 1.0 / static_cast<double>(group.cells.size())));
+  const double opacity = std::min(0.12, 1 - std::pow(0.7, 1.0 / static_cast<double>(rows.size())));
   Json layers = Json::array({bands(series, x, y, opacity), lines(series, x, y),
                              points(series, x, y, tips, 45)});
   if (target > 0) {
@@ -108,12 +110,14 @@ Json learning_spec(const Group& group, const std::vector<Series>& series, const 
   return frame(270, values, layers, series);
 }
 
+namespace {
+
 ChartGroup learning(const Comparison& comparison, const char* against, const char* title, const char* caption) {
   ChartGroup group{title, caption, {}};
   const std::vector<Series> series = all_series(comparison);
   const std::string id = fmt::format("accuracy-{}", against);
   for (const Group& one : by_devices(comparison))
-    group.add(id.c_str(), one.title, [&] { return learning_spec(one, series, against, comparison.target_accuracy); });
+    group.add(id.c_str(), one.title, [&] { return learning_spec(one.cells, series, against, comparison.target_accuracy); });
   group.caption += scales_text(group);
   return group;
 }

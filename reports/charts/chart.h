@@ -41,6 +41,8 @@ Json chart_config();
 
 std::vector<ChartGroup> scaling_charts(const Comparison& comparison);
 std::vector<ChartGroup> accuracy_charts(const Comparison& comparison);
+// The accuracy of exact rows of several frameworks that compute in the same way, one panel for each of the program's own rows.
+std::vector<ChartGroup> framework_charts(const Comparison& comparison);
 std::vector<ChartGroup> time_charts(const Comparison& comparison);
 std::vector<ChartGroup> bytes_charts(const Comparison& comparison);
 std::vector<ChartGroup> histogram_charts(const Comparison& comparison);
@@ -81,6 +83,9 @@ Json points(const std::vector<Series>& series, const Json& x, const Json& y, con
 Json intervals(const std::vector<Series>& series, const Json& x, const Json& y, const char* along);
 // Bands of values with `again` are shown only while their series is picked.
 Json bands(const std::vector<Series>& series, const Json& x, const Json& y, double opacity);
+
+// Accuracy against "epoch" or "seconds", one curve for each cell. `target`: a line across; 0: none.
+Json learning_spec(const std::vector<const Cell*>& rows, const std::vector<Series>& series, const char* against, double target);
 
 }  // namespace chart
 }  // namespace mgcompare

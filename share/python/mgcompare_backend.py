@@ -264,6 +264,8 @@ class Backend:
     optimizers = ["sgd"]
     precisions = {"cpu": ["fp32"]}
     differs = []
+    framework = {}  # {"name": "PyTorch", "version": "2.11.0"}; the name in reports, otherwise that of the backend
+    like = {}  # {"one": "serial", "several": "replicated"}: the strategies that compute the same way on one device, and on several
 
     def __init__(self, options):
         """`options`: the values by key, with defaults. An object may change the attributes above."""
@@ -309,7 +311,7 @@ def _describe(backend_class, request):
     _channel.send("description", protocol=PROTOCOL, name=backend.name, versions={"python": platform.python_version(), **backend.versions()},
                   options=backend.options, problems=problems,
                   **{key: getattr(backend, key) for key in ("promise", "least_devices", "most_devices", "device_kinds", "layers",
-                                                             "optimizers", "precisions", "differs")})
+                                                             "optimizers", "precisions", "differs", "framework", "like")})
 
 
 def _check(backend, trial):

@@ -121,6 +121,15 @@ class PyTorchTest(Case):
             self.assertAlmostEqual(one[1]["loss"], several[1]["loss"], places=4)
         return one
 
+    def test_a_description_names_the_framework_and_equal_strategies(self):
+        options = ({}, {"mode": "ddp"}, {"mode": "ddp", "hook": "fp16"}, {"mode": "graph"}, {"mode": "data_parallel"}, {"mode": "fsdp"})
+        with self.start(PYTORCH) as backend:
+            found = [backend.describe(each) for each in options]
+        self.assertEqual({each["framework"]["name"] for each in found}, {"PyTorch"})
+        self.assertEqual({each["framework"]["version"] for each in found}, {found[0]["versions"]["torch"].split("+")[0]})
+        self.assertEqual([each["like"].get("several") for each in found], [None, "replicated", None, "replicated", "data_parallel", None])
+        self.assertEqual([each["like"].get("one") for each in found], ["serial", "serial", None, "serial", "serial", "serial"])
+
     def test_mlp_equals_numpy(self):
         # The rate changes; 50 samples in steps of 16 leave 2 for the last one, fewer than three devices.
         settings = {"rates": (0.05, 0.01)}

@@ -155,6 +155,26 @@ TEST(BackendDescription, RefusesWhatIsNoDescription) {
   EXPECT_THAT(with("/options/1/default", 10), HasSubstr("not an integer in its range"));
   EXPECT_THAT(with("/options/3/default", 1), HasSubstr("not true or false"));
   EXPECT_THAT(with("/problems/0/kind", "bad"), HasSubstr("unknown kind 'bad'"));
+  EXPECT_THAT(with("/framework", "PyTorch"), HasSubstr("a `framework` that is not an object"));
+  EXPECT_THAT(with("/framework", {{"name", 1}}), HasSubstr("a `framework.name` that is not a text of at most 60 bytes"));
+  EXPECT_THAT(with("/framework", {{"version", std::string(61, '1')}}), HasSubstr("`framework.version`"));
+  EXPECT_THAT(with("/framework", {{"name", "mgcompare"}}), HasSubstr("the name of this program"));
+  EXPECT_THAT(with("/like", Json::array({"serial"})), HasSubstr("a `like` that is not an object"));
+  EXPECT_THAT(with("/like", {{"several", nullptr}}), HasSubstr("`like.several`"));
+}
+
+TEST(BackendDescription, NamesTheFrameworkAndEqualStrategies) {
+  const BackendDescription without = description_in(description(), "plain");
+  EXPECT_EQ(without.framework, "plain");
+  EXPECT_EQ(without.framework_version + without.like_one + without.like_several, "");
+  Json json = description();
+  json["framework"] = {{"name", "Py\x1b[1mTorch\n"}, {"version", "2.11.0"}};
+  json["like"] = {{"one", "serial"}};
+  const BackendDescription with = description_in(json, "plain");
+  EXPECT_EQ(with.framework, "PyTorch") << "without escape sequences";
+  EXPECT_EQ(with.framework_version, "2.11.0");
+  EXPECT_EQ(with.like_one, "serial");
+  EXPECT_EQ(with.like_several, "");
 }
 
 }  // namespace

@@ -72,6 +72,12 @@ TEST_F(Backend, TrainsTheSameExperiment) {
   EXPECT_EQ(plain.traits.at("promise"), "exact");
   EXPECT_THAT(plain.notes, Contains("plain lists, 1 core"));
   EXPECT_THAT(plain.notes, Contains("trained with plain 1.0"));
+  EXPECT_EQ(plain.framework + " " + plain.framework_version, "Plain lists 1.0");
+  EXPECT_EQ(plain.like, "serial") << "on one device";
+  EXPECT_EQ(plain.versions.at("plain"), "1.0");
+  EXPECT_EQ(plain.samples_evaluated, 10u);
+  EXPECT_EQ(serial.samples_evaluated, 10u);
+  EXPECT_EQ(serial.framework + serial.like, "");
   EXPECT_THAT(plain.notes, Contains("differs by design: its arithmetic has 64 bits"));
   EXPECT_EQ(PromiseChecks(run).of(row).state, PromiseState::kept);
   EXPECT_THAT(marks_of_row(run, row), Not(HasSubstr("sent nothing")));

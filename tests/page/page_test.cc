@@ -8,6 +8,7 @@
 #include "page/pages.h"
 #include "reports/charts/chart.h"
 #include "reports/charts/drawing.h"
+#include "results/framework_runs.h"
 
 namespace mgcompare {
 namespace {
@@ -102,6 +103,20 @@ TEST_F(Page, EveryChartHasItsOwnName) {
   EXPECT_THAT(names, testing::Contains("Efficiency, global batch 128"));
   EXPECT_EQ(std::to_string(names.size()), break_down(dom, "data-drawn"));
   EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size()) << testing::PrintToString(names);
+}
+
+// Two epochs of two rows that compute in the same way, on one device and on two.
+TEST_F(Page, SeveralFrameworksHaveASectionAndTheirCurves) {
+  if (assets::chart_script().empty()) GTEST_SKIP() << "this build has no chart libraries (npm was missing)";
+  const Shown shown = show(with_script(without_policy(page_of(two_frameworks().run)), kCount));
+  for (const char* chart : {"frameworks-0", "frameworks-1"}) {
+    const std::size_t at = shown.dom.find("id=\"" + std::string(chart) + "\"");
+    ASSERT_NE(at, std::string::npos) << chart;
+    EXPECT_EQ(break_down(shown.dom, "data-points", at), "4") << chart;
+  }
+  const Shown untouched = show(page_of(two_frameworks().run));
+  EXPECT_EQ(break_down(untouched.dom, "data-failed"), "absent");
+  EXPECT_EQ(untouched.console, "");
 }
 
 TEST_F(Page, AMarkTellsItsFigures) {

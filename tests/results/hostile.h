@@ -79,6 +79,15 @@ inline Run hostile_run(const std::vector<std::string>& texts) {
     row.result.notes = {text};
     row.result.metrics = {{{text, {.mean = 1}}}};
     row.result.placement = {{text, {{text, text, 1}}, {{text, text, 1, 1}}}};
+    for (const std::size_t devices : {1, 2}) {
+      Result result = make_result(500, 0, 0.98);
+      result.framework = result.framework_version = text;
+      result.versions = {{text, text}};
+      result.like = devices == 1 ? "alone" : text;
+      for (EpochResult& epoch : result.epochs) epoch.seconds_reported = epoch.seconds_training;
+      Row& foreign = maker.add(text + " foreign", devices, 1, result);
+      foreign.trial.plugin_file = text + "/backend.json";
+    }
     maker.failed(text, 4, 1, "crashed", text).result.log = {text};
     maker.run.info.warnings.push_back(text);
     maker.run.info.taints.push_back(text);

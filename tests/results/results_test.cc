@@ -65,10 +65,11 @@ TEST(ResultJson, KeepsEveryField) {
   result.epochs[0].sketch = "12345678";
   result.samples_due = 10'000;
   result.samples_ignored = 7;
+  result.samples_evaluated = 2000, result.framework = "F", result.framework_version = "1.2", result.like = "alone", result.versions = {{"cuda", "12"}};
   const nlohmann::json json = result;
   // Equal again, and not only because everything was omitted.
   EXPECT_EQ(nlohmann::json(json.get<Result>()), json);
-  EXPECT_EQ(json.size(), 37u);
+  EXPECT_EQ(json.size(), 42u);
   const Result back = json.get<Result>();
   EXPECT_EQ(back.peak_memory, 1ull << 40);
   EXPECT_EQ(back.metrics.at(0).at("staleness").count, 99u);
@@ -78,6 +79,7 @@ TEST(ResultJson, KeepsEveryField) {
   EXPECT_EQ(back.shared.at(0).bytes, 99u);
   EXPECT_EQ(back.samples_due, 10'000u);
   EXPECT_EQ(back.samples_ignored, 7);
+  EXPECT_EQ(back.framework + back.framework_version + back.like + back.versions.at("cuda"), "F1.2alone12");
   EXPECT_EQ(back.exclusive_sections, 12u);
   EXPECT_EQ(back.seconds_other_threads, 0.25);
   EXPECT_EQ(back.seconds_rank_threads, 1.5);

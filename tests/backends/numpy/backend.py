@@ -8,6 +8,8 @@ class NumpyBackend(mgcompare.Backend):
     name = "numpy"
     layers = ["flatten", "dense", "tanh", "relu"]
     optimizers = ["sgd"]
+    framework = {"name": "NumPy", "version": np.__version__}
+    like = {"one": "serial"}
 
     def load(self, trial):
         self.trial, self.momentum = trial, trial.optimizer["momentum"]

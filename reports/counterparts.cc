@@ -1,0 +1,77 @@
+#include "reports/counterparts.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "reports/framework.h"
+#include "reports/titles.h"
+
+namespace mgcompare {
+namespace {
+
+using Cells = std::vector<const Cell*>;
+
+struct Sides {
+  Cells before, after;
+
+  bool has_pair() const { return before.size() == 1 && after.size() == 1 && before.front()->framework != after.front()->framework; }
+  bool has_frameworks() const {
+    return std::any_of(before.begin(), before.end(), [&](const Cell* one) {
+      return std::any_of(after.begin(), after.end(), [&](const Cell* other) { return one->framework != other->framework; });
+    });
+  }
+};
+
+std::string like_of_cell(const Cell& cell) { return like_of(*cell.done.front()); }
+
+auto key_of(const Cell& cell) {
+  const TrialKey& trial = cell.trial();
+  return std::tuple(trial.network.empty() ? cell.first->config->model.name : trial.network, like_of_cell(cell), trial.device_kind, trial.devices,
+                    trial.ranks_per_device, trial.scaling, trial.global_batch, trial.variant);
+}
+
+std::string names_of(const Cells& cells) {
+  constexpr std::size_t kNamed = 4;
+  std::vector<std::string> names;
+  for (std::size_t k = 0; k < std::min(kNamed, cells.size()); ++k) names.push_back(title_of(*cells[k]));
+  const std::size_t more = cells.size() - names.size();
+  return fmt::format("{}{}", fmt::join(names, "; "), more == 0 ? "" : fmt::format("; and {} more", more));
+}
+
+}  // namespace
+
+Counterparts counterparts(const Cells& before, const Cells& after) {
+  Counterparts found;
+  if (!Sides{before, after}.has_frameworks()) return found;
+  std::map<decltype(key_of(*before.front())), Sides> places;
+  Cells unlike, alone;
+  for (const Cells* cells : {&before, &after})
+    for (const Cell* cell : *cells) {
+      if (like_of_cell(*cell).empty()) unlike.push_back(cell);
+      else (cells == &before ? places[key_of(*cell)].before : places[key_of(*cell)].after).push_back(cell);
+    }
+  for (const auto& [key, sides] : places) {
+    if (sides.has_pair()) {
+      found.pairs.emplace_back(sides.before.front(), sides.after.front());
+      continue;
+    }
+    Cells all = sides.before;
+    all.insert(all.end(), sides.after.begin(), sides.after.end());
+    if (sides.has_frameworks())
+      found.reasons.push_back(fmt::format("More than one row of a run computes like {}, so none of them is compared with another framework: {}",
+                                          std::get<1>(key), names_of(all)));
+    else alone.insert(alone.end(), all.begin(), all.end());
+  }
+  if (!unlike.empty())
+    found.reasons.push_back(fmt::format("It is not known which strategy computes in the same way, so they are compared with none: {}", names_of(unlike)));
+  if (!alone.empty())
+    found.reasons.push_back(fmt::format("The other run has no row of another framework that computes in the same way, so they are compared with none: {}",
+                                        names_of(alone)));
+  return found;
+}
+
+}  // namespace mgcompare

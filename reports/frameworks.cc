@@ -1,0 +1,133 @@
+#include "reports/frameworks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "reports/charts/series.h"
+#include "reports/framework.h"
+
+namespace mgcompare {
+namespace {
+
+bool is_contender(const Cell& cell) { return !cell.many_models && !cell.is_ceiling; }
+
+std::string place_title(const Panel& panel, const std::string& variant) {
+  std::string title = fmt::format("batch {}", panel.batch);
+  if (panel.scaling == ScalingMode::weak) title += " per device";
+  return variant.empty() ? title : fmt::format("{}, {}", title, variant);
+}
+
+// The places of all rows that count, in the order of the comparison.
+std::vector<FrameworkPlace> all_places(const Comparison& comparison) {
+  std::vector<FrameworkPlace> places;
+  if (!comparison.has_frameworks()) return places;
+  for (const Panel& panel : panels(comparison)) {
+    const std::size_t first = places.size();
+    for (const Cell* cell : panel.cells) {
+      if (cell->is_disqualified()) continue;
+      const std::string& variant = cell->trial().variant;
+      const auto found = std::find_if(places.begin() + static_cast<std::ptrdiff_t>(first), places.end(), [&](const FrameworkPlace& place) {
+        return place.cells.front()->trial().variant == variant;
+      });
+      if (found == places.end()) places.push_back({place_title(panel, variant), {cell}, {}});
+      else found->cells.push_back(cell);
+    }
+  }
+  return places;
+}
+
+// The titles of all versions: "PyTorch 2.10.0 and 2.11.0" is rare, and then each row says its own.
+std::string title_of_framework(const FrameworkPlace& place, const std::string& name) {
+  std::string title;
+  for (const Cell* cell : place.cells) {
+    if (cell->framework != name) continue;
+    const std::string own = framework_title(*cell->done.front());
+    if (title.empty()) title = own;
+    else if (title != own) return name;
+  }
+  return title;
+}
+
+FrameworkRows rows_of(const Comparison& comparison, const FrameworkPlace& place, const std::string& name) {
+  FrameworkRows rows{name, title_of_framework(place, name), false, nullptr, nullptr, {}};
+  for (const Cell* cell : place.cells) {
+    if (cell->framework != name) continue;
+    rows.is_own = cell->is_own;
+    const bool is_alone = cell->trial().devices == 1;
+    if (is_alone && cell->baseline && &comparison.cells[*cell->baseline] == cell) rows.one = cell;
+    if (is_alone || !is_contender(*cell)) continue;
+    if (rows.several == nullptr || cell->samples_per_second.median > rows.several->samples_per_second.median) rows.several = cell;
+  }
+  if (rows.several == nullptr || !rows.several->baseline) return rows;
+  rows.one = &comparison.cells[*rows.several->baseline];
+  rows.ratio = rows.several->speed_up;
+  return rows;
+}
+
+bool is_exact(const Cell& cell) { return cell.is_exact || cell.is_baseline; }
+
+// The ratio on n devices if their step costs more than its share of `step` by what it costs here.
+double estimated_ratio(const FrameworkRows& here, double step) {
+  const double own = here.one->step_seconds.median, devices = static_cast<double>(here.several->trial().devices);
+  return step / (step / devices + own / here.ratio.median - own / devices);
+}
+
+}  // namespace
+
+std::vector<FrameworkPlace> framework_places(const Comparison& comparison) {
+  std::vector<FrameworkPlace> places = all_places(comparison);
+  for (FrameworkPlace& place : places) {
+    std::vector<std::string> names;
+    for (const Cell* cell : place.cells)
+      if (std::find(names.begin(), names.end(), cell->framework) == names.end()) names.push_back(cell->framework);
+    for (const std::string& name : names) place.frameworks.push_back(rows_of(comparison, place, name));
+    std::stable_partition(place.frameworks.begin(), place.frameworks.end(), [](const FrameworkRows& rows) { return rows.is_own; });
+  }
+  std::erase_if(places, [](const FrameworkPlace& place) { return place.frameworks.size() < 2; });
+  return places;
+}
+
+std::vector<LikePair> like_pairs(const Comparison& comparison) {
+  std::vector<LikePair> pairs;
+  for (const FrameworkPlace& place : framework_places(comparison)) {
+    for (const Cell* cell : place.cells) {
+      const std::string like = like_of(*cell->done.front());
+      if (cell->is_own || like.empty()) continue;
+      for (const Cell* own : place.cells)
+        if (own->is_own && own->trial().devices == cell->trial().devices && like_of(*own->done.front()) == like)
+          pairs.push_back({cell, own, ratio(cell->done, own->done, throughput), Order::undecided});
+    }
+  }
+  std::vector<std::pair<const Spread*, const Spread*>> spreads;
+  for (const LikePair& pair : pairs) spreads.emplace_back(&pair.cell->samples_per_second, &pair.own->samples_per_second);
+  const std::vector<Order> orders = compare_all(spreads);
+  for (std::size_t i = 0; i < pairs.size(); ++i) pairs[i].order = orders[i];
+  return pairs;
+}
+
+StepReason step_reason(const FrameworkRows& own, const FrameworkRows& other) {
+  if (own.ratio.count == 0 || other.ratio.count == 0) return StepReason::unknown;
+  if (own.several->trial().devices != other.several->trial().devices) return StepReason::unknown;
+  const double mine = own.one->step_seconds.median, its = other.one->step_seconds.median;
+  if (!(mine > 0) || !(its > 0)) return StepReason::unknown;
+  const Order order = compare(own.ratio, other.ratio);
+  if (order == Order::undecided) return StepReason::undecided;
+  const bool is_shorter = mine < its, is_lower = order == Order::below;
+  const double covered = (estimated_ratio(own, its) - own.ratio.median) / (other.ratio.median - own.ratio.median);
+  return is_shorter == is_lower && covered >= 0.5 ? StepReason::by_step : StepReason::not_by_step;
+}
+
+std::vector<Coincidence> framework_coincidences(const Comparison& comparison) {
+  std::vector<Coincidence> all;
+  for (const LikePair& pair : like_pairs(comparison)) {
+    if (!is_exact(*pair.cell) || !is_exact(*pair.own)) continue;
+    const Coincidence found = coincidence_of(*pair.cell, *pair.own);
+    if (!found.epochs.empty()) all.push_back(found);
+  }
+  return all;
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,53 @@
+#pragma once
+
+// Several frameworks in one comparison: whether several devices pay in each, and rows that compute in the same way against each
+// other. The program itself counts as a framework. Rows that are disqualified by a mark are in none of it.
+
+#include <string>
+#include <vector>
+
+#include "reports/coincidence.h"
+#include "reports/comparison.h"
+
+namespace mgcompare {
+
+// The rows of one framework at one place: rows with the same kind of device, scaling, batch and variant.
+struct FrameworkRows {
+  std::string name;                 // "PyTorch"
+  std::string title;                // "PyTorch 2.11.0"
+  bool is_own = false;
+  const Cell* one = nullptr;        // its baseline on one device (Cell::baseline)
+  const Cell* several = nullptr;    // the one with the most samples/s on several devices; null: there is none
+  // samples/s of `several` / those of `one`, by seed if both have the seed: its speed-up.
+  Spread ratio;
+};
+
+struct FrameworkPlace {
+  std::string title;                // "batch 128", "batch 64 per device, small rate"
+  std::vector<const Cell*> cells;   // with results and one rank per device, not disqualified
+  std::vector<FrameworkRows> frameworks;  // the program itself first, the others in the order of their rows
+};
+// None unless the comparison has several frameworks; places with one framework only are left out.
+std::vector<FrameworkPlace> framework_places(const Comparison& comparison);
+
+// A row of another framework against one of the program's own rows that compute in the same way (like_of()) at the same place, on
+// as many devices.
+struct LikePair {
+  const Cell* cell = nullptr;
+  const Cell* own = nullptr;
+  Spread ratio;                     // samples/s of `cell` / those of `own`, by seed if both have the seed
+  Order order = Order::undecided;   // of the samples/s of `cell`; the tests are corrected for the number of pairs of the comparison
+};
+std::vector<LikePair> like_pairs(const Comparison& comparison);
+
+// Why the ratios of two frameworks differ. T and U are the median steps on one device, r and q the ratios on n devices. A step on n
+// devices takes T / r: that is T / n and a cost of c = T / r - T / n. With the same cost, steps of U would have the ratio
+// U / (U / n + c). `by_step`: the ratios differ (compare()), the shorter step has the lower one, and this estimate covers at least
+// half of the difference. `not_by_step`: they differ otherwise. Unknown unless both have rows on the same number of devices.
+enum class StepReason { unknown, undecided, by_step, not_by_step };
+StepReason step_reason(const FrameworkRows& own, const FrameworkRows& other);
+
+// Each of the pairs whose rows are both exact: whether they learn alike.
+std::vector<Coincidence> framework_coincidences(const Comparison& comparison);
+
+}  // namespace mgcompare

@@ -1,0 +1,45 @@
+#include "reports/titles.h"
+
+#include <fmt/format.h>
+
+#include "reports/text.h"
+
+namespace mgcompare {
+namespace {
+
+std::string factor_text(double factor) { return fmt::format("{:.2f}", factor); }
+
+}  // namespace
+
+std::string devices_text(std::size_t count, DeviceKind kind) {
+  return fmt::format("{} {}{}", count, kind == DeviceKind::cpu ? "CPU core" : "GPU", count == 1 ? "" : "s");
+}
+
+std::string title_of(const Cell& cell) {
+  const TrialKey& trial = cell.trial();
+  const bool weak = trial.scaling == ScalingMode::weak;
+  std::string title = fmt::format("{} on {}", trial.strategy.label, devices_text(trial.devices, trial.device_kind));
+  if (trial.ranks_per_device != 1) title += fmt::format(" with {} ranks each", trial.ranks_per_device);
+  title += fmt::format(", batch {}",
+                       weak ? trial.global_batch / std::max<std::size_t>(1, trial.devices) : trial.global_batch);
+  if (weak) title += " per device";
+  if (!trial.variant.empty()) title += fmt::format(", {}", trial.variant);
+  return plain(cell.network.empty() ? title : fmt::format("{}: {}", cell.network, title));
+}
+
+std::string with_range(const Spread& spread, std::string (*text)(double)) {
+  if (spread.count == 0) return "-";
+  if (spread.count == 1) return text(spread.median);
+  return fmt::format("{} [{} .. {}]", text(spread.median), text(spread.low), text(spread.high));
+}
+
+std::string with_range(const Spread& spread) { return with_range(spread, factor_text); }
+
+std::string accuracy_of(const Cell& cell) {
+  const std::string text = with_range(cell.accuracy, accuracy_text);
+  return cell.many_models && cell.accuracy.count > 0
+             ? fmt::format("{}, mean of {} models", text, cell.trial().ranks())
+             : text;
+}
+
+}  // namespace mgcompare
