@@ -57,6 +57,7 @@ class Liar : public Strategy {
                              "skips passes",           // no backward pass in every second step
                              "ignores a rank",         // the last one's gradients are 0
                              "ignores ranks later",    // all but the first, from the second epoch on
+                             "ignores ranks late",     // all but the first, from the third epoch on
                              "ignores ranks first",    // all but the first, in the first step of each epoch
                              "ignores ranks last",     // likewise, in the last full step
                              "ignores short batches",  // likewise, in the last step
@@ -245,7 +246,8 @@ class Liar : public Strategy {
     }
     if (how_ == "dropped sample") learn_without_last(replica, batch);
     else replica.backward(learned_instead_of(batch), how_ == "mean of means" ? Scale::own_share : Scale::global_batch);
-    if (how_ == "ignores ranks later" && group.rank() > 0 && batch.epoch() > 0) std::fill(gradients.begin(), gradients.end(), 0.0f);
+    const std::size_t learned_epochs = how_ == "ignores ranks later" ? 1 : how_ == "ignores ranks late" ? 2 : batch.epoch() + 1;
+    if (group.rank() > 0 && batch.epoch() >= learned_epochs) std::fill(gradients.begin(), gradients.end(), 0.0f);
     if (ignores_ranks_in(batch) && group.rank() > 0) std::fill(gradients.begin(), gradients.end(), 0.0f);
     if (how_ == "ignores a rank" && group.rank() > 0 && group.rank() == group.size() - 1)
       std::fill(gradients.begin(), gradients.end(), 0.0f);

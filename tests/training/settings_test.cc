@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <sched.h>
+#include <sys/prctl.h>
 
 #include <cfenv>
+#include <csignal>
 #include <cstring>
 #include <thread>
 
@@ -28,6 +30,14 @@ TEST(Settings, NameWhatChanged) {
   const mode_t mask = umask(0123);
   EXPECT_EQ(changed_settings(before, process_settings()), "the file mode mask");
   umask(mask);
+  const bool had_huge_pages_disabled = prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1;
+  ASSERT_EQ(prctl(PR_SET_THP_DISABLE, !had_huge_pages_disabled, 0, 0, 0), 0);
+  EXPECT_EQ(changed_settings(before, process_settings()), "the memory policy");
+  prctl(PR_SET_THP_DISABLE, had_huge_pages_disabled, 0, 0, 0);
+  const auto handler = std::signal(SIGRTMIN + 3, [](int) {});
+  EXPECT_EQ(changed_settings(before, process_settings()), "the signal handlers");
+  std::signal(SIGRTMIN + 3, handler);
+  EXPECT_EQ(changed_settings(before, process_settings()), "");
 }
 
 // Modes of the thread that starts the ranks are not those of the ranks.

@@ -247,6 +247,7 @@ const auto kLies = ::testing::Values(
     Lie{"trains apart", true, kEveryRank}, Lie{"trains apart noisily", true, kEveryRank}, Lie{"uncounted exchange", false, kCounted},
     Lie{"uncounted exchange", true, kCounted}, Lie{"hidden exchange", false, kCounted}, Lie{"first rate", false, kOneDevice}, Lie{"largest rate", false, kOneDevice},
     Lie{"ignores a rank", true, kEveryRank}, Lie{"ignores ranks later", true, kEveryRank},
+    Lie{"ignores ranks late", true, kEveryRank},
     Lie{"ignores ranks first", true, kEveryRank}, Lie{"ignores ranks last", true, kEveryRank}, Lie{"ignores short batches", true, kEveryRank},
     Lie{"impossible traits", true, "has impossible traits: most_ranks is 0"},
     Lie{"meets at free pace", true, "all_reduce: ranks at free pace make different numbers of steps"}, Lie{"skips updates", true, kEveryRank}, Lie{"skips passes", true, "trains on each sample once per epoch"},
