@@ -33,6 +33,8 @@ namespace {
 
 // Bits of MXCSR that say what happened, not what shall be done.
 constexpr unsigned kExceptionFlags = 0x3f;
+// SA_RESTORER, which the C library adds to the flags of every handler that is set, also of one that is restored.
+constexpr int kSetByTheLibrary = 0x04000000;
 
 std::string denormals() {
 #ifdef __SSE__
@@ -105,7 +107,7 @@ std::string signal_handlers() {
     // Those below SIGRTMIN that the C library keeps to itself.
     if (number >= __SIGRTMIN && number < SIGRTMIN) continue;
     struct sigaction action {};
-    if (sigaction(number, nullptr, &action) == 0) text += fmt::format("{}/{:x},", reinterpret_cast<std::uintptr_t>(action.sa_handler), action.sa_flags);
+    if (sigaction(number, nullptr, &action) == 0) text += fmt::format("{}/{:x},", reinterpret_cast<std::uintptr_t>(action.sa_handler), action.sa_flags & ~kSetByTheLibrary);
   }
   return text;
 }

@@ -34,9 +34,11 @@ TEST(Settings, NameWhatChanged) {
   ASSERT_EQ(prctl(PR_SET_THP_DISABLE, !had_huge_pages_disabled, 0, 0, 0), 0);
   EXPECT_EQ(changed_settings(before, process_settings()), "the memory policy");
   prctl(PR_SET_THP_DISABLE, had_huge_pages_disabled, 0, 0, 0);
-  const auto handler = std::signal(SIGRTMIN + 3, [](int) {});
+  struct sigaction handler {};
+  sigaction(SIGRTMIN + 3, nullptr, &handler);
+  std::signal(SIGRTMIN + 3, [](int) {});
   EXPECT_EQ(changed_settings(before, process_settings()), "the signal handlers");
-  std::signal(SIGRTMIN + 3, handler);
+  sigaction(SIGRTMIN + 3, &handler, nullptr);
   EXPECT_EQ(changed_settings(before, process_settings()), "");
 }
 
