@@ -37,7 +37,12 @@ std::string framework_title(const Row& row) {
   return framework_of(row) + (version.empty() ? "" : " " + version);
 }
 
-std::string like_of(const Row& row) { return plain(is_own(row) ? row.trial.strategy.name : row.result.like); }
+std::string like_of(const Row& row) {
+  if (!is_own(row)) return plain(row.result.like);
+  const auto promise = row.result.traits.find("promise");
+  const bool is_approximate = promise != row.result.traits.end() && promise->second == "approximate";
+  return is_approximate && !row.trial.strategy.options.empty() ? "" : plain(row.trial.strategy.name);
+}
 
 std::vector<Framework> frameworks_of(const Run& run) {
   std::vector<Framework> all;

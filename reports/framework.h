@@ -3,6 +3,7 @@
 // What trained a row: the program itself, or the framework of a backend (docs/backend-protocol.md). Texts are plain().
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "results/results_store.h"
@@ -15,7 +16,8 @@ bool is_own(const Row& row);
 std::string framework_of(const Row& row);
 // "PyTorch 2.11.0"; without a version that is known only the name.
 std::string framework_title(const Row& row);
-// The name of the strategy that computes in this way: that of the row itself, or the one that its backend names. Empty if none is known.
+// The name of the strategy that computes in this way: that of the row itself, or the one that its backend names. Empty if none is known,
+// and for a row of the program itself whose options make it approximate.
 std::string like_of(const Row& row);
 
 // One framework with the versions of one description.

@@ -53,14 +53,22 @@ std::string steps_text(const FrameworkRows& own, const FrameworkRows& other) {
                      seconds_text(other.one->step_seconds.median));
 }
 
+// What explains the difference if the length of the step alone does not.
+std::string costs_text(const StepEffect& effect) {
+  const std::string alone = std::isfinite(effect.estimate) ? fmt::format(", which alone would make it {} there", ratio_figure(effect.estimate)) : "";
+  const auto cost = [](double seconds) { return (seconds < 0 ? "-" : "") + seconds_text(std::abs(seconds)); };
+  return fmt::format("{}; what several devices add to their share of a step is {} here and {} there", alone, cost(effect.own_cost), cost(effect.other_cost));
+}
+
 // "; here 0.90 (replicated against serial), because ...": the end of a sentence about another framework.
 std::string here_text(const FrameworkRows& own, const FrameworkRows& other) {
   if (const std::string missing = missing_text(own); !missing.empty()) return fmt::format("; here {}", missing);
   const bool is_alike = own.several->trial().devices == other.several->trial().devices;
   const std::string here = fmt::format("; here {} ({})", is_alike ? with_range(own.ratio) : ratio_text(own), rows_text(own));
-  switch (step_reason(own, other)) {
+  const StepEffect effect = step_effect(own, other);
+  switch (effect.reason) {
     case StepReason::by_step: return fmt::format("{}, because a {}", here, steps_text(own, other));
-    case StepReason::not_by_step: return fmt::format("{}. A {}, which explains less than half of the difference", here, steps_text(own, other));
+    case StepReason::not_by_step: return fmt::format("{}. A {}{}", here, steps_text(own, other), costs_text(effect));
     case StepReason::undecided: return fmt::format("{}; undecided: {}. A {}", here, doubt_of(own.ratio, other.ratio), steps_text(own, other));
     case StepReason::unknown: return here;
   }

@@ -33,7 +33,7 @@ void add_places(const Comparison& part, Json& all) {
     for (const FrameworkRows& rows : place.frameworks) {
       Json json = {{"model", network_of(part)}, {"place", place.title}, {"framework", rows.name}, {"several", name_of(rows.several)},
                    {"one", name_of(rows.one)}, {"ratio", ratio_json(rows.ratio)}, {"step_seconds_one", step_of(rows.one)}};
-      if (own.is_own && !rows.is_own) json["against_here"] = reason_text(step_reason(own, rows));
+      if (own.is_own && !rows.is_own) json["against_here"] = reason_text(step_effect(own, rows).reason);
       all.push_back(std::move(json));
     }
   }

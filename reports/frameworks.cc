@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "reports/charts/series.h"
@@ -11,6 +12,8 @@
 
 namespace mgcompare {
 namespace {
+
+constexpr double kLeastExplained = 0.5, kMostExplained = 1.5;
 
 bool is_contender(const Cell& cell) { return !cell.many_models && !cell.is_ceiling; }
 
@@ -69,10 +72,10 @@ FrameworkRows rows_of(const Comparison& comparison, const FrameworkPlace& place,
 
 bool is_exact(const Cell& cell) { return cell.is_exact || cell.is_baseline; }
 
-// The ratio on n devices if their step costs more than its share of `step` by what it costs here.
-double estimated_ratio(const FrameworkRows& here, double step) {
-  const double own = here.one->step_seconds.median, devices = static_cast<double>(here.several->trial().devices);
-  return step / (step / devices + own / here.ratio.median - own / devices);
+// What a step on several devices takes besides its share of the step on one, in seconds.
+double cost_of(const FrameworkRows& rows) {
+  const double step = rows.one->step_seconds.median;
+  return step / rows.ratio.median - step / static_cast<double>(rows.several->trial().devices);
 }
 
 }  // namespace
@@ -108,16 +111,23 @@ std::vector<LikePair> like_pairs(const Comparison& comparison) {
   return pairs;
 }
 
-StepReason step_reason(const FrameworkRows& own, const FrameworkRows& other) {
-  if (own.ratio.count == 0 || other.ratio.count == 0) return StepReason::unknown;
-  if (own.several->trial().devices != other.several->trial().devices) return StepReason::unknown;
+StepEffect step_effect(const FrameworkRows& own, const FrameworkRows& other) {
+  if (own.ratio.count == 0 || other.ratio.count == 0) return {};
+  if (own.several->trial().devices != other.several->trial().devices) return {};
   const double mine = own.one->step_seconds.median, its = other.one->step_seconds.median;
-  if (!(mine > 0) || !(its > 0)) return StepReason::unknown;
+  if (!(mine > 0) || !(its > 0)) return {};
+  StepEffect effect{StepReason::not_by_step, std::numeric_limits<double>::quiet_NaN(), cost_of(own), cost_of(other)};
+  const double step = its / static_cast<double>(own.several->trial().devices) + effect.own_cost;
+  if (step > 0) effect.estimate = its / step;
   const Order order = compare(own.ratio, other.ratio);
-  if (order == Order::undecided) return StepReason::undecided;
+  if (order == Order::undecided) {
+    effect.reason = StepReason::undecided;
+    return effect;
+  }
   const bool is_shorter = mine < its, is_lower = order == Order::below;
-  const double covered = (estimated_ratio(own, its) - own.ratio.median) / (other.ratio.median - own.ratio.median);
-  return is_shorter == is_lower && covered >= 0.5 ? StepReason::by_step : StepReason::not_by_step;
+  const double explained = (effect.estimate - own.ratio.median) / (other.ratio.median - own.ratio.median);
+  if (is_shorter == is_lower && explained >= kLeastExplained && explained <= kMostExplained) effect.reason = StepReason::by_step;
+  return effect;
 }
 
 std::vector<Coincidence> framework_coincidences(const Comparison& comparison) {

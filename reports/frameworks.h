@@ -41,11 +41,20 @@ struct LikePair {
 std::vector<LikePair> like_pairs(const Comparison& comparison);
 
 // Why the ratios of two frameworks differ. T and U are the median steps on one device, r and q the ratios on n devices. A step on n
-// devices takes T / r: that is T / n and a cost of c = T / r - T / n. With the same cost, steps of U would have the ratio
-// U / (U / n + c). `by_step`: the ratios differ (compare()), the shorter step has the lower one, and this estimate covers at least
-// half of the difference. `not_by_step`: they differ otherwise. Unknown unless both have rows on the same number of devices.
-enum class StepReason { unknown, undecided, by_step, not_by_step };
-StepReason step_reason(const FrameworkRows& own, const FrameworkRows& other);
+// devices takes T / r: that is its share T / n and a cost of c = T / r - T / n. With the same cost, steps of U would have the ratio
+// e = U / (U / n + c).
+enum class StepReason {
+  unknown,                          // not both have rows on the same number of devices
+  undecided,                        // the ratios do not differ (compare())
+  by_step,                          // the length of the step explains the difference: e - r is 0.5 to 1.5 times q - r
+  not_by_step
+};
+struct StepEffect {
+  StepReason reason = StepReason::unknown;
+  double estimate = 0;              // e; NaN if the cost is negative and larger than the share
+  double own_cost = 0, other_cost = 0;  // seconds
+};
+StepEffect step_effect(const FrameworkRows& own, const FrameworkRows& other);
 
 // Each of the pairs whose rows are both exact: whether they learn alike.
 std::vector<Coincidence> framework_coincidences(const Comparison& comparison);

@@ -82,7 +82,7 @@ Section scaling_section(const Overview& overview, const std::string& drawing, Js
 std::optional<Section> framework_section(const Overview& overview, Json& charts) {
   if (!has_frameworks(overview)) return std::nullopt;
   Section section("frameworks", "By framework",
-                  "Whether several devices pay depends on how long a step takes on one: the shorter it is, the larger the share of the exchange. "
+                  "Whether several devices pay depends on how long a step takes on one, and on what each framework adds to a step on several. "
                   "All frameworks train from the same weights and samples in the same order, under the same clock.");
   add_charts(overview, section, framework_charts, epoch_table, charts);
   for (const Comparison& part : overview.parts)

@@ -109,6 +109,8 @@ Json optimizer_json(const OptimizerConfig& optimizer) {
           {"rho", optimizer.rho},                    {"epsilon", optimizer.epsilon}};
 }
 
+bool augments(const Trial& trial) { return trial.config.data.prepare.flip || trial.config.data.prepare.crop_padding > 0; }
+
 std::size_t steps_of(const Trial& trial, const Dataset& data) { return (data.train.samples + trial.global_batch - 1) / trial.global_batch; }
 
 Json trial_json(const Trial& trial, const Dataset& data, const NetworkSpec& network, const Json& options) {
@@ -129,6 +131,7 @@ Json trial_json(const Trial& trial, const Dataset& data, const NetworkSpec& netw
           {"weight_decays", decays},
           {"batch_norm", to_string(trial.config.batch_norm)},
           {"network", network_json(network)},
+          {"augmented", augments(trial)},
           {"preparation", preparation_json(trial, as_read(data.spec, network))},
           {"log_steps", 0}};
 }
@@ -165,8 +168,7 @@ Json ExportedTrial::epoch_request(int id, std::size_t epoch) const {
   }
   write_file(path(kRates), rates);
   const PreparationConfig& prepare = config.data.prepare;
-  const bool augments = prepare.flip || prepare.crop_padding > 0;
-  if (augments) {
+  if (augments(trial_)) {
     const Augmentation augmentation(trial_.seed, epoch, prepare.flip, static_cast<std::uint32_t>(prepare.crop_padding));
     std::vector<std::int8_t> views;
     views.reserve(3 * order.size());
@@ -176,7 +178,7 @@ Json ExportedTrial::epoch_request(int id, std::size_t epoch) const {
     }
     write_file(path(kViews), views);
   }
-  return {{"type", "epoch"},      {"id", id},         {"epoch", epoch}, {"order", path(kOrder)}, {"views", augments ? path(kViews) : ""},
+  return {{"type", "epoch"},      {"id", id},         {"epoch", epoch}, {"order", path(kOrder)}, {"views", augments(trial_) ? path(kViews) : ""},
           {"rates", path(kRates)}, {"weights", path(kWeights)}};
 }
 

@@ -4,8 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -122,11 +124,32 @@ Manifest read_manifest(const std::string& file) {
   return manifest;
 }
 
+namespace {
+
+// What the program may read as a part of itself: of one in Python all modules in its folder.
+std::vector<std::string> parts_of(const Manifest& manifest) {
+  if (!manifest.is_python) return {manifest.program};
+  std::vector<std::string> parts;
+  std::error_code error;
+  for (fs::directory_iterator entry(fs::path(manifest.program).parent_path(), error), end; !error && entry != end; entry.increment(error))
+    if (std::error_code ignored; entry->path().extension() == ".py" && entry->is_regular_file(ignored)) parts.push_back(entry->path().string());
+  std::sort(parts.begin(), parts.end());
+  return parts;
+}
+
+}  // namespace
+
 std::string checksum_of_plugin(const std::string& file) {
   if (!is_backend(file)) return sha256_of_file(file);
   try {
-    const std::string manifest = sha256_of_file(file), program = sha256_of_file(read_manifest(file).program);
-    return manifest.empty() || program.empty() ? "" : sha256(manifest + program);
+    const Manifest manifest = read_manifest(file);
+    std::string all = sha256_of_file(file);
+    for (const std::string& part : parts_of(manifest)) {
+      const std::string sum = sha256_of_file(part);
+      if (sum.empty()) return "";
+      all += fs::path(part).filename().string() + ' ' + sum;
+    }
+    return sha256(all);
   } catch (const Error&) {
     return "";
   }

@@ -24,8 +24,8 @@ bool is_backend(std::string_view plugin_file);
 // whose program is not in its folder, and if every user can write to either.
 Manifest read_manifest(const std::string& file);
 
-// SHA-256 of what a plugin runs: of a shared library its bytes, of a backend those of its manifest and of its program. Empty if they
-// cannot be read.
+// SHA-256 of what a plugin runs: of a shared library its bytes, of a backend those of its manifest and of its program, with all
+// modules in the folder of one in Python. Empty if they cannot be read.
 std::string checksum_of_plugin(const std::string& file);
 
 }  // namespace mgcompare

@@ -209,6 +209,9 @@ class BackendTraining {
     // On CPUs a device is a processor. What is more than that is a device more.
     const double busy = process_->processor_seconds() - processors - static_cast<double>(trial_.devices) * (now() - asked);
     result_.seconds_other_threads = (result_.epochs.empty() ? 0 : result_.seconds_other_threads) + std::max(0.0, busy);
+    if (report.steps != steps_due())
+      throw Error(fmt::format("in epoch {}, the backend {} made {} steps, but {} samples in batches of {} are {}", number + 1, manifest_.name, report.steps,
+                              request_.dataset.train.samples, trial_.global_batch, steps_due()));
     if (!std::isfinite(report.loss)) throw Diverged(fmt::format("in epoch {}, the loss is not finite", number + 1));
     receive_of_epoch("weights");
     const double written = process_->received();

@@ -235,7 +235,8 @@ class Training:
         """Compiles and runs the parts of an epoch over all samples. The state stays the initial one."""
         samples = len(self.trial.targets)
         rates = np.zeros(-(-samples // self.trial.batch), np.float32)
-        self.begin(np.arange(samples, dtype=np.uint32), None, rates)
+        views = np.zeros((samples, 3), np.int8) if self.trial.augmented else None
+        self.begin(np.arange(samples, dtype=np.uint32), views, rates)
 
     def vector(self):
         """Parameters and the mean of the devices' statistics, in the order of the vector."""

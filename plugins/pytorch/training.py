@@ -52,7 +52,7 @@ class Training:
             self.network.to(memory_format=torch.channels_last)
         self.network.train()
         self.total = torch.zeros((), dtype=torch.float64, device=device)
-        self.graphs, self.with_views = {}, False
+        self.graphs, self.with_views = {}, trial.augmented
         self.model, self.forget = self._wrap()
         self.tensors = self.network.tensors()
         self.updates = Updates(trial, self.tensors, device, mode == "graph", mode == "fsdp")
@@ -147,9 +147,6 @@ class Training:
 
     def begin(self, order, views, rates):
         """Own part of the order, to the device, with the place of each step in it."""
-        if self.graphs and (views is not None) != self.with_views:  # known with the first epoch
-            self.with_views = views is not None
-            self.warm_up()
         batch = self.trial.batch
         counts = [min(batch, len(order) - at) for at in range(0, len(order), batch)]
         own = [self._own(k * batch, count) for k, count in enumerate(counts)]

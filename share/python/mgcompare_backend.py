@@ -190,6 +190,7 @@ class Trial:
         for key in ("device_kind", "devices", "batch", "epochs", "steps_per_epoch", "seed", "precision", "deterministic",
                     "optimizer", "weight_decays", "batch_norm", "network", "preparation"):
             setattr(self, key, self.json[key])
+        self.augmented = self.json.get("augmented", False)
         self.options = self.json["options"]
         self.layers = self.network["layers"]
         self.values = self._map("values")

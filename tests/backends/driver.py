@@ -172,7 +172,7 @@ class Trial:
                    "steps_per_epoch": self.steps, "seed": 3, "precision": self.precision, "deterministic": False, "optimizer": self.optimizer,
                    "weight_decays": [decay * each for each in self.net.decays], "batch_norm": self.batch_norm,
                    "network": self.net.network(), "initial": str(self.folder / "initial.f32"), "data": self.data,
-                   "preparation": self.preparation, "log_steps": 0}
+                   "preparation": self.preparation, "augmented": self.views, "log_steps": 0}
         file = self.folder / "trial.json"
         file.write_text(json.dumps(content))
         return file

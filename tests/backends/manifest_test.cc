@@ -94,8 +94,13 @@ TEST_F(Manifests, TheChecksumIsThatOfManifestAndProgram) {
   const std::string file = write("backend.json", kGood), first = checksum_of_plugin(file);
   EXPECT_EQ(first.size(), 64u);
   EXPECT_EQ(checksum_of_plugin(file), first);
+  write("module.py", "one");
+  const std::string second = checksum_of_plugin(file);
+  EXPECT_NE(second, first);
+  write("notes.txt", "not read");
+  EXPECT_EQ(checksum_of_plugin(file), second);
   write("b.py", "pass");
-  EXPECT_NE(checksum_of_plugin(file), first);
+  EXPECT_NE(checksum_of_plugin(file), second);
   fs::remove(folder_ / "b.py");
   EXPECT_EQ(checksum_of_plugin(file), "");
 }

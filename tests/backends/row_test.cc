@@ -121,6 +121,7 @@ TEST_F(Backend, WrongMessagesAreCauses) {
       {"error", "setup", TrialStatus::failed, "it does not want to"},
       {"short", "epoch", TrialStatus::failed, "bytes of weights, but the 460 parameters and 0 buffers of the network are 1840"},
       {"stale", "epoch", TrialStatus::failed, "their file is not there"},
+      {"fewer_steps", "epoch", TrialStatus::failed, "in epoch 1, the backend plain made 2 steps, but 64 samples in batches of 24 are 3"},
       {"infinite", "epoch", TrialStatus::diverged, "after epoch 1, weights are not finite"},
       {"diverges", "epoch", TrialStatus::diverged, "in epoch 1, the loss is not finite"}};
   expect_causes(place_, compare(rows_of(faults)), faults);

@@ -106,7 +106,7 @@ StepReason reason_of(double one, double two, double other_one, double other_two,
     add_foreign(maker, "T pair", 2, seed, paced(other_two * noise), "together");
   }
   const std::vector<FrameworkPlace> places = framework_places(compare_rows(maker.run));
-  return step_reason(places.at(0).frameworks.at(0), places.at(0).frameworks.at(1));
+  return step_effect(places.at(0).frameworks.at(0), places.at(0).frameworks.at(1)).reason;
 }
 
 TEST(Frameworks, AShorterStepIsTheReasonOnlyWhereFiguresShowIt) {
@@ -114,6 +114,8 @@ TEST(Frameworks, AShorterStepIsTheReasonOnlyWhereFiguresShowIt) {
   EXPECT_EQ(reason_of(2000, 3600, 10'000, 9000), StepReason::by_step) << "the other way round";
   EXPECT_EQ(reason_of(10'000, 18'000, 2000, 1800), StepReason::not_by_step) << "the shorter step has the higher ratio";
   EXPECT_EQ(reason_of(2200, 1980, 2000, 3600), StepReason::not_by_step) << "steps of nearly the same length";
+  EXPECT_EQ(reason_of(10'000, 9000, 2000, 2020), StepReason::not_by_step) << "with the cost here its ratio would be 1.6 in place of 1.01";
+  EXPECT_EQ(reason_of(10'000, 25'000, 100, 190), StepReason::not_by_step) << "more than twice as fast: no cost, but a gain";
   EXPECT_EQ(reason_of(10'000, 18'000, 2000, 3610), StepReason::undecided) << "equal ratios";
   EXPECT_EQ(reason_of(10'000, 9000, 2000, 3600, 2), StepReason::undecided) << "too few repeats";
 }
@@ -180,6 +182,19 @@ TEST(Frameworks, OneAloneHasNoSection) {
   unavailable.baseline(1, paced(1000));
   unavailable.failed("torchlike", 1, 1, "unavailable", "python3 has no module torchlike").trial.plugin_file = "/plugins/torchlike/backend.json";
   EXPECT_THAT(markdown_report(overview_of(unavailable.run)), Not(HasSubstr("By framework")));
+}
+
+TEST(Frameworks, AreNotComparedWithRowsWhoseOptionsMakeThemApproximate) {
+  RunMaker maker = two_frameworks();
+  EXPECT_EQ(like_pairs(compare_rows(maker.run)).size(), 2u);
+  for (Row& row : maker.run.rows) {
+    if (row.trial.strategy.label != "together") continue;
+    row.trial.strategy.options = {{"wire", "fp16", false, {}}};
+    row.result.traits["promise"] = "approximate";
+  }
+  const std::vector<LikePair> pairs = like_pairs(compare_rows(maker.run));
+  ASSERT_EQ(pairs.size(), 1u);
+  EXPECT_EQ(pairs[0].own->trial().strategy.label, "alone");
 }
 
 TEST(Frameworks, HaveASectionInEveryReport) {

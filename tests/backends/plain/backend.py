@@ -11,7 +11,7 @@ import time
 
 FAULTS = ["none", "garbage", "huge", "silent", "dies", "signal", "other_id", "other_type", "short", "infinite", "stale", "children", "session",
           "memory", "error", "diverges", "slow_clock", "fast_clock", "unclocked", "momentum", "skips", "twice", "stays", "busy",
-          "writes"]
+          "writes", "fewer_steps"]
 FORMATS = {"uint8": "B", "float32": "f", "int32": "i", "int64": "q", "uint32": "I"}
 
 requests = os.fdopen(3, "r")
@@ -191,7 +191,7 @@ def train(network, request, id, fault):
     while fault != "unclocked" and time.monotonic() - start < float(os.environ.get("MGCOMPARE_TEST_EPOCH", "0")):
         time.sleep(0.001)
     seconds = (time.monotonic() - start) * {"slow_clock": 1.5, "fast_clock": 0.5}.get(fault, 1)
-    message = dict(type="epoch_end", id=id, epoch=request["epoch"], seconds=seconds, samples=len(order), steps=len(rates),
+    message = dict(type="epoch_end", id=id, epoch=request["epoch"], seconds=seconds, samples=len(order), steps=len(rates) - (fault == "fewer_steps"),
                    loss=None if fault == "diverges" else loss / len(order))
     if fault in ("garbage", "huge", "other_id", "other_type", "memory", "error"):
         misbehave(fault, id, message)
