@@ -263,7 +263,12 @@ class BackendTraining {
     result_.samples_per_second = result_.seconds_training > 0 ? static_cast<double>(result_.samples) / result_.seconds_training : 0;
     const bool local_norm = spec_.buffers > 0 && trial_.config.batch_norm == BatchNormPolicy::local && trial_.ranks() > 1;
     const bool promised = description.traits.promise == Traits::Promise::exact;
-    result_.traits = {{"promise", promised && !local_norm ? "exact" : "approximate"}, {"pace", "lockstep"}, {"models", "one"}, {"role", "contender"}};
+    // The masks are drawn in the program and in no file.
+    const bool drops = std::any_of(spec_.layers.begin(), spec_.layers.end(), [](const LayerSpec& layer) {
+      return layer.config.type == LayerType::dropout && layer.config.rate > 0;
+    });
+    if (drops && promised) result_.notes.push_back("dropout has the backend's own masks, so the result differs from that of one device here");
+    result_.traits = {{"promise", promised && !local_norm && !drops ? "exact" : "approximate"}, {"pace", "lockstep"}, {"models", "one"}, {"role", "contender"}};
     if (local_norm && promised)
       result_.notes.push_back("batch_norm is local: each device normalises its own share, so the result differs from that of one device");
     result_.framework = description.framework;

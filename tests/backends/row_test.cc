@@ -169,6 +169,17 @@ TEST_F(Backend, CannotChangeTheSamplesOfLaterTrials) {
   }
 }
 
+// The program cannot repeat the masks of another; plain's drop nothing.
+TEST_F(Backend, IsNotExactWithDropout) {
+  const Ended ended = place_.run({config("[serial, plain]"), "--set", "layers=[flatten, {dense: 6}, {dropout: {rate: 0.5}}, tanh, {dense: 10}]"}, variables());
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  const auto run = place_.only_run();
+  const Row& row = row_of(run, "plain");
+  EXPECT_EQ(row.result.traits.at("promise"), "approximate") << row.result.cause;
+  EXPECT_THAT(row.result.notes, Contains(HasSubstr("dropout has the backend's own masks")));
+  EXPECT_THAT(marks_of_row(run, row), Not(HasSubstr("promise")));
+}
+
 TEST_F(Backend, ThatWorksBetweenShortEpochsIsMarked) {
   const Ended ended = place_.run({config("[serial, {plain: {fault: unclocked}}]"), "--set", "epochs=2"},
                                  variables({{"MGCOMPARE_TEST_EPOCH", "0.1"}, {"MGCOMPARE_TEST_UNCLOCKED", "0.12"}}));
