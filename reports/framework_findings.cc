@@ -104,10 +104,6 @@ TextRow framework_line(const Comparison& comparison, const Cell& cell) {
                base == nullptr ? "-" : in_two(with_range(cell.speed_up)), base == nullptr ? "-" : label_of(*base)});
 }
 
-const char* order_text(Order order) {
-  return order == Order::above ? "faster" : order == Order::below ? "slower" : "undecided";
-}
-
 // "PyTorch DDP on 2 GPUs, batch 128"; of many the first three.
 std::string names_of(const std::vector<const Cell*>& cells) {
   constexpr std::size_t kNamed = 3;

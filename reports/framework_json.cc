@@ -18,10 +18,6 @@ Json name_of(const Cell* cell) { return cell == nullptr ? Json() : Json(cell->na
 
 Json step_of(const Cell* cell) { return cell == nullptr ? Json() : json_number(cell->step_seconds.median); }
 
-const char* order_text(Order order) {
-  return order == Order::above ? "faster" : order == Order::below ? "slower" : "undecided";
-}
-
 const char* reason_text(StepReason reason) {
   constexpr const char* kWords[] = {"unknown", "undecided", "by_step", "not_by_step"};
   return kWords[static_cast<int>(reason)];

@@ -111,6 +111,10 @@ std::vector<LikePair> like_pairs(const Comparison& comparison) {
   return pairs;
 }
 
+const char* order_text(Order order) {
+  return order == Order::above ? "faster" : order == Order::below ? "slower" : "undecided";
+}
+
 StepEffect step_effect(const FrameworkRows& own, const FrameworkRows& other) {
   if (own.ratio.count == 0 || other.ratio.count == 0) return {};
   if (own.several->trial().devices != other.several->trial().devices) return {};

@@ -39,6 +39,8 @@ struct LikePair {
   Order order = Order::undecided;   // of the samples/s of `cell`; the tests are corrected for the number of pairs of the comparison
 };
 std::vector<LikePair> like_pairs(const Comparison& comparison);
+// "faster", "slower" or "undecided"
+const char* order_text(Order order);
 
 // Why the ratios of two frameworks differ. T and U are the median steps on one device, r and q the ratios on n devices. A step on n
 // devices takes T / r: that is its share T / n and a cost of c = T / r - T / n. With the same cost, steps of U would have the ratio
