@@ -41,7 +41,7 @@ def devices_of(trial):
 class Jax(mgcompare.Backend):
     name = "jax"
     options = [mgcompare.choice("mode", ["scan", "shard_map"], "scan", "one device, or several with a share of each batch"),
-               mgcompare.integer("steps", 0, 0, 1000000, "of one compiled scan, at most; 0: 128 on GPUs, 8 on CPUs")]
+               mgcompare.integer("steps", 0, 0, 1000000, "of one compiled scan, at most; 0: 8 on CPUs, 128 on GPUs, 1024 of small networks")]
     layers = LAYERS
     optimizers = OPTIMIZERS
     device_kinds = ["cpu", "cuda"]
@@ -71,9 +71,7 @@ class Jax(mgcompare.Backend):
             self.devices = devices_of(trial)
         except (RuntimeError, IndexError) as error:
             raise mgcompare.unavailable(f"JAX does not find these devices ({trial.device_kind} {trial.devices}): {error}") from error
-        # Each scan runs once before the clock starts, and a step on a CPU may take seconds.
-        steps = self.values["steps"] or (128 if trial.device_kind == "cuda" else 8)
-        self.training = Training(trial, self.devices, steps)
+        self.training = Training(trial, self.devices, self.values["steps"])
         self.training.warm_up()
         return []
 

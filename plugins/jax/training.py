@@ -13,9 +13,11 @@ from updates import states_of, update
 PREPARED_BYTES = 1 << 31
 # The batches of a scan are gathered at once if they need at most this many bytes on each device.
 GATHERED_BYTES = 1 << 29
-# Steps of small networks on GPUs are short: their kernels take less time than what a scan does between two steps. Those of large networks
-# are not, and compile slowly.
-UNROLLED_STEPS, MOST_UNROLLED_LAYERS = 4, 24
+# Steps of small networks on GPUs are short: their kernels take less time than what a scan does between two steps, and the start of a scan
+# takes as long as several steps. Those of large networks are not; they compile slowly, and each scan also runs before the clock starts.
+MOST_LAYERS_OF_SMALL = 24
+UNROLLED_STEPS = 4
+SCAN_STEPS = {"cpu": 8, "cuda": 128, "small": 1024}
 
 EVERYWHERE, DIVIDED = PartitionSpec(), PartitionSpec(AXIS)
 
@@ -34,11 +36,16 @@ def seen(values, views, fill):
 
 
 class Training:
-    """`devices`: those of JAX. With several, each has a share of every batch, and the gradients are summed."""
+    """`devices`: those of JAX. With several, each has a share of every batch, and the gradients are summed.
 
-    def __init__(self, trial, devices, scan_steps):
-        self.trial, self.devices, self.scan_steps = trial, len(devices), scan_steps
-        self.unrolled = UNROLLED_STEPS if trial.device_kind == "cuda" and len(trial.layers) <= MOST_UNROLLED_LAYERS else 1
+    `scan_steps`: of a scan, at most; 0 chooses.
+    """
+
+    def __init__(self, trial, devices, scan_steps=0):
+        self.trial, self.devices = trial, len(devices)
+        small = trial.device_kind == "cuda" and len(trial.layers) <= MOST_LAYERS_OF_SMALL
+        self.scan_steps = scan_steps or SCAN_STEPS["small" if small else trial.device_kind]
+        self.unrolled = UNROLLED_STEPS if small else 1
         self.layers, self.several = trial.layers, len(devices) > 1
         self.places = trial.parts()
         self.mesh = Mesh(np.array(devices), (AXIS,), axis_types=(AxisType.Auto,))
@@ -94,14 +101,14 @@ class Training:
     # Compiled
 
     def _loss(self, parameters, buffers, inputs, targets, context):
-        """Share of this device in the mean over the global batch, and the new statistics."""
+        """Share of this device in the mean over the global batch; the new statistics and the losses of its samples."""
         out, buffers = logits(self.layers, parameters, buffers, inputs, context)
         out = out.reshape(len(inputs), -1, out.shape[-1])
         right = jnp.take_along_axis(out, targets[..., None], -1)[..., 0]
         losses = jax.nn.logsumexp(out, -1) - right
         if context.weights is not None:
             losses = losses * context.weights[:, None]
-        return losses.sum() / (context.count * targets.shape[1]), buffers
+        return losses.sum() / (context.count * targets.shape[1]), (buffers, losses.mean(-1))
 
     def _batch(self, values, targets, order, views):
         inputs = values.at[order].get(mode="promise_in_bounds")
@@ -122,35 +129,37 @@ class Training:
         size = values.dtype.itemsize * int(np.prod(values.shape[1:]))
         at_once = views is None and self.factors is None and order.size * size <= GATHERED_BYTES
         batches = self._batch(values, targets, order, None) if at_once else None
-        key = jax.random.key(self.trial.seed)
+        key, first = jax.random.key(self.trial.seed), state["count"]
         half, sync = self.trial.precision == "bf16", self.trial.batch_norm == "sync"
 
         def step(carry, now):
-            state, losses = carry
-            order, rate, views, batch = now
-            own = jax.random.fold_in(jax.random.fold_in(key, state["count"]), device)
+            # Otherwise XLA joins the updates of unrolled steps, and each of them reads the gradients of all steps before it.
+            tensors, losses = lax.optimization_barrier(carry)
+            number, order, rate, views, batch = now
+            own = jax.random.fold_in(jax.random.fold_in(key, first + number), device)
             inputs, labels = self._batch(values, targets, order, views) if batch is None else batch
             context = Context(weights, count, own, self.several, sync, half)
-            buffers = jax.tree.map(lambda each: each[0], state["buffers"])
-            gradient = jax.value_and_grad(self._loss, has_aux=True)
-            (loss, buffers), slopes = gradient(state["parameters"], buffers, inputs, labels, context)
+            buffers = jax.tree.map(lambda each: each[0], tensors["buffers"])
+            slopes, (buffers, own_losses) = jax.grad(self._loss, has_aux=True)(tensors["parameters"], buffers, inputs, labels, context)
             if self.several:
                 slopes = lax.psum(slopes, AXIS)
-            state = self._updated(state, slopes, rate)
-            state["buffers"] = jax.tree.map(lambda each: each[None], buffers)
-            return (state, losses + loss * count), None
+            tensors = self._updated(tensors, slopes, rate, first + number + 1)
+            tensors["buffers"] = jax.tree.map(lambda each: each[None], buffers)
+            return (tensors, losses + own_losses), None  # by sample: one sum after the scan instead of one in each step
 
-        unrolled = min(self.unrolled, len(rates))
-        return lax.scan(step, (state, jnp.float32(0)), (order, rates, views, batches), unroll=unrolled)[0]
+        steps = len(rates)
+        tensors = {name: tree for name, tree in state.items() if name != "count"}
+        scanned = jnp.arange(steps), order, rates, views, batches
+        (tensors, losses), _ = lax.scan(step, (tensors, jnp.zeros(order.shape[-1])), scanned, unroll=min(self.unrolled, steps))
+        return {**tensors, "count": first + steps}, losses.sum()
 
-    def _updated(self, state, slopes, rate):
-        count = state["count"] + 1
+    def _updated(self, state, slopes, rate, count):
         parameters = {index: dict(tensors) for index, tensors in state["parameters"].items()}
         optimizer = {index: dict(tensors) for index, tensors in state["optimizer"].items()}
         for _, _, decay, index, name in self.places:
             parameters[index][name], optimizer[index][name] = update(
                 self.trial.optimizer, decay, parameters[index][name], slopes[index][name], optimizer[index][name], rate, count)
-        return {"parameters": parameters, "optimizer": optimizer, "count": count}
+        return {"parameters": parameters, "optimizer": optimizer}
 
     def _train(self, state, values, targets, part, counts):
         """The scans of a part of an epoch on one device, whose axis of orders, views and statistics has the length 1."""
@@ -226,6 +235,7 @@ class Training:
         losses = []
         for part in self.parts:
             self.state, loss = self._call(self.state, part)
+            loss.copy_to_host_async()  # starts when the part ends, not when it is asked for
             losses.append(loss)
         total = float(sum(np.asarray(loss, np.float64).sum() for loss in jax.device_get(losses)))
         jax.block_until_ready(self.state)
