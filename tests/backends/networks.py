@@ -171,13 +171,8 @@ def responses():
     net.add("concat", inputs=[left, right])
     net.add("layer_norm")
     net.add("max_pool", kernel=3, stride=2, padding=2)
-    image = net.add("average_pool", kernel=2, stride=1, padding=1)
-    read = [net.add("dense", units=7)]
-    for between in ("sigmoid", "layer_norm"):  # the second depends on the order of the values, as layers that are not dense do
-        net.add("flatten", inputs=[image])
-        net.add(between)
-        read.append(net.add("dense", units=7))
-    net.add("add", inputs=read)
+    net.add("average_pool", kernel=2, stride=1, padding=1)
+    net.add("dense", units=7)
     net.add("batch_norm", momentum=0.8)
     net.add("dense", units=5, bias=False)
     return net
