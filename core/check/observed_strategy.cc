@@ -1,10 +1,12 @@
 #include "check/observed_strategy.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include "check/observed_replica.h"
 #include "check/other_samples.h"
+#include "check/weight_difference.h"
 #include "measure/processor_time.h"
 #include "mgcompare/random.h"
 #include "runtime/rank_group.h"
@@ -73,13 +75,14 @@ class ObservedStrategy : public Strategy {
     begin(replica);
     Device& device = replica.device();
     mine_->live = on_host(device, replica.weights());
-    mine_->epochs.push_back({hash_of(mine_->live), 0});
     const std::size_t epoch = epoch_++;
+    mine_->epochs.push_back({epoch, hash_of(mine_->live), 0, {}, dynamic_cast<RankReplica&>(replica).seen()});
     steps_in_epoch_ = 0;
     if (disturbance_.settles && epoch == disturbance_.unsettled) return replica.weights();
     Vec weights = settled(replica, group);
     const std::vector<float> first = on_host(device, weights);
     mine_->epochs.back().settled = hash_of(first);
+    if ((disturbance_.keeps_weights && rank_ == 0) || departs(epoch, first)) mine_->epochs.back().weights = first;
     if (disturbance_.settles) {
       weights = settled(replica, group);
       mine_->settles_alike = mine_->settles_alike && on_host(device, weights) == first;
@@ -107,6 +110,11 @@ class ObservedStrategy : public Strategy {
     const Vec weights = inner_->settle(shown(replica), group);
     mine_->keeps_buffers = mine_->keeps_buffers && on_host(replica.device(), replica.buffers()) == before;
     return weights;
+  }
+
+  bool departs(std::size_t epoch, const std::vector<float>& settled) const {
+    const bool is_known = disturbance_.settled != nullptr && (rank_ == 0 || traits().models == Traits::Models::one);
+    return is_known && largest_difference(disturbance_.settled->at(epoch), settled) > disturbance_.limit;
   }
 
   // The same decision on all ranks.
@@ -137,6 +145,24 @@ class ObservedStrategy : public Strategy {
 };
 
 }  // namespace
+
+void Observation::append(Observation more) {
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    OfRank &rank = ranks[i], &other = more.ranks[i];
+    rank.live = std::move(other.live);
+    std::move(other.epochs.begin(), other.epochs.end(), std::back_inserter(rank.epochs));
+    rank.settles_alike = rank.settles_alike && other.settles_alike;
+    rank.keeps_buffers = rank.keeps_buffers && other.keeps_buffers;
+    rank.was_altered = rank.was_altered || other.was_altered;
+    rank.first_epoch = std::min(rank.first_epoch, other.first_epoch);
+    rank.steps += other.steps;
+    rank.samples_before_steps += other.samples_before_steps;
+    rank.bytes += other.bytes;
+    rank.sent.merge(other.sent);
+    rank.processor_seconds += other.processor_seconds;
+  }
+  if (buffers && more.buffers->largest_excess() > buffers->largest_excess()) buffers = std::move(more.buffers);
+}
 
 std::unique_ptr<Strategy> observed(std::unique_ptr<Strategy> strategy, const Disturbance& disturbance,
                                    Observation& observation) {

@@ -28,15 +28,22 @@ struct Disturbance {
   std::size_t unsettled = std::numeric_limits<std::size_t>::max();
   std::optional<Alteration> alteration;
   const Split* samples = nullptr;   // of the training, in the order of `seed`; with an alteration
+  bool keeps_weights = false;       // all that settle() returns on rank 0
+  // What settle() should return after each epoch, on all ranks if they have one model, otherwise on rank 0; and how far it may differ.
+  // Null: not known.
+  const std::vector<std::vector<float>>* settled = nullptr;
+  double limit = 0;
 };
 
 // Filled in during the training, each rank's part by its thread. Complete when the strategies are destroyed.
 struct Observation {
   // The end of an epoch; hashes of vectors, because there can be many.
   struct Epoch {
+    std::size_t number = 0;
     std::size_t live = 0;           // of the replica's weights before settle()
-    std::size_t settled = 0;        // of what settle() returned
-    bool operator==(const Epoch&) const = default;
+    std::size_t settled = 0;        // of what settle() returned; 0: it was not called
+    std::vector<float> weights;     // what it returned, if that is kept or departs from Disturbance::settled; otherwise empty
+    std::vector<std::uint32_t> seen;  // RankReplica::seen()
   };
   struct OfRank {
     std::vector<float> live;        // the replica's weights before the last settle()
@@ -52,6 +59,8 @@ struct Observation {
     double processor_seconds = 0;   // of its thread
   };
   explicit Observation(std::size_t ranks) : ranks(ranks) {}
+  // `more`: of the same training, resumed in lockstep.
+  void append(Observation more);
   std::vector<OfRank> ranks;
   std::unique_ptr<BufferWatch> buffers;  // null: not watched
 };

@@ -23,6 +23,9 @@ constexpr double kRateFactor = 0.9, kRisingEpochs = 0.5;
 
 constexpr double kSmoothEpsilon = 1e-3, kSmoothVariance = 1e-2;
 constexpr std::size_t kWarmUpSteps = 3;  // those that measure the steps follow
+// Adam learns the samples nearly by heart: until the mean loss is this, for so many epochs at once, and at most so many times.
+constexpr double kFittedLoss = 0.01, kFittingRate = 3e-3;
+constexpr std::size_t kFittingEpochs = 20, kMostFittings = 10;
 constexpr double kDriftFactor = 3;  // of limits(), over what one change of order shows
 
 OptimizerConfig optimizer_of(const std::string& name, const OptimizerConfig& given) {
@@ -146,13 +149,11 @@ NetworkSpec Trainings::spec_of(const TrainingCase& of) const {
 std::size_t Trainings::parameters() const { return spec_of({.optimizer = "sgd"}).parameters; }
 
 TrainingRequest Trainings::request_of(const TrainingCase& of, const Trial& trial) {
-  std::vector<float>& initial = initial_[of.smooth];
-  if (initial.empty()) initial = initial_weights(spec_of(of), trial.seed);
   TrainingRequest request;
   request.trial = &trial;
   request.dataset = &dataset_;
   request.platform = &platform_;
-  request.initial_weights = &initial;
+  request.initial_weights = &initial(of);
   request.numerics.average_pooling = of.smooth;
   request.numerics.deterministic = true;
   request.evaluate = false;
@@ -212,7 +213,8 @@ ObservedTraining Trainings::run(const TrainingCase& of) {
   const Trial trial = planned_trial_of(of, traits);
   const Footprint before = footprint();
   ObservedTraining training{{}, new_observation(of, is_lockstep)};
-  Disturbance disturbance{.seed = scope_.seed, .settles = of.settles, .alteration = of.alteration, .samples = &dataset_.train};
+  Disturbance disturbance{.seed = scope_.seed, .settles = of.settles, .alteration = of.alteration, .samples = &dataset_.train,
+                          .settled = of.settled, .limit = of.limit};
   if (of.settles) disturbance.unsettled = extent_of(scope_, of.optimizer, of.is_brief).unsettled;
   TrainingRequest request = request_of(of, trial);
   if (!is_lockstep) request.most_steps = 0;
@@ -240,6 +242,7 @@ ObservedTraining Trainings::run(const TrainingCase& of) {
     if (is_lockstep) checkpoints.assign(std::begin(extent.checkpoints), std::end(extent.checkpoints));
     else checkpoints = {1};
   }
+  std::optional<Observation> earlier;  // than the last checkpoint, in lockstep
   const auto expect_resumed = [&] {
     if (training.seen.ranks[0].first_epoch < disturbance.first_epoch) throw Error("its checkpoint was not resumed");
   };
@@ -256,6 +259,8 @@ ObservedTraining Trainings::run(const TrainingCase& of) {
       usage_.ranks_seconds += rank.processor_seconds;
     }
     disturbance.first_epoch = checkpoint;
+    if (is_lockstep && earlier) earlier->append(std::move(training.seen));
+    else if (is_lockstep) earlier = std::move(training.seen);
     training.seen = new_observation(of, is_lockstep);
     made = 0;
   }
@@ -263,16 +268,44 @@ ObservedTraining Trainings::run(const TrainingCase& of) {
   if (const std::string& changed = training.outcome.result.changed_settings; usage_.left.empty() && !changed.empty()) usage_.left = "changed " + changed;
   add_usage(training.seen, others() - begin, before);
   if (of.resumes) expect_resumed();
+  if (earlier) {
+    earlier->append(std::move(training.seen));
+    training.seen = std::move(*earlier);
+  }
   training.bytes_per_step = sees_steps(of) ? bytes_per_step(training.seen) : training.outcome.result.bytes_per_step;
   return training;
 }
 
-TrainingOutcome Trainings::run(const TrainingCase& of, const std::function<std::unique_ptr<Strategy>()>& make) {
+ObservedTraining Trainings::run(const TrainingCase& of, const std::function<std::unique_ptr<Strategy>()>& make, bool keeps_weights) {
   if (listener_.training) listener_.training(of.optimizer, of.ranks);
   const Trial trial = trial_of(of);
   TrainingRequest request = request_of(of, trial);
-  request.make = [&](Options&, const Facts&) { return make(); };
-  return train(request);
+  ObservedTraining training{{}, Observation(static_cast<std::size_t>(of.ranks))};
+  request.make = [&](Options&, const Facts&) {
+    return keeps_weights ? observed(make(), {.keeps_weights = true}, training.seen) : make();
+  };
+  training.outcome = train(request);
+  return training;
+}
+
+const std::vector<float>& Trainings::initial(const TrainingCase& of) {
+  std::vector<float>& weights = initial_[{of.smooth, of.fitted}];
+  if (!weights.empty()) return weights;
+  if (!of.fitted) return weights = initial_weights(spec_of(of), scope_.seed);
+  const TrainingCase fitting{.optimizer = "adam", .is_brief = true, .smooth = of.smooth};
+  Trial trial = trial_of(fitting);
+  trial.config.epochs = kFittingEpochs;
+  trial.config.optimizer.learning_rate = kFittingRate;
+  trial.config.schedule = {};
+  TrainingRequest request = request_of(fitting, trial);
+  request.make = [](Options&, const Facts&) { return make_reference(1); };
+  for (std::size_t k = 0; k < kMostFittings; ++k) {
+    const TrainingOutcome outcome = train(request);
+    weights = outcome.weights[0];
+    if (outcome.result.epochs.back().loss < kFittedLoss) break;
+    request.initial_weights = &weights;
+  }
+  return weights;
 }
 
 std::string Trainings::kept_file(const TrainingCase& of, std::string_view what) const {
@@ -321,13 +354,28 @@ TrainingOutcome Trainings::resume_kept(const TrainingCase& of) {
   return outcome;
 }
 
+Trainings::ReferenceKey Trainings::key_of(const TrainingCase& of, std::size_t shares) {
+  return {of.optimizer, shares, of.epochs, of.is_brief, of.smooth, of.reversed, of.fitted};
+}
+
+TrainingCase Trainings::alone(const TrainingCase& of) {
+  return {.optimizer = of.optimizer, .is_brief = of.is_brief, .epochs = of.epochs, .smooth = of.smooth, .reversed = of.reversed, .fitted = of.fitted};
+}
+
 const std::vector<float>& Trainings::reference(const TrainingCase& of, std::size_t shares) {
-  std::vector<float>& weights = references_[{of.optimizer, shares, of.epochs, of.is_brief, of.smooth, of.reversed}];
-  if (weights.empty()) {
-    const TrainingCase alone{.optimizer = of.optimizer, .is_brief = of.is_brief, .epochs = of.epochs, .smooth = of.smooth, .reversed = of.reversed};
-    weights = run(alone, [shares] { return make_reference(shares); }).weights[0];
-  }
+  std::vector<float>& weights = references_[key_of(of, shares)];
+  if (weights.empty()) weights = run(alone(of), [shares] { return make_reference(shares); }).outcome.weights[0];
   return weights;
+}
+
+const std::vector<std::vector<float>>& Trainings::reference_epochs(const TrainingCase& of, std::size_t shares) {
+  const ReferenceKey key = key_of(of, shares);
+  if (reference_epochs_ && reference_epochs_->first == key) return reference_epochs_->second;
+  ObservedTraining training = run(alone(of), [shares] { return make_reference(shares); }, true);
+  references_[key] = training.outcome.weights[0];
+  std::vector<std::vector<float>> all;
+  for (Observation::Epoch& epoch : training.seen.ranks[0].epochs) all.push_back(std::move(epoch.weights));
+  return reference_epochs_.emplace(key, std::move(all)).second;
 }
 
 std::vector<TensorLimit> Trainings::limits(const TrainingCase& of, double least) {

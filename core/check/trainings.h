@@ -46,6 +46,10 @@ struct TrainingCase {
   bool resumes = false;             // interrupted at checkpoints and resumed; it writes one after each epoch
   bool saves = false;               // writes a checkpoint after each epoch
   bool warms_up = false;            // begins with steps on weights that are discarded
+  bool fitted = false;              // from weights that fit the samples, in place of random ones
+  // See Disturbance.
+  const std::vector<std::vector<float>>* settled = nullptr;
+  double limit = 0;
   std::optional<Alteration> alteration = {};
 };
 
@@ -76,16 +80,18 @@ class Trainings {
   // Throws Error if the strategy has answered otherwise before.
   Traits traits(const TrainingCase& of, StrategyOptions& options);
   ObservedTraining run(const TrainingCase& of);
-  // With a strategy that is no plugin, on `of.ranks` ranks.
-  TrainingOutcome run(const TrainingCase& of, const std::function<std::unique_ptr<Strategy>()>& make);
+  // With a strategy that is no plugin, on `of.ranks` ranks. Only TrainingOutcome::weights and Observation::Epoch::weights count.
+  ObservedTraining run(const TrainingCase& of, const std::function<std::unique_ptr<Strategy>()>& make, bool keeps_weights = false);
   // For another process: what this training ends with, and its first checkpoint, as files in the folder. One of each row.
   void keep(const TrainingCase& of);
   // What keep() of another process kept: the weights of all ranks, and how the training ends if its checkpoint is resumed here.
   std::vector<std::vector<float>> kept_weights(const TrainingCase& of) const;
   TrainingOutcome resume_kept(const TrainingCase& of);
   // Weights of one rank on the global batch, or of one that accumulates several shares of it. Computed once each. Of the case
-  // only the optimiser, the length and the network matter.
+  // only the optimiser, the length, the network and its initial weights matter.
   const std::vector<float>& reference(const TrainingCase& of, std::size_t shares);
+  // The same after each epoch. Valid until the next call with another case: these are many.
+  const std::vector<std::vector<float>>& reference_epochs(const TrainingCase& of, std::size_t shares);
   // How far each tensor of the weights may differ from reference(of, 1): by `least`, and by three times what another order of
   // summation changes there. Rounding decides weights whose true gradient is 0, such as a bias before batch normalisation,
   // if the optimiser divides gradients by their size.
@@ -101,9 +107,13 @@ class Trainings {
   struct ReferenceKey {
     std::string optimizer;
     std::size_t shares, epochs;
-    bool is_brief, smooth, reversed;
+    bool is_brief, smooth, reversed, fitted;
     auto operator<=>(const ReferenceKey&) const = default;
   };
+  static ReferenceKey key_of(const TrainingCase& of, std::size_t shares);
+  static TrainingCase alone(const TrainingCase& of);
+  // Random, or after a training on one device that learns the samples.
+  const std::vector<float>& initial(const TrainingCase& of);
   Trial trial_of(const TrainingCase& of) const;
   // As the plan would make it for a strategy with these traits.
   Trial planned_trial_of(const TrainingCase& of, const Traits& traits) const;
@@ -131,7 +141,8 @@ class Trainings {
   VerifyListener listener_;
   Usage usage_;
   std::map<ReferenceKey, std::vector<float>> references_;
-  std::map<bool, std::vector<float>> initial_;  // weights, by TrainingCase::smooth
+  std::optional<std::pair<ReferenceKey, std::vector<std::vector<float>>>> reference_epochs_;  // of the last call
+  std::map<std::pair<bool, bool>, std::vector<float>> initial_;  // weights, by TrainingCase::smooth and fitted
   std::map<std::string, TraitTexts> traits_;    // first answers, by row and facts
 };
 

@@ -35,6 +35,7 @@ class Verification {
     std::string check;
     std::vector<std::vector<float>> weights;  // of each rank; one vector: of rank 0
     double limit = 0;                         // largest allowed difference; 0: the same bits
+    const std::vector<std::vector<float>>* epochs = nullptr;  // after each epoch; null: not known
   };
 
   void report(VerifyFinding::Verdict verdict, const TrainingCase& of, const std::string& check, const std::string& figure);
@@ -60,6 +61,8 @@ class Verification {
   ObservedTraining check_global(const TrainingCase& of);
   void check_approximate(const TrainingCase& of, const Traits& traits);
   ObservedTraining check_disturbed(TrainingCase of, const Expectation& expected);
+  void check_epochs(const TrainingCase& of, const Expectation& expected, const ObservedTraining& training);
+  void check_fitted(TrainingCase of);
   void find_disturbance(const TrainingCase& disturbed, const Expectation& expected);
   void check_shared_norm(TrainingCase of);
   void report_drift(const TrainingCase& of, const TrainingOutcome& outcome);

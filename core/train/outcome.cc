@@ -94,14 +94,15 @@ void add_epoch(Result& result, const std::vector<Rank>& ranks, const TrialFacts&
     result.exclusive_sections += rank.exclusive_sections;
   }
   result.epochs.push_back(epoch);
-  const std::uint64_t samples = trained.predictions / facts.spec->targets;
-  result.samples += samples;
-  result.samples_ignored += static_cast<std::int64_t>(samples);
   LearnedSamples learned;
   for (const Rank& rank : ranks) learned = learned + rank.learned;
-  result.samples_ignored += static_cast<std::int64_t>(learned.unread) - static_cast<std::int64_t>(learned.computed);
+  const std::uint64_t due = facts.dataset->train.samples;
+  // A strategy may compute the loss of a pass more than once, or by itself: backward passes count. Samples without one count if no other
+  // pass stands for them.
+  const std::uint64_t samples = std::max(learned.computed, std::min(trained.predictions / facts.spec->targets, due));
+  result.samples += samples;
+  result.samples_ignored += static_cast<std::int64_t>(samples - learned.computed + learned.unread);
   // Other numbers of samples show by themselves.
-  const std::size_t due = facts.dataset->train.samples;
   result.epochs.back().repeats_samples = learned.computed == due && !learned.cover(due) ? 1 : 0;
   result.samples_due = facts.dataset->train.samples * result.epochs.size();
   if (evaluated) result.samples_evaluated = facts.dataset->test.samples;

@@ -167,6 +167,16 @@ TEST_F(Promises, SamplesThatAreIgnoredAreMarked) {
   }
 }
 
+TEST_F(Promises, LossesThatAreComputedTwiceAreNoSamples) {
+  Trial trial = liar("computes losses twice", 2);
+  trial.strategy.name = "occasional";
+  trial.plugin_file = std::filesystem::path(kLiar).replace_filename("strategy_occasional.so");
+  const Row row = add(trial);
+  EXPECT_EQ(row.result.samples, row.result.samples_due);
+  EXPECT_FALSE(is_marked(marks_of(row, {}), MarkKind::other_samples));
+  EXPECT_FALSE(is_marked(marks_of(row, {}), MarkKind::ignored_samples));
+}
+
 // Local steps, gradients that are added up over steps, and exchanges one step late.
 TEST_F(Promises, SamplesThatAreLearnedFromInAnyWayAreNotMarked) {
   for (const PluginSummary& plugin : strategy_plugins())

@@ -273,6 +273,44 @@ const auto kLies = ::testing::Values(
 INSTANTIATE_TEST_SUITE_P(All, VerifyLiar, kLies);
 INSTANTIATE_TEST_SUITE_P(All, LongVerifyLiar, kLies);
 
+// In one epoch only, or where values are small.
+struct Occasion {
+  const char* how;
+  const char* check;                // that must fail
+};
+
+void PrintTo(const Occasion& occasion, std::ostream* stream) { *stream << occasion.how; }
+
+class VerifyOccasional : public ::testing::TestWithParam<Occasion> {
+ protected:
+  static Verified verify_seed(std::uint64_t seed) { return verify_faulty("occasional", {{"how", GetParam().how, false, {}}}, {"sgd"}, seed); }
+};
+
+TEST_P(VerifyOccasional, Fails) { EXPECT_THAT(failures(verify_seed(1)), HasSubstr(GetParam().check)); }
+
+class LongVerifyOccasional : public VerifyOccasional {};
+
+TEST_P(LongVerifyOccasional, FailsWhateverTheSeed) {
+  for (std::uint64_t seed = 2; seed <= 9; ++seed) EXPECT_THAT(failures(verify_seed(seed)), HasSubstr(GetParam().check)) << "seed " << seed;
+}
+
+const auto kOccasions = ::testing::Values(
+    Occasion{"uncounted first epoch", "of epoch 1 sends 0 bytes"}, Occasion{"uncounted second epoch", "of epoch 2 sends 0 bytes"},
+    Occasion{"settles larger first", "settle() returns the same weights as one device after each epoch: after epoch 1, rank 0"},
+    Occasion{"settles apart first", "settle() returns the same weights as one device after each epoch: after epoch 1, rank 1"},
+    Occasion{"repeats passes first", "missed or repeated in epoch 1"},
+    Occasion{"drops easy samples", "from weights that fit the samples"}, Occasion{"skips small exchanges", "from weights that fit the samples"});
+
+INSTANTIATE_TEST_SUITE_P(All, VerifyOccasional, kOccasions);
+INSTANTIATE_TEST_SUITE_P(All, LongVerifyOccasional, kOccasions);
+
+TEST(Verify, WhatIsUnusualButHonestPasses) {
+  for (const char* how : {"nothing", "computes losses twice"}) {
+    const Verified verified = verify_faulty("occasional", {{"how", how, false, {}}});
+    EXPECT_TRUE(verified.passed) << how << "\n" << failures(verified);
+  }
+}
+
 // Strategies may exchange the statistics of batch normalisation.
 TEST(Verify, HonestExchangesOfStatisticsPass) {
   for (const char* how : {"nothing", "averages statistics", "broadcasts statistics"})

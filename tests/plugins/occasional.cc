@@ -1,0 +1,127 @@
+// Breaks a promise only at times, which `how` names: in one epoch, or where values are small. Otherwise it sums gradients over the
+// ranks and updates every copy, which is exact. `verify` must detect each, and accept what is unusual but honest. For CPU devices only.
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mgcompare/strategy.h"
+
+namespace {
+
+using namespace mgcompare;
+
+constexpr float kEasy = 0.01f;              // the largest element of the gradient of a sample's loss
+constexpr float kSmall = 0.8f;              // the sum of the ranks' gradient norms
+
+// One vector for each rank, in host memory that all ranks share.
+struct Board {
+  std::vector<Vec> of_rank;
+};
+
+float norm_of(ConstVec values) {
+  double sum = 0;
+  for (const float value : values) sum += static_cast<double>(value) * static_cast<double>(value);
+  return static_cast<float>(std::sqrt(sum));
+}
+
+class Occasional : public Strategy {
+ public:
+  Occasional(Options& options, const Facts&)
+      : how_(options.choice("how", "nothing", "the promise that it breaks",
+                            {"nothing",
+                             "uncounted first epoch",    // gradients are summed through shared memory
+                             "uncounted second epoch",   // likewise
+                             "settles larger first",     // settle() returns 1.2 times the weights after the first epoch
+                             "settles apart first",      // settle() returns other weights on each rank after the first epoch
+                             "repeats passes first",     // every rank also computes the share of another in the first epoch
+                             "drops easy samples",       // those that are learned
+                             "skips small exchanges",    // rank 0's gradient stands for all
+                             "computes losses twice"})) {}  // honest
+
+  Traits traits() const override {
+    Traits traits;
+    traits.promise = Traits::Promise::exact;
+    traits.devices = {DeviceKind::cpu};
+    return traits;
+  }
+
+  void start(Replica& replica, Group&) override {
+    own_ = device_array<float>(replica.device(), replica.weights().size());
+  }
+
+  void step(Replica& replica, Group& group, const Batch& batch) override {
+    epoch_ = batch.epoch();
+    compute(replica, group, batch);
+    exchange(replica.gradients(), group);
+    replica.update();
+  }
+
+  Vec settle(Replica& replica, Group& group) override {
+    copy(replica.device(), own_.span(), replica.weights());
+    const Vec settled = own_.span();
+    if (epoch_ == 0 && how_ == "settles larger first")
+      for (float& weight : settled) weight *= 1.2f;
+    if (epoch_ == 0 && how_ == "settles apart first") settled[0] += 1e-3f * static_cast<float>(group.rank());
+    return settled;
+  }
+
+ private:
+  void compute(Replica& replica, Group& group, const Batch& batch) {
+    if (how_ == "repeats passes first" && epoch_ == 0) {
+      const auto ranks = static_cast<std::size_t>(group.size());
+      replica.backward(batch.part((static_cast<std::size_t>(group.rank()) + 1) % ranks, ranks));
+    }
+    if (how_ != "drops easy samples" && how_ != "computes losses twice") return replica.backward(batch);
+    const Vec logits = replica.forward(batch);
+    std::vector<float> slopes(logits.size());
+    const Vec dlogits(slopes.data(), slopes.size());
+    replica.loss(batch, logits, dlogits);
+    if (how_ == "computes losses twice") replica.loss(batch, logits, dlogits);
+    else drop_easy(dlogits, static_cast<float>(batch.global_size()), replica.outputs());
+    replica.backward_from(batch, dlogits);
+  }
+
+  void drop_easy(Vec dlogits, float samples, std::size_t outputs) {
+    for (std::size_t begin = 0; begin < dlogits.size(); begin += outputs) {
+      const Vec own = dlogits.slice({begin, begin + outputs});
+      const bool is_easy = std::all_of(own.begin(), own.end(), [&](float slope) { return std::abs(slope) * samples < kEasy; });
+      if (is_easy) std::fill(own.begin(), own.end(), 0.0f);
+    }
+  }
+
+  void exchange(Vec gradients, Group& group) {
+    if ((how_ == "uncounted first epoch" && epoch_ == 0) || (how_ == "uncounted second epoch" && epoch_ == 1)) return exchange_unseen(gradients, group);
+    if (how_ == "skips small exchanges") {
+      float norm = norm_of(gradients);
+      group.all_reduce(Vec(&norm, 1));
+      if (norm < kSmall) {
+        group.broadcast(gradients, 0);
+        for (float& value : gradients) value *= static_cast<float>(group.size());
+        return;
+      }
+    }
+    group.all_reduce(gradients);
+  }
+
+  void exchange_unseen(Vec gradients, Group& group) {
+    Board& board = group.shared<Board>([&] { return std::make_unique<Board>(Board{std::vector<Vec>(static_cast<std::size_t>(group.size()))}); });
+    board.of_rank[static_cast<std::size_t>(group.rank())] = gradients;
+    group.barrier();
+    std::vector<float> sum(gradients.size());
+    for (const Vec other : board.of_rank) std::transform(sum.begin(), sum.end(), other.begin(), sum.begin(), std::plus<>());
+    group.barrier();
+    std::copy(sum.begin(), sum.end(), gradients.begin());
+  }
+
+  const std::string how_;
+  Array<float> own_;
+  std::size_t epoch_ = 0;
+};
+
+}  // namespace
+
+MGCOMPARE_STRATEGY(Occasional, "occasional", "breaks a promise at times, for tests")
