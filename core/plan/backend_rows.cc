@@ -39,4 +39,9 @@ std::string missing_in_backend(const StrategySummary& answer, const TrialKey& tr
   return "";
 }
 
+void add_backend(TrialKey& trial, const StrategySummary& answer, const Config& config) {
+  trial.versions = {answer.backend.versions.begin(), answer.backend.versions.end()};
+  if (trial.unavailable.empty()) trial.unavailable = missing_in_backend(answer, trial, config);
+}
+
 }  // namespace mgcompare

@@ -14,4 +14,7 @@ namespace mgcompare {
 // reports problems of the config, and for a strategy.
 std::string missing_in_backend(const StrategySummary& answer, const TrialKey& trial, const Config& config);
 
+// Adds to a trial what its backend trains with, and missing_in_backend() if nothing else is. Nothing for a strategy.
+void add_backend(TrialKey& trial, const StrategySummary& answer, const Config& config);
+
 }  // namespace mgcompare

@@ -53,8 +53,7 @@ class Planner {
     list_candidates();
     answers_ = probe_.ask(questions_);
     if (answers_.size() != questions_.size()) throw Error("the probe did not answer all questions; run again");
-    for (Row& row : rows_)
-      if (row.trial.unavailable.empty()) row.trial.unavailable = missing_in_backend(answers_[row.question], row.trial, versions_[row.version].config);
+    for (Row& row : rows_) add_backend(row.trial, answers_[row.question], versions_[row.version].config);
     choose();
     for (const Row& row : rows_) check(row);
     throw_problems(std::move(problems_));

@@ -3,6 +3,7 @@
 // One training run. A plan is a list of trials; each trial has one result.
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,8 @@ struct TrialKey {
   StrategyConfig strategy;
   std::string plugin_file;          // shared library of the strategy
   std::string plugin_sha256;        // of that file when the run was planned; empty: any
+  // What a backend would train with now, by name. Not stored: results have what they were trained with.
+  std::map<std::string, std::string> versions = {};
   DeviceKind device_kind = DeviceKind::cpu;
   std::size_t devices = 1;
   std::size_t ranks_per_device = 1;

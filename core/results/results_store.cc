@@ -134,15 +134,20 @@ static void check_continues(const Run& run, const RunInfo& info, const std::vect
   }
 }
 
-// Whether the trial of a row was run by another build of its plugin. Older versions did not record the build.
-static bool is_rebuilt(const Row& row, const Trial& trial) {
-  return !row.trial.plugin_sha256.empty() && row.trial.plugin_sha256 != trial.plugin_sha256;
+// Why the trial of a row would be another one now, the rest of a sentence: another build of its plugin would run it, or other versions of
+// its framework. Older versions of the program did not record them. Empty if it would not.
+static std::string change_since(const Row& row, const Trial& trial) {
+  if (!row.trial.plugin_sha256.empty() && row.trial.plugin_sha256 != trial.plugin_sha256) return "the plugin has been built again since";
+  if (!row.result.versions.empty() && !trial.versions.empty() && row.result.versions != trial.versions)
+    return "its framework has other versions now";
+  return "";
 }
 
-// Adapts the rows to the plan. Rows that do not fit their checksums are replaced, also if they changed since `run` was read. Returns the number of finished trials that run again, by the name of their rebuilt plugin.
-static std::map<std::string, int> continue_rows(const Database& database, const Run& run, const std::vector<Trial>& plan,
+// Adapts the rows to the plan. Rows that do not fit their checksums are replaced, also if they changed since `run` was read. Returns the
+// number of finished trials that run again, by the name of their plugin and change_since().
+static std::map<std::pair<std::string, std::string>, int> continue_rows(const Database& database, const Run& run, const std::vector<Trial>& plan,
                                                 const std::map<int, const Row*>& known) {
-  std::map<std::string, int> again;
+  std::map<std::pair<std::string, std::string>, int> again;
   std::set<std::int64_t> intact;
   for (const std::int64_t number : intact_trials(database)) intact.insert(number);
   for (const Row& row : run.rows)
@@ -157,11 +162,12 @@ static std::map<std::string, int> continue_rows(const Database& database, const 
       continue;
     }
     const Row& row = *found->second;
+    const std::string change = change_since(row, trial);
     if (is_damaged(row) || !intact.contains(trial.number)) {
       delete_trial(database, trial.number);
       insert_trial(database, trial, row.position);
-    } else if (is_rebuilt(row, trial) || row.state != RowState::finished) {
-      again[trial.strategy.name] += row.state == RowState::finished ? 1 : 0;
+    } else if (!change.empty() || row.state != RowState::finished) {
+      again[{trial.strategy.name, change}] += row.state == RowState::finished ? 1 : 0;
       if (row.state == RowState::finished) reset_trial(database, trial.number);
       define_trial(database, trial);
     }
@@ -193,9 +199,9 @@ std::vector<std::string> ResultsStore::resume(const RunInfo& info, const std::ve
   session_->commit([&] {
     // Before anything is written: it says whether another program changed the properties.
     std::vector<std::string> taints = read_info(session_->database()).taints;
-    for (const auto& [name, count] : continue_rows(session_->database(), run, plan, known)) {
-      notes.push_back(fmt::format("{} finished trial{} of {} run{} again, because the plugin has been built again since", count,
-                                  count == 1 ? "" : "s", name, count == 1 ? "s" : ""));
+    for (const auto& [plugin, count] : continue_rows(session_->database(), run, plan, known)) {
+      notes.push_back(fmt::format("{} finished trial{} of {} run{} again, because {}", count, count == 1 ? "" : "s", plugin.first,
+                                  count == 1 ? "s" : "", plugin.second));
     }
     for (const int number : is_part ? std::vector<int>() : remove_strangers(session_->database(), run, plan)) {
       notes.push_back(fmt::format("the damaged row {} of {} was removed, because the experiment has no trial of this number", number,

@@ -97,9 +97,10 @@ class ResultsStore {
   // Begins a run with its plan. Throws InUse if the directory has a run.
   void begin(const RunInfo& info, const std::vector<Trial>& plan);
   // Continues a run of the same experiment: an equal config but for its name. Trials that were running become pending; trials
-  // of the plan that the run lacks are added; damaged ones, and finished ones whose plugin was built again since, run again,
-  // and a sentence about each such plugin is returned. Damaged rows of no trial of the plan are removed, with a sentence, unless
-  // the plan `is_part` of that of the experiment. Throws InUse, naming the keys that differ, if the config or a trial is different.
+  // of the plan that the run lacks are added; damaged ones run again, and finished ones whose plugin was built again since, or whose
+  // framework has other versions now, with a sentence about each such plugin. Damaged rows of no trial of the plan are removed, with a
+  // sentence, unless the plan `is_part` of that of the experiment. Throws InUse, naming the keys that differ, if the config or a trial is
+  // different.
   std::vector<std::string> resume(const RunInfo& info, const std::vector<Trial>& plan, bool is_part = false);
   // Throws InUse if the run has used other data: results of different data are never mixed.
   void record_data(const std::string& name, const std::string& origin, const std::string& fingerprint, const std::string& remark = "");

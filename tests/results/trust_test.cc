@@ -220,6 +220,27 @@ TEST(RebuiltPlugin, RunsItsTrialsAgain) {
   EXPECT_TRUE(results.resume(info(), rebuilt).empty()) << "said once";
 }
 
+TEST(ReplacedFramework, RunsItsTrialsAgain) {
+  const Folder folder;
+  std::vector<Trial> trials = plan();
+  {
+    ResultsStore results(folder.path());
+    results.begin(info(), trials);
+    for (const Trial& trial : trials) {
+      Result result = make_result(1000, 8, 0.985);
+      if (trial.number > 1) result.versions = {{"torch", "2.10.0"}};
+      results.start(trial);
+      results.add(trial, result);
+    }
+  }
+  trials[1].versions = {{"torch", "2.11.0"}};
+  trials[2].versions = {{"torch", "2.10.0"}};
+  ResultsStore results(folder.path());
+  EXPECT_THAT(results.resume(info(), trials),
+              ElementsAre("1 finished trial of together runs again, because its framework has other versions now"));
+  EXPECT_THAT(results.unfinished(), ElementsAre(2));
+}
+
 TEST(Directory, ThatIsRemovedOrReplacedEndsTheRun) {
   for (const bool replaced : {false, true}) {
     const Folder folder;
