@@ -21,9 +21,10 @@ std::size_t hash_of(const std::vector<float>& values) {
   return std::hash<std::string_view>()({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)});
 }
 
-// That the strategy of this rank has sent in this epoch.
+// That the strategy of this rank has sent in this epoch, without the network's own exchange.
 double bytes_of(Replica& replica, Group& group) {
-  return static_cast<double>(dynamic_cast<RankGroup&>(group).bytes() + dynamic_cast<RankReplica&>(replica).meter().bytes());
+  const RankGroup& own = dynamic_cast<RankGroup&>(group);
+  return static_cast<double>(own.bytes() - own.network_bytes() + dynamic_cast<RankReplica&>(replica).meter().bytes());
 }
 
 class ObservedStrategy : public Strategy {

@@ -250,7 +250,7 @@ ObservedTraining Verification::check_global(const TrainingCase& of) {
 // rank order. The same strategy must equal one device where the ranks share the statistics.
 void Verification::check_shared_norm(TrainingCase of) {
   of.shares_norm = of.smooth = of.audit = true;
-  compare(of, kGlobalNorm, {kGlobalNorm, {trainings_.reference(of, 1)}, rounding_limit(of.optimizer)}, run(of).outcome);
+  compare_epochs(of, {kGlobalNorm, {trainings_.reference(of, 1)}, rounding_limit(of.optimizer), &trainings_.reference_epochs(of, 1)});
 }
 
 // Not judged: near-ties amplify rounding.
@@ -266,9 +266,14 @@ void Verification::check_approximate(const TrainingCase& of, const Traits& trait
   const double distance = largest_difference(plain.outcome.weights[0], trainings_.reference(of, 1));
   report(Verdict::printed, of, "distance from one device (no limit)", fmt::format("{:.1e}", distance));
   // With local batch normalisation, one rank that accumulates the shares normalises each by itself, too.
-  if (is_exact(traits) && has_bits(traits))
-    compare(of, kBits, {kBits, {trainings_.reference(of, static_cast<std::size_t>(of.ranks))}}, plain.outcome);
-  const ObservedTraining disturbed = check_disturbed(of, {"the same seed gives the same bits", plain.outcome.weights});
+  Expectation same{"the same seed gives the same bits", plain.outcome.weights};
+  if (is_exact(traits) && has_bits(traits)) {
+    const auto shares = static_cast<std::size_t>(of.ranks);
+    compare(of, kBits, {kBits, {trainings_.reference(of, shares)}}, plain.outcome);
+    same.epochs = &trainings_.reference_epochs(of, shares);
+  }
+  const ObservedTraining disturbed = check_disturbed(of, same);
+  if (is_exact(traits)) check_traffic(of, traits, disturbed);
   if (of.ranks > 1 && traits.pace == Traits::Pace::lockstep) check_sent(of, plain.seen, disturbed.seen);
   if (traits.pace == Traits::Pace::free) check_conservation(of, plain.outcome);
   check_settled(of, traits, plain);
@@ -321,12 +326,15 @@ void Verification::check_epochs(const TrainingCase& of, const Expectation& expec
 void Verification::check_fitted(TrainingCase of) {
   of.smooth = of.is_brief = of.fitted = true;
   if (!fit(of)) return;
-  const Expectation expected{kFitted, {trainings_.reference(of, 1)}, rounding_limit(of.optimizer), &trainings_.reference_epochs(of, 1)};
+  // This training also settles after the epoch that a disturbed one leaves out.
+  compare_epochs(of, {kFitted, {trainings_.reference(of, 1)}, rounding_limit(of.optimizer), &trainings_.reference_epochs(of, 1)});
+}
+
+void Verification::compare_epochs(TrainingCase of, const Expectation& expected) {
   of.settled = expected.epochs;
   of.limit = expected.limit;
   const ObservedTraining training = run(of);
-  // This training also settles after the epoch that a disturbed one leaves out.
-  if (compare(of, kFitted, expected, training.outcome)) check_epochs(of, expected, training);
+  if (compare(of, expected.check, expected, training.outcome)) check_epochs(of, expected, training);
 }
 
 void Verification::find_disturbance(const TrainingCase& disturbed, const Expectation& expected) {

@@ -62,6 +62,7 @@ class Verification {
   void check_approximate(const TrainingCase& of, const Traits& traits);
   ObservedTraining check_disturbed(TrainingCase of, const Expectation& expected);
   void check_epochs(const TrainingCase& of, const Expectation& expected, const ObservedTraining& training);
+  void compare_epochs(TrainingCase of, const Expectation& expected);
   void check_fitted(TrainingCase of);
   void find_disturbance(const TrainingCase& disturbed, const Expectation& expected);
   void check_shared_norm(TrainingCase of);

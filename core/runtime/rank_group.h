@@ -55,8 +55,16 @@ class RankGroup : public Group {
 
   // Bytes sent, and exclusive sections run, since the last reset_counts().
   std::uint64_t bytes() const { return bytes_; }
+  // Of these, those that all_reduce_statistics() sent.
+  std::uint64_t network_bytes() const { return network_bytes_; }
+  // The network's own exchange, for batch normalisation over all ranks. No promise of a strategy can rest on it.
+  void all_reduce_statistics(Vec sums) {
+    const std::uint64_t before = bytes_;
+    all_reduce(sums);
+    network_bytes_ += bytes_ - before;
+  }
   std::uint64_t exclusive_sections() const { return exclusive_sections_; }
-  void reset_counts() { bytes_ = exclusive_sections_ = 0; }
+  void reset_counts() { bytes_ = network_bytes_ = exclusive_sections_ = 0; }
   // By which ranks may have met or sent something.
   std::uint64_t calls() const { return calls_; }
   Ledger& ledger() { return ledger_; }
@@ -90,7 +98,7 @@ class RankGroup : public Group {
 
   CommContext& context_;
   std::size_t rank_;
-  std::uint64_t bytes_ = 0, exclusive_sections_ = 0, calls_ = 0;
+  std::uint64_t bytes_ = 0, network_bytes_ = 0, exclusive_sections_ = 0, calls_ = 0;
   bool no_collectives_ = false;
   Ledger ledger_;
   double remainder_ = 0;  // fractions of bytes from the ring formulas, so that totals stay exact

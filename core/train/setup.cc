@@ -103,7 +103,7 @@ void Setup::prepare(std::size_t number, bool live) {
   rank.device->synchronize();
   make_replica(number, live);
   if (shares_norm())
-    rank.network->synchronize_batch_norm([group = rank.group.get()](Vec sums) { group->all_reduce(sums); });
+    rank.network->synchronize_batch_norm([group = rank.group.get()](Vec sums) { group->all_reduce_statistics(sums); });
   StrategyOptions options(state_.trial.strategy.options);
   rank.strategy = state_.request.make(options, state_.facts);
   state_.check_traits(*rank.strategy);

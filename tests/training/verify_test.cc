@@ -277,13 +277,16 @@ INSTANTIATE_TEST_SUITE_P(All, LongVerifyLiar, kLies);
 struct Occasion {
   const char* how;
   const char* check;                // that must fail
+  const char* batch_norm = "";      // of the network; "": it has none
 };
 
-void PrintTo(const Occasion& occasion, std::ostream* stream) { *stream << occasion.how; }
+void PrintTo(const Occasion& occasion, std::ostream* stream) { *stream << occasion.how << " " << occasion.batch_norm; }
 
 class VerifyOccasional : public ::testing::TestWithParam<Occasion> {
  protected:
-  static Verified verify_seed(std::uint64_t seed) { return verify_faulty("occasional", {{"how", GetParam().how, false, {}}}, {"sgd"}, seed); }
+  static Verified verify_seed(std::uint64_t seed) {
+    return verify_faulty("occasional", {{"how", GetParam().how, false, {}}}, {"sgd"}, seed, GetParam().batch_norm);
+  }
 };
 
 TEST_P(VerifyOccasional, Fails) { EXPECT_THAT(failures(verify_seed(1)), HasSubstr(GetParam().check)); }
@@ -299,6 +302,8 @@ const auto kOccasions = ::testing::Values(
     Occasion{"settles larger first", "settle() returns the same weights as one device after each epoch: after epoch 1, rank 0"},
     Occasion{"settles apart first", "settle() returns the same weights as one device after each epoch: after epoch 1, rank 1"},
     Occasion{"repeats passes first", "missed or repeated in epoch 1"},
+    Occasion{"uncounted first epoch", "of epoch 1 sends 0 bytes", "local"}, Occasion{"uncounted first epoch", "of epoch 1 sends 0 bytes", "sync"},
+    Occasion{"settles larger first", "after each epoch: after epoch 1, rank 0", "local"},
     Occasion{"drops easy samples", "from weights that fit the samples"}, Occasion{"skips small exchanges", "from weights that fit the samples"});
 
 INSTANTIATE_TEST_SUITE_P(All, VerifyOccasional, kOccasions);
