@@ -199,6 +199,7 @@ void Verification::check_single_rank(TrainingCase alone) {
   if (is_exact(*traits) || alone.strategy.options.empty()) {
     if (!on_cpu()) compare(alone, one.check, one, run(alone).outcome);  // with captured steps
     check_disturbed(alone, one);
+    if (is_exact(*traits)) check_fitted(alone);
   } else {
     const TrainingOutcome outcome = run(alone).outcome;
     report(Verdict::printed, alone, one.check,
@@ -209,7 +210,7 @@ void Verification::check_single_rank(TrainingCase alone) {
 
 void Verification::check_exact(const TrainingCase& of, const Traits& traits) {
   const ObservedTraining training = has_bits(traits) ? check_bits(of) : check_global(of);
-  if (of.ranks > 1 && is_first(of.optimizer)) check_fitted(of);
+  if (of.ranks > 1) check_fitted(of);
   if (of.ranks > 1 && has_one_model(traits)) report_copies(of, training.seen);
   check_settled(of, traits, training);
   check_traffic(of, traits, training);

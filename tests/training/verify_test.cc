@@ -309,6 +309,12 @@ const auto kOccasions = ::testing::Values(
 INSTANTIATE_TEST_SUITE_P(All, VerifyOccasional, kOccasions);
 INSTANTIATE_TEST_SUITE_P(All, LongVerifyOccasional, kOccasions);
 
+TEST(Verify, TrainsFromFittedWeightsWithEveryOptimizerAndOnOneRank) {
+  const Verified verified = verify_faulty("occasional", {{"how", "drops easy samples", false, {}}});
+  for (const char* place : {"sgd, 1 ranks", "sgd, 3 ranks", "adam, 1 ranks", "adam, 3 ranks"})
+    EXPECT_THAT(failures(verified), HasSubstr(std::string(place) + ": equals one device on the global batch from weights that fit the samples"));
+}
+
 TEST(Verify, WhatIsUnusualButHonestPasses) {
   for (const char* how : {"nothing", "computes losses twice"}) {
     const Verified verified = verify_faulty("occasional", {{"how", how, false, {}}});
