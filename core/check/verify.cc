@@ -27,8 +27,6 @@ constexpr char kSettlesAgain[] = "settle() returns the same weights when it is c
 constexpr char kKeepsBuffers[] = "settle() leaves the statistics of batch normalisation as they were";
 constexpr char kResumes[] = "interrupted and resumed, it ends with the same weights";
 constexpr char kSaves[] = "save() leaves the training as it was";
-constexpr char kEveryEpoch[] = "settle() returns the same weights as one device after each epoch";
-constexpr char kFitted[] = "equals one device on the global batch from weights that fit the samples";
 constexpr char kWarmsUp[] = "the warm-up leaves the training as it was";
 constexpr int kMostRanks = 16;      // of a strategy that supports none of the scope's numbers of ranks
 // Processor time beside the ranks that is not noise, in seconds and as a share of the ranks' own.
@@ -36,26 +34,6 @@ constexpr double kOtherSeconds = 0.02, kOtherShare = 0.1;
 
 bool is_exact(const Traits& traits) { return traits.promise == Traits::Promise::exact; }
 bool has_one_model(const Traits& traits) { return traits.models == Traits::Models::one; }
-
-// The first epoch in which all ranks together did not train on each sample once, and how many samples that are.
-std::pair<std::size_t, std::size_t> missed_samples(const Observation& seen) {
-  for (std::size_t i = 0; i < seen.ranks[0].epochs.size(); ++i) {
-    std::vector<std::uint32_t> times = seen.ranks[0].epochs[i].seen;
-    for (std::size_t rank = 1; rank < seen.ranks.size(); ++rank)
-      std::transform(times.begin(), times.end(), seen.ranks[rank].epochs.at(i).seen.begin(), times.begin(), std::plus<>());
-    const auto missed = static_cast<std::size_t>(std::count_if(times.begin(), times.end(), [](std::uint32_t n) { return n != 1; }));
-    if (missed > 0) return {seen.ranks[0].epochs[i].number, missed};
-  }
-  return {};
-}
-
-// The first epoch after which settle() returned different weights on the ranks.
-std::optional<std::size_t> epoch_apart(const Observation& seen) {
-  for (std::size_t i = 0; i < seen.ranks[0].epochs.size(); ++i)
-    for (const Observation::OfRank& rank : seen.ranks)
-      if (rank.epochs.at(i).settled != seen.ranks[0].epochs[i].settled) return seen.ranks[0].epochs[i].number;
-  return std::nullopt;
-}
 
 }  // namespace
 
@@ -194,8 +172,7 @@ void Verification::check_single_rank(TrainingCase alone) {
   const std::optional<Traits> traits = fit(alone);
   if (!traits) return;
   alone.smooth = true;
-  const Expectation one{"one rank equals one device", {trainings_.reference(alone, 1)}, rounding_limit(alone.optimizer),
-                        &trainings_.reference_epochs(alone, 1)};
+  const Expectation one = expected_of("one rank equals one device", alone, 1, rounding_limit(alone.optimizer));
   if (is_exact(*traits) || alone.strategy.options.empty()) {
     if (!on_cpu()) compare(alone, one.check, one, run(alone).outcome);  // with captured steps
     check_disturbed(alone, one);
@@ -221,7 +198,7 @@ ObservedTraining Verification::check_bits(const TrainingCase& of) {
   const auto shares = static_cast<std::size_t>(of.ranks);
   TrainingCase own = of, smooth = of;
   own.audit = smooth.smooth = true;
-  const Expectation bits{kBits, {trainings_.reference(own, shares)}, 0, &trainings_.reference_epochs(own, shares)};
+  const Expectation bits = expected_of(kBits, own, shares, 0);
   ObservedTraining training = check_disturbed(own, bits);
   if (largest_difference(bits.weights, training.outcome.weights) == 0) {
     const Expectation global{kGlobal, {trainings_.reference(smooth, 1)}, rounding_limit(of.optimizer)};
@@ -236,7 +213,7 @@ ObservedTraining Verification::check_bits(const TrainingCase& of) {
 ObservedTraining Verification::check_global(const TrainingCase& of) {
   TrainingCase smooth = of;
   smooth.smooth = true;
-  const Expectation global{kGlobal, {trainings_.reference(smooth, 1)}, rounding_limit(of.optimizer), &trainings_.reference_epochs(smooth, 1)};
+  const Expectation global = expected_of(kGlobal, smooth, 1, rounding_limit(of.optimizer));
   if (!on_cpu()) compare(smooth, kGlobal, global, run(smooth).outcome);  // with captured steps
   smooth.audit = true;
   ObservedTraining training = check_disturbed(smooth, global);
@@ -251,7 +228,7 @@ ObservedTraining Verification::check_global(const TrainingCase& of) {
 // rank order. The same strategy must equal one device where the ranks share the statistics.
 void Verification::check_shared_norm(TrainingCase of) {
   of.shares_norm = of.smooth = of.audit = true;
-  compare_epochs(of, {kGlobalNorm, {trainings_.reference(of, 1)}, rounding_limit(of.optimizer), &trainings_.reference_epochs(of, 1)});
+  compare_epochs(of, expected_of(kGlobalNorm, of, 1, rounding_limit(of.optimizer)));
 }
 
 // Not judged: near-ties amplify rounding.
@@ -269,9 +246,9 @@ void Verification::check_approximate(const TrainingCase& of, const Traits& trait
   // With local batch normalisation, one rank that accumulates the shares normalises each by itself, too.
   Expectation same{"the same seed gives the same bits", plain.outcome.weights};
   if (is_exact(traits) && has_bits(traits)) {
-    const auto shares = static_cast<std::size_t>(of.ranks);
-    compare(of, kBits, {kBits, {trainings_.reference(of, shares)}}, plain.outcome);
-    same.epochs = &trainings_.reference_epochs(of, shares);
+    const Expectation bits = expected_of(kBits, of, static_cast<std::size_t>(of.ranks), 0);
+    compare(of, kBits, bits, plain.outcome);
+    same.epochs = bits.epochs;
   }
   const ObservedTraining disturbed = check_disturbed(of, same);
   if (is_exact(traits)) check_traffic(of, traits, disturbed);
@@ -304,38 +281,6 @@ ObservedTraining Verification::check_disturbed(TrainingCase of, const Expectatio
     find_disturbance(of, expected);
   }
   return training;
-}
-
-// A run reports what settle() returns after each epoch, not only the last.
-void Verification::check_epochs(const TrainingCase& of, const Expectation& expected, const ObservedTraining& training) {
-  const std::size_t steps = extent_of(scope_, of.optimizer, of.is_brief).steps_per_epoch;
-  for (std::size_t rank = 0; rank < training.seen.ranks.size(); ++rank) {
-    for (const Observation::Epoch& epoch : training.seen.ranks[rank].epochs) {
-      if (epoch.weights.empty()) continue;
-      VerifyFinding finding = finding_of(of, kEveryEpoch, {kEveryEpoch, {expected.epochs->at(epoch.number)}, expected.limit}, {epoch.weights},
-                                         (epoch.number + 1) * steps);
-      if (finding.verdict == Verdict::passed) continue;
-      finding.figure = fmt::format("after epoch {}, rank {}: {}", epoch.number + 1, rank, finding.figure);
-      return listener_.found(finding);
-    }
-  }
-  judge(true, of, kEveryEpoch, fmt::format("in each of {} epochs", training.seen.ranks[0].epochs.size()));
-}
-
-// Gradients are small there, and those of samples that are learned nearly 0: what depends on such values shows. A training from random
-// weights is too short to reach them.
-void Verification::check_fitted(TrainingCase of) {
-  of.smooth = of.is_brief = of.fitted = true;
-  if (!fit(of)) return;
-  // This training also settles after the epoch that a disturbed one leaves out.
-  compare_epochs(of, {kFitted, {trainings_.reference(of, 1)}, rounding_limit(of.optimizer), &trainings_.reference_epochs(of, 1)});
-}
-
-void Verification::compare_epochs(TrainingCase of, const Expectation& expected) {
-  of.settled = expected.epochs;
-  of.limit = expected.limit;
-  const ObservedTraining training = run(of);
-  if (compare(of, expected.check, expected, training.outcome)) check_epochs(of, expected, training);
 }
 
 void Verification::find_disturbance(const TrainingCase& disturbed, const Expectation& expected) {
@@ -373,25 +318,6 @@ void Verification::report_buffers(const TrainingCase& of) {
   judge(keeps, of, kKeepsBuffers, keeps ? "the same bits" : "other values than before");
   judge(excess <= 1, of, "the statistics of batch normalisation are those of the passes",
         excess <= 1 ? "each lies between the ranks' own" : fmt::format("outside of the ranks' own by {:.1e} times what rounding explains", excess));
-}
-
-void Verification::check_settled(const TrainingCase& of, const Traits& traits, const ObservedTraining& training) {
-  const TrainingOutcome& outcome = training.outcome;
-  if (has_one_model(traits)) {
-    double largest = 0;
-    for (const std::vector<float>& weights : outcome.weights) largest = std::max(largest, largest_difference(weights, outcome.weights[0]));
-    std::string figure = largest == 0 ? "the same bits" : fmt::format("differ by {:.1e}", largest);
-    const std::optional<std::size_t> apart = traits.pace == Traits::Pace::lockstep ? epoch_apart(training.seen) : std::nullopt;
-    if (largest == 0 && apart) figure = fmt::format("differ after epoch {}", *apart + 1);
-    judge(largest == 0 && !apart, of, "all ranks settle on the same weights", figure);
-  }
-  std::size_t early = 0;
-  for (const Observation::OfRank& rank : training.seen.ranks) early += rank.samples_before_steps;
-  std::string figure = fmt::format("{} samples", outcome.times_seen.size());
-  const auto [epoch, missed] = missed_samples(training.seen);
-  if (missed > 0) figure = fmt::format("{} of {} missed or repeated in epoch {}", missed, figure, epoch + 1);
-  if (early > 0) figure += fmt::format(", and {} before the first step", early);
-  judge(missed + early == 0, of, "trains on each sample once per epoch", figure);
 }
 
 // Threads and processes beside the ranks take processor time that the strategy's figures do not show, and what is left behind

@@ -62,6 +62,8 @@ class Verification {
   void check_approximate(const TrainingCase& of, const Traits& traits);
   ObservedTraining check_disturbed(TrainingCase of, const Expectation& expected);
   void check_epochs(const TrainingCase& of, const Expectation& expected, const ObservedTraining& training);
+  // One device, or one rank that accumulates shares, after each epoch. Valid until the next call.
+  Expectation expected_of(const std::string& check, const TrainingCase& of, std::size_t shares, double limit);
   void compare_epochs(TrainingCase of, const Expectation& expected);
   void check_fitted(TrainingCase of);
   void find_disturbance(const TrainingCase& disturbed, const Expectation& expected);

@@ -1,0 +1,99 @@
+// The part of verify.h that looks at every epoch of a training, not only at its end.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "check/verify.h"
+#include "check/weight_difference.h"
+
+namespace mgcompare {
+namespace {
+
+using Verdict = VerifyFinding::Verdict;
+
+constexpr char kEveryEpoch[] = "settle() returns the same weights as one device after each epoch";
+constexpr char kFitted[] = "equals one device on the global batch from weights that fit the samples";
+
+// The first epoch in which all ranks together did not train on each sample once, and how many samples that are.
+std::pair<std::size_t, std::size_t> missed_samples(const Observation& seen) {
+  for (std::size_t i = 0; i < seen.ranks[0].epochs.size(); ++i) {
+    std::vector<std::uint32_t> times = seen.ranks[0].epochs[i].seen;
+    for (std::size_t rank = 1; rank < seen.ranks.size(); ++rank)
+      std::transform(times.begin(), times.end(), seen.ranks[rank].epochs.at(i).seen.begin(), times.begin(), std::plus<>());
+    const auto missed = static_cast<std::size_t>(std::count_if(times.begin(), times.end(), [](std::uint32_t n) { return n != 1; }));
+    if (missed > 0) return {seen.ranks[0].epochs[i].number, missed};
+  }
+  return {};
+}
+
+// The first epoch after which settle() returned different weights on the ranks.
+std::optional<std::size_t> epoch_apart(const Observation& seen) {
+  for (std::size_t i = 0; i < seen.ranks[0].epochs.size(); ++i)
+    for (const Observation::OfRank& rank : seen.ranks)
+      if (rank.epochs.at(i).settled != seen.ranks[0].epochs[i].settled) return seen.ranks[0].epochs[i].number;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Verification::Expectation Verification::expected_of(const std::string& check, const TrainingCase& of, std::size_t shares, double limit) {
+  const std::vector<std::vector<float>>& epochs = trainings_.reference_epochs(of, shares);
+  return {check, {epochs.back()}, limit, &epochs};
+}
+
+// A run reports what settle() returns after each epoch, not only the last.
+void Verification::check_epochs(const TrainingCase& of, const Expectation& expected, const ObservedTraining& training) {
+  const std::size_t steps = extent_of(scope_, of.optimizer, of.is_brief).steps_per_epoch;
+  for (std::size_t rank = 0; rank < training.seen.ranks.size(); ++rank) {
+    for (const Observation::Epoch& epoch : training.seen.ranks[rank].epochs) {
+      if (epoch.weights.empty()) continue;
+      VerifyFinding finding = finding_of(of, kEveryEpoch, {kEveryEpoch, {expected.epochs->at(epoch.number)}, expected.limit}, {epoch.weights},
+                                         (epoch.number + 1) * steps);
+      if (finding.verdict == Verdict::passed) continue;
+      finding.figure = fmt::format("after epoch {}, rank {}: {}", epoch.number + 1, rank, finding.figure);
+      return listener_.found(finding);
+    }
+  }
+  judge(true, of, kEveryEpoch, fmt::format("in each of {} epochs", training.seen.ranks[0].epochs.size()));
+}
+
+// Gradients are small there, and those of samples that are learned nearly 0: what depends on such values shows. A training from random
+// weights is too short to reach them.
+void Verification::check_fitted(TrainingCase of) {
+  of.smooth = of.is_brief = of.fitted = true;
+  if (!fit(of)) return;
+  // This training also settles after the epoch that a disturbed one leaves out.
+  compare_epochs(of, expected_of(kFitted, of, 1, rounding_limit(of.optimizer)));
+}
+
+void Verification::compare_epochs(TrainingCase of, const Expectation& expected) {
+  of.settled = expected.epochs;
+  of.limit = expected.limit;
+  const ObservedTraining training = run(of);
+  if (compare(of, expected.check, expected, training.outcome)) check_epochs(of, expected, training);
+}
+
+void Verification::check_settled(const TrainingCase& of, const Traits& traits, const ObservedTraining& training) {
+  const TrainingOutcome& outcome = training.outcome;
+  if (traits.models == Traits::Models::one) {
+    double largest = 0;
+    for (const std::vector<float>& weights : outcome.weights) largest = std::max(largest, largest_difference(weights, outcome.weights[0]));
+    std::string figure = largest == 0 ? "the same bits" : fmt::format("differ by {:.1e}", largest);
+    const std::optional<std::size_t> apart = traits.pace == Traits::Pace::lockstep ? epoch_apart(training.seen) : std::nullopt;
+    if (largest == 0 && apart) figure = fmt::format("differ after epoch {}", *apart + 1);
+    judge(largest == 0 && !apart, of, "all ranks settle on the same weights", figure);
+  }
+  std::size_t early = 0;
+  for (const Observation::OfRank& rank : training.seen.ranks) early += rank.samples_before_steps;
+  std::string figure = fmt::format("{} samples", scope_.samples);
+  const auto [epoch, missed] = missed_samples(training.seen);
+  if (missed > 0) figure = fmt::format("{} of {} missed or repeated in epoch {}", missed, figure, epoch + 1);
+  if (early > 0) figure += fmt::format(", and {} before the first step", early);
+  judge(missed + early == 0, of, "trains on each sample once per epoch", figure);
+}
+
+}  // namespace mgcompare
