@@ -1,9 +1,17 @@
 #include "cuda/activation_math.h"
 #include "cuda/device.h"
-#include "cuda/launch.h"
+#include "cuda/pack.h"
 
 namespace mgcompare::cuda {
 namespace {
+
+template <Activation A> struct Value {
+  __device__ float operator()(float x) const { return activated<A>(x); }
+};
+
+template <Activation A> struct Slope {
+  __device__ float operator()(float y, float slope) const { return activation_gradient<A>(y, slope); }
+};
 
 class ActivationLayer : public Layer {
  public:
@@ -11,30 +19,26 @@ class ActivationLayer : public Layer {
       : device_(device), activation_(activation), input_(input), output_(output) {}
 
   void forward(const Work& work) override {
-    with_activation(activation_, [&](auto chosen) { run<decltype(chosen)::value>(work); });
+    dispatch([&]<class T, Activation A>() {
+      map(device_.compute_stream(), output_.size(work.samples), Value<A>(), output_.values<T>(), input_.values<const T>());
+    });
   }
 
   void backward(const Work& work) override {
     if (!input_.tensor->needs_gradient) return;
-    with_activation(activation_, [&](auto chosen) { run_back<decltype(chosen)::value>(work); });
-  }
-
-  template <Activation A> void run(const Work& work) {
-    const float* from = input_.tensor->value;
-    float* to = output_.value;
-    for_each_index(device_.compute_stream(), output_.size(work.samples),
-                   [=] __device__(std::size_t i) { to[i] = activated<A>(from[i]); });
-  }
-
-  template <Activation A> void run_back(const Work& work) {
-    const float* y = output_.value;
-    const float* from = output_.gradient;
-    float* to = input_.gradient;
-    for_each_index(device_.compute_stream(), output_.size(work.samples),
-                   [=] __device__(std::size_t i) { to[i] = activation_gradient<A>(y[i], from[i]); });
+    dispatch([&]<class T, Activation A>() {
+      map(device_.compute_stream(), output_.size(work.samples), Slope<A>(), input_.gradients<T>(), output_.values<const T>(),
+          output_.gradients<const T>());
+    });
   }
 
  private:
+  template <class F> void dispatch(F f) const {
+    with_element(output_.format.element, [&](auto type) {
+      with_activation(activation_, [&](auto chosen) { f.template operator()<decltype(type), decltype(chosen)::value>(); });
+    });
+  }
+
   CudaDevice& device_;
   Activation activation_;
   Port& input_;

@@ -1,132 +1,254 @@
 #include "cuda/batch_norm.h"
 
-#include "cuda/device.h"
-#include "cuda/launch.h"
+#include "cuda/activation_math.h"
+#include "cuda/column_sums.h"
 
 namespace mgcompare::cuda {
 namespace {
 
-constexpr unsigned kSumThreads = 512;
+// What a channel is normalised by, and scaled and shifted with.
+struct Scales {
+  const float *mean, *inverse, *gamma, *beta;
 
-// Maps element i of a channel, counted over samples and pixels, to its position in a (samples, channels, area) array.
-struct Layout {
-  std::size_t channels, area, samples;
-  __device__ std::size_t at(std::size_t channel, std::size_t i) const {
-    return (i / area * channels + channel) * area + i % area;
+  template <int V> struct Loaded {
+    float mean[V], inverse[V], gamma[V], beta[V];
+    __device__ float normal(int k, float x) const { return (x - mean[k]) * inverse[k]; }
+    __device__ float result(int k, float x) const { return normal(k, x) * gamma[k] + beta[k]; }
+  };
+  template <int V> __device__ Loaded<V> at(unsigned channel) const {
+    Loaded<V> loaded;
+#pragma unroll
+    for (int k = 0; k < V; ++k) {
+      loaded.mean[k] = mean[channel + k];
+      loaded.inverse[k] = inverse[channel + k];
+      loaded.gamma[k] = gamma[channel + k];
+      loaded.beta[k] = beta[channel + k];
+    }
+    return loaded;
   }
-  __device__ std::size_t count() const { return samples * area; }
 };
 
-// One block per channel. term(channel, position, first, second) adds to two sums; they are written to sums[channel] and
-// sums[channels + channel].
-template <class Term> __global__ void channel_sums(Layout layout, float* sums, Term term) {
-  const std::size_t channel = blockIdx.x;
-  float first = 0, second = 0;
-  for (std::size_t i = threadIdx.x; i < layout.count(); i += blockDim.x) term(channel, layout.at(channel, i), first, second);
-  first = block_sum(first);
-  second = block_sum(second);
-  if (threadIdx.x != 0) return;
-  sums[channel] = first;
-  sums[layout.channels + channel] = second;
+// Sums of x - shift and of its square, where the shift is the channel's first value. Without it, the variance of a channel
+// with a large mean would be lost to cancellation.
+template <class T> struct MomentTerm {
+  const T* x;
+
+  template <int V> __device__ auto at(unsigned channel) const {
+    struct Add {
+      const T* x;
+      float shift[V];
+      __device__ void operator()(std::size_t position, float (&sums)[2 * V]) const {
+        float values[V];
+        load<V>(x + position, values);
+#pragma unroll
+        for (int k = 0; k < V; ++k) {
+          const float away = values[k] - shift[k];
+          sums[k] += away;
+          sums[V + k] += away * away;
+        }
+      }
+    } add{x, {}};
+    load<V>(x + channel, add.shift);
+    return add;
+  }
+};
+
+// The gradients of beta and gamma: sums of the slopes, and of their products with the normalised values.
+template <Activation A, class T> struct SlopeTerm {
+  const T *x, *dy;
+  Scales scales;
+
+  template <int V> __device__ auto at(unsigned channel) const {
+    return [x = x, dy = dy, loaded = scales.template at<V>(channel)](std::size_t position, float (&sums)[2 * V]) {
+      float values[V], slopes[V];
+      load<V>(x + position, values);
+      load<V>(dy + position, slopes);
+#pragma unroll
+      for (int k = 0; k < V; ++k) {
+        const float slope = activation_gradient<A>(activated<A>(loaded.result(k, values[k])), slopes[k]);
+        sums[k] += slope;
+        sums[V + k] += slope * loaded.normal(k, values[k]);
+      }
+    };
+  }
+};
+
+// Threads keep their channels: a block has `lanes` packs of neighbouring channels and runs over rows.
+template <Activation A, int V, class T>
+__global__ void normalize(std::size_t rows, unsigned channels, unsigned lanes, Scales scales, const T* x, T* y) {
+  const unsigned channel = (blockIdx.x * lanes + threadIdx.x % lanes) * V, tall = blockDim.x / lanes;
+  wait_for_previous_kernel();
+  if (channel >= channels) return;
+  const auto loaded = scales.template at<V>(channel);
+#pragma unroll 4
+  for (std::size_t row = blockIdx.y * tall + threadIdx.x / lanes; row < rows; row += static_cast<std::size_t>(gridDim.y) * tall) {
+    float values[V];
+    load<V>(x + row * channels + channel, values);
+#pragma unroll
+    for (int k = 0; k < V; ++k) values[k] = activated<A>(loaded.result(k, values[k]));
+    store<V>(y + row * channels + channel, values);
+  }
+}
+
+// sums: of the gradients of beta and gamma, over all synchronised ranks.
+template <Activation A, int V, class T>
+__global__ void input_gradient(std::size_t rows, unsigned channels, unsigned lanes, Scales scales, const float* sums,
+                               const float* count, float share, bool training, const T* x, const T* dy, T* dx) {
+  const unsigned channel = (blockIdx.x * lanes + threadIdx.x % lanes) * V, tall = blockDim.x / lanes;
+  wait_for_previous_kernel();
+  if (channel >= channels) return;
+  const auto loaded = scales.template at<V>(channel);
+  const float all = *count * share;
+  const float part = training && all > 0 ? 1 / all : 0;  // running statistics: no gradient
+  float slope_mean[V], product_mean[V];
+#pragma unroll
+  for (int k = 0; k < V; ++k) {
+    slope_mean[k] = part * sums[channel + k];
+    product_mean[k] = part * sums[channels + channel + k];
+  }
+#pragma unroll 4
+  for (std::size_t row = blockIdx.y * tall + threadIdx.x / lanes; row < rows; row += static_cast<std::size_t>(gridDim.y) * tall) {
+    float values[V], slopes[V];
+    load<V>(x + row * channels + channel, values);
+    load<V>(dy + row * channels + channel, slopes);
+#pragma unroll
+    for (int k = 0; k < V; ++k) {
+      const float slope = activation_gradient<A>(activated<A>(loaded.result(k, values[k])), slopes[k]);
+      slopes[k] = loaded.gamma[k] * loaded.inverse[k] * (slope - slope_mean[k] - loaded.normal(k, values[k]) * product_mean[k]);
+    }
+    store<V>(dx + row * channels + channel, slopes);
+  }
 }
 
 class BatchNorm : public Layer {
  public:
-  BatchNorm(CudaDevice& device, const LayerSpec& spec, Port& input, Tensor& output)
-      : device_(device), spec_(spec), input_(input), output_(output), channels_(spec.input_shapes.front()[0]),
-        area_(output.features / channels_), mean_(device, channels_), inverse_(device, channels_),
-        sums_(device, 2 * channels_ + 1), count_(device, 1) {}
+  BatchNorm(CudaDevice& device, const LayerSpec& spec, Activation activation, Port& input, Tensor& output)
+      : device_(device), spec_(spec), activation_(activation), input_(input), output_(output),
+        channels_(spec.input_shapes.front()[0]), column_sums_(device, channels_), mean_(device, channels_),
+        inverse_(device, channels_), sums_(device, 2 * channels_ + 1), moments_(device, channels_), count_(device, 1) {}
 
   void synchronize(const std::function<void(Vec)>& all_reduce) override { all_reduce_ = all_reduce; }
 
   void forward(const Work& work) override {
-    if (work.training) measure(work);
-    else take_running(work.buffers + spec_.buffers.begin);
-    const float* const gamma = work.weights + spec_.weights.begin;
-    const float* const beta = work.weights + spec_.bias.begin;
-    const float* const mean = mean_.data();
-    const float* const inverse = inverse_.data();
-    const float* const x = input_.tensor->value;
-    float* const y = output_.value;
-    const std::size_t area = area_, channels = channels_;
-    for_each_index(device_.compute_stream(), output_.size(work.samples), [=] __device__(std::size_t i) {
-      const std::size_t c = i / area % channels;
-      y[i] = (x[i] - mean[c]) * inverse[c] * gamma[c] + beta[c];
+    with_element(output_.format.element, [&](auto type) {
+      using T = decltype(type);
+      if (work.training) measure<T>(work);
+      else take_running(work.buffers + spec_.buffers.begin);
+      const T* const x = input_.values<T>();
+      T* const y = output_.values<T>();
+      with_activation(activation_, [&](auto chosen) {
+        over_rows(work, x, [&](auto pack, dim3 grid, unsigned lanes) {
+          launch(device_.compute_stream(), grid, kThreads, 0, normalize<decltype(chosen)::value, decltype(pack)::value, T>,
+                 rows(work), static_cast<unsigned>(channels_), lanes, scales(work), x, y);
+        });
+      });
     });
   }
 
   void backward(const Work& work) override {
-    const float* const x = input_.tensor->value;
-    const float* const dy = output_.gradient;
-    const float* const mean = mean_.data();
-    const float* const inverse = inverse_.data();
-    float* const sums = sums_.data();
-    sum(work, [=] __device__(std::size_t c, std::size_t i, float& first, float& second) {
-      first += dy[i];
-      second += dy[i] * (x[i] - mean[c]) * inverse[c];
+    with_element(output_.format.element, [&](auto type) {
+      with_activation(activation_, [&](auto chosen) { backward<decltype(chosen)::value, decltype(type)>(work); });
     });
+  }
+
+  // nvcc refuses device lambdas in private members.
+  std::size_t rows(const Work& work) const { return work.samples * (output_.features / channels_); }
+  Scales scales(const Work& work) const {
+    return {mean_.data(), inverse_.data(), work.weights + spec_.weights.begin, work.weights + spec_.bias.begin};
+  }
+
+  // Calls f(pack size, grid, lanes) for a kernel whose threads keep their channels, unless there are no rows.
+  template <class T, class F> void over_rows(const Work& work, const T* x, F f) const {
+    if (work.samples == 0) return;
+    with_pack_size(
+        channels_,
+        [&](auto pack) {
+          constexpr int V = decltype(pack)::value;
+          const std::size_t packs = channels_ / V;
+          unsigned lanes = 1;
+          while (lanes < 32 && lanes < packs) lanes *= 2;
+          const std::size_t groups = (packs + lanes - 1) / lanes, tall = kThreads / lanes;
+          const std::size_t down = std::clamp<std::size_t>(rows(work) / (tall * 4), 1, std::max<std::size_t>(1, 132 * 16 / groups));
+          f(pack, dim3(static_cast<unsigned>(groups), static_cast<unsigned>(down)), lanes);
+        },
+        x);
+  }
+
+  template <Activation A, class T> void backward(const Work& work) {
+    const T* const x = input_.values<T>();
+    const T* const dy = output_.gradients<T>();
+    float* const sums = sums_.data();
     float* const beta_gradient = work.gradients + spec_.bias.begin;
     float* const gamma_gradient = work.gradients + spec_.weights.begin;
-    const std::size_t area = area_, channels = channels_;
-    for_each_index(device_.compute_stream(), channels_, [=] __device__(std::size_t c) {
-      beta_gradient[c] = sums[c];
-      gamma_gradient[c] = sums[channels + c];
-    });
+    const std::size_t channels = channels_;
     const float share = work.training && all_reduce_ ? work.share : 1;
-    if (share != 1)
-      for_each_index(device_.compute_stream(), 2 * channels_, [=] __device__(std::size_t i) { sums[i] *= share; });
+    column_sums_.sum<2>(
+        rows(work), SlopeTerm<A, T>{x, dy, scales(work)},
+        [=] __device__(unsigned c, const float(&totals)[2]) {
+          beta_gradient[c] = totals[0];
+          gamma_gradient[c] = totals[1];
+          sums[c] = totals[0] * share;
+          sums[channels + c] = totals[1] * share;
+        },
+        x, dy);
     if (work.training && all_reduce_) all_reduce_({sums, 2 * channels_});
     if (!input_.tensor->needs_gradient) return;
-    const float* const gamma = work.weights + spec_.weights.begin;
-    const float* const count = count_.data();
-    const bool training = work.training;
-    float* const dx = input_.gradient;
-    for_each_index(device_.compute_stream(), output_.size(work.samples), [=] __device__(std::size_t i) {
-      const std::size_t c = i / area % channels;
-      const float part = training && *count * share > 0 ? 1 / (*count * share) : 0;  // running statistics: no gradient
-      const float normal = (x[i] - mean[c]) * inverse[c];
-      dx[i] = gamma[c] * inverse[c] * (dy[i] - part * (sums[c] + normal * sums[channels + c]));
+    T* const dx = input_.gradients<T>();
+    over_rows(work, x, [&](auto pack, dim3 grid, unsigned lanes) {
+      launch(device_.compute_stream(), grid, kThreads, 0, input_gradient<A, decltype(pack)::value, T>, rows(work),
+             static_cast<unsigned>(channels_), lanes, scales(work), sums, count_.data(), share, work.training, x, dy, dx);
     });
   }
 
-  template <class Term> void sum(const Work& work, Term term) {
-    const Layout layout{channels_, area_, work.samples};
-    channel_sums<<<static_cast<unsigned>(channels_), kSumThreads, 0, device_.compute_stream()>>>(layout, sums_.data(), term);
-    check(cudaGetLastError(), "summing for batch normalisation");
-  }
-
-  // Two passes: E[x^2] - E[x]^2 would lose the variance of a channel with a large mean to cancellation.
-  void measure(const Work& work) {
-    const float* const x = input_.tensor->value;
+  // Means and variances of the batch. With synchronised ranks, first the means, then the squared deviations from them.
+  template <class T> void measure(const Work& work) {
+    const T* const x = input_.values<T>();
     float* const mean = mean_.data();
     float* const inverse = inverse_.data();
     float* const sums = sums_.data();
+    float* const moments = moments_.data();
     float* const count = count_.data();
-    const auto own = static_cast<float>(work.samples * area_);
+    const auto own = static_cast<float>(rows(work));
     const std::size_t channels = channels_;
-    sum(work, [=] __device__(std::size_t, std::size_t i, float& first, float&) { first += x[i]; });
-    for_each_index(device_.compute_stream(), 1, [=] __device__(std::size_t) { sums[2 * channels] = own; });
-    if (all_reduce_) all_reduce_({sums, 2 * channels_ + 1});
-    for_each_index(device_.compute_stream(), channels_, [=] __device__(std::size_t c) {
-      mean[c] = sums[2 * channels] > 0 ? sums[c] / sums[2 * channels] : 0;
-      if (c == 0) *count = sums[2 * channels];
-    });
-    sum(work, [=] __device__(std::size_t c, std::size_t i, float& first, float&) {
-      first += (x[i] - mean[c]) * (x[i] - mean[c]);
-    });
-    if (all_reduce_) all_reduce_({sums, channels_});
     float* const running = work.buffers + spec_.buffers.begin;
     const auto keep = static_cast<float>(spec_.config.momentum), rest = static_cast<float>(1 - spec_.config.momentum);
     const auto epsilon = static_cast<float>(spec_.config.epsilon);
-    for_each_index(device_.compute_stream(), channels_, [=] __device__(std::size_t c) {
-      if (*count == 0) {
+    // Of one channel, from its mean and the sum of the squared deviations from it.
+    const auto settle = [=] __device__(unsigned c, float all, float average, float squares) {
+      mean[c] = average;
+      if (c == 0) *count = all;
+      if (all == 0) {
         inverse[c] = 0;
         return;
       }
-      const float variance = sums[c] / *count;
+      const float variance = squares / all;
       inverse[c] = static_cast<float>(1 / sqrt(static_cast<double>(variance) + epsilon));
-      running[c] = keep * running[c] + rest * mean[c];
+      running[c] = keep * running[c] + rest * average;
       running[channels + c] = keep * running[channels + c] + rest * variance;
+    };
+    const bool alone = !all_reduce_;
+    column_sums_.sum<2>(
+        rows(work), MomentTerm<T>{x},
+        [=] __device__(unsigned c, const float(&totals)[2]) {
+          const float shift = own > 0 ? widened(x[c]) : 0.0f, away = own > 0 ? totals[0] / own : 0.0f;
+          const float squares = fmaxf(totals[1] - totals[0] * away, 0.0f);
+          if (alone) return settle(c, own, shift + away, squares);
+          mean[c] = shift + away;  // this rank's
+          moments[c] = squares;
+          sums[c] = (shift + away) * own;
+          if (c == 0) sums[2 * channels] = own;
+        },
+        x);
+    if (alone) return;
+    all_reduce_({sums, 2 * channels_ + 1});
+    for_each_index(device_.compute_stream(), channels_, [=] __device__(std::size_t c) {
+      const float all = sums[2 * channels], average = all > 0 ? sums[c] / all : 0, away = mean[c] - average;
+      mean[c] = average;
+      sums[c] = moments[c] + own * away * away;
+    });
+    all_reduce_({sums, channels_});
+    for_each_index(device_.compute_stream(), channels_, [=] __device__(std::size_t c) {
+      settle(static_cast<unsigned>(c), sums[2 * channels], mean[c], sums[c]);
     });
   }
 
@@ -144,19 +266,23 @@ class BatchNorm : public Layer {
  private:
   CudaDevice& device_;
   const LayerSpec spec_;
+  Activation activation_;
   Port& input_;
   Tensor& output_;
-  std::size_t channels_, area_;
+  std::size_t channels_;
+  ColumnSums column_sums_;
   Array<float> mean_, inverse_;
   Array<float> sums_;               // two per channel, then the number of elements
+  Array<float> moments_;            // of this rank: squared deviations from its means
   Array<float> count_;              // samples times pixels, summed over synchronised ranks
   std::function<void(Vec)> all_reduce_;
 };
 
 }  // namespace
 
-std::unique_ptr<Layer> make_batch_norm(CudaDevice& device, const LayerSpec& spec, Port& input, Tensor& output) {
-  return std::make_unique<BatchNorm>(device, spec, input, output);
+std::unique_ptr<Layer> make_batch_norm(CudaDevice& device, const LayerSpec& spec, Activation activation, Port& input,
+                                       Tensor& output) {
+  return std::make_unique<BatchNorm>(device, spec, activation, input, output);
 }
 
 }  // namespace mgcompare::cuda

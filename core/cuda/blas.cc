@@ -1,7 +1,11 @@
 #include "cuda/blas.h"
 
+#include <array>
 #include <cstdint>
+#include <sstream>
+#include <vector>
 
+#include "cuda/algorithm_choice.h"
 #include "cuda/caching_allocator.h"
 #include "mgcompare/error.h"
 #include "cuda/status.h"
@@ -10,9 +14,13 @@ namespace mgcompare::cuda {
 namespace {
 
 constexpr std::size_t kWorkspace = 32u << 20;
+constexpr int kMostMeasured = 8;    // algorithms
 constexpr char kWhat[] = "multiplying matrices";
 
-cublasComputeType_t compute_type(Precision precision) {
+cudaDataType_t type_of(Element element) { return element == Element::bf16 ? CUDA_R_16BF : CUDA_R_32F; }
+
+cublasComputeType_t compute_type(Element factors, Precision precision) {
+  if (factors == Element::bf16) return CUBLAS_COMPUTE_32F;
   if (precision == Precision::tf32) return CUBLAS_COMPUTE_32F_FAST_TF32;
   if (precision == Precision::bf16) return CUBLAS_COMPUTE_32F_FAST_16BF;
   return CUBLAS_COMPUTE_32F_PEDANTIC;
@@ -30,7 +38,8 @@ std::uint32_t alignment(const void* a, const void* b, const void* c) {
 struct Blas::Plan {
   cublasLtMatmulDesc_t operation = nullptr;
   cublasLtMatrixLayout_t first = nullptr, second = nullptr, result = nullptr;
-  cublasLtMatmulAlgo_t algorithm{};
+  std::vector<cublasLtMatmulAlgo_t> algorithms;  // sorted by cuBLASLt's estimate
+  std::size_t chosen = 0;
 
   Plan() = default;
   Plan(const Plan&) = delete;
@@ -53,13 +62,9 @@ Blas::~Blas() {
   cublasLtDestroy(handle_);
 }
 
-Blas::Plan& Blas::plan(const Matmul& p, Precision precision, bool with_bias) {
-  const std::uint32_t bytes = alignment(p.a, p.b, p.c);
-  const Key key{p.m, p.n, p.k, p.transpose_a, p.transpose_b, static_cast<int>(precision), with_bias, bytes};
-  const auto found = plans_.find(key);
-  if (found != plans_.end()) return *found->second;
+std::unique_ptr<Blas::Plan> Blas::make_plan(const Product& p, Precision precision, std::uint32_t bytes) {
   auto plan = std::make_unique<Plan>();
-  check(cublasLtMatmulDescCreate(&plan->operation, compute_type(precision), CUDA_R_32F), kWhat);
+  check(cublasLtMatmulDescCreate(&plan->operation, compute_type(p.factors, precision), CUDA_R_32F), kWhat);
   // cuBLASLt is column-major, so it computes C^T = op(B)^T op(A)^T.
   const cublasOperation_t first = p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
   const cublasOperation_t second = p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -68,13 +73,12 @@ Blas::Plan& Blas::plan(const Matmul& p, Precision precision, bool with_bias) {
   };
   set(CUBLASLT_MATMUL_DESC_TRANSA, first);
   set(CUBLASLT_MATMUL_DESC_TRANSB, second);
-  if (with_bias) set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
-  const auto layout = [&](cublasLtMatrixLayout_t* made, std::size_t rows, std::size_t columns) {
-    check(cublasLtMatrixLayoutCreate(made, CUDA_R_32F, rows, columns, static_cast<std::int64_t>(rows)), kWhat);
+  const auto layout = [&](cublasLtMatrixLayout_t* made, Element element, std::size_t rows, std::size_t columns) {
+    check(cublasLtMatrixLayoutCreate(made, type_of(element), rows, columns, static_cast<std::int64_t>(rows)), kWhat);
   };
-  layout(&plan->first, p.transpose_b ? p.k : p.n, p.transpose_b ? p.n : p.k);
-  layout(&plan->second, p.transpose_a ? p.m : p.k, p.transpose_a ? p.k : p.m);
-  layout(&plan->result, p.n, p.m);
+  layout(&plan->first, p.factors, p.transpose_b ? p.k : p.n, p.transpose_b ? p.n : p.k);
+  layout(&plan->second, p.factors, p.transpose_a ? p.m : p.k, p.transpose_a ? p.k : p.m);
+  layout(&plan->result, p.result, p.n, p.m);
 
   cublasLtMatmulPreference_t preference = nullptr;
   check(cublasLtMatmulPreferenceCreate(&preference), kWhat);
@@ -88,33 +92,52 @@ Blas::Plan& Blas::plan(const Matmul& p, Precision precision, bool with_bias) {
   for (const auto attribute : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                                CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
     prefer(attribute, bytes);
-  cublasLtMatmulHeuristicResult_t best{};
+  std::array<cublasLtMatmulHeuristicResult_t, kMostMeasured> found{};
   int results = 0;
   const cublasStatus_t status =
       cublasLtMatmulAlgoGetHeuristic(handle_, plan->operation, plan->first, plan->second, plan->result, plan->result,
-                                     preference, 1, &best, &results);
+                                     preference, kMostMeasured, found.data(), &results);
   cublasLtMatmulPreferenceDestroy(preference);
   check(status, kWhat);
   if (results == 0)
     throw Error("cuBLASLt has no algorithm to multiply " + std::to_string(p.m) + " x " + std::to_string(p.k) + " by " +
                 std::to_string(p.k) + " x " + std::to_string(p.n) + " matrices: report this with the config");
-  plan->algorithm = best.algo;
-  return *(plans_[key] = std::move(plan));
+  for (int k = 0; k < results; ++k) plan->algorithms.push_back(found[static_cast<std::size_t>(k)].algo);
+  return plan;
 }
 
-void Blas::multiply(const Matmul& p, Precision precision, const float* bias) {
+Blas::Plan& Blas::plan(const Product& p, Precision precision) {
+  const std::uint32_t bytes = alignment(p.a, p.b, p.c);
+  const Key key{p.m, p.n, p.k, p.transpose_a, p.transpose_b, p.factors, p.result, precision, bytes, measuring_};
+  std::unique_ptr<Plan>& plan = plans_[key];
+  if (plan != nullptr) return *plan;
+  plan = make_plan(p, precision, bytes);
+  // Only a product that overwrites its result can be repeated.
+  if (!measuring_ || p.beta != 0 || plan->algorithms.size() < 2 || !can_measure(stream_)) return *plan;
+  std::ostringstream problem;
+  problem << "cublaslt-" << cublasLtGetVersion() << ' ' << p.m << '-' << p.n << '-' << p.k << '-' << p.transpose_a << p.transpose_b
+          << '-' << static_cast<int>(p.factors) << static_cast<int>(p.result) << '-' << to_string(precision) << '-' << bytes;
+  const std::size_t best = fastest_algorithm(stream_, problem.str(), plan->algorithms.size(), [&](std::size_t index) {
+    return queue(p, *plan, plan->algorithms[index]) == CUBLAS_STATUS_SUCCESS;
+  });
+  if (best < plan->algorithms.size()) plan->chosen = best;
+  return *plan;
+}
+
+cublasStatus_t Blas::queue(const Product& p, const Plan& plan, const cublasLtMatmulAlgo_t& algorithm) const {
+  return cublasLtMatmul(handle_, plan.operation, &p.alpha, p.b, plan.first, p.a, plan.second, &p.beta, p.c, plan.result, p.c,
+                        plan.result, &algorithm, workspace_, kWorkspace, stream_);
+}
+
+void Blas::multiply(const Product& p, Precision precision) {
   if (p.m == 0 || p.n == 0) return;
   if (p.k == 0) {
     if (p.beta != 0) throw Error("matmul() does not support k = 0 with beta != 0: set beta to 0 or k to at least 1");
-    check(cudaMemsetAsync(p.c, 0, p.m * p.n * sizeof(float), stream_), kWhat);
+    check(cudaMemsetAsync(p.c, 0, p.m * p.n * bytes_of(p.result), stream_), kWhat);
     return;
   }
-  Plan& plan = this->plan(p, precision, bias != nullptr);
-  if (bias != nullptr)
-    check(cublasLtMatmulDescSetAttribute(plan.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof(bias)), kWhat);
-  check(cublasLtMatmul(handle_, plan.operation, &p.alpha, p.b, plan.first, p.a, plan.second, &p.beta, p.c, plan.result,
-                       p.c, plan.result, &plan.algorithm, workspace_, kWorkspace, stream_),
-        kWhat);
+  const Plan& plan = this->plan(p, precision);
+  check(queue(p, plan, plan.algorithms[plan.chosen]), kWhat);
 }
 
 }  // namespace mgcompare::cuda

@@ -11,9 +11,21 @@
 #include <tuple>
 
 #include "config/kinds.h"
+#include "cuda/element.h"
 #include "mgcompare/device.h"
 
 namespace mgcompare::cuda {
+
+// C (m x n) = op(A) op(B), all row-major without gaps: op(A) is m x k, op(B) is k x n. A and B store `factors`, C stores
+// `result`; fp32 factors of bf16 results are not supported.
+struct Product {
+  const void *a = nullptr, *b = nullptr;
+  void* c = nullptr;
+  std::size_t m = 0, n = 0, k = 0;
+  bool transpose_a = false, transpose_b = false;
+  Element factors{}, result{};
+  float alpha = 1, beta = 0;
+};
 
 class Blas {
  public:
@@ -22,19 +34,24 @@ class Blas {
   Blas(const Blas&) = delete;
   Blas& operator=(const Blas&) = delete;
 
-  // fp32: products and sums in float32. tf32, bf16: factors are rounded before the multiplication; sums and stored values
-  // remain float32. `precision` must not be automatic.
-  // `bias`, unless null, is added to every row of C. With k = 0, C is set to zero.
-  void multiply(const Matmul& problem, Precision precision, const float* bias = nullptr);
+  // fp32: products and sums in float32. tf32, bf16: fp32 factors are rounded before the multiplication; sums remain float32.
+  // `precision` must not be automatic. With k = 0, C is set to zero.
+  void multiply(const Product& problem, Precision precision);
+  // Whether algorithms are chosen by measurement, where the stream is not capturing, or by cuBLASLt's estimate. Measured
+  // choices depend on noise, so that repeated runs could round differently.
+  void set_measuring(bool measuring) { measuring_ = measuring; }
 
  private:
   struct Plan;
-  using Key = std::tuple<std::size_t, std::size_t, std::size_t, bool, bool, int, bool, std::uint32_t>;
-  Plan& plan(const Matmul& problem, Precision precision, bool with_bias);
+  using Key = std::tuple<std::size_t, std::size_t, std::size_t, bool, bool, Element, Element, Precision, std::uint32_t, bool>;
+  Plan& plan(const Product& problem, Precision precision);
+  std::unique_ptr<Plan> make_plan(const Product& problem, Precision precision, std::uint32_t bytes);
+  cublasStatus_t queue(const Product& problem, const Plan& plan, const cublasLtMatmulAlgo_t& algorithm) const;
 
   cudaStream_t stream_;
   cublasLtHandle_t handle_ = nullptr;
   void* workspace_ = nullptr;
+  bool measuring_ = false;
   std::map<Key, std::unique_ptr<Plan>> plans_;
 };
 

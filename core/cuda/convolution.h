@@ -1,13 +1,14 @@
 #pragma once
 
-// Convolution by cuDNN, fused with the activation and the max pooling that follow it. For the backward pass only the pooled
-// output and the index of the maximum in each window are stored.
+// Convolution by cuDNN on channels-last images, fused with the activation and the max pooling that follow it. For the backward
+// pass only the pooled output and the index of the maximum in each window are stored.
 
 #include <memory>
 
 #include "cuda/activation.h"
 #include "cuda/blas.h"
 #include "cuda/layer.h"
+#include "model/network.h"
 #include "model/spec.h"
 
 namespace mgcompare::cuda {
@@ -20,7 +21,12 @@ struct Fusion {
 // Whether `pool` can be fused into a convolution.
 bool fuses(const LayerSpec& pool);
 
+// Whether the layer reads the planar samples themselves, in float32.
+bool reads_samples(const LayerSpec& spec, const Tensor& input);
+
+// Unless it reads samples, the input has the format of the output, which is channels-last and stores the type of the products'
+// factors.
 std::unique_ptr<Layer> make_convolution(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion,
-                                        Precision precision, bool deterministic, Port& input, Tensor& output);
+                                        const Numerics& numerics, Port& input, Tensor& output);
 
 }  // namespace mgcompare::cuda

@@ -5,6 +5,7 @@
 #include "cuda/bias_activation.h"
 #include "cuda/device.h"
 #include "cuda/narrow_dense.h"
+#include "cuda/transpose.h"
 
 namespace mgcompare::cuda {
 namespace {
@@ -15,51 +16,86 @@ class Dense : public Layer {
         Tensor& output)
       : device_(device), spec_(spec), activation_(activation), precision_(precision), input_(input), output_(output),
         outputs_(spec.output_shape.back()), inputs_(spec.weights.size() / outputs_), rows_(output.features / outputs_),
+        factors_(input.tensor->format.element), result_(output.format.element), reorders_(input.tensor->reordered()),
         bias_gradient_(device, outputs_) {
-    if (outputs_ <= NarrowDense::kOutputs) narrow_.emplace(device, inputs_, outputs_);
+    if (outputs_ <= NarrowDense::kOutputs) narrow_.emplace(device, factors_, inputs_, outputs_);
+    if (reorders_ || weight_type() != Element::fp32)
+      weights_ = device_array<std::uint8_t>(device, spec.weights.size() * bytes_of(weight_type()));
+    if (reorders_) weight_gradient_ = device_array<float>(device, spec.weights.size());
   }
 
   bool overwrites_output_gradient() const override { return activation_ != Activation::none; }
 
+  void reserve(std::size_t samples) override {
+    if (converts_gradient()) gradient_ = device_array<std::uint8_t>(device_, output_.size(samples) * bytes_of(factors_));
+  }
+
+  void prepare(const Work& work) override {
+    if (weights_.empty() || work.samples == 0) return;
+    const float* const from = work.weights + spec_.weights.begin;
+    const cudaStream_t branch = device_.fork_branch();
+    if (reorders_) transpose(branch, planar(), from, Element::fp32, weights_.data(), weight_type());
+    else convert(branch, spec_.weights.size(), from, Element::fp32, weights_.data(), weight_type());
+  }
+
   void forward(const Work& work) override {
-    const float* const weights = work.weights + spec_.weights.begin;
+    if (!weights_.empty()) device_.join_branch();
     const float* const bias = spec_.bias.size() == 0 ? nullptr : work.weights + spec_.bias.begin;
     const std::size_t rows = work.samples * rows_;
     if (narrow_) {
-      narrow_->forward(activation_, input_.tensor->value, weights, bias, output_.value, rows);
+      narrow_->forward(activation_, input_.tensor->value, static_cast<const float*>(weights(work)), bias, output_.values(), rows);
       return;
     }
-    device_.handles().blas->multiply({input_.tensor->value, weights, output_.value, rows, outputs_, inputs_, false, true},
+    device_.handles().blas->multiply({.a = input_.tensor->value, .b = weights(work), .c = output_.value, .m = rows, .n = outputs_,
+                                      .k = inputs_, .transpose_b = true, .factors = factors_, .result = result_},
                                      precision_);
-    add_bias(device_, activation_, bias, output_.value, rows, outputs_, 1);
+    add_bias(device_, activation_, bias, result_, output_.value, rows, outputs_);
   }
 
   void backward(const Work& work) override {
-    float* const gradient = output_.gradient;
-    float* const weights = work.gradients + spec_.weights.begin;
+    float* const weight_gradient = work.gradients + spec_.weights.begin;
     float* const bias = spec_.bias.size() == 0 ? nullptr : work.gradients + spec_.bias.begin;
     const std::size_t rows = work.samples * rows_;
     const bool narrow = narrow_ && rows > 0;
-    bias_gradient_.backward(activation_, output_.value, gradient, narrow ? nullptr : bias, rows, 1);
+    bias_gradient_.backward(activation_, result_, output_.value, output_.gradient, narrow ? nullptr : bias, rows);
+    const void* gradient = output_.gradient;
+    if (converts_gradient()) {
+      convert(device_.compute_stream(), rows * outputs_, gradient, result_, gradient_.data(), factors_);
+      gradient = gradient_.data();
+    }
     const cudaStream_t beside = device_.fork_branch();
     // The two gradients are independent, and earlier layers need only the data gradient.
-    if (input_.tensor->needs_gradient && work.samples > 0) backward_data(work);
+    if (input_.tensor->needs_gradient && work.samples > 0) backward_data(work, gradient);
+    float* const to = reorders_ ? weight_gradient_.data() : weight_gradient;
     if (narrow) {
-      narrow_->backward_weights(beside, input_.tensor->value, gradient, weights, bias, rows);
+      narrow_->backward_weights(beside, input_.tensor->value, output_.gradients(), to, bias, rows);
     } else {
-      device_.handles().branch_blas->multiply({gradient, input_.tensor->value, weights, outputs_, inputs_, rows, true, false},
+      device_.handles().branch_blas->multiply({.a = gradient, .b = input_.tensor->value, .c = to, .m = outputs_, .n = inputs_,
+                                               .k = rows, .transpose_a = true, .factors = factors_},
                                               precision_);
     }
+    if (!reorders_) return;
+    const Matrices back{planar().count, planar().columns, planar().rows};
+    transpose(beside, back, to, Element::fp32, weight_gradient, Element::fp32);
   }
 
  private:
-  void backward_data(const Work& work) {
-    const float* const weights = work.weights + spec_.weights.begin;
+  // Narrow products are in float32.
+  Element weight_type() const { return narrow_ ? Element::fp32 : factors_; }
+  bool converts_gradient() const { return !narrow_ && result_ != factors_; }
+  const void* weights(const Work& work) const {
+    return weights_.empty() ? static_cast<const void*>(work.weights + spec_.weights.begin) : weights_.data();
+  }
+  // The weights of a flattened image: of each output, a matrix of channels and pixels.
+  Matrices planar() const { return {outputs_, input_.tensor->channels, input_.tensor->pixels()}; }
+
+  void backward_data(const Work& work, const void* gradient) {
     if (narrow_) {
-      narrow_->backward_data(output_.gradient, weights, input_.gradient, work.samples * rows_);
+      narrow_->backward_data(output_.gradients(), static_cast<const float*>(weights(work)), input_.gradient, work.samples * rows_);
       return;
     }
-    device_.handles().blas->multiply({output_.gradient, weights, input_.gradient, work.samples * rows_, inputs_, outputs_},
+    device_.handles().blas->multiply({.a = gradient, .b = weights(work), .c = input_.gradient, .m = work.samples * rows_,
+                                      .n = inputs_, .k = outputs_, .factors = factors_, .result = factors_},
                                      precision_);
   }
 
@@ -71,11 +107,20 @@ class Dense : public Layer {
   Tensor& output_;
   std::size_t outputs_, inputs_;
   std::size_t rows_;                // of a sample: 1, or the positions of a sequence
+  const Element factors_, result_;  // of the products
+  const bool reorders_;             // the weights, because the input is channels-last
   BiasGradient bias_gradient_;
   std::optional<NarrowDense> narrow_;
+  Array<std::uint8_t> weights_;     // in the order and type of the products; empty: those of the network are used
+  Array<float> weight_gradient_;    // in the order of the products
+  Array<std::uint8_t> gradient_;    // of the output, in the type of the factors
 };
 
 }  // namespace
+
+Element dense_output(const LayerSpec& spec, Element factors) {
+  return spec.output_shape.back() <= NarrowDense::kOutputs ? Element::fp32 : factors;
+}
 
 std::unique_ptr<Layer> make_dense(CudaDevice& device, const LayerSpec& spec, Activation activation, Precision precision,
                                   Port& input, Tensor& output) {

@@ -12,6 +12,11 @@
 
 namespace mgcompare::cuda {
 
+// The element type of the output: float32 of few outputs, which NarrowDense computes, otherwise `factors`.
+Element dense_output(const LayerSpec& spec, Element factors);
+
+// The input stores the type of the products' factors. A flattened image may be channels-last: the weights are then reordered
+// for the products, instead of the image. The output stores dense_output() or float32.
 std::unique_ptr<Layer> make_dense(CudaDevice& device, const LayerSpec& spec, Activation activation, Precision precision,
                                   Port& input, Tensor& output);
 

@@ -130,7 +130,9 @@ void CudaDevice::zero(void* memory, std::size_t bytes) {
 
 void CudaDevice::matmul(const Matmul& p) {
   join_branch();
-  handles_->blas->multiply(p, Precision::fp32);
+  handles_->blas->multiply({.a = p.a, .b = p.b, .c = p.c, .m = p.m, .n = p.n, .k = p.k, .transpose_a = p.transpose_a,
+                            .transpose_b = p.transpose_b, .alpha = p.alpha, .beta = p.beta},
+                           Precision::fp32);
 }
 
 void CudaDevice::synchronize() { check(cudaStreamSynchronize(joined_stream()), "waiting for a device"); }

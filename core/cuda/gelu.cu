@@ -1,7 +1,7 @@
 #include "cuda/gelu.h"
 
 #include "cuda/device.h"
-#include "cuda/launch.h"
+#include "cuda/pack.h"
 
 namespace mgcompare::cuda {
 namespace {
@@ -11,24 +11,31 @@ constexpr float kRootOfHalf = 0.70710678f, kPeak = 0.39894228f;  // of the norma
 // The normal distribution function.
 __device__ float below(float x) { return 0.5f * erfcf(-x * kRootOfHalf); }
 
+struct Value {
+  __device__ float operator()(float x) const { return x * below(x); }
+};
+
+struct Slope {
+  __device__ float operator()(float x, float slope) const { return slope * (below(x) + x * kPeak * expf(-0.5f * x * x)); }
+};
+
 class Gelu : public Layer {
  public:
   Gelu(CudaDevice& device, Port& input, Tensor& output) : device_(device), input_(input), output_(output) {}
 
   void forward(const Work& work) override {
-    const float* const x = input_.tensor->value;
-    float* const y = output_.value;
-    for_each_index(device_.compute_stream(), output_.size(work.samples),
-                   [=] __device__(std::size_t i) { y[i] = x[i] * below(x[i]); });
+    with_element(output_.format.element, [&](auto type) {
+      using T = decltype(type);
+      map(device_.compute_stream(), output_.size(work.samples), Value(), output_.values<T>(), input_.values<const T>());
+    });
   }
 
   void backward(const Work& work) override {
     if (!input_.tensor->needs_gradient) return;
-    const float* const x = input_.tensor->value;
-    const float* const dy = output_.gradient;
-    float* const dx = input_.gradient;
-    for_each_index(device_.compute_stream(), output_.size(work.samples), [=] __device__(std::size_t i) {
-      dx[i] = dy[i] * (below(x[i]) + x[i] * kPeak * expf(-0.5f * x[i] * x[i]));
+    with_element(output_.format.element, [&](auto type) {
+      using T = decltype(type);
+      map(device_.compute_stream(), output_.size(work.samples), Slope(), input_.gradients<T>(), input_.values<const T>(),
+          output_.gradients<const T>());
     });
   }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Mean of each channel of an image, or of each feature of a sequence over the time.
+// Mean of each channel of a channels-last image over its pixels, or of each feature of a sequence over the time.
 
 #include <memory>
 
@@ -9,6 +9,6 @@
 
 namespace mgcompare::cuda {
 
-std::unique_ptr<Layer> make_global_pooling(CudaDevice& device, const LayerSpec& spec, Port& input, Tensor& output);
+std::unique_ptr<Layer> make_global_pooling(CudaDevice& device, Port& input, Tensor& output);
 
 }  // namespace mgcompare::cuda

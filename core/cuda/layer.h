@@ -1,13 +1,17 @@
 #pragma once
 
-// Interface of the layers of a GPU network. Images are (sample, channel, row, column), everything else (sample, feature). In
-// both layouts a sample's features are contiguous, so that flattening needs no copy.
+// Interface of the layers of a GPU network, and the tensors between them. An image is stored in channels-last order (sample,
+// row, column, channel), for which cuDNN has the fastest kernels, or in planar order (sample, channel, row, column), which is
+// that of the samples and of the weights of a dense layer. Likewise a sequence is (sample, feature, position) or (sample,
+// position, feature), where the positions take the place of the channels. Everything else is (sample, feature). In all of these
+// a sample's features are contiguous, so that flattening needs no copy.
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 
 #include "cuda/captured_step.h"
+#include "cuda/element.h"
 #include "mgcompare/batch.h"
 #include "mgcompare/types.h"
 
@@ -15,19 +19,38 @@ namespace mgcompare::cuda {
 
 class CudaDevice;
 
+// How a tensor is stored.
+struct Format {
+  Element element = Element::fp32;
+  bool channels_last = false;       // images and sequences
+
+  bool operator==(const Format&) const = default;
+};
+
 struct Tensor {
   std::size_t features = 0;
+  std::size_t channels = 1;         // or positions of a sequence, also if it is flattened; otherwise 1
   bool needs_gradient = true;       // a layer before it has parameters
-  float* value = nullptr;
-  float* gradient = nullptr;        // sum over all readers
+  Format format;
+  void* value = nullptr;
+  void* gradient = nullptr;         // sum over all readers
 
   std::size_t size(std::size_t samples) const { return samples * features; }
+  std::size_t bytes(std::size_t samples) const { return size(samples) * bytes_of(format.element); }
+  std::size_t pixels() const { return features / channels; }
+  // Whether the features of a sample are in another order than in the specification.
+  bool reordered() const { return format.channels_last && channels > 1 && pixels() > 1; }
+  template <class T = float> T* values() const { return static_cast<T*>(value); }
+  template <class T = float> T* gradients() const { return static_cast<T*>(gradient); }
 };
 
 // One reader of a tensor. The reader overwrites `gradient`; the network sums over the readers.
 struct Port {
   Tensor* tensor = nullptr;
-  float* gradient = nullptr;
+  void* gradient = nullptr;
+
+  template <class T = float> T* values() const { return tensor->values<T>(); }
+  template <class T = float> T* gradients() const { return static_cast<T*>(gradient); }
 };
 
 // One pass over this rank's samples. All pointers are to device memory.

@@ -103,18 +103,18 @@ class LayerNorm : public Layer {
   void forward(const Work& work) override {
     const Rows rows = of(work);
     if (rows.count == 0) return;
-    launch(device_.compute_stream(), blocks(rows), kBlock, 0, normalize_rows, rows, input_.tensor->value,
+    launch(device_.compute_stream(), blocks(rows), kBlock, 0, normalize_rows, rows, input_.values(),
            work.weights + spec_.weights.begin, work.weights + spec_.bias.begin, static_cast<float>(spec_.config.epsilon),
-           output_.value, mean_.data(), inverse_.data());
+           output_.values(), mean_.data(), inverse_.data());
   }
 
   void backward(const Work& work) override {
     const Rows rows = of(work);
-    launch(device_.compute_stream(), static_cast<unsigned>(scales_), kBlock, 0, gradient_of_scales, rows, input_.tensor->value,
-           output_.gradient, mean_.data(), inverse_.data(), work.gradients + spec_.weights.begin, work.gradients + spec_.bias.begin);
+    launch(device_.compute_stream(), static_cast<unsigned>(scales_), kBlock, 0, gradient_of_scales, rows, input_.values(),
+           output_.gradients(), mean_.data(), inverse_.data(), work.gradients + spec_.weights.begin, work.gradients + spec_.bias.begin);
     if (!input_.tensor->needs_gradient || rows.count == 0) return;
-    launch(device_.compute_stream(), blocks(rows), kBlock, 0, gradient_of_rows, rows, input_.tensor->value, output_.gradient,
-           work.weights + spec_.weights.begin, mean_.data(), inverse_.data(), input_.gradient);
+    launch(device_.compute_stream(), blocks(rows), kBlock, 0, gradient_of_rows, rows, input_.values(), output_.gradients(),
+           work.weights + spec_.weights.begin, mean_.data(), inverse_.data(), input_.gradients());
   }
 
  private:

@@ -3,10 +3,14 @@
 #include <utility>
 
 #include "cuda/device.h"
-#include "cuda/launch.h"
+#include "cuda/pack.h"
 
 namespace mgcompare::cuda {
 namespace {
+
+struct Plus {
+  __device__ float operator()(float a, float b) const { return a + b; }
+};
 
 class Sum : public Layer {
  public:
@@ -14,14 +18,18 @@ class Sum : public Layer {
       : device_(device), inputs_(std::move(inputs)), output_(output) {}
 
   void forward(const Work& work) override {
-    for (const Port* input : inputs_)
-      add_vector(device_, output_.value, input->tensor->value, output_.size(work.samples), input == inputs_.front());
+    const std::size_t size = output_.size(work.samples);
+    const Element element = output_.format.element;
+    if (inputs_.size() == 1) return copy_vector(device_, element, output_.value, inputs_.front()->tensor->value, size);
+    add_vectors(device_, element, output_.value, inputs_[0]->tensor->value, inputs_[1]->tensor->value, size);
+    for (std::size_t k = 2; k < inputs_.size(); ++k)
+      add_vectors(device_, element, output_.value, output_.value, inputs_[k]->tensor->value, size);
   }
 
   void backward(const Work& work) override {
     for (const Port* input : inputs_) {
       if (input->tensor->needs_gradient)
-        add_vector(device_, input->gradient, output_.gradient, output_.size(work.samples), true);
+        copy_vector(device_, output_.format.element, input->gradient, output_.gradient, output_.size(work.samples));
     }
   }
 
@@ -39,28 +47,31 @@ class Concatenation : public Layer {
   void forward(const Work& work) override {
     std::size_t begin = 0;
     for (const Port* input : inputs_) {
-      copy_rows(work, output_.value + begin, output_.features, input->tensor->value, input->tensor->features,
-                input->tensor->features);
-      begin += input->tensor->features;
+      const std::size_t width = of_row(*input->tensor);
+      copy_rows(work, at(output_.value, begin), of_row(output_), input->tensor->value, width, width);
+      begin += width;
     }
   }
 
   void backward(const Work& work) override {
     std::size_t begin = 0;
     for (const Port* input : inputs_) {
-      const std::size_t features = input->tensor->features;
-      if (input->tensor->needs_gradient)
-        copy_rows(work, input->gradient, features, output_.gradient + begin, output_.features, features);
-      begin += features;
+      const std::size_t width = of_row(*input->tensor);
+      if (input->tensor->needs_gradient) copy_rows(work, input->gradient, width, at(output_.gradient, begin), of_row(output_), width);
+      begin += width;
     }
   }
 
  private:
-  void copy_rows(const Work& work, float* to, std::size_t to_pitch, const float* from, std::size_t from_pitch,
-                 std::size_t features) {
+  // Elements of a row: a pixel's channels if the tensors are channels-last, otherwise a sample's features.
+  std::size_t of_row(const Tensor& tensor) const { return tensor.format.channels_last ? tensor.channels : tensor.features; }
+  void* at(void* data, std::size_t element) const { return static_cast<char*>(data) + element * bytes_of(output_.format.element); }
+
+  void copy_rows(const Work& work, void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t elements) {
     if (work.samples == 0) return;
-    check(cudaMemcpy2DAsync(to, to_pitch * sizeof(float), from, from_pitch * sizeof(float), features * sizeof(float),
-                            work.samples, cudaMemcpyDeviceToDevice, device_.compute_stream()),
+    const std::size_t bytes = bytes_of(output_.format.element);
+    check(cudaMemcpy2DAsync(to, to_pitch * bytes, from, from_pitch * bytes, elements * bytes,
+                            work.samples * (output_.features / of_row(output_)), cudaMemcpyDeviceToDevice, device_.compute_stream()),
           "concatenating layers");
   }
 
@@ -71,14 +82,18 @@ class Concatenation : public Layer {
 
 }  // namespace
 
-void add_vector(CudaDevice& device, float* to, const float* from, std::size_t size, bool first) {
-  if (first) {
-    // Not CudaDevice::copy(), which waits for the branch of weight gradients.
-    check(cudaMemcpyAsync(to, from, size * sizeof(float), cudaMemcpyDeviceToDevice, device.compute_stream()),
-          "copying on a device");
-    return;
-  }
-  for_each_index(device.compute_stream(), size, [=] __device__(std::size_t i) { to[i] += from[i]; });
+void copy_vector(CudaDevice& device, Element element, void* to, const void* from, std::size_t size) {
+  if (size == 0 || to == from) return;
+  // Not CudaDevice::copy(), which waits for the branch of weight gradients.
+  check(cudaMemcpyAsync(to, from, size * bytes_of(element), cudaMemcpyDeviceToDevice, device.compute_stream()),
+        "copying on a device");
+}
+
+void add_vectors(CudaDevice& device, Element element, void* to, const void* a, const void* b, std::size_t size) {
+  with_element(element, [&](auto type) {
+    using T = decltype(type);
+    map(device.compute_stream(), size, Plus(), static_cast<T*>(to), static_cast<const T*>(a), static_cast<const T*>(b));
+  });
 }
 
 std::unique_ptr<Layer> make_sum(CudaDevice& device, std::vector<Port*> inputs, Tensor& output) {

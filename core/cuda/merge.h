@@ -1,6 +1,7 @@
 #pragma once
 
-// Layers with several inputs: element-wise sum, and concatenation along the first axis.
+// Layers with several inputs: element-wise sum, and concatenation along the first axis (of an image, its channels). All tensors
+// of a layer have the same format.
 
 #include <memory>
 #include <vector>
@@ -12,7 +13,9 @@ namespace mgcompare::cuda {
 std::unique_ptr<Layer> make_sum(CudaDevice& device, std::vector<Port*> inputs, Tensor& output);
 std::unique_ptr<Layer> make_concatenation(CudaDevice& device, std::vector<Port*> inputs, Tensor& output);
 
-// to += from; if `first`, to = from.
-void add_vector(CudaDevice& device, float* to, const float* from, std::size_t size, bool first);
+// to = from.
+void copy_vector(CudaDevice& device, Element element, void* to, const void* from, std::size_t size);
+// to = a + b; `to` may be one of them.
+void add_vectors(CudaDevice& device, Element element, void* to, const void* a, const void* b, std::size_t size);
 
 }  // namespace mgcompare::cuda

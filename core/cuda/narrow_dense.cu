@@ -1,8 +1,8 @@
 #include <type_traits>
 
 #include "cuda/activation_math.h"
-#include "cuda/launch.h"
 #include "cuda/narrow_dense.h"
+#include "cuda/pack.h"
 #include "mgcompare/detail/block_cuda.h"
 
 namespace mgcompare::cuda {
@@ -12,12 +12,12 @@ constexpr unsigned kWarps = 4, kBlock = kWarps * 32;
 constexpr unsigned kAtOnce = 4;           // inputs or samples per thread whose loads are in flight together
 
 // One block per sample; its threads split the inputs. kOutputs is the number of outputs, rounded up.
-template <Activation A, unsigned kOutputs>
+template <Activation A, unsigned kOutputs, class T>
 __global__ void __launch_bounds__(kBlock)
-    multiply_rows(const float* in, const float* weights, const float* bias, float* out, unsigned inputs, unsigned outputs) {
+    multiply_rows(const T* in, const float* weights, const float* bias, float* out, unsigned inputs, unsigned outputs) {
   __shared__ float parts[kWarps][kOutputs];
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const float* const row = in + static_cast<std::size_t>(blockIdx.x) * inputs;
+  const T* const row = in + static_cast<std::size_t>(blockIdx.x) * inputs;
   float sums[kOutputs] = {};
   wait_for_previous_kernel();
   for (unsigned first = threadIdx.x; first < inputs; first += kAtOnce * kBlock) {
@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(kBlock)
     for (unsigned k = 0; k < kAtOnce; ++k) {
       // Missing inputs and outputs repeat the last ones: with a branch only one load would be in flight.
       const unsigned i = first + k * kBlock, at = min(i, inputs - 1);
-      const float value = i < inputs ? row[at] : 0.0f;
+      const float value = i < inputs ? widened(row[at]) : 0.0f;
 #pragma unroll
       for (unsigned o = 0; o < kOutputs; ++o)
         sums[o] += value * weights[static_cast<std::size_t>(min(o, outputs - 1)) * inputs + at];
@@ -45,8 +45,8 @@ __global__ void __launch_bounds__(kBlock)
 
 // A thread computes the gradient of one input for kSamplesOfBlock samples.
 constexpr unsigned kSamplesOfBlock = 4;
-template <unsigned kOutputs>
-__global__ void __launch_bounds__(kBlock) spread(const float* gradient, const float* weights, float* to, unsigned samples,
+template <unsigned kOutputs, class T>
+__global__ void __launch_bounds__(kBlock) spread(const float* gradient, const float* weights, T* to, unsigned samples,
                                                  unsigned inputs, unsigned outputs) {
   const unsigned across = (inputs + kBlock - 1) / kBlock;
   const unsigned i = blockIdx.x % across * kBlock + threadIdx.x, first = blockIdx.x / across * kSamplesOfBlock;
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(kBlock) spread(const float* gradient, const fl
   }
 #pragma unroll
   for (unsigned k = 0; k < kSamplesOfBlock; ++k)
-    if (i < inputs && first + k < samples) to[static_cast<std::size_t>(first + k) * inputs + i] = sums[k];
+    if (i < inputs && first + k < samples) to[static_cast<std::size_t>(first + k) * inputs + i] = narrowed<T>(sums[k]);
 }
 
 constexpr unsigned kColumns = 32, kSplits = 16, kSplitSamples = 32;
@@ -72,9 +72,9 @@ constexpr unsigned kColumns = 32, kSplits = 16, kSplitSamples = 32;
 // Block (columns, split) of 32 x kSplitWarps threads: a thread sums one input over every stride-th sample. The bias is handled
 // as the weight of an additional input that is always 1.
 constexpr unsigned kSplitWarps = 8;
-template <unsigned kOutputs>
+template <unsigned kOutputs, class T>
 __global__ void __launch_bounds__(kColumns * kSplitWarps)
-    add_products(const float* in, const float* gradient, float* weights, float* bias, float* partial, unsigned* finished,
+    add_products(const T* in, const float* gradient, float* weights, float* bias, float* partial, unsigned* finished,
                  unsigned samples, unsigned inputs, unsigned outputs) {
   __shared__ float parts[kSplitWarps][kOutputs][kColumns];
   const unsigned x = threadIdx.x % kColumns, warp = threadIdx.x / kColumns;
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(kColumns * kSplitWarps)
     for (unsigned k = 0; k < kAtOnce; ++k) {
       const unsigned sample = first + k * stride;
       const std::size_t at = min(sample, samples - 1);
-      float value = in[at * inputs + min(column, inputs - 1)];
+      float value = widened(in[at * inputs + min(column, inputs - 1)]);
       if (column >= inputs) value = 1;
       if (sample >= samples) value = 0;
 #pragma unroll
@@ -129,38 +129,47 @@ unsigned tiles(std::size_t inputs) { return static_cast<unsigned>((inputs + 1 + 
 
 }  // namespace
 
-NarrowDense::NarrowDense(CudaDevice& device, std::size_t inputs, std::size_t outputs)
-    : device_(device), inputs_(inputs), outputs_(outputs),
+NarrowDense::NarrowDense(CudaDevice& device, Element element, std::size_t inputs, std::size_t outputs)
+    : device_(device), element_(element), inputs_(inputs), outputs_(outputs),
       partial_(device, tiles(inputs) * std::size_t{kSplits} * kOutputs * kColumns), finished_(device, tiles(inputs)) {}
 
-void NarrowDense::forward(Activation activation, const float* in, const float* weights, const float* bias, float* out,
+void NarrowDense::forward(Activation activation, const void* in, const float* weights, const float* bias, float* out,
                           std::size_t samples) const {
   if (samples == 0) return;
-  with_activation(activation, [&](auto chosen) {
-    constexpr Activation A = decltype(chosen)::value;
-    with_outputs(outputs_, [&](auto most) {
-      launch(device_.compute_stream(), static_cast<unsigned>(samples), kBlock, 0, multiply_rows<A, most>, in, weights,
-             bias, out, static_cast<unsigned>(inputs_), static_cast<unsigned>(outputs_));
+  with_element(element_, [&](auto type) {
+    using T = decltype(type);
+    with_activation(activation, [&](auto chosen) {
+      constexpr Activation A = decltype(chosen)::value;
+      with_outputs(outputs_, [&](auto most) {
+        launch(device_.compute_stream(), static_cast<unsigned>(samples), kBlock, 0, multiply_rows<A, most, T>,
+               static_cast<const T*>(in), weights, bias, out, static_cast<unsigned>(inputs_), static_cast<unsigned>(outputs_));
+      });
     });
   });
 }
 
-void NarrowDense::backward_data(const float* gradient, const float* weights, float* to, std::size_t samples) const {
+void NarrowDense::backward_data(const float* gradient, const float* weights, void* to, std::size_t samples) const {
   const auto n = static_cast<unsigned>(samples), inputs = static_cast<unsigned>(inputs_);
   const unsigned blocks = (n + kSamplesOfBlock - 1) / kSamplesOfBlock * ((inputs + kBlock - 1) / kBlock);
-  with_outputs(outputs_, [&](auto most) {
-    launch(device_.compute_stream(), blocks, kBlock, 0, spread<most>, gradient, weights, to, n, inputs,
-           static_cast<unsigned>(outputs_));
+  with_element(element_, [&](auto type) {
+    using T = decltype(type);
+    with_outputs(outputs_, [&](auto most) {
+      launch(device_.compute_stream(), blocks, kBlock, 0, spread<most, T>, gradient, weights, static_cast<T*>(to), n, inputs,
+             static_cast<unsigned>(outputs_));
+    });
   });
 }
 
-void NarrowDense::backward_weights(cudaStream_t stream, const float* in, const float* gradient, float* weights, float* bias,
+void NarrowDense::backward_weights(cudaStream_t stream, const void* in, const float* gradient, float* weights, float* bias,
                                    std::size_t samples) const {
   const auto n = static_cast<unsigned>(samples);
   const dim3 grid(tiles(inputs_), std::clamp(n / kSplitSamples, 1u, kSplits));
-  with_outputs(outputs_, [&](auto most) {
-    launch(stream, grid, kColumns * kSplitWarps, 0, add_products<most>, in, gradient, weights, bias, partial_.data(),
-           finished_.data(), n, static_cast<unsigned>(inputs_), static_cast<unsigned>(outputs_));
+  with_element(element_, [&](auto type) {
+    using T = decltype(type);
+    with_outputs(outputs_, [&](auto most) {
+      launch(stream, grid, kColumns * kSplitWarps, 0, add_products<most, T>, static_cast<const T*>(in), gradient, weights, bias,
+             partial_.data(), finished_.data(), n, static_cast<unsigned>(inputs_), static_cast<unsigned>(outputs_));
+    });
   });
 }
 

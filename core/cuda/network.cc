@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
+#include <numeric>
 #include <string>
 
 #include "cuda/activation.h"
 #include "cuda/batch_norm.h"
+#include "cuda/conversion.h"
 #include "cuda/convolution.h"
 #include "cuda/dense.h"
 #include "cuda/dropout.h"
@@ -18,6 +21,8 @@
 #include "cuda/pooling.h"
 #include "cuda/recurrent.h"
 #include "cuda/response_norm.h"
+#include "cuda/stem_convolution.h"
+#include "cuda/tile_convolution.h"
 #include "cuda/tokens.h"
 #include "mgcompare/error.h"
 
@@ -46,17 +51,38 @@ std::size_t best_shift(const NetworkSpec& spec) {
   return best;
 }
 
+std::size_t features_of(const Shape& shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
+}
+
+// The first axis of images and sequences.
+std::size_t channels_of(const Shape& shape) { return shape.size() > 1 ? shape[0] : 1; }
+
+bool is_image(const Shape& shape) { return shape.size() == 3; }
+
+// Whether a layer computes in float32 only, whatever numerics.precision is.
+bool needs_float32(LayerType type) {
+  return type == LayerType::layer_norm || type == LayerType::lrn || type == LayerType::gru || type == LayerType::lstm ||
+         type == LayerType::embedding || type == LayerType::one_hot;
+}
+
+// Whether a layer computes each value from those at the same place, in any order of storage.
+bool is_elementwise(LayerType type) {
+  return activation_of(type) != Activation::none || type == LayerType::gelu || type == LayerType::dropout || type == LayerType::add;
+}
+
 class CudaNetwork : public Network {
  public:
   CudaNetwork(CudaDevice& device, const NetworkSpec& spec, const Numerics& numerics)
-      : device_(device), spec_(spec), numerics_(numerics), precision_(numerics.precision),
-        vectors_{best_shift(spec), best_shift(spec) + spec.parameters}, weights_(device, vectors_.end),
+      : device_(device), spec_(spec), numerics_(numerics),
+        factors_(numerics.precision == Precision::bf16 ? Element::bf16 : Element::fp32), vectors_{best_shift(spec), best_shift(spec) + spec.parameters}, weights_(device, vectors_.end),
         gradients_(device, vectors_.end), buffers_(device, spec.buffers),
         tally_(device, 1), host_tally_(device, 1, true) {
     const std::vector<float> buffers = initial_buffers(spec);
     device.copy_to_device(buffers_.data(), buffers.data(), buffers.size() * sizeof(float));
     device.synchronize();
     device.set_tally(tally_.data());
+    for (const auto& blas : {&device.handles().blas, &device.handles().branch_blas}) (*blas)->set_measuring(!numerics.deterministic);
     build();
   }
 
@@ -77,16 +103,21 @@ class CudaNetwork : public Network {
  private:
   void build();
   std::size_t add_layer(std::size_t index);
+  std::size_t fuse(std::size_t index, Fusion& fusion) const;
+  Format input_format(std::size_t index, const Fusion& fusion) const;
+  Format output_format(std::size_t index, const Fusion& fusion, const Tensor& input) const;
+  bool has_own_kernels(std::size_t index, const Fusion& fusion) const;
   std::unique_ptr<Layer> make_layer(std::size_t index, const Fusion& fusion, const std::vector<Port*>& ports,
                                     Tensor& output);
   bool is_only_reader(std::size_t index, std::size_t producer) const;
-  Tensor& new_tensor(const Shape& shape, bool needs_gradient);
+  Tensor& in_format(Tensor& tensor, const Format& format);
+  Port& new_port(Tensor& tensor) { return ports_.emplace_back(Port{&tensor}); }
   void add_gradients(Tensor& tensor) const;
 
   CudaDevice& device_;
   const NetworkSpec spec_;
   const Numerics numerics_;
-  Precision precision_;
+  const Element factors_;           // of convolutions and of dense layers
   Range vectors_;                   // position of the vectors in weights_ and gradients_
   Array<float> weights_;
   WindowMemory gradients_;
@@ -100,17 +131,11 @@ class CudaNetwork : public Network {
   std::vector<Tensor*> outputs_;    // [0] is the sample, [i + 1] the output of layer i
   std::vector<std::size_t> readers_;
 
-  std::vector<Array<float>> memory_;
-  float* logit_gradients_ = nullptr;
+  std::vector<Array<std::uint8_t>> memory_;
+  void* logit_gradients_ = nullptr;
   std::size_t capacity_ = 0;
   Work work_;
 };
-
-Tensor& CudaNetwork::new_tensor(const Shape& shape, bool needs_gradient) {
-  std::size_t features = 1;
-  for (const std::size_t size : shape) features *= size;
-  return tensors_.emplace_back(Tensor{features, needs_gradient});
-}
 
 // Whether layer `index` exists and is the only reader of the output of layer `producer`.
 bool CudaNetwork::is_only_reader(std::size_t index, std::size_t producer) const {
@@ -124,25 +149,60 @@ void CudaNetwork::build() {
     for (const int input : layer.inputs) ++readers_[static_cast<std::size_t>(input + 1)];
   }
   outputs_.assign(spec_.layers.size() + 1, nullptr);
-  outputs_[0] = &new_tensor(spec_.sample_shape, false);
+  const Shape& sample = spec_.sample_shape;
+  outputs_[0] = &tensors_.emplace_back(
+      Tensor{.features = features_of(sample), .channels = channels_of(sample), .needs_gradient = false});
   for (std::size_t index = 0; index < spec_.layers.size();) index += add_layer(index);
+  outputs_.back() = &in_format(*outputs_.back(), {});  // of the loss
 }
 
-// Adds layer `index` and the layers fused into it. Returns the number of layers of the specification that it covers.
-std::size_t CudaNetwork::add_layer(std::size_t index) {
+// The tensor in another format.
+Tensor& CudaNetwork::in_format(Tensor& tensor, const Format& format) {
+  const bool same_order = tensor.format.channels_last == format.channels_last || tensor.channels == 1 || tensor.pixels() == 1;
+  if (same_order && tensor.format.element == format.element) return tensor;
+  Tensor& changed = tensors_.emplace_back(tensor);
+  changed.format = format;
+  Port& port = new_port(tensor);
+  nodes_.push_back({make_conversion(device_, port, changed), &changed, {}});
+  return changed;
+}
+
+// Whether a convolution has kernels for its special shape, which read and write planar images.
+bool CudaNetwork::has_own_kernels(std::size_t index, const Fusion& fusion) const {
+  const LayerSpec& layer = spec_.layers[index];
+  const Tensor& input = *outputs_[static_cast<std::size_t>(layer.inputs.front() + 1)];
+  return is_stem(layer, fusion, input) || is_tile(device_, layer, fusion, numerics_.precision);
+}
+
+Format CudaNetwork::input_format(std::size_t index, const Fusion& fusion) const {
   const LayerSpec& layer = spec_.layers[index];
   const LayerType type = layer.config.type;
-  std::vector<Tensor*> inputs;
-  for (const int input : layer.inputs) inputs.push_back(outputs_[static_cast<std::size_t>(input + 1)]);
+  const Tensor& input = *outputs_[static_cast<std::size_t>(layer.inputs.front() + 1)];
+  if (type == LayerType::conv)
+    return has_own_kernels(index, fusion) || reads_samples(layer, input) ? Format{} : Format{factors_, true};
+  if (type == LayerType::dense) return {factors_, layer.output_shape.size() == 1 && input.format.channels_last};
+  if (is_elementwise(type)) return input.format;
+  const bool channels_last = type == LayerType::batch_norm ? layer.input_shapes.front().size() > 1
+                                                           : is_image(layer.input_shapes.front()) && type != LayerType::layer_norm;
+  return {needs_float32(type) ? Element::fp32 : input.format.element, channels_last};
+}
 
-  if (type == LayerType::flatten || (type == LayerType::dropout && !numerics_.dropout)) {
-    outputs_[index + 1] = inputs.front();
-    return 1;
-  }
+// `input` is already in the input format.
+Format CudaNetwork::output_format(std::size_t index, const Fusion& fusion, const Tensor& input) const {
+  const LayerSpec& layer = spec_.layers[index];
+  const LayerType type = layer.config.type;
+  if (type == LayerType::dense)
+    return {index + 1 == spec_.layers.size() ? Element::fp32 : dense_output(layer, factors_), false};
+  if (type == LayerType::conv) return has_own_kernels(index, fusion) ? Format{} : Format{factors_, true};
+  if (is_elementwise(type)) return input.format;
+  return {input.format.element, input.format.channels_last && layer.output_shape.size() > 1};
+}
 
+// Finds what follows layer `index` and is computed with it. Returns the number of layers.
+std::size_t CudaNetwork::fuse(std::size_t index, Fusion& fusion) const {
+  const LayerType type = spec_.layers[index].config.type;
   std::size_t used = 1;
-  Fusion fusion{activation_of(type), nullptr};
-  if (type == LayerType::conv || type == LayerType::dense) {
+  if (type == LayerType::conv || type == LayerType::dense || type == LayerType::batch_norm) {
     if (is_only_reader(index + used, index)) fusion.activation = activation_of(spec_.layers[index + 1].config.type);
     if (fusion.activation != Activation::none) ++used;
   }
@@ -153,14 +213,35 @@ std::size_t CudaNetwork::add_layer(std::size_t index) {
       ++used;
     }
   }
+  return used;
+}
 
-  const Range parameters = layer.parameters();
-  const bool needs_gradient = parameters.size() > 0 ||
-                      std::any_of(inputs.begin(), inputs.end(), [](const Tensor* input) { return input->needs_gradient; });
-  Tensor& output = new_tensor(spec_.layers[index + used - 1].output_shape, needs_gradient);
+// Adds layer `index` and the layers fused into it. Returns the number of layers of the specification that it covers.
+std::size_t CudaNetwork::add_layer(std::size_t index) {
+  const LayerSpec& layer = spec_.layers[index];
+  const LayerType type = layer.config.type;
+  const auto input = [&](int number) -> Tensor& { return *outputs_[static_cast<std::size_t>(number + 1)]; };
+  if (type == LayerType::flatten || (type == LayerType::dropout && !numerics_.dropout)) {
+    outputs_[index + 1] = &input(layer.inputs.front());
+    return 1;
+  }
+
+  Fusion fusion{activation_of(type), nullptr};
+  const std::size_t used = fuse(index, fusion);
+  const Format format = input_format(index, fusion);
   std::vector<Port*> ports;
-  for (Tensor* input : inputs) ports.push_back(&ports_.emplace_back(Port{input}));
-  nodes_.push_back({make_layer(index, fusion, ports, output), &output, parameters});
+  bool needs_gradient = layer.parameters().size() > 0;
+  for (const int number : layer.inputs) {
+    ports.push_back(&new_port(in_format(input(number), format)));
+    needs_gradient = needs_gradient || ports.back()->tensor->needs_gradient;
+  }
+  const Tensor& first = *ports.front()->tensor;
+  const Shape& shape = spec_.layers[index + used - 1].output_shape;
+  Tensor& output = tensors_.emplace_back(Tensor{.features = features_of(shape),
+                                                .channels = is_elementwise(type) ? first.channels : channels_of(shape),
+                                                .needs_gradient = needs_gradient,
+                                                .format = output_format(index, fusion, first)});
+  nodes_.push_back({make_layer(index, fusion, ports, output), &output, layer.parameters()});
   outputs_[index + used] = &output;
   return used;
 }
@@ -170,19 +251,24 @@ std::unique_ptr<Layer> CudaNetwork::make_layer(std::size_t index, const Fusion& 
   const LayerSpec& layer = spec_.layers[index];
   const LayerType type = layer.config.type;
   Port& port = *ports.front();
-  if (type == LayerType::conv)
-    return make_convolution(device_, layer, fusion, precision_, numerics_.deterministic, port, output);
-  if (type == LayerType::dense) return make_dense(device_, layer, fusion.activation, precision_, port, output);
+  if (type == LayerType::conv) {
+    if (is_stem(layer, fusion, *port.tensor))
+      return make_stem_convolution(device_, layer, fusion, numerics_.precision, port, output);
+    if (is_tile(device_, layer, fusion, numerics_.precision)) return make_tile_convolution(device_, layer, fusion, port, output);
+    return make_convolution(device_, layer, fusion, numerics_, port, output);
+  }
+  if (type == LayerType::dense) return make_dense(device_, layer, fusion.activation, numerics_.precision, port, output);
   if (type == LayerType::max_pool || type == LayerType::average_pool)
     return make_pooling(device_, layer, type == LayerType::average_pool || numerics_.average_pooling, port, output);
   if (type == LayerType::dropout) return make_dropout(device_, layer, index, port, output);
-  if (type == LayerType::batch_norm) return make_batch_norm(device_, layer, port, output);
-  if (type == LayerType::gru || type == LayerType::lstm) return make_recurrent(device_, layer, precision_, port, output);
+  if (type == LayerType::batch_norm) return make_batch_norm(device_, layer, fusion.activation, port, output);
+  if (type == LayerType::gru || type == LayerType::lstm)
+    return make_recurrent(device_, layer, numerics_.precision, port, output);
   if (type == LayerType::add) return make_sum(device_, ports, output);
   if (type == LayerType::concat) return make_concatenation(device_, ports, output);
   if (type == LayerType::embedding) return make_embedding(device_, layer, port, output);
   if (type == LayerType::one_hot) return make_one_hot(device_, layer, port, output);
-  if (type == LayerType::global_average_pool) return make_global_pooling(device_, layer, port, output);
+  if (type == LayerType::global_average_pool) return make_global_pooling(device_, port, output);
   if (type == LayerType::layer_norm) return make_layer_norm(device_, layer, port, output);
   if (type == LayerType::gelu) return make_gelu(device_, port, output);
   if (type == LayerType::lrn) return make_response_norm(device_, layer, port, output);
@@ -192,7 +278,7 @@ std::unique_ptr<Layer> CudaNetwork::make_layer(std::size_t index, const Fusion& 
 void CudaNetwork::reserve(std::size_t samples) {
   if (samples <= capacity_) return;
   memory_.clear();
-  const auto allocate = [&](const Tensor& tensor) { return memory_.emplace_back(device_, tensor.size(samples)).data(); };
+  const auto allocate = [&](const Tensor& tensor) { return memory_.emplace_back(device_, tensor.bytes(samples)).data(); };
   for (Tensor& tensor : tensors_) {
     tensor.value = allocate(tensor);
     if (tensor.needs_gradient) tensor.gradient = allocate(tensor);
@@ -216,10 +302,10 @@ Vec CudaNetwork::forward(Feed& feed, std::size_t first, std::size_t count, const
   for (Node& node : nodes_) node.layer->prepare(work_);
   DeviceTimeline* const timeline = device_.timeline();
   if (timeline != nullptr) timeline->mark(Phase::input);
-  source.gather(first, count, pass, outputs_.front()->value);
+  source.gather(first, count, pass, outputs_.front()->values());
   if (timeline != nullptr) timeline->mark(Phase::compute);
   for (Node& node : nodes_) node.layer->forward(work_);
-  return {outputs_.back()->value, count * spec_.targets * spec_.classes};
+  return {outputs_.back()->values(), count * spec_.targets * spec_.classes};
 }
 
 void CudaNetwork::loss(Feed& feed, std::size_t first, std::size_t count, ConstVec logits, Vec dlogits, float scale) {
@@ -233,11 +319,11 @@ void CudaNetwork::loss(Feed& feed, std::size_t first, std::size_t count, ConstVe
 }
 
 void CudaNetwork::add_gradients(Tensor& tensor) const {
-  bool begun = false;
+  const void* sum = nullptr;
   for (const Port& port : ports_) {
     if (port.tensor != &tensor || port.gradient == tensor.gradient) continue;
-    add_vector(device_, tensor.gradient, port.gradient, tensor.size(work_.samples), !begun);
-    begun = true;
+    if (sum != nullptr) add_vectors(device_, tensor.format.element, tensor.gradient, sum, port.gradient, tensor.size(work_.samples));
+    sum = sum == nullptr ? port.gradient : tensor.gradient;
   }
 }
 

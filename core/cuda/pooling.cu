@@ -1,23 +1,100 @@
 #include "cuda/pooling.h"
 
 #include "cuda/device.h"
-#include "cuda/launch.h"
+#include "cuda/pack.h"
 
 namespace mgcompare::cuda {
 namespace {
 
 struct Geometry {
-  int height, width, down, across;
+  int height, width, down, across, packs;  // `packs` of channels
   int kernel[2], stride[2], padding[2];
 };
+
+// One thread per window and pack of channels.
+template <bool kAverage, int V, class Index, class T>
+__global__ void pool(Geometry g, const T* in, T* out, int* winners, Index size) {
+  const std::size_t channels = static_cast<std::size_t>(g.packs) * V;
+  wait_for_previous_kernel();
+  for (Index i = static_cast<Index>(first_index()); i < size; i += static_cast<Index>(index_stride())) {
+    const int channel = static_cast<int>(i % g.packs) * V, x = static_cast<int>(i / g.packs % g.across);
+    const Index line = i / g.packs / g.across;
+    const int y = static_cast<int>(line % g.down);
+    const T* const image = in + static_cast<std::size_t>(line / g.down) * g.height * g.width * channels + channel;
+    const int top = y * g.stride[0] - g.padding[0], left = x * g.stride[1] - g.padding[1];
+    const int first_row = max(top, 0), first_column = max(left, 0);
+    const int last_row = min(top + g.kernel[0], g.height), last_column = min(left + g.kernel[1], g.width);
+    const int first = first_row * g.width + first_column;
+    float best[V], sums[V] = {};
+    Pack<int, V> winner;
+    load<V>(image + first * channels, best);
+#pragma unroll
+    for (int k = 0; k < V; ++k) winner.items[k] = first;
+    for (int row = first_row; row < last_row; ++row) {
+      for (int column = first_column; column < last_column; ++column) {
+        const int place = row * g.width + column;
+        float values[V];
+        load<V>(image + place * channels, values);
+#pragma unroll
+        for (int k = 0; k < V; ++k) {
+          sums[k] += values[k];
+          // NaN must propagate, or divergence could go unnoticed.
+          if (values[k] <= best[k] || best[k] != best[k]) continue;
+          best[k] = values[k];
+          winner.items[k] = place;
+        }
+      }
+    }
+    if (kAverage) {
+#pragma unroll
+      for (int k = 0; k < V; ++k) best[k] = sums[k] / static_cast<float>(g.kernel[0] * g.kernel[1]);
+    } else {
+      for (int k = 0; k < V; ++k) winners[static_cast<std::size_t>(i) * V + k] = winner.items[k];
+    }
+    store<V>(out + static_cast<std::size_t>(i) * V, best);
+  }
+}
+
+// One thread per pixel and pack of channels, which sums over the windows that contain the pixel: deterministic, without atomic
+// additions.
+template <bool kAverage, int V, class Index, class T>
+__global__ void pool_back(Geometry g, const T* from, const int* winners, T* to, Index size) {
+  const std::size_t channels = static_cast<std::size_t>(g.packs) * V;
+  wait_for_previous_kernel();
+  for (Index i = static_cast<Index>(first_index()); i < size; i += static_cast<Index>(index_stride())) {
+    const int channel = static_cast<int>(i % g.packs) * V;
+    const int column = static_cast<int>(i / g.packs % g.width);
+    const Index line = i / g.packs / g.width;
+    const int row = static_cast<int>(line % g.height), pixel = row * g.width + column;
+    const std::size_t sample = line / g.height;
+    const int y = row + g.padding[0], x = column + g.padding[1];
+    const int last_y = min(y / g.stride[0], g.down - 1), last_x = min(x / g.stride[1], g.across - 1);
+    float sums[V] = {};
+    for (int wy = max(0, (y - g.kernel[0]) / g.stride[0]); wy <= last_y; ++wy) {
+      if (wy * g.stride[0] + g.kernel[0] <= y) continue;
+      for (int wx = max(0, (x - g.kernel[1]) / g.stride[1]); wx <= last_x; ++wx) {
+        if (wx * g.stride[1] + g.kernel[1] <= x) continue;
+        const std::size_t at = ((sample * g.down + wy) * g.across + wx) * channels + channel;
+        float slopes[V];
+        load<V>(from + at, slopes);
+#pragma unroll
+        for (int k = 0; k < V; ++k) {
+          if (kAverage) sums[k] += slopes[k] / static_cast<float>(g.kernel[0] * g.kernel[1]);
+          else if (winners[at + k] == pixel) sums[k] += slopes[k];
+        }
+      }
+    }
+    store<V>(to + static_cast<std::size_t>(i) * V, sums);
+  }
+}
 
 class Pooling : public Layer {
  public:
   Pooling(CudaDevice& device, const LayerSpec& spec, bool average, Port& input, Tensor& output)
-      : device_(device), average_(average), input_(input), output_(output) {
+      : device_(device), average_(average), input_(input), output_(output), channels_(spec.output_shape[0]) {
     const Shape& in = spec.input_shapes.front();
     geometry_ = {static_cast<int>(in[1]), static_cast<int>(in[2]), static_cast<int>(spec.output_shape[1]),
-                 static_cast<int>(spec.output_shape[2]), {}, {}, {}};
+                 static_cast<int>(spec.output_shape[2]), 0, {}, {}, {}};
     for (int axis : {0, 1}) {
       geometry_.kernel[axis] = static_cast<int>(spec.config.kernel[axis]);
       geometry_.stride[axis] = static_cast<int>(spec.config.stride[axis]);
@@ -30,69 +107,48 @@ class Pooling : public Layer {
   }
 
   void forward(const Work& work) override {
-    const Geometry g = geometry_;
-    const float* const in = input_.tensor->value;
-    float* const out = output_.value;
-    int* const winners = winners_.data();
-    const bool average = average_;
-    for_each_index(device_.compute_stream(), output_.size(work.samples), [=] __device__(std::size_t i) {
-      const int x = static_cast<int>(i % g.across), y = static_cast<int>(i / g.across % g.down);
-      const std::size_t plane = i / g.across / g.down;
-      const float* const image = in + plane * g.height * g.width;
-      const int top = y * g.stride[0] - g.padding[0], left = x * g.stride[1] - g.padding[1];
-      const int first_row = max(top, 0), first_column = max(left, 0);
-      const int last_row = min(top + g.kernel[0], g.height), last_column = min(left + g.kernel[1], g.width);
-      float best = image[first_row * g.width + first_column], sum = 0;
-      int winner = first_row * g.width + first_column;
-      for (int row = first_row; row < last_row; ++row) {
-        for (int column = first_column; column < last_column; ++column) {
-          const float value = image[row * g.width + column];
-          sum += value;
-          // NaN must propagate, or divergence could go unnoticed.
-          if (value <= best || best != best) continue;
-          best = value;
-          winner = row * g.width + column;
-        }
-      }
-      out[i] = average ? sum / static_cast<float>(g.kernel[0] * g.kernel[1]) : best;
-      if (!average) winners[i] = winner;
+    dispatch(output_.size(work.samples), [&]<class T, class Index, bool kAverage, int V>(const Geometry& geometry, std::size_t size) {
+      launch(device_.compute_stream(), blocks_for(size), kThreads, 0, pool<kAverage, V, Index, T>, geometry,
+             input_.values<const T>(), output_.values<T>(), winners_.data(), size);
     });
   }
 
-  // Each pixel sums over the windows that contain it: deterministic, without atomic additions.
   void backward(const Work& work) override {
     if (!input_.tensor->needs_gradient) return;
-    const Geometry g = geometry_;
-    const float* const from = output_.gradient;
-    float* const to = input_.gradient;
-    const int* const winners = winners_.data();
-    const bool average = average_;
-    for_each_index(device_.compute_stream(), input_.tensor->size(work.samples), [=] __device__(std::size_t i) {
-      const int pixel = static_cast<int>(i % (static_cast<std::size_t>(g.height) * g.width));
-      const std::size_t plane = i / (static_cast<std::size_t>(g.height) * g.width);
-      const int y = pixel / g.width + g.padding[0], x = pixel % g.width + g.padding[1];
-      const int last_y = min(y / g.stride[0], g.down - 1), last_x = min(x / g.stride[1], g.across - 1);
-      float sum = 0;
-      for (int wy = max(0, (y - g.kernel[0]) / g.stride[0]); wy <= last_y; ++wy) {
-        if (wy * g.stride[0] + g.kernel[0] <= y) continue;
-        for (int wx = max(0, (x - g.kernel[1]) / g.stride[1]); wx <= last_x; ++wx) {
-          if (wx * g.stride[1] + g.kernel[1] <= x) continue;
-          const std::size_t at = (plane * g.down + wy) * g.across + wx;
-          if (average) sum += from[at] / static_cast<float>(g.kernel[0] * g.kernel[1]);
-          else if (winners[at] == pixel) sum += from[at];
-        }
-      }
-      to[i] = sum;
-    });
+    dispatch(input_.tensor->size(work.samples),
+             [&]<class T, class Index, bool kAverage, int V>(const Geometry& geometry, std::size_t size) {
+               launch(device_.compute_stream(), blocks_for(size), kThreads, 0, pool_back<kAverage, V, Index, T>, geometry,
+                      output_.gradients<const T>(), winners_.data(), input_.gradients<T>(), size);
+             });
   }
 
  private:
+  template <class F> void dispatch(std::size_t size, F f) const {
+    if (size == 0) return;
+    with_element(output_.format.element, [&](auto type) {
+      using T = decltype(type);
+      with_index(size, [&](auto index) {
+        with_pack_size(
+            channels_,
+            [&](auto pack) {
+              constexpr int V = decltype(pack)::value;
+              Geometry geometry = geometry_;
+              geometry.packs = static_cast<int>(channels_ / V);
+              if (average_) f.template operator()<T, decltype(index), true, V>(geometry, size / V);
+              else f.template operator()<T, decltype(index), false, V>(geometry, size / V);
+            },
+            output_.values<const T>());
+      });
+    });
+  }
+
   CudaDevice& device_;
   bool average_;
   Port& input_;
   Tensor& output_;
+  std::size_t channels_;
   Geometry geometry_{};
-  Array<int> winners_;              // pixel index of each maximum in its plane
+  Array<int> winners_;              // pixel index of each maximum in its image
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 // Pooling with any window, stride and padding. Max: padding is ignored, and the first of equal pixels is the maximum.
 // Average: the sum over the window divided by the window's size; padding counts as zeros.
+// Input and output are channels-last and of the same element type.
 
 #include <memory>
 

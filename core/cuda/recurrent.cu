@@ -94,17 +94,17 @@ class Recurrent : public Layer {
   void forward(const Work& work) override {
     if (work.samples == 0) return;
     const Sequences& sequences = fitting(work.samples);
-    swap(input_.tensor->value, inputs_.data(), work.samples, positions_, features_);
+    swap(input_.values(), inputs_.data(), work.samples, positions_, features_);
     check(cudnnRNNForward(device_.handles().cudnn, layer_, work.training ? CUDNN_FWD_MODE_TRAINING : CUDNN_FWD_MODE_INFERENCE,
                           nullptr, sequences.in, inputs_.data(), sequences.out, states_.data(), sequences.state, nullptr,
                           nullptr, sequences.state, nullptr, nullptr, weight_bytes(), weights_.data(), sequences.workspace,
                           workspace(), work.training ? sequences.reserve : 0, work.training ? reserve_.data() : nullptr),
           kWhat);
     if (spec_.config.return_sequences) {
-      swap(states_.data(), output_.value, positions_, work.samples, units_);
+      swap(states_.data(), output_.values(), positions_, work.samples, units_);
     } else {
       const std::size_t last = work.samples * units_;
-      device_.copy(output_.value, states_.data() + (positions_ - 1) * last, last * sizeof(float));
+      device_.copy(output_.values(), states_.data() + (positions_ - 1) * last, last * sizeof(float));
     }
   }
 
@@ -132,7 +132,7 @@ class Recurrent : public Layer {
     for (const Piece& piece : pieces_)
       device_.copy(work.gradients + piece.ours, gradients_.data() + piece.theirs, piece.size * sizeof(float));
     if (input_.tensor->needs_gradient)
-      swap(input_gradients_.data(), input_.gradient, positions_, work.samples, features_);
+      swap(input_gradients_.data(), input_.gradients(), positions_, work.samples, features_);
   }
 
  private:
@@ -147,10 +147,10 @@ class Recurrent : public Layer {
 
   // The gradient of all states, zero where the output has only the last one.
   void spread_output_gradient(std::size_t samples) const {
-    if (spec_.config.return_sequences) return swap(output_.gradient, state_gradients_.data(), samples, positions_, units_);
+    if (spec_.config.return_sequences) return swap(output_.gradients(), state_gradients_.data(), samples, positions_, units_);
     const std::size_t last = samples * units_, before = (positions_ - 1) * last;
     device_.zero(state_gradients_.data(), before * sizeof(float));
-    device_.copy(state_gradients_.data() + before, output_.gradient, last * sizeof(float));
+    device_.copy(state_gradients_.data() + before, output_.gradients(), last * sizeof(float));
   }
 
   // Asks cuDNN where it keeps each gate's weights and biases.

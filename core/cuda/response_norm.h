@@ -1,6 +1,7 @@
 #pragma once
 
 // Local response normalisation over neighbouring channels, as tf.nn.lrn: x / (offset + alpha * sum of squares)^beta.
+// Images are channels-last, in float32.
 
 #include <memory>
 

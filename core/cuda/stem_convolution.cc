@@ -19,7 +19,7 @@ class StemConvolution : public Layer {
                   Tensor& output)
       : device_(device), spec_(spec), shape_(shape_of(spec)), activation_(fusion.activation), input_(input), output_(output),
         processors_(static_cast<unsigned>(device.attribute(cudaDevAttrMultiProcessorCount))),
-        in_tf32_(precision == Precision::tf32 && device.attribute(cudaDevAttrComputeCapabilityMajor) >= 8 &&
+        in_tf32_(precision != Precision::fp32 && device.attribute(cudaDevAttrComputeCapabilityMajor) >= 8 &&
                  stem::tf32::serves(shape_, activation_)),
         partial_(device, stem::max_blocks(processors_) * (spec.weights.size() + spec.bias.size())) {}
 
@@ -47,12 +47,12 @@ class StemConvolution : public Layer {
             shape_,
             activation_,
             static_cast<unsigned>(work.samples),
-            input_.tensor->value,
+            input_.values(),
             work.weights + spec_.weights.begin,
             spec_.bias.size() == 0 ? nullptr : work.weights + spec_.bias.begin,
-            output_.value,
+            output_.values(),
             choice_.data(),
-            output_.gradient};
+            output_.gradients()};
   }
 
   CudaDevice& device_;

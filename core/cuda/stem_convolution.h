@@ -2,7 +2,8 @@
 
 // The first convolution of a small network: one input channel, 5 x 5 kernels, 2 x 2 max pooling. One kernel convolves, pools
 // and activates in shared memory, so that only a quarter of the outputs is stored. With tf32 the products run on tensor
-// cores. With fp32 (and bf16, whose inputs it does not round) the weight gradient visits only the maxima of the windows.
+// cores, and with bf16, too; input and output are planar and in float32. With fp32 the weight gradient visits only the maxima
+// of the windows.
 
 #include <memory>
 

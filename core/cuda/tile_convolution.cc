@@ -41,7 +41,7 @@ class TileConvolution : public Layer {
     // The two gradients are independent, and earlier layers need only the data gradient.
     const cudaStream_t beside = device_.fork_branch();
     if (input_.tensor->needs_gradient)
-      tile::backward_data(call(work, device_.compute_stream()), queue_.data(), input_.gradient);
+      tile::backward_data(call(work, device_.compute_stream()), queue_.data(), input_.gradients());
     const unsigned blocks = tile::backward_weights(call(work, beside), partial_.data());
     sum_partials(beside, partial_.data(), blocks, size, to);
   }
@@ -52,12 +52,12 @@ class TileConvolution : public Layer {
             processors_,
             activation_,
             static_cast<unsigned>(work.samples),
-            input_.tensor->value,
+            input_.values(),
             packed_.data(),
             work.weights + spec_.bias.begin,
-            output_.value,
+            output_.values(),
             choice_.data(),
-            output_.gradient};
+            output_.gradients()};
   }
 
   CudaDevice& device_;
@@ -76,7 +76,7 @@ class TileConvolution : public Layer {
 
 bool is_tile(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion, Precision precision) {
   const LayerConfig& config = spec.config;
-  if (precision != Precision::tf32 || fusion.pool == nullptr || spec.bias.size() == 0) return false;
+  if (precision == Precision::fp32 || fusion.pool == nullptr || spec.bias.size() == 0) return false;
   if (spec.input_shapes.front() != Shape{tile::kChannels, tile::kSize, tile::kSize}) return false;
   if (spec.output_shape != Shape{tile::kOutputs, tile::kOut, tile::kOut}) return false;
   for (const int axis : {0, 1}) {

@@ -1,61 +1,129 @@
 #include "cuda/tiled_pooling.h"
 
 #include "cuda/activation_math.h"
-#include "cuda/launch.h"
+#include "cuda/pack.h"
 
 namespace mgcompare::cuda {
 namespace {
 
-template <Activation A>
-__global__ void pool_windows(PoolingWindows w, unsigned down, unsigned across, const float* in, const float* bias, float* out,
-                             std::uint8_t* choice, std::size_t size, unsigned channels) {
-  for (std::size_t i = first_index(); i < size; i += index_stride()) {
-    const unsigned x = i % across, y = i / across % down;
-    const std::size_t plane = i / across / down;
-    const float* const window = in + (plane * w.height + y * w.rows) * w.width + x * w.columns;
-    float best = window[0];
-    unsigned winner = 0;
+struct Windows {
+  unsigned height, width, rows, columns, down, across, packs;  // `packs` of channels
+};
+
+// One thread per window and pack of channels.
+template <Activation A, int V, class Index, class T>
+__global__ void pool_windows(Windows w, const T* in, const float* bias, T* out, std::uint8_t* choice, Index size) {
+  wait_for_previous_kernel();
+  for (Index i = static_cast<Index>(first_index()); i < size; i += static_cast<Index>(index_stride())) {
+    const unsigned channel = i % w.packs * V, x = i / w.packs % w.across;
+    const Index line = i / w.packs / w.across;
+    const unsigned y = line % w.down;
+    const std::size_t channels = static_cast<std::size_t>(w.packs) * V;
+    const T* const window = in + ((static_cast<std::size_t>(line / w.down) * w.height + y * w.rows) * w.width + x * w.columns) * channels + channel;
+    float best[V];
+    Pack<std::uint8_t, V> winner{};
+    load<V>(window, best);
     for (unsigned row = 0, place = 0; row < w.rows; ++row) {
       for (unsigned column = 0; column < w.columns; ++column, ++place) {
-        const float value = window[row * w.width + column];
-        // Not "value > best": NaN must propagate, or divergence could go unnoticed.
-        if (value <= best || best != best) continue;
-        best = value;
-        winner = place;
+        float values[V];
+        load<V>(window + (row * w.width + column) * channels, values);
+#pragma unroll
+        for (int k = 0; k < V; ++k) {
+          // Not "values[k] > best[k]": NaN must propagate, or divergence could go unnoticed.
+          if (values[k] <= best[k] || best[k] != best[k]) continue;
+          best[k] = values[k];
+          winner.items[k] = static_cast<std::uint8_t>(place);
+        }
       }
     }
-    out[i] = activated<A>(best + (bias == nullptr ? 0.0f : bias[plane % channels]));
-    choice[i] = static_cast<std::uint8_t>(winner);
+#pragma unroll
+    for (int k = 0; k < V; ++k) best[k] = activated<A>(best[k] + (bias == nullptr ? 0.0f : bias[channel + k]));
+    store<V>(out + static_cast<std::size_t>(i) * V, best);
+    *reinterpret_cast<Pack<std::uint8_t, V>*>(choice + static_cast<std::size_t>(i) * V) = winner;
   }
+}
+
+// One thread per window and pack of channels, including the windows that the edge cuts off, whose pixels get zero.
+template <int V, class Index, class T>
+__global__ void spread_windows(Windows w, const T* gradient, const std::uint8_t* choice, T* to, Index size) {
+  const unsigned all_down = (w.height + w.rows - 1) / w.rows, all_across = (w.width + w.columns - 1) / w.columns;
+  const std::size_t channels = static_cast<std::size_t>(w.packs) * V;
+  wait_for_previous_kernel();
+  for (Index i = static_cast<Index>(first_index()); i < size; i += static_cast<Index>(index_stride())) {
+    const unsigned channel = i % w.packs * V, x = i / w.packs % all_across;
+    const Index line = i / w.packs / all_across;
+    const unsigned y = line % all_down;
+    const std::size_t sample = line / all_down;
+    const bool whole = x < w.across && y < w.down;
+    float slopes[V] = {};
+    Pack<std::uint8_t, V> winner{};
+    if (whole) {
+      const std::size_t at = ((sample * w.down + y) * w.across + x) * channels + channel;
+      load<V>(gradient + at, slopes);
+      winner = *reinterpret_cast<const Pack<std::uint8_t, V>*>(choice + at);
+    }
+    for (unsigned row = 0, place = 0; row < w.rows; ++row) {
+      for (unsigned column = 0; column < w.columns; ++column, ++place) {
+        const unsigned pixel_y = y * w.rows + row, pixel_x = x * w.columns + column;
+        if (pixel_y >= w.height || pixel_x >= w.width) continue;
+        float values[V];
+#pragma unroll
+        for (int k = 0; k < V; ++k) values[k] = whole && winner.items[k] == place ? slopes[k] : 0.0f;
+        store<V>(to + ((sample * w.height + pixel_y) * w.width + pixel_x) * channels + channel, values);
+      }
+    }
+  }
+}
+
+Windows windows_of(const PoolingWindows& w, std::size_t packs) {
+  return {w.height, w.width, w.rows, w.columns, w.down(), w.across(), static_cast<unsigned>(packs)};
 }
 
 }  // namespace
 
-void max_pool(CudaDevice& device, const PoolingWindows& windows, Activation activation, const float* in, const float* bias,
-          float* out, std::uint8_t* choice, std::size_t samples, std::size_t channels) {
+void max_pool(CudaDevice& device, const PoolingWindows& windows, Activation activation, Element element, const void* in,
+              const float* bias, void* out, std::uint8_t* choice, std::size_t samples, std::size_t channels) {
   const std::size_t size = samples * channels * windows.down() * windows.across();
   if (size == 0) return;
-  with_activation(activation, [&](auto chosen) {
-    pool_windows<decltype(chosen)::value><<<blocks_for(size), kThreads, 0, device.compute_stream()>>>(
-        windows, windows.down(), windows.across(), in, bias, out, choice, size, static_cast<unsigned>(channels));
+  with_element(element, [&](auto type) {
+    using T = decltype(type);
+    const T* const from = static_cast<const T*>(in);
+    T* const to = static_cast<T*>(out);
+    with_activation(activation, [&](auto chosen) {
+      with_pack_size(
+          channels,
+          [&](auto pack) {
+            constexpr int V = decltype(pack)::value;
+            with_index(samples * channels * windows.height * windows.width, [&](auto index) {
+              launch(device.compute_stream(), blocks_for(size / V), kThreads, 0,
+                     pool_windows<decltype(chosen)::value, V, decltype(index), T>, windows_of(windows, channels / V), from, bias, to,
+                     choice, size / V);
+            });
+          },
+          from, to);
+    });
   });
-  check(cudaGetLastError(), "pooling");
 }
 
-void max_pool_backward(CudaDevice& device, const PoolingWindows& windows, const float* gradient,
-                       const std::uint8_t* choice, float* to, std::size_t planes) {
-  const unsigned height = windows.height, width = windows.width, rows = windows.rows, columns = windows.columns;
-  const unsigned down = windows.down(), across = windows.across();
-  for_each_index(device.compute_stream(), planes * height * width, [=] __device__(std::size_t i) {
-    const unsigned x = i % width, y = i / width % height;
-    const std::size_t plane = i / width / height;
-    const unsigned window_x = x / columns, window_y = y / rows;
-    if (window_x >= across || window_y >= down) {
-      to[i] = 0;
-      return;
-    }
-    const std::size_t from = (plane * down + window_y) * across + window_x;
-    to[i] = choice[from] == y % rows * columns + x % columns ? gradient[from] : 0.0f;
+void max_pool_backward(CudaDevice& device, const PoolingWindows& windows, Element element, const void* gradient,
+                       const std::uint8_t* choice, void* to, std::size_t samples, std::size_t channels) {
+  const std::size_t down = (windows.height + windows.rows - 1) / windows.rows;
+  const std::size_t size = samples * channels * down * ((windows.width + windows.columns - 1) / windows.columns);
+  if (size == 0) return;
+  with_element(element, [&](auto type) {
+    using T = decltype(type);
+    const T* const from = static_cast<const T*>(gradient);
+    T* const target = static_cast<T*>(to);
+    with_pack_size(
+        channels,
+        [&](auto pack) {
+          constexpr int V = decltype(pack)::value;
+          with_index(size, [&](auto index) {
+            launch(device.compute_stream(), blocks_for(size / V), kThreads, 0, spread_windows<V, decltype(index), T>,
+                   windows_of(windows, channels / V), from, choice, target, size / V);
+          });
+        },
+        from, target);
   });
 }
 

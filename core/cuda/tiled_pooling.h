@@ -1,12 +1,14 @@
 #pragma once
 
-// Max pooling with windows that tile the image (stride equals kernel), fused with bias and activation after a convolution.
+// Max pooling of channels-last images with windows that tile the image (stride equals kernel), fused with bias and activation
+// after a convolution.
 
 #include <cstddef>
 #include <cstdint>
 
 #include "cuda/activation.h"
 #include "cuda/device.h"
+#include "cuda/element.h"
 
 namespace mgcompare::cuda {
 
@@ -18,11 +20,11 @@ struct PoolingWindows {
 };
 
 // out = activation(max over the window + bias[channel]); choice = index of the maximum in its window. `bias` may be null.
-void max_pool(CudaDevice& device, const PoolingWindows& windows, Activation activation, const float* in, const float* bias,
-          float* out, std::uint8_t* choice, std::size_t samples, std::size_t channels);
+void max_pool(CudaDevice& device, const PoolingWindows& windows, Activation activation, Element element, const void* in,
+              const float* bias, void* out, std::uint8_t* choice, std::size_t samples, std::size_t channels);
 
 // Gradient of every pixel, from that of the pooled output before the activation.
-void max_pool_backward(CudaDevice& device, const PoolingWindows& windows, const float* gradient,
-                       const std::uint8_t* choice, float* to, std::size_t planes);
+void max_pool_backward(CudaDevice& device, const PoolingWindows& windows, Element element, const void* gradient,
+                       const std::uint8_t* choice, void* to, std::size_t samples, std::size_t channels);
 
 }  // namespace mgcompare::cuda

@@ -55,9 +55,9 @@ class Embedding : public TokenLayer {
   using TokenLayer::TokenLayer;
 
   void forward(const Work& work) override {
-    const float* const values = input_.tensor->value;
+    const float* const values = input_.values();
     const float* const table = work.weights + spec_.weights.begin;
-    float* const out = output_.value;
+    float* const out = output_.values();
     const unsigned tokens = tokens_, units = units_;
     for_each_index(device_.compute_stream(), output_.size(work.samples), [=] __device__(std::size_t i) {
       const unsigned token = token_of(values[i / units], tokens);
@@ -67,8 +67,8 @@ class Embedding : public TokenLayer {
 
   void backward(const Work& work) override {
     const dim3 grid(tokens_, (units_ + kTile - 1) / kTile);
-    launch(device_.compute_stream(), grid, kTile, 0, sum_of_token, input_.tensor->value, input_.tensor->size(work.samples), tokens_,
-           output_.gradient, units_, work.gradients + spec_.weights.begin);
+    launch(device_.compute_stream(), grid, kTile, 0, sum_of_token, input_.values(), input_.tensor->size(work.samples), tokens_,
+           output_.gradients(), units_, work.gradients + spec_.weights.begin);
   }
 };
 
@@ -77,8 +77,8 @@ class OneHot : public TokenLayer {
   using TokenLayer::TokenLayer;
 
   void forward(const Work& work) override {
-    const float* const values = input_.tensor->value;
-    float* const out = output_.value;
+    const float* const values = input_.values();
+    float* const out = output_.values();
     const unsigned tokens = tokens_;
     for_each_index(device_.compute_stream(), output_.size(work.samples), [=] __device__(std::size_t i) {
       const unsigned token = token_of(values[i / tokens], tokens);

@@ -1,0 +1,123 @@
+#pragma once
+
+// Sums over the rows of a matrix, several per column, in a fixed order: bias gradients and batch normalisation, whose matrix is
+// (samples and pixels) x channels. For nvcc only.
+
+#include <algorithm>
+#include <cstddef>
+
+#include "cuda/device.h"
+#include "cuda/pack.h"
+#include "mgcompare/detail/block_cuda.h"
+
+namespace mgcompare::cuda {
+
+namespace kernels {
+
+inline constexpr unsigned kSumThreads = 256;
+
+// Adds the values of the threads of one lane, in a fixed order; the sums are those of the lane's first thread. Thread
+// (lane, row) is number row * lanes + lane; the number of rows is a power of two.
+template <int N> __device__ void sum_lanes(unsigned lanes, float (&sums)[N]) {
+  __shared__ float tile[N][kSumThreads];
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < N; ++k) tile[k][threadIdx.x] = sums[k];
+  for (unsigned half = kSumThreads / 2; half >= lanes; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x >= half) continue;
+#pragma unroll
+    for (int k = 0; k < N; ++k) tile[k][threadIdx.x] += tile[k][threadIdx.x + half];
+  }
+#pragma unroll
+  for (int k = 0; k < N; ++k) sums[k] = tile[k][threadIdx.x % lanes];
+}
+
+// Block (group of columns, split): each thread has V neighbouring columns of every so-many-th row.
+template <int K, int V, class Term, class Finish>
+__global__ void __launch_bounds__(kSumThreads)
+    column_sums(std::size_t rows, unsigned columns, unsigned lanes, float* partial, unsigned* finished, Term term, Finish finish) {
+  const unsigned lane = threadIdx.x % lanes, row = threadIdx.x / lanes, tall = kSumThreads / lanes;
+  const unsigned column = (blockIdx.x * lanes + lane) * V, splits = gridDim.y;
+  const bool inside = column < columns;
+  wait_for_previous_kernel();
+  float sums[K * V] = {};
+  if (inside) {
+    const auto add = term.template at<V>(column);
+#pragma unroll 4
+    for (std::size_t r = static_cast<std::size_t>(blockIdx.y) * tall + row; r < rows; r += static_cast<std::size_t>(splits) * tall)
+      add(r * columns + column, sums);
+  }
+  sum_lanes(lanes, sums);
+  if (inside && row == 0) {
+#pragma unroll
+    for (int k = 0; k < K; ++k)
+#pragma unroll
+      for (int v = 0; v < V; ++v)
+        partial[(static_cast<std::size_t>(k) * splits + blockIdx.y) * columns + column + v] = sums[k * V + v];
+  }
+  if (!arithmetic::last_to_arrive(finished + blockIdx.x, splits)) return;
+#pragma unroll
+  for (int k = 0; k < K * V; ++k) sums[k] = 0;
+  if (inside) {
+    for (unsigned split = row; split < splits; split += tall)
+#pragma unroll
+      for (int k = 0; k < K; ++k)
+#pragma unroll
+        for (int v = 0; v < V; ++v)
+          sums[k * V + v] += __ldcg(partial + (static_cast<std::size_t>(k) * splits + split) * columns + column + v);
+  }
+  sum_lanes(lanes, sums);
+  if (!inside || row != 0) return;
+#pragma unroll
+  for (int v = 0; v < V; ++v) {
+    float totals[K];
+#pragma unroll
+    for (int k = 0; k < K; ++k) totals[k] = sums[k * V + v];
+    finish(column + v, totals);
+  }
+}
+
+}  // namespace kernels
+
+// The memory for the sums of one matrix at a time.
+class ColumnSums {
+ public:
+  ColumnSums(CudaDevice& device, std::size_t columns)
+      : device_(device), columns_(static_cast<unsigned>(columns)), partial_(device, 2 * columns * most_splits(columns)),
+        finished_(device, columns) {}
+
+  // For each column, K sums (1 or 2) over the rows. term.at<V>(column) returns a function add(position, sums) that adds the
+  // terms of V columns at a position of the matrix to sums[k * V + v]; it may also write there. finish(column, totals) is
+  // called once per column, also without rows. V is 1 or, if the columns and the pointers allow it, the elements of 16 bytes.
+  template <int K, class Term, class Finish, class T, class... Rest>
+  void sum(std::size_t rows, const Term& term, const Finish& finish, const T* first, const Rest*... rest) const {
+    with_pack_size(
+        columns_,
+        [&](auto pack) {
+          constexpr int V = decltype(pack)::value;
+          unsigned lanes = 1;
+          while (lanes < 32 && lanes * V < columns_) lanes *= 2;
+          const unsigned groups = (columns_ + lanes * V - 1) / (lanes * V), tall = kernels::kSumThreads / lanes;
+          const std::size_t wanted = (rows + 8 * tall - 1) / (8 * static_cast<std::size_t>(tall));
+          const auto splits = static_cast<unsigned>(
+              std::clamp<std::size_t>(wanted, 1, std::min<std::size_t>(most_splits(columns_), std::max(1u, kBlocks / groups))));
+          launch(device_.compute_stream(), dim3(groups, splits), kernels::kSumThreads, 0, kernels::column_sums<K, V, Term, Finish>,
+                 rows, columns_, lanes, partial_.data(), finished_.data(), term, finish);
+        },
+        first, rest...);
+  }
+
+ private:
+  static constexpr unsigned kBlocks = 132 * 8;
+  // Whatever the size of a pack: at most 256 columns per group.
+  static std::size_t most_splits(std::size_t columns) {
+    return std::clamp<std::size_t>(kBlocks * std::size_t{256} / std::max<std::size_t>(columns, 1), 1, 512);
+  }
+  CudaDevice& device_;
+  unsigned columns_;
+  Array<float> partial_;
+  Array<unsigned> finished_;
+};
+
+}  // namespace mgcompare::cuda

@@ -1,0 +1,218 @@
+#include "cuda/convolution.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "cuda/algorithm_choice.h"
+#include "cuda/bias_activation.h"
+#include "cuda/convolution_plan.h"
+#include "cuda/device.h"
+#include "cuda/few_channels.h"
+#include "cuda/tiled_pooling.h"
+#include "cuda/transpose.h"
+#include "mgcompare/error.h"
+
+namespace mgcompare::cuda {
+namespace {
+
+constexpr std::size_t kMostMeasured = 10;  // candidates; cuDNN lists the slow ones last
+
+struct Step {
+  ConvolutionPass pass;
+  std::size_t samples;
+  bool adds = false;                // to the result
+
+  auto operator<=>(const Step&) const = default;
+};
+// Null: the workspace is too small for so many samples.
+using Plans = std::map<Step, std::unique_ptr<ConvolutionPlan>>;
+
+class Convolution : public Layer {
+ public:
+  Convolution(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion, const Numerics& numerics, Port& input,
+              Tensor& output)
+      : device_(device), spec_(spec), activation_(fusion.activation), numerics_(numerics), input_(input), output_(output),
+        element_(output.format.element), planar_(spec.input_shapes.front()[0] == 1), bias_gradient_(device, spec.output_shape[0]),
+        filter_(device, spec.weights.size() * bytes_of(element_)), filter_gradient_(device, spec.weights.size() * bytes_of(element_)) {
+    if (reads_samples(spec, *input.tensor)) few_channels_.emplace(device, spec, element_);
+    if (fusion.pool == nullptr) return;
+    windows_ = {static_cast<unsigned>(spec.output_shape[1]), static_cast<unsigned>(spec.output_shape[2]),
+                static_cast<unsigned>(fusion.pool->config.kernel[0]), static_cast<unsigned>(fusion.pool->config.kernel[1])};
+  }
+
+  bool overwrites_output_gradient() const override { return activation_ != Activation::none; }
+
+  void reserve(std::size_t samples) override {
+    if (planar_ && !few_channels_) planes_ = device_array<std::uint8_t>(device_, samples * full_features() * bytes_of(element_));
+    if (!pooled()) return;
+    full_ = device_array<std::uint8_t>(device_, samples * full_features() * bytes_of(element_));
+    choice_ = device_array<std::uint8_t>(device_, output_.size(samples));
+  }
+
+  // The filter in cuDNN's order and type.
+  void prepare(const Work& work) override {
+    if (work.samples == 0 || few_channels_) return;
+    transpose(device_.fork_branch(), filters(), work.weights + spec_.weights.begin, Element::fp32, filter_.data(), element_);
+  }
+
+  void forward(const Work& work) override {
+    if (work.samples == 0) return;
+    const float* const bias = spec_.bias.size() == 0 ? nullptr : work.weights + spec_.bias.begin;
+    void* const out = pooled() ? full_.data() : output_.value;
+    if (few_channels_) {
+      few_channels_->forward(pooled() ? Activation::none : activation_, input_.values(), work.weights + spec_.weights.begin,
+                             pooled() ? nullptr : bias, out, work.samples);
+    } else {
+      device_.join_branch();
+      run({ConvolutionPass::forward, work.samples}, input_.tensor->value, filter_.data(), planar_ ? planes_.data() : out);
+      if (planar_) transpose(device_.compute_stream(), planes(work.samples), planes_.data(), element_, out, element_);
+      if (!pooled()) add_bias(device_, activation_, bias, element_, out, work.samples * output_.pixels(), channels());
+    }
+    if (pooled())
+      max_pool(device_, windows_, activation_, element_, out, bias, output_.value, choice_.data(), work.samples, channels());
+  }
+
+  void backward(const Work& work) override {
+    float* const weight_gradient = work.gradients + spec_.weights.begin;
+    float* const bias_gradient = spec_.bias.size() == 0 ? nullptr : work.gradients + spec_.bias.begin;
+    const bool all_at_once = few_channels_ && !pooled() && work.samples > 0;
+    if (all_at_once) {
+      few_channels_->backward(activation_, input_.values(), output_.value, output_.gradient, weight_gradient,
+                              bias_gradient != nullptr, work.samples);
+      return;
+    }
+    bias_gradient_.backward(activation_, element_, output_.value, output_.gradient, bias_gradient, work.samples * output_.pixels());
+    if (work.samples == 0) {
+      device_.zero(weight_gradient, spec_.weights.size() * sizeof(float));
+      return;
+    }
+    void* gradient = output_.gradient;
+    if (pooled()) {
+      max_pool_backward(device_, windows_, element_, gradient, choice_.data(), full_.data(), work.samples, channels());
+      gradient = full_.data();
+    }
+    if (few_channels_) {
+      few_channels_->backward(Activation::none, input_.values(), nullptr, gradient, weight_gradient, false, work.samples);
+      return;
+    }
+    if (planar_) {
+      const Matrices back{work.samples, planes(work.samples).columns, planes(work.samples).rows};
+      transpose(device_.compute_stream(), back, gradient, element_, planes_.data(), element_);
+      gradient = planes_.data();
+    }
+    run({ConvolutionPass::filter_gradient, work.samples}, input_.tensor->value, filter_gradient_.data(), gradient);
+    const Matrices back{filters().count, filters().columns, filters().rows};
+    transpose(device_.compute_stream(), back, filter_gradient_.data(), element_, weight_gradient, Element::fp32);
+    if (input_.tensor->needs_gradient)
+      run({ConvolutionPass::data_gradient, work.samples}, input_.gradient, filter_.data(), gradient);
+  }
+
+ private:
+  bool pooled() const { return windows_.rows > 0; }
+  std::size_t channels() const { return spec_.output_shape[0]; }
+  std::size_t full_features() const { return channels() * spec_.output_shape[1] * spec_.output_shape[2]; }
+  // The weights: of each output, a matrix of inputs and places of the kernel.
+  Matrices filters() const {
+    const std::size_t inputs = spec_.input_shapes.front()[0];
+    return {channels(), inputs, spec_.weights.size() / channels() / inputs};
+  }
+
+  // The output in planar order.
+  Matrices planes(std::size_t samples) const { return {samples, channels(), full_features() / channels()}; }
+
+  // Runs a pass of the batch, or recursively of its halves if the workspace is too small.
+  void run(const Step& step, void* image, void* filter, void* result) {
+    const ConvolutionTensors tensors{image, filter, result};
+    const auto [plan, is_new] = plans_.try_emplace(step);
+    if (is_new) plan->second = choose(step, tensors);
+    if (plan->second != nullptr) return plan->second->run(device_.handles().cudnn, tensors, device_.handles().workspace);
+    if (step.samples == 1)
+      throw Error("cuDNN has no algorithm for layer '" + spec_.config.name + "' that needs at most " +
+                  std::to_string(kWorkspaceBytes >> 20) +
+                  " MiB of workspace for one sample: use smaller images or fewer channels");
+    const std::size_t half = (step.samples + 1) / 2;
+    const auto after = [&](void* data, std::size_t features) {
+      return static_cast<std::uint8_t*>(data) + half * features * bytes_of(element_);
+    };
+    run({step.pass, half, step.adds}, image, filter, result);
+    run({step.pass, step.samples - half, step.adds || step.pass == ConvolutionPass::filter_gradient},
+        after(image, input_.tensor->features), filter, after(result, full_features()));
+  }
+
+  // Null if no algorithm fits. Measuring overwrites the result.
+  std::unique_ptr<ConvolutionPlan> choose(const Step& step, const ConvolutionTensors& tensors) const {
+    const ConvolutionProblem problem = problem_of(step);
+    const cudnnHandle_t cudnn = device_.handles().cudnn;
+    const ConvolutionCandidates candidates(cudnn, problem);
+    const cudaStream_t stream = device_.compute_stream();
+    // By measurement, repeated runs could use different algorithms, and so have different rounding errors.
+    if (!numerics_.deterministic && !step.adds && can_measure(stream)) {
+      std::map<std::size_t, std::unique_ptr<ConvolutionPlan>> plans;
+      const auto plan = [&](std::size_t index) -> std::unique_ptr<ConvolutionPlan>& {
+        const auto [place, is_new] = plans.try_emplace(index);
+        if (is_new) place->second = candidates.plan(index, kWorkspaceBytes);
+        return place->second;
+      };
+      const std::size_t best = fastest_algorithm(
+          stream, "cudnn-" + std::to_string(cudnnGetVersion()) + ' ' + problem.text(), std::min(candidates.size(), kMostMeasured),
+          [&](std::size_t index) {
+            return plan(index) != nullptr && plan(index)->try_run(cudnn, tensors, device_.handles().workspace);
+          });
+      if (best < candidates.size() && plan(best) != nullptr) return std::move(plan(best));
+    }
+    for (std::size_t index = 0; index < candidates.size(); ++index)
+      if (auto plan = candidates.plan(index, kWorkspaceBytes)) return plan;
+    return nullptr;
+  }
+
+  ConvolutionProblem problem_of(const Step& step) const {
+    const Shape &in = spec_.input_shapes.front(), &out = spec_.output_shape;
+    const auto number = [](std::size_t value) { return static_cast<std::int64_t>(value); };
+    ConvolutionProblem problem{.pass = step.pass, .samples = number(step.samples), .in = number(in[0]), .height = number(in[1]),
+                               .width = number(in[2]), .out = number(out[0]), .down = number(out[1]), .across = number(out[2]),
+                               .channels_last = !planar_, .element = element_, .precision = numerics_.precision, .adds = step.adds};
+    for (const int axis : {0, 1}) {
+      problem.kernel[axis] = number(spec_.config.kernel[axis]);
+      problem.stride[axis] = number(spec_.config.stride[axis]);
+      problem.padding[axis] = number(spec_.config.padding[axis]);
+    }
+    return problem;
+  }
+
+  CudaDevice& device_;
+  const LayerSpec spec_;
+  Activation activation_;
+  const Numerics numerics_;
+  Port& input_;
+  Tensor& output_;
+  const Element element_;
+  // For one channel cuDNN (9.14) cannot tell the orders apart, and returns wrong results if the output is channels-last.
+  const bool planar_;
+  BiasGradient bias_gradient_;
+  PoolingWindows windows_;
+  std::optional<FewChannels> few_channels_;
+  Plans plans_;
+  Array<std::uint8_t> filter_, filter_gradient_;  // of the last forward pass, in cuDNN's order and type
+  Array<std::uint8_t> full_;        // the convolution's output before pooling; in the backward pass its gradient
+  Array<std::uint8_t> planes_;      // the output or its gradient in planar order
+  Array<std::uint8_t> choice_;
+};
+
+}  // namespace
+
+bool fuses(const LayerSpec& pool) {
+  const LayerConfig& config = pool.config;
+  return config.kernel[0] == config.stride[0] && config.kernel[1] == config.stride[1] && config.padding[0] == 0 &&
+         config.padding[1] == 0 && config.kernel[0] * config.kernel[1] <= 256;
+}
+
+bool reads_samples(const LayerSpec& spec, const Tensor& input) { return !input.needs_gradient && FewChannels::serves(spec); }
+
+std::unique_ptr<Layer> make_convolution(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion,
+                                        const Numerics& numerics, Port& input, Tensor& output) {
+  return std::make_unique<Convolution>(device, spec, fusion, numerics, input, output);
+}
+
+}  // namespace mgcompare::cuda

@@ -1,0 +1,184 @@
+#include "cuda/convolution_plan.h"
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+#include <vector>
+
+#include "cuda/status.h"
+
+namespace mgcompare::cuda {
+namespace {
+
+constexpr char kWhat[] = "computing a convolution";
+constexpr std::int64_t kImage = 1, kFilter = 2, kResult = 3;  // identifiers of the tensors of a graph
+constexpr std::int64_t kMostCandidates = 24;
+
+cudnnDataType_t type_of(Element element) { return element == Element::bf16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT; }
+
+// The dimensions are in the order (first, channels, rows, columns), however they are stored.
+CudnnDescriptor tensor(std::int64_t id, const ConvolutionProblem& problem, std::int64_t first, std::int64_t channels, std::int64_t rows,
+                       std::int64_t columns) {
+  CudnnDescriptor made(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+  made.set(CUDNN_ATTR_TENSOR_DATA_TYPE, type_of(problem.element))
+      .set(CUDNN_ATTR_TENSOR_DIMENSIONS, {first, channels, rows, columns})
+      .set(CUDNN_ATTR_TENSOR_UNIQUE_ID, {id})
+      .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, {16});
+  if (problem.channels_last) made.set(CUDNN_ATTR_TENSOR_STRIDES, {rows * columns * channels, 1, columns * channels, channels});
+  else made.set(CUDNN_ATTR_TENSOR_STRIDES, {rows * columns * channels, rows * columns, columns, 1});
+  if (!made.finalize()) check(CUDNN_STATUS_BAD_PARAM, kWhat);
+  return made;
+}
+
+// The names of the attributes of each pass' operation.
+struct Names {
+  cudnnBackendDescriptorType_t operation;
+  cudnnBackendAttributeName_t image, filter, result, convolution, alpha, beta;
+};
+
+Names names_of(ConvolutionPass pass) {
+  if (pass == ConvolutionPass::forward)
+    return {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA};
+  if (pass == ConvolutionPass::data_gradient)
+    return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA};
+  return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
+}
+
+// Whether an engine computes as ConvolutionCandidates promises.
+bool suits(const CudnnDescriptor& configuration, Precision precision) {
+  CudnnDescriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+  cudnnBackendDescriptor_t raw = engine.get();
+  configuration.get(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &raw);
+  std::array<cudnnBackendNumericalNote_t, CUDNN_NUMERICAL_NOTE_TYPE_COUNT> notes{};
+  const std::int64_t count = engine.get(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
+                                        static_cast<std::int64_t>(notes.size()), notes.data());
+  return std::none_of(notes.begin(), notes.begin() + count, [&](cudnnBackendNumericalNote_t note) {
+    switch (note) {
+      case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC:
+      case CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION:
+      case CUDNN_NUMERICAL_NOTE_FFT:
+      case CUDNN_NUMERICAL_NOTE_WINOGRAD:
+      case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4:
+      case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6:
+      case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13: return true;
+      case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
+      case CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS: return precision == Precision::fp32;
+      default: return false;
+    }
+  });
+}
+
+}  // namespace
+
+std::string ConvolutionProblem::text() const {
+  std::ostringstream text;
+  text << static_cast<int>(pass);
+  for (const std::int64_t number : {samples, in, height, width, out, down, across, kernel[0], kernel[1], stride[0],
+                                    stride[1], padding[0], padding[1]})
+    text << '-' << number;
+  text << '-' << static_cast<int>(element) << '-' << to_string(precision) << (channels_last ? "" : "-planar") << (adds ? "-adds" : "");
+  return text.str();
+}
+
+cudnnStatus_t ConvolutionPlan::queue(cudnnHandle_t cudnn, const ConvolutionTensors& tensors, void* workspace) const {
+  CudnnDescriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+  const void* const pointers[] = {tensors.image, tensors.filter, tensors.result};
+  pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, {kImage, kFilter, kResult})
+      .set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 3, pointers)
+      .set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
+  if (!pack.finalize()) check(CUDNN_STATUS_BAD_PARAM, kWhat);
+  return cudnnBackendExecute(cudnn, plan_.get(), pack.get());
+}
+
+void ConvolutionPlan::run(cudnnHandle_t cudnn, const ConvolutionTensors& tensors, void* workspace) const {
+  check(queue(cudnn, tensors, workspace), kWhat);
+}
+
+bool ConvolutionPlan::try_run(cudnnHandle_t cudnn, const ConvolutionTensors& tensors, void* workspace) const {
+  return queue(cudnn, tensors, workspace) == CUDNN_STATUS_SUCCESS;
+}
+
+struct ConvolutionCandidates::Graph {
+  cudnnHandle_t cudnn = nullptr;
+  std::vector<CudnnDescriptor> parts;
+  std::vector<CudnnDescriptor> configurations;
+
+  void find(const CudnnDescriptor& graph, cudnnBackendHeurMode_t mode, Precision precision) {
+    CudnnDescriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+    heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph).set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
+    if (!heuristics.finalize()) return;
+    std::vector<CudnnDescriptor> found;
+    std::vector<cudnnBackendDescriptor_t> raw;
+    for (std::int64_t k = 0; k < kMostCandidates; ++k) {
+      found.emplace_back(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+      raw.push_back(found.back().get());
+    }
+    const std::int64_t count =
+        heuristics.get(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, kMostCandidates, raw.data());
+    for (std::int64_t k = 0; k < std::min(count, kMostCandidates); ++k) {
+      CudnnDescriptor& one = found[static_cast<std::size_t>(k)];
+      if (suits(one, precision)) configurations.push_back(std::move(one));
+    }
+  }
+};
+
+ConvolutionCandidates::ConvolutionCandidates(cudnnHandle_t cudnn, const ConvolutionProblem& p) : graph_(std::make_shared<Graph>()) {
+  graph_->cudnn = cudnn;
+  std::vector<CudnnDescriptor>& parts = graph_->parts;
+  parts.push_back(tensor(kImage, p, p.samples, p.in, p.height, p.width));
+  parts.push_back(tensor(kFilter, p, p.out, p.in, p.kernel[0], p.kernel[1]));
+  parts.push_back(tensor(kResult, p, p.samples, p.out, p.down, p.across));
+  parts.emplace_back(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+  const cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
+  parts[3].set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_DATA_FLOAT)
+      .set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode)
+      .set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, {2})
+      .set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, {p.padding[0], p.padding[1]})
+      .set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, {p.padding[0], p.padding[1]})
+      .set(CUDNN_ATTR_CONVOLUTION_DILATIONS, {1, 1})
+      .set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, {p.stride[0], p.stride[1]});
+  if (!parts[3].finalize()) return;
+  const Names names = names_of(p.pass);
+  const float one = 1, before = p.adds ? 1 : 0;
+  parts.emplace_back(names.operation);
+  parts[4].set(names.image, parts[0]).set(names.filter, parts[1]).set(names.result, parts[2]).set(names.convolution, parts[3])
+      .set(names.alpha, CUDNN_TYPE_FLOAT, 1, &one).set(names.beta, CUDNN_TYPE_FLOAT, 1, &before);
+  if (!parts[4].finalize()) return;
+  parts.emplace_back(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+  parts[5].set(CUDNN_ATTR_OPERATIONGRAPH_OPS, parts[4]);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // before 9.15 cuDNN needs the handle
+  parts[5].set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &graph_->cudnn);
+#pragma GCC diagnostic pop
+  if (!parts[5].finalize()) return;
+  for (const cudnnBackendHeurMode_t heuristic : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
+    if (graph_->configurations.empty()) graph_->find(parts[5], heuristic, p.precision);
+  }
+}
+
+std::size_t ConvolutionCandidates::size() const { return graph_->configurations.size(); }
+
+std::unique_ptr<ConvolutionPlan> ConvolutionCandidates::plan(std::size_t index, std::size_t workspace) const {
+  CudnnDescriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &graph_->cudnn);
+#pragma GCC diagnostic pop
+  plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, graph_->configurations.at(index));
+  if (!plan.finalize()) return nullptr;
+  std::int64_t bytes = 0;
+  plan.get(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &bytes);
+  if (static_cast<std::size_t>(bytes) > workspace) return nullptr;
+  return std::make_unique<ConvolutionPlan>(graph_, std::move(plan));
+}
+
+}  // namespace mgcompare::cuda

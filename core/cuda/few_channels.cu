@@ -1,0 +1,217 @@
+#include "cuda/few_channels.h"
+
+#include "cuda/activation_math.h"
+#include "cuda/column_sums.h"
+#include "cuda/partial_sums.h"
+
+namespace mgcompare::cuda {
+
+struct FewChannelsKernels {
+  using Geometry = FewChannels::Geometry;
+};
+
+namespace {
+
+using Geometry = FewChannelsKernels::Geometry;
+
+constexpr unsigned kAtOnce = 4;     // pixels per thread, which share the loads of the filter
+constexpr unsigned kBlocks = 132 * 4;
+
+// Where a pixel of the output reads.
+struct Corner {
+  const float* image;
+  int y, x;
+};
+
+__device__ Corner corner_of(const Geometry& g, const float* in, unsigned pixel) {
+  const unsigned x = pixel % g.across, line = pixel / g.across, y = line % g.down, sample = line / g.down;
+  return {in + static_cast<std::size_t>(sample) * g.channels * g.height * g.width,
+          static_cast<int>(y) * g.stride[0] - g.padding[0], static_cast<int>(x) * g.stride[1] - g.padding[1]};
+}
+
+// Zero in the padding.
+__device__ float term_of(const Geometry& g, const Corner& corner, unsigned channel, int row, int column) {
+  const int y = corner.y + row, x = corner.x + column;
+  if (static_cast<unsigned>(y) >= g.height || static_cast<unsigned>(x) >= g.width) return 0;
+  return corner.image[(channel * g.height + y) * g.width + x];
+}
+
+// A thread computes V neighbouring outputs of four neighbouring pixels.
+template <Activation A, int V, class T>
+__global__ void __launch_bounds__(kThreads)
+    convolve(Geometry g, const float* in, const float* weights, const float* bias, T* out, unsigned pixels) {
+  extern __shared__ float filter[];  // (term, output)
+  const unsigned terms = g.channels * g.rows * g.columns;
+  wait_for_previous_kernel();
+  for (unsigned i = threadIdx.x; i < terms * g.outputs; i += blockDim.x) filter[i % terms * g.outputs + i / terms] = weights[i];
+  __syncthreads();
+  const unsigned packs = g.outputs / V;
+  const std::size_t size = static_cast<std::size_t>((pixels + kAtOnce - 1) / kAtOnce) * packs;
+  for (std::size_t i = first_index(); i < size; i += index_stride()) {
+    const unsigned output = static_cast<unsigned>(i % packs) * V, first = static_cast<unsigned>(i / packs) * kAtOnce;
+    Corner corners[kAtOnce];
+#pragma unroll
+    for (unsigned p = 0; p < kAtOnce; ++p) corners[p] = corner_of(g, in, min(first + p, pixels - 1));
+    float sums[kAtOnce][V] = {};
+    unsigned term = 0;
+    for (unsigned channel = 0; channel < g.channels; ++channel) {
+      for (unsigned row = 0; row < g.rows; ++row) {
+        for (unsigned column = 0; column < g.columns; ++column, ++term) {
+          float factors[V];
+          load<V>(filter + term * g.outputs + output, factors);
+#pragma unroll
+          for (unsigned p = 0; p < kAtOnce; ++p) {
+            const float value = term_of(g, corners[p], channel, static_cast<int>(row), static_cast<int>(column));
+#pragma unroll
+            for (int k = 0; k < V; ++k) sums[p][k] += value * factors[k];
+          }
+        }
+      }
+    }
+#pragma unroll
+    for (unsigned p = 0; p < kAtOnce; ++p) {
+      if (first + p >= pixels) continue;
+#pragma unroll
+      for (int k = 0; k < V; ++k) sums[p][k] = activated<A>(sums[p][k] + (bias == nullptr ? 0.0f : bias[output + k]));
+      store<V>(out + static_cast<std::size_t>(first + p) * g.outputs + output, sums[p]);
+    }
+  }
+}
+
+// Block (range of pixels, group of outputs): a thread sums all terms of V neighbouring outputs over some of the pixels. The
+// bias is handled as one more term whose input is always 1.
+template <Activation A, unsigned kTerms, int V, class T>
+__global__ void __launch_bounds__(kThreads)
+    gradients(Geometry g, const float* in, const T* y, const T* gradient, float* partial, bool with_bias, unsigned pixels,
+              unsigned lanes) {
+  const unsigned lane = threadIdx.x % lanes, row_thread = threadIdx.x / lanes, tall = kThreads / lanes;
+  const unsigned output = (blockIdx.y * lanes + lane) * V, terms = g.channels * g.rows * g.columns;
+  const bool inside = output < g.outputs;
+  float sums[kTerms][V] = {}, bias[V] = {};
+  wait_for_previous_kernel();
+  if (inside) {
+    for (unsigned pixel = blockIdx.x * tall + row_thread; pixel < pixels; pixel += gridDim.x * tall) {
+      float slopes[V], values[V];
+      const std::size_t at = static_cast<std::size_t>(pixel) * g.outputs + output;
+      load<V>(gradient + at, slopes);
+      if constexpr (A != Activation::none) {
+        load<V>(y + at, values);
+#pragma unroll
+        for (int k = 0; k < V; ++k) slopes[k] = activation_gradient<A>(values[k], slopes[k]);
+      }
+      const Corner corner = corner_of(g, in, pixel);
+      unsigned channel = 0, row = 0, column = 0;
+#pragma unroll
+      for (unsigned term = 0; term < kTerms; ++term) {
+        const float value = term < terms ? term_of(g, corner, channel, static_cast<int>(row), static_cast<int>(column)) : 0.0f;
+#pragma unroll
+        for (int k = 0; k < V; ++k) sums[term][k] += value * slopes[k];
+        if (++column < g.columns) continue;
+        column = 0;
+        if (++row < g.rows) continue;
+        row = 0;
+        ++channel;
+      }
+#pragma unroll
+      for (int k = 0; k < V; ++k) bias[k] += slopes[k];
+    }
+  }
+  float* const mine = partial + static_cast<std::size_t>(blockIdx.x) * g.outputs * (terms + (with_bias ? 1 : 0));
+#pragma unroll
+  for (unsigned term = 0; term < kTerms; ++term) {
+    if (term >= terms) break;
+    kernels::sum_lanes(lanes, sums[term]);
+    if (!inside || row_thread != 0) continue;
+#pragma unroll
+    for (int k = 0; k < V; ++k) mine[(output + k) * terms + term] = sums[term][k];
+  }
+  if (!with_bias) return;
+  kernels::sum_lanes(lanes, bias);
+  if (!inside || row_thread != 0) return;
+#pragma unroll
+  for (int k = 0; k < V; ++k) mine[g.outputs * terms + output + k] = bias[k];
+}
+
+template <unsigned N> struct Terms {
+  static constexpr unsigned value = N;
+};
+
+// Calls f with the number of terms that a kernel is compiled for.
+template <class F> void with_terms(std::size_t terms, F f) {
+  if (terms <= 9) return f(Terms<9>());
+  if (terms <= 16) return f(Terms<16>());
+  if (terms <= 27) return f(Terms<27>());
+  return f(Terms<FewChannels::kTerms>());
+}
+
+// Four outputs a thread, also in bf16: eight times 32 sums do not fit into registers.
+template <class F> void with_outputs(std::size_t outputs, F f) {
+  if (outputs % 4 == 0) return f(PackSize<4>());
+  return f(PackSize<1>());
+}
+
+}  // namespace
+
+bool FewChannels::serves(const LayerSpec& spec) {
+  const LayerConfig& config = spec.config;
+  const std::size_t terms = spec.input_shapes.front()[0] * config.kernel[0] * config.kernel[1];
+  return terms <= kTerms && terms * spec.output_shape[0] * sizeof(float) <= 48u << 10;
+}
+
+FewChannels::FewChannels(CudaDevice& device, const LayerSpec& spec, Element element)
+    : device_(device), element_(element),
+      partial_(device, kBlocks * (spec.weights.size() + spec.output_shape[0])) {
+  const Shape &in = spec.input_shapes.front(), &out = spec.output_shape;
+  const auto number = [](std::size_t value) { return static_cast<unsigned>(value); };
+  geometry_ = {number(in[0]), number(in[1]), number(in[2]), number(out[0]), number(out[1]), number(out[2]),
+               number(spec.config.kernel[0]), number(spec.config.kernel[1]), {}, {}};
+  for (const int axis : {0, 1}) {
+    geometry_.stride[axis] = static_cast<int>(spec.config.stride[axis]);
+    geometry_.padding[axis] = static_cast<int>(spec.config.padding[axis]);
+  }
+}
+
+void FewChannels::forward(Activation activation, const float* in, const float* weights, const float* bias, void* out,
+                          std::size_t samples) const {
+  const auto pixels = static_cast<unsigned>(samples * geometry_.down * geometry_.across);
+  const std::size_t bytes = std::size_t{geometry_.terms()} * geometry_.outputs * sizeof(float);
+  with_element(element_, [&](auto type) {
+    using T = decltype(type);
+    with_activation(activation, [&](auto chosen) {
+      with_outputs(geometry_.outputs, [&](auto pack) {
+        constexpr int V = decltype(pack)::value;
+        const std::size_t size = (pixels + kAtOnce - 1) / kAtOnce * std::size_t{geometry_.outputs / V};
+        const unsigned blocks = std::min(blocks_for(size), kBlocks * 2);
+        launch(device_.compute_stream(), blocks, kThreads, bytes, convolve<decltype(chosen)::value, V, T>, geometry_, in, weights,
+               bias, static_cast<T*>(out), pixels);
+      });
+    });
+  });
+}
+
+void FewChannels::backward(Activation activation, const float* in, const void* y, const void* gradient, float* to,
+                           bool has_bias_gradient, std::size_t samples) const {
+  const auto pixels = static_cast<unsigned>(samples * geometry_.down * geometry_.across);
+  unsigned blocks = 0;
+  with_element(element_, [&](auto type) {
+    using T = decltype(type);
+    with_activation(activation, [&](auto chosen) {
+      with_outputs(geometry_.outputs, [&](auto pack) {
+        with_terms(geometry_.terms(), [&](auto terms) {
+          constexpr int V = decltype(pack)::value;
+          unsigned lanes = 1;
+          while (lanes < 32 && lanes * V < geometry_.outputs) lanes *= 2;
+          const unsigned groups = (geometry_.outputs + lanes * V - 1) / (lanes * V), tall = kThreads / lanes;
+          blocks = std::clamp(pixels / (tall * 4), 1u, std::max(1u, kBlocks / groups));
+          launch(device_.compute_stream(), dim3(blocks, groups), kThreads, 0,
+                 gradients<decltype(chosen)::value, decltype(terms)::value, V, T>, geometry_, in, static_cast<const T*>(y),
+                 static_cast<const T*>(gradient), partial_.data(), has_bias_gradient, pixels, lanes);
+        });
+      });
+    });
+  });
+  const std::size_t size = std::size_t{geometry_.outputs} * (geometry_.terms() + (has_bias_gradient ? 1 : 0));
+  sum_partials(device_.compute_stream(), partial_.data(), blocks, size, to);
+}
+
+}  // namespace mgcompare::cuda
