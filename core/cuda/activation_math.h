@@ -21,6 +21,16 @@ template <Activation A> __device__ inline float activation_gradient(float y, flo
   return gradient;
 }
 
+__device__ inline float activation_gradient(Activation activation, float y, float gradient) {
+  switch (activation) {
+    case Activation::tanh: return activation_gradient<Activation::tanh>(y, gradient);
+    case Activation::relu: return activation_gradient<Activation::relu>(y, gradient);
+    case Activation::sigmoid: return activation_gradient<Activation::sigmoid>(y, gradient);
+    case Activation::none: break;
+  }
+  return gradient;
+}
+
 template <Activation A> struct Chosen {
   static constexpr Activation value = A;
 };

@@ -90,10 +90,11 @@ __global__ void normalize(std::size_t rows, unsigned channels, unsigned lanes, S
   }
 }
 
-// sums: of the gradients of beta and gamma, over all synchronised ranks.
+// sums: of the gradients of beta and gamma, over all synchronised ranks. `before`: the activation whose output x is, and whose
+// derivative is applied, too.
 template <Activation A, int V, class T>
 __global__ void input_gradient(std::size_t rows, unsigned channels, unsigned lanes, Scales scales, const float* sums,
-                               const float* count, float share, bool training, const T* x, const T* dy, T* dx) {
+                               const float* count, float share, bool training, Activation before, const T* x, const T* dy, T* dx) {
   const unsigned channel = (blockIdx.x * lanes + threadIdx.x % lanes) * V, tall = blockDim.x / lanes;
   wait_for_previous_kernel();
   if (channel >= channels) return;
@@ -115,6 +116,7 @@ __global__ void input_gradient(std::size_t rows, unsigned channels, unsigned lan
     for (int k = 0; k < V; ++k) {
       const float slope = activation_gradient<A>(activated<A>(loaded.result(k, values[k])), slopes[k]);
       slopes[k] = loaded.gamma[k] * loaded.inverse[k] * (slope - slope_mean[k] - loaded.normal(k, values[k]) * product_mean[k]);
+      slopes[k] = activation_gradient(before, values[k], slopes[k]);
     }
     store<V>(dx + row * channels + channel, slopes);
   }
@@ -122,8 +124,8 @@ __global__ void input_gradient(std::size_t rows, unsigned channels, unsigned lan
 
 class BatchNorm : public Layer {
  public:
-  BatchNorm(CudaDevice& device, const LayerSpec& spec, Activation activation, Port& input, Tensor& output)
-      : device_(device), spec_(spec), activation_(activation), input_(input), output_(output),
+  BatchNorm(CudaDevice& device, const LayerSpec& spec, const Range& bias, Activation activation, Port& input, Tensor& output)
+      : device_(device), spec_(spec), bias_(bias), activation_(activation), input_(input), output_(output),
         channels_(spec.input_shapes.front()[0]), column_sums_(device, channels_), mean_(device, channels_),
         inverse_(device, channels_), sums_(device, 2 * channels_ + 1), moments_(device, channels_), count_(device, 1) {}
 
@@ -133,7 +135,7 @@ class BatchNorm : public Layer {
     with_element(output_.format.element, [&](auto type) {
       using T = decltype(type);
       if (work.training) measure<T>(work);
-      else take_running(work.buffers + spec_.buffers.begin);
+      else take_running(work);
       const T* const x = input_.values<T>();
       T* const y = output_.values<T>();
       with_activation(activation_, [&](auto chosen) {
@@ -156,6 +158,9 @@ class BatchNorm : public Layer {
   Scales scales(const Work& work) const {
     return {mean_.data(), inverse_.data(), work.weights + spec_.weights.begin, work.weights + spec_.bias.begin};
   }
+
+  // In a vector of weights or gradients; null without one.
+  template <class T> T* bias(T* vector) const { return bias_.size() == 0 ? nullptr : vector + bias_.begin; }
 
   // Calls f(pack size, grid, lanes) for a kernel whose threads keep their channels, unless there are no rows.
   template <class T, class F> void over_rows(const Work& work, const T* x, F f) const {
@@ -180,6 +185,10 @@ class BatchNorm : public Layer {
     float* const sums = sums_.data();
     float* const beta_gradient = work.gradients + spec_.bias.begin;
     float* const gamma_gradient = work.gradients + spec_.weights.begin;
+    float* const bias_gradient = bias(work.gradients);
+    const float* const gamma = work.weights + spec_.weights.begin;
+    const float* const inverse = inverse_.data();
+    const bool training = work.training;
     const std::size_t channels = channels_;
     const float share = work.training && all_reduce_ ? work.share : 1;
     column_sums_.sum<2>(
@@ -187,6 +196,7 @@ class BatchNorm : public Layer {
         [=] __device__(unsigned c, const float(&totals)[2]) {
           beta_gradient[c] = totals[0];
           gamma_gradient[c] = totals[1];
+          if (bias_gradient != nullptr) bias_gradient[c] = training ? 0.0f : gamma[c] * inverse[c] * totals[0];
           sums[c] = totals[0] * share;
           sums[channels + c] = totals[1] * share;
         },
@@ -196,7 +206,7 @@ class BatchNorm : public Layer {
     T* const dx = input_.gradients<T>();
     over_rows(work, x, [&](auto pack, dim3 grid, unsigned lanes) {
       launch(device_.compute_stream(), grid, kThreads, 0, input_gradient<A, decltype(pack)::value, T>, rows(work),
-             static_cast<unsigned>(channels_), lanes, scales(work), sums, count_.data(), share, work.training, x, dy, dx);
+             static_cast<unsigned>(channels_), lanes, scales(work), sums, count_.data(), share, work.training, input_.tensor->derivative, x, dy, dx);
     });
   }
 
@@ -211,6 +221,7 @@ class BatchNorm : public Layer {
     const auto own = static_cast<float>(rows(work));
     const std::size_t channels = channels_;
     float* const running = work.buffers + spec_.buffers.begin;
+    const float* const bias = this->bias(work.weights);
     const auto keep = static_cast<float>(spec_.config.momentum), rest = static_cast<float>(1 - spec_.config.momentum);
     const auto epsilon = static_cast<float>(spec_.config.epsilon);
     // Of one channel, from its mean and the sum of the squared deviations from it.
@@ -223,7 +234,7 @@ class BatchNorm : public Layer {
       }
       const float variance = squares / all;
       inverse[c] = static_cast<float>(1 / sqrt(static_cast<double>(variance) + epsilon));
-      running[c] = keep * running[c] + rest * average;
+      running[c] = keep * running[c] + rest * (bias == nullptr ? average : average + bias[c]);
       running[channels + c] = keep * running[channels + c] + rest * variance;
     };
     const bool alone = !all_reduce_;
@@ -252,13 +263,15 @@ class BatchNorm : public Layer {
     });
   }
 
-  void take_running(const float* running) {
+  void take_running(const Work& work) {
+    const float* const running = work.buffers + spec_.buffers.begin;
+    const float* const bias = this->bias(work.weights);
     float* const mean = mean_.data();
     float* const inverse = inverse_.data();
     const auto epsilon = static_cast<float>(spec_.config.epsilon);
     const std::size_t channels = channels_;
     for_each_index(device_.compute_stream(), channels_, [=] __device__(std::size_t c) {
-      mean[c] = running[c];
+      mean[c] = bias == nullptr ? running[c] : running[c] - bias[c];
       inverse[c] = static_cast<float>(1 / sqrt(static_cast<double>(running[channels + c]) + epsilon));
     });
   }
@@ -266,6 +279,7 @@ class BatchNorm : public Layer {
  private:
   CudaDevice& device_;
   const LayerSpec spec_;
+  const Range bias_;                // of the layer before; empty if that layer adds it
   Activation activation_;
   Port& input_;
   Tensor& output_;
@@ -280,9 +294,9 @@ class BatchNorm : public Layer {
 
 }  // namespace
 
-std::unique_ptr<Layer> make_batch_norm(CudaDevice& device, const LayerSpec& spec, Activation activation, Port& input,
-                                       Tensor& output) {
-  return std::make_unique<BatchNorm>(device, spec, activation, input, output);
+std::unique_ptr<Layer> make_batch_norm(CudaDevice& device, const LayerSpec& spec, const Range& bias, Activation activation,
+                                       Port& input, Tensor& output) {
+  return std::make_unique<BatchNorm>(device, spec, bias, activation, input, output);
 }
 
 }  // namespace mgcompare::cuda

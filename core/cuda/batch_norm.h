@@ -14,7 +14,9 @@
 
 namespace mgcompare::cuda {
 
-std::unique_ptr<Layer> make_batch_norm(CudaDevice& device, const LayerSpec& spec, Activation activation, Port& input,
-                                       Tensor& output);
+// `bias`, unless empty, is the range of the bias of the layer before, which does not add it: normalisation subtracts it again with
+// the mean, so that it matters for the running mean only, and its gradient in training is zero. The layer handles both.
+std::unique_ptr<Layer> make_batch_norm(CudaDevice& device, const LayerSpec& spec, const Range& bias, Activation activation,
+                                       Port& input, Tensor& output);
 
 }  // namespace mgcompare::cuda

@@ -49,6 +49,17 @@ __global__ void __launch_bounds__(kSumThreads)
       add(r * columns + column, sums);
   }
   sum_lanes(lanes, sums);
+  const auto give = [&] {
+    if (!inside || row != 0) return;
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      float totals[K];
+#pragma unroll
+      for (int k = 0; k < K; ++k) totals[k] = sums[k * V + v];
+      finish(column + v, totals);
+    }
+  };
+  if (splits == 1) return give();
   if (inside && row == 0) {
 #pragma unroll
     for (int k = 0; k < K; ++k)
@@ -60,6 +71,7 @@ __global__ void __launch_bounds__(kSumThreads)
 #pragma unroll
   for (int k = 0; k < K * V; ++k) sums[k] = 0;
   if (inside) {
+#pragma unroll 4
     for (unsigned split = row; split < splits; split += tall)
 #pragma unroll
       for (int k = 0; k < K; ++k)
@@ -68,14 +80,7 @@ __global__ void __launch_bounds__(kSumThreads)
           sums[k * V + v] += __ldcg(partial + (static_cast<std::size_t>(k) * splits + split) * columns + column + v);
   }
   sum_lanes(lanes, sums);
-  if (!inside || row != 0) return;
-#pragma unroll
-  for (int v = 0; v < V; ++v) {
-    float totals[K];
-#pragma unroll
-    for (int k = 0; k < K; ++k) totals[k] = sums[k * V + v];
-    finish(column + v, totals);
-  }
+  give();
 }
 
 }  // namespace kernels
@@ -96,10 +101,11 @@ class ColumnSums {
         columns_,
         [&](auto pack) {
           constexpr int V = decltype(pack)::value;
+          // Packs of 8 threads are 128 bytes. More of them would leave fewer threads for the sum over the splits.
           unsigned lanes = 1;
-          while (lanes < 32 && lanes * V < columns_) lanes *= 2;
+          while (lanes < 8 && lanes * V < columns_) lanes *= 2;
           const unsigned groups = (columns_ + lanes * V - 1) / (lanes * V), tall = kernels::kSumThreads / lanes;
-          const std::size_t wanted = (rows + 8 * tall - 1) / (8 * static_cast<std::size_t>(tall));
+          const std::size_t wanted = rows / (4 * static_cast<std::size_t>(tall));
           const auto splits = static_cast<unsigned>(
               std::clamp<std::size_t>(wanted, 1, std::min<std::size_t>(most_splits(columns_), std::max(1u, kBlocks / groups))));
           launch(device_.compute_stream(), dim3(groups, splits), kernels::kSumThreads, 0, kernels::column_sums<K, V, Term, Finish>,
@@ -109,10 +115,10 @@ class ColumnSums {
   }
 
  private:
-  static constexpr unsigned kBlocks = 132 * 8;
-  // Whatever the size of a pack: at most 256 columns per group.
+  static constexpr unsigned kBlocks = 132 * 4;
+  // Whatever the size of a pack: at most 64 columns per group.
   static std::size_t most_splits(std::size_t columns) {
-    return std::clamp<std::size_t>(kBlocks * std::size_t{256} / std::max<std::size_t>(columns, 1), 1, 512);
+    return std::clamp<std::size_t>(kBlocks * std::size_t{64} / std::max<std::size_t>(columns, 1), 1, kBlocks);
   }
   CudaDevice& device_;
   unsigned columns_;

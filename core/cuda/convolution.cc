@@ -33,7 +33,8 @@ class Convolution : public Layer {
  public:
   Convolution(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion, const Numerics& numerics, Port& input,
               Tensor& output)
-      : device_(device), spec_(spec), activation_(fusion.activation), numerics_(numerics), input_(input), output_(output),
+      : device_(device), spec_(spec), activation_(fusion.activation),
+        derivative_(output.derivative == Activation::none ? fusion.activation : Activation::none), numerics_(numerics), input_(input), output_(output),
         element_(output.format.element), planar_(spec.input_shapes.front()[0] == 1), bias_gradient_(device, spec.output_shape[0]),
         filter_(device, spec.weights.size() * bytes_of(element_)), filter_gradient_(device, spec.weights.size() * bytes_of(element_)) {
     if (reads_samples(spec, *input.tensor)) few_channels_.emplace(device, spec, element_);
@@ -42,7 +43,7 @@ class Convolution : public Layer {
                 static_cast<unsigned>(fusion.pool->config.kernel[0]), static_cast<unsigned>(fusion.pool->config.kernel[1])};
   }
 
-  bool overwrites_output_gradient() const override { return activation_ != Activation::none; }
+  bool overwrites_output_gradient() const override { return derivative_ != Activation::none; }
 
   void reserve(std::size_t samples) override {
     if (planar_ && !few_channels_) planes_ = device_array<std::uint8_t>(device_, samples * full_features() * bytes_of(element_));
@@ -79,11 +80,11 @@ class Convolution : public Layer {
     float* const bias_gradient = spec_.bias.size() == 0 ? nullptr : work.gradients + spec_.bias.begin;
     const bool all_at_once = few_channels_ && !pooled() && work.samples > 0;
     if (all_at_once) {
-      few_channels_->backward(activation_, input_.values(), output_.value, output_.gradient, weight_gradient,
+      few_channels_->backward(derivative_, input_.values(), output_.value, output_.gradient, weight_gradient,
                               bias_gradient != nullptr, work.samples);
       return;
     }
-    bias_gradient_.backward(activation_, element_, output_.value, output_.gradient, bias_gradient, work.samples * output_.pixels());
+    bias_gradient_.backward(derivative_, element_, output_.value, output_.gradient, bias_gradient, work.samples * output_.pixels());
     if (work.samples == 0) {
       device_.zero(weight_gradient, spec_.weights.size() * sizeof(float));
       return;
@@ -184,6 +185,7 @@ class Convolution : public Layer {
   CudaDevice& device_;
   const LayerSpec spec_;
   Activation activation_;
+  const Activation derivative_;     // that backward() applies
   const Numerics numerics_;
   Port& input_;
   Tensor& output_;
@@ -201,12 +203,6 @@ class Convolution : public Layer {
 };
 
 }  // namespace
-
-bool fuses(const LayerSpec& pool) {
-  const LayerConfig& config = pool.config;
-  return config.kernel[0] == config.stride[0] && config.kernel[1] == config.stride[1] && config.padding[0] == 0 &&
-         config.padding[1] == 0 && config.kernel[0] * config.kernel[1] <= 256;
-}
 
 bool reads_samples(const LayerSpec& spec, const Tensor& input) { return !input.needs_gradient && FewChannels::serves(spec); }
 

@@ -5,21 +5,12 @@
 
 #include <memory>
 
-#include "cuda/activation.h"
-#include "cuda/blas.h"
+#include "cuda/fusion.h"
 #include "cuda/layer.h"
 #include "model/network.h"
 #include "model/spec.h"
 
 namespace mgcompare::cuda {
-
-struct Fusion {
-  Activation activation = Activation::none;
-  const LayerSpec* pool = nullptr;  // max pooling with windows that do not overlap; null: none
-};
-
-// Whether `pool` can be fused into a convolution.
-bool fuses(const LayerSpec& pool);
 
 // Whether the layer reads the planar samples themselves, in float32.
 bool reads_samples(const LayerSpec& spec, const Tensor& input);

@@ -14,7 +14,8 @@ class Dense : public Layer {
  public:
   Dense(CudaDevice& device, const LayerSpec& spec, Activation activation, Precision precision, Port& input,
         Tensor& output)
-      : device_(device), spec_(spec), activation_(activation), precision_(precision), input_(input), output_(output),
+      : device_(device), spec_(spec), activation_(activation),
+        derivative_(output.derivative == Activation::none ? activation : Activation::none), precision_(precision), input_(input), output_(output),
         outputs_(spec.output_shape.back()), inputs_(spec.weights.size() / outputs_), rows_(output.features / outputs_),
         factors_(input.tensor->format.element), result_(output.format.element), reorders_(input.tensor->reordered()),
         bias_gradient_(device, outputs_) {
@@ -24,7 +25,7 @@ class Dense : public Layer {
     if (reorders_) weight_gradient_ = device_array<float>(device, spec.weights.size());
   }
 
-  bool overwrites_output_gradient() const override { return activation_ != Activation::none; }
+  bool overwrites_output_gradient() const override { return derivative_ != Activation::none; }
 
   void reserve(std::size_t samples) override {
     if (converts_gradient()) gradient_ = device_array<std::uint8_t>(device_, output_.size(samples) * bytes_of(factors_));
@@ -57,7 +58,7 @@ class Dense : public Layer {
     float* const bias = spec_.bias.size() == 0 ? nullptr : work.gradients + spec_.bias.begin;
     const std::size_t rows = work.samples * rows_;
     const bool narrow = narrow_ && rows > 0;
-    bias_gradient_.backward(activation_, result_, output_.value, output_.gradient, narrow ? nullptr : bias, rows);
+    bias_gradient_.backward(derivative_, result_, output_.value, output_.gradient, narrow ? nullptr : bias, rows);
     const void* gradient = output_.gradient;
     if (converts_gradient()) {
       convert(device_.compute_stream(), rows * outputs_, gradient, result_, gradient_.data(), factors_);
@@ -102,6 +103,7 @@ class Dense : public Layer {
   CudaDevice& device_;
   const LayerSpec spec_;
   Activation activation_;
+  const Activation derivative_;     // that backward() applies
   Precision precision_;
   Port& input_;
   Tensor& output_;

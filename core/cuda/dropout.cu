@@ -12,6 +12,9 @@ namespace {
 struct Order {
   unsigned channels, pixels;
   bool channels_last;
+
+  // Blocks of four units of the mask: that a channel may touch, or else of a sample.
+  __host__ __device__ unsigned blocks() const { return channels_last ? (pixels + 6) / 4 : (channels * pixels + 3) / 4; }
 };
 
 // What the mask depends on, besides the sample. The epoch of a captured step is in device memory.
@@ -20,25 +23,27 @@ struct Seeds {
   double rate;
 };
 
-// One thread per block of four units of the mask. In channels-last order, neighbouring threads have the same pixels of
-// neighbouring channels if no block spans two channels.
-template <class T>
-__global__ void drop(std::size_t blocks, Order order, Seeds seeds, const std::uint32_t* samples, CapturedStep step, float scale,
+// One thread per block of four units of the mask. In channels-last order a block may span two channels; it then has a thread
+// for each, so that neighbouring threads have about the same pixels of neighbouring channels.
+template <class Index, class T>
+__global__ void drop(Index threads, Order order, Seeds seeds, const std::uint32_t* samples, CapturedStep step, float scale,
                      const T* from, T* to) {
-  const std::size_t units = static_cast<std::size_t>(order.channels) * order.pixels, quarters = (units + 3) / 4;
-  const bool apart = order.channels_last && order.pixels % 4 == 0;
+  const unsigned units = order.channels * order.pixels, blocks = order.blocks(), columns = order.channels_last ? order.channels : 1;
   wait_for_previous_kernel();
   const DropoutMask mask(seeds.seed, step.epoch(seeds.epoch), seeds.layer, units, seeds.rate);
-  for (std::size_t i = first_index(); i < blocks; i += index_stride()) {
-    const std::size_t sample = i / quarters, part = i % quarters;
-    const std::size_t quarter = apart ? part % order.channels * (order.pixels / 4) + part / order.channels : part;
+  for (Index i = static_cast<Index>(first_index()); i < threads; i += static_cast<Index>(index_stride())) {
+    const unsigned channel = static_cast<unsigned>(i % columns), sample = static_cast<unsigned>(i / columns / blocks);
+    const unsigned quarter = channel * order.pixels / 4 + static_cast<unsigned>(i / columns % blocks);
     const Random::Block bits = mask.bits(samples[sample + step.position_offset()], quarter);
+    const T* const source = from + static_cast<std::size_t>(sample) * units;
+    T* const target = to + static_cast<std::size_t>(sample) * units;
 #pragma unroll
     for (unsigned k = 0; k < 4; ++k) {
-      const std::size_t unit = quarter * 4 + k;
-      if (unit >= units) continue;
-      const std::size_t at = sample * units + (order.channels_last ? unit % order.pixels * order.channels + unit / order.pixels : unit);
-      to[at] = narrowed<T>(mask.keeps(bits.words[k]) ? widened(from[at]) * scale : 0.0f);
+      const unsigned unit = quarter * 4 + k, pixel = unit - channel * order.pixels;
+      // Below the channel's first unit the difference wraps around.
+      if (order.channels_last ? pixel >= order.pixels : unit >= units) continue;
+      const unsigned at = order.channels_last ? pixel * order.channels + channel : unit;
+      target[at] = narrowed<T>(mask.keeps(bits.words[k]) ? widened(source[at]) * scale : 0.0f);
     }
   }
 }
@@ -57,14 +62,16 @@ class Dropout : public Layer {
   // The backward pass generates the mask again, which is cheaper than storing it.
   void apply(const Work& work, const void* from, void* to) const {
     if (!work.training || rate_ == 0) return copy_vector(device_, output_.format.element, to, from, output_.size(work.samples));
-    const std::size_t blocks = work.samples * ((output_.features + 3) / 4);
-    if (blocks == 0) return;
     const Order order{static_cast<unsigned>(output_.channels), static_cast<unsigned>(output_.pixels()), output_.reordered()};
     const Seeds seeds{work.seed, work.epoch, index_, rate_};
+    const std::size_t threads = work.samples * order.blocks() * (order.channels_last ? order.channels : 1);
+    if (threads == 0) return;
     with_element(output_.format.element, [&](auto type) {
-      using T = decltype(type);
-      launch(device_.compute_stream(), blocks_for(blocks), kThreads, 0, drop<T>, blocks, order, seeds, work.order,
-             work.captured_step, static_cast<float>(1 / (1 - rate_)), static_cast<const T*>(from), static_cast<T*>(to));
+      with_index(threads, [&](auto index) {
+        using T = decltype(type);
+        launch(device_.compute_stream(), blocks_for(threads), kThreads, 0, drop<decltype(index), T>, threads, order, seeds, work.order,
+               work.captured_step, static_cast<float>(1 / (1 - rate_)), static_cast<const T*>(from), static_cast<T*>(to));
+      });
     });
   }
 

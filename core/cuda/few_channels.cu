@@ -1,5 +1,7 @@
 #include "cuda/few_channels.h"
 
+#include <type_traits>
+
 #include "cuda/activation_math.h"
 #include "cuda/column_sums.h"
 #include "cuda/partial_sums.h"
@@ -14,45 +16,48 @@ namespace {
 
 using Geometry = FewChannelsKernels::Geometry;
 
-constexpr unsigned kAtOnce = 4;     // pixels per thread, which share the loads of the filter
+constexpr unsigned kRun = 4;        // neighbouring pixels of a row that a thread computes one after another
 constexpr unsigned kBlocks = 132 * 4;
 
-// Where a pixel of the output reads.
-struct Corner {
+// A run of pixels of the output: where the first one reads, its number, and how many there are.
+struct Run {
   const float* image;
   int y, x;
+  unsigned first, size;
 };
 
-__device__ Corner corner_of(const Geometry& g, const float* in, unsigned pixel) {
-  const unsigned x = pixel % g.across, line = pixel / g.across, y = line % g.down, sample = line / g.down;
+__device__ unsigned runs_of_row(const Geometry& g) { return (g.across + kRun - 1) / kRun; }
+
+__device__ Run run_of(const Geometry& g, const float* in, unsigned number) {
+  const unsigned runs = runs_of_row(g), line = number / runs, x = number % runs * kRun, y = line % g.down, sample = line / g.down;
   return {in + static_cast<std::size_t>(sample) * g.channels * g.height * g.width,
-          static_cast<int>(y) * g.stride[0] - g.padding[0], static_cast<int>(x) * g.stride[1] - g.padding[1]};
+          static_cast<int>(y) * g.stride[0] - g.padding[0], static_cast<int>(x) * g.stride[1] - g.padding[1],
+          line * g.across + x, min(kRun, g.across - x)};
 }
 
-// Zero in the padding.
-__device__ float term_of(const Geometry& g, const Corner& corner, unsigned channel, int row, int column) {
-  const int y = corner.y + row, x = corner.x + column;
-  if (static_cast<unsigned>(y) >= g.height || static_cast<unsigned>(x) >= g.width) return 0;
-  return corner.image[(channel * g.height + y) * g.width + x];
+// The input of a term at pixel `at` of a run: zero in the padding, and the last pixel's beyond the end of the run.
+template <bool kPadded>
+__device__ float term_of(const Geometry& g, const Run& run, unsigned at, unsigned channel, int row, int column) {
+  const int y = run.y + row, x = run.x + static_cast<int>(min(at, run.size - 1)) * g.stride[1] + column;
+  if (kPadded && (static_cast<unsigned>(y) >= g.height || static_cast<unsigned>(x) >= g.width)) return 0;
+  return run.image[(channel * g.height + y) * g.width + x];
 }
 
-// A thread computes V neighbouring outputs of four neighbouring pixels.
-template <Activation A, int V, class T>
+// A thread computes V neighbouring outputs of a run of pixels, which share the loads of the filter.
+template <Activation A, bool kPadded, int V, class T>
 __global__ void __launch_bounds__(kThreads)
-    convolve(Geometry g, const float* in, const float* weights, const float* bias, T* out, unsigned pixels) {
+    convolve(Geometry g, const float* in, const float* weights, const float* bias, T* out, unsigned runs) {
   extern __shared__ float filter[];  // (term, output)
   const unsigned terms = g.channels * g.rows * g.columns;
   wait_for_previous_kernel();
   for (unsigned i = threadIdx.x; i < terms * g.outputs; i += blockDim.x) filter[i % terms * g.outputs + i / terms] = weights[i];
   __syncthreads();
   const unsigned packs = g.outputs / V;
-  const std::size_t size = static_cast<std::size_t>((pixels + kAtOnce - 1) / kAtOnce) * packs;
+  const std::size_t size = static_cast<std::size_t>(runs) * packs;
   for (std::size_t i = first_index(); i < size; i += index_stride()) {
-    const unsigned output = static_cast<unsigned>(i % packs) * V, first = static_cast<unsigned>(i / packs) * kAtOnce;
-    Corner corners[kAtOnce];
-#pragma unroll
-    for (unsigned p = 0; p < kAtOnce; ++p) corners[p] = corner_of(g, in, min(first + p, pixels - 1));
-    float sums[kAtOnce][V] = {};
+    const unsigned output = static_cast<unsigned>(i % packs) * V;
+    const Run run = run_of(g, in, static_cast<unsigned>(i / packs));
+    float sums[kRun][V] = {};
     unsigned term = 0;
     for (unsigned channel = 0; channel < g.channels; ++channel) {
       for (unsigned row = 0; row < g.rows; ++row) {
@@ -60,8 +65,8 @@ __global__ void __launch_bounds__(kThreads)
           float factors[V];
           load<V>(filter + term * g.outputs + output, factors);
 #pragma unroll
-          for (unsigned p = 0; p < kAtOnce; ++p) {
-            const float value = term_of(g, corners[p], channel, static_cast<int>(row), static_cast<int>(column));
+          for (unsigned p = 0; p < kRun; ++p) {
+            const float value = term_of<kPadded>(g, run, p, channel, static_cast<int>(row), static_cast<int>(column));
 #pragma unroll
             for (int k = 0; k < V; ++k) sums[p][k] += value * factors[k];
           }
@@ -69,20 +74,20 @@ __global__ void __launch_bounds__(kThreads)
       }
     }
 #pragma unroll
-    for (unsigned p = 0; p < kAtOnce; ++p) {
-      if (first + p >= pixels) continue;
+    for (unsigned p = 0; p < kRun; ++p) {
+      if (p >= run.size) continue;
 #pragma unroll
       for (int k = 0; k < V; ++k) sums[p][k] = activated<A>(sums[p][k] + (bias == nullptr ? 0.0f : bias[output + k]));
-      store<V>(out + static_cast<std::size_t>(first + p) * g.outputs + output, sums[p]);
+      store<V>(out + static_cast<std::size_t>(run.first + p) * g.outputs + output, sums[p]);
     }
   }
 }
 
-// Block (range of pixels, group of outputs): a thread sums all terms of V neighbouring outputs over some of the pixels. The
+// Block (range of runs, group of outputs): a thread sums all terms of V neighbouring outputs over some of the pixels. The
 // bias is handled as one more term whose input is always 1.
-template <Activation A, unsigned kTerms, int V, class T>
+template <Activation A, bool kPadded, unsigned kTerms, int V, class T>
 __global__ void __launch_bounds__(kThreads)
-    gradients(Geometry g, const float* in, const T* y, const T* gradient, float* partial, bool with_bias, unsigned pixels,
+    gradients(Geometry g, const float* in, const T* y, const T* gradient, float* partial, bool with_bias, unsigned runs,
               unsigned lanes) {
   const unsigned lane = threadIdx.x % lanes, row_thread = threadIdx.x / lanes, tall = kThreads / lanes;
   const unsigned output = (blockIdx.y * lanes + lane) * V, terms = g.channels * g.rows * g.columns;
@@ -90,30 +95,41 @@ __global__ void __launch_bounds__(kThreads)
   float sums[kTerms][V] = {}, bias[V] = {};
   wait_for_previous_kernel();
   if (inside) {
-    for (unsigned pixel = blockIdx.x * tall + row_thread; pixel < pixels; pixel += gridDim.x * tall) {
-      float slopes[V], values[V];
-      const std::size_t at = static_cast<std::size_t>(pixel) * g.outputs + output;
-      load<V>(gradient + at, slopes);
-      if constexpr (A != Activation::none) {
-        load<V>(y + at, values);
+    for (unsigned number = blockIdx.x * tall + row_thread; number < runs; number += gridDim.x * tall) {
+      const Run run = run_of(g, in, number);
+      float slopes[kRun][V];
 #pragma unroll
-        for (int k = 0; k < V; ++k) slopes[k] = activation_gradient<A>(values[k], slopes[k]);
+      for (unsigned p = 0; p < kRun; ++p) {
+        const std::size_t at = static_cast<std::size_t>(run.first + min(p, run.size - 1)) * g.outputs + output;
+        load<V>(gradient + at, slopes[p]);
+        if constexpr (A != Activation::none) {
+          float values[V];
+          load<V>(y + at, values);
+#pragma unroll
+          for (int k = 0; k < V; ++k) slopes[p][k] = activation_gradient<A>(values[k], slopes[p][k]);
+        }
+#pragma unroll
+        for (int k = 0; k < V; ++k) {
+          if (p >= run.size) slopes[p][k] = 0;
+          bias[k] += slopes[p][k];
+        }
       }
-      const Corner corner = corner_of(g, in, pixel);
       unsigned channel = 0, row = 0, column = 0;
 #pragma unroll
       for (unsigned term = 0; term < kTerms; ++term) {
-        const float value = term < terms ? term_of(g, corner, channel, static_cast<int>(row), static_cast<int>(column)) : 0.0f;
+        if (term >= terms) break;
 #pragma unroll
-        for (int k = 0; k < V; ++k) sums[term][k] += value * slopes[k];
+        for (unsigned p = 0; p < kRun; ++p) {
+          const float value = term_of<kPadded>(g, run, p, channel, static_cast<int>(row), static_cast<int>(column));
+#pragma unroll
+          for (int k = 0; k < V; ++k) sums[term][k] += value * slopes[p][k];
+        }
         if (++column < g.columns) continue;
         column = 0;
         if (++row < g.rows) continue;
         row = 0;
         ++channel;
       }
-#pragma unroll
-      for (int k = 0; k < V; ++k) bias[k] += slopes[k];
     }
   }
   float* const mine = partial + static_cast<std::size_t>(blockIdx.x) * g.outputs * (terms + (with_bias ? 1 : 0));
@@ -139,8 +155,7 @@ template <unsigned N> struct Terms {
 // Calls f with the number of terms that a kernel is compiled for.
 template <class F> void with_terms(std::size_t terms, F f) {
   if (terms <= 9) return f(Terms<9>());
-  if (terms <= 16) return f(Terms<16>());
-  if (terms <= 27) return f(Terms<27>());
+  if (terms <= 25) return f(Terms<25>());
   return f(Terms<FewChannels::kTerms>());
 }
 
@@ -150,12 +165,17 @@ template <class F> void with_outputs(std::size_t outputs, F f) {
   return f(PackSize<1>());
 }
 
+template <class F> void with_padding(const int (&padding)[2], F f) {
+  if (padding[0] == 0 && padding[1] == 0) return f(std::false_type());
+  return f(std::true_type());
+}
+
 }  // namespace
 
 bool FewChannels::serves(const LayerSpec& spec) {
   const LayerConfig& config = spec.config;
   const std::size_t terms = spec.input_shapes.front()[0] * config.kernel[0] * config.kernel[1];
-  return terms <= kTerms && terms * spec.output_shape[0] * sizeof(float) <= 48u << 10;
+  return terms <= (spec.input_shapes.front()[0] == 1 ? kTerms : kTermsOfColours) && terms * spec.output_shape[0] * sizeof(float) <= 48u << 10;
 }
 
 FewChannels::FewChannels(CudaDevice& device, const LayerSpec& spec, Element element)
@@ -171,43 +191,45 @@ FewChannels::FewChannels(CudaDevice& device, const LayerSpec& spec, Element elem
   }
 }
 
-void FewChannels::forward(Activation activation, const float* in, const float* weights, const float* bias, void* out,
-                          std::size_t samples) const {
-  const auto pixels = static_cast<unsigned>(samples * geometry_.down * geometry_.across);
-  const std::size_t bytes = std::size_t{geometry_.terms()} * geometry_.outputs * sizeof(float);
+template <class F> void FewChannels::dispatch(Activation activation, F f) const {
   with_element(element_, [&](auto type) {
-    using T = decltype(type);
     with_activation(activation, [&](auto chosen) {
       with_outputs(geometry_.outputs, [&](auto pack) {
-        constexpr int V = decltype(pack)::value;
-        const std::size_t size = (pixels + kAtOnce - 1) / kAtOnce * std::size_t{geometry_.outputs / V};
-        const unsigned blocks = std::min(blocks_for(size), kBlocks * 2);
-        launch(device_.compute_stream(), blocks, kThreads, bytes, convolve<decltype(chosen)::value, V, T>, geometry_, in, weights,
-               bias, static_cast<T*>(out), pixels);
+        with_padding(geometry_.padding, [&](auto padded) {
+          f.template operator()<decltype(type), decltype(chosen)::value, decltype(pack)::value, decltype(padded)::value>();
+        });
       });
     });
   });
 }
 
+std::size_t FewChannels::runs(std::size_t samples) const {
+  return samples * geometry_.down * ((geometry_.across + kRun - 1) / kRun);
+}
+
+void FewChannels::forward(Activation activation, const float* in, const float* weights, const float* bias, void* out,
+                          std::size_t samples) const {
+  const auto runs = static_cast<unsigned>(this->runs(samples));
+  const std::size_t bytes = std::size_t{geometry_.terms()} * geometry_.outputs * sizeof(float);
+  dispatch(activation, [&]<class T, Activation A, int V, bool kPadded>() {
+    const unsigned blocks = std::min(blocks_for(std::size_t{runs} * (geometry_.outputs / V)), kBlocks * 2);
+    launch(device_.compute_stream(), blocks, kThreads, bytes, convolve<A, kPadded, V, T>, geometry_, in, weights, bias,
+           static_cast<T*>(out), runs);
+  });
+}
+
 void FewChannels::backward(Activation activation, const float* in, const void* y, const void* gradient, float* to,
                            bool has_bias_gradient, std::size_t samples) const {
-  const auto pixels = static_cast<unsigned>(samples * geometry_.down * geometry_.across);
+  const auto runs = static_cast<unsigned>(this->runs(samples));
   unsigned blocks = 0;
-  with_element(element_, [&](auto type) {
-    using T = decltype(type);
-    with_activation(activation, [&](auto chosen) {
-      with_outputs(geometry_.outputs, [&](auto pack) {
-        with_terms(geometry_.terms(), [&](auto terms) {
-          constexpr int V = decltype(pack)::value;
-          unsigned lanes = 1;
-          while (lanes < 32 && lanes * V < geometry_.outputs) lanes *= 2;
-          const unsigned groups = (geometry_.outputs + lanes * V - 1) / (lanes * V), tall = kThreads / lanes;
-          blocks = std::clamp(pixels / (tall * 4), 1u, std::max(1u, kBlocks / groups));
-          launch(device_.compute_stream(), dim3(blocks, groups), kThreads, 0,
-                 gradients<decltype(chosen)::value, decltype(terms)::value, V, T>, geometry_, in, static_cast<const T*>(y),
-                 static_cast<const T*>(gradient), partial_.data(), has_bias_gradient, pixels, lanes);
-        });
-      });
+  dispatch(activation, [&]<class T, Activation A, int V, bool kPadded>() {
+    with_terms(geometry_.terms(), [&](auto terms) {
+      unsigned lanes = 1;
+      while (lanes < 32 && lanes * V < geometry_.outputs) lanes *= 2;
+      const unsigned groups = (geometry_.outputs + lanes * V - 1) / (lanes * V), tall = kThreads / lanes;
+      blocks = std::clamp(runs / tall, 1u, std::max(1u, kBlocks / groups));
+      launch(device_.compute_stream(), dim3(blocks, groups), kThreads, 0, gradients<A, kPadded, decltype(terms)::value, V, T>, geometry_,
+             in, static_cast<const T*>(y), static_cast<const T*>(gradient), partial_.data(), has_bias_gradient, runs, lanes);
     });
   });
   const std::size_t size = std::size_t{geometry_.outputs} * (geometry_.terms() + (has_bias_gradient ? 1 : 0));

@@ -16,7 +16,8 @@ namespace mgcompare::cuda {
 
 class FewChannels {
  public:
-  static constexpr std::size_t kTerms = 32;  // channels times places of the kernel, at most
+  // Channels times places of the kernel, at most. With more terms, tensor cores are faster; of one channel cuDNN makes no use.
+  static constexpr std::size_t kTerms = 32, kTermsOfColours = 12;
   // Whether the layer has that shape.
   static bool serves(const LayerSpec& spec);
 
@@ -36,6 +37,8 @@ class FewChannels {
     unsigned terms() const { return channels * rows * columns; }
   };
   friend struct FewChannelsKernels;
+  template <class F> void dispatch(Activation activation, F f) const;
+  std::size_t runs(std::size_t samples) const;  // of neighbouring pixels
 
   CudaDevice& device_;
   Element element_;

@@ -14,6 +14,7 @@
 #include "cuda/element.h"
 #include "mgcompare/batch.h"
 #include "mgcompare/types.h"
+#include "model/activation.h"
 
 namespace mgcompare::cuda {
 
@@ -32,6 +33,9 @@ struct Tensor {
   std::size_t channels = 1;         // or positions of a sequence, also if it is flattened; otherwise 1
   bool needs_gradient = true;       // a layer before it has parameters
   Format format;
+  // The derivative that the only reader applies, at this tensor's values, to the gradient that it writes: of the activation that
+  // is fused into the layer before.
+  Activation derivative = Activation::none;
   void* value = nullptr;
   void* gradient = nullptr;         // sum over all readers
 
@@ -68,6 +72,10 @@ struct Work {
   float share = 1;
 };
 
+// Which gradients backward() gives the inputs of a layer: one for each; the same for all; or that of the output. The network lets
+// inputs with the same gradient share its memory where it can.
+enum class InputGradients : std::uint8_t { separate, equal, of_output };
+
 class Layer {
  public:
   virtual ~Layer() = default;
@@ -80,6 +88,7 @@ class Layer {
   virtual void backward(const Work& work) = 0;
   // Batch normalisation only: sets the all-reduce over ranks for its statistics; without it every rank uses its own.
   virtual void synchronize(const std::function<void(Vec)>& /*all_reduce*/) {}
+  virtual InputGradients input_gradients() const { return InputGradients::separate; }
   // Whether backward() writes to the output's gradient.
   virtual bool overwrites_output_gradient() const { return false; }
 };

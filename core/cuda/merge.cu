@@ -2,39 +2,70 @@
 
 #include <utility>
 
+#include "cuda/activation_math.h"
+#include "cuda/bias_activation.h"
 #include "cuda/device.h"
 #include "cuda/pack.h"
 
 namespace mgcompare::cuda {
 namespace {
 
-struct Plus {
-  __device__ float operator()(float a, float b) const { return a + b; }
+template <Activation A> struct Plus {
+  __device__ float operator()(float a, float b) const { return activated<A>(a + b); }
+};
+
+template <Activation A> struct Slope {
+  __device__ float operator()(float y, float slope) const { return activation_gradient<A>(y, slope); }
 };
 
 class Sum : public Layer {
  public:
-  Sum(CudaDevice& device, std::vector<Port*> inputs, Tensor& output)
-      : device_(device), inputs_(std::move(inputs)), output_(output) {}
+  Sum(CudaDevice& device, Activation activation, std::vector<Port*> inputs, Tensor& output)
+      : device_(device), activation_(activation), inputs_(std::move(inputs)), output_(output) {}
+
+  InputGradients input_gradients() const override {
+    return activation_ == Activation::none ? InputGradients::of_output : InputGradients::equal;
+  }
 
   void forward(const Work& work) override {
-    const std::size_t size = output_.size(work.samples);
+    const std::size_t size = output_.size(work.samples), count = inputs_.size();
     const Element element = output_.format.element;
-    if (inputs_.size() == 1) return copy_vector(device_, element, output_.value, inputs_.front()->tensor->value, size);
-    add_vectors(device_, element, output_.value, inputs_[0]->tensor->value, inputs_[1]->tensor->value, size);
-    for (std::size_t k = 2; k < inputs_.size(); ++k)
-      add_vectors(device_, element, output_.value, output_.value, inputs_[k]->tensor->value, size);
+    const void* sum = inputs_.front()->tensor->value;
+    for (std::size_t k = 1; k < count; ++k) {
+      add_vectors(device_, element, output_.value, sum, inputs_[k]->tensor->value, size,
+                  k + 1 == count ? activation_ : Activation::none);
+      sum = output_.value;
+    }
+    if (count == 1) {
+      copy_vector(device_, element, output_.value, sum, size);
+      add_bias(device_, activation_, nullptr, element, output_.value, size, 1);
+    }
   }
 
   void backward(const Work& work) override {
+    const std::size_t size = output_.size(work.samples);
+    const void* gradient = output_.gradient;
     for (const Port* input : inputs_) {
-      if (input->tensor->needs_gradient)
-        copy_vector(device_, output_.format.element, input->gradient, output_.gradient, output_.size(work.samples));
+      if (!input->tensor->needs_gradient) continue;
+      if (gradient == output_.gradient && activation_ != Activation::none) apply_derivative(input->gradient, size);
+      else if (input->gradient != gradient) copy_vector(device_, output_.format.element, input->gradient, gradient, size);
+      gradient = input->gradient;
     }
   }
 
  private:
+  void apply_derivative(void* to, std::size_t size) const {
+    with_element(output_.format.element, [&](auto type) {
+      with_activation(activation_, [&](auto chosen) {
+        using T = decltype(type);
+        map(device_.compute_stream(), size, Slope<decltype(chosen)::value>(), static_cast<T*>(to), output_.values<const T>(),
+            output_.gradients<const T>());
+      });
+    });
+  }
+
   CudaDevice& device_;
+  Activation activation_;
   std::vector<Port*> inputs_;
   Tensor& output_;
 };
@@ -89,15 +120,19 @@ void copy_vector(CudaDevice& device, Element element, void* to, const void* from
         "copying on a device");
 }
 
-void add_vectors(CudaDevice& device, Element element, void* to, const void* a, const void* b, std::size_t size) {
+void add_vectors(CudaDevice& device, Element element, void* to, const void* a, const void* b, std::size_t size,
+                 Activation activation) {
   with_element(element, [&](auto type) {
-    using T = decltype(type);
-    map(device.compute_stream(), size, Plus(), static_cast<T*>(to), static_cast<const T*>(a), static_cast<const T*>(b));
+    with_activation(activation, [&](auto chosen) {
+      using T = decltype(type);
+      map(device.compute_stream(), size, Plus<decltype(chosen)::value>(), static_cast<T*>(to), static_cast<const T*>(a),
+          static_cast<const T*>(b));
+    });
   });
 }
 
-std::unique_ptr<Layer> make_sum(CudaDevice& device, std::vector<Port*> inputs, Tensor& output) {
-  return std::make_unique<Sum>(device, std::move(inputs), output);
+std::unique_ptr<Layer> make_sum(CudaDevice& device, Activation activation, std::vector<Port*> inputs, Tensor& output) {
+  return std::make_unique<Sum>(device, activation, std::move(inputs), output);
 }
 
 std::unique_ptr<Layer> make_concatenation(CudaDevice& device, std::vector<Port*> inputs, Tensor& output) {

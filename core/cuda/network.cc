@@ -13,6 +13,7 @@
 #include "cuda/dense.h"
 #include "cuda/dropout.h"
 #include "cuda/feed.h"
+#include "cuda/fusion.h"
 #include "cuda/gelu.h"
 #include "cuda/global_pooling.h"
 #include "cuda/layer_norm.h"
@@ -23,6 +24,7 @@
 #include "cuda/response_norm.h"
 #include "cuda/stem_convolution.h"
 #include "cuda/tile_convolution.h"
+#include "cuda/tiled_pooling.h"
 #include "cuda/tokens.h"
 #include "mgcompare/error.h"
 
@@ -31,6 +33,7 @@ namespace {
 
 struct Node {
   std::unique_ptr<Layer> layer;
+  std::vector<Port*> inputs;
   Tensor* output = nullptr;
   Range parameters;
 };
@@ -74,7 +77,7 @@ bool is_elementwise(LayerType type) {
 class CudaNetwork : public Network {
  public:
   CudaNetwork(CudaDevice& device, const NetworkSpec& spec, const Numerics& numerics)
-      : device_(device), spec_(spec), numerics_(numerics),
+      : device_(device), spec_(spec), fusions_(spec_, numerics), numerics_(numerics),
         factors_(numerics.precision == Precision::bf16 ? Element::bf16 : Element::fp32), vectors_{best_shift(spec), best_shift(spec) + spec.parameters}, weights_(device, vectors_.end),
         gradients_(device, vectors_.end), buffers_(device, spec.buffers),
         tally_(device, 1), host_tally_(device, 1, true) {
@@ -103,19 +106,20 @@ class CudaNetwork : public Network {
  private:
   void build();
   std::size_t add_layer(std::size_t index);
-  std::size_t fuse(std::size_t index, Fusion& fusion) const;
   Format input_format(std::size_t index, const Fusion& fusion) const;
   Format output_format(std::size_t index, const Fusion& fusion, const Tensor& input) const;
   bool has_own_kernels(std::size_t index, const Fusion& fusion) const;
   std::unique_ptr<Layer> make_layer(std::size_t index, const Fusion& fusion, const std::vector<Port*>& ports,
                                     Tensor& output);
-  bool is_only_reader(std::size_t index, std::size_t producer) const;
   Tensor& in_format(Tensor& tensor, const Format& format);
   Port& new_port(Tensor& tensor) { return ports_.emplace_back(Port{&tensor}); }
+  bool has_one_reader(const Tensor& tensor) const;
+  bool shares_gradients(const Node& node) const;
   void add_gradients(Tensor& tensor) const;
 
   CudaDevice& device_;
   const NetworkSpec spec_;
+  const Fusions fusions_;
   const Numerics numerics_;
   const Element factors_;           // of convolutions and of dense layers
   Range vectors_;                   // position of the vectors in weights_ and gradients_
@@ -129,7 +133,6 @@ class CudaNetwork : public Network {
   std::deque<Port> ports_;
   std::vector<Node> nodes_;
   std::vector<Tensor*> outputs_;    // [0] is the sample, [i + 1] the output of layer i
-  std::vector<std::size_t> readers_;
 
   std::vector<Array<std::uint8_t>> memory_;
   void* logit_gradients_ = nullptr;
@@ -137,17 +140,7 @@ class CudaNetwork : public Network {
   Work work_;
 };
 
-// Whether layer `index` exists and is the only reader of the output of layer `producer`.
-bool CudaNetwork::is_only_reader(std::size_t index, std::size_t producer) const {
-  return index < spec_.layers.size() && readers_[producer + 1] == 1 && spec_.layers[index].inputs.size() == 1 &&
-         spec_.layers[index].inputs.front() == static_cast<int>(producer);
-}
-
 void CudaNetwork::build() {
-  readers_.assign(spec_.layers.size() + 1, 0);
-  for (const LayerSpec& layer : spec_.layers) {
-    for (const int input : layer.inputs) ++readers_[static_cast<std::size_t>(input + 1)];
-  }
   outputs_.assign(spec_.layers.size() + 1, nullptr);
   const Shape& sample = spec_.sample_shape;
   outputs_[0] = &tensors_.emplace_back(
@@ -163,7 +156,7 @@ Tensor& CudaNetwork::in_format(Tensor& tensor, const Format& format) {
   Tensor& changed = tensors_.emplace_back(tensor);
   changed.format = format;
   Port& port = new_port(tensor);
-  nodes_.push_back({make_conversion(device_, port, changed), &changed, {}});
+  nodes_.push_back({make_conversion(device_, port, changed), {&port}, &changed, {}});
   return changed;
 }
 
@@ -198,24 +191,6 @@ Format CudaNetwork::output_format(std::size_t index, const Fusion& fusion, const
   return {input.format.element, input.format.channels_last && layer.output_shape.size() > 1};
 }
 
-// Finds what follows layer `index` and is computed with it. Returns the number of layers.
-std::size_t CudaNetwork::fuse(std::size_t index, Fusion& fusion) const {
-  const LayerType type = spec_.layers[index].config.type;
-  std::size_t used = 1;
-  if (type == LayerType::conv || type == LayerType::dense || type == LayerType::batch_norm) {
-    if (is_only_reader(index + used, index)) fusion.activation = activation_of(spec_.layers[index + 1].config.type);
-    if (fusion.activation != Activation::none) ++used;
-  }
-  if (type == LayerType::conv && !numerics_.average_pooling && is_only_reader(index + used, index + used - 1)) {
-    const LayerSpec& next = spec_.layers[index + used];
-    if (next.config.type == LayerType::max_pool && fuses(next)) {
-      fusion.pool = &next;
-      ++used;
-    }
-  }
-  return used;
-}
-
 // Adds layer `index` and the layers fused into it. Returns the number of layers of the specification that it covers.
 std::size_t CudaNetwork::add_layer(std::size_t index) {
   const LayerSpec& layer = spec_.layers[index];
@@ -226,8 +201,8 @@ std::size_t CudaNetwork::add_layer(std::size_t index) {
     return 1;
   }
 
-  Fusion fusion{activation_of(type), nullptr};
-  const std::size_t used = fuse(index, fusion);
+  const Fusion fusion = fusions_.of(index);
+  const std::size_t used = fusion.layers;
   const Format format = input_format(index, fusion);
   std::vector<Port*> ports;
   bool needs_gradient = layer.parameters().size() > 0;
@@ -241,16 +216,18 @@ std::size_t CudaNetwork::add_layer(std::size_t index) {
                                                 .channels = is_elementwise(type) ? first.channels : channels_of(shape),
                                                 .needs_gradient = needs_gradient,
                                                 .format = output_format(index, fusion, first)});
-  nodes_.push_back({make_layer(index, fusion, ports, output), &output, layer.parameters()});
+  if (fusion.feeds_normalization) output.derivative = fusion.activation;
+  nodes_.push_back({make_layer(index, fusion, ports, output), ports, &output, layer.parameters()});
   outputs_[index + used] = &output;
   return used;
 }
 
 std::unique_ptr<Layer> CudaNetwork::make_layer(std::size_t index, const Fusion& fusion, const std::vector<Port*>& ports,
                                                Tensor& output) {
-  const LayerSpec& layer = spec_.layers[index];
+  LayerSpec layer = spec_.layers[index];
   const LayerType type = layer.config.type;
   Port& port = *ports.front();
+  if (fusion.folds_bias()) layer.bias = {};
   if (type == LayerType::conv) {
     if (is_stem(layer, fusion, *port.tensor))
       return make_stem_convolution(device_, layer, fusion, numerics_.precision, port, output);
@@ -261,10 +238,10 @@ std::unique_ptr<Layer> CudaNetwork::make_layer(std::size_t index, const Fusion& 
   if (type == LayerType::max_pool || type == LayerType::average_pool)
     return make_pooling(device_, layer, type == LayerType::average_pool || numerics_.average_pooling, port, output);
   if (type == LayerType::dropout) return make_dropout(device_, layer, index, port, output);
-  if (type == LayerType::batch_norm) return make_batch_norm(device_, layer, fusion.activation, port, output);
+  if (type == LayerType::batch_norm) return make_batch_norm(device_, layer, fusions_.folded_bias(index), fusion.activation, port, output);
   if (type == LayerType::gru || type == LayerType::lstm)
     return make_recurrent(device_, layer, numerics_.precision, port, output);
-  if (type == LayerType::add) return make_sum(device_, ports, output);
+  if (type == LayerType::add) return make_sum(device_, fusion.activation, ports, output);
   if (type == LayerType::concat) return make_concatenation(device_, ports, output);
   if (type == LayerType::embedding) return make_embedding(device_, layer, port, output);
   if (type == LayerType::one_hot) return make_one_hot(device_, layer, port, output);
@@ -281,17 +258,38 @@ void CudaNetwork::reserve(std::size_t samples) {
   const auto allocate = [&](const Tensor& tensor) { return memory_.emplace_back(device_, tensor.bytes(samples)).data(); };
   for (Tensor& tensor : tensors_) {
     tensor.value = allocate(tensor);
-    if (tensor.needs_gradient) tensor.gradient = allocate(tensor);
+    tensor.gradient = nullptr;
+  }
+  // Backwards, so that the gradient of a layer's output exists before those of its inputs, which may share it.
+  for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
+    if (!node->output->needs_gradient) continue;
+    if (node->output->gradient == nullptr) node->output->gradient = allocate(*node->output);
+    void* shared = shares_gradients(*node) && node->layer->input_gradients() == InputGradients::of_output ? node->output->gradient
+                                                                                                        : nullptr;
+    for (Port* port : node->inputs) {
+      if (!port->tensor->needs_gradient) continue;
+      port->gradient = shared != nullptr ? shared : allocate(*port->tensor);
+      if (shares_gradients(*node)) shared = port->gradient;
+      if (has_one_reader(*port->tensor)) port->tensor->gradient = port->gradient;
+    }
   }
   logit_gradients_ = outputs_.back()->gradient;
-  for (Port& port : ports_) {
-    if (!port.tensor->needs_gradient) continue;
-    const auto same = [&](const Port& other) { return other.tensor == port.tensor; };
-    const bool alone = std::count_if(ports_.begin(), ports_.end(), same) == 1;
-    port.gradient = alone ? port.tensor->gradient : allocate(*port.tensor);
-  }
   for (Node& node : nodes_) node.layer->reserve(samples);
   capacity_ = samples;
+}
+
+bool CudaNetwork::has_one_reader(const Tensor& tensor) const {
+  return std::count_if(ports_.begin(), ports_.end(), [&](const Port& port) { return port.tensor == &tensor; }) == 1;
+}
+
+// Whether the inputs of a node can have their gradient in the same memory: no layer before it may write there. The gradient of
+// the logits has no fixed place.
+bool CudaNetwork::shares_gradients(const Node& node) const {
+  if (node.layer->input_gradients() == InputGradients::separate || node.output == outputs_.back()) return false;
+  return std::none_of(nodes_.begin(), nodes_.end(), [&](const Node& before) {
+    return before.layer->overwrites_output_gradient() && has_one_reader(*before.output) &&
+           std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Port* port) { return port->tensor == before.output; });
+  });
 }
 
 Vec CudaNetwork::forward(Feed& feed, std::size_t first, std::size_t count, const Pass& pass, ConstVec weights) {

@@ -2,6 +2,7 @@
 
 #include "cuda/device.h"
 #include "cuda/pack.h"
+#include "cuda/tiled_pooling.h"
 
 namespace mgcompare::cuda {
 namespace {
@@ -93,6 +94,10 @@ class Pooling : public Layer {
   Pooling(CudaDevice& device, const LayerSpec& spec, bool average, Port& input, Tensor& output)
       : device_(device), average_(average), input_(input), output_(output), channels_(spec.output_shape[0]) {
     const Shape& in = spec.input_shapes.front();
+    if (!average && mgcompare::cuda::tiles(spec)) {
+      windows_ = {static_cast<unsigned>(in[1]), static_cast<unsigned>(in[2]), static_cast<unsigned>(spec.config.kernel[0]),
+                  static_cast<unsigned>(spec.config.kernel[1])};
+    }
     geometry_ = {static_cast<int>(in[1]), static_cast<int>(in[2]), static_cast<int>(spec.output_shape[1]),
                  static_cast<int>(spec.output_shape[2]), 0, {}, {}, {}};
     for (int axis : {0, 1}) {
@@ -103,10 +108,14 @@ class Pooling : public Layer {
   }
 
   void reserve(std::size_t samples) override {
-    if (!average_) winners_ = device_array<int>(device_, output_.size(samples));
+    if (tiles()) choice_ = device_array<std::uint8_t>(device_, output_.size(samples));
+    else if (!average_) winners_ = device_array<int>(device_, output_.size(samples));
   }
 
   void forward(const Work& work) override {
+    if (tiles())
+      return max_pool(device_, windows_, Activation::none, output_.format.element, input_.tensor->value, nullptr, output_.value,
+                      choice_.data(), work.samples, channels_);
     dispatch(output_.size(work.samples), [&]<class T, class Index, bool kAverage, int V>(const Geometry& geometry, std::size_t size) {
       launch(device_.compute_stream(), blocks_for(size), kThreads, 0, pool<kAverage, V, Index, T>, geometry,
              input_.values<const T>(), output_.values<T>(), winners_.data(), size);
@@ -115,6 +124,9 @@ class Pooling : public Layer {
 
   void backward(const Work& work) override {
     if (!input_.tensor->needs_gradient) return;
+    if (tiles())
+      return max_pool_backward(device_, windows_, output_.format.element, output_.gradient, choice_.data(), input_.gradient,
+                               work.samples, channels_);
     dispatch(input_.tensor->size(work.samples),
              [&]<class T, class Index, bool kAverage, int V>(const Geometry& geometry, std::size_t size) {
                launch(device_.compute_stream(), blocks_for(size), kThreads, 0, pool_back<kAverage, V, Index, T>, geometry,
@@ -123,6 +135,8 @@ class Pooling : public Layer {
   }
 
  private:
+  bool tiles() const { return windows_.rows > 0; }
+
   template <class F> void dispatch(std::size_t size, F f) const {
     if (size == 0) return;
     with_element(output_.format.element, [&](auto type) {
@@ -148,7 +162,9 @@ class Pooling : public Layer {
   Tensor& output_;
   std::size_t channels_;
   Geometry geometry_{};
-  Array<int> winners_;              // pixel index of each maximum in its image
+  PoolingWindows windows_;          // if they do not overlap
+  Array<std::uint8_t> choice_;      // index of each maximum in its window
+  Array<int> winners_;              // otherwise: pixel index of each maximum in its image
 };
 
 }  // namespace

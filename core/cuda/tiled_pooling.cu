@@ -81,6 +81,12 @@ Windows windows_of(const PoolingWindows& w, std::size_t packs) {
 
 }  // namespace
 
+bool tiles(const LayerSpec& pool) {
+  const LayerConfig& config = pool.config;
+  return config.kernel[0] == config.stride[0] && config.kernel[1] == config.stride[1] && config.padding[0] == 0 &&
+         config.padding[1] == 0 && config.kernel[0] * config.kernel[1] <= 256;
+}
+
 void max_pool(CudaDevice& device, const PoolingWindows& windows, Activation activation, Element element, const void* in,
               const float* bias, void* out, std::uint8_t* choice, std::size_t samples, std::size_t channels) {
   const std::size_t size = samples * channels * windows.down() * windows.across();

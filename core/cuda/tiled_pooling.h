@@ -9,6 +9,7 @@
 #include "cuda/activation.h"
 #include "cuda/device.h"
 #include "cuda/element.h"
+#include "model/spec.h"
 
 namespace mgcompare::cuda {
 
@@ -18,6 +19,9 @@ struct PoolingWindows {
   unsigned down() const { return height / rows; }
   unsigned across() const { return width / columns; }
 };
+
+// Whether the windows of a pooling layer tile its images.
+bool tiles(const LayerSpec& pool);
 
 // out = activation(max over the window + bias[channel]); choice = index of the maximum in its window. `bias` may be null.
 void max_pool(CudaDevice& device, const PoolingWindows& windows, Activation activation, Element element, const void* in,

@@ -28,15 +28,30 @@ __global__ void transpose_tiles(Matrices matrices, std::size_t tiles_down, std::
   }
 }
 
-// One thread per element of `to`, for matrices with a short side, such as the three channels of an image or the pixels of a
-// small kernel: tiles would be mostly empty.
+// Matrices with a short side, such as the three channels of an image or the places of a small kernel: a block reads a piece of
+// the long side, which is contiguous if that is the rows, and otherwise consists of runs; and writes it likewise.
+constexpr unsigned kShort = 16, kLong = 128;
+
 template <class From, class To>
-__global__ void transpose_elements(std::size_t size, Matrices matrices, const From* from, To* to) {
+__global__ void transpose_strips(Matrices matrices, unsigned strips, bool tall, const From* from, To* to) {
+  __shared__ float strip[kShort * kLong];  // (long, short) as read if tall, otherwise as written
+  const unsigned rows = static_cast<unsigned>(matrices.rows), columns = static_cast<unsigned>(matrices.columns);
+  const unsigned length = tall ? rows : columns, width = tall ? columns : rows;
   wait_for_previous_kernel();
-  const std::size_t area = matrices.rows * matrices.columns;
-  for (std::size_t i = first_index(); i < size; i += index_stride()) {
-    const std::size_t at = i % area;
-    to[i] = narrowed<To>(widened(from[i - at + at % matrices.rows * matrices.columns + at / matrices.rows]));
+  for (std::size_t s = blockIdx.x; s < matrices.count * strips; s += gridDim.x) {
+    const std::size_t base = s / strips * rows * columns;
+    const unsigned first = static_cast<unsigned>(s % strips) * kLong, here = min(kLong, length - first), size = here * width;
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < size; i += blockDim.x) {
+      // The runs of the long side are `length` apart.
+      const unsigned at = tall ? i : i % here * width + i / here;
+      strip[at] = widened(from[base + (tall ? first * width + i : i / here * length + first + i % here)]);
+    }
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < size; i += blockDim.x) {
+      const unsigned at = tall ? i % here * width + i / here : i;
+      to[base + (tall ? i / here * length + first + i % here : first * width + i)] = narrowed<To>(strip[at]);
+    }
   }
 }
 
@@ -56,8 +71,11 @@ void transpose(cudaStream_t stream, const Matrices& matrices, const void* from, 
       using To = decltype(target);
       const auto* const in = static_cast<const From*>(from);
       auto* const out = static_cast<To*>(to);
-      if (std::min(matrices.rows, matrices.columns) < 12) {
-        launch(stream, blocks_for(size), kThreads, 0, transpose_elements<From, To>, size, matrices, in, out);
+      if (std::min(matrices.rows, matrices.columns) <= kShort) {
+        const bool tall = matrices.rows >= matrices.columns;
+        const std::size_t strips = ((tall ? matrices.rows : matrices.columns) + kLong - 1) / kLong;
+        const auto blocks = static_cast<unsigned>(std::min<std::size_t>(matrices.count * strips, 132 * 16));
+        launch(stream, blocks, kThreads, 0, transpose_strips<From, To>, matrices, static_cast<unsigned>(strips), tall, in, out);
         return;
       }
       const std::size_t down = (matrices.rows + kTile - 1) / kTile, across = (matrices.columns + kTile - 1) / kTile;

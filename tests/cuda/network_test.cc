@@ -113,6 +113,21 @@ INSTANTIATE_TEST_SUITE_P(All, CudaPrecision, ::testing::Values(kFp32, kTf32, kBf
 
 class CudaNetwork : public OnGpu {};
 
+// Batch normalisation takes over the bias of the layer before it, which matters for its running means only.
+TEST_F(CudaNetwork, RunningMeansIncludeTheBiasBeforeThem) {
+  const ModelConfig model{"biased", {convolution(8, 3), layer("batch_norm"), layer("relu"), layer("flatten"), dense(6),
+                                     layer("batch_norm"), layer("tanh"), dense(10)}};
+  Rig rig(model, {3, 8, 11}, 10, 70);
+  for (const Part& part : rig.spec.parts)
+    if (part.shape.size() == 1) std::fill(rig.weights.begin() + static_cast<std::ptrdiff_t>(part.range.begin), rig.weights.begin() + static_cast<std::ptrdiff_t>(part.range.end), 0.7f);
+  rig.load(rig.weights);
+  GpuRig gpu(rig, {});
+  const std::vector<float> expected = rig.gradient(0, 64, {true, 1, 1}), found = gpu.gradient(0, 64, {true, 1, 1});
+  EXPECT_LT(relative_error(found, expected), kFp32.layer * 5);
+  EXPECT_LT(relative_error(to_host(gpu.device, gpu.network->buffers()), to_host(rig.device, rig.network->buffers())), 1e-5);
+  EXPECT_LT(relative_error(gpu.logits(3, 60, {false, 1, 1}), rig.logits(3, 60, {false, 1, 1})), kFp32.layer);
+}
+
 // Pixels and weights that tf32 represents exactly, so that near-ties of max pooling do not change and only gradients
 // are rounded. The first layer is LeNet's first convolution in one network and its second one in the other.
 TEST_F(CudaNetwork, FusedConvolutionsInTf32AgreeWithTheCpuTwin) {
