@@ -19,26 +19,16 @@ class ActivationLayer : public Layer {
       : device_(device), activation_(activation), input_(input), output_(output) {}
 
   void forward(const Work& work) override {
-    dispatch([&]<class T, Activation A>() {
-      map(device_.compute_stream(), output_.size(work.samples), Value<A>(), output_.values<T>(), input_.values<const T>());
-    });
+    activate(device_, activation_, output_.format.element, input_.tensor->value, output_.value, output_.size(work.samples));
   }
 
   void backward(const Work& work) override {
     if (!input_.tensor->needs_gradient) return;
-    dispatch([&]<class T, Activation A>() {
-      map(device_.compute_stream(), output_.size(work.samples), Slope<A>(), input_.gradients<T>(), output_.values<const T>(),
-          output_.gradients<const T>());
-    });
+    activate_backward(device_, activation_, output_.format.element, output_.value, output_.gradient, input_.gradient,
+                      output_.size(work.samples));
   }
 
  private:
-  template <class F> void dispatch(F f) const {
-    with_element(output_.format.element, [&](auto type) {
-      with_activation(activation_, [&](auto chosen) { f.template operator()<decltype(type), decltype(chosen)::value>(); });
-    });
-  }
-
   CudaDevice& device_;
   Activation activation_;
   Port& input_;
@@ -46,6 +36,26 @@ class ActivationLayer : public Layer {
 };
 
 }  // namespace
+
+void activate(CudaDevice& device, Activation activation, Element element, const void* x, void* y, std::size_t size) {
+  with_element(element, [&](auto type) {
+    with_activation(activation, [&](auto chosen) {
+      using T = decltype(type);
+      map(device.compute_stream(), size, Value<decltype(chosen)::value>(), static_cast<T*>(y), static_cast<const T*>(x));
+    });
+  });
+}
+
+void activate_backward(CudaDevice& device, Activation activation, Element element, const void* y, const void* gradient, void* to,
+                       std::size_t size) {
+  with_element(element, [&](auto type) {
+    with_activation(activation, [&](auto chosen) {
+      using T = decltype(type);
+      map(device.compute_stream(), size, Slope<decltype(chosen)::value>(), static_cast<T*>(to), static_cast<const T*>(y),
+          static_cast<const T*>(gradient));
+    });
+  });
+}
 
 std::unique_ptr<Layer> make_activation(CudaDevice& device, Activation activation, Port& input, Tensor& output) {
   return std::make_unique<ActivationLayer>(device, activation, input, output);

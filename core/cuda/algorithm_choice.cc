@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -13,6 +12,7 @@
 #include <sstream>
 
 #include "base/descriptor.h"
+#include "base/user_cache.h"
 #include "cuda/status.h"
 
 namespace mgcompare::cuda {
@@ -21,17 +21,6 @@ namespace {
 constexpr char kWhat[] = "measuring the algorithms of a layer";
 constexpr double kLongSeconds = 2e-3;
 constexpr int kRuns = 10;           // in a graph
-
-// Empty if the user has no cache.
-std::filesystem::path cache_file() {
-  const auto absolute = [](const char* name) {
-    const char* const value = std::getenv(name);
-    return value != nullptr && value[0] == '/' ? std::filesystem::path(value) : std::filesystem::path();
-  };
-  std::filesystem::path folder = absolute("XDG_CACHE_HOME");
-  if (folder.empty() && !absolute("HOME").empty()) folder = absolute("HOME") / ".cache";
-  return folder.empty() ? folder : folder / "mgcompare" / "algorithms";
-}
 
 // Lines of a problem, a tab and an index.
 class Choices {
@@ -61,7 +50,8 @@ class Choices {
   }
 
  private:
-  Choices() : file_(cache_file()) {
+  Choices() {
+    if (const std::string cache = user_cache(); !cache.empty()) file_ = cache + "/algorithms";
     std::ifstream in(file_);
     for (std::string line; std::getline(in, line);) {
       const std::size_t tab = line.find('\t');

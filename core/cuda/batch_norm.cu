@@ -170,8 +170,7 @@ class BatchNorm : public Layer {
         [&](auto pack) {
           constexpr int V = decltype(pack)::value;
           const std::size_t packs = channels_ / V;
-          unsigned lanes = 1;
-          while (lanes < 32 && lanes < packs) lanes *= 2;
+          const unsigned lanes = lanes_for(packs, 32);
           const std::size_t groups = (packs + lanes - 1) / lanes, tall = kThreads / lanes;
           const std::size_t down = std::clamp<std::size_t>(rows(work) / (tall * 4), 1, std::max<std::size_t>(1, 132 * 16 / groups));
           f(pack, dim3(static_cast<unsigned>(groups), static_cast<unsigned>(down)), lanes);

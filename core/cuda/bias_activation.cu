@@ -20,10 +20,6 @@ __global__ void add_bias_to_packs(const float* bias, T* x, Index packs, unsigned
   }
 }
 
-template <Activation A> struct Activate {
-  __device__ float operator()(float value) const { return activated<A>(value); }
-};
-
 // Adds a gradient to the sum of its column, after the derivative of the activation.
 template <Activation A, class T> struct BiasTerm {
   const T* y;
@@ -58,12 +54,12 @@ void add_bias(CudaDevice& device, Activation activation, const float* bias, Elem
               std::size_t columns) {
   const std::size_t size = rows * columns;
   if (size == 0 || (bias == nullptr && activation == Activation::none)) return;
+  if (bias == nullptr) return activate(device, activation, element, x, x, size);
   with_element(element, [&](auto type) {
     using T = decltype(type);
     T* const to = static_cast<T*>(x);
     with_activation(activation, [&](auto chosen) {
       constexpr Activation A = decltype(chosen)::value;
-      if (bias == nullptr) return map(device.compute_stream(), size, Activate<A>(), to, to);
       with_pack_size(
           columns,
           [&](auto pack) {

@@ -102,8 +102,7 @@ class ColumnSums {
         [&](auto pack) {
           constexpr int V = decltype(pack)::value;
           // Packs of 8 threads are 128 bytes. More of them would leave fewer threads for the sum over the splits.
-          unsigned lanes = 1;
-          while (lanes < 8 && lanes * V < columns_) lanes *= 2;
+          const unsigned lanes = lanes_for(columns_ / V, 8);
           const unsigned groups = (columns_ + lanes * V - 1) / (lanes * V), tall = kernels::kSumThreads / lanes;
           const std::size_t wanted = rows / (4 * static_cast<std::size_t>(tall));
           const auto splits = static_cast<unsigned>(

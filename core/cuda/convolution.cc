@@ -34,7 +34,7 @@ class Convolution : public Layer {
   Convolution(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion, const Numerics& numerics, Port& input,
               Tensor& output)
       : device_(device), spec_(spec), activation_(fusion.activation),
-        derivative_(output.derivative == Activation::none ? fusion.activation : Activation::none), numerics_(numerics), input_(input), output_(output),
+        derivative_(output.own_derivative(fusion.activation)), numerics_(numerics), input_(input), output_(output),
         element_(output.format.element), planar_(spec.input_shapes.front()[0] == 1), bias_gradient_(device, spec.output_shape[0]),
         filter_(device, spec.weights.size() * bytes_of(element_)), filter_gradient_(device, spec.weights.size() * bytes_of(element_)) {
     if (reads_samples(spec, *input.tensor)) few_channels_.emplace(device, spec, element_);
@@ -99,13 +99,11 @@ class Convolution : public Layer {
       return;
     }
     if (planar_) {
-      const Matrices back{work.samples, planes(work.samples).columns, planes(work.samples).rows};
-      transpose(device_.compute_stream(), back, gradient, element_, planes_.data(), element_);
+      transpose(device_.compute_stream(), planes(work.samples).transposed(), gradient, element_, planes_.data(), element_);
       gradient = planes_.data();
     }
     run({ConvolutionPass::filter_gradient, work.samples}, input_.tensor->value, filter_gradient_.data(), gradient);
-    const Matrices back{filters().count, filters().columns, filters().rows};
-    transpose(device_.compute_stream(), back, filter_gradient_.data(), element_, weight_gradient, Element::fp32);
+    transpose(device_.compute_stream(), filters().transposed(), filter_gradient_.data(), element_, weight_gradient, Element::fp32);
     if (input_.tensor->needs_gradient)
       run({ConvolutionPass::data_gradient, work.samples}, input_.gradient, filter_.data(), gradient);
   }

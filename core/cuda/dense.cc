@@ -15,7 +15,7 @@ class Dense : public Layer {
   Dense(CudaDevice& device, const LayerSpec& spec, Activation activation, Precision precision, Port& input,
         Tensor& output)
       : device_(device), spec_(spec), activation_(activation),
-        derivative_(output.derivative == Activation::none ? activation : Activation::none), precision_(precision), input_(input), output_(output),
+        derivative_(output.own_derivative(activation)), precision_(precision), input_(input), output_(output),
         outputs_(spec.output_shape.back()), inputs_(spec.weights.size() / outputs_), rows_(output.features / outputs_),
         factors_(input.tensor->format.element), result_(output.format.element), reorders_(input.tensor->reordered()),
         bias_gradient_(device, outputs_) {
@@ -76,8 +76,7 @@ class Dense : public Layer {
                                               precision_);
     }
     if (!reorders_) return;
-    const Matrices back{planar().count, planar().columns, planar().rows};
-    transpose(beside, back, to, Element::fp32, weight_gradient, Element::fp32);
+    transpose(beside, planar().transposed(), to, Element::fp32, weight_gradient, Element::fp32);
   }
 
  private:

@@ -224,8 +224,7 @@ void FewChannels::backward(Activation activation, const float* in, const void* y
   unsigned blocks = 0;
   dispatch(activation, [&]<class T, Activation A, int V, bool kPadded>() {
     with_terms(geometry_.terms(), [&](auto terms) {
-      unsigned lanes = 1;
-      while (lanes < 32 && lanes * V < geometry_.outputs) lanes *= 2;
+      const unsigned lanes = lanes_for(geometry_.outputs / V, 32);
       const unsigned groups = (geometry_.outputs + lanes * V - 1) / (lanes * V), tall = kThreads / lanes;
       blocks = std::clamp(runs / tall, 1u, std::max(1u, kBlocks / groups));
       launch(device_.compute_stream(), dim3(blocks, groups), kThreads, 0, gradients<A, kPadded, decltype(terms)::value, V, T>, geometry_,

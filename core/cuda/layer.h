@@ -24,8 +24,6 @@ class CudaDevice;
 struct Format {
   Element element = Element::fp32;
   bool channels_last = false;       // images and sequences
-
-  bool operator==(const Format&) const = default;
 };
 
 struct Tensor {
@@ -42,6 +40,8 @@ struct Tensor {
   std::size_t size(std::size_t samples) const { return samples * features; }
   std::size_t bytes(std::size_t samples) const { return size(samples) * bytes_of(format.element); }
   std::size_t pixels() const { return features / channels; }
+  // The derivative that is left to the layer before, whose output this is.
+  Activation own_derivative(Activation fused) const { return derivative == Activation::none ? fused : Activation::none; }
   // Whether the features of a sample are in another order than in the specification.
   bool reordered() const { return format.channels_last && channels > 1 && pixels() > 1; }
   template <class T = float> T* values() const { return static_cast<T*>(value); }

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "cuda/activation_math.h"
-#include "cuda/bias_activation.h"
 #include "cuda/device.h"
 #include "cuda/pack.h"
 
@@ -12,10 +11,6 @@ namespace {
 
 template <Activation A> struct Plus {
   __device__ float operator()(float a, float b) const { return activated<A>(a + b); }
-};
-
-template <Activation A> struct Slope {
-  __device__ float operator()(float y, float slope) const { return activation_gradient<A>(y, slope); }
 };
 
 class Sum : public Layer {
@@ -36,34 +31,24 @@ class Sum : public Layer {
                   k + 1 == count ? activation_ : Activation::none);
       sum = output_.value;
     }
-    if (count == 1) {
-      copy_vector(device_, element, output_.value, sum, size);
-      add_bias(device_, activation_, nullptr, element, output_.value, size, 1);
-    }
+    if (count == 1) activate(device_, activation_, element, sum, output_.value, size);
   }
 
   void backward(const Work& work) override {
     const std::size_t size = output_.size(work.samples);
+    const Element element = output_.format.element;
     const void* gradient = output_.gradient;
     for (const Port* input : inputs_) {
       if (!input->tensor->needs_gradient) continue;
-      if (gradient == output_.gradient && activation_ != Activation::none) apply_derivative(input->gradient, size);
-      else if (input->gradient != gradient) copy_vector(device_, output_.format.element, input->gradient, gradient, size);
+      if (gradient == output_.gradient && activation_ != Activation::none)
+        activate_backward(device_, activation_, element, output_.value, gradient, input->gradient, size);
+      else
+        copy_vector(device_, element, input->gradient, gradient, size);
       gradient = input->gradient;
     }
   }
 
  private:
-  void apply_derivative(void* to, std::size_t size) const {
-    with_element(output_.format.element, [&](auto type) {
-      with_activation(activation_, [&](auto chosen) {
-        using T = decltype(type);
-        map(device_.compute_stream(), size, Slope<decltype(chosen)::value>(), static_cast<T*>(to), output_.values<const T>(),
-            output_.gradients<const T>());
-      });
-    });
-  }
-
   CudaDevice& device_;
   Activation activation_;
   std::vector<Port*> inputs_;

@@ -78,7 +78,8 @@ class CudaNetwork : public Network {
  public:
   CudaNetwork(CudaDevice& device, const NetworkSpec& spec, const Numerics& numerics)
       : device_(device), spec_(spec), fusions_(spec_, numerics), numerics_(numerics),
-        factors_(numerics.precision == Precision::bf16 ? Element::bf16 : Element::fp32), vectors_{best_shift(spec), best_shift(spec) + spec.parameters}, weights_(device, vectors_.end),
+        factors_(numerics.precision == Precision::bf16 ? Element::bf16 : Element::fp32),
+        vectors_{best_shift(spec), best_shift(spec) + spec.parameters}, weights_(device, vectors_.end),
         gradients_(device, vectors_.end), buffers_(device, spec.buffers),
         tally_(device, 1), host_tally_(device, 1, true) {
     const std::vector<float> buffers = initial_buffers(spec);
@@ -264,12 +265,12 @@ void CudaNetwork::reserve(std::size_t samples) {
   for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
     if (!node->output->needs_gradient) continue;
     if (node->output->gradient == nullptr) node->output->gradient = allocate(*node->output);
-    void* shared = shares_gradients(*node) && node->layer->input_gradients() == InputGradients::of_output ? node->output->gradient
-                                                                                                        : nullptr;
+    const bool shares = shares_gradients(*node);
+    void* shared = shares && node->layer->input_gradients() == InputGradients::of_output ? node->output->gradient : nullptr;
     for (Port* port : node->inputs) {
       if (!port->tensor->needs_gradient) continue;
       port->gradient = shared != nullptr ? shared : allocate(*port->tensor);
-      if (shares_gradients(*node)) shared = port->gradient;
+      if (shares) shared = port->gradient;
       if (has_one_reader(*port->tensor)) port->tensor->gradient = port->gradient;
     }
   }

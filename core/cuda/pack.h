@@ -66,6 +66,13 @@ template <class F> void with_index(std::size_t size, F f) {
   return f(std::size_t{});
 }
 
+// A power of two of threads for neighbouring packs of a row, up to `most`; the other threads of a block have other rows.
+inline unsigned lanes_for(std::size_t packs, unsigned most) {
+  unsigned lanes = 1;
+  while (lanes < most && lanes < packs) lanes *= 2;
+  return lanes;
+}
+
 namespace kernels {
 template <int V, class F, class T, class... From>
 __global__ void map(std::size_t packs, F f, T* to, const From*... from) {

@@ -13,6 +13,8 @@ namespace mgcompare::cuda {
 
 struct Matrices {
   std::size_t count, rows, columns;
+
+  Matrices transposed() const { return {count, columns, rows}; }
 };
 
 // to[m] (columns x rows) = transpose(from[m]) (rows x columns). The memory must not overlap.

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/sha256.h"
+#include "base/user_cache.h"
 #include "data/cifar10.h"
 #include "data/digits.h"
 #include "data/drawn_sequences.h"
@@ -124,12 +125,7 @@ DataPlaces DataPlaces::standard(const std::string& given_folder) {
   DataPlaces places;
   places.given_folder = given_folder;
   places.environment_folder = environment("MGCOMPARE_DATA");
-  const std::string cache = environment("XDG_CACHE_HOME"), home = environment("HOME");
-  if (cache.starts_with('/')) {
-    places.cache_folder = cache + "/mgcompare/datasets";
-  } else if (home.starts_with('/')) {
-    places.cache_folder = home + "/.cache/mgcompare/datasets";
-  }
+  if (const std::string cache = user_cache(); !cache.empty()) places.cache_folder = cache + "/datasets";
   places.download.from_publisher = true;
   return places;
 }
