@@ -76,6 +76,9 @@ std::vector<std::string> marked_rows(const Comparison& comparison) {
   if (const auto cells = cells_with(comparison, MarkKind::ignored_samples); !cells.empty())
     all.push_back(fmt::format("Samples without a backward pass, or whose gradients nothing read: {}. Such rows are not ranked, because "
                               "their samples/s count samples that they did not learn from", names_of(cells)));
+  if (const auto cells = cells_with(comparison, MarkKind::other_statistics); !cells.empty())
+    all.push_back(fmt::format("Exact, but samples that they did not learn from passed forward and changed the statistics of batch normalisation: {}. "
+                              "Such rows are not ranked, because their accuracy is not that of one device", names_of(cells)));
   if (const auto cells = cells_with(comparison, MarkKind::too_short); !cells.empty())
     all.push_back(fmt::format("Too short to measure (less than {:g} ms or {} steps of training): {}. Such rows have no speed-up and are "
                               "not ranked; train more epochs or samples", 1e3 * kLeastSeconds, kLeastSteps, names_of(cells)));

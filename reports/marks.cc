@@ -88,6 +88,8 @@ std::vector<Mark> marks_of(const Row& row, const PromiseCheck& promise) {
     marks.push_back({MarkKind::ignored_samples, share > 0 ? fmt::format("learned nothing from {} of its samples", percent_text(share))
                                                           : fmt::format("learned {:.3g} times from its samples", 1 - share)});
   }
+  if (result.samples_only_passed > 0)
+    marks.push_back({MarkKind::other_statistics, fmt::format("passed {} samples forward without learning from them", result.samples_only_passed)});
   if (!row.trial.control && (result.seconds_training < kLeastSeconds || result.steps < kLeastSteps))
     marks.push_back({MarkKind::too_short, "too short to measure"});
   if (!result.changed_settings.empty())

@@ -19,6 +19,7 @@ enum class MarkKind {
   sent_too_little,                  // the same and exact, and fewer bytes than that takes (plan/least_bytes.h)
   other_samples,                    // trained more or fewer samples than the data set has, or some in place of others
   ignored_samples,                  // some samples had no backward pass, or nothing read their gradient
+  other_statistics,                 // passes of samples that it did not learn from changed statistics of batch normalisation
   too_short,                        // the training is too short to measure its speed
   changed_settings,                 // its threads ran under other conditions than those of other rows
   busy_threads,                     // threads that are not ranks, or processes, used much processor time

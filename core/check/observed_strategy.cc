@@ -77,13 +77,16 @@ class ObservedStrategy : public Strategy {
     Device& device = replica.device();
     mine_->live = on_host(device, replica.weights());
     const std::size_t epoch = epoch_++;
-    mine_->epochs.push_back({epoch, hash_of(mine_->live), 0, {}, dynamic_cast<RankReplica&>(replica).seen()});
+    const RankReplica& own = dynamic_cast<RankReplica&>(replica);
+    const LearnedSamples& learned = own.learned();
+    mine_->epochs.push_back({epoch, hash_of(mine_->live), 0, {}, {}, own.seen(), learned.passed - std::min(learned.passed, learned.computed)});
     steps_in_epoch_ = 0;
     if (disturbance_.settles && epoch == disturbance_.unsettled) return replica.weights();
     Vec weights = settled(replica, group);
     const std::vector<float> first = on_host(device, weights);
     mine_->epochs.back().settled = hash_of(first);
     if ((disturbance_.keeps_weights && rank_ == 0) || departs(epoch, first)) mine_->epochs.back().weights = first;
+    if (rank_ == 0) mine_->epochs.back().buffers = on_host(device, replica.buffers());
     if (disturbance_.settles) {
       weights = settled(replica, group);
       mine_->settles_alike = mine_->settles_alike && on_host(device, weights) == first;
@@ -115,7 +118,7 @@ class ObservedStrategy : public Strategy {
 
   bool departs(std::size_t epoch, const std::vector<float>& settled) const {
     const bool is_known = disturbance_.settled != nullptr && (rank_ == 0 || traits().models == Traits::Models::one);
-    return is_known && largest_difference(disturbance_.settled->at(epoch), settled) > disturbance_.limit;
+    return is_known && largest_difference(disturbance_.settled->at(epoch).weights, settled) > disturbance_.limit;
   }
 
   // The same decision on all ranks.

@@ -19,6 +19,11 @@
 
 namespace mgcompare {
 
+// What an epoch leaves behind: what settle() returned, and the statistics of batch normalisation.
+struct SettledModel {
+  std::vector<float> weights, buffers;
+};
+
 struct Disturbance {
   std::uint64_t seed = 1;
   std::size_t first_epoch = 0;      // of this training: not 0 if it is resumed
@@ -28,10 +33,10 @@ struct Disturbance {
   std::size_t unsettled = std::numeric_limits<std::size_t>::max();
   std::optional<Alteration> alteration;
   const Split* samples = nullptr;   // of the training, in the order of `seed`; with an alteration
-  bool keeps_weights = false;       // all that settle() returns on rank 0
+  bool keeps_weights = false;       // all that settle() returns on rank 0, with the buffers
   // What settle() should return after each epoch, on all ranks if they have one model, otherwise on rank 0; and how far it may differ.
   // Null: not known.
-  const std::vector<std::vector<float>>* settled = nullptr;
+  const std::vector<SettledModel>* settled = nullptr;
   double limit = 0;
 };
 
@@ -43,7 +48,9 @@ struct Observation {
     std::size_t live = 0;           // of the replica's weights before settle()
     std::size_t settled = 0;        // of what settle() returned; 0: it was not called
     std::vector<float> weights;     // what it returned, if that is kept or departs from Disturbance::settled; otherwise empty
+    std::vector<float> buffers;     // of the replica, on rank 0 if settle() was called; otherwise empty
     std::vector<std::uint32_t> seen;  // RankReplica::seen()
+    std::uint64_t only_passed = 0;  // samples that passed forward without a backward pass
   };
   struct OfRank {
     std::vector<float> live;        // the replica's weights before the last settle()

@@ -26,7 +26,6 @@ constexpr std::size_t kWarmUpSteps = 3;  // those that measure the steps follow
 // Adam learns the samples nearly by heart: until the mean loss is this, for so many epochs at once, and at most so many times.
 constexpr double kFittedLoss = 0.01, kFittingRate = 3e-3;
 constexpr std::size_t kFittingEpochs = 20, kMostFittings = 10;
-constexpr double kDriftFactor = 3;  // of limits(), over what one change of order shows
 
 OptimizerConfig optimizer_of(const std::string& name, const OptimizerConfig& given) {
   const OptimizerKind kind = name == "momentum" ? OptimizerKind::sgd : kind_named<OptimizerKind>(name);
@@ -50,6 +49,12 @@ void smoothen(Config& config) {
   }
   if (config.optimizer.kind == OptimizerKind::adam || config.optimizer.kind == OptimizerKind::adagrad)
     config.optimizer.epsilon = std::max(config.optimizer.epsilon, kSmoothEpsilon);
+}
+
+std::vector<SettledModel> settled_models(Observation seen) {
+  std::vector<SettledModel> all;
+  for (Observation::Epoch& epoch : seen.ranks[0].epochs) all.push_back({std::move(epoch.weights), std::move(epoch.buffers)});
+  return all;
 }
 
 double bytes_per_step(const Observation& seen) {
@@ -211,12 +216,14 @@ ObservedTraining Trainings::run(const TrainingCase& of) {
   const Traits traits = this->traits(of, options);
   const bool is_lockstep = traits.pace == Traits::Pace::lockstep;
   const Trial trial = planned_trial_of(of, traits);
-  const Footprint before = footprint();
   ObservedTraining training{{}, new_observation(of, is_lockstep)};
   Disturbance disturbance{.seed = scope_.seed, .settles = of.settles, .alteration = of.alteration, .samples = &dataset_.train,
                           .settled = of.settled, .limit = of.limit};
   if (of.settles) disturbance.unsettled = extent_of(scope_, of.optimizer, of.is_brief).unsettled;
   TrainingRequest request = request_of(of, trial);
+  // request_of() may have trained, too. Threads that have been joined are counted for another moment.
+  footprint_ = footprint_ ? settled_footprint(*footprint_) : footprint();
+  const Footprint before = *footprint_;
   if (!is_lockstep) request.most_steps = 0;
   std::string file = file_of(of.strategy);
   std::atomic<int> made = 0;
@@ -322,20 +329,37 @@ const std::vector<float>& Trainings::reference(const TrainingCase& of, std::size
   return weights;
 }
 
-const std::vector<std::vector<float>>& Trainings::reference_epochs(const TrainingCase& of, std::size_t shares) {
+const std::vector<SettledModel>& Trainings::reference_epochs(const TrainingCase& of, std::size_t shares) {
   const ReferenceKey key = key_of(of, shares);
   if (reference_epochs_ && reference_epochs_->first == key) return reference_epochs_->second;
   ObservedTraining training = run(alone(of), [shares] { return make_reference(shares); }, true);
   references_[key] = training.outcome.weights[0];
-  std::vector<std::vector<float>> all;
-  for (Observation::Epoch& epoch : training.seen.ranks[0].epochs) all.push_back(std::move(epoch.weights));
-  return reference_epochs_.emplace(key, std::move(all)).second;
+  return reference_epochs_.emplace(key, settled_models(std::move(training.seen))).second;
+}
+
+std::vector<SettledModel> Trainings::control_epochs(const TrainingCase& of) {
+  TrainingCase control = alone(of);
+  control.reversed = true;
+  return settled_models(run(control, [] { return make_reference(1); }, true).seen);
 }
 
 std::vector<TensorLimit> Trainings::limits(const TrainingCase& of, double least) {
   TrainingCase control = of;
   control.reversed = true;
   return limits_of(spec_of(of), reference(of, 1), reference(control, 1), kDriftFactor, least);
+}
+
+StatisticsGap Trainings::statistics_gap(const TrainingCase& of, const std::vector<float>& expected, const std::vector<float>& buffers) const {
+  StatisticsGap largest;
+  for (const LayerSpec& layer : spec_of(of).layers) {
+    if (layer.buffers.size() == 0) continue;
+    const auto part = [&](const std::vector<float>& all) {
+      return std::vector<double>(all.begin() + static_cast<std::ptrdiff_t>(layer.buffers.begin), all.begin() + static_cast<std::ptrdiff_t>(layer.buffers.end));
+    };
+    const double gap = relative_gap(part(expected), part(buffers));
+    if (!(gap <= largest.gap)) largest = {layer.config.name, gap};
+  }
+  return largest;
 }
 
 double Trainings::control_drift(const TrainingCase& of) {
@@ -351,6 +375,7 @@ void Trainings::add_usage(const Observation& seen, double others, const Footprin
   }
   usage_.other_seconds += std::max(0.0, others);
   Footprint after = settled_footprint(before);
+  footprint_ = after;
   // The libraries of GPUs have threads and descriptors of their own.
   if (!on_cpu()) after.threads = before.threads, after.descriptors = before.descriptors;
   if (usage_.left.empty()) usage_.left = difference(before, after);

@@ -21,6 +21,9 @@
 
 namespace mgcompare {
 
+// How much farther than the control, which sums in another order, weights or statistics may be from one device.
+inline constexpr double kDriftFactor = 3;
+
 // Called during a verification. Each may be empty.
 struct VerifyListener {
   std::function<void(const VerifyFinding&)> found;
@@ -48,7 +51,7 @@ struct TrainingCase {
   bool warms_up = false;            // begins with steps on weights that are discarded
   bool fitted = false;              // from weights that fit the samples, in place of random ones
   // See Disturbance.
-  const std::vector<std::vector<float>>* settled = nullptr;
+  const std::vector<SettledModel>* settled = nullptr;
   double limit = 0;
   std::optional<Alteration> alteration = {};
 };
@@ -71,6 +74,12 @@ struct Usage {
 // pooling for max pooling and no dropout, whose random numbers are each program's own.
 Config smooth_config(Config config, const std::string& optimizer);
 
+// How far the statistics of a layer of batch normalisation are from those that are expected, relative to their size.
+struct StatisticsGap {
+  std::string layer;
+  double gap = 0;
+};
+
 class Trainings {
  public:
   // `folder`: for checkpoints. All must outlive this object.
@@ -91,11 +100,15 @@ class Trainings {
   // only the optimiser, the length, the network and its initial weights matter.
   const std::vector<float>& reference(const TrainingCase& of, std::size_t shares);
   // The same after each epoch. Valid until the next call with another case: these are many.
-  const std::vector<std::vector<float>>& reference_epochs(const TrainingCase& of, std::size_t shares);
+  const std::vector<SettledModel>& reference_epochs(const TrainingCase& of, std::size_t shares);
   // How far each tensor of the weights may differ from reference(of, 1): by `least`, and by three times what another order of
   // summation changes there. Rounding decides weights whose true gradient is 0, such as a bias before batch normalisation,
   // if the optimiser divides gradients by their size.
   std::vector<TensorLimit> limits(const TrainingCase& of, double least);
+  // The same after each epoch of the control.
+  std::vector<SettledModel> control_epochs(const TrainingCase& of);
+  // Where they differ most; of all buffers of the case's network.
+  StatisticsGap statistics_gap(const TrainingCase& of, const std::vector<float>& expected, const std::vector<float>& buffers) const;
   // The largest difference of the control, one device with the samples of each batch in reverse order, from reference(of, 1).
   double control_drift(const TrainingCase& of);
   bool normalises() const;          // whether the network has batch normalisation
@@ -140,8 +153,9 @@ class Trainings {
   std::size_t devices_;
   VerifyListener listener_;
   Usage usage_;
+  std::optional<Footprint> footprint_;  // after the last training of a strategy
   std::map<ReferenceKey, std::vector<float>> references_;
-  std::optional<std::pair<ReferenceKey, std::vector<std::vector<float>>>> reference_epochs_;  // of the last call
+  std::optional<std::pair<ReferenceKey, std::vector<SettledModel>>> reference_epochs_;  // of the last call
   std::map<std::pair<bool, bool>, std::vector<float>> initial_;  // weights, by TrainingCase::smooth and fitted
   std::map<std::string, TraitTexts> traits_;    // first answers, by row and facts
 };

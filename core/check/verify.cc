@@ -25,6 +25,7 @@ constexpr char kBits[] = "equals one rank that accumulates the shares, bit for b
 constexpr char kSettles[] = "settle() leaves the training as it was";
 constexpr char kSettlesAgain[] = "settle() returns the same weights when it is called again";
 constexpr char kKeepsBuffers[] = "settle() leaves the statistics of batch normalisation as they were";
+constexpr char kLearnsFromPasses[] = "only samples that it learns from pass forward";
 constexpr char kResumes[] = "interrupted and resumed, it ends with the same weights";
 constexpr char kSaves[] = "save() leaves the training as it was";
 constexpr char kWarmsUp[] = "the warm-up leaves the training as it was";
@@ -84,7 +85,10 @@ bool Verification::compare(const TrainingCase& of, const std::string& check, con
 
 ObservedTraining Verification::run(const TrainingCase& of) {
   ObservedTraining training = trainings_.run(of);
-  for (const Observation::OfRank& rank : training.seen.ranks) keeps_buffers_ = keeps_buffers_ && rank.keeps_buffers;
+  for (const Observation::OfRank& rank : training.seen.ranks) {
+    keeps_buffers_ = keeps_buffers_ && rank.keeps_buffers;
+    for (const Observation::Epoch& epoch : rank.epochs) only_passed_ += epoch.only_passed;
+  }
   if (training.seen.buffers) buffers_excess_ = std::max(buffers_excess_, training.seen.buffers->largest_excess());
   return training;
 }
@@ -158,7 +162,7 @@ void Verification::check_optimizer(const StrategyConfig& strategy, const std::st
     if (is_exact(*traits) && !local_norm) check_exact(of, *traits);
     else check_approximate(of, *traits);
     if (is_exact(*traits) && local_norm && !has_bits(*traits)) check_shared_norm(of);
-    report_buffers(of);
+    report_buffers(of, *traits);
   }
 }
 
@@ -182,7 +186,7 @@ void Verification::check_single_rank(TrainingCase alone) {
     report(Verdict::printed, alone, one.check,
            difference_text(largest_difference(one.weights, outcome.weights), 0, outcome.result.steps));
   }
-  report_buffers(alone);
+  report_buffers(alone, *traits);
 }
 
 void Verification::check_exact(const TrainingCase& of, const Traits& traits) {
@@ -311,13 +315,17 @@ void Verification::report_copies(const TrainingCase& of, const Observation& seen
 }
 
 // Of all trainings since the last call.
-void Verification::report_buffers(const TrainingCase& of) {
+void Verification::report_buffers(const TrainingCase& of, const Traits& traits) {
   const bool keeps = std::exchange(keeps_buffers_, true);
   const double excess = std::exchange(buffers_excess_, 0);
+  const std::uint64_t only_passed = std::exchange(only_passed_, 0);
   if (!trainings_.normalises()) return;
   judge(keeps, of, kKeepsBuffers, keeps ? "the same bits" : "other values than before");
   judge(excess <= 1, of, "the statistics of batch normalisation are those of the passes",
         excess <= 1 ? "each lies between the ranks' own" : fmt::format("outside of the ranks' own by {:.1e} times what rounding explains", excess));
+  if (is_exact(traits))
+    judge(only_passed == 0, of, kLearnsFromPasses,
+          only_passed == 0 ? "each forward pass has its backward pass" : fmt::format("{} samples only passed forward, which changes the statistics", only_passed));
 }
 
 // Threads and processes beside the ranks take processor time that the strategy's figures do not show, and what is left behind

@@ -2,6 +2,7 @@
 
 // Checks the promises of strategies; docs/strategies.md lists the checks. For workers only: opens plugins and devices.
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -35,7 +36,7 @@ class Verification {
     std::string check;
     std::vector<std::vector<float>> weights;  // of each rank; one vector: of rank 0
     double limit = 0;                         // largest allowed difference; 0: the same bits
-    const std::vector<std::vector<float>>* epochs = nullptr;  // after each epoch; null: not known
+    const std::vector<SettledModel>* epochs = nullptr;  // after each epoch; null: not known
   };
 
   void report(VerifyFinding::Verdict verdict, const TrainingCase& of, const std::string& check, const std::string& figure);
@@ -62,6 +63,7 @@ class Verification {
   void check_approximate(const TrainingCase& of, const Traits& traits);
   ObservedTraining check_disturbed(TrainingCase of, const Expectation& expected);
   void check_epochs(const TrainingCase& of, const Expectation& expected, const ObservedTraining& training);
+  void check_statistics(const TrainingCase& of, const Expectation& expected, const ObservedTraining& training);
   // One device, or one rank that accumulates shares, after each epoch. Valid until the next call.
   Expectation expected_of(const std::string& check, const TrainingCase& of, std::size_t shares, double limit);
   void compare_epochs(TrainingCase of, const Expectation& expected);
@@ -70,7 +72,7 @@ class Verification {
   void check_shared_norm(TrainingCase of);
   void report_drift(const TrainingCase& of, const TrainingOutcome& outcome);
   void report_copies(const TrainingCase& of, const Observation& seen);
-  void report_buffers(const TrainingCase& of);
+  void report_buffers(const TrainingCase& of, const Traits& traits);
   void check_settled(const TrainingCase& of, const Traits& traits, const ObservedTraining& training);
   void check_traffic(const TrainingCase& of, const Traits& traits, const ObservedTraining& training);
   bool each_step_sends(const TrainingCase& of, const Observation& seen);
@@ -97,6 +99,7 @@ class Verification {
   // Of the trainings since the last report_buffers().
   bool keeps_buffers_ = true;
   double buffers_excess_ = 0;
+  std::uint64_t only_passed_ = 0;   // samples that passed forward without a backward pass
 };
 
 // Checks the planted strategy and the strategies of the config in this process. Returns whether no check failed.

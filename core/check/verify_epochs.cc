@@ -16,7 +16,11 @@ namespace {
 using Verdict = VerifyFinding::Verdict;
 
 constexpr char kEveryEpoch[] = "settle() returns the same weights as one device after each epoch";
+constexpr char kStatistics[] = "after each epoch, the statistics of batch normalisation are those of one device";
 constexpr char kFitted[] = "equals one device on the global batch from weights that fit the samples";
+
+// Of statistics, relative to their size. It is ten times what weights within their limits change, and more only where the control is farther.
+constexpr double kStatisticsGap = 1e-3;
 
 // The first epoch in which all ranks together did not train on each sample once, and how many samples that are.
 std::pair<std::size_t, std::size_t> missed_samples(const Observation& seen) {
@@ -41,8 +45,8 @@ std::optional<std::size_t> epoch_apart(const Observation& seen) {
 }  // namespace
 
 Verification::Expectation Verification::expected_of(const std::string& check, const TrainingCase& of, std::size_t shares, double limit) {
-  const std::vector<std::vector<float>>& epochs = trainings_.reference_epochs(of, shares);
-  return {check, {epochs.back()}, limit, &epochs};
+  const std::vector<SettledModel>& epochs = trainings_.reference_epochs(of, shares);
+  return {check, {epochs.back().weights}, limit, &epochs};
 }
 
 // A run reports what settle() returns after each epoch, not only the last.
@@ -51,7 +55,7 @@ void Verification::check_epochs(const TrainingCase& of, const Expectation& expec
   for (std::size_t rank = 0; rank < training.seen.ranks.size(); ++rank) {
     for (const Observation::Epoch& epoch : training.seen.ranks[rank].epochs) {
       if (epoch.weights.empty()) continue;
-      VerifyFinding finding = finding_of(of, kEveryEpoch, {kEveryEpoch, {expected.epochs->at(epoch.number)}, expected.limit}, {epoch.weights},
+      VerifyFinding finding = finding_of(of, kEveryEpoch, {kEveryEpoch, {expected.epochs->at(epoch.number).weights}, expected.limit}, {epoch.weights},
                                          (epoch.number + 1) * steps);
       if (finding.verdict == Verdict::passed) continue;
       finding.figure = fmt::format("after epoch {}, rank {}: {}", epoch.number + 1, rank, finding.figure);
@@ -59,6 +63,29 @@ void Verification::check_epochs(const TrainingCase& of, const Expectation& expec
     }
   }
   judge(true, of, kEveryEpoch, fmt::format("in each of {} epochs", training.seen.ranks[0].epochs.size()));
+  check_statistics(of, expected, training);
+}
+
+// Weights do not show them, and accuracy depends on them.
+void Verification::check_statistics(const TrainingCase& of, const Expectation& expected, const ObservedTraining& training) {
+  const bool has_those_of_one = of.ranks == 1 || of.shares_norm || config_.batch_norm == BatchNormPolicy::sync;
+  if (!trainings_.normalises() || !has_those_of_one) return;
+  double largest = 0, limit = kStatisticsGap;
+  std::vector<SettledModel> control;
+  for (const Observation::Epoch& epoch : training.seen.ranks[0].epochs) {
+    if (epoch.buffers.empty()) continue;
+    const std::vector<float>& one = expected.epochs->at(epoch.number).buffers;
+    const StatisticsGap gap = trainings_.statistics_gap(of, one, epoch.buffers);
+    largest = std::max(largest, gap.gap);
+    if (gap.gap <= limit) continue;
+    // Statistics follow the weights, which another order of summation may have moved as far.
+    if (control.empty()) control = trainings_.control_epochs(of);
+    limit = std::max(limit, kDriftFactor * trainings_.statistics_gap(of, one, control.at(epoch.number).buffers).gap);
+    if (gap.gap <= limit) continue;
+    return judge(false, of, kStatistics, fmt::format("after epoch {}, those of {} differ by {:.1e} of their size, limit {:.0e}", epoch.number + 1, gap.layer,
+                                                     gap.gap, limit));
+  }
+  judge(true, of, kStatistics, fmt::format("differ by {:.1e} of their size, limit {:.0e}", largest, limit));
 }
 
 // Gradients are small there, and those of samples that are learned nearly 0: what depends on such values shows. A training from random

@@ -225,9 +225,10 @@ void ResultsStore::record_data(const std::string& name, const std::string& origi
   session_->commit([&] {
     const RunInfo info = read_info(session_->database());
     if (!info.data_fingerprint.empty() && info.data_fingerprint != fingerprint) {
-      throw InUse(fmt::format("{}: this run used {} ({}), but the data are now {} ({}): results of different data are not mixed; "
-                              "run in another directory",
-                              session_->directory(), info.data_name, info.data_origin, name, origin));
+      const bool is_same_place = info.data_name == name && info.data_origin == origin;
+      const std::string change = is_same_place ? fmt::format("the samples of {} ({}) are not those that this run began with", name, origin)
+                                               : fmt::format("this run used {} ({}), but the data are now {} ({})", info.data_name, info.data_origin, name, origin);
+      throw InUse(fmt::format("{}: {}: results of different data are not mixed; run in another directory", session_->directory(), change));
     }
     set(session_->database(), "data_name", name);
     set(session_->database(), "data_origin", origin);

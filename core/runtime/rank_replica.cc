@@ -146,6 +146,7 @@ Ready RankReplica::timed(const Ready& ready) {
 void RankReplica::backward(const Batch& batch, const Ready& ready, Scale scale) {
   const StepClock::PhaseScope in(Phase::compute);
   before_backward();
+  learned_.passed += batch.size();
   // `ready` is host code, so such a pass cannot be replayed.
   if (graph_pass_ && !ready) graph_pass_->run({batch, scale});
   else pass(batch, ready, scale);
@@ -153,7 +154,7 @@ void RankReplica::backward(const Batch& batch, const Ready& ready, Scale scale) 
 }
 
 void RankReplica::pass(const Batch& batch, const Ready& ready, Scale scale) {
-  const Vec logits = forward(batch);
+  const Vec logits = pass_forward(batch);
   if (dlogits_.size() < logits.size()) dlogits_ = Array<float>(*parts_.device, logits.size());
   const Vec dlogits = dlogits_.span().slice({0, logits.size()});
   loss(batch, logits, dlogits, scale);
@@ -174,6 +175,11 @@ void RankReplica::capture_passes() {
 }
 
 Vec RankReplica::forward(const Batch& batch) {
+  learned_.passed += batch.size();
+  return pass_forward(batch);
+}
+
+Vec RankReplica::pass_forward(const Batch& batch) {
   StepClock::PhaseScope in(Phase::compute);
   forward_begin_ = batch.begin(), forward_size_ = batch.size();
   const double reading = parts_.feed->seconds();

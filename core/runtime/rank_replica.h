@@ -120,6 +120,7 @@ class RankReplica : public Replica {
   class StrategyOptimizer;
   static Ready timed(const Ready& ready);
   void pass(const Batch& batch, const Ready& ready, Scale scale);
+  Vec pass_forward(const Batch& batch);
   void before_backward();
   // `begin`, `size`: the samples of the pass.
   void after_backward(std::size_t begin, std::size_t size, bool was_shown);

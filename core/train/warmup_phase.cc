@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/clock.h"
@@ -47,8 +48,11 @@ void WarmupPhase::make_first_steps(Run& run) {
   run.steps = std::max(state_.config.measure.warm_up_steps, run.graph_steps == nullptr ? 0 : period);
   for (std::size_t step = 0; step < run.steps; ++step) {
     state_.report_progress(run.number, step, 0);
-    make_step(run.number, step);
+    make_step(run.number, batch_at(run.number, step));
   }
+  const std::optional<Batch> last = last_batch(run.number);
+  // Whole periods, so that the strategy goes on as if there had been none.
+  for (std::size_t step = 0; last && step < std::max<std::size_t>(1, period); ++step) make_step(run.number, *last);
 }
 
 // Capturing allocates. Meanwhile no rank may be in an exchange or, in virtual time, wait for the turn of a rank that waits
@@ -78,7 +82,7 @@ void WarmupPhase::step_until_steady(const Run& run) {
   do {
     state_.wait_for_ranks(run.number);
     state_.report_progress(run.number, step, 0);
-    for (const std::size_t end = step + steps; step < end; ++step) make_step(run.number, step);
+    for (const std::size_t end = step + steps; step < end; ++step) make_step(run.number, batch_at(run.number, step));
     run.rank.device->synchronize();
     state_.wait_for_ranks(run.number);
     if (run.number == 0) detector_.add(now());
@@ -135,10 +139,19 @@ Batch WarmupPhase::batch_at(std::size_t rank, std::size_t step) const {
   return Batch(at, state_.spec.sample_shape);
 }
 
-void WarmupPhase::make_step(std::size_t number, std::size_t step) {
+std::optional<Batch> WarmupPhase::last_batch(std::size_t rank) const {
+  const std::size_t samples = state_.data.train.samples;
+  const std::size_t full = state_.free_pace ? batches_.draw_size() : state_.facts.global_batch;
+  const std::size_t size = samples % full;
+  if (size == 0 || samples < full) return std::nullopt;
+  Batch::Position at{epoch(), samples / full, samples - size, size, rank, state_.ranks.size(), batch_at(rank, 0).learning_rate()};
+  if (state_.free_pace) at.rank = 0, at.ranks = 1;
+  return Batch(at, state_.spec.sample_shape);
+}
+
+void WarmupPhase::make_step(std::size_t number, const Batch& batch) {
   Rank& rank = state_.ranks[number];
-  state_.mark(number, step + 1);
-  const Batch batch = batch_at(number, step);
+  state_.mark(number, batch.step() + 1);
   rank.replica->begin_step(batch);
   const StepClock::PhaseScope scope(Phase::strategy);
   rank.strategy->step(*rank.replica, *rank.group, batch);
@@ -150,7 +163,7 @@ StepBreakdown WarmupPhase::measure_host_steps(Run& run) {
   std::size_t step = run.steps;
   const auto make_steps = [&](std::size_t count) {
     for (const std::size_t end = step + count; step < end; ++step) {
-      make_step(run.number, step);
+      make_step(run.number, batch_at(run.number, step));
       rank.network->take_tally();  // waits for the device, as in training
     }
   };

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 
 #include "train/batch_scheduler.h"
 #include "train/setup.h"
@@ -40,7 +41,10 @@ class WarmupPhase {
 
   std::size_t epoch() const;
   Batch batch_at(std::size_t rank, std::size_t step) const;
-  void make_step(std::size_t rank, std::size_t step);
+  // The smaller batch at the end of an epoch: what depends on its size, such as plans of kernels, is made in the warm-up, too. Empty if all
+  // batches have one size.
+  std::optional<Batch> last_batch(std::size_t rank) const;
+  void make_step(std::size_t rank, const Batch& batch);
   // Breakdown of a step that the host issues.
   StepBreakdown measure_host_steps(Run& run);
   void split_waiting();

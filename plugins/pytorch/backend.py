@@ -14,7 +14,7 @@ from network import LAYERS  # noqa: E402
 from optimizer import OPTIMIZERS  # noqa: E402
 from ranks import Team, join  # noqa: E402
 from training import Training, set_up  # noqa: E402
-from wrappers import HOOKS  # noqa: E402
+from wrappers import HOOKS, gathered_again  # noqa: E402
 
 VERSION = tuple(int(each) for each in torch.__version__.split("+")[0].split(".")[:2])
 SEVERAL, GPU_MODES = ("ddp", "data_parallel", "fsdp"), ("graph", "data_parallel", "fsdp")
@@ -90,9 +90,19 @@ class Rank:
         return self.training.vector()
 
     def peak(self):
+        """Of the device that needed most; on CPUs of the process."""
         if self.device.type == "cuda":
-            return torch.cuda.max_memory_reserved(self.device)
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+            devices = self.trial.devices if self.ranks == 1 else [self.device]
+            own = max(torch.cuda.max_memory_reserved(device) for device in devices)
+        else:
+            own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        most = torch.full((1,), own, dtype=torch.int64, device=self.device)
+        if self.ranks > 1:
+            torch.distributed.all_reduce(most, torch.distributed.ReduceOp.MAX)
+        return most.item()
+
+    def gathered_again(self):
+        return gathered_again(self.training.network)
 
 
 class PyTorch(mgcompare.Backend):
@@ -181,11 +191,14 @@ class PyTorch(mgcompare.Backend):
         return self.team.call("peak")
 
     def bytes_per_step(self):
-        """What a rank sends in an all-reduce by a ring."""
-        if self.ranks == 1 or self.values["hook"] == "powersgd":
+        """The mean over devices: of an all-reduce by a ring, of DataParallel's parameters and gradients, which is as much, or of FSDP's
+        gathers of parameters and its scatter of gradients."""
+        devices = len(self.trial.devices) if self.mode == "data_parallel" else self.ranks
+        if devices == 1 or self.values["hook"] == "powersgd":
             return 0
         size = 2 if self.values["hook"] in ("fp16", "bf16") else 4
-        return 2 * (self.ranks - 1) * self.trial.network["parameters"] * size // self.ranks
+        again = self.team.first.gathered_again() if self.mode == "fsdp" else 0
+        return (2 * self.trial.network["parameters"] + again) * (devices - 1) * size // devices
 
     def close(self):
         if self.team is not None:

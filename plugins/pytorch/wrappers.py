@@ -34,14 +34,24 @@ def distributed(network, device, options):
     return model, forget
 
 
+def _groups(network):
+    """Layers whose parameters FSDP gathers by themselves, and the numbers of these."""
+    sizes = [(layer, sum(parameter.numel() for parameter in layer.parameters())) for layer in network.layers]
+    return [(layer, size) for layer, size in sizes if size >= 1 << 20]
+
+
 def sharded(network):
     """Fully sharded parameters, gradients and optimiser state. Each layer with many parameters is a group of its own, so that
     its exchange overlaps with the computation of others."""
     from torch.distributed.fsdp import fully_shard
-    for layer in network.layers:
-        if sum(parameter.numel() for parameter in layer.parameters()) >= 1 << 20:
-            fully_shard(layer)
+    for layer, _ in _groups(network):
+        fully_shard(layer)
     return fully_shard(network)
+
+
+def gathered_again(network):
+    """Parameters that the backward pass under FSDP gathers a second time: all but those of the whole network's own group."""
+    return sum(size for _, size in _groups(network))
 
 
 class Parallel(torch.nn.DataParallel):

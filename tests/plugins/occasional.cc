@@ -40,6 +40,8 @@ class Occasional : public Strategy {
                              "repeats passes first",     // every rank also computes the share of another in the first epoch
                              "drops easy samples",       // those that are learned
                              "skips small exchanges",    // rank 0's gradient stands for all
+                             "peeks first",              // in the first epoch, passes some samples forward without learning from them
+                             "passes mirrored first",    // in the first epoch, with the signs of weights around a tanh changed, and back
                              "computes losses twice"})) {}  // honest
 
   Traits traits() const override {
@@ -75,6 +77,8 @@ class Occasional : public Strategy {
       const auto ranks = static_cast<std::size_t>(group.size());
       replica.backward(batch.part((static_cast<std::size_t>(group.rank()) + 1) % ranks, ranks));
     }
+    if (how_ == "peeks first" && epoch_ == 0 && batch.step() == 2) replica.forward(batch);
+    if (how_ == "passes mirrored first" && epoch_ == 0) return compute_mirrored(replica, batch);
     if (how_ != "drops easy samples" && how_ != "computes losses twice") return replica.backward(batch);
     const Vec logits = replica.forward(batch);
     std::vector<float> slopes(logits.size());
@@ -83,6 +87,22 @@ class Occasional : public Strategy {
     if (how_ == "computes losses twice") replica.loss(batch, logits, dlogits);
     else drop_easy(dlogits, static_cast<float>(batch.global_size()), replica.outputs());
     replica.backward_from(batch, dlogits);
+  }
+
+  // A tanh is odd: the sign of the layer before it cancels with that of the layer behind it, in the loss and in the gradient. The
+  // statistics of a batch normalisation between them change their sign.
+  void compute_mirrored(Replica& replica, const Batch& batch) {
+    mirror(replica, replica.weights());
+    replica.backward(batch);
+    mirror(replica, replica.weights());
+    mirror(replica, replica.gradients());
+  }
+
+  void mirror(Replica& replica, Vec values) {
+    for (const Part& part : replica.parts()) {
+      if (part.name != "conv1.weight" && part.name != "conv1.bias" && part.name != "batch_norm.weight") continue;
+      for (float& value : values.slice(part.range)) value = -value;
+    }
   }
 
   void drop_easy(Vec dlogits, float samples, std::size_t outputs) {

@@ -65,11 +65,12 @@ TEST(ResultJson, KeepsEveryField) {
   result.epochs[0].sketch = "12345678";
   result.samples_due = 10'000;
   result.samples_ignored = 7;
+  result.samples_only_passed = 11;
   result.samples_evaluated = 2000, result.framework = "F", result.framework_version = "1.2", result.like = "alone", result.versions = {{"cuda", "12"}};
   const nlohmann::json json = result;
   // Equal again, and not only because everything was omitted.
   EXPECT_EQ(nlohmann::json(json.get<Result>()), json);
-  EXPECT_EQ(json.size(), 42u);
+  EXPECT_EQ(json.size(), 43u);
   const Result back = json.get<Result>();
   EXPECT_EQ(back.peak_memory, 1ull << 40);
   EXPECT_EQ(back.metrics.at(0).at("staleness").count, 99u);
@@ -79,6 +80,7 @@ TEST(ResultJson, KeepsEveryField) {
   EXPECT_EQ(back.shared.at(0).bytes, 99u);
   EXPECT_EQ(back.samples_due, 10'000u);
   EXPECT_EQ(back.samples_ignored, 7);
+  EXPECT_EQ(back.samples_only_passed, 11u);
   EXPECT_EQ(back.framework + back.framework_version + back.like + back.versions.at("cuda"), "F1.2alone12");
   EXPECT_EQ(back.exclusive_sections, 12u);
   EXPECT_EQ(back.seconds_other_threads, 0.25);
@@ -313,6 +315,8 @@ TEST(Results, NeverMixData) {
   results.record_data("mnist", "elsewhere", "abc");
   EXPECT_THAT([&] { results.record_data("digits", "drawn", "def"); },
               ThrowsMessage<InUse>(AllOf(HasSubstr("mnist"), HasSubstr("digits"), HasSubstr("are not mixed"))));
+  EXPECT_THAT([&] { results.record_data("mnist", "elsewhere", "def"); },
+              ThrowsMessage<InUse>(HasSubstr("the samples of mnist (elsewhere) are not those that this run began with")));
 }
 
 TEST(Results, TwoRunsDoNotShareADirectory) {

@@ -29,6 +29,19 @@ Trial liar(const std::string& how, std::size_t ranks, std::uint64_t seed = 1) {
   return trial;
 }
 
+Trial occasional(const std::string& how, std::size_t ranks) {
+  Trial trial = liar(how, ranks);
+  trial.strategy.name = "occasional";
+  trial.plugin_file = std::filesystem::path(kLiar).replace_filename("strategy_occasional.so");
+  return trial;
+}
+
+Trial normalised(Trial trial) {
+  trial.config.model = normalised_model();
+  trial.config.batch_norm = BatchNormPolicy::sync;
+  return trial;
+}
+
 Trial approximate(const std::string& how, std::size_t ranks) {
   Trial trial = liar(how, ranks);
   trial.strategy.options.push_back({"approximate", "true", false, {}});
@@ -168,10 +181,7 @@ TEST_F(Promises, SamplesThatAreIgnoredAreMarked) {
 }
 
 TEST_F(Promises, LossesThatAreComputedTwiceAreNoSamples) {
-  Trial trial = liar("computes losses twice", 2);
-  trial.strategy.name = "occasional";
-  trial.plugin_file = std::filesystem::path(kLiar).replace_filename("strategy_occasional.so");
-  const Row row = add(trial);
+  const Row row = add(occasional("computes losses twice", 2));
   EXPECT_EQ(row.result.samples, row.result.samples_due);
   EXPECT_FALSE(is_marked(marks_of(row, {}), MarkKind::other_samples));
   EXPECT_FALSE(is_marked(marks_of(row, {}), MarkKind::ignored_samples));
@@ -194,11 +204,6 @@ TEST_F(Promises, SamplesThatAreLearnedFromInAnyWayAreNotMarked) {
 
 // The weights are the baseline's, but the network is not.
 TEST_F(Promises, StatisticsThatAreOverwrittenBreakThePromise) {
-  const auto normalised = [](Trial trial) {
-    trial.config.model = normalised_model();
-    trial.config.batch_norm = BatchNormPolicy::sync;
-    return trial;
-  };
   add(normalised(trial_of("serial", 1)));
   Trial control = normalised(trial_of("serial", 1));
   control.control = true;
@@ -208,6 +213,17 @@ TEST_F(Promises, StatisticsThatAreOverwrittenBreakThePromise) {
   const PromiseCheck found = check(add(normalised(liar("settle clears statistics", 2))));
   EXPECT_EQ(found.state, PromiseState::broken);
   EXPECT_EQ(found.what, "statistics") << found.departure << " of " << found.bound;
+}
+
+TEST_F(Promises, PassesBesideTheTrainingAreMarkedWhereTheyChangeStatistics) {
+  for (const std::size_t ranks : {1, 2}) {
+    const Row peeking = add(normalised(occasional("peeks first", ranks)));
+    EXPECT_EQ(peeking.result.samples_only_passed, peeking.trial.global_batch) << ranks;
+    EXPECT_THAT(marks_text(marks_of(peeking, {})), ::testing::HasSubstr("samples forward without learning from them"));
+    EXPECT_TRUE(is_disqualified(marks_of(peeking, {})));
+    EXPECT_EQ(add(normalised(occasional("computes losses twice", ranks))).result.samples_only_passed, 0u);
+    EXPECT_EQ(add(occasional("peeks first", ranks)).result.samples_only_passed, 0u) << "nothing that it could change";
+  }
 }
 
 TEST_F(Promises, TraitsThatChangeFailTheTrial) {

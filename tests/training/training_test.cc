@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <set>
 #include <thread>
 
 #include "fixture.h"
@@ -49,6 +50,38 @@ TEST(Training, EverySampleCountsOnceForAnyRanksAndBatch) {
         for (const std::uint32_t times : outcome.times_seen) ASSERT_EQ(times, 1u) << plugin << " ranks " << ranks << " batch " << batch;
       }
     }
+}
+
+// Keeps the sizes of the batches of the strategy that was made last, at the pace that `pace` names.
+class Sizes : public Strategy {
+ public:
+  Sizes(Traits::Pace pace, std::vector<std::size_t>& sizes) : pace_(pace), sizes_(sizes) {}
+  Traits traits() const override {
+    Traits traits;
+    traits.pace = pace_;
+    return traits;
+  }
+  void step(Replica&, Group&, const Batch& batch) override { sizes_.push_back(batch.whole().size()); }
+
+ private:
+  const Traits::Pace pace_;
+  std::vector<std::size_t>& sizes_;
+};
+
+TEST(Training, TheWarmUpHasBatchesOfEverySize) {
+  for (const Traits::Pace pace : {Traits::Pace::lockstep, Traits::Pace::free}) {
+    Trial trial = small_trial(1, "");
+    trial.config.epochs = 1;
+    const Dataset few = testing::first_digits(61);
+    std::vector<std::vector<std::size_t>> made;  // one for the traits, the warm-up and the training
+    made.reserve(3);
+    run(trial, [&](Options&, const Facts&) { return std::make_unique<Sizes>(pace, made.emplace_back()); },
+        [&](TrainingRequest& request) { request.dataset = &few; });
+    ASSERT_EQ(made.size(), 3u);
+    const std::set<std::size_t> warmed(made[1].begin(), made[1].end()), trained(made[2].begin(), made[2].end());
+    EXPECT_EQ(trained, (std::set<std::size_t>{11, 50}));
+    EXPECT_EQ(warmed, trained);
+  }
 }
 
 // Bytes that could be tokens, by the data, are scaled as bytes for a network without an embedding.
@@ -239,7 +272,7 @@ TEST(Training, ThePositionIsThatOfTheFurthestRank) {
         [&](TrainingRequest& request) { request.position = &position; });
   };
   const std::vector<std::string> expected = {
-      "in setup", "in step 1 of the warm-up", "in setup", "in step 1 of epoch 1 (training)", "in step 2 of epoch 1 (training)",
+      "in setup", "in step 1 of the warm-up", "in step 4 of the warm-up", "in setup", "in step 1 of epoch 1 (training)", "in step 2 of epoch 1 (training)",
       "in step 3 of epoch 1 (training)", "in step 4 of epoch 1 (training)", "in evaluation of epoch 1", "in step 1 of epoch 2 (training)",
       "in step 2 of epoch 2 (training)", "in step 3 of epoch 2 (training)", "in step 4 of epoch 2 (training)", "in evaluation of epoch 2"};
   train_again();

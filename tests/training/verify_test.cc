@@ -304,7 +304,11 @@ const auto kOccasions = ::testing::Values(
     Occasion{"repeats passes first", "missed or repeated in epoch 1"},
     Occasion{"uncounted first epoch", "of epoch 1 sends 0 bytes", "local"}, Occasion{"uncounted first epoch", "of epoch 1 sends 0 bytes", "sync"},
     Occasion{"settles larger first", "after each epoch: after epoch 1, rank 0", "local"},
-    Occasion{"drops easy samples", "from weights that fit the samples"}, Occasion{"skips small exchanges", "from weights that fit the samples"});
+    Occasion{"drops easy samples", "from weights that fit the samples"}, Occasion{"skips small exchanges", "from weights that fit the samples"},
+    Occasion{"peeks first", "only samples that it learns from pass forward: 28 samples", "sync"},
+    Occasion{"peeks first", "only samples that it learns from pass forward", "local"},
+    Occasion{"passes mirrored first", "the statistics of batch normalisation are those of one device: after epoch 1, those of batch_norm", "sync"},
+    Occasion{"passes mirrored first", "1 ranks: after each epoch, the statistics of batch normalisation are those of one device", "local"});
 
 INSTANTIATE_TEST_SUITE_P(All, VerifyOccasional, kOccasions);
 INSTANTIATE_TEST_SUITE_P(All, LongVerifyOccasional, kOccasions);
@@ -317,8 +321,10 @@ TEST(Verify, TrainsFromFittedWeightsWithEveryOptimizerAndOnOneRank) {
 
 TEST(Verify, WhatIsUnusualButHonestPasses) {
   for (const char* how : {"nothing", "computes losses twice"}) {
-    const Verified verified = verify_faulty("occasional", {{"how", how, false, {}}});
-    EXPECT_TRUE(verified.passed) << how << "\n" << failures(verified);
+    for (const char* batch_norm : {"", "local", "sync"}) {
+      const Verified verified = verify_faulty("occasional", {{"how", how, false, {}}}, {"sgd", "adam"}, 1, batch_norm);
+      EXPECT_TRUE(verified.passed) << how << "\n" << failures(verified);
+    }
   }
 }
 
