@@ -34,14 +34,6 @@ auto key_of(const Cell& cell) {
                     trial.ranks_per_device, trial.scaling, trial.global_batch, trial.variant);
 }
 
-std::string names_of(const Cells& cells) {
-  constexpr std::size_t kNamed = 4;
-  std::vector<std::string> names;
-  for (std::size_t k = 0; k < std::min(kNamed, cells.size()); ++k) names.push_back(title_of(*cells[k]));
-  const std::size_t more = cells.size() - names.size();
-  return fmt::format("{}{}", fmt::join(names, "; "), more == 0 ? "" : fmt::format("; and {} more", more));
-}
-
 }  // namespace
 
 Counterparts counterparts(const Cells& before, const Cells& after) {
@@ -63,14 +55,14 @@ Counterparts counterparts(const Cells& before, const Cells& after) {
     all.insert(all.end(), sides.after.begin(), sides.after.end());
     if (sides.has_frameworks())
       found.reasons.push_back(fmt::format("More than one row of a run computes like {}, so none of them is compared with another framework: {}",
-                                          std::get<1>(key), names_of(all)));
+                                          std::get<1>(key), titles_of(all)));
     else alone.insert(alone.end(), all.begin(), all.end());
   }
   if (!unlike.empty())
-    found.reasons.push_back(fmt::format("It is not known which strategy computes in the same way, so they are compared with none: {}", names_of(unlike)));
+    found.reasons.push_back(fmt::format("It is not known which strategy computes in the same way, so they are compared with none: {}", titles_of(unlike)));
   if (!alone.empty())
     found.reasons.push_back(fmt::format("The other run has no row of another framework that computes in the same way, so they are compared with none: {}",
-                                        names_of(alone)));
+                                        titles_of(alone)));
   return found;
 }
 

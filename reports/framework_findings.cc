@@ -104,15 +104,6 @@ TextRow framework_line(const Comparison& comparison, const Cell& cell) {
                base == nullptr ? "-" : in_two(with_range(cell.speed_up)), base == nullptr ? "-" : label_of(*base)});
 }
 
-// "PyTorch DDP on 2 GPUs, batch 128"; of many the first three.
-std::string names_of(const std::vector<const Cell*>& cells) {
-  constexpr std::size_t kNamed = 3;
-  std::vector<std::string> names;
-  for (std::size_t k = 0; k < std::min(kNamed, cells.size()); ++k) names.push_back(title_of(*cells[k]));
-  const std::size_t more = cells.size() - names.size();
-  return fmt::format("{}{}", fmt::join(names, "; "), more == 0 ? "" : fmt::format("; and {} more row{}", more, more == 1 ? "" : "s"));
-}
-
 std::string noise_text(const Coincidence& pair) {
   return fmt::format("noise explains up to {}{}", points_text(pair.worst.bound),
                      pair.has_seeds ? "" : ", by the size of the test set alone, because there is one repeat of each");
@@ -169,7 +160,7 @@ std::string left_out_of_frameworks(const Comparison& comparison) {
   std::vector<const Cell*> cells;
   for (const Cell& cell : comparison.cells)
     if (!cell.done.empty() && cell.is_disqualified()) cells.push_back(&cell);
-  return cells.empty() ? "" : fmt::format("Left out because of their marks: {}", names_of(cells));
+  return cells.empty() ? "" : fmt::format("Left out because of their marks: {}", titles_of(cells));
 }
 
 std::vector<std::string> framework_sentences(const Comparison& comparison) {

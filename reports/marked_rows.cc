@@ -11,7 +11,6 @@
 namespace mgcompare {
 namespace {
 
-constexpr std::size_t kNamed = 3;  // rows by name in one sentence
 constexpr std::size_t kBrokenAlone = 5;  // broken promises with a sentence of their own
 
 std::string figure_text(double share) { return share < 0.1 ? fmt::format("{:.2g} %", 100 * share) : percent_text(share); }
@@ -24,15 +23,6 @@ std::string broken_text(const Cell& cell) {
       "{} breaks its promise: it is exact, but in epoch {} its {} from the baseline's by {} of {}, and rounding explains at most "
       "{}. It is not ranked",
       title_of(cell), check.epoch, what, figure_text(check.departure), is_loss ? "the first epoch's" : "their norm", figure_text(check.bound));
-}
-
-// "a", "a and b", "a, b, c and 4 more rows"
-std::string names_of(const std::vector<const Cell*>& cells) {
-  std::vector<std::string> names;
-  for (std::size_t k = 0; k < std::min(kNamed, cells.size()); ++k) names.push_back(title_of(*cells[k]));
-  if (cells.size() > kNamed)
-    return fmt::format("{} and {} more row{}", fmt::join(names, "; "), cells.size() - kNamed, cells.size() == kNamed + 1 ? "" : "s");
-  return fmt::format("{}", fmt::join(names, "; "));
 }
 
 std::vector<const Cell*> cells_with(const Comparison& comparison, MarkKind kind) {
@@ -57,45 +47,45 @@ std::vector<std::string> marked_rows(const Comparison& comparison) {
   std::vector<const Cell*> broken = cells_with(comparison, MarkKind::broken_promise);
   for (std::size_t k = 0; k < std::min(kBrokenAlone, broken.size()); ++k) all.push_back(broken_text(*broken[k]));
   broken.erase(broken.begin(), broken.begin() + static_cast<std::ptrdiff_t>(std::min(kBrokenAlone, broken.size())));
-  if (!broken.empty()) all.push_back(fmt::format("More rows that break their promise and are not ranked: {}", names_of(broken)));
+  if (!broken.empty()) all.push_back(fmt::format("More rows that break their promise and are not ranked: {}", titles_of(broken)));
   if (const auto cells = cells_with(comparison, MarkKind::sent_nothing); !cells.empty())
     all.push_back(fmt::format("Several ranks ended with one model, but sent no counted bytes: {}. Such rows are not ranked, because "
-                              "what they exchange cannot be seen", names_of(cells)));
+                              "what they exchange cannot be seen", titles_of(cells)));
   if (const auto cells = cells_with(comparison, MarkKind::other_clock); !cells.empty())
     all.push_back(fmt::format("The clock of a backend and the program's differ: {}. Such rows are not ranked, because what the backend calls its training "
-                              "is not what was timed", names_of(cells)));
+                              "is not what was timed", titles_of(cells)));
   if (const auto cells = cells_with(comparison, MarkKind::works_unclocked); !cells.empty())
     all.push_back(fmt::format("Backends that work long outside of the interval that they call training: {}. Such rows are not ranked, because part of their "
-                              "training may be outside of the training clock", names_of(cells)));
+                              "training may be outside of the training clock", titles_of(cells)));
   if (const auto cells = cells_with(comparison, MarkKind::sent_too_little); !cells.empty())
     all.push_back(fmt::format("Exact, but the counted bytes of a step are fewer than any exact exchange needs: {}. Such rows are not "
-                              "ranked, because what they exchange cannot be seen", names_of(cells)));
+                              "ranked, because what they exchange cannot be seen", titles_of(cells)));
   if (const auto cells = cells_with(comparison, MarkKind::other_samples); !cells.empty())
     all.push_back(fmt::format("They did not train each sample once per epoch: {}. Such rows are not ranked, because their "
-                              "samples/s count other work", names_of(cells)));
+                              "samples/s count other work", titles_of(cells)));
   if (const auto cells = cells_with(comparison, MarkKind::ignored_samples); !cells.empty())
     all.push_back(fmt::format("Samples without a backward pass, or whose gradients nothing read: {}. Such rows are not ranked, because "
-                              "their samples/s count samples that they did not learn from", names_of(cells)));
+                              "their samples/s count samples that they did not learn from", titles_of(cells)));
   if (const auto cells = cells_with(comparison, MarkKind::other_statistics); !cells.empty())
     all.push_back(fmt::format("Exact, but samples that they did not learn from passed forward and changed the statistics of batch normalisation: {}. "
-                              "Such rows are not ranked, because their accuracy is not that of one device", names_of(cells)));
+                              "Such rows are not ranked, because their accuracy is not that of one device", titles_of(cells)));
   if (const auto cells = cells_with(comparison, MarkKind::too_short); !cells.empty())
     all.push_back(fmt::format("Too short to measure (less than {:g} ms or {} steps of training): {}. Such rows have no speed-up and are "
-                              "not ranked; train more epochs or samples", 1e3 * kLeastSeconds, kLeastSteps, names_of(cells)));
+                              "not ranked; train more epochs or samples", 1e3 * kLeastSeconds, kLeastSteps, titles_of(cells)));
   if (const auto cells = cells_with(comparison, MarkKind::changed_settings); !cells.empty())
     all.push_back(fmt::format("The strategy changed settings of its threads, such as their processors, priority or arithmetic: {}. Such "
-                              "rows are not ranked, because the others ran under other conditions", names_of(cells)));
+                              "rows are not ranked, because the others ran under other conditions", titles_of(cells)));
   if (const auto cells = cells_with(comparison, MarkKind::ranks_apart); !cells.empty())
     all.push_back(fmt::format("Ranks ended an epoch with different weights, although they train one model: {}. Such rows are not ranked, "
-                              "because only rank 0's model is reported", names_of(cells)));
+                              "because only rank 0's model is reported", titles_of(cells)));
   if (const auto cells = cells_with(comparison, MarkKind::moved_by_settle); !cells.empty())
     all.push_back(fmt::format("settle() changed the weights that the training goes on with: {}. Such rows are not ranked, because part of "
-                              "their training is outside of the training clock", names_of(cells)));
+                              "their training is outside of the training clock", titles_of(cells)));
   if (const auto cells = cells_with(comparison, MarkKind::unchecked_promise); !cells.empty())
-    all.push_back(fmt::format("Exact rows whose promise was not checked: {}. The reason: {}", names_of(cells), cells.front()->promise.what));
+    all.push_back(fmt::format("Exact rows whose promise was not checked: {}. The reason: {}", titles_of(cells), cells.front()->promise.what));
   if (const auto cells = cells_with(comparison, MarkKind::busy_threads); !cells.empty())
     all.push_back(fmt::format("Threads that are not ranks, or other processes, used up to {:.2f} processors during the training: {}. Their work is not "
-                              "counted in `devices`", busy_processors(cells), names_of(cells)));
+                              "counted in `devices`", busy_processors(cells), titles_of(cells)));
   return all;
 }
 

@@ -1,6 +1,7 @@
 #include "reports/titles.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -27,6 +28,14 @@ std::string title_of(const Cell& cell) {
   if (weak) title += " per device";
   if (!trial.variant.empty()) title += fmt::format(", {}", trial.variant);
   return plain(cell.network.empty() ? title : fmt::format("{}: {}", cell.network, title));
+}
+
+std::string titles_of(const std::vector<const Cell*>& cells) {
+  constexpr std::size_t kNamed = 3;
+  std::vector<std::string> titles;
+  for (std::size_t k = 0; k < std::min(kNamed, cells.size()); ++k) titles.push_back(title_of(*cells[k]));
+  const std::size_t more = cells.size() - titles.size();
+  return fmt::format("{}{}", fmt::join(titles, "; "), more == 0 ? "" : fmt::format(" and {} more row{}", more, more == 1 ? "" : "s"));
 }
 
 std::string with_range(const Spread& spread, std::string (*text)(double)) {

@@ -3,6 +3,7 @@
 // How sentences and tables name rows and give figures with their intervals.
 
 #include <string>
+#include <vector>
 
 #include "reports/comparison.h"
 
@@ -12,6 +13,8 @@ namespace mgcompare {
 std::string devices_text(std::size_t count, DeviceKind kind);
 // "replicated on 2 CPU cores, batch 128, variant big"; in a comparison of several networks "lenet: replicated on ..."
 std::string title_of(const Cell& cell);
+// "a; b; c and 4 more rows"
+std::string titles_of(const std::vector<const Cell*>& cells);
 // "3.12 s [2.90 s .. 3.30 s]"; with one repeat only the median, with none "-".
 std::string with_range(const Spread& spread, std::string (*text)(double));
 // "1.92 [1.78 .. 2.05]"

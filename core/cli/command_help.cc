@@ -36,6 +36,7 @@ const std::vector<OptionText> kConfig = {
 };
 
 const char* const kRunDirectory = "Directory of a run";
+const char* const kInterpreter = "Interpreter of backends (default: the first python3 on PATH)";
 
 std::vector<OptionText> with(std::vector<OptionText> first, const std::vector<OptionText>& rest) {
   first.insert(first.end(), rest.begin(), rest.end());
@@ -79,8 +80,8 @@ std::vector<CommandText> texts() {
                       {"--json", "", "All findings as JSON"},
                       {"--only", "KEY=VALUE", "Some strategies or networks: strategy, as or model"},
                       {"--seed", "N", "Repeat the checks with this seed, which `verify` prints"}})},
-      {{"plugins"}, "List strategies with their options, and refused files with the reason.", {}},
-      {{"plugins", "check"}, "Open one plugin and say why it is refused, if it is.", {{"file", "", "A shared library"}}},
+      {{"plugins"}, "List strategies with their options, and refused files with the reason.", {{"--python", "PATH", kInterpreter}}},
+      {{"plugins", "check"}, "Open one plugin and say why it is refused, if it is.", {{"file", "", "A shared library or a backend.json"}, {"--python", "PATH", kInterpreter}}},
       {{"plugins", "new"},
        "Write the source and the build of a new strategy into a new directory.",
        {{"name", "", "Name of the strategy: lower-case letters, digits and _"},

@@ -185,7 +185,10 @@ void add_commands(CLI::App& app, Command& command, std::vector<std::string>& fil
   verify.add_flag("--json", command.json);
   CLI::App& plugins = *app.add_subcommand("plugins");
   plugins.require_subcommand(0, 1);
-  plugins.add_subcommand("check")->add_option("file", command.target)->required();
+  add_text(plugins, "--python", command.python);
+  CLI::App& plugins_check = *plugins.add_subcommand("check");
+  plugins_check.add_option("file", command.target)->required();
+  add_text(plugins_check, "--python", command.python);
   CLI::App& plugins_new = *plugins.add_subcommand("new");
   plugins_new.add_option("name", command.target)->required();
   plugins_new.add_flag("--cuda", command.cuda);

@@ -41,6 +41,7 @@ struct Command {
   std::string objective, devices, link, regression;  // unparsed; empty: not given
   bool mllog = false, trace = false;
   bool trust_results = false;       // replay: use the plugin directories that the results name
+  std::string python;               // plugins: the interpreter of backends; empty: the first python3 on PATH
   bool cuda = false;                // plugins new: with device code for GPUs
 };
 

@@ -128,11 +128,13 @@ void write_file(const std::string& path, const std::string& text) {
 }
 
 // Traits and options of a strategy with default options, for two ranks.
-StrategySummary summary_of(CapabilityProbe& probe, const PluginSummary& plugin) {
+StrategySummary summary_of(CapabilityProbe& probe, const PluginSummary& plugin, const std::string& python) {
   ProbeQuestion question;
   question.plugin_file = plugin.file;
   question.strategy.name = question.strategy.label = plugin.name;
   question.facts = {2, 1, 128, 469, 12, "sgd", 0.9, DeviceKind::cpu};
+  // Backends run in a folder of their own.
+  question.python = python.find('/') == std::string::npos ? python : std::filesystem::absolute(python).lexically_normal().string();
   return probe.ask({question}).front();
 }
 
@@ -142,9 +144,9 @@ std::string traits_text(const Traits& traits) {
                      traits.models == Traits::Models::many ? ", many models" : "");
 }
 
-void print_strategy(CapabilityProbe& probe, const PluginSummary& plugin) {
+void print_strategy(CapabilityProbe& probe, const PluginSummary& plugin, const std::string& python) {
   fmt::print("{:<16} {}\n", plugin.name, plugin.description);
-  const StrategySummary summary = summary_of(probe, plugin);
+  const StrategySummary summary = summary_of(probe, plugin, python);
   if (!summary.crash.empty()) {
     fmt::print("{:<16} cannot be probed: {}, in {}\n\n", "", summary.crash, plain(plugin.file));
     return;
@@ -167,12 +169,12 @@ void print_strategy(CapabilityProbe& probe, const PluginSummary& plugin) {
 
 }  // namespace
 
-int list_plugins(const Command&) {
+int list_plugins(const Command& command) {
   ProbeClient probe(supervisor_settings());
   std::vector<std::string> refused;
   for (const PluginSummary& plugin : probe.plugins()) {
     if (plugin.problem.empty()) {
-      print_strategy(probe, plugin);
+      print_strategy(probe, plugin, command.python);
     } else {
       refused.push_back(plugin.problem);
     }
@@ -190,7 +192,7 @@ int check_plugin(const Command& command) {
     return kProblemFound;
   }
   ProbeClient probe(supervisor_settings());
-  const StrategySummary summary = summary_of(probe, plugin);
+  const StrategySummary summary = summary_of(probe, plugin, command.python);
   if (!summary.crash.empty()) {
     fmt::print("{}: its constructor crashes: {}\n", file, summary.crash);
     return kProblemFound;

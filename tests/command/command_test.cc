@@ -39,7 +39,7 @@ TEST_F(CommandLine, EveryCommandExplainsItselfAndItsOptions) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> commands = {
       {{"run"}, "--dry-run"}, {{"report"}, "--objective"}, {{"compare"}, "--fail-on-regression"}, {{"predict"}, "--link"},
       {{"export"}, "--mllog"}, {{"replay"}, "DIR"}, {{"verify"}, "--quick"}, {{"plugins"}, "new"}, {{"plugins", "new"}, "--cuda"},
-      {{"plugins", "check"}, "file"}, {{"devices"}, "--json"}, {{"doctor"}, "--json"}, {{"config"}, "--schema"}};
+      {{"plugins", "check"}, "--python"}, {{"devices"}, "--json"}, {{"doctor"}, "--json"}, {{"config"}, "--schema"}};
   for (const auto& [command, option] : commands) {
     std::vector<std::string> words = command;
     words.push_back("--help");

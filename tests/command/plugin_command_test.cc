@@ -30,6 +30,17 @@ TEST_F(PluginCommands, PluginsAreListedWithOptionsAndRefusals) {
   EXPECT_EQ(place_.run({"plugins", "check", "/dev/zero"}).code, 1);
 }
 
+TEST_F(PluginCommands, BackendsAreAskedWithTheInterpreterThatIsNamed) {
+  const Ended listed = place_.run({"plugins", "--python", "./nothing"});
+  EXPECT_EQ(listed.code, 0) << listed.err;
+  const std::string reason = "names " + (fs::canonical(place_.folder()) / "nothing").string() + ", which is not a program";
+  EXPECT_NE(listed.out.find(reason), std::string::npos) << listed.out;
+  const std::string backend = std::string(MGCOMPARE_BINARY_DIR) + "/lib/mgcompare/plugins/pytorch/backend.json";
+  const Ended checked = place_.run({"plugins", "check", backend, "--python", "./nothing"});
+  EXPECT_EQ(checked.code, 1);
+  EXPECT_NE(checked.out.find(reason), std::string::npos) << checked.out;
+}
+
 // Distributions strip the binaries that they install.
 TEST_F(PluginCommands, AStrippedPluginIsStillOneAndATruncatedOneIsDamaged) {
   const std::string plugin = std::string(MGCOMPARE_BINARY_DIR) + "/lib/mgcompare/plugins/strategy_serial.so";
