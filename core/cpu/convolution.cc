@@ -9,6 +9,9 @@ namespace {
 // The weight kernel accumulates at least this many pixels before it sums the lanes, which costs as much as ten pixels.
 constexpr std::size_t kPixelsPerSum = 256;
 
+// The input rows of a band stay in the L2 cache while all outputs are computed from them.
+constexpr std::size_t kBandBytes = std::size_t{1} << 20;
+
 class Convolution : public Layer {
  public:
   Convolution(Device& device, const LayerSpec& spec, const Fusion& fusion, Port& input, Tensor& output)
@@ -31,6 +34,7 @@ class Convolution : public Layer {
       }
     }
     packed_ = Array<float>(device, shape_.outputs * shape_.terms());
+    band_ = rows_of_band();
     group_ = std::max<std::size_t>(1, kPixelsPerSum / shape_.output_plane());
     bias_sums_.resize(shape_.outputs);
     if (pooled()) {
@@ -51,14 +55,15 @@ class Convolution : public Layer {
     const float* const weights = work.weights + spec_.weights.begin;
     const float* const bias = spec_.bias.size() == 0 ? nullptr : work.weights + spec_.bias.begin;
     pack_for_outputs(weights);
+    const std::size_t rows = pooled() ? pooled_height() : shape_.out_height;
     for (std::size_t b = 0; b < blocks_of(work.samples); ++b) {
       const float* const in = padded_block(b, 0);
-      for (std::size_t o = 0; o < shape_.outputs; o += kTile) {
-        const float* const tile_bias = bias == nullptr ? nullptr : bias + o;
-        if (pooled()) {
-          pooled_tile(in, tile_bias, b, o);
-        } else {
-          plain_tile(in, tile_bias, b, o);
+      for (std::size_t y = 0; y < rows; y += band_) {
+        const Range band{y, std::min(y + band_, rows)};
+        for (std::size_t o = 0; o < shape_.outputs; o += kTile) {
+          const float* const tile_bias = bias == nullptr ? nullptr : bias + o;
+          if (pooled()) pooled_tile(in, tile_bias, b, o, band);
+          else plain_tile(in, tile_bias, b, o, band);
         }
       }
     }
@@ -93,6 +98,14 @@ class Convolution : public Layer {
   std::size_t pooled_height() const { return shape_.out_height / pool_[0]; }
   std::size_t pooled_width() const { return shape_.out_width / pool_[1]; }
 
+  // Output rows, after pooling, whose input is at most kBandBytes.
+  std::size_t rows_of_band() const {
+    const std::size_t row = shape_.channels * shape_.width * kLanes * sizeof(float);
+    const std::size_t input_rows = std::max(kBandBytes / row, shape_.kernel_height);
+    const std::size_t rows = (input_rows - shape_.kernel_height) / shape_.stride_height + 1;
+    return std::max<std::size_t>(1, pooled() ? rows / pool_[0] : rows);
+  }
+
   // (tile of outputs, terms, outputs of the tile)
   void pack_for_outputs(const float* weights) {
     const std::size_t terms = shape_.terms();
@@ -117,19 +130,18 @@ class Convolution : public Layer {
     }
   }
 
-  void plain_tile(const float* in, const float* bias, std::size_t block, std::size_t o) {
-    const std::size_t count = tile(o, shape_.outputs), plane = shape_.output_plane() * kLanes;
-    float* const out = output_.value + (block * shape_.outputs + o) * plane;
-    kernels().convolve(shape_, offsets_.data(), in, packed_.data() + o * shape_.terms(), bias, count, 0,
-                       shape_.out_height, out);
-    kernels().activate(activation_, out, count * plane);
+  void plain_tile(const float* in, const float* bias, std::size_t block, std::size_t o, Range rows) {
+    const std::size_t count = tile(o, shape_.outputs), plane = shape_.output_plane() * kLanes, row = shape_.out_width * kLanes;
+    float* const out = output_.value + (block * shape_.outputs + o) * plane + rows.begin * row;
+    kernels().convolve(shape_, offsets_.data(), in, packed_.data() + o * shape_.terms(), bias, count, rows.begin, rows.end, out, plane);
+    for (std::size_t k = 0; k < count; ++k) kernels().activate(activation_, out + k * plane, rows.size() * row);
   }
 
-  void pooled_tile(const float* in, const float* bias, std::size_t block, std::size_t o) {
+  void pooled_tile(const float* in, const float* bias, std::size_t block, std::size_t o, Range rows) {
     const std::size_t count = tile(o, shape_.outputs), row = shape_.out_width * kLanes;
-    for (std::size_t y = 0; y < pooled_height(); ++y) {
+    for (std::size_t y = rows.begin; y < rows.end; ++y) {
       kernels().convolve(shape_, offsets_.data(), in, packed_.data() + o * shape_.terms(), bias, count, y * pool_[0],
-                         (y + 1) * pool_[0], rows_.data());
+                         (y + 1) * pool_[0], rows_.data(), pool_[0] * row);
       for (std::size_t k = 0; k < count; ++k) {
         const std::size_t at = pooled_row(block, o + k, y);
         kernels().pool_row(rows_.data() + k * pool_[0] * row, shape_.out_width, pool_[0], pool_[1], activation_,
@@ -213,6 +225,7 @@ class Convolution : public Layer {
   ConvolutionShape shape_;
   std::size_t padding_[2] = {0, 0};
   std::size_t pool_[2] = {0, 0};
+  std::size_t band_ = 1;            // rows of the output that are computed together
   std::size_t group_ = 1;           // blocks per call of the weight kernel
   std::vector<std::uint32_t> offsets_;
   std::vector<double> bias_sums_;

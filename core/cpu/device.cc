@@ -2,6 +2,7 @@
 
 #include <dnnl.h>
 #include <malloc.h>
+#include <sys/mman.h>
 #include <sys/sysinfo.h>
 
 #include <cstdlib>
@@ -14,6 +15,7 @@ namespace mgcompare {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kHugePage = std::size_t{2} << 20, kLarge = 2 * kHugePage;
 
 }  // namespace
 
@@ -25,12 +27,15 @@ void MemoryMeter::add(std::uint64_t bytes) {
 
 void* CpuDevice::allocate(std::size_t bytes) {
   const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment + (bytes == 0 ? kAlignment : 0);
-  void* memory = rounded < bytes ? nullptr : std::aligned_alloc(kAlignment, rounded);
+  const bool is_large = rounded >= kLarge;
+  void* memory = rounded < bytes ? nullptr : std::aligned_alloc(is_large ? kHugePage : kAlignment, rounded);
   if (memory == nullptr) {
     struct sysinfo info {};
     sysinfo(&info);
     throw OutOfMemory(bytes, static_cast<std::size_t>(usable_memory()), info.totalram * info.mem_unit);
   }
+  // Layers walk through many planes at once, each in pages of its own. Only a hint: without huge pages it is slower, not wrong.
+  if (is_large) madvise(memory, rounded / kHugePage * kHugePage, MADV_HUGEPAGE);
   std::memset(memory, 0, rounded);
   meter_.add(malloc_usable_size(memory));
   return memory;

@@ -32,11 +32,11 @@ struct ConvolutionShape {
 struct Kernels {
   const char* name;
 
-  // Computes rows [row_begin, row_end) of `count` <= kTile output channels; out is (count, row_end - row_begin,
-  // out_width, 16). `weights` is packed as (terms, count); `bias` has `count` elements or is null. offsets[t] is the
+  // Computes rows [row_begin, row_end) of `count` <= kTile output channels. `out` is row `row_begin` of the first of them, and `out_plane` the
+  // distance of channels in floats. `weights` is packed as (terms, count); `bias` has `count` elements or is null. offsets[t] is the
   // position of term t of the first window in the input, in floats.
   void (*convolve)(const ConvolutionShape& shape, const std::uint32_t* offsets, const float* in, const float* weights,
-                   const float* bias, std::size_t count, std::size_t row_begin, std::size_t row_end, float* out);
+                   const float* bias, std::size_t count, std::size_t row_begin, std::size_t row_end, float* out, std::size_t out_plane);
   // Adds to the gradient of one block's padded input. `weights` is packed in tiles of kTile terms: (tile, outputs, terms
   // of the tile).
   void (*convolve_back)(const ConvolutionShape& shape, const std::uint32_t* offsets, const float* out_gradient,

@@ -40,8 +40,7 @@ void convolve_tile(const ConvolutionShape& shape, const std::uint32_t* offsets, 
 
 template <int O>
 void convolve_rows(const ConvolutionShape& shape, const std::uint32_t* offsets, const float* in, const float* weights,
-                   const float* bias, std::size_t row_begin, std::size_t row_end, float* out) {
-  const std::size_t out_plane = (row_end - row_begin) * shape.out_width * kLanes;
+                   const float* bias, std::size_t row_begin, std::size_t row_end, float* out, std::size_t out_plane) {
   for (std::size_t y = row_begin; y < row_end; ++y) {
     const float* const in_row = in + y * shape.stride_height * shape.width * kLanes;
     float* const out_row = out + (y - row_begin) * shape.out_width * kLanes;
@@ -66,13 +65,13 @@ void convolve_rows(const ConvolutionShape& shape, const std::uint32_t* offsets, 
 }
 
 void convolve(const ConvolutionShape& shape, const std::uint32_t* offsets, const float* in, const float* weights,
-              const float* bias, std::size_t count, std::size_t row_begin, std::size_t row_end, float* out) {
+              const float* bias, std::size_t count, std::size_t row_begin, std::size_t row_end, float* out, std::size_t out_plane) {
   switch (count) {
-    case 1: return convolve_rows<1>(shape, offsets, in, weights, bias, row_begin, row_end, out);
-    case 2: return convolve_rows<2>(shape, offsets, in, weights, bias, row_begin, row_end, out);
-    case 3: return convolve_rows<3>(shape, offsets, in, weights, bias, row_begin, row_end, out);
-    case 4: return convolve_rows<4>(shape, offsets, in, weights, bias, row_begin, row_end, out);
-    default: return convolve_rows<5>(shape, offsets, in, weights, bias, row_begin, row_end, out);
+    case 1: return convolve_rows<1>(shape, offsets, in, weights, bias, row_begin, row_end, out, out_plane);
+    case 2: return convolve_rows<2>(shape, offsets, in, weights, bias, row_begin, row_end, out, out_plane);
+    case 3: return convolve_rows<3>(shape, offsets, in, weights, bias, row_begin, row_end, out, out_plane);
+    case 4: return convolve_rows<4>(shape, offsets, in, weights, bias, row_begin, row_end, out, out_plane);
+    default: return convolve_rows<5>(shape, offsets, in, weights, bias, row_begin, row_end, out, out_plane);
   }
 }
 

@@ -83,7 +83,7 @@ TEST_P(KernelSets, ConvolveForwardAndBackward) {
         for (std::size_t k = 0; k < count; ++k) packed.push_back(weights[(o + k) * terms + t]);
       }
       kernels_.convolve(shape, offsets.data(), in.data(), packed.data(), bias.data() + o, count, 0, shape.out_height,
-                        out.data() + o * plane * kLanes);
+                        out.data() + o * plane * kLanes, plane * kLanes);
     }
     EXPECT_LT(relative_error(out, expected), 1e-6);
 
