@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <fstream>
 
+#include "base/error_text.h"
 #include "check/trainings.h"
 #include "modules/plugin_host.h"
 
@@ -18,7 +20,7 @@ void Trainings::keep(const TrainingCase& of) {
   std::ofstream file(kept_file(of, "weights"), std::ios::binary);
   for (const std::vector<float>& weights : outcome.weights)
     file.write(reinterpret_cast<const char*>(weights.data()), static_cast<std::streamsize>(weights.size() * sizeof(float)));
-  if (!file.flush()) throw Error(fmt::format("the weights cannot be written to {}: is the disk full?", kept_file(of, "weights")));
+  if (!file.flush()) throw Error(fmt::format("the weights {}: cannot be written: {}", kept_file(of, "weights"), error_text(errno)));
   StrategyOptions options(of.strategy.options);
   const Traits traits = this->traits(of, options);
   TrainingCase saving = of;

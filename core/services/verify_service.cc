@@ -1,6 +1,9 @@
 #include "services/verify_service.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <set>
@@ -168,6 +171,10 @@ class VerifyRun {
     const bool has_failed = std::any_of(findings.begin() + static_cast<std::ptrdiff_t>(before), findings.end(),
                                         [](const VerifyFinding& finding) { return finding.verdict == VerifyFinding::Verdict::failed; });
     if (reply.status == TrialStatus::interrupted) throw Error("verify was stopped; the remaining strategies were not checked");
+    if (!reply.answered() && is_of_folder(reply.failure())) unwritable_ = reply.failure();
+    if (!unwritable_.empty())
+      throw Error(fmt::format("verify was stopped, because it cannot keep its checkpoints: {}; free space there, or set TMPDIR to another folder",
+                              unwritable_));
     if (!reply.answered()) add({VerifyFinding::Verdict::failed, label, "runs", optimizer_, ranks_, reply.failure()});
     const bool is_complete = reply.answered() && reply.body.get<bool>();
     if (has_failed || !is_complete) supervisor_.end_worker();
@@ -179,13 +186,24 @@ class VerifyRun {
     const auto on_note = [this](const nlohmann::json& note) {
       // Each new worker loads the data, and says so.
       if (note.contains("text") && said_.insert(note["text"].get<std::string>()).second) listeners_.says(note["text"].get<std::string>());
-      if (note.contains("finding")) add(note["finding"].get<VerifyFinding>());
+      if (note.contains("finding")) {
+        const auto finding = note["finding"].get<VerifyFinding>();
+        if (finding.verdict == VerifyFinding::Verdict::failed && is_of_folder(finding.figure)) unwritable_ = finding.figure;
+        else add(finding);
+      }
       if (note.contains("optimizer")) {
         optimizer_ = note["optimizer"].get<std::string>();
         ranks_ = note.at("ranks").get<int>();
       }
     };
     return supervisor_.ask("verify", body, request_.config.measure.time_limit, {{}, on_note});
+  }
+
+  // Whether something failed because the folder for checkpoints cannot be written, which is not the plugin's fault.
+  bool is_of_folder(const std::string& cause) const {
+    constexpr int kOfDisk[] = {ENOSPC, EDQUOT, EFBIG, EROFS, EIO};
+    return cause.find(folder_.path()) != std::string::npos &&
+           std::any_of(std::begin(kOfDisk), std::end(kOfDisk), [&](int code) { return cause.find(std::strerror(code)) != std::string::npos; });
   }
 
   void add(VerifyFinding finding) {
@@ -201,6 +219,7 @@ class VerifyRun {
   std::string optimizer_;           // of the training that began last
   int ranks_ = 0;
   std::set<std::string> said_;
+  std::string unwritable_;          // why the folder cannot be written; empty: it can
 };
 
 }  // namespace

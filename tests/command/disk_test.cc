@@ -91,6 +91,17 @@ TEST_F(Disk, ThatFailsToSyncEndsTheRun) {
   for (const int first : {1, 5}) EXPECT_TRUE(survives("sync", first)) << first;
 }
 
+TEST_F(Disk, ThatIsFullIsNotTheFaultOfAPlugin) {
+  const std::string scratch = (place_.folder() / "scratch").string();
+  fs::create_directory(scratch);
+  const Ended ended = place_.run({"verify", "two.yaml", "--quick", "--only", "strategy=replicated"},
+                                 {{"LD_PRELOAD", kLibrary}, {"TMPDIR", scratch}, {"MGCOMPARE_TEST_DISK", scratch + ":write:1"}});
+  EXPECT_EQ(ended.code, 4) << ended.out << ended.err;
+  EXPECT_NE(ended.err.find("cannot keep its checkpoints"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("TMPDIR"), std::string::npos) << ended.err;
+  EXPECT_EQ(ended.out.find("FAILED"), std::string::npos) << ended.out;
+}
+
 // SQLite reads the header, then pages; `export` and the others read in the same way.
 TEST_F(Disk, ThatCannotBeReadIsNotSaidToBeUnwritable) {
   ASSERT_EQ(place_.run({"two.yaml", "-o", "run"}).code, 0);
