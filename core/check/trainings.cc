@@ -21,6 +21,7 @@ namespace {
 // move the weights.
 constexpr double kRateFactor = 0.9, kRisingEpochs = 0.5;
 
+constexpr double kMomentum = 0.9;  // of a config without one
 constexpr double kSmoothEpsilon = 1e-3, kSmoothVariance = 1e-2;
 constexpr std::size_t kWarmUpSteps = 3;  // those that measure the steps follow
 // Adam learns the samples nearly by heart: until the mean loss is this, for so many epochs at once, and at most so many times.
@@ -34,7 +35,7 @@ OptimizerConfig optimizer_of(const std::string& name, const OptimizerConfig& giv
   config.decay_biases = given.decay_biases;
   // At larger rates training amplifies rounding beyond the limits within these numbers of steps.
   config.learning_rate = name == "adam" ? 1e-3 : name == "adadelta" ? 1.0 : name == "momentum" || name == "adagrad" ? 0.01 : 0.05;
-  config.momentum = name == "momentum" ? 0.9 : 0;
+  config.momentum = name != "momentum" ? 0 : given.kind == kind && given.momentum > 0 ? given.momentum : kMomentum;
   config.nesterov = given.nesterov && name == "momentum";
   return config;
 }

@@ -70,7 +70,7 @@ struct Usage {
   std::string left;                 // what the first training that left anything behind left: "left 1 thread"
 };
 
-// A config for comparing trainings by other programs, with this optimiser ("momentum": sgd with momentum 0.9): tanh for relu, average
+// A config for comparing trainings by other programs, with this optimiser ("momentum": sgd with that of the config, or 0.9): tanh for relu, average
 // pooling for max pooling and no dropout, whose random numbers are each program's own.
 Config smooth_config(Config config, const std::string& optimizer);
 

@@ -26,7 +26,7 @@ struct VerifyLength {
 struct VerifyScope {
   std::vector<PluginSummary> plugins;          // that may be opened
   std::vector<int> ranks = {2, 3, 4, 8};
-  // "momentum" is sgd with momentum 0.9. Learning rates are verify's own; what else the config says of an optimiser holds.
+  // "momentum" is sgd with that of the config, or 0.9. Learning rates are verify's own; what else the config says of an optimiser holds.
   std::vector<std::string> optimizers = {"sgd", "momentum", "adam", "adadelta"};
   DeviceKind device_kind = DeviceKind::cpu;
   std::uint64_t seed = 1;                      // of initial weights, orders of samples and everything that is drawn

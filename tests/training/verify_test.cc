@@ -115,6 +115,16 @@ TEST(LongVerify, PassesWhateverTheSeed) {
   }
 }
 
+TEST(Verify, TrainsWithTheMomentumOfTheConfig) {
+  Config config = config_with(testing::small_model(), {});
+  EXPECT_EQ(smooth_config(config, "momentum").optimizer.momentum, 0.9);
+  config.optimizer.momentum = 0.5;
+  EXPECT_EQ(smooth_config(config, "momentum").optimizer.momentum, 0.5);
+  EXPECT_EQ(smooth_config(config, "sgd").optimizer.momentum, 0);
+  config.optimizer.kind = OptimizerKind::adam;
+  EXPECT_EQ(smooth_config(config, "momentum").optimizer.momentum, 0.9);
+}
+
 TEST(Verify, JudgesNetworksOfReluWithoutTheirNearTies) {
   ModelConfig model = testing::small_model();
   for (LayerConfig& layer : model.layers)
