@@ -100,7 +100,7 @@ class Occasional : public Strategy {
 
   void mirror(Replica& replica, Vec values) {
     for (const Part& part : replica.parts()) {
-      if (part.name != "conv1.weight" && part.name != "conv1.bias" && part.name != "batch_norm.weight") continue;
+      if (part.name != "conv1.weight" && part.name != "conv1.bias" && part.name != "batch_norm.gamma") continue;
       for (float& value : values.slice(part.range)) value = -value;
     }
   }
