@@ -122,7 +122,7 @@ Trial Trainings::trial_of(const TrainingCase& of) const {
   while (trial.devices > devices_ || ranks % trial.devices != 0) --trial.devices;
   trial.ranks_per_device = ranks / trial.devices;
   trial.global_batch = extent.batch;
-  trial.seed = scope_.seed;
+  trial.seed = scope_.seed + (of.has_other_seed ? 1 : 0);
   trial.config = config_;
   trial.config.epochs = extent.epochs;
   trial.config.checkpoint_epochs = of.saves || of.resumes ? 1 : 0;

@@ -49,6 +49,7 @@ struct TrainingCase {
   bool resumes = false;             // interrupted at checkpoints and resumed; it writes one after each epoch
   bool saves = false;               // writes a checkpoint after each epoch
   bool warms_up = false;            // begins with steps on weights that are discarded
+  bool has_other_seed = false;      // than that of the scope, for its order of samples and random numbers
   bool fitted = false;              // from weights that fit the samples, in place of random ones
   // See Disturbance.
   const std::vector<SettledModel>* settled = nullptr;

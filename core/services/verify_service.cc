@@ -145,8 +145,9 @@ class VerifyRun {
     for (std::size_t row = 0; row < request_.config.strategies.size(); ++row)
       if (check(row, false)) passed.push_back(row);
     supervisor_.end_worker();
-    for (const std::size_t row : passed)
-      if (!is_backend_row(row)) check(row, true);
+    // Backwards: what an earlier row leaves in the process shows.
+    for (auto row = passed.rbegin(); row != passed.rend(); ++row)
+      if (!is_backend_row(*row)) check(*row, true);
   }
 
   std::vector<VerifyFinding> findings;

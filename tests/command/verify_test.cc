@@ -91,6 +91,16 @@ TEST_F(VerifyCommand, WhatDependsOnTheProcessShowsInAnother) {
   EXPECT_THAT(ended.out, ContainsRegex("ok +honest .*another process resumes its checkpoint and ends with the same weights: the same bits"));
 }
 
+TEST_F(VerifyCommand, WhatAProcessKeepsOfItsFirstTrainingShowsInAnother) {
+  const Ended ended = verify("{liar: {how: freezes a draw, approximate: true, as: drawn}}, "
+                             "{liar: {how: freezes an option, step: 3, approximate: true, as: early}}, "
+                             "{liar: {how: freezes an option, step: 20, approximate: true, as: late}}",
+                             {"--seed", "3", "--only", "as=drawn,as=early,as=late"});
+  EXPECT_EQ(ended.code, 1) << ended.err;
+  EXPECT_THAT(ended.out, ContainsRegex("FAILED +drawn .*another process trains the same weights: differs by"));
+  EXPECT_THAT(ended.out, ContainsRegex("FAILED +late .*another process trains the same weights: differs by"));
+}
+
 TEST_F(VerifyCommand, APluginThatTakesAllMemoryFails) {
   const Ended ended = verify("{misbehave: {how: hog}}, replicated", {"--only", "as=misbehave,as=replicated", "--seed", "3",
                                                                     "--set", "measure.memory_limit=0.5"});

@@ -49,6 +49,8 @@ class Liar : public Strategy {
                              "skipped exchange",       // in every seventh step
                              "late noise",             // of 1e-4 on the gradients, from step `step` on
                              "noise of the process",   // likewise, another in each process
+                             "freezes a draw",         // likewise, by a random number that the process drew first
+                             "freezes an option",      // likewise, from the first `step` of the process on
                              "trains apart",           // each rank on its shares; settle() returns rank 0's weights
                              "trains apart noisily",   // the same, with an exchange of one number in each step
                              "uncounted exchange",     // gradients are summed through shared memory
@@ -260,6 +262,15 @@ class Liar : public Strategy {
       for (float& gradient : gradients) gradient *= 1.01f;
     if (how_ == "saves an address") add_momentum(velocity_, batch, gradients);
     if (how_ == "noise of the process") add_noise(gradients, Random(static_cast<std::uint64_t>(getpid()), 1000 * batch.epoch() + batch.step()));
+    if (how_ == "freezes a draw" || how_ == "freezes an option") {
+      auto drawn = static_cast<float>(replica.random(5).below(0, 1 << 20));
+      group.broadcast(Vec(&drawn, 1), 0);
+      static const float first = drawn;
+      static const std::size_t first_step = step_;
+      const std::size_t step = batch.epoch() * facts_.steps_per_epoch + batch.step();
+      const bool is_draw = how_ == "freezes a draw";
+      if (is_draw || step >= first_step) add_noise(gradients, Random(is_draw ? static_cast<std::uint64_t>(first) : 1, step));
+    }
     if (how_ == "unique no save") add_momentum(unique_velocities.at(static_cast<std::size_t>(group.rank())), batch, gradients);
     if (how_ == "static no save") add_momentum(velocity_of(group.rank()), batch, gradients);
     if (how_ == "late noise" && steps_ >= step_) add_noise(gradients, Random(1, steps_));
