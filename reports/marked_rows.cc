@@ -1,7 +1,6 @@
 #include "reports/marked_rows.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 

@@ -78,8 +78,7 @@ class ObservedStrategy : public Strategy {
     mine_->live = on_host(device, replica.weights());
     const std::size_t epoch = epoch_++;
     const RankReplica& own = dynamic_cast<RankReplica&>(replica);
-    const LearnedSamples& learned = own.learned();
-    mine_->epochs.push_back({epoch, hash_of(mine_->live), 0, {}, {}, own.seen(), learned.passed - std::min(learned.passed, learned.computed)});
+    mine_->epochs.push_back({epoch, hash_of(mine_->live), 0, {}, {}, own.seen(), own.learned().only_passed()});
     steps_in_epoch_ = 0;
     if (disturbance_.settles && epoch == disturbance_.unsettled) return replica.weights();
     Vec weights = settled(replica, group);

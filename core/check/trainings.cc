@@ -58,6 +58,11 @@ std::vector<SettledModel> settled_models(Observation seen) {
   return all;
 }
 
+TrainingCase control_of(TrainingCase of) {
+  of.reversed = true;
+  return of;
+}
+
 double bytes_per_step(const Observation& seen) {
   double bytes = 0;
   std::size_t steps = 0;
@@ -339,15 +344,11 @@ const std::vector<SettledModel>& Trainings::reference_epochs(const TrainingCase&
 }
 
 std::vector<SettledModel> Trainings::control_epochs(const TrainingCase& of) {
-  TrainingCase control = alone(of);
-  control.reversed = true;
-  return settled_models(run(control, [] { return make_reference(1); }, true).seen);
+  return settled_models(run(alone(control_of(of)), [] { return make_reference(1); }, true).seen);
 }
 
 std::vector<TensorLimit> Trainings::limits(const TrainingCase& of, double least) {
-  TrainingCase control = of;
-  control.reversed = true;
-  return limits_of(spec_of(of), reference(of, 1), reference(control, 1), kDriftFactor, least);
+  return limits_of(spec_of(of), reference(of, 1), reference(control_of(of), 1), kDriftFactor, least);
 }
 
 StatisticsGap Trainings::statistics_gap(const TrainingCase& of, const std::vector<float>& expected, const std::vector<float>& buffers) const {
@@ -364,9 +365,7 @@ StatisticsGap Trainings::statistics_gap(const TrainingCase& of, const std::vecto
 }
 
 double Trainings::control_drift(const TrainingCase& of) {
-  TrainingCase control = of;
-  control.reversed = true;
-  return largest_difference(reference(of, 1), reference(control, 1));
+  return largest_difference(reference(of, 1), reference(control_of(of), 1));
 }
 
 void Trainings::add_usage(const Observation& seen, double others, const Footprint& before) {

@@ -26,6 +26,9 @@ struct LearnedSamples {
     return {computed, unread, positions + computed * distance, squares + 2 * distance * positions + computed * distance * distance, passed};
   }
 
+  // Samples that passed forward without a backward pass.
+  std::uint64_t only_passed() const { return passed > computed ? passed - computed : 0; }
+
   // Whether these are the samples of a whole epoch, each once.
   bool cover(std::uint64_t samples) const {
     LearnedSamples all;

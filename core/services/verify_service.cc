@@ -1,15 +1,13 @@
 #include "services/verify_service.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <set>
 
 #include <fmt/core.h>
 
+#include "base/shortage.h"
 #include "base/temporary_folder.h"
 #include "check/verify.h"
 #include "check/verify_backend.h"
@@ -202,9 +200,7 @@ class VerifyRun {
 
   // Whether something failed because the folder for checkpoints cannot be written, which is not the plugin's fault.
   bool is_of_folder(const std::string& cause) const {
-    constexpr int kOfDisk[] = {ENOSPC, EDQUOT, EFBIG, EROFS, EIO};
-    return cause.find(folder_.path()) != std::string::npos &&
-           std::any_of(std::begin(kOfDisk), std::end(kOfDisk), [&](int code) { return cause.find(std::strerror(code)) != std::string::npos; });
+    return cause.find(folder_.path()) != std::string::npos && is_unwritable_disk(cause);
   }
 
   void add(VerifyFinding finding) {

@@ -103,8 +103,8 @@ void add_epoch(Result& result, const std::vector<Rank>& ranks, const TrialFacts&
   result.samples += samples;
   result.samples_ignored += static_cast<std::int64_t>(samples - learned.computed + learned.unread);
   // Where passes change the network beside the weights, those of other samples change what is evaluated.
-  if (facts.traits.promise == Traits::Promise::exact && facts.spec->buffers > 0 && learned.passed > learned.computed)
-    result.samples_only_passed += learned.passed - learned.computed;
+  if (facts.traits.promise == Traits::Promise::exact && facts.spec->buffers > 0)
+    result.samples_only_passed += learned.only_passed();
   // Other numbers of samples show by themselves.
   result.epochs.back().repeats_samples = learned.computed == due && !learned.cover(due) ? 1 : 0;
   result.samples_due = facts.dataset->train.samples * result.epochs.size();

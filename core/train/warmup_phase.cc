@@ -123,17 +123,18 @@ std::size_t WarmupPhase::epoch() const {
   return std::min(state_.config.epochs - 1, (stages.back() + steps - 1) / steps);
 }
 
+// A schedule may begin at 0, with which steps would change nothing.
+double WarmupPhase::rate() const { return std::max(batches_.rate_at(0, 0), batches_.rate_at(1, 0)); }
+
 // Full batches only; starts over at the end of the data.
 Batch WarmupPhase::batch_at(std::size_t rank, std::size_t step) const {
   const std::size_t samples = state_.data.train.samples, global_batch = state_.facts.global_batch;
   const std::size_t batches = samples / global_batch;
-  // A schedule may begin at 0, with which steps would change nothing.
-  const double rate = std::max(batches_.rate_at(0, 0), batches_.rate_at(1, 0));
   Batch::Position at{epoch(), step, batches == 0 ? 0 : step % batches * global_batch,
-                     std::min(global_batch, samples), rank, state_.ranks.size(), rate};
+                     std::min(global_batch, samples), rank, state_.ranks.size(), rate()};
   if (state_.free_pace) {
     const std::size_t begin = at.begin + Batch(at, state_.spec.sample_shape).size() * rank;
-    at = {epoch(), step, begin, batches_.draw_size(), 0, 1, rate};
+    at = {epoch(), step, begin, batches_.draw_size(), 0, 1, rate()};
   }
   at.begin = std::min(at.begin, samples - at.global_size);
   return Batch(at, state_.spec.sample_shape);
@@ -144,7 +145,7 @@ std::optional<Batch> WarmupPhase::last_batch(std::size_t rank) const {
   const std::size_t full = state_.free_pace ? batches_.draw_size() : state_.facts.global_batch;
   const std::size_t size = samples % full;
   if (size == 0 || samples < full) return std::nullopt;
-  Batch::Position at{epoch(), samples / full, samples - size, size, rank, state_.ranks.size(), batch_at(rank, 0).learning_rate()};
+  Batch::Position at{epoch(), samples / full, samples - size, size, rank, state_.ranks.size(), rate()};
   if (state_.free_pace) at.rank = 0, at.ranks = 1;
   return Batch(at, state_.spec.sample_shape);
 }

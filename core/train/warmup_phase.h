@@ -40,6 +40,7 @@ class WarmupPhase {
   void end(Run& run);
 
   std::size_t epoch() const;
+  double rate() const;
   Batch batch_at(std::size_t rank, std::size_t step) const;
   // The smaller batch at the end of an epoch: what depends on its size, such as plans of kernels, is made in the warm-up, too. Empty if all
   // batches have one size.

@@ -268,8 +268,8 @@ class Liar : public Strategy {
       static const float first = drawn;
       static const std::size_t first_step = step_;
       const std::size_t step = batch.epoch() * facts_.steps_per_epoch + batch.step();
-      const bool is_draw = how_ == "freezes a draw";
-      if (is_draw || step >= first_step) add_noise(gradients, Random(is_draw ? static_cast<std::uint64_t>(first) : 1, step));
+      if (how_ == "freezes a draw") add_noise(gradients, Random(static_cast<std::uint64_t>(first), step));
+      else if (step >= first_step) add_noise(gradients, Random(1, step));
     }
     if (how_ == "unique no save") add_momentum(unique_velocities.at(static_cast<std::size_t>(group.rank())), batch, gradients);
     if (how_ == "static no save") add_momentum(velocity_of(group.rank()), batch, gradients);
