@@ -97,6 +97,15 @@ std::size_t utf8_length(std::string_view text) {
   return text.empty() ? 0 : character_length(text, code);
 }
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 std::string plain(std::string_view text) {
   while (text.ends_with('\n')) text.remove_suffix(1);
   return cleaned(text, false);

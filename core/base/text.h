@@ -20,6 +20,9 @@ std::string plain_lines(std::string_view text);
 // above U+10FFFF are invalid.
 std::size_t utf8_length(std::string_view text);
 
+// Whether all of it is.
+bool is_utf8(std::string_view text);
+
 // Columns that valid UTF-8 takes in a terminal: two for a wide character, none for a combining one.
 std::size_t width_of(std::string_view text);
 // The longest beginning of valid UTF-8 that takes at most `columns`.

@@ -75,9 +75,9 @@ std::size_t numa_nodes() {
 
 void add_processor(Environment& all) {
   const std::vector<std::string> models = values("/proc/cpuinfo", "model name");
-  all.emplace_back("cpu", models.empty() ? "unknown" : models[0]);
+  all.emplace_back("cpu", models.empty() ? "" : models[0]);
   const std::size_t threads = values("/proc/cpuinfo", "processor").size(), cores = physical_cores();
-  all.emplace_back("cpu cores", fmt::format("{} physical, {} logical", cores, threads));
+  all.emplace_back("cpu cores", threads == 0 ? "" : fmt::format("{} physical, {} logical", cores, threads));
   all.emplace_back("cpu governor", first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"));
   all.emplace_back("cpu caches", caches());
   all.emplace_back("numa nodes", fmt::format("{}", numa_nodes()));

@@ -1,6 +1,4 @@
 #include "cli/replay.h"
-#include "discovery/manifest.h"
-#include "base/text.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -11,14 +9,19 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "base/sha256.h"
+#include "base/text.h"
 #include "cli/run_command.h"
+#include "discovery/plugin_checksum.h"
 #include "discovery/plugin_files.h"
-#include "process/message.h"
 #include "mgcompare/error.h"
+#include "process/message.h"
 #include "process/signals.h"
 
 namespace mgcompare {
 namespace {
+
+namespace fs = std::filesystem;
 
 // Directories that the run's config names, if the user trusts it.
 std::vector<std::string> paths_in(const Run& run, bool trust_results) {
@@ -70,6 +73,22 @@ class Plugins {
   bool trust_results_;
 };
 
+// The result says that there was a record; that of an older version does not, but the file is there.
+bool has_record(const Row& row, const std::string& record) {
+  std::error_code ignored;
+  return row.state == RowState::finished && row.result.status == TrialStatus::done &&
+         (!row.result.record_sha256.empty() || fs::exists(fs::symlink_status(record, ignored)));
+}
+
+// Why the record cannot be replayed, in a few words; empty if it can.
+std::string problem_of(const std::string& record, const Result& result) {
+  std::error_code ignored;
+  if (!fs::exists(record, ignored)) return record + ", its record, is missing";
+  if (!fs::is_regular_file(record, ignored)) return record + ", its record, is not a regular file";
+  if (result.record_sha256.empty() || sha256_of_file(record) == result.record_sha256) return "";
+  return record + ", its record, is not as the trial wrote it: it was damaged or replaced";
+}
+
 std::string outcome_of(Supervisor& supervisor, const Trial& trial, const TrialFiles& files, const Row& row, bool& equal) {
   const Result result = supervisor.run(trial, files, [](const Progress&) {});
   equal = result.status == TrialStatus::done && result.weights_hash == row.result.weights_hash;
@@ -89,12 +108,13 @@ int replay_run(const Command& command) {
     TrialFiles files;
     files.record = record_of(row.trial, command.target);
     files.replay = true;
-    if (row.state != RowState::finished || row.result.status != TrialStatus::done || !std::filesystem::is_regular_file(files.record)) continue;
+    if (!has_record(row, files.record)) continue;
     if (interruption() != 0) return exit_code_of(interruption());
     Trial trial{row.trial, *row.config};
     trial.data_fingerprint = run.info.data_fingerprint;
     bool equal = false;
-    std::string outcome = plugins.choose(trial);
+    std::string outcome = problem_of(files.record, row.result);
+    if (outcome.empty()) outcome = plugins.choose(trial);
     if (outcome.empty()) outcome = outcome_of(supervisor, trial, files, row, equal);
     ++replayed;
     same += equal ? 1 : 0;

@@ -1,8 +1,4 @@
 #include "cli/run_command.h"
-#include "base/directory.h"
-#include "base/print.h"
-#include "discovery/manifest.h"
-#include "base/text.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -13,11 +9,16 @@
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
+#include "base/directory.h"
+#include "base/print.h"
+#include "base/text.h"
 #include "cli/directory.h"
 #include "cli/environment.h"
-#include "services/doctor_service.h"
+#include "discovery/manifest.h"
+#include "discovery/plugin_checksum.h"
 #include "process/message.h"
 #include "process/signals.h"
+#include "services/doctor_service.h"
 
 namespace mgcompare {
 namespace {
@@ -83,8 +84,16 @@ std::string checkpoint_of(const Trial& trial, const std::string& directory) {
   return fmt::format("{}/checkpoints/trial-{}", directory, trial.number);
 }
 
+// With its whole path, because a plugin may change the working directory of a worker. One that JSON cannot hold stays as it was given.
+std::string for_workers(const std::string& directory) {
+  std::error_code error;
+  const std::string whole = std::filesystem::absolute(directory, error).string();
+  return error || !is_utf8(whole) ? directory : whole;
+}
+
 // The files of the trial. Creates their directories.
-TrialFiles files_of(const Trial& trial, const std::string& directory, const Command& command) {
+TrialFiles files_of(const Trial& trial, const std::string& given, const Command& command) {
+  const std::string directory = for_workers(given);
   TrialFiles files;
   files.data_folder = command.data;
   if (trial.config.checkpoint_epochs > 0) {
@@ -160,6 +169,9 @@ int print_plan(const Plan& plan) {
 }
 
 std::string directory_of(const Command& command, const Config& config) {
+  // Workers get the names of checkpoints and records as JSON.
+  if (!is_utf8(command.directory))
+    throw UsageError(fmt::format("{}: the name of the output directory is not UTF-8; give another one with -o", plain(command.directory)));
   if (!command.resume) return command.directory.empty() ? new_run_directory(config_slug(config.name)) : command.directory;
   if (!command.directory.empty()) {
     if (has_run(command.directory)) return command.directory;
@@ -167,13 +179,14 @@ std::string directory_of(const Command& command, const Config& config) {
                                  "one, or correct -o",
                                  command.directory));
   }
-  const std::string newest = newest_run(kRunsFolder, nlohmann::json(config).dump());
-  if (newest.empty()) {
+  const NewestRun newest = newest_run(kRunsFolder, nlohmann::json(config).dump());
+  for (const std::string& problem : newest.doubtful) print_stderr("possibly the newest run, but damaged: {}\n", problem);
+  if (newest.directory.empty()) {
     throw UsageError(fmt::format("no run in {}/ has this config, so there is nothing to resume; omit --resume, or give "
                                  "the directory with -o",
                                  kRunsFolder));
   }
-  return newest;
+  return newest.directory;
 }
 
 std::vector<LinkMeasurements> check_links(Supervisor& supervisor, const Plan& plan) {

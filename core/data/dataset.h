@@ -47,6 +47,15 @@ class SharedBytes {
   std::size_t size_ = 0;
 };
 
+// A file whose bytes are mapped, as it was when it was opened.
+struct MappedFile {
+  std::string path;
+  std::uint64_t device = 0, inode = 0, size = 0;
+  std::int64_t modified = 0, changed = 0;  // nanoseconds since 1970; the second one counts changes of attributes too
+
+  friend bool operator==(const MappedFile&, const MappedFile&) = default;
+};
+
 struct Split {
   std::size_t samples = 0;
   SharedBytes values;                  // samples x the product of the shape, little-endian, of the element type, aligned to it
@@ -62,6 +71,7 @@ struct Dataset {
   std::size_t training_set = 0;     // training samples of the whole set, before the config's limits
   Split train;
   Split test;
+  std::vector<MappedFile> mapped;   // the files whose bytes the splits share: who writes to them changes the samples
 };
 
 // Values and targets [begin, end) of the split.

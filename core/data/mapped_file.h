@@ -10,8 +10,21 @@
 
 namespace mgcompare {
 
-// The bytes of the file; the mapping lives as long as they do. Throws DataError if it cannot be opened or mapped, is no
-// regular file, or is empty.
-SharedBytes map_file(const std::string& path);
+struct Mapping {
+  SharedBytes bytes;  // the mapping lives as long as they do
+  MappedFile file;
+};
+
+// Throws DataError if the file cannot be opened or mapped, is no regular file, or is empty.
+Mapping map_file(const std::string& path);
+
+enum class FileChange {
+  none,        // also if the path names another file by now, or none: the mapped one keeps its bytes
+  attributes,  // the name, owner or mode, or the times were set back: the bytes may be others
+  contents
+};
+
+// What happened to the file since.
+FileChange change_of(const MappedFile& file);
 
 }  // namespace mgcompare

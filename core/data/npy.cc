@@ -155,7 +155,7 @@ std::string_view labels_advice(const std::vector<std::size_t>& shape) {
 }
 
 NpyArray read_npy(const std::string& path, NpyContent content) {
-  const SharedBytes file = map_file(path);
+  const auto [file, state] = map_file(path);
   const auto [begin, end] = header_of(path, file);
   const Header header(path, {reinterpret_cast<const char*>(file.data()) + begin, end - begin});
   NpyArray array;
@@ -178,6 +178,7 @@ NpyArray read_npy(const std::string& path, NpyContent content) {
                              fmt::join(array.shape, ", ")));
   check_fits_memory(path, static_cast<double>(bytes));
   array.values = file.slice(end, file.size());
+  array.file = state;
   // numpy.save pads the header. Where another writer did not, the values are copied to an aligned place.
   if (end % size_of(array.element) != 0)
     array.values = SharedBytes(std::vector<std::uint8_t>(array.values.data(), array.values.data() + bytes));

@@ -16,6 +16,7 @@ struct NpyArray {
   ElementType element = ElementType::uint8;
   std::vector<std::size_t> shape;
   SharedBytes values;               // product of shape, little-endian, in C order, aligned to the element
+  MappedFile file;                  // that holds them
 
   std::size_t count() const;
   // Value i as an integer; not for float32.

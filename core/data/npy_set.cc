@@ -212,11 +212,13 @@ Dataset load(const DataConfig& config, const DataPlaces&, const DataLog&) {
     check_values(test, extremes);
     set.spec = spec_of(train, classes_of(config, train, &test));
     set.test = split_of(test, set.spec.classes);
+    set.mapped.push_back(test.x.file);
   } else {
     set.spec = spec_of(train, classes_of(config, train, nullptr));
   }
   if (may_be_tokens(train)) set_tokens(set.spec, extremes);
   set.train = split_of(train, set.spec.classes);
+  set.mapped.push_back(train.x.file);
   return set;
 }
 

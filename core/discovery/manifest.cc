@@ -14,7 +14,6 @@
 
 #include "base/descriptor.h"
 #include "base/error_text.h"
-#include "base/sha256.h"
 #include "base/text.h"
 #include "config/config.h"
 #include "discovery/file_writers.h"
@@ -124,9 +123,6 @@ Manifest read_manifest(const std::string& file) {
   return manifest;
 }
 
-namespace {
-
-// What the program may read as a part of itself: of one in Python all modules in its folder.
 std::vector<std::string> parts_of(const Manifest& manifest) {
   if (!manifest.is_python) return {manifest.program};
   std::vector<std::string> parts;
@@ -135,24 +131,6 @@ std::vector<std::string> parts_of(const Manifest& manifest) {
     if (std::error_code ignored; entry->path().extension() == ".py" && entry->is_regular_file(ignored)) parts.push_back(entry->path().string());
   std::sort(parts.begin(), parts.end());
   return parts;
-}
-
-}  // namespace
-
-std::string checksum_of_plugin(const std::string& file) {
-  if (!is_backend(file)) return sha256_of_file(file);
-  try {
-    const Manifest manifest = read_manifest(file);
-    std::string all = sha256_of_file(file);
-    for (const std::string& part : parts_of(manifest)) {
-      const std::string sum = sha256_of_file(part);
-      if (sum.empty()) return "";
-      all += fs::path(part).filename().string() + ' ' + sum;
-    }
-    return sha256(all);
-  } catch (const Error&) {
-    return "";
-  }
 }
 
 }  // namespace mgcompare

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mgcompare {
 
@@ -24,8 +25,7 @@ bool is_backend(std::string_view plugin_file);
 // whose program is not in its folder, and if every user can write to either.
 Manifest read_manifest(const std::string& file);
 
-// SHA-256 of what a plugin runs: of a shared library its bytes, of a backend those of its manifest and of its program, with all
-// modules in the folder of one in Python. Empty if they cannot be read.
-std::string checksum_of_plugin(const std::string& file);
+// The files that the program may read as parts of itself: the program, and of one in Python all modules in its folder.
+std::vector<std::string> parts_of(const Manifest& manifest);
 
 }  // namespace mgcompare

@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <sstream>
 
 #include "base/descriptor.h"
 #include "base/error_text.h"
@@ -101,18 +102,40 @@ std::string_view loaded(std::string_view bytes, std::string_view segments, std::
   throw Error(kDamaged);
 }
 
-// The strings of the dynamic symbols, as the loader finds them.
-std::string_view dynamic_strings(std::string_view bytes, std::string_view segments, std::string_view dynamic) {
+struct DynamicSection {
+  std::vector<DynamicEntry> entries;
+  std::string_view strings;  // of symbols and of entries, as the loader finds them; the last one is complete
+
+  std::string string(std::uint64_t at) const {
+    if (at >= strings.size()) throw Error(kDamaged);
+    return strings.data() + at;
+  }
+};
+
+// Everything that the loader maps must be in the file.
+DynamicSection dynamic_section(std::string_view bytes) {
+  const Header header = header_of(bytes);
+  const std::string_view segments = part(bytes, header.e_phoff, std::uint64_t{header.e_phnum} * sizeof(Segment));
+  std::string_view dynamic;
+  for (std::size_t at = 0; at < segments.size(); at += sizeof(Segment)) {
+    const auto segment = structure<Segment>(segments, at);
+    if (segment.p_type != PT_LOAD && segment.p_type != PT_DYNAMIC) continue;
+    const std::string_view content = part(bytes, segment.p_offset, segment.p_filesz);
+    if (segment.p_memsz < segment.p_filesz) throw Error(kDamaged);
+    if (segment.p_type == PT_DYNAMIC) dynamic = content;
+  }
+  DynamicSection section;
   std::uint64_t address = 0, size = 0;
   for (std::size_t at = 0; dynamic.size() - at >= sizeof(DynamicEntry); at += sizeof(DynamicEntry)) {
     const auto entry = structure<DynamicEntry>(dynamic, at);
     if (entry.d_tag == DT_NULL) break;
     if (entry.d_tag == DT_STRTAB) address = entry.d_un.d_ptr;
     if (entry.d_tag == DT_STRSZ) size = entry.d_un.d_val;
+    section.entries.push_back(entry);
   }
-  const std::string_view strings = loaded(bytes, segments, address, size);
-  if (strings.empty() || strings.back() != '\0') throw Error(kDamaged);
-  return strings;
+  section.strings = loaded(bytes, segments, address, size);
+  if (section.strings.empty() || section.strings.back() != '\0') throw Error(kDamaged);
+  return section;
 }
 
 // "CONTRACT;name;description". A text without the three parts is none: programs that search for records contain the mark.
@@ -142,20 +165,22 @@ std::string read_plugin_bytes(const std::string& file) {
 }
 
 void check_library(std::string_view bytes) {
-  const Header header = header_of(bytes);
-  const std::string_view segments = part(bytes, header.e_phoff, std::uint64_t{header.e_phnum} * sizeof(Segment));
-  std::string_view dynamic;
-  for (std::size_t at = 0; at < segments.size(); at += sizeof(Segment)) {
-    const auto segment = structure<Segment>(segments, at);
-    if (segment.p_type != PT_LOAD && segment.p_type != PT_DYNAMIC) continue;
-    const std::string_view content = part(bytes, segment.p_offset, segment.p_filesz);
-    if (segment.p_memsz < segment.p_filesz) throw Error(kDamaged);
-    if (segment.p_type == PT_DYNAMIC) dynamic = content;
-  }
-  if (dynamic_strings(bytes, segments, dynamic).find(kSymbolEntry) == std::string_view::npos) {
+  if (dynamic_section(bytes).strings.find(kSymbolEntry) == std::string_view::npos) {
     throw Error("is a shared library but not a plugin: it does not export mgcompare_plugin; close its source with "
                 "MGCOMPARE_STRATEGY");
   }
+}
+
+NeededLibraries needed_libraries(std::string_view bytes) {
+  const DynamicSection section = dynamic_section(bytes);
+  NeededLibraries needed;
+  for (const DynamicEntry& entry : section.entries) {
+    if (entry.d_tag == DT_NEEDED) needed.names.push_back(section.string(entry.d_un.d_val));
+    if (entry.d_tag != DT_RPATH && entry.d_tag != DT_RUNPATH) continue;
+    std::istringstream folders(section.string(entry.d_un.d_val));
+    for (std::string folder; std::getline(folders, folder, ':');) needed.folders.push_back(folder);
+  }
+  return needed;
 }
 
 std::string with_own_variables(std::string bytes) {

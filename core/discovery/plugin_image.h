@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mgcompare {
 
@@ -24,6 +25,15 @@ std::string read_plugin_bytes(const std::string& file);
 // Throws Error, likewise, unless the bytes are a complete shared library for this machine that has the symbol of a plugin.
 // Everything that the loader maps must be in the file.
 void check_library(std::string_view bytes);
+
+// What a shared library tells the loader about others, in its dynamic section.
+struct NeededLibraries {
+  std::vector<std::string> names;    // DT_NEEDED: "libc.so.6"
+  std::vector<std::string> folders;  // DT_RPATH and DT_RUNPATH, as they are written: "$ORIGIN/../lib"
+};
+
+// Throws Error, the rest of a sentence about the file, unless the bytes are a complete shared library for this machine.
+NeededLibraries needed_libraries(std::string_view bytes);
 
 // The same library with variables of its own. The loader merges variables whose symbols are marked as unique, such as static
 // members that are inline, over all libraries of a process; here they are not marked. The bytes must be those of a library.

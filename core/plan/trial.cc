@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "discovery/manifest.h"
+#include "discovery/plugin_checksum.h"
 #include "mgcompare/error.h"
 #include "mgcompare/strategy.h"
 

@@ -106,6 +106,7 @@ struct Result {
   std::uint64_t peak_memory = 0;    // peak of the device allocator, maximum over devices
   std::uint64_t parameters = 0;
   std::string weights_hash;         // SHA-256 of the settled weights, rank 0
+  std::string record_sha256;        // of the record of the schedule (measure.record); empty: none, or not known
   std::vector<RankTimes> ranks;
   bool compute_is_remainder = false;  // written by schema 1: compute is the step time less the other clocks
   std::vector<std::map<std::string, MetricResult>> metrics;  // by rank

@@ -316,23 +316,28 @@ bool has_run(const std::string& directory) {
   return fs::exists(fs::symlink_status(results_database_path(directory), ignored));
 }
 
-std::string newest_run(const std::string& folder, const std::string& config_json) {
-  std::string newest, newest_started;
+NewestRun newest_run(const std::string& folder, const std::string& config_json) {
+  NewestRun newest;
+  std::string newest_started;
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
     const std::string directory = entry.path().string();
     try {
       if (!has_run(directory)) continue;
-      const RunInfo info = read_info(open_results_database(directory, Database::Mode::read));
+      const Database database = open_results_database(directory, Database::Mode::read);
+      const RunInfo info = read_info(database);
+      if (info.started.empty() || !is_run_intact(database))
+        newest.doubtful.push_back(fmt::format("{}: the record of the run is missing or was changed by another program", directory));
       if (info.started.empty() || info.started < newest_started || !differing_settings(info, config_json).empty()) continue;
-      newest = directory;
+      newest.directory = directory;
       newest_started = info.started;
     } catch (const ReadingStopped&) {
       throw;
-    } catch (const Error&) {
-      continue;
+    } catch (const std::exception& error) {
+      newest.doubtful.push_back(error.what());
     }
   }
+  std::sort(newest.doubtful.begin(), newest.doubtful.end());
   return newest;
 }
 

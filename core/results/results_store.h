@@ -128,8 +128,13 @@ Run read_run(const std::string& directory);
 // Whether the directory has a results file.
 bool has_run(const std::string& directory);
 
-// The directory in `folder` with the newest run of the experiment with this config, whatever its name; empty if there is none.
-// Directories that cannot be read are skipped.
-std::string newest_run(const std::string& folder, const std::string& config_json);
+struct NewestRun {
+  std::string directory;            // empty: there is none
+  // A sentence about each directory with results that cannot be read or were changed: it may be the newest run.
+  std::vector<std::string> doubtful;
+};
+
+// In `folder`, the newest run of the experiment with this config, whatever its name. Throws ReadingStopped.
+NewestRun newest_run(const std::string& folder, const std::string& config_json);
 
 }  // namespace mgcompare

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/atomic_file.h"
+#include "base/sha256.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare {
@@ -33,10 +34,12 @@ void from_json(const nlohmann::json& json, ScheduleLog& record) {
   json.at("ranks").get_to(record.ranks);
 }
 
-void write_schedule_log(const std::string& file, const ScheduleLog& record) {
-  const std::vector<std::uint8_t> bytes = nlohmann::json::to_cbor(record);
+std::string write_schedule_log(const std::string& file, const ScheduleLog& record) {
+  const std::vector<std::uint8_t> cbor = nlohmann::json::to_cbor(record);
+  const std::string_view bytes(reinterpret_cast<const char*>(cbor.data()), cbor.size());
   try {
-    write_in_subfolder(file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    write_in_subfolder(file, bytes);
+    return sha256(bytes);
   } catch (const FileError& error) {
     throw Error(std::string("the record ") + error.what() + "; free some space there, or set measure.record: false");
   }

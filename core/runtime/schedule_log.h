@@ -25,8 +25,8 @@ struct ScheduleLog {
 void to_json(nlohmann::json& json, const ScheduleLog& record);
 void from_json(const nlohmann::json& json, ScheduleLog& record);
 
-// Throw Error with the name of the file.
-void write_schedule_log(const std::string& file, const ScheduleLog& record);
+// Both throw Error with the name of the file. Writing returns the SHA-256 of the file.
+std::string write_schedule_log(const std::string& file, const ScheduleLog& record);
 ScheduleLog read_schedule_log(const std::string& file);
 
 }  // namespace mgcompare

@@ -2,13 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
-#include "results/cause.h"
 #include "base/clock.h"
+#include "data/mapped_file.h"
 #include "modules/platform_host.h"
 #include "modules/plugin_host.h"
+#include "results/cause.h"
 #include "discovery/manifest.h"
 #include "train/backend_training.h"
 #include "train/one_device.h"
@@ -36,6 +38,10 @@ Result result_of(const Cause& cause) {
   result.status = cause.status;
   result.cause = cause.sentence;
   return result;
+}
+
+bool may_have_changed(const Dataset& dataset) {
+  return std::any_of(dataset.mapped.begin(), dataset.mapped.end(), [](const MappedFile& file) { return change_of(file) != FileChange::none; });
 }
 
 // The worker may have opened the file before it changed, or open it now: either way it is not sure which build would run.
@@ -71,11 +77,25 @@ struct Session::State {
   Dataset dataset;
 
   const Dataset& data(const DataConfig& config, const DataPlaces& places, const DataLog& log) {
-    if (key_of(config) != data_key) {
+    if (key_of(config) != data_key || may_have_changed(dataset)) {
       dataset = load_dataset(config, places, log);
       data_key = key_of(config);
     }
     return dataset;
+  }
+
+  // Throws if somebody wrote to the files of the samples since data(): the trial may have read other samples than the run's. Where only
+  // attributes changed, the samples are read again to tell.
+  void check_unwritten(const Trial& trial, const DataPlaces& places) {
+    for (const MappedFile& file : dataset.mapped) {
+      const FileChange change = change_of(file);
+      if (change == FileChange::none) continue;
+      const std::string known = dataset.fingerprint;
+      if (change == FileChange::contents || data(trial.config.data, places, {}).fingerprint != known)
+        throw Error(fmt::format("{} was written to while the trial read its samples from there; write a new file and rename it, and start a "
+                                "new run: results of different data are not mixed", file.path));
+      return;
+    }
   }
 };
 
@@ -92,8 +112,8 @@ Result Session::run(const Trial& trial, const TrialFiles& files, const std::func
   try {
     position.set({TrialPhase::setup, 0, 0});
     const double start = now();
-    TrainingRequest request =
-        request_of(trial, files, data(trial.config.data, DataPlaces::standard(files.data_folder), [](const std::string&) {}));
+    const DataPlaces places = DataPlaces::standard(files.data_folder);
+    TrainingRequest request = request_of(trial, files, data(trial.config.data, places, {}));
     request.report = report;
     request.position = &position;
     request.stop = stop;
@@ -104,6 +124,7 @@ Result Session::run(const Trial& trial, const TrialFiles& files, const std::func
       Result result = train_backend({trial, *request.dataset, *request.platform, request.numerics, files.scratch,
                                      report, position, stop});
       result.seconds_setup += seconds_loading;
+      state_->check_unwritten(trial, places);
       return result;
     }
     ScheduleLog replayed;
@@ -112,7 +133,8 @@ Result Session::run(const Trial& trial, const TrialFiles& files, const std::func
       request.replay = &replayed;
     }
     TrainingOutcome outcome = train(request);
-    if (!outcome.record.epochs.empty()) write_schedule_log(files.record, outcome.record);
+    state_->check_unwritten(trial, places);
+    if (!outcome.record.epochs.empty()) outcome.result.record_sha256 = write_schedule_log(files.record, outcome.record);
     outcome.result.seconds_setup += seconds_loading;
     return std::move(outcome.result);
   } catch (...) {

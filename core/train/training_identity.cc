@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/sha256.h"
-#include "discovery/manifest.h"
+#include "discovery/plugin_checksum.h"
 #include "config/config.h"
 #include "mgcompare/error.h"
 

@@ -1,6 +1,7 @@
 // backend.json is a foreign file: what is wrong with it is a sentence, and nothing of it runs before it is right.
 
 #include "discovery/manifest.h"
+#include "discovery/plugin_checksum.h"
 
 #include <gmock/gmock.h>
 #include <stdlib.h>

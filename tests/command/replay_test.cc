@@ -25,15 +25,23 @@ TEST_F(Replay, RepeatsWhatRanFreelyToTheBit) {
   EXPECT_NE(ended.out.find("async_sgd cpu:1 x 3 ranks batch 64, seed 1: the same weights, bit by bit"), std::string::npos) << ended.out;
   EXPECT_NE(ended.out.find("2 of 2 trials ended with the same weights"), std::string::npos) << ended.out;
 
-  // A record of another trial is refused with a message.
+  // A record of another trial, one that is damaged and one that is gone: each is a trial that failed.
   const std::string of_async = directory() + "/records/trial-" + std::to_string(row_of(place_.only_run(), "async_sgd").trial.number);
   const std::string of_easgd = directory() + "/records/trial-" + std::to_string(row_of(place_.only_run(), "easgd").trial.number);
   std::filesystem::copy_file(of_easgd, of_async, std::filesystem::copy_options::overwrite_existing);
   const Ended other = place_.run({"replay", directory()});
   EXPECT_EQ(other.code, 1);
-  EXPECT_NE(other.out.find("does not fit this trial"), std::string::npos) << other.out;
+  EXPECT_NE(other.out.find("is not as the trial wrote it"), std::string::npos) << other.out;
+  EXPECT_NE(other.out.find("1 of 2 trials"), std::string::npos) << other.out;
   std::ofstream(of_async) << "no record";
-  EXPECT_NE(place_.run({"replay", directory()}).out.find("is damaged"), std::string::npos);
+  EXPECT_NE(place_.run({"replay", directory()}).out.find("is not as the trial wrote it"), std::string::npos);
+  std::filesystem::remove(of_async);
+  const Ended gone = place_.run({"replay", directory()});
+  EXPECT_EQ(gone.code, 1);
+  EXPECT_NE(gone.out.find("its record, is missing"), std::string::npos) << gone.out;
+  EXPECT_NE(gone.out.find("1 of 2 trials"), std::string::npos) << gone.out;
+  std::filesystem::create_directory(of_async);
+  EXPECT_NE(place_.run({"replay", directory()}).out.find("its record, is not a regular file"), std::string::npos);
 }
 
 TEST_F(Replay, WithoutARecordItSaysHowToKeepOne) {

@@ -21,10 +21,10 @@ using Bytes = std::vector<std::uint8_t>;
 class Folder {
  public:
   Folder() {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
     std::string name = std::string(test->test_suite_name()) + "." + test->name();
     for (char& c : name) c = c == '/' ? '_' : c;
-    path_ = std::filesystem::path(testing::TempDir()) / (name + "." + std::to_string(getpid()));
+    path_ = std::filesystem::path(::testing::TempDir()) / (name + "." + std::to_string(getpid()));
     std::filesystem::create_directories(path_);
   }
   ~Folder() {

@@ -19,6 +19,7 @@ namespace mgcompare {
 namespace {
 
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
@@ -378,7 +379,7 @@ TEST(NewestRun, IsFoundUnderAnotherName) {
   first.config_json = R"({"name": "a", "model": "a", "epochs": 2, "plugins": ["/a/b.so"]})";
   renamed.config_json = R"({"name": "b", "model": "b", "epochs": 2})";
   ResultsStore(folder.path("run")).begin(first, plan());
-  EXPECT_EQ(newest_run(folder.path(), renamed.config_json), folder.path("run"));
+  EXPECT_EQ(newest_run(folder.path(), renamed.config_json).directory, folder.path("run"));
   EXPECT_NO_THROW(ResultsStore(folder.path("run")).resume(renamed, plan()));
 }
 
@@ -393,9 +394,11 @@ TEST(NewestRun, IsTheLatestOfAnEqualConfig) {
   std::ofstream(folder.path("broken/results.sqlite")) << "x";
   Database(folder.path("a-second/results.sqlite"), Database::Mode::write)
       .script("UPDATE run SET value = '2999-01-01T00:00:00Z' WHERE key = 'started'");
-  EXPECT_EQ(newest_run(folder.path(), info_with().config_json), folder.path("a-second"));
-  EXPECT_EQ(newest_run(folder.path(), R"({"epochs": 4})"), "");
-  EXPECT_EQ(newest_run(folder.path("absent"), info_with().config_json), "");
+  const NewestRun newest = newest_run(folder.path(), info_with().config_json);
+  EXPECT_EQ(newest.directory, folder.path("a-second"));
+  EXPECT_THAT(newest.doubtful, ElementsAre(HasSubstr("a-second"), HasSubstr("broken")));
+  EXPECT_EQ(newest_run(folder.path(), R"({"epochs": 4})").directory, "");
+  EXPECT_EQ(newest_run(folder.path("absent"), info_with().config_json).directory, "");
 }
 
 }  // namespace
