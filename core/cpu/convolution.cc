@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
+
+#include "cpu/winograd.h"
 
 namespace mgcompare {
 namespace {
@@ -33,14 +36,19 @@ class Convolution : public Layer {
         }
       }
     }
+    bias_sums_.resize(shape_.outputs);
+    group_ = std::max<std::size_t>(1, kPixelsPerSum / shape_.output_plane());
+    if (pooled()) out_gradient_ = Array<float>(device, group_ * shape_.outputs * shape_.output_plane() * kLanes);
+    if (transforms()) {
+      const WinogradShape shape{in[0], in[1], in[2], shape_.outputs, {padding_[0], padding_[1]}};
+      filters_.emplace(shape);
+      summed_.emplace(shape);
+      if (input.tensor->needs_gradient) transposed_filters_.emplace(shape.transposed());
+      return;
+    }
     packed_ = Array<float>(device, shape_.outputs * shape_.terms());
     band_ = rows_of_band();
-    group_ = std::max<std::size_t>(1, kPixelsPerSum / shape_.output_plane());
-    bias_sums_.resize(shape_.outputs);
-    if (pooled()) {
-      rows_ = Array<float>(device, kTile * pool_[0] * shape_.out_width * kLanes);
-      out_gradient_ = Array<float>(device, group_ * shape_.outputs * shape_.output_plane() * kLanes);
-    }
+    if (pooled()) rows_ = Array<float>(device, kTile * pool_[0] * shape_.out_width * kLanes);
     if (padded()) {
       padded_input_ = Array<float>(device, group_ * shape_.input_size() * kLanes);
       padded_gradient_ = Array<float>(device, shape_.input_size() * kLanes);
@@ -54,6 +62,7 @@ class Convolution : public Layer {
   void forward(const Work& work) override {
     const float* const weights = work.weights + spec_.weights.begin;
     const float* const bias = spec_.bias.size() == 0 ? nullptr : work.weights + spec_.bias.begin;
+    if (filters_) return transformed_forward(weights, bias, blocks_of(work.samples));
     pack_for_outputs(weights);
     const std::size_t rows = pooled() ? pooled_height() : shape_.out_height;
     for (std::size_t b = 0; b < blocks_of(work.samples); ++b) {
@@ -74,10 +83,16 @@ class Convolution : public Layer {
     float* const weight_gradient = work.gradients + spec_.weights.begin;
     if (blocks == 0) std::memset(weight_gradient, 0, spec_.weights.size() * sizeof(float));
     std::fill(bias_sums_.begin(), bias_sums_.end(), 0.0);
-    if (input_.tensor->needs_gradient) pack_for_terms(work.weights + spec_.weights.begin);
+    if (summed_) summed_->begin();
+    if (transposed_filters_) transposed_filters_->load(work.weights + spec_.weights.begin, true);
+    else if (input_.tensor->needs_gradient) pack_for_terms(work.weights + spec_.weights.begin);
     for (std::size_t b = 0; b < blocks; b += group_) {
       const std::size_t count = std::min(group_, blocks - b);
       const float* const gradient = gradient_before_activation(b, count);
+      if (summed_) {
+        transformed_backward(gradient, b, count);
+        continue;
+      }
       const float* const in = padded_group(b, count);
       kernels().convolve_weights(shape_, offsets_.data(), in, gradient, count, b == 0, weight_gradient);
       if (!input_.tensor->needs_gradient) continue;
@@ -85,6 +100,7 @@ class Convolution : public Layer {
         backward_data(gradient + k * shape_.outputs * shape_.output_plane() * kLanes, b + k);
       }
     }
+    if (summed_ && blocks > 0) summed_->finish(weight_gradient);
     if (spec_.bias.size() == 0) return;
     for (std::size_t o = 0; o < shape_.outputs; ++o) {
       work.gradients[spec_.bias.begin + o] = static_cast<float>(bias_sums_[o]);
@@ -93,10 +109,44 @@ class Convolution : public Layer {
 
  private:
   bool pooled() const { return pool_[0] > 0; }
+  // Whether the convolution is Winograd's (winograd.h).
+  bool transforms() const {
+    return shape_.kernel_height == 3 && shape_.kernel_width == 3 && shape_.stride_height == 1 && shape_.stride_width == 1 &&
+           padding_[0] <= 2 && padding_[1] <= 2 && pays(shape_.channels, shape_.outputs);
+  }
   bool padded() const { return padding_[0] + padding_[1] > 0; }
   std::size_t tile(std::size_t first, std::size_t all) const { return std::min(kTile, all - first); }
   std::size_t pooled_height() const { return shape_.out_height / pool_[0]; }
   std::size_t pooled_width() const { return shape_.out_width / pool_[1]; }
+
+  const float* input_block(std::size_t block) const { return input_.tensor->value + block * input_.tensor->features * kLanes; }
+
+  // Pooled: `out_gradient_` holds the output of a block before pooling.
+  void transformed_forward(const float* weights, const float* bias, std::size_t blocks) {
+    const std::size_t plane = shape_.output_plane() * kLanes, row = shape_.out_width * kLanes;
+    filters_->load(weights, false);
+    for (std::size_t b = 0; b < blocks; ++b) {
+      float* const out = pooled() ? out_gradient_.data() : output_.value + b * shape_.outputs * plane;
+      filters_->convolve(input_block(b), bias, out);
+      if (!pooled()) kernels().activate(activation_, out, shape_.outputs * plane);
+      for (std::size_t o = 0; pooled() && o < shape_.outputs; ++o) {
+        for (std::size_t y = 0; y < pooled_height(); ++y) {
+          const std::size_t at = pooled_row(b, o, y);
+          kernels().pool_row(out + o * plane + y * pool_[0] * row, shape_.out_width, pool_[0], pool_[1], activation_,
+                             output_.value + at, choice_.data() + at);
+        }
+      }
+    }
+  }
+
+  void transformed_backward(const float* gradient, std::size_t block, std::size_t count) {
+    for (std::size_t k = 0; k < count; ++k) {
+      const float* const slopes = gradient + k * shape_.outputs * shape_.output_plane() * kLanes;
+      summed_->add(input_block(block + k), slopes);
+      if (transposed_filters_)
+        transposed_filters_->convolve(slopes, nullptr, input_.gradient + (block + k) * input_.tensor->features * kLanes);
+    }
+  }
 
   // Output rows, after pooling, whose input is at most kBandBytes.
   std::size_t rows_of_band() const {
@@ -202,7 +252,7 @@ class Convolution : public Layer {
 
   // The borders of padded_input_ are initially zero and never written.
   const float* padded_block(std::size_t block, std::size_t place) {
-    const float* const from = input_.tensor->value + block * input_.tensor->features * kLanes;
+    const float* const from = input_block(block);
     if (!padded()) return from;
     float* const to = padded_input_.data() + place * shape_.input_size() * kLanes;
     for_each_inner_row([&](std::size_t inner, std::size_t outer, std::size_t floats) {
@@ -227,11 +277,14 @@ class Convolution : public Layer {
   std::size_t pool_[2] = {0, 0};
   std::size_t band_ = 1;            // rows of the output that are computed together
   std::size_t group_ = 1;           // blocks per call of the weight kernel
-  std::vector<std::uint32_t> offsets_;
   std::vector<double> bias_sums_;
+  Array<float> out_gradient_;       // of one group, before pooling
+  std::optional<WinogradFilters> filters_, transposed_filters_;
+  std::optional<WinogradGradient> summed_;
+  // Of the direct convolution:
+  std::vector<std::uint32_t> offsets_;
   Array<float> packed_;             // weights in the kernels' layout, packed again in every pass
   Array<float> rows_;               // convolved rows of one tile, before pooling
-  Array<float> out_gradient_;       // of one group, before pooling
   Array<float> padded_input_, padded_gradient_;
   Array<std::uint8_t> choice_;      // index of the maximum in each window
 };

@@ -29,6 +29,19 @@ struct ConvolutionShape {
   std::size_t output_plane() const { return out_height * out_width; }
 };
 
+// Planes of one block in tiles of 2 x 2 outputs of a 3 x 3 convolution (winograd.h).
+struct TiledPlanes {
+  std::size_t channels = 0, height = 0, width = 0;
+  std::size_t across = 0;           // tiles in a row
+  std::size_t padding[2] = {0, 0};  // zeros around a plane that is transformed; they are not stored
+};
+
+// Places of a tile after its transform.
+constexpr std::size_t kPlaces = 16;
+// Pixels (of 16 samples) from one place to the next in arrays of transformed tiles: not a multiple of 4 KiB, so that the places of a
+// tile are in different sets of the caches.
+constexpr std::size_t place_stride(std::size_t channels, std::size_t pitch) { return (channels * pitch + 63) / 64 * 64 + 5; }
+
 struct Kernels {
   const char* name;
 
@@ -64,6 +77,22 @@ struct Kernels {
   void (*sum_rows)(const float* x, std::size_t rows, std::size_t columns, float* sums);
   // Sum over the pixels and lanes of one blocked plane, which is aligned.
   float (*sum_plane)(const float* x, std::size_t pixels);
+
+  // Winograd's convolution. Tiles are those from `first` on of all planes; arrays of transformed tiles are (place, channel, pitch, 16)
+  // with `pitch` of at least `count` and place_stride().
+  // Transforms the 4 x 4 pixels of the input that each tile needs.
+  void (*transform_tiles)(const TiledPlanes& planes, const float* image, std::size_t first, std::size_t count, std::size_t pitch, float* to);
+  // Transforms the 2 x 2 gradients of each tile's outputs.
+  void (*transform_gradients)(const TiledPlanes& planes, const float* image, std::size_t first, std::size_t count, std::size_t pitch, float* to);
+  // Products of `outputs` <= kTile output channels, (place, kTile, pitch, 16), from weights (place, channel, output).
+  void (*multiply_tiles)(const float* tiles, const float* weights, std::size_t channels, std::size_t outputs, std::size_t count,
+                         std::size_t pitch, float* products);
+  // Transforms products back and adds the bias, which may be null. `planes` are those of these outputs.
+  void (*finish_tiles)(const TiledPlanes& planes, const float* products, const float* bias, std::size_t first, std::size_t count,
+                       std::size_t pitch, float* out);
+  // Adds to sums (place, output, channel) the products of transformed gradients and inputs, summed over tiles and samples.
+  void (*correlate_tiles)(const float* gradients, const float* tiles, std::size_t outputs, std::size_t channels, std::size_t count,
+                          std::size_t pitch, float* sums);
 };
 
 // The fastest set that this processor supports.

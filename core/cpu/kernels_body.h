@@ -63,13 +63,15 @@ float sum_plane(const float* x, std::size_t pixels) {
 }  // namespace mgcompare::MGCOMPARE_KERNELS
 
 #include "cpu/kernels_convolution.h"
+#include "cpu/kernels_winograd.h"
 #include "cpu/kernels_activation.h"
 #include "cpu/kernels_pooling.h"
 
 namespace mgcompare::MGCOMPARE_KERNELS {
 
 const Kernels kKernels = {kName,        convolve,   convolve_back, convolve_weights, pool_row, unpool_row,
-                          activate,     activate_back, add_bias,   sum_rows,         sum_plane};
+                          activate,     activate_back, add_bias,   sum_rows,         sum_plane,
+                          transform_tiles, transform_gradients, multiply_tiles, finish_tiles, correlate_tiles};
 
 #undef MGCOMPARE_INLINE
 
