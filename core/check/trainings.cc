@@ -167,6 +167,7 @@ TrainingRequest Trainings::request_of(const TrainingCase& of, const Trial& trial
   request.initial_weights = &initial(of);
   request.numerics.average_pooling = of.smooth;
   request.numerics.deterministic = true;
+  request.numerics.kernels = trial.config.kernels;
   request.evaluate = false;
   if (of.epochs > 0) request.most_steps = of.epochs * extent_of(scope_, of.optimizer, of.is_brief).steps_per_epoch;
   request.audit = of.audit || (sees_steps(of) && !on_cpu());

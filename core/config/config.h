@@ -167,6 +167,7 @@ struct Config {
   std::vector<VariantConfig> variants;
   std::vector<StrategyConfig> strategies;
   Precision precision = Precision::automatic;
+  KernelChoice kernels = KernelChoice::fused;
   bool deterministic = false;       // free-running strategies run in virtual time
   BatchNormPolicy batch_norm = BatchNormPolicy::local;
   MeasureConfig measure;

@@ -254,6 +254,10 @@ std::vector<Key> make_keys() {
       {.name = "numerics.precision",
        .help = "Arithmetic of convolutions and matrix products; auto: tf32 on GPUs that support it, otherwise fp32.",
        .field = choice([](Config& c) -> auto& { return c.precision; })},
+      {.name = "numerics.kernels",
+       .help = "Who computes the layers on GPUs. fused: mgcompare's kernels and those of cuDNN and cuBLASLt, with neighbouring "
+               "layers in one; library: cuDNN and cuBLASLt, one layer after another, wherever they have the layer.",
+       .field = choice([](Config& c) -> auto& { return c.kernels; })},
       {.name = "numerics.deterministic",
        .help = "Get the same bits on every run; strategies whose ranks run freely then run in "
                "virtual time.",

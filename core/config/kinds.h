@@ -32,6 +32,8 @@ enum class TargetKind { automatic, last, next };
 enum class DataLocation { device, host };
 enum class ScalingMode { strong, weak };
 enum class Precision { automatic, fp32, tf32, bf16 };
+// Who computes the layers on GPUs: mgcompare's kernels beside the libraries', or the libraries wherever they have the layer.
+enum class KernelChoice { fused, library };
 enum class BatchNormPolicy { local, sync };
 enum class MeasureLevel { quick, normal, thorough };
 // Which trials share a worker process.
@@ -62,6 +64,7 @@ template <> inline constexpr auto kKindNames<DataLocation> = std::to_array<std::
 template <> inline constexpr auto kKindNames<ScalingMode> = std::to_array<std::string_view>({"strong", "weak"});
 template <>
 inline constexpr auto kKindNames<Precision> = std::to_array<std::string_view>({"auto", "fp32", "tf32", "bf16"});
+template <> inline constexpr auto kKindNames<KernelChoice> = std::to_array<std::string_view>({"fused", "library"});
 template <> inline constexpr auto kKindNames<BatchNormPolicy> = std::to_array<std::string_view>({"local", "sync"});
 template <>
 inline constexpr auto kKindNames<MeasureLevel> = std::to_array<std::string_view>({"quick", "normal", "thorough"});

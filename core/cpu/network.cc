@@ -55,6 +55,7 @@ class CpuNetwork : public Network {
   Vec forward(Feed& feed, std::size_t first, std::size_t count, const Pass& pass, ConstVec weights) override;
   void loss(Feed& feed, std::size_t first, std::size_t count, ConstVec logits, Vec dlogits, float scale) override;
   void backward(ConstVec dlogits, const Ready& ready, float share) override;
+  std::vector<Stored> stored() const override;
   Tally take_tally() override { return std::exchange(tally_, Tally()); }
   void synchronize_batch_norm(std::function<void(Vec)> all_reduce) override {
     for (Node& node : nodes_) node.layer->synchronize(all_reduce);
@@ -217,6 +218,12 @@ void CpuNetwork::reserve(std::size_t samples) {
   for (Node& node : nodes_) node.layer->reserve(samples);
   ids_.resize(samples);
   capacity_ = samples;
+}
+
+std::vector<Stored> CpuNetwork::stored() const {
+  std::uint64_t bytes = 0;
+  for (const Array<float>& memory : memory_) bytes += memory.span().bytes();
+  return {{"activations and their gradients", "fp32", bytes}};
 }
 
 Vec CpuNetwork::forward(Feed& feed, std::size_t first, std::size_t count, const Pass& pass, ConstVec weights) {

@@ -1,5 +1,6 @@
 #include "cuda/bias_activation.h"
 
+#include "cuda/activation.h"
 #include "cuda/activation_math.h"
 #include "cuda/column_sums.h"
 
@@ -48,52 +49,62 @@ struct StoreSum {
   }
 };
 
+class FusedBias : public Bias {
+ public:
+  FusedBias(CudaDevice& device, std::size_t columns, Element element)
+      : device_(device), columns_(columns), element_(element), sums_(device, columns) {}
+
+  void add(Activation activation, const float* bias, void* x, std::size_t rows) override {
+    const std::size_t size = rows * columns_;
+    if (size == 0 || (bias == nullptr && activation == Activation::none)) return;
+    if (bias == nullptr) return activate(device_, activation, element_, x, x, size);
+    with_element(element_, [&](auto type) {
+      using T = decltype(type);
+      T* const to = static_cast<T*>(x);
+      with_activation(activation, [&](auto chosen) {
+        constexpr Activation A = decltype(chosen)::value;
+        with_pack_size(
+            columns_,
+            [&](auto pack) {
+              constexpr int V = decltype(pack)::value;
+              with_index(size, [&](auto index) {
+                launch(device_.compute_stream(), blocks_for(size / V), kThreads, 0, add_bias_to_packs<A, V, decltype(index), T>, bias,
+                       to, size / V, static_cast<unsigned>(columns_));
+              });
+            },
+            to);
+      });
+    });
+  }
+
+  void backward(Activation activation, const void* y, void* gradient, float* sums, std::size_t rows) override {
+    if (rows == 0) {
+      if (sums != nullptr) device_.zero(sums, columns_ * sizeof(float));
+      return;
+    }
+    if (sums == nullptr && activation == Activation::none) return;
+    with_element(element_, [&](auto type) {
+      using T = decltype(type);
+      with_activation(activation, [&](auto chosen) {
+        constexpr Activation A = decltype(chosen)::value;
+        const T* const values = static_cast<const T*>(y);
+        T* const slopes = static_cast<T*>(gradient);
+        sums_.sum<1>(rows, BiasTerm<A, T>{values, slopes}, StoreSum{sums}, values, slopes);
+      });
+    });
+  }
+
+ private:
+  CudaDevice& device_;
+  const std::size_t columns_;
+  const Element element_;
+  ColumnSums sums_;
+};
+
 }  // namespace
 
-void add_bias(CudaDevice& device, Activation activation, const float* bias, Element element, void* x, std::size_t rows,
-              std::size_t columns) {
-  const std::size_t size = rows * columns;
-  if (size == 0 || (bias == nullptr && activation == Activation::none)) return;
-  if (bias == nullptr) return activate(device, activation, element, x, x, size);
-  with_element(element, [&](auto type) {
-    using T = decltype(type);
-    T* const to = static_cast<T*>(x);
-    with_activation(activation, [&](auto chosen) {
-      constexpr Activation A = decltype(chosen)::value;
-      with_pack_size(
-          columns,
-          [&](auto pack) {
-            constexpr int V = decltype(pack)::value;
-            with_index(size, [&](auto index) {
-              launch(device.compute_stream(), blocks_for(size / V), kThreads, 0, add_bias_to_packs<A, V, decltype(index), T>, bias, to,
-                     size / V, static_cast<unsigned>(columns));
-            });
-          },
-          to);
-    });
-  });
-}
-
-BiasGradient::BiasGradient(CudaDevice& device, std::size_t columns)
-    : device_(device), columns_(columns), sums_(std::make_unique<ColumnSums>(device, columns)) {}
-
-BiasGradient::~BiasGradient() = default;
-
-void BiasGradient::backward(Activation activation, Element element, const void* y, void* gradient, float* sums, std::size_t rows) {
-  if (rows == 0) {
-    if (sums != nullptr) device_.zero(sums, columns_ * sizeof(float));
-    return;
-  }
-  if (sums == nullptr && activation == Activation::none) return;
-  with_element(element, [&](auto type) {
-    using T = decltype(type);
-    with_activation(activation, [&](auto chosen) {
-      constexpr Activation A = decltype(chosen)::value;
-      const T* const values = static_cast<const T*>(y);
-      T* const slopes = static_cast<T*>(gradient);
-      sums_->sum<1>(rows, BiasTerm<A, T>{values, slopes}, StoreSum{sums}, values, slopes);
-    });
-  });
+std::unique_ptr<Bias> make_bias(CudaDevice& device, std::size_t columns, Element element) {
+  return std::make_unique<FusedBias>(device, columns, element);
 }
 
 }  // namespace mgcompare::cuda

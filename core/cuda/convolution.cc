@@ -10,6 +10,7 @@
 #include "cuda/convolution_plan.h"
 #include "cuda/device.h"
 #include "cuda/few_channels.h"
+#include "cuda/library/bias.h"
 #include "cuda/tiled_pooling.h"
 #include "cuda/transpose.h"
 #include "mgcompare/error.h"
@@ -35,9 +36,11 @@ class Convolution : public Layer {
               Tensor& output)
       : device_(device), spec_(spec), activation_(fusion.activation),
         derivative_(output.own_derivative(fusion.activation)), numerics_(numerics), input_(input), output_(output),
-        element_(output.format.element), planar_(spec.input_shapes.front()[0] == 1), bias_gradient_(device, spec.output_shape[0]),
+        element_(output.format.element), planar_(spec.input_shapes.front()[0] == 1),
+        bias_(numerics.kernels == KernelChoice::library ? library::make_bias(device, spec.output_shape[0], element_)
+                                                   : make_bias(device, spec.output_shape[0], element_)),
         filter_(device, spec.weights.size() * bytes_of(element_)), filter_gradient_(device, spec.weights.size() * bytes_of(element_)) {
-    if (reads_samples(spec, *input.tensor)) few_channels_.emplace(device, spec, element_);
+    if (reads_samples(spec, *input.tensor, numerics.kernels)) few_channels_.emplace(device, spec, element_);
     if (fusion.pool == nullptr) return;
     windows_ = {static_cast<unsigned>(spec.output_shape[1]), static_cast<unsigned>(spec.output_shape[2]),
                 static_cast<unsigned>(fusion.pool->config.kernel[0]), static_cast<unsigned>(fusion.pool->config.kernel[1])};
@@ -46,6 +49,7 @@ class Convolution : public Layer {
   bool overwrites_output_gradient() const override { return derivative_ != Activation::none; }
 
   void reserve(std::size_t samples) override {
+    bias_->reserve(samples * output_.pixels());
     if (planar_ && !few_channels_) planes_ = device_array<std::uint8_t>(device_, samples * full_features() * bytes_of(element_));
     if (!pooled()) return;
     full_ = device_array<std::uint8_t>(device_, samples * full_features() * bytes_of(element_));
@@ -69,7 +73,7 @@ class Convolution : public Layer {
       device_.join_branch();
       run({ConvolutionPass::forward, work.samples}, input_.tensor->value, filter_.data(), planar_ ? planes_.data() : out);
       if (planar_) transpose(device_.compute_stream(), planes(work.samples), planes_.data(), element_, out, element_);
-      if (!pooled()) add_bias(device_, activation_, bias, element_, out, work.samples * output_.pixels(), channels());
+      if (!pooled()) bias_->add(activation_, bias, out, work.samples * output_.pixels());
     }
     if (pooled())
       max_pool(device_, windows_, activation_, element_, out, bias, output_.value, choice_.data(), work.samples, channels());
@@ -84,7 +88,7 @@ class Convolution : public Layer {
                               bias_gradient != nullptr, work.samples);
       return;
     }
-    bias_gradient_.backward(derivative_, element_, output_.value, output_.gradient, bias_gradient, work.samples * output_.pixels());
+    bias_->backward(derivative_, output_.value, output_.gradient, bias_gradient, work.samples * output_.pixels());
     if (work.samples == 0) {
       device_.zero(weight_gradient, spec_.weights.size() * sizeof(float));
       return;
@@ -190,7 +194,7 @@ class Convolution : public Layer {
   const Element element_;
   // For one channel cuDNN (9.14) cannot tell the orders apart, and returns wrong results if the output is channels-last.
   const bool planar_;
-  BiasGradient bias_gradient_;
+  const std::unique_ptr<Bias> bias_;
   PoolingWindows windows_;
   std::optional<FewChannels> few_channels_;
   Plans plans_;
@@ -202,7 +206,9 @@ class Convolution : public Layer {
 
 }  // namespace
 
-bool reads_samples(const LayerSpec& spec, const Tensor& input) { return !input.needs_gradient && FewChannels::serves(spec); }
+bool reads_samples(const LayerSpec& spec, const Tensor& input, KernelChoice kernels) {
+  return kernels == KernelChoice::fused && !input.needs_gradient && FewChannels::serves(spec);
+}
 
 std::unique_ptr<Layer> make_convolution(CudaDevice& device, const LayerSpec& spec, const Fusion& fusion,
                                         const Numerics& numerics, Port& input, Tensor& output) {

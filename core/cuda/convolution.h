@@ -13,7 +13,7 @@
 namespace mgcompare::cuda {
 
 // Whether the layer reads the planar samples themselves, in float32.
-bool reads_samples(const LayerSpec& spec, const Tensor& input);
+bool reads_samples(const LayerSpec& spec, const Tensor& input, KernelChoice kernels);
 
 // Unless it reads samples, the input has the format of the output, which is channels-last and stores the type of the products'
 // factors.

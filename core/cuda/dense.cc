@@ -4,22 +4,28 @@
 
 #include "cuda/bias_activation.h"
 #include "cuda/device.h"
+#include "cuda/library/bias.h"
 #include "cuda/narrow_dense.h"
 #include "cuda/transpose.h"
 
 namespace mgcompare::cuda {
 namespace {
 
+bool is_narrow(const LayerSpec& spec, KernelChoice kernels) {
+  return kernels == KernelChoice::fused && spec.output_shape.back() <= NarrowDense::kOutputs;
+}
+
 class Dense : public Layer {
  public:
-  Dense(CudaDevice& device, const LayerSpec& spec, Activation activation, Precision precision, Port& input,
+  Dense(CudaDevice& device, const LayerSpec& spec, Activation activation, const Numerics& numerics, Port& input,
         Tensor& output)
       : device_(device), spec_(spec), activation_(activation),
-        derivative_(output.own_derivative(activation)), precision_(precision), input_(input), output_(output),
+        derivative_(output.own_derivative(activation)), precision_(numerics.precision), input_(input), output_(output),
         outputs_(spec.output_shape.back()), inputs_(spec.weights.size() / outputs_), rows_(output.features / outputs_),
         factors_(input.tensor->format.element), result_(output.format.element), reorders_(input.tensor->reordered()),
-        bias_gradient_(device, outputs_) {
-    if (outputs_ <= NarrowDense::kOutputs) narrow_.emplace(device, factors_, inputs_, outputs_);
+        bias_(numerics.kernels == KernelChoice::library ? library::make_bias(device, outputs_, result_)
+                                                   : make_bias(device, outputs_, result_)) {
+    if (is_narrow(spec, numerics.kernels)) narrow_.emplace(device, factors_, inputs_, outputs_);
     if (reorders_ || weight_type() != Element::fp32)
       weights_ = device_array<std::uint8_t>(device, spec.weights.size() * bytes_of(weight_type()));
     if (reorders_) weight_gradient_ = device_array<float>(device, spec.weights.size());
@@ -28,6 +34,7 @@ class Dense : public Layer {
   bool overwrites_output_gradient() const override { return derivative_ != Activation::none; }
 
   void reserve(std::size_t samples) override {
+    bias_->reserve(samples * rows_);
     if (converts_gradient()) gradient_ = device_array<std::uint8_t>(device_, output_.size(samples) * bytes_of(factors_));
   }
 
@@ -50,7 +57,7 @@ class Dense : public Layer {
     device_.handles().blas->multiply({.a = input_.tensor->value, .b = weights(work), .c = output_.value, .m = rows, .n = outputs_,
                                       .k = inputs_, .transpose_b = true, .factors = factors_, .result = result_},
                                      precision_);
-    add_bias(device_, activation_, bias, result_, output_.value, rows, outputs_);
+    bias_->add(activation_, bias, output_.value, rows);
   }
 
   void backward(const Work& work) override {
@@ -58,7 +65,7 @@ class Dense : public Layer {
     float* const bias = spec_.bias.size() == 0 ? nullptr : work.gradients + spec_.bias.begin;
     const std::size_t rows = work.samples * rows_;
     const bool narrow = narrow_ && rows > 0;
-    bias_gradient_.backward(derivative_, result_, output_.value, output_.gradient, narrow ? nullptr : bias, rows);
+    bias_->backward(derivative_, output_.value, output_.gradient, narrow ? nullptr : bias, rows);
     const void* gradient = output_.gradient;
     if (converts_gradient()) {
       convert(device_.compute_stream(), rows * outputs_, gradient, result_, gradient_.data(), factors_);
@@ -110,7 +117,7 @@ class Dense : public Layer {
   std::size_t rows_;                // of a sample: 1, or the positions of a sequence
   const Element factors_, result_;  // of the products
   const bool reorders_;             // the weights, because the input is channels-last
-  BiasGradient bias_gradient_;
+  const std::unique_ptr<Bias> bias_;
   std::optional<NarrowDense> narrow_;
   Array<std::uint8_t> weights_;     // in the order and type of the products; empty: those of the network are used
   Array<float> weight_gradient_;    // in the order of the products
@@ -119,13 +126,13 @@ class Dense : public Layer {
 
 }  // namespace
 
-Element dense_output(const LayerSpec& spec, Element factors) {
-  return spec.output_shape.back() <= NarrowDense::kOutputs ? Element::fp32 : factors;
+Element dense_output(const LayerSpec& spec, Element factors, KernelChoice kernels) {
+  return is_narrow(spec, kernels) ? Element::fp32 : factors;
 }
 
-std::unique_ptr<Layer> make_dense(CudaDevice& device, const LayerSpec& spec, Activation activation, Precision precision,
+std::unique_ptr<Layer> make_dense(CudaDevice& device, const LayerSpec& spec, Activation activation, const Numerics& numerics,
                                   Port& input, Tensor& output) {
-  return std::make_unique<Dense>(device, spec, activation, precision, input, output);
+  return std::make_unique<Dense>(device, spec, activation, numerics, input, output);
 }
 
 }  // namespace mgcompare::cuda

@@ -5,7 +5,7 @@
 namespace mgcompare::cuda {
 
 Fusions::Fusions(const NetworkSpec& spec, const Numerics& numerics)
-    : spec_(spec), pools_(!numerics.average_pooling), readers_(spec.layers.size() + 1, 0) {
+    : spec_(spec), fuses_(numerics.kernels == KernelChoice::fused), pools_(!numerics.average_pooling), readers_(spec.layers.size() + 1, 0) {
   for (const LayerSpec& layer : spec.layers) {
     for (const int input : layer.inputs) ++readers_[static_cast<std::size_t>(input + 1)];
   }
@@ -25,11 +25,17 @@ Fusion Fusions::of(std::size_t index) const {
     const std::size_t last = index + fusion.layers - 1;
     return is_only_reader(last + 1, last) ? &spec_.layers[last + 1] : nullptr;
   };
-  if (multiplies || type == LayerType::batch_norm || type == LayerType::add) {
+  if (fuses_ && (multiplies || type == LayerType::batch_norm || type == LayerType::add)) {
     if (const LayerSpec* const layer = next()) fusion.activation = activation_of(layer->config.type);
     if (fusion.activation != Activation::none) ++fusion.layers;
   }
-  if (!multiplies) return fusion;
+  if (gates_of(type) > 0) {
+    const auto continues = [&](const LayerSpec* layer) {
+      return layer != nullptr && layer->config.type == type && layer->config.channels == spec_.layers[index].config.channels;
+    };
+    while (continues(next())) ++fusion.layers;
+  }
+  if (!multiplies || !fuses_) return fusion;
   const LayerSpec* const layer = next();
   if (layer == nullptr) return fusion;
   if (type == LayerType::conv && pools_ && layer->config.type == LayerType::max_pool && tiles(*layer)) {

@@ -1,7 +1,8 @@
 #pragma once
 
 // Which layers of a network are computed together: an activation after a convolution, dense layer, batch normalisation or sum;
-// max pooling after a convolution; and what batch normalisation takes over from the layer before it.
+// max pooling after a convolution; recurrent layers of one type and width; and what batch normalisation takes over from the
+// layer before it.
 
 #include <cstddef>
 #include <vector>
@@ -36,6 +37,7 @@ class Fusions {
   bool is_only_reader(std::size_t index, std::size_t producer) const;
 
   const NetworkSpec& spec_;
+  const bool fuses_;                // otherwise recurrent layers only, which cuDNN computes together
   bool pools_;                      // max pooling can be fused
   std::vector<std::size_t> readers_;  // [0] of the sample, [i + 1] of layer i
 };

@@ -3,29 +3,15 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <string>
 
-#include "cuda/activation.h"
-#include "cuda/batch_norm.h"
 #include "cuda/conversion.h"
-#include "cuda/convolution.h"
-#include "cuda/dense.h"
-#include "cuda/dropout.h"
 #include "cuda/feed.h"
-#include "cuda/fusion.h"
-#include "cuda/gelu.h"
-#include "cuda/global_pooling.h"
-#include "cuda/layer_norm.h"
+#include "cuda/layer_choice.h"
 #include "cuda/loss.h"
 #include "cuda/merge.h"
-#include "cuda/pooling.h"
-#include "cuda/recurrent.h"
-#include "cuda/response_norm.h"
-#include "cuda/stem_convolution.h"
-#include "cuda/tile_convolution.h"
-#include "cuda/tiled_pooling.h"
-#include "cuda/tokens.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare::cuda {
@@ -61,24 +47,10 @@ std::size_t features_of(const Shape& shape) {
 // The first axis of images and sequences.
 std::size_t channels_of(const Shape& shape) { return shape.size() > 1 ? shape[0] : 1; }
 
-bool is_image(const Shape& shape) { return shape.size() == 3; }
-
-// Whether a layer computes in float32 only, whatever numerics.precision is.
-bool needs_float32(LayerType type) {
-  return type == LayerType::layer_norm || type == LayerType::lrn || type == LayerType::gru || type == LayerType::lstm ||
-         type == LayerType::embedding || type == LayerType::one_hot;
-}
-
-// Whether a layer computes each value from those at the same place, in any order of storage.
-bool is_elementwise(LayerType type) {
-  return activation_of(type) != Activation::none || type == LayerType::gelu || type == LayerType::dropout || type == LayerType::add;
-}
-
 class CudaNetwork : public Network {
  public:
   CudaNetwork(CudaDevice& device, const NetworkSpec& spec, const Numerics& numerics)
-      : device_(device), spec_(spec), fusions_(spec_, numerics), numerics_(numerics),
-        factors_(numerics.precision == Precision::bf16 ? Element::bf16 : Element::fp32),
+      : device_(device), spec_(spec), choice_(device, spec_, numerics), numerics_(numerics),
         vectors_{best_shift(spec), best_shift(spec) + spec.parameters}, weights_(device, vectors_.end),
         gradients_(device, vectors_.end), buffers_(device, spec.buffers),
         tally_(device, 1), host_tally_(device, 1, true) {
@@ -99,6 +71,8 @@ class CudaNetwork : public Network {
   Vec forward(Feed& feed, std::size_t first, std::size_t count, const Pass& pass, ConstVec weights) override;
   void loss(Feed& feed, std::size_t first, std::size_t count, ConstVec logits, Vec dlogits, float scale) override;
   void backward(ConstVec dlogits, const Ready& ready, float share) override;
+  std::vector<Stored> stored() const override;
+  std::vector<std::string> computed_without_library() const override { return choice_.computed_without_library(); }
   Tally take_tally() override;
   void synchronize_batch_norm(std::function<void(Vec)> all_reduce) override {
     for (Node& node : nodes_) node.layer->synchronize(all_reduce);
@@ -107,11 +81,7 @@ class CudaNetwork : public Network {
  private:
   void build();
   std::size_t add_layer(std::size_t index);
-  Format input_format(std::size_t index, const Fusion& fusion) const;
-  Format output_format(std::size_t index, const Fusion& fusion, const Tensor& input) const;
-  bool has_own_kernels(std::size_t index, const Fusion& fusion) const;
-  std::unique_ptr<Layer> make_layer(std::size_t index, const Fusion& fusion, const std::vector<Port*>& ports,
-                                    Tensor& output);
+  Range parameters_of(std::size_t index, std::size_t layers) const;
   Tensor& in_format(Tensor& tensor, const Format& format);
   Port& new_port(Tensor& tensor) { return ports_.emplace_back(Port{&tensor}); }
   bool has_one_reader(const Tensor& tensor) const;
@@ -120,9 +90,8 @@ class CudaNetwork : public Network {
 
   CudaDevice& device_;
   const NetworkSpec spec_;
-  const Fusions fusions_;
+  const LayerChoice choice_;
   const Numerics numerics_;
-  const Element factors_;           // of convolutions and of dense layers
   Range vectors_;                   // position of the vectors in weights_ and gradients_
   Array<float> weights_;
   WindowMemory gradients_;
@@ -136,6 +105,7 @@ class CudaNetwork : public Network {
   std::vector<Tensor*> outputs_;    // [0] is the sample, [i + 1] the output of layer i
 
   std::vector<Array<std::uint8_t>> memory_;
+  std::map<Element, std::uint64_t> stored_;  // bytes of it
   void* logit_gradients_ = nullptr;
   std::size_t capacity_ = 0;
   Work work_;
@@ -161,35 +131,14 @@ Tensor& CudaNetwork::in_format(Tensor& tensor, const Format& format) {
   return changed;
 }
 
-// Whether a convolution has kernels for its special shape, which read and write planar images.
-bool CudaNetwork::has_own_kernels(std::size_t index, const Fusion& fusion) const {
-  const LayerSpec& layer = spec_.layers[index];
-  const Tensor& input = *outputs_[static_cast<std::size_t>(layer.inputs.front() + 1)];
-  return is_stem(layer, fusion, input) || is_tile(device_, layer, fusion, numerics_.precision);
-}
-
-Format CudaNetwork::input_format(std::size_t index, const Fusion& fusion) const {
-  const LayerSpec& layer = spec_.layers[index];
-  const LayerType type = layer.config.type;
-  const Tensor& input = *outputs_[static_cast<std::size_t>(layer.inputs.front() + 1)];
-  if (type == LayerType::conv)
-    return has_own_kernels(index, fusion) || reads_samples(layer, input) ? Format{} : Format{factors_, true};
-  if (type == LayerType::dense) return {factors_, layer.output_shape.size() == 1 && input.format.channels_last};
-  if (is_elementwise(type)) return input.format;
-  const bool channels_last = type == LayerType::batch_norm ? layer.input_shapes.front().size() > 1
-                                                           : is_image(layer.input_shapes.front()) && type != LayerType::layer_norm;
-  return {needs_float32(type) ? Element::fp32 : input.format.element, channels_last};
-}
-
-// `input` is already in the input format.
-Format CudaNetwork::output_format(std::size_t index, const Fusion& fusion, const Tensor& input) const {
-  const LayerSpec& layer = spec_.layers[index];
-  const LayerType type = layer.config.type;
-  if (type == LayerType::dense)
-    return {index + 1 == spec_.layers.size() ? Element::fp32 : dense_output(layer, factors_), false};
-  if (type == LayerType::conv) return has_own_kernels(index, fusion) ? Format{} : Format{factors_, true};
-  if (is_elementwise(type)) return input.format;
-  return {input.format.element, input.format.channels_last && layer.output_shape.size() > 1};
+// The parameters of consecutive layers, which are consecutive.
+Range CudaNetwork::parameters_of(std::size_t index, std::size_t layers) const {
+  Range all = spec_.layers[index].parameters();
+  for (std::size_t k = 1; k < layers; ++k) {
+    const Range more = spec_.layers[index + k].parameters();
+    if (more.size() > 0) all.end = more.end;
+  }
+  return all;
 }
 
 // Adds layer `index` and the layers fused into it. Returns the number of layers of the specification that it covers.
@@ -202,11 +151,12 @@ std::size_t CudaNetwork::add_layer(std::size_t index) {
     return 1;
   }
 
-  const Fusion fusion = fusions_.of(index);
+  const Fusion fusion = choice_.fusion(index);
   const std::size_t used = fusion.layers;
-  const Format format = input_format(index, fusion);
+  const Format format = choice_.input_format(index, fusion, input(layer.inputs.front()));
   std::vector<Port*> ports;
-  bool needs_gradient = layer.parameters().size() > 0;
+  const Range parameters = parameters_of(index, used);
+  bool needs_gradient = parameters.size() > 0;
   for (const int number : layer.inputs) {
     ports.push_back(&new_port(in_format(input(number), format)));
     needs_gradient = needs_gradient || ports.back()->tensor->needs_gradient;
@@ -216,47 +166,21 @@ std::size_t CudaNetwork::add_layer(std::size_t index) {
   Tensor& output = tensors_.emplace_back(Tensor{.features = features_of(shape),
                                                 .channels = is_elementwise(type) ? first.channels : channels_of(shape),
                                                 .needs_gradient = needs_gradient,
-                                                .format = output_format(index, fusion, first)});
+                                                .format = choice_.output_format(index, fusion, first)});
   if (fusion.feeds_normalization) output.derivative = fusion.activation;
-  nodes_.push_back({make_layer(index, fusion, ports, output), ports, &output, layer.parameters()});
+  nodes_.push_back({choice_.make(index, fusion, ports, output), ports, &output, parameters});
   outputs_[index + used] = &output;
   return used;
-}
-
-std::unique_ptr<Layer> CudaNetwork::make_layer(std::size_t index, const Fusion& fusion, const std::vector<Port*>& ports,
-                                               Tensor& output) {
-  LayerSpec layer = spec_.layers[index];
-  const LayerType type = layer.config.type;
-  Port& port = *ports.front();
-  if (fusion.folds_bias()) layer.bias = {};
-  if (type == LayerType::conv) {
-    if (is_stem(layer, fusion, *port.tensor))
-      return make_stem_convolution(device_, layer, fusion, numerics_.precision, port, output);
-    if (is_tile(device_, layer, fusion, numerics_.precision)) return make_tile_convolution(device_, layer, fusion, port, output);
-    return make_convolution(device_, layer, fusion, numerics_, port, output);
-  }
-  if (type == LayerType::dense) return make_dense(device_, layer, fusion.activation, numerics_.precision, port, output);
-  if (type == LayerType::max_pool || type == LayerType::average_pool)
-    return make_pooling(device_, layer, type == LayerType::average_pool || numerics_.average_pooling, port, output);
-  if (type == LayerType::dropout) return make_dropout(device_, layer, index, port, output);
-  if (type == LayerType::batch_norm) return make_batch_norm(device_, layer, fusions_.folded_bias(index), fusion.activation, port, output);
-  if (type == LayerType::gru || type == LayerType::lstm)
-    return make_recurrent(device_, layer, numerics_.precision, port, output);
-  if (type == LayerType::add) return make_sum(device_, fusion.activation, ports, output);
-  if (type == LayerType::concat) return make_concatenation(device_, ports, output);
-  if (type == LayerType::embedding) return make_embedding(device_, layer, port, output);
-  if (type == LayerType::one_hot) return make_one_hot(device_, layer, port, output);
-  if (type == LayerType::global_average_pool) return make_global_pooling(device_, port, output);
-  if (type == LayerType::layer_norm) return make_layer_norm(device_, layer, port, output);
-  if (type == LayerType::gelu) return make_gelu(device_, port, output);
-  if (type == LayerType::lrn) return make_response_norm(device_, layer, port, output);
-  return make_activation(device_, fusion.activation, port, output);
 }
 
 void CudaNetwork::reserve(std::size_t samples) {
   if (samples <= capacity_) return;
   memory_.clear();
-  const auto allocate = [&](const Tensor& tensor) { return memory_.emplace_back(device_, tensor.bytes(samples)).data(); };
+  stored_.clear();
+  const auto allocate = [&](const Tensor& tensor) {
+    stored_[tensor.format.element] += tensor.bytes(samples);
+    return memory_.emplace_back(device_, tensor.bytes(samples)).data();
+  };
   for (Tensor& tensor : tensors_) {
     tensor.value = allocate(tensor);
     tensor.gradient = nullptr;
@@ -277,6 +201,13 @@ void CudaNetwork::reserve(std::size_t samples) {
   logit_gradients_ = outputs_.back()->gradient;
   for (Node& node : nodes_) node.layer->reserve(samples);
   capacity_ = samples;
+}
+
+std::vector<Stored> CudaNetwork::stored() const {
+  std::vector<Stored> all;
+  for (const auto& [element, bytes] : stored_)
+    all.push_back({"activations and their gradients", element == Element::bf16 ? "bf16" : "fp32", bytes});
+  return all;
 }
 
 bool CudaNetwork::has_one_reader(const Tensor& tensor) const {

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "config/kinds.h"
 #include "mgcompare/replica.h"
@@ -18,6 +20,14 @@ struct Numerics {
   bool deterministic = false;
   bool average_pooling = false;     // replace max_pool by average_pool: `verify` then has no near-ties
   bool dropout = true;              // false: dropout layers return their input
+  KernelChoice kernels = KernelChoice::fused;
+};
+
+// Memory of a network beside its weights, gradients and buffers.
+struct Stored {
+  std::string what;                 // "activations and their gradients"
+  std::string type;                 // "bf16"
+  std::uint64_t bytes = 0;
 };
 
 // The samples of one split on one device, and the order in which they are read.
@@ -67,6 +77,10 @@ class Network {
   // this rank's fraction of the batch if dlogits are scaled by its own samples, 1 if by the global batch; synchronised
   // batch normalisation needs one scale on all ranks.
   virtual void backward(ConstVec dlogits, const Ready& ready, float share = 1) = 0;
+  // What the last reserve() allocated.
+  virtual std::vector<Stored> stored() const = 0;
+  // With KernelChoice::library, what the platform's libraries do not compute: types of layers, and parts of a step. Otherwise empty.
+  virtual std::vector<std::string> computed_without_library() const { return {}; }
   // Sums since the last call, after waiting for the device.
   virtual Tally take_tally() = 0;
   // Batch normalisation over all ranks; `all_reduce` sums a vector over them. Unset: each rank normalises its own samples.

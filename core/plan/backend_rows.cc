@@ -29,6 +29,7 @@ std::string missing_in_backend(const StrategySummary& answer, const TrialKey& tr
   const std::string_view precision = to_string(precision_of(config, trial.device_kind));
   if (precisions == backend.precisions.end() || !has(precisions->second, precision))
     return fmt::format("{} does not support {} on {}; set `numerics.precision`", name, precision, kind);
+  if (config.kernels == KernelChoice::library) return fmt::format("{} has kernels of its own; `numerics.kernels: library` is for strategies", name);
   if (!has(backend.optimizers, to_string(config.optimizer.kind)))
     return fmt::format("{} does not support the optimiser {}", name, to_string(config.optimizer.kind));
   for (const LayerConfig& layer : config.model.layers)

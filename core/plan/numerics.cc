@@ -1,4 +1,4 @@
-#include "plan/precision.h"
+#include "plan/numerics.h"
 
 #include <fmt/format.h>
 
@@ -31,8 +31,10 @@ const DeviceSummary* unable_by_default(const Config& config, const std::vector<P
 
 }  // namespace
 
-std::string refused_precision(const Config& config, const std::vector<PlatformSummary>& platforms, DeviceKind kind,
-                              std::size_t devices) {
+std::string refused_numerics(const Config& config, const std::vector<PlatformSummary>& platforms, DeviceKind kind,
+                             std::size_t devices) {
+  if (kind == DeviceKind::cpu && config.kernels == KernelChoice::library)
+    return "kernels library needs a GPU; on CPUs there is one set of kernels";
   if (config.precision == Precision::automatic) return "";
   if (kind == DeviceKind::cpu && config.precision != Precision::fp32)
     return fmt::format("precision {} needs a GPU; CPUs support fp32", to_string(config.precision));

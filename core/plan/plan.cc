@@ -13,7 +13,7 @@
 #include "plan/controls.h"
 #include "model/preparation.h"
 #include "model/spec.h"
-#include "plan/precision.h"
+#include "plan/numerics.h"
 #include "plan/strategy_rows.h"
 #include "plan/trial_order.h"
 #include "plan/version.h"
@@ -242,7 +242,7 @@ class Planner {
     trial.variant = versions_[version].variant;
     trial.unavailable = devices.unavailable;
     if (trial.unavailable.empty())
-      trial.unavailable = refused_precision(config, plan_.platforms, devices.kind, devices.count);
+      trial.unavailable = refused_numerics(config, plan_.platforms, devices.kind, devices.count);
     row.question = question(row);
     rows_.push_back(std::move(row));
   }

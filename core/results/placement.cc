@@ -19,13 +19,15 @@ std::string size_text(double bytes) {
 std::string text_of(const RankPlacement& place) {
   std::vector<std::string> parts;
   for (const Kept& kept : place.kept)
-    parts.push_back(fmt::format("{} ({}) on {}", kept.what, size_text(static_cast<double>(kept.bytes)),
-                                kept.where == place.device ? "the device" : "the host"));
+    parts.push_back(fmt::format("{} ({}{}{}) on {}", kept.what, kept.type, kept.type.empty() ? "" : ", ",
+                                size_text(static_cast<double>(kept.bytes)), kept.where == place.device ? "the device" : "the host"));
   std::string text = fmt::format("{}", fmt::join(parts, ", "));
   for (const Sent& sent : place.sent)
     text +=
         fmt::format("; {} {} a step over {} ({:.3g} calls)", sent.call, size_text(sent.bytes), sent.over, sent.calls);
-  return place.sent.empty() ? text + "; sends nothing in a step" : text;
+  if (place.sent.empty()) text += "; sends nothing in a step";
+  if (!place.own_kernels.empty()) text += fmt::format("; not computed by the libraries: {}", fmt::join(place.own_kernels, ", "));
+  return text;
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ struct Kept {
   std::string what;   // "weights and gradients", "optimiser state", "arrays of the strategy"
   std::string where;  // "cuda:1", "host"
   std::uint64_t bytes = 0;
+  std::string type = {};  // of the elements: "fp32", "bf16"; empty: not known, or several
 };
 
 struct Sent {
@@ -26,6 +27,8 @@ struct RankPlacement {
   std::string device;  // "cuda:1"
   std::vector<Kept> kept;
   std::vector<Sent> sent;
+  // With `numerics.kernels: library`, what mgcompare's own kernels computed nevertheless: "dropout", "the update of the weights".
+  std::vector<std::string> own_kernels = {};
 };
 
 // For readers: one line for each group of ranks with the same placement apart from the device number.

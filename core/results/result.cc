@@ -40,11 +40,11 @@ void each_field(R& r, const F& f) {
     f("mean", r.mean), f("least", r.least), f("most", r.most), f("last", r.last), f("count", r.count);
     f("counts", r.counts);
   } else if constexpr (std::is_same_v<Plain, Kept>) {
-    f("what", r.what), f("where", r.where), f("bytes", r.bytes);
+    f("what", r.what), f("where", r.where), f("bytes", r.bytes), f("type", r.type);
   } else if constexpr (std::is_same_v<Plain, Sent>) {
     f("call", r.call), f("over", r.over), f("calls_per_step", r.calls), f("bytes_per_step", r.bytes);
   } else if constexpr (std::is_same_v<Plain, RankPlacement>) {
-    f("device", r.device), f("kept", r.kept), f("sent", r.sent);
+    f("device", r.device), f("kept", r.kept), f("sent", r.sent), f("own_kernels", r.own_kernels);
   } else {
     static_assert(std::is_same_v<Plain, Result>);
     f("status", r.status), f("cause", r.cause), f("log", r.log), f("epochs", r.epochs);

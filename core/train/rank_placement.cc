@@ -7,7 +7,7 @@
 namespace mgcompare {
 namespace {
 
-constexpr char kHost[] = "host";
+constexpr char kHost[] = "host", kFloat[] = "fp32";
 
 std::uint64_t bytes_of(const std::vector<Vec>& vectors) {
   std::uint64_t bytes = 0;
@@ -15,18 +15,19 @@ std::uint64_t bytes_of(const std::vector<Vec>& vectors) {
   return bytes;
 }
 
-void keep(RankPlacement& place, const std::string& what, const std::string& where, std::uint64_t bytes) {
-  if (bytes > 0) place.kept.push_back({what, where, bytes});
+void keep(RankPlacement& place, const std::string& what, const std::string& where, std::uint64_t bytes, const std::string& type = "") {
+  if (bytes > 0) place.kept.push_back({what, where, bytes, type});
 }
 
 void add_kept(RankPlacement& place, const Rank& rank) {
   RankReplica& replica = *rank.replica;
-  keep(place, "weights and gradients", place.device, replica.weights().bytes() + replica.gradients().bytes());
-  keep(place, "statistics of batch normalisation", place.device, replica.buffers().bytes());
-  if (replica.own_updates() > 0) keep(place, "optimiser state", place.device, bytes_of(replica.optimizer().state()));
+  keep(place, "weights and gradients", place.device, replica.weights().bytes() + replica.gradients().bytes(), kFloat);
+  for (const Stored& stored : rank.network->stored()) keep(place, stored.what, place.device, stored.bytes, stored.type);
+  keep(place, "statistics of batch normalisation", place.device, replica.buffers().bytes(), kFloat);
+  if (replica.own_updates() > 0) keep(place, "optimiser state", place.device, bytes_of(replica.optimizer().state()), kFloat);
   for (const bool on_host : {false, true})
     keep(place, "state of the strategy's optimisers", on_host ? kHost : place.device,
-         replica.strategy_state_bytes(on_host));
+         replica.strategy_state_bytes(on_host), kFloat);
   keep(place, "arrays of the strategy", place.device, replica.meter().held(false));
   keep(place, "arrays of the strategy", kHost, replica.meter().held(true));
   keep(place, "memory open to other ranks", place.device, rank.group->exposed_bytes());
@@ -54,6 +55,7 @@ std::vector<RankPlacement> placement_of(const std::vector<Rank>& ranks, const Tr
     place.device = fmt::format("{}:{}", to_string(trial.device_kind), rank.device->index());
     add_kept(place, rank);
     add_sent(place, rank, trial);
+    place.own_kernels = rank.network->computed_without_library();
     all.push_back(std::move(place));
   }
   return all;

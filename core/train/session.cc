@@ -30,6 +30,7 @@ Numerics numerics_of(const Trial& trial) {
   Numerics numerics;
   numerics.precision = precision_of(trial.config, trial.device_kind);
   numerics.deterministic = is_repeatable(trial.config);
+  numerics.kernels = trial.config.kernels;
   return numerics;
 }
 

@@ -11,6 +11,7 @@
 #include "cuda/feed.h"
 #include "cuda/shared_device_collectives.h"
 #include "cuda/network.h"
+#include "model/cases.h"
 #include "model/reference.h"
 #include "model/rig.h"
 #include "on_gpu.h"
@@ -18,6 +19,12 @@
 #include "base/rank_threads.h"
 
 namespace mgcompare::testing {
+
+// The cases with layers by cuDNN and cuBLASLt.
+inline std::vector<Case> by_library(std::vector<Case> cases) {
+  for (Case& each : cases) each.numerics.kernels = KernelChoice::library;
+  return cases;
+}
 
 // A network on a GPU with the weights, data and sample order of a Rig on the CPU.
 class GpuRig {

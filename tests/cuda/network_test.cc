@@ -1,11 +1,13 @@
 // Networks on a GPU against the reference loops in double precision, and LeNet's whole gradient against the CPU back
 // end.
 
+#include <gmock/gmock.h>
+
 #include <limits>
+#include <map>
 
 #include "gpu.h"
 #include "mgcompare/error.h"
-#include "model/cases.h"
 
 namespace mgcompare::testing {
 namespace {
@@ -13,9 +15,17 @@ namespace {
 struct Tolerance {
   const char* precision;
   double layer, lenet;
+  KernelChoice kernels = KernelChoice::fused;
 };
 
 constexpr Tolerance kFp32{"fp32", 2e-5, 1e-4}, kTf32{"tf32", 3e-3, 3e-3}, kBf16{"bf16", 2e-2, 2e-2};
+constexpr Tolerance by_library(Tolerance tolerance) {
+  tolerance.kernels = KernelChoice::library;
+  return tolerance;
+}
+std::string text_of(const Tolerance& tolerance) {
+  return std::string(tolerance.precision) + (tolerance.kernels == KernelChoice::library ? "_by_library" : "");
+}
 
 class CudaLayers : public OnGpu, public ::testing::WithParamInterface<Case> {};
 
@@ -68,6 +78,8 @@ TEST_P(CudaLayers, TheSameCallsGiveTheSameBits) {
 
 INSTANTIATE_TEST_SUITE_P(All, CudaLayers, ::testing::ValuesIn(cases()),
                          [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(ByLibrary, CudaLayers, ::testing::ValuesIn(by_library(cases())),
+                         [](const auto& info) { return info.param.name; });
 
 class CudaPrecision : public OnGpu, public ::testing::WithParamInterface<Tolerance> {};
 
@@ -84,12 +96,12 @@ TEST_P(CudaPrecision, WholeGradientsAgreeWithTheCpuTwin) {
   for (const ModelConfig& model : {smooth(lenet()), smooth(mlp()), smooth(keras_cnn()), smooth(keras_bn_cnn())}) {
     for (const std::size_t count : {1, 7, 60, 128}) {
       Rig rig(model, {1, 28, 28}, 10, 130, {Precision::fp32, true, true, true});
-      GpuRig gpu(rig, {kind_named<Precision>(tolerance.precision), true, true, true});
+      GpuRig gpu(rig, {kind_named<Precision>(tolerance.precision), true, true, true, tolerance.kernels});
       const std::vector<float> expected = rig.gradient(2, count, {true, 5, 1}, 1.0f / 128);
       const std::vector<float> found = gpu.gradient(2, count, {true, 5, 1}, 1.0f / 128);
       const double error = relative_error(found, expected);
       RecordProperty(model.name + std::to_string(count), std::to_string(error));
-      std::printf("%s %s %zu: %.2e\n", tolerance.precision, model.name.c_str(), count, error);
+      std::printf("%s %s %zu: %.2e\n", text_of(tolerance).c_str(), model.name.c_str(), count, error);
       // Normalisation divides by a standard deviation, which amplifies errors of the layers before it.
       const double amplified = model.name == "keras_bn_cnn" ? 5 : 1;
       EXPECT_LT(error, tolerance.lenet * amplified) << model.name << ", " << count << " samples";
@@ -101,15 +113,16 @@ TEST_P(CudaPrecision, LenetWithMaxPoolingAgreesWithTheCpuTwin) {
   const Tolerance tolerance = GetParam();
   for (const std::size_t count : {1, 7, 60, 128, 511}) {
     Rig rig(lenet(), {1, 28, 28}, 10, 515);
-    GpuRig gpu(rig, {kind_named<Precision>(tolerance.precision), false, false, true});
+    GpuRig gpu(rig, {kind_named<Precision>(tolerance.precision), false, false, true, tolerance.kernels});
     const double error = relative_error(gpu.gradient(2, count, {}, 1.0f / 128), rig.gradient(2, count, {}, 1.0f / 128));
-    std::printf("%s lenet, max pooling, %zu: %.2e\n", tolerance.precision, count, error);
+    std::printf("%s lenet, max pooling, %zu: %.2e\n", text_of(tolerance).c_str(), count, error);
     EXPECT_LT(error, tolerance.lenet * (std::string(tolerance.precision) == "fp32" ? 1 : 5)) << count << " samples";
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, CudaPrecision, ::testing::Values(kFp32, kTf32, kBf16),
-                         [](const auto& info) { return info.param.precision; });
+INSTANTIATE_TEST_SUITE_P(All, CudaPrecision,
+                         ::testing::Values(kFp32, kTf32, kBf16, by_library(kFp32), by_library(kTf32), by_library(kBf16)),
+                         [](const auto& info) { return text_of(info.param); });
 
 class CudaNetwork : public OnGpu {};
 
@@ -121,11 +134,27 @@ TEST_F(CudaNetwork, RunningMeansIncludeTheBiasBeforeThem) {
   for (const Part& part : rig.spec.parts)
     if (part.shape.size() == 1) std::fill(rig.weights.begin() + static_cast<std::ptrdiff_t>(part.range.begin), rig.weights.begin() + static_cast<std::ptrdiff_t>(part.range.end), 0.7f);
   rig.load(rig.weights);
-  GpuRig gpu(rig, {});
-  const std::vector<float> expected = rig.gradient(0, 64, {true, 1, 1}), found = gpu.gradient(0, 64, {true, 1, 1});
-  EXPECT_LT(relative_error(found, expected), kFp32.layer * 5);
-  EXPECT_LT(relative_error(to_host(gpu.device, gpu.network->buffers()), to_host(rig.device, rig.network->buffers())), 1e-5);
-  EXPECT_LT(relative_error(gpu.logits(3, 60, {false, 1, 1}), rig.logits(3, 60, {false, 1, 1})), kFp32.layer);
+  const std::vector<float> expected = rig.gradient(0, 64, {true, 1, 1});
+  for (const KernelChoice kernels : {KernelChoice::fused, KernelChoice::library}) {
+    GpuRig gpu(rig, {.kernels = kernels});
+    EXPECT_LT(relative_error(gpu.gradient(0, 64, {true, 1, 1}), expected), kFp32.layer * 5);
+    EXPECT_LT(relative_error(to_host(gpu.device, gpu.network->buffers()), to_host(rig.device, rig.network->buffers())), 1e-5);
+    EXPECT_LT(relative_error(gpu.logits(3, 60, {false, 1, 1}), rig.logits(3, 60, {false, 1, 1})), kFp32.layer);
+  }
+}
+
+TEST_F(CudaNetwork, SaysWhatItStoresAndWhatTheLibrariesDoNotCompute) {
+  const ModelConfig model{"said", {convolution(8, 3), layer("relu"), dropout(0.2), layer("gelu"), layer("flatten"), dense(10)}};
+  Rig rig(model, {3, 8, 11}, 10, 70);
+  GpuRig fused(rig, {.precision = Precision::bf16}), library(rig, {.kernels = KernelChoice::library});
+  for (GpuRig* gpu : {&fused, &library}) gpu->gradient(0, 8);
+  std::map<std::string, std::uint64_t> bytes;
+  for (const Stored& stored : fused.network->stored()) bytes[stored.type] += stored.bytes;
+  EXPECT_GT(bytes["bf16"], 8u * 8 * 6 * 9 * 2);  // the output of the convolution, at least
+  EXPECT_GT(bytes["fp32"], 8u * 10 * 4);          // the logits
+  EXPECT_TRUE(fused.network->computed_without_library().empty());
+  EXPECT_THAT(library.network->computed_without_library(), ::testing::IsSupersetOf({"dropout", "gelu", "the loss"}));
+  EXPECT_THAT(library.network->computed_without_library(), ::testing::Not(::testing::Contains("conv")));
 }
 
 // Pixels and weights that tf32 represents exactly, so that near-ties of max pooling do not change and only gradients

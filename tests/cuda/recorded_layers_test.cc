@@ -1,7 +1,6 @@
 // Every layer in steps replayed as CUDA graphs, against the same steps issued by the host.
 
 #include "gpu.h"
-#include "model/cases.h"
 #include "training/fixture.h"
 
 namespace mgcompare::testing {
@@ -41,6 +40,8 @@ TEST_P(RecordedLayers, GiveTheBitsOfStepsByTheHost) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RecordedLayers, ::testing::ValuesIn(cases()), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(ByLibrary, RecordedLayers, ::testing::ValuesIn(by_library(cases())),
+                         [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace mgcompare::testing

@@ -22,24 +22,34 @@ ModelConfig wide(const std::string& type) {
   return {"wide_" + type, {recurrent(type, 130, true), dropout(0.3), recurrent(type, 67, true), recurrent(type, 64), dense(10)}};
 }
 
+// Layers of one width, which are computed together, after one that reads another number of features. The second group returns
+// every position.
+ModelConfig deep(const std::string& type) {
+  return {"deep_" + type,
+          {recurrent(type, 66, true), recurrent(type, 66, true), recurrent(type, 66, true), dropout(0.3), recurrent(type, 34, true),
+           recurrent(type, 34, true), layer("flatten"), dense(10)}};
+}
+
 Numerics numerics_of(const std::string& precision) { return {kind_named<Precision>(precision), true, false, true}; }
 
 class CudaRecurrent : public OnGpu, public ::testing::WithParamInterface<Tolerance> {};
 
 TEST_P(CudaRecurrent, WholeGradientsAgreeWithTheCpuTwin) {
-  for (const Shape& shape : {Shape{1, 5}, Shape{2, 33}, Shape{49, 128}}) {
-    for (const std::size_t count : {1, 5, 128}) {
-      Rig rig(wide(GetParam().type), shape, 10, 130, numerics_of("fp32"));
-      GpuRig gpu(rig, numerics_of(GetParam().precision));
-      const Pass pass{true, 5, 1};
-      const std::vector<float> expected = rig.gradient(2, count, pass, 1.0f / 128), found = gpu.gradient(2, count, pass, 1.0f / 128);
-      for (const Part& part : rig.spec.parts) {
-        if (shape[0] == 1 && part.name.ends_with(".recurrent")) continue;  // zero
-        const auto of = [&](const std::vector<float>& all) { return Span<const float>(all.data(), all.size()).slice(part.range); };
-        const double error = relative_error(of(found), of(expected));
-        std::printf("%s %s %zu x %zu, %zu samples, %s: %.2e\n", GetParam().type, GetParam().precision, shape[0], shape[1], count,
-                    part.name.c_str(), error);
-        EXPECT_LT(error, GetParam().error) << part.name << ", " << shape[0] << " positions, " << count << " samples";
+  for (const ModelConfig& model : {wide(GetParam().type), deep(GetParam().type)}) {
+    for (const Shape& shape : {Shape{1, 5}, Shape{2, 33}, Shape{49, 128}}) {
+      for (const std::size_t count : {1, 5, 128}) {
+        Rig rig(model, shape, 10, 130, numerics_of("fp32"));
+        GpuRig gpu(rig, numerics_of(GetParam().precision));
+        const Pass pass{true, 5, 1};
+        const std::vector<float> expected = rig.gradient(2, count, pass, 1.0f / 128), found = gpu.gradient(2, count, pass, 1.0f / 128);
+        for (const Part& part : rig.spec.parts) {
+          if (shape[0] == 1 && part.name.ends_with(".recurrent")) continue;  // zero
+          const auto of = [&](const std::vector<float>& all) { return Span<const float>(all.data(), all.size()).slice(part.range); };
+          const double error = relative_error(of(found), of(expected));
+          std::printf("%s %s %zu x %zu, %zu samples, %s: %.2e\n", model.name.c_str(), GetParam().precision, shape[0], shape[1], count,
+                      part.name.c_str(), error);
+          EXPECT_LT(error, GetParam().error) << part.name << ", " << shape[0] << " positions, " << count << " samples";
+        }
       }
     }
   }
@@ -58,7 +68,7 @@ TEST_P(CudaRecurrent, LogitsDoNotDependOnEarlierPassesOrTheBatch) {
 }
 
 TEST_P(CudaRecurrent, TheSameCallsGiveTheSameBits) {
-  Rig rig(wide(GetParam().type), {9, 33}, 10, 403);
+  Rig rig(deep(GetParam().type), {9, 33}, 10, 403);
   GpuRig one(rig, numerics_of(GetParam().precision)), other(rig, numerics_of(GetParam().precision));
   for (const std::size_t count : {100, 400}) {
     other.gradient(0, 7);
@@ -69,7 +79,7 @@ TEST_P(CudaRecurrent, TheSameCallsGiveTheSameBits) {
 }
 
 TEST_P(CudaRecurrent, CallsReadyFromTheEndToTheStartAndAnEmptyShareGivesZeros) {
-  Rig rig(wide(GetParam().type), {7, 5}, 10, 32);
+  Rig rig(deep(GetParam().type), {7, 5}, 10, 32);
   GpuRig gpu(rig, numerics_of(GetParam().precision));
   for (const std::size_t count : {20, 0}) {
     std::size_t begin = rig.spec.parameters;
@@ -100,7 +110,7 @@ TEST_P(CudaRecurrent, RecordedStepsGiveTheBitsOfStepsByTheHost) {
   Trial trial = small_trial(1, "serial");
   trial.device_kind = DeviceKind::cuda;
   trial.config.data = data;
-  trial.config.model = wide(GetParam().type);
+  trial.config.model = deep(GetParam().type);
   trial.config.epochs = 3;  // with a short step at the end of each
   const auto outcome = [&](bool recorded) {
     return run(trial, {}, [&](TrainingRequest& request) {
