@@ -26,7 +26,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr char kTrial[] = "trial.json", kInitial[] = "initial.f32", kOrder[] = "order.u32", kViews[] = "views.i8", kRates[] = "rates.f32",
-               kWeights[] = "weights.f32";
+               kWeights[] = "weights.f32", kCache[] = "cache-";
 constexpr std::size_t kComparedBytes = std::size_t{1} << 20;
 
 // For a reader that does not exist before the file is complete. Nothing of it must survive a power failure.
@@ -147,6 +147,11 @@ ExportedTrial::ExportedTrial(const Trial& trial, const Dataset& data, const Netw
   write_file(path(kInitial), weights);
   Json json = trial_json(trial, data, network, options);
   json["initial"] = path(kInitial);
+  const std::string cache = data_folder + "/" + kCache + trial.strategy.name;
+  std::error_code error;
+  fs::create_directory(cache, error);
+  if (error) throw Error(fmt::format("{} cannot be made: {}; set TMPDIR to a folder with space", plain(cache), error.message()));
+  json["cache"] = cache;
   json["data"] = data_json(data, data_name_);
   const std::string text = json.dump();
   Output file(path(kTrial));

@@ -23,6 +23,13 @@ def add_flags(*flags):
     os.environ["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), *flags]).strip()
 
 
+def keep_programs(folder):
+    """Programs that an earlier trial of the run has compiled are loaded from this folder."""
+    jax.config.update("jax_compilation_cache_dir", os.path.join(folder, "programs"))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
 def devices_of(trial):
     """Before JAX has looked at its devices. On CPUs each device has one thread on a core of its own."""
     if trial.deterministic:
@@ -67,6 +74,7 @@ class Jax(mgcompare.Backend):
         self.trial = trial
         # On GPUs JAX's default is TF32.
         jax.config.update("jax_default_matmul_precision", "highest" if trial.precision == "fp32" else "default")
+        keep_programs(trial.json["cache"])
         try:
             self.devices = devices_of(trial)
         except (RuntimeError, IndexError) as error:

@@ -92,7 +92,9 @@ class Training:
                 buffers.setdefault(index, {})[name] = np.tile(values, (self.devices, 1))  # each device has its own
         states = states_of(self.trial.optimizer)
         optimizer = jax.tree.map(lambda tensor: tuple(np.zeros_like(tensor) for _ in range(states)), parameters)
-        return self._put_state({"parameters": parameters, "optimizer": optimizer, "count": np.int32(0), "buffers": buffers})
+        # The seed is an input of the program, so that repeats find it compiled.
+        return self._put_state({"parameters": parameters, "optimizer": optimizer, "count": np.int32(0),
+                                "seed": np.uint32(self.trial.seed & 0xFFFFFFFF), "buffers": buffers})
 
     def _put_state(self, state):
         rest = {name: tree for name, tree in state.items() if name != "buffers"}
@@ -129,7 +131,7 @@ class Training:
         size = values.dtype.itemsize * int(np.prod(values.shape[1:]))
         at_once = views is None and self.factors is None and order.size * size <= GATHERED_BYTES
         batches = self._batch(values, targets, order, None) if at_once else None
-        key, first = jax.random.key(self.trial.seed), state["count"]
+        key, first = jax.random.key(state["seed"]), state["count"]
         half, sync = self.trial.precision == "bf16", self.trial.batch_norm == "sync"
 
         def step(carry, now):
@@ -148,10 +150,10 @@ class Training:
             return (tensors, losses + own_losses), None  # by sample: one sum after the scan instead of one in each step
 
         steps = len(rates)
-        tensors = {name: tree for name, tree in state.items() if name != "count"}
+        tensors = {name: tree for name, tree in state.items() if name not in ("count", "seed")}
         scanned = jnp.arange(steps), order, rates, views, batches
         (tensors, losses), _ = lax.scan(step, (tensors, jnp.zeros(order.shape[-1])), scanned, unroll=min(self.unrolled, steps))
-        return {**tensors, "count": first + steps}, losses.sum()
+        return {**tensors, "count": first + steps, "seed": state["seed"]}, losses.sum()
 
     def _updated(self, state, slopes, rate, count):
         parameters = {index: dict(tensors) for index, tensors in state["parameters"].items()}
@@ -175,7 +177,7 @@ class Training:
 
         if not self.several:
             return train(state, values, targets, part)
-        states = {"parameters": EVERYWHERE, "optimizer": EVERYWHERE, "count": EVERYWHERE, "buffers": DIVIDED}
+        states = {"parameters": EVERYWHERE, "optimizer": EVERYWHERE, "count": EVERYWHERE, "seed": EVERYWHERE, "buffers": DIVIDED}
         by_step = PartitionSpec(None, AXIS)
         scans = ((by_step, EVERYWHERE, by_step),) * len(counts)
         divided = jax.shard_map(train, mesh=self.mesh, in_specs=(states, EVERYWHERE, EVERYWHERE, scans), out_specs=(states, DIVIDED),

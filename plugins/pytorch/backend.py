@@ -68,7 +68,8 @@ class Rank:
         self.device = device_of(trial, rank)
         set_up(trial, self.device)
         # Before the ranks join: the others still load PyTorch.
-        channels_last = torch.full((1,), float(rank == 0 and has_faster_layout(trial, mode, self.device, ranks)), device=self.device)
+        fast = rank == 0 and trial.cached("channels last", lambda: has_faster_layout(trial, mode, self.device, ranks))
+        channels_last = torch.full((1,), float(fast), device=self.device)
         if ranks > 1:
             join(rank, ranks, self.device, place)
             torch.distributed.broadcast(channels_last, 0)

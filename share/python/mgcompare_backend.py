@@ -4,6 +4,7 @@ A backend is a class derived from Backend and one call of serve(). docs/writing-
 docs/backend-protocol.md describes the messages. Import this module before all others: what a later import lacks is then
 reported to mgcompare as the reason why the backend cannot run here. Needs Python 3.9 and NumPy.
 """
+import hashlib
 import json
 import math
 import multiprocessing
@@ -205,6 +206,23 @@ class Trial:
     def _map(self, name):
         place = self.json["data"][name]
         return np.memmap(place["file"], place["type"], "r", place["offset"], tuple(place["shape"]))
+
+    def cached(self, name, make):
+        """What make() returns, a value of JSON, or what it returned in an earlier trial of this run that differed in its seed only. For
+        choices that a measurement makes, so that repeats train alike."""
+        if not self.json.get("cache"):
+            return make()
+        same = {key: value for key, value in self.json.items() if key not in ("seed", "initial", "cache")}
+        digest = hashlib.sha256(json.dumps([name, same], sort_keys=True).encode()).hexdigest()
+        path = os.path.join(self.json["cache"], digest[:32] + ".json")
+        try:
+            with open(path, "rb") as file:
+                return json.load(file)
+        except (OSError, ValueError):  # not there, or cut off when its writer was killed
+            value = make()
+        with open(path, "w") as file:
+            json.dump(value, file)
+        return value
 
     @property
     def tokens(self):

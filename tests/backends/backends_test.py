@@ -3,6 +3,7 @@
 
 Usage: backends_test.py [unittest options]. Needs Python with NumPy; what needs PyTorch is skipped without it.
 """
+import json
 import os
 import pathlib
 import re
@@ -37,6 +38,21 @@ class ModuleTest(Case):
         declared = [module.integer("every", 4, 1, 8, ""), module.flag("fast", False, ""), module.choice("mode", ["a", "b"], "a", "")]
         self.assertEqual(module.with_defaults(declared, {"every": 8, "fast": True, "mode": "b"}), {"every": 8, "fast": True, "mode": "b"})
         self.assertEqual(module.with_defaults(declared, {"every": 9, "fast": 1, "mode": "c"}), {"every": 4, "fast": False, "mode": "a"})
+
+    def test_a_choice_is_made_once_for_all_seeds(self):
+        trial = Trial(self.folder / "trial", networks.mlp())
+        made = []
+
+        def choose(name, **changes):
+            file = trial.write({}, 1)
+            file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
+            return module.Trial(file).cached(name, lambda: made.append(name) or len(made))
+
+        self.assertEqual([choose("layout"), choose("layout", seed=4), choose("layout", batch=8), choose("other"), choose("layout")],
+                         [1, 1, 2, 3, 1])
+        for file in trial.cache.iterdir():
+            file.write_text("")  # cut off
+        self.assertEqual([choose("layout"), choose("layout")], [4, 4])
 
     def test_a_missing_module_is_unavailable(self):
         folder = self.folder / "lacking"

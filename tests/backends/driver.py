@@ -145,6 +145,8 @@ class Trial:
         self.views, self.batch_norm, self.rates = views, batch_norm, rates
         self.device_kind, self.precision = device_kind, precision
         self.folder.mkdir(parents=True)
+        self.cache = self.folder / "cache"
+        self.cache.mkdir()
         random = np.random.default_rng(5)
         if net.tokens:
             values = random.integers(0, net.tokens, (samples, *net.sample_shape)).astype(np.int32)
@@ -172,7 +174,7 @@ class Trial:
                    "steps_per_epoch": self.steps, "seed": 3, "precision": self.precision, "deterministic": False, "optimizer": self.optimizer,
                    "weight_decays": [decay * each for each in self.net.decays], "batch_norm": self.batch_norm,
                    "network": self.net.network(), "initial": str(self.folder / "initial.f32"), "data": self.data,
-                   "preparation": self.preparation, "augmented": self.views, "log_steps": 0}
+                   "preparation": self.preparation, "augmented": self.views, "cache": str(self.cache), "log_steps": 0}
         file = self.folder / "trial.json"
         file.write_text(json.dumps(content))
         return file

@@ -169,6 +169,17 @@ TEST_F(Backend, CannotChangeTheSamplesOfLaterTrials) {
   }
 }
 
+TEST_F(Backend, KeepsFilesForLaterTrialsOfTheRun) {
+  for (const char* output : {"first", "second"}) {
+    EXPECT_EQ(place_.run({config("[serial, plain]", "seeds: [1, 2, 3]\n"), "--set", "measure.level=normal", "-o", output}, variables()).code, 0);
+    std::vector<std::string> numbers;
+    for (const Row& row : read_run((place_.folder() / output).string()).rows)
+      for (const std::string& text : row.result.notes)
+        if (text.starts_with("trial ")) numbers.push_back(text);
+    EXPECT_THAT(numbers, testing::UnorderedElementsAre("trial 1 of the run", "trial 2 of the run", "trial 3 of the run")) << output;
+  }
+}
+
 // The program cannot repeat the masks of another; plain's drop nothing.
 TEST_F(Backend, IsNotExactWithDropout) {
   const Ended ended = place_.run({config("[serial, plain]"), "--set", "layers=[flatten, {dense: 6}, {dropout: {rate: 0.5}}, tanh, {dense: 10}]"}, variables());
