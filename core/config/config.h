@@ -119,10 +119,11 @@ struct StrategyConfig {
   Place place;
 };
 
-// `cpu:2` or `2`: a number of devices of one kind.
+// `cpu:2` or `2`: a number of devices of one kind. `{auto: [2, 4]}`: such numbers, as far as the machine has as many.
 struct DevicesConfig {
   std::string kind;                 // "cpu", "cuda"; "auto" for a plain number: cuda if available, otherwise cpu
   std::size_t count = 1;
+  bool if_present = false;          // has no row where there are fewer; otherwise the row is unavailable there
   Place place;
 };
 

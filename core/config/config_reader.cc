@@ -89,13 +89,26 @@ void ConfigReader::unknown_key(const Entry& entry, const std::string& section) {
 void ConfigReader::read_devices(const Node& node, ScalingConfig& scaling) {
   if (node.is(Node::Kind::null) || (node.is(Node::Kind::scalar) && node.text == "auto")) return;
   scaling.automatic = false;
-  if (!node.is(Node::Kind::sequence)) return read_device(node, scaling);
+  if (!node.is(Node::Kind::sequence)) return read_listed_devices(node, scaling);
   if (node.items.empty()) problem(node.place, "'scaling.devices' is an empty list", "write auto, or counts of devices");
-  for (const Node& item : node.items) read_device(item, scaling);
+  for (const Node& item : node.items) read_listed_devices(item, scaling);
 }
 
-void ConfigReader::read_device(const Node& node, ScalingConfig& scaling) {
+void ConfigReader::read_listed_devices(const Node& node, ScalingConfig& scaling) {
+  const Node* const counts = node.entries.size() == 1 ? node.find("auto") : nullptr;
+  if (counts == nullptr) return read_device(node, scaling, false);
+  const bool is_list = counts->is(Node::Kind::sequence);
+  if (is_list && counts->items.empty()) problem(counts->place, "'auto' of 'scaling.devices' is an empty list", "write `devices: auto`, or counts of devices");
+  for (const Node& item : is_list ? counts->items : std::vector<Node>{*counts}) {
+    const bool has_kind = item.is(Node::Kind::scalar) && item.text.find(':') != std::string::npos;
+    if (!has_kind) read_device(item, scaling, true);
+    else problem(item.place, fmt::format("'auto' of 'scaling.devices' has counts such as 2, not {}", describe(item)), "leave the kind out: auto chooses it", width_of(item));
+  }
+}
+
+void ConfigReader::read_device(const Node& node, ScalingConfig& scaling, bool if_present) {
   DevicesConfig devices;
+  devices.if_present = if_present;
   devices.kind = "auto";
   devices.place = node.place;
   const std::size_t colon = node.text.find(':');
@@ -117,7 +130,7 @@ void ConfigReader::read_device(const Node& node, ScalingConfig& scaling) {
                                   : did_you_mean(devices.kind + rest, {"cpu" + rest, "cuda" + rest});
     }
     return problem(node.place,
-                   fmt::format("'scaling.devices' has auto, or counts from 1 to {} such as 2, cpu:2 or cuda:4, not "
+                   fmt::format("'scaling.devices' has auto, {{auto: [1, 3]}}, or counts from 1 to {} such as 2, cpu:2 or cuda:4, not "
                                "{}",
                                kMaxDevices, describe(node)),
                    why, width_of(node));

@@ -42,7 +42,9 @@ class ConfigReader {
   void read_model_file(const std::string& file, ModelConfig& model);
   std::string find_model(const Node& model);
   void read_devices(const Node& node, ScalingConfig& scaling);
-  void read_device(const Node& node, ScalingConfig& scaling);
+  // A count, KIND:COUNT, or {auto: counts}.
+  void read_listed_devices(const Node& node, ScalingConfig& scaling);
+  void read_device(const Node& node, ScalingConfig& scaling, bool if_present);
   void read_strategies(const Node* list, Config& config);
   StrategyConfig read_strategy(const Node& node);
   void read_options(const Node& node, StrategyConfig& strategy);

@@ -96,7 +96,9 @@ Json devices_json(const ScalingConfig& scaling) {
   if (scaling.automatic) return "auto";
   Json list = Json::array();
   for (const DevicesConfig& devices : scaling.devices) {
-    if (devices.kind == "auto") {
+    if (devices.if_present) {
+      list.push_back({{"auto", devices.count}});
+    } else if (devices.kind == "auto") {
       list.push_back(devices.count);
     } else {
       list.push_back(fmt::format("{}:{}", devices.kind, devices.count));

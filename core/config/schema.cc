@@ -48,8 +48,11 @@ Json special(std::string_view name) {
   if (name == "scaling.devices") {
     const Json one = {
         {"anyOf", {number("integer", 1, 4096), {{"type", "string"}, {"pattern", "^(cpu|cuda):[1-9][0-9]*$"}}}}};
-    return {{"anyOf",
-             {{{"const", "auto"}}, one, {{"type", "array"}, {"items", one}, {"minItems", 1}, {"uniqueItems", true}}}}};
+    const Json count = number("integer", 1, 4096);
+    Json present = object({{"auto", {{"anyOf", {count, {{"type", "array"}, {"items", count}, {"minItems", 1}}}}}}});
+    present["required"] = {"auto"};
+    const Json item = {{"anyOf", {one, present}}};
+    return {{"anyOf", {{{"const", "auto"}}, one, present, {{"type", "array"}, {"items", item}, {"minItems", 1}, {"uniqueItems", true}}}}};
   }
   if (name == "variants") {
     Json variant = object({{"name", {{"type", "string"}}}, {"set", {{"type", "object"}}}});

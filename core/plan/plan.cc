@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "plan/backend_rows.h"
 #include "plan/controls.h"
+#include "plan/listed_devices.h"
 #include "model/preparation.h"
 #include "model/spec.h"
 #include "plan/numerics.h"
@@ -23,12 +24,6 @@ namespace mgcompare {
 namespace {
 
 constexpr std::size_t kMostTrials = 10000;
-
-struct Devices {
-  DeviceKind kind;
-  std::size_t count;
-  std::string unavailable;
-};
 
 // A row of the comparison: a trial without its seed, and the index of its probe question.
 struct Row {
@@ -125,43 +120,6 @@ class Planner {
 
   Place whole_file() const { return {config_.path, 0, 0}; }
 
-  std::size_t have(std::string_view kind) const {
-    for (const PlatformSummary& platform : plan_.platforms) {
-      if (platform.kind == kind) return platform.devices.size();
-    }
-    return 0;
-  }
-
-  std::string missing(std::string_view kind) const {
-    for (const PlatformSummary& platform : plan_.platforms) {
-      if (platform.kind == kind && !platform.problem.empty()) return ": " + platform.problem;
-    }
-    return "";
-  }
-
-  std::vector<Devices> devices_of(const ScalingConfig& scaling) const {
-    const std::string best = have("cuda") > 0 ? "cuda" : "cpu";
-    std::vector<Devices> list;
-    if (scaling.automatic) {
-      const std::size_t all = have(best);
-      if (all == 0) throw Error("there is no device to train on" + missing("cpu") + missing("cuda"));
-      for (std::size_t count = 1; count < all; count *= 2) list.push_back({device_kind(best), count, ""});
-      list.push_back({device_kind(best), all, ""});
-      return list;
-    }
-    for (const DevicesConfig& asked : scaling.devices) {
-      const std::string kind = asked.kind == "auto" ? best : asked.kind;
-      const std::size_t there = have(kind);
-      std::string unavailable;
-      if (asked.count > there) unavailable = fmt::format("asked {}, have {}{}", asked.count, there, missing(kind));
-      const bool known = std::any_of(list.begin(), list.end(), [&](const Devices& other) {
-        return other.kind == device_kind(kind) && other.count == asked.count;
-      });
-      if (!known) list.push_back({device_kind(kind), asked.count, unavailable});
-    }
-    return list;
-  }
-
   // A global batch that is larger than the data set trains as one of the set's size does, and is one row with it.
   std::vector<std::size_t> batches_of(const Config& version) {
     if (version.scaling.mode == ScalingMode::weak) return version.scaling.batch;
@@ -196,7 +154,7 @@ class Planner {
     for (std::size_t version = 0; version < versions_.size(); ++version) {
       const Config& config = versions_[version].config;
       const ScalingConfig& scaling = config.scaling;
-      const std::vector<Devices> devices = devices_of(scaling);
+      const std::vector<ListedDevices> devices = listed_devices(scaling, plan_.platforms);
       const std::vector<std::size_t> batches = batches_of(config);
       rows += config_.strategies.size() * devices.size() * batches.size();
       if (rows * config_.seeds.size() > kMostTrials) {
@@ -206,24 +164,21 @@ class Planner {
       }
       for (std::size_t strategy = 0; strategy < config_.strategies.size(); ++strategy) {
         for (const std::size_t batch : batches) {
-          for (const Devices& some : devices) {
+          for (const ListedDevices& some : devices) {
             if (!repeats_smaller_batch(config, batch, some.count))
               add_candidate(version, strategy, some, batch, scaling.ranks_per_device, false);
           }
           std::set<DeviceKind> kinds;
-          for (const Devices& some : devices) {
+          for (const ListedDevices& some : devices) {
             if (!kinds.insert(some.kind).second) continue;
-            const bool there = have(to_string(some.kind)) > 0;
-            add_candidate(version, strategy,
-                          {some.kind, 1, there ? "" : "asked 1, have 0" + missing(to_string(some.kind))}, batch, 1,
-                          true);
+            add_candidate(version, strategy, one_device(some.kind, plan_.platforms), batch, 1, true);
           }
         }
       }
     }
   }
 
-  void add_candidate(std::size_t version, std::size_t strategy, const Devices& devices, std::size_t batch,
+  void add_candidate(std::size_t version, std::size_t strategy, const ListedDevices& devices, std::size_t batch,
                      std::size_t ranks_per_device, bool alone) {
     const Config& config = versions_[version].config;
     Row row;

@@ -18,7 +18,6 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kPatience = 120s;
 
 fs::path built_program() { return fs::path(MGCOMPARE_BINARY_DIR) / "bin" / "mgcompare"; }
 
@@ -76,11 +75,11 @@ bool Program::says(const std::string& text, double seconds) const {
 
 void Program::signal(int number) const { kill(id_, number); }
 
-Ended Program::wait() {
+Ended Program::wait(std::chrono::seconds patience) {
   const auto begin = Clock::now();
   int status = 0;
   while (waitpid(id_, &status, WNOHANG) == 0) {
-    if (Clock::now() - begin > kPatience) kill(id_, SIGKILL);
+    if (Clock::now() - begin > patience) kill(id_, SIGKILL);
     std::this_thread::sleep_for(2ms);
   }
   id_ = -1;

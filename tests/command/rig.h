@@ -32,7 +32,7 @@ class Program {
   // Returns whether `text` appears on stderr within the time.
   bool says(const std::string& text, double seconds) const;
   void signal(int number) const;
-  Ended wait();                     // kills the program two minutes after the call
+  Ended wait(std::chrono::seconds patience = std::chrono::minutes(2));  // kills the program so long after the call
 
  private:
   std::filesystem::path out_, err_;

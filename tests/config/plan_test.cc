@@ -34,6 +34,17 @@ TEST_F(Planning, AutomaticDevicesGoUpToWhatIsThere) {
   EXPECT_THROW(make_plan(config("strategies: [sums]"), nothing), Error);
 }
 
+TEST_F(Planning, TakesThoseOfTheCountsThatAreThere) {
+  const std::string text = "strategies: [sums]\nscaling: {devices: {auto: [1, 3, 8]}}";
+  EXPECT_THAT(rows(plan(text, 4)), ElementsAre("sums cpu:1 batch 128", "sums cpu:3 batch 128"));
+  EXPECT_THAT(rows(plan(text, 6, 2)), ElementsAre("sums cuda:1 batch 128"));
+  EXPECT_THAT(rows(plan("strategies: [sums]\nscaling: {devices: {auto: 2}}", 4)), ElementsAre("sums cpu:2 batch 128"));
+  EXPECT_THAT(rows(plan("strategies: [sums]\nscaling: {devices: [cpu:1, {auto: [1, 4]}]}", 2, 2)),
+              ElementsAre("sums cpu:1 batch 128", "sums cuda:1 batch 128"));
+  EXPECT_THAT([&] { plan("strategies: [sums]\nscaling: {devices: {auto: [3, 8]}}", 2); },
+              testing::ThrowsMessage<Error>("'scaling.devices' has only counts above the 2 cpu devices of this machine; add a smaller one"));
+}
+
 TEST_F(Planning, OnlyCountsThatAUserWroteAreUnavailable) {
   const Plan made = plan("strategies: [single, sums]\nscaling: {devices: [2, 8, cuda:1]}", 4);
   std::map<std::string, std::string> reasons;

@@ -49,10 +49,19 @@ TEST_F(Resolved, YamlReadBackIsEqual) {
 }
 
 TEST_F(Resolved, ShippedConfigsReadBack) {
-  for (const std::string name : {"lenet", "mlp", "keras_cnn", "strategies", "options", "same_twice"}) {
-    const Config config = read_config(MGCOMPARE_SOURCE_DIR "/configs/" + name + ".yaml");
+  for (const auto& entry : std::filesystem::directory_iterator(MGCOMPARE_SOURCE_DIR "/configs")) {
+    if (entry.path().extension() != ".yaml") continue;
+    const Config config = read_config(entry.path().string());
     EXPECT_EQ(config_hash(read(resolved_yaml(config))), config_hash(config)) << resolved_yaml(config);
   }
+}
+
+TEST_F(Resolved, CountsOfAutomaticDevicesReadBack) {
+  const Config config = read("model: " MGCOMPARE_SOURCE_DIR "/configs/models/lenet.yaml\nscaling: {devices: [cpu:1, {auto: [1, 3]}]}\nstrategies: [serial]\n");
+  const std::string yaml = resolved_yaml(config);
+  EXPECT_THAT(yaml, HasSubstr("  devices:\n    - \"cpu:1\"\n    - {auto: 1}\n    - {auto: 3}\n"));
+  EXPECT_EQ(config_hash(read(yaml)), config_hash(config)) << yaml;
+  EXPECT_EQ(nlohmann::json(nlohmann::json(config).get<Config>()), nlohmann::json(config));
 }
 
 TEST_F(Resolved, JsonReadBackIsEqual) {

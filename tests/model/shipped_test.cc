@@ -50,6 +50,7 @@ INSTANTIATE_TEST_SUITE_P(All, ShippedNetworks,
                                            Shipped{"vgg19_bn", {3, 32, 32}, 10, 20'040'522, 11'008},
                                            Shipped{"resnet50", {3, 224, 224}, 1000, 25'557'032, 53'120},
                                            Shipped{"tf_cifar10", {3, 32, 32}, 10, 1'756'426, 0},
+                                           Shipped{"tf_mnist_tower", {1, 28, 28}, 10, 3'274'634, 0},
                                            Shipped{"music_gru", {49}, 128, 6'042'240, 0}),
                          [](const auto& info) { return info.param.name; });
 

@@ -1,0 +1,58 @@
+#include "plan/listed_devices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "mgcompare/error.h"
+#include "plan/trial.h"
+
+namespace mgcompare {
+namespace {
+
+const PlatformSummary* platform_of(std::string_view kind, const std::vector<PlatformSummary>& platforms) {
+  const auto found = std::find_if(platforms.begin(), platforms.end(), [&](const PlatformSummary& platform) { return platform.kind == kind; });
+  return found == platforms.end() ? nullptr : &*found;
+}
+
+std::size_t number_of(std::string_view kind, const std::vector<PlatformSummary>& platforms) {
+  const PlatformSummary* const platform = platform_of(kind, platforms);
+  return platform == nullptr ? 0 : platform->devices.size();
+}
+
+std::string reason_of(std::string_view kind, const std::vector<PlatformSummary>& platforms) {
+  const PlatformSummary* const platform = platform_of(kind, platforms);
+  return platform == nullptr || platform->problem.empty() ? "" : ": " + platform->problem;
+}
+
+ListedDevices asked_for(std::string_view kind, std::size_t count, const std::vector<PlatformSummary>& platforms) {
+  const std::size_t there = number_of(kind, platforms);
+  return {device_kind(kind), count, count <= there ? "" : fmt::format("asked {}, have {}{}", count, there, reason_of(kind, platforms))};
+}
+
+}  // namespace
+
+std::vector<ListedDevices> listed_devices(const ScalingConfig& scaling, const std::vector<PlatformSummary>& platforms) {
+  const std::string best = number_of("cuda", platforms) > 0 ? "cuda" : "cpu";
+  std::vector<ListedDevices> list;
+  if (scaling.automatic) {
+    const std::size_t all = number_of(best, platforms);
+    if (all == 0) throw Error("there is no device to train on" + reason_of("cpu", platforms) + reason_of("cuda", platforms));
+    for (std::size_t count = 1; count < all; count *= 2) list.push_back({device_kind(best), count, ""});
+    list.push_back({device_kind(best), all, ""});
+    return list;
+  }
+  for (const DevicesConfig& asked : scaling.devices) {
+    const ListedDevices devices = asked_for(asked.kind == "auto" ? best : asked.kind, asked.count, platforms);
+    const bool known = std::any_of(list.begin(), list.end(),
+                                   [&](const ListedDevices& other) { return other.kind == devices.kind && other.count == devices.count; });
+    if (!known && (devices.unavailable.empty() || !asked.if_present)) list.push_back(devices);
+  }
+  if (list.empty())
+    throw Error(fmt::format("'scaling.devices' has only counts above the {} {} devices of this machine; add a smaller one", number_of(best, platforms), best));
+  return list;
+}
+
+ListedDevices one_device(DeviceKind kind, const std::vector<PlatformSummary>& platforms) { return asked_for(to_string(kind), 1, platforms); }
+
+}  // namespace mgcompare

@@ -1,0 +1,27 @@
+#pragma once
+
+// The devices of `scaling.devices` on this machine: which numbers of them have rows, and which of these rows cannot run.
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "discovery/capabilities.h"
+
+namespace mgcompare {
+
+struct ListedDevices {
+  DeviceKind kind;
+  std::size_t count;
+  std::string unavailable;          // why rows on them cannot run; empty if they can
+};
+
+// In the order of the config. `auto` and `{auto: counts}` list what the machine has; other counts are listed in any case. Throws Error if
+// nothing is listed.
+std::vector<ListedDevices> listed_devices(const ScalingConfig& scaling, const std::vector<PlatformSummary>& platforms);
+
+// One device of a kind, for the baseline.
+ListedDevices one_device(DeviceKind kind, const std::vector<PlatformSummary>& platforms);
+
+}  // namespace mgcompare
