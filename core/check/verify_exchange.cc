@@ -17,6 +17,10 @@ using Verdict = VerifyFinding::Verdict;
 constexpr char kCounted[] = "the ranks' exchange is counted";
 constexpr double kRounding = 0.001;  // a rank's part of a collective is no whole number of bytes, and each count is rounded
 constexpr char kDepends[] = "the model depends on every rank's samples";
+constexpr char kRates[] = "gradients are applied at the learning rate of their step, or less if they are stale";
+// Of the smallest factor on a learning rate: times the reciprocal of the number of ranks. With one gradient of each rank under way a
+// gradient is stale by (ranks - 1) updates on average, and by a few times that at most.
+constexpr double kStaleness = 4;
 constexpr char kSent[] = "settle() takes no exchange over from steps";
 
 }  // namespace
@@ -108,6 +112,12 @@ void Verification::check_conservation(const TrainingCase& of, const TrainingOutc
   const Verdict verdict = relative < 1e-5 ? Verdict::passed : is_judged ? Verdict::failed : Verdict::printed;
   report(verdict, of, "applied gradients equal computed gradients",
          fmt::format("relative gap {:.1e} over {} updates", relative, outcome.result.updates));
+  // The sums do not have the factors of Optimizer::update(), which may be smaller for stale gradients.
+  if (outcome.rates.empty()) return;
+  const double least = 1 / (kStaleness * of.ranks);
+  const bool is_usual = outcome.rates.least >= least && outcome.rates.most <= 1;
+  report(is_usual ? Verdict::passed : is_judged ? Verdict::failed : Verdict::printed, of, kRates,
+         fmt::format("at {:.3g} to {:.3g} times the rate; by default {:.3g} to 1 are allowed", outcome.rates.least, outcome.rates.most, least));
 }
 
 }  // namespace mgcompare

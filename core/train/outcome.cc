@@ -53,6 +53,7 @@ void add_audit(TrainingOutcome& outcome, const std::vector<Rank>& ranks, const T
       outcome.pushed[i] += rank.replica->pushed()[i];
       outcome.applied[i] += applied[i];
     }
+    outcome.rates.add(rank.replica->rates());
     for (std::size_t i = 0; i < outcome.times_seen.size(); ++i) outcome.times_seen[i] += rank.replica->seen()[i];
   }
 }
