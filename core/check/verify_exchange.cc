@@ -67,7 +67,7 @@ void Verification::check_sent(const TrainingCase& of, const Observation& plain, 
   judge(true, of, kSent, "the same in each step, wherever settle() was called");
 }
 
-// One model of all ranks must change if one rank gets other samples in one step. Without counted bytes, the copies of other
+// One model of all ranks must change if one rank gets another sample in one step. Without counted bytes, the copies of other
 // ranks must not have changed before settle().
 void Verification::check_contributions(TrainingCase of, const Traits& traits, const ObservedTraining& plain) {
   const AlteredTraining altered{of.optimizer, of.ranks, of.is_brief, traits.pace == Traits::Pace::lockstep};
@@ -92,7 +92,8 @@ void Verification::check_contribution(TrainingCase of, const ObservedTraining& p
     of.epochs = 0;
     altered = run(of);
   }
-  judge(depends(altered), of, kDepends, fmt::format("those of {} {} it", place, depends(altered) ? "change" : "do not change"));
+  const std::string which = of.alteration->place == 0 ? "the first sample" : of.alteration->place == 1 ? "the last sample" : "a sample";
+  judge(depends(altered), of, kDepends, fmt::format("{} of {} {} it", which, place, depends(altered) ? "changes" : "does not change"));
   if (plain.bytes_per_step > 0) return;
   bool is_alone = true;
   for (std::size_t rank = 0; rank < altered.seen.ranks.size(); ++rank) {

@@ -36,5 +36,33 @@ TEST(VerifyRates, LowerOnesForStaleGradientsPass) {
   EXPECT_TRUE(verified.passed) << failures(verified);
 }
 
+class VerifyHalf : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(VerifyHalf, OfAShareIsNotEnough) {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed)
+    EXPECT_THAT(failures(verify_faulty("shares", {{"how", GetParam(), false, {}}}, {"sgd", "adam"}, seed)),
+                HasSubstr("the model depends on every rank's samples"))
+        << "seed " << seed;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, VerifyHalf, ::testing::Values("first half", "last half"));
+
+TEST(VerifyAlteration, IsOfTheFirstAndOfTheLastSampleOfEachRank) {
+  for (VerifyScope scope : {VerifyScope(), quick_scope()})
+    for (scope.seed = 1; scope.seed <= 10; ++scope.seed)
+      for (const int ranks : {2, 3, 4, 8}) {
+        std::map<int, std::set<double>> places;
+        for (const std::string& optimizer : scope.optimizers) {
+          const AlteredTraining of{optimizer, ranks, true, false};
+          for (std::size_t i = 0; i < alterations_of(scope, of); ++i) {
+            const Alteration alteration = alteration_of(scope, of, i);
+            places[alteration.rank].insert(alteration.place);
+          }
+        }
+        ASSERT_EQ(places.size(), static_cast<std::size_t>(ranks));
+        for (const auto& [rank, own] : places) EXPECT_EQ(own, (std::set<double>{0, 1})) << "rank " << rank << " of " << ranks << ", seed " << scope.seed;
+      }
+}
+
 }  // namespace
 }  // namespace mgcompare
