@@ -162,6 +162,7 @@ void Verification::check_optimizer(const StrategyConfig& strategy, const std::st
     if (is_exact(*traits) && !local_norm) check_exact(of, *traits);
     else check_approximate(of, *traits);
     if (is_exact(*traits) && local_norm && !has_bits(*traits)) check_shared_norm(of);
+    if (is_exact(*traits) && local_norm) check_fitted(of, *traits);
     report_buffers(of, *traits);
   }
 }
@@ -180,7 +181,7 @@ void Verification::check_single_rank(TrainingCase alone) {
   if (is_exact(*traits) || alone.strategy.options.empty()) {
     if (!on_cpu()) compare(alone, one.check, one, run(alone).outcome);  // with captured steps
     check_disturbed(alone, one);
-    if (is_exact(*traits)) check_fitted(alone);
+    if (is_exact(*traits)) check_fitted(alone, *traits);
   } else {
     const TrainingOutcome outcome = run(alone).outcome;
     report(Verdict::printed, alone, one.check,
@@ -191,7 +192,7 @@ void Verification::check_single_rank(TrainingCase alone) {
 
 void Verification::check_exact(const TrainingCase& of, const Traits& traits) {
   const ObservedTraining training = has_bits(traits) ? check_bits(of) : check_global(of);
-  if (of.ranks > 1) check_fitted(of);
+  if (of.ranks > 1) check_fitted(of, traits);
   if (of.ranks > 1 && has_one_model(traits)) report_copies(of, training.seen);
   check_settled(of, traits, training);
   check_traffic(of, traits, training);

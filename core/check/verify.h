@@ -67,7 +67,7 @@ class Verification {
   // One device, or one rank that accumulates shares, after each epoch. Valid until the next call.
   Expectation expected_of(const std::string& check, const TrainingCase& of, std::size_t shares, double limit);
   void compare_epochs(TrainingCase of, const Expectation& expected);
-  void check_fitted(TrainingCase of);
+  void check_fitted(TrainingCase of, const Traits& traits);
   void find_disturbance(const TrainingCase& disturbed, const Expectation& expected);
   void check_shared_norm(TrainingCase of);
   void report_drift(const TrainingCase& of, const TrainingOutcome& outcome);

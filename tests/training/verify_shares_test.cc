@@ -64,5 +64,19 @@ TEST(VerifyAlteration, IsOfTheFirstAndOfTheLastSampleOfEachRank) {
       }
 }
 
+// Also in networks in which no training on one device is a reference for the weights.
+TEST(VerifyFitted, SmallExchangesThatAreSkippedFailWithLocalBatchNormalisation) {
+  for (const char* in_rank_order : {"false", "true"})
+    for (const char* how : {"skips small exchanges", "drops easy samples"})
+      EXPECT_THAT(failures(verify_faulty("occasional", {{"how", how, false, {}}, {"in_rank_order", in_rank_order, false, {}}}, {"sgd"}, 1, "local")),
+                  ContainsRegex("3 ranks: [^\n]*equals one [^\n]*from weights that fit the samples"))
+          << how << ", in rank order: " << in_rank_order;
+}
+
+TEST(VerifyFitted, HonestSumsInRankOrderPassWithLocalBatchNormalisation) {
+  const Verified verified = verify_faulty("occasional", {{"in_rank_order", "true", false, {}}}, {"sgd", "adam"}, 1, "local");
+  EXPECT_TRUE(verified.passed) << failures(verified);
+}
+
 }  // namespace
 }  // namespace mgcompare
