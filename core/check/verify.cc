@@ -33,6 +33,7 @@ constexpr int kMostRanks = 16;      // of a strategy that supports none of the s
 // Processor time beside the ranks that is not noise, in seconds and as a share of the ranks' own.
 constexpr double kOtherSeconds = 0.02, kOtherShare = 0.1;
 
+bool contains(const std::vector<int>& all, int one) { return std::find(all.begin(), all.end(), one) != all.end(); }
 bool is_exact(const Traits& traits) { return traits.promise == Traits::Promise::exact; }
 bool has_one_model(const Traits& traits) { return traits.models == Traits::Models::one; }
 
@@ -132,9 +133,10 @@ void Verification::check(const StrategyConfig& strategy) {
 
 std::vector<int> Verification::supported_ranks(const StrategyConfig& strategy, const std::string& optimizer) {
   TrainingCase of{.strategy = strategy, .optimizer = optimizer};
-  std::vector<int> supported;
+  std::vector<int> supported, all = scope_.ranks;
+  if (is_first(optimizer)) all.insert(all.end(), scope_.first_ranks.begin(), scope_.first_ranks.end());
   Traits traits;
-  for (const int ranks : scope_.ranks) {
+  for (const int ranks : all) {
     of.ranks = ranks;
     StrategyOptions options(strategy.options);
     traits = trainings_.traits(of, options);
@@ -151,7 +153,7 @@ void Verification::check_optimizer(const StrategyConfig& strategy, const std::st
   for (const int ranks : supported_ranks(strategy, optimizer)) {
     TrainingCase of{.strategy = strategy, .optimizer = optimizer, .ranks = ranks};
     StrategyOptions options(strategy.options);
-    of.is_brief = !is_first(optimizer) || !is_exact(trainings_.traits(of, options));
+    of.is_brief = !is_first(optimizer) || !is_exact(trainings_.traits(of, options)) || !contains(scope_.ranks, ranks);
     const std::optional<Traits> traits = fit(of);
     if (!traits) continue;
     const bool local_norm = trainings_.normalises() && config_.batch_norm == BatchNormPolicy::local;

@@ -78,5 +78,49 @@ TEST(VerifyFitted, HonestSumsInRankOrderPassWithLocalBatchNormalisation) {
   EXPECT_TRUE(verified.passed) << failures(verified);
 }
 
+Config config_on(const std::vector<std::size_t>& devices, std::size_t ranks_per_device) {
+  Config config;
+  config.scaling.automatic = devices.empty();
+  for (const std::size_t count : devices) config.scaling.devices.push_back({"auto", count, {}});
+  config.scaling.ranks_per_device = ranks_per_device;
+  return config;
+}
+
+TEST(VerifyRanks, AreThoseOfTheConfigToo) {
+  const auto all = [](const Config& config) {
+    VerifyScope scope;
+    add_ranks(scope, config, 6, false);
+    EXPECT_TRUE(scope.first_ranks.empty());
+    return scope.ranks;
+  };
+  EXPECT_EQ(all(config_on({1, 2}, 3)), (std::vector<int>{2, 3, 4, 8, 6}));
+  EXPECT_EQ(all(config_on({1, 5, 16, 17}, 1)), (std::vector<int>{2, 3, 4, 8, 5, 16}));
+  EXPECT_EQ(all(config_on({std::size_t{1} << 40}, 1)), (std::vector<int>{2, 3, 4, 8}));
+  EXPECT_EQ(all(config_on({}, 1)), (std::vector<int>{2, 3, 4, 8, 6})) << "one, two, four and all devices";
+  Config config = config_on({2}, 1);
+  config.variants.push_back({"more", {}, {}, std::make_shared<const Config>(config_on({7}, 2))});
+  EXPECT_EQ(all(config), (std::vector<int>{2, 3, 4, 8, 14}));
+}
+
+TEST(VerifyRanks, OfTheConfigAreBriefInTheQuickScope) {
+  VerifyScope scope = quick_scope();
+  add_ranks(scope, config_on({1, 2, 3}, 2), 1, true);
+  EXPECT_EQ(scope.ranks, (std::vector<int>{3}));
+  EXPECT_EQ(scope.first_ranks, (std::vector<int>{2, 4, 6}));
+  scope.first_ranks.clear();
+  add_ranks(scope, config_on({}, 1), 6, true);
+  EXPECT_EQ(scope.first_ranks, (std::vector<int>{6}));
+}
+
+TEST(VerifyRanks, OfTheConfigOnlyAreChecked) {
+  VerifyScope scope = quick_scope();
+  scope.plugins = {testing::faulty_plugin("shares")};
+  Config config = testing::config_with(testing::small_model(), {{"shares", "the row", {{"how", "five of six", false, {}}}, {}}});
+  EXPECT_TRUE(testing::verify_in(scope, config).passed);
+  config.scaling = config_on({2}, 3).scaling;
+  add_ranks(scope, config, 2, true);
+  EXPECT_THAT(failures(testing::verify_in(scope, config)), HasSubstr("6 ranks: equals one device on the global batch"));
+}
+
 }  // namespace
 }  // namespace mgcompare
