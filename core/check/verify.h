@@ -60,7 +60,8 @@ class Verification {
   void check_exact(const TrainingCase& of, const Traits& traits);
   ObservedTraining check_bits(const TrainingCase& of);
   ObservedTraining check_global(const TrainingCase& of);
-  void check_approximate(const TrainingCase& of, const Traits& traits);
+  void run_unchanged(TrainingCase of);
+  void check_approximate(TrainingCase of, const Traits& traits);
   ObservedTraining check_disturbed(TrainingCase of, const Expectation& expected);
   void check_epochs(const TrainingCase& of, const Expectation& expected, const ObservedTraining& training);
   void check_statistics(const TrainingCase& of, const Expectation& expected, const ObservedTraining& training);

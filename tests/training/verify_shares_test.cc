@@ -122,5 +122,13 @@ TEST(VerifyRanks, OfTheConfigOnlyAreChecked) {
   EXPECT_THAT(failures(testing::verify_in(scope, config)), HasSubstr("6 ranks: equals one device on the global batch"));
 }
 
+// Only strategies that promise sums in rank order promise the same bits.
+TEST(VerifyOrder, SumsInAnyOrderPass) {
+  for (const char* batch_norm : {"", "local", "sync"}) {
+    const Verified verified = verify_faulty("shares", {}, {"sgd", "adam"}, 1, batch_norm);
+    EXPECT_TRUE(verified.passed) << batch_norm << "\n" << failures(verified);
+  }
+}
+
 }  // namespace
 }  // namespace mgcompare
