@@ -19,7 +19,7 @@ Alteration at_end(std::size_t which, std::size_t epoch, const VerifyScope& scope
   const std::size_t with_samples = std::min(static_cast<std::size_t>(ranks), step + 1 == steps ? last_samples : extent.batch);
   const std::size_t rank = with_samples < 2 ? 0 : 1 + random.below(2, with_samples - 1);
   // The first step: of the last epoch that has a next one, in which models show it.
-  return {static_cast<int>(rank), which == 0 ? extent.epochs - 2 : epoch, step};
+  return {static_cast<int>(rank), which == 0 ? extent.epochs - 2 : epoch, step, random.uniform(3)};
 }
 
 }  // namespace
@@ -41,7 +41,8 @@ Alteration alteration_of(const VerifyScope& scope, const AlteredTraining& of, st
   const bool is_late = turn / count % 2 == 1;
   // Not in the last step of the epoch, which has a short batch.
   const std::size_t pairs = (extent.steps_per_epoch - 1) / 2;
-  return {static_cast<int>(turn % count), is_late ? late_epoch : 0, 1 + random.below(1, pairs - 1) * 2 + turn % 2};
+  const double sample_place = (turn / count + turn % count) % 2 == 0 ? 0 : 1;
+  return {static_cast<int>(turn % count), is_late ? late_epoch : 0, 1 + random.below(1, pairs - 1) * 2 + turn % 2, sample_place};
 }
 
 }  // namespace mgcompare

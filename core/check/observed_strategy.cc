@@ -55,7 +55,8 @@ class ObservedStrategy : public Strategy {
     begin(replica);
     mine_->first_epoch = std::min(mine_->first_epoch, batch.epoch());
     const double bytes = bytes_of(replica, group);
-    inner_->step(shown(replica), group, altered(batch));
+    alter(replica, batch);
+    inner_->step(shown(replica), group, batch);
     const double sent = bytes_of(replica, group) - bytes;
     mine_->bytes += sent;
     if (lockstep_) mine_->sent[{batch.epoch(), batch.step()}] = sent;
@@ -125,15 +126,18 @@ class ObservedStrategy : public Strategy {
     return Random(disturbance_.seed, batch.epoch()).below(batch.step(), kSettleEvery) == 0;
   }
 
-  // What the strategy learns from: other samples in the step of the alteration.
-  Batch altered(const Batch& batch) const {
+  // In the step of the alteration, another sample in place of one of this rank's.
+  void alter(Replica& replica, const Batch& batch) {
     const std::optional<Alteration>& alteration = disturbance_.alteration;
-    if (!alteration || alteration->rank != static_cast<int>(rank_) || alteration->epoch != epoch_ || alteration->step != steps_in_epoch_)
-      return batch;
-    const OtherSamples others(*disturbance_.samples, disturbance_.seed);
-    const std::optional<Batch> other = others.in_place_of(batch, lockstep_ ? rank_ : 0, lockstep_ ? observation_.ranks.size() : 1);
-    mine_->was_altered = other.has_value();
-    return other.value_or(batch);
+    if (!alteration || alteration->rank != static_cast<int>(rank_) || alteration->epoch != epoch_ || alteration->step != steps_in_epoch_ ||
+        batch.size() == 0)
+      return;
+    const auto place = static_cast<std::size_t>(alteration->place * static_cast<double>(batch.size()));
+    const auto order = order_with_other(*disturbance_.samples, disturbance_.seed, epoch_, batch.begin() + std::min(place, batch.size() - 1));
+    if (!order) return;
+    // Only this rank reads this feed, and the next epoch has an order of its own.
+    dynamic_cast<RankReplica&>(replica).feed().set_order({order->data(), order->size()});
+    mine_->was_altered = true;
   }
 
   std::unique_ptr<Strategy> inner_;

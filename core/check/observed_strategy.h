@@ -57,7 +57,7 @@ struct Observation {
     std::vector<Epoch> epochs;
     bool settles_alike = true;      // a second settle() returned the same bits
     bool keeps_buffers = true;      // no settle() changed the replica's buffers
-    bool was_altered = false;       // it got samples that differ from its own
+    bool was_altered = false;       // it got a sample that differs from its own
     std::size_t first_epoch = std::numeric_limits<std::size_t>::max();  // of its steps
     std::size_t steps = 0;          // that it made
     std::uint64_t samples_before_steps = 0;  // of backward passes in start()

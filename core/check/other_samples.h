@@ -1,6 +1,6 @@
 #pragma once
 
-// Samples that a rank can get in place of its own, to see whether a model depends on them.
+// A sample that a rank can get in place of one of its own, to see whether a model depends on it.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,26 +8,11 @@
 #include <vector>
 
 #include "data/dataset.h"
-#include "mgcompare/batch.h"
 
 namespace mgcompare {
 
-// Not thread-safe: one for each rank.
-class OtherSamples {
- public:
-  // `split` must outlive this object; `seed` determines the order of the samples.
-  OtherSamples(const Split& split, std::uint64_t seed) : split_(split), seed_(seed) {}
-
-  // A batch of the same epoch and size of which the share of `rank` among `ranks` has other samples: data can have the same one
-  // several times. Nothing if there is none.
-  std::optional<Batch> in_place_of(const Batch& batch, std::size_t rank, std::size_t ranks) const;
-
- private:
-  // What the samples are, in an order that does not depend on theirs.
-  std::vector<std::uint64_t> contents(const Batch& share, const std::vector<std::uint32_t>& order) const;
-
-  const Split& split_;
-  std::uint64_t seed_;
-};
+// The order of the samples in an epoch of a training with this seed, but another sample at one position: with other values or another
+// target, because data can have the same one several times. Nothing if there is none.
+std::optional<std::vector<std::uint32_t>> order_with_other(const Split& split, std::uint64_t seed, std::size_t epoch, std::size_t position);
 
 }  // namespace mgcompare

@@ -60,14 +60,15 @@ class Verification {
   void check_exact(const TrainingCase& of, const Traits& traits);
   ObservedTraining check_bits(const TrainingCase& of);
   ObservedTraining check_global(const TrainingCase& of);
-  void check_approximate(const TrainingCase& of, const Traits& traits);
+  void run_unchanged(TrainingCase of);
+  void check_approximate(TrainingCase of, const Traits& traits);
   ObservedTraining check_disturbed(TrainingCase of, const Expectation& expected);
   void check_epochs(const TrainingCase& of, const Expectation& expected, const ObservedTraining& training);
   void check_statistics(const TrainingCase& of, const Expectation& expected, const ObservedTraining& training);
   // One device, or one rank that accumulates shares, after each epoch. Valid until the next call.
   Expectation expected_of(const std::string& check, const TrainingCase& of, std::size_t shares, double limit);
   void compare_epochs(TrainingCase of, const Expectation& expected);
-  void check_fitted(TrainingCase of);
+  void check_fitted(TrainingCase of, const Traits& traits);
   void find_disturbance(const TrainingCase& disturbed, const Expectation& expected);
   void check_shared_norm(TrainingCase of);
   void report_drift(const TrainingCase& of, const TrainingOutcome& outcome);

@@ -17,6 +17,10 @@ using Verdict = VerifyFinding::Verdict;
 constexpr char kCounted[] = "the ranks' exchange is counted";
 constexpr double kRounding = 0.001;  // a rank's part of a collective is no whole number of bytes, and each count is rounded
 constexpr char kDepends[] = "the model depends on every rank's samples";
+constexpr char kRates[] = "gradients are applied at the learning rate of their step, or less if they are stale";
+// Of the smallest factor on a learning rate: times the reciprocal of the number of ranks. With one gradient of each rank under way a
+// gradient is stale by (ranks - 1) updates on average, and by a few times that at most.
+constexpr double kStaleness = 4;
 constexpr char kSent[] = "settle() takes no exchange over from steps";
 
 }  // namespace
@@ -63,7 +67,7 @@ void Verification::check_sent(const TrainingCase& of, const Observation& plain, 
   judge(true, of, kSent, "the same in each step, wherever settle() was called");
 }
 
-// One model of all ranks must change if one rank gets other samples in one step. Without counted bytes, the copies of other
+// One model of all ranks must change if one rank gets another sample in one step. Without counted bytes, the copies of other
 // ranks must not have changed before settle().
 void Verification::check_contributions(TrainingCase of, const Traits& traits, const ObservedTraining& plain) {
   const AlteredTraining altered{of.optimizer, of.ranks, of.is_brief, traits.pace == Traits::Pace::lockstep};
@@ -88,7 +92,8 @@ void Verification::check_contribution(TrainingCase of, const ObservedTraining& p
     of.epochs = 0;
     altered = run(of);
   }
-  judge(depends(altered), of, kDepends, fmt::format("those of {} {} it", place, depends(altered) ? "change" : "do not change"));
+  const std::string which = of.alteration->place == 0 ? "the first sample" : of.alteration->place == 1 ? "the last sample" : "a sample";
+  judge(depends(altered), of, kDepends, fmt::format("{} of {} {} it", which, place, depends(altered) ? "changes" : "does not change"));
   if (plain.bytes_per_step > 0) return;
   bool is_alone = true;
   for (std::size_t rank = 0; rank < altered.seen.ranks.size(); ++rank) {
@@ -108,6 +113,12 @@ void Verification::check_conservation(const TrainingCase& of, const TrainingOutc
   const Verdict verdict = relative < 1e-5 ? Verdict::passed : is_judged ? Verdict::failed : Verdict::printed;
   report(verdict, of, "applied gradients equal computed gradients",
          fmt::format("relative gap {:.1e} over {} updates", relative, outcome.result.updates));
+  // The sums do not have the factors of Optimizer::update(), which may be smaller for stale gradients.
+  if (outcome.rates.empty()) return;
+  const double least = 1 / (kStaleness * of.ranks);
+  const bool is_usual = outcome.rates.least >= least && outcome.rates.most <= 1;
+  report(is_usual ? Verdict::passed : is_judged ? Verdict::failed : Verdict::printed, of, kRates,
+         fmt::format("at {:.3g} to {:.3g} times the rate; by default {:.3g} to 1 are allowed", outcome.rates.least, outcome.rates.most, least));
 }
 
 }  // namespace mgcompare

@@ -1,6 +1,7 @@
 #include "check/verify_scope.h"
 
 #include <algorithm>
+#include <set>
 
 #include "mgcompare/random.h"
 
@@ -8,12 +9,23 @@ namespace mgcompare {
 namespace {
 
 constexpr std::size_t kLeastEpochs = 4;
+constexpr std::size_t kMostOwnRanks = 16;  // more take too long
 
 // A stream of random numbers for each optimiser, whatever others there are.
 std::uint64_t stream_of(const std::string& optimizer) {
   std::uint64_t stream = 0;
   for (const char c : optimizer) stream = stream * 31 + static_cast<unsigned char>(c);
   return stream;
+}
+
+// The numbers of devices of one version of a config.
+std::set<std::size_t> devices_of(const ScalingConfig& scaling, std::size_t devices, bool quick) {
+  std::set<std::size_t> counts;
+  for (const DevicesConfig& asked : scaling.devices) counts.insert(asked.count);
+  if (!scaling.automatic) return counts;
+  counts = {devices};
+  for (std::size_t count = 2; count < devices && !quick; count *= 2) counts.insert(count);
+  return counts;
 }
 
 }  // namespace
@@ -31,6 +43,21 @@ VerifyScope quick_scope() {
 void add_optimizer(VerifyScope& scope, const OptimizerConfig& optimizer) {
   const std::string name = optimizer.momentum > 0 ? "momentum" : std::string(to_string(optimizer.kind));
   if (std::find(scope.optimizers.begin(), scope.optimizers.end(), name) == scope.optimizers.end()) scope.optimizers.push_back(name);
+}
+
+void add_ranks(VerifyScope& scope, const Config& config, std::size_t devices, bool quick) {
+  std::set<std::size_t> counts;
+  const auto add = [&](const ScalingConfig& scaling) {
+    for (const std::size_t count : devices_of(scaling, devices, quick)) counts.insert(count * scaling.ranks_per_device);
+  };
+  add(config.scaling);
+  for (const VariantConfig& variant : config.variants)
+    if (variant.config) add(variant.config->scaling);
+  for (const std::size_t count : counts) {
+    const int ranks = static_cast<int>(std::min(count, kMostOwnRanks + 1));
+    if (count < 2 || count > kMostOwnRanks || std::find(scope.ranks.begin(), scope.ranks.end(), ranks) != scope.ranks.end()) continue;
+    (quick ? scope.first_ranks : scope.ranks).push_back(ranks);
+  }
 }
 
 double rounding_limit(const std::string& optimizer) { return optimizer == "adam" || optimizer == "adagrad" ? 1e-4 : 1e-5; }

@@ -26,6 +26,7 @@ struct VerifyLength {
 struct VerifyScope {
   std::vector<PluginSummary> plugins;          // that may be opened
   std::vector<int> ranks = {2, 3, 4, 8};
+  std::vector<int> first_ranks;                // more, with the first optimiser and brief trainings only
   // "momentum" is sgd with that of the config, or 0.9. Learning rates are verify's own; what else the config says of an optimiser holds.
   std::vector<std::string> optimizers = {"sgd", "momentum", "adam", "adadelta"};
   DeviceKind device_kind = DeviceKind::cpu;
@@ -40,6 +41,10 @@ struct VerifyScope {
 // The scope of `verify --quick`: the same checks with the same limits on one number of ranks, with two optimisers, fewer
 // samples and shorter trainings.
 VerifyScope quick_scope();
+
+// Adds the numbers of ranks with which a run of the config trains, up to 16, on this number of devices. `quick`: with the first optimiser
+// only, and of `devices: auto` the largest number.
+void add_ranks(VerifyScope& scope, const Config& config, std::size_t devices, bool quick);
 
 // Adds the config's optimiser if the scope does not have it.
 void add_optimizer(VerifyScope& scope, const OptimizerConfig& optimizer);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <mutex>
 #include <string>
 
 #include <fmt/format.h>
@@ -80,7 +81,7 @@ class RankReplica::StrategyOptimizer {
         : TimedOptimizer(*shared->optimizer_), shared_(std::move(shared)) {}
     void apply(Vec weights, ConstVec gradients, Range range, const Batch& batch, double rate_scale) override {
       ++shared_->calls_;
-      if (!shared_->applied_.empty()) add_to(shared_->applied_, shared_->device_, gradients, range, shared_->on_host_);
+      if (!shared_->applied_.empty()) shared_->audit(gradients, range, rate_scale);
       TimedOptimizer::apply(weights, gradients, range, batch, rate_scale);
     }
 
@@ -92,13 +93,22 @@ class RankReplica::StrategyOptimizer {
   bool on_host() const { return on_host_; }
   const std::vector<double>& applied() const { return applied_; }
   std::uint64_t calls() const { return calls_; }
+  const RateRange& rates() const { return rates_; }
 
  private:
+  void audit(ConstVec gradients, Range range, double rate_scale) {
+    add_to(applied_, device_, gradients, range, on_host_);
+    const std::lock_guard lock(rates_mutex_);
+    rates_.add(rate_scale);
+  }
+
   std::unique_ptr<Optimizer> optimizer_;
   std::atomic<std::uint64_t> calls_{0};  // several ranks may share a host vector
   Device& device_;
   bool on_host_;
   std::vector<double> applied_;
+  std::mutex rates_mutex_;          // ranks may update disjoint ranges at the same time
+  RateRange rates_;
 };
 
 RankReplica::RankReplica(const ReplicaParts& parts)
@@ -339,6 +349,12 @@ std::vector<double> RankReplica::applied() const {
   for (const auto& optimizer : optimizers_)
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += optimizer->applied()[i];
   return sum;
+}
+
+RateRange RankReplica::rates() const {
+  RateRange all;
+  for (const auto& optimizer : optimizers_) all.add(optimizer->rates());
+  return all;
 }
 
 }  // namespace mgcompare

@@ -17,6 +17,7 @@
 #include "runtime/schedule_log.h"
 #include "runtime/graph_pass.h"
 #include "runtime/learned_samples.h"
+#include "runtime/rate_range.h"
 #include "results/result.h"
 #include "runtime/rank_group.h"
 
@@ -112,6 +113,9 @@ class RankReplica : public Replica {
   // In an audit: the sums of all gradients that backward passes computed, and of all that optimisers applied, in double.
   const std::vector<double>& pushed() const { return pushed_; }
   std::vector<double> applied() const;
+  // In an audit: the factors on the learning rate with which optimisers that the strategy asked for were called.
+  RateRange rates() const;
+  Feed& feed() { return *parts_.feed; }
   // In an audit: how often each position of the epoch was trained on.
   const std::vector<std::uint32_t>& seen() const { return seen_; }
   void reset_seen() { seen_.assign(seen_.size(), 0); }

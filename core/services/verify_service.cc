@@ -30,6 +30,7 @@ VerifyScope scope_from_json(const nlohmann::json& setting) {
   scope.seed = setting.at("seed").get<std::uint64_t>();
   add_optimizer(scope, setting.at("config").get<Config>().optimizer);
   scope.device_kind = device_kind(setting.at("device_kind").get<std::string>());
+  add_ranks(scope, setting.at("config").get<Config>(), platform(scope.device_kind).devices().size(), setting.at("quick").get<bool>());
   for (const nlohmann::json& plugin : setting.at("plugins"))
     scope.plugins.push_back({plugin.at("name").get<std::string>(), "", plugin.at("file").get<std::string>(), ""});
   return scope;

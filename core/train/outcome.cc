@@ -32,7 +32,8 @@ void describe(Result& result, const TrialFacts& facts) {
                    {"models", facts.traits.models == Traits::Models::many ? "many" : "one"},
                    {"role", kRoles[static_cast<int>(facts.traits.role)]}};
   if (local_norm && promised)
-    result.notes.push_back("batch_norm is local: each rank normalises its own share, so the result differs from that of one device");
+    result.notes.push_back("batch_norm is local: each rank normalises its own share, so the result differs from that of one device; its promise is "
+                           "compared with nothing in this run: `mgcompare verify` checks it");
   if (facts.traits.pace == Traits::Pace::free && trial.config.deterministic && trial.ranks() > 1)
     result.notes.push_back("ran in virtual time (numerics.deterministic), in which ranks wait for their turn: its speed is not that of a free run");
   if (facts.traits.pace == Traits::Pace::free && trial.config.measure.record)
@@ -53,6 +54,7 @@ void add_audit(TrainingOutcome& outcome, const std::vector<Rank>& ranks, const T
       outcome.pushed[i] += rank.replica->pushed()[i];
       outcome.applied[i] += applied[i];
     }
+    outcome.rates.add(rank.replica->rates());
     for (std::size_t i = 0; i < outcome.times_seen.size(); ++i) outcome.times_seen[i] += rank.replica->seen()[i];
   }
 }

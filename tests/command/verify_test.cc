@@ -101,6 +101,20 @@ TEST_F(VerifyCommand, WhatAProcessKeepsOfItsFirstTrainingShowsInAnother) {
   EXPECT_THAT(ended.out, ContainsRegex("FAILED +late .*another process trains the same weights: differs by"));
 }
 
+// They are equal up to rounding only.
+TEST_F(VerifyCommand, SumsInAnyOrderPassInAnotherProcess) {
+  const Ended ended = verify("shares", {"--seed", "3", "--only", "as=shares"});
+  EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
+  EXPECT_THAT(ended.out, ContainsRegex("ok +shares .*another process resumes its checkpoint and ends with the same weights: differs by"));
+}
+
+TEST_F(VerifyCommand, TrainsOnTheNumbersOfRanksOfTheConfig) {
+  const Ended ended = verify("{shares: {how: five of six}}", {"--seed", "3", "--only", "as=shares", "--set", "scaling.devices=[2]", "--set",
+                                                            "scaling.ranks_per_device=3"});
+  EXPECT_EQ(ended.code, 1) << ended.out << ended.err;
+  EXPECT_THAT(ended.out, ContainsRegex("FAILED +shares .*6 .*equals one device on the global batch"));
+}
+
 TEST_F(VerifyCommand, APluginThatTakesAllMemoryFails) {
   const Ended ended = verify("{misbehave: {how: hog}}, replicated", {"--only", "as=misbehave,as=replicated", "--seed", "3",
                                                                     "--set", "measure.memory_limit=0.5"});

@@ -42,11 +42,13 @@ class Occasional : public Strategy {
                              "skips small exchanges",    // rank 0's gradient stands for all
                              "peeks first",              // in the first epoch, passes some samples forward without learning from them
                              "passes mirrored first",    // in the first epoch, with the signs of weights around a tanh changed, and back
-                             "computes losses twice"})) {}  // honest
+                             "computes losses twice"})),  // honest
+        in_rank_order_(options.flag("in_rank_order", false, "promises sums in rank order, which all_reduce() makes on CPUs")) {}
 
   Traits traits() const override {
     Traits traits;
     traits.promise = Traits::Promise::exact;
+    traits.in_rank_order = in_rank_order_;
     traits.devices = {DeviceKind::cpu};
     return traits;
   }
@@ -138,6 +140,7 @@ class Occasional : public Strategy {
   }
 
   const std::string how_;
+  const bool in_rank_order_;
   Array<float> own_;
   std::size_t epoch_ = 0;
 };

@@ -110,6 +110,17 @@ TEST_F(Promises, RanksOfOneModelEndWithTheSameWeights) {
   EXPECT_EQ(ranks_apart(trial_of("independent", 3)), 0u) << "many models";
 }
 
+// No training on one device is a reference there.
+TEST_F(Promises, ARowWithLocalBatchNormalisationSaysThatItIsComparedWithNothing) {
+  for (const BatchNormPolicy policy : {BatchNormPolicy::local, BatchNormPolicy::sync})
+    for (const std::size_t ranks : {1, 2}) {
+      Trial trial = normalised(liar("nothing", ranks));
+      trial.config.batch_norm = policy;
+      const bool is_local = policy == BatchNormPolicy::local && ranks > 1;
+      EXPECT_EQ(::testing::PrintToString(add(trial).result.notes).find("its promise is compared with nothing in this run") != std::string::npos, is_local);
+    }
+}
+
 TEST_F(Promises, SettleLeavesTheLiveWeightsAlone) {
   for (const char* how : {"settle scales weights", "settle averages weights"}) {
     const Row& row = add(liar(how, 2));

@@ -6,42 +6,17 @@
 #include <algorithm>
 #include <set>
 
-#include "discovery/plugin_files.h"
 #include "strategy_plugins.h"
 #include "fixture.h"
 #include "plan/strategy_rows.h"
+#include "verified.h"
 
 namespace mgcompare {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::Verified, testing::config_with, testing::failures, testing::faulty_plugin, testing::verify_faulty, testing::verify_in;
 using Verdict = VerifyFinding::Verdict;
-
-struct Verified {
-  bool passed = false;
-  std::vector<VerifyFinding> findings;
-  std::size_t count(const std::string& strategy, Verdict verdict) const {
-    return static_cast<std::size_t>(std::count_if(findings.begin(), findings.end(), [&](const VerifyFinding& finding) {
-      return finding.strategy == strategy && finding.verdict == verdict;
-    }));
-  }
-};
-
-Config config_with(const ModelConfig& model, const std::vector<StrategyConfig>& strategies) {
-  Config config;
-  config.model = model;
-  config.optimizer.weight_decay = 1e-4;
-  config.strategies = strategies;
-  return config;
-}
-
-Verified verify_in(const VerifyScope& scope, const Config& config) {
-  Verified verified;
-  const Dataset data = testing::first_digits(scope.samples);
-  verified.passed = verify(config, data, platform(DeviceKind::cpu), scope,
-                           [&](const VerifyFinding& finding) { verified.findings.push_back(finding); });
-  return verified;
-}
 
 // The given strategies, and every plugin with its defaults.
 Verified verify_all(const ModelConfig& model, const std::vector<int>& ranks, const std::vector<std::string>& optimizers,
@@ -53,35 +28,6 @@ Verified verify_all(const ModelConfig& model, const std::vector<int>& ranks, con
   Config config = config_with(model, strategies);
   config.strategies = rows_with_defaults(config, scope.plugins);
   return verify_in(scope, config);
-}
-
-PluginSummary faulty_plugin(const std::string& name) {
-  return inspect_plugin(std::string(MGCOMPARE_BINARY_DIR) + "/lib/mgcompare/bad_plugins/strategy_" + name + ".so");
-}
-
-// A faulty plugin, in the scope of --quick.
-Verified verify_faulty(const std::string& name, const std::vector<OptionConfig>& options,
-                       const std::vector<std::string>& optimizers = {"sgd", "adam"}, std::uint64_t seed = 1,
-                       const std::string& batch_norm = "") {
-  VerifyScope scope = quick_scope();
-  scope.seed = seed;
-  scope.plugins = {faulty_plugin(name)};
-  scope.optimizers = optimizers;
-  EXPECT_EQ(scope.plugins[0].problem, "");
-  Config config = config_with(testing::small_model(), {{name, "the row", options, {}}});
-  if (!batch_norm.empty()) {
-    config.model = testing::normalised_model();
-    config.batch_norm = kind_named<BatchNormPolicy>(batch_norm);
-  }
-  return verify_in(scope, config);
-}
-
-std::string failures(const Verified& verified) {
-  std::string text;
-  for (const VerifyFinding& finding : verified.findings)
-    if (finding.verdict == Verdict::failed)
-      text += finding.strategy + ", " + finding.optimizer + ", " + std::to_string(finding.ranks) + " ranks: " + finding.check + ": " + finding.figure + "\n";
-  return text;
 }
 
 void expect_every_plugin_passes(const std::vector<int>& ranks, const std::vector<std::string>& optimizers) {

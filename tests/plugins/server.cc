@@ -1,0 +1,98 @@
+// A parameter server at free pace. The environment variable SERVER_RATES names its lie about learning rates: it has no option, because
+// `verify` judges rates with default options only. For CPU devices only.
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mgcompare/strategy.h"
+
+namespace {
+
+using namespace mgcompare;
+
+// Of all ranks. Only in exclusive sections.
+struct Weights {
+  Array<float> values;
+  std::unique_ptr<Optimizer> optimizer;
+  std::uint64_t updates = 0;
+};
+
+std::string lie() {
+  const char* const named = std::getenv("SERVER_RATES");
+  return named == nullptr ? "" : named;
+}
+
+class Server : public Strategy {
+ public:
+  Server(Options&, const Facts& facts) : ranks_(facts.ranks) {}
+
+  Traits traits() const override {
+    Traits traits;
+    traits.pace = Traits::Pace::free;
+    traits.devices = {DeviceKind::cpu};
+    return traits;
+  }
+
+  void start(Replica& replica, Group& group) override {
+    const std::size_t size = replica.weights().size();
+    rank_ = group.rank();
+    server_ = &group.shared<Weights>([&] {
+      auto server = std::make_unique<Weights>();
+      server->values = host_array<float>(replica.device(), size);
+      server->optimizer = replica.host_optimizer();
+      std::copy(replica.weights().begin(), replica.weights().end(), server->values.data());
+      return server;
+    });
+    gradient_ = host_array<float>(replica.device(), size);
+    settled_ = device_array<float>(replica.device(), size);
+  }
+
+  void step(Replica& replica, Group& group, const Batch& batch) override {
+    group.exclusive(0, [&] {
+      copy_to_device(replica.device(), replica.weights(), server_->values.span());
+      pulled_ = server_->updates;
+    });
+    replica.backward(batch, Scale::own_share);
+    copy_to_host(replica.device(), gradient_.span(), replica.gradients());
+    group.exclusive(0, [&] {
+      server_->optimizer->update(server_->values, gradient_.span(), batch, ranks_ > 1 ? rate_scale(batch) : 1);
+      ++server_->updates;
+    });
+  }
+
+  Vec settle(Replica&, Group&) override {
+    std::copy(server_->values.span().begin(), server_->values.span().end(), settled_.data());
+    return settled_;
+  }
+
+  void save(Archive& archive) override {
+    if (rank_ == 0) archive.put_host("weights", server_->values.span());
+  }
+  void restore(Archive& archive) override {
+    if (rank_ == 0) archive.get_host("weights", server_->values.span());
+  }
+
+ private:
+  // Without a lie, less for stale gradients.
+  double rate_scale(const Batch& batch) const {
+    if (lie_ == "larger") return batch.step() % 2 == 0 ? 1 : 1.1;
+    if (lie_ == "zero") return batch.step() % 4 == 1 ? 0 : 1;
+    if (lie_ == "small for others") return rank_ == 0 ? 1 : 0.001;
+    return 1 / static_cast<double>(1 + server_->updates - pulled_);
+  }
+
+  const std::string lie_ = lie();
+  const int ranks_;
+  int rank_ = 0;
+  Weights* server_ = nullptr;
+  std::uint64_t pulled_ = 0;        // updates when it did
+  Array<float> gradient_, settled_;
+};
+
+}  // namespace
+
+MGCOMPARE_STRATEGY(Server, "server", "a parameter server, for tests")
