@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -233,6 +234,24 @@ TEST(Results, ResumeTheSameExperimentOnly) {
   more.push_back(make_trial(4, "alone", 1, 2));
   results.resume(info_with(), more);
   EXPECT_EQ(results.unfinished(), (std::vector<int>{2, 1, 3, 4}));
+}
+
+// As `cp -al` and `rsync --link-dest` copy a run: what is written to one folder would appear in both.
+TEST(Results, WithASecondNameAreNotWritten) {
+  const Folder folder;
+  ResultsStore(folder.path("one")).begin(info_with(), plan());
+  std::filesystem::create_directory(folder.path("two"));
+  const std::filesystem::path file = folder.path("one") + "/results.sqlite", link = folder.path("two") + "/results.sqlite";
+  std::filesystem::create_hard_link(file, link);
+  EXPECT_THAT([&] { ResultsStore results(folder.path("two")); },
+              ThrowsMessage<BadResults>(AllOf(HasSubstr("two/results.sqlite: has 2 names (hard links)"), HasSubstr("make it a file of its own"))));
+  EXPECT_EQ(read_run(folder.path("two")).rows.size(), 3u);
+  std::filesystem::remove(link);
+  std::filesystem::copy_file(file, link);
+  EXPECT_NO_THROW(ResultsStore(folder.path("two")));
+  std::ofstream(folder.path("log")) << "x";
+  std::filesystem::create_hard_link(folder.path("log"), file.string() + "-wal");
+  EXPECT_THAT([&] { ResultsStore results(folder.path("one")); }, ThrowsMessage<BadResults>(HasSubstr("results.sqlite-wal: has 2 names")));
 }
 
 TEST(Results, NeverMixData) {

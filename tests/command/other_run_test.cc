@@ -1,0 +1,42 @@
+// What a run must not write into the directory of another run, and not take over from it.
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "rig.h"
+
+namespace mgcompare {
+namespace {
+
+namespace fs = std::filesystem;
+
+class OtherRuns : public CommandTest {
+ protected:
+  std::string config() const {
+    return place_.write("fine.yaml", "layers: [flatten, {dense: 16}, tanh, {dense: 10}]\n"
+                                     "data: {set: digits, train_samples: 256, test_samples: 64}\nepochs: 1\n"
+                                     "scaling: {devices: [cpu:1], batch: 64}\nstrategies: [serial]\n");
+  }
+  fs::path at(const std::string& name) const { return place_.folder() / name; }
+};
+
+// As `cp -al` copies a run: both directories would get the results.
+TEST_F(OtherRuns, AResultsFileWithASecondNameIsNotContinued) {
+  ASSERT_EQ(place_.run({config(), "-o", "one"}).code, 0);
+  fs::create_directory(at("two"));
+  fs::create_hard_link(at("one/results.sqlite"), at("two/results.sqlite"));
+  const std::string before = text_of(at("one/results.sqlite"));
+  const Ended ended = place_.run({config(), "-o", "two", "--resume"});
+  EXPECT_EQ(ended.code, 4) << ended.err;
+  EXPECT_NE(ended.err.find("two/results.sqlite: has 2 names (hard links), so to write it would change the run in another directory too; make it "
+                           "a file of its own (cp -p "), std::string::npos) << ended.err;
+  EXPECT_EQ(text_of(at("one/results.sqlite")), before);
+  EXPECT_EQ(place_.run({"report", "two"}).code, 0);
+}
+
+}  // namespace
+}  // namespace mgcompare
