@@ -92,12 +92,13 @@ std::string for_workers(const std::string& directory) {
 }
 
 // The files of the trial. Creates their directories.
-TrialFiles files_of(const Trial& trial, const std::string& given, const Command& command) {
+TrialFiles files_of(const Trial& trial, const std::string& run, const std::string& given, const Command& command) {
   const std::string directory = for_workers(given);
   TrialFiles files;
   files.data_folder = command.data;
   if (trial.config.checkpoint_epochs > 0) {
     files.checkpoint = checkpoint_of(trial, directory);
+  files.run = run;
     files.resume = true;
   }
   if (trial.config.measure.record) files.record = record_of(trial, directory);
@@ -114,6 +115,12 @@ TrialFiles files_of(const Trial& trial, const std::string& given, const Command&
 // Prints messages and download progress while a worker loads the data.
 class DataMessages {
  public:
+// Why the trial would not run with the code of the run, a sentence; empty if it would.
+std::string replaced_code(const Trial& trial, const ResultsStore& results) {
+  const std::string change = build_change(results.builds());
+  return change.empty() ? plugin_change(trial) : change;
+}
+
   explicit DataMessages(const Command& command) : terminal_(terminal_of(2, command.color)), quiet_(command.quiet) {}
   ~DataMessages() { clear(); }
 
@@ -299,7 +306,7 @@ void run_trial(ResultsStore& results, Supervisor& supervisor, DeviceAvailability
     result.status = TrialStatus::failed;
     result.cause = plain(change);
   } else {
-    files = files_of(trial, directory, command);
+    files = files_of(trial, results.identity(), directory, command);
     spdlog::debug("trial {}: {} on {} {} device(s), {} rank(s) each, global batch {}, seed {}, plugin {}", trial.number,
                   trial.strategy.label, trial.devices, to_string(trial.device_kind), trial.ranks_per_device,
                   trial.global_batch, trial.seed, trial.plugin_file);

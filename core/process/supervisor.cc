@@ -298,7 +298,8 @@ Result Supervisor::run_once(const Trial& trial, const TrialFiles& files,
   const nlohmann::json body = {{"trial", trial}, {"checkpoint", files.checkpoint}, {"resume", files.resume},
                                  {"record", files.record},         {"replay", files.replay},
                                  {"trace", files.trace},           {"data_folder", files.data_folder},
-                                 {"most_steps", files.most_steps},  {"scratch", scratch}};
+                                 {"most_steps", files.most_steps},  {"scratch", scratch},
+                                 {"run", files.run}};
   Reply reply = wait_for_reply("trial", body, trial.config.measure.time_limit, {report, {}}, true);
   Result result;
   std::string left_behind;

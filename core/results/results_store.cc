@@ -49,6 +49,12 @@ bool ResultsStore::empty() const {
   });
 }
 
+std::string ResultsStore::identity() const {
+  return translating_errors(session_->path(), [&] {
+    return session_->database().text(fmt::format("SELECT coalesce((SELECT value FROM run WHERE key = '{}'), '')", kRunIdentity));
+  });
+}
+
 void ResultsStore::begin(const RunInfo& info, const std::vector<Trial>& plan) {
   if (!empty()) {
     throw InUse(fmt::format("{}: contains a run already: continue it with --resume, or give another directory with -o",

@@ -94,6 +94,8 @@ class ResultsStore {
 
   // Whether no run has begun in this directory.
   bool empty() const;
+  // Random text that tells this run from all others; empty if an older version began it.
+  std::string identity() const;
   // Begins a run with its plan. Throws InUse if the directory has a run.
   void begin(const RunInfo& info, const std::vector<Trial>& plan);
   // Continues a run of the same experiment: an equal config but for its name. Trials that were running become pending; trials

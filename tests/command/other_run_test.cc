@@ -38,5 +38,28 @@ TEST_F(OtherRuns, AResultsFileWithASecondNameIsNotContinued) {
   EXPECT_EQ(place_.run({"report", "two"}).code, 0);
 }
 
+// Its times would be those of the other run.
+TEST_F(OtherRuns, TheirCheckpointsAreNotUsed) {
+  const std::vector<std::string> words = {config(), "-o", "run", "--set", "epochs=800", "--set", "checkpoint_epochs=20"};
+  for (const bool resumes : {true, false}) {
+    fs::remove_all(at("run"));
+    Program program = place_.start(words);
+    for (int i = 0; i < 6000 && !fs::exists(at("run/checkpoints/trial-1")); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    program.signal(SIGKILL);
+    program.wait();
+    ASSERT_TRUE(fs::exists(at("run/checkpoints/trial-1")));
+    std::vector<std::string> again = words;
+    if (resumes) again.push_back("--resume");
+    else for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(at(std::string("run/results.sqlite") + suffix));
+    const Ended ended = place_.run(again);
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    const std::vector<std::string> notes = read_run(at("run").string()).rows.at(0).result.notes;
+    ASSERT_EQ(notes.size(), resumes ? 0u : 1u);
+    if (!resumes) {
+      EXPECT_NE(notes[0].find("was not used, because it belongs to another run"), std::string::npos) << notes[0];
+    }
+  }
+}
+
 }  // namespace
 }  // namespace mgcompare

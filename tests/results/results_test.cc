@@ -236,6 +236,17 @@ TEST(Results, ResumeTheSameExperimentOnly) {
   EXPECT_EQ(results.unfinished(), (std::vector<int>{2, 1, 3, 4}));
 }
 
+TEST(Results, OfARunHaveItsIdentity) {
+  const Folder folder;
+  for (const char* name : {"one", "two"}) ResultsStore(folder.path(name)).begin(info_with(), plan());
+  ResultsStore results(folder.path("one"));
+  const std::string identity = results.identity();
+  EXPECT_GE(identity.size(), 16u);
+  EXPECT_NE(ResultsStore(folder.path("two")).identity(), identity);
+  results.resume(info_with(), plan());
+  EXPECT_EQ(results.identity(), identity);
+}
+
 // As `cp -al` and `rsync --link-dest` copy a run: what is written to one folder would appear in both.
 TEST(Results, WithASecondNameAreNotWritten) {
   const Folder folder;
