@@ -84,10 +84,11 @@ std::string checkpoint_of(const Trial& trial, const std::string& directory) {
   return fmt::format("{}/checkpoints/trial-{}", directory, trial.number);
 }
 
-// With its whole path, because a plugin may change the working directory of a worker. One that JSON cannot hold stays as it was given.
+// With its whole path, because a plugin may change the working directory of a worker, and without links, because they may lead elsewhere
+// before a worker writes. One that JSON cannot hold stays as it was given.
 std::string for_workers(const std::string& directory) {
   std::error_code error;
-  const std::string whole = std::filesystem::absolute(directory, error).string();
+  const std::string whole = std::filesystem::canonical(directory, error).string();
   return error || !is_utf8(whole) ? directory : whole;
 }
 

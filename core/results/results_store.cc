@@ -296,6 +296,7 @@ Run ResultsStore::read() const {
   return session_->read();
 }
 
+  session_->check_path();
 void ResultsStore::close(const Run& run) {
   const std::string directory = session_->directory(), path = session_->path();
   session_.reset();

@@ -37,6 +37,9 @@ class WritingSession {
 
  private:
   void take_lock();
+  // Throws NotWritable as commit() does, and if the given path leads to another folder by now: files that are named by it would be written
+  // there. Results go to the folder of the lock all the same.
+  void check_path();
   void record_session();
   void check_in_place();
 

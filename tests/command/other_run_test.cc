@@ -24,6 +24,24 @@ class OtherRuns : public CommandTest {
   fs::path at(const std::string& name) const { return place_.folder() / name; }
 };
 
+// The output directory is a link, which is pointed at another run's directory.
+TEST_F(OtherRuns, ALinkThatLeadsToAnotherRunEndsTheRun) {
+  ASSERT_EQ(place_.run({config(), "-o", "other"}).code, 0);
+  const std::string report = text_of(at("other/results.json"));
+  fs::create_directory(at("mine"));
+  fs::create_directory_symlink("mine", at("latest"));
+  Program program = place_.start({config(), "-o", "latest", "--set", "seeds=[1,2,3,4,5,6,7,8,9]", "--set", "epochs=100"});
+  ASSERT_TRUE(program.says("[1/9]", 60));
+  fs::remove(at("latest"));
+  fs::create_directory_symlink("other", at("latest"));
+  const Ended ended = program.wait();
+  EXPECT_EQ(ended.code, 4) << ended.err;
+  EXPECT_NE(ended.err.find("latest: no longer leads to " + fs::canonical(at("mine")).string() + ", to which the run writes, so the run ends"),
+            std::string::npos) << ended.err;
+  EXPECT_EQ(text_of(at("other/results.json")), report);
+  EXPECT_EQ(read_run(at("mine").string()).rows.at(0).result.status, TrialStatus::done);
+}
+
 // As `cp -al` copies a run: both directories would get the results.
 TEST_F(OtherRuns, AResultsFileWithASecondNameIsNotContinued) {
   ASSERT_EQ(place_.run({config(), "-o", "one"}).code, 0);

@@ -265,6 +265,22 @@ TEST(Results, WithASecondNameAreNotWritten) {
   EXPECT_THAT([&] { ResultsStore results(folder.path("one")); }, ThrowsMessage<BadResults>(HasSubstr("results.sqlite-wal: has 2 names")));
 }
 
+// Through a link that leads to another run by then.
+TEST(Results, AreNotWrittenWhereThePathLeadsElsewhere) {
+  const Folder folder;
+  const std::string path = folder.path("latest");
+  for (const char* name : {"one", "two"}) std::filesystem::create_directory(folder.path(name));
+  std::filesystem::create_directory_symlink("one", path);
+  ResultsStore results(path);
+  results.begin(info_with(), plan());
+  std::filesystem::remove(path);
+  EXPECT_THAT([&] { results.read(); }, ThrowsMessage<NotWritable>(HasSubstr("latest: no longer leads to ")));
+  std::filesystem::create_directory_symlink("two", path);
+  EXPECT_THAT([&] { results.start(plan()[0]); },
+              ThrowsMessage<NotWritable>(AllOf(HasSubstr("so the run ends; what was recorded is there"), HasSubstr("--resume -o "), HasSubstr("/one"))));
+  EXPECT_FALSE(has_run(folder.path("two")));
+}
+
 TEST(Results, NeverMixData) {
   const Folder folder;
   ResultsStore results(folder.path());
