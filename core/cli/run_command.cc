@@ -12,6 +12,7 @@
 #include "base/directory.h"
 #include "base/print.h"
 #include "base/text.h"
+#include "cli/builds.h"
 #include "cli/directory.h"
 #include "cli/environment.h"
 #include "discovery/manifest.h"
@@ -41,6 +42,7 @@ RunInfo info_of(const Plan& plan) {
   info.config_json = nlohmann::json(plan.config).dump();
   info.config_hash = config_hash(plan.config);
   info.config_yaml = resolved_yaml(plan.config);
+  info.builds = current_builds();
   info.environment = capture_environment(plan.platforms);
   info.warnings = plan.warnings;
   return info;
@@ -96,10 +98,10 @@ std::string for_workers(const std::string& directory) {
 TrialFiles files_of(const Trial& trial, const std::string& run, const std::string& given, const Command& command) {
   const std::string directory = for_workers(given);
   TrialFiles files;
+  files.run = run;
   files.data_folder = command.data;
   if (trial.config.checkpoint_epochs > 0) {
     files.checkpoint = checkpoint_of(trial, directory);
-  files.run = run;
     files.resume = true;
   }
   if (trial.config.measure.record) files.record = record_of(trial, directory);
@@ -113,15 +115,15 @@ TrialFiles files_of(const Trial& trial, const std::string& run, const std::strin
   return files;
 }
 
-// Prints messages and download progress while a worker loads the data.
-class DataMessages {
- public:
 // Why the trial would not run with the code of the run, a sentence; empty if it would.
 std::string replaced_code(const Trial& trial, const ResultsStore& results) {
   const std::string change = build_change(results.builds());
   return change.empty() ? plugin_change(trial) : change;
 }
 
+// Prints messages and download progress while a worker loads the data.
+class DataMessages {
+ public:
   explicit DataMessages(const Command& command) : terminal_(terminal_of(2, command.color)), quiet_(command.quiet) {}
   ~DataMessages() { clear(); }
 
@@ -302,7 +304,7 @@ void run_trial(ResultsStore& results, Supervisor& supervisor, DeviceAvailability
   } else if (const std::string cause = availability.lost(trial); !cause.empty()) {
     result.status = TrialStatus::device_lost;
     result.cause = cause;
-  } else if (const std::string change = plugin_change(trial); !change.empty()) {
+  } else if (const std::string change = replaced_code(trial, results); !change.empty()) {
     // The worker would say so too, and the trial would be repeated in a fresh one, which changes nothing.
     result.status = TrialStatus::failed;
     result.cause = plain(change);

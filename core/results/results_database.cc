@@ -186,6 +186,7 @@ RunInfo read_info(const Database& database) {
   RunInfo info;
   info.schema = values["schema"];
   info.program_version = values["program_version"];
+  if (const std::string& builds = values["builds"]; !builds.empty()) info.builds = Json::parse(builds).get<std::map<std::string, std::string>>();
   info.name = values["name"];
   info.config_json = values["config_json"];
   info.config_hash = values["config_hash"];

@@ -236,6 +236,24 @@ TEST(Results, ResumeTheSameExperimentOnly) {
   EXPECT_EQ(results.unfinished(), (std::vector<int>{2, 1, 3, 4}));
 }
 
+TEST(Results, NeverMixBuildsOrLibraries) {
+  const Folder folder;
+  RunInfo first = info_with();
+  first.builds = {{"mgcompare", "aaaa"}, {"platform_cpu.so", "bbbb"}};
+  first.environment = {{"oneDNN", "2.5.0"}, {"NCCL", "2.27.3"}};
+  ResultsStore(folder.path()).begin(first, plan());
+  ResultsStore results(folder.path());
+  RunInfo other = first;
+  other.builds["platform_cpu.so"] = "cccc";
+  EXPECT_THAT([&] { results.resume(other, plan()); },
+              ThrowsMessage<InUse>(HasSubstr("the run was begun with another build of platform_cpu.so: timings of two builds are not mixed")));
+  other = first;
+  other.environment[1].second = "2.28.0";
+  EXPECT_THAT([&] { results.resume(other, plan()); }, ThrowsMessage<InUse>(HasSubstr("the run was begun with NCCL 2.27.3, and this is 2.28.0")));
+  results.resume(first, plan());
+  EXPECT_EQ(results.builds(), first.builds);
+}
+
 TEST(Results, OfARunHaveItsIdentity) {
   const Folder folder;
   for (const char* name : {"one", "two"}) ResultsStore(folder.path(name)).begin(info_with(), plan());
