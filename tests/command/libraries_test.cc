@@ -1,4 +1,4 @@
-// Code that the program opens beside its own file: its back ends.
+// Code that the program opens beside its own file: libraries of plugins, and its back ends.
 
 #include <gmock/gmock.h>
 
@@ -11,7 +11,47 @@ namespace mgcompare {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::ContainsRegex;
 using testing::HasSubstr;
+
+class Libraries : public CommandTest {
+ protected:
+  void SetUp() override {
+    CommandTest::SetUp();
+    if (IsSkipped()) return;
+    ASSERT_TRUE(fs::exists(bad_ / "companion2/strategy_companion2.so"));
+  }
+  std::string companions() const {
+    return place_.write("companions.yaml",
+                        small_config("plugins: [" + (bad_ / "companion1").string() + ", " + (bad_ / "companion2").string() + "]\n" +
+                                     "scaling: {devices: [cpu:1], batch: 64}\nstrategies: [serial, companion1, companion2]\n"));
+  }
+  const fs::path bad_ = fs::path(MGCOMPARE_BINARY_DIR) / "lib/mgcompare/bad_plugins";
+};
+
+// The loader knows libraries by name: in one process, both plugins would get the first one.
+TEST_F(Libraries, OfOneNameAreNotMixedUp) {
+  const std::string config = companions();
+  ASSERT_EQ(place_.run({config, "-o", "apart", "--set", "isolation=trial"}).code, 0);
+  const mgcompare::Run apart = read_run((place_.folder() / "apart").string());
+  ASSERT_NE(row_of(apart, "companion1").result.weights_hash, row_of(apart, "companion2").result.weights_hash);
+  const Ended ended = place_.run({config, "-o", "together", "--set", "seeds=[1, 2]"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  for (const Row& row : read_run((place_.folder() / "together").string()).rows) {
+    if (row.trial.seed == 1 && row.trial.strategy.label.starts_with("companion")) {
+      EXPECT_EQ(row.result.weights_hash, row_of(apart, row.trial.strategy.label).result.weights_hash) << row_name(row.trial);
+    }
+    EXPECT_TRUE(row.result.notes.empty()) << row_name(row.trial) << ": " << row.result.notes[0];
+  }
+}
+
+// Two updates a step break what one rank promises. With the first one's library, the second one would pass.
+TEST_F(Libraries, OfOneNameAreVerifiedApart) {
+  const Ended ended = place_.run({"verify", companions(), "--quick", "--only", "strategy=companion1", "--only", "strategy=companion2"});
+  EXPECT_THAT(ended.out, ContainsRegex("ok +companion1 +[0-9]+ passed, 0 failed"));
+  EXPECT_THAT(ended.out, ContainsRegex("FAILED +companion2 +[0-9]+ passed"));
+  EXPECT_THAT(ended.out, HasSubstr("one rank equals one device: differs by"));
+}
 
 // A copy of the program whose back end can be replaced.
 class Builds : public CommandTest {
