@@ -12,12 +12,12 @@
 namespace mgcompare {
 
 // Some 20 GB/s. Vectors that differ in one place never have the same fingerprint.
-inline std::uint64_t fingerprint(std::span<const float> values) {
+inline std::uint64_t fingerprint(std::span<const unsigned char> values) {
   constexpr std::size_t kLanes = 8;  // independent, so that their multiplications overlap
   std::array<std::uint64_t, kLanes> lanes = {1, 2, 3, 4, 5, 6, 7, 8};
   const auto mix = [](std::uint64_t state, std::uint64_t word) { return std::rotl((state ^ word) * 0x9e3779b97f4a7c15u, 29); };
   const std::size_t bytes = values.size_bytes();
-  const auto* const begin = reinterpret_cast<const unsigned char*>(values.data());
+  const unsigned char* const begin = values.data();
   std::size_t at = 0;
   for (; at + sizeof(lanes) <= bytes; at += sizeof(lanes)) {
     std::array<std::uint64_t, kLanes> words{};
@@ -29,6 +29,10 @@ inline std::uint64_t fingerprint(std::span<const float> values) {
   std::uint64_t all = bytes;
   for (std::size_t k = 0; k < kLanes; ++k) all = mix(mix(all, lanes[k]), rest[k]);
   return all;
+}
+
+inline std::uint64_t fingerprint(std::span<const float> values) {
+  return fingerprint(std::span(reinterpret_cast<const unsigned char*>(values.data()), values.size_bytes()));
 }
 
 }  // namespace mgcompare

@@ -112,6 +112,16 @@ std::string signal_handlers() {
   return text;
 }
 
+// To what the first three descriptors lead. An open descriptor that replaces another one changes no count.
+std::string standard_streams() {
+  std::string text;
+  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    std::error_code ignored;
+    text += std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", number), ignored).string() + '\n';
+  }
+  return text;
+}
+
 // Libraries of GPUs set variables of their own when they are opened.
 std::string environment() {
   std::string text;
@@ -144,6 +154,7 @@ Settings process_settings() {
           {"the timers", timers()},
           {"the signal handlers", signal_handlers()},
           {"the environment variables", environment()},
+          {"the standard streams", standard_streams()},
           {"the locale", fmt::format("{} {}", std::setlocale(LC_ALL, nullptr), std::locale().name())}};
 }
 

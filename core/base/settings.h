@@ -13,7 +13,8 @@ using Settings = std::map<std::string, std::string>;
 
 // Of the calling thread: modes of floating-point arithmetic, processors, priority, blocked signals. New threads inherit them.
 Settings thread_settings();
-// Of the calling process: working directory, umask, limits, huge and locked pages, timers, handlers of signals, environment, locale.
+// Of the calling process: working directory, umask, limits, huge and locked pages, timers, handlers of signals, environment, standard
+// streams, locale.
 Settings process_settings();
 
 // Whether the kernel adds the processor time of children that end to that of this process. It does not while SIGCHLD is ignored.

@@ -12,6 +12,7 @@
 #include "base/directory.h"
 #include "base/print.h"
 #include "base/text.h"
+#include "cli/builds.h"
 #include "cli/directory.h"
 #include "cli/environment.h"
 #include "discovery/manifest.h"
@@ -41,6 +42,7 @@ RunInfo info_of(const Plan& plan) {
   info.config_json = nlohmann::json(plan.config).dump();
   info.config_hash = config_hash(plan.config);
   info.config_yaml = resolved_yaml(plan.config);
+  info.builds = current_builds();
   info.environment = capture_environment(plan.platforms);
   info.warnings = plan.warnings;
   return info;
@@ -84,17 +86,19 @@ std::string checkpoint_of(const Trial& trial, const std::string& directory) {
   return fmt::format("{}/checkpoints/trial-{}", directory, trial.number);
 }
 
-// With its whole path, because a plugin may change the working directory of a worker. One that JSON cannot hold stays as it was given.
+// With its whole path, because a plugin may change the working directory of a worker, and without links, because they may lead elsewhere
+// before a worker writes. One that JSON cannot hold stays as it was given.
 std::string for_workers(const std::string& directory) {
   std::error_code error;
-  const std::string whole = std::filesystem::absolute(directory, error).string();
+  const std::string whole = std::filesystem::canonical(directory, error).string();
   return error || !is_utf8(whole) ? directory : whole;
 }
 
 // The files of the trial. Creates their directories.
-TrialFiles files_of(const Trial& trial, const std::string& given, const Command& command) {
+TrialFiles files_of(const Trial& trial, const std::string& run, const std::string& given, const Command& command) {
   const std::string directory = for_workers(given);
   TrialFiles files;
+  files.run = run;
   files.data_folder = command.data;
   if (trial.config.checkpoint_epochs > 0) {
     files.checkpoint = checkpoint_of(trial, directory);
@@ -109,6 +113,12 @@ TrialFiles files_of(const Trial& trial, const std::string& given, const Command&
     throw NotWritable(fmt::format("{}; trials that were printed as finished are kept, and --resume continues with them if there are any", error.what()));
   }
   return files;
+}
+
+// Why the trial would not run with the code of the run, a sentence; empty if it would.
+std::string replaced_code(const Trial& trial, const ResultsStore& results) {
+  const std::string change = build_change(results.builds());
+  return change.empty() ? plugin_change(trial) : change;
 }
 
 // Prints messages and download progress while a worker loads the data.
@@ -294,12 +304,12 @@ void run_trial(ResultsStore& results, Supervisor& supervisor, DeviceAvailability
   } else if (const std::string cause = availability.lost(trial); !cause.empty()) {
     result.status = TrialStatus::device_lost;
     result.cause = cause;
-  } else if (const std::string change = plugin_change(trial); !change.empty()) {
+  } else if (const std::string change = replaced_code(trial, results); !change.empty()) {
     // The worker would say so too, and the trial would be repeated in a fresh one, which changes nothing.
     result.status = TrialStatus::failed;
     result.cause = plain(change);
   } else {
-    files = files_of(trial, directory, command);
+    files = files_of(trial, results.identity(), directory, command);
     spdlog::debug("trial {}: {} on {} {} device(s), {} rank(s) each, global batch {}, seed {}, plugin {}", trial.number,
                   trial.strategy.label, trial.devices, to_string(trial.device_kind), trial.ranks_per_device,
                   trial.global_batch, trial.seed, trial.plugin_file);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "mgcompare/error.h"
 #include "config/sample_spec.h"
 
@@ -50,10 +51,9 @@ class SharedBytes {
 // A file whose bytes are mapped, as it was when it was opened.
 struct MappedFile {
   std::string path;
-  std::uint64_t device = 0, inode = 0, size = 0;
+  std::shared_ptr<const Descriptor> opened;  // it leads to the file also after that was renamed or removed
+  std::uint64_t size = 0;
   std::int64_t modified = 0, changed = 0;  // nanoseconds since 1970; the second one counts changes of attributes too
-
-  friend bool operator==(const MappedFile&, const MappedFile&) = default;
 };
 
 struct Split {

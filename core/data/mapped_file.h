@@ -19,12 +19,14 @@ struct Mapping {
 Mapping map_file(const std::string& path);
 
 enum class FileChange {
-  none,        // also if the path names another file by now, or none: the mapped one keeps its bytes
+  none,
   attributes,  // the name, owner or mode, or the times were set back: the bytes may be others
   contents
 };
 
-// What happened to the file since.
+// What happened to the file since, under whatever name.
 FileChange change_of(const MappedFile& file);
+// From now on the file counts as unchanged in its present state.
+void accept_change(MappedFile& file);
 
 }  // namespace mgcompare

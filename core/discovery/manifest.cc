@@ -103,6 +103,23 @@ std::string program_of(const std::string& manifest, const std::string& name, boo
   return file.string();
 }
 
+// Python prefers a compiled module that fits, and anybody could add one that does.
+void check_modules(const Manifest& manifest) {
+  std::vector<std::string> files = parts_of(manifest);
+  const fs::path compiled = fs::path(manifest.program).parent_path() / "__pycache__";
+  std::error_code error;
+  if (fs::is_directory(compiled, error) && is_writable_by_all(compiled))
+    throw Error(fmt::format("has the folder of modules {0}, to which every user of this machine can write; run: chmod o-w {0}", plain(compiled.string())));
+  for (fs::directory_iterator entry(compiled, error), end; !error && entry != end; entry.increment(error)) files.push_back(entry->path().string());
+  for (const std::string& file : files) {
+    try {
+      check_writers(file);
+    } catch (const Error& wrong) {
+      throw Error(fmt::format("has the module {}, which {}", plain(file), wrong.what()));
+    }
+  }
+}
+
 }  // namespace
 
 bool is_backend(std::string_view plugin_file) {
@@ -120,6 +137,7 @@ Manifest read_manifest(const std::string& file) {
   manifest.is_python = json.contains("python");
   check_writers(file);
   manifest.program = program_of(file, text_in(json, manifest.is_python ? "python" : "program"), manifest.is_python);
+  if (manifest.is_python) check_modules(manifest);
   return manifest;
 }
 

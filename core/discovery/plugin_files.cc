@@ -10,6 +10,7 @@
 #include "discovery/file_writers.h"
 #include "discovery/manifest.h"
 #include "discovery/plugin_image.h"
+#include "discovery/private_libraries.h"
 #include "mgcompare/error.h"
 
 namespace fs = std::filesystem;
@@ -50,6 +51,13 @@ void inspect(PluginSummary& summary) {
   if (summary.name.empty())
     throw Error("exports mgcompare_plugin without a contract; close its source with MGCOMPARE_STRATEGY");
   check_writers(summary.file);
+  for (const std::string& library : private_libraries(summary.file)) {
+    try {
+      check_writers(library);
+    } catch (const Error& wrong) {
+      throw Error("needs the library " + plain(library) + ", which " + wrong.what());
+    }
+  }
 }
 
 fs::path program_folder() { return fs::path(boost::dll::program_location().string()).parent_path(); }

@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "discovery/plugin_files.h"
+#include "modules/loaded_libraries.h"
 
 namespace mgcompare {
 
@@ -24,6 +25,8 @@ std::unique_ptr<Strategy> make_strategy(const std::string& file, Options& option
     if (at == opened.end()) {
       const PluginSummary summary = inspect_plugin(file);
       if (!summary.problem.empty()) throw UnusablePlugin(summary.problem);
+      expect_own_libraries(file);
+      const LibraryWatch watch;
       boost::dll::fs::error_code error;
       boost::dll::shared_library library(
           file, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local, error);

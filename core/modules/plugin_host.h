@@ -16,8 +16,8 @@ class UnusablePlugin : public Error {
   using Error::Error;
 };
 
-// Creates the strategy of the plugin; opens the file at its first use. Any thread. Throws UnusablePlugin, and whatever the
-// strategy's constructor throws.
+// Creates the strategy of the plugin; opens the file at its first use. Any thread. Throws UnusablePlugin,
+// ConfusedLibraries (loaded_libraries.h), and whatever the strategy's constructor throws.
 std::unique_ptr<Strategy> make_strategy(const std::string& file, Options& options, const Facts& facts);
 
 }  // namespace mgcompare

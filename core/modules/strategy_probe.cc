@@ -1,6 +1,7 @@
 #include "modules/strategy_probe.h"
 
 #include "base/text.h"
+#include "modules/loaded_libraries.h"
 #include "modules/plugin_host.h"
 #include "modules/strategy_options.h"
 #include "plan/trait_texts.h"
@@ -28,6 +29,8 @@ StrategySummary probe_strategy(const ProbeQuestion& question) {
     expect_possible_traits(question.strategy.name, summary.traits);
     expect_same_traits(question.strategy.name, texts_of(summary.traits), strategy->traits());
     summary.problems = options.problems();
+  } catch (const ConfusedLibraries&) {
+    throw;  // a new worker can answer
   } catch (const UnusablePlugin& error) {
     summary.problems.push_back({"", error.what(), false, true});
   } catch (...) {

@@ -17,6 +17,7 @@
 
 #include "base/error_text.h"
 #include "discovery/manifest.h"
+#include "discovery/private_libraries.h"
 #include "mgcompare/error.h"
 #include "process/memory_limit.h"
 #include "process/worker.h"
@@ -263,6 +264,8 @@ Reply Supervisor::wait_for_reply(const std::string& kind, const nlohmann::json& 
 
 Result Supervisor::run(const Trial& trial, const TrialFiles& files,
                        const std::function<void(const Progress&)>& report) {
+  // The loader would give the plugin the other one's library.
+  if (is_confused_with_users(trial)) end_worker();
   Result result = run_once(trial, files, report);
   if (is_backend(trial.plugin_file)) return result;  // its code runs in a process of its own
   const std::vector<std::string> others = users_besides(trial);
@@ -290,6 +293,18 @@ std::vector<std::string> Supervisor::users_besides(const Trial& trial) const {
   return labels;
 }
 
+bool Supervisor::is_confused_with_users(const Trial& trial) {
+  if (!worker_ || is_backend(trial.plugin_file)) return false;
+  const auto libraries_of = [&](const std::string& file) -> const std::set<std::string>& {
+    const auto [found, is_new] = libraries_.try_emplace(file);
+    if (is_new) found->second = private_libraries(file);
+    return found->second;
+  };
+  return std::any_of(users_.begin(), users_.end(), [&](const auto& user) {
+    return user.first != trial.plugin_file && are_confused(libraries_of(user.first), libraries_of(trial.plugin_file));
+  });
+}
+
 Result Supervisor::run_once(const Trial& trial, const TrialFiles& files,
                             const std::function<void(const Progress&)>& report) {
   log_.heading(fmt::format("trial {}: {}", trial.number, row_name(trial)));
@@ -298,7 +313,8 @@ Result Supervisor::run_once(const Trial& trial, const TrialFiles& files,
   const nlohmann::json body = {{"trial", trial}, {"checkpoint", files.checkpoint}, {"resume", files.resume},
                                  {"record", files.record},         {"replay", files.replay},
                                  {"trace", files.trace},           {"data_folder", files.data_folder},
-                                 {"most_steps", files.most_steps},  {"scratch", scratch}};
+                                 {"most_steps", files.most_steps},  {"scratch", scratch},
+                                 {"run", files.run}};
   Reply reply = wait_for_reply("trial", body, trial.config.measure.time_limit, {report, {}}, true);
   Result result;
   std::string left_behind;

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -85,6 +86,8 @@ class Supervisor {
   Result run_once(const Trial& trial, const TrialFiles& files, const std::function<void(const Progress&)>& report);
   void warn(const Trial& trial, Result& result, const std::string& text);
   std::vector<std::string> users_besides(const Trial& trial) const;
+  // Whether the worker has run a plugin with a library of its own that has the name of one of this trial's plugin.
+  bool is_confused_with_users(const Trial& trial);
   bool memory_ran_out() const;
   void kill_worker(PendingRequest& request, TrialStatus status, const std::string& cause);
   void read_output();
@@ -103,6 +106,7 @@ class Supervisor {
   Clock::time_point started_;
   double seconds_start_ = 0;        // from fork to the worker's first message; charged to its first trial
   std::map<std::string, std::string> users_;      // labels of the strategies that the worker has run, by plugin file
+  std::map<std::string, std::set<std::string>> libraries_;  // private ones, by plugin file
   std::vector<std::string> warnings_;
   std::optional<std::uint64_t> kills_at_start_;   // for lack of memory, in kernel_counters
 };

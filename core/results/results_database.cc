@@ -52,6 +52,13 @@ void check(const std::string& path, const Database& database) {
   if (health != "ok") refuse(path, fmt::format("damaged ({}); `sqlite3 FILE .recover` may save what is in it", health));
 }
 
+// What is written to a file with a second name changes the run of another directory.
+void refuse_second_name(const std::string& path, const struct stat& facts) {
+  if (facts.st_nlink <= 1) return;
+  throw BadResults(fmt::format("{0}: has {1} names (hard links), so to write it would change the run in another directory too; make it a file "
+                               "of its own (cp -p {0} copy && mv copy {0}), and run the command again", path, facts.st_nlink));
+}
+
 // SQLite's limit, less the suffixes of a new file and of the files that SQLite makes beside it.
 constexpr std::size_t kLongestPath = 512 - 24;
 
@@ -149,12 +156,17 @@ Database open_results_database(const std::string& directory, Database::Mode mode
   }
   if (!S_ISREG(facts.st_mode)) refuse(path, "not a regular file");
   if (facts.st_size == 0) refuse(path, "empty");
+  const bool writes = mode != Database::Mode::read && mode != Database::Mode::read_own;
+  if (writes) refuse_second_name(path, facts);
   // SQLite opens these, too, and would wait for the writer of a named pipe.
   for (const char* suffix : {"-journal", "-wal", "-shm"})
-    if (lstat((path + suffix).c_str(), &facts) == 0 && !S_ISREG(facts.st_mode)) refuse(path + suffix, "not a regular file");
+    if (lstat((path + suffix).c_str(), &facts) == 0) {
+      if (!S_ISREG(facts.st_mode)) refuse(path + suffix, "not a regular file");
+      if (writes) refuse_second_name(path + suffix, facts);
+    }
   if (real.size() > kLongestPath)
     refuse(path, fmt::format("the path is too long ({} bytes, at most {})", real.size(), kLongestPath));
-  if (mode != Database::Mode::read && mode != Database::Mode::read_own)
+  if (writes)
     if (const std::string problem = journal_problem(real + "-journal"); !problem.empty()) refuse(path + "-journal", problem);
   return translating_errors(path, [&] {
     try {
@@ -174,6 +186,7 @@ RunInfo read_info(const Database& database) {
   RunInfo info;
   info.schema = values["schema"];
   info.program_version = values["program_version"];
+  if (const std::string& builds = values["builds"]; !builds.empty()) info.builds = Json::parse(builds).get<std::map<std::string, std::string>>();
   info.name = values["name"];
   info.config_json = values["config_json"];
   info.config_hash = values["config_hash"];

@@ -49,6 +49,14 @@ bool ResultsStore::empty() const {
   });
 }
 
+std::string ResultsStore::identity() const {
+  return translating_errors(session_->path(), [&] {
+    return session_->database().text(fmt::format("SELECT coalesce((SELECT value FROM run WHERE key = '{}'), '')", kRunIdentity));
+  });
+}
+
+const std::map<std::string, std::string>& ResultsStore::builds() const { return session_->builds(); }
+
 void ResultsStore::begin(const RunInfo& info, const std::vector<Trial>& plan) {
   if (!empty()) {
     throw InUse(fmt::format("{}: contains a run already: continue it with --resume, or give another directory with -o",
@@ -58,6 +66,7 @@ void ResultsStore::begin(const RunInfo& info, const std::vector<Trial>& plan) {
     set(session_->database(), "schema", kResultSchema);
     set(session_->database(), kRunIdentity, random_token());
     set(session_->database(), "program_version", info.program_version);
+    set(session_->database(), "builds", dump(Json(info.builds)));
     set(session_->database(), "name", info.name);
     set(session_->database(), "config_json", info.config_json);
     set(session_->database(), "config_hash", info.config_hash);
@@ -75,6 +84,7 @@ void ResultsStore::begin(const RunInfo& info, const std::vector<Trial>& plan) {
     }
     seal_run(session_->database());
   });
+  session_->builds() = info.builds;
   // The directory may have had an empty file. From now on it has nothing that this session did not write.
   session_->database().ignore_interruptions();
   if (!info.data_fingerprint.empty()) record_data(info.data_name, info.data_origin, info.data_fingerprint, info.data_remark);
@@ -98,6 +108,20 @@ static std::vector<std::string> differing_settings(const RunInfo& one, const std
 
 static bool is_damaged(const Row& row) { return row.state == RowState::finished && row.result.status == TrialStatus::damaged; }
 
+// The build or the library that has changed since the run began, the middle of a sentence; empty if none has. Older versions of the program
+// did not record the builds. A back end that was added or removed shows in the devices.
+static std::string changed_code(const RunInfo& before, const RunInfo& now) {
+  for (const auto& [file, sum] : before.builds) {
+    const auto found = now.builds.find(file);
+    if (found != now.builds.end() && found->second != sum) return fmt::format("another build of {}", file);
+  }
+  for (const char* key : {"oneDNN", "CUDA", "cuDNN", "cuBLASLt", "NCCL", "NVIDIA driver"}) {
+    const std::string then = environment_value(before, key), current = environment_value(now, key);
+    if (!then.empty() && !current.empty() && then != current) return fmt::format("{} {}, and this is {}", key, then, current);
+  }
+  return "";
+}
+
 // Throws InUse unless the plan continues the run: same config, program, machine and trials.
 static void check_continues(const Run& run, const RunInfo& info, const std::vector<Trial>& plan,
                             const std::map<int, const Row*>& known) {
@@ -113,6 +137,9 @@ static void check_continues(const Run& run, const RunInfo& info, const std::vect
   if (!run.rows.empty() && run.info.program_version != info.program_version) {
     throw InUse(fmt::format("{}: the run was begun with mgcompare {}, this is {}: run in another directory", run.directory,
                             run.info.program_version, info.program_version));
+  }
+  if (const std::string changed = run.rows.empty() ? "" : changed_code(run.info, info); !changed.empty()) {
+    throw InUse(fmt::format("{}: the run was begun with {}: timings of two builds are not mixed; run in another directory", run.directory, changed));
   }
   for (const char* key : {"cpu", "cpu cores", "cpu devices", "cuda devices", "cuda:0"}) {
     const std::string before = environment_value(run.info, key), now = environment_value(info, key);
@@ -195,6 +222,7 @@ std::vector<std::string> ResultsStore::resume(const RunInfo& info, const std::ve
   for (const Row& row : run.rows) known[row.trial.number] = &row;
   check_continues(run, info, plan, known);
   for (const Trial& trial : plan) session_->planned().insert(trial.number);
+  session_->builds() = info.builds;
   std::vector<std::string> notes;
   session_->commit([&] {
     // Before anything is written: it says whether another program changed the properties.
@@ -208,6 +236,7 @@ std::vector<std::string> ResultsStore::resume(const RunInfo& info, const std::ve
                                   session_->path()));
     }
     set(session_->database(), "program_version", info.program_version);
+    if (!info.builds.empty()) set(session_->database(), "builds", dump(Json(info.builds)));
     set(session_->database(), "links", dump(Json(info.links)));
     // Earlier results stay doubtful after the machine has been repaired.
     for (const std::string& taint : info.taints)
@@ -267,6 +296,7 @@ static void restore(WritingSession& session, const Trial& trial) {
 
 void ResultsStore::start(const Trial& trial, std::int64_t pid) {
   session_->database().ignore_interruptions();
+  session_->check_path();
   session_->commit([&] {
     restore(*session_, trial);
     start_trial(session_->database(), trial.number, pid);

@@ -5,6 +5,7 @@
 // ("2024-05-01T12:00:00Z") and are labels only; sequence numbers give the order.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,6 +48,8 @@ class ReadingStopped : public BadResults {
 struct RunInfo {
   std::string schema = kResultSchema;
   std::string program_version;
+  // SHA-256 of the program and its back ends, by file name; empty in files of older versions.
+  std::map<std::string, std::string> builds = {};
   std::string name;                 // of the config
   std::string config_json;
   std::string config_hash;
@@ -94,13 +97,17 @@ class ResultsStore {
 
   // Whether no run has begun in this directory.
   bool empty() const;
+  // Random text that tells this run from all others; empty if an older version began it.
+  std::string identity() const;
+  // RunInfo::builds, which this session began or continued with.
+  const std::map<std::string, std::string>& builds() const;
   // Begins a run with its plan. Throws InUse if the directory has a run.
   void begin(const RunInfo& info, const std::vector<Trial>& plan);
   // Continues a run of the same experiment: an equal config but for its name. Trials that were running become pending; trials
   // of the plan that the run lacks are added; damaged ones run again, and finished ones whose plugin was built again since, or whose
   // framework has other versions now, with a sentence about each such plugin. Damaged rows of no trial of the plan are removed, with a
-  // sentence, unless the plan `is_part` of that of the experiment. Throws InUse, naming the keys that differ, if the config or a trial is
-  // different.
+  // sentence, unless the plan `is_part` of that of the experiment. Throws InUse, naming what differs, if the config, a trial, the machine, the build of the
+  // program or the version of a library is different.
   std::vector<std::string> resume(const RunInfo& info, const std::vector<Trial>& plan, bool is_part = false);
   // Throws InUse if the run has used other data: results of different data are never mixed.
   void record_data(const std::string& name, const std::string& origin, const std::string& fingerprint, const std::string& remark = "");

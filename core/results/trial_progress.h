@@ -28,6 +28,7 @@ struct TrialFiles {
   std::string data_folder;          // given with --data; empty: not given
   std::string scratch;              // folder for the files of a backend; chosen by the supervisor
   std::size_t most_steps = 0;       // train only so many steps, as TrainingRequest; 0: the whole trial
+  std::string run = {};             // identity of the run: a checkpoint of another run is not used; empty: of no run
 };
 
 nlohmann::json progress_to_json(const Progress& progress);

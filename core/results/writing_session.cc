@@ -123,6 +123,18 @@ void WritingSession::check_in_place() {
   }
 }
 
+// The given path may go through a link, which may lead to the folder of another run by now: reports would replace its reports.
+void WritingSession::check_path() {
+  check_in_place();
+  struct stat given {}, locked {};
+  if (stat(directory_.c_str(), &given) == 0 && fstat(lock_.number(), &locked) == 0 && given.st_dev == locked.st_dev && given.st_ino == locked.st_ino)
+    return;
+  const std::string folder = fs::path(real_path_).parent_path().string();
+  throw NotWritable(fmt::format("{}: no longer leads to {}, to which the run writes, so the run ends; what was recorded is there: continue "
+                                "with --resume -o {}",
+                                directory_, folder, folder));
+}
+
 void WritingSession::commit(const std::function<void()>& work) {
   check_in_place();
   translating_errors(path_, [&] { database_->commit(work); }, true);
@@ -130,7 +142,7 @@ void WritingSession::commit(const std::function<void()>& work) {
 }
 
 Run WritingSession::read() {
-  check_in_place();
+  check_path();
   return read_whole_run(directory_, *database_, true);
 }
 

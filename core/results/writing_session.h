@@ -3,6 +3,7 @@
 // The one process that writes the results of a run: it holds the lock of the directory and the open database.
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -29,11 +30,16 @@ class WritingSession {
   // Numbers of the trials that this session may run, and of those whose rows it wrote again, because another program had changed them.
   std::set<int>& planned() { return planned_; }
   std::set<int>& restored() { return restored_; }
+  // SHA-256 of the program and its back ends when this session began its work.
+  std::map<std::string, std::string>& builds() { return builds_; }
 
   // Runs `work` in one transaction. It is on disk, in the file that the path leads to, when this returns. Throws NotWritable
   // if that is another file now: before `work`, so that nothing is written into it, or after it.
   void commit(const std::function<void()>& work);
   Run read();
+  // Throws NotWritable as commit() does, and if the given path leads to another folder by now: files that are named by it would be written
+  // there. Results go to the folder of the lock all the same.
+  void check_path();
 
  private:
   void take_lock();
@@ -47,6 +53,7 @@ class WritingSession {
   std::optional<Database> database_;
   std::optional<WrittenFile> file_;
   std::set<int> planned_, restored_;
+  std::map<std::string, std::string> builds_;
 };
 
 }  // namespace mgcompare

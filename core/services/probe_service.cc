@@ -177,10 +177,16 @@ DataSummary ProbeClient::samples(const Config& config) {
 
 std::vector<StrategySummary> ProbeClient::ask(const std::vector<ProbeQuestion>& questions) {
   std::vector<StrategySummary> answers;
-  for (const ProbeQuestion& question : questions)
-    answers.push_back(is_backend(question.plugin_file) ? ask_backend(question)
-                                                       : summary_of(supervisor_.ask("strategy", question_to_json(question), kStrategySeconds)));
+  for (const ProbeQuestion& question : questions) answers.push_back(is_backend(question.plugin_file) ? ask_backend(question) : ask_strategy(question));
   return answers;
+}
+
+StrategySummary ProbeClient::ask_strategy(const ProbeQuestion& question) {
+  const auto ask = [&] { return supervisor_.ask("strategy", question_to_json(question), kStrategySeconds); };
+  Reply reply = ask();
+  // The worker was ended. What plugins before this one loaded there may be the reason.
+  if (reply.status == TrialStatus::failed) reply = ask();
+  return summary_of(std::move(reply));
 }
 
 // It starts an interpreter, so it is asked once for all rows with equal options.

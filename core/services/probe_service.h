@@ -33,6 +33,7 @@ class ProbeClient : public CapabilityProbe {
 
  private:
   std::vector<PlatformSummary> list_platforms();
+  StrategySummary ask_strategy(const ProbeQuestion& question);
   StrategySummary ask_backend(const ProbeQuestion& question);
 
   Supervisor supervisor_;

@@ -13,6 +13,7 @@
 #include "check/verify_backend.h"
 #include "data/load.h"
 #include "discovery/manifest.h"
+#include "discovery/private_libraries.h"
 #include "mgcompare/error.h"
 #include "modules/platform_host.h"
 #include "process/memory_limit.h"
@@ -160,12 +161,24 @@ class VerifyRun {
     });
   }
 
+  // Whether two of the plugins cannot be opened in one process (private_libraries.h). Then each row gets a new worker.
+  bool may_confuse_libraries() {
+    if (confuses_) return *confuses_;
+    std::vector<std::set<std::string>> libraries;
+    for (const nlohmann::json& plugin : setting_.at("plugins")) libraries.push_back(private_libraries(plugin.at("file").get<std::string>()));
+    confuses_ = false;
+    for (const auto& some : libraries)
+      for (const auto& others : libraries) confuses_ = *confuses_ || are_confused(some, others);
+    return *confuses_;
+  }
+
   // Whether all checks of the row have passed. `kept`: those of what another process trained.
   bool check(std::size_t row, bool kept) {
     const std::string& label = request_.config.strategies[row].label;
     optimizer_.clear();
     ranks_ = 0;
     const std::size_t before = findings.size();
+    if (may_confuse_libraries()) supervisor_.end_worker();
     const Reply reply = ask({{"setting", setting_}, {"row", row}, {"kept", kept}});
     // A plugin that fails may have left anything behind: the next one gets a new worker.
     const bool has_failed = std::any_of(findings.begin() + static_cast<std::ptrdiff_t>(before), findings.end(),
@@ -217,6 +230,7 @@ class VerifyRun {
   std::string optimizer_;           // of the training that began last
   int ranks_ = 0;
   std::set<std::string> said_;
+  std::optional<bool> confuses_;
   std::string unwritable_;          // why the folder cannot be written; empty: it can
 };
 

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <exception>
+#include <span>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/fingerprint.h"
 #include "data/mapped_file.h"
 #include "modules/platform_host.h"
 #include "modules/plugin_host.h"
@@ -41,8 +43,11 @@ Result result_of(const Cause& cause) {
   return result;
 }
 
-bool may_have_changed(const Dataset& dataset) {
-  return std::any_of(dataset.mapped.begin(), dataset.mapped.end(), [](const MappedFile& file) { return change_of(file) != FileChange::none; });
+// Of the samples in memory; 0 if no file is mapped. A program that mapped a file itself can write to it without a trace in its times.
+std::uint64_t fingerprint_of_mapped(const Dataset& dataset) {
+  if (dataset.mapped.empty()) return 0;
+  const auto of = [](const SharedBytes& bytes) { return fingerprint(std::span(bytes.data(), bytes.size())); };
+  return of(dataset.train.values) * 31 + of(dataset.test.values);
 }
 
 // The worker may have opened the file before it changed, or open it now: either way it is not sure which build would run.
@@ -77,26 +82,40 @@ struct Session::State {
   std::string data_key;
   Dataset dataset;
 
+  std::uint64_t mapped = 0;         // fingerprint_of_mapped() when they were loaded
+
   const Dataset& data(const DataConfig& config, const DataPlaces& places, const DataLog& log) {
-    if (key_of(config) != data_key || may_have_changed(dataset)) {
+    if (key_of(config) != data_key || !written_file().empty()) {
       dataset = load_dataset(config, places, log);
+      mapped = fingerprint_of_mapped(dataset);
       data_key = key_of(config);
     }
     return dataset;
   }
 
-  // Throws if somebody wrote to the files of the samples since data(): the trial may have read other samples than the run's. Where only
-  // attributes changed, the samples are read again to tell.
-  void check_unwritten(const Trial& trial, const DataPlaces& places) {
+  // A mapped file that somebody wrote to since it was loaded, under whatever name it has now; empty if there is none. Where only
+  // attributes changed, the samples themselves tell.
+  std::string written_file() {
+    bool is_doubtful = false;
     for (const MappedFile& file : dataset.mapped) {
       const FileChange change = change_of(file);
-      if (change == FileChange::none) continue;
-      const std::string known = dataset.fingerprint;
-      if (change == FileChange::contents || data(trial.config.data, places, {}).fingerprint != known)
-        throw Error(fmt::format("{} was written to while the trial read its samples from there; write a new file and rename it, and start a "
-                                "new run: results of different data are not mixed", file.path));
-      return;
+      if (change == FileChange::contents) return file.path;
+      is_doubtful |= change == FileChange::attributes;
     }
+    if (!is_doubtful) return "";
+    if (fingerprint_of_mapped(dataset) != mapped) return dataset.origin;
+    for (MappedFile& file : dataset.mapped) accept_change(file);
+    return "";
+  }
+
+  // Throws if somebody wrote to the files of the samples since data(): the trial may have read other samples than the run's.
+  void check_unwritten() {
+    std::string file = written_file();
+    if (file.empty() && fingerprint_of_mapped(dataset) != mapped) file = dataset.origin;
+    if (file.empty()) return;
+    data_key.clear();
+    throw Error(fmt::format("{} was written to while the trial read its samples from there; write a new file and rename it, and start a new "
+                            "run: results of different data are not mixed", file));
   }
 };
 
@@ -125,7 +144,7 @@ Result Session::run(const Trial& trial, const TrialFiles& files, const std::func
       Result result = train_backend({trial, *request.dataset, *request.platform, request.numerics, files.scratch,
                                      report, position, stop});
       result.seconds_setup += seconds_loading;
-      state_->check_unwritten(trial, places);
+      state_->check_unwritten();
       return result;
     }
     ScheduleLog replayed;
@@ -134,7 +153,7 @@ Result Session::run(const Trial& trial, const TrialFiles& files, const std::func
       request.replay = &replayed;
     }
     TrainingOutcome outcome = train(request);
-    state_->check_unwritten(trial, places);
+    state_->check_unwritten();
     if (!outcome.record.epochs.empty()) outcome.result.record_sha256 = write_schedule_log(files.record, outcome.record);
     outcome.result.seconds_setup += seconds_loading;
     return std::move(outcome.result);

@@ -36,10 +36,11 @@ std::string checksum_of(const std::string& plugin) {
 
 }  // namespace
 
-std::string training_identity(const Trial& trial, const Dataset& data) {
+std::string training_identity(const Trial& trial, const Dataset& data, const std::string& run) {
   nlohmann::json options = nlohmann::json::array();
   for (const OptionConfig& option : trial.strategy.options) options.push_back({option.key, option.value});
-  const nlohmann::json parts = {{"settings", config_hash(training_settings(trial.config))},
+  const nlohmann::json parts = {{"run", run},
+                                {"settings", config_hash(training_settings(trial.config))},
                                 {"strategy", trial.strategy.name},
                                 {"options", options},
                                 {"plugin", checksum_of(trial.plugin_file)},

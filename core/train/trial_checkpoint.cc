@@ -43,7 +43,7 @@ void TrialCheckpoint::save(std::size_t number, std::size_t epoch) {
   if (!is_due(epoch)) return;
   const double start = now();
   if (number == 0) {
-    if (identity_.empty()) identity_ = training_identity(state_.trial, state_.data);
+    if (identity_.empty()) identity_ = training_identity(state_.trial, state_.data, state_.request.files.run);
     checkpoint_ = {identity_, nlohmann::json::object(), std::vector<Blobs>(state_.ranks.size())};
   }
   state_.enter(TrainingPhase::checkpoint, number);
@@ -91,10 +91,10 @@ void TrialCheckpoint::restore_progress() {
 }
 
 void TrialCheckpoint::read() {
-  identity_ = training_identity(state_.trial, state_.data);
+  identity_ = training_identity(state_.trial, state_.data, state_.request.files.run);
   checkpoint_ = read_checkpoint(state_.request.files.checkpoint, most_bytes_);
   if (checkpoint_.identity != identity_)
-    throw Error("it belongs to a training with other settings, data or plugin");
+    throw Error("it belongs to another run, or to a training with other settings, data or plugin");
   const nlohmann::json& progress = checkpoint_.progress;
   Result result = progress.at("result").get<Result>();
   const auto epochs = progress.at("epochs").get<std::size_t>(), steps = progress.at("steps").get<std::size_t>();

@@ -84,6 +84,24 @@ TEST_F(Manifests, WhichEveryUserCanChangeAreRefused) {
   EXPECT_EQ(inspect_plugin(file).problem, "");
 }
 
+// Python runs them like the program itself.
+TEST_F(Manifests, WithModulesThatEveryUserCanChangeAreRefused) {
+  const std::string file = write("backend.json", kGood);
+  write("helper.py", "");
+  ASSERT_EQ(chmod((folder_ / "helper.py").c_str(), 0666), 0);
+  EXPECT_THAT(inspect_plugin(file).problem, HasSubstr("helper.py, which is not used, because every user of this machine can change it; run: chmod o-w "));
+  ASSERT_EQ(chmod((folder_ / "helper.py").c_str(), 0644), 0);
+  fs::create_directory(folder_ / "__pycache__");
+  ASSERT_EQ(chmod((folder_ / "__pycache__").c_str(), 01777), 0);
+  EXPECT_THAT(inspect_plugin(file).problem, HasSubstr("__pycache__, to which every user of this machine can write; run: chmod o-w "));
+  ASSERT_EQ(chmod((folder_ / "__pycache__").c_str(), 0755), 0);
+  const std::string compiled = write("__pycache__/helper.cpython-311.pyc", "");
+  ASSERT_EQ(chmod(compiled.c_str(), 0666), 0);
+  EXPECT_THAT(inspect_plugin(file).problem, HasSubstr("helper.cpython-311.pyc, which is not used"));
+  ASSERT_EQ(chmod(compiled.c_str(), 0644), 0);
+  EXPECT_EQ(inspect_plugin(file).problem, "");
+}
+
 TEST_F(Manifests, ThatBlockOrDoNotExistAreRefused) {
   ASSERT_EQ(mkfifo((folder_ / "backend.json").c_str(), 0600), 0);
   EXPECT_THAT(inspect_plugin((folder_ / "backend.json").string()).problem, HasSubstr("is not a regular file"));

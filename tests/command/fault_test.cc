@@ -128,7 +128,8 @@ TEST_F(LongCrashes, AreNamedInEveryPlace) {
 // descriptors, a process.
 TEST_F(Faults, WhatAPluginLeavesIsNamedAndDamagesNoOtherRow) {
   const std::map<std::string, std::string> left = {
-      {"thread", "1 thread"}, {"descriptors", "3 open descriptors"}, {"grandchild", "1 process"}};
+      {"thread", "left 1 thread in"}, {"descriptors", "left 3 open descriptors in"}, {"grandchild", "left 1 process in"},
+      {"streams", "changed the standard streams in"}};
   std::string rows;
   for (const auto& [how, what] : left) rows += "  - misbehave: {how: " + how + ", where: teardown, rank: 0, as: " + how + "}\n";
   const Ended ended = place_.run({place_.write("litter.yaml", small_config("scaling: {devices: [cpu:1, cpu:2], batch: 64}\n"
@@ -145,7 +146,7 @@ TEST_F(Faults, WhatAPluginLeavesIsNamedAndDamagesNoOtherRow) {
       EXPECT_TRUE(notes.empty()) << row_name(row.trial) << ": " << notes[0];
       continue;
     }
-    const std::string note = "the plugin of " + label + " left " + left.at(label) + " in the worker, which was replaced";
+    const std::string note = "the plugin of " + label + " " + left.at(label) + " the worker, which was replaced";
     EXPECT_EQ(notes, std::vector<std::string>{note});
     EXPECT_NE(ended.err.find("warning: " + row_name(row.trial) + ": " + note), std::string::npos) << ended.err;
   }

@@ -97,6 +97,16 @@ Workplace::~Workplace() {
   fs::remove_all(folder_, ignored);
 }
 
+void Workplace::use_own_program() {
+  const fs::path built = built_program().parent_path().parent_path();
+  program_ = folder_ / "bin" / "mgcompare";
+  fs::create_directories(folder_ / "bin");
+  fs::create_directories(folder_ / "lib" / "mgcompare");
+  fs::copy_file(built_program(), program_);
+  fs::copy_file(built / "lib/mgcompare/platform_cpu.so", folder_ / "lib/mgcompare/platform_cpu.so");
+  fs::create_symlink(built / "lib/mgcompare/plugins", folder_ / "lib/mgcompare/plugins");
+}
+
 void Workplace::use_fake_gpus() {
   const fs::path modules = fs::path(MGCOMPARE_BINARY_DIR) / "lib" / "mgcompare", mine = folder_ / "lib" / "mgcompare";
   fs::create_directories(folder_ / "bin");

@@ -47,6 +47,8 @@ class Workplace {
   const std::filesystem::path& folder() const { return folder_; }
   // From now on uses a copy of the program whose GPUs are tests/fakes/gpus.cc.
   void use_fake_gpus();
+  // From now on uses a copy of the program and of its CPU back end, which the test may replace.
+  void use_own_program();
   std::string write(const std::string& name, const std::string& text) const;  // returns the path
   Program start(const std::vector<std::string>& arguments, std::map<std::string, std::string> environment = {}) const;
   Ended run(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment = {}) const;

@@ -239,6 +239,16 @@ TEST_F(PluginFiles, WhatEveryUserCanWriteIsRefused) {
   EXPECT_THAT(searched(), HasSubstr("the name 'tower' is taken"));
 }
 
+TEST_F(PluginFiles, ALibraryOfAPluginThatEveryUserCanWriteIsRefused) {
+  const fs::path built = fs::path(MGCOMPARE_BINARY_DIR) / "lib/mgcompare/bad_plugins/companion1";
+  for (const char* name : {"strategy_companion1.so", "libcompanion_part.so"}) fs::copy_file(built / name, folder_ / name);
+  const std::string plugin = (folder_ / "strategy_companion1.so").string();
+  EXPECT_EQ(inspect_plugin(plugin).problem, "");
+  ASSERT_EQ(chmod((folder_ / "libcompanion_part.so").c_str(), 0666), 0);
+  EXPECT_THAT(inspect_plugin(plugin).problem,
+              HasSubstr("libcompanion_part.so, which is not used, because every user of this machine can change it; run: chmod o-w "));
+}
+
 TEST_F(PluginFiles, ALinkDoesNotHideWhoCanWrite) {
   const fs::path open = folder_ / "open";
   fs::create_directory(open);

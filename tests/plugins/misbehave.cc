@@ -74,6 +74,13 @@ void leave_descriptors() {
     if (open("/dev/null", O_RDONLY) < 0) throw Error("no descriptor");
 }
 
+// Their number stays the same.
+void redirect_streams() {
+  const int other = open("/dev/null", O_WRONLY);
+  if (other < 0 || dup2(other, STDOUT_FILENO) < 0 || dup2(other, STDERR_FILENO) < 0) throw Error("no descriptor");
+  close(other);
+}
+
 // Allocates until that fails.
 [[noreturn]] void hog() {
   for (;;) {
@@ -94,7 +101,7 @@ class Misbehave : public Strategy {
   Misbehave(Options& options, const Facts& facts)
       : how_(options.choice("how", "never", "what goes wrong",
                             {"never", "throw", "throw number", "throw long", "long metric", "segv", "abort", "fpe", "exit", "normal exit", "quick exit", "busy", "blocked", "grandchild",
-                             "grandchild and hang", "flood", "out of memory", "hog", "strand", "thread", "descriptors"})),
+                             "grandchild and hang", "flood", "out of memory", "hog", "strand", "thread", "descriptors", "streams"})),
         where_(options.choice("where", "step", "the call in which it does", {"construct", "start", "step", "settle", "teardown"})),
         step_(options.integer("step", 3, "the step of the first epoch in which it does", 0)),
         rank_(options.integer("rank", facts.ranks - 1, "the rank that does", 0)) {
@@ -148,6 +155,7 @@ class Misbehave : public Strategy {
     if (how_ == "hog") hog();
     if (how_ == "thread") leave_thread();
     if (how_ == "descriptors") leave_descriptors();
+    if (how_ == "streams") redirect_streams();
     if (how_ == "out of memory") throw OutOfMemory(1000, 10, 100);
     while (how_ == "blocked" || how_ == "grandchild and hang") pause();
   }

@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -233,6 +234,69 @@ TEST(Results, ResumeTheSameExperimentOnly) {
   more.push_back(make_trial(4, "alone", 1, 2));
   results.resume(info_with(), more);
   EXPECT_EQ(results.unfinished(), (std::vector<int>{2, 1, 3, 4}));
+}
+
+TEST(Results, NeverMixBuildsOrLibraries) {
+  const Folder folder;
+  RunInfo first = info_with();
+  first.builds = {{"mgcompare", "aaaa"}, {"platform_cpu.so", "bbbb"}};
+  first.environment = {{"oneDNN", "2.5.0"}, {"NCCL", "2.27.3"}};
+  ResultsStore(folder.path()).begin(first, plan());
+  ResultsStore results(folder.path());
+  RunInfo other = first;
+  other.builds["platform_cpu.so"] = "cccc";
+  EXPECT_THAT([&] { results.resume(other, plan()); },
+              ThrowsMessage<InUse>(HasSubstr("the run was begun with another build of platform_cpu.so: timings of two builds are not mixed")));
+  other = first;
+  other.environment[1].second = "2.28.0";
+  EXPECT_THAT([&] { results.resume(other, plan()); }, ThrowsMessage<InUse>(HasSubstr("the run was begun with NCCL 2.27.3, and this is 2.28.0")));
+  results.resume(first, plan());
+  EXPECT_EQ(results.builds(), first.builds);
+}
+
+TEST(Results, OfARunHaveItsIdentity) {
+  const Folder folder;
+  for (const char* name : {"one", "two"}) ResultsStore(folder.path(name)).begin(info_with(), plan());
+  ResultsStore results(folder.path("one"));
+  const std::string identity = results.identity();
+  EXPECT_GE(identity.size(), 16u);
+  EXPECT_NE(ResultsStore(folder.path("two")).identity(), identity);
+  results.resume(info_with(), plan());
+  EXPECT_EQ(results.identity(), identity);
+}
+
+// As `cp -al` and `rsync --link-dest` copy a run: what is written to one folder would appear in both.
+TEST(Results, WithASecondNameAreNotWritten) {
+  const Folder folder;
+  ResultsStore(folder.path("one")).begin(info_with(), plan());
+  std::filesystem::create_directory(folder.path("two"));
+  const std::filesystem::path file = folder.path("one") + "/results.sqlite", link = folder.path("two") + "/results.sqlite";
+  std::filesystem::create_hard_link(file, link);
+  EXPECT_THAT([&] { ResultsStore results(folder.path("two")); },
+              ThrowsMessage<BadResults>(AllOf(HasSubstr("two/results.sqlite: has 2 names (hard links)"), HasSubstr("make it a file of its own"))));
+  EXPECT_EQ(read_run(folder.path("two")).rows.size(), 3u);
+  std::filesystem::remove(link);
+  std::filesystem::copy_file(file, link);
+  EXPECT_NO_THROW(ResultsStore(folder.path("two")));
+  std::ofstream(folder.path("log")) << "x";
+  std::filesystem::create_hard_link(folder.path("log"), file.string() + "-wal");
+  EXPECT_THAT([&] { ResultsStore results(folder.path("one")); }, ThrowsMessage<BadResults>(HasSubstr("results.sqlite-wal: has 2 names")));
+}
+
+// Through a link that leads to another run by then.
+TEST(Results, AreNotWrittenWhereThePathLeadsElsewhere) {
+  const Folder folder;
+  const std::string path = folder.path("latest");
+  for (const char* name : {"one", "two"}) std::filesystem::create_directory(folder.path(name));
+  std::filesystem::create_directory_symlink("one", path);
+  ResultsStore results(path);
+  results.begin(info_with(), plan());
+  std::filesystem::remove(path);
+  EXPECT_THAT([&] { results.read(); }, ThrowsMessage<NotWritable>(HasSubstr("latest: no longer leads to ")));
+  std::filesystem::create_directory_symlink("two", path);
+  EXPECT_THAT([&] { results.start(plan()[0]); },
+              ThrowsMessage<NotWritable>(AllOf(HasSubstr("so the run ends; what was recorded is there"), HasSubstr("--resume -o "), HasSubstr("/one"))));
+  EXPECT_FALSE(has_run(folder.path("two")));
 }
 
 TEST(Results, NeverMixData) {

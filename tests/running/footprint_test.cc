@@ -41,6 +41,18 @@ TEST(Footprint, NamesEachPart) {
   EXPECT_EQ(difference({3, 10, 0}, {4, 9, 0}), "left 1 thread and ended 1 open descriptor of the program");
 }
 
+TEST(Footprint, NoticesAStreamThatLeadsElsewhere) {
+  const Footprint before = footprint();
+  const int kept = dup(STDOUT_FILENO), other = open("/dev/null", O_WRONLY);
+  dup2(other, STDOUT_FILENO);
+  close(other);
+  const Footprint during = footprint();
+  dup2(kept, STDOUT_FILENO);
+  close(kept);
+  EXPECT_NE(difference(before, during).find("changed the standard streams"), std::string::npos) << difference(before, during);
+  EXPECT_EQ(difference(before, footprint()), "");
+}
+
 // No number is claimed, and neither that something ended.
 TEST(Footprint, SaysWhatCannotBeCounted) {
   EXPECT_EQ(difference({3, 10, 0}, {kUncountable, kUncountable, 1}),

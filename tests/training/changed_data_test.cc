@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <thread>
@@ -93,6 +95,42 @@ TEST_F(ChangedData, TimesThatAreSetBackHideNothing) {
   EXPECT_THAT(run(session, meddle).cause, HasSubstr("was written to"));
 }
 
+// The trial reads the file under whatever name, and is told from one that only lost its name.
+TEST_F(ChangedData, AFileThatWasRenamedOrRemovedIsWatchedToo) {
+  const std::string path = folder_.path("x.npy"), moved = folder_.path("moved.npy");
+  const auto fingerprint = [&](Session& session) { return session.data(trial_.config.data, DataPlaces::standard(""), {}).fingerprint; };
+  for (const bool is_removed : {false, true}) {
+    Session session;
+    trial_.data_fingerprint = fingerprint(session);
+    const auto meddle = [&] {
+      std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+      std::filesystem::copy_file(path, folder_.path("copy.npy"), std::filesystem::copy_options::overwrite_existing);
+      if (is_removed) std::filesystem::remove(path);
+      else std::filesystem::rename(path, moved);
+      std::filesystem::rename(folder_.path("copy.npy"), path);
+      wait_for_tick();
+      file.seekp(4096);
+      file << "other samples";
+    };
+    EXPECT_THAT(run(session, meddle).cause, HasSubstr("x.npy was written to while")) << is_removed;
+    EXPECT_EQ(fingerprint(session), trial_.data_fingerprint) << "the file of that name is read again";
+  }
+}
+
+// Its page was changed before the trial began: the kernel notes no new time.
+TEST_F(ChangedData, AWriterWithAMappingOfItsOwnIsNoticed) {
+  const int file = open(folder_.path("x.npy").c_str(), O_RDWR);
+  auto* const bytes = static_cast<char*>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+  close(file);
+  ASSERT_NE(bytes, MAP_FAILED);
+  bytes[4096] ^= 1;
+  wait_for_tick();
+  Session session;
+  trial_.data_fingerprint = session.data(trial_.config.data, DataPlaces::standard(""), {}).fingerprint;
+  EXPECT_THAT(run(session, [&] { bytes[4097] ^= 1; }).cause, HasSubstr("was written to while the trial read its samples"));
+  munmap(bytes, 8192);
+}
+
 TEST_F(ChangedData, TellsContentsFromAttributes) {
   const std::string path = folder_.path("y.npy");
   const MappedFile file = map_file(path).file;
@@ -104,7 +142,7 @@ TEST_F(ChangedData, TellsContentsFromAttributes) {
   std::ofstream(path, std::ios::app) << value;
   EXPECT_EQ(change_of(file), FileChange::contents);
   std::filesystem::rename(folder_.path("x.npy"), path);
-  EXPECT_EQ(change_of(file), FileChange::none) << "another file";
+  EXPECT_EQ(change_of(file), FileChange::contents) << "another file has its name";
 }
 
 }  // namespace

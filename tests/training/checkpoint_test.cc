@@ -241,8 +241,26 @@ TEST(Checkpoints, OneOfAnotherTrainingIsNotUsed) {
     EXPECT_EQ(result.epochs.size(), fresh.epochs.size());
     ASSERT_EQ(result.notes.size(), fresh.notes.size() + 1);
     EXPECT_EQ(result.notes.front(), "trained again from the start: the checkpoint " + file.path() +
-                                        " was not used, because it belongs to a training with other settings, data or plugin");
+                                        " was not used, because it belongs to another run, or to a training with other settings, data or plugin");
   }
+}
+
+// Its times are those of the run that wrote it.
+TEST(Checkpoints, OneOfAnotherRunIsNotUsed) {
+  const TemporaryFile file("run");
+  interrupt_after_first_epoch(checkpointed(), file);
+  const auto resumed_in = [&](const std::string& identity) {
+    return run(checkpointed(), {}, [&](TrainingRequest& request) {
+             request.files = {file.path(), true};
+             request.files.run = identity;
+           }).result;
+  };
+  const Result other = resumed_in("another run");
+  ASSERT_FALSE(other.notes.empty());
+  EXPECT_NE(other.notes.front().find("it belongs to another run"), std::string::npos) << other.notes.front();
+  fs::remove(file.path());
+  interrupt_after_first_epoch(checkpointed(), file);
+  for (const std::string& note : resumed_in("").notes) EXPECT_EQ(note.find("was not used"), std::string::npos) << note;
 }
 
 TEST(Checkpoints, ADamagedOneIsNotUsed) {
@@ -303,7 +321,7 @@ TEST(Checkpoints, AStrategyThatSavesTooMuchTrainsWithoutThem) {
 TEST(TrainingIdentity, IsOfWhatDeterminesTheWeights) {
   const Trial trial = checkpointed();
   const Dataset data = testing::small_digits();
-  const std::string identity = training_identity(trial, data);
+  const std::string identity = training_identity(trial, data, "run");
   Trial same = trial;
   same.number = 7;
   same.strategy.label = "renamed";
@@ -311,17 +329,18 @@ TEST(TrainingIdentity, IsOfWhatDeterminesTheWeights) {
   same.config.measure.time_limit = 1;
   same.config.seeds = {1, 2, 3};
   same.config.checkpoint_epochs = 2;
-  EXPECT_EQ(training_identity(same, data), identity);
+  EXPECT_EQ(training_identity(same, data, "run"), identity);
   Dataset other_data = data;
   other_data.fingerprint += "x";
-  EXPECT_NE(training_identity(trial, other_data), identity);
+  EXPECT_NE(training_identity(trial, other_data, "run"), identity);
+  EXPECT_NE(training_identity(trial, data, "another run"), identity);
   // The same name, another file.
   const TemporaryFile rebuilt("plugin");
   fs::copy_file(trial.plugin_file, rebuilt.path());
   same.plugin_file = rebuilt.path();
-  EXPECT_EQ(training_identity(same, data), identity);
+  EXPECT_EQ(training_identity(same, data, "run"), identity);
   rebuilt.write(rebuilt.read() + "x");
-  EXPECT_NE(training_identity(same, data), identity);
+  EXPECT_NE(training_identity(same, data, "run"), identity);
 }
 
 }  // namespace
