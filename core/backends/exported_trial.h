@@ -23,8 +23,8 @@ struct BackendWeights {
 class ExportedTrial {
  public:
   // Writes everything but the epochs. `folder`: of this trial, which must exist. `data_folder`: for what later trials of the run find
-  // there: the samples, and what the backend itself keeps for them. The trial, data and network must outlive this object. `initial`: all parameters; null: drawn
-  // from the trial's seed. Throws Error if a file cannot be written.
+  // there: the samples, and what the backend itself keeps for them. The trial, data and network must outlive this object. `initial`:
+  // all parameters; null: drawn from the trial's seed. Throws Error if a file cannot be written.
   ExportedTrial(const Trial& trial, const Dataset& data, const NetworkSpec& network, const nlohmann::json& options, const std::string& folder,
                 const std::string& data_folder, const std::vector<float>* initial = nullptr);
   nlohmann::json trial_request(int id) const;

@@ -98,11 +98,14 @@ void ConfigReader::read_listed_devices(const Node& node, ScalingConfig& scaling)
   const Node* const counts = node.entries.size() == 1 ? node.find("auto") : nullptr;
   if (counts == nullptr) return read_device(node, scaling, false);
   const bool is_list = counts->is(Node::Kind::sequence);
-  if (is_list && counts->items.empty()) problem(counts->place, "'auto' of 'scaling.devices' is an empty list", "write `devices: auto`, or counts of devices");
+  if (is_list && counts->items.empty())
+    problem(counts->place, "'auto' of 'scaling.devices' is an empty list", "write `devices: auto`, or counts of devices");
   for (const Node& item : is_list ? counts->items : std::vector<Node>{*counts}) {
-    const bool has_kind = item.is(Node::Kind::scalar) && item.text.find(':') != std::string::npos;
-    if (!has_kind) read_device(item, scaling, true);
-    else problem(item.place, fmt::format("'auto' of 'scaling.devices' has counts such as 2, not {}", describe(item)), "leave the kind out: auto chooses it", width_of(item));
+    if (item.is(Node::Kind::scalar) && item.text.find(':') != std::string::npos)
+      problem(item.place, fmt::format("'auto' of 'scaling.devices' has counts such as 2, not {}", describe(item)),
+              "leave the kind out: auto chooses it", width_of(item));
+    else
+      read_device(item, scaling, true);
   }
 }
 
