@@ -2,6 +2,7 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -9,15 +10,19 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cfenv>
 #include <clocale>
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <locale>
+#include <new>
 #include <string_view>
 #include <vector>
 
@@ -75,7 +80,9 @@ std::string memory_policy() {
   std::ifstream("/proc/self/oom_score_adj") >> adjustment;
   // Drivers of devices may lock some pages; mlockall() locks all.
   const bool locks = 2 * number_of("VmLck:") > number_of("VmRSS:");
-  return fmt::format("{} {} {}", prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0), locks, adjustment);
+  int mode = 0;
+  syscall(SYS_get_mempolicy, &mode, nullptr, 0, nullptr, 0);
+  return fmt::format("{} {} {} {}", prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0), locks, adjustment, mode);
 }
 
 std::string limits() {
@@ -110,6 +117,39 @@ std::string signal_handlers() {
     if (sigaction(number, nullptr, &action) == 0) text += fmt::format("{}/{:x},", reinterpret_cast<std::uintptr_t>(action.sa_handler), action.sa_flags & ~kSetByTheLibrary);
   }
   return text;
+}
+
+std::string text_of(const char* file) {
+  std::ifstream stream(file);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+std::string scheduling() {
+  // "/autogroup-7 nice 0": every session has a group of its own.
+  const std::string group = text_of("/proc/self/autogroup");
+  return fmt::format("{} {} {}", syscall(SYS_ioprio_get, 1, 0), prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0), group.substr(std::min(group.size(), group.find(' '))));
+}
+
+// Who the process is for the kernel, and what it may do.
+std::string rights() {
+  return fmt::format("{} {} {} {} {} {} {} {:x}", geteuid(), getegid(), status_of("CapEff:"), status_of("NoNewPrivs:"), status_of("Seccomp:"),
+                     prctl(PR_GET_KEEPCAPS, 0, 0, 0, 0), prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), personality(0xffffffff));
+}
+
+// Where the process belongs.
+std::string groups() {
+  int adopts = 0;
+  prctl(PR_GET_CHILD_SUBREAPER, &adopts, 0, 0, 0);
+  std::string text = fmt::format("{} {} {} {}", getpgrp(), getsid(0), adopts, text_of("/proc/self/cgroup"));
+  for (const char* name : {"mnt", "ipc", "uts", "net", "pid", "user"}) {
+    std::error_code ignored;
+    text += std::filesystem::read_symlink(fmt::format("/proc/self/ns/{}", name), ignored).string() + '\n';
+  }
+  return text;
+}
+
+std::string cxx_handlers() {
+  return fmt::format("{} {}", reinterpret_cast<std::uintptr_t>(std::get_terminate()), reinterpret_cast<std::uintptr_t>(std::get_new_handler()));
 }
 
 // To what the first three descriptors lead. An open descriptor that replaces another one changes no count.
@@ -153,6 +193,10 @@ Settings process_settings() {
           {"the memory policy", memory_policy()},
           {"the timers", timers()},
           {"the signal handlers", signal_handlers()},
+          {"the handlers of C++", cxx_handlers()},
+          {"the scheduling", scheduling()},
+          {"the rights", rights()},
+          {"the session, control group or namespaces", groups()},
           {"the environment variables", environment()},
           {"the standard streams", standard_streams()},
           {"the locale", fmt::format("{} {}", std::setlocale(LC_ALL, nullptr), std::locale().name())}};

@@ -13,8 +13,8 @@ using Settings = std::map<std::string, std::string>;
 
 // Of the calling thread: modes of floating-point arithmetic, processors, priority, blocked signals. New threads inherit them.
 Settings thread_settings();
-// Of the calling process: working directory, umask, limits, huge and locked pages, timers, handlers of signals, environment, standard
-// streams, locale.
+// Of the calling process: working directory, umask, limits, huge and locked pages, timers, handlers of signals and of C++, scheduling, rights,
+// groups of processes, environment, standard streams, locale. Not seen: what malloc was told (mallopt()), and handlers of fork().
 Settings process_settings();
 
 // Whether the kernel adds the processor time of children that end to that of this process. It does not while SIGCHLD is ignored.

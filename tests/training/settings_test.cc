@@ -2,11 +2,17 @@
 
 #include <gmock/gmock.h>
 #include <sched.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cfenv>
 #include <csignal>
 #include <cstring>
+#include <exception>
+#include <functional>
 #include <thread>
 
 #include "fixture.h"
@@ -40,6 +46,34 @@ TEST(Settings, NameWhatChanged) {
   EXPECT_EQ(changed_settings(before, process_settings()), "the signal handlers");
   sigaction(SIGRTMIN + 3, &handler, nullptr);
   EXPECT_EQ(changed_settings(before, process_settings()), "");
+}
+
+// In a process of its own, which ends with 0 if the name is found.
+void expect_named(const char* name, const std::function<bool()>& change) {
+  const Settings before = process_settings();
+  const pid_t child = fork();
+  if (child == 0) {
+    if (!change()) _exit(2);  // not allowed here
+    _exit(changed_settings(before, process_settings()) == name ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) != 1) << name;
+}
+
+TEST(Settings, NameWhatAProcessCannotTakeBack) {
+  constexpr const char* kGroups = "the session, control group or namespaces";
+  expect_named(kGroups, [] { return setsid() > 0; });
+  expect_named(kGroups, [] { return unshare(CLONE_NEWUTS) == 0; });
+  expect_named("the rights", [] { return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0; });
+  expect_named("the rights", [] { return personality(ADDR_NO_RANDOMIZE) != -1; });
+  expect_named("the scheduling", [] { return prctl(PR_SET_TIMERSLACK, 50000000UL, 0, 0, 0) == 0; });
+  expect_named("the scheduling", [] { return syscall(SYS_ioprio_set, 1, 0, 3 << 13) == 0; });
+  expect_named("the handlers of C++", [] { return std::set_terminate([] { _exit(0); }) != nullptr; });
+  expect_named("the memory policy", [] {
+    unsigned long nodes = 1;
+    return syscall(SYS_set_mempolicy, 3, &nodes, 8 * sizeof nodes) == 0;
+  });
 }
 
 // Modes of the thread that starts the ranks are not those of the ranks.
