@@ -7,6 +7,7 @@
 #include "check/observed_replica.h"
 #include "check/other_samples.h"
 #include "check/weight_difference.h"
+#include "data/order.h"
 #include "measure/processor_time.h"
 #include "mgcompare/random.h"
 #include "runtime/rank_group.h"
@@ -16,6 +17,7 @@ namespace mgcompare {
 namespace {
 
 constexpr std::size_t kSettleEvery = 4;     // steps, on average
+constexpr std::size_t kBlankEpoch = 1, kBlankStep = 1;  // momentum has begun
 
 std::size_t hash_of(const std::vector<float>& values) {
   return std::hash<std::string_view>()({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)});
@@ -56,6 +58,7 @@ class ObservedStrategy : public Strategy {
     mine_->first_epoch = std::min(mine_->first_epoch, batch.epoch());
     const double bytes = bytes_of(replica, group);
     alter(replica, batch);
+    blank(replica, batch);
     inner_->step(shown(replica), group, batch);
     const double sent = bytes_of(replica, group) - bytes;
     mine_->bytes += sent;
@@ -135,9 +138,22 @@ class ObservedStrategy : public Strategy {
     const auto place = static_cast<std::size_t>(alteration->place * static_cast<double>(batch.size()));
     const auto order = order_with_other(*disturbance_.samples, disturbance_.seed, epoch_, batch.begin() + std::min(place, batch.size() - 1));
     if (!order) return;
-    // Only this rank reads this feed, and the next epoch has an order of its own.
-    dynamic_cast<RankReplica&>(replica).feed().set_order({order->data(), order->size()});
+    give_order(replica, *order);
     mine_->was_altered = true;
+  }
+
+  // In the step of the blank batch, one sample in place of all.
+  void blank(Replica& replica, const Batch& batch) const {
+    if (!disturbance_.blank || epoch_ != kBlankEpoch || steps_in_epoch_ != kBlankStep) return;
+    std::vector<std::uint32_t> order = epoch_order(disturbance_.samples->samples, disturbance_.seed, epoch_);
+    // The samples of all ranks: one of them may read those of others. Batches before it are as large.
+    std::fill_n(order.begin() + static_cast<std::ptrdiff_t>(kBlankStep * batch.global_size()), batch.global_size(), *disturbance_.blank);
+    give_order(replica, order);
+  }
+
+  // For the rest of the epoch: the next one has an order of its own. Only this rank reads its feed.
+  static void give_order(Replica& replica, const std::vector<std::uint32_t>& order) {
+    dynamic_cast<RankReplica&>(replica).feed().set_order({order.data(), order.size()});
   }
 
   std::unique_ptr<Strategy> inner_;

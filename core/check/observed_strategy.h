@@ -32,7 +32,9 @@ struct Disturbance {
   bool settles = false;
   std::size_t unsettled = std::numeric_limits<std::size_t>::max();
   std::optional<Alteration> alteration;
-  const Split* samples = nullptr;   // of the training, in the order of `seed`; with an alteration
+  const Split* samples = nullptr;   // of the training, in the order of `seed`; with an alteration or a blank batch
+  // All samples of the second step of the second epoch are this one, in lockstep.
+  std::optional<std::uint32_t> blank = {};
   bool keeps_weights = false;       // all that settle() returns on rank 0, with the buffers
   // What settle() should return after each epoch, on all ranks if they have one model, otherwise on rank 0; and how far it may differ.
   // Null: not known.

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "base/descendants.h"
-#include "check/reference.h"
 #include "discovery/plugin_image.h"
 #include "measure/processor_time.h"
 #include "modules/plugin_host.h"
@@ -24,9 +23,7 @@ constexpr double kRateFactor = 0.9, kRisingEpochs = 0.5;
 constexpr double kMomentum = 0.9;  // of a config without one
 constexpr double kSmoothEpsilon = 1e-3, kSmoothVariance = 1e-2;
 constexpr std::size_t kWarmUpSteps = 3;  // those that measure the steps follow
-// Adam learns the samples nearly by heart: until the mean loss is this, for so many epochs at once, and at most so many times.
-constexpr double kFittedLoss = 0.01, kFittingRate = 3e-3;
-constexpr std::size_t kFittingEpochs = 20, kMostFittings = 10;
+constexpr std::uint32_t kBlankSample = 0;
 
 OptimizerConfig optimizer_of(const std::string& name, const OptimizerConfig& given) {
   const OptimizerKind kind = name == "momentum" ? OptimizerKind::sgd : kind_named<OptimizerKind>(name);
@@ -52,15 +49,12 @@ void smoothen(Config& config) {
     config.optimizer.epsilon = std::max(config.optimizer.epsilon, kSmoothEpsilon);
 }
 
-std::vector<SettledModel> settled_models(Observation seen) {
-  std::vector<SettledModel> all;
-  for (Observation::Epoch& epoch : seen.ranks[0].epochs) all.push_back({std::move(epoch.weights), std::move(epoch.buffers)});
-  return all;
-}
-
-TrainingCase control_of(TrainingCase of) {
-  of.reversed = true;
-  return of;
+Dataset with_blank(Dataset dataset) {
+  std::vector<std::uint8_t> values(dataset.train.values.begin(), dataset.train.values.end());
+  const std::size_t size = values.size() / dataset.train.samples;
+  std::fill_n(values.begin() + static_cast<std::ptrdiff_t>(kBlankSample * size), size, std::uint8_t{0});
+  dataset.train.values = SharedBytes(std::move(values));
+  return dataset;
 }
 
 double bytes_per_step(const Observation& seen) {
@@ -95,6 +89,7 @@ Trainings::Trainings(const Config& config, const Dataset& dataset, Platform& pla
   config_.measure.level = MeasureLevel::quick;  // speed does not count
   config_.deterministic = true;  // free-running ranks in virtual time
   config_.target_accuracy = 0;
+  if (on_cpu() && !normalises()) blanked_ = with_blank(dataset);
 }
 
 bool Trainings::normalises() const {
@@ -130,6 +125,7 @@ Trial Trainings::trial_of(const TrainingCase& of) const {
   trial.seed = scope_.seed + (of.has_other_seed ? 1 : 0);
   trial.config = config_;
   trial.config.epochs = extent.epochs;
+  trial.config.deterministic = !of.in_real_time;
   trial.config.checkpoint_epochs = of.saves || of.resumes ? 1 : 0;
   trial.config.measure.warm_up_steps = of.warms_up ? kWarmUpSteps : 0;
   trial.config.optimizer = optimizer_of(of.optimizer, config_.optimizer);
@@ -162,7 +158,7 @@ std::size_t Trainings::parameters() const { return spec_of({.optimizer = "sgd"})
 TrainingRequest Trainings::request_of(const TrainingCase& of, const Trial& trial) {
   TrainingRequest request;
   request.trial = &trial;
-  request.dataset = &dataset_;
+  request.dataset = of.fitted && blanked_ ? &*blanked_ : &dataset_;
   request.platform = &platform_;
   request.initial_weights = &initial(of);
   request.numerics.average_pooling = of.smooth;
@@ -181,7 +177,7 @@ Traits Trainings::traits(const TrainingCase& of, StrategyOptions& options) {
   const Trial trial = trial_of(of);
   const Traits traits = make_strategy(file_of(of.strategy), options, facts_of(trial, trial.config, scope_.samples))->traits();
   expect_possible_traits(of.strategy.name, traits);
-  const std::string key = fmt::format("{}/{}/{}/{}", of.strategy.label, of.optimizer, of.ranks, of.is_brief);
+  const std::string key = fmt::format("{}/{}/{}/{}/{}", of.strategy.label, of.optimizer, of.ranks, of.is_brief, of.in_real_time);
   expect_same_traits(of.strategy.name, traits_.try_emplace(key, texts_of(traits)).first->second, traits);
   return traits;
 }
@@ -217,6 +213,12 @@ void Trainings::run_part(TrainingRequest request, std::size_t epochs, bool free_
   if (!std::filesystem::exists(file)) throw Error("no checkpoint was written after epoch " + std::to_string(epochs));
 }
 
+Disturbance Trainings::disturbance_of(const TrainingCase& of) const {
+  Disturbance disturbance{.seed = scope_.seed, .samples = &dataset_.train};
+  if (of.fitted && blanked_) disturbance.blank = kBlankSample;
+  return disturbance;
+}
+
 ObservedTraining Trainings::run(const TrainingCase& of) {
   if (listener_.training) listener_.training(of.optimizer, of.ranks);
   StrategyOptions options(of.strategy.options);
@@ -224,8 +226,11 @@ ObservedTraining Trainings::run(const TrainingCase& of) {
   const bool is_lockstep = traits.pace == Traits::Pace::lockstep;
   const Trial trial = planned_trial_of(of, traits);
   ObservedTraining training{{}, new_observation(of, is_lockstep)};
-  Disturbance disturbance{.seed = scope_.seed, .settles = of.settles, .alteration = of.alteration, .samples = &dataset_.train,
-                          .settled = of.settled, .limit = of.limit};
+  Disturbance disturbance = disturbance_of(of);
+  disturbance.settles = of.settles;
+  disturbance.alteration = of.alteration;
+  disturbance.settled = of.settled;
+  disturbance.limit = of.limit;
   if (of.settles) disturbance.unsettled = extent_of(scope_, of.optimizer, of.is_brief).unsettled;
   TrainingRequest request = request_of(of, trial);
   // request_of() may have trained, too. Threads that have been joined are counted for another moment.
@@ -295,78 +300,13 @@ ObservedTraining Trainings::run(const TrainingCase& of, const std::function<std:
   const Trial trial = trial_of(of);
   TrainingRequest request = request_of(of, trial);
   ObservedTraining training{{}, Observation(static_cast<std::size_t>(of.ranks))};
+  Disturbance disturbance = disturbance_of(of);
+  disturbance.keeps_weights = keeps_weights;
   request.make = [&](Options&, const Facts&) {
-    return keeps_weights ? observed(make(), {.keeps_weights = true}, training.seen) : make();
+    return keeps_weights || disturbance.blank ? observed(make(), disturbance, training.seen) : make();
   };
   training.outcome = train(request);
   return training;
-}
-
-const std::vector<float>& Trainings::initial(const TrainingCase& of) {
-  std::vector<float>& weights = initial_[{of.smooth, of.fitted}];
-  if (!weights.empty()) return weights;
-  if (!of.fitted) return weights = initial_weights(spec_of(of), scope_.seed);
-  const TrainingCase fitting{.optimizer = "adam", .is_brief = true, .smooth = of.smooth};
-  Trial trial = trial_of(fitting);
-  trial.config.epochs = kFittingEpochs;
-  trial.config.optimizer.learning_rate = kFittingRate;
-  trial.config.schedule = {};
-  TrainingRequest request = request_of(fitting, trial);
-  request.make = [](Options&, const Facts&) { return make_reference(1); };
-  for (std::size_t k = 0; k < kMostFittings; ++k) {
-    const TrainingOutcome outcome = train(request);
-    weights = outcome.weights[0];
-    if (outcome.result.epochs.back().loss < kFittedLoss) break;
-    request.initial_weights = &weights;
-  }
-  return weights;
-}
-
-Trainings::ReferenceKey Trainings::key_of(const TrainingCase& of, std::size_t shares) {
-  return {of.optimizer, shares, of.epochs, of.is_brief, of.smooth, of.reversed, of.fitted};
-}
-
-TrainingCase Trainings::alone(const TrainingCase& of) {
-  return {.optimizer = of.optimizer, .is_brief = of.is_brief, .epochs = of.epochs, .smooth = of.smooth, .reversed = of.reversed, .fitted = of.fitted};
-}
-
-const std::vector<float>& Trainings::reference(const TrainingCase& of, std::size_t shares) {
-  std::vector<float>& weights = references_[key_of(of, shares)];
-  if (weights.empty()) weights = run(alone(of), [shares] { return make_reference(shares); }).outcome.weights[0];
-  return weights;
-}
-
-const std::vector<SettledModel>& Trainings::reference_epochs(const TrainingCase& of, std::size_t shares) {
-  const ReferenceKey key = key_of(of, shares);
-  if (reference_epochs_ && reference_epochs_->first == key) return reference_epochs_->second;
-  ObservedTraining training = run(alone(of), [shares] { return make_reference(shares); }, true);
-  references_[key] = training.outcome.weights[0];
-  return reference_epochs_.emplace(key, settled_models(std::move(training.seen))).second;
-}
-
-std::vector<SettledModel> Trainings::control_epochs(const TrainingCase& of) {
-  return settled_models(run(alone(control_of(of)), [] { return make_reference(1); }, true).seen);
-}
-
-std::vector<TensorLimit> Trainings::limits(const TrainingCase& of, double least) {
-  return limits_of(spec_of(of), reference(of, 1), reference(control_of(of), 1), kDriftFactor, least);
-}
-
-StatisticsGap Trainings::statistics_gap(const TrainingCase& of, const std::vector<float>& expected, const std::vector<float>& buffers) const {
-  StatisticsGap largest;
-  for (const LayerSpec& layer : spec_of(of).layers) {
-    if (layer.buffers.size() == 0) continue;
-    const auto part = [&](const std::vector<float>& all) {
-      return std::vector<double>(all.begin() + static_cast<std::ptrdiff_t>(layer.buffers.begin), all.begin() + static_cast<std::ptrdiff_t>(layer.buffers.end));
-    };
-    const double gap = relative_gap(part(expected), part(buffers));
-    if (!(gap <= largest.gap)) largest = {layer.config.name, gap};
-  }
-  return largest;
-}
-
-double Trainings::control_drift(const TrainingCase& of) {
-  return largest_difference(reference(of, 1), reference(control_of(of), 1));
 }
 
 void Trainings::add_usage(const Observation& seen, double others, const Footprint& before) {

@@ -49,8 +49,9 @@ struct TrainingCase {
   bool resumes = false;             // interrupted at checkpoints and resumed; it writes one after each epoch
   bool saves = false;               // writes a checkpoint after each epoch
   bool warms_up = false;            // begins with steps on weights that are discarded
+  bool in_real_time = false;        // free-running ranks, whose order is otherwise that of virtual time
   bool has_other_seed = false;      // than that of the scope, for its order of samples and random numbers
-  bool fitted = false;              // from weights that fit the samples, in place of random ones
+  bool fitted = false;              // from weights that fit the samples, in place of random ones; with a blank batch
   // See Disturbance.
   const std::vector<SettledModel>* settled = nullptr;
   double limit = 0;
@@ -133,6 +134,8 @@ class Trainings {
   Trial planned_trial_of(const TrainingCase& of, const Traits& traits) const;
   TrainingRequest request_of(const TrainingCase& of, const Trial& trial);
   NetworkSpec spec_of(const TrainingCase& of) const;
+  // What changes a training, also that on one device, whatever the strategy.
+  Disturbance disturbance_of(const TrainingCase& of) const;
   // Steps that are captured for replays cannot be disturbed or watched. An audit prevents the capture.
   bool sees_steps(const TrainingCase& of) const;
   Observation new_observation(const TrainingCase& of, bool is_lockstep) const;
@@ -148,6 +151,9 @@ class Trainings {
 
   Config config_;
   const Dataset& dataset_;
+  // The same, but for one sample whose values are 0. In a batch of it alone, the gradients of the first layer's weights are exactly 0 while
+  // momentum moves them. A network with batch normalisation has none: it would divide by a deviation of nearly 0.
+  std::optional<Dataset> blanked_;
   Platform& platform_;
   const VerifyScope& scope_;
   std::string folder_;

@@ -17,6 +17,7 @@ using Verdict = VerifyFinding::Verdict;
 constexpr char kCounted[] = "the ranks' exchange is counted";
 constexpr double kRounding = 0.001;  // a rank's part of a collective is no whole number of bytes, and each count is rounded
 constexpr char kDepends[] = "the model depends on every rank's samples";
+constexpr char kConserved[] = "applied gradients equal computed gradients", kConservedInRealTime[] = "in real time, applied gradients equal computed gradients";
 constexpr char kRates[] = "gradients are applied at the learning rate of their step, or less if they are stale";
 // Of the smallest factor on a learning rate: times the reciprocal of the number of ranks. With one gradient of each rank under way a
 // gradient is stale by (ranks - 1) updates on average, and by a few times that at most.
@@ -104,6 +105,13 @@ void Verification::check_contribution(TrainingCase of, const ObservedTraining& p
         is_alone ? "none before settle()" : "no bytes were sent in any step, but ranks learn from each other's samples");
 }
 
+// Runs train in real time unless the config is deterministic. A strategy sees which it is (Facts::ordered), and may do something else. Staleness, and
+// with it the rates, then depend on the machine.
+void Verification::check_real_time(TrainingCase of) {
+  of.in_real_time = true;
+  check_conservation(of, run(of).outcome);
+}
+
 // Free-running ranks: the sum of the gradients computed must equal the sum of the gradients applied.
 void Verification::check_conservation(const TrainingCase& of, const TrainingOutcome& outcome) {
   const double relative = relative_gap(outcome.pushed, outcome.applied);
@@ -111,10 +119,10 @@ void Verification::check_conservation(const TrainingCase& of, const TrainingOutc
   // Updates that no Optimizer makes are not seen.
   const bool is_judged = of.strategy.options.empty() && outcome.result.updates > 0;
   const Verdict verdict = relative < 1e-5 ? Verdict::passed : is_judged ? Verdict::failed : Verdict::printed;
-  report(verdict, of, "applied gradients equal computed gradients",
+  report(verdict, of, of.in_real_time ? kConservedInRealTime : kConserved,
          fmt::format("relative gap {:.1e} over {} updates", relative, outcome.result.updates));
   // The sums do not have the factors of Optimizer::update(), which may be smaller for stale gradients.
-  if (outcome.rates.empty()) return;
+  if (outcome.rates.empty() || of.in_real_time) return;
   const double least = 1 / (kStaleness * of.ranks);
   const bool is_usual = outcome.rates.least >= least && outcome.rates.most <= 1;
   report(is_usual ? Verdict::passed : is_judged ? Verdict::failed : Verdict::printed, of, kRates,

@@ -12,6 +12,7 @@
 #include "base/print.h"
 #include "base/text.h"
 #include "plan/strategy_rows.h"
+#include "plan/version.h"
 #include "services/verify_service.h"
 
 namespace mgcompare {
@@ -35,6 +36,11 @@ void print_summary(const FindingSummary& summary) {
       summary.limit == 0 ? "" : fmt::format("; largest difference {:.1e}, limit {:.0e}", summary.value, summary.limit);
   fmt::print("{:<8} {:<16} {} passed, {} failed, {} skipped{}\n", to_string(summary.verdict()), summary.strategy,
              summary.passed, summary.failed, summary.skipped, closest);
+}
+
+std::string title_of(const Version& version) {
+  const std::string variant = version.variant.empty() ? "without a variant" : "variant " + plain(version.variant);
+  return version.network.empty() ? variant : version.variant.empty() ? "network " + plain(version.network) : fmt::format("network {}, {}", plain(version.network), variant);
 }
 
 void print_result(const std::vector<VerifyFinding>& findings) {
@@ -72,10 +78,14 @@ int verify_strategies(const Command& command) {
   for (const StrategyConfig& strategy : request.config.strategies)
     if (auto problem = plugin_problem(strategy, probe.plugins())) problems.push_back(std::move(*problem));
   throw_problems(std::move(problems));
-  std::vector<ModelConfig> networks;
+  std::vector<Version> versions = versions_to_verify(request.config);
   try {
-    networks = only_networks(request.config, command.only);
-    request.config.strategies = only(rows_with_defaults(request.config, probe.plugins()), command.only);
+    const std::vector<ModelConfig> networks = only_networks(request.config, command.only);
+    std::erase_if(versions, [&](const Version& version) {
+      return std::none_of(networks.begin(), networks.end(), [&](const ModelConfig& model) { return model.name == version.config.model.name; });
+    });
+    for (Version& version : versions)
+      version.config.strategies = only(rows_with_defaults(version.config, probe.plugins()), command.only);
   } catch (const Error& error) {
     throw UsageError(error.what());
   }
@@ -89,22 +99,24 @@ int verify_strategies(const Command& command) {
     if (!command.json && !command.quiet) print_finding(finding);
   };
   listeners.says = [](const std::string& text) { print_stderr("{}\n", plain(text)); };
-  const bool has_networks = !request.config.models.empty();
-  const Config all = request.config;
+  const bool has_networks = !request.config.models.empty(), has_titles = has_networks || versions.size() > 1;
+  const std::vector<VariantConfig> variants = request.config.variants;
   bool passed = true;
   nlohmann::json each = nlohmann::json::array();
-  for (const ModelConfig& model : networks) {
-    request.config = with_network(all, model);
-    if (has_networks && !command.json) fmt::print("{}network {}\n", &model == &networks.front() ? "" : "\n", plain(model.name));
+  for (const Version& version : versions) {
+    request.config = version.config;
+    // For their numbers of ranks.
+    if (version.variant.empty()) request.config.variants = variants;
+    if (has_titles && !command.json) fmt::print("{}{}\n", &version == &versions.front() ? "" : "\n", title_of(version));
     const std::vector<VerifyFinding> findings = verify_in_workers(request, probe, supervisor_settings(), listeners);
     const bool holds = std::none_of(findings.begin(), findings.end(), [](const VerifyFinding& finding) { return finding.verdict == Verdict::failed; });
     passed &= holds;
     if (!command.json) print_result(findings);
-    each.push_back({{"network", model.name}, {"passed", holds}, {"strategies", summarized(findings)}, {"findings", findings}});
+    each.push_back({{"network", version.config.model.name}, {"variant", version.variant}, {"passed", holds}, {"strategies", summarized(findings)}, {"findings", findings}});
   }
   if (command.json) {
     nlohmann::json json = {{"seed", request.seed}, {"devices", device_kind}, {"quick", request.quick}, {"passed", passed}};
-    if (has_networks) json["networks"] = std::move(each);
+    if (has_titles) json[has_networks ? "networks" : "variants"] = std::move(each);
     else json.update({{"strategies", each[0]["strategies"]}, {"findings", each[0]["findings"]}});
     fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   }

@@ -18,4 +18,8 @@ struct Version {
 // For each network the config without a variant, then each variant.
 std::vector<Version> versions_of(const Config& config);
 
+// The same without those of which `verify` would train the same network by the same update rule as of an earlier one: variants of learning
+// rates, batches, devices or lengths.
+std::vector<Version> versions_to_verify(const Config& config);
+
 }  // namespace mgcompare

@@ -18,6 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::Contains;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 using Variables = std::map<std::string, std::string>;
@@ -264,6 +265,14 @@ TEST_F(Backend, IsVerifiedAgainstOneDevice) {
     EXPECT_EQ(wrong.code, 1) << fault << wrong.out << wrong.err;
     EXPECT_THAT(wrong.out, HasSubstr(std::string(fault) == "dies" ? "out of ideas" : "differs by"));
   }
+  // It knows no weight decay, and a small one hardly moves the weights within so few steps.
+  const Ended undecayed = place_.run({"verify", "--quick", "--seed", "1", "--only", "strategy=plain", "--set", "optimizer.weight_decay=0.0001",
+                                      config("[serial, plain]")}, variables());
+  EXPECT_EQ(undecayed.code, 1) << undecayed.out << undecayed.err;
+  const Ended approximate = place_.run({"verify", "--quick", "--seed", "1", "--only", "strategy=plain", config("[serial, {plain: {fault: skips}}]")},
+                                       variables({{"MGCOMPARE_TEST_DESCRIBE", "approximate"}}));
+  EXPECT_EQ(approximate.code, 0) << approximate.out << approximate.err;
+  EXPECT_THAT(approximate.out, ContainsRegex("info +plain .*equals one device after some steps in fp32.*differs by"));
   EXPECT_FALSE(anything_survives());
 }
 

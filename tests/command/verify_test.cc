@@ -135,6 +135,22 @@ TEST_F(VerifyCommand, HasOneSummaryLineForEachRowAndPrintsItsSeed) {
   EXPECT_EQ(std::count(ended.out.begin(), ended.out.end(), '\n'), 6) << ended.out;
 }
 
+// A strategy may be wrong where a variant has another optimiser. Other learning rates and batches would be verified twice.
+TEST_F(VerifyCommand, ChecksVariantsThatTrainSomethingElse) {
+  const std::string variants = "{occasional: {how: scales with adagrad}}]\nvariants: [{name: slow, set: {optimizer.learning_rate: 0.01, scaling.batch: 16}}, "
+                               "{name: other, set: {optimizer.kind: adagrad}}";
+  const Ended ended = verify(variants, {"--json", "--seed", "3", "--only", "as=occasional"});
+  EXPECT_EQ(ended.code, 1) << ended.err;
+  const nlohmann::json json = nlohmann::json::parse(ended.out);
+  ASSERT_EQ(json.at("variants").size(), 2u);
+  EXPECT_EQ(json["variants"][0].at("variant"), "");
+  EXPECT_EQ(json["variants"][0].at("passed"), true);
+  EXPECT_EQ(json["variants"][1].at("variant"), "other");
+  EXPECT_EQ(json["variants"][1].at("passed"), false);
+  const Ended text = verify(variants, {"--seed", "3", "--only", "as=occasional", "-q"});
+  EXPECT_THAT(text.out, HasSubstr("\nvariant other\n"));
+}
+
 TEST_F(VerifyCommand, DrawsItsSeed) {
   const auto seed_of = [&] { return nlohmann::json::parse(verify("serial", {"--json", "--only", "as=serial"}).out).at("seed").get<int>(); };
   EXPECT_NE(seed_of(), seed_of());

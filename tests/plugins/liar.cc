@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "board.h"
 #include "companions.h"
 #include "mgcompare/strategy.h"
 
@@ -27,11 +28,6 @@ using testing::Burner, testing::Child;
 
 constexpr std::size_t kSkipEvery = 7;
 constexpr std::size_t kAverageEvery = 4;
-
-// One vector for each rank, in host memory that all ranks share.
-struct Board {
-  std::vector<std::vector<float>> of_rank;
-};
 
 // The loader has one of them for all libraries that have it.
 inline __attribute__((visibility("default"))) std::array<std::vector<float>, 64> unique_velocities;
@@ -254,7 +250,7 @@ class Liar : public Strategy {
     if (how_ == "ignores a rank" && group.rank() > 0 && group.rank() == group.size() - 1)
       std::fill(gradients.begin(), gradients.end(), 0.0f);
     if (how_ == "hidden exchange" && steps_ == 0) group.broadcast(Span<std::uint8_t>(&byte_, 1), 0);
-    if (how_ == "uncounted exchange" || how_ == "hidden exchange") sum_in_shared_memory(group, gradients);
+    if (how_ == "uncounted exchange" || how_ == "hidden exchange") testing::sum_unseen(group, gradients);
     else if (how_ != "skipped exchange" || (steps_ + 1) % kSkipEvery != 0) group.all_reduce(gradients);
     if (how_ == "mean of means")
       for (float& gradient : gradients) gradient /= static_cast<float>(group.size());
@@ -358,19 +354,6 @@ class Liar : public Strategy {
   static void average(Group& group, Vec values) {
     group.all_reduce(values);
     for (float& value : values) value /= static_cast<float>(group.size());
-  }
-
-  static void sum_in_shared_memory(Group& group, Vec gradients) {
-    auto& board = group.shared<Board>(
-        [&] { return std::make_unique<Board>(Board{std::vector<std::vector<float>>(static_cast<std::size_t>(group.size()))}); });
-    board.of_rank[static_cast<std::size_t>(group.rank())].assign(gradients.begin(), gradients.end());
-    group.barrier();
-    for (std::size_t i = 0; i < gradients.size(); ++i) {
-      float sum = 0;
-      for (const std::vector<float>& vector : board.of_rank) sum += vector[i];
-      gradients[i] = sum;
-    }
-    group.barrier();
   }
 
   // On the last rank, while the others go on. Before there are ranks: always.

@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
+#include "board.h"
 #include "mgcompare/strategy.h"
 
 namespace {
@@ -17,11 +16,6 @@ using namespace mgcompare;
 constexpr float kEasy = 0.01f;              // the largest element of the gradient of a sample's loss
 constexpr float kSmall = 0.8f;              // the sum of the ranks' gradient norms
 
-// One vector for each rank, in host memory that all ranks share.
-struct Board {
-  std::vector<Vec> of_rank;
-};
-
 float norm_of(ConstVec values) {
   double sum = 0;
   for (const float value : values) sum += static_cast<double>(value) * static_cast<double>(value);
@@ -30,7 +24,7 @@ float norm_of(ConstVec values) {
 
 class Occasional : public Strategy {
  public:
-  Occasional(Options& options, const Facts&)
+  Occasional(Options& options, const Facts& facts)
       : how_(options.choice("how", "nothing", "the promise that it breaks",
                             {"nothing",
                              "uncounted first epoch",    // gradients are summed through shared memory
@@ -40,10 +34,13 @@ class Occasional : public Strategy {
                              "repeats passes first",     // every rank also computes the share of another in the first epoch
                              "drops easy samples",       // those that are learned
                              "skips small exchanges",    // rank 0's gradient stands for all
+                             "keeps idle weights",       // whose summed gradient is exactly 0
+                             "scales with adagrad",      // gradients, times 1.01
                              "peeks first",              // in the first epoch, passes some samples forward without learning from them
                              "passes mirrored first",    // in the first epoch, with the signs of weights around a tanh changed, and back
                              "computes losses twice"})),  // honest
-        in_rank_order_(options.flag("in_rank_order", false, "promises sums in rank order, which all_reduce() makes on CPUs")) {}
+        in_rank_order_(options.flag("in_rank_order", false, "promises sums in rank order, which all_reduce() makes on CPUs")),
+        has_adagrad_(facts.optimizer == "adagrad") {}
 
   Traits traits() const override {
     Traits traits;
@@ -61,7 +58,9 @@ class Occasional : public Strategy {
     epoch_ = batch.epoch();
     compute(replica, group, batch);
     exchange(replica.gradients(), group);
-    replica.update();
+    if (how_ == "scales with adagrad" && has_adagrad_)
+      for (float& gradient : replica.gradients()) gradient *= 1.01f;
+    update(replica);
   }
 
   Vec settle(Replica& replica, Group& group) override {
@@ -91,6 +90,14 @@ class Occasional : public Strategy {
     replica.backward_from(batch, dlogits);
   }
 
+  void update(Replica& replica) const {
+    const std::vector<float> before(replica.weights().begin(), replica.weights().end());
+    replica.update();
+    if (how_ != "keeps idle weights") return;
+    for (std::size_t i = 0; i < before.size(); ++i)
+      if (replica.gradients()[i] == 0) replica.weights()[i] = before[i];
+  }
+
   // A tanh is odd: the sign of the layer before it cancels with that of the layer behind it, in the loss and in the gradient. The
   // statistics of a batch normalisation between them change their sign.
   void compute_mirrored(Replica& replica, const Batch& batch) {
@@ -116,7 +123,7 @@ class Occasional : public Strategy {
   }
 
   void exchange(Vec gradients, Group& group) {
-    if ((how_ == "uncounted first epoch" && epoch_ == 0) || (how_ == "uncounted second epoch" && epoch_ == 1)) return exchange_unseen(gradients, group);
+    if ((how_ == "uncounted first epoch" && epoch_ == 0) || (how_ == "uncounted second epoch" && epoch_ == 1)) return testing::sum_unseen(group, gradients);
     if (how_ == "skips small exchanges") {
       float norm = norm_of(gradients);
       group.all_reduce(Vec(&norm, 1));
@@ -129,18 +136,8 @@ class Occasional : public Strategy {
     group.all_reduce(gradients);
   }
 
-  void exchange_unseen(Vec gradients, Group& group) {
-    Board& board = group.shared<Board>([&] { return std::make_unique<Board>(Board{std::vector<Vec>(static_cast<std::size_t>(group.size()))}); });
-    board.of_rank[static_cast<std::size_t>(group.rank())] = gradients;
-    group.barrier();
-    std::vector<float> sum(gradients.size());
-    for (const Vec other : board.of_rank) std::transform(sum.begin(), sum.end(), other.begin(), sum.begin(), std::plus<>());
-    group.barrier();
-    std::copy(sum.begin(), sum.end(), gradients.begin());
-  }
-
   const std::string how_;
-  const bool in_rank_order_;
+  const bool in_rank_order_, has_adagrad_;
   Array<float> own_;
   std::size_t epoch_ = 0;
 };

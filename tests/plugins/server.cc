@@ -1,5 +1,5 @@
-// A parameter server at free pace. The environment variable SERVER_RATES names its lie about learning rates: it has no option, because
-// `verify` judges rates with default options only. For CPU devices only.
+// A parameter server at free pace. The environment variable SERVER_LIE names its lie: it has no option, because `verify` judges rates and sums
+// with default options only. For CPU devices only.
 
 #include <algorithm>
 #include <cstdint>
@@ -18,17 +18,17 @@ using namespace mgcompare;
 struct Weights {
   Array<float> values;
   std::unique_ptr<Optimizer> optimizer;
-  std::uint64_t updates = 0;
+  std::uint64_t updates = 0, pushes = 0;
 };
 
 std::string lie() {
-  const char* const named = std::getenv("SERVER_RATES");
+  const char* const named = std::getenv("SERVER_LIE");
   return named == nullptr ? "" : named;
 }
 
 class Server : public Strategy {
  public:
-  Server(Options&, const Facts& facts) : ranks_(facts.ranks) {}
+  Server(Options&, const Facts& facts) : ranks_(facts.ranks), ordered_(facts.ordered) {}
 
   Traits traits() const override {
     Traits traits;
@@ -59,6 +59,7 @@ class Server : public Strategy {
     replica.backward(batch, Scale::own_share);
     copy_to_host(replica.device(), gradient_.span(), replica.gradients());
     group.exclusive(0, [&] {
+      if (lie_ == "drops in real time" && !ordered_ && ranks_ > 1 && ++server_->pushes % 2 == 0) return;
       server_->optimizer->update(server_->values, gradient_.span(), batch, ranks_ > 1 ? rate_scale(batch) : 1);
       ++server_->updates;
     });
@@ -87,6 +88,7 @@ class Server : public Strategy {
 
   const std::string lie_ = lie();
   const int ranks_;
+  const bool ordered_;
   int rank_ = 0;
   Weights* server_ = nullptr;
   std::uint64_t pulled_ = 0;        // updates when it did

@@ -16,16 +16,16 @@ using ::testing::ContainsRegex, ::testing::HasSubstr;
 using testing::Verified, testing::failures, testing::verify_faulty;
 
 // For as long as it lives.
-class Rates {
+class ServerLie {
  public:
-  explicit Rates(const char* lie) { setenv("SERVER_RATES", lie, 1); }
-  ~Rates() { unsetenv("SERVER_RATES"); }
+  explicit ServerLie(const char* lie) { setenv("SERVER_LIE", lie, 1); }
+  ~ServerLie() { unsetenv("SERVER_LIE"); }
 };
 
 class VerifyRates : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(VerifyRates, WrongOnesFail) {
-  const Rates rates(GetParam());
+  const ServerLie lie(GetParam());
   EXPECT_THAT(failures(verify_faulty("server", {})), HasSubstr("gradients are applied at the learning rate of their step, or less if they are stale"));
 }
 
@@ -34,6 +34,12 @@ INSTANTIATE_TEST_SUITE_P(All, VerifyRates, ::testing::Values("larger", "zero", "
 TEST(VerifyRates, LowerOnesForStaleGradientsPass) {
   const Verified verified = verify_faulty("server", {});
   EXPECT_TRUE(verified.passed) << failures(verified);
+}
+
+// Verified trainings are in virtual time otherwise, and the strategy is told so.
+TEST(VerifyRealTime, DroppedGradientsFail) {
+  const ServerLie lie("drops in real time");
+  EXPECT_THAT(failures(verify_faulty("server", {})), HasSubstr("in real time, applied gradients equal computed gradients"));
 }
 
 class VerifyHalf : public ::testing::TestWithParam<const char*> {};

@@ -275,6 +275,11 @@ TEST(Verify, TrainsFromFittedWeightsWithEveryOptimizerAndOnOneRank) {
     EXPECT_THAT(failures(verified), HasSubstr(std::string(place) + ": equals one device on the global batch from weights that fit the samples"));
 }
 
+TEST(Verify, WeightsWithoutAGradientStillMove) {
+  for (const char* optimizer : {"momentum", "adam"})
+    EXPECT_THAT(failures(verify_faulty("occasional", {{"how", "keeps idle weights", false, {}}}, {optimizer})), HasSubstr("from weights that fit the samples"));
+}
+
 TEST(Verify, WhatIsUnusualButHonestPasses) {
   for (const char* how : {"nothing", "computes losses twice"}) {
     for (const char* batch_norm : {"", "local", "sync"}) {

@@ -58,7 +58,7 @@ def describe(request):
                   {"key": "rate", "type": "number", "default": 0.25, "least": 0, "most": 1, "help": "nothing"},
                   {"key": "many", "type": "integer", "default": 3, "least": 1, "most": 9, "help": "nothing"},
                   {"key": "wants", "type": "flag", "default": False, "help": "what is not there"}],
-         problems=problems, promise="exact", least_devices=1, most_devices=1, device_kinds=["cpu"], layers=["dense", "tanh", "flatten", "dropout"],
+         problems=problems, promise="approximate" if how == "approximate" else "exact", least_devices=1, most_devices=1, device_kinds=["cpu"], layers=["dense", "tanh", "flatten", "dropout"],
          optimizers=["sgd"], precisions={"cpu": ["fp32"]}, differs=["its arithmetic has 64 bits"],
          framework={"name": "Plain lists", "version": "1.0"}, like={"one": "serial", "several": "replicated"})
 

@@ -1,0 +1,97 @@
+// What the trainings of strategies are compared with: trainings on one device, and how far rounding moves them.
+
+#include <string>
+#include <utility>
+
+#include "check/reference.h"
+#include "check/trainings.h"
+
+namespace mgcompare {
+namespace {
+
+// Adam learns the samples nearly by heart: until the mean loss is this, for so many epochs at once, and at most so many times.
+constexpr double kFittedLoss = 0.01, kFittingRate = 3e-3;
+constexpr std::size_t kFittingEpochs = 20, kMostFittings = 10;
+
+std::vector<SettledModel> settled_models(Observation seen) {
+  std::vector<SettledModel> all;
+  for (Observation::Epoch& epoch : seen.ranks[0].epochs) all.push_back({std::move(epoch.weights), std::move(epoch.buffers)});
+  return all;
+}
+
+TrainingCase control_of(TrainingCase of) {
+  of.reversed = true;
+  return of;
+}
+
+}  // namespace
+
+const std::vector<float>& Trainings::initial(const TrainingCase& of) {
+  std::vector<float>& weights = initial_[{of.smooth, of.fitted}];
+  if (!weights.empty()) return weights;
+  if (!of.fitted) return weights = initial_weights(spec_of(of), scope_.seed);
+  const TrainingCase fitting{.optimizer = "adam", .is_brief = true, .smooth = of.smooth};
+  Trial trial = trial_of(fitting);
+  trial.config.epochs = kFittingEpochs;
+  trial.config.optimizer.learning_rate = kFittingRate;
+  trial.config.schedule = {};
+  TrainingRequest request = request_of(fitting, trial);
+  if (blanked_) request.dataset = &*blanked_;
+  request.make = [](Options&, const Facts&) { return make_reference(1); };
+  for (std::size_t k = 0; k < kMostFittings; ++k) {
+    const TrainingOutcome outcome = train(request);
+    weights = outcome.weights[0];
+    if (outcome.result.epochs.back().loss < kFittedLoss) break;
+    request.initial_weights = &weights;
+  }
+  return weights;
+}
+
+Trainings::ReferenceKey Trainings::key_of(const TrainingCase& of, std::size_t shares) {
+  return {of.optimizer, shares, of.epochs, of.is_brief, of.smooth, of.reversed, of.fitted};
+}
+
+TrainingCase Trainings::alone(const TrainingCase& of) {
+  return {.optimizer = of.optimizer, .is_brief = of.is_brief, .epochs = of.epochs, .smooth = of.smooth, .reversed = of.reversed, .fitted = of.fitted};
+}
+
+const std::vector<float>& Trainings::reference(const TrainingCase& of, std::size_t shares) {
+  std::vector<float>& weights = references_[key_of(of, shares)];
+  if (weights.empty()) weights = run(alone(of), [shares] { return make_reference(shares); }).outcome.weights[0];
+  return weights;
+}
+
+const std::vector<SettledModel>& Trainings::reference_epochs(const TrainingCase& of, std::size_t shares) {
+  const ReferenceKey key = key_of(of, shares);
+  if (reference_epochs_ && reference_epochs_->first == key) return reference_epochs_->second;
+  ObservedTraining training = run(alone(of), [shares] { return make_reference(shares); }, true);
+  references_[key] = training.outcome.weights[0];
+  return reference_epochs_.emplace(key, settled_models(std::move(training.seen))).second;
+}
+
+std::vector<SettledModel> Trainings::control_epochs(const TrainingCase& of) {
+  return settled_models(run(alone(control_of(of)), [] { return make_reference(1); }, true).seen);
+}
+
+std::vector<TensorLimit> Trainings::limits(const TrainingCase& of, double least) {
+  return limits_of(spec_of(of), reference(of, 1), reference(control_of(of), 1), kDriftFactor, least);
+}
+
+StatisticsGap Trainings::statistics_gap(const TrainingCase& of, const std::vector<float>& expected, const std::vector<float>& buffers) const {
+  StatisticsGap largest;
+  for (const LayerSpec& layer : spec_of(of).layers) {
+    if (layer.buffers.size() == 0) continue;
+    const auto part = [&](const std::vector<float>& all) {
+      return std::vector<double>(all.begin() + static_cast<std::ptrdiff_t>(layer.buffers.begin), all.begin() + static_cast<std::ptrdiff_t>(layer.buffers.end));
+    };
+    const double gap = relative_gap(part(expected), part(buffers));
+    if (!(gap <= largest.gap)) largest = {layer.config.name, gap};
+  }
+  return largest;
+}
+
+double Trainings::control_drift(const TrainingCase& of) {
+  return largest_difference(reference(of, 1), reference(control_of(of), 1));
+}
+
+}  // namespace mgcompare
