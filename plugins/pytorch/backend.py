@@ -6,7 +6,10 @@ import time
 
 import mgcompare_backend as mgcompare
 
-import torch
+# Inductor's pool of compiling processes would still use processors during the training, and outlive this one.
+os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
+
+import torch  # noqa: E402
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
