@@ -148,7 +148,8 @@ void rank_cells(Comparison& comparison) {
   comparison.ranking.clear();
   comparison.target_reached = false;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (cells[i].done.empty() || cells[i].many_models || cells[i].is_ceiling || cells[i].is_disqualified()) continue;
+    const Cell& cell = cells[i];
+    if (cell.done.empty() || cell.many_models || cell.is_ceiling || cell.copies_baseline || cell.is_disqualified()) continue;
     comparison.ranking.push_back(i);
     comparison.target_reached |= cells[i].reached_target > 0;
   }
@@ -269,6 +270,8 @@ Comparison compare(const Run& run, const Networks& networks, const std::string* 
     mark(cell, comparison.promises);
   }
   set_against_baseline(comparison.cells);
+  for (Cell& cell : comparison.cells)
+    cell.copies_baseline = cell.is_own && cell.is_exact && cell.baseline && !cell.is_baseline && cell.trial().ranks() == 1;
   decide_against_baseline(comparison.cells);
   return ranked_by(std::move(comparison), objective);
 }

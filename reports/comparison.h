@@ -31,6 +31,9 @@ struct Cell {
   bool is_baseline = false;         // one device, nothing exchanged
   bool is_ceiling = false;          // exchanges nothing: an upper limit of throughput, not a way to train one model
   bool is_exact = false;
+  // An exact strategy on one rank, with a baseline: it trains what the baseline trains, so it is in no ranking. If it sends nothing, it also
+  // does what the baseline does, and shows how far equal rows differ (A/A check).
+  bool copies_baseline = false;
   std::vector<Mark> marks;          // each kind once, of the repeat in which it is worst
   PromiseCheck promise;             // of the repeat that departs first; kept if none departs, and this is known of at least one
   bool runs_freely = false;         // free pace: ranks may train different numbers of samples
@@ -80,7 +83,7 @@ struct Comparison {
   double target_accuracy = 0;       // 0: none
   std::vector<Cell> cells;          // networks and strategies in the config's order, then devices, batch, variant
   Objective objective = Objective::time_to_accuracy;
-  // Cells that train one model, have results and are not disqualified, best first by the objective. If no repeat reached the target, time to
+  // Cells that train one model, have results, are no copies of the baseline and not disqualified, best first by the objective. If no repeat reached the target, time to
   // accuracy falls back to samples/s, and device-seconds to those of the whole training.
   std::vector<std::size_t> ranking;
   bool has_frameworks() const;      // rows of more than one framework are done; the program itself counts as one

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "base/median.h"
+#include "reports/answer.h"
 #include "reports/charts/series.h"
 #include "reports/drift.h"
 #include "reports/exchange.h"

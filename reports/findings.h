@@ -17,14 +17,8 @@ struct Finding {
   bool is_title = false;            // the findings up to the next title are of this network
 };
 
-// Whether several devices are better than one by the objective of the comparison, with the figures, or what is missing for an
-// answer. Empty if no trial was completed.
-struct Answer {
-  std::string verdict, grounds;
-};
-Answer answer(const Comparison& comparison);
 // The best row by the objective of the comparison, against the baseline and the runner-up; the row with the fewest devices
-// that is not significantly worse; and why the speed-up is not larger.
+// that is not significantly worse; why the speed-up is not larger; and how far copies of the baseline are from it.
 std::vector<Finding> ranking_findings(const Comparison& comparison);
 // Limitations of the results of a network.
 std::vector<Finding> reservations(const Comparison& comparison);
@@ -33,8 +27,5 @@ std::string no_curve(const Comparison& comparison);
 std::string no_prediction(const Comparison& comparison);
 // The answer, the ranking and the reservations.
 std::vector<Finding> part_findings(const Comparison& comparison);
-// The best row on several devices by the objective (for throughput: the largest speed-up), among rows that train one model,
-// have a baseline, and reached the target if the objective uses it. Null if there is none.
-const Cell* best_on_several(const Comparison& comparison);
 
 }  // namespace mgcompare

@@ -10,6 +10,7 @@
 #include <kainjow/mustache.hpp>
 
 #include "config/problem.h"
+#include "reports/answer.h"
 #include "reports/assets.h"
 #include "reports/charts/chart.h"
 #include "reports/device_kinds.h"

@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "reports/answer.h"
 #include "reports/findings.h"
 #include "reports/text.h"
 

@@ -300,7 +300,7 @@ TEST(Html, SaysWhatIsComparedInPlaceOfTheTarget) {
   maker.baseline(1, make_result(1000, 0, 0.91));
   maker.add("together", 2, 1, make_result(1600, 0, 0.9));
   const std::string page = page_of(maker.run);
-  EXPECT_THAT(page, HasSubstr("<p class=\"verdict\">No row reached 97 %; by samples/s, whether several devices pay is undecided.</p>"));
+  EXPECT_THAT(page, HasSubstr("<p class=\"verdict\">No row reached 97 %; by samples/s, a gain is seen, but not confirmed.</p>"));
   EXPECT_THAT(page, HasSubstr("No row reached 97 %: rows are ranked by the device-seconds of the whole training"));
   for (Row& row : maker.run.rows) {
     Config config = *row.config;

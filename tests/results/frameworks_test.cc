@@ -1,5 +1,6 @@
 // Rows of several frameworks in one run: their own baselines, whether several devices pay in each, and equal strategies.
 
+#include "reports/answer.h"
 #include "reports/frameworks.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+#include "reports/answer.h"
 #include "reports/marks.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+#include "reports/answer.h"
 #include "reports/summary.h"
 
 #include <gmock/gmock.h>
@@ -99,13 +100,62 @@ TEST(Summary, RivalsShareTheRiskOfAWrongAnswer) {
   EXPECT_THAT(summary(20), HasSubstr("as fast as other0 on 2 CPU cores, batch 128; undecided: the rank test"));
 }
 
+// What the medians say stands there, with what it lacks.
+TEST(Summary, AnOpenAnswerSaysWhatWasSeen) {
+  const auto first_line = [](double alone, double together, std::uint64_t repeats, double spread) {
+    RunMaker maker;
+    for (std::uint64_t seed = 1; seed <= repeats; ++seed) {
+      const double factor = 1 + spread * static_cast<double>(seed - 1);
+      maker.baseline(seed, make_result(alone * factor, 0, 0.98));
+      maker.add("together", 2, seed, make_result(together / factor, 0, 0.98));
+    }
+    const std::string text = closing_summary(maker.run, {}, Objective::throughput);
+    return text.substr(0, text.find('\n'));
+  };
+  EXPECT_THAT(first_line(1000, 900, 2, 0), AllOf(StartsWith("No gain seen: at best 0.90 "), EndsWith("; undecided: fewer than three repeats")));
+  EXPECT_THAT(first_line(1000, 1010, 1, 0), StartsWith("No gain seen: at best 1.01 times the samples/s of"));
+  EXPECT_THAT(first_line(1000, 1300, 1, 0), AllOf(StartsWith("A gain is seen, but not confirmed: at best 1.30 "), EndsWith("; undecided: fewer than three repeats")));
+  EXPECT_THAT(first_line(1000, 1300, 3, 0.1), AllOf(StartsWith("A gain is seen, but not confirmed: at best 1.07"), EndsWith("; undecided: their ranges overlap")));
+  EXPECT_THAT(first_line(1000, 1300, 3, 0), AllOf(StartsWith("Several devices are faster: at best 1.30"), Not(HasSubstr("undecided"))));
+}
+
+// An exact strategy on one rank trains what the baseline trains: it cannot win, however fast it was.
+TEST(Summary, ACopyOfTheBaselineIsACheckAndNoContender) {
+  RunMaker maker;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    maker.baseline(seed, make_result(1000, 5, 0.98));
+    maker.add("together", 1, seed, make_result(1100, 4, 0.98));
+    maker.add("together", 2, seed, make_result(1050, 4.5, 0.98));
+    maker.add("rough", 1, seed, make_result(900, 6, 0.98));
+  }
+  for (Row& row : maker.run.rows) {
+    row.result.traits["promise"] = row.trial.strategy.name == "rough" ? "approximate" : "exact";
+    if (row.trial.devices == 1) row.result.bytes_per_step = 0;
+  }
+  const std::string text = closing_summary(maker.run, {}, Objective::throughput);
+  EXPECT_THAT(text, HasSubstr("\ntogether on 2 CPU cores, batch 128 trained fastest"));
+  EXPECT_THAT(text, HasSubstr("\nA/A check: together on 1 CPU core, batch 128 does what the baseline does, at 1.10 [1.10 .. 1.10] times its samples/s\n"));
+  EXPECT_EQ(compare_rows(maker.run).ranking.size(), 3u) << "alone, together on two, rough";
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    maker.add("other", 1, seed, make_result(970, 5, 0.98));
+    maker.add("through the host", 1, seed, make_result(500, 10, 0.98));
+  }
+  for (Row& row : maker.run.rows) {
+    const std::string& name = row.trial.strategy.name;
+    if (name == "other" || name == "through the host") row.result.traits["promise"] = "exact";
+    if (name == "other") row.result.bytes_per_step = 0;
+  }
+  EXPECT_THAT(closing_summary(maker.run, {}, Objective::throughput),
+              HasSubstr("\nA/A check: 2 exact rows on one device do what the baseline does, at 0.97 to 1.10 times its samples/s; the farthest is together on 1"));
+}
+
 TEST(Summary, SaysWhenTheBaselineWins) {
   RunMaker maker;
   maker.baseline(1, make_result(1000, 5, 0.98));
   maker.add("together", 2, 1, make_result(900, 8, 0.98));
   const std::string text = closing_summary(maker.run, {});
-  EXPECT_THAT(text, StartsWith("Whether several devices pay is undecided: at best 0.62 times as fast to 97 % as alone on 1 CPU "
-                               "core, batch 128, by together on 2 CPU cores, batch 128\n"
+  EXPECT_THAT(text, StartsWith("No gain seen: at best 0.62 times as fast to 97 % as alone on 1 CPU "
+                               "core, batch 128, by together on 2 CPU cores, batch 128; undecided: fewer than three repeats\n"
                                "alone on 1 CPU core, batch 128 reached 97 % in 5.00 s\n    it is the one-device "
                                "baseline: no other row has a better median\n"));
 }
@@ -314,7 +364,7 @@ TEST(Summary, TheAnswerCarriesTheDoubtAboutTheMachine) {
   EXPECT_THAT(closing_summary(run, {}), HasSubstr("\nSeveral devices are faster, though the run is tainted: at best 1.60"));
   // An answer that claims nothing needs no doubt.
   run.rows.resize(3);
-  EXPECT_EQ(answer(compare_rows(run)).verdict, "Whether several devices pay is undecided");
+  EXPECT_EQ(answer(compare_rows(run)).verdict, "A gain is seen, but not confirmed");
 }
 
 TEST(Summary, IsColoredOnlyWhenAsked) {

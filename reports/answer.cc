@@ -1,0 +1,151 @@
+#include "reports/answer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+#include <vector>
+
+#include "reports/comparison_text.h"
+#include "reports/machine_doubt.h"
+#include "reports/text.h"
+#include "reports/titles.h"
+
+namespace mgcompare {
+namespace {
+
+bool is_on_several(const Cell& cell) { return cell.trial().devices > 1 && cell.baseline && cell.speed_up.count > 0; }
+
+// The answer is about the program's own rows, if it has such rows on several devices: those of other frameworks have their own baselines,
+// and their own answers (frameworks.h).
+bool is_answer_of_others(const Comparison& comparison) {
+  return std::none_of(comparison.cells.begin(), comparison.cells.end(),
+                      [](const Cell& cell) { return cell.is_own && !cell.done.empty() && !cell.many_models && cell.trial().devices > 1; });
+}
+
+// The one-device row to compare with, of the same kind and variant: by time or cost the best of all batches, by samples/s the
+// one with the same batch, because another batch learns differently.
+const Cell& one_device(const Comparison& comparison, const Cell& cell) {
+  const Cell& own = comparison.cells[*cell.baseline];
+  if (criterion(comparison).more_is_better) return own;
+  const auto best = std::find_if(comparison.ranking.begin(), comparison.ranking.end(), [&](std::size_t index) {
+    const Cell& other = comparison.cells[index];
+    return (own.is_own ? other.is_baseline : other.framework == own.framework) && other.trial().devices == 1 && other.trial().ranks_per_device == 1 &&
+           other.trial().device_kind == own.trial().device_kind && other.trial().variant == own.trial().variant;
+  });
+  return best == comparison.ranking.end() ? own : comparison.cells[*best];
+}
+
+// Above: better than one device. Corrected for all rows that could have been the best.
+Order order_over(const Comparison& comparison, const Cell& best, const Cell& base) {
+  const Criterion by = criterion(comparison);
+  if (by.more_is_better) return best.order;
+  std::vector<std::pair<const Spread*, const Spread*>> pairs = {{&(base.*by.of_cell), &(best.*by.of_cell)}};
+  for (const std::size_t index : comparison.ranking) {
+    const Cell& cell = comparison.cells[index];
+    if (&cell != &best && is_on_several(cell) && cell.is_own == best.is_own && cell.trial().device_kind == best.trial().device_kind &&
+        cell.trial().variant == best.trial().variant)
+      pairs.emplace_back(&(base.*by.of_cell), &(cell.*by.of_cell));
+  }
+  const Order order = compare_all(pairs).front();
+  if (!goes_by_target(comparison)) return order;
+  // Undecided if one is faster to the target but reaches it in fewer repeats.
+  const auto reached = [](const Cell& cell) {
+    return static_cast<double>(cell.reached_target) / static_cast<double>(cell.done.size());
+  };
+  const bool contradicts = order == Order::above ? reached(best) < reached(base) : reached(best) > reached(base);
+  return contradicts ? Order::undecided : order;
+}
+
+Answer answer_of_ranking(const Comparison& comparison) {
+  constexpr const char* kYes[] = {"Several devices are faster", "Several devices are cheaper"};
+  constexpr const char *kNo = "Several devices do not pay", *kUndecided = "Whether several devices pay is undecided";
+  // Of the medians, where the test does not decide.
+  constexpr const char *kNoGain = "No gain seen", *kUnconfirmed = "A gain is seen, but not confirmed";
+  const std::string target = target_text(comparison.target_accuracy);
+  const Cell* best = best_on_several(comparison);
+  if (best == nullptr) {
+    if (comparison.done == 0) return {};
+    const bool is_of_others = is_answer_of_others(comparison);
+    const bool tried = std::any_of(comparison.ranking.begin(), comparison.ranking.end(), [&](std::size_t index) {
+      const Cell& cell = comparison.cells[index];
+      return is_on_several(cell) && (cell.is_own || is_of_others);
+    });
+    if (tried) return {kNo, fmt::format("none reached {}", target)};
+    std::size_t several = 0, excluded = 0;
+    for (const Cell& cell : comparison.cells) {
+      if (cell.trial().devices == 1 || cell.many_models || cell.done.empty() || (!cell.is_own && !is_of_others)) continue;
+      ++several;
+      if (cell.is_disqualified()) ++excluded;
+    }
+    if (several > 0 && excluded == several) return {"Whether several devices pay is not known", "every row on several devices has a mark that excludes it"};
+    if (const std::string unmeasured = short_baseline_text(comparison); !unmeasured.empty())
+      return {"Whether several devices pay is not known", unmeasured};
+    return {"Whether several devices pay is not known yet",
+            comparison.has_frameworks() ? "the answer needs a finished row on several devices, and the one-device baseline of its framework at the same batch"
+                                        : "the answer needs a finished row on several devices, and the one-device baseline at the same batch"};
+  }
+  const Cell& base = one_device(comparison, *best);
+  // A decided answer carries the warnings about the machine; undecided ones claim nothing.
+  const auto sure_verdict = [&](const std::string& verdict) {
+    const std::string doubt = machine_doubt(comparison, *best, base);
+    return doubt.empty() ? verdict : fmt::format("{}, though {}", verdict, doubt);
+  };
+  if (goes_by_target(comparison) && base.reached_target == 0) {
+    const bool sure = best->reached_target == best->done.size() && best->done.size() >= kDecisiveRepeats &&
+                      base.done.size() >= kDecisiveRepeats;
+    return {sure ? sure_verdict("Several devices pay") : kUndecided,
+            fmt::format("no one-device baseline reached {}, and {} did{}", target, winner_title(*best), some_repeats(*best))};
+  }
+  const Order order = order_over(comparison, *best, base);
+  const bool is_cost = comparison.objective == Objective::device_seconds;
+  const Criterion by = criterion(comparison);
+  const double factor = factor_over(comparison, *best, base).median, gain = is_cost ? 1 / factor : factor;
+  const std::string verdict = order == Order::above       ? sure_verdict(kYes[is_cost ? 1 : 0])
+                              : order == Order::below     ? sure_verdict(kNo)
+                              : gain <= 1 + kNoiseFloor   ? kNoGain
+                                                          : kUnconfirmed;
+  const bool is_open = order == Order::undecided;
+  const std::string doubt = is_open ? fmt::format("; undecided: {}", doubt_of(best->*by.of_cell, base.*by.of_cell)) : "";
+  if (by.more_is_better) {
+    return {verdict, fmt::format("at best {} times the samples/s of {}, by {}{}", with_range(best->speed_up), title_of(base),
+                                 winner_title(*best), doubt)};
+  }
+  if (!goes_by_target(comparison)) {
+    return {verdict, fmt::format("at best {}, by {}{}", against(comparison, *best, base), winner_title(*best), doubt)};
+  }
+  // Rows are ranked by how often they reached the target, so a faster one may follow.
+  if (!some_repeats(*best).empty()) {
+    return {is_open ? kUndecided : verdict, fmt::format("no row on several devices reached {} more often than {} ({} of {} repeats), which was {}{}", target,
+                                 winner_title(*best), best->reached_target, best->done.size(), against(comparison, *best, base, "to it "),
+                                 some_repeats(base))};
+  }
+  return {verdict, fmt::format("at best {}{}, by {}{}", against(comparison, *best, base, "to " + target + " "), some_repeats(base),
+                               winner_title(*best), doubt)};
+}
+
+}  // namespace
+
+const Cell* best_on_several(const Comparison& comparison) {
+  const bool by_speed_up = criterion(comparison).more_is_better, is_of_others = is_answer_of_others(comparison);
+  const Cell* best = nullptr;
+  for (const std::size_t index : comparison.ranking) {
+    const Cell& cell = comparison.cells[index];
+    if (!is_on_several(cell) || (!cell.is_own && !is_of_others) || (goes_by_target(comparison) && cell.reached_target == 0)) continue;
+    if (!by_speed_up) return &cell;
+    if (best == nullptr || cell.speed_up.median > best->speed_up.median) best = &cell;
+  }
+  return best;
+}
+
+Answer answer(const Comparison& comparison) {
+  Answer found = answer_of_ranking(comparison);
+  const std::string instead = instead_of_target(comparison);
+  if (instead.empty() || found.verdict.empty()) return found;
+  found.verdict.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(found.verdict.front())));
+  found.verdict = fmt::format("No row reached {}; by {}, {}", target_text(comparison.target_accuracy), instead, found.verdict);
+  return found;
+}
+
+}  // namespace mgcompare
