@@ -21,6 +21,7 @@ namespace {
 constexpr double kRateFactor = 0.9, kRisingEpochs = 0.5;
 
 constexpr double kMomentum = 0.9;  // of a config without one
+constexpr double kMostDecay = 0.1;  // of the weights in a step: more amplifies rounding
 constexpr double kSmoothEpsilon = 1e-3, kSmoothVariance = 1e-2;
 constexpr std::size_t kWarmUpSteps = 3;  // those that measure the steps follow
 constexpr std::uint32_t kBlankSample = 0;
@@ -32,6 +33,7 @@ OptimizerConfig optimizer_of(const std::string& name, const OptimizerConfig& giv
   config.decay_biases = given.decay_biases;
   // At larger rates training amplifies rounding beyond the limits within these numbers of steps.
   config.learning_rate = name == "adam" ? 1e-3 : name == "adadelta" ? 1.0 : name == "momentum" || name == "adagrad" ? 0.01 : 0.05;
+  if (config.weight_decay > 0) config.learning_rate = std::min(config.learning_rate, kMostDecay / config.weight_decay);
   config.momentum = name != "momentum" ? 0 : given.kind == kind && given.momentum > 0 ? given.momentum : kMomentum;
   config.nesterov = given.nesterov && name == "momentum";
   return config;

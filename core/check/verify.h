@@ -9,6 +9,7 @@
 
 #include "check/trainings.h"
 #include "check/verify_scope.h"
+#include "check/verify_size.h"
 #include "results/verify_finding.h"
 
 namespace mgcompare {
@@ -24,6 +25,8 @@ class Verification {
   void check_planted();
   // All checks of one row. A failed check does not end the others, an exception only those with the same optimiser.
   void check(const StrategyConfig& strategy);
+  // Of an exact strategy, in a Verification with the scope of this size.
+  void check_size(const StrategyConfig& strategy, const VerifySize& size);
   // What depends on the process, such as addresses or random numbers that begin with its number, shows in another one: after
   // check(), keep() leaves a training and its checkpoint in the folder, and check_kept() of a Verification in another process
   // trains and resumes the same.
@@ -69,6 +72,8 @@ class Verification {
   Expectation expected_of(const std::string& check, const TrainingCase& of, std::size_t shares, double limit);
   void compare_epochs(TrainingCase of, const Expectation& expected);
   void check_fitted(TrainingCase of, const Traits& traits);
+  // With one device; with local batch normalisation and sums in rank order, with one rank that accumulates the shares.
+  void compare_with_reference(TrainingCase of, const Traits& traits, const std::string& what);
   void find_disturbance(const TrainingCase& disturbed, const Expectation& expected);
   void check_shared_norm(TrainingCase of);
   void report_drift(const TrainingCase& of, const TrainingOutcome& outcome);

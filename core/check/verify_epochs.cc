@@ -17,9 +17,6 @@ using Verdict = VerifyFinding::Verdict;
 
 constexpr char kEveryEpoch[] = "settle() returns the same weights as one device after each epoch";
 constexpr char kStatistics[] = "after each epoch, the statistics of batch normalisation are those of one device";
-constexpr char kFitted[] = "equals one device on the global batch from weights that fit the samples";
-constexpr char kFittedNorm[] = "with batch_norm: sync, equals one device on the global batch from weights that fit the samples";
-constexpr char kFittedBits[] = "equals one rank that accumulates the shares, bit for bit, from weights that fit the samples";
 
 // Of statistics, relative to their size. It is ten times what weights within their limits change, and more only where the control is farther.
 constexpr double kStatisticsGap = 1e-3;
@@ -95,11 +92,33 @@ void Verification::check_statistics(const TrainingCase& of, const Expectation& e
 void Verification::check_fitted(TrainingCase of, const Traits& traits) {
   of.smooth = of.is_brief = of.fitted = true;
   if (!fit(of)) return;
-  const bool has_local_norm = of.ranks > 1 && trainings_.normalises() && config_.batch_norm == BatchNormPolicy::local;
-  if (has_local_norm && has_bits(traits)) return compare_epochs(of, expected_of(kFittedBits, of, static_cast<std::size_t>(of.ranks), 0));
-  of.shares_norm = has_local_norm;
   // This training also settles after the epoch that a disturbed one leaves out.
-  compare_epochs(of, expected_of(has_local_norm ? kFittedNorm : kFitted, of, 1, rounding_limit(of.optimizer)));
+  compare_with_reference(of, traits, "from weights that fit the samples");
+}
+
+void Verification::compare_with_reference(TrainingCase of, const Traits& traits, const std::string& what) {
+  const bool has_local_norm = of.ranks > 1 && trainings_.normalises() && config_.batch_norm == BatchNormPolicy::local;
+  if (has_local_norm && has_bits(traits)) {
+    const std::string check = "equals one rank that accumulates the shares, bit for bit, " + what;
+    return compare_epochs(of, expected_of(check, of, static_cast<std::size_t>(of.ranks), 0));
+  }
+  of.shares_norm = has_local_norm;
+  const std::string check = fmt::format("{}equals one device on the global batch {}", has_local_norm ? "with batch_norm: sync, " : "", what);
+  compare_epochs(of, expected_of(check, of, 1, rounding_limit(of.optimizer)));
+}
+
+void Verification::check_size(const StrategyConfig& strategy, const VerifySize& size) {
+  const std::string& optimizer = scope_.optimizers.front();
+  try {
+    for (const int ranks : supported_ranks(strategy, optimizer)) {
+      TrainingCase of{.strategy = strategy, .optimizer = optimizer, .ranks = ranks, .is_brief = true, .epochs = size.epochs, .smooth = true};
+      StrategyOptions options(strategy.options);
+      if (trainings_.traits(of, options).promise != Traits::Promise::exact) continue;
+      if (const std::optional<Traits> traits = fit(of)) compare_with_reference(of, *traits, size.what);
+    }
+  } catch (...) {
+    report_exception(strategy, optimizer);
+  }
 }
 
 void Verification::compare_epochs(TrainingCase of, const Expectation& expected) {

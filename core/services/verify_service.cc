@@ -11,6 +11,7 @@
 #include "base/temporary_folder.h"
 #include "check/verify.h"
 #include "check/verify_backend.h"
+#include "check/verify_size.h"
 #include "data/load.h"
 #include "discovery/manifest.h"
 #include "discovery/private_libraries.h"
@@ -37,32 +38,61 @@ VerifyScope scope_from_json(const nlohmann::json& setting) {
   return scope;
 }
 
-// The first `samples` training samples and a few test samples of the data.
-Dataset first_samples(DataConfig data, std::size_t samples, const DataPlaces& places, const DataLog& log) {
+// All training samples and a few test samples of the data.
+Dataset load_data(DataConfig data, std::size_t least, const DataPlaces& places, const DataLog& log) {
   data.train_samples = data.test_samples = 0;
   Dataset set = load_dataset(data, places, log);
   if (!set.remark.empty()) log(fmt::format("warning: {}", set.remark));
-  if (set.train.samples < samples)
-    throw Error(fmt::format("verify trains on {} samples, and {} has {}: verify with more, such as `--set data.set=digits`", samples,
+  if (set.train.samples < least)
+    throw Error(fmt::format("verify trains on {} samples, and {} has {}: verify with more, such as `--set data.set=digits`", least,
                             set.name, set.train.samples));
-  set.train = part_of(set.train, 0, samples);
   set.test = part_of(set.test, 0, std::min(kTestSamples, set.test.samples));
   return set;
 }
+
+Dataset first_samples(Dataset set, std::size_t samples) {
+  set.train = part_of(set.train, 0, samples);
+  return set;
+}
+
+// One size of trainings, with the samples that it needs.
+struct SizedVerification {
+  SizedVerification(VerifySize size, const Config& config, const Dataset& all, const std::string& folder)
+      : size(std::move(size)), dataset(first_samples(all, this->size.scope.samples)),
+        verification(config, dataset, platform(this->size.scope.device_kind), this->size.scope, folder) {}
+
+  const VerifySize size;
+  const Dataset dataset;
+  Verification verification;
+};
 
 // What a worker keeps between the requests of one verification: data, devices and reference weights.
 class OpenVerification {
  public:
   OpenVerification(const nlohmann::json& setting, RequestContext& context)
       : setting_(setting), config_(setting.at("config").get<Config>()), scope_(scope_from_json(setting)),
-        dataset_(first_samples(config_.data, scope_.samples, reporting_places(setting.at("data_folder").get<std::string>(), context),
-                               reporting_log(context))),
-        verification_(config_, dataset_, platform(scope_.device_kind), scope_, setting.at("folder").get<std::string>()) {}
+        all_(load_data(config_.data, scope_.samples, reporting_places(setting.at("data_folder").get<std::string>(), context),
+                       reporting_log(context))),
+        dataset_(first_samples(all_, scope_.samples)),
+        verification_(config_, dataset_, platform(scope_.device_kind), scope_, setting.at("folder").get<std::string>()) {
+    for (VerifySize& size : sizes_of(scope_, config_, all_.train.samples, setting.at("quick").get<bool>()))
+      sized_.push_back(std::make_unique<SizedVerification>(std::move(size), config_, all_, setting.at("folder").get<std::string>()));
+  }
 
   bool fits(const nlohmann::json& setting) const { return setting == setting_; }
   const Config& config() const { return config_; }
   bool on_cpus() const { return scope_.device_kind == DeviceKind::cpu; }
   Verification& verification() { return verification_; }
+  void listen(const VerifyListener& listener) {
+    verification_.listen(listener);
+    for (const auto& sized : sized_) sized->verification.listen(listener);
+  }
+  // All checks of a row of a strategy that one process can make.
+  void check(const StrategyConfig& strategy) {
+    verification_.check(strategy);
+    for (const auto& sized : sized_) sized->verification.check_size(strategy, sized->size);
+    verification_.keep(strategy);
+  }
   // All checks of a row of a backend; false if it is none.
   bool check_backend(const StrategyConfig& strategy, const VerifyListener& listener, const std::function<bool()>& stop) {
     const auto plugin = std::find_if(scope_.plugins.begin(), scope_.plugins.end(), [&](const PluginSummary& one) { return one.name == strategy.name; });
@@ -76,8 +106,9 @@ class OpenVerification {
   nlohmann::json setting_;
   Config config_;
   VerifyScope scope_;
-  Dataset dataset_;
+  Dataset all_, dataset_;
   Verification verification_;
+  std::vector<std::unique_ptr<SizedVerification>> sized_;
 };
 
 // `row` is the number of a row; without one, the planted strategy is checked. With `kept`, the row was checked by another worker.
@@ -93,7 +124,7 @@ nlohmann::json answer_verify(std::unique_ptr<OpenVerification>& open, const nloh
   listener.position = &context.position();
   // Ranks may be blocked after one has failed, and a GPU may be unusable.
   listener.leave = [&] { context.leave(false); };
-  open->verification().listen(listener);
+  open->listen(listener);
   context.note({{"ready", true}});  // the data are loaded: from here on the limits of time and memory apply
   std::optional<MemoryLimit> limit;
   if (open->on_cpus()) limit.emplace(open->config().measure.memory_limit);
@@ -104,12 +135,8 @@ nlohmann::json answer_verify(std::unique_ptr<OpenVerification>& open, const nloh
   }
   const StrategyConfig& strategy = open->config().strategies.at(body.at("row").get<std::size_t>());
   if (open->check_backend(strategy, listener, [&] { return context.stopping(); })) return true;
-  if (body.at("kept").get<bool>()) {
-    verification.check_kept(strategy);
-  } else {
-    verification.check(strategy);
-    verification.keep(strategy);
-  }
+  if (body.at("kept").get<bool>()) verification.check_kept(strategy);
+  else open->check(strategy);
   return true;
 }
 

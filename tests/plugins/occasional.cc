@@ -36,11 +36,14 @@ class Occasional : public Strategy {
                              "skips small exchanges",    // rank 0's gradient stands for all
                              "keeps idle weights",       // whose summed gradient is exactly 0
                              "scales with adagrad",      // gradients, times 1.01
+                             "scales large shares",      // likewise, of more than 40 samples
+                             "scales late",              // likewise, from step 250 on
                              "peeks first",              // in the first epoch, passes some samples forward without learning from them
                              "passes mirrored first",    // in the first epoch, with the signs of weights around a tanh changed, and back
                              "computes losses twice"})),  // honest
         in_rank_order_(options.flag("in_rank_order", false, "promises sums in rank order, which all_reduce() makes on CPUs")),
-        has_adagrad_(facts.optimizer == "adagrad") {}
+        has_adagrad_(facts.optimizer == "adagrad"),
+        steps_per_epoch_(facts.steps_per_epoch) {}
 
   Traits traits() const override {
     Traits traits;
@@ -58,7 +61,7 @@ class Occasional : public Strategy {
     epoch_ = batch.epoch();
     compute(replica, group, batch);
     exchange(replica.gradients(), group);
-    if (how_ == "scales with adagrad" && has_adagrad_)
+    if (scales(batch, group))
       for (float& gradient : replica.gradients()) gradient *= 1.01f;
     update(replica);
   }
@@ -73,6 +76,12 @@ class Occasional : public Strategy {
   }
 
  private:
+  bool scales(const Batch& batch, const Group& group) const {
+    if (how_ == "scales large shares") return batch.global_size() > 40 * static_cast<std::size_t>(group.size());
+    if (how_ == "scales late") return batch.epoch() * steps_per_epoch_ + batch.step() >= 250;
+    return how_ == "scales with adagrad" && has_adagrad_;
+  }
+
   void compute(Replica& replica, Group& group, const Batch& batch) {
     if (how_ == "repeats passes first" && epoch_ == 0) {
       const auto ranks = static_cast<std::size_t>(group.size());
@@ -138,6 +147,7 @@ class Occasional : public Strategy {
 
   const std::string how_;
   const bool in_rank_order_, has_adagrad_;
+  const std::size_t steps_per_epoch_;
   Array<float> own_;
   std::size_t epoch_ = 0;
 };

@@ -1,0 +1,25 @@
+#pragma once
+
+// Trainings of verify() of other sizes: a fault may need larger shares, or more steps, than the others have.
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "check/verify_scope.h"
+#include "config/config.h"
+
+namespace mgcompare {
+
+// Exact strategies are compared with one device in trainings of this size, too: with the first optimiser, on the first number of ranks.
+struct VerifySize {
+  std::string what;                 // ends the name of the check: "with shares of 64 samples"
+  VerifyScope scope;
+  std::size_t epochs = 0;           // trains so many; 0: all
+};
+
+// One with shares as large as the largest of a run of the config on several devices, and one with many steps, also in each epoch. The first is
+// missing if the scope has such shares itself. `samples`: those that the data set has.
+std::vector<VerifySize> sizes_of(const VerifyScope& scope, const Config& config, std::size_t samples, bool quick);
+
+}  // namespace mgcompare
