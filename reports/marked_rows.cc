@@ -50,6 +50,8 @@ std::vector<std::string> marked_rows(const Comparison& comparison) {
   if (const auto cells = cells_with(comparison, MarkKind::sent_nothing); !cells.empty())
     all.push_back(fmt::format("Several ranks ended with one model, but sent no counted bytes: {}. Such rows are not ranked, because "
                               "what they exchange cannot be seen", titles_of(cells)));
+  if (const auto cells = cells_with(comparison, MarkKind::ceiling_sent); !cells.empty())
+    all.push_back(fmt::format("They promise the ceiling, training without exchange, but sent bytes: {}. Such rows are no bound for the others", titles_of(cells)));
   if (const auto cells = cells_with(comparison, MarkKind::other_clock); !cells.empty())
     all.push_back(fmt::format("The clock of a backend and the program's differ: {}. Such rows are not ranked, because what the backend calls its training "
                               "is not what was timed", titles_of(cells)));

@@ -76,6 +76,9 @@ std::vector<Mark> marks_of(const Row& row, const PromiseCheck& promise) {
   if (is_backend(row.trial.plugin_file)) add_marks_of_backend(result, marks);
   else if (has_one_model(row) && !(result.bytes_per_step > 0))
     marks.push_back({MarkKind::sent_nothing, "sent nothing"});
+  // With batch_norm: sync the network itself exchanges.
+  else if (row.trial.ranks() > 1 && has_trait(result, "role", "ceiling") && row.config->batch_norm != BatchNormPolicy::sync && result.bytes_per_step > 0)
+    marks.push_back({MarkKind::ceiling_sent, fmt::format("sent {:.3g} bytes per step", result.bytes_per_step)});
   else if (has_one_model(row) && sends_too_little(row))
     marks.push_back({MarkKind::sent_too_little, fmt::format("sent {:.3g} bytes per step", result.bytes_per_step)});
   if (result.samples_due > 0 && result.samples != result.samples_due)

@@ -14,6 +14,7 @@ namespace mgcompare {
 enum class MarkKind {
   broken_promise,                   // exact, but weights, loss or statistics of batch normalisation depart from the baseline's
   sent_nothing,                     // several ranks end with one model, but no bytes were counted
+  ceiling_sent,                     // a ceiling, which is the bound of speed without exchange, sent bytes
   other_clock,                      // a backend: its own clock disagrees with the program's
   works_unclocked,                  // a backend: takes long outside of the interval that it calls training
   sent_too_little,                  // the same and exact, and fewer bytes than that takes (plan/least_bytes.h)

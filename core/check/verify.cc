@@ -270,6 +270,7 @@ void Verification::check_approximate(TrainingCase of, const Traits& traits) {
   const ObservedTraining disturbed = check_disturbed(of, same);
   if (of.smooth) run_unchanged(of);
   if (is_exact(traits)) check_traffic(of, traits, disturbed);
+  if (of.ranks > 1 && traits.role == Traits::Role::ceiling) check_ceiling(of, plain);
   if (of.ranks > 1 && traits.pace == Traits::Pace::lockstep) check_sent(of, plain.seen, disturbed.seen);
   if (traits.pace == Traits::Pace::free) {
     check_conservation(of, plain.outcome);

@@ -87,6 +87,7 @@ class Verification {
   void check_contribution(TrainingCase of, const ObservedTraining& plain);
   void check_conservation(const TrainingCase& of, const TrainingOutcome& outcome);
   void check_real_time(TrainingCase of);
+  void check_ceiling(const TrainingCase& of, const ObservedTraining& training);
   void check_usage(const StrategyConfig& strategy);
   // The training of keep(). Nothing if there is none to which the options apply.
   std::optional<TrainingCase> kept_case(const StrategyConfig& strategy);

@@ -16,6 +16,7 @@ using Verdict = VerifyFinding::Verdict;
 
 constexpr char kCounted[] = "the ranks' exchange is counted";
 constexpr double kRounding = 0.001;  // a rank's part of a collective is no whole number of bytes, and each count is rounded
+constexpr char kCeiling[] = "the ceiling exchanges nothing";
 constexpr char kDepends[] = "the model depends on every rank's samples";
 constexpr char kConserved[] = "applied gradients equal computed gradients", kConservedInRealTime[] = "in real time, applied gradients equal computed gradients";
 constexpr char kRates[] = "gradients are applied at the learning rate of their step, or less if they are stale";
@@ -34,6 +35,11 @@ void Verification::check_traffic(const TrainingCase& of, const Traits& traits, c
   if (training.bytes_per_step >= least && traits.pace == Traits::Pace::lockstep && !each_step_sends(of, training.seen)) return;
   judge(training.bytes_per_step >= least, of, kCounted,
         fmt::format("{:.3g} bytes per step and rank; {:.3g} are the least that an exact exchange needs", training.bytes_per_step, least));
+}
+
+// Others are compared with it as the bound of what training without an exchange reaches.
+void Verification::check_ceiling(const TrainingCase& of, const ObservedTraining& training) {
+  judge(!(training.bytes_per_step > 0), of, kCeiling, fmt::format("{:.3g} bytes per step and rank", training.bytes_per_step));
 }
 
 // The exchange of a step that is put off into settle() is neither timed nor counted.

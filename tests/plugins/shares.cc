@@ -1,4 +1,4 @@
-// Treats the shares of the ranks unequally, as `how` names it, or adds them in any order, which is honest. For CPU devices only.
+// Treats the shares of the ranks unequally or beside its promise, as `how` names it, or adds them in any order, which is honest. For CPU devices only.
 
 #include <unistd.h>
 
@@ -21,12 +21,18 @@ class Shares : public Strategy {
                             {"any order",              // honest: another order of summation in each step, as if timing decided it
                              "five of six",            // ranks: of six, the last one's samples are lost
                              "first half",             // approximate: learns from the first half of each share
-                             "last half"})),           // likewise
+                             "last half",              // likewise
+                             "ceiling"})),             // many models, but their gradients are summed
         many_(facts.ranks > 1) {}
 
   Traits traits() const override {
     Traits traits;
-    if (!learns_half()) traits.promise = Traits::Promise::exact;
+    if (how_ == "ceiling") {
+      traits.role = Traits::Role::ceiling;
+      traits.models = Traits::Models::many;
+    } else if (!learns_half()) {
+      traits.promise = Traits::Promise::exact;
+    }
     traits.devices = {DeviceKind::cpu};
     return traits;
   }

@@ -29,12 +29,14 @@ Trial liar(const std::string& how, std::size_t ranks, std::uint64_t seed = 1) {
   return trial;
 }
 
-Trial occasional(const std::string& how, std::size_t ranks) {
+Trial of_plugin(const std::string& name, const std::string& how, std::size_t ranks) {
   Trial trial = liar(how, ranks);
-  trial.strategy.name = "occasional";
-  trial.plugin_file = std::filesystem::path(kLiar).replace_filename("strategy_occasional.so");
+  trial.strategy.name = name;
+  trial.plugin_file = std::filesystem::path(kLiar).replace_filename("strategy_" + name + ".so");
   return trial;
 }
+
+Trial occasional(const std::string& how, std::size_t ranks) { return of_plugin("occasional", how, ranks); }
 
 Trial normalised(Trial trial) {
   trial.config.model = normalised_model();
@@ -172,6 +174,15 @@ TEST_F(Promises, RanksThatSendNothingAreMarked) {
   }
   EXPECT_FALSE(is_marked(marks_of(add(liar("nothing", 2)), {}), MarkKind::sent_nothing));
   EXPECT_FALSE(is_marked(marks_of(add(liar("nothing", 1)), {}), MarkKind::sent_nothing));
+}
+
+TEST_F(Promises, ACeilingThatSendsIsMarked) {
+  EXPECT_TRUE(is_marked(marks_of(add(of_plugin("shares", "ceiling", 2)), {}), MarkKind::ceiling_sent));
+  for (const BatchNormPolicy policy : {BatchNormPolicy::local, BatchNormPolicy::sync}) {
+    Trial honest = normalised(trial_of("independent", 2));
+    honest.config.batch_norm = policy;
+    EXPECT_FALSE(is_marked(marks_of(add(honest), {}), MarkKind::ceiling_sent));
+  }
 }
 
 TEST_F(Promises, ExchangesThatAreHiddenAreMarked) {

@@ -53,6 +53,10 @@ TEST_P(VerifyHalf, OfAShareIsNotEnough) {
 
 INSTANTIATE_TEST_SUITE_P(All, VerifyHalf, ::testing::Values("first half", "last half"));
 
+TEST(VerifyCeiling, ExchangesNothing) {
+  EXPECT_THAT(failures(verify_faulty("shares", {{"how", "ceiling", false, {}}})), HasSubstr("the ceiling exchanges nothing"));
+}
+
 TEST(VerifyAlteration, IsOfTheFirstAndOfTheLastSampleOfEachRank) {
   for (VerifyScope scope : {VerifyScope(), quick_scope()})
     for (scope.seed = 1; scope.seed <= 10; ++scope.seed)

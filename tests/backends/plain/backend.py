@@ -11,7 +11,7 @@ import time
 
 FAULTS = ["none", "garbage", "huge", "silent", "dies", "signal", "other_id", "other_type", "short", "infinite", "stale", "children", "session",
           "memory", "error", "diverges", "slow_clock", "fast_clock", "unclocked", "momentum", "skips", "twice", "stays", "busy",
-          "writes", "fewer_steps"]
+          "writes", "fewer_steps", "late"]
 FORMATS = {"uint8": "B", "float32": "f", "int32": "i", "int64": "q", "uint32": "I"}
 
 requests = os.fdopen(3, "r")
@@ -87,6 +87,7 @@ class Network:
     def reset(self):
         self.weights = list(self.initial)
         self.velocity = [0.0] * self.count
+        self.steps = 0
 
     def forward(self, sample):
         outputs = [sample]
@@ -136,6 +137,7 @@ class Network:
             gradient = [p / total / len(samples) for p in powers]
             gradient[target] -= 1 / len(samples)
             self.backward(outputs, gradient, sums)
+        self.steps += 1
         self.velocity = [momentum * v + g for v, g in zip(self.velocity, sums)]
         self.weights = [w - rate * v for w, v in zip(self.weights, self.velocity)]
         return loss
@@ -194,7 +196,7 @@ def train(network, request, id, fault):
             samples = samples[:max(1, len(samples) // 2)]
         if fault == "twice":
             samples = array.array("I", [samples[0]] * len(samples))
-        loss += network.step(samples, rate, momentum)
+        loss += network.step(samples, rate, momentum * 0.5 if fault == "late" and network.steps >= 100 else momentum)
     while fault != "unclocked" and time.monotonic() - start < float(os.environ.get("MGCOMPARE_TEST_EPOCH", "0")):
         time.sleep(0.001)
     seconds = (time.monotonic() - start) * {"slow_clock": 1.5, "fast_clock": 0.5}.get(fault, 1)
