@@ -1,8 +1,8 @@
 #include "reports/objective.h"
 
-#include <algorithm>
 #include <limits>
-#include <vector>
+
+#include "results/target_crossing.h"
 
 namespace mgcompare {
 
@@ -26,9 +26,8 @@ double time_to_target(const Row& row) {
 
 double epochs_to_target(const Row& row) {
   if (!(row.result.seconds_to_target > 0)) return std::numeric_limits<double>::quiet_NaN();
-  const std::vector<EpochResult>& epochs = row.result.epochs;
-  const auto reached = std::find_if(epochs.begin(), epochs.end(), [&](const EpochResult& epoch) { return epoch.accuracy >= row.config->target_accuracy; });
-  return reached == epochs.end() ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(reached - epochs.begin() + 1);
+  const double epochs = crossing_of(row.result.epochs, row.config->target_accuracy).epochs;
+  return epochs > 0 ? epochs : std::numeric_limits<double>::quiet_NaN();
 }
 
 double device_seconds(const Row& row) { return row.result.seconds_training * static_cast<double>(row.trial.devices); }

@@ -111,7 +111,7 @@ Table target_table(const Comparison& comparison) {
     return with(identity(cell), figures);
   };
   return {fmt::format("Time to {}", target_text(comparison.target_accuracy)),
-          "Training seconds until the end of the first epoch that reached it." + own_baselines_text(comparison),
+          "Training seconds, interpolated between the last evaluation below it and the first that reached it." + own_baselines_text(comparison),
           {"strategy", "devices", "global batch", "seconds", "device-seconds", "repeats that reached it",
            "times as fast as the baseline"},
           2,

@@ -91,6 +91,7 @@ Trainings::Trainings(const Config& config, const Dataset& dataset, Platform& pla
   config_.measure.level = MeasureLevel::quick;  // speed does not count
   config_.deterministic = true;  // free-running ranks in virtual time
   config_.target_accuracy = 0;
+  config_.evaluate = 1;
   if (on_cpu() && !normalises()) blanked_ = with_blank(dataset);
 }
 

@@ -102,6 +102,7 @@ class Check {
     trial.config.measure.warm_up_steps = 0;
     trial.config.measure.level = MeasureLevel::quick;
     trial.config.target_accuracy = 0;
+    trial.config.evaluate = 1;
     // Without it several devices normalise their shares by themselves, which one device does not.
     if (devices > 1) trial.config.batch_norm = BatchNormPolicy::sync;
     return trial;

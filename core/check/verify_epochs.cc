@@ -108,16 +108,17 @@ void Verification::compare_with_reference(TrainingCase of, const Traits& traits,
 }
 
 void Verification::check_size(const StrategyConfig& strategy, const VerifySize& size) {
-  const std::string& optimizer = scope_.optimizers.front();
-  try {
-    for (const int ranks : supported_ranks(strategy, optimizer)) {
-      TrainingCase of{.strategy = strategy, .optimizer = optimizer, .ranks = ranks, .is_brief = true, .epochs = size.epochs, .smooth = true};
-      StrategyOptions options(strategy.options);
-      if (trainings_.traits(of, options).promise != Traits::Promise::exact) continue;
-      if (const std::optional<Traits> traits = fit(of)) compare_with_reference(of, *traits, size.what);
+  for (const std::string& optimizer : scope_.optimizers) {
+    try {
+      for (const int ranks : supported_ranks(strategy, optimizer)) {
+        TrainingCase of{.strategy = strategy, .optimizer = optimizer, .ranks = ranks, .is_brief = true, .smooth = true};
+        StrategyOptions options(strategy.options);
+        if (trainings_.traits(of, options).promise != Traits::Promise::exact) continue;
+        if (const std::optional<Traits> traits = fit(of)) compare_with_reference(of, *traits, size.what);
+      }
+    } catch (...) {
+      report_exception(strategy, optimizer);
     }
-  } catch (...) {
-    report_exception(strategy, optimizer);
   }
 }
 

@@ -7,10 +7,11 @@
 namespace mgcompare {
 namespace {
 
-// Of trainings with large shares: two epochs of two full steps and a short one.
-constexpr std::size_t kWideSteps = 2, kWideEpochs = 2;
+// Of trainings with large shares: epochs of two full steps and a short one.
+constexpr std::size_t kFullSteps = 2;
+constexpr Bounds kWideSteps = {24, 24}, kWideStepsQuick = {12, 12};
 // Larger shares would take most of the time of a verification.
-constexpr std::size_t kMostShare = 512, kMostShareQuick = 128;
+constexpr std::size_t kMostShare = 256, kMostShareQuick = 64;
 constexpr Bounds kLongSteps = {400, 600}, kLongStepsQuick = {260, 320};
 constexpr std::size_t kLongEpochs = 4;
 // Of the shares of a training with many steps: small, some of them empty in the last step of an epoch.
@@ -42,7 +43,6 @@ VerifyScope scope_with(const VerifyScope& scope, std::size_t samples, VerifyLeng
   VerifyScope sized = scope;
   sized.ranks = {scope.ranks.front()};
   sized.first_ranks.clear();
-  sized.optimizers = {scope.optimizers.front()};
   sized.samples = samples;
   sized.full = sized.brief = length;
   return sized;
@@ -54,15 +54,15 @@ std::vector<VerifySize> sizes_of(const VerifyScope& scope, const Config& config,
   std::vector<VerifySize> sizes;
   if (scope.ranks.empty() || scope.optimizers.empty()) return sizes;
   const auto ranks = static_cast<std::size_t>(scope.ranks.front());
-  const std::size_t share = std::min({largest_share(config), quick ? kMostShareQuick : kMostShare, samples / (kWideSteps * ranks)});
+  const std::size_t share = std::min({largest_share(config), quick ? kMostShareQuick : kMostShare, samples / (kFullSteps * ranks)});
   if (const std::size_t batch = share * ranks; batch > scope.brief.batch.most) {
     // The last step of an epoch has a third of a batch, and shares of unequal size.
-    const std::size_t wanted = std::min(samples, kWideSteps * batch + batch / 3 + 1);
-    sizes.push_back({fmt::format("with shares of {} samples", share), scope_with(scope, wanted, {{batch, batch}, {1, 1}}), kWideEpochs});
+    const std::size_t wanted = std::min(samples, kFullSteps * batch + batch / 3 + 1);
+    sizes.push_back({fmt::format("with shares of {} samples", share), scope_with(scope, wanted, {{batch, batch}, quick ? kWideStepsQuick : kWideSteps})});
   }
   const Bounds steps = quick ? kLongStepsQuick : kLongSteps, batch{kSmallShare * ranks, kSmallShare * ranks + 1};
   const std::size_t wanted = std::min(samples, steps.most / kLongEpochs * batch.most);
-  sizes.push_back({fmt::format("after {} steps or more", steps.least), scope_with(scope, wanted, {batch, steps}), 0});
+  sizes.push_back({fmt::format("after {} steps or more", steps.least), scope_with(scope, wanted, {batch, steps})});
   return sizes;
 }
 

@@ -11,11 +11,10 @@
 
 namespace mgcompare {
 
-// Exact strategies are compared with one device in trainings of this size, too: with the first optimiser, on the first number of ranks.
+// Exact strategies are compared with one device in trainings of this size, too, on the first number of ranks.
 struct VerifySize {
   std::string what;                 // ends the name of the check: "with shares of 64 samples"
   VerifyScope scope;
-  std::size_t epochs = 0;           // trains so many; 0: all
 };
 
 // One with shares as large as the largest of a run of the config on several devices, and one with many steps, also in each epoch. The first is

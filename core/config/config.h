@@ -162,6 +162,7 @@ struct Config {
   OptimizerConfig optimizer;
   ScheduleConfig schedule;
   std::size_t epochs = 12;
+  double evaluate = 1;              // epochs between evaluations, at most 1
   double target_accuracy = 0;       // 0: none
   std::vector<std::uint64_t> seeds = {1};
   ScalingConfig scaling;

@@ -216,6 +216,13 @@ std::vector<Key> make_keys() {
        .min = 1,
        .max = 1e6,
        .unit = "epochs"},
+      {.name = "evaluate",
+       .help = "Epochs between evaluations; 0.25: four in each epoch, outside of the training clock. Ranks that run freely, and backends, are evaluated after "
+               "whole epochs.",
+       .field = Number([](Config& c) -> double& { return c.evaluate; }),
+       .min = 0.001,
+       .max = 1,
+       .unit = "epochs"},
       {.name = "target_accuracy",
        .help = "Report the training time until this accuracy is reached; 0: none.",
        .field = Number([](Config& c) -> double& { return c.target_accuracy; }),

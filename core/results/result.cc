@@ -24,12 +24,14 @@ constexpr double RankTimes::* kParts[] = {&RankTimes::compute,   &RankTimes::opt
 template <class R, class F>
 void each_field(R& r, const F& f) {
   using Plain = std::remove_const_t<R>;
-  if constexpr (std::is_same_v<Plain, EpochResult>) {
+  if constexpr (std::is_same_v<Plain, EvaluationResult>) {
+    f("epochs", r.epochs), f("seconds_training", r.seconds_training), f("accuracy", r.accuracy);
+  } else if constexpr (std::is_same_v<Plain, EpochResult>) {
     f("loss", r.loss), f("train_accuracy", r.train_accuracy), f("accuracy", r.accuracy);
     f("seconds_training", r.seconds_training), f("seconds_evaluation", r.seconds_evaluation);
     f("sketch", r.sketch), f("ranks_apart", r.ranks_apart), f("ranks_moved", r.ranks_moved);
     f("repeats_samples", r.repeats_samples), f("statistics_sketch", r.statistics_sketch);
-    f("seconds_reported", r.seconds_reported), f("seconds_unclocked", r.seconds_unclocked);
+    f("seconds_reported", r.seconds_reported), f("seconds_unclocked", r.seconds_unclocked), f("evaluations", r.evaluations);
   } else if constexpr (std::is_same_v<Plain, RankTimes>) {
     f("seconds_compute", r.compute), f("seconds_exchange", r.exchange), f("seconds_waiting", r.waiting);
     f("seconds_harness", r.harness), f("seconds_overlapped", r.overlapped);

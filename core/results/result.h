@@ -19,10 +19,18 @@ namespace mgcompare {
 // The program's own name where rows of several frameworks are told apart: what trained the rows of strategies.
 inline constexpr char kOwnFramework[] = "mgcompare";
 
+// Within an epoch, between two steps.
+struct EvaluationResult {
+  double epochs = 0;                // share of the epoch that was trained
+  double seconds_training = 0;      // of the epoch so far
+  double accuracy = 0;              // as that of an epoch
+};
+
 struct EpochResult {
   double loss = 0;                  // mean training loss of the epoch
   double train_accuracy = 0;        // on the training batches, before each update
   double accuracy = 0;              // on all evaluated samples, after settle(); with many models their mean
+  std::vector<EvaluationResult> evaluations;  // before its end, in order
   double seconds_training = 0;      // of this epoch
   double seconds_evaluation = 0;
   double seconds_reported = 0;      // of a backend: the training by its own clock; 0: the clock is the program's
@@ -82,7 +90,7 @@ struct Result {
   double seconds_training = 0;      // all epochs
   double seconds_evaluation = 0;
   double seconds_checkpoint = 0;
-  double seconds_to_target = 0;     // training seconds until the end of the epoch that reached the target; 0: none did
+  double seconds_to_target = 0;     // training seconds until the target (target_crossing.h); 0: it was not reached
   double step_seconds_median = 0;   // of rank 0
   double samples_per_second = 0;    // samples trained / seconds_training
   double harness_share = 0;         // time of rank 0 outside of steps / seconds_training

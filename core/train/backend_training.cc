@@ -23,6 +23,7 @@
 #include "model/preparation.h"
 #include "plan/trait_texts.h"
 #include "results/cause.h"
+#include "results/target_crossing.h"
 #include "results/weight_sketch.h"
 #include "train/evaluation.h"
 
@@ -241,8 +242,7 @@ class BackendTraining {
     result_.seconds_evaluation += epoch.seconds_evaluation;
     result_.accuracy = epoch.accuracy;
     if (report.steps > 0) step_seconds_.push_back(seconds / static_cast<double>(report.steps));
-    const double target = trial_.config.target_accuracy;
-    if (result_.seconds_to_target == 0 && target > 0 && epoch.accuracy >= target) result_.seconds_to_target = result_.seconds_training;
+    result_.seconds_to_target = crossing_of(result_.epochs, trial_.config.target_accuracy).seconds;
     if (epoch_ + 1 == trial_.config.epochs) result_.weights_hash = hash_of(weights.parameters);
     if (request_.last_weights != nullptr) *request_.last_weights = std::move(weights.parameters);
   }
@@ -278,6 +278,7 @@ class BackendTraining {
     std::string versions;
     for (const auto& [name, version] : description.summary.versions) versions += fmt::format("{}{} {}", versions.empty() ? "" : ", ", name, version);
     if (!versions.empty()) result_.notes.push_back("trained with " + versions);
+    if (trial_.config.evaluate < 1) result_.notes.push_back("evaluated after whole epochs only, because the weights of a backend are read there");
     for (const std::string& difference : description.summary.differs) result_.notes.push_back("differs by design: " + difference);
   }
 

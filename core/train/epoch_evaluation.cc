@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -83,22 +84,42 @@ void evaluate_rank(TrainingState& state, Setup& setup, std::size_t number, std::
   if (average) write(rank, buffers, kept);
 }
 
-}  // namespace
-
-void evaluate_epoch(TrainingState& state, Setup& setup, std::size_t number, std::size_t epoch) {
+void evaluate_ranks(TrainingState& state, Setup& setup, std::size_t number, std::size_t epoch, bool evaluates) {
   Rank& rank = state.ranks[number];
-  const bool evaluates = state.request.evaluate;
-  const double start = now();
   state.report_progress(number, 0, 0);
   rank.count_traffic(false);
   const Vec settled = settled_weights(state, rank, epoch);
   state.wait_for_ranks(number);
   if (evaluates) evaluate_rank(state, setup, number, epoch, settled);
   state.wait_for_ranks(number);
-  if (number == 0)
-    add_epoch(state.result(), state.ranks, state.trial_facts, evaluates && state.request.most_steps == 0, state.epoch_seconds, now() - start);
-  rank.count_traffic(true);
+}
+
+void end_evaluation(TrainingState& state, std::size_t number) {
+  state.ranks[number].count_traffic(true);
   state.wait_for_ranks(number);
+}
+
+}  // namespace
+
+void evaluate_within_epoch(TrainingState& state, Setup& setup, std::size_t number, double epochs) {
+  const double start = now();
+  evaluate_ranks(state, setup, number, state.epoch, true);
+  if (number == 0) {
+    state.evaluations.push_back({epochs, state.epoch_seconds, evaluated_accuracy(state.ranks, state.trial_facts)});
+    state.evaluation_seconds += now() - start;
+  }
+  end_evaluation(state, number);
+}
+
+void evaluate_epoch(TrainingState& state, Setup& setup, std::size_t number, std::size_t epoch) {
+  const bool evaluates = state.request.evaluate;
+  const double start = now();
+  evaluate_ranks(state, setup, number, epoch, evaluates);
+  if (number == 0) {
+    add_epoch(state.result(), state.ranks, state.trial_facts, evaluates && state.request.most_steps == 0, state.epoch_seconds,
+              std::exchange(state.evaluation_seconds, 0.0) + now() - start, std::exchange(state.evaluations, {}));
+  }
+  end_evaluation(state, number);
 }
 
 }  // namespace mgcompare

@@ -14,6 +14,8 @@ namespace {
 // The stripe under which free-running ranks draw samples. The stripes of strategies are small numbers.
 constexpr std::size_t kDrawStripe = static_cast<std::size_t>(-1);
 
+constexpr double kAlmost = 1e-6;    // of a step
+
 void add(Tally& sum, const Tally& tally) {
   sum.loss += tally.loss;
   sum.correct += tally.correct;
@@ -27,29 +29,39 @@ void check_loss(const Rank& rank, double loss) {
 
 }  // namespace
 
-void EpochTraining::run(std::size_t number, std::size_t epoch) {
+void EpochTraining::begin(std::size_t number, std::size_t epoch) {
   Rank& rank = state_.ranks[number];
-  if (number == 0) state_.epoch = epoch;
+  if (number == 0) {
+    state_.epoch = epoch;
+    state_.epoch_seconds = 0;
+  }
+  made_[number] = 0;
   rank.epoch_tally = {};
+  rank.exclusive_sections = 0;
+  rank.replica->reset_learned();
+  if (state_.request.audit) rank.replica->reset_seen();
+}
+
+bool EpochTraining::run(std::size_t number, std::size_t epoch) {
+  Rank& rank = state_.ranks[number];
+  const bool is_first = made_[number] == 0;
   rank.intervals.begin_epoch();
   rank.group->reset_counts();
   rank.replica->meter().reset_bytes();
-  rank.replica->reset_learned();
   rank.steps = {};
   Clocks clocks;
-  if (state_.request.audit) rank.replica->reset_seen();
   rank.replica->capture_passes();
   // Before the rendezvous, which saves another one. Its time is included in the epoch's all the same.
   if (number == 0) {
     others_.prepare();
-    batches_.take_order(epoch);
+    if (is_first) batches_.take_order(epoch);
   }
   state_.enter(TrainingPhase::epoch, number);
   others_.begin(number);
-  clocks.start = now() - batches_.seconds_taking();
+  clocks.start = now() - (is_first ? batches_.seconds_taking() : 0);
   rank.clock.take();
   rank.clock.open(clocks.start);
-  batches_.set_order(number);
+  if (is_first) batches_.set_order(number);
   if (state_.free_pace) run_async(number, epoch);
   else run_lockstep(number, epoch);
   rank.device->synchronize();
@@ -60,6 +72,21 @@ void EpochTraining::run(std::size_t number, std::size_t epoch) {
   others_.end(number);
   state_.wait_for_ranks(number);
   account(number, clocks);
+  return state_.free_pace || state_.out_of_steps() || made_[number] == state_.facts.steps_per_epoch;
+}
+
+double EpochTraining::share_made(std::size_t number) const {
+  const std::size_t samples = state_.data.train.samples;
+  return static_cast<double>(std::min(samples, made_[number] * state_.facts.global_batch)) / static_cast<double>(samples);
+}
+
+std::size_t EpochTraining::due_step(std::size_t made) const {
+  const std::size_t steps = state_.facts.steps_per_epoch;
+  if (!(state_.config.evaluate < 1) || !state_.request.evaluate || state_.request.most_steps != 0) return steps;
+  // Products such as 0.07 x 100 are not whole numbers.
+  const double every = state_.config.evaluate * static_cast<double>(steps), past = std::floor(static_cast<double>(made) / every + kAlmost);
+  const double next = std::ceil((past + 1) * every - kAlmost);
+  return next < static_cast<double>(steps) ? static_cast<std::size_t>(next) : steps;
 }
 
 void EpochTraining::take_records(std::size_t number, std::size_t end) {
@@ -107,9 +134,11 @@ void EpochTraining::step(std::size_t number, const Batch& batch) {
 void EpochTraining::run_lockstep(std::size_t number, std::size_t epoch) {
   Rank& rank = state_.ranks[number];
   GraphSteps* const graph_steps = rank.graph_steps.get();
-  const std::size_t first = rank.step_seconds.size(), most = state_.request.most_steps;
-  if (graph_steps != nullptr) batches_.begin_epoch(*graph_steps, number, epoch);
-  for (std::size_t index = 0; index < state_.facts.steps_per_epoch;) {
+  std::size_t& index = made_[number];
+  const std::size_t first = rank.step_seconds.size() - index, most = state_.request.most_steps;
+  if (graph_steps != nullptr && index == 0) batches_.begin_epoch(*graph_steps, number, epoch);
+  // Replays may go beyond the step at which an evaluation is due.
+  for (const std::size_t due = due_step(index); index < due;) {
     const std::size_t from = index;
     const std::size_t repeatable = graph_steps == nullptr ? 0 : graph_steps->ready(index, first + index);
     if (repeatable > 0) {
@@ -131,7 +160,7 @@ void EpochTraining::run_lockstep(std::size_t number, std::size_t epoch) {
       return;
     }
   }
-  take_records(number, state_.facts.steps_per_epoch);
+  take_records(number, index);
 }
 
 void EpochTraining::run_async(std::size_t number, std::size_t epoch) {
@@ -181,14 +210,14 @@ void EpochTraining::account(std::size_t number, const Clocks& clocks) {
   rank.times += rank.host_sees_all() ? rank.clock.take() : device_times(rank, seconds);
   rank.times.waiting += clocks.end - clocks.done;
   rank.bytes += rank.group->bytes() + rank.replica->meter().bytes();
-  rank.exclusive_sections = rank.group->exclusive_sections();
+  rank.exclusive_sections += rank.group->exclusive_sections();
   rank.learned = rank.replica->learned();
   if (number != 0) return;
   Result& result = state_.result();
-  result.seconds_other_threads = (result.epochs.empty() ? 0 : result.seconds_other_threads) + others_.seconds();
+  result.seconds_other_threads = (std::isnan(result.seconds_other_threads) ? 0 : result.seconds_other_threads) + others_.seconds();
   result.seconds_rank_threads += others_.seconds_of_ranks();
   if (!others_.is_complete()) result.changed_settings = "the handling of SIGCHLD, so that processor time of its processes is not counted";
-  state_.epoch_seconds = clocks.end - clocks.start - capture_seconds;
+  state_.epoch_seconds += clocks.end - clocks.start - capture_seconds;
   state_.result().seconds_setup += capture_seconds;
 }
 

@@ -1,11 +1,13 @@
 #include "train/outcome.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/sha256.h"
 #include "base/median.h"
+#include "results/target_crossing.h"
 #include "results/weight_sketch.h"
 #include "train/rank_placement.h"
 
@@ -14,6 +16,15 @@ namespace {
 
 double ratio(std::uint64_t some, std::uint64_t all) {
   return all == 0 ? 0.0 : static_cast<double>(some) / static_cast<double>(all);
+}
+
+Tally tested_by(const std::vector<Rank>& ranks) {
+  Tally tested;
+  for (const Rank& rank : ranks) {
+    tested.correct += rank.test_tally.correct;
+    tested.predictions += rank.test_tally.predictions;
+  }
+  return tested;
 }
 
 std::string hash_of(const std::vector<float>& weights) {
@@ -38,6 +49,8 @@ void describe(Result& result, const TrialFacts& facts) {
     result.notes.push_back("ran in virtual time (numerics.deterministic), in which ranks wait for their turn: its speed is not that of a free run");
   if (facts.traits.pace == Traits::Pace::free && trial.config.measure.record)
     result.notes.push_back("ran with deterministic kernels to record its schedule (measure.record): a run without may be faster");
+  if (facts.traits.pace == Traits::Pace::free && trial.config.evaluate < 1)
+    result.notes.push_back("evaluated after whole epochs only, because its ranks run freely");
   if (facts.capture_suppressed && trial.device_kind == DeviceKind::cuda)
     result.notes.push_back("ran without CUDA graphs because a trace was written: its speed is not that of a run without a trace");
   if (trial.ranks_per_device > 1)
@@ -61,31 +74,36 @@ void add_audit(TrainingOutcome& outcome, const std::vector<Rank>& ranks, const T
 
 }  // namespace
 
+double evaluated_accuracy(const std::vector<Rank>& ranks, const TrialFacts& facts) {
+  const Tally tested = tested_by(ranks);
+  const std::size_t expected = facts.dataset->test.targets.size() * (facts.traits.models == Traits::Models::many ? ranks.size() : 1);
+  if (tested.predictions != expected)
+    throw Error("the evaluation counted " + std::to_string(tested.predictions) + " predictions, expected " + std::to_string(expected) +
+                ": settle() or a thread of the strategy ran passes of its own");
+  return ratio(tested.correct, tested.predictions);
+}
+
 void add_epoch(Result& result, const std::vector<Rank>& ranks, const TrialFacts& facts, bool evaluated,
-               double seconds_training, double seconds_evaluation) {
+               double seconds_training, double seconds_evaluation, std::vector<EvaluationResult> within) {
   const bool many = facts.traits.models == Traits::Models::many;
-  Tally trained, tested;
+  const Tally tested = tested_by(ranks);
+  Tally trained;
   double lowest = 1, highest = 0;
   for (const Rank& rank : ranks) {
     trained.loss += rank.epoch_tally.loss;
     trained.correct += rank.epoch_tally.correct;
     trained.predictions += rank.epoch_tally.predictions;
-    tested.correct += rank.test_tally.correct;
-    tested.predictions += rank.test_tally.predictions;
     if (rank.test_tally.predictions == 0) continue;
     const double accuracy = ratio(rank.test_tally.correct, rank.test_tally.predictions);
     lowest = std::min(lowest, accuracy);
     highest = std::max(highest, accuracy);
   }
-  const std::size_t expected = facts.dataset->test.targets.size() * (many ? ranks.size() : 1);
-  if (evaluated && tested.predictions != expected)
-    throw Error("the evaluation counted " + std::to_string(tested.predictions) + " predictions, expected " + std::to_string(expected) +
-                ": settle() or a thread of the strategy ran passes of its own");
 
   EpochResult epoch;
   epoch.loss = trained.predictions == 0 ? 0 : trained.loss / static_cast<double>(trained.predictions);
   epoch.train_accuracy = ratio(trained.correct, trained.predictions);
-  epoch.accuracy = ratio(tested.correct, tested.predictions);
+  epoch.accuracy = evaluated ? evaluated_accuracy(ranks, facts) : ratio(tested.correct, tested.predictions);
+  epoch.evaluations = std::move(within);
   epoch.seconds_training = seconds_training;
   epoch.seconds_evaluation = seconds_evaluation;
   if (evaluated) epoch.sketch = sketch_of(ranks[0].settled_weights);
@@ -115,9 +133,7 @@ void add_epoch(Result& result, const std::vector<Rank>& ranks, const TrialFacts&
   result.seconds_evaluation += seconds_evaluation;
   result.accuracy = epoch.accuracy;
   result.accuracy_spread = many && tested.predictions > 0 ? highest - lowest : 0;
-  const double target = facts.trial->config.target_accuracy;
-  if (result.seconds_to_target == 0 && target > 0 && epoch.accuracy >= target)
-    result.seconds_to_target = result.seconds_training;
+  result.seconds_to_target = crossing_of(result.epochs, facts.trial->config.target_accuracy).seconds;
 }
 
 void conclude(TrainingOutcome& outcome, const std::vector<Rank>& ranks, const TrialFacts& facts,

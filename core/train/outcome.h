@@ -18,9 +18,12 @@ struct TrialFacts {
   bool capture_suppressed = false;  // a trace is written, so no graphs are captured
 };
 
-// Adds an epoch. Throws Error if the evaluation did not cover every sample.
+// Of the last evaluation, on all samples; with many models their mean. Throws Error if it did not cover every sample.
+double evaluated_accuracy(const std::vector<Rank>& ranks, const TrialFacts& facts);
+
+// Adds an epoch. `within`: its evaluations before its end. Throws Error if the last evaluation did not cover every sample.
 void add_epoch(Result& result, const std::vector<Rank>& ranks, const TrialFacts& facts, bool evaluated,
-               double seconds_training, double seconds_evaluation);
+               double seconds_training, double seconds_evaluation, std::vector<EvaluationResult> within);
 
 // Completes the result at the end of the trial.
 void conclude(TrainingOutcome& outcome, const std::vector<Rank>& ranks, const TrialFacts& facts,

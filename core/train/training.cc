@@ -35,7 +35,8 @@ class Training {
     const StepClock::ThreadScope of_thread(state_.ranks[rank].clock);
     begin(rank);
     for (std::size_t epoch = state_.first_epoch; epoch < state_.config.epochs && !state_.out_of_steps(); ++epoch) {
-      epochs_.run(rank, epoch);
+      epochs_.begin(rank, epoch);
+      while (!epochs_.run(rank, epoch)) evaluate_within_epoch(state_, setup_, rank, epochs_.share_made(rank));
       evaluate_epoch(state_, setup_, rank, epoch);
       checkpoint_.save(rank, epoch);
     }

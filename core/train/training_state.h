@@ -55,7 +55,9 @@ struct TrainingState {
   std::size_t first_epoch = 0;
   std::size_t epoch = 0;            // the present or last one
   std::size_t steps = 0;
-  double epoch_seconds = 0;         // of the last epoch
+  double epoch_seconds = 0;         // of training, of the last epoch
+  std::vector<EvaluationResult> evaluations;  // within the present epoch
+  double evaluation_seconds = 0;    // of these
   double next_report = 0;
   TrainingOutcome outcome;
 };

@@ -8,6 +8,7 @@
 #include "reports/charts/chart.h"
 #include "reports/findings.h"
 #include "reports/text.h"
+#include "results/target_crossing.h"
 
 namespace mgcompare {
 namespace {
@@ -34,29 +35,31 @@ std::vector<Group> by_devices(const Comparison& comparison) {
   return groups;
 }
 
-// One point per epoch: median over repeats, and its interval.
-Json epochs_of(const Cell& cell) {
+// One point per evaluation: median over repeats, and its interval.
+Json evaluations_of(const Cell& cell) {
+  std::vector<std::vector<EvaluatedPoint>> repeats;
+  for (const Row* row : cell.done) repeats.push_back(evaluated_points(row->result.epochs));
   Json values = Json::array();
-  for (std::size_t epoch = 0;; ++epoch) {
+  for (std::size_t k = 0;; ++k) {
     std::vector<double> accuracies, seconds;
-    for (const Row* row : cell.done) {
-      if (epoch >= row->result.epochs.size()) continue;
-      accuracies.push_back(row->result.epochs[epoch].accuracy);
-      double passed = 0;
-      for (std::size_t k = 0; k <= epoch; ++k) passed += row->result.epochs[k].seconds_training;
-      seconds.push_back(passed);
+    double epoch = 0;
+    for (const std::vector<EvaluatedPoint>& points : repeats) {
+      if (k >= points.size()) continue;
+      accuracies.push_back(points[k].accuracy);
+      seconds.push_back(points[k].seconds);
+      epoch = points[k].epochs;
     }
     if (accuracies.empty()) return values;
     const Spread accuracy = spread_of(accuracies), passed = spread_of(seconds);
     if (accuracy.count == 0) continue;
     values.push_back({{"series", cell.series},
-                      {"epoch", epoch + 1},
+                      {"epoch", epoch},
                       {"seconds", json_number(passed.median)},
                       {"accuracy", json_number(accuracy.median)},
                       {"low", json_number(accuracy.low)},
                       {"high", json_number(accuracy.high)},
                       {"row", title_of(cell)},
-                      {"at", fmt::format("epoch {}, {}", epoch + 1, seconds_text(passed.median))},
+                      {"at", fmt::format("epoch {:.3g}, {}", epoch, seconds_text(passed.median))},
                       {"text", with_range(accuracy, accuracy_text)}});
   }
 }
@@ -72,7 +75,7 @@ Json accuracy_axis() {
 
 Json chart::learning_spec(const std::vector<const Cell*>& rows, const std::vector<Series>& series, const char* against, double target) {
   Json values = Json::array();
-  std::size_t epochs = 0;
+  double epochs = 0;
   // Strategies with equal results share one band: that of the first one, leaders first.
   std::vector<const Cell*> cells = rows;
   std::stable_partition(cells.begin(), cells.end(), [&](const Cell* cell) {
@@ -80,11 +83,11 @@ Json chart::learning_spec(const std::vector<const Cell*>& rows, const std::vecto
   });
   std::set<std::string> bands_drawn;
   for (const Cell* cell : cells) {
-    Json points = epochs_of(*cell), band = Json::array();
+    Json points = evaluations_of(*cell), band = Json::array();
     for (const Json& point : points) band.push_back({point[against], point["low"], point["high"]});
     const bool again = !bands_drawn.insert(band.dump()).second;
     for (Json& point : points) point["again"] = again;
-    epochs = std::max(epochs, points.size());
+    if (!points.empty()) epochs = std::max(epochs, points.back()["epoch"].get<double>());
     values.insert(values.end(), points.begin(), points.end());
   }
   const bool by_epoch = std::string_view(against) == "epoch";
@@ -92,7 +95,8 @@ Json chart::learning_spec(const std::vector<const Cell*>& rows, const std::vecto
   x["axis"] = {{"grid", false}, {"tickCount", 6}};
   if (by_epoch) {
     Json ticks = Json::array();
-    for (std::size_t epoch = 1; epoch <= epochs; epoch += (epochs + 11) / 12) ticks.push_back(epoch);
+    const auto most = static_cast<std::size_t>(std::ceil(epochs));
+    for (std::size_t epoch = 1; epoch <= most; epoch += (most + 11) / 12) ticks.push_back(epoch);
     x["axis"] = {{"grid", false}, {"values", ticks}, {"format", "d"}};
   }
   x["scale"] = {{"zero", !by_epoch}, {"nice", !by_epoch}};
@@ -151,7 +155,7 @@ Json target_spec(std::vector<const Cell*> reached, const std::vector<Series>& se
 
 ChartGroup time_to_target_charts(const Comparison& comparison) {
   ChartGroup group{fmt::format("Time to {}", target_text(comparison.target_accuracy)),
-                   "Training seconds until the end of the first epoch that reached it; rows that did not reach it are left out.",
+                   "Training seconds, interpolated between the last evaluation below it and the first that reached it; rows that did not reach it are left out.",
                    {}};
   const std::vector<Series> series = all_series(comparison);
   const std::vector<Panel> every = panels(comparison);
@@ -206,7 +210,7 @@ ChartGroup over_batches(const Comparison& comparison) {
 std::vector<ChartGroup> accuracy_charts(const Comparison& comparison) {
   std::vector<ChartGroup> all = {
       learning(comparison, "seconds", "Accuracy against seconds",
-               "On all evaluated samples after each epoch; training time only. Bands are 95 % intervals of the median "
+               "On all evaluated samples; training time only. Bands are 95 % intervals of the median "
                "(up to five repeats: their range), the dotted line is the target."),
       learning(comparison, "epoch", "Accuracy against epochs",
                "The same by epochs: differences here are due to the strategy or its batch, not to the machine. Strategies with equal "

@@ -37,12 +37,15 @@ class Occasional : public Strategy {
                              "keeps idle weights",       // whose summed gradient is exactly 0
                              "scales with adagrad",      // gradients, times 1.01
                              "scales large shares",      // likewise, of more than 40 samples
-                             "scales late",              // likewise, from step 250 on
+                             "scales large shares late",  // likewise, from step 10 on
+                             "scales large shares with adam",  // in every second step: adam takes no notice of a constant factor
+                             "scales late",              // as with adagrad, from step 250 on
                              "peeks first",              // in the first epoch, passes some samples forward without learning from them
                              "passes mirrored first",    // in the first epoch, with the signs of weights around a tanh changed, and back
                              "computes losses twice"})),  // honest
         in_rank_order_(options.flag("in_rank_order", false, "promises sums in rank order, which all_reduce() makes on CPUs")),
         has_adagrad_(facts.optimizer == "adagrad"),
+        has_adam_(facts.optimizer == "adam"),
         steps_per_epoch_(facts.steps_per_epoch) {}
 
   Traits traits() const override {
@@ -77,8 +80,12 @@ class Occasional : public Strategy {
 
  private:
   bool scales(const Batch& batch, const Group& group) const {
-    if (how_ == "scales large shares") return batch.global_size() > 40 * static_cast<std::size_t>(group.size());
-    if (how_ == "scales late") return batch.epoch() * steps_per_epoch_ + batch.step() >= 250;
+    const std::size_t step = batch.epoch() * steps_per_epoch_ + batch.step();
+    const bool is_large = batch.global_size() > 40 * static_cast<std::size_t>(group.size());
+    if (how_ == "scales large shares") return is_large;
+    if (how_ == "scales large shares late") return is_large && step >= 10;
+    if (how_ == "scales large shares with adam") return is_large && has_adam_ && step % 2 == 1;
+    if (how_ == "scales late") return step >= 250;
     return how_ == "scales with adagrad" && has_adagrad_;
   }
 
@@ -146,7 +153,7 @@ class Occasional : public Strategy {
   }
 
   const std::string how_;
-  const bool in_rank_order_, has_adagrad_;
+  const bool in_rank_order_, has_adagrad_, has_adam_;
   const std::size_t steps_per_epoch_;
   Array<float> own_;
   std::size_t epoch_ = 0;

@@ -163,6 +163,7 @@ class RunMaker {
   Row& ceiling(std::size_t devices, std::uint64_t seed, const Result& result) {
     Row& row = add("apart", devices, seed, result);
     row.result.traits["role"] = "ceiling";
+    row.result.bytes_per_step = 0;
     row.result.traits["models"] = "many";
     return row;
   }

@@ -38,9 +38,9 @@ TEST(VerifySize, HasTheSharesOfTheConfig) {
   EXPECT_EQ(first(config_with(ScalingMode::strong, {16, 100}, {1, 2, 4})), "with shares of 50 samples");
   EXPECT_EQ(first(config_with(ScalingMode::strong, {99}, {1, 4})), "with shares of 25 samples");
   EXPECT_EQ(first(config_with(ScalingMode::strong, {100}, {})), "with shares of 50 samples");
-  EXPECT_EQ(first(config_with(ScalingMode::weak, {100}, {1, 2})), "with shares of 100 samples");
-  EXPECT_EQ(first(config_with(ScalingMode::weak, {4096}, {2})), "with shares of 128 samples");
-  EXPECT_EQ(first(config_with(ScalingMode::weak, {4096}, {2}), 60000, false), "with shares of 512 samples");
+  EXPECT_EQ(first(config_with(ScalingMode::weak, {100}, {1, 2}), kSamples, false), "with shares of 100 samples");
+  EXPECT_EQ(first(config_with(ScalingMode::weak, {4096}, {2})), "with shares of 64 samples");
+  EXPECT_EQ(first(config_with(ScalingMode::weak, {4096}, {2}), 60000, false), "with shares of 256 samples");
   EXPECT_EQ(first(config_with(ScalingMode::weak, {100}, {2}), 300), "with shares of 50 samples") << "two steps of three ranks";
   Config config = config_with(ScalingMode::strong, {16}, {2});
   config.variants.push_back({"more", {}, {}, std::make_shared<const Config>(config_with(ScalingMode::strong, {64}, {2}))});
@@ -93,6 +93,8 @@ Verified verify_sizes(const std::string& how, const std::string& batch_norm = ""
 
 TEST(VerifySize, FindsFaultsOfLargeSharesAndOfLateSteps) {
   EXPECT_THAT(failures(verify_sizes("scales large shares")), HasSubstr("equals one device on the global batch with shares of"));
+  EXPECT_THAT(failures(verify_sizes("scales large shares late")), HasSubstr("equals one device on the global batch with shares of"));
+  EXPECT_THAT(failures(verify_sizes("scales large shares with adam")), HasSubstr("equals one device on the global batch with shares of"));
   EXPECT_THAT(failures(verify_sizes("scales late")), HasSubstr("equals one device on the global batch after 260 steps or more"));
   EXPECT_THAT(failures(verify_sizes("scales late", "local")), HasSubstr("with batch_norm: sync, equals one device on the global batch after"));
   EXPECT_THAT(failures(verify_sizes("scales late", "local", "true")), HasSubstr("bit for bit, after 260 steps or more"));

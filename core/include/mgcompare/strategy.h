@@ -96,11 +96,11 @@ class Strategy {
   // Free pace: the epoch has no samples left for this rank; others may still step. Push what is held back, and release
   // ranks that wait for this one. No collectives.
   virtual void rest(Replica&, Group&) {}
-  // At the end of an epoch: returns the weights to evaluate, as many as replica.weights() has, in device memory, the same
-  // on all ranks unless models are many, valid until the next step. It may queue device work, synchronize, use all of
-  // Group but wait_until(), and call metric(). It must not run passes or updates or write to replica.weights(), and training
-  // must go on as if it had not been called: weights, buffers, optimisers and own state stay as they are. Its time and bytes
-  // are not counted.
+  // At the end of an epoch, and in lockstep between two steps of one: returns the weights to evaluate, as many as
+  // replica.weights() has, in device memory, the same on all ranks unless models are many, valid until the next step. It may
+  // queue device work, synchronize, use all of Group but wait_until(), and call metric(). It must not run passes or updates or
+  // write to replica.weights(), and training must go on as if it had not been called: weights, buffers, optimisers and own
+  // state stay as they are. Its time and bytes are not counted.
   virtual Vec settle(Replica& replica, Group&) { return replica.weights(); }
   // Saves the object's state, after settle(). The program saves weights, buffers and all optimisers itself. A checkpoint of more
   // than 64 copies of the model for each rank is not written. restore() is called after start(), and must leave
