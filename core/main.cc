@@ -43,7 +43,8 @@ int compare(const Command& command) {
   }
 
   const Run run = results.read();
-  print_summary(run, write_reports(run, directory), command);
+  const Overview overview = overview_of(run);
+  print_summary(overview, write_reports(overview, directory), command);
   results.close(run);
   return interruption() != 0 ? exit_code_of(interruption()) : exit_code_of(run);
 }

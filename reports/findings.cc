@@ -10,6 +10,7 @@
 
 #include "reports/answer.h"
 #include "reports/comparison_text.h"
+#include "reports/cost.h"
 #include "reports/drift.h"
 #include "reports/fitting_batches.h"
 #include "reports/framework_findings.h"
@@ -59,8 +60,6 @@ std::string rival_text(const Comparison& comparison, const Cell& winner, const R
   return fmt::format("{}; undecided: {}{}", text, doubt_of(mine, its),
                      is_by_seeds ? " (the factor is the median of the ratios seed by seed)" : "");
 }
-
-std::string cost_text(double seconds) { return seconds < 100 ? fmt::format("{:.3g}", seconds) : count_text(seconds); }
 
 void add_headline(const Comparison& comparison, const Cell& winner, std::vector<Finding>& all) {
   const std::string target = target_text(comparison.target_accuracy);
@@ -191,7 +190,8 @@ std::vector<Finding> ranking_findings(const Comparison& comparison) {
   });
   if (second != rivals.end()) all.push_back({rival_text(comparison, winner, *second), 1});
   add_reasons(comparison, winner, rivals, all);
-  if (const std::string copies = copies_text(comparison); !copies.empty()) all.push_back({copies});
+  for (const std::string& text : {cost_sentence(comparison), copies_text(comparison)})
+    if (!text.empty()) all.push_back({text});
   return all;
 }
 

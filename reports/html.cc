@@ -13,6 +13,7 @@
 #include "reports/answer.h"
 #include "reports/assets.h"
 #include "reports/charts/chart.h"
+#include "reports/cost.h"
 #include "reports/device_kinds.h"
 #include "reports/drift.h"
 #include "reports/embedding.h"
@@ -104,6 +105,7 @@ Section accuracy_section(const Overview& overview, Json& charts) {
     }
   }
   add_tables(overview, section, target_table);
+  add_tables(overview, section, cost_table, true);
   add_tables(overview, section, epoch_table);
   return section;
 }
@@ -206,6 +208,10 @@ Data tiles_of(const Comparison& comparison) {
   if (const Cell* best = best_on_several(by_speed)) {
     tiles.push_back(tile("Best speed-up on several devices", fmt::format("{:.2f}x", best->speed_up.median),
                          fmt::format("{} of ideal, {}", percent_text(best->efficiency.median), title_of(*best))));
+  }
+  if (const std::vector<const Cell*> cheapest = cheapest_rows(comparison); !cheapest.empty()) {
+    tiles.push_back(tile(fmt::format("Cheapest {}", comparison.target_reached ? cost_scope(comparison) : "training"),
+                         cost_text(cost_of(comparison, *cheapest.front()).median), title_of(*cheapest.front())));
   }
   tiles.push_back(tile("Accuracy of the winner",
                        accuracy_text(comparison.cells[comparison.ranking.front()].accuracy.median),

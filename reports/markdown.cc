@@ -7,6 +7,7 @@
 
 #include "config/problem.h"
 #include "reports/charts/chart.h"
+#include "reports/cost.h"
 #include "reports/device_kinds.h"
 #include "reports/drift.h"
 #include "reports/explain.h"
@@ -204,7 +205,7 @@ std::string markdown_report(const Overview& overview, const std::string& picture
   }
   // In the order of the page.
   return introduction(overview) + curves(overview, picture) + section_if_any(device_table(overview)) + sections(of(speed_table)) + framework_section(overview) +
-         sections_if_any(of(target_table)) + sections_if_any(of(epoch_table)) + sections(of(time_table)) +
+         sections_if_any(of(target_table)) + sections_if_any(of(cost_table)) + sections_if_any(of(epoch_table)) + sections(of(time_table)) +
          sections_if_short(of(rank_table)) + sections_if_short(of(clock_table)) + sections_if_any(of(ladder_table)) +
          sections(of(bytes_table)) + sections_if_any(of(metric_table)) + reasons_section(overview) + sections_if_any(of(drift_table)) +
          sections_if_any(of(break_even_table)) + prediction_section(overview) + sections(of(results_table)) + sections(of(settings_table)) + failure_section(overview) +

@@ -97,11 +97,11 @@ static std::string environment_value(const RunInfo& info, std::string_view key) 
 }
 
 // The settings that tell two experiments apart. The name is a label, which a config without one takes from its file; that of
-// the network goes with its layers; and plugins are compared by their content.
+// the network goes with its layers; plugins are compared by their content; and a price changes no trial.
 static std::vector<std::string> differing_settings(const RunInfo& one, const std::string& other_config) {
   std::vector<std::string> keys = differing_keys(one.config_json, other_config);
   std::erase_if(keys, [](const std::string& key) {
-    return key == "name" || key == "model" || key == "plugins" || key.starts_with("plugins.");
+    return key == "name" || key == "model" || key == "price_per_device_hour" || key == "plugins" || key.starts_with("plugins.");
   });
   return keys;
 }
@@ -236,6 +236,9 @@ std::vector<std::string> ResultsStore::resume(const RunInfo& info, const std::ve
                                   session_->path()));
     }
     set(session_->database(), "program_version", info.program_version);
+    // With the price of this session.
+    set(session_->database(), "config_json", info.config_json);
+    set(session_->database(), "config_yaml", info.config_yaml);
     if (!info.builds.empty()) set(session_->database(), "builds", dump(Json(info.builds)));
     set(session_->database(), "links", dump(Json(info.links)));
     // Earlier results stay doubtful after the machine has been repaired.

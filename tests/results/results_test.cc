@@ -236,6 +236,19 @@ TEST(Results, ResumeTheSameExperimentOnly) {
   EXPECT_EQ(results.unfinished(), (std::vector<int>{2, 1, 3, 4}));
 }
 
+TEST(Results, TakeThePriceOfTheSessionThatResumes) {
+  const Folder folder;
+  RunInfo info = info_with();
+  info.config_json = R"({"epochs": 2, "price_per_device_hour": 0.0})";
+  ResultsStore(folder.path()).begin(info, plan());
+  info.config_json = R"({"epochs": 2, "price_per_device_hour": 3.5})";
+  info.config_yaml = "price_per_device_hour: 3.5";
+  ResultsStore results(folder.path());
+  results.resume(info, plan());
+  EXPECT_EQ(results.read().info.config_json, info.config_json);
+  EXPECT_EQ(results.read().info.config_yaml, info.config_yaml);
+}
+
 TEST(Results, NeverMixBuildsOrLibraries) {
   const Folder folder;
   RunInfo first = info_with();
