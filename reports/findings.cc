@@ -8,12 +8,15 @@
 #include <optional>
 #include <set>
 
+#include "reports/advice.h"
 #include "reports/answer.h"
+#include "reports/batch_range.h"
 #include "reports/comparison_text.h"
 #include "reports/cost.h"
 #include "reports/drift.h"
 #include "reports/fitting_batches.h"
 #include "reports/framework_findings.h"
+#include "reports/further_repeats.h"
 #include "reports/marked_rows.h"
 #include "reports/text.h"
 
@@ -190,7 +193,7 @@ std::vector<Finding> ranking_findings(const Comparison& comparison) {
   });
   if (second != rivals.end()) all.push_back({rival_text(comparison, winner, *second), 1});
   add_reasons(comparison, winner, rivals, all);
-  for (const std::string& text : {cost_sentence(comparison), copies_text(comparison)})
+  for (const std::string& text : {advice_text(comparison), cost_sentence(comparison), copies_text(comparison)})
     if (!text.empty()) all.push_back({text});
   return all;
 }
@@ -217,6 +220,8 @@ std::vector<Finding> reservations(const Comparison& comparison) {
 std::vector<Finding> part_findings(const Comparison& comparison) {
   std::vector<Finding> all;
   if (const Answer first = answer(comparison); !first.verdict.empty()) all.push_back({first.verdict + ": " + first.grounds});
+  for (const std::string& text : {further_repeats_text(comparison), batch_range_text(comparison)})
+    if (!text.empty()) all.push_back({text});
   std::vector<Finding> ranking = ranking_findings(comparison);
   // The answer already contains this finding.
   if (!instead_of_target(comparison).empty()) ranking.erase(ranking.begin());
