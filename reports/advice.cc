@@ -15,7 +15,7 @@ std::string advice_text(const Comparison& comparison) {
   if (rows->order == Order::undecided) {
     const double factor = factor_over(comparison, *rows->several, *rows->one).median;
     const double gain = comparison.objective == Objective::device_seconds ? 1 / factor : factor;
-    return gain > 1 + kNoiseFloor ? "What to do: repeat more before choosing"
+    return gain > 1 + kNoiseFloor ? "What to do: repeat more before choosing (run --until-decided)"
                                   : fmt::format("What to do: stay with {}, unless more repeats show a gain", title_of(*rows->one));
   }
   const auto figure = goes_by_target(comparison) ? device_seconds_to_target : device_seconds;

@@ -53,6 +53,7 @@ std::vector<CommandText> texts() {
                       {"DIR", "", "With --resume: directory of the run to continue"},
                       {"--dry-run", "", "Print the plan and stop"},
                       {"--trace", "", "Write a few steps of each rank for chrome://tracing"},
+                      {"--until-decided", "MINUTES", "After the plan, add repeats until the answer is decided, for at most so long"},
                       {"--price", "NUMBER", kPrice}})},
       {{"report"},
        "Write the reports of a run again, or one report of several runs side by side.",

@@ -47,6 +47,7 @@ constexpr std::string_view kHelp = R"(Trains networks with several multi-device 
                              --only KEY=VALUE,...  a part of the plan: strategy, as, devices ("devices=1:4"), batch, model, variant, seed
                              --set KEY=VALUE  override a key of the config; repeatable    --seed N  one repeat with this seed
                              --data DIR  directory of MNIST or CIFAR-10    --trace  save a few steps for chrome://tracing
+                             --until-decided MINUTES  add repeats until the answer is decided, for at most so long
                              --price NUMBER  of one device for one hour, for the cost of each row
   mgcompare report DIR...    write the reports of a run again, or one of several (-o DIR); --objective time_to_accuracy|throughput|device_seconds;
                              --price NUMBER
@@ -151,6 +152,14 @@ std::string price_problem(const std::string& text) {
   return fmt::format("'{}' is not a price of a device for an hour: give a number from {:g} to {:g}, without a currency, such as 2.49", text, price.min, price.max);
 }
 
+std::string minutes_problem(const std::string& text) {
+  constexpr double kMost = 1e6;
+  double value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem == std::errc() && end == text.data() + text.size() && value > 0 && value <= kMost) return "";
+  return fmt::format("'{}' is no number of minutes: give one above 0 and up to {:g}, such as 30", text, kMost);
+}
+
 void add_price(CLI::App& app, Command& command) { app.add_option("--price", command.price)->check(price_problem); }
 
 void add_config(CLI::App& app, Command& command, std::vector<std::string>& filters) {
@@ -170,7 +179,8 @@ void add_commands(CLI::App& app, Command& command, std::vector<std::string>& fil
   add_config(run, command, filters);
   add_text(run, "-o,--output", command.directory);
   // A plan describes the whole experiment, not what is left of a run.
-  run.add_flag("--dry-run", command.dry_run)->excludes(run.add_flag("--resume", command.resume));
+  CLI::Option* const dry_run = run.add_flag("--dry-run", command.dry_run)->excludes(run.add_flag("--resume", command.resume));
+  run.add_option("--until-decided", command.until_decided)->check(minutes_problem)->excludes(dry_run);
   run.add_flag("--trace", command.trace);
   run.add_option("DIR", command.second);
   add_price(run, command);

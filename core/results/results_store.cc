@@ -55,6 +55,15 @@ std::string ResultsStore::identity() const {
   });
 }
 
+std::set<int> ResultsStore::blocks() const {
+  return translating_errors(session_->path(), [&] {
+    std::set<int> numbers;
+    session_->database().query("SELECT DISTINCT block FROM trial WHERE block BETWEEN 1 AND 1000000", {},
+                               [&](const Columns& row) { numbers.insert(static_cast<int>(row.integer(0))); });
+    return numbers;
+  });
+}
+
 const std::map<std::string, std::string>& ResultsStore::builds() const { return session_->builds(); }
 
 void ResultsStore::begin(const RunInfo& info, const std::vector<Trial>& plan) {
@@ -250,6 +259,17 @@ std::vector<std::string> ResultsStore::resume(const RunInfo& info, const std::ve
   });
   if (!info.data_fingerprint.empty()) record_data(info.data_name, info.data_origin, info.data_fingerprint, info.data_remark);
   return notes;
+}
+
+void ResultsStore::extend(const std::vector<Trial>& trials) {
+  session_->commit([&] {
+    int position = static_cast<int>(session_->database().integer("SELECT coalesce(max(position), -1) + 1 FROM trial"));
+    for (const Trial& trial : trials) {
+      insert_trial(session_->database(), trial, position++);
+      session_->planned().insert(trial.number);
+    }
+    seal_run(session_->database());
+  });
 }
 
 void ResultsStore::record_data(const std::string& name, const std::string& origin, const std::string& fingerprint,

@@ -65,7 +65,7 @@ TEST(Advice, OfAnUnconfirmedGainIsToRepeat) {
   RunMaker maker;
   maker.baseline(1, make_result(1000, 0, 0.9));
   maker.add("together", 2, 1, make_result(1600, 0, 0.9));
-  EXPECT_THAT(closing_summary(maker.run, {}), HasSubstr("\nWhat to do: repeat more before choosing\n"));
+  EXPECT_THAT(closing_summary(maker.run, {}), HasSubstr("\nWhat to do: repeat more before choosing (run --until-decided)\n"));
 }
 
 TEST(BestRows, HaveTheSettingsOfTheBestOfEachNumberOfDevices) {
