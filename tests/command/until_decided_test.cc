@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include <nlohmann/json.hpp>
@@ -35,7 +37,8 @@ TEST_F(UntilDecided, AddsBlocksOfRepeats) {
   std::map<std::string, std::set<std::uint64_t>> seeds;
   for (const Row& row : run().rows) {
     EXPECT_EQ(row.result.status, TrialStatus::done) << row.result.cause;
-    if (row.trial.is_repeat()) EXPECT_TRUE(seeds[row_name(row.trial)].insert(row.trial.seed).second);
+    if (!row.trial.is_repeat()) continue;
+    EXPECT_TRUE(seeds[row_name(row.trial)].insert(row.trial.seed).second);
   }
   ASSERT_EQ(seeds.size(), 3u);
   for (const auto& [name, used] : seeds) EXPECT_EQ(used, seeds.begin()->second) << name;

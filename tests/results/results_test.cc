@@ -236,36 +236,6 @@ TEST(Results, ResumeTheSameExperimentOnly) {
   EXPECT_EQ(results.unfinished(), (std::vector<int>{2, 1, 3, 4}));
 }
 
-TEST(Results, TakeThePriceOfTheSessionThatResumes) {
-  const Folder folder;
-  RunInfo info = info_with();
-  info.config_json = R"({"epochs": 2, "price_per_device_hour": 0.0})";
-  ResultsStore(folder.path()).begin(info, plan());
-  info.config_json = R"({"epochs": 2, "price_per_device_hour": 3.5})";
-  info.config_yaml = "price_per_device_hour: 3.5";
-  ResultsStore results(folder.path());
-  results.resume(info, plan());
-  EXPECT_EQ(results.read().info.config_json, info.config_json);
-  EXPECT_EQ(results.read().info.config_yaml, info.config_yaml);
-}
-
-TEST(Results, TakeFurtherTrials) {
-  const Folder folder;
-  {
-    ResultsStore results(folder.path());
-    results.begin(info_with(), plan());
-    results.extend({make_trial(1'000'001, "alone", 1, 9), make_trial(1'000'002, "together", 2, 9)});
-    EXPECT_EQ(results.unfinished(), (std::vector<int>{2, 1, 3, 1'000'001, 1'000'002}));
-    EXPECT_TRUE(results.blocks().contains(9));
-    EXPECT_FALSE(results.blocks().contains(8));
-    results.add(make_trial(1'000'001, "alone", 1, 9), make_result(1000, 8, 0.98));
-  }
-  const auto run = read_run(folder.path());
-  EXPECT_EQ(run.rows.size(), 5u);
-  EXPECT_EQ(run.rows[3].result.status, TrialStatus::done);
-  EXPECT_TRUE(run.info.taints.empty()) << run.info.taints.front();
-}
-
 TEST(Results, NeverMixBuildsOrLibraries) {
   const Folder folder;
   RunInfo first = info_with();
