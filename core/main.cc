@@ -2,6 +2,7 @@
 
 #include "cli/command_line.h"
 #include "cli/run_command.h"
+#include "cli/until_decided.h"
 #include "plan/plan.h"
 #include "services/probe_service.h"
 #include "process/process.h"
@@ -24,11 +25,12 @@ Plan make_plan(const Command& command) {
 }
 
 int compare(const Command& command) {
-  const Plan plan = make_plan(command);
+  Plan plan = make_plan(command);
   if (command.dry_run) return print_plan(plan);
 
   const std::string directory = directory_of(command, plan.config);
   ResultsStore results(directory);
+  if (command.resume) plan = with_further_blocks(std::move(plan), results);
   Supervisor supervisor(trial_settings(directory));
   const FoundData data = find_data(supervisor, plan, command);
   begin_run(results, plan, data, check_links(supervisor, plan), command);
@@ -37,13 +39,18 @@ int compare(const Command& command) {
   ProgressDisplay display = make_display(plan, trials, command);
   DeviceAvailability availability(plan.platforms);
   FittingBatch fitting;
+  const auto run_one = [&](const Trial& trial, ProgressDisplay& progress) {
+    run_trial(results, supervisor, availability, fitting, trial, directory, command, progress);
+  };
   for (const Trial& trial : trials) {
     if (interruption() != 0) break;
-    run_trial(results, supervisor, availability, fitting, trial, directory, command, display);
+    run_one(trial, display);
   }
+  if (command.until_decided) run_until_decided(results, plan, data.fingerprint, command, run_one);
 
   const Run run = results.read();
-  print_summary(run, write_reports(run, directory), command);
+  const Overview overview = overview_of(run);
+  print_summary(overview, write_reports(overview, directory), command);
   results.close(run);
   return interruption() != 0 ? exit_code_of(interruption()) : exit_code_of(run);
 }

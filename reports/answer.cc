@@ -37,10 +37,14 @@ const Cell& one_device(const Comparison& comparison, const Cell& cell) {
   return best == comparison.ranking.end() ? own : comparison.cells[*best];
 }
 
-// Above: better than one device. Corrected for all rows that could have been the best.
-Order order_over(const Comparison& comparison, const Cell& best, const Cell& base) {
+// Corrected for all rows that could have been the best.
+Contest contest_of(const Comparison& comparison, const Cell& best, const Cell& base) {
   const Criterion by = criterion(comparison);
-  if (by.more_is_better) return best.order;
+  if (by.more_is_better) {
+    const auto compared = std::count_if(comparison.cells.begin(), comparison.cells.end(),
+                                        [&](const Cell& cell) { return cell.baseline && &comparison.cells[*cell.baseline] != &cell; });
+    return {&best, &base, best.order, static_cast<std::size_t>(compared)};
+  }
   std::vector<std::pair<const Spread*, const Spread*>> pairs = {{&(base.*by.of_cell), &(best.*by.of_cell)}};
   for (const std::size_t index : comparison.ranking) {
     const Cell& cell = comparison.cells[index];
@@ -49,13 +53,13 @@ Order order_over(const Comparison& comparison, const Cell& best, const Cell& bas
       pairs.emplace_back(&(base.*by.of_cell), &(cell.*by.of_cell));
   }
   const Order order = compare_all(pairs).front();
-  if (!goes_by_target(comparison)) return order;
+  if (!goes_by_target(comparison)) return {&best, &base, order, pairs.size()};
   // Undecided if one is faster to the target but reaches it in fewer repeats.
   const auto reached = [](const Cell& cell) {
     return static_cast<double>(cell.reached_target) / static_cast<double>(cell.done.size());
   };
   const bool contradicts = order == Order::above ? reached(best) < reached(base) : reached(best) > reached(base);
-  return contradicts ? Order::undecided : order;
+  return {&best, &base, contradicts ? Order::undecided : order, pairs.size(), contradicts && order != Order::undecided};
 }
 
 Answer answer_of_ranking(const Comparison& comparison) {
@@ -98,7 +102,7 @@ Answer answer_of_ranking(const Comparison& comparison) {
     return {sure ? sure_verdict("Several devices pay") : kUndecided,
             fmt::format("no one-device baseline reached {}, and {} did{}", target, winner_title(*best), some_repeats(*best))};
   }
-  const Order order = order_over(comparison, *best, base);
+  const Order order = contest_of(comparison, *best, base).order;
   const bool is_cost = comparison.objective == Objective::device_seconds;
   const Criterion by = criterion(comparison);
   const double factor = factor_over(comparison, *best, base).median, gain = is_cost ? 1 / factor : factor;
@@ -137,6 +141,14 @@ const Cell* best_on_several(const Comparison& comparison) {
     if (best == nullptr || cell.speed_up.median > best->speed_up.median) best = &cell;
   }
   return best;
+}
+
+std::optional<Contest> contest(const Comparison& comparison) {
+  const Cell* best = best_on_several(comparison);
+  if (best == nullptr) return std::nullopt;
+  const Cell& base = one_device(comparison, *best);
+  if (goes_by_target(comparison) && base.reached_target == 0) return std::nullopt;
+  return contest_of(comparison, *best, base);
 }
 
 Answer answer(const Comparison& comparison) {

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "reports/bootstrap.h"
+#include "reports/cost.h"
 #include "reports/framework.h"
 #include "reports/steadiness.h"
 #include "reports/text.h"
@@ -215,6 +216,7 @@ Comparison compare(const Run& run, const Networks& networks, const std::string* 
                    Objective objective) {
   Comparison comparison;
   comparison.run = &run;
+  comparison.price_per_device_hour = price_of(run);
   comparison.promises = promises;
   comparison.network = only != nullptr ? *only : "";
   std::map<std::string, std::size_t> index;

@@ -81,6 +81,7 @@ struct Comparison {
   // The looks of strategies in charts, if other comparisons of the report share them.
   std::shared_ptr<const std::vector<Series>> looks;
   double target_accuracy = 0;       // 0: none
+  double price_per_device_hour = 0;  // 0: none
   std::vector<Cell> cells;          // networks and strategies in the config's order, then devices, batch, variant
   Objective objective = Objective::time_to_accuracy;
   // Cells that train one model, have results, are no copies of the baseline and not disqualified, best first by the objective. If no repeat reached the target, time to

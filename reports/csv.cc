@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "reports/cost.h"
 #include "reports/framework.h"
 #include "reports/learning_rate.h"
 #include "reports/marks.h"
@@ -131,7 +132,15 @@ const std::vector<Column>& columns() {
 
 }  // namespace
 
-static void add_lines(const Run& run, const std::string& before, std::string& text) {
+// The costs of the trial, which need the price of the report.
+static std::string costs_of(const Row& row, double price) {
+  if (!(price > 0)) return ",,";
+  const bool is_done = row.state == RowState::finished && row.result.status == TrialStatus::done;
+  return fmt::format("{},{},{}", number(price), is_done ? number(cost_of_training(row, price)) : "",
+                     is_done ? number(cost_to_target(row, price)) : "");
+}
+
+static void add_lines(const Run& run, double price, const std::string& before, std::string& text) {
   const PromiseChecks promises(run);
   const std::string data = fmt::format(",{},{}", csv_field(run.info.data_name), csv_field(run.info.data_remark));
   for (const Row& row : run.rows) {
@@ -143,7 +152,7 @@ static void add_lines(const Run& run, const std::string& before, std::string& te
       first = false;
       if (!column.of_result || row.state == RowState::finished) text += column.text(row, check);
     }
-    text += data + "\r\n";
+    text += "," + costs_of(row, price) + data + "\r\n";
   }
 }
 
@@ -151,9 +160,9 @@ std::string csv_report(const Overview& overview) {
   const bool has_runs = overview.has_runs();
   std::string text = has_runs ? "infrastructure,run" : "";
   for (const Column& column : columns()) text += fmt::format("{}{}", text.empty() ? "" : ",", column.name);
-  text += ",data,data_remark\r\n";
+  text += ",price_per_device_hour,cost,cost_to_target,data,data_remark\r\n";
   for (const Comparison* part : overview.runs())
-    add_lines(*part->run, has_runs ? fmt::format("{},{},", csv_field(part->infrastructure), csv_field(part->run->directory)) : "", text);
+    add_lines(*part->run, part->price_per_device_hour, has_runs ? fmt::format("{},{},", csv_field(part->infrastructure), csv_field(part->run->directory)) : "", text);
   return text;
 }
 

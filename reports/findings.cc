@@ -8,11 +8,15 @@
 #include <optional>
 #include <set>
 
+#include "reports/advice.h"
 #include "reports/answer.h"
+#include "reports/batch_range.h"
 #include "reports/comparison_text.h"
+#include "reports/cost.h"
 #include "reports/drift.h"
 #include "reports/fitting_batches.h"
 #include "reports/framework_findings.h"
+#include "reports/further_repeats.h"
 #include "reports/marked_rows.h"
 #include "reports/text.h"
 
@@ -59,8 +63,6 @@ std::string rival_text(const Comparison& comparison, const Cell& winner, const R
   return fmt::format("{}; undecided: {}{}", text, doubt_of(mine, its),
                      is_by_seeds ? " (the factor is the median of the ratios seed by seed)" : "");
 }
-
-std::string cost_text(double seconds) { return seconds < 100 ? fmt::format("{:.3g}", seconds) : count_text(seconds); }
 
 void add_headline(const Comparison& comparison, const Cell& winner, std::vector<Finding>& all) {
   const std::string target = target_text(comparison.target_accuracy);
@@ -191,7 +193,8 @@ std::vector<Finding> ranking_findings(const Comparison& comparison) {
   });
   if (second != rivals.end()) all.push_back({rival_text(comparison, winner, *second), 1});
   add_reasons(comparison, winner, rivals, all);
-  if (const std::string copies = copies_text(comparison); !copies.empty()) all.push_back({copies});
+  for (const std::string& text : {advice_text(comparison), cost_sentence(comparison), copies_text(comparison)})
+    if (!text.empty()) all.push_back({text});
   return all;
 }
 
@@ -217,6 +220,8 @@ std::vector<Finding> reservations(const Comparison& comparison) {
 std::vector<Finding> part_findings(const Comparison& comparison) {
   std::vector<Finding> all;
   if (const Answer first = answer(comparison); !first.verdict.empty()) all.push_back({first.verdict + ": " + first.grounds});
+  for (const std::string& text : {further_repeats_text(comparison), batch_range_text(comparison)})
+    if (!text.empty()) all.push_back({text});
   std::vector<Finding> ranking = ranking_findings(comparison);
   // The answer already contains this finding.
   if (!instead_of_target(comparison).empty()) ranking.erase(ranking.begin());

@@ -18,7 +18,7 @@ struct Finding {
 };
 
 // The best row by the objective of the comparison, against the baseline and the runner-up; the row with the fewest devices
-// that is not significantly worse; why the speed-up is not larger; and how far copies of the baseline are from it.
+// that is not significantly worse; why the speed-up is not larger; what to do; the cheapest row, if a price is known; and how far copies of the baseline are from it.
 std::vector<Finding> ranking_findings(const Comparison& comparison);
 // Limitations of the results of a network.
 std::vector<Finding> reservations(const Comparison& comparison);

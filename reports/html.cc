@@ -11,8 +11,12 @@
 
 #include "config/problem.h"
 #include "reports/answer.h"
+#include "reports/answer_block.h"
 #include "reports/assets.h"
+#include "reports/best_rows.h"
 #include "reports/charts/chart.h"
+#include "reports/charts/headline.h"
+#include "reports/cost.h"
 #include "reports/device_kinds.h"
 #include "reports/drift.h"
 #include "reports/embedding.h"
@@ -75,6 +79,7 @@ Section scaling_section(const Overview& overview, const std::string& drawing, Js
     if (!has_own && drawing.empty()) section.sentence(about(overview, part) + no_curve(part));
   }
   section.add(device_table(overview), true);
+  add_tables(overview, section, best_rows_table, true);
   add_tables(overview, section, speed_table, !has_curves);
   return section;
 }
@@ -104,6 +109,7 @@ Section accuracy_section(const Overview& overview, Json& charts) {
     }
   }
   add_tables(overview, section, target_table);
+  add_tables(overview, section, cost_table, true);
   add_tables(overview, section, epoch_table);
   return section;
 }
@@ -183,60 +189,6 @@ Section origin_section(const Overview& overview) {
   return section;
 }
 
-Data tile(const std::string& label, const std::string& figure, const std::string& detail) {
-  Data data;
-  data.set("label", label);
-  data.set("figure", figure);
-  data.set("detail", detail);
-  return data;
-}
-
-Data tiles_of(const Comparison& comparison) {
-  Data tiles{Data::type::list};
-  if (comparison.ranking.empty()) return tiles;
-  const Comparison by_time = ranked_by(comparison, Objective::time_to_accuracy);
-  const Cell& first = by_time.cells[by_time.ranking.front()];
-  if (by_time.target_reached) {
-    tiles.push_back(tile(fmt::format("Fastest to {}", target_text(comparison.target_accuracy)),
-                         seconds_text(first.seconds_to_target.median), title_of(first)));
-  }
-  const Comparison by_speed = ranked_by(comparison, Objective::throughput);
-  const Cell& fastest = by_speed.cells[by_speed.ranking.front()];
-  tiles.push_back(tile("Most samples/s", rate_text(fastest.samples_per_second.median), title_of(fastest)));
-  if (const Cell* best = best_on_several(by_speed)) {
-    tiles.push_back(tile("Best speed-up on several devices", fmt::format("{:.2f}x", best->speed_up.median),
-                         fmt::format("{} of ideal, {}", percent_text(best->efficiency.median), title_of(*best))));
-  }
-  tiles.push_back(tile("Accuracy of the winner",
-                       accuracy_text(comparison.cells[comparison.ranking.front()].accuracy.median),
-                       title_of(comparison.cells[comparison.ranking.front()])));
-  return tiles;
-}
-
-Data objectives_of(const Comparison& comparison) {
-  constexpr const char* kTitles[] = {"Time to accuracy", "Throughput", "Cost in device-seconds"};
-  Data all{Data::type::list};
-  for (const Objective objective : kObjectives) {
-    Data findings{Data::type::list};
-    std::vector<Finding> found = ranking_findings(ranked_by(comparison, objective));
-    if (objective == Objective::time_to_accuracy && !(comparison.target_accuracy > 0))
-      found.insert(found.begin(), {"The config sets no target accuracy: rows are ranked by samples/s"});
-    for (const Finding& finding : found) {
-      Data one;
-      one.set("level", fmt::format("{}", finding.level));
-      one.set("text", finding.text);
-      findings.push_back(one);
-    }
-    Data data;
-    data.set("id", std::string(to_string(objective)));
-    data.set("title", kTitles[static_cast<int>(objective)]);
-    data.set("chosen", objective == comparison.objective);
-    data.set("findings", findings);
-    all.push_back(data);
-  }
-  return all;
-}
-
 Data series_data(const std::vector<Series>& every) {
   static const std::map<std::string, const char*> kGlyphs = {
       {"circle", "\u25cf"}, {"square", "\u25a0"},        {"triangle-up", "\u25b2"},   {"diamond", "\u25c6"},
@@ -271,23 +223,6 @@ void replace(std::string& text, std::string_view marker, const std::string& by) 
   text.replace(text.find(marker), marker.size(), by);
 }
 
-// The answer of a part with its findings and reservations; `number` distinguishes the elements of the parts.
-Data answer_of(const Overview& overview, const Comparison& comparison, std::size_t number) {
-  Answer first = answer(comparison);
-  if (first.verdict.empty()) first.verdict = ranking_findings(comparison).front().text;
-  Data remarks{Data::type::list};
-  for (const Finding& finding : reservations(comparison)) remarks.push_back(finding.text);
-  Data data;
-  data.set("about", text_or_nothing(overview.title_of(comparison)));
-  data.set("part", number == 0 ? "" : fmt::format("-{}", number + 1));
-  data.set("verdict", first.verdict);
-  data.set("grounds", text_or_nothing(first.grounds));
-  data.set("tiles", tiles_of(comparison));
-  data.set("objectives", objectives_of(comparison));
-  data.set("reservations", remarks);
-  return data;
-}
-
 // "lenet and mlp": each text once.
 std::string all_of(const Overview& overview, const std::function<std::string(const Comparison&)>& text) {
   std::vector<std::string> texts;
@@ -302,7 +237,7 @@ void add_answers(const Overview& overview, Data& page) {
   std::size_t done = 0, finished = 0, trials = 0;
   for (std::size_t number = 0; number < overview.parts.size(); ++number) {
     const Comparison& part = overview.parts[number];
-    answers.push_back(answer_of(overview, part, number));
+    answers.push_back(answer_block(overview, part, number));
     done += part.done;
     finished += part.finished;
     trials += part.trials;
@@ -339,6 +274,31 @@ void add_legend(const Overview& overview, bool has_charts, Data& page) {
   page.set("series", series_data(all));
 }
 
+// Beside the answer, so that the first screen has a curve: the panel of the speed-up with the row of the answer. Adds a copy of its chart.
+// Nothing with several parts, which have several answers.
+Data glance_of(const Overview& overview, Json& charts) {
+  const Comparison& part = overview.parts.front();
+  const Cell* best = best_on_several(part);
+  if (overview.parts.size() > 1 || best == nullptr) return Data(false);
+  const auto has_best = [&](const Json& chart) {
+    const Json& values = chart["spec"]["data"]["values"];
+    return chart["id"].get_ref<const std::string&>().starts_with("speed-up-") &&
+           std::any_of(values.begin(), values.end(), [&](const Json& value) { return value["row"] == title_of(*best); });
+  };
+  const auto found = std::find_if(charts.begin(), charts.end(), has_best);
+  if (found == charts.end()) return Data(false);
+  constexpr const char* kName = "Speed-up, at a glance";
+  Json spec = (*found)["spec"];
+  spec["description"] = kName;
+  spec["height"] = 220;
+  charts.insert(charts.begin(), Json({{"id", "glance"}, {"spec", spec}}));
+  Data data;
+  data.set("id", "glance");
+  data.set("name", kName);
+  data.set("title", "Speed-up: " + speed_up_headline(part));
+  return data;
+}
+
 void add_sections(const std::vector<Section>& sections, Data& page) {
   Data links{Data::type::list}, parts{Data::type::list};
   for (const Section& section : sections) {
@@ -369,6 +329,7 @@ std::string html_report(const Overview& overview, const std::string& drawing) {
   Data page;
   add_answers(overview, page);
   add_legend(overview, !charts.empty(), page);
+  page.set("glance", glance_of(overview, charts));
   add_sections(sections, page);
   const std::string code(assets::chart_script()), script(assets::page_script());
   page.set("script_hashes", code.empty() ? policy_hash(script) : policy_hash(code) + " " + policy_hash(script));

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "reports/cost.h"
 #include "reports/framework_json.h"
 #include "reports/json_number.h"
 #include "reports/learning_rate.h"
@@ -80,7 +81,7 @@ std::string row_text(const Row& row, const PromiseChecks& promises) {
   return text += '}';
 }
 
-Json cell_json(const Comparison& comparison, const Cell& cell) {
+Json cell_json(const Comparison& comparison, const Cell& cell, bool is_cheapest) {
   Json json = {{"row", cell.name},
                {"model", cell.first->config->model.name},
                {"framework", cell.framework},
@@ -103,6 +104,8 @@ Json cell_json(const Comparison& comparison, const Cell& cell) {
                {"seconds_per_epoch", spread(cell.seconds_per_epoch)},
                {"seconds_to_target", spread(cell.seconds_to_target)},
                {"reached_target", cell.reached_target},
+               {"cost", spread(cost_of(comparison, cell))},
+               {"cheapest", is_cheapest},
                {"bytes_per_step", spread(cell.bytes_per_step)},
                {"compared_with", cell.baseline ? Json(comparison.cells[*cell.baseline].name) : Json()},
                {"speed_up", spread(cell.speed_up)},
@@ -148,6 +151,8 @@ static void write_run(std::span<const Comparison> parts, const std::function<voi
   if (Json by_framework = by_framework_json(parts); !by_framework.empty()) json["by_framework"] = std::move(by_framework);
   json["links"] = nlohmann::json(info.links);
   json["target_accuracy"] = target_accuracy > 0 ? Json(target_accuracy) : Json();
+  const double price = parts.front().price_per_device_hour;
+  json["price_per_device_hour"] = price > 0 ? Json(price) : Json();
   std::string head = text_of(json, 2);
   head.erase(head.rfind("\n}"));
   write(head);
@@ -166,8 +171,10 @@ static void write_run(std::span<const Comparison> parts, const std::function<voi
   for (const Row& row : run.rows) add_line(row_text(row, parts.front().promises));
   write("\n  ]");
   begin_list("rows");
-  for (const Comparison& part : parts)
-    for (const Cell& cell : part.cells) add_line(text_of(cell_json(part, cell)));
+  for (const Comparison& part : parts) {
+    const std::vector<const Cell*> cheapest = cheapest_rows(part);
+    for (const Cell& cell : part.cells) add_line(text_of(cell_json(part, cell, !cheapest.empty() && cheapest.front() == &cell)));
+  }
   write("\n  ]\n}\n");
 }
 

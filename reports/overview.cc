@@ -130,6 +130,8 @@ std::vector<ChartGroup> charts_of(const Overview& overview, const std::function<
       }
       std::move(group.charts.begin(), group.charts.end(), std::back_inserter(same->charts));
       same->left_out += group.left_out;
+      // Each part has a finding of its own.
+      if (same->headline != group.headline) same->headline.clear();
     }
   }
   constexpr std::string_view kScales = " Each panel has its own scales.";

@@ -123,6 +123,7 @@ void Section::add(const std::vector<ChartGroup>& groups, const Table& table, Jso
     figures_of.set("title", plain(table.title));
     data.set("id", id);
     data.set("title", group.title);
+    data.set("headline", text_or_nothing(group.headline));
     data.set("caption", group.caption);
     data.set("table", table.lines.empty() ? Data(false) : figures_of);
     data.set("by_series", group.by_series);

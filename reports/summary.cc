@@ -9,6 +9,7 @@
 
 #include "base/text_table.h"
 #include "reports/comparison.h"
+#include "reports/cost.h"
 #include "reports/failures.h"
 #include "reports/infrastructure.h"
 #include "reports/learning_rate.h"
@@ -27,7 +28,7 @@ std::string colored(const Style& style, Color color, const std::string& text) {
 }
 
 // `columns`: of the lines; those of rows without results end early.
-TextRow cell_line(const Cell& cell, bool has_target, std::size_t columns) {
+TextRow cell_line(const Comparison& part, const Cell& cell, bool has_target, bool has_price, std::size_t columns) {
   const TrialKey& trial = cell.trial();
   TextRow line = {plain(trial.strategy.label), fmt::format("{}:{}", to_string(trial.device_kind), trial.devices),
                fmt::format("{}", trial.global_batch)};
@@ -42,6 +43,10 @@ TextRow cell_line(const Cell& cell, bool has_target, std::size_t columns) {
   line.push_back(accuracy_text(cell.accuracy.median) + (cell.many_models ? " *" : ""));
   if (has_target)
     line.push_back(cell.reached_target == 0 ? "-" : seconds_text(cell.seconds_to_target.median));
+  if (has_price) {
+    const Spread cost = cost_of(part, cell);
+    line.push_back(cost.count == 0 ? "-" : cost_text(cost.median));
+  }
   line.push_back(rate_text(cell.samples_per_second.median));
   line.push_back(cell.speed_up.count == 0 ? "-" : fmt::format("{:.2f}x", cell.speed_up.median));
   line.push_back(cell.efficiency.count == 0 ? "-" : percent_text(cell.efficiency.median));
@@ -99,13 +104,15 @@ std::string table(const Overview& overview, const Style& style) {
   const std::string target = target_head(overview);
   std::vector<TextRow> lines = {{"strategy", "devices", "batch", "accuracy"}};
   if (!target.empty()) lines[0].push_back(target);
+  const bool has_price = std::any_of(overview.parts.begin(), overview.parts.end(), [](const Comparison& part) { return part.price_per_device_hour > 0; });
+  if (has_price) lines[0].push_back("cost");
   for (const char* head : {"samples/s", "speed-up", "efficiency"}) lines[0].push_back(head);
   std::vector<const Cell*> cells;
   std::set<std::size_t> bold;
   for (const Comparison& part : overview.parts) {
     if (!part.ranking.empty()) bold.insert(lines.size() + part.ranking.front());
     for (const Cell& cell : part.cells) {
-      lines.push_back(cell_line(cell, !target.empty(), lines[0].size()));
+      lines.push_back(cell_line(part, cell, !target.empty(), has_price, lines[0].size()));
       cells.push_back(&cell);
     }
   }
@@ -178,6 +185,8 @@ std::string closing_summary(const Overview& overview, const Style& style) {
   if (any_cell([](const Cell&) { return true; })) {
     text += fmt::format("\n{}", table(overview, style));
     text += "  medians over repeats; speed-up is the median of the ratios by seed\n";
+    if (std::any_of(overview.parts.begin(), overview.parts.end(), [](const Comparison& part) { return part.price_per_device_hour > 0; }))
+      text += "  cost: hours of training times devices times the price, up to the target where a row reached it\n";
     if (std::any_of(overview.parts.begin(), overview.parts.end(), [](const Comparison& part) { return part.has_frameworks(); }))
       text += "  speed-up of another framework: over its own fastest row on one device\n";
   }

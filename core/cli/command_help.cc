@@ -36,6 +36,7 @@ const std::vector<OptionText> kConfig = {
 };
 
 const char* const kRunDirectory = "Directory of a run";
+const char* const kPrice = "Price of one device for one hour, in any currency; default price_per_device_hour of the config";
 const char* const kInterpreter = "Interpreter of backends (default: the first python3 on PATH)";
 
 std::vector<OptionText> with(std::vector<OptionText> first, const std::vector<OptionText>& rest) {
@@ -51,12 +52,15 @@ std::vector<CommandText> texts() {
                       {"--resume", "", "Continue the newest run of this config, or the one in -o or DIR"},
                       {"DIR", "", "With --resume: directory of the run to continue"},
                       {"--dry-run", "", "Print the plan and stop"},
-                      {"--trace", "", "Write a few steps of each rank for chrome://tracing"}})},
+                      {"--trace", "", "Write a few steps of each rank for chrome://tracing"},
+                      {"--until-decided", "MINUTES", "After the plan, add repeats until the answer is decided, for at most so long"},
+                      {"--price", "NUMBER", kPrice}})},
       {{"report"},
        "Write the reports of a run again, or one report of several runs side by side.",
        {{"DIR", "", "Directory of a run; repeatable"},
         {"--output", "DIR", "Directory of the reports; default that of the run, of several runs runs/merged-<time>"},
-        {"--objective", "NAME", "time_to_accuracy, throughput or device_seconds"}}},
+        {"--objective", "NAME", "time_to_accuracy, throughput or device_seconds"},
+        {"--price", "NUMBER", kPrice}}},
       {{"replay"},
        "Repeat recorded free-running trials and compare their weights bit by bit.",
        {{"DIR", "", kRunDirectory}, {"--trust-results", "", "Also open plugins in directories that the results name"}}},

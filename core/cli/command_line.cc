@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -46,7 +47,10 @@ constexpr std::string_view kHelp = R"(Trains networks with several multi-device 
                              --only KEY=VALUE,...  a part of the plan: strategy, as, devices ("devices=1:4"), batch, model, variant, seed
                              --set KEY=VALUE  override a key of the config; repeatable    --seed N  one repeat with this seed
                              --data DIR  directory of MNIST or CIFAR-10    --trace  save a few steps for chrome://tracing
-  mgcompare report DIR...    write the reports of a run again, or one of several (-o DIR); --objective time_to_accuracy|throughput|device_seconds
+                             --until-decided MINUTES  add repeats until the answer is decided, for at most so long
+                             --price NUMBER  of one device for one hour, for the cost of each row
+  mgcompare report DIR...    write the reports of a run again, or one of several (-o DIR); --objective time_to_accuracy|throughput|device_seconds;
+                             --price NUMBER
   mgcompare replay DIR       repeat recorded trials (measure.record), bit by bit; --trust-results: with plugin directories named in DIR
   mgcompare compare A B      compare two runs row by row; --fail-on-regression 5%; --json
   mgcompare predict DIR      predict more devices: --devices 8,16; --link measured|NAME|FILE|latency=5us,bandwidth=20GB/s
@@ -140,6 +144,24 @@ std::string seed_problem(const std::string& text) {
   return fmt::format("'{}' is not a seed: give a whole number from 0 to {:.0f}", text, seeds.max);
 }
 
+std::string price_problem(const std::string& text) {
+  const Key& price = *find_key("price_per_device_hour");
+  double value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem == std::errc() && end == text.data() + text.size() && value >= price.min && value <= price.max) return "";
+  return fmt::format("'{}' is not a price of a device for an hour: give a number from {:g} to {:g}, without a currency, such as 2.49", text, price.min, price.max);
+}
+
+std::string minutes_problem(const std::string& text) {
+  constexpr double kMost = 1e6;
+  double value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem == std::errc() && end == text.data() + text.size() && value > 0 && value <= kMost) return "";
+  return fmt::format("'{}' is no number of minutes: give one above 0 and up to {:g}, such as 30", text, kMost);
+}
+
+void add_price(CLI::App& app, Command& command) { app.add_option("--price", command.price)->check(price_problem); }
+
 void add_config(CLI::App& app, Command& command, std::vector<std::string>& filters) {
   add_text(app, "config", command.target)->required();
   app.add_option("--set", command.overrides)->allow_extra_args(false);
@@ -157,9 +179,11 @@ void add_commands(CLI::App& app, Command& command, std::vector<std::string>& fil
   add_config(run, command, filters);
   add_text(run, "-o,--output", command.directory);
   // A plan describes the whole experiment, not what is left of a run.
-  run.add_flag("--dry-run", command.dry_run)->excludes(run.add_flag("--resume", command.resume));
+  CLI::Option* const dry_run = run.add_flag("--dry-run", command.dry_run)->excludes(run.add_flag("--resume", command.resume));
+  run.add_option("--until-decided", command.until_decided)->check(minutes_problem)->excludes(dry_run);
   run.add_flag("--trace", command.trace);
   run.add_option("DIR", command.second);
+  add_price(run, command);
   CLI::App& report = *app.add_subcommand("report");
   add_text(report, "DIR", command.targets)->required();
   add_text(report, "-o,--output", command.directory);
@@ -167,6 +191,7 @@ void add_commands(CLI::App& app, Command& command, std::vector<std::string>& fil
   add_text(replay, "DIR", command.target)->required();
   replay.add_flag("--trust-results", command.trust_results);
   add_text(report, "--objective", command.objective);
+  add_price(report, command);
   CLI::App& compare = *app.add_subcommand("compare");
   add_text(compare, "A", command.target)->required();
   add_text(compare, "B", command.second)->required();
@@ -245,6 +270,7 @@ Parsed parse(int argc, char** argv) {
   for (const std::string& filter : filters) command.only += (command.only.empty() ? "" : ",") + filter;
   if (!command.targets.empty()) command.target = command.targets.front();
   if (command.name == "run" && !command.second.empty()) take_directory(command);
+  if (command.name == "run" && command.price) command.overrides.push_back(fmt::format("price_per_device_hour={}", *command.price));
   if (command.seed) command.overrides.push_back(fmt::format("seeds=[{}]", *command.seed));
   // The log is for developers; messages for users are printed without it.
   spdlog::set_default_logger(spdlog::stderr_color_st("mgcompare"));

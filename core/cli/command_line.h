@@ -39,6 +39,8 @@ struct Command {
   std::string color = "auto";
   std::string second;               // compare: the other directory
   std::string objective, devices, link, regression;  // unparsed; empty: not given
+  std::optional<double> until_decided;  // --until-decided, in minutes
+  std::optional<double> price;      // --price, per device and hour; for `run` it is an override, too
   bool mllog = false, trace = false;
   bool trust_results = false;       // replay: use the plugin directories that the results name
   std::string python;               // plugins: the interpreter of backends; empty: the first python3 on PATH

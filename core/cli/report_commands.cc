@@ -99,6 +99,12 @@ std::vector<LinkMeasurements> examined_in(const std::string& file) {
   }
 }
 
+Overview priced(Overview overview, const std::optional<double>& price) {
+  if (!price) return overview;
+  for (Comparison& part : overview.parts) part.price_per_device_hour = *price;
+  return overview;
+}
+
 std::string created(const std::string& directory) {
   std::filesystem::create_directories(directory);
   return directory;
@@ -111,7 +117,7 @@ int write_merged_report(const Command& command, Objective objective) {
   if (!command.directory.empty() && has_run(command.directory))
     throw UsageError(fmt::format("{}: is the directory of a run, which keeps its own report; give another directory with -o", command.directory));
   const std::string folder = command.directory.empty() ? new_run_directory("merged") : command.directory;
-  const Overview overview = merged(runs, objective);
+  const Overview overview = priced(merged(runs, objective), command.price);
   const std::vector<std::string> files = write_reports(overview, created(folder));
   fmt::print("{}\n", closing_summary(overview, print_style(command)));
   for (const std::string& file : files) fmt::print("{}\n", file);
@@ -134,7 +140,8 @@ int write_report_again(const Command& command) {
   if (command.targets.size() > 1) return write_merged_report(command, objective);
   const Run run = read_run(command.target);
   const std::string folder = command.directory.empty() ? command.target : created(command.directory);
-  print_summary(run, write_reports(run, folder, objective), command, objective);
+  const Overview overview = priced(overview_of(run, objective), command.price);
+  print_summary(overview, write_reports(overview, folder), command);
   return exit_code_of(run);
 }
 

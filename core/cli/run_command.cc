@@ -335,9 +335,9 @@ Style print_style(const Command& command) {
   return {terminal.color, terminal.utf8, terminal.columns};
 }
 
-void print_summary(const Run& run, const std::vector<std::string>& files, const Command& command, Objective objective) {
-  fmt::print("{}\n", closing_summary(run, print_style(command), objective));
-  fmt::print("{}/{}\n", run.directory, kResultsFile);
+void print_summary(const Overview& overview, const std::vector<std::string>& files, const Command& command) {
+  fmt::print("{}\n", closing_summary(overview, print_style(command)));
+  fmt::print("{}/{}\n", overview.parts.front().run->directory, kResultsFile);
   for (const std::string& file : files) fmt::print("{}\n", file);
 }
 

@@ -8,6 +8,7 @@
 #include "cli/command_line.h"
 #include "results/link_measurements.h"
 #include "plan/plan.h"
+#include "reports/overview.h"
 #include "reports/summary.h"
 #include "results/results_store.h"
 #include "services/device_availability.h"
@@ -51,8 +52,7 @@ void run_trial(ResultsStore& results, Supervisor& supervisor, DeviceAvailability
 // The path of the trial's schedule log.
 std::string record_of(const TrialKey& trial, const std::string& directory);
 // Prints the closing summary and the paths of the run's files on stdout.
-void print_summary(const Run& run, const std::vector<std::string>& files, const Command& command,
-                   Objective objective = Objective::time_to_accuracy);
+void print_summary(const Overview& overview, const std::vector<std::string>& files, const Command& command);
 // Colour and encoding of stdout.
 Style print_style(const Command& command);
 int exit_code_of(const Run& run);

@@ -164,6 +164,7 @@ struct Config {
   std::size_t epochs = 12;
   double evaluate = 1;              // epochs between evaluations, at most 1
   double target_accuracy = 0;       // 0: none
+  double price_per_device_hour = 0; // in any currency; 0: none
   std::vector<std::uint64_t> seeds = {1};
   ScalingConfig scaling;
   std::vector<VariantConfig> variants;
@@ -209,7 +210,7 @@ void from_json(const nlohmann::json& json, Config& config);
 // The resolved config as YAML: all defaults filled in, layers inline.
 std::string resolved_yaml(const Config& config);
 
-// SHA-256 (hexadecimal) over all settings: equal for configs with equal settings, whatever file they come from.
+// SHA-256 (hexadecimal) over all settings but the price: equal for configs with equal settings, whatever file they come from.
 std::string config_hash(const Config& config);
 
 // Whether a config accepts this name of a strategy: letters, digits, _ and -, at most 64.

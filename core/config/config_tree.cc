@@ -237,7 +237,11 @@ std::string resolved_yaml(const Config& config) {
   return to_yaml(root);
 }
 
-std::string config_hash(const Config& config) { return sha256(settings_of(nlohmann::json(config)).dump()); }
+std::string config_hash(const Config& config) {
+  nlohmann::json settings = settings_of(nlohmann::json(config));
+  settings.erase("price_per_device_hour");  // changes no trial
+  return sha256(settings.dump());
+}
 
 std::string config_slug(const std::string& name) {
   constexpr std::size_t kLongest = 48, kHashLength = 8;

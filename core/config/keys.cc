@@ -227,6 +227,12 @@ std::vector<Key> make_keys() {
        .help = "Report the training time until this accuracy is reached; 0: none.",
        .field = Number([](Config& c) -> double& { return c.target_accuracy; }),
        .max = 1},
+      {.name = "price_per_device_hour",
+       .help = "Price of one device for one hour, in any currency; reports then have the cost of each row. 0: none. It changes no trial: "
+               "a run can be resumed with another price.",
+       .field = Number([](Config& c) -> double& { return c.price_per_device_hour; }),
+       .max = 1e9,
+       .varies = false},
       {.name = "seeds",
        .help = "Repeats: one block of all trials per seed.",
        .field = Counts([](Config& c) -> std::vector<std::size_t>& { return c.seeds; }),

@@ -13,6 +13,11 @@ namespace {
 
 constexpr std::uint64_t kShuffleStream = 0x706c616e;  // distinct from all random streams of trials
 
+// Uses random numbers from `draw` on.
+void shuffle(const Random& random, std::uint64_t& draw, std::vector<Trial>& trials) {
+  for (std::size_t left = trials.size(); left > 1; --left) std::swap(trials[left - 1], trials[random.below(draw++, left)]);
+}
+
 std::vector<Trial> blocks(const Config& config, const std::vector<PlannedRow>& rows) {
   const Random random(config.seeds.front(), kShuffleStream);
   std::uint64_t draw = 0;
@@ -25,7 +30,7 @@ std::vector<Trial> blocks(const Config& config, const std::vector<PlannedRow>& r
       trial.block = static_cast<int>(block) + 1;
       trial.seed = config.seeds[block];
     }
-    for (std::size_t left = trials.size(); left > 1; --left) std::swap(trials[left - 1], trials[random.below(draw++, left)]);
+    shuffle(random, draw, trials);
     std::move(trials.begin(), trials.end(), std::back_inserter(all));
   }
   return all;
@@ -53,6 +58,11 @@ std::vector<Trial> brackets(const Config& config, const std::vector<PlannedRow>&
 }
 
 }  // namespace
+
+void shuffle_block(const Config& config, int block, std::vector<Trial>& trials) {
+  std::uint64_t draw = 0;
+  shuffle(Random(config.seeds.front(), (static_cast<std::uint64_t>(block) << 32) + kShuffleStream), draw, trials);
+}
 
 std::vector<Trial> ordered_trials(const Config& config, const std::vector<PlannedRow>& rows, const CheckedRows& checked) {
   const std::vector<Trial> trials = blocks(config, rows);

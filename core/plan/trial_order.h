@@ -19,4 +19,7 @@ struct PlannedRow {
 // re-runs (baseline_reruns.h) are placed between the trials, and checks (controls.h) at the end.
 std::vector<Trial> ordered_trials(const Config& config, const std::vector<PlannedRow>& rows, const CheckedRows& checked);
 
+// Shuffles a further block (further_block.h) by the first seed and the block's number.
+void shuffle_block(const Config& config, int block, std::vector<Trial>& trials);
+
 }  // namespace mgcompare

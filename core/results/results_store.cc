@@ -55,6 +55,15 @@ std::string ResultsStore::identity() const {
   });
 }
 
+std::set<int> ResultsStore::blocks() const {
+  return translating_errors(session_->path(), [&] {
+    std::set<int> numbers;
+    session_->database().query("SELECT DISTINCT block FROM trial WHERE block BETWEEN 1 AND 1000000", {},
+                               [&](const Columns& row) { numbers.insert(static_cast<int>(row.integer(0))); });
+    return numbers;
+  });
+}
+
 const std::map<std::string, std::string>& ResultsStore::builds() const { return session_->builds(); }
 
 void ResultsStore::begin(const RunInfo& info, const std::vector<Trial>& plan) {
@@ -97,11 +106,11 @@ static std::string environment_value(const RunInfo& info, std::string_view key) 
 }
 
 // The settings that tell two experiments apart. The name is a label, which a config without one takes from its file; that of
-// the network goes with its layers; and plugins are compared by their content.
+// the network goes with its layers; plugins are compared by their content; and a price changes no trial.
 static std::vector<std::string> differing_settings(const RunInfo& one, const std::string& other_config) {
   std::vector<std::string> keys = differing_keys(one.config_json, other_config);
   std::erase_if(keys, [](const std::string& key) {
-    return key == "name" || key == "model" || key == "plugins" || key.starts_with("plugins.");
+    return key == "name" || key == "model" || key == "price_per_device_hour" || key == "plugins" || key.starts_with("plugins.");
   });
   return keys;
 }
@@ -236,6 +245,9 @@ std::vector<std::string> ResultsStore::resume(const RunInfo& info, const std::ve
                                   session_->path()));
     }
     set(session_->database(), "program_version", info.program_version);
+    // With the price of this session.
+    set(session_->database(), "config_json", info.config_json);
+    set(session_->database(), "config_yaml", info.config_yaml);
     if (!info.builds.empty()) set(session_->database(), "builds", dump(Json(info.builds)));
     set(session_->database(), "links", dump(Json(info.links)));
     // Earlier results stay doubtful after the machine has been repaired.
@@ -247,6 +259,17 @@ std::vector<std::string> ResultsStore::resume(const RunInfo& info, const std::ve
   });
   if (!info.data_fingerprint.empty()) record_data(info.data_name, info.data_origin, info.data_fingerprint, info.data_remark);
   return notes;
+}
+
+void ResultsStore::extend(const std::vector<Trial>& trials) {
+  session_->commit([&] {
+    int position = static_cast<int>(session_->database().integer("SELECT coalesce(max(position), -1) + 1 FROM trial"));
+    for (const Trial& trial : trials) {
+      insert_trial(session_->database(), trial, position++);
+      session_->planned().insert(trial.number);
+    }
+    seal_run(session_->database());
+  });
 }
 
 void ResultsStore::record_data(const std::string& name, const std::string& origin, const std::string& fingerprint,

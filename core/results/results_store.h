@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -99,16 +100,20 @@ class ResultsStore {
   bool empty() const;
   // Random text that tells this run from all others; empty if an older version began it.
   std::string identity() const;
+  // The numbers of the blocks of its trials.
+  std::set<int> blocks() const;
   // RunInfo::builds, which this session began or continued with.
   const std::map<std::string, std::string>& builds() const;
   // Begins a run with its plan. Throws InUse if the directory has a run.
   void begin(const RunInfo& info, const std::vector<Trial>& plan);
-  // Continues a run of the same experiment: an equal config but for its name. Trials that were running become pending; trials
+  // Continues a run of the same experiment: an equal config but for its name and its price, of which the run takes the latter. Trials that were running become pending; trials
   // of the plan that the run lacks are added; damaged ones run again, and finished ones whose plugin was built again since, or whose
   // framework has other versions now, with a sentence about each such plugin. Damaged rows of no trial of the plan are removed, with a
   // sentence, unless the plan `is_part` of that of the experiment. Throws InUse, naming what differs, if the config, a trial, the machine, the build of the
   // program or the version of a library is different.
   std::vector<std::string> resume(const RunInfo& info, const std::vector<Trial>& plan, bool is_part = false);
+  // Adds trials to the run, behind those that it has. None of them may have a number of those.
+  void extend(const std::vector<Trial>& trials);
   // Throws InUse if the run has used other data: results of different data are never mixed.
   void record_data(const std::string& name, const std::string& origin, const std::string& fingerprint, const std::string& remark = "");
 

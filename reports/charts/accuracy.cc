@@ -6,6 +6,7 @@
 #include <set>
 
 #include "reports/charts/chart.h"
+#include "reports/charts/headline.h"
 #include "reports/findings.h"
 #include "reports/text.h"
 #include "results/target_crossing.h"
@@ -74,6 +75,8 @@ Json accuracy_axis() {
 }  // namespace
 
 Json chart::learning_spec(const std::vector<const Cell*>& rows, const std::vector<Series>& series, const char* against, double target) {
+  constexpr double kBesideEqual = 0.04;  // of an epoch
+  const bool by_epoch = std::string_view(against) == "epoch";
   Json values = Json::array();
   double epochs = 0;
   // Strategies with equal results share one band: that of the first one, leaders first.
@@ -81,16 +84,19 @@ Json chart::learning_spec(const std::vector<const Cell*>& rows, const std::vecto
   std::stable_partition(cells.begin(), cells.end(), [&](const Cell* cell) {
     return std::any_of(series.begin(), series.end(), [&](const Series& one) { return one.leads && one.name == cell->series; });
   });
-  std::set<std::string> bands_drawn;
+  std::map<std::string, std::size_t> drawn;  // bands, and how many rows have them
   for (const Cell* cell : cells) {
     Json points = evaluations_of(*cell), band = Json::array();
     for (const Json& point : points) band.push_back({point[against], point["low"], point["high"]});
-    const bool again = !bands_drawn.insert(band.dump()).second;
-    for (Json& point : points) point["again"] = again;
     if (!points.empty()) epochs = std::max(epochs, points.back()["epoch"].get<double>());
+    const std::size_t before = drawn[band.dump()]++;
+    for (Json& point : points) {
+      point["again"] = before > 0;
+      // To the right of the curves that would hide it.
+      if (by_epoch) point[against] = point[against].get<double>() + kBesideEqual * static_cast<double>(before);
+    }
     values.insert(values.end(), points.begin(), points.end());
   }
-  const bool by_epoch = std::string_view(against) == "epoch";
   Json x = field(against, "quantitative", by_epoch ? "epoch" : "training seconds");
   x["axis"] = {{"grid", false}, {"tickCount", 6}};
   if (by_epoch) {
@@ -157,6 +163,7 @@ ChartGroup time_to_target_charts(const Comparison& comparison) {
   ChartGroup group{fmt::format("Time to {}", target_text(comparison.target_accuracy)),
                    "Training seconds, interpolated between the last evaluation below it and the first that reached it; rows that did not reach it are left out.",
                    {}};
+  group.headline = target_headline(comparison);
   const std::vector<Series> series = all_series(comparison);
   const std::vector<Panel> every = panels(comparison);
   for (const Panel& panel : every) {
@@ -188,7 +195,7 @@ ChartGroup over_batches(const Comparison& comparison) {
       Json values = Json::array();
       for (const Cell* cell : cells)
         values.push_back({{"series", cell->series},
-                          {"batch", cell->trial().global_batch},
+                          {"batch", dodged(cell->trial().global_batch, cell->series, series)},
                           {"accuracy", json_number(cell->accuracy.median)},
                           {"low", json_number(cell->accuracy.low)},
                           {"high", json_number(cell->accuracy.high)},
@@ -213,8 +220,9 @@ std::vector<ChartGroup> accuracy_charts(const Comparison& comparison) {
                "On all evaluated samples; training time only. Bands are 95 % intervals of the median "
                "(up to five repeats: their range), the dotted line is the target."),
       learning(comparison, "epoch", "Accuracy against epochs",
-               "The same by epochs: differences here are due to the strategy or its batch, not to the machine. Strategies with equal "
-               "results share one curve.")};
+               "The same by epochs: differences here are due to the strategy or its batch, not to the machine. Curves of strategies with "
+               "equal results lie side by side.")};
+  all.back().headline = accuracy_headline(comparison);
   if (comparison.target_accuracy > 0) all.push_back(time_to_target_charts(comparison));
   all.push_back(over_batches(comparison));
   std::erase_if(all, [](const ChartGroup& group) { return group.charts.empty(); });

@@ -157,6 +157,12 @@ Json doubling(const char* name, const char* title, const std::set<std::size_t>& 
   return axis;
 }
 
+double dodged(std::size_t x, const std::string& name, const std::vector<Series>& series) {
+  const auto found = std::find_if(series.begin(), series.end(), [&](const Series& one) { return one.name == name; });
+  const double place = series.size() < 2 ? 0 : static_cast<double>(found - series.begin()) / static_cast<double>(series.size() - 1) - 0.5;
+  return static_cast<double>(x) * std::exp2(0.12 * place);
+}
+
 Json rows(const char* name, const Json& order) {
   Json axis = field(name, "nominal", nullptr);
   axis["sort"] = order;

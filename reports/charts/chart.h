@@ -31,6 +31,7 @@ struct ChartGroup {
   std::vector<Chart> charts;
   bool by_series = true;            // uses the colours of the series
   std::size_t left_out = 0;         // panels beyond kMaxPanels
+  std::string headline;             // what it shows (headline.h); empty: no single finding
 
   // Adds the chart "efficiency-0", "efficiency-1", ...; beyond kMaxPanels only counts it.
   void add(const char* id, const std::string& panel, const std::function<Json()>& spec);
@@ -71,6 +72,9 @@ Json shape(const std::vector<Series>& series);
 Json dash(const std::vector<Series>& series);
 Json fading(double crowd = 0.45);                      // opacity; `crowd`: of grey series while none is picked
 Json tooltip(const std::vector<std::pair<const char*, const char*>>& fields);  // name, title
+
+// `x`, shifted by the place of a series among all, so that equal curves on a logarithmic axis lie side by side.
+double dodged(std::size_t x, const std::string& name, const std::vector<Series>& series);
 
 // Axes: logarithmic with powers of two, and names of rows in the given order.
 Json doubling(const char* name, const char* title, const std::set<std::size_t>& counts);

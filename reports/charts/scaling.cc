@@ -6,6 +6,7 @@
 #include <set>
 
 #include "reports/charts/chart.h"
+#include "reports/charts/headline.h"
 #include "reports/findings.h"
 #include "reports/text.h"
 
@@ -13,17 +14,6 @@ namespace mgcompare {
 namespace {
 
 using namespace chart;
-
-// Shifts the points of different series at the same x value, so that their intervals do not overlap.
-double dodged(std::size_t count, std::size_t number, std::size_t series) {
-  const double place = series < 2 ? 0 : static_cast<double>(number) / static_cast<double>(series - 1) - 0.5;
-  return static_cast<double>(count) * std::exp2(0.12 * place);
-}
-
-std::size_t number_of(const std::vector<Series>& series, const std::string& name) {
-  const auto found = std::find_if(series.begin(), series.end(), [&](const Series& one) { return one.name == name; });
-  return static_cast<std::size_t>(found - series.begin());
-}
 
 // A point of a curve, without its x value.
 Json value_of(const Cell& cell, const Spread& y) {
@@ -44,7 +34,7 @@ Json values_of(const Panel& panel, const std::vector<Series>& series, Spread Cel
     const Spread& spread = cell->*figure;
     if (spread.count == 0) continue;
     values.push_back(value_of(*cell, spread));
-    values.back()["x"] = dodged(cell->trial().devices, number_of(series, cell->series), series.size());
+    values.back()["x"] = dodged(cell->trial().devices, cell->series, series);
   }
   return values;
 }
@@ -141,7 +131,7 @@ ChartGroup over_batches(const Comparison& comparison) {
       Json values = Json::array();
       for (const auto& [batch, cell] : cells) {
         values.push_back(value_of(*cell, cell->samples_per_second));
-        values.back()["x"] = dodged(batch, number_of(series, cell->series), series.size());
+        values.back()["x"] = dodged(batch, cell->series, series);
       }
       const Json x = doubling("x", place.scaling == ScalingMode::weak ? "batch per device" : "global batch", batches);
       Json y = field("y", "quantitative", "samples/s");
@@ -158,11 +148,13 @@ ChartGroup over_batches(const Comparison& comparison) {
 std::vector<ChartGroup> scaling_charts(const Comparison& comparison) {
   ChartGroup efficiency = over_devices(comparison, "efficiency", &Cell::efficiency, efficiency_spec);
   efficiency.title = "Efficiency";
+  efficiency.headline = efficiency_headline(comparison);
   efficiency.caption =
       "Samples/s divided by those of the same number of single devices. The dotted line is ideal scaling; bars are 95 % "
       "intervals of the median (up to five repeats: their range).";
   ChartGroup speed_up = over_devices(comparison, "speed-up", &Cell::speed_up, speed_up_spec);
   speed_up.title = "Speed-up";
+  speed_up.headline = speed_up_headline(comparison);
   speed_up.caption = "Samples/s divided by those of the one-device baseline; both axes are logarithmic. Nothing is clipped.";
   std::vector<ChartGroup> all = {efficiency, speed_up, over_batches(comparison)};
   std::erase_if(all, [](const ChartGroup& group) { return group.charts.empty(); });

@@ -115,6 +115,7 @@ TEST_F(Resolved, TheHashIsAboutMeaning) {
   EXPECT_EQ(config_hash(read_config(write("elsewhere.yaml", full_))), hash);
   EXPECT_EQ(config_hash(read(full_ + "epochs: 12\n")), hash);
   EXPECT_NE(config_hash(read(full_ + "epochs: 13\n")), hash);
+  EXPECT_EQ(config_hash(read(full_ + "price_per_device_hour: 2.5\n")), hash) << "changes no trial";
   ConfigSetting setting;
   setting.overrides = {"optimizer.weight_decay=2e-4"};
   EXPECT_NE(config_hash(read(full_, setting)), hash);

@@ -156,6 +156,8 @@ TEST(Summary, SaysWhenTheBaselineWins) {
   const std::string text = closing_summary(maker.run, {});
   EXPECT_THAT(text, StartsWith("No gain seen: at best 0.62 times as fast to 97 % as alone on 1 CPU "
                                "core, batch 128, by together on 2 CPU cores, batch 128; undecided: fewer than three repeats\n"
+                               "At least 2 more repeats of each row are needed to decide; how many would do is not known, because one repeat "
+                               "shows no spread\n"
                                "alone on 1 CPU core, batch 128 reached 97 % in 5.00 s\n    it is the one-device "
                                "baseline: no other row has a better median\n"));
 }

@@ -1,0 +1,27 @@
+#include "reports/advice.h"
+
+#include <fmt/format.h>
+
+#include "reports/answer.h"
+#include "reports/comparison_text.h"
+#include "reports/titles.h"
+
+namespace mgcompare {
+
+std::string advice_text(const Comparison& comparison) {
+  const std::optional<Contest> rows = contest(comparison);
+  if (!rows || (goes_by_target(comparison) && !some_repeats(*rows->several).empty())) return "";
+  if (rows->order == Order::below) return fmt::format("What to do: stay with {}", title_of(*rows->one));
+  if (rows->order == Order::undecided) {
+    const double factor = factor_over(comparison, *rows->several, *rows->one).median;
+    const double gain = comparison.objective == Objective::device_seconds ? 1 / factor : factor;
+    return gain > 1 + kNoiseFloor ? "What to do: repeat more before choosing (run --until-decided)"
+                                  : fmt::format("What to do: stay with {}, unless more repeats show a gain", title_of(*rows->one));
+  }
+  const auto figure = goes_by_target(comparison) ? device_seconds_to_target : device_seconds;
+  const Spread cost = ratio(rows->several->done, rows->one->done, figure);
+  return fmt::format("What to do: use {}{}", winner_title(*rows->several),
+                     cost.count == 0 ? "" : fmt::format(", for {} times the device-seconds of one device", with_range(cost)));
+}
+
+}  // namespace mgcompare
