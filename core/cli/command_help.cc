@@ -1,5 +1,6 @@
 #include "cli/command_help.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -101,6 +102,15 @@ std::vector<CommandText> texts() {
   };
 }
 
+// Without the options that an option excludes, which would take a line of their own. An error names them.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const std::string text = CLI::Formatter::make_option_opts(option);
+    return text.substr(0, text.find(" " + get_label("Excludes") + ":"));
+  }
+};
+
 void describe(CLI::App& command, const OptionText& text) {
   CLI::Option* const option = command.get_option_no_throw(text.name);
   if (option == nullptr) return;    // the subcommands of `plugins` take no general options
@@ -111,9 +121,11 @@ void describe(CLI::App& command, const OptionText& text) {
 }  // namespace
 
 void describe_commands(CLI::App& app) {
+  const auto formatter = std::make_shared<HelpFormatter>();
   for (const CommandText& text : texts()) {
     CLI::App* command = &app;
     for (const std::string& word : text.path) command = command->get_subcommand(word);
+    command->formatter(formatter);
     command->description(text.purpose);
     for (const OptionText& option : text.options) describe(*command, option);
     for (const OptionText& option : kGeneral) describe(*command, option);

@@ -45,12 +45,9 @@ constexpr std::string_view kHelp = R"(Trains networks with several multi-device 
 
   mgcompare [run] CONFIG|-   -o DIR  directory of the results (with --resume: of the run to continue)    --dry-run  print the plan
                              --only KEY=VALUE,...  a part of the plan: strategy, as, devices ("devices=1:4"), batch, model, variant, seed
-                             --set KEY=VALUE  override a key of the config; repeatable    --seed N  one repeat with this seed
-                             --data DIR  directory of MNIST or CIFAR-10    --trace  save a few steps for chrome://tracing
-                             --until-decided MINUTES  add repeats until the answer is decided, for at most so long
-                             --price NUMBER  of one device for one hour, for the cost of each row
-  mgcompare report DIR...    write the reports of a run again, or one of several (-o DIR); --objective time_to_accuracy|throughput|device_seconds;
-                             --price NUMBER
+                             --set KEY=VALUE  override a key; repeatable    --seed N  one repeat with this seed    --until-decided MINUTES  more repeats
+                             --data DIR  directory of MNIST or CIFAR-10    --price NUMBER  of a device for an hour    --trace  for chrome://tracing
+  mgcompare report DIR...    write the reports of a run again, or one of several (-o DIR); --objective time_to_accuracy|throughput|device_seconds
   mgcompare replay DIR       repeat recorded trials (measure.record), bit by bit; --trust-results: with plugin directories named in DIR
   mgcompare compare A B      compare two runs row by row; --fail-on-regression 5%; --json
   mgcompare predict DIR      predict more devices: --devices 8,16; --link measured|NAME|FILE|latency=5us,bandwidth=20GB/s

@@ -21,8 +21,8 @@ class UntilDecided : public CommandTest {
  protected:
   std::string config() const {
     return place_.write("one.yaml",
-                        "layers: [flatten, {dense: 32}, tanh, {dense: 10}]\ndata: {set: digits, train_samples: 2048, test_samples: 128}\n"
-                        "epochs: 2\nmeasure: {warm_up_steps: 1}\nscaling: {devices: [cpu:1, cpu:2], batch: 64}\n"
+                        "layers: [flatten, {dense: 32}, tanh, {dense: 10}]\ndata: {set: digits, train_samples: 16384, test_samples: 128}\n"
+                        "epochs: 4\nmeasure: {warm_up_steps: 1}\nscaling: {devices: [cpu:1, cpu:2], batch: 64}\n"
                         "strategies: [serial, replicated]\n");
   }
   mgcompare::Run run() const { return read_run((place_.folder() / "run").string()); }
