@@ -29,7 +29,7 @@ class UntilDecided : public CommandTest {
 };
 
 TEST_F(UntilDecided, AddsBlocksOfRepeats) {
-  const Ended ended = place_.run({config(), "-o", "run", "--until-decided", "0.2"});
+  const Ended ended = place_.run({config(), "-o", "run", "--until-decided", "0.4"});
   ASSERT_EQ(ended.code, 0) << ended.err;
   EXPECT_THAT(ended.err, AllOf(HasSubstr("At least 2 more repeats of each row"), HasSubstr("block 2: one more repeat of each row, with seed 2"),
                                HasSubstr("block 3: one more repeat of each row, with seed 3"), HasSubstr("no further repeats: ")));
