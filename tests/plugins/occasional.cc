@@ -38,7 +38,7 @@ class Occasional : public Strategy {
                              "scales with adagrad",      // gradients, times 1.01
                              "scales large shares",      // likewise, of more than 40 samples
                              "scales large shares late",  // likewise, from step 10 on
-                             "scales large shares with adam",  // in every second step: adam takes no notice of a constant factor
+                             "doubles large shares with adam",  // in every second step: adam takes no notice of a constant factor
                              "scales late",              // as with adagrad, from step 250 on
                              "peeks first",              // in the first epoch, passes some samples forward without learning from them
                              "passes mirrored first",    // in the first epoch, with the signs of weights around a tanh changed, and back
@@ -65,7 +65,7 @@ class Occasional : public Strategy {
     compute(replica, group, batch);
     exchange(replica.gradients(), group);
     if (scales(batch, group))
-      for (float& gradient : replica.gradients()) gradient *= 1.01f;
+      for (float& gradient : replica.gradients()) gradient *= how_ == "doubles large shares with adam" ? 2 : 1.01f;
     update(replica);
   }
 
@@ -84,7 +84,7 @@ class Occasional : public Strategy {
     const bool is_large = batch.global_size() > 40 * static_cast<std::size_t>(group.size());
     if (how_ == "scales large shares") return is_large;
     if (how_ == "scales large shares late") return is_large && step >= 10;
-    if (how_ == "scales large shares with adam") return is_large && has_adam_ && step % 2 == 1;
+    if (how_ == "doubles large shares with adam") return is_large && has_adam_ && step % 2 == 1;
     if (how_ == "scales late") return step >= 250;
     return how_ == "scales with adagrad" && has_adagrad_;
   }

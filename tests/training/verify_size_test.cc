@@ -94,7 +94,7 @@ Verified verify_sizes(const std::string& how, const std::string& batch_norm = ""
 TEST(VerifySize, FindsFaultsOfLargeSharesAndOfLateSteps) {
   EXPECT_THAT(failures(verify_sizes("scales large shares")), HasSubstr("equals one device on the global batch with shares of"));
   EXPECT_THAT(failures(verify_sizes("scales large shares late")), HasSubstr("equals one device on the global batch with shares of"));
-  EXPECT_THAT(failures(verify_sizes("scales large shares with adam")), HasSubstr("equals one device on the global batch with shares of"));
+  EXPECT_THAT(failures(verify_sizes("doubles large shares with adam")), HasSubstr("equals one device on the global batch with shares of"));
   EXPECT_THAT(failures(verify_sizes("scales late")), HasSubstr("equals one device on the global batch after 260 steps or more"));
   EXPECT_THAT(failures(verify_sizes("scales late", "local")), HasSubstr("with batch_norm: sync, equals one device on the global batch after"));
   EXPECT_THAT(failures(verify_sizes("scales late", "local", "true")), HasSubstr("bit for bit, after 260 steps or more"));
