@@ -277,7 +277,7 @@ void Verification::check_approximate(TrainingCase of, const Traits& traits) {
     check_real_time(audited);
   }
   check_settled(of, traits, plain);
-  if (of.ranks > 1) check_contributions(of, traits, plain);
+  if (has_one_model(traits) && of.ranks > 1) check_contributions(of, traits, plain);
 }
 
 // The same training, settled more and less often than usual, interrupted and resumed. If it ends as expected, nothing of

@@ -84,7 +84,7 @@ class Verification {
   bool each_step_sends(const TrainingCase& of, const Observation& seen);
   void check_sent(const TrainingCase& of, const Observation& plain, const Observation& disturbed);
   void check_contributions(TrainingCase of, const Traits& traits, const ObservedTraining& plain);
-  void check_contribution(TrainingCase of, const Traits& traits, const ObservedTraining& plain);
+  void check_contribution(TrainingCase of, const ObservedTraining& plain);
   void check_conservation(const TrainingCase& of, const TrainingOutcome& outcome);
   void check_real_time(TrainingCase of);
   void check_ceiling(const TrainingCase& of, const ObservedTraining& training);

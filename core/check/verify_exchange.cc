@@ -74,18 +74,17 @@ void Verification::check_sent(const TrainingCase& of, const Observation& plain, 
   judge(true, of, kSent, "the same in each step, wherever settle() was called");
 }
 
-// One model of all ranks must change if one rank gets another sample in one step. Without counted bytes, the copies or models of
-// other ranks must not have changed before settle().
+// One model of all ranks must change if one rank gets another sample in one step. Without counted bytes, the copies of other
+// ranks must not have changed before settle().
 void Verification::check_contributions(TrainingCase of, const Traits& traits, const ObservedTraining& plain) {
-  if (traits.models == Traits::Models::many && plain.bytes_per_step > 0) return;
   const AlteredTraining altered{of.optimizer, of.ranks, of.is_brief, traits.pace == Traits::Pace::lockstep};
   for (std::size_t i = 0; i < alterations_of(scope_, altered); ++i) {
     of.alteration = alteration_of(scope_, altered, i);
-    check_contribution(of, traits, plain);
+    check_contribution(of, plain);
   }
 }
 
-void Verification::check_contribution(TrainingCase of, const Traits& traits, const ObservedTraining& plain) {
+void Verification::check_contribution(TrainingCase of, const ObservedTraining& plain) {
   const auto changed = static_cast<std::size_t>(of.alteration->rank);
   const auto depends = [&](const ObservedTraining& altered) {
     return altered.seen.ranks[0].epochs.back().settled != plain.seen.ranks[0].epochs.at(altered.seen.ranks[0].epochs.size() - 1).settled;
@@ -96,14 +95,12 @@ void Verification::check_contribution(TrainingCase of, const Traits& traits, con
   const std::string place = fmt::format("rank {} in step {} of epoch {}", changed, of.alteration->step + 1, of.alteration->epoch + 1);
   if (!altered.seen.ranks[changed].was_altered)
     return report(Verdict::printed, of, kDepends, fmt::format("not checked with {}, which has no sample or only such as all others are", place));
-  if (traits.models == Traits::Models::one) {
-    if (!depends(altered)) {
-      of.epochs = 0;
-      altered = run(of);
-    }
-    const std::string which = of.alteration->place == 0 ? "the first sample" : of.alteration->place == 1 ? "the last sample" : "a sample";
-    judge(depends(altered), of, kDepends, fmt::format("{} of {} {} it", which, place, depends(altered) ? "changes" : "does not change"));
+  if (!depends(altered)) {
+    of.epochs = 0;
+    altered = run(of);
   }
+  const std::string which = of.alteration->place == 0 ? "the first sample" : of.alteration->place == 1 ? "the last sample" : "a sample";
+  judge(depends(altered), of, kDepends, fmt::format("{} of {} {} it", which, place, depends(altered) ? "changes" : "does not change"));
   if (plain.bytes_per_step > 0) return;
   bool is_alone = true;
   for (std::size_t rank = 0; rank < altered.seen.ranks.size(); ++rank) {

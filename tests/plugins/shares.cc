@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "board.h"
 #include "mgcompare/strategy.h"
 
 namespace {
@@ -23,13 +22,12 @@ class Shares : public Strategy {
                              "five of six",            // ranks: of six, the last one's samples are lost
                              "first half",             // approximate: learns from the first half of each share
                              "last half",              // likewise
-                             "ceiling",                // many models, but their gradients are summed
-                             "unseen ceiling"})),      // likewise, and no ledger sees it
+                             "ceiling"})),             // many models, but their gradients are summed
         many_(facts.ranks > 1) {}
 
   Traits traits() const override {
     Traits traits;
-    if (how_ == "ceiling" || how_ == "unseen ceiling") {
+    if (how_ == "ceiling") {
       traits.role = Traits::Role::ceiling;
       traits.models = Traits::Models::many;
     } else if (!learns_half()) {
@@ -50,7 +48,6 @@ class Shares : public Strategy {
     if (how_ == "five of six" && group.size() == 6)
       for (float& gradient : gradients) gradient *= group.rank() == 5 ? 0.0f : 1.2f;
     if (how_ == "any order") add_in_any_order(group, gradients);
-    else if (how_ == "unseen ceiling") testing::sum_unseen(group, gradients);
     else group.all_reduce(gradients);
     replica.update();
   }
