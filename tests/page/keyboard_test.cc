@@ -118,7 +118,7 @@ TEST_F(Keyboard, TheFirstTabLeadsPastTheLinksToTheAnswer) {
   EXPECT_TRUE(page.evaluate("document.activeElement.getBoundingClientRect().left >= 0"));
   page.press("Enter");
   page.press("Tab");
-  EXPECT_TRUE(page.evaluate("document.activeElement.closest('section.answer') !== null"));
+  EXPECT_TRUE(page.evaluate("document.activeElement.matches('section.answer .glance [data-format=svg]')"));
 }
 
 TEST_F(Keyboard, EnterAndSpaceIsolateAStrategy) {
