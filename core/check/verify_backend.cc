@@ -29,8 +29,6 @@ struct Length {
   std::size_t epochs, batch, steps;
 };
 
-std::size_t rounded_up(std::size_t number, std::size_t divisor) { return (number + divisor - 1) / divisor; }
-
 class Check {
  public:
   Check(const BackendVerification& of, const VerifyListener& listener) : of_(of), listener_(listener) {}
@@ -53,10 +51,10 @@ class Check {
     listener_.found({verdict, of_.strategy.label, check, optimizer, devices, figure});
   }
 
-  Length brief() const { return {kEpochs, rounded_up(of_.dataset.train.samples, kBackendSteps / kEpochs), kBackendSteps}; }
+  Length brief() const { return {kEpochs, divided_up(of_.dataset.train.samples, kBackendSteps / kEpochs), kBackendSteps}; }
 
   Length many_steps() const {
-    const std::size_t steps_per_epoch = rounded_up(of_.dataset.train.samples, kSmallBatch), epochs = rounded_up(kLongBackendSteps, steps_per_epoch);
+    const std::size_t steps_per_epoch = divided_up(of_.dataset.train.samples, kSmallBatch), epochs = divided_up(kLongBackendSteps, steps_per_epoch);
     return {epochs, kSmallBatch, epochs * steps_per_epoch};
   }
 

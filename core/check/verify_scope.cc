@@ -74,7 +74,7 @@ Extent extent_of(const VerifyScope& scope, const std::string& optimizer, bool is
   // The short batch has samples of several ranks.
   if (scope.samples % extent.batch == 1) ++extent.batch;
   extent.steps_per_epoch = scope.samples / extent.batch + 1;
-  extent.epochs = (draw(length.steps) + extent.steps_per_epoch - 1) / extent.steps_per_epoch;
+  extent.epochs = divided_up(draw(length.steps), extent.steps_per_epoch);
   // Three different epochs before the last one. A fault that begins late may count the steps of a process: one part of a full
   // training has all of the steps that were drawn.
   if (!is_brief) extent.epochs += 2;

@@ -12,6 +12,9 @@
 
 namespace mgcompare {
 
+// Rounds upwards.
+inline std::size_t divided_up(std::size_t number, std::size_t divisor) { return (number + divisor - 1) / divisor; }
+
 // The smallest and the largest value of a random number.
 struct Bounds {
   std::size_t least = 0, most = 0;

@@ -17,8 +17,6 @@ constexpr std::size_t kLongEpochs = 4;
 // Of the shares of a training with many steps: small, some of them empty in the last step of an epoch.
 constexpr std::size_t kSmallShare = 2;
 
-std::size_t rounded_up(std::size_t number, std::size_t divisor) { return (number + divisor - 1) / divisor; }
-
 std::size_t largest_share(const ScalingConfig& scaling) {
   const std::size_t batch = scaling.batch.empty() ? 0 : *std::max_element(scaling.batch.begin(), scaling.batch.end());
   std::size_t devices = 2;
@@ -29,7 +27,7 @@ std::size_t largest_share(const ScalingConfig& scaling) {
       if (asked.count > 1 && (devices == 0 || asked.count < devices)) devices = asked.count;
     if (devices == 0) return 0;
   }
-  return rounded_up(batch, devices * scaling.ranks_per_device);
+  return divided_up(batch, devices * scaling.ranks_per_device);
 }
 
 std::size_t largest_share(const Config& config) {
