@@ -132,8 +132,8 @@ std::string scheduling() {
 
 // Who the process is for the kernel, and what it may do.
 std::string rights() {
-  return fmt::format("{} {} {} {} {} {} {} {:x}", geteuid(), getegid(), status_of("CapEff:"), status_of("NoNewPrivs:"), status_of("Seccomp:"),
-                     prctl(PR_GET_KEEPCAPS, 0, 0, 0, 0), prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), personality(0xffffffff));
+  return fmt::format("{} {} {} {} {} {} {} {:x}", geteuid(), getegid(), status_of("CapEff:"), prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0),
+                     status_of("Seccomp:"), prctl(PR_GET_KEEPCAPS, 0, 0, 0, 0), prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), personality(0xffffffff));
 }
 
 // Where the process belongs.
