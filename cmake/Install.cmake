@@ -8,6 +8,9 @@ install(TARGETS platform_cpu LIBRARY DESTINATION lib/mgcompare)
 if(MGCOMPARE_WITH_CUDA)
   install(TARGETS platform_cuda LIBRARY DESTINATION lib/mgcompare)
 endif()
+if(MGCOMPARE_WITH_MPI)
+  install(TARGETS transport_mpi LIBRARY DESTINATION lib/mgcompare)
+endif()
 install(DIRECTORY ${PROJECT_BINARY_DIR}/lib/mgcompare/plugins/ DESTINATION lib/mgcompare/plugins
   FILES_MATCHING PATTERN "strategy_*.so")
 # The component sdk is enough to build plugins; a full installation has all components.

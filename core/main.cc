@@ -1,9 +1,8 @@
-#include <string_view>
-
 #include "cli/command_line.h"
 #include "cli/run_command.h"
 #include "cli/until_decided.h"
 #include "plan/plan.h"
+#include "services/host_trials.h"
 #include "services/probe_service.h"
 #include "process/process.h"
 #include "reports/report.h"
@@ -33,6 +32,8 @@ int compare(const Command& command) {
   if (command.resume) plan = with_further_blocks(std::move(plan), results);
   Supervisor supervisor(trial_settings(directory));
   const FoundData data = find_data(supervisor, plan, command);
+  HostTrials hosts(plan.config.hosts, trial_settings(directory));
+  hosts.check(plan.trials, plan.config, command.data, data.fingerprint);
   begin_run(results, plan, data, check_links(supervisor, plan), command);
   const std::vector<Trial> trials = trials_to_run(results, plan, data, command);
   announce(plan, trials, directory, command);
@@ -40,7 +41,7 @@ int compare(const Command& command) {
   DeviceAvailability availability(plan.platforms);
   FittingBatch fitting;
   const auto run_one = [&](const Trial& trial, ProgressDisplay& progress) {
-    run_trial(results, supervisor, availability, fitting, trial, directory, command, progress);
+    run_trial(results, supervisor, hosts, availability, fitting, trial, directory, command, progress);
   };
   for (const Trial& trial : trials) {
     if (interruption() != 0) break;
@@ -59,7 +60,7 @@ int compare(const Command& command) {
 
 int main(int argc, char** argv) {
   open_standard_streams();
-  if (argc == 2 && std::string_view(argv[1]) == "--worker") return run_worker();
+  if (argc >= 2 && is_worker_option(argv[1])) return run_worker(argc, argv);
   return run_printing_errors([&] {
     require_limits();
     listen_to_signals();

@@ -89,7 +89,7 @@ CallTimes::CallTimes(const Comparison& comparison) {
   for (const Cell& cell : comparison.cells) {
     const DeviceKind kind = cell.trial().device_kind;
     if (!bare_.contains(kind)) bare_[kind] = fitted_on(bare_times(*comparison.run, kind));
-    if (cell.done.empty() || cell.trial().ranks_per_device != 1) continue;
+    if (cell.done.empty() || cell.trial().ranks_per_device != 1 || cell.trial().hosts > 1) continue;
     const Calls calls = calls_of(cell);
     if (const std::optional<ExchangeTime> time = mean_time(cell, calls)) times[{kind, calls.ways}].push_back(*time);
   }

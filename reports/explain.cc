@@ -335,7 +335,7 @@ Table break_even_table(const Comparison& comparison) {
   std::map<std::tuple<std::string, DeviceKind, std::size_t>, std::vector<double>> costs;
   const auto key = [](const Cell& cell) { return std::tuple(cell.series, cell.trial().device_kind, cell.trial().devices); };
   const auto fits = [](const Cell& cell) {
-    return !cell.done.empty() && cell.trial().ranks_per_device == 1 && cell.trial().devices > 1 && !cell.is_ceiling &&
+    return !cell.done.empty() && cell.trial().ranks_per_device == 1 && cell.trial().hosts == 1 && cell.trial().devices > 1 && !cell.is_ceiling &&
            cell.trial().scaling == ScalingMode::strong && cell.baseline && !cell.runs_freely;
   };
   const auto known = [](const Cell& cell) { return cell.breakdown.reliable() && !cell.breakdown.is_inferred; };

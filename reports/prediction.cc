@@ -193,7 +193,9 @@ void add_bands(std::vector<Prediction>& all) {
 std::vector<Prediction> predict(const Comparison& comparison, const std::vector<std::size_t>& devices,
                                 const std::map<DeviceKind, LinkModel>& links) {
   std::vector<Prediction> all;
-  const std::vector<Panel> every = panels(comparison);
+  std::vector<Panel> every = panels(comparison);
+  // The network between hosts is another link than that between the devices of one.
+  std::erase_if(every, [](const Panel& panel) { return panel.hosts > 1; });
   std::map<std::tuple<std::string, DeviceKind, ScalingMode>, Kin> kins;
   for (const Panel& panel : every)
     for (const Cell* cell : panel.cells) kins[{cell->series, panel.device_kind, panel.scaling}].push_back(cell);

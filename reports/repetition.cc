@@ -33,7 +33,7 @@ Repetition repetition_of(const Run& run) {
   repetition.command = fmt::format(
       "mgcompare run {}{} --only {}", config, given,
       in_shell(fmt::format("{}={},devices={}:{},batch={},{}variant={},seed={}", shares_name ? "as" : "strategy",
-                           in_filter(trial.strategy.label), to_string(trial.device_kind), trial.devices, batch,
+                           in_filter(trial.strategy.label), to_string(trial.device_kind), devices_number(trial), batch,
                            trial.network.empty() ? "" : fmt::format("model={},", in_filter(trial.network)),
                            trial.variant.empty() ? "base" : in_filter(trial.variant), trial.seed)));
   return repetition;

@@ -12,7 +12,7 @@
 namespace mgcompare {
 
 std::string devices_of(const TrialKey& trial) {
-  std::string text = fmt::format("{}:{}", to_string(trial.device_kind), trial.devices);
+  std::string text = fmt::format("{}:{}", to_string(trial.device_kind), devices_number(trial));
   return trial.ranks_per_device == 1 ? text : text + fmt::format(" x {} ranks", trial.ranks_per_device);
 }
 

@@ -30,7 +30,7 @@ std::string colored(const Style& style, Color color, const std::string& text) {
 // `columns`: of the lines; those of rows without results end early.
 TextRow cell_line(const Comparison& part, const Cell& cell, bool has_target, bool has_price, std::size_t columns) {
   const TrialKey& trial = cell.trial();
-  TextRow line = {plain(trial.strategy.label), fmt::format("{}:{}", to_string(trial.device_kind), trial.devices),
+  TextRow line = {plain(trial.strategy.label), fmt::format("{}:{}", to_string(trial.device_kind), devices_number(trial)),
                fmt::format("{}", trial.global_batch)};
   if (!trial.variant.empty()) line[0] += fmt::format(" ({})", plain(trial.variant));
   if (!cell.marks.empty()) line[0] += " !";

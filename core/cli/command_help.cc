@@ -53,6 +53,7 @@ std::vector<CommandText> texts() {
                       {"--resume", "", "Continue the newest run of this config, or the one in -o or DIR"},
                       {"DIR", "", "With --resume: directory of the run to continue"},
                       {"--dry-run", "", "Print the plan and stop"},
+                      {"--hosts", "NAMES", "Hosts for devices such as 2x4, with commas between; the first is this machine"},
                       {"--trace", "", "Write a few steps of each rank for chrome://tracing"},
                       {"--until-decided", "MINUTES", "After the plan, add repeats until the answer is decided, for at most so long"},
                       {"--price", "NUMBER", kPrice}})},

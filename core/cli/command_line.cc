@@ -23,6 +23,7 @@
 #include "cli/command_help.h"
 #include "cli/report_commands.h"
 #include "cli/directory.h"
+#include "config/host_name.h"
 #include "config/keys.h"
 #include "cli/plugin_commands.h"
 #include "cli/device_commands.h"
@@ -47,6 +48,7 @@ constexpr std::string_view kHelp = R"(Trains networks with several multi-device 
                              --only KEY=VALUE,...  a part of the plan: strategy, as, devices ("devices=1:4"), batch, model, variant, seed
                              --set KEY=VALUE  override a key; repeatable    --seed N  one repeat with this seed    --until-decided MINUTES  more repeats
                              --data DIR  directory of MNIST or CIFAR-10    --price NUMBER  of a device for an hour    --trace  for chrome://tracing
+                             --hosts a,b  run trials with devices such as 2x4 on these hosts; the first is this machine
   mgcompare report DIR...    write the reports of a run again, or one of several (-o DIR); --objective time_to_accuracy|throughput|device_seconds
   mgcompare replay DIR       repeat recorded trials (measure.record), bit by bit; --trust-results: with plugin directories named in DIR
   mgcompare compare A B      compare two runs row by row; --fail-on-regression 5%; --json
@@ -159,6 +161,23 @@ std::string minutes_problem(const std::string& text) {
 
 void add_price(CLI::App& app, Command& command) { app.add_option("--price", command.price)->check(price_problem); }
 
+std::string hosts_problem(const std::string& text) {
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    if (const std::string name = text.substr(begin, end - begin); !is_host_name(name))
+      return fmt::format("'{}' is not the name of a host: give names such as node1,node2", name);
+    begin = end + 1;
+  }
+  return "";
+}
+
+// Quoted: an address would look like a number.
+std::string hosts_override(const std::string& hosts) {
+  std::string names = hosts;
+  for (std::size_t comma = names.find(','); comma != names.npos; comma = names.find(',', comma + 3)) names.replace(comma, 1, R"(",")");
+  return fmt::format(R"(hosts.names=["{}"])", names);
+}
+
 void add_config(CLI::App& app, Command& command, std::vector<std::string>& filters) {
   add_text(app, "config", command.target)->required();
   app.add_option("--set", command.overrides)->allow_extra_args(false);
@@ -179,6 +198,7 @@ void add_commands(CLI::App& app, Command& command, std::vector<std::string>& fil
   CLI::Option* const dry_run = run.add_flag("--dry-run", command.dry_run)->excludes(run.add_flag("--resume", command.resume));
   run.add_option("--until-decided", command.until_decided)->check(minutes_problem)->excludes(dry_run);
   run.add_flag("--trace", command.trace);
+  add_text(run, "--hosts", command.hosts)->check(hosts_problem);
   run.add_option("DIR", command.second);
   add_price(run, command);
   CLI::App& report = *app.add_subcommand("report");
@@ -268,6 +288,7 @@ Parsed parse(int argc, char** argv) {
   if (!command.targets.empty()) command.target = command.targets.front();
   if (command.name == "run" && !command.second.empty()) take_directory(command);
   if (command.name == "run" && command.price) command.overrides.push_back(fmt::format("price_per_device_hour={}", *command.price));
+  if (!command.hosts.empty()) command.overrides.push_back(hosts_override(command.hosts));
   if (command.seed) command.overrides.push_back(fmt::format("seeds=[{}]", *command.seed));
   // The log is for developers; messages for users are printed without it.
   spdlog::set_default_logger(spdlog::stderr_color_st("mgcompare"));

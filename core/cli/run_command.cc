@@ -56,7 +56,7 @@ std::vector<std::string> taints_of(const Plan& plan, const std::vector<LinkMeasu
     for (const DeviceSummary& device : platform.devices) {
       const bool is_used = std::any_of(plan.trials.begin(), plan.trials.end(), [&](const Trial& trial) {
         return to_string(trial.device_kind) == platform.kind && trial.unavailable.empty() &&
-               device.index < static_cast<int>(trial.devices);
+               device.index < static_cast<int>(trial.devices_per_host());
       });
       for (const std::string& problem : device.problems)
         if (is_used) taints.push_back(fmt::format("{}:{} {}", platform.kind, device.index, plain(problem)));
@@ -100,6 +100,7 @@ TrialFiles files_of(const Trial& trial, const std::string& run, const std::strin
   TrialFiles files;
   files.run = run;
   files.data_folder = command.data;
+  if (trial.hosts > 1) return files;  // no host has the state of all ranks
   if (trial.config.checkpoint_epochs > 0) {
     files.checkpoint = checkpoint_of(trial, directory);
     files.resume = true;
@@ -202,7 +203,7 @@ std::string directory_of(const Command& command, const Config& config) {
 std::vector<LinkMeasurements> check_links(Supervisor& supervisor, const Plan& plan) {
   std::map<DeviceKind, std::set<std::size_t>> groups;
   for (const Trial& trial : plan.trials)
-    if (trial.unavailable.empty() && trial.devices > 1) groups[trial.device_kind].insert(trial.devices);
+    if (trial.unavailable.empty() && trial.hosts == 1 && trial.devices > 1) groups[trial.device_kind].insert(trial.devices);
   std::vector<LinkMeasurements> found;
   for (const auto& [kind, counts] : groups) {
     const DoctorScope scope{*counts.rbegin(), {counts.begin(), counts.end()}, true};
@@ -291,7 +292,7 @@ std::string record_of(const TrialKey& trial, const std::string& directory) {
   return fmt::format("{}/records/trial-{}", directory, trial.number);
 }
 
-void run_trial(ResultsStore& results, Supervisor& supervisor, DeviceAvailability& availability, FittingBatch& fitting, const Trial& trial,
+void run_trial(ResultsStore& results, Supervisor& supervisor, HostTrials& hosts, DeviceAvailability& availability, FittingBatch& fitting, const Trial& trial,
                const std::string& directory, const Command& command, ProgressDisplay& display) {
   results.start(trial);
   display.begin(trial);
@@ -301,13 +302,16 @@ void run_trial(ResultsStore& results, Supervisor& supervisor, DeviceAvailability
   if (!trial.unavailable.empty()) {
     result.status = TrialStatus::unavailable;
     result.cause = trial.unavailable;
-  } else if (const std::string cause = availability.lost(trial); !cause.empty()) {
+  } else if (const std::string cause = trial.hosts > 1 ? "" : availability.lost(trial); !cause.empty()) {
     result.status = TrialStatus::device_lost;
     result.cause = cause;
   } else if (const std::string change = replaced_code(trial, results); !change.empty()) {
     // The worker would say so too, and the trial would be repeated in a fresh one, which changes nothing.
     result.status = TrialStatus::failed;
     result.cause = plain(change);
+  } else if (trial.hosts > 1) {
+    files = files_of(trial, results.identity(), directory, command);
+    result = hosts.run(trial, files, [&](const Progress& progress) { display.update(progress); });
   } else {
     files = files_of(trial, results.identity(), directory, command);
     spdlog::debug("trial {}: {} on {} {} device(s), {} rank(s) each, global batch {}, seed {}, plugin {}", trial.number,
@@ -319,11 +323,12 @@ void run_trial(ResultsStore& results, Supervisor& supervisor, DeviceAvailability
     fitting.add_to(result, trial, [&](const Trial& smaller) {
       return attempt_in_worker(supervisor, availability.placed(smaller), command.data);
     });
-    for (const std::string& line : placement_lines(result.placement)) spdlog::debug("trial {}: {}", trial.number, line);
   }
+  for (const std::string& line : placement_lines(result.placement)) spdlog::debug("trial {}: {}", trial.number, line);
   results.add(trial, result);
   display.end(trial, result);
   for (const std::string& warning : supervisor.take_warnings()) print_stderr("warning: {}\n", warning);
+  for (const std::string& warning : hosts.take_warnings()) print_stderr("warning: {}\n", warning);
   if (!fallen.empty()) print_stderr("{}\n", fallen);
   // Not before the result is recorded: a run that is killed in between continues from the checkpoint.
   std::error_code ignored;

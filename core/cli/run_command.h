@@ -13,6 +13,7 @@
 #include "results/results_store.h"
 #include "services/device_availability.h"
 #include "services/fitting_batch.h"
+#include "services/host_trials.h"
 #include "process/supervisor.h"
 
 namespace mgcompare {
@@ -47,7 +48,7 @@ void announce(const Plan& plan, const std::vector<Trial>& trials, const std::str
 ProgressDisplay make_display(const Plan& plan, const std::vector<Trial>& trials, const Command& command);
 // Runs one trial and records its result, also on failure and if the trial cannot run. What is printed as finished has been
 // recorded.
-void run_trial(ResultsStore& results, Supervisor& supervisor, DeviceAvailability& availability, FittingBatch& fitting, const Trial& trial,
+void run_trial(ResultsStore& results, Supervisor& supervisor, HostTrials& hosts, DeviceAvailability& availability, FittingBatch& fitting, const Trial& trial,
                const std::string& directory, const Command& command, ProgressDisplay& display);
 // The path of the trial's schedule log.
 std::string record_of(const TrialKey& trial, const std::string& directory);

@@ -119,10 +119,11 @@ struct StrategyConfig {
   Place place;
 };
 
-// `cpu:2` or `2`: a number of devices of one kind. `{auto: [2, 4]}`: such numbers, as far as the machine has as many.
+// `cpu:2` or `2`: a number of devices of one kind; `2x4`: four on each of two hosts. `{auto: [2, 4]}`: such numbers, as far as the machine has as many.
 struct DevicesConfig {
   std::string kind;                 // "cpu", "cuda"; "auto" for a plain number: cuda if available, otherwise cpu
-  std::size_t count = 1;
+  std::size_t count = 1;            // on all hosts together
+  std::size_t hosts = 1;
   bool if_present = false;          // has no row where there are fewer; otherwise the row is unavailable there
   Place place;
 };
@@ -133,6 +134,11 @@ struct ScalingConfig {
   std::vector<DevicesConfig> devices;
   std::vector<std::size_t> batch = {128};
   std::size_t ranks_per_device = 1;
+};
+
+struct HostsConfig {
+  std::vector<std::string> names;   // in the order in which trials use them; the first is this machine; empty: this machine alone
+  double timeout = 10;              // seconds after which a host that does not answer is lost
 };
 
 struct Config;
@@ -167,6 +173,7 @@ struct Config {
   double price_per_device_hour = 0; // in any currency; 0: none
   std::vector<std::uint64_t> seeds = {1};
   ScalingConfig scaling;
+  HostsConfig hosts;
   std::vector<VariantConfig> variants;
   std::vector<StrategyConfig> strategies;
   Precision precision = Precision::automatic;

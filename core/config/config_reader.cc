@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
+#include <set>
 
+#include "base/text.h"
+#include "config/host_name.h"
 #include "config/key_value.h"
 #include "config/keys.h"
 
@@ -31,6 +35,7 @@ Config ConfigReader::read(const Node& root) {
   read_network(root, config);
   const Node* scaling = root.find("scaling");
   if (const Node* devices = scaling ? scaling->find("devices") : nullptr) read_devices(*devices, config.scaling);
+  check_hosts(root, config.hosts);
   read_strategies(root.find("strategies"), config);
   check_combinations(root, config);
   note_places(root, config.data);
@@ -86,6 +91,18 @@ void ConfigReader::unknown_key(const Entry& entry, const std::string& section) {
           hint, entry.key.size(), "allowed here: " + listed(allowed));
 }
 
+void ConfigReader::check_hosts(const Node& root, const HostsConfig& hosts) {
+  const Place place = place_of(root, "hosts", "names");
+  std::set<std::string> known;
+  for (const std::string& name : hosts.names) {
+    if (!is_host_name(name))
+      problem(place, fmt::format("'hosts.names' has the name '{}', which is not that of a host", plain(name)),
+              "write letters, digits, '-' and dots, such as node1 or node1.cluster");
+    else if (!known.insert(name).second)
+      problem(place, fmt::format("'hosts.names' has {} twice", name), "delete one of them");
+  }
+}
+
 void ConfigReader::read_devices(const Node& node, ScalingConfig& scaling) {
   if (node.is(Node::Kind::null) || (node.is(Node::Kind::scalar) && node.text == "auto")) return;
   scaling.automatic = false;
@@ -122,25 +139,35 @@ void ConfigReader::read_device(const Node& node, ScalingConfig& scaling, bool if
     count.quoted = false;
   }
   std::string why;
+  std::optional<std::size_t> hosts = 1;
+  if (const std::size_t times = count.text.find('x'); count.is(Node::Kind::scalar) && times != std::string::npos && !if_present) {
+    count.quoted = false;
+    Node of_hosts = count;
+    of_hosts.text = count.text.substr(0, times);
+    count.text = count.text.substr(times + 1);
+    hosts = as_count(of_hosts, why);
+  }
   const auto value = as_count(count, why);
   const std::vector<std::string> kinds = {"cpu", "cuda"};
   const bool known = devices.kind == "auto" ? colon == std::string::npos
                                             : std::find(kinds.begin(), kinds.end(), devices.kind) != kinds.end();
-  if (!value || *value == 0 || *value > kMaxDevices || !known) {
+  const bool is_count = value && hosts && *value > 0 && *hosts > 0 && *value <= kMaxDevices && *hosts <= kMaxDevices / *value;
+  if (!is_count || !known) {
     if (why.empty() && !known) {
       const std::string rest = value && colon != std::string::npos ? node.text.substr(colon) : "";
       why = devices.kind == "gpu" ? fmt::format("did you mean 'cuda{}'?", rest)
                                   : did_you_mean(devices.kind + rest, {"cpu" + rest, "cuda" + rest});
     }
     return problem(node.place,
-                   fmt::format("'scaling.devices' has auto, {{auto: [1, 3]}}, or counts from 1 to {} such as 2, cpu:2 or cuda:4, not "
+                   fmt::format("'scaling.devices' has auto, {{auto: [1, 3]}}, or counts from 1 to {} such as 2, cpu:2, cuda:4 or 2x4, not "
                                "{}",
                                kMaxDevices, describe(node)),
                    why, width_of(node));
   }
-  devices.count = *value;
+  devices.hosts = *hosts;
+  devices.count = *value * *hosts;
   for (const DevicesConfig& other : scaling.devices) {
-    if (other.kind == devices.kind && other.count == devices.count) {
+    if (other.kind == devices.kind && other.count == devices.count && other.hosts == devices.hosts) {
       return problem(node.place, fmt::format("{} is given twice in 'scaling.devices'", node.text), "delete one of them",
                      width_of(node));
     }

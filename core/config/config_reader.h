@@ -45,6 +45,7 @@ class ConfigReader {
   // A count, KIND:COUNT, or {auto: counts}.
   void read_listed_devices(const Node& node, ScalingConfig& scaling);
   void read_device(const Node& node, ScalingConfig& scaling, bool if_present);
+  void check_hosts(const Node& root, const HostsConfig& hosts);
   void read_strategies(const Node* list, Config& config);
   StrategyConfig read_strategy(const Node& node);
   void read_options(const Node& node, StrategyConfig& strategy);

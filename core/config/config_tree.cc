@@ -98,6 +98,8 @@ Json devices_json(const ScalingConfig& scaling) {
   for (const DevicesConfig& devices : scaling.devices) {
     if (devices.if_present) {
       list.push_back({{"auto", devices.count}});
+    } else if (devices.hosts > 1) {
+      list.push_back(fmt::format("{}{}x{}", devices.kind == "auto" ? "" : devices.kind + ":", devices.hosts, devices.count / devices.hosts));
     } else if (devices.kind == "auto") {
       list.push_back(devices.count);
     } else {

@@ -244,7 +244,7 @@ std::vector<Key> make_keys() {
        .field = choice([](Config& c) -> auto& { return c.scaling.mode; })},
       {.name = "scaling.devices",
        .help = "auto: 1, 2, 4 ... up to the number of devices; or counts: 2, cpu:2, cuda:4, or a list, with unavailable rows where there are fewer; "
-               "{auto: [1, 3, 8]} in place of a count: those of these that the machine has."},
+               "{auto: [1, 3, 8]} in place of a count: those of these that the machine has; 2x4: four on each of two hosts."},
       {.name = "scaling.batch",
        .help = "Batch sizes.",
        .field = Counts([](Config& c) -> std::vector<std::size_t>& { return c.scaling.batch; }),
@@ -256,6 +256,20 @@ std::vector<Key> make_keys() {
        .field = Count([](Config& c) -> std::size_t& { return c.scaling.ranks_per_device; }),
        .min = 1,
        .max = 64},
+
+      {.name = "hosts.names",
+       .help = "The hosts on which trials with devices such as 2x4 run, in this order, each with one worker. The first is the machine that "
+               "runs mgcompare. See docs/hosts.md.",
+       .field = Texts([](Config& c) -> std::vector<std::string>& { return c.hosts.names; }),
+       .max = 253,
+       .varies = false},
+      {.name = "hosts.timeout",
+       .help = "A host that has not answered for this long is lost: its trial ends, and the others run on the remaining hosts.",
+       .field = Number([](Config& c) -> double& { return c.hosts.timeout; }),
+       .min = 2,
+       .max = 600,
+       .unit = "seconds",
+       .varies = false},
 
       {.name = "variants",
        .help = "Additional rows with other settings: a list of {name: X, set: {optimizer.learning_rate: 0.07}}. The "

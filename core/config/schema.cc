@@ -47,7 +47,7 @@ Json special(std::string_view name) {
   }
   if (name == "scaling.devices") {
     const Json one = {
-        {"anyOf", {number("integer", 1, 4096), {{"type", "string"}, {"pattern", "^(cpu|cuda):[1-9][0-9]*$"}}}}};
+        {"anyOf", {number("integer", 1, 4096), {{"type", "string"}, {"pattern", "^((cpu|cuda):)?([1-9][0-9]*x)?[1-9][0-9]*$"}}}}};
     const Json count = number("integer", 1, 4096);
     Json present = object({{"auto", {{"anyOf", {count, {{"type", "array"}, {"items", count}, {"minItems", 1}}}}}}});
     present["required"] = {"auto"};

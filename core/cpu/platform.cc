@@ -13,6 +13,7 @@
 #include "base/error_text.h"
 #include "cpu/collectives.h"
 #include "cpu/feed.h"
+#include "cpu/host_collectives.h"
 #include "cpu/network.h"
 #include "cpu/device.h"
 #include "model/optimizer.h"
@@ -81,6 +82,9 @@ class CpuPlatform : public Platform {
   }
   std::unique_ptr<Collectives> connect(const std::vector<Device*>& device_of_rank) override {
     return std::make_unique<CpuCollectives>(device_of_rank.size());
+  }
+  std::unique_ptr<Collectives> connect_hosts(const std::vector<Device*>& device_of_rank, const HostSpan& hosts, bool in_rank_order) override {
+    return std::make_unique<HostCollectives>(device_of_rank.size(), hosts, in_rank_order);
   }
 
  private:

@@ -2,28 +2,15 @@
 #include "base/error_text.h"
 #include "plan/trial.h"
 
-#include <dlfcn.h>
-
-#include <boost/dll/runtime_symbol_info.hpp>
-#include <boost/dll/shared_library.hpp>
-#include <filesystem>
 #include <map>
 #include <mutex>
 #include <utility>
 #include <vector>
 
-#include "mgcompare/error.h"
-#include "modules/module_error.h"
-
-namespace fs = std::filesystem;
+#include "modules/module_file.h"
 
 namespace mgcompare {
 namespace {
-
-fs::path module_file(DeviceKind kind) {
-  const fs::path program = fs::path(boost::dll::program_location().string()).parent_path();
-  return program / ".." / "lib" / "mgcompare" / ("platform_" + std::string(to_string(kind)) + ".so");
-}
 
 // A back end and the library that contains it.
 struct Module {
@@ -31,17 +18,9 @@ struct Module {
   Platform* platform = nullptr;
 };
 
-Module open_module(DeviceKind kind) {
-  const fs::path file = module_file(kind);
-  if (!fs::exists(file)) throw Error("this build has no module for " + std::string(to_string(kind)) + " devices");
-  boost::dll::fs::error_code error;
-  boost::dll::shared_library library(file.string(),
-                                     boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local, error);
-  if (error) {
-    const char* const loader_error = dlerror();
-    throw Error("the module for " + std::string(to_string(kind)) + " devices cannot be opened: " +
-                (loader_error == nullptr ? error.message() : explain_module_error(loader_error, loader_finds)));
-  }
+Module open_platform(DeviceKind kind) {
+  const std::string name(to_string(kind));
+  boost::dll::shared_library library = open_module("platform_" + name, name + " devices");
   Platform* const platform = library.get<Platform*()>("mgcompare_platform")();
   return {std::move(library), platform};
 }
@@ -54,7 +33,7 @@ Platform& platform(DeviceKind kind) {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   auto at = opened.find(kind);
-  if (at == opened.end()) at = opened.emplace(kind, open_module(kind)).first;
+  if (at == opened.end()) at = opened.emplace(kind, open_platform(kind)).first;
   return *at->second.platform;
 }
 

@@ -27,25 +27,36 @@ std::string reason_of(std::string_view kind, const std::vector<PlatformSummary>&
 
 ListedDevices asked_for(std::string_view kind, std::size_t count, const std::vector<PlatformSummary>& platforms) {
   const std::size_t there = number_of(kind, platforms);
-  return {device_kind(kind), count, count <= there ? "" : fmt::format("asked {}, have {}{}", count, there, reason_of(kind, platforms))};
+  return {device_kind(kind), count, 1, count <= there ? "" : fmt::format("asked {}, have {}{}", count, there, reason_of(kind, platforms))};
+}
+
+ListedDevices asked_on_hosts(std::string_view kind, const DevicesConfig& asked, const std::vector<PlatformSummary>& platforms, std::size_t hosts) {
+  ListedDevices devices = asked_for(kind, asked.count / asked.hosts, platforms);
+  devices.count = asked.count;
+  devices.hosts = asked.hosts;
+  if (devices.unavailable.empty() && asked.hosts > 1 && asked.hosts > hosts)
+    devices.unavailable = fmt::format("asked {} hosts, have {}; name them with --hosts or `hosts: {{names: [...]}}`", asked.hosts, std::max<std::size_t>(1, hosts));
+  else if (devices.unavailable.empty() && asked.hosts > 1 && kind != "cpu")
+    devices.unavailable = "several hosts train on CPU devices only";
+  return devices;
 }
 
 }  // namespace
 
-std::vector<ListedDevices> listed_devices(const ScalingConfig& scaling, const std::vector<PlatformSummary>& platforms) {
+std::vector<ListedDevices> listed_devices(const ScalingConfig& scaling, const std::vector<PlatformSummary>& platforms, std::size_t hosts) {
   const std::string best = number_of("cuda", platforms) > 0 ? "cuda" : "cpu";
   std::vector<ListedDevices> list;
   if (scaling.automatic) {
     const std::size_t all = number_of(best, platforms);
     if (all == 0) throw Error("there is no device to train on" + reason_of("cpu", platforms) + reason_of("cuda", platforms));
-    for (std::size_t count = 1; count < all; count *= 2) list.push_back({device_kind(best), count, ""});
-    list.push_back({device_kind(best), all, ""});
+    for (std::size_t count = 1; count < all; count *= 2) list.push_back({device_kind(best), count, 1, ""});
+    list.push_back({device_kind(best), all, 1, ""});
     return list;
   }
   for (const DevicesConfig& asked : scaling.devices) {
-    const ListedDevices devices = asked_for(asked.kind == "auto" ? best : asked.kind, asked.count, platforms);
+    const ListedDevices devices = asked_on_hosts(asked.kind == "auto" ? best : asked.kind, asked, platforms, hosts);
     const bool known = std::any_of(list.begin(), list.end(),
-                                   [&](const ListedDevices& other) { return other.kind == devices.kind && other.count == devices.count; });
+                                   [&](const ListedDevices& other) { return other.kind == devices.kind && other.count == devices.count && other.hosts == devices.hosts; });
     if (!known && (devices.unavailable.empty() || !asked.if_present)) list.push_back(devices);
   }
   if (list.empty())

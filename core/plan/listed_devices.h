@@ -13,13 +13,14 @@ namespace mgcompare {
 
 struct ListedDevices {
   DeviceKind kind;
-  std::size_t count;
+  std::size_t count;                // on all hosts together
+  std::size_t hosts;
   std::string unavailable;          // why rows on them cannot run; empty if they can
 };
 
-// In the order of the config. `auto` and `{auto: counts}` list what the machine has; other counts are listed in any case. Throws Error if
+// In the order of the config. `hosts`: how many are named; each has the devices of this machine, or is refused before the first trial. `auto` and `{auto: counts}` list what the machine has; other counts are listed in any case. Throws Error if
 // nothing is listed.
-std::vector<ListedDevices> listed_devices(const ScalingConfig& scaling, const std::vector<PlatformSummary>& platforms);
+std::vector<ListedDevices> listed_devices(const ScalingConfig& scaling, const std::vector<PlatformSummary>& platforms, std::size_t hosts);
 
 // One device of a kind, for the baseline.
 ListedDevices one_device(DeviceKind kind, const std::vector<PlatformSummary>& platforms);

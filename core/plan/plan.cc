@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "plan/backend_rows.h"
 #include "plan/controls.h"
+#include "plan/host_rows.h"
 #include "plan/listed_devices.h"
 #include "model/preparation.h"
 #include "model/spec.h"
@@ -49,6 +50,8 @@ class Planner {
     answers_ = probe_.ask(questions_);
     if (answers_.size() != questions_.size()) throw Error("the probe did not answer all questions; run again");
     for (Row& row : rows_) add_backend(row.trial, answers_[row.question], versions_[row.version].config);
+    for (Row& row : rows_)
+      if (row.trial.unavailable.empty()) row.trial.unavailable = refused_hosts(row.trial, traits(row));
     choose();
     for (const Row& row : rows_) check(row);
     throw_problems(std::move(problems_));
@@ -156,7 +159,7 @@ class Planner {
     for (std::size_t version = 0; version < versions_.size(); ++version) {
       const Config& config = versions_[version].config;
       const ScalingConfig& scaling = config.scaling;
-      const std::vector<ListedDevices> devices = listed_devices(scaling, plan_.platforms);
+      const std::vector<ListedDevices> devices = listed_devices(scaling, plan_.platforms, config.hosts.names.size());
       const std::vector<std::size_t> batches = batches_of(config);
       rows += config_.strategies.size() * devices.size() * batches.size();
       if (rows * config_.seeds.size() > kMostTrials) {
@@ -192,6 +195,7 @@ class Planner {
     trial.plugin_file = files_[strategy];
     trial.device_kind = devices.kind;
     trial.devices = devices.count;
+    trial.hosts = devices.hosts;
     trial.ranks_per_device = ranks_per_device;
     trial.scaling = config.scaling.mode;
     trial.global_batch = config.scaling.mode == ScalingMode::weak ? batch * devices.count : batch;
@@ -199,7 +203,7 @@ class Planner {
     trial.variant = versions_[version].variant;
     trial.unavailable = devices.unavailable;
     if (trial.unavailable.empty())
-      trial.unavailable = refused_numerics(config, plan_.platforms, devices.kind, devices.count);
+      trial.unavailable = refused_numerics(config, plan_.platforms, devices.kind, trial.devices_per_host());
     row.question = question(row);
     rows_.push_back(std::move(row));
   }
@@ -209,7 +213,7 @@ class Planner {
     const Trial& trial = row.trial;
     const Facts facts = facts_of(trial, config, samples_of(config));
     const auto [known, fresh] = asked_.try_emplace(
-        std::make_tuple(row.strategy, row.version, facts.ranks, facts.global_batch, facts.device), questions_.size());
+        std::make_tuple(row.strategy, row.version, facts.ranks, facts.hosts, facts.global_batch, facts.device), questions_.size());
     if (fresh) questions_.push_back({trial.plugin_file, trial.strategy, facts, config_.python});
     return known->second;
   }
@@ -341,7 +345,7 @@ class Planner {
   std::vector<Version> versions_;
   std::vector<Row> rows_;
   std::vector<ProbeQuestion> questions_;
-  std::map<std::tuple<std::size_t, std::size_t, int, std::size_t, DeviceKind>, std::size_t> asked_;
+  std::map<std::tuple<std::size_t, std::size_t, int, int, std::size_t, DeviceKind>, std::size_t> asked_;
   std::vector<StrategySummary> answers_;
   std::vector<Problem> problems_;
 };

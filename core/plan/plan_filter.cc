@@ -33,7 +33,7 @@ std::size_t batch_of(const Trial& trial) {
 
 std::string own_value(const Trial& trial, const std::string& key) {
   if (key == "strategy" || key == "as") return trial.strategy.label;
-  if (key == "devices") return fmt::format("{}:{}", to_string(trial.device_kind), trial.devices);
+  if (key == "devices") return fmt::format("{}:{}", to_string(trial.device_kind), devices_number(trial));
   if (key == "batch") return fmt::format("{}", batch_of(trial));
   if (key == "seed") return fmt::format("{}", trial.seed);
   if (key == "model") return trial.config.model.name;
@@ -43,9 +43,11 @@ std::string own_value(const Trial& trial, const std::string& key) {
 bool devices_match(const Trial& trial, const std::string& value) {
   const std::size_t colon = value.find(':');
   const std::string kind(to_string(trial.device_kind));
-  if (colon == std::string::npos) return value == kind || count_of(value) == trial.devices;
+  if (value.substr(colon == std::string::npos ? 0 : colon + 1) == devices_number(trial) && (colon == std::string::npos || value.starts_with(kind + ":")))
+    return true;
+  if (colon == std::string::npos) return value == kind || (trial.hosts == 1 && count_of(value) == trial.devices);
   const auto first = count_of(value.substr(0, colon)), last = count_of(value.substr(colon + 1));
-  if (!first) return value.substr(0, colon) == kind && last == trial.devices;
+  if (!first) return value.substr(0, colon) == kind && trial.hosts == 1 && last == trial.devices;
   return last && *first <= trial.devices && trial.devices <= *last;
 }
 

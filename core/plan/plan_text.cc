@@ -110,7 +110,7 @@ std::string describe(const Plan& plan) {
   if (has_networks) rows[0].insert(rows[0].begin() + kNetworkColumn, "network");
   for (std::size_t i = 0; i < plan.trials.size(); ++i) {
     const Trial& trial = plan.trials[i];
-    std::string devices = fmt::format("{}:{}", to_string(trial.device_kind), trial.devices);
+    std::string devices = fmt::format("{}:{}", to_string(trial.device_kind), devices_number(trial));
     if (trial.ranks_per_device > 1) devices += fmt::format(" x {}", trial.ranks_per_device);
     rows.push_back(
         {std::to_string(i + 1), std::to_string(trial.number), trial.control       ? "control"

@@ -53,6 +53,7 @@ TraitTexts texts_of(const Traits& traits) {
           {"devices", fmt::format("{}", fmt::join(devices, ", "))},
           {"least_ranks", fmt::format("{}", traits.least_ranks)},
           {"most_ranks", fmt::format("{}", traits.most_ranks)},
+          {"one_host", traits.one_host ? "true" : "false"},
           {"repeats_every", fmt::format("{}", traits.repeats_every)},
           {"stages", fmt::format("{}", fmt::join(traits.stages, ", "))}};
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -47,6 +48,7 @@ StrategyConfig strategy_of(const nlohmann::json& json) {
 Facts facts_of(const TrialKey& trial, const Config& config, std::size_t training_samples) {
   Facts facts;
   facts.ranks = static_cast<int>(trial.ranks());
+  facts.hosts = static_cast<int>(trial.hosts);
   facts.global_batch = trial.global_batch;
   facts.steps_per_epoch = (training_samples + trial.global_batch - 1) / trial.global_batch;
   facts.epochs = config.epochs;
@@ -62,10 +64,14 @@ Precision precision_of(const Config& config, DeviceKind kind) {
   return kind == DeviceKind::cuda ? Precision::tf32 : Precision::fp32;
 }
 
+std::string devices_number(const TrialKey& trial) {
+  return trial.hosts > 1 ? fmt::format("{}x{}", trial.hosts, trial.devices_per_host()) : fmt::format("{}", trial.devices);
+}
+
 std::string row_name(const TrialKey& trial) {
   const bool weak = trial.scaling == ScalingMode::weak && trial.devices > 0;
   std::string name = trial.network.empty() ? "" : trial.network + ": ";
-  name += fmt::format("{} {}:{}", trial.strategy.label, to_string(trial.device_kind), trial.devices);
+  name += fmt::format("{} {}:{}", trial.strategy.label, to_string(trial.device_kind), devices_number(trial));
   if (trial.ranks_per_device != 1) name += fmt::format(" x {} ranks", trial.ranks_per_device);
   name += weak ? fmt::format(" batch {} per device", trial.global_batch / trial.devices)
                : fmt::format(" batch {}", trial.global_batch);
@@ -135,6 +141,7 @@ void to_json(nlohmann::json& json, const TrialKey& trial) {
           {"seed", trial.seed},
           {"data_fingerprint", trial.data_fingerprint},
           {"unavailable", trial.unavailable}};
+  if (trial.hosts > 1) json["hosts"] = trial.hosts;
 }
 
 void from_json(const nlohmann::json& json, TrialKey& trial) {
@@ -150,6 +157,7 @@ void from_json(const nlohmann::json& json, TrialKey& trial) {
     read.plugin_sha256 = json.value("plugin_sha256", "");
     read.device_kind = device_kind(json.at("device_kind").get<std::string>());
     read.devices = json.at("devices");
+    read.hosts = std::max<std::size_t>(1, json.value("hosts", std::size_t{1}));
     read.ranks_per_device = json.at("ranks_per_device");
     read.scaling = kind_named<ScalingMode>(json.at("scaling").get<std::string>());
     read.global_batch = json.at("global_batch");

@@ -30,7 +30,8 @@ struct TrialKey {
   // What a backend would train with now, by name. Not stored: results have what they were trained with.
   std::map<std::string, std::string> versions = {};
   DeviceKind device_kind = DeviceKind::cpu;
-  std::size_t devices = 1;
+  std::size_t devices = 1;          // of all hosts together
+  std::size_t hosts = 1;            // each with the same number of devices
   std::size_t ranks_per_device = 1;
   ScalingMode scaling = ScalingMode::strong;
   std::size_t global_batch = 0;
@@ -40,6 +41,7 @@ struct TrialKey {
   std::string data_fingerprint;     // of the data with which the run began; empty: any
   std::string unavailable;          // why it cannot run ("asked 8, have 2"); empty: it can
 
+  std::size_t devices_per_host() const { return devices / hosts; }
   std::size_t ranks() const { return devices * ranks_per_device; }
   bool is_repeat() const { return bracket == 0 && !control && !reference; }  // of its row, not an extra run
 };
@@ -60,6 +62,9 @@ Facts facts_of(const TrialKey& trial, const Config& config, std::size_t training
 // The precision of the config; for `auto`, tf32 on GPUs (the default of PyTorch's convolutions and JAX's products) and fp32
 // on CPUs.
 Precision precision_of(const Config& config, DeviceKind kind);
+
+// "4"; on two hosts with two devices each "2x2".
+std::string devices_number(const TrialKey& trial);
 
 // The name that repeats of a row share, without seed and block: "serial cpu:1 batch 128", and with
 // several networks "lenet: serial cpu:1 batch 128".

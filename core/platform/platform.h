@@ -20,6 +20,7 @@
 #include "model/network.h"
 #include "model/spec.h"
 #include "platform/device_timeline.h"
+#include "platform/transport.h"
 
 namespace mgcompare {
 
@@ -55,6 +56,13 @@ class Collectives {
   virtual void get(int rank, int peer, const float* from, Vec into) = 0;
   virtual void put(int rank, int peer, float* to, ConstVec from) = 0;
   virtual void add(int rank, int peer, float* to, ConstVec from) = 0;
+  // What a rank sent in its last call. Only where ranks are on several hosts.
+  struct Traffic {
+    double within_host = 0, between_hosts = 0;  // bytes
+  };
+  virtual Traffic traffic(int /*rank*/) const { return {}; }
+  // Returns when all ranks of all hosts have called it. Only where ranks are on several hosts.
+  virtual double barrier(int /*rank*/) { return 0; }
   // Releases all ranks that wait, now and later, with Aborted. Any thread.
   virtual void abort() = 0;
   // Whether calls may be captured by a GraphRecorder.
@@ -122,6 +130,12 @@ class Platform {
   virtual std::unique_ptr<DeviceTimeline> timeline(Device& /*device*/) { return nullptr; }
   // Called once per trial, by one thread, with the device of each rank.
   virtual std::unique_ptr<Collectives> connect(const std::vector<Device*>& device_of_rank) = 0;
+  // The same for ranks on several hosts, with the devices of this one. `in_rank_order`: reductions add all ranks in their order. Throws Error
+  // if devices of this kind cannot be connected over hosts.
+  virtual std::unique_ptr<Collectives> connect_hosts(const std::vector<Device*>& /*device_of_rank*/, const HostSpan& /*hosts*/,
+                                                     bool /*in_rank_order*/) {
+    throw Error("several hosts train on CPU devices only; write `cpu:` in scaling.devices");
+  }
 };
 
 }  // namespace mgcompare

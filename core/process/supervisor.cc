@@ -323,6 +323,7 @@ Result Supervisor::run_once(const Trial& trial, const TrialFiles& files,
       result = reply.body.get<Result>();
       result.cause = plain(result.cause);
       left_behind = plain(reply.body.value(kLeftBehind, ""));
+      for (const std::string& host : reply.body.value(kLostHosts, std::vector<std::string>())) lost_hosts_.push_back(host);
     } catch (const std::exception& error) {
       reply = {TrialStatus::crashed, fmt::format("the worker's result cannot be read: {}", plain(error.what())), nullptr};
     }

@@ -71,6 +71,8 @@ class Supervisor {
   Result run(const Trial& trial, const TrialFiles& files, const std::function<void(const Progress&)>& report);
   // What the user should know about the workers of the trials since the last call: the notes that run() added.
   std::vector<std::string> take_warnings() { return std::exchange(warnings_, {}); }
+  // The hosts that the trials since the last call have lost.
+  std::vector<std::string> take_lost_hosts() { return std::exchange(lost_hosts_, {}); }
   // Sends one request to the worker. Unless it answers, the worker is ended, a moment after the user interrupts. Each note
   // restarts the time limit.
   Reply ask(const std::string& kind, const nlohmann::json& body, double limit_seconds, const Listener& listener = {});
@@ -107,7 +109,7 @@ class Supervisor {
   double seconds_start_ = 0;        // from fork to the worker's first message; charged to its first trial
   std::map<std::string, std::string> users_;      // labels of the strategies that the worker has run, by plugin file
   std::map<std::string, std::set<std::string>> libraries_;  // private ones, by plugin file
-  std::vector<std::string> warnings_;
+  std::vector<std::string> warnings_, lost_hosts_;
   std::optional<std::uint64_t> kills_at_start_;   // for lack of memory, in kernel_counters
 };
 

@@ -146,8 +146,9 @@ Channel* served = nullptr;
 
 }  // namespace
 
-int serve(const Handlers& handlers) {
+int serve(const Handlers& handlers, const std::function<void()>& prepare) {
   split_off_guardian();
+  if (prepare) prepare();
   // Never destroyed: the reading thread may still use it when main returns.
   Channel& channel = *new Channel;
   served = &channel;

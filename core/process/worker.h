@@ -29,12 +29,16 @@ class RequestContext {
 // The field in the answer to "trial" that says what the trial left behind in the worker; absent if nothing.
 inline constexpr char kLeftBehind[] = "left_behind";
 
+// The field in the answer to "trial" with the names of hosts that no longer answer; absent if none.
+inline constexpr char kLostHosts[] = "lost_hosts";
+
 using Handler = std::function<nlohmann::json(const nlohmann::json& body, RequestContext& context)>;
 using Handlers = std::map<std::string, Handler>;      // by the kind of the request
 
 // Starts a guardian, then serves the channel at kChannelDescriptor. Exceptions of a handler are sent as "failed", or as "out of
-// memory". Returns after the request "end". If the runner dies, this process and its descendants are killed. From then on exit() in
+// memory". `prepare` is called before the first
+// message. Returns after the request "end". If the runner dies, this process and its descendants are killed. From then on exit() in
 // any thread ends the process without destroying static objects.
-int serve(const Handlers& handlers);
+int serve(const Handlers& handlers, const std::function<void()>& prepare = {});
 
 }  // namespace mgcompare

@@ -77,12 +77,20 @@ template <class Call> void RankGroup::move_data(Phase phase, const char* name, d
   if (phase == Phase::exchange) expect_meeting(name);
   ++calls_;
   StepClock::PhaseScope in(phase, name);
-  ledger_.add(name, bytes);
+  if (context_.span_.is_whole()) ledger_.add(name, bytes);
   in.began_with(Phase::waiting, call());
+  if (!context_.span_.is_whole()) bytes = count_traffic(name);
   remainder_ += bytes;
   const double whole = std::floor(remainder_ + 1e-6);
   bytes_ += static_cast<std::uint64_t>(whole);
   remainder_ -= whole;
+}
+
+double RankGroup::count_traffic(const char* name) {
+  const Collectives::Traffic traffic = context_.collectives_.traffic(rank());
+  if (traffic.within_host > 0) ledger_.add(name, traffic.within_host);
+  if (traffic.between_hosts > 0) host_ledger_.add(name, traffic.between_hosts);
+  return traffic.within_host + traffic.between_hosts;
 }
 
 void RankGroup::expect_meeting(const char* verb) const {
@@ -103,7 +111,8 @@ void RankGroup::barrier() {
   expect_meeting("barrier");
   ++calls_;
   const StepClock::PhaseScope in(Phase::waiting);
-  context_.barrier_.wait();
+  if (context_.span_.is_whole()) context_.barrier_.wait();
+  else context_.collectives_.barrier(rank());
 }
 
 void RankGroup::exclusive(std::size_t stripe, const std::function<void()>& f) {
@@ -177,7 +186,7 @@ void RankGroup::all_to_all_raw(const void* out, const Counts& out_bytes, void* i
 
 void* RankGroup::shared_raw(const std::string& key, const std::function<std::shared_ptr<void>()>& make) {
   std::unique_lock lock(context_.mutex_);
-  if (rank_ != 0) {
+  if (rank_ != context_.span_.first) {
     const StepClock::PhaseScope in(Phase::waiting);
     context_.made_.wait(lock, [&] { return context_.aborted_ || context_.objects_.contains(key); });
     if (context_.aborted_) throw Aborted();
@@ -195,6 +204,8 @@ void* RankGroup::shared_raw(const std::string& key, const std::function<std::sha
 }
 
 int RankGroup::expose(Vec memory) {
+  if (!context_.span_.is_whole())
+    throw Error("expose(): ranks on several hosts cannot reach each other's memory; use collectives, or one host");
   {
     const std::lock_guard lock(context_.mutex_);
     context_.windows_[rank_].push_back(memory);

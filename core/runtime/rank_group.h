@@ -1,6 +1,7 @@
 #pragma once
 
-// Implements Group for ranks that are threads of one process: one CommContext for all ranks, one RankGroup for each.
+// Implements Group for ranks that are threads: one CommContext for all ranks of a process, one RankGroup for each of them. On several
+// hosts there is one process on each.
 
 #include <condition_variable>
 #include <map>
@@ -13,6 +14,7 @@
 #include "measure/ledger.h"
 #include "mgcompare/group.h"
 #include "runtime/async_scheduler.h"
+#include "runtime/rank_span.h"
 #include "platform/platform.h"
 #include "results/placement.h"
 #include "measure/step_clock.h"
@@ -22,10 +24,10 @@ namespace mgcompare {
 // The communication state that the ranks of a trial share. Must outlive every RankGroup made from it.
 class CommContext {
  public:
-  CommContext(Collectives& collectives, std::size_t ranks, std::unique_ptr<AsyncScheduler> scheduler)
-      : collectives_(collectives), scheduler_(std::move(scheduler)), barrier_(ranks), windows_(ranks) {}
+  CommContext(Collectives& collectives, const RankSpan& span, std::unique_ptr<AsyncScheduler> scheduler)
+      : collectives_(collectives), scheduler_(std::move(scheduler)), span_(span), barrier_(span.here), windows_(span.all) {}
   AsyncScheduler& scheduler() { return *scheduler_; }
-  std::size_t ranks() const { return windows_.size(); }
+  std::size_t ranks() const { return span_.all; }
   // Releases all ranks that wait, now and later, with Aborted. Any thread.
   void abort();
   // Destroys the objects that the ranks share. Call after their strategies are destroyed. `bytes`: the heap that it released.
@@ -35,6 +37,7 @@ class CommContext {
   friend class RankGroup;
   Collectives& collectives_;
   std::unique_ptr<AsyncScheduler> scheduler_;
+  RankSpan span_;
   AbortableBarrier barrier_;
   std::mutex mutex_;
   std::condition_variable made_;
@@ -68,6 +71,8 @@ class RankGroup : public Group {
   // By which ranks may have met or sent something.
   std::uint64_t calls() const { return calls_; }
   Ledger& ledger() { return ledger_; }
+  // The traffic between hosts; that of ledger() is then only the traffic within a host.
+  Ledger& host_ledger() { return host_ledger_; }
   std::uint64_t exposed_bytes() const;
   // Collectives and barrier() throw Error from now on, or no longer. At free pace ranks make different numbers of steps: one
   // that waits in a step for all of them may wait for ever.
@@ -90,6 +95,8 @@ class RankGroup : public Group {
   void add_raw(int rank, int window, std::size_t begin, ConstVec from) override;
 
  private:
+  // Adds what the last call sent to the ledgers and returns the bytes.
+  double count_traffic(const char* name);
   // Makes a call that moves data and returns the seconds it waited. Counts its time for the phase and its bytes in the ledger.
   template <class Call> void move_data(Phase phase, const char* name, double bytes, Call call);
   float* window(int rank, int number, std::size_t begin, std::size_t size) const;
@@ -100,7 +107,7 @@ class RankGroup : public Group {
   std::size_t rank_;
   std::uint64_t bytes_ = 0, network_bytes_ = 0, exclusive_sections_ = 0, calls_ = 0;
   bool no_collectives_ = false;
-  Ledger ledger_;
+  Ledger ledger_, host_ledger_;
   double remainder_ = 0;  // fractions of bytes from the ring formulas, so that totals stay exact
 };
 

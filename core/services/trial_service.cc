@@ -20,14 +20,14 @@
 namespace mgcompare {
 namespace {
 
-// Finds what a plugin leaves behind. The libraries of GPUs start threads and open descriptors when they are first used in some
-// way, but not again each time: so on GPUs these count only after another repeat of the same row.
+// Finds what a plugin leaves behind. The libraries of GPUs and MPI start threads and open descriptors when they are first used in
+// some way, but not again each time: so on GPUs and on several hosts these count only after another repeat of the same row.
 class LeftoverCheck {
  public:
   std::string left_behind(const Trial& trial, const Footprint& before) {
     const bool is_first = seen_.insert(row_name(trial)).second;
     Footprint after = settled_footprint(before);
-    if (is_first && trial.device_kind != DeviceKind::cpu) after = {before.threads, before.descriptors, after.processes, after.settings};
+    if (is_first && (trial.device_kind != DeviceKind::cpu || trial.hosts > 1)) after = {before.threads, before.descriptors, after.processes, after.settings};
     return difference(before, after);
   }
 
@@ -67,7 +67,8 @@ class HeldBefore {
   double least_ = std::numeric_limits<double>::infinity();
 };
 
-nlohmann::json run_trial(Session& session, LeftoverCheck& leftovers, HeldBefore& held, const nlohmann::json& body, RequestContext& context) {
+nlohmann::json run_trial(Session& session, const HostsOf& hosts, LeftoverCheck& leftovers, HeldBefore& held, const nlohmann::json& body,
+                         RequestContext& context) {
   const TrialFiles files = files_of(body);
   const Trial trial = body.at("trial").get<Trial>();
   context.position().set({TrialPhase::setup, 0, 0});
@@ -92,14 +93,15 @@ nlohmann::json run_trial(Session& session, LeftoverCheck& leftovers, HeldBefore&
       [&] {
         ++reports;
         return context.stopping() || has_enough();
-      }, [&](const Result& result) { context.leave(explained(result)); }));
+      }, [&](const Result& result) { context.leave(explained(result)); },
+      hosts ? hosts(trial) : HostSpan()));
   if (const std::string left = leftovers.left_behind(trial, before); !left.empty()) answer[kLeftBehind] = left;
   return answer;
 }
 
 }  // namespace
 
-Handlers trial_handlers(Session& session) {
+Handlers trial_handlers(Session& session, HostsOf hosts) {
   const auto load_data = [&session](const nlohmann::json& body, RequestContext& context) -> nlohmann::json {
     const DataPlaces places = reporting_places(body.at("data_folder").get<std::string>(), context);
     const Dataset& data = session.data(body.at("config").get<Config>().data, places, reporting_log(context));
@@ -112,9 +114,9 @@ Handlers trial_handlers(Session& session) {
             {"test_samples", data.test.samples}};
   };
   return {{"trial",
-           [&session, leftovers = std::make_shared<LeftoverCheck>(), held = std::make_shared<HeldBefore>()](const nlohmann::json& body,
+           [&session, hosts = std::move(hosts), leftovers = std::make_shared<LeftoverCheck>(), held = std::make_shared<HeldBefore>()](const nlohmann::json& body,
                                                                                                            RequestContext& context) {
-             return run_trial(session, *leftovers, *held, body, context);
+             return run_trial(session, hosts, *leftovers, *held, body, context);
            }},
           {"data", load_data}};
 }

@@ -8,7 +8,8 @@
 namespace mgcompare {
 
 // "trial" runs one trial and returns its Result. "data" loads the data set of a config and returns its name, origin,
-// fingerprint and sizes. The session must outlive the handlers.
-Handlers trial_handlers(Session& session);
+// fingerprint and sizes. `hosts`: those that run a trial; empty: this process alone. The session must outlive the handlers.
+using HostsOf = std::function<HostSpan(const Trial& trial)>;
+Handlers trial_handlers(Session& session, HostsOf hosts = {});
 
 }  // namespace mgcompare

@@ -38,7 +38,7 @@ void BatchScheduler::set_order(std::size_t rank) const {
 Batch BatchScheduler::batch_at(std::size_t rank, std::size_t epoch, std::size_t step) const {
   const std::size_t begin = step * state_.facts.global_batch;
   const std::size_t size = std::min(state_.facts.global_batch, state_.data.train.samples - begin);
-  return Batch({epoch, step, begin, size, rank, state_.ranks.size(), rate_at(epoch, begin)}, state_.spec.sample_shape);
+  return Batch({epoch, step, begin, size, state_.global(rank), state_.span.all, rate_at(epoch, begin)}, state_.spec.sample_shape);
 }
 
 void BatchScheduler::begin_epoch(GraphSteps& graph_steps, std::size_t rank, std::size_t epoch) const {
@@ -47,7 +47,7 @@ void BatchScheduler::begin_epoch(GraphSteps& graph_steps, std::size_t rank, std:
 }
 
 std::size_t BatchScheduler::draw_size() const {
-  return std::clamp<std::size_t>(state_.facts.global_batch / state_.ranks.size(), 1, state_.data.train.samples);
+  return std::clamp<std::size_t>(state_.facts.global_batch / state_.span.all, 1, state_.data.train.samples);
 }
 
 double BatchScheduler::rate_at(std::size_t epoch, std::size_t sample) const {

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/fingerprint.h"
 #include "train/evaluation.h"
+#include "train/rank_report.h"
 
 namespace mgcompare {
 namespace {
@@ -57,9 +58,9 @@ void write(Rank& rank, Vec buffers, const std::vector<float>& values) {
 }
 
 // With local batch normalisation each replica has statistics of its own. One model is evaluated with their mean.
-void average_buffers(Rank& rank, std::size_t number, std::size_t ranks, Collectives& collectives) {
+void average_buffers(Rank& rank, std::size_t ranks, Collectives& collectives) {
   const Vec buffers = rank.network->buffers();
-  collectives.all_reduce(static_cast<int>(number), buffers.data(), buffers.size(), Type::float32);
+  collectives.all_reduce(rank.group->rank(), buffers.data(), buffers.size(), Type::float32);
   std::vector<float> mean = on_host(rank, buffers);
   for (float& value : mean) value /= static_cast<float>(ranks);
   write(rank, buffers, mean);
@@ -67,16 +68,16 @@ void average_buffers(Rank& rank, std::size_t number, std::size_t ranks, Collecti
 
 void evaluate_rank(TrainingState& state, Setup& setup, std::size_t number, std::size_t epoch, Vec settled) {
   Rank& rank = state.ranks[number];
-  const std::size_t ranks = state.ranks.size(), samples = state.data.test.samples;
+  const std::size_t ranks = state.span.all, samples = state.data.test.samples;
   const Vec buffers = rank.network->buffers();
   const bool average = !state.many_models && ranks > 1 && buffers.size() > 0;
   std::vector<float> kept;
   if (average) {
     kept = on_host(rank, buffers);
-    average_buffers(rank, number, ranks, setup.collectives());
+    average_buffers(rank, ranks, setup.collectives());
   }
   if (number == 0) copy_to(rank.evaluated_buffers, rank, buffers);
-  Range range = state.many_models ? Range{0, samples} : share(samples, number, ranks);
+  Range range = state.many_models ? Range{0, samples} : share(samples, state.global(number), ranks);
   if (state.request.most_steps != 0) range.end = std::min(range.end, range.begin + rank.evaluation_batch);
   rank.test_tally = evaluate(*rank.network, *rank.test_feed, range, rank.evaluation_batch, settled);
   if (!std::isfinite(rank.test_tally.loss))
@@ -105,7 +106,9 @@ void evaluate_within_epoch(TrainingState& state, Setup& setup, std::size_t numbe
   const double start = now();
   evaluate_ranks(state, setup, number, state.epoch, true);
   if (number == 0) {
-    state.evaluations.push_back({epochs, state.epoch_seconds, evaluated_accuracy(state.ranks, state.trial_facts)});
+    // On the first host only, the others have no result.
+    const std::vector<RankEpoch> reports = gather_reports(state.request.hosts, rank_epochs(state.ranks));
+    if (!reports.empty()) state.evaluations.push_back({epochs, state.epoch_seconds, evaluated_accuracy(reports, state.trial_facts)});
     state.evaluation_seconds += now() - start;
   }
   end_evaluation(state, number);
@@ -116,8 +119,10 @@ void evaluate_epoch(TrainingState& state, Setup& setup, std::size_t number, std:
   const double start = now();
   evaluate_ranks(state, setup, number, epoch, evaluates);
   if (number == 0) {
-    add_epoch(state.result(), state.ranks, state.trial_facts, evaluates && state.request.most_steps == 0, state.epoch_seconds,
-              std::exchange(state.evaluation_seconds, 0.0) + now() - start, std::exchange(state.evaluations, {}));
+    const std::vector<RankEpoch> reports = gather_reports(state.request.hosts, rank_epochs(state.ranks));
+    if (!reports.empty())
+      add_epoch(state.result(), reports, state.ranks[0], state.trial_facts, evaluates && state.request.most_steps == 0, state.epoch_seconds,
+                std::exchange(state.evaluation_seconds, 0.0) + now() - start, std::exchange(state.evaluations, {}));
   }
   end_evaluation(state, number);
 }

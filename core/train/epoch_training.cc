@@ -57,6 +57,7 @@ bool EpochTraining::run(std::size_t number, std::size_t epoch) {
     if (is_first) batches_.take_order(epoch);
   }
   state_.enter(TrainingPhase::epoch, number);
+  state_.meet_hosts(number);
   others_.begin(number);
   clocks.start = now() - (is_first ? batches_.seconds_taking() : 0);
   rank.clock.take();
@@ -68,6 +69,7 @@ bool EpochTraining::run(std::size_t number, std::size_t epoch) {
   clocks.done = now();
   rank.clock.close(clocks.done);
   state_.enter(TrainingPhase::evaluation, number);
+  state_.meet_hosts(number);
   clocks.end = now();
   others_.end(number);
   state_.wait_for_ranks(number);

@@ -9,7 +9,7 @@
 #include "base/median.h"
 #include "results/target_crossing.h"
 #include "results/weight_sketch.h"
-#include "train/rank_placement.h"
+#include "train/rank_report.h"
 
 namespace mgcompare {
 namespace {
@@ -18,11 +18,11 @@ double ratio(std::uint64_t some, std::uint64_t all) {
   return all == 0 ? 0.0 : static_cast<double>(some) / static_cast<double>(all);
 }
 
-Tally tested_by(const std::vector<Rank>& ranks) {
+Tally tested_by(const std::vector<RankEpoch>& ranks) {
   Tally tested;
-  for (const Rank& rank : ranks) {
-    tested.correct += rank.test_tally.correct;
-    tested.predictions += rank.test_tally.predictions;
+  for (const RankEpoch& rank : ranks) {
+    tested.correct += rank.tested.correct;
+    tested.predictions += rank.tested.predictions;
   }
   return tested;
 }
@@ -74,7 +74,7 @@ void add_audit(TrainingOutcome& outcome, const std::vector<Rank>& ranks, const T
 
 }  // namespace
 
-double evaluated_accuracy(const std::vector<Rank>& ranks, const TrialFacts& facts) {
+double evaluated_accuracy(const std::vector<RankEpoch>& ranks, const TrialFacts& facts) {
   const Tally tested = tested_by(ranks);
   const std::size_t expected = facts.dataset->test.targets.size() * (facts.traits.models == Traits::Models::many ? ranks.size() : 1);
   if (tested.predictions != expected)
@@ -83,18 +83,18 @@ double evaluated_accuracy(const std::vector<Rank>& ranks, const TrialFacts& fact
   return ratio(tested.correct, tested.predictions);
 }
 
-void add_epoch(Result& result, const std::vector<Rank>& ranks, const TrialFacts& facts, bool evaluated,
+void add_epoch(Result& result, const std::vector<RankEpoch>& ranks, const Rank& first, const TrialFacts& facts, bool evaluated,
                double seconds_training, double seconds_evaluation, std::vector<EvaluationResult> within) {
   const bool many = facts.traits.models == Traits::Models::many;
   const Tally tested = tested_by(ranks);
   Tally trained;
   double lowest = 1, highest = 0;
-  for (const Rank& rank : ranks) {
-    trained.loss += rank.epoch_tally.loss;
-    trained.correct += rank.epoch_tally.correct;
-    trained.predictions += rank.epoch_tally.predictions;
-    if (rank.test_tally.predictions == 0) continue;
-    const double accuracy = ratio(rank.test_tally.correct, rank.test_tally.predictions);
+  for (const RankEpoch& rank : ranks) {
+    trained.loss += rank.trained.loss;
+    trained.correct += rank.trained.correct;
+    trained.predictions += rank.trained.predictions;
+    if (rank.tested.predictions == 0) continue;
+    const double accuracy = ratio(rank.tested.correct, rank.tested.predictions);
     lowest = std::min(lowest, accuracy);
     highest = std::max(highest, accuracy);
   }
@@ -106,16 +106,16 @@ void add_epoch(Result& result, const std::vector<Rank>& ranks, const TrialFacts&
   epoch.evaluations = std::move(within);
   epoch.seconds_training = seconds_training;
   epoch.seconds_evaluation = seconds_evaluation;
-  if (evaluated) epoch.sketch = sketch_of(ranks[0].settled_weights);
-  if (evaluated && !ranks[0].evaluated_buffers.empty()) epoch.statistics_sketch = sketch_of(ranks[0].evaluated_buffers);
-  for (const Rank& rank : ranks) {
+  if (evaluated) epoch.sketch = sketch_of(first.settled_weights);
+  if (evaluated && !first.evaluated_buffers.empty()) epoch.statistics_sketch = sketch_of(first.evaluated_buffers);
+  for (const RankEpoch& rank : ranks) {
     epoch.ranks_apart += !many && rank.settled_fingerprint != ranks[0].settled_fingerprint ? 1 : 0;
     epoch.ranks_moved += rank.was_moved ? 1 : 0;
     result.exclusive_sections += rank.exclusive_sections;
   }
   result.epochs.push_back(epoch);
   LearnedSamples learned;
-  for (const Rank& rank : ranks) learned = learned + rank.learned;
+  for (const RankEpoch& rank : ranks) learned = learned + rank.learned;
   const std::uint64_t due = facts.dataset->train.samples;
   // A strategy may compute the loss of a pass more than once, or by itself: backward passes count. Samples without one count if no other
   // pass stands for them.
@@ -136,8 +136,7 @@ void add_epoch(Result& result, const std::vector<Rank>& ranks, const TrialFacts&
   result.seconds_to_target = crossing_of(result.epochs, facts.trial->config.target_accuracy).seconds;
 }
 
-void conclude(TrainingOutcome& outcome, const std::vector<Rank>& ranks, const TrialFacts& facts,
-              const Platform& platform, bool audit) {
+void conclude(TrainingOutcome& outcome, const std::vector<Rank>& ranks, const HostReport& report, const TrialFacts& facts, bool audit) {
   Result& result = outcome.result;
   const Rank& first = ranks[0];
   result.parameters = facts.spec->parameters;
@@ -147,25 +146,13 @@ void conclude(TrainingOutcome& outcome, const std::vector<Rank>& ranks, const Tr
   result.harness_share = result.seconds_training > 0 ? first.times.harness / result.seconds_training : 0;
   result.windows = windows_of(first.intervals.all());
   result.weights_hash = hash_of(first.settled_weights);
-  double bytes = 0;
-  std::size_t steps = 0;
-  bool own_optimizers = false;  // of the strategy: then their updates are counted
-  for (const Rank& rank : ranks) {
-    result.ranks.push_back(rank.times);
-    result.metrics.push_back(rank.replica->metrics());
-    bytes += static_cast<double>(rank.bytes);
-    steps += rank.step_seconds.size();
-    own_optimizers = own_optimizers || rank.replica->has_strategy_optimizers();
-    outcome.weights.push_back(rank.settled_weights);
-    result.peak_memory = std::max(result.peak_memory, platform.peak_memory(rank.device->index()));
-  }
-  result.bytes_per_step = steps == 0 ? 0 : bytes / static_cast<double>(steps);
-  for (std::size_t rank = 0; rank < ranks.size() && result.changed_settings.empty(); ++rank)
-    if (!ranks[rank].changed_settings.empty()) result.changed_settings = fmt::format("{} of rank {}", ranks[rank].changed_settings, rank);
-  result.updates = own_optimizers ? 0 : first.replica->own_updates();
-  if (own_optimizers)
-    for (const Rank& rank : ranks) result.updates += rank.replica->strategy_updates();
-  result.placement = placement_of(ranks, *facts.trial);
+  result.ranks = report.times;
+  result.metrics = report.metrics;
+  result.placement = report.placement;
+  result.peak_memory = report.peak_memory;
+  result.bytes_per_step = report.steps == 0 ? 0 : report.bytes / static_cast<double>(report.steps);
+  if (result.changed_settings.empty()) result.changed_settings = report.changed_settings;
+  result.updates = report.has_strategy_optimizers ? report.strategy_updates : first.replica->own_updates();
   describe(result, facts);
   if (audit) add_audit(outcome, ranks, facts);
 }

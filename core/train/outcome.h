@@ -1,6 +1,6 @@
 #pragma once
 
-// Assembles the result of a trial from the counters of its ranks. Called by one thread while the other ranks wait.
+// Assembles the result of a trial from what its ranks report. Called by one thread of the first host while the ranks wait.
 
 #include <vector>
 
@@ -8,6 +8,9 @@
 #include "train/training.h"
 
 namespace mgcompare {
+
+struct HostReport;
+struct RankEpoch;
 
 // The properties that all ranks of a trial share.
 struct TrialFacts {
@@ -19,14 +22,13 @@ struct TrialFacts {
 };
 
 // Of the last evaluation, on all samples; with many models their mean. Throws Error if it did not cover every sample.
-double evaluated_accuracy(const std::vector<Rank>& ranks, const TrialFacts& facts);
+double evaluated_accuracy(const std::vector<RankEpoch>& ranks, const TrialFacts& facts);
 
-// Adds an epoch. `within`: its evaluations before its end. Throws Error if the last evaluation did not cover every sample.
-void add_epoch(Result& result, const std::vector<Rank>& ranks, const TrialFacts& facts, bool evaluated,
+// Adds an epoch. `first`: rank 0. `within`: its evaluations before its end. Throws Error if the last evaluation did not cover every sample.
+void add_epoch(Result& result, const std::vector<RankEpoch>& ranks, const Rank& first, const TrialFacts& facts, bool evaluated,
                double seconds_training, double seconds_evaluation, std::vector<EvaluationResult> within);
 
-// Completes the result at the end of the trial.
-void conclude(TrainingOutcome& outcome, const std::vector<Rank>& ranks, const TrialFacts& facts,
-              const Platform& platform, bool audit);
+// Completes the result at the end of the trial. `ranks`: those of this host.
+void conclude(TrainingOutcome& outcome, const std::vector<Rank>& ranks, const HostReport& report, const TrialFacts& facts, bool audit);
 
 }  // namespace mgcompare

@@ -29,6 +29,7 @@ void expect_restored(Rank& rank, const Blobs& blobs) {
 
 void Rank::count_traffic(bool counting) {
   group->ledger().set_counting(counting);
+  group->host_ledger().set_counting(counting);
   replica->meter().ledger().set_counting(counting);
 }
 

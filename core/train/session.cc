@@ -127,7 +127,8 @@ const Dataset& Session::data(const DataConfig& config, const DataPlaces& places,
 }
 
 Result Session::run(const Trial& trial, const TrialFiles& files, const std::function<void(const Progress&)>& report,
-                    LivePosition& position, const std::function<bool()>& stop, const std::function<void(const Result&)>& leave) {
+                    LivePosition& position, const std::function<bool()>& stop, const std::function<void(const Result&)>& leave,
+                    const HostSpan& hosts) {
   if (!trial.unavailable.empty()) return result_of({TrialStatus::unavailable, trial.unavailable});
   try {
     position.set({TrialPhase::setup, 0, 0});
@@ -136,6 +137,7 @@ Result Session::run(const Trial& trial, const TrialFiles& files, const std::func
     TrainingRequest request = request_of(trial, files, data(trial.config.data, places, {}));
     request.report = report;
     request.position = &position;
+    request.hosts = hosts;
     request.stop = stop;
     request.leave = [&leave](const std::exception_ptr& thrown) { leave(result_of(cause_of(thrown))); };
     const double seconds_loading = now() - start;

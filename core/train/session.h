@@ -11,6 +11,7 @@
 #include "results/result.h"
 #include "results/trial_progress.h"
 #include "plan/trial.h"
+#include "platform/transport.h"
 
 namespace mgcompare {
 
@@ -22,9 +23,11 @@ class Session {
   const Dataset& data(const DataConfig& config, const DataPlaces& places, const DataLog& log);
   // Runs one trial. Failures inside the trial are not thrown; the result has their status and cause. `position` is
   // kept up to date. `stop` is polled between steps: true ends the trial as "interrupted", and its last checkpoint stays. `leave` receives
-  // the result of a trial in which a rank failed, and must end the process (see rank_threads.h).
+  // the result of a trial in which a rank failed, and must end the process (see rank_threads.h). `hosts`: which run
+  // the trial together; each of them makes the same call, and the result is that of the first.
   Result run(const Trial& trial, const TrialFiles& files, const std::function<void(const Progress&)>& report,
-             LivePosition& position, const std::function<bool()>& stop, const std::function<void(const Result&)>& leave);
+             LivePosition& position, const std::function<bool()>& stop, const std::function<void(const Result&)>& leave,
+             const HostSpan& hosts = {});
 
  private:
   struct State;

@@ -15,6 +15,7 @@ namespace mgcompare {
 
 void Setup::abort() {
   state_.phases.abort();
+  if (state_.request.hosts.transport != nullptr) state_.request.hosts.transport->abort();
   const std::lock_guard lock(mutex_);
   for (CommContext* const context : {warmup_.get(), live_.get()})
     if (context != nullptr) context->abort();
@@ -28,7 +29,7 @@ void Setup::open(std::size_t number) {
   const Dataset& data = state_.data;
   rank.device = platform.open(state_.trial.index_of(number / state_.trial.ranks_per_device));
   rank.network = platform.build(*rank.device, state_.spec, state_.request.numerics);
-  const std::size_t step = state_.facts.global_batch / state_.ranks.size() + 1;
+  const std::size_t step = state_.facts.global_batch / state_.span.all + 1;
   rank.evaluation_batch = state_.request.evaluate ? evaluation_batch(state_.spec, step) : 0;
   rank.network->reserve(std::max(step, rank.evaluation_batch));
   const bool on_host = config.data.on == DataLocation::host;
@@ -43,7 +44,8 @@ void Setup::open(std::size_t number) {
   if (number == 0) {
     std::vector<Device*> devices;
     for (const Rank& each : state_.ranks) devices.push_back(each.device.get());
-    collectives_ = platform.connect(devices);
+    const HostSpan& hosts = state_.request.hosts;
+    collectives_ = hosts.count == 1 ? platform.connect(devices) : platform.connect_hosts(devices, hosts, config.deterministic);
     platform.reset_peak_memory();
     const std::lock_guard lock(mutex_);
     warmup_ = make_context(false);
@@ -62,7 +64,7 @@ std::unique_ptr<AsyncScheduler> Setup::make_scheduler(bool live) {
 }
 
 std::unique_ptr<CommContext> Setup::make_context(bool live) {
-  return std::make_unique<CommContext>(*collectives_, state_.ranks.size(), make_scheduler(live));
+  return std::make_unique<CommContext>(*collectives_, state_.span, make_scheduler(live));
 }
 
 void Setup::end_warmup() {
@@ -82,10 +84,10 @@ void Setup::make_replica(std::size_t number, bool live) {
   // Passes that the replica of the warm-up has run need no first run of their own.
   const std::vector<GraphPass::Sample> seen =
       rank.replica == nullptr ? std::vector<GraphPass::Sample>() : rank.replica->seen_passes();
-  rank.group = std::make_unique<RankGroup>(context, number);
+  rank.group = std::make_unique<RankGroup>(context, state_.global(number));
   rank.replica = std::make_unique<RankReplica>(ReplicaParts{
       request.platform, rank.device.get(), rank.network.get(), rank.train_feed.get(), &state_.spec,
-      &state_.config.optimizer, &context, rank.group.get(), number, state_.trial.seed, state_.facts.global_batch, live && request.audit});
+      &state_.config.optimizer, &context, rank.group.get(), state_.global(number), state_.trial.seed, state_.facts.global_batch, live && request.audit});
   if (live && request.record) rank.replica->set_lines(&state_.outcome.record.ranks[number]);
   // Captured work cannot be traced, and an exchange inside a pass cannot be captured.
   if (state_.may_capture() && !captures_steps() && !state_.tracing() && !shares_norm())

@@ -40,7 +40,7 @@ class Setup {
   std::unique_ptr<CommContext> make_context(bool live);
   std::unique_ptr<AsyncScheduler> make_scheduler(bool live);
   // Whether batch statistics are all-reduced inside of a pass.
-  bool shares_norm() const { return state_.config.batch_norm == BatchNormPolicy::sync && state_.ranks.size() > 1; }
+  bool shares_norm() const { return state_.config.batch_norm == BatchNormPolicy::sync && state_.span.all > 1; }
   bool captures_steps() const;
   void make_replica(std::size_t rank, bool live);
 

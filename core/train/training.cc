@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "train/epoch_training.h"
 #include "train/outcome.h"
+#include "train/rank_report.h"
 #include "base/rank_threads.h"
 #include "base/settings.h"
 #include "train/warmup_phase.h"
@@ -73,7 +74,9 @@ class Training {
     if (rank == 0) {
       const TrainingRequest& request = state_.request;
       if (!changed_.empty()) state_.result().changed_settings = changed_;
-      conclude(state_.outcome, state_.ranks, state_.trial_facts, *request.platform, request.audit);
+      for (const Rank& each : state_.ranks) state_.outcome.weights.push_back(each.settled_weights);
+      const std::vector<HostReport> reports = gather_reports(request.hosts, std::vector<HostReport>{host_report(state_)});
+      if (!reports.empty()) conclude(state_.outcome, state_.ranks, merged(reports), state_.trial_facts, request.audit);
       if (state_.tracing()) write_trace();
     }
     state_.wait_for_ranks(rank);

@@ -41,6 +41,7 @@ struct TrainingRequest {
   bool audit = false;
   bool record = false;              // keep the schedule of free-running ranks for a replay
   const ScheduleLog* replay = nullptr;  // run in this order
+  HostSpan hosts;                   // which take part; every host makes the same call, and the first one gets the result
   Leave leave;                      // called if a rank fails (see rank_threads.h); empty: train() waits for the others and throws
 };
 

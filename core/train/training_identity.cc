@@ -46,6 +46,7 @@ std::string training_identity(const Trial& trial, const Dataset& data, const std
                                 {"plugin", checksum_of(trial.plugin_file)},
                                 {"device kind", to_string(trial.device_kind)},
                                 {"devices", trial.devices},
+                                {"hosts", trial.hosts},
                                 {"ranks per device", trial.ranks_per_device},
                                 {"scaling", to_string(trial.scaling)},
                                 {"control", trial.control},

@@ -8,13 +8,18 @@ namespace {
 
 constexpr double kSecondsBetweenReports = 0.1;
 
+RankSpan span_of(const Trial& trial, const HostSpan& hosts) {
+  const std::size_t here = trial.ranks() / hosts.count;
+  return {hosts.number * here, here, trial.ranks()};
+}
+
 }  // namespace
 
 TrainingState::TrainingState(const TrainingRequest& request)
     : request(request), trial(*request.trial), config(request.trial->config), data(*request.dataset),
       spec(make_spec(config.model, data.spec, config.optimizer.decay_biases)),
-      facts(facts_of(trial, config, data.train.samples)), ranks(trial.ranks()),
-      phases(trial.ranks(), [this](TrainingPhase phase) { publish(phase); }) {
+      facts(facts_of(trial, config, data.train.samples)), span(span_of(trial, request.hosts)), ranks(span.here),
+      phases(span.here, [this](TrainingPhase phase) { publish(phase); }) {
   // A verification trains many times in one process: the position is still that of the last end.
   publish(TrainingPhase::setup);
   facts.ordered = facts.ordered || request.replay != nullptr;
@@ -34,6 +39,12 @@ TrainingState::TrainingState(const TrainingRequest& request)
 
 void TrainingState::publish(TrainingPhase phase) {
   if (request.position != nullptr) request.position->set({reported(phase), epoch, 0});
+}
+
+void TrainingState::meet_hosts(std::size_t rank) {
+  if (request.hosts.count == 1) return;
+  if (rank == 0) meet(request.hosts);
+  wait_for_ranks(rank);
 }
 
 void TrainingState::check_traits(const Strategy& strategy) const {

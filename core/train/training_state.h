@@ -34,6 +34,10 @@ struct TrainingState {
   }
   // Reports the progress of rank 0 and throws Interrupted if the user asked to stop. Does nothing on other ranks.
   void report_progress(std::size_t rank, std::size_t step, double loss);
+  // Waits for all ranks of all hosts within the present phase. Does nothing on one host.
+  void meet_hosts(std::size_t rank);
+  // The number of a rank of this process among all ranks.
+  std::size_t global(std::size_t rank) const { return span.first + rank; }
   const std::vector<float>& initial_weights() const { return request.initial_weights != nullptr ? *request.initial_weights : drawn_weights; }
   // Throws Error if the strategy's traits are not those that were read at first.
   void check_traits(const Strategy& strategy) const;
@@ -49,7 +53,8 @@ struct TrainingState {
   TrialFacts trial_facts;
   TraitTexts traits_read;           // the strategy's answer at first
   bool free_pace = false, many_models = false;  // from the strategy's traits
-  std::vector<Rank> ranks;
+  RankSpan span;
+  std::vector<Rank> ranks;          // of this process
   PhaseBarrier phases;
   // Written by rank 0 only.
   std::size_t first_epoch = 0;

@@ -85,9 +85,13 @@ void WarmupPhase::step_until_steady(const Run& run) {
     for (const std::size_t end = step + steps; step < end; ++step) make_step(run.number, batch_at(run.number, step));
     run.rank.device->synchronize();
     state_.wait_for_ranks(run.number);
-    if (run.number == 0) detector_.add(now());
+    if (run.number == 0) {
+      detector_.add(now());
+      is_steady_ = detector_.is_over();
+      broadcast(state_.request.hosts, &is_steady_, sizeof(is_steady_));
+    }
     state_.wait_for_ranks(run.number);
-  } while (!detector_.is_over());
+  } while (!is_steady_);
 }
 
 void WarmupPhase::measure_steps(Run& run) {
@@ -131,7 +135,7 @@ Batch WarmupPhase::batch_at(std::size_t rank, std::size_t step) const {
   const std::size_t samples = state_.data.train.samples, global_batch = state_.facts.global_batch;
   const std::size_t batches = samples / global_batch;
   Batch::Position at{epoch(), step, batches == 0 ? 0 : step % batches * global_batch,
-                     std::min(global_batch, samples), rank, state_.ranks.size(), rate()};
+                     std::min(global_batch, samples), state_.global(rank), state_.span.all, rate()};
   if (state_.free_pace) {
     const std::size_t begin = at.begin + Batch(at, state_.spec.sample_shape).size() * rank;
     at = {epoch(), step, begin, batches_.draw_size(), 0, 1, rate()};
@@ -145,7 +149,7 @@ std::optional<Batch> WarmupPhase::last_batch(std::size_t rank) const {
   const std::size_t full = state_.free_pace ? batches_.draw_size() : state_.facts.global_batch;
   const std::size_t size = samples % full;
   if (size == 0 || samples < full) return std::nullopt;
-  Batch::Position at{epoch(), samples / full, samples - size, size, rank, state_.ranks.size(), rate()};
+  Batch::Position at{epoch(), samples / full, samples - size, size, state_.global(rank), state_.span.all, rate()};
   if (state_.free_pace) at.rank = 0, at.ranks = 1;
   return Batch(at, state_.spec.sample_shape);
 }

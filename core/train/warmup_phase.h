@@ -54,6 +54,7 @@ class WarmupPhase {
   Setup& setup_;
   BatchScheduler& batches_;
   SteadyStateDetector detector_;
+  bool is_steady_ = false;          // host 0 decides for all
 };
 
 }  // namespace mgcompare

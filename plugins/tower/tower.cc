@@ -41,6 +41,7 @@ class Tower : public Strategy {
     const bool exact = !parameters_ || ranks_ == 1 || (every_ == 1 && linear_);
     traits.promise = exact ? Traits::Promise::exact : Traits::Promise::approximate;
     traits.in_rank_order = !parameters_;
+    traits.one_host = true;
     return traits;
   }
 

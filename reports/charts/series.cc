@@ -109,9 +109,9 @@ std::vector<Panel> panels(const Comparison& comparison) {
     const std::size_t batch = trial.scaling == ScalingMode::weak ? trial.global_batch / std::max<std::size_t>(1, trial.devices)
                                                       : trial.global_batch;
     auto panel = std::find_if(all.begin(), all.end(), [&](const Panel& one) {
-      return one.device_kind == trial.device_kind && one.scaling == trial.scaling && one.batch == batch;
+      return one.device_kind == trial.device_kind && one.scaling == trial.scaling && one.hosts == trial.hosts && one.batch == batch;
     });
-    if (panel == all.end()) panel = all.insert(all.end(), {"", trial.device_kind, trial.scaling, batch, {}});
+    if (panel == all.end()) panel = all.insert(all.end(), {"", trial.device_kind, trial.scaling, trial.hosts, batch, {}});
     panel->cells.push_back(&cell);
     scalings.insert(trial.scaling);
     kinds.insert(trial.device_kind);
@@ -119,10 +119,11 @@ std::vector<Panel> panels(const Comparison& comparison) {
   for (Panel& panel : all) {
     panel.title = fmt::format("{} {}", panel.scaling == ScalingMode::weak ? "batch per device" : "global batch", panel.batch);
     if (scalings.size() > 1) panel.title += fmt::format(", {} scaling", to_string(panel.scaling));
+    if (panel.hosts > 1) panel.title += fmt::format(", on {} hosts", panel.hosts);
     if (kinds.size() > 1) panel.title += fmt::format(", on {}", to_string(panel.device_kind));
   }
   std::stable_sort(all.begin(), all.end(), [](const Panel& a, const Panel& b) {
-    return std::tuple(a.scaling, b.device_kind, a.batch) < std::tuple(b.scaling, a.device_kind, b.batch);
+    return std::tuple(a.scaling, b.device_kind, a.hosts, a.batch) < std::tuple(b.scaling, a.device_kind, b.hosts, b.batch);
   });
   return all;
 }

@@ -34,6 +34,7 @@ struct Panel {
   std::string title;                // "batch 128, strong scaling, on cpu"
   DeviceKind device_kind = DeviceKind::cpu;
   ScalingMode scaling = ScalingMode::strong;
+  std::size_t hosts = 1;
   std::size_t batch = 0;            // global in strong scaling, per device in weak scaling
   std::vector<const Cell*> cells;   // with results and one rank per device, in the order of the comparison
 

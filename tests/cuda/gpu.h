@@ -76,7 +76,7 @@ inline void spawn_on(const std::vector<int>& gpus, const std::function<void(Devi
   std::unique_ptr<Collectives> collectives;
   if (apart) collectives = connect(of_rank);
   else collectives = std::make_unique<cuda::SharedDeviceCollectives>(of_rank, connect);
-  CommContext context(*collectives, gpus.size(), live_scheduler());
+  CommContext context(*collectives, RankSpan::whole(gpus.size()), live_scheduler());
   run_ranks(
       gpus.size(),
       [&](int rank) {

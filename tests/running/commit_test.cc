@@ -48,7 +48,8 @@ TEST(RunTrial, PrintsATrialAfterItIsRecorded) {
     DeviceAvailability availability({});
     FittingBatch fitting;
     ProgressDisplay display(stream, {}, false, {trial}, [](const Trial&) { return 1.0; });
-    run_trial(results, supervisor, availability, fitting, trial, directory.string(), {}, display);
+    HostTrials hosts({}, {});
+    run_trial(results, supervisor, hosts, availability, fitting, trial, directory.string(), {}, display);
     std::fclose(stream);
   }
   EXPECT_EQ(observer.lines, 1);

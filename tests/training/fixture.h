@@ -28,7 +28,7 @@ inline void spawn(std::size_t ranks, const std::function<void(Device&, RankGroup
     of_rank.push_back(devices.back().get());
   }
   const std::unique_ptr<Collectives> collectives = cpu.connect(of_rank);
-  CommContext context(*collectives, ranks, std::move(scheduler));
+  CommContext context(*collectives, RankSpan::whole(ranks), std::move(scheduler));
   run_ranks(
       ranks,
       [&](int rank) {

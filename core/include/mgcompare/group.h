@@ -10,13 +10,13 @@
 // Collectives (all_reduce to all_to_all): every rank makes the same calls in the same order. Vectors are in device memory.
 // The calls are stream-ordered: they read what was queued before them, and work queued later sees their result. T is
 // float, Half, BFloat16, std::uint8_t or std::uint32_t in reductions, and any trivially copyable type elsewhere.
-// Reductions add floating-point types in float32 and in a fixed order (rank order on CPU devices): all ranks get the same
-// bits. Steps and rest() at free pace must not call them or barrier(): they throw Error there. Counts are elements, one for each rank; none given means equal sizes. Steps with collectives can be captured.
+// Reductions add floating-point types in float32 and in a fixed order (rank order on CPU devices of one host): all ranks get the
+// same bits. Steps and rest() at free pace must not call them or barrier(): they throw Error there. Counts are elements, one for each rank; none given means equal sizes. Steps with collectives can be captured.
 //
 // Payload bytes that a rank sends, for N ranks and S bytes of the whole vector: all_reduce 2(N-1)/N S; reduce_scatter,
 // all_gather (N-1)/N S; reduce S on each rank but the root; broadcast, scatter: what the root sends to others; gather:
 // what each rank but the root sends; all_to_all: what is for others; put, add: all; get: counted on the caller. A rank
-// sends nothing to itself.
+// sends nothing to itself. On several hosts the bytes are those that docs/hosts.md describes.
 
 #include <concepts>
 #include <cstddef>

@@ -58,7 +58,7 @@ struct Traits {
   // exact: equals one device on the global batch, up to rounding.
   enum class Promise { exact, approximate } promise = Promise::approximate;
   // For exact ones: gradients are added in rank order. On CPUs this equals, to the bit, one rank that accumulates the
-  // same shares.
+  // same shares. On several hosts only with numerics.deterministic: otherwise each host adds its own ranks first.
   bool in_rank_order = false;
   // lockstep: all ranks make the same steps, each on its share of one global batch. free: a rank draws global_batch / ranks
   // samples of the epoch's rest whenever it is ready.
@@ -69,6 +69,8 @@ struct Traits {
   std::vector<DeviceKind> devices = {DeviceKind::cpu, DeviceKind::cuda};
   int least_ranks = 1;
   int most_ranks = 1 << 20;
+  // The ranks use one object of shared() for all of them, so they must be on one host. Free pace needs that too.
+  bool one_host = false;
   // p > 0: steps t and t + p queue the same device work. On GPUs in lockstep, p or more steps are then captured as a CUDA
   // graph and replayed: step() is called while they are captured, and its host code does not run again. The first p steps
   // of a stage and most short batches are not captured. In a step that may be captured

@@ -1,0 +1,16 @@
+# Sets MGCOMPARE_WITH_MPI: whether to build the module for several hosts. AUTO builds it if MPI is found; ON fails if it is missing.
+set(MGCOMPARE_MPI AUTO CACHE STRING "Build the module for several hosts: AUTO, ON or OFF")
+set_property(CACHE MGCOMPARE_MPI PROPERTY STRINGS AUTO ON OFF)
+set(MGCOMPARE_WITH_MPI OFF)
+
+if(NOT MGCOMPARE_MPI STREQUAL "OFF")
+  find_package(MPI QUIET COMPONENTS C)
+  if(MPI_C_FOUND)
+    set(MGCOMPARE_WITH_MPI ON)
+    message(STATUS "several hosts: MPI ${MPI_C_VERSION}")
+  elseif(MGCOMPARE_MPI STREQUAL "ON")
+    message(FATAL_ERROR "MGCOMPARE_MPI is ON, but MPI was not found: install libopenmpi-dev")
+  else()
+    message(STATUS "several hosts: not supported by this build, MPI was not found (libopenmpi-dev)")
+  endif()
+endif()

@@ -1,0 +1,182 @@
+// The MPI transport module. All calls to the library are made under one lock, none of them waits in it for longer than a transfer takes,
+// and threads that wait sleep between them: the library itself would spin, on the core of a rank.
+
+#include "platform/transport.h"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <list>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "mgcompare/error.h"
+
+namespace mgcompare {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr int kTag = 1;
+constexpr std::size_t kLargestPart = std::size_t{1} << 30;  // MPI counts in int
+constexpr auto kShortSleep = 20us, kLongSleep = 200us;
+constexpr auto kBusyTime = 5ms;     // after which transfers are unlikely to end soon
+constexpr auto kSendLimit = 2s;
+
+void expect(int code, const char* what) {
+  if (code == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  throw Error(std::string("MPI failed to ") + what + ": " + text + "; check the network between the hosts");
+}
+
+class MpiTransport : public Transport {
+ public:
+  MpiTransport() {
+    int threads = 0;
+    expect(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &threads), "start");
+    if (threads < MPI_THREAD_SERIALIZED)
+      throw Error("this MPI library cannot be called by several threads; use one that was built with support for threads");
+    int number = 0, count = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &number);
+    MPI_Comm_size(MPI_COMM_WORLD, &count);
+    host_ = static_cast<std::size_t>(number);
+    hosts_ = static_cast<std::size_t>(count);
+    expect(MPI_Comm_dup(MPI_COMM_WORLD, &data_), "connect the hosts");
+    expect(MPI_Comm_dup(MPI_COMM_WORLD, &texts_), "connect the hosts");
+    for (MPI_Comm comm : {MPI_COMM_WORLD, data_, texts_}) MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  }
+
+  std::size_t host() const override { return host_; }
+  std::size_t hosts() const override { return hosts_; }
+  std::size_t bytes_sent() const override { return bytes_sent_; }
+
+  std::string version() const override {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    MPI_Get_library_version(text, &length);
+    const std::string whole(text, static_cast<std::size_t>(length));
+    return whole.substr(0, whole.find(','));
+  }
+
+  void exchange(const std::vector<Outgoing>& out, const std::vector<Incoming>& in) override {
+    if (aborted_) throw Aborted();
+    std::vector<MPI_Request> requests;
+    std::size_t receives = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      for (const Incoming& part : in) post(requests, part.host, part.data, part.bytes, MPI_Irecv);
+      receives = requests.size();
+      for (const Outgoing& part : out) {
+        post(requests, part.host, const_cast<void*>(part.data), part.bytes, MPI_Isend);
+        bytes_sent_ += part.bytes;
+      }
+    }
+    const Clock::time_point start = Clock::now();
+    while (!are_complete(requests)) {
+      if (aborted_) {
+        cancel(requests, receives);
+        throw Aborted();
+      }
+      std::this_thread::sleep_for(Clock::now() - start < kBusyTime ? kShortSleep : kLongSleep);
+    }
+  }
+
+  void send(std::size_t host, std::string_view text) override {
+    const Clock::time_point give_up = Clock::now() + kSendLimit;
+    std::list<Text> own(1);
+    const auto sent = own.begin();
+    sent->content = text;
+    {
+      const std::lock_guard lock(mutex_);
+      expect(MPI_Isend(sent->content.data(), static_cast<int>(sent->content.size()), MPI_BYTE, static_cast<int>(host), kTag, texts_, &sent->request),
+             "send a message");
+    }
+    while (!is_complete(sent->request)) {
+      if (Clock::now() > give_up) {
+        // The library still reads it.
+        const std::lock_guard lock(mutex_);
+        unsent_.splice(unsent_.end(), own);
+        return;
+      }
+      std::this_thread::sleep_for(kLongSleep);
+    }
+  }
+
+  std::optional<HostMessage> receive() override {
+    const std::lock_guard lock(mutex_);
+    int is_there = 0, bytes = 0;
+    MPI_Message message;
+    MPI_Status status;
+    expect(MPI_Improbe(MPI_ANY_SOURCE, kTag, texts_, &is_there, &message, &status), "look for messages");
+    if (is_there == 0) return std::nullopt;
+    MPI_Get_count(&status, MPI_BYTE, &bytes);
+    HostMessage found{static_cast<std::size_t>(status.MPI_SOURCE), std::string(static_cast<std::size_t>(bytes), '\0')};
+    expect(MPI_Mrecv(found.text.data(), bytes, MPI_BYTE, &message, &status), "receive a message");
+    return found;
+  }
+
+  void abort() override { aborted_ = true; }
+
+  void finish() override {
+    const std::lock_guard lock(mutex_);
+    MPI_Finalize();
+  }
+
+ private:
+  struct Text {
+    std::string content;
+    MPI_Request request = MPI_REQUEST_NULL;
+  };
+
+  template <class Call> void post(std::vector<MPI_Request>& requests, std::size_t host, void* data, std::size_t bytes, Call call) {
+    for (std::size_t begin = 0; begin < bytes; begin += kLargestPart) {
+      const std::size_t part = std::min(kLargestPart, bytes - begin);
+      requests.push_back(MPI_REQUEST_NULL);
+      expect(call(static_cast<char*>(data) + begin, static_cast<int>(part), MPI_BYTE, static_cast<int>(host), kTag, data_, &requests.back()),
+             "transfer data");
+    }
+  }
+
+  bool are_complete(std::vector<MPI_Request>& requests) {
+    const std::lock_guard lock(mutex_);
+    int done = 0;
+    expect(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE), "transfer data");
+    return done != 0;
+  }
+
+  bool is_complete(MPI_Request& request) {
+    const std::lock_guard lock(mutex_);
+    int done = 0;
+    expect(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "send a message");
+    return done != 0;
+  }
+
+  // Other calls still make progress, and must not write to memory that the unwinding thread frees.
+  void cancel(std::vector<MPI_Request>& requests, std::size_t receives) {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < receives; ++i)
+      if (requests[i] != MPI_REQUEST_NULL) MPI_Cancel(&requests[i]);
+  }
+
+  std::size_t host_ = 0, hosts_ = 1;
+  MPI_Comm data_ = MPI_COMM_NULL, texts_ = MPI_COMM_NULL;
+  std::mutex mutex_;                // of all calls to the library
+  std::atomic<bool> aborted_{false};
+  std::atomic<std::size_t> bytes_sent_{0};
+  std::list<Text> unsent_;
+};
+
+}  // namespace
+}  // namespace mgcompare
+
+extern "C" __attribute__((visibility("default"))) mgcompare::Transport* mgcompare_transport() {
+  // Never destroyed: the library may be in use until the process ends.
+  static mgcompare::Transport* const transport = new mgcompare::MpiTransport;
+  return transport;
+}

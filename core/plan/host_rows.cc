@@ -1,0 +1,15 @@
+#include "plan/host_rows.h"
+
+#include "discovery/manifest.h"
+
+namespace mgcompare {
+
+std::string refused_hosts(const Trial& trial, const Traits& traits) {
+  if (trial.hosts == 1) return "";
+  if (is_backend(trial.plugin_file)) return "backends run on one host";
+  if (traits.pace == Traits::Pace::free) return "ranks at free pace reach each other's memory, so they run on one host";
+  if (traits.one_host) return "its ranks share memory, so they run on one host";
+  return "";
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,112 @@
+#include "services/host_trials.h"
+
+#include <ifaddrs.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "mgcompare/error.h"
+
+namespace mgcompare {
+namespace {
+
+constexpr double kAnswerSeconds = 60, kDataSeconds = 600;
+
+std::string own_name() {
+  char name[256] = "";
+  gethostname(name, sizeof(name) - 1);
+  return name;
+}
+
+std::string first_label(const std::string& name) { return name.substr(0, name.find('.')); }
+
+// Whether one of this machine's interfaces has an address of the name.
+bool has_address_of(const std::string& name) {
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_family = AF_INET;
+  if (getaddrinfo(name.c_str(), nullptr, &hints, &found) != 0) return false;
+  ifaddrs* interfaces = nullptr;
+  getifaddrs(&interfaces);
+  bool is_own = false;
+  for (const addrinfo* one = found; one != nullptr; one = one->ai_next)
+    for (const ifaddrs* interface = interfaces; interface != nullptr; interface = interface->ifa_next)
+      if (interface->ifa_addr != nullptr && interface->ifa_addr->sa_family == AF_INET)
+        is_own |= std::memcmp(&reinterpret_cast<const sockaddr_in*>(interface->ifa_addr)->sin_addr,
+                              &reinterpret_cast<const sockaddr_in*>(one->ai_addr)->sin_addr, sizeof(in_addr)) == 0;
+  freeifaddrs(interfaces);
+  freeaddrinfo(found);
+  return is_own;
+}
+
+bool is_this_machine(const std::string& name) {
+  const std::string own = own_name();
+  return name == own || first_label(name) == first_label(own) || has_address_of(name);
+}
+
+bool is_on_several(const Trial& trial) { return trial.hosts > 1 && trial.unavailable.empty(); }
+
+}  // namespace
+
+HostTrials::HostTrials(const HostsConfig& hosts, SupervisorSettings settings) : hosts_(hosts), settings_(std::move(settings)) {}
+
+void HostTrials::start() {
+  if (supervisor_) return;
+  SupervisorSettings settings = settings_;
+  settings.arguments = {"--host-job", fmt::format("{:g}", hosts_.timeout)};
+  settings.arguments.insert(settings.arguments.end(), hosts_.names.begin(), hosts_.names.end());
+  supervisor_ = std::make_unique<Supervisor>(std::move(settings));
+}
+
+void HostTrials::check(const std::vector<Trial>& trials, const Config& config, const std::string& data_folder, const std::string& fingerprint) {
+  std::map<std::string, std::size_t> devices;
+  for (const Trial& trial : trials) {
+    if (!is_on_several(trial)) continue;
+    std::size_t& most = devices[std::string(to_string(trial.device_kind))];
+    most = std::max(most, trial.devices_per_host());
+  }
+  if (devices.empty()) return;
+  if (!is_this_machine(hosts_.names.front()))
+    throw Error(fmt::format("the first host is {}, and this machine is {}: run mgcompare on the first host, or name this machine first", hosts_.names.front(),
+                            own_name()));
+  start();
+  const auto expect = [](const Reply& reply) {
+    if (reply.status == TrialStatus::failed) throw Error(reply.cause);
+    return reply.require("the hosts cannot be used", "run the command again");
+  };
+  expect(supervisor_->ask("hosts", {{"devices", devices}}, kAnswerSeconds));
+  const nlohmann::json data = expect(supervisor_->ask("data", {{"config", config}, {"data_folder", data_folder}}, kDataSeconds));
+  if (data.at("fingerprint") != fingerprint) throw Error("the data changed while the run began; run the command again");
+}
+
+Result HostTrials::run(const Trial& trial, const TrialFiles& files, const std::function<void(const Progress&)>& report) {
+  Result result;
+  if (trial.hosts > hosts_.names.size()) {
+    result.status = TrialStatus::device_lost;
+    result.cause = fmt::format("{}; the trial needs {} hosts, {} left", loss_, trial.hosts, hosts_.names.size());
+    return result;
+  }
+  start();
+  result = supervisor_->run(trial, files, report);
+  for (const std::string& warning : supervisor_->take_warnings()) warnings_.push_back(warning);
+  const std::vector<std::string> lost = supervisor_->take_lost_hosts();
+  for (const std::string& name : lost) {
+    if (std::erase(hosts_.names, name) == 0) continue;
+    lost_.push_back(name);
+    loss_ = fmt::format("host {} was lost", fmt::join(lost_, ", "));
+    warnings_.push_back(fmt::format("{}; {} left", loss_, fmt::join(hosts_.names, ", ")));
+  }
+  if (!lost.empty()) supervisor_.reset();
+  return result;
+}
+
+std::vector<std::string> HostTrials::take_warnings() { return std::exchange(warnings_, {}); }
+
+}  // namespace mgcompare

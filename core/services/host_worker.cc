@@ -1,0 +1,224 @@
+#include "services/host_worker.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/sha256.h"
+#include "mgcompare/contract.h"
+#include "mgcompare/error.h"
+#include "modules/platform_host.h"
+#include "modules/transport_host.h"
+#include "process/guardian.h"
+#include "process/host_job.h"
+#include "process/worker.h"
+#include "results/cause.h"
+#include "results/result.h"
+#include "services/host_link.h"
+#include "services/trial_service.h"
+#include "train/session.h"
+
+namespace mgcompare {
+namespace {
+
+// On the hosts other than the first: nobody listens to progress, and the answer goes to the first host.
+class RemoteContext : public RequestContext {
+ public:
+  explicit RemoteContext(HostLink& link) : link_(link) {}
+  void report(const Progress&) override {}
+  void note(const nlohmann::json&) override {}
+  bool stopping() const override { return false; }
+  LivePosition& position() override { return position_; }
+  [[noreturn]] void leave(const nlohmann::json& answer) override {
+    nlohmann::json body = answer;
+    body[kEnds] = true;
+    link_.answer(body);
+    // Whoever ends first ends the job, and the first host has yet to tell the runner.
+    for (;;) pause();
+  }
+
+ private:
+  HostLink& link_;
+  LivePosition position_;
+};
+
+// What must be equal on all hosts, and what each has.
+nlohmann::json description() {
+  nlohmann::json devices = nlohmann::json::object();
+  for (const PlatformSummary& platform : find_platforms()) devices[platform.kind] = platform.devices.size();
+  return {{"build", sha256_of_file("/proc/self/exe") + " " + MGCOMPARE_CONTRACT}, {"devices", devices}};
+}
+
+// The worker of the first host.
+class FirstHost {
+ public:
+  explicit FirstHost(const HostWorkerSettings& settings) : settings_(settings) {}
+
+  // Called when the process has its guardian.
+  void connect() {
+    transport_ = &transport();
+    link_ = std::make_unique<HostLink>(*transport_, settings_.names, settings_.timeout);
+  }
+
+  Handlers handlers() {
+    base_ = trial_handlers(session_, [this](const Trial& trial) { return HostSpan{transport_, trial.hosts, 0}; });
+    return {{"trial", [this](const nlohmann::json& body, RequestContext& context) { return run_trial(body, context); }},
+            {"data", [this](const nlohmann::json& body, RequestContext& context) { return compare_data(body, context); }},
+            {"hosts", [this](const nlohmann::json& body, RequestContext&) { return compare_hosts(body); }}};
+  }
+
+  void end() {
+    link_->end_others();
+    transport_->finish();
+  }
+
+ private:
+  // Replaces the answer of a trial that another host ended.
+  class Watching : public RequestContext {
+   public:
+    Watching(FirstHost& host, RequestContext& context) : host_(host), context_(context) {}
+    void report(const Progress& progress) override { context_.report(progress); }
+    void note(const nlohmann::json& note) override { context_.note(note); }
+    bool stopping() const override { return context_.stopping(); }
+    LivePosition& position() override { return context_.position(); }
+    [[noreturn]] void leave(const nlohmann::json& answer) override {
+      context_.leave(host_.explained(answer));
+      std::abort();                 // the compiler does not know that it does not return
+    }
+
+   private:
+    FirstHost& host_;
+    RequestContext& context_;
+  };
+
+  nlohmann::json run_trial(const nlohmann::json& body, RequestContext& context) {
+    const auto hosts = std::max<std::size_t>(1, body.at("trial").value("hosts", std::size_t{1}));
+    if (hosts > transport_->hosts()) throw Error(fmt::format("the trial needs {} hosts, and the job has {}; start a new run", hosts, transport_->hosts()));
+    link_->ask(hosts, {"trial", body});
+    Watching watching(*this, context);
+    nlohmann::json own = base_.at("trial")(body, watching);
+    const std::vector<nlohmann::json> others = link_->answers(hosts);
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      const std::string left = others[i].value(kLeftBehind, "");
+      if (!left.empty() && !own.contains(kLeftBehind)) own[kLeftBehind] = fmt::format("{} on host {}", left, link_->names()[i + 1]);
+    }
+    return explained(own);
+  }
+
+  // With the cause of the host that ended the trial, if it is another one.
+  nlohmann::json explained(nlohmann::json answer) {
+    const std::optional<HostTrouble> trouble = link_->trouble();
+    if (!trouble || answer.at("status") == to_string(TrialStatus::interrupted)) return answer;
+    Result result;
+    result.status = trouble->status;
+    result.cause = trouble->sentence;
+    nlohmann::json replaced = result;
+    if (trouble->is_silent) replaced[kLostHosts] = {link_->names()[trouble->host]};
+    return replaced;
+  }
+
+  // Every host must have the same samples.
+  nlohmann::json compare_data(const nlohmann::json& body, RequestContext& context) {
+    link_->ask(transport_->hosts(), {"data", body});
+    const nlohmann::json own = base_.at("data")(body, context);
+    const std::vector<nlohmann::json> others = expect_answers();
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      const std::string& name = link_->names()[i + 1];
+      if (others[i].contains("problem"))
+        throw Error(fmt::format("host {} cannot read the data: {}", name, others[i].at("problem").get<std::string>()));
+      if (others[i].at("fingerprint") != own.at("fingerprint"))
+        throw Error(fmt::format("host {} has other data than this machine: {} ({}) differs; copy the files to the same place on every host", name,
+                                others[i].at("name").get<std::string>(), others[i].at("origin").get<std::string>()));
+    }
+    return own;
+  }
+
+  // `devices`: how many of each kind the trials need on a host.
+  nlohmann::json compare_hosts(const nlohmann::json& body) {
+    link_->ask(transport_->hosts(), {"hosts", nullptr});
+    const nlohmann::json own = description();
+    const std::vector<nlohmann::json> others = expect_answers();
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      const std::string& name = link_->names()[i + 1];
+      if (others[i].at("build") != own.at("build"))
+        throw Error(fmt::format("host {} has another build of mgcompare; install the build of this machine there", name));
+      for (const auto& [kind, count] : body.at("devices").items()) {
+        const auto has = others[i].at("devices").value(kind, std::size_t{0}), needs = count.get<std::size_t>();
+        if (has < needs)
+          throw Error(fmt::format("host {} has {} {} device{}, and scaling.devices asks for {} on each host; ask for fewer, or leave the host out", name, has,
+                                  kind, has == 1 ? "" : "s", needs));
+      }
+    }
+    return {{"transport", transport_->version()}};
+  }
+
+  std::vector<nlohmann::json> expect_answers() {
+    std::vector<nlohmann::json> others = link_->answers(transport_->hosts());
+    if (const std::optional<HostTrouble> trouble = link_->trouble()) throw Error(trouble->sentence);
+    return others;
+  }
+
+  const HostWorkerSettings& settings_;
+  Session session_;
+  Transport* transport_ = nullptr;
+  std::unique_ptr<HostLink> link_;
+  Handlers base_;
+};
+
+nlohmann::json answer_to(const HostRequest& request, Handlers& handlers, RequestContext& context) {
+  if (request.kind == "hosts") return description();
+  try {
+    nlohmann::json answer = handlers.at(request.kind)(request.body, context);
+    if (request.kind == "trial") answer[kEnds] = answer.at("status") != to_string(TrialStatus::done);
+    return answer;
+  } catch (...) {
+    const Cause cause = cause_of(std::current_exception());
+    return {{"problem", cause.sentence}, {"status", to_string(cause.status)}, {"cause", cause.sentence}, {kEnds, request.kind == "trial"}};
+  }
+}
+
+int run_other_host(const HostWorkerSettings& settings) {
+  split_off_guardian();
+  Transport& hosts = transport();
+  HostLink link(hosts, settings.names, settings.timeout);
+  Session session;
+  Handlers handlers = trial_handlers(session, [&](const Trial& trial) { return HostSpan{&hosts, trial.hosts, hosts.host()}; });
+  RemoteContext context(link);
+  while (const std::optional<HostRequest> request = link.next()) link.answer(answer_to(*request, handlers, context));
+  hosts.finish();
+  // The link still runs.
+  std::fflush(nullptr);
+  _exit(0);
+}
+
+}  // namespace
+
+int run_host_worker(const HostWorkerSettings& settings) {
+  try {
+    // When the daemon of mpirun ends, the guardian, which this process becomes, ends all.
+    prctl(PR_SET_PDEATHSIG, SIGHUP);
+    for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGCHLD}) signal(number, SIG_DFL);
+    const char* const number = std::getenv("OMPI_COMM_WORLD_RANK");
+    if (number == nullptr) throw Error("mpirun of Open MPI must start this worker; use mgcompare --hosts");
+    if (number != std::string_view("0")) return run_other_host(settings);
+    join_host_job(settings.socket, settings.position);
+    FirstHost first(settings);
+    serve(first.handlers(), [&] { first.connect(); });
+    first.end();
+    std::fflush(nullptr);
+    _exit(0);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "mgcompare: %s\n", error.what());
+    return EXIT_FAILURE;
+  }
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,183 @@
+// The real program on several hosts, which are network namespaces here.
+
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include <cmath>
+#include <fstream>
+#include <functional>
+
+#include "command/rig.h"
+#include "hosts/host_network.h"
+#include "results/weight_sketch.h"
+
+namespace mgcompare {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kWorker[] = "--host-worker";
+
+class Hosts : public CommandTest {
+ protected:
+  void SetUp() override {
+    CommandTest::SetUp();
+    if (IsSkipped()) return;
+    if (!std::filesystem::exists(std::filesystem::path(MGCOMPARE_BINARY_DIR) / "lib/mgcompare/transport_mpi.so")) GTEST_SKIP() << "built without MPI";
+  }
+
+  Program start(const HostNetwork& network, std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"-c", network.script(), (std::filesystem::path(MGCOMPARE_BINARY_DIR) / "bin" / "mgcompare").string()});
+    return Program(place_.folder(), "/bin/sh", arguments, {{"MGCOMPARE_PLUGIN_PATH", std::string(MGCOMPARE_BINARY_DIR) + "/lib/mgcompare/bad_plugins"}});
+  }
+  Ended run(const HostNetwork& network, const std::string& config, std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {place_.write("hosts.yaml", config), "--hosts", network.names()});
+    return start(network, more).wait();
+  }
+  // Nothing of a job is left on any host, at the latest after some seconds.
+  static void expect_nothing_left(const HostNetwork& network, std::size_t hosts) {
+    for (std::size_t host = 0; host < hosts; ++host) {
+      std::vector<int> left;
+      for (int round = 0; round < 100 && !(left = network.processes(host, kWorker)).empty(); ++round) usleep(100'000);
+      EXPECT_TRUE(left.empty()) << "on host " << host;
+    }
+    EXPECT_FALSE(anything_survives());
+  }
+};
+
+// A namespace with its network, or the reason why this machine cannot make one.
+#define MGCOMPARE_NETWORK(network, hosts) \
+  const HostNetwork network(hosts);       \
+  if (!network.problem().empty()) GTEST_SKIP() << "no hosts for this test: " << network.problem()
+
+const Row& row_named(const Run& run, const std::string& name) {
+  for (const Row& row : run.rows)
+    if (row_name(row.trial) == name) return row;
+  throw std::runtime_error("no row '" + name + "'");
+}
+
+std::string hosts_config(const std::string& devices, const std::string& strategies, const std::string& rest = "") {
+  return small_config("scaling: {devices: [" + devices + "], batch: 64, ranks_per_device: 1}\nmeasure: {level: quick, time_limit: 60}\n"
+                      "strategies: [" + strategies + "]\n" + rest);
+}
+
+TEST_F(Hosts, ExactStrategiesAgreeWithOneDeviceOnTwoHosts) {
+  MGCOMPARE_NETWORK(network, 2);
+  const std::uint64_t before = network.bytes_sent(1);
+  const Ended ended = run(network, hosts_config("cpu:1, cpu:2x1", "serial, replicated, data_parallel, tower"));
+  ASSERT_EQ(ended.code, 3) << ended.err << ended.out;  // tower is unavailable
+  const Run run = place_.only_run();
+  const Result& serial = row_named(run, "serial cpu:1 batch 64").result;
+  for (const char* name : {"replicated cpu:2x1 batch 64", "data_parallel cpu:2x1 batch 64"}) {
+    const Result& result = row_named(run, name).result;
+    ASSERT_EQ(result.status, TrialStatus::done) << name << ": " << result.cause;
+    EXPECT_EQ(result.epochs.back().ranks_apart, 0u) << name;
+    EXPECT_EQ(result.ranks.size(), 2u);
+    ASSERT_EQ(result.epochs.back().sketch.size(), serial.epochs.back().sketch.size());
+    for (std::size_t i = 0; i < serial.epochs.back().sketch.size(); ++i)
+      EXPECT_NEAR(result.epochs.back().sketch[i], serial.epochs.back().sketch[i], 1e-3) << name;
+    bool has_links = false;
+    for (const Sent& sent : result.placement.at(0).sent) has_links |= sent.over == "the links between hosts" && sent.bytes > 0;
+    EXPECT_TRUE(has_links) << name;
+  }
+  const Result& tower = row_named(run, "tower cpu:2x1 batch 64").result;
+  EXPECT_EQ(tower.status, TrialStatus::unavailable);
+  EXPECT_EQ(tower.cause, "its ranks share memory, so they run on one host");
+  // Two epochs of eight steps, in which each host sends its half of the sum, and its half of the gradient.
+  const Result& replicated = row_named(run, "replicated cpu:2x1 batch 64").result;
+  EXPECT_GT(network.bytes_sent(1) - before, 16 * 4 * replicated.parameters);
+  expect_nothing_left(network, 2);
+}
+
+TEST_F(Hosts, BitsAreEqualOnRepetitionOnThreeHosts) {
+  MGCOMPARE_NETWORK(network, 3);
+  const Ended ended = run(network, hosts_config("cpu:3x1", "serial, replicated, {replicated: {as: again}}"));
+  ASSERT_EQ(ended.code, 0) << ended.err << ended.out;
+  const Run run = place_.only_run();
+  const Result &one = row_named(run, "replicated cpu:3x1 batch 64").result, &other = row_named(run, "again cpu:3x1 batch 64").result;
+  EXPECT_EQ(one.weights_hash, other.weights_hash);
+  EXPECT_FALSE(one.weights_hash.empty());
+  EXPECT_EQ(one.ranks.size(), 3u);
+  expect_nothing_left(network, 3);
+}
+
+TEST_F(Hosts, OneHostByNameIsARunWithoutHosts) {
+  MGCOMPARE_NETWORK(network, 1);
+  const Ended ended = run(network, hosts_config("cpu:1", "serial"));
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const std::string named = row_named(place_.only_run(), "serial cpu:1 batch 64").result.weights_hash;
+  std::filesystem::remove_all(place_.folder() / "runs");
+  ASSERT_EQ(place_.run({"hosts.yaml"}).code, 0);
+  EXPECT_EQ(row_named(place_.only_run(), "serial cpu:1 batch 64").result.weights_hash, named);
+}
+
+class Losses : public Hosts {
+ protected:
+  // Runs long trials on all hosts, and calls `harm` in the first.
+  Ended run_and_harm(const HostNetwork& network, const std::string& devices, const std::function<void()>& harm) {
+    const std::string config = place_.write("hosts.yaml", hosts_config(devices, "serial, replicated, {replicated: {as: later}}", "hosts: {timeout: 3}\n"));
+    Program program = start(network, {config, "--hosts", network.names(), "--set", "epochs=100000", "--set", "measure.time_limit=8", "--only", "as=replicated,as=later"});
+    for (int round = 0; round < 300 && network.processes(1, kWorker).empty(); ++round) usleep(100'000);
+    sleep(3);
+    harm();
+    return program.wait();
+  }
+};
+
+TEST_F(Losses, AKilledWorkerIsARowAndTheNextTrialRunsOnAllHosts) {
+  MGCOMPARE_NETWORK(network, 2);
+  run_and_harm(network, "cpu:2x1", [&] {
+    for (const int id : network.processes(1, kWorker)) kill(id, SIGKILL);
+  });
+  const Run run = place_.only_run();
+  std::vector<std::string> ends;
+  for (const Row& row : run.rows)
+    if (row.trial.hosts == 2) ends.push_back(std::string(to_string(row.result.status)) + ": " + row.result.cause);
+  EXPECT_THAT(ends, ::testing::UnorderedElementsAre(HasSubstr("crashed: the worker of host " + network.name(1)), HasSubstr("timeout: over the limit of 8 s")));
+  expect_nothing_left(network, 2);
+}
+
+TEST_F(Losses, ALostLinkIsARowWithTheHostAndLaterRowsDoNotStart) {
+  MGCOMPARE_NETWORK(network, 2);
+  run_and_harm(network, "cpu:2x1", [&] { network.set_link(1, false); });
+  const Run run = place_.only_run();
+  std::vector<std::string> ends;
+  for (const Row& row : run.rows)
+    if (row.trial.hosts == 2) ends.push_back(std::string(to_string(row.result.status)) + ": " + row.result.cause);
+  EXPECT_THAT(ends, ::testing::UnorderedElementsAre(HasSubstr("device lost: host " + network.name(1) + " has not answered for 3 s"),
+                                                    HasSubstr("device lost: host " + network.name(1) + " was lost; the trial needs 2 hosts, 1 left")));
+  expect_nothing_left(network, 2);
+}
+
+TEST_F(Hosts, AnInterruptionEndsAllHosts) {
+  MGCOMPARE_NETWORK(network, 2);
+  Program program = start(network, {place_.write("hosts.yaml", hosts_config("cpu:2x1", "replicated")), "--hosts", network.names(), "--set", "epochs=100000"});
+  for (int round = 0; round < 300 && network.processes(1, kWorker).empty(); ++round) usleep(100'000);
+  sleep(3);
+  program.signal(SIGINT);
+  const Ended ended = program.wait();
+  EXPECT_EQ(ended.code, 130) << ended.err;
+  bool is_interrupted = false;
+  for (const Row& row : place_.only_run().rows) is_interrupted |= row.result.status == TrialStatus::interrupted;
+  EXPECT_TRUE(is_interrupted) << ended.err;
+  expect_nothing_left(network, 2);
+}
+
+TEST_F(Hosts, HostsThatCannotBeUsedAreRefusedInASentence) {
+  MGCOMPARE_NETWORK(network, 2);
+  const std::string config = place_.write("hosts.yaml", hosts_config("cpu:2x1", "replicated"));
+  const auto begin = std::chrono::steady_clock::now();
+  const Ended unknown = start(network, {config, "--hosts", network.name(0) + ",nohost"}).wait();
+  EXPECT_EQ(unknown.code, 4);
+  EXPECT_THAT(unknown.err, HasSubstr("nohost")) << unknown.err;
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+  const Ended other = start(network, {config, "--hosts", network.name(1) + "," + network.name(0)}).wait();
+  EXPECT_EQ(other.code, 4);
+  EXPECT_THAT(other.err, HasSubstr("run mgcompare on the first host, or name this machine first"));
+  const Ended wrong = start(network, {config, "--hosts", "-oProxyCommand=x"}).wait();
+  EXPECT_EQ(wrong.code, 2);
+  expect_nothing_left(network, 2);
+}
+
+}  // namespace
+}  // namespace mgcompare

@@ -1,0 +1,56 @@
+// What mpirun prints, and the sentence for the user.
+
+#include "process/mpirun.h"
+
+#include <gmock/gmock.h>
+
+namespace mgcompare {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const std::vector<std::string> kHosts = {"node1", "node2", "node3"};
+
+TEST(MpirunText, ADeadWorkerIsACrashOfItsHost) {
+  const HostFailure failure = explain_mpirun(
+      "--------\nPrimary job  terminated normally, but 1 process returned\n--------\n"
+      "mpirun noticed that process rank 1 with PID 4711 on node node2 exited on signal 9 (Killed).\n--------\n", kHosts);
+  EXPECT_EQ(failure.sentence, "the worker of host node2 ended by itself (exited on signal 9 (Killed).)");
+  EXPECT_TRUE(failure.is_crash);
+  EXPECT_THAT(failure.lost, IsEmpty());
+}
+
+TEST(MpirunText, ALostDaemonIsALostHost) {
+  const HostFailure failure = explain_mpirun(
+      "ORTE has lost communication with a remote daemon.\n\n  HNP daemon   : [[1,0],0] on node node1\n  Remote daemon: [[1,0],1] on node node2\n", kHosts);
+  EXPECT_EQ(failure.sentence, "the connection to host node2 is lost; check the host and its network");
+  EXPECT_THAT(failure.lost, ElementsAre("node2"));
+}
+
+TEST(MpirunText, ProblemsOfSshNameTheHostAndWhatToDo) {
+  const HostFailure unknown = explain_mpirun("ssh: Could not resolve hostname node3: Name or service not known\nORTE was unable to reliably start\n", kHosts);
+  EXPECT_EQ(unknown.sentence, "host node3 is not known here: ssh cannot find the address of that name; correct the name in --hosts, or add it to /etc/hosts");
+  EXPECT_THAT(unknown.lost, ElementsAre("node3"));
+  EXPECT_THAT(explain_mpirun("root@node2: Permission denied (publickey).\n", kHosts).sentence, HasSubstr("host node2 does not let ssh in"));
+  EXPECT_THAT(explain_mpirun("ssh: connect to host node2 port 22: Connection refused\n", kHosts).sentence, HasSubstr("host node2 has no ssh server"));
+  EXPECT_THAT(explain_mpirun("The value of the MCA parameter \"plm_rsh_agent\" was set to a path\n", kHosts).sentence, HasSubstr("there is no ssh here"));
+}
+
+TEST(MpirunText, AnotherMpiIsALibraryThatIsMissing) {
+  EXPECT_EQ(explain_mpirun("node2: /opt/bin/mgcompare: error while loading shared libraries: libmpi.so.40: cannot open\n", kHosts).sentence,
+            "host node2 lacks a library of the program, or has another version of MPI; install the same packages on every host");
+}
+
+// A worker says itself why it cannot go on.
+TEST(MpirunText, ASentenceOfAWorkerComesFirst) {
+  EXPECT_EQ(explain_mpirun("mgcompare: this build has no module\nprocess rank 1 on node node2 exited with code 1\n", kHosts).sentence, "this build has no module");
+}
+
+TEST(MpirunText, SilenceIsAFirewall) {
+  EXPECT_THAT(explain_silence("", kHosts, 25).sentence, HasSubstr("host node2, node3 did not connect to this machine within 25 s: a firewall"));
+}
+
+}  // namespace
+}  // namespace mgcompare

@@ -1,0 +1,114 @@
+// Training over several hosts, which are threads here: the results are those of one device.
+
+#include <gmock/gmock.h>
+
+#include "fixture.h"
+#include "training/joined_hosts.h"
+
+namespace mgcompare {
+namespace {
+
+using testing::largest_difference;
+using testing::small_trial;
+
+// `ranks` on each of `hosts`.
+Trial trial_on(std::size_t hosts, std::size_t ranks, const std::string& plugin, bool deterministic) {
+  Trial trial = small_trial(hosts * ranks, plugin);
+  trial.devices = hosts;
+  trial.ranks_per_device = ranks;
+  trial.hosts = hosts;
+  trial.config.deterministic = deterministic;
+  return trial;
+}
+
+// Of each host.
+std::vector<TrainingOutcome> train_on_hosts(const Trial& trial) {
+  std::vector<TrainingOutcome> outcomes(trial.hosts);
+  testing::on_hosts(trial.hosts, [&](const HostSpan& hosts) {
+    outcomes[hosts.number] = testing::run(trial, {}, [&](TrainingRequest& request) { request.hosts = hosts; });
+  });
+  return outcomes;
+}
+
+struct Shape {
+  std::size_t hosts, ranks;
+};
+
+class ExactOnHosts : public ::testing::TestWithParam<Shape> {};
+
+TEST_P(ExactOnHosts, EqualsOneDevice) {
+  const auto [hosts, ranks] = GetParam();
+  const std::vector<float> serial = testing::run(small_trial(1, "serial")).weights.at(0);
+  for (const char* strategy : {"replicated", "data_parallel", "sharded_server"}) {
+    for (const bool deterministic : {false, true}) {
+      const Trial trial = trial_on(hosts, ranks, strategy, deterministic);
+      const std::vector<TrainingOutcome> outcomes = train_on_hosts(trial), again = train_on_hosts(trial);
+      const std::vector<float>& first = outcomes[0].weights.at(0);
+      EXPECT_LT(largest_difference(first, serial), 1e-5) << strategy;
+      for (std::size_t host = 0; host < hosts; ++host) {
+        ASSERT_EQ(outcomes[host].weights.size(), ranks);
+        for (const std::vector<float>& weights : outcomes[host].weights) EXPECT_EQ(weights, first) << strategy << ", host " << host;
+      }
+      EXPECT_EQ(again[0].weights.at(0), first) << strategy;
+      const Result& result = outcomes[0].result;
+      EXPECT_EQ(result.ranks.size(), hosts * ranks);
+      EXPECT_EQ(result.placement.size(), hosts * ranks);
+      EXPECT_EQ(result.epochs.back().ranks_apart, 0u);
+      EXPECT_EQ(result.samples, result.samples_due);
+      EXPECT_TRUE(outcomes[1].result.epochs.empty()) << "only the first host has the result";
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Hosts, ExactOnHosts, ::testing::Values(Shape{2, 1}, Shape{2, 2}, Shape{3, 1}, Shape{3, 2}),
+                         [](const auto& info) { return std::to_string(info.param.hosts) + "x" + std::to_string(info.param.ranks); });
+
+// Rank order does not know where a rank is.
+TEST(HostTraining, DeterministicBitsDoNotDependOnTheNumberOfHosts) {
+  const Trial several = trial_on(2, 2, "replicated", true);
+  Trial one = several;
+  one.hosts = 1;
+  one.devices = 1;
+  one.ranks_per_device = 4;
+  EXPECT_EQ(train_on_hosts(several)[0].weights.at(0), testing::run(one).weights.at(0));
+}
+
+TEST(HostTraining, BytesWithinAndBetweenHostsAreCountedApart) {
+  const std::vector<TrainingOutcome> outcomes = train_on_hosts(trial_on(2, 2, "replicated", false));
+  const std::vector<RankPlacement>& ranks = outcomes[0].result.placement;
+  const auto sent = [&](std::size_t rank, const std::string& over) {
+    double bytes = 0;
+    for (const Sent& one : ranks.at(rank).sent)
+      if (one.over == over) bytes += one.bytes;
+    return bytes;
+  };
+  const double model = 4.0 * static_cast<double>(outcomes[0].result.parameters);
+  // Half of the vector to the other host, and half of the sum back.
+  EXPECT_NEAR(sent(0, "the links between hosts"), model, 4);
+  EXPECT_NEAR(sent(2, "the links between hosts"), model, 4);
+  EXPECT_EQ(sent(1, "the links between hosts"), 0);
+  EXPECT_GT(sent(1, "the device's own memory") + sent(1, "the links between devices"), 0);
+}
+
+
+TEST(HostTraining, AnErrorOnOneHostEndsTheOthers) {
+  const Trial trial = trial_on(2, 1, "replicated", false);
+  std::vector<std::string> errors(2);
+  const auto train = [&](const HostSpan& hosts) {
+    try {
+      testing::run(trial, {}, [&](TrainingRequest& request) {
+        request.hosts = hosts;
+        if (hosts.number == 1) request.stop = [] { return true; };
+      });
+    } catch (const std::exception& error) {
+      errors[hosts.number] = error.what();
+      throw;
+    }
+  };
+  EXPECT_THROW(testing::on_hosts(2, train), Interrupted);
+  EXPECT_EQ(errors[1], Interrupted().what());
+  EXPECT_EQ(errors[0], Aborted().what());
+}
+
+}  // namespace
+}  // namespace mgcompare

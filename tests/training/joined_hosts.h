@@ -1,0 +1,109 @@
+#pragma once
+
+// Hosts as threads of one process: their transports copy memory.
+
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "mgcompare/error.h"
+#include "platform/transport.h"
+
+namespace mgcompare::testing {
+
+// What is on its way between the hosts.
+class Wires {
+ public:
+  void put(std::size_t from, std::size_t to, std::string bytes) {
+    const std::lock_guard lock(mutex_);
+    parts_[{from, to}].push_back(std::move(bytes));
+    changed_.notify_all();
+  }
+  std::string take(std::size_t from, std::size_t to) {
+    std::unique_lock lock(mutex_);
+    std::deque<std::string>& parts = parts_[{from, to}];
+    changed_.wait(lock, [&] { return aborted_ || !parts.empty(); });
+    if (aborted_) throw Aborted();
+    std::string bytes = std::move(parts.front());
+    parts.pop_front();
+    return bytes;
+  }
+  void abort() {
+    const std::lock_guard lock(mutex_);
+    aborted_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::pair<std::size_t, std::size_t>, std::deque<std::string>> parts_;
+  bool aborted_ = false;
+};
+
+class JoinedTransport : public Transport {
+ public:
+  JoinedTransport(Wires& wires, std::size_t host, std::size_t hosts) : wires_(wires), host_(host), hosts_(hosts) {}
+  std::size_t host() const override { return host_; }
+  std::size_t hosts() const override { return hosts_; }
+  std::string version() const override { return "threads"; }
+  void exchange(const std::vector<Outgoing>& out, const std::vector<Incoming>& in) override {
+    for (const Outgoing& part : out) {
+      if (part.bytes == 0) continue;
+      wires_.put(host_, part.host, std::string(static_cast<const char*>(part.data), part.bytes));
+      bytes_sent_ += part.bytes;
+    }
+    for (const Incoming& part : in) {
+      if (part.bytes == 0) continue;
+      const std::string bytes = wires_.take(part.host, host_);
+      if (bytes.size() != part.bytes) throw Error("a host sent " + std::to_string(bytes.size()) + " bytes, expected " + std::to_string(part.bytes));
+      std::memcpy(part.data, bytes.data(), bytes.size());
+    }
+  }
+  std::size_t bytes_sent() const override { return bytes_sent_; }
+  void send(std::size_t, std::string_view) override {}
+  std::optional<HostMessage> receive() override { return std::nullopt; }
+  void abort() override { wires_.abort(); }
+  void finish() override {}
+
+ private:
+  Wires& wires_;
+  std::size_t host_, hosts_, bytes_sent_ = 0;
+};
+
+// Runs body(hosts) for each host, on a thread of its own; rethrows the first error that is not Aborted.
+template <class Body> void on_hosts(std::size_t count, Body body) {
+  Wires wires;
+  std::vector<std::exception_ptr> errors(count);
+  std::vector<std::thread> threads;
+  for (std::size_t host = 0; host < count; ++host)
+    threads.emplace_back([&, host] {
+      JoinedTransport transport(wires, host, count);
+      try {
+        body(HostSpan{&transport, count, host});
+      } catch (...) {
+        errors[host] = std::current_exception();
+        wires.abort();
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  std::exception_ptr aborted;
+  for (const std::exception_ptr& error : errors) {
+    if (!error) continue;
+    try {
+      std::rethrow_exception(error);
+    } catch (const Aborted&) {
+      aborted = error;
+    }
+  }
+  if (aborted) std::rethrow_exception(aborted);
+}
+
+}  // namespace mgcompare::testing
