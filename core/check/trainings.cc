@@ -123,6 +123,7 @@ Trial Trainings::trial_of(const TrainingCase& of) const {
   // As many devices as there are and as divide the ranks; several ranks on each if need be.
   trial.devices = ranks;
   while (trial.devices > devices_ || ranks % trial.devices != 0) --trial.devices;
+  if (of.hosts > 1) trial.devices = trial.hosts = of.hosts;
   trial.ranks_per_device = ranks / trial.devices;
   trial.global_batch = extent.batch;
   trial.seed = scope_.seed + (of.has_other_seed ? 1 : 0);
@@ -180,7 +181,7 @@ Traits Trainings::traits(const TrainingCase& of, StrategyOptions& options) {
   const Trial trial = trial_of(of);
   const Traits traits = make_strategy(file_of(of.strategy), options, facts_of(trial, trial.config, scope_.samples))->traits();
   expect_possible_traits(of.strategy.name, traits);
-  const std::string key = fmt::format("{}/{}/{}/{}/{}", of.strategy.label, of.optimizer, of.ranks, of.is_brief, of.in_real_time);
+  const std::string key = fmt::format("{}/{}/{}/{}/{}/{}", of.strategy.label, of.optimizer, of.ranks, of.hosts, of.is_brief, of.in_real_time);
   expect_same_traits(of.strategy.name, traits_.try_emplace(key, texts_of(traits)).first->second, traits);
   return traits;
 }

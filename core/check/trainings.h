@@ -39,6 +39,7 @@ struct TrainingCase {
   StrategyConfig strategy;
   std::string optimizer;
   int ranks = 1;
+  std::size_t hosts = 1;            // see run_on_hosts()
   bool is_brief = false;            // see extent_of()
   std::size_t epochs = 0;           // in lockstep: ends after so many; 0: all
   bool smooth = false;              // average pooling for max pooling, tanh for relu, larger epsilons: without what amplifies rounding
@@ -93,6 +94,11 @@ class Trainings {
   ObservedTraining run(const TrainingCase& of);
   // With a strategy that is no plugin, on `of.ranks` ranks. Only TrainingOutcome::weights and Observation::Epoch::weights count.
   ObservedTraining run(const TrainingCase& of, const std::function<std::unique_ptr<Strategy>()>& make, bool keeps_weights = false);
+  // On `of.hosts` hosts, which are threads of this process: one outcome of each. In the order of runs, or added in rank order if not
+  // `of.in_real_time`. CPU only.
+  std::vector<TrainingOutcome> run_on_hosts(const TrainingCase& of);
+  // Why the case cannot run on its hosts; empty if it can.
+  std::string refused_hosts(const TrainingCase& of, const Traits& traits) const;
   // For another process: what this training ends with, and its first checkpoint, as files in the folder. One of each row.
   void keep(const TrainingCase& of);
   // What keep() of another process kept: the weights of all ranks, and how the training ends if its checkpoint is resumed here.

@@ -27,6 +27,8 @@ class Verification {
   void check(const StrategyConfig& strategy);
   // Of an exact strategy, in a Verification with the scope of this size.
   void check_size(const StrategyConfig& strategy, const VerifySize& size);
+  // On several hosts, which are threads of this process. Not on GPUs.
+  void check_hosts(const StrategyConfig& strategy);
   // What depends on the process, such as addresses or random numbers that begin with its number, shows in another one: after
   // check(), keep() leaves a training and its checkpoint in the folder, and check_kept() of a Verification in another process
   // trains and resumes the same.
@@ -89,6 +91,7 @@ class Verification {
   void check_real_time(TrainingCase of);
   void check_ceiling(const TrainingCase& of, const ObservedTraining& training);
   void check_usage(const StrategyConfig& strategy);
+  void check_shape(TrainingCase of, const Traits& traits, const std::string& place);
   // The training of keep(). Nothing if there is none to which the options apply.
   std::optional<TrainingCase> kept_case(const StrategyConfig& strategy);
 

@@ -33,6 +33,7 @@ std::set<std::size_t> devices_of(const ScalingConfig& scaling, std::size_t devic
 VerifyScope quick_scope() {
   VerifyScope scope;
   scope.ranks = {3};
+  scope.hosts = {{2, 2}, {3, 1}};
   scope.optimizers = {"momentum", "adam"};
   scope.samples = 71;
   scope.full = {{4, 6}, {45, 75}};

@@ -20,6 +20,12 @@ struct Bounds {
   std::size_t least = 0, most = 0;
 };
 
+// Several hosts with as many ranks each.
+struct HostShape {
+  std::size_t hosts = 1;
+  int ranks = 1;                    // of each host
+};
+
 // Between which bounds the length of trainings is drawn.
 struct VerifyLength {
   Bounds batch;                     // global batch
@@ -29,6 +35,7 @@ struct VerifyLength {
 struct VerifyScope {
   std::vector<PluginSummary> plugins;          // that may be opened
   std::vector<int> ranks = {2, 3, 4, 8};
+  std::vector<HostShape> hosts = {{2, 1}, {2, 2}, {3, 1}, {3, 2}};  // on CPUs, with the first optimiser and brief trainings
   std::vector<int> first_ranks;                // more, with the first optimiser and brief trainings only
   // "momentum" is sgd with that of the config, or 0.9. Learning rates are verify's own; what else the config says of an optimiser holds.
   std::vector<std::string> optimizers = {"sgd", "momentum", "adam", "adadelta"};

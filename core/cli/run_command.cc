@@ -100,13 +100,13 @@ TrialFiles files_of(const Trial& trial, const std::string& run, const std::strin
   TrialFiles files;
   files.run = run;
   files.data_folder = command.data;
-  if (trial.hosts > 1) return files;  // no host has the state of all ranks
   if (trial.config.checkpoint_epochs > 0) {
     files.checkpoint = checkpoint_of(trial, directory);
     files.resume = true;
   }
   if (trial.config.measure.record) files.record = record_of(trial, directory);
-  if (command.trace) files.trace = fmt::format("{}/traces/trial-{}.json", directory, trial.number);
+  // Of several hosts, none has the steps of all ranks.
+  if (command.trace && trial.hosts == 1) files.trace = fmt::format("{}/traces/trial-{}.json", directory, trial.number);
   try {
     for (const std::string* file : {&files.checkpoint, &files.record, &files.trace})
       if (!file->empty()) Directory::subfolder_of(*file);

@@ -12,6 +12,13 @@ void broadcast(const HostSpan& hosts, void* data, std::size_t bytes) {
   hosts.transport->exchange(to_others, {});
 }
 
+void broadcast(const HostSpan& hosts, std::string& text) {
+  std::uint64_t size = text.size();
+  broadcast(hosts, &size, sizeof(size));
+  text.resize(size);
+  broadcast(hosts, text.data(), size);
+}
+
 std::vector<std::string> gather(const HostSpan& hosts, const std::string& text) {
   if (hosts.count == 1) return {text};
   std::uint64_t size = text.size();

@@ -65,6 +65,8 @@ struct HostSpan {
 // Every host of the span calls these, on one thread. They do nothing on one host.
 // Copies `bytes` of host 0's memory to the others.
 void broadcast(const HostSpan& hosts, void* data, std::size_t bytes);
+// Replaces the text by that of host 0.
+void broadcast(const HostSpan& hosts, std::string& text);
 // Returns the texts of all hosts on host 0, in their order; an empty list on the others.
 std::vector<std::string> gather(const HostSpan& hosts, const std::string& text);
 // Returns when every host has called it.

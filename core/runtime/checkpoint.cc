@@ -45,6 +45,16 @@ class Contents {
     bytes_ += text;
   }
   void add(const std::vector<std::uint8_t>& blob) { add(std::string_view(reinterpret_cast<const char*>(blob.data()), blob.size())); }
+  void add(const std::vector<Blobs>& ranks) {
+    add(std::uint64_t{ranks.size()});
+    for (const Blobs& blobs : ranks) {
+      add(std::uint64_t{blobs.size()});
+      for (const auto& [name, blob] : blobs) {
+        add(std::string_view(name));
+        add(blob);
+      }
+    }
+  }
   const std::string& bytes() const { return bytes_; }
 
  private:
@@ -66,6 +76,17 @@ class ContentsReader {
   std::vector<std::uint8_t> blob() {
     const std::string_view bytes = text();
     return {bytes.begin(), bytes.end()};
+  }
+  std::vector<Blobs> ranks() {
+    std::vector<Blobs> all;
+    for (std::uint64_t rank = number(); rank > 0; --rank) {
+      Blobs& blobs = all.emplace_back();
+      for (std::uint64_t left = number(); left > 0; --left) {
+        const std::string name(text());
+        blobs[name] = blob();
+      }
+    }
+    return all;
   }
   bool at_end() const { return rest_.empty(); }
 
@@ -132,14 +153,7 @@ Checkpoint checkpoint_of(ContentsReader contents) {
   Checkpoint checkpoint;
   checkpoint.identity = contents.text();
   checkpoint.progress = nlohmann::json::parse(contents.text());
-  const std::uint64_t ranks = contents.number();
-  for (std::uint64_t rank = 0; rank < ranks; ++rank) {
-    Blobs& blobs = checkpoint.ranks.emplace_back();
-    for (std::uint64_t left = contents.number(); left > 0; --left) {
-      const std::string name(contents.text());
-      blobs[name] = contents.blob();
-    }
-  }
+  checkpoint.ranks = contents.ranks();
   if (!contents.at_end()) throw Error("it is damaged: something follows its end");
   return checkpoint;
 }
@@ -150,14 +164,7 @@ bool write_checkpoint(const std::string& file, const Checkpoint& checkpoint, std
   Contents contents;
   contents.add(std::string_view(checkpoint.identity));
   contents.add(std::string_view(checkpoint.progress.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
-  contents.add(std::uint64_t{checkpoint.ranks.size()});
-  for (const Blobs& blobs : checkpoint.ranks) {
-    contents.add(std::uint64_t{blobs.size()});
-    for (const auto& [name, blob] : blobs) {
-      contents.add(std::string_view(name));
-      contents.add(blob);
-    }
-  }
+  contents.add(checkpoint.ranks);
   if (contents.bytes().size() > most_bytes) return false;
   Contents size;
   size.add(std::uint64_t{contents.bytes().size()});
@@ -182,6 +189,14 @@ Checkpoint read_checkpoint(const std::string& file, std::uint64_t most_bytes) {
     throw Error(std::string("it is damaged: ") + error.what());
   }
 }
+
+std::string bytes_of(const std::vector<Blobs>& ranks) {
+  Contents contents;
+  contents.add(ranks);
+  return contents.bytes();
+}
+
+std::vector<Blobs> ranks_of(std::string_view bytes) { return ContentsReader(bytes).ranks(); }
 
 void BlobArchive::write(std::string_view name, const void* data, std::size_t bytes, bool on_host) {
   std::vector<std::uint8_t>& blob = blobs_[prefix_ + std::string(name)];

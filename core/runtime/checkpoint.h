@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -30,6 +31,11 @@ struct Checkpoint {
 // or has more than `most_bytes` of contents. Reads a header of fixed size first, and the contents only if the file has the size
 // that the header states.
 Checkpoint read_checkpoint(const std::string& file, std::uint64_t most_bytes);
+
+// The state of ranks as bytes, to send it to another host.
+std::string bytes_of(const std::vector<Blobs>& ranks);
+// Throws Error if the bytes are not those of bytes_of().
+std::vector<Blobs> ranks_of(std::string_view bytes);
 
 // One rank's part of a checkpoint, or the strategy's share of it. Copies from and to the device wait for the device.
 class BlobArchive : public Archive {

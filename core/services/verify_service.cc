@@ -92,6 +92,8 @@ class OpenVerification {
     verification_.check(strategy);
     for (const auto& sized : sized_) sized->verification.check_size(strategy, sized->size);
     verification_.keep(strategy);
+    // Last: ranks that rely on the memory of one host may crash.
+    verification_.check_hosts(strategy);
   }
   // All checks of a row of a backend; false if it is none.
   bool check_backend(const StrategyConfig& strategy, const VerifyListener& listener, const std::function<bool()>& stop) {

@@ -1,6 +1,7 @@
 #pragma once
 
-// The checkpoint of a trial: written at the ends of epochs, restored by a trial that resumes.
+// The checkpoint of a trial: written at the ends of epochs, restored by a trial that resumes. On several hosts the first one writes and
+// reads the file, with the state of all ranks.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,8 +23,12 @@ class TrialCheckpoint {
 
  private:
   bool is_due(std::size_t epoch) const;
+  // Adds the ranks of the other hosts, on the first host.
+  void gather_ranks();
   void write(std::size_t epoch);
   void restore_progress();
+  // Sends the other hosts what the first one has read.
+  void share_progress();
   // Throws Error or nlohmann's exception where the file does not fit.
   void read();
 

@@ -30,6 +30,8 @@ class HostNetwork {
   std::vector<int> processes(std::size_t host, const std::string& text) const;
 
  private:
+  void try_mpirun();
+
   std::string switch_name_;
   std::vector<std::string> names_;
   std::filesystem::path folder_;

@@ -34,6 +34,13 @@ class Hosts : public CommandTest {
     more.insert(more.begin(), {place_.write("hosts.yaml", config), "--hosts", network.names()});
     return start(network, more).wait();
   }
+  // Gradients cross the network.
+  static void wait_for_training(const HostNetwork& network) {
+    constexpr std::uint64_t kSeveralSteps = 1 << 20;
+    const std::uint64_t before = network.bytes_sent(1);
+    for (int round = 0; round < 600 && network.bytes_sent(1) < before + kSeveralSteps; ++round) usleep(100'000);
+    EXPECT_GE(network.bytes_sent(1), before + kSeveralSteps) << "the training did not begin";
+  }
   // Nothing of a job is left on any host, at the latest after some seconds.
   static void expect_nothing_left(const HostNetwork& network, std::size_t hosts) {
     for (std::size_t host = 0; host < hosts; ++host) {
@@ -50,7 +57,7 @@ class Hosts : public CommandTest {
   const HostNetwork network(hosts);       \
   if (!network.problem().empty()) GTEST_SKIP() << "no hosts for this test: " << network.problem()
 
-const Row& row_named(const Run& run, const std::string& name) {
+const Row& row_named(const mgcompare::Run& run, const std::string& name) {
   for (const Row& row : run.rows)
     if (row_name(row.trial) == name) return row;
   throw std::runtime_error("no row '" + name + "'");
@@ -66,7 +73,7 @@ TEST_F(Hosts, ExactStrategiesAgreeWithOneDeviceOnTwoHosts) {
   const std::uint64_t before = network.bytes_sent(1);
   const Ended ended = run(network, hosts_config("cpu:1, cpu:2x1", "serial, replicated, data_parallel, tower"));
   ASSERT_EQ(ended.code, 3) << ended.err << ended.out;  // tower is unavailable
-  const Run run = place_.only_run();
+  const mgcompare::Run run = place_.only_run();
   const Result& serial = row_named(run, "serial cpu:1 batch 64").result;
   for (const char* name : {"replicated cpu:2x1 batch 64", "data_parallel cpu:2x1 batch 64"}) {
     const Result& result = row_named(run, name).result;
@@ -93,7 +100,7 @@ TEST_F(Hosts, BitsAreEqualOnRepetitionOnThreeHosts) {
   MGCOMPARE_NETWORK(network, 3);
   const Ended ended = run(network, hosts_config("cpu:3x1", "serial, replicated, {replicated: {as: again}}"));
   ASSERT_EQ(ended.code, 0) << ended.err << ended.out;
-  const Run run = place_.only_run();
+  const mgcompare::Run run = place_.only_run();
   const Result &one = row_named(run, "replicated cpu:3x1 batch 64").result, &other = row_named(run, "again cpu:3x1 batch 64").result;
   EXPECT_EQ(one.weights_hash, other.weights_hash);
   EXPECT_FALSE(one.weights_hash.empty());
@@ -117,8 +124,7 @@ class Losses : public Hosts {
   Ended run_and_harm(const HostNetwork& network, const std::string& devices, const std::function<void()>& harm) {
     const std::string config = place_.write("hosts.yaml", hosts_config(devices, "serial, replicated, {replicated: {as: later}}", "hosts: {timeout: 3}\n"));
     Program program = start(network, {config, "--hosts", network.names(), "--set", "epochs=100000", "--set", "measure.time_limit=8", "--only", "as=replicated,as=later"});
-    for (int round = 0; round < 300 && network.processes(1, kWorker).empty(); ++round) usleep(100'000);
-    sleep(3);
+    wait_for_training(network);
     harm();
     return program.wait();
   }
@@ -129,7 +135,7 @@ TEST_F(Losses, AKilledWorkerIsARowAndTheNextTrialRunsOnAllHosts) {
   run_and_harm(network, "cpu:2x1", [&] {
     for (const int id : network.processes(1, kWorker)) kill(id, SIGKILL);
   });
-  const Run run = place_.only_run();
+  const mgcompare::Run run = place_.only_run();
   std::vector<std::string> ends;
   for (const Row& row : run.rows)
     if (row.trial.hosts == 2) ends.push_back(std::string(to_string(row.result.status)) + ": " + row.result.cause);
@@ -140,7 +146,7 @@ TEST_F(Losses, AKilledWorkerIsARowAndTheNextTrialRunsOnAllHosts) {
 TEST_F(Losses, ALostLinkIsARowWithTheHostAndLaterRowsDoNotStart) {
   MGCOMPARE_NETWORK(network, 2);
   run_and_harm(network, "cpu:2x1", [&] { network.set_link(1, false); });
-  const Run run = place_.only_run();
+  const mgcompare::Run run = place_.only_run();
   std::vector<std::string> ends;
   for (const Row& row : run.rows)
     if (row.trial.hosts == 2) ends.push_back(std::string(to_string(row.result.status)) + ": " + row.result.cause);
@@ -152,8 +158,7 @@ TEST_F(Losses, ALostLinkIsARowWithTheHostAndLaterRowsDoNotStart) {
 TEST_F(Hosts, AnInterruptionEndsAllHosts) {
   MGCOMPARE_NETWORK(network, 2);
   Program program = start(network, {place_.write("hosts.yaml", hosts_config("cpu:2x1", "replicated")), "--hosts", network.names(), "--set", "epochs=100000"});
-  for (int round = 0; round < 300 && network.processes(1, kWorker).empty(); ++round) usleep(100'000);
-  sleep(3);
+  wait_for_training(network);
   program.signal(SIGINT);
   const Ended ended = program.wait();
   EXPECT_EQ(ended.code, 130) << ended.err;

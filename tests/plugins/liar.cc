@@ -116,6 +116,7 @@ class Liar : public Strategy {
     traits.devices = {DeviceKind::cpu};
     if (how_ == "impossible traits") traits.most_ranks = 0;
     if (how_ == "meets at free pace") traits.pace = Traits::Pace::free;
+    traits.one_host = how_ == "uncounted exchange" || how_ == "hidden exchange";
     if (ranks_ > 0) traits.least_ranks = traits.most_ranks = ranks_;
     return traits;
   }

@@ -53,6 +53,7 @@ class Occasional : public Strategy {
     traits.promise = Traits::Promise::exact;
     traits.in_rank_order = in_rank_order_;
     traits.devices = {DeviceKind::cpu};
+    traits.one_host = how_ == "uncounted first epoch" || how_ == "uncounted second epoch";
     return traits;
   }
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "fixture.h"
-#include "training/joined_hosts.h"
+#include "check/joined_hosts.h"
 
 namespace mgcompare {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 using Body = std::function<void(Group&)>;
 
 void on_ranks_of_hosts(std::size_t hosts, std::size_t ranks, bool in_rank_order, const Body& body) {
-  testing::on_hosts(hosts, [&](const HostSpan& span) {
+  on_joined_hosts(hosts, [&](const HostSpan& span) {
     Platform& cpu = platform(DeviceKind::cpu);
     std::vector<std::unique_ptr<Device>> devices;
     std::vector<Device*> of_rank;

@@ -2,8 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
+#include "base/temporary_folder.h"
 #include "fixture.h"
-#include "training/joined_hosts.h"
+#include "check/joined_hosts.h"
 
 namespace mgcompare {
 namespace {
@@ -24,7 +27,7 @@ Trial trial_on(std::size_t hosts, std::size_t ranks, const std::string& plugin, 
 // Of each host.
 std::vector<TrainingOutcome> train_on_hosts(const Trial& trial) {
   std::vector<TrainingOutcome> outcomes(trial.hosts);
-  testing::on_hosts(trial.hosts, [&](const HostSpan& hosts) {
+  on_joined_hosts(trial.hosts, [&](const HostSpan& hosts) {
     outcomes[hosts.number] = testing::run(trial, {}, [&](TrainingRequest& request) { request.hosts = hosts; });
   });
   return outcomes;
@@ -39,7 +42,7 @@ class ExactOnHosts : public ::testing::TestWithParam<Shape> {};
 TEST_P(ExactOnHosts, EqualsOneDevice) {
   const auto [hosts, ranks] = GetParam();
   const std::vector<float> serial = testing::run(small_trial(1, "serial")).weights.at(0);
-  for (const char* strategy : {"replicated", "data_parallel", "sharded_server"}) {
+  for (const char* strategy : {"replicated", "data_parallel", "sharded_server", "tower"}) {
     for (const bool deterministic : {false, true}) {
       const Trial trial = trial_on(hosts, ranks, strategy, deterministic);
       const std::vector<TrainingOutcome> outcomes = train_on_hosts(trial), again = train_on_hosts(trial);
@@ -91,6 +94,56 @@ TEST(HostTraining, BytesWithinAndBetweenHostsAreCountedApart) {
 }
 
 
+// The first host adds all vectors in rank order.
+TEST(HostTraining, TowerHasTheBitsOfOneHost) {
+  for (const char* average : {"gradients", "parameters"}) {
+    Trial several = trial_on(3, 2, "tower", false);
+    several.strategy.options = {{"average", average, false, {}}};
+    Trial one = several;
+    one.hosts = one.devices = 1;
+    one.ranks_per_device = several.ranks();
+    EXPECT_EQ(train_on_hosts(several)[0].weights.at(0), testing::run(one).weights.at(0)) << average;
+  }
+}
+
+TEST(HostTraining, EvaluationsWithinEpochsCoverAllHosts) {
+  Trial trial = trial_on(2, 2, "replicated", true);
+  trial.config.evaluate = 0.5;
+  Trial one = trial;
+  one.hosts = one.devices = 1;
+  one.ranks_per_device = trial.ranks();
+  const Result several = train_on_hosts(trial)[0].result, alone = testing::run(one).result;
+  ASSERT_EQ(several.epochs.front().evaluations.size(), 1u);
+  EXPECT_EQ(several.epochs.front().evaluations[0].accuracy, alone.epochs.front().evaluations[0].accuracy);
+  EXPECT_EQ(several.weights_hash, alone.weights_hash);
+}
+
+// Interrupted in the second epoch, and continued from the file that the first host wrote.
+TEST(HostTraining, ContinuesFromTheCheckpointOfTheFirstHost) {
+  const TemporaryFolder folder;
+  for (const char* strategy : {"replicated", "tower"}) {
+    Trial trial = trial_on(2, 2, strategy, false);
+    trial.config.checkpoint_epochs = 1;
+    const std::string whole = train_on_hosts(trial)[0].result.weights_hash;
+    const std::string file = folder.path() + "/" + strategy;
+    const auto train = [&](const HostSpan& hosts, bool stops) {
+      return testing::run(trial, {}, [&](TrainingRequest& request) {
+        request.hosts = hosts;
+        request.files.checkpoint = file;
+        request.files.resume = true;
+        if (stops && hosts.number == 0) request.stop = [&] { return std::filesystem::exists(file); };
+      });
+    };
+    EXPECT_THROW(on_joined_hosts(2, [&](const HostSpan& hosts) { train(hosts, true); }), Interrupted);
+    ASSERT_TRUE(std::filesystem::exists(file));
+    std::vector<TrainingOutcome> outcomes(2);
+    on_joined_hosts(2, [&](const HostSpan& hosts) { outcomes[hosts.number] = train(hosts, false); });
+    EXPECT_EQ(outcomes[0].result.weights_hash, whole) << strategy;
+    EXPECT_EQ(outcomes[0].result.epochs.size(), trial.config.epochs);
+    EXPECT_THAT(outcomes[0].result.notes, ::testing::Not(::testing::Contains(::testing::HasSubstr("checkpoint"))));
+  }
+}
+
 TEST(HostTraining, AnErrorOnOneHostEndsTheOthers) {
   const Trial trial = trial_on(2, 1, "replicated", false);
   std::vector<std::string> errors(2);
@@ -105,7 +158,7 @@ TEST(HostTraining, AnErrorOnOneHostEndsTheOthers) {
       throw;
     }
   };
-  EXPECT_THROW(testing::on_hosts(2, train), Interrupted);
+  EXPECT_THROW(on_joined_hosts(2, train), Interrupted);
   EXPECT_EQ(errors[1], Interrupted().what());
   EXPECT_EQ(errors[0], Aborted().what());
 }

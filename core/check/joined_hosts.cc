@@ -1,12 +1,10 @@
-#pragma once
-
-// Hosts as threads of one process: their transports copy memory.
+#include "check/joined_hosts.h"
 
 #include <condition_variable>
 #include <cstring>
 #include <deque>
+#include <exception>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -14,9 +12,9 @@
 #include <vector>
 
 #include "mgcompare/error.h"
-#include "platform/transport.h"
 
-namespace mgcompare::testing {
+namespace mgcompare {
+namespace {
 
 // What is on its way between the hosts.
 class Wires {
@@ -78,8 +76,9 @@ class JoinedTransport : public Transport {
   std::size_t host_, hosts_, bytes_sent_ = 0;
 };
 
-// Runs body(hosts) for each host, on a thread of its own; rethrows the first error that is not Aborted.
-template <class Body> void on_hosts(std::size_t count, Body body) {
+}  // namespace
+
+void on_joined_hosts(std::size_t count, const std::function<void(const HostSpan&)>& body) {
   Wires wires;
   std::vector<std::exception_ptr> errors(count);
   std::vector<std::thread> threads;
@@ -106,4 +105,4 @@ template <class Body> void on_hosts(std::size_t count, Body body) {
   if (aborted) std::rethrow_exception(aborted);
 }
 
-}  // namespace mgcompare::testing
+}  // namespace mgcompare

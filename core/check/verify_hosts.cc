@@ -1,0 +1,69 @@
+// What a verification checks of ranks on several hosts: a strategy computes what it computes on one host.
+
+#include <fmt/format.h>
+
+#include "check/verify.h"
+#include "check/weight_difference.h"
+
+namespace mgcompare {
+namespace {
+
+using Verdict = VerifyFinding::Verdict;
+using Weights = std::vector<std::vector<float>>;
+
+constexpr std::size_t kEpochs = 2;
+
+// Of all ranks, in their order.
+Weights weights_of(const std::vector<TrainingOutcome>& hosts) {
+  Weights all;
+  for (const TrainingOutcome& host : hosts) all.insert(all.end(), host.weights.begin(), host.weights.end());
+  return all;
+}
+
+std::string text_of(const HostShape& shape) {
+  return fmt::format("on {} hosts of {} rank{}", shape.hosts, shape.ranks, shape.ranks == 1 ? "" : "s");
+}
+
+}  // namespace
+
+void Verification::check_hosts(const StrategyConfig& strategy) {
+  if (!on_cpu() || scope_.optimizers.empty()) return;
+  for (const HostShape& shape : scope_.hosts) {
+    TrainingCase of{.strategy = strategy, .optimizer = scope_.optimizers.front(), .ranks = shape.ranks * static_cast<int>(shape.hosts), .hosts = shape.hosts,
+                    .is_brief = true, .epochs = kEpochs, .in_real_time = true};
+    try {
+      const std::optional<Traits> traits = fit(of);
+      if (!traits || of.ranks < traits->least_ranks || of.ranks > traits->most_ranks) continue;
+      if (const std::string refused = trainings_.refused_hosts(of, *traits); !refused.empty())
+        return report(Verdict::skipped, of, "several hosts", refused);
+      check_shape(of, *traits, text_of(shape));
+    } catch (...) {
+      report_exception(strategy, of.optimizer);
+    }
+  }
+}
+
+// By default each host adds its own ranks first; deterministic runs add in rank order.
+void Verification::check_shape(TrainingCase of, const Traits& traits, const std::string& place) {
+  const bool is_exact = traits.promise == Traits::Promise::exact;
+  const bool local_norm = trainings_.normalises() && config_.batch_norm == BatchNormPolicy::local;
+  of.smooth = is_exact;
+  const std::vector<TrainingOutcome> outcomes = trainings_.run_on_hosts(of);
+  const Weights weights = weights_of(outcomes);
+  const std::size_t steps = outcomes[0].result.steps;
+  const auto compare_with = [&](const std::string& check, const Expectation& expected, const Weights& found) {
+    listener_.found(finding_of(of, fmt::format("{}, {}", place, check), expected, found, steps));
+  };
+  if (is_exact && !local_norm)
+    compare_with("equals one device on the global batch (average pooling, tanh for relu)", {"", {trainings_.reference(of, 1)}, rounding_limit(of.optimizer)},
+                 {weights[0]});
+  if (traits.models == Traits::Models::one)
+    compare_with("all ranks have the same bits", {"", Weights(weights.size(), weights[0])}, weights);
+  compare_with("the same seed gives the same bits", {"", weights}, weights_of(trainings_.run_on_hosts(of)));
+  if (!is_exact || !has_bits(traits)) return;
+  of.in_real_time = false;
+  compare_with("in rank order, equals one rank that accumulates the shares, bit for bit",
+               {"", {trainings_.reference(of, static_cast<std::size_t>(of.ranks))}}, {weights_of(trainings_.run_on_hosts(of))[0]});
+}
+
+}  // namespace mgcompare

@@ -1,0 +1,58 @@
+// verify on hosts that are threads.
+
+#include <gmock/gmock.h>
+
+#include "base/temporary_folder.h"
+#include "verified.h"
+
+namespace mgcompare {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::Verified;
+using Verdict = VerifyFinding::Verdict;
+
+Verified checked(const std::string& name, const std::vector<OptionConfig>& options, const PluginSummary& plugin) {
+  VerifyScope scope;
+  scope.plugins = {plugin};
+  const Config config = testing::config_with(testing::small_model(), {{name, "the row", options, {}}});
+  const Dataset data = testing::first_digits(scope.samples);
+  const TemporaryFolder folder;
+  Verification verification(config, data, platform(DeviceKind::cpu), scope, folder.path());
+  Verified verified;
+  VerifyListener listener;
+  listener.found = [&](const VerifyFinding& finding) { verified.findings.push_back(finding); };
+  verification.listen(listener);
+  verification.check_hosts(config.strategies[0]);
+  return verified;
+}
+
+Verified checked_liar(const std::string& how) { return checked("liar", {{"how", how, false, {}}}, testing::faulty_plugin("liar")); }
+
+PluginSummary shipped(const std::string& name) { return inspect_plugin(testing::plugin_file(name)); }
+
+TEST(VerifyHosts, StrategiesHoldOnEveryShape) {
+  for (const char* name : {"replicated", "data_parallel", "sharded_server", "tower", "local_sgd", "bmuf", "easgd", "onebit", "top_k", "power_sgd", "independent"}) {
+    std::vector<OptionConfig> options;
+    if (name == std::string("easgd")) options = {{"pace", "lockstep", false, {}}};
+    const Verified verified = checked(name, options, shipped(name));
+    EXPECT_EQ(testing::failures(verified), "") << name;
+    EXPECT_GE(verified.count("the row", Verdict::passed), 4u) << name;
+  }
+}
+
+TEST(VerifyHosts, StrategiesOfOneHostAreSkippedWithTheReason) {
+  const Verified verified = checked("async_sgd", {}, shipped("async_sgd"));
+  ASSERT_EQ(verified.findings.size(), 1u);
+  EXPECT_EQ(verified.findings[0].verdict, Verdict::skipped);
+  EXPECT_THAT(verified.findings[0].figure, HasSubstr("ranks at free pace"));
+}
+
+TEST(VerifyHosts, FaultsAreFound) {
+  EXPECT_THAT(testing::failures(checked_liar("scaled gradients")), HasSubstr("on 2 hosts of 1 rank, equals one device"));
+  EXPECT_THAT(testing::failures(checked_liar("skipped exchange")), HasSubstr("on 3 hosts of 2 ranks, all ranks have the same bits"));
+  EXPECT_EQ(testing::failures(checked_liar("nothing")), "");
+}
+
+}  // namespace
+}  // namespace mgcompare
