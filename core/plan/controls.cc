@@ -15,7 +15,7 @@ Trial reference_of(Trial trial) {
   trial.strategy = {"reference", "reference", {}, {}};
   trial.plugin_file.clear();
   trial.traits.clear();
-  trial.devices = trial.ranks_per_device = 1;
+  trial.devices = trial.hosts = trial.ranks_per_device = 1;
   trial.block = 0;
   trial.reference = true;
   return trial;

@@ -67,7 +67,7 @@ TEST_F(Reading, TellsWhatIsWrongWhereAndWhatToDo) {
       {"scaling: {mode: week}", "did you mean 'weak'?"},
       {"scaling: {devices: [gpu:2]}", "^^^^^ did you mean 'cuda:2'?"},
       {"scaling: {devices: cdua:2}", "did you mean 'cuda:2'?"},
-      {"scaling: {devices: 0}", "counts from 1 to 4096 such as 2, cpu:2 or cuda:4, not '0'"},
+      {"scaling: {devices: 0}", "counts from 1 to 4096 such as 2, cpu:2, cuda:4 or 2x4, not '0'"},
       {"scaling: {devices: -2}", "not '-2'"},
       {"scaling: {devices: 'cpu:'}", "not 'cpu:'"},
       {"scaling: {devices: auto:2}", "not 'auto:2'"},

@@ -56,6 +56,18 @@ TEST_F(Planning, RowsThatTheHostsCannotRunAreUnavailable) {
   EXPECT_EQ(reasons.at("own_pace cpu:2x1 batch 128"), "ranks at free pace reach each other's memory, and this version has them on one host only");
 }
 
+TEST_F(Planning, ReferencesAreOnOneHost) {
+  const Plan made = plan(kTwo + "strategies: [precise]\nscaling: {devices: [2x1]}", 4);
+  std::size_t references = 0;
+  for (const Trial& trial : made.trials) {
+    if (!trial.reference) continue;
+    ++references;
+    EXPECT_EQ(trial.hosts, 1u);
+    EXPECT_EQ(trial.ranks(), 1u);
+  }
+  EXPECT_GT(references, 0u);
+}
+
 TEST_F(Planning, OnlySelectsRowsOnSeveralHosts) {
   const Plan made = plan(kTwo + "strategies: [sums]\nscaling: {devices: [2, 2x1]}", 4);
   const auto selected = [&](const std::string& filter) {
@@ -81,7 +93,7 @@ TEST_F(Planning, HostsSurviveTheResolvedConfig) {
 
 TEST_F(Workspace, WrongHostsAreRefusedInASentence) {
   EXPECT_THAT(complaint(kGood + "hosts: {names: [a, -oProxyCommand=x]}"), HasSubstr("'-oProxyCommand=x', which is not that of a host"));
-  EXPECT_THAT(complaint(kGood + "hosts: {names: [a, b, a]}"), HasSubstr("'hosts.names' has a twice"));
+  EXPECT_THAT(complaint(kGood + "hosts: {names: [a, b, a]}"), HasSubstr("a is given twice in 'hosts.names'"));
   for (const char* wrong : {"0x2", "2x0", "2x", "x2", "2x2x2", "4096x2", "-1x2"})
     EXPECT_THAT(complaint(kGood + "scaling: {devices: [" + wrong + "]}"), HasSubstr("counts from 1 to 4096 such as 2, cpu:2, cuda:4 or 2x4")) << wrong;
   EXPECT_THAT(complaint(kGood + "scaling: {devices: [2x1, 2x1]}"), HasSubstr("2x1 is given twice"));
