@@ -33,9 +33,11 @@ int compare(const Command& command) {
   Supervisor supervisor(trial_settings(directory));
   const FoundData data = find_data(supervisor, plan, command);
   HostTrials hosts(plan.config.hosts, trial_settings(directory));
-  hosts.check(plan.trials, plan.config, command.data, data.fingerprint);
+  // Before a new run has a folder; of a run that continues, the hosts of finished rows need not be there any more.
+  if (!command.resume) hosts.check(plan.trials, plan.config, command.data, data.fingerprint);
   begin_run(results, plan, data, check_links(supervisor, plan), command);
   const std::vector<Trial> trials = trials_to_run(results, plan, data, command);
+  if (command.resume) hosts.check(trials, plan.config, command.data, data.fingerprint);
   announce(plan, trials, directory, command);
   ProgressDisplay display = make_display(plan, trials, command);
   DeviceAvailability availability(plan.platforms);

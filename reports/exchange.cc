@@ -101,6 +101,8 @@ CallTimes::CallTimes(const Comparison& comparison) {
 }
 
 std::optional<CallTime> CallTimes::of(const Cell& cell) const {
+  // The times are those of the links within this machine.
+  if (cell.trial().hosts > 1) return std::nullopt;
   const Calls calls = calls_of(cell);
   if (!(calls.bytes > 0)) return std::nullopt;
   const auto bare = bare_.find(cell.trial().device_kind);

@@ -1,11 +1,17 @@
 // Trainings on several hosts, which are threads of this process.
 
+#include <unistd.h>
+
+#include <exception>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "check/joined_hosts.h"
 #include "check/trainings.h"
+#include "mgcompare/error.h"
 #include "modules/plugin_host.h"
 #include "plan/host_rows.h"
 #include "results/cause.h"
@@ -24,7 +30,15 @@ std::vector<TrainingOutcome> Trainings::run_on_hosts(const TrainingCase& of) {
   const std::string file = file_of(of.strategy);
   request.make = [&](Options& given, const Facts& facts) { return make_strategy(file, given, facts); };
   if (listener_.leave)
-    request.leave = [&](const std::exception_ptr& cause) {
+    request.leave = [&, said = std::make_shared<std::mutex>()](const std::exception_ptr& cause) {
+      // The host whose error released the others ends the process.
+      try {
+        std::rethrow_exception(cause);
+      } catch (const Aborted&) {
+        for (;;) pause();
+      } catch (...) {
+      }
+      const std::lock_guard one(*said);
       listener_.found({VerifyFinding::Verdict::failed, of.strategy.label, "runs", of.optimizer, of.ranks, cause_of(cause).sentence});
       listener_.leave();
     };

@@ -12,12 +12,16 @@ namespace fs = std::filesystem;
 
 namespace mgcompare {
 
-boost::dll::shared_library open_module(const std::string& name, const std::string& purpose, const std::string& advice) {
+std::string module_file(const std::string& name) {
   const fs::path program = fs::path(boost::dll::program_location().string()).parent_path();
-  const fs::path file = program / ".." / "lib" / "mgcompare" / (name + ".so");
+  return (program / ".." / "lib" / "mgcompare" / (name + ".so")).string();
+}
+
+boost::dll::shared_library open_module(const std::string& name, const std::string& purpose, const std::string& advice) {
+  const std::string file = module_file(name);
   if (!fs::exists(file)) throw Error("this build has no module for " + purpose + (advice.empty() ? "" : "; " + advice));
   boost::dll::fs::error_code error;
-  boost::dll::shared_library library(file.string(), boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local, error);
+  boost::dll::shared_library library(file, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local, error);
   if (!error) return library;
   const char* const loader_error = dlerror();
   throw Error("the module for " + purpose + " cannot be opened: " +

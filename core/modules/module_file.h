@@ -8,7 +8,9 @@
 
 namespace mgcompare {
 
-// `name`: "platform_cpu"; `purpose`: "cpu devices", for the sentences; `advice`: what to do where the module was not built. Throws Error with
+// Its path. `name`: "platform_cpu".
+std::string module_file(const std::string& name);
+// `purpose`: "cpu devices", for the sentences; `advice`: what to do where the module was not built. Throws Error with
 // the reason if it cannot be opened.
 boost::dll::shared_library open_module(const std::string& name, const std::string& purpose, const std::string& advice = "");
 

@@ -66,21 +66,20 @@ class MpiTransport : public Transport {
 
   void exchange(const std::vector<Outgoing>& out, const std::vector<Incoming>& in) override {
     if (aborted_) throw Aborted();
-    std::vector<MPI_Request> requests;
-    std::size_t receives = 0;
+    Transfers transfers;
     {
       const std::lock_guard lock(mutex_);
-      for (const Incoming& part : in) post(requests, part.host, part.data, part.bytes, MPI_Irecv);
-      receives = requests.size();
+      for (const Incoming& part : in) post(transfers, part.host, part.data, part.bytes, MPI_Irecv);
+      transfers.receives = transfers.requests.size();
       for (const Outgoing& part : out) {
-        post(requests, part.host, const_cast<void*>(part.data), part.bytes, MPI_Isend);
+        post(transfers, part.host, const_cast<void*>(part.data), part.bytes, MPI_Isend);
         bytes_sent_ += part.bytes;
       }
     }
     const Clock::time_point start = Clock::now();
-    while (!are_complete(requests)) {
+    while (!are_complete(transfers)) {
       if (aborted_) {
-        cancel(requests, receives);
+        cancel(transfers);
         throw Aborted();
       }
       std::this_thread::sleep_for(Clock::now() - start < kBusyTime ? kShortSleep : kLongSleep);
@@ -94,6 +93,7 @@ class MpiTransport : public Transport {
     sent->content = text;
     {
       const std::lock_guard lock(mutex_);
+      if (is_finished_) return;
       expect(MPI_Isend(sent->content.data(), static_cast<int>(sent->content.size()), MPI_BYTE, static_cast<int>(host), kTag, texts_, &sent->request),
              "send a message");
     }
@@ -110,6 +110,7 @@ class MpiTransport : public Transport {
 
   std::optional<HostMessage> receive() override {
     const std::lock_guard lock(mutex_);
+    if (is_finished_) return std::nullopt;
     int is_there = 0, bytes = 0;
     MPI_Message message;
     MPI_Status status;
@@ -125,6 +126,7 @@ class MpiTransport : public Transport {
 
   void finish() override {
     const std::lock_guard lock(mutex_);
+    is_finished_ = true;
     MPI_Finalize();
   }
 
@@ -134,20 +136,43 @@ class MpiTransport : public Transport {
     MPI_Request request = MPI_REQUEST_NULL;
   };
 
-  template <class Call> void post(std::vector<MPI_Request>& requests, std::size_t host, void* data, std::size_t bytes, Call call) {
+  // Of one exchange: the receives first.
+  struct Transfers {
+    std::vector<MPI_Request> requests;
+    std::vector<int> bytes;         // of each
+    std::size_t receives = 0;
+  };
+
+  template <class Call> void post(Transfers& transfers, std::size_t host, void* data, std::size_t bytes, Call call) {
     for (std::size_t begin = 0; begin < bytes; begin += kLargestPart) {
       const std::size_t part = std::min(kLargestPart, bytes - begin);
-      requests.push_back(MPI_REQUEST_NULL);
-      expect(call(static_cast<char*>(data) + begin, static_cast<int>(part), MPI_BYTE, static_cast<int>(host), kTag, data_, &requests.back()),
+      transfers.requests.push_back(MPI_REQUEST_NULL);
+      transfers.bytes.push_back(static_cast<int>(part));
+      expect(call(static_cast<char*>(data) + begin, static_cast<int>(part), MPI_BYTE, static_cast<int>(host), kTag, data_, &transfers.requests.back()),
              "transfer data");
     }
   }
 
-  bool are_complete(std::vector<MPI_Request>& requests) {
+  bool are_complete(Transfers& transfers) {
     const std::lock_guard lock(mutex_);
+    std::vector<MPI_Status> statuses(transfers.requests.size());
     int done = 0;
-    expect(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE), "transfer data");
-    return done != 0;
+    const int code = MPI_Testall(static_cast<int>(transfers.requests.size()), transfers.requests.data(), &done, statuses.data());
+    const bool is_cut = code == MPI_ERR_TRUNCATE ||
+                        (code == MPI_ERR_IN_STATUS && std::any_of(statuses.begin(), statuses.end(), [](const MPI_Status& status) { return status.MPI_ERROR == MPI_ERR_TRUNCATE; }));
+    if (is_cut) fail_unequal();
+    expect(code, "transfer data");
+    if (done == 0) return false;
+    for (std::size_t i = 0; i < transfers.receives; ++i) {
+      int bytes = 0;
+      MPI_Get_count(&statuses[i], MPI_BYTE, &bytes);
+      if (bytes != transfers.bytes[i]) fail_unequal();
+    }
+    return true;
+  }
+
+  [[noreturn]] static void fail_unequal() {
+    throw Error("a collective was called with other numbers of elements on another host; pass the same on every rank");
   }
 
   bool is_complete(MPI_Request& request) {
@@ -158,10 +183,10 @@ class MpiTransport : public Transport {
   }
 
   // Other calls still make progress, and must not write to memory that the unwinding thread frees.
-  void cancel(std::vector<MPI_Request>& requests, std::size_t receives) {
+  void cancel(Transfers& transfers) {
     const std::lock_guard lock(mutex_);
-    for (std::size_t i = 0; i < receives; ++i)
-      if (requests[i] != MPI_REQUEST_NULL) MPI_Cancel(&requests[i]);
+    for (std::size_t i = 0; i < transfers.receives; ++i)
+      if (transfers.requests[i] != MPI_REQUEST_NULL) MPI_Cancel(&transfers.requests[i]);
   }
 
   std::size_t host_ = 0, hosts_ = 1;
@@ -170,6 +195,7 @@ class MpiTransport : public Transport {
   std::atomic<bool> aborted_{false};
   std::atomic<std::size_t> bytes_sent_{0};
   std::list<Text> unsent_;
+  bool is_finished_ = false;
 };
 
 }  // namespace

@@ -102,7 +102,7 @@ class HostJob {
 
   // The worker of the first host beats itself once it is there.
   void beat() {
-    if (is_ready_ || Clock::now() < next_beat_) return;
+    if (is_ready_ || pending_.empty() || Clock::now() < next_beat_) return;
     next_beat_ = Clock::now() + 1s;
     if (!to_runner_.send("heartbeat", nullptr)) end();
   }
@@ -144,6 +144,8 @@ class HostJob {
       }
       // It answers, or failed to.
       if (message->kind != "progress" && message->kind != "note" && message->kind != "heartbeat" && message->kind != "hello") pending_.clear();
+      // Nobody reads between two requests.
+      if (message->kind == "heartbeat" && pending_.empty()) continue;
       if (!to_runner_.send(message->kind, message->body)) end();
     }
     if (is_open) return;
@@ -154,16 +156,26 @@ class HostJob {
     if (!receive(kChannelDescriptor, from_runner_)) return end();
     while (const std::optional<Message> message = from_runner_.next()) {
       if (message->kind == "end") return end();
-      if (message->kind != "stop") pending_ = message->kind;
+      if (message->kind != "stop") begin(message->kind);
       if (failure_) answer();
       else if (is_ready_) to_worker_->send(message->kind, message->body);
       else waiting_.push_back(*message);
     }
   }
 
+  // What was printed before does not explain how this request ends.
+  void begin(const std::string& kind) {
+    pending_ = kind;
+    if (!is_ready_) return;
+    read_output();
+    output_.clear();
+  }
+
   void fail(const HostFailure& failure) {
     if (worker_.number() >= 0) pass_to_runner();  // it may have answered before it ended
     mpirun_.reset();
+    // A job that ended between two requests must not fail the next one: the supervisor starts another job.
+    if (is_ready_ && pending_.empty()) is_over_ = true;
     is_ready_ = false;
     failure_ = failure;
     if (!pending_.empty()) answer();

@@ -101,6 +101,8 @@ constexpr Symptom kSymptoms[] = {
     {"could not access", "does not have this program at the same path", "install the same build there"},
 };
 
+constexpr std::string_view kKilled = "exited on signal";
+
 // A name of ssh's own before "command not found" or as a missing agent.
 constexpr std::string_view kNoSsh[] = {"plm_rsh_agent", "ssh: not found", "neither ssh nor rsh", "unable to find ssh"};
 
@@ -168,8 +170,10 @@ void Mpirun::stop(std::chrono::milliseconds grace) {
 HostFailure explain_mpirun(const std::string& output, const std::vector<std::string>& hosts) {
   for (const std::string_view text : kNoSsh)
     if (output.find(text) != output.npos) return {"mpirun cannot start workers on other hosts because there is no ssh here: install it (Debian: apt-get install openssh-client)", {}};
-  if (const std::string own = own_sentence(output); !own.empty()) return {own, {}};
-  for (const std::string_view text : {"exited on signal", "exited with", "lost communication", "Lost connection"}) {
+  // When a worker is killed, the others may complain of the connection to it.
+  const bool is_killed = output.find(kKilled) != output.npos;
+  if (const std::string own = own_sentence(output); !own.empty() && !is_killed) return {own, {}};
+  for (const std::string_view text : {kKilled, std::string_view("exited with"), std::string_view("lost communication"), std::string_view("Lost connection")}) {
     const std::size_t at = output.find(text);
     if (at == output.npos) continue;
     std::vector<std::string> named = named_in(line_with(output, at), hosts);

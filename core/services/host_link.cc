@@ -5,6 +5,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
+#include <new>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kPause = 20ms;
-constexpr auto kBeat = 1s;
+constexpr auto kBeat = 1s, kBetweenNotes = 5s;
 
 }  // namespace
 
@@ -33,7 +35,10 @@ void HostLink::run() {
       while (const std::optional<HostMessage> message = transport_.receive()) take(*message);
       beat();
       check_silence();
-    } catch (const Error& error) {
+    } catch (const std::bad_alloc&) {
+      std::fprintf(stderr, "mgcompare: host %s is out of memory\n", own_name().c_str());
+      _exit(EXIT_FAILURE);
+    } catch (const std::exception& error) {
       std::fprintf(stderr, "mgcompare: %s\n", error.what());
       _exit(EXIT_FAILURE);
     }
@@ -100,14 +105,19 @@ void HostLink::ask(std::size_t hosts, const HostRequest& request) {
   for (std::size_t host = 1; host < hosts; ++host) send(host, request.kind, request.body);
 }
 
-std::vector<nlohmann::json> HostLink::answers(std::size_t hosts) {
+std::vector<nlohmann::json> HostLink::answers(std::size_t hosts, const std::function<void()>& waiting) {
   std::unique_lock lock(mutex_);
   const auto all_answered = [&] {
     for (std::size_t host = 1; host < hosts; ++host)
       if (!answers_[host]) return false;
     return true;
   };
-  changed_.wait(lock, [&] { return trouble_ || all_answered(); });
+  while (!changed_.wait_for(lock, kBetweenNotes, [&] { return trouble_ || all_answered(); })) {
+    if (!waiting) continue;
+    lock.unlock();
+    waiting();
+    lock.lock();
+  }
   awaited_ = 0;
   std::vector<nlohmann::json> all;
   for (std::size_t host = 1; host < hosts && answers_[host]; ++host) all.push_back(*answers_[host]);

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -48,7 +49,8 @@ class HostLink {
   // Sends a request to the hosts 1 to `hosts` - 1.
   void ask(std::size_t hosts, const HostRequest& request);
   // Waits until each of them has answered, or one is lost. Returns their answers in the order of the hosts, or fewer.
-  std::vector<nlohmann::json> answers(std::size_t hosts);
+  // `waiting` is called every few seconds meanwhile.
+  std::vector<nlohmann::json> answers(std::size_t hosts, const std::function<void()>& waiting = {});
   // Sends "end" to all.
   void end_others();
   // The first host that failed or was lost. transport.exchange() throws Aborted from then on.

@@ -19,6 +19,7 @@ namespace mgcompare {
 namespace {
 
 constexpr double kAnswerSeconds = 60, kDataSeconds = 600;
+constexpr double kGraceSeconds = 8;   // mpirun ends the workers of all hosts
 
 std::string own_name() {
   char name[256] = "";
@@ -60,6 +61,7 @@ HostTrials::HostTrials(const HostsConfig& hosts, SupervisorSettings settings) : 
 void HostTrials::start() {
   if (supervisor_) return;
   SupervisorSettings settings = settings_;
+  settings.seconds_grace = kGraceSeconds;
   settings.arguments = {"--host-job", fmt::format("{:g}", hosts_.timeout)};
   settings.arguments.insert(settings.arguments.end(), hosts_.names.begin(), hosts_.names.end());
   supervisor_ = std::make_unique<Supervisor>(std::move(settings));

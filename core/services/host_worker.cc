@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -15,6 +16,7 @@
 #include "base/sha256.h"
 #include "mgcompare/contract.h"
 #include "mgcompare/error.h"
+#include "modules/module_file.h"
 #include "modules/platform_host.h"
 #include "modules/transport_host.h"
 #include "process/guardian.h"
@@ -54,7 +56,9 @@ class RemoteContext : public RequestContext {
 nlohmann::json description() {
   nlohmann::json devices = nlohmann::json::object();
   for (const PlatformSummary& platform : find_platforms()) devices[platform.kind] = platform.devices.size();
-  return {{"build", sha256_of_file("/proc/self/exe") + " " + MGCOMPARE_CONTRACT}, {"devices", devices}};
+  std::string build = MGCOMPARE_CONTRACT;
+  for (const std::string& file : {std::string("/proc/self/exe"), module_file("platform_cpu"), module_file("transport_mpi")}) build += " " + sha256_of_file(file);
+  return {{"build", build}, {"devices", devices}};
 }
 
 // The worker of the first host.
@@ -105,6 +109,8 @@ class FirstHost {
     link_->ask(hosts, {"trial", body});
     Watching watching(*this, context);
     nlohmann::json own = base_.at("trial")(body, watching);
+    // The others may wait for this one in an exchange, and take no further request.
+    if (own.at("status") != to_string(TrialStatus::done)) watching.leave(own);
     const std::vector<nlohmann::json> others = link_->answers(hosts);
     for (std::size_t i = 0; i < others.size(); ++i) {
       const std::string left = others[i].value(kLeftBehind, "");
@@ -129,7 +135,8 @@ class FirstHost {
   nlohmann::json compare_data(const nlohmann::json& body, RequestContext& context) {
     link_->ask(transport_->hosts(), {"data", body});
     const nlohmann::json own = base_.at("data")(body, context);
-    const std::vector<nlohmann::json> others = expect_answers();
+    // Without a note from time to time the runner would take a download on another host for a standstill.
+    const std::vector<nlohmann::json> others = expect_answers([&] { context.note({{"waiting", "data of the other hosts"}}); });
     for (std::size_t i = 0; i < others.size(); ++i) {
       const std::string& name = link_->names()[i + 1];
       if (others[i].contains("problem"))
@@ -160,8 +167,8 @@ class FirstHost {
     return {{"transport", transport_->version()}};
   }
 
-  std::vector<nlohmann::json> expect_answers() {
-    std::vector<nlohmann::json> others = link_->answers(transport_->hosts());
+  std::vector<nlohmann::json> expect_answers(const std::function<void()>& waiting = {}) {
+    std::vector<nlohmann::json> others = link_->answers(transport_->hosts(), waiting);
     if (const std::optional<HostTrouble> trouble = link_->trouble()) throw Error(trouble->sentence);
     return others;
   }

@@ -6,6 +6,9 @@
 #include <cmath>
 #include <fstream>
 #include <functional>
+#include <map>
+
+#include <fmt/format.h>
 
 #include "command/rig.h"
 #include "hosts/host_network.h"
@@ -26,9 +29,10 @@ class Hosts : public CommandTest {
     if (!std::filesystem::exists(std::filesystem::path(MGCOMPARE_BINARY_DIR) / "lib/mgcompare/transport_mpi.so")) GTEST_SKIP() << "built without MPI";
   }
 
-  Program start(const HostNetwork& network, std::vector<std::string> arguments) {
+  Program start(const HostNetwork& network, std::vector<std::string> arguments, std::map<std::string, std::string> environment = {}) {
+    environment["MGCOMPARE_PLUGIN_PATH"] = std::string(MGCOMPARE_BINARY_DIR) + "/lib/mgcompare/bad_plugins";
     arguments.insert(arguments.begin(), {"-c", network.script(), (std::filesystem::path(MGCOMPARE_BINARY_DIR) / "bin" / "mgcompare").string()});
-    return Program(place_.folder(), "/bin/sh", arguments, {{"MGCOMPARE_PLUGIN_PATH", std::string(MGCOMPARE_BINARY_DIR) + "/lib/mgcompare/bad_plugins"}});
+    return Program(place_.folder(), "/bin/sh", arguments, environment);
   }
   Ended run(const HostNetwork& network, const std::string& config, std::vector<std::string> more = {}) {
     more.insert(more.begin(), {place_.write("hosts.yaml", config), "--hosts", network.names()});
@@ -112,6 +116,25 @@ TEST_F(Hosts, OneHostByNameIsARunWithoutHosts) {
   std::filesystem::remove_all(place_.folder() / "runs");
   ASSERT_EQ(place_.run({"hosts.yaml"}).code, 0);
   EXPECT_EQ(row_named(place_.only_run(), "serial cpu:1 batch 64").result.weights_hash, named);
+}
+
+// Of either host, before its ranks start and in a step; the trials after it run on both hosts.
+TEST_F(Hosts, AnErrorIsARowWithItsSentenceAndLaterTrialsRun) {
+  MGCOMPARE_NETWORK(network, 2);
+  for (const std::size_t host : {0u, 1u}) {
+    const std::string at = fmt::format("rank: {}", host);
+    const std::string config = place_.write("hosts.yaml", hosts_config("cpu:2x1", "{misbehave: {how: throw, where: construct, " + at + ", as: early}}, {misbehave: {how: throw, " + at +
+                                                                                   ", as: late}}, {misbehave: {how: segv, " + at + ", as: crash}}, {local_sgd: {every: 2}}"));
+    start(network, {config, "--hosts", network.names(), "-o", place_.folder() / std::to_string(host)}, {{"MGCOMPARE_TEST_HOST", network.name(host)}}).wait();
+    const mgcompare::Run run = read_run(place_.folder() / std::to_string(host));
+    for (const char* name : {"early cpu:2x1 batch 64", "late cpu:2x1 batch 64"}) {
+      EXPECT_EQ(row_named(run, name).result.status, TrialStatus::failed) << name;
+      EXPECT_THAT(row_named(run, name).result.cause, HasSubstr("the planted error")) << name;
+    }
+    EXPECT_EQ(row_named(run, "crash cpu:2x1 batch 64").result.status, TrialStatus::crashed) << row_named(run, "crash cpu:2x1 batch 64").result.cause;
+    EXPECT_EQ(row_named(run, "local_sgd cpu:2x1 batch 64").result.status, TrialStatus::done) << row_named(run, "local_sgd cpu:2x1 batch 64").result.cause;
+  }
+  expect_nothing_left(network, 2);
 }
 
 class Losses : public Hosts {
