@@ -46,9 +46,8 @@ constexpr std::string_view kHelp = R"(Trains networks with several multi-device 
 
   mgcompare [run] CONFIG|-   -o DIR  directory of the results (with --resume: of the run to continue)    --dry-run  print the plan
                              --only KEY=VALUE,...  a part of the plan: strategy, as, devices ("devices=1:4"), batch, model, variant, seed
-                             --set KEY=VALUE  override a key; repeatable    --seed N  one repeat with this seed    --until-decided MINUTES  more repeats
-                             --data DIR  directory of MNIST or CIFAR-10    --price NUMBER  of a device for an hour    --trace  for chrome://tracing
-                             --hosts a,b  run trials with devices such as 2x4 on these hosts; the first is this machine
+                             --set KEY=VALUE  override a key; repeatable    --seed N  one repeat    --hosts a,b  for devices such as 2x4
+                             --data DIR  of MNIST or CIFAR-10    --until-decided MINUTES  repeats    --price NUMBER  of a device-hour    --trace
   mgcompare report DIR...    write the reports of a run again, or one of several (-o DIR); --objective time_to_accuracy|throughput|device_seconds
   mgcompare replay DIR       repeat recorded trials (measure.record), bit by bit; --trust-results: with plugin directories named in DIR
   mgcompare compare A B      compare two runs row by row; --fail-on-regression 5%; --json
@@ -126,7 +125,7 @@ std::vector<std::string> words_of(const CLI::App& app, int argc, char** argv) {
 void add_general(CLI::App& app, Command& command) {
   app.add_flag("-q,--quiet", command.quiet);
   app.add_flag("-v,--verbose", command.verbose);
-  app.add_option("--color", command.color)->check(CLI::IsMember({"auto", "always", "never"}));
+  app.add_option("--color", command.color)->check(CLI::IsMember({"auto", "always", "never"}).description(""));  // the help has the choices
 }
 
 // An empty value would look like an option that was not given.
