@@ -111,11 +111,12 @@ std::string line_with(const std::string& output, std::size_t at) {
   return output.substr(begin, output.find('\n', at) - begin);
 }
 
-// The sentence that a worker printed before it ended itself.
+// The sentence that a worker printed before it ended itself: a line of its own.
 std::string own_sentence(const std::string& output) {
   constexpr std::string_view kOwn = "mgcompare: ";
-  const std::size_t at = output.find(kOwn);
-  return at == output.npos ? "" : plain(line_with(output, at).substr(line_with(output, at).find(kOwn) + kOwn.size()));
+  for (std::size_t at = output.find(kOwn); at != output.npos; at = output.find(kOwn, at + 1))
+    if (at == 0 || output[at - 1] == '\n') return plain(line_with(output, at).substr(kOwn.size()));
+  return "";
 }
 
 std::string subject(const std::vector<std::string>& hosts) {
