@@ -5,6 +5,7 @@
 #include "services/host_trials.h"
 #include "services/probe_service.h"
 #include "process/process.h"
+#include "process/slurm.h"
 #include "reports/report.h"
 #include "results/results_store.h"
 #include "process/signals.h"
@@ -20,7 +21,7 @@ Plan make_plan(const Command& command) {
   ProbeClient probe(supervisor_settings(), command.data);
   const Config config = config_of(command, probe);
   probe.search(config.plugin_paths);
-  return with_checksums(filtered(make_plan(config, probe), command));
+  return with_checksums(filtered(make_plan(config, probe, hosts_of(config)), command));
 }
 
 int compare(const Command& command) {
@@ -32,7 +33,7 @@ int compare(const Command& command) {
   if (command.resume) plan = with_further_blocks(std::move(plan), results);
   Supervisor supervisor(trial_settings(directory));
   const FoundData data = find_data(supervisor, plan, command);
-  HostTrials hosts(plan.config.hosts, trial_settings(directory));
+  HostTrials hosts(plan.hosts, trial_settings(directory));
   // Before a new run has a folder; of a run that continues, the hosts of finished rows need not be there any more.
   if (!command.resume) hosts.check(plan.trials, plan.config, command.data, data.fingerprint);
   begin_run(results, plan, data, check_links(supervisor, plan), command);

@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "base/descendants.h"
 #include "base/error_text.h"
+#include "base/program_search.h"
 #include "base/text.h"
 #include "mgcompare/error.h"
 #include "process/memory_limit.h"
@@ -87,11 +88,6 @@ std::string module_folder() {
   return fs::is_directory(folder, error) ? folder.string() : "";
 }
 
-bool is_program(const fs::path& file) {
-  std::error_code error;
-  return fs::is_regular_file(file, error) && access(file.c_str(), X_OK) == 0;
-}
-
 std::string ending_text(int status) {
   if (WIFEXITED(status)) return fmt::format("exit code {}", WEXITSTATUS(status));
   const char* const name = sigabbrev_np(WTERMSIG(status));
@@ -107,14 +103,7 @@ std::string interpreter(const std::string& python) {
     throw unavailable(fmt::format("`python:` names {}, which is not a program; correct it", plain(python)));
   }
   const std::string name = python.empty() ? "python3" : python;
-  const char* const path = std::getenv("PATH");
-  std::string_view rest = path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path;
-  while (!rest.empty()) {
-    const std::string_view folder = rest.substr(0, rest.find(':'));
-    // A relative folder would be another one for each process.
-    if (folder.starts_with('/') && is_program(fs::path(folder) / name)) return (fs::path(folder) / name).string();
-    rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
-  }
+  if (const std::string program = find_program(name); !program.empty()) return program;
   throw unavailable(fmt::format("there is no program {} on PATH; install it, or set `python:` to the path of an interpreter", plain(name)));
 }
 

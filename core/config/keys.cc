@@ -257,6 +257,11 @@ std::vector<Key> make_keys() {
        .min = 1,
        .max = 64},
 
+      {.name = "hosts.launcher",
+       .help = "Who starts the workers of other hosts: slurm, inside an allocation; mpirun, by ssh; auto: Slurm inside an allocation, otherwise "
+               "mpirun.",
+       .field = choice([](Config& c) -> auto& { return c.hosts.launcher; }),
+       .varies = false},
       {.name = "hosts.names",
        .help = "The hosts on which trials with devices such as 2x4 run, in this order, each with one worker. The first is the machine that "
                "runs mgcompare. See docs/hosts.md.",

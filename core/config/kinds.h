@@ -38,6 +38,8 @@ enum class BatchNormPolicy { local, sync };
 enum class MeasureLevel { quick, normal, thorough };
 // Which trials share a worker process.
 enum class Isolation { sweep, trial };
+// Who starts the workers of other hosts.
+enum class HostLauncher { automatic, slurm, mpirun };
 
 // Names in the order of the enumerators.
 template <class E> inline constexpr std::array<std::string_view, 0> kKindNames = {};
@@ -69,6 +71,9 @@ template <> inline constexpr auto kKindNames<BatchNormPolicy> = std::to_array<st
 template <>
 inline constexpr auto kKindNames<MeasureLevel> = std::to_array<std::string_view>({"quick", "normal", "thorough"});
 template <> inline constexpr auto kKindNames<Isolation> = std::to_array<std::string_view>({"sweep", "trial"});
+
+template <>
+inline constexpr auto kKindNames<HostLauncher> = std::to_array<std::string_view>({"auto", "slurm", "mpirun"});
 
 template <class E>
 concept Kind = std::is_enum_v<E> && (kKindNames<E>.size() > 0);

@@ -37,7 +37,7 @@ struct Row {
 
 class Planner {
  public:
-  Planner(const Config& config, CapabilityProbe& probe) : config_(config), probe_(probe) {}
+  Planner(const Config& config, CapabilityProbe& probe, const HostsConfig& hosts) : config_(config), probe_(probe) { plan_.hosts = hosts; }
 
   Plan make() {
     plan_.config = config_;
@@ -159,7 +159,7 @@ class Planner {
     for (std::size_t version = 0; version < versions_.size(); ++version) {
       const Config& config = versions_[version].config;
       const ScalingConfig& scaling = config.scaling;
-      const std::vector<ListedDevices> devices = listed_devices(scaling, plan_.platforms, config.hosts.names.size());
+      const std::vector<ListedDevices> devices = listed_devices(scaling, plan_.platforms, plan_.hosts.names.size());
       const std::vector<std::size_t> batches = batches_of(config);
       rows += config_.strategies.size() * devices.size() * batches.size();
       if (rows * config_.seeds.size() > kMostTrials) {
@@ -352,8 +352,8 @@ class Planner {
 
 }  // namespace
 
-Plan make_plan(const Config& config, CapabilityProbe& probe) {
-  return Planner(config, probe).make();
+Plan make_plan(const Config& config, CapabilityProbe& probe, const HostsConfig& hosts) {
+  return Planner(config, probe, hosts).make();
 }
 
 }  // namespace mgcompare

@@ -18,6 +18,7 @@ namespace mgcompare {
 
 struct Plan {
   Config config;
+  HostsConfig hosts;                // those of the config, or found for it
   std::vector<Trial> trials;  // in order of execution
   std::vector<std::string> warnings;
   std::vector<PlatformSummary> platforms;
@@ -28,8 +29,9 @@ struct Plan {
 };
 
 // Throws ConfigError for a network that does not fit the data and for problems that strategies report about their options, and
-// Error if the data are missing or wrong, or if no trial can run.
-Plan make_plan(const Config& config, CapabilityProbe& probe);
+// Error if the data are missing or wrong, or if no trial can run. `hosts`: in place of those of the config.
+Plan make_plan(const Config& config, CapabilityProbe& probe, const HostsConfig& hosts);
+inline Plan make_plan(const Config& config, CapabilityProbe& probe) { return make_plan(config, probe, config.hosts); }
 
 // The trials that match a filter, in the plan's order: "strategy=NAME,devices=1:4,batch=64,model=NAME,variant=x,seed=1". Values of a
 // repeated key are alternatives. `devices` is a count, a range, a kind, or kind and count ("cpu:2"). `variant=base` is the

@@ -56,7 +56,7 @@ Descriptor listen_at(const std::string& path) {
 
 class HostJob {
  public:
-  HostJob(const std::vector<std::string>& hosts, double timeout)
+  HostJob(HostLauncher launcher, const std::vector<std::string>& hosts, double timeout)
       : hosts_(hosts), socket_(folder_.path() + "/job"), listener_(listen_at(socket_)), to_runner_(kChannelDescriptor), started_(Clock::now()) {
     sigset_t term;
     sigemptyset(&term);
@@ -66,7 +66,7 @@ class HostJob {
     try {
       std::vector<std::string> arguments = {"--host-worker", fmt::format("{:g}", timeout), socket_, fmt::format("/proc/{}/fd/{}", getpid(), kPositionDescriptor)};
       arguments.insert(arguments.end(), hosts.begin(), hosts.end());
-      mpirun_ = std::make_unique<Mpirun>(hosts, arguments);
+      mpirun_ = std::make_unique<Mpirun>(launcher, hosts, arguments);
     } catch (const Error& error) {
       failure_ = HostFailure{error.what()};
     }
@@ -227,9 +227,9 @@ class HostJob {
 
 }  // namespace
 
-int run_host_job(const std::vector<std::string>& hosts, double seconds_to_answer) {
+int run_host_job(HostLauncher launcher, const std::vector<std::string>& hosts, double seconds_to_answer) {
   split_off_guardian();
-  return HostJob(hosts, seconds_to_answer).run();
+  return HostJob(launcher, hosts, seconds_to_answer).run();
 }
 
 void join_host_job(const std::string& path, const std::string& position) {

@@ -6,10 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "config/kinds.h"
+
 namespace mgcompare {
 
 // The main function of that process (the hidden option --host-job). The workers run this executable with --host-worker.
-int run_host_job(const std::vector<std::string>& hosts, double seconds_to_answer);
+int run_host_job(HostLauncher launcher, const std::vector<std::string>& hosts, double seconds_to_answer);
 
 // In the worker of the first host: connects to the process above at `socket`, and takes the descriptors that serve() uses.
 void join_host_job(const std::string& socket, const std::string& position);

@@ -18,24 +18,18 @@
 #include <fmt/ranges.h>
 
 #include "base/error_text.h"
+#include "base/program_search.h"
 #include "base/text.h"
 #include "mgcompare/error.h"
 
 namespace mgcompare {
 namespace {
 
-constexpr char kProgram[] = "mpirun";
-
-std::string find_program() {
-  const char* const path = std::getenv("PATH");
-  std::string_view rest = path == nullptr ? "" : path;
-  while (!rest.empty()) {
-    const std::size_t end = rest.find(':');
-    const std::string file = fmt::format("{}/{}", rest.substr(0, end), kProgram);
-    if (access(file.c_str(), X_OK) == 0) return file;
-    rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
-  }
-  throw Error("several hosts need mpirun, and there is none on PATH: install Open MPI 4 on every host (Debian: apt-get install openmpi-bin)");
+std::string mpirun_program() {
+  const std::string program = find_program("mpirun");
+  if (program.empty())
+    throw Error("several hosts need mpirun, and there is none on PATH: install Open MPI 4 on every host (Debian: apt-get install openmpi-bin)");
+  return program;
 }
 
 // Settings of the user's environment have precedence: the variable OMPI_MCA_x replaces `--mca x`.
@@ -43,11 +37,14 @@ void add_setting(std::vector<std::string>& words, const std::string& name, const
   if (std::getenv(("OMPI_MCA_" + name).c_str()) == nullptr) words.insert(words.end(), {"--mca", name, value});
 }
 
-std::vector<std::string> words_of(const std::string& program, const std::vector<std::string>& hosts, const std::vector<std::string>& arguments) {
+std::vector<std::string> words_of(HostLauncher launcher, const std::vector<std::string>& hosts, const std::vector<std::string>& arguments) {
   std::vector<std::string> slots;
   for (const std::string& host : hosts) slots.push_back(host + ":1");
-  std::vector<std::string> words = {program, "--host", fmt::format("{}", fmt::join(slots, ",")), "-np", std::to_string(hosts.size()),
+  std::vector<std::string> words = {mpirun_program(), "--host", fmt::format("{}", fmt::join(slots, ",")), "-np", std::to_string(hosts.size()),
                                     "--map-by", "ppr:1:node", "--bind-to", "none"};
+  // Within an allocation srun starts Open MPI's daemons; by ssh, the hosts need not belong to one.
+  add_setting(words, "plm", launcher == HostLauncher::slurm ? "slurm" : "rsh");
+  if (launcher != HostLauncher::slurm) add_setting(words, "ras", "^slurm");
   add_setting(words, "pml", "ob1");
   add_setting(words, "btl", "tcp,self");
   // ssh must not ask, and must not wait for longer than a start may take. Another agent has other options.
@@ -125,8 +122,8 @@ std::string subject(const std::vector<std::string>& hosts) {
 
 }  // namespace
 
-Mpirun::Mpirun(const std::vector<std::string>& hosts, const std::vector<std::string>& arguments) {
-  std::vector<std::string> words = words_of(find_program(), hosts, arguments);
+Mpirun::Mpirun(HostLauncher launcher, const std::vector<std::string>& hosts, const std::vector<std::string>& arguments) {
+  std::vector<std::string> words = words_of(launcher, hosts, arguments);
   int pipe_ends[2];
   if (pipe2(pipe_ends, O_CLOEXEC) != 0) throw Error("cannot start mpirun: " + error_text(errno));
   output_ = Descriptor(pipe_ends[0]);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Starts one worker on each of several hosts with Open MPI's mpirun, and explains in a sentence why that failed.
+// Starts one worker on each of several hosts with Open MPI's mpirun, by ssh or by Slurm, and explains in a sentence why that failed.
 
 #include <sys/types.h>
 
@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "base/descriptor.h"
+#include "config/kinds.h"
 
 namespace mgcompare {
 
 class Mpirun {
  public:
-  // Runs this executable with `arguments` on each host. Throws Error.
-  Mpirun(const std::vector<std::string>& hosts, const std::vector<std::string>& arguments);
+  // Runs this executable with `arguments` on each host. `launcher` is slurm or mpirun. Throws Error.
+  Mpirun(HostLauncher launcher, const std::vector<std::string>& hosts, const std::vector<std::string>& arguments);
   ~Mpirun();                        // as stop()
   Mpirun(const Mpirun&) = delete;
   Mpirun& operator=(const Mpirun&) = delete;

@@ -62,7 +62,7 @@ void HostTrials::start() {
   if (supervisor_) return;
   SupervisorSettings settings = settings_;
   settings.seconds_grace = kGraceSeconds;
-  settings.arguments = {"--host-job", fmt::format("{:g}", hosts_.timeout)};
+  settings.arguments = {"--host-job", fmt::format("{:g}", hosts_.timeout), std::string(to_string(hosts_.launcher))};
   settings.arguments.insert(settings.arguments.end(), hosts_.names.begin(), hosts_.names.end());
   supervisor_ = std::make_unique<Supervisor>(std::move(settings));
 }

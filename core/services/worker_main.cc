@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "config/kinds.h"
 #include "process/host_job.h"
 #include "process/worker.h"
 #include "services/doctor_service.h"
@@ -31,7 +32,7 @@ int serve_all() {
 // `words`: its arguments, each of which the program gave itself.
 int run_on_hosts(std::string_view option, const std::vector<std::string>& words) {
   const double timeout = std::stod(words.at(0));
-  if (option == kHostJob) return run_host_job({words.begin() + 1, words.end()}, timeout);
+  if (option == kHostJob) return run_host_job(find_kind<HostLauncher>(words.at(1)).value(), {words.begin() + 2, words.end()}, timeout);
   return run_host_worker({words.at(1), words.at(2), timeout, {words.begin() + 3, words.end()}});
 }
 
@@ -41,7 +42,7 @@ bool is_worker_option(std::string_view word) { return word == kWorker || word ==
 
 int run_worker(int argc, char** argv) {
   const std::string_view option = argv[1];
-  const std::size_t least = option == kHostJob ? 4 : option == kHostWorker ? 6 : 2;
+  const std::size_t least = option == kHostJob ? 5 : option == kHostWorker ? 6 : 2;
   if (static_cast<std::size_t>(argc) < least) {
     std::fprintf(stderr, "mgcompare: %s is for the program itself; use --hosts\n", argv[1]);
     return 2;
