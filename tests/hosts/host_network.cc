@@ -82,6 +82,10 @@ std::string HostNetwork::script() const {
                      folder_.string(), names_.front());
 }
 
+std::string HostNetwork::run_on(std::size_t host, const std::string& command) const {
+  return run(fmt::format("ip netns exec {0} unshare --uts sh -c 'hostname {0}; {1}'", name(host), command));
+}
+
 std::uint64_t HostNetwork::bytes_sent(std::size_t host) const {
   return std::stoull(run(fmt::format("ip netns exec {} cat /sys/class/net/eth0/statistics/tx_bytes", name(host))));
 }

@@ -21,8 +21,12 @@ class HostNetwork {
   const std::string& problem() const { return problem_; }
   const std::string& name(std::size_t host) const { return names_.at(host); }
   std::string names() const;        // with commas between
+  // A directory for files of all hosts.
+  const std::filesystem::path& folder() const { return folder_; }
   // A shell script that runs "$0" "$@" on the first host, with mpirun set to reach the others.
   std::string script() const;
+  // Runs a shell command on the host and returns what it prints.
+  std::string run_on(std::size_t host, const std::string& command) const;
   // Bytes that the host has sent to the others.
   std::uint64_t bytes_sent(std::size_t host) const;
   void set_link(std::size_t host, bool up) const;
