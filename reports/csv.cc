@@ -58,6 +58,7 @@ const std::vector<Column>& columns() {
       {"model", [](const Row& r, const PromiseCheck&) { return csv_field(r.config->model.name); }, false},
       {"device_kind", [](const Row& r, const PromiseCheck&) { return std::string(to_string(r.trial.device_kind)); }, false},
       {"devices", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.trial.devices); }, false},
+      {"hosts", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.trial.hosts); }, false},
       {"ranks_per_device", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.trial.ranks_per_device); }, false},
       {"scaling", [](const Row& r, const PromiseCheck&) { return csv_field(to_string(r.trial.scaling)); }, false},
       {"global_batch", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.trial.global_batch); }, false},
