@@ -79,7 +79,7 @@ class Training {
       if (!reports.empty()) conclude(state_.outcome, state_.ranks, merged(reports), state_.trial_facts, request.audit);
       if (state_.tracing()) write_trace();
     }
-    state_.wait_for_ranks(rank);
+    state_.wait_for_all(rank);
     // Strategies hold memory of the devices: they are destroyed first, each on its rank's thread.
     state_.ranks[rank].graph_steps.reset();
     state_.ranks[rank].strategy.reset();

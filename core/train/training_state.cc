@@ -34,7 +34,7 @@ TrainingState::TrainingState(const TrainingRequest& request)
   free_pace = traits.pace == Traits::Pace::free;
   many_models = traits.models == Traits::Models::many;
   trial_facts = {&trial, &data, &spec, traits, tracing() && may_capture()};
-  if (request.record) outcome.record.ranks.resize(ranks.size());
+  if (request.record) outcome.record.ranks.resize(span.all);
 }
 
 void TrainingState::publish(TrainingPhase phase) {
