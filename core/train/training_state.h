@@ -44,6 +44,8 @@ struct TrainingState {
   // The number of a rank of this process among all ranks.
   std::size_t global(std::size_t rank) const { return span.first + rank; }
   const std::vector<float>& initial_weights() const { return request.initial_weights != nullptr ? *request.initial_weights : drawn_weights; }
+  // Moves what strategies on other hosts recorded to the first one. Called by rank 0 of every host.
+  void gather_lines();
   // Throws Error if the strategy's traits are not those that were read at first.
   void check_traits(const Strategy& strategy) const;
   Result& result() { return outcome.result; }
