@@ -19,6 +19,11 @@ constexpr unsigned long kTimerNanoseconds = 1000;  // 50 us by default, more tha
 
 }  // namespace
 
+void ChannelTransfers::open(MPI_Comm comm) {
+  comm_ = comm;
+  thread_ = std::thread([this] { run(); });
+}
+
 void ChannelTransfers::transfer(int channel, const std::vector<Outgoing>& out, const std::vector<Incoming>& in) {
   if (aborted_) throw Aborted();
   Transfer transfer;
@@ -28,7 +33,6 @@ void ChannelTransfers::transfer(int channel, const std::vector<Outgoing>& out, c
     for (const Outgoing& part : out) post(transfer, channel, part.host, const_cast<void*>(part.data), part.bytes, false);
     test();                         // what is short is sent at once
     last_event_ = Clock::now();
-    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
     posted_.notify_one();
     transfer.changed.wait(lock, [&] { return aborted_ || transfer.left == 0 || !transfer.problem.empty(); });
   } catch (...) {

@@ -22,7 +22,8 @@ class ChannelTransfers {
  public:
   // `library`: the lock of all calls to it. Must all outlive this object.
   ChannelTransfers(std::mutex& library, const std::atomic<bool>& aborted) : library_(library), aborted_(aborted) {}
-  void open(MPI_Comm comm) { comm_ = comm; }
+  // Called before any transfer, on a thread that is not pinned to a core.
+  void open(MPI_Comm comm);
   // See Transport::transfer().
   void transfer(int channel, const std::vector<Outgoing>& out, const std::vector<Incoming>& in);
   // No call may follow.
@@ -55,7 +56,7 @@ class ChannelTransfers {
   Clock::time_point last_event_;
   std::condition_variable posted_;
   bool is_stopped_ = false;
-  std::thread thread_;              // from the first transfer on
+  std::thread thread_;
 };
 
 }  // namespace mgcompare

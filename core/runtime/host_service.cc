@@ -4,6 +4,7 @@
 #include <exception>
 #include <string>
 
+#include "base/affinity.h"
 #include "mgcompare/error.h"
 #include "runtime/rank_group.h"
 
@@ -30,6 +31,7 @@ HostService::~HostService() {
 }
 
 void HostService::run(Client& client) {
+  run_on_all_cores();
   try {
     for (AccessRequest request = next(client); request.kind != Ask::end; request = next(client)) schedule(client, request);
   } catch (const Aborted&) {
