@@ -11,9 +11,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Between two questions, in proportion to the time in which nothing happened: an answer is late by few per cent, and a training without
-// such transfers is hardly disturbed.
-constexpr auto kShortestPause = 20us, kLongestPause = 1000us;
+// Between two questions, each of which takes up to 20 us of a core: in proportion to the time in which nothing happened. A training without
+// such transfers is not disturbed.
+constexpr auto kShortestPause = 20us, kLongestPause = 300us, kIdlePause = 10000us;
+constexpr auto kIdleAfter = 1s;
 constexpr int kQuestions = 32;
 constexpr unsigned long kTimerNanoseconds = 1000;  // 50 us by default, more than a pause
 
@@ -117,8 +118,8 @@ void ChannelTransfers::run() {
     } else {
       test();
     }
-    const Clock::duration pause = (Clock::now() - last_event_) / kQuestions;
-    posted_.wait_for(lock, std::clamp<Clock::duration>(pause, kShortestPause, kLongestPause));
+    const Clock::duration quiet = Clock::now() - last_event_;
+    posted_.wait_for(lock, quiet > kIdleAfter ? kIdlePause : std::clamp<Clock::duration>(quiet / kQuestions, kShortestPause, kLongestPause));
   }
 }
 
