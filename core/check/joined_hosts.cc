@@ -1,5 +1,6 @@
 #include "check/joined_hosts.h"
 
+#include <compare>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
@@ -16,17 +17,26 @@
 namespace mgcompare {
 namespace {
 
+// From a host to another on a channel.
+struct Wire {
+  std::size_t from = 0, to = 0;
+  int channel = 0;
+  auto operator<=>(const Wire&) const = default;
+};
+
+constexpr int kExchange = -1;        // the channel of exchange()
+
 // What is on its way between the hosts.
 class Wires {
  public:
-  void put(std::size_t from, std::size_t to, std::string bytes) {
+  void put(const Wire& wire, std::string bytes) {
     const std::lock_guard lock(mutex_);
-    parts_[{from, to}].push_back(std::move(bytes));
+    parts_[wire].push_back(std::move(bytes));
     changed_.notify_all();
   }
-  std::string take(std::size_t from, std::size_t to) {
+  std::string take(const Wire& wire) {
     std::unique_lock lock(mutex_);
-    std::deque<std::string>& parts = parts_[{from, to}];
+    std::deque<std::string>& parts = parts_[wire];
     changed_.wait(lock, [&] { return aborted_ || !parts.empty(); });
     if (aborted_) throw Aborted();
     std::string bytes = std::move(parts.front());
@@ -42,7 +52,7 @@ class Wires {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::pair<std::size_t, std::size_t>, std::deque<std::string>> parts_;
+  std::map<Wire, std::deque<std::string>> parts_;
   bool aborted_ = false;
 };
 
@@ -53,14 +63,15 @@ class JoinedTransport : public Transport {
   std::size_t hosts() const override { return hosts_; }
   std::string version() const override { return "threads"; }
   void exchange(const std::vector<Outgoing>& out, const std::vector<Incoming>& in) override {
-    for (const Outgoing& part : out) {
-      if (part.bytes == 0) continue;
-      wires_.put(host_, part.host, std::string(static_cast<const char*>(part.data), part.bytes));
-      bytes_sent_ += part.bytes;
-    }
+    for (const Outgoing& part : out) bytes_sent_ += part.bytes;
+    transfer(kExchange, out, in);
+  }
+  void transfer(int channel, const std::vector<Outgoing>& out, const std::vector<Incoming>& in) override {
+    for (const Outgoing& part : out)
+      if (part.bytes > 0) wires_.put({host_, part.host, channel}, std::string(static_cast<const char*>(part.data), part.bytes));
     for (const Incoming& part : in) {
       if (part.bytes == 0) continue;
-      const std::string bytes = wires_.take(part.host, host_);
+      const std::string bytes = wires_.take({part.host, host_, channel});
       if (bytes.size() != part.bytes) throw Error("a host sent " + std::to_string(bytes.size()) + " bytes, expected " + std::to_string(part.bytes));
       std::memcpy(part.data, bytes.data(), bytes.size());
     }

@@ -92,6 +92,7 @@ class Verification {
   void check_ceiling(const TrainingCase& of, const ObservedTraining& training);
   void check_usage(const StrategyConfig& strategy);
   void check_shape(TrainingCase of, const Traits& traits, const std::string& place);
+  void check_free_pace(TrainingCase of, const std::string& place);
   // The training of keep(). Nothing if there is none to which the options apply.
   std::optional<TrainingCase> kept_case(const StrategyConfig& strategy);
 

@@ -1,8 +1,7 @@
 #include "cpu/collectives.h"
 
-#include <atomic>
-
 #include "base/clock.h"
+#include "cpu/element_access.h"
 #include "cpu/sum.h"
 
 namespace mgcompare {
@@ -143,18 +142,8 @@ double CpuCollectives::all_to_all(int rank, const void* out, const Counts& out_b
 }
 
 // One-sided access takes no lock: it is atomic per element, not per vector.
-void CpuCollectives::get(int, int, const float* from, Vec into) {
-  for (std::size_t i = 0; i < into.size(); ++i)
-    into[i] = std::atomic_ref<float>(const_cast<float&>(from[i])).load(std::memory_order_relaxed);
-}
-
-void CpuCollectives::put(int, int, float* to, ConstVec from) {
-  for (std::size_t i = 0; i < from.size(); ++i) std::atomic_ref<float>(to[i]).store(from[i], std::memory_order_relaxed);
-}
-
-void CpuCollectives::add(int, int, float* to, ConstVec from) {
-  for (std::size_t i = 0; i < from.size(); ++i)
-    std::atomic_ref<float>(to[i]).fetch_add(from[i], std::memory_order_relaxed);
-}
+void CpuCollectives::get(int, int, const float* from, Vec into) { load_elements(from, into); }
+void CpuCollectives::put(int, int, float* to, ConstVec from) { store_elements(to, from); }
+void CpuCollectives::add(int, int, float* to, ConstVec from) { add_elements(to, from); }
 
 }  // namespace mgcompare

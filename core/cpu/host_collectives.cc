@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "base/clock.h"
+#include "cpu/element_access.h"
 #include "cpu/sum.h"
 #include "mgcompare/error.h"
 
@@ -22,10 +23,6 @@ void add_terms(const std::vector<const char*>& terms, const std::vector<void*>& 
     for (void* target : to) targets.push_back(static_cast<T*>(target));
     add_ranks(from, targets, range);
   });
-}
-
-[[noreturn]] void refuse_access() {
-  throw Error("a rank cannot get, put or add in the memory of ranks on several hosts; use collectives, or one host");
 }
 
 }  // namespace
@@ -284,8 +281,8 @@ double HostCollectives::barrier(int rank) {
   return run_collective(rank, {}, [&] { meet(hosts_); });
 }
 
-void HostCollectives::get(int, int, const float*, Vec) { refuse_access(); }
-void HostCollectives::put(int, int, float*, ConstVec) { refuse_access(); }
-void HostCollectives::add(int, int, float*, ConstVec) { refuse_access(); }
+void HostCollectives::get(int, int, const float* from, Vec into) { load_elements(from, into); }
+void HostCollectives::put(int, int, float* to, ConstVec from) { store_elements(to, from); }
+void HostCollectives::add(int, int, float* to, ConstVec from) { add_elements(to, from); }
 
 }  // namespace mgcompare

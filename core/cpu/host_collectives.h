@@ -30,7 +30,7 @@ class HostCollectives : public Collectives {
   double all_gather(int rank, const void* mine, void* all, const Counts& bytes) override;
   double reduce_scatter(int rank, const void* all, void* mine, const Counts& counts, Type type) override;
   double all_to_all(int rank, const void* out, const Counts& out_bytes, void* in, const Counts& in_bytes) override;
-  // These throw Error: no rank reaches the memory of another host.
+  // Within this host; HostAccess reaches others. Any thread.
   void get(int rank, int peer, const float* from, Vec into) override;
   void put(int rank, int peer, float* to, ConstVec from) override;
   void add(int rank, int peer, float* to, ConstVec from) override;

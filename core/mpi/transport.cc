@@ -14,6 +14,8 @@
 #include <utility>
 
 #include "mgcompare/error.h"
+#include "mpi/channel_transfers.h"
+#include "mpi/library_call.h"
 
 namespace mgcompare {
 namespace {
@@ -22,24 +24,15 @@ using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr int kTag = 1;
-constexpr std::size_t kLargestPart = std::size_t{1} << 30;  // MPI counts in int
 constexpr auto kShortSleep = 20us, kLongSleep = 200us;
 constexpr auto kBusyTime = 5ms;     // after which transfers are unlikely to end soon
 constexpr auto kSendLimit = 2s;
-
-void expect(int code, const char* what) {
-  if (code == MPI_SUCCESS) return;
-  char text[MPI_MAX_ERROR_STRING] = "";
-  int length = 0;
-  MPI_Error_string(code, text, &length);
-  throw Error(std::string("MPI failed to ") + what + ": " + text + "; check the network between the hosts");
-}
 
 class MpiTransport : public Transport {
  public:
   MpiTransport() {
     int threads = 0;
-    expect(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &threads), "start");
+    expect_success(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &threads), "start");
     if (threads < MPI_THREAD_SERIALIZED)
       throw Error("this MPI library cannot be called by several threads; use one that was built with support for threads");
     int number = 0, count = 0;
@@ -47,9 +40,11 @@ class MpiTransport : public Transport {
     MPI_Comm_size(MPI_COMM_WORLD, &count);
     host_ = static_cast<std::size_t>(number);
     hosts_ = static_cast<std::size_t>(count);
-    expect(MPI_Comm_dup(MPI_COMM_WORLD, &data_), "connect the hosts");
-    expect(MPI_Comm_dup(MPI_COMM_WORLD, &texts_), "connect the hosts");
-    for (MPI_Comm comm : {MPI_COMM_WORLD, data_, texts_}) MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    expect_success(MPI_Comm_dup(MPI_COMM_WORLD, &data_), "connect the hosts");
+    expect_success(MPI_Comm_dup(MPI_COMM_WORLD, &texts_), "connect the hosts");
+    expect_success(MPI_Comm_dup(MPI_COMM_WORLD, &channels_), "connect the hosts");
+    for (MPI_Comm comm : {MPI_COMM_WORLD, data_, texts_, channels_}) MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    channel_transfers_.open(channels_);
   }
 
   std::size_t host() const override { return host_; }
@@ -86,6 +81,10 @@ class MpiTransport : public Transport {
     }
   }
 
+  void transfer(int channel, const std::vector<Outgoing>& out, const std::vector<Incoming>& in) override {
+    channel_transfers_.transfer(channel, out, in);
+  }
+
   void send(std::size_t host, std::string_view text) override {
     const Clock::time_point give_up = Clock::now() + kSendLimit;
     std::list<Text> own(1);
@@ -94,7 +93,7 @@ class MpiTransport : public Transport {
     {
       const std::lock_guard lock(mutex_);
       if (is_finished_) return;
-      expect(MPI_Isend(sent->content.data(), static_cast<int>(sent->content.size()), MPI_BYTE, static_cast<int>(host), kTag, texts_, &sent->request),
+      expect_success(MPI_Isend(sent->content.data(), static_cast<int>(sent->content.size()), MPI_BYTE, static_cast<int>(host), kTag, texts_, &sent->request),
              "send a message");
     }
     while (!is_complete(sent->request)) {
@@ -114,17 +113,18 @@ class MpiTransport : public Transport {
     int is_there = 0, bytes = 0;
     MPI_Message message;
     MPI_Status status;
-    expect(MPI_Improbe(MPI_ANY_SOURCE, kTag, texts_, &is_there, &message, &status), "look for messages");
+    expect_success(MPI_Improbe(MPI_ANY_SOURCE, kTag, texts_, &is_there, &message, &status), "look for messages");
     if (is_there == 0) return std::nullopt;
     MPI_Get_count(&status, MPI_BYTE, &bytes);
     HostMessage found{static_cast<std::size_t>(status.MPI_SOURCE), std::string(static_cast<std::size_t>(bytes), '\0')};
-    expect(MPI_Mrecv(found.text.data(), bytes, MPI_BYTE, &message, &status), "receive a message");
+    expect_success(MPI_Mrecv(found.text.data(), bytes, MPI_BYTE, &message, &status), "receive a message");
     return found;
   }
 
   void abort() override { aborted_ = true; }
 
   void finish() override {
+    channel_transfers_.stop();
     const std::lock_guard lock(mutex_);
     is_finished_ = true;
     MPI_Finalize();
@@ -148,7 +148,7 @@ class MpiTransport : public Transport {
       const std::size_t part = std::min(kLargestPart, bytes - begin);
       transfers.requests.push_back(MPI_REQUEST_NULL);
       transfers.bytes.push_back(static_cast<int>(part));
-      expect(call(static_cast<char*>(data) + begin, static_cast<int>(part), MPI_BYTE, static_cast<int>(host), kTag, data_, &transfers.requests.back()),
+      expect_success(call(static_cast<char*>(data) + begin, static_cast<int>(part), MPI_BYTE, static_cast<int>(host), kTag, data_, &transfers.requests.back()),
              "transfer data");
     }
   }
@@ -161,7 +161,7 @@ class MpiTransport : public Transport {
     const bool is_cut = code == MPI_ERR_TRUNCATE ||
                         (code == MPI_ERR_IN_STATUS && std::any_of(statuses.begin(), statuses.end(), [](const MPI_Status& status) { return status.MPI_ERROR == MPI_ERR_TRUNCATE; }));
     if (is_cut) fail_unequal();
-    expect(code, "transfer data");
+    expect_success(code, "transfer data");
     if (done == 0) return false;
     for (std::size_t i = 0; i < transfers.receives; ++i) {
       int bytes = 0;
@@ -178,7 +178,7 @@ class MpiTransport : public Transport {
   bool is_complete(MPI_Request& request) {
     const std::lock_guard lock(mutex_);
     int done = 0;
-    expect(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "send a message");
+    expect_success(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "send a message");
     return done != 0;
   }
 
@@ -190,9 +190,10 @@ class MpiTransport : public Transport {
   }
 
   std::size_t host_ = 0, hosts_ = 1;
-  MPI_Comm data_ = MPI_COMM_NULL, texts_ = MPI_COMM_NULL;
+  MPI_Comm data_ = MPI_COMM_NULL, texts_ = MPI_COMM_NULL, channels_ = MPI_COMM_NULL;
   std::mutex mutex_;                // of all calls to the library
   std::atomic<bool> aborted_{false};
+  ChannelTransfers channel_transfers_{mutex_, aborted_};
   std::atomic<std::size_t> bytes_sent_{0};
   std::list<Text> unsent_;
   bool is_finished_ = false;

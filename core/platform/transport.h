@@ -44,12 +44,16 @@ class Transport {
   // Payload bytes that exchange() has sent to other hosts.
   virtual std::size_t bytes_sent() const = 0;
 
+  // The same on one of many channels, which are independent of exchange() and of each other. One thread at a time on each channel between
+  // two hosts, so that any number of threads may wait here.
+  virtual void transfer(int channel, const std::vector<Outgoing>& out, const std::vector<Incoming>& in) = 0;
+
   // Texts beside the data, also during an exchange. Any thread. send() returns when the text may be forgotten, or after two seconds.
   virtual void send(std::size_t host, std::string_view text) = 0;
   // The next text from any host; nothing if there is none now. One thread.
   virtual std::optional<HostMessage> receive() = 0;
 
-  // Releases the thread in exchange(), now and later, with Aborted. Any thread.
+  // Releases the threads in exchange() and transfer(), now and later, with Aborted. Any thread.
   virtual void abort() = 0;
   // Disconnects, when no host will send again. No call may follow.
   virtual void finish() = 0;

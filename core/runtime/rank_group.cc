@@ -9,6 +9,8 @@
 #include <numeric>
 #include <string_view>
 
+#include "runtime/host_service.h"
+
 namespace mgcompare {
 namespace {
 
@@ -34,6 +36,9 @@ std::string readable(const std::string& key) {
   return name.empty() ? text : text + " '" + name + "'";
 }
 
+// The stripe under which free-running ranks draw samples. The stripes of strategies are small numbers.
+constexpr std::size_t kDrawStripe = static_cast<std::size_t>(-1);
+
 // Whether this thread runs the function of an exclusive section.
 thread_local bool in_section = false;
 
@@ -48,6 +53,38 @@ void expect_no_section(const char* verb) {
 }
 
 }  // namespace
+
+CommContext::CommContext(Collectives& collectives, const RankSpan& span, std::unique_ptr<AsyncScheduler> scheduler, const HostSpan& hosts,
+                         int first_channel)
+    : collectives_(collectives), span_(span), scheduler_(std::move(scheduler)), barrier_(span.here), windows_(span.all) {
+  if (hosts.count == 1) return;
+  access_ = std::make_unique<HostAccess>(hosts, span, first_channel);
+  if (hosts.number > 0) scheduler_ = distant_scheduler(*access_);
+  service_ = std::make_unique<HostService>(*this, *access_);
+}
+
+CommContext::~CommContext() {
+  if (access_ == nullptr) return;
+  try {
+    for (std::size_t rank = 0; rank < span_.here; ++rank) access_->end(span_.first + rank);
+  } catch (const std::exception&) {
+    abort();                        // the service, too, would wait for ever
+  }
+  service_.reset();
+}
+
+Vec CommContext::window(std::size_t rank, std::size_t number) const {
+  const std::lock_guard lock(mutex_);
+  return windows_.at(rank).at(number);
+}
+
+SampleDraw CommContext::draw(std::size_t rank, std::size_t most, std::size_t samples) {
+  if (access_ != nullptr && access_->hosts().number > 0)
+    return access_->ask(rank, {.kind = AccessRequest::Kind::draw, .number = most, .size = samples}).draw;
+  SampleDraw draw;
+  scheduler_->exclusive(rank, kDrawStripe, [&] { draw = draws_.next(most, samples); });
+  return draw;
+}
 
 std::vector<Kept> CommContext::release_shared_objects() {
   const std::lock_guard lock(mutex_);
@@ -69,8 +106,9 @@ void CommContext::abort() {
   }
   made_.notify_all();
   barrier_.abort();
-  scheduler_->abort();
+  // Before the scheduler: a section that waits for another host may hold its lock.
   collectives_.abort();
+  scheduler_->abort();
 }
 
 template <class Call> void RankGroup::move_data(Phase phase, const char* name, double bytes, Call call) {
@@ -204,15 +242,28 @@ void* RankGroup::shared_raw(const std::string& key, const std::function<std::sha
 }
 
 int RankGroup::expose(Vec memory) {
-  if (!context_.span_.is_whole())
-    throw Error("expose(): ranks on several hosts cannot reach each other's memory; use collectives, or one host");
   {
     const std::lock_guard lock(context_.mutex_);
     context_.windows_[rank_].push_back(memory);
   }
   const int number = static_cast<int>(context_.windows_[rank_].size()) - 1;
-  barrier();
+  if (context_.access_ == nullptr) barrier();
+  else exchange_sizes(memory);
   return number;
+}
+
+void RankGroup::exchange_sizes(Vec memory) {
+  expect_meeting("expose");
+  ++calls_;
+  const StepClock::PhaseScope in(Phase::waiting);
+  const std::uint64_t mine = memory.size();
+  std::vector<std::uint64_t> sizes(context_.ranks());
+  context_.collectives_.all_gather(rank(), &mine, sizes.data(), Counts(context_.ranks(), sizeof(mine)));
+  const std::lock_guard lock(context_.mutex_);
+  const std::size_t number = context_.windows_[rank_].size();
+  for (std::size_t rank = 0; rank < sizes.size(); ++rank)
+    // The first rank of this host that comes here does it for all.
+    if (!context_.is_here(rank) && context_.windows_[rank].size() < number) context_.windows_[rank].push_back(Vec(nullptr, sizes[rank]));
 }
 
 std::uint64_t RankGroup::exposed_bytes() const {
@@ -232,30 +283,39 @@ float* RankGroup::window(int rank, int number, std::size_t begin, std::size_t n)
   if (begin > memory.size() || n > memory.size() - begin)
     throw Error("peer: elements " + std::to_string(begin) + " to " + std::to_string(begin + n) + " are outside of the window, which has " +
                 std::to_string(memory.size()));
-  return memory.data() + begin;
+  return memory.data() == nullptr ? nullptr : memory.data() + begin;
+}
+
+template <class Call> void RankGroup::access(const char* name, int peer, std::size_t bytes, Call call) {
+  ++calls_;
+  const StepClock::PhaseScope in(Phase::transfer, name);
+  const std::uint64_t sent = peer == rank() ? 0 : bytes;
+  (context_.is_here(static_cast<std::size_t>(peer)) ? ledger_ : host_ledger_).add(name, static_cast<double>(sent));
+  call();
+  bytes_ += sent;
 }
 
 void RankGroup::get_raw(int rank, int number, std::size_t begin, Vec into) {
-  const float* from = window(rank, number, begin, into.size());
-  move_data(Phase::transfer, "get", rank == this->rank() ? 0.0 : static_cast<double>(into.bytes()), [&] {
-    context_.collectives_.get(this->rank(), rank, from, into);
-    return 0.0;
+  float* const from = window(rank, number, begin, into.size());
+  access("get", rank, into.bytes(), [&] {
+    if (context_.is_here(static_cast<std::size_t>(rank))) context_.collectives_.get(this->rank(), rank, from, into);
+    else context_.access_->get(rank_, static_cast<std::size_t>(rank), number, begin, into);
   });
 }
 
 void RankGroup::put_raw(int rank, int number, std::size_t begin, ConstVec from) {
-  float* to = window(rank, number, begin, from.size());
-  move_data(Phase::transfer, "put", rank == this->rank() ? 0.0 : static_cast<double>(from.bytes()), [&] {
-    context_.collectives_.put(this->rank(), rank, to, from);
-    return 0.0;
+  float* const to = window(rank, number, begin, from.size());
+  access("put", rank, from.bytes(), [&] {
+    if (context_.is_here(static_cast<std::size_t>(rank))) context_.collectives_.put(this->rank(), rank, to, from);
+    else context_.access_->put(rank_, static_cast<std::size_t>(rank), number, begin, from);
   });
 }
 
 void RankGroup::add_raw(int rank, int number, std::size_t begin, ConstVec from) {
-  float* to = window(rank, number, begin, from.size());
-  move_data(Phase::transfer, "add", rank == this->rank() ? 0.0 : static_cast<double>(from.bytes()), [&] {
-    context_.collectives_.add(this->rank(), rank, to, from);
-    return 0.0;
+  float* const to = window(rank, number, begin, from.size());
+  access("add", rank, from.bytes(), [&] {
+    if (context_.is_here(static_cast<std::size_t>(rank))) context_.collectives_.add(this->rank(), rank, to, from);
+    else context_.access_->add(rank_, static_cast<std::size_t>(rank), number, begin, from);
   });
 }
 

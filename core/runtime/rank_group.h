@@ -14,6 +14,8 @@
 #include "measure/ledger.h"
 #include "mgcompare/group.h"
 #include "runtime/async_scheduler.h"
+#include "runtime/host_access.h"
+#include "runtime/sample_draws.h"
 #include "runtime/rank_span.h"
 #include "platform/platform.h"
 #include "results/placement.h"
@@ -21,13 +23,25 @@
 
 namespace mgcompare {
 
+class HostService;
+
 // The communication state that the ranks of a trial share. Must outlive every RankGroup made from it.
 class CommContext {
  public:
-  CommContext(Collectives& collectives, const RankSpan& span, std::unique_ptr<AsyncScheduler> scheduler)
-      : collectives_(collectives), scheduler_(std::move(scheduler)), span_(span), barrier_(span.here), windows_(span.all) {}
+  // `scheduler`: of all ranks; on several hosts only that of the first one is used. `first_channel`: of the transport, of as many as there
+  // are ranks, which no other context uses at the same time.
+  CommContext(Collectives& collectives, const RankSpan& span, std::unique_ptr<AsyncScheduler> scheduler, const HostSpan& hosts = {},
+              int first_channel = 0);
+  // On several hosts, waits until it is destroyed or aborted on the others, whose ranks may still reach memory of this one.
+  ~CommContext();
   AsyncScheduler& scheduler() { return *scheduler_; }
+  Collectives& collectives() { return collectives_; }
   std::size_t ranks() const { return span_.all; }
+  // What rank `rank` has exposed as this window.
+  Vec window(std::size_t rank, std::size_t number) const;
+  // The next of `samples`, at most `most`, for a rank at free pace; reset_draws() begins an epoch, before any rank enters it.
+  SampleDraw draw(std::size_t rank, std::size_t most, std::size_t samples);
+  void reset_draws() { draws_.reset(); }
   // Releases all ranks that wait, now and later, with Aborted. Any thread.
   void abort();
   // Destroys the objects that the ranks share. Call after their strategies are destroyed. `bytes`: the heap that it released.
@@ -35,15 +49,20 @@ class CommContext {
 
  private:
   friend class RankGroup;
+  bool is_here(std::size_t rank) const { return rank >= span_.first && rank < span_.first + span_.here; }
+
   Collectives& collectives_;
-  std::unique_ptr<AsyncScheduler> scheduler_;
   RankSpan span_;
+  std::unique_ptr<HostAccess> access_;      // this and the service: only on several hosts
+  std::unique_ptr<AsyncScheduler> scheduler_;
+  SampleDraws draws_;               // on the first host; guarded by the stripe of draws
   AbortableBarrier barrier_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable made_;
   std::map<std::string, std::shared_ptr<void>> objects_;  // by mangled name of the type, and name
-  std::vector<std::vector<Vec>> windows_;  // [rank][window]
+  std::vector<std::vector<Vec>> windows_;  // [rank][window]; of ranks elsewhere only the sizes
   bool aborted_ = false;
+  std::unique_ptr<HostService> service_;
 };
 
 class RankGroup : public Group {
@@ -99,6 +118,10 @@ class RankGroup : public Group {
   double count_traffic(const char* name);
   // Makes a call that moves data and returns the seconds it waited. Counts its time for the phase and its bytes in the ledger.
   template <class Call> void move_data(Phase phase, const char* name, double bytes, Call call);
+  // The same for a window of rank `peer`.
+  template <class Call> void access(const char* name, int peer, std::size_t bytes, Call call);
+  // Collective. Tells every rank the sizes of the others' windows.
+  void exchange_sizes(Vec memory);
   float* window(int rank, int number, std::size_t begin, std::size_t size) const;
   void check(const char* verb, const Counts& counts, int root = 0) const;
   void expect_meeting(const char* verb) const;

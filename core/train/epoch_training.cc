@@ -11,9 +11,6 @@
 namespace mgcompare {
 namespace {
 
-// The stripe under which free-running ranks draw samples. The stripes of strategies are small numbers.
-constexpr std::size_t kDrawStripe = static_cast<std::size_t>(-1);
-
 constexpr double kAlmost = 1e-6;    // of a step
 
 void add(Tally& sum, const Tally& tally) {
@@ -167,24 +164,19 @@ void EpochTraining::run_lockstep(std::size_t number, std::size_t epoch) {
 
 void EpochTraining::run_async(std::size_t number, std::size_t epoch) {
   Rank& rank = state_.ranks[number];
-  AsyncScheduler& scheduler = setup_.scheduler(true);
+  CommContext& context = setup_.context(true);
+  const std::size_t global = state_.global(number);
   if (number == 0) {
-    drawn_ = draws_ = 0;
+    context.reset_draws();
     batches_.draw_ahead(epoch + 1);
   }
-  scheduler.enter(number, epoch);
-  state_.wait_for_ranks(number);
+  context.scheduler().enter(global, epoch);
+  state_.wait_for_all(number);
   rank.group->forbid_collectives(true);
   for (;;) {
-    std::size_t begin = 0, size = 0, index = 0;
-    scheduler.exclusive(number, kDrawStripe, [&] {
-      begin = drawn_;
-      size = std::min(batches_.draw_size(), state_.data.train.samples - begin);
-      drawn_ += size;
-      if (size > 0) index = draws_++;
-    });
-    if (size == 0) break;
-    step(number, Batch({epoch, index, begin, size, 0, 1, batches_.rate_at(epoch, begin)}, state_.spec.sample_shape));
+    const SampleDraw draw = context.draw(global, batches_.draw_size(), state_.data.train.samples);
+    if (draw.size == 0) break;
+    step(number, Batch({epoch, draw.index, draw.begin, draw.size, 0, 1, batches_.rate_at(epoch, draw.begin)}, state_.spec.sample_shape));
   }
   if (!rank.host_sees_all()) rank.clock.take();  // discard: device_times() accounts for the steps
   {
@@ -193,7 +185,7 @@ void EpochTraining::run_async(std::size_t number, std::size_t epoch) {
   }
   rank.group->forbid_collectives(false);
   if (!rank.host_sees_all()) rank.rest_times = rank.clock.take();
-  scheduler.leave(number);
+  context.scheduler().leave(global);
 }
 
 RankTimes EpochTraining::device_times(Rank& rank, double seconds) const {

@@ -46,7 +46,6 @@ class EpochTraining {
   BatchScheduler& batches_;
   OtherThreads others_;
   std::vector<std::size_t> made_;   // steps of the epoch by rank, in lockstep
-  std::size_t drawn_ = 0, draws_ = 0;  // samples and draws of the epoch; guarded by the draw stripe
 };
 
 }  // namespace mgcompare

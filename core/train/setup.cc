@@ -56,7 +56,7 @@ void Setup::open(std::size_t number) {
 
 std::unique_ptr<AsyncScheduler> Setup::make_scheduler(bool live) {
   const TrainingRequest& request = state_.request;
-  const std::size_t ranks = state_.ranks.size();
+  const std::size_t ranks = state_.span.all;
   if (!state_.free_pace) return live_scheduler();
   if (live && request.replay != nullptr) return replay_scheduler(ranks, *request.replay);
   std::unique_ptr<AsyncScheduler> scheduler = state_.config.deterministic ? virtual_time_scheduler(ranks, state_.trial.seed) : live_scheduler();
@@ -64,7 +64,8 @@ std::unique_ptr<AsyncScheduler> Setup::make_scheduler(bool live) {
 }
 
 std::unique_ptr<CommContext> Setup::make_context(bool live) {
-  return std::make_unique<CommContext>(*collectives_, state_.span, make_scheduler(live));
+  const int first_channel = live ? static_cast<int>(state_.span.all) : 0;
+  return std::make_unique<CommContext>(*collectives_, state_.span, make_scheduler(live), state_.request.hosts, first_channel);
 }
 
 void Setup::end_warmup() {
@@ -88,7 +89,7 @@ void Setup::make_replica(std::size_t number, bool live) {
   rank.replica = std::make_unique<RankReplica>(ReplicaParts{
       request.platform, rank.device.get(), rank.network.get(), rank.train_feed.get(), &state_.spec,
       &state_.config.optimizer, &context, rank.group.get(), state_.global(number), state_.trial.seed, state_.facts.global_batch, live && request.audit});
-  if (live && request.record) rank.replica->set_lines(&state_.outcome.record.ranks[number]);
+  if (live && request.record) rank.replica->set_lines(&state_.outcome.record.ranks[state_.global(number)]);
   // Captured work cannot be traced, and an exchange inside a pass cannot be captured.
   if (state_.may_capture() && !captures_steps() && !state_.tracing() && !shares_norm())
     if (auto recorder = request.platform->recorder(*rank.device, 0))

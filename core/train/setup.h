@@ -30,7 +30,8 @@ class Setup {
   void end_warmup();
   // Called by rank 0 only, after the strategies of the training are destroyed.
   std::vector<Kept> release_shared_objects();
-  AsyncScheduler& scheduler(bool live) { return (live ? live_ : warmup_)->scheduler(); }
+  CommContext& context(bool live) { return live ? *live_ : *warmup_; }
+  AsyncScheduler& scheduler(bool live) { return context(live).scheduler(); }
   Collectives& collectives() { return *collectives_; }
   // Releases all ranks that wait, now and later, with Aborted. Any thread.
   void abort();

@@ -75,11 +75,12 @@ class Training {
       const TrainingRequest& request = state_.request;
       if (!changed_.empty()) state_.result().changed_settings = changed_;
       for (const Rank& each : state_.ranks) state_.outcome.weights.push_back(each.settled_weights);
+      state_.gather_lines();
       const std::vector<HostReport> reports = gather_reports(request.hosts, std::vector<HostReport>{host_report(state_)});
       if (!reports.empty()) conclude(state_.outcome, state_.ranks, merged(reports), state_.trial_facts, request.audit);
       if (state_.tracing()) write_trace();
     }
-    state_.wait_for_ranks(rank);
+    state_.wait_for_all(rank);
     // Strategies hold memory of the devices: they are destroyed first, each on its rank's thread.
     state_.ranks[rank].graph_steps.reset();
     state_.ranks[rank].strategy.reset();

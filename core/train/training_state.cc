@@ -1,5 +1,10 @@
 #include "train/training_state.h"
 
+#include <iterator>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
 #include "base/clock.h"
 #include "modules/strategy_options.h"
 
@@ -34,7 +39,7 @@ TrainingState::TrainingState(const TrainingRequest& request)
   free_pace = traits.pace == Traits::Pace::free;
   many_models = traits.models == Traits::Models::many;
   trial_facts = {&trial, &data, &spec, traits, tracing() && may_capture()};
-  if (request.record) outcome.record.ranks.resize(ranks.size());
+  if (request.record) outcome.record.ranks.resize(span.all);
 }
 
 void TrainingState::publish(TrainingPhase phase) {
@@ -45,6 +50,27 @@ void TrainingState::meet_hosts(std::size_t rank) {
   if (request.hosts.count == 1) return;
   if (rank == 0) meet(request.hosts);
   wait_for_ranks(rank);
+}
+
+void TrainingState::gather_lines() {
+  if (!request.record || request.hosts.count == 1) return;
+  ScheduleLog log;
+  if (request.hosts.number > 0) std::swap(log.ranks, outcome.record.ranks);
+  const std::vector<std::uint8_t> bytes = nlohmann::json::to_cbor(nlohmann::json(log));
+  const std::vector<std::string> all = gather(request.hosts, std::string(bytes.begin(), bytes.end()));
+  for (std::size_t host = 1; host < all.size(); ++host) {
+    ScheduleLog theirs = nlohmann::json::from_cbor(all[host]).get<ScheduleLog>();
+    for (std::size_t rank = 0; rank < theirs.ranks.size(); ++rank)
+      for (auto& [name, lines] : theirs.ranks[rank]) {
+        auto& known = outcome.record.ranks[rank][name];
+        known.insert(known.end(), std::make_move_iterator(lines.begin()), std::make_move_iterator(lines.end()));
+      }
+  }
+  // Replicas hold pointers to the lines of their ranks, so these stay where they are.
+  if (request.hosts.number > 0) {
+    std::swap(log.ranks, outcome.record.ranks);
+    for (ScheduleLog::Lines& lines : outcome.record.ranks) lines.clear();
+  }
 }
 
 void TrainingState::check_traits(const Strategy& strategy) const {

@@ -34,11 +34,18 @@ struct TrainingState {
   }
   // Reports the progress of rank 0 and throws Interrupted if the user asked to stop. Does nothing on other ranks.
   void report_progress(std::size_t rank, std::size_t step, double loss);
-  // Waits for all ranks of all hosts within the present phase. Does nothing on one host.
+  // After a wait for the ranks of this host, waits for those of the others within the present phase. Does nothing on one host.
   void meet_hosts(std::size_t rank);
+  // Waits for all ranks of all hosts within the present phase.
+  void wait_for_all(std::size_t rank) {
+    wait_for_ranks(rank);
+    meet_hosts(rank);
+  }
   // The number of a rank of this process among all ranks.
   std::size_t global(std::size_t rank) const { return span.first + rank; }
   const std::vector<float>& initial_weights() const { return request.initial_weights != nullptr ? *request.initial_weights : drawn_weights; }
+  // Moves what strategies on other hosts recorded to the first one. Called by rank 0 of every host.
+  void gather_lines();
   // Throws Error if the strategy's traits are not those that were read at first.
   void check_traits(const Strategy& strategy) const;
   Result& result() { return outcome.result; }

@@ -52,6 +52,7 @@ void TrialCheckpoint::save(std::size_t number, std::size_t epoch) {
   state_.wait_for_ranks(number);
   if (number == 0) {
     gather_ranks();
+    state_.gather_lines();
     if (state_.request.hosts.number == 0) write(epoch);
     state_.result().seconds_checkpoint += now() - start;
     state_.request.report({TrialPhase::checkpoint, epoch, state_.config.epochs, 0, state_.facts.steps_per_epoch, 0});

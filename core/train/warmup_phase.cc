@@ -33,9 +33,9 @@ void WarmupPhase::start_strategy(Run& run) {
   batches_.set_order(run.number);
   setup_.prepare(run.number, false);
   run.timeline = state_.request.platform->timeline(*run.rank.device);
-  setup_.scheduler(false).enter(run.number, epoch());
+  setup_.scheduler(false).enter(state_.global(run.number), epoch());
   // No exclusive section may run before every rank has entered the scheduler.
-  state_.wait_for_ranks(run.number);
+  state_.wait_for_all(run.number);
   run.graph_steps = setup_.make_graph_steps(run.number);
   // Graph steps allocate, which could wait for an exchange that waits for this rank: so all do before the first step.
   state_.wait_for_ranks(run.number);
@@ -59,11 +59,11 @@ void WarmupPhase::make_first_steps(Run& run) {
 // here.
 void WarmupPhase::capture_passes(Run& run) {
   AsyncScheduler& scheduler = setup_.scheduler(false);
-  scheduler.leave(run.number);
+  scheduler.leave(state_.global(run.number));
   run.rank.device->synchronize();
   state_.enter(TrainingPhase::capture, run.number);
   run.rank.replica->capture_passes();
-  scheduler.enter(run.number, epoch());
+  scheduler.enter(state_.global(run.number), epoch());
   state_.enter(TrainingPhase::warm_up, run.number);
 }
 
@@ -100,13 +100,15 @@ void WarmupPhase::measure_steps(Run& run) {
   const bool replays = run.graph_steps != nullptr && run.graph_steps->repeats();
   if (run.timeline != nullptr && !replays) rank.breakdown = measure_host_steps(run);
   if (state_.free_pace) rank.strategy->rest(*rank.replica, *rank.group);
-  setup_.scheduler(false).leave(run.number);
+  setup_.scheduler(false).leave(state_.global(run.number));
   if (run.timeline != nullptr && replays) rank.breakdown = run.graph_steps->measure(*run.timeline, rank.clock);
   rank.device->synchronize();
 }
 
 void WarmupPhase::end(Run& run) {
   state_.enter(TrainingPhase::warm_up_end, run.number);
+  // Ranks of other hosts may reach the memory of this one until here.
+  state_.meet_hosts(run.number);
   if (run.number == 0) split_waiting();
   run.timeline.reset();
   run.graph_steps.reset();
@@ -137,7 +139,7 @@ Batch WarmupPhase::batch_at(std::size_t rank, std::size_t step) const {
   Batch::Position at{epoch(), step, batches == 0 ? 0 : step % batches * global_batch,
                      std::min(global_batch, samples), state_.global(rank), state_.span.all, rate()};
   if (state_.free_pace) {
-    const std::size_t begin = at.begin + Batch(at, state_.spec.sample_shape).size() * rank;
+    const std::size_t begin = at.begin + Batch(at, state_.spec.sample_shape).size() * state_.global(rank);
     at = {epoch(), step, begin, batches_.draw_size(), 0, 1, rate()};
   }
   at.begin = std::min(at.begin, samples - at.global_size);

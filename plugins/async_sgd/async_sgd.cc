@@ -9,6 +9,7 @@
 
 #include "mgcompare/arithmetic.h"
 #include "mgcompare/strategy.h"
+#include "books.h"
 #include "rules.h"
 #include "server.h"
 #include "settings.h"
@@ -23,26 +24,16 @@ class AsyncSgd : public Strategy {
   Traits traits() const override {
     Traits traits;
     traits.pace = Traits::Pace::free;
+    traits.one_host = given_.one_host;
     return traits;
   }
 
   void start(Replica& replica, Group& group) override {
     const std::size_t n = replica.weights().size();
-    server_ = &group.shared<Server>([&] {
-      auto server = std::make_unique<Server>();
-      server->stripes = make_stripes(n, given_.stripes);
-      server->steps.resize(given_.ranks);
-      if (given_.needs.on_device) return server;
-      server->weights = host_array<float>(replica.device(), n);
-      server->sum = host_array<float>(replica.device(), given_.needs.sum ? n : 0);
-      server->mean_square = host_array<float>(replica.device(), given_.needs.mean_square ? n : 0);
-      if (given_.needs.optimizer && !given_.needs.own_optimizer)
-        server->optimizer = replica.host_optimizer(given_.needs.plain);
-      copy_to_host(replica.device(), server->weights.span(), replica.weights());
-      replica.device().synchronize();
-      return server;
-    });
+    if (given_.on_hosts) own_server_ = make_server(replica);
+    server_ = given_.on_hosts ? own_server_.get() : &group.shared<Server>([&] { return make_server(replica); });
     reach_ = std::make_unique<Reach>(replica, group, *server_, given_.needs);
+    if (given_.on_hosts) books_ = std::make_unique<Books>(replica.device(), group, *server_);
     rank_ = static_cast<std::size_t>(group.rank());
     versions_.resize(server_->stripes.size());
     if (given_.hogwild) own_optimizer_ = replica.device_optimizer(given_.needs.plain);
@@ -59,7 +50,7 @@ class AsyncSgd : public Strategy {
     last_ = batch;
     if (given_.hogwild) push_change(replica, group, batch);
     else gather(replica, group, batch);
-    if (given_.bounded) group.exclusive(gate(), [&] { ++server_->steps[rank_]; });
+    if (given_.bounded) at_gate(group, [&] { ++server_->steps[rank_]; });
   }
 
   // The last rank to rest applies the gradients that softsync has gathered so far.
@@ -67,7 +58,7 @@ class AsyncSgd : public Strategy {
     if (steps_ % given_.push_every != 0) push(replica, group, *last_, false);
     if (given_.needs.sum) {
       for (Stripe& stripe : server_->stripes) {
-        group.exclusive(number_of(stripe), [&] {
+        in_section(group, number_of(stripe), [&] {
           if (++stripe.resting < given_.ranks) return;
           stripe.resting = 0;
           if (stripe.gathered == 0) return;
@@ -78,7 +69,7 @@ class AsyncSgd : public Strategy {
       }
     }
     if (given_.bounded) {
-      group.exclusive(gate(), [&] {
+      at_gate(group, [&] {
         begin_round();
         server_->steps[rank_] = std::numeric_limits<std::uint64_t>::max();
       });
@@ -102,6 +93,7 @@ class AsyncSgd : public Strategy {
     const std::uint64_t clock = server_->clock;
     archive.put_value("clock", clock);
     for (const Stripe& stripe : server_->stripes) {
+      if (books_ != nullptr) books_->load(number_of(stripe));
       const std::string name = std::to_string(number_of(stripe));
       archive.put_value("updates/" + name, stripe.updates);
       archive.put_value("came/" + name, stripe.came);
@@ -119,10 +111,43 @@ class AsyncSgd : public Strategy {
       const std::string name = std::to_string(number_of(stripe));
       archive.get_value("updates/" + name, stripe.updates);
       archive.get_value("came/" + name, stripe.came);
+      if (books_ != nullptr) books_->store(number_of(stripe));
     }
   }
 
  private:
+  std::unique_ptr<Server> make_server(Replica& replica) const {
+    const std::size_t n = replica.weights().size();
+    auto server = std::make_unique<Server>();
+    server->stripes = make_stripes(n, given_.stripes);
+    server->steps.resize(given_.ranks);
+    if (given_.needs.on_device) return server;
+    server->weights = host_array<float>(replica.device(), n);
+    server->sum = host_array<float>(replica.device(), given_.needs.sum ? n : 0);
+    server->mean_square = host_array<float>(replica.device(), given_.needs.mean_square ? n : 0);
+    if (given_.needs.optimizer && !given_.needs.own_optimizer)
+      server->optimizer = replica.host_optimizer(given_.needs.plain);
+    copy_to_host(replica.device(), server->weights.span(), replica.weights());
+    replica.device().synchronize();
+    return server;
+  }
+
+  // f() in the section of a stripe, or in that of the step counts.
+  template <class F> void in_section(Group& group, std::size_t stripe, F f) {
+    group.exclusive(stripe, [&] {
+      if (books_ != nullptr) books_->load(stripe);
+      f();
+      if (books_ != nullptr) books_->store(stripe);
+    });
+  }
+  template <class F> void at_gate(Group& group, F f) {
+    group.exclusive(gate(), [&] {
+      if (books_ != nullptr) books_->load_steps();
+      f();
+      if (books_ != nullptr) books_->store_steps();
+    });
+  }
+
   // The server's vectors that belong in a checkpoint. The sum is empty between epochs.
   std::vector<std::pair<std::string, Vec>> kept() const {
     std::vector<std::pair<std::string, Vec>> vectors = {{"weights", reach_->weights()}};
@@ -140,7 +165,7 @@ class AsyncSgd : public Strategy {
     const std::size_t offset = rank_ * stripes.size() / given_.ranks;
     for (std::size_t k = 0; k < stripes.size(); ++k) {
       const std::size_t s = (k + offset) % stripes.size();
-      group.exclusive(s, [&] { f(stripes[s], s); });
+      in_section(group, s, [&] { f(stripes[s], s); });
     }
   }
 
@@ -153,9 +178,10 @@ class AsyncSgd : public Strategy {
 
   // Stale synchronous parallel (Ho et al., NIPS 2013): waits while this rank is over `bound` steps ahead of the slowest.
   void wait_for_slowest(Replica& replica, Group& group) {
-    group.exclusive(gate(), [&] { begin_round(); });
+    at_gate(group, [&] { begin_round(); });
     std::uint64_t gap = 0;
     group.wait_until([&] {
+      if (books_ != nullptr) books_->load_steps();
       gap = server_->steps[rank_] - *std::min_element(server_->steps.begin(), server_->steps.end());
       return gap <= given_.bound;
     });
@@ -293,8 +319,10 @@ class AsyncSgd : public Strategy {
   }
 
   const Settings given_;
+  std::unique_ptr<Server> own_server_;   // on several hosts
   Server* server_ = nullptr;
   std::unique_ptr<Reach> reach_;
+  std::unique_ptr<Books> books_;         // on several hosts
   std::size_t rank_ = 0;
   std::vector<std::uint64_t> versions_;  // each stripe's clock when it was pulled
   std::unique_ptr<Optimizer> own_optimizer_;

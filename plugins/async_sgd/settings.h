@@ -16,6 +16,11 @@ struct Settings {
   Settings(Options& options, const Facts& facts) : ranks(static_cast<std::uint64_t>(facts.ranks)) {
     needs.on_device = options.choice("server", "host", "where the weights are: host memory, or rank 0's device",
                                      {"host", "device"}) == "device";
+    on_hosts = facts.hosts > 1;
+    if (on_hosts && !needs.on_device) {
+      one_host = options.given("server");
+      needs.on_device = !one_host;
+    }
     const std::string rule = options.choice(
         "rule", "downpour", "an update per gradient; unlocked additions to shared weights; or one per ranks / n gradients",
         {"downpour", "hogwild", "softsync"});
@@ -32,6 +37,8 @@ struct Settings {
   bool hogwild = false;
   bool aware = false, bounded = false;  // staleness
   bool unlocked = false;
+  bool on_hosts = false;                // several, where the server is on rank 0's device
+  bool one_host = false;                // the options need the memory of one, and there are several
   std::uint64_t per_update = 1;         // gradients
   std::uint64_t bound = 0, drop_above = 0;
   double rate = 1, compensation = 0;
@@ -84,8 +91,10 @@ struct Settings {
       options.refuse("momentum", "worker does not go with rule: softsync, which adds the ranks' gradients; use server or none");
     if (hogwild && momentum == "server")
       options.refuse("momentum", "server does not go with rule: hogwild, whose server only adds; use worker or none");
-    if (needs.on_device && !hogwild && facts.optimizer == "adam" && momentum != "worker" && facts.ranks > 1)
-      options.refuse("server", "device does not go with adam, whose count of updates each device has for itself; use server: host, or momentum: worker");
+    if (needs.on_device && !hogwild && facts.optimizer == "adam" && momentum != "worker" && facts.ranks > 1) {
+      if (on_hosts && !options.given("server")) one_host = true;
+      else options.refuse("server", "device does not go with adam, whose count of updates each device has for itself; use server: host, or momentum: worker");
+    }
   }
 
   // Stripes let ranks work on the host's copy in parallel. On a device the work is short, and each stripe costs a
@@ -105,6 +114,7 @@ struct Settings {
       options.refuse(options.given("lock") ? "lock" : "rule", "without locks there is no order that virtual time could decide or a replay repeat; use lock: global or striped");
     if (unlocked && drop_above > 0) options.refuse("drop_above", "does not go with lock: none");
     needs.atomic = unlocked;
+    one_host = one_host || (on_hosts && unlocked);
     stripes = lock == "striped" ? static_cast<std::size_t>(locks) : 1;
     if (lock != "striped" && options.given("stripes")) options.refuse("stripes", "goes with lock: striped");
   }

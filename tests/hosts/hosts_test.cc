@@ -96,6 +96,24 @@ TEST_F(Hosts, ExactStrategiesAgreeWithOneDeviceOnTwoHosts) {
   expect_nothing_left(network, 2);
 }
 
+TEST_F(Hosts, FreePaceTrainsEverySampleOnTwoHosts) {
+  MGCOMPARE_NETWORK(network, 2);
+  const Ended ended = run(network, hosts_config("cpu:2x1", "serial, {easgd: {every: 2}}, async_sgd, {async_sgd: {server: host, as: on the host}}", "numerics: {deterministic: true}\n"), {"--set", "measure.record=true"});
+  const mgcompare::Run run = place_.only_run();
+  for (const char* name : {"easgd cpu:2x1 batch 64", "async_sgd cpu:2x1 batch 64"}) {
+    const Result& result = row_named(run, name).result;
+    ASSERT_EQ(result.status, TrialStatus::done) << name << ": " << result.cause << ended.err;
+    EXPECT_EQ(result.samples, result.samples_due) << name;
+    double between = 0;
+    for (const RankPlacement& rank : result.placement)
+      for (const Sent& sent : rank.sent) between += sent.over == "the links between hosts" ? sent.bytes : 0;
+    EXPECT_GT(between, 4.0 * static_cast<double>(result.parameters) / 2) << name;
+  }
+  EXPECT_EQ(row_named(run, "on the host cpu:2x1 batch 64").result.status, TrialStatus::unavailable);
+  EXPECT_THAT(row_named(run, "on the host cpu:2x1 batch 64").result.cause, HasSubstr("the memory of one host"));
+  expect_nothing_left(network, 2);
+}
+
 TEST_F(Hosts, BitsAreEqualOnRepetitionOnThreeHosts) {
   MGCOMPARE_NETWORK(network, 3);
   const Ended ended = run(network, hosts_config("cpu:3x1", "serial, replicated, {replicated: {as: again}}"));
@@ -140,9 +158,10 @@ TEST_F(Hosts, AnErrorIsARowWithItsSentenceAndLaterTrialsRun) {
 class Losses : public Hosts {
  protected:
   // Runs long trials on all hosts, and calls `harm` in the first.
-  Ended run_and_harm(const HostNetwork& network, const std::string& devices, const std::function<void()>& harm) {
-    const std::string config = place_.write("hosts.yaml", hosts_config(devices, "serial, {local_sgd: {every: 2, as: first}}, {local_sgd: {every: 2, as: later}}", "hosts: {timeout: 3}\n"));
-    Program program = start(network, {config, "--hosts", network.names(), "--set", "epochs=100000", "--set", "measure.time_limit=8", "--only", "as=first,as=later"});
+  Ended run_and_harm(const HostNetwork& network, const std::string& devices, const std::function<void()>& harm,
+                     const std::string& first = "{local_sgd: {every: 2, as: first}}", const std::string& limit = "8") {
+    const std::string config = place_.write("hosts.yaml", hosts_config(devices, "serial, " + first + ", {local_sgd: {every: 2, as: later}}", "hosts: {timeout: 3}\n"));
+    Program program = start(network, {config, "--hosts", network.names(), "--set", "epochs=100000", "--set", "measure.time_limit=" + limit, "--only", "as=first,as=later"});
     wait_for_training(network);
     harm();
     return program.wait();
@@ -159,6 +178,19 @@ TEST_F(Losses, AKilledWorkerIsARowAndTheNextTrialRunsOnAllHosts) {
   for (const Row& row : run.rows)
     if (row.trial.hosts == 2) ends.push_back(std::string(to_string(row.result.status)) + ": " + row.result.cause);
   EXPECT_THAT(ends, ::testing::UnorderedElementsAre(HasSubstr("crashed: the worker of host " + network.name(1)), HasSubstr("timeout: over the limit of 8 s")));
+  expect_nothing_left(network, 2);
+}
+
+// The first host may be in a section of the rank that is no more.
+TEST_F(Losses, AKilledWorkerAtFreePaceIsARowToo) {
+  MGCOMPARE_NETWORK(network, 2);
+  run_and_harm(network, "cpu:2x1", [&] {
+    for (const int id : network.processes(1, kWorker)) kill(id, SIGKILL);
+  }, "{async_sgd: {as: first}}", "4");
+  const mgcompare::Run run = place_.only_run();
+  EXPECT_EQ(row_named(run, "first cpu:2x1 batch 64").result.status, TrialStatus::crashed);
+  EXPECT_THAT(row_named(run, "first cpu:2x1 batch 64").result.cause, HasSubstr("the worker of host " + network.name(1)));
+  EXPECT_EQ(row_named(run, "later cpu:2x1 batch 64").result.status, TrialStatus::timeout);
   expect_nothing_left(network, 2);
 }
 

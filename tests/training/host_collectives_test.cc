@@ -2,8 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "fixture.h"
-#include "check/joined_hosts.h"
+#include "ranks_of_hosts.h"
 
 namespace mgcompare {
 namespace {
@@ -11,24 +10,7 @@ namespace {
 using Body = std::function<void(Group&)>;
 
 void on_ranks_of_hosts(std::size_t hosts, std::size_t ranks, bool in_rank_order, const Body& body) {
-  on_joined_hosts(hosts, [&](const HostSpan& span) {
-    Platform& cpu = platform(DeviceKind::cpu);
-    std::vector<std::unique_ptr<Device>> devices;
-    std::vector<Device*> of_rank;
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-      devices.push_back(cpu.open(0));
-      of_rank.push_back(devices.back().get());
-    }
-    const std::unique_ptr<Collectives> collectives = cpu.connect_hosts(of_rank, span, in_rank_order);
-    CommContext context(*collectives, {span.number * ranks, ranks, hosts * ranks}, live_scheduler());
-    run_ranks(
-        ranks,
-        [&](int rank) {
-          RankGroup group(context, span.number * ranks + static_cast<std::size_t>(rank));
-          body(group);
-        },
-        [&] { context.abort(); });
-  });
+  testing::spawn_on_hosts({hosts, ranks, in_rank_order}, [&](RankGroup& group, CommContext&) { body(group); });
 }
 
 template <class T> Span<T> span_of(std::vector<T>& values) { return {values.data(), values.size()}; }
@@ -139,13 +121,6 @@ TEST_P(HostGroups, SharedObjectsAreOneForEachHost) {
     int& first = group.shared<int>([&] { return std::make_unique<int>(group.rank()); });
     EXPECT_EQ(static_cast<std::size_t>(first), static_cast<std::size_t>(group.rank()) / ranks * ranks);
     group.barrier();
-  });
-}
-
-TEST_P(HostGroups, MemoryOfOtherHostsIsRefusedInASentence) {
-  run([](Group& group) {
-    std::vector<float> memory(1);
-    EXPECT_THROW(group.expose(span_of(memory)), Error);
   });
 }
 

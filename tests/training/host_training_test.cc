@@ -144,6 +144,89 @@ TEST(HostTraining, ContinuesFromTheCheckpointOfTheFirstHost) {
   }
 }
 
+std::vector<OptionConfig> options_of(const std::vector<std::pair<std::string, std::string>>& options) {
+  std::vector<OptionConfig> all;
+  for (const auto& [key, value] : options) all.push_back({key, value, false, {}});
+  return all;
+}
+
+// In virtual time the order of the sections does not depend on the hosts.
+TEST(HostTraining, FreePaceHasTheBitsOfOneHost) {
+  const std::vector<std::pair<std::string, std::vector<OptionConfig>>> rows = {
+      {"easgd", options_of({{"every", "2"}})},
+      {"async_sgd", {}},
+      {"async_sgd", options_of({{"momentum", "server"}, {"lock", "striped"}, {"stripes", "3"}})},
+      {"async_sgd", options_of({{"rule", "softsync"}, {"n", "2"}})},
+      {"async_sgd", options_of({{"staleness", "bounded"}, {"delay_compensation", "0.04"}, {"compensation", "adaptive"}})},
+      {"async_sgd", options_of({{"rule", "hogwild"}, {"lock", "global"}})}};
+  for (const auto& [strategy, options] : rows) {
+    Trial several = trial_on(2, 2, strategy, true);
+    several.strategy.options = options;
+    Trial one = several;
+    one.hosts = one.devices = 1;
+    one.ranks_per_device = 4;
+    // Where the server is on several hosts.
+    if (strategy == "async_sgd") one.strategy.options.push_back({"server", "device", false, {}});
+    const TrainingOutcome alone = testing::run(one), outcome = train_on_hosts(several)[0], again = train_on_hosts(several)[0];
+    EXPECT_EQ(outcome.result.weights_hash, alone.result.weights_hash) << strategy;
+    EXPECT_EQ(again.result.weights_hash, outcome.result.weights_hash) << strategy;
+    EXPECT_EQ(outcome.result.samples, outcome.result.samples_due);
+    EXPECT_EQ(outcome.result.updates, alone.result.updates) << strategy;
+  }
+}
+
+TEST(HostTraining, FreePaceInRealTimeTrainsEverySampleAndCountsBytes) {
+  for (const char* strategy : {"easgd", "async_sgd"}) {
+    const Result result = train_on_hosts(trial_on(2, 2, strategy, false))[0].result;
+    EXPECT_EQ(result.samples, result.samples_due) << strategy;
+    double between = 0, within = 0;
+    for (const RankPlacement& rank : result.placement)
+      for (const Sent& sent : rank.sent) (sent.over == "the links between hosts" ? between : within) += sent.bytes;
+    EXPECT_GT(between, 0) << strategy;
+    EXPECT_GT(within, 0) << strategy;
+  }
+}
+
+TEST(HostTraining, FreePaceContinuesFromACheckpoint) {
+  const TemporaryFolder folder;
+  for (const char* strategy : {"easgd", "async_sgd"}) {
+    Trial trial = trial_on(2, 2, strategy, true);
+    trial.config.checkpoint_epochs = 1;
+    const std::string whole = train_on_hosts(trial)[0].result.weights_hash, file = folder.path() + "/" + strategy;
+    const auto train = [&](const HostSpan& hosts, bool stops) {
+      return testing::run(trial, {}, [&](TrainingRequest& request) {
+        request.hosts = hosts;
+        request.files.checkpoint = file;
+        request.files.resume = true;
+        if (stops && hosts.number == 0) request.stop = [&] { return std::filesystem::exists(file); };
+      });
+    };
+    EXPECT_THROW(on_joined_hosts(2, [&](const HostSpan& hosts) { train(hosts, true); }), Interrupted);
+    std::vector<TrainingOutcome> outcomes(2);
+    on_joined_hosts(2, [&](const HostSpan& hosts) { outcomes[hosts.number] = train(hosts, false); });
+    EXPECT_EQ(outcomes[0].result.weights_hash, whole) << strategy;
+  }
+}
+
+TEST(HostTraining, ARecordOverHostsIsReplayed) {
+  Trial trial = trial_on(2, 2, "async_sgd", false);
+  std::vector<TrainingOutcome> outcomes(2), again(2);
+  on_joined_hosts(2, [&](const HostSpan& hosts) {
+    outcomes[hosts.number] = testing::run(trial, {}, [&](TrainingRequest& request) { request.hosts = hosts, request.record = true; });
+  });
+  const ScheduleLog& record = outcomes[0].record;
+  ASSERT_EQ(record.ranks.size(), 4u);
+  std::size_t gradients = 0;
+  for (const ScheduleLog::Lines& lines : record.ranks) {
+    if (lines.contains("gradients")) gradients += lines.at("gradients").size();
+  }
+  EXPECT_EQ(gradients, 2 * 61u) << "draws of 12 samples";
+  on_joined_hosts(2, [&](const HostSpan& hosts) {
+    again[hosts.number] = testing::run(trial, {}, [&](TrainingRequest& request) { request.hosts = hosts, request.replay = &record; });
+  });
+  EXPECT_EQ(again[0].result.weights_hash, outcomes[0].result.weights_hash);
+}
+
 TEST(HostTraining, AnErrorOnOneHostEndsTheOthers) {
   const Trial trial = trial_on(2, 1, "replicated", false);
   std::vector<std::string> errors(2);

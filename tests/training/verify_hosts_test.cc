@@ -32,20 +32,31 @@ Verified checked_liar(const std::string& how) { return checked("liar", {{"how", 
 PluginSummary shipped(const std::string& name) { return inspect_plugin(testing::plugin_file(name)); }
 
 TEST(VerifyHosts, StrategiesHoldOnEveryShape) {
-  for (const char* name : {"replicated", "data_parallel", "sharded_server", "tower", "local_sgd", "bmuf", "easgd", "onebit", "top_k", "power_sgd", "independent"}) {
-    std::vector<OptionConfig> options;
-    if (name == std::string("easgd")) options = {{"pace", "lockstep", false, {}}};
-    const Verified verified = checked(name, options, shipped(name));
+  for (const char* name : {"replicated", "data_parallel", "sharded_server", "tower", "local_sgd", "bmuf", "easgd", "async_sgd", "onebit", "top_k", "power_sgd", "independent"}) {
+    const Verified verified = checked(name, {}, shipped(name));
     EXPECT_EQ(testing::failures(verified), "") << name;
     EXPECT_GE(verified.count("the row", Verdict::passed), 4u) << name;
+  }
+  EXPECT_EQ(testing::failures(checked("easgd", {{"pace", "lockstep", false, {}}}, shipped("easgd"))), "");
+}
+
+TEST(VerifyHosts, FreePaceIsThatOfOneHost) {
+  for (const char* name : {"easgd", "async_sgd"}) {
+    std::vector<OptionConfig> options;
+    if (name == std::string("async_sgd")) options = {{"server", "device", false, {}}};
+    const Verified verified = checked(name, options, shipped(name));
+    EXPECT_EQ(testing::failures(verified), "") << name;
+    std::size_t found = 0;
+    for (const VerifyFinding& finding : verified.findings) found += finding.check.find("equals as many ranks of one host") != std::string::npos && finding.verdict == Verdict::passed;
+    EXPECT_EQ(found, 4u) << name;
   }
 }
 
 TEST(VerifyHosts, StrategiesOfOneHostAreSkippedWithTheReason) {
-  const Verified verified = checked("async_sgd", {}, shipped("async_sgd"));
+  const Verified verified = checked("async_sgd", {{"server", "host", false, {}}}, shipped("async_sgd"));
   ASSERT_EQ(verified.findings.size(), 1u);
   EXPECT_EQ(verified.findings[0].verdict, Verdict::skipped);
-  EXPECT_THAT(verified.findings[0].figure, HasSubstr("ranks at free pace"));
+  EXPECT_THAT(verified.findings[0].figure, HasSubstr("the memory of one host"));
 }
 
 TEST(VerifyHosts, FaultsAreFound) {

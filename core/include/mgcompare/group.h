@@ -64,7 +64,7 @@ class Group {
   // Host-ordered, not collective; for asynchronous ranks. Runs `f` on this thread while no other rank runs an exclusive()
   // of the same stripe (compared modulo 256). All asynchronous contact between ranks goes through exclusive() and
   // wait_until(), so that a trial can run in virtual time and be replayed. `f` may call peer(), but no other method of the
-  // group. A replay whose order does not fit throws Error.
+  // group. A replay whose order does not fit throws Error. On several hosts the first one orders the sections of all ranks.
   virtual void exclusive(std::size_t stripe, const std::function<void()>& f) = 0;
   // Host-ordered: sleeps until `predicate` holds. It is evaluated again after each exclusive section of any rank, on any
   // rank's thread, and never during a section. Throws Error in virtual time when all ranks wait.
@@ -76,7 +76,8 @@ class Group {
   virtual int expose(Vec memory) = 0;
   // Not collective; stream-ordered on the caller's device only. To order accesses of several ranks, make them in
   // exclusive() and synchronize the device before it returns. `begin` counts elements of the window. add() adds each
-  // element atomically, so that several ranks may add at once.
+  // element atomically, so that several ranks may add at once. Ranks of other hosts are reached in the same way; a call returns
+  // when the memory there is read or written, after about 0.2 ms more than the transfer takes.
   class Peer {
    public:
     Peer(Group& group, int rank) : group_(group), rank_(rank) {}

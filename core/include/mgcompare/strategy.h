@@ -69,7 +69,7 @@ struct Traits {
   std::vector<DeviceKind> devices = {DeviceKind::cpu, DeviceKind::cuda};
   int least_ranks = 1;
   int most_ranks = 1 << 20;
-  // The ranks use one object of shared() for all of them, so they must be on one host. Free pace needs that too.
+  // The ranks use one object of shared() for all of them, so they must be on one host.
   bool one_host = false;
   // p > 0: steps t and t + p queue the same device work. On GPUs in lockstep, p or more steps are then captured as a CUDA
   // graph and replayed: step() is called while they are captured, and its host code does not run again. The first p steps
