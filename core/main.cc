@@ -24,6 +24,13 @@ Plan make_plan(const Command& command) {
   return with_checksums(filtered(make_plan(config, probe, hosts_of(config)), command));
 }
 
+TrialFiles data_of(const Command& command) {
+  TrialFiles files;
+  files.data_folder = command.data;
+  files.send_data = command.send_data;
+  return files;
+}
+
 int compare(const Command& command) {
   Plan plan = make_plan(command);
   if (command.dry_run) return print_plan(plan);
@@ -35,10 +42,10 @@ int compare(const Command& command) {
   const FoundData data = find_data(supervisor, plan, command);
   HostTrials hosts(plan.hosts, trial_settings(directory));
   // Before a new run has a folder; of a run that continues, the hosts of finished rows need not be there any more.
-  if (!command.resume) hosts.check(plan.trials, plan.config, command.data, data.fingerprint);
+  if (!command.resume) hosts.check(plan.trials, plan.config, data_of(command), data.fingerprint);
   begin_run(results, plan, data, check_links(supervisor, plan), command);
   const std::vector<Trial> trials = trials_to_run(results, plan, data, command);
-  if (command.resume) hosts.check(trials, plan.config, command.data, data.fingerprint);
+  if (command.resume) hosts.check(trials, plan.config, data_of(command), data.fingerprint);
   announce(plan, trials, directory, command);
   ProgressDisplay display = make_display(plan, trials, command);
   DeviceAvailability availability(plan.platforms);

@@ -54,6 +54,7 @@ std::vector<CommandText> texts() {
                       {"DIR", "", "With --resume: directory of the run to continue"},
                       {"--dry-run", "", "Print the plan and stop"},
                       {"--hosts", "NAMES", "Hosts for devices such as 2x4, with commas between; the first is this machine"},
+                      {"--send-data", "", "Send this machine's samples to the other hosts, which need no files of them"},
                       {"--trace", "", "Write a few steps of each rank for chrome://tracing"},
                       {"--until-decided", "MINUTES", "After the plan, add repeats until the answer is decided, for at most so long"},
                       {"--price", "NUMBER", kPrice}})},

@@ -46,7 +46,7 @@ constexpr std::string_view kHelp = R"(Trains networks with several multi-device 
 
   mgcompare [run] CONFIG|-   -o DIR  directory of the results (with --resume: of the run to continue)    --dry-run  print the plan
                              --only KEY=VALUE,...  a part of the plan: strategy, as, devices ("devices=1:4"), batch, model, variant, seed
-                             --set KEY=VALUE  override a key; repeatable    --seed N  one repeat    --hosts a,b  for devices such as 2x4
+                             --set KEY=VALUE  override a key; repeatable    --seed N  one repeat    --hosts a,b  for devices such as 2x4; --send-data
                              --data DIR  of MNIST or CIFAR-10    --until-decided MINUTES  repeats    --price NUMBER  of a device-hour    --trace
   mgcompare report DIR...    write the reports of a run again, or one of several (-o DIR); --objective time_to_accuracy|throughput|device_seconds
   mgcompare replay DIR       repeat recorded trials (measure.record), bit by bit; --trust-results: with plugin directories named in DIR
@@ -198,6 +198,7 @@ void add_commands(CLI::App& app, Command& command, std::vector<std::string>& fil
   run.add_option("--until-decided", command.until_decided)->check(minutes_problem)->excludes(dry_run);
   run.add_flag("--trace", command.trace);
   add_text(run, "--hosts", command.hosts)->check(hosts_problem);
+  run.add_flag("--send-data", command.send_data);
   run.add_option("DIR", command.second);
   add_price(run, command);
   CLI::App& report = *app.add_subcommand("report");

@@ -100,6 +100,7 @@ TrialFiles files_of(const Trial& trial, const std::string& run, const std::strin
   TrialFiles files;
   files.run = run;
   files.data_folder = command.data;
+  files.send_data = command.send_data;
   if (trial.config.checkpoint_epochs > 0) {
     files.checkpoint = checkpoint_of(trial, directory);
     files.resume = true;

@@ -312,7 +312,7 @@ Result Supervisor::run_once(const Trial& trial, const TrialFiles& files,
   const std::string scratch = scratch_ ? scratch_->path() : "";
   const nlohmann::json body = {{"trial", trial}, {"checkpoint", files.checkpoint}, {"resume", files.resume},
                                  {"record", files.record},         {"replay", files.replay},
-                                 {"trace", files.trace},           {"data_folder", files.data_folder},
+                                 {"trace", files.trace},           {"data_folder", files.data_folder}, {"send_data", files.send_data},
                                  {"most_steps", files.most_steps},  {"scratch", scratch},
                                  {"run", files.run}};
   Reply reply = wait_for_reply("trial", body, trial.config.measure.time_limit, {report, {}}, true);

@@ -26,6 +26,7 @@ struct TrialFiles {
   bool replay = false;              // follow the schedule in `record`
   std::string trace;                // trace of a few steps; empty: none
   std::string data_folder;          // given with --data; empty: not given
+  bool send_data = false;           // the first host sends the samples to the others
   std::string scratch;              // folder for the files of a backend; chosen by the supervisor
   std::size_t most_steps = 0;       // train only so many steps, as TrainingRequest; 0: the whole trial
   std::string run = {};             // identity of the run: a checkpoint of another run is not used; empty: of no run

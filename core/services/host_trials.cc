@@ -67,7 +67,7 @@ void HostTrials::start() {
   supervisor_ = std::make_unique<Supervisor>(std::move(settings));
 }
 
-void HostTrials::check(const std::vector<Trial>& trials, const Config& config, const std::string& data_folder, const std::string& fingerprint) {
+void HostTrials::check(const std::vector<Trial>& trials, const Config& config, const TrialFiles& files, const std::string& fingerprint) {
   std::map<std::string, std::size_t> devices;
   for (const Trial& trial : trials) {
     if (!is_on_several(trial)) continue;
@@ -84,7 +84,7 @@ void HostTrials::check(const std::vector<Trial>& trials, const Config& config, c
     return reply.require("the hosts cannot be used", "run the command again");
   };
   expect(supervisor_->ask("hosts", {{"devices", devices}}, kAnswerSeconds));
-  const nlohmann::json data = expect(supervisor_->ask("data", {{"config", config}, {"data_folder", data_folder}}, kDataSeconds));
+  const nlohmann::json data = expect(supervisor_->ask("data", {{"config", config}, {"data_folder", files.data_folder}, {"send_data", files.send_data}}, kDataSeconds));
   if (data.at("fingerprint") != fingerprint) throw Error("the data changed while the run began; run the command again");
 }
 

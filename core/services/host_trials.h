@@ -19,8 +19,9 @@ class HostTrials {
   HostTrials(const HostsConfig& hosts, SupervisorSettings settings);
 
   // Throws Error if the hosts cannot run these trials: this machine is not the first host, one cannot be reached, has another build, other
-  // data or too few devices. Does nothing if all trials run on one host. `fingerprint`: of this machine's data.
-  void check(const std::vector<Trial>& trials, const Config& config, const std::string& data_folder, const std::string& fingerprint);
+  // data or too few devices. Does nothing if all trials run on one host. `files`: where its data are, and whether they are
+  // sent to the others; `fingerprint`: of its data.
+  void check(const std::vector<Trial>& trials, const Config& config, const TrialFiles& files, const std::string& fingerprint);
   // Runs one trial, as Supervisor::run. One that needs more hosts than are left is not started.
   Result run(const Trial& trial, const TrialFiles& files, const std::function<void(const Progress&)>& report);
   std::vector<std::string> take_warnings();

@@ -26,6 +26,7 @@
 #include "results/result.h"
 #include "services/host_link.h"
 #include "services/trial_service.h"
+#include "train/sent_data.h"
 #include "train/session.h"
 
 namespace mgcompare {
@@ -106,6 +107,8 @@ class FirstHost {
   nlohmann::json run_trial(const nlohmann::json& body, RequestContext& context) {
     const auto hosts = std::max<std::size_t>(1, body.at("trial").value("hosts", std::size_t{1}));
     if (hosts > transport_->hosts()) throw Error(fmt::format("the trial needs {} hosts, and the job has {}; start a new run", hosts, transport_->hosts()));
+    if (body.at("send_data").get<bool>() && !has_sent_)
+      compare_data({{"config", body.at("trial").at("config")}, {"data_folder", body.at("data_folder")}, {"send_data", true}}, context);
     link_->ask(hosts, {"trial", body});
     Watching watching(*this, context);
     nlohmann::json own = base_.at("trial")(body, watching);
@@ -131,18 +134,33 @@ class FirstHost {
     return replaced;
   }
 
-  // Every host must have the same samples.
+  // Every host must have the same samples, or gets them from this one.
   nlohmann::json compare_data(const nlohmann::json& body, RequestContext& context) {
-    link_->ask(transport_->hosts(), {"data", body});
-    const nlohmann::json own = base_.at("data")(body, context);
+    const bool sends = body.at("send_data").get<bool>();
     // Without a note from time to time the runner would take a download on another host for a standstill.
-    const std::vector<nlohmann::json> others = expect_answers([&] { context.note({{"waiting", "data of the other hosts"}}); });
+    const auto wait = [&] { context.note({{"waiting", "data of the other hosts"}}); };
+    if (!sends) link_->ask(transport_->hosts(), {"data", body});
+    const nlohmann::json own = base_.at("data")(body, context);
+    if (sends) {
+      // Only now: the others wait for the samples.
+      link_->ask(transport_->hosts(), {"data", body});
+      const DataConfig config = body.at("config").get<Config>().data;
+      try {
+        send_data({transport_, transport_->hosts(), 0}, session_.data(config, {}, {}), wait);
+      } catch (const Aborted&) {
+        // A host that cannot take them, or is lost, has told why.
+        if (const std::optional<HostTrouble> trouble = link_->trouble()) throw Error(trouble->sentence);
+        throw;
+      }
+      has_sent_ = true;
+    }
+    const std::vector<nlohmann::json> others = expect_answers(wait);
     for (std::size_t i = 0; i < others.size(); ++i) {
       const std::string& name = link_->names()[i + 1];
       if (others[i].contains("problem"))
-        throw Error(fmt::format("host {} cannot read the data: {}", name, others[i].at("problem").get<std::string>()));
+        throw Error(fmt::format("host {} cannot read the data{}: {}", name, sends ? "" : " (--send-data sends those of this machine)", others[i].at("problem").get<std::string>()));
       if (others[i].at("fingerprint") != own.at("fingerprint"))
-        throw Error(fmt::format("host {} has other data than this machine: {} ({}) differs; copy the files to the same place on every host", name,
+        throw Error(fmt::format("host {} has other data than this machine: {} ({}) differs; copy the files to the same place on every host, or add --send-data", name,
                                 others[i].at("name").get<std::string>(), others[i].at("origin").get<std::string>()));
     }
     return own;
@@ -178,17 +196,21 @@ class FirstHost {
   Transport* transport_ = nullptr;
   std::unique_ptr<HostLink> link_;
   Handlers base_;
+  bool has_sent_ = false;           // the samples, in this job
 };
 
-nlohmann::json answer_to(const HostRequest& request, Handlers& handlers, RequestContext& context) {
+// `receive` takes the samples that the first host sends.
+nlohmann::json answer_to(const HostRequest& request, Handlers& handlers, RequestContext& context, const std::function<void(const DataConfig&)>& receive) {
   if (request.kind == "hosts") return description();
+  const bool receives = request.kind == "data" && request.body.at("send_data").get<bool>();
   try {
+    if (receives) receive(request.body.at("config").get<Config>().data);
     nlohmann::json answer = handlers.at(request.kind)(request.body, context);
     if (request.kind == "trial") answer[kEnds] = answer.at("status") != to_string(TrialStatus::done);
     return answer;
   } catch (...) {
     const Cause cause = cause_of(std::current_exception());
-    return {{"problem", cause.sentence}, {"status", to_string(cause.status)}, {"cause", cause.sentence}, {kEnds, request.kind == "trial"}};
+    return {{"problem", cause.sentence}, {"status", to_string(cause.status)}, {"cause", cause.sentence}, {kEnds, request.kind == "trial" || receives}};
   }
 }
 
@@ -199,7 +221,8 @@ int run_other_host(const HostWorkerSettings& settings) {
   Session session;
   Handlers handlers = trial_handlers(session, [&](const Trial& trial) { return HostSpan{&hosts, trial.hosts, hosts.host()}; });
   RemoteContext context(link);
-  while (const std::optional<HostRequest> request = link.next()) link.answer(answer_to(*request, handlers, context));
+  const auto receive = [&](const DataConfig& config) { session.adopt(config, receive_data({&hosts, hosts.hosts(), hosts.host()})); };
+  while (const std::optional<HostRequest> request = link.next()) link.answer(answer_to(*request, handlers, context, receive));
   hosts.finish();
   // The link still runs.
   std::fflush(nullptr);

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "config/sample_spec_json.h"
 #include "base/shortage.h"
 #include "backends/backend_probe.h"
 #include "base/text.h"
@@ -30,12 +31,6 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BackendSummary, unavailable, versions, layers
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StrategySummary, traits, options, problems, crash, backend)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Facts, ranks, hosts, global_batch, steps_per_epoch, epochs, optimizer, momentum,
                                    device, ordered)
-
-NLOHMANN_JSON_SERIALIZE_ENUM(ElementType, {{ElementType::uint8, "uint8"}, {ElementType::float32, "float32"},
-                                           {ElementType::int32, "int32"}, {ElementType::int64, "int64"}})
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FoundInteger, value, place)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SampleSpec, shape, element, classes, targets, tokens, smallest, largest)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataSummary, spec, train_samples, test_samples)
 
 namespace {
 

@@ -39,6 +39,7 @@ TrialFiles files_of(const nlohmann::json& body) {
   return {body.at("checkpoint").get<std::string>(), body.at("resume").get<bool>(),
           body.at("record").get<std::string>(),     body.at("replay").get<bool>(),
           body.at("trace").get<std::string>(),      body.at("data_folder").get<std::string>(),
+          body.at("send_data").get<bool>(),
           body.at("scratch").get<std::string>(),    body.at("most_steps").get<std::size_t>(),
           body.at("run").get<std::string>()};
 }

@@ -85,12 +85,14 @@ struct Session::State {
   std::uint64_t mapped = 0;         // fingerprint_of_mapped() when they were loaded
 
   const Dataset& data(const DataConfig& config, const DataPlaces& places, const DataLog& log) {
-    if (key_of(config) != data_key || !written_file().empty()) {
-      dataset = load_dataset(config, places, log);
-      mapped = fingerprint_of_mapped(dataset);
-      data_key = key_of(config);
-    }
+    if (key_of(config) != data_key || !written_file().empty()) adopt(config, load_dataset(config, places, log));
     return dataset;
+  }
+
+  void adopt(const DataConfig& config, Dataset other) {
+    dataset = std::move(other);
+    mapped = fingerprint_of_mapped(dataset);
+    data_key = key_of(config);
   }
 
   // A mapped file that somebody wrote to since it was loaded, under whatever name it has now; empty if there is none. Where only
@@ -121,6 +123,8 @@ struct Session::State {
 
 Session::Session() : state_(std::make_unique<State>()) {}
 Session::~Session() = default;
+
+void Session::adopt(const DataConfig& config, Dataset dataset) { state_->adopt(config, std::move(dataset)); }
 
 const Dataset& Session::data(const DataConfig& config, const DataPlaces& places, const DataLog& log) {
   return state_->data(config, places, log);

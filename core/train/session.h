@@ -21,6 +21,8 @@ class Session {
   ~Session();
   // Loads the samples for this config; keeps them for the next call with the same config. Throws DataError.
   const Dataset& data(const DataConfig& config, const DataPlaces& places, const DataLog& log);
+  // Samples for this config from another source: the next calls of data() with the same config return them.
+  void adopt(const DataConfig& config, Dataset dataset);
   // Runs one trial. Failures inside the trial are not thrown; the result has their status and cause. `position` is
   // kept up to date. `stop` is polled between steps: true ends the trial as "interrupted", and its last checkpoint stays. `leave` receives
   // the result of a trial in which a rank failed, and must end the process (see rank_threads.h). `hosts`: which run

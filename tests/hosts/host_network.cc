@@ -26,8 +26,8 @@ std::string run(const std::string& command, std::string* problem = nullptr) {
 }
 
 // Its first argument is the host, the others are the command for the host's shell.
-std::string agent_text(const std::string& folder) {
-  return "#!/bin/sh\nhost=$1; shift\n"
+std::string agent_text(const std::string& folder, const std::string& first = "") {
+  return "#!/bin/sh\nhost=$1; shift\n" + first +
          "exec ip netns exec \"$host\" unshare --uts sh -c 'hostname \"$0\"; export TMPDIR=" + folder +
          "/$0; exec sh -c \"$*\"' \"$host\" \"$@\"\n";
 }
@@ -80,6 +80,12 @@ std::string HostNetwork::script() const {
   return fmt::format("export OMPI_MCA_plm_rsh_agent={0}/agent OMPI_MCA_btl_tcp_if_include=eth0 OMPI_MCA_oob_tcp_if_include=eth0 TMPDIR={0}/{1}\n"
                      "exec ip netns exec {1} unshare --uts sh -c 'hostname {1}; exec \"$0\" \"$@\"' \"$0\" \"$@\"",
                      folder_.string(), names_.front());
+}
+
+void HostNetwork::hide(const std::string& folder) const {
+  std::ofstream(folder_ / "agent") << agent_text(folder_.string(), fmt::format("if [ -z \"$HIDDEN\" ]; then export HIDDEN=1; exec unshare --mount sh -c "
+                                                                               "'mount -t tmpfs none {} && exec \"$0\" \"$@\"' \"$0\" \"$host\" \"$@\"; fi\n",
+                                                                               folder));
 }
 
 std::string HostNetwork::run_on(std::size_t host, const std::string& command) const {

@@ -25,6 +25,8 @@ class HostNetwork {
   const std::filesystem::path& folder() const { return folder_; }
   // A shell script that runs "$0" "$@" on the first host, with mpirun set to reach the others.
   std::string script() const;
+  // Workers on the other hosts find the folder empty from now on.
+  void hide(const std::string& folder) const;
   // Runs a shell command on the host and returns what it prints.
   std::string run_on(std::size_t host, const std::string& command) const;
   // Bytes that the host has sent to the others.

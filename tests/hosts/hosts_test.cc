@@ -7,10 +7,12 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <numeric>
 
 #include <fmt/format.h>
 
 #include "command/rig.h"
+#include "tests/data/npy_files.h"
 #include "hosts/host_network.h"
 #include "results/weight_sketch.h"
 
@@ -232,6 +234,37 @@ TEST_F(Hosts, HostsThatCannotBeUsedAreRefusedInASentence) {
   EXPECT_THAT(other.err, HasSubstr("run mgcompare on the first host, or name this machine first"));
   const Ended wrong = start(network, {config, "--hosts", "-oProxyCommand=x"}).wait();
   EXPECT_EQ(wrong.code, 2);
+  expect_nothing_left(network, 2);
+}
+
+TEST_F(Hosts, SamplesAreSentToHostsWithoutFiles) {
+  MGCOMPARE_NETWORK(network, 2);
+  constexpr std::size_t kFeatures = 20, kClasses = 3;
+  const std::string folder = (place_.folder() / "samples").string();
+  std::filesystem::create_directories(folder);
+  const auto write = [&](const std::string& name, const std::vector<std::size_t>& shape, const std::function<std::size_t(std::size_t)>& value) {
+    std::vector<std::uint8_t> bytes(std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>()));
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(value(i));
+    const std::vector<std::uint8_t> file = npy("|u1", shape, bytes);
+    place_.write("samples/" + name, std::string(file.begin(), file.end()));
+  };
+  for (const auto& [split, samples] : {std::pair<std::string, std::size_t>{"", 600}, {"_test", 90}}) {
+    write("x" + split + ".npy", {samples, kFeatures}, [](std::size_t i) { return i / kFeatures % kClasses * 80 + i * 7 % 60; });
+    write("y" + split + ".npy", {samples}, [](std::size_t i) { return i % kClasses; });
+  }
+  const std::string config = place_.write("sent.yaml", "name: sent\nlayers: [{dense: 16}, tanh, {dense: 3}]\ndata: {set: npy, path: samples}\nepochs: 2\n"
+                                                       "scaling: {devices: [cpu:1, cpu:2x1], batch: 60}\nmeasure: {level: quick, time_limit: 60}\n"
+                                                       "strategies: [replicated, misbehave: {how: segv, step: 1}]\n");
+  network.hide(folder);
+  const Ended without = start(network, {config, "--hosts", network.names()}).wait();
+  EXPECT_EQ(without.code, 4);
+  EXPECT_THAT(without.err, HasSubstr("host " + network.name(1) + " cannot read the data (--send-data sends those of this machine): ")) << without.err;
+  // A job after one that crashed gets them again.
+  const Ended with = start(network, {config, "--hosts", network.names(), "--send-data"}).wait();
+  const mgcompare::Run run = place_.only_run();
+  const Result &one = row_named(run, "replicated cpu:1 batch 60").result, &two = row_named(run, "replicated cpu:2x1 batch 60").result;
+  ASSERT_EQ(two.status, TrialStatus::done) << two.cause << with.err;
+  EXPECT_LT(sketch_distance(two.epochs.back().sketch, one.epochs.back().sketch).value(), 1e-5 * sketch_norm(one.epochs.back().sketch).value());
   expect_nothing_left(network, 2);
 }
 
