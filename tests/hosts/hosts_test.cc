@@ -188,9 +188,9 @@ TEST_F(Losses, AKilledWorkerAtFreePaceIsARowToo) {
   MGCOMPARE_NETWORK(network, 2);
   run_and_harm(network, "cpu:2x1", [&] {
     for (const int id : network.processes(1, kWorker)) kill(id, SIGKILL);
-  }, "{async_sgd: {as: first}}", "4");
+  }, "{async_sgd: {as: first}}", "6");
   const mgcompare::Run run = place_.only_run();
-  EXPECT_EQ(row_named(run, "first cpu:2x1 batch 64").result.status, TrialStatus::crashed);
+  EXPECT_EQ(row_named(run, "first cpu:2x1 batch 64").result.status, TrialStatus::crashed) << row_named(run, "first cpu:2x1 batch 64").result.cause;
   EXPECT_THAT(row_named(run, "first cpu:2x1 batch 64").result.cause, HasSubstr("the worker of host " + network.name(1)));
   EXPECT_EQ(row_named(run, "later cpu:2x1 batch 64").result.status, TrialStatus::timeout);
   expect_nothing_left(network, 2);

@@ -175,12 +175,14 @@ TEST(HostTraining, FreePaceHasTheBitsOfOneHost) {
   }
 }
 
-TEST(HostTraining, FreePaceInRealTimeTrainsEverySampleAndCountsBytes) {
+// In real time one rank may draw all samples of so short a training.
+TEST(HostTraining, FreePaceTrainsEverySampleAndCountsBytes) {
   for (const char* strategy : {"easgd", "async_sgd"}) {
-    const Result result = train_on_hosts(trial_on(2, 2, strategy, false))[0].result;
-    EXPECT_EQ(result.samples, result.samples_due) << strategy;
+    const Result live = train_on_hosts(trial_on(2, 2, strategy, false))[0].result, ordered = train_on_hosts(trial_on(2, 2, strategy, true))[0].result;
+    EXPECT_EQ(live.samples, live.samples_due) << strategy;
+    EXPECT_EQ(ordered.samples, ordered.samples_due) << strategy;
     double between = 0, within = 0;
-    for (const RankPlacement& rank : result.placement)
+    for (const RankPlacement& rank : ordered.placement)
       for (const Sent& sent : rank.sent) (sent.over == "the links between hosts" ? between : within) += sent.bytes;
     EXPECT_GT(between, 0) << strategy;
     EXPECT_GT(within, 0) << strategy;

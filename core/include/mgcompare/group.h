@@ -77,7 +77,7 @@ class Group {
   // Not collective; stream-ordered on the caller's device only. To order accesses of several ranks, make them in
   // exclusive() and synchronize the device before it returns. `begin` counts elements of the window. add() adds each
   // element atomically, so that several ranks may add at once. Ranks of other hosts are reached in the same way; a call returns
-  // when the memory there is read or written, after about 0.2 ms more than the transfer takes.
+  // when the memory there is read or written, up to 0.5 ms after the transfer alone would take.
   class Peer {
    public:
     Peer(Group& group, int rank) : group_(group), rank_(rank) {}
