@@ -259,6 +259,7 @@ TEST_F(Hosts, SamplesAreSentToHostsWithoutFiles) {
   const Ended without = start(network, {config, "--hosts", network.names()}).wait();
   EXPECT_EQ(without.code, 4);
   EXPECT_THAT(without.err, HasSubstr("host " + network.name(1) + " cannot read the data (--send-data sends those of this machine): ")) << without.err;
+  std::filesystem::remove_all(place_.folder() / "runs");
   // A job after one that crashed gets them again.
   const Ended with = start(network, {config, "--hosts", network.names(), "--send-data"}).wait();
   const mgcompare::Run run = place_.only_run();
