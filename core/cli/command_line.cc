@@ -262,7 +262,10 @@ Parsed parse(int argc, char** argv) {
   try {
     app.parse(words_of(app, argc, argv));
   } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", app.get_subcommands().empty() ? std::string(kHelp) : app.help());
+    std::string text = app.get_subcommands().empty() ? std::string(kHelp) : app.help();
+    // CLI11 ends with an empty line, and the text is to fit on a screen.
+    while (text.ends_with("\n\n")) text.pop_back();
+    fmt::print("{}", text);
     parsed.exit_code = kDone;
     return parsed;
   } catch (const CLI::CallForVersion&) {
