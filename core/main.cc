@@ -41,7 +41,7 @@ int compare(const Command& command) {
   Supervisor supervisor(trial_settings(directory));
   const FoundData data = find_data(supervisor, plan, command);
   HostTrials hosts(plan.hosts, trial_settings(directory));
-  // Before a new run has a folder; of a run that continues, the hosts of finished rows need not be there any more.
+  // Before a new run has rows; of a run that continues, the hosts of finished rows need not be there any more.
   if (!command.resume) hosts.check(plan.trials, plan.config, data_of(command), data.fingerprint);
   begin_run(results, plan, data, check_links(supervisor, plan), command);
   const std::vector<Trial> trials = trials_to_run(results, plan, data, command);
