@@ -159,7 +159,7 @@ void Verification::check_optimizer(const StrategyConfig& strategy, const std::st
     const std::optional<Traits> traits = fit(of);
     if (!traits) continue;
     const bool local_norm = trainings_.normalises() && config_.batch_norm == BatchNormPolicy::local;
-    if (trainings_.normalises() && !local_norm && traits->pace == Traits::Pace::free) {
+    if (lacks_common_step(*traits)) {
       report(Verdict::skipped, of, "several ranks", "it has no step common to all ranks, and batch_norm: sync needs one");
       continue;
     }
@@ -374,6 +374,10 @@ bool verify(const Config& config, const Dataset& dataset, Platform& platform, co
   verification.check_planted();
   for (const StrategyConfig& row : config.strategies) verification.check(row);
   return passed;
+}
+
+bool Verification::lacks_common_step(const Traits& traits) const {
+  return trainings_.normalises() && config_.batch_norm == BatchNormPolicy::sync && traits.pace == Traits::Pace::free;
 }
 
 }  // namespace mgcompare

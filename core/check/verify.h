@@ -96,6 +96,8 @@ class Verification {
   // The training of keep(). Nothing if there is none to which the options apply.
   std::optional<TrainingCase> kept_case(const StrategyConfig& strategy);
 
+  // Batch normalisation over all ranks needs a step common to them, which ranks at free pace do not have.
+  bool lacks_common_step(const Traits& traits) const;
   bool on_cpu() const { return scope_.device_kind == DeviceKind::cpu; }
   bool is_first(const std::string& optimizer) const { return scope_.optimizers.front() == optimizer; }
   // Whether one rank that accumulates the shares is a reference to the bit. With batch normalisation over all ranks it is none:

@@ -33,7 +33,7 @@ void Verification::check_hosts(const StrategyConfig& strategy) {
                     .is_brief = true, .epochs = kEpochs, .in_real_time = true};
     try {
       const std::optional<Traits> traits = fit(of);
-      if (!traits || of.ranks < traits->least_ranks || of.ranks > traits->most_ranks) continue;
+      if (!traits || of.ranks < traits->least_ranks || of.ranks > traits->most_ranks || lacks_common_step(*traits)) continue;
       if (const std::string refused = trainings_.refused_hosts(of, *traits); !refused.empty())
         return report(Verdict::skipped, of, "several hosts", refused);
       if (traits->pace == Traits::Pace::free) check_free_pace(of, text_of(shape));

@@ -19,8 +19,7 @@ std::optional<TrainingCase> Verification::kept_case(const StrategyConfig& strate
   TrainingCase of{.strategy = strategy, .optimizer = scope_.optimizers.front(), .is_brief = true};
   StrategyOptions options(strategy.options);
   const Traits traits = trainings_.traits(of, options);
-  const bool needs_step = trainings_.normalises() && config_.batch_norm == BatchNormPolicy::sync;
-  if (needs_step && traits.pace == Traits::Pace::free) {
+  if (lacks_common_step(traits)) {
     if (traits.least_ranks > 1) return std::nullopt;
   } else if (!scope_.ranks.empty()) {
     of.ranks = std::clamp(scope_.ranks.front(), traits.least_ranks, traits.most_ranks);
