@@ -119,13 +119,11 @@ struct StrategyConfig {
   Place place;
 };
 
-// `cpu:2` or `2`: a number of devices of one kind; `2x4`: four on each of two hosts; `{ids: [0, 2]}`: these devices.
-// `{auto: [2, 4]}`: such numbers, as far as the machine has as many.
+// `cpu:2` or `2`: a number of devices of one kind; `2x4`: four on each of two hosts. `{auto: [2, 4]}`: such numbers, as far as the machine has as many.
 struct DevicesConfig {
   std::string kind;                 // "cpu", "cuda"; "auto" for a plain number: cuda if available, otherwise cpu
   std::size_t count = 1;            // on all hosts together
   std::size_t hosts = 1;
-  std::vector<std::size_t> ids;     // their positions among the visible devices of the kind; empty: the first `count`
   bool if_present = false;          // has no row where there are fewer; otherwise the row is unavailable there
   Place place;
 };
