@@ -24,13 +24,6 @@ Plan make_plan(const Command& command) {
   return with_checksums(filtered(make_plan(config, probe, hosts_of(config)), command));
 }
 
-TrialFiles data_of(const Command& command) {
-  TrialFiles files;
-  files.data_folder = command.data;
-  files.send_data = command.send_data;
-  return files;
-}
-
 int compare(const Command& command) {
   Plan plan = make_plan(command);
   if (command.dry_run) return print_plan(plan);

@@ -97,10 +97,8 @@ std::string for_workers(const std::string& directory) {
 // The files of the trial. Creates their directories.
 TrialFiles files_of(const Trial& trial, const std::string& run, const std::string& given, const Command& command) {
   const std::string directory = for_workers(given);
-  TrialFiles files;
+  TrialFiles files = data_of(command);
   files.run = run;
-  files.data_folder = command.data;
-  files.send_data = command.send_data;
   if (trial.config.checkpoint_epochs > 0) {
     files.checkpoint = checkpoint_of(trial, directory);
     files.resume = true;
@@ -356,6 +354,13 @@ int exit_code_of(const Run& run) {
     return row.state == RowState::finished && (row.result.status == TrialStatus::done || can_fail);
   });
   return is_complete ? kDone : kSomeFailed;
+}
+
+TrialFiles data_of(const Command& command) {
+  TrialFiles files;
+  files.data_folder = command.data;
+  files.send_data = command.send_data;
+  return files;
 }
 
 }  // namespace mgcompare
