@@ -79,7 +79,7 @@ double test_samples(const Cell& one, const Cell& other) {
 
 bool Coincidence::coincides() const { return !epochs.empty() && std::abs(worst.difference) <= worst.bound; }
 
-Coincidence coincidence_of(const Cell& one, const Cell& other) {
+Coincidence coincidence_of(const Cell& one, const Cell& other, bool by_seed) {
   Coincidence found{&one, &other, {}, {}, false, false};
   const std::size_t repeats = one.done.size() + other.done.size();
   if (one.done.empty() || other.done.empty()) return found;
@@ -92,7 +92,7 @@ Coincidence coincidence_of(const Cell& one, const Cell& other) {
   for (std::size_t epoch = 0; epoch < epochs; ++epoch) {
     const std::vector<double> mine = accuracies(one, epoch), its = accuracies(other, epoch);
     if (mine.empty() || its.empty()) continue;
-    const std::vector<double> pairs = differences(one, other, epoch);
+    const std::vector<double> pairs = by_seed ? differences(one, other, epoch) : std::vector<double>();
     found.is_paired = pairs.size() >= kLeastPairs;
     const EpochDifference now = found.is_paired ? paired_difference(epoch, pairs, chance, samples) : difference_of_means(epoch, mine, its, chance, samples);
     found.epochs.push_back(now);

@@ -16,6 +16,8 @@
 namespace mgcompare {
 namespace {
 
+constexpr std::size_t kLeastRepeats = 3;  // of each row, to tell whether accuracies differ
+
 std::string label_of(const Cell& cell) { return plain(cell.trial().strategy.label); }
 
 std::string devices_of_cell(const Cell& cell) { return devices_text(cell.trial().devices, cell.trial().device_kind); }
@@ -104,21 +106,42 @@ TextRow framework_line(const Comparison& comparison, const Cell& cell) {
                base == nullptr ? "-" : in_two(with_range(cell.speed_up)), base == nullptr ? "-" : label_of(*base)});
 }
 
-std::string noise_text(const Coincidence& pair) {
-  return fmt::format("noise explains up to {}{}", points_text(pair.worst.bound),
-                     pair.has_seeds ? "" : ", by the size of the test set alone, because there is one repeat of each");
+bool has_repeats(const Coincidence& pair) { return std::min(pair.one->done.size(), pair.other->done.size()) >= kLeastRepeats; }
+
+std::string noise_text(const Coincidence& pair) { return fmt::format("noise explains up to {}", points_text(pair.worst.bound)); }
+
+// "One row of other frameworks", "3 rows of other frameworks"
+std::string rows_of_others(std::size_t count) { return count == 1 ? "One row of other frameworks" : fmt::format("{} rows of other frameworks", count); }
+
+const Coincidence& farthest(const std::vector<Coincidence>& pairs) {
+  return *std::max_element(pairs.begin(), pairs.end(), [](const Coincidence& one, const Coincidence& other) {
+    return std::abs(one.worst.difference) < std::abs(other.worst.difference);
+  });
 }
 
 std::string coinciding_text(const std::vector<Coincidence>& pairs) {
-  const auto largest = std::max_element(pairs.begin(), pairs.end(), [](const Coincidence& one, const Coincidence& other) {
-    return std::abs(one.worst.difference) < std::abs(other.worst.difference);
-  });
-  const bool is_one = pairs.size() == 1;
-  const std::string rows = fmt::format("{} of other frameworks learn{} as the row here that computes in the same way",
-                                       is_one ? "One exact row" : fmt::format("{} exact rows", pairs.size()), is_one ? "s" : "");
-  if (largest->worst.difference == 0) return rows + ": the accuracies are equal after every epoch";
+  const Coincidence& largest = farthest(pairs);
+  const std::string rows = fmt::format("{} learn{} as the row here that computes in the same way", rows_of_others(pairs.size()), pairs.size() == 1 ? "s" : "");
+  if (largest.worst.difference == 0) return rows + ": the accuracies are equal after every epoch";
   return fmt::format("{}: the accuracies coincide within noise after every epoch. The largest difference is {}, of {} after epoch {}, where {}", rows,
-                     points_text(largest->worst.difference), title_of(*largest->one), largest->worst.epoch, noise_text(*largest));
+                     points_text(largest.worst.difference), title_of(*largest.one), largest.worst.epoch, noise_text(largest));
+}
+
+std::string untold_text(const std::vector<Coincidence>& pairs) {
+  const Coincidence& largest = farthest(pairs);
+  return fmt::format("Whether {} learn{} as the row here that computes in the same way is not told, for lack of three repeats: the largest difference is {}, of {} "
+                     "after epoch {}",
+                     pairs.size() == 1 ? "one row of other frameworks" : rows_of_others(pairs.size()), pairs.size() == 1 ? "s" : "",
+                     points_text(largest.worst.difference), title_of(*largest.one), largest.worst.epoch);
+}
+
+// "0.77 PyTorch eager, 0.08 PyTorch graph": against each row of its framework on one device.
+std::string against_each(const FrameworkPlace& place, const Cell& several) {
+  std::vector<std::string> ratios;
+  for (const Cell* one : place.cells)
+    if (one->framework == several.framework && one->trial().devices == 1)
+      ratios.push_back(fmt::format("{} {}", ratio_figure(ratio(several.done, one->done, throughput).median), label_of(*one)));
+  return fmt::format("{}", fmt::join(ratios, ", "));
 }
 
 }  // namespace
@@ -143,11 +166,11 @@ std::string framework_summary(const Comparison& comparison) {
 }
 
 std::vector<std::string> coincidence_sentences(const Comparison& comparison) {
-  std::vector<Coincidence> pairs = framework_coincidences(comparison), apart;
-  std::copy_if(pairs.begin(), pairs.end(), std::back_inserter(apart), [](const Coincidence& pair) { return !pair.coincides(); });
-  std::erase_if(pairs, [](const Coincidence& pair) { return !pair.coincides(); });
+  std::vector<Coincidence> alike, apart, untold;
+  for (const Coincidence& pair : framework_coincidences(comparison)) (!pair.coincides() ? apart : has_repeats(pair) ? alike : untold).push_back(pair);
   std::vector<std::string> all;
-  if (!pairs.empty()) all.push_back(coinciding_text(pairs));
+  if (!alike.empty()) all.push_back(coinciding_text(alike));
+  if (!untold.empty()) all.push_back(untold_text(untold));
   for (const Coincidence& pair : apart)
     all.push_back(fmt::format("The accuracy of {} does not coincide with that of {} here: after epoch {} it is {} {}, and {}", title_of(*pair.one),
                               label_of(*pair.other), pair.worst.epoch, points_text(pair.worst.difference),
@@ -168,6 +191,41 @@ std::vector<std::string> framework_sentences(const Comparison& comparison) {
   for (std::string& sentence : coincidence_sentences(comparison)) all.push_back(std::move(sentence));
   if (std::string names = left_out_of_frameworks(comparison); !names.empty()) all.push_back(std::move(names));
   return all;
+}
+
+Table framework_answer_table(const Comparison& comparison) {
+  Table table{"Several devices against one, by framework",
+              "The row of each framework with the most samples/s on several devices, its samples/s divided by those of its fastest row on one device, by "
+              "seed; for the program's own rows by those of the one-device baseline.",
+              {"framework", "strategy", "devices", "global batch", "against one device", "which is", "step on one device"},
+              3,
+              {}, {}};
+  for (const FrameworkPlace& place : framework_places(comparison))
+    for (const FrameworkRows& rows : place.frameworks)
+      if (rows.ratio.count > 0)
+        table.lines.push_back(with(with({rows.title}, identity(*rows.several)),
+                                   {in_two(with_range(rows.ratio, ratio_figure)), label_of(*rows.one), seconds_text(rows.one->step_seconds.median)}));
+  return table.lines.empty() ? Table{} : table;
+}
+
+Table mode_table(const Comparison& comparison) {
+  Table table{"Several devices against each row on one device",
+              "Samples/s of each row on several devices divided by those of each row of the same framework on one device, medians by seed. Read it along "
+              "the row that you train with today.",
+              {"framework", "strategy", "devices", "global batch", "against"},
+              5,
+              {}, {}};
+  bool has_choice = false;
+  for (const FrameworkPlace& place : framework_places(comparison))
+    for (const FrameworkRows& rows : place.frameworks) {
+      const auto is_one = [&](const Cell* cell) { return cell->framework == rows.name && cell->trial().devices == 1; };
+      const auto alone = std::count_if(place.cells.begin(), place.cells.end(), is_one);
+      if (alone == 0 || rows.is_own) continue;
+      has_choice |= alone > 1;
+      for (const Cell* cell : place.cells)
+        if (cell->framework == rows.name && cell->trial().devices > 1) table.lines.push_back(with(with({rows.title}, identity(*cell)), {against_each(place, *cell)}));
+    }
+  return has_choice ? table : Table{};
 }
 
 Table framework_table(const Comparison& comparison) {

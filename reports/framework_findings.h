@@ -17,13 +17,16 @@ namespace mgcompare {
 std::vector<std::string> framework_answers(const Comparison& comparison);
 // The same in short, for the summary; empty if there is nothing to say.
 std::string framework_summary(const Comparison& comparison);
-// Whether exact rows that compute in the same way learn alike: one sentence for those that do, one for each pair that does not.
+// Whether rows that compute in the same way learn alike: one sentence for those that do, one for those with too few repeats, and one for
+// each pair that does not.
 std::vector<std::string> coincidence_sentences(const Comparison& comparison);
 // "Left out because of their marks: ...". Empty if none are.
 std::string left_out_of_frameworks(const Comparison& comparison);
 // All of these, without the summary.
 std::vector<std::string> framework_sentences(const Comparison& comparison);
 
+Table framework_answer_table(const Comparison& comparison);  // one line for each place and framework
+Table mode_table(const Comparison& comparison);       // several devices against each row on one device; empty if no framework has two of these
 Table framework_table(const Comparison& comparison);  // samples/s by framework and devices
 Table like_table(const Comparison& comparison);       // ratios at equal strategies
 

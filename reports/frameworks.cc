@@ -23,14 +23,21 @@ std::string place_title(const Panel& panel, const std::string& variant) {
   return variant.empty() ? title : fmt::format("{}, {}", title, variant);
 }
 
+bool is_usable(const Cell& cell) { return !cell.is_disqualified(); }
+
+// Its accuracies are, whatever its times are.
+bool has_usable_accuracies(const Cell& cell) {
+  return std::all_of(cell.marks.begin(), cell.marks.end(), [](const Mark& mark) { return mark.kind == MarkKind::too_short || !disqualifies(mark.kind); });
+}
+
 // The places of all rows that count, in the order of the comparison.
-std::vector<FrameworkPlace> all_places(const Comparison& comparison) {
+std::vector<FrameworkPlace> all_places(const Comparison& comparison, bool (*counts)(const Cell&)) {
   std::vector<FrameworkPlace> places;
   if (!comparison.has_frameworks()) return places;
   for (const Panel& panel : panels(comparison)) {
     const std::size_t first = places.size();
     for (const Cell* cell : panel.cells) {
-      if (cell->is_disqualified()) continue;
+      if (!counts(*cell)) continue;
       const std::string& variant = cell->trial().variant;
       const auto found = std::find_if(places.begin() + static_cast<std::ptrdiff_t>(first), places.end(), [&](const FrameworkPlace& place) {
         return place.cells.front()->trial().variant == variant;
@@ -78,10 +85,24 @@ double cost_of(const FrameworkRows& rows) {
   return step / rows.ratio.median - step / static_cast<double>(rows.several->trial().devices);
 }
 
+// Rows of other frameworks, each with a row of the program itself that computes in the same way.
+std::vector<std::pair<const Cell*, const Cell*>> rows_alike(const std::vector<FrameworkPlace>& places) {
+  std::vector<std::pair<const Cell*, const Cell*>> pairs;
+  for (const FrameworkPlace& place : places) {
+    for (const Cell* cell : place.cells) {
+      const std::string like = like_of(*cell->done.front());
+      if (cell->is_own || like.empty()) continue;
+      for (const Cell* own : place.cells)
+        if (own->is_own && own->trial().devices == cell->trial().devices && like_of(*own->done.front()) == like) pairs.emplace_back(cell, own);
+    }
+  }
+  return pairs;
+}
+
 }  // namespace
 
 std::vector<FrameworkPlace> framework_places(const Comparison& comparison) {
-  std::vector<FrameworkPlace> places = all_places(comparison);
+  std::vector<FrameworkPlace> places = all_places(comparison, is_usable);
   for (FrameworkPlace& place : places) {
     std::vector<std::string> names;
     for (const Cell* cell : place.cells)
@@ -95,15 +116,8 @@ std::vector<FrameworkPlace> framework_places(const Comparison& comparison) {
 
 std::vector<LikePair> like_pairs(const Comparison& comparison) {
   std::vector<LikePair> pairs;
-  for (const FrameworkPlace& place : framework_places(comparison)) {
-    for (const Cell* cell : place.cells) {
-      const std::string like = like_of(*cell->done.front());
-      if (cell->is_own || like.empty()) continue;
-      for (const Cell* own : place.cells)
-        if (own->is_own && own->trial().devices == cell->trial().devices && like_of(*own->done.front()) == like)
-          pairs.push_back({cell, own, ratio(cell->done, own->done, throughput), Order::undecided});
-    }
-  }
+  for (const auto& [cell, own] : rows_alike(all_places(comparison, is_usable)))
+    pairs.push_back({cell, own, ratio(cell->done, own->done, throughput), Order::undecided});
   std::vector<std::pair<const Spread*, const Spread*>> spreads;
   for (const LikePair& pair : pairs) spreads.emplace_back(&pair.cell->samples_per_second, &pair.own->samples_per_second);
   const std::vector<Order> orders = compare_all(spreads);
@@ -136,9 +150,8 @@ StepEffect step_effect(const FrameworkRows& own, const FrameworkRows& other) {
 
 std::vector<Coincidence> framework_coincidences(const Comparison& comparison) {
   std::vector<Coincidence> all;
-  for (const LikePair& pair : like_pairs(comparison)) {
-    if (!is_exact(*pair.cell) || !is_exact(*pair.own)) continue;
-    const Coincidence found = coincidence_of(*pair.cell, *pair.own);
+  for (const auto& [cell, own] : rows_alike(all_places(comparison, has_usable_accuracies))) {
+    const Coincidence found = coincidence_of(*cell, *own, is_exact(*cell) && is_exact(*own));
     if (!found.epochs.empty()) all.push_back(found);
   }
   return all;

@@ -58,7 +58,8 @@ struct StepEffect {
 };
 StepEffect step_effect(const FrameworkRows& own, const FrameworkRows& other);
 
-// Each of the pairs whose rows are both exact: whether they learn alike.
+// Each of the pairs, also of rows that were too short to measure: whether they learn alike. The repeats of rows that are not exact are
+// independent, although they have the same seeds: dropout masks differ.
 std::vector<Coincidence> framework_coincidences(const Comparison& comparison);
 
 }  // namespace mgcompare

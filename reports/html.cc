@@ -91,10 +91,14 @@ std::optional<Section> framework_section(const Overview& overview, Json& charts)
                   "Whether several devices pay depends on how long a step takes on one, and on what each framework adds to a step on several. "
                   "All frameworks train from the same weights and samples in the same order, under the same clock.");
   add_charts(overview, section, framework_charts, epoch_table, charts);
-  for (const Comparison& part : overview.parts)
-    for (const std::string& sentence : framework_sentences(part)) section.lead(about(overview, part) + sentence + ".");
-  add_tables(overview, section, framework_table, true);
-  add_tables(overview, section, like_table, true);
+  for (const Comparison& part : overview.parts) {
+    if (const std::string text = framework_summary(part); !text.empty()) section.lead(about(overview, part) + text + ".");
+    for (const std::string& sentence : framework_sentences(part)) section.sentence(about(overview, part) + sentence + ".");
+  }
+  add_tables(overview, section, framework_answer_table, true);
+  add_tables(overview, section, mode_table, true);
+  add_tables(overview, section, framework_table);
+  add_tables(overview, section, like_table);
   return section;
 }
 

@@ -148,8 +148,9 @@ std::string framework_section(const Overview& overview) {
   std::string text;
   for (const Comparison& part : overview.parts)
     for (const std::string& sentence : framework_sentences(part)) text += fmt::format("- {}{}.\n", markdown(about(overview, part)), markdown(sentence));
-  text = text.empty() ? "" : "\n## By framework\n\n" + text;
-  return text + sections_if_any(tables_of(overview, framework_table)) + sections_if_any(tables_of(overview, like_table));
+  if (text.empty()) return "";
+  const std::string answers = sections_if_any(tables_of(overview, framework_answer_table)), modes = sections_if_any(tables_of(overview, mode_table));
+  return "\n## By framework\n\n" + text + answers + modes + sections_if_any(tables_of(overview, framework_table)) + sections_if_any(tables_of(overview, like_table));
 }
 
 std::string failure_section(const Overview& overview) {

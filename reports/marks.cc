@@ -35,15 +35,27 @@ bool has_one_model(const Row& row) {
   return row.trial.ranks() > 1 && has_trait(row.result, "models", "one") && row.result.steps > 0;
 }
 
+double clock_difference(const EpochResult& epoch) { return std::abs(epoch.seconds_reported - epoch.seconds_training); }
+
 bool has_other_clock(const EpochResult& epoch) {
-  const double difference = std::abs(epoch.seconds_reported - epoch.seconds_training);
-  return difference > kClockSeconds && difference > kClockShare * epoch.seconds_training;
+  return clock_difference(epoch) > kClockSeconds && clock_difference(epoch) > kClockShare * epoch.seconds_training;
+}
+
+// The epoch with the median difference if that is too large. Short epochs differ by less than a message may be late, but not all of them.
+std::vector<EpochResult>::const_iterator usual_other_clock(const std::vector<EpochResult>& epochs) {
+  if (epochs.size() < kLeastClockEpochs) return epochs.end();
+  std::vector<std::vector<EpochResult>::const_iterator> sorted;
+  for (auto epoch = epochs.begin(); epoch != epochs.end(); ++epoch) sorted.push_back(epoch);
+  std::sort(sorted.begin(), sorted.end(), [](const auto& one, const auto& other) { return clock_difference(*one) < clock_difference(*other); });
+  const auto median = sorted[(sorted.size() - 1) / 2];
+  return clock_difference(*median) > kClockSecondsOfMedian && clock_difference(*median) > kClockShare * median->seconds_training ? median : epochs.end();
 }
 
 // Marks that only backends get.
 void add_marks_of_backend(const Result& result, std::vector<Mark>& marks) {
   const auto& epochs = result.epochs;
-  const auto wrong = std::find_if(epochs.begin(), epochs.end(), has_other_clock);
+  auto wrong = std::find_if(epochs.begin(), epochs.end(), has_other_clock);
+  if (wrong == epochs.end()) wrong = usual_other_clock(epochs);
   if (wrong != epochs.end())
     marks.push_back({MarkKind::other_clock, fmt::format("its clock says {:.3g} s in epoch {}, and the program's {:.3g} s", wrong->seconds_reported,
                                                         wrong - epochs.begin() + 1, wrong->seconds_training)});

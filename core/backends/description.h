@@ -29,7 +29,7 @@ struct BackendDescription {
   std::vector<BackendOption> options;
   std::vector<BackendProblem> problems;
   Traits traits;                    // promise, kinds and numbers of devices
-  std::string framework, framework_version;  // what trains: "PyTorch", or the backend's own name; the version may be empty
+  std::string framework, framework_version;  // what trains, or the backend's own name; the version may be empty
   // The strategy that computes a row with these options in the same way, on one device and on several; empty: none is known.
   std::string like_one, like_several;
   BackendSummary summary;           // versions, layers, optimisers, precisions, differences

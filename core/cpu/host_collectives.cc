@@ -277,12 +277,12 @@ void HostCollectives::share_within(double bytes, bool returns) {
   if (returns) traffic_[0].within_host += bytes * static_cast<double>(here_ - 1);
 }
 
-double HostCollectives::barrier(int rank) {
-  return run_collective(rank, {}, [&] { meet(hosts_); });
-}
+void HostCollectives::load(int, const float* from, Vec into) { load_elements(from, into); }
+void HostCollectives::store(int, float* to, ConstVec from) { store_elements(to, from); }
+void HostCollectives::accumulate(int, float* to, ConstVec from) { add_elements(to, from); }
 
-void HostCollectives::get(int, int, const float* from, Vec into) { load_elements(from, into); }
-void HostCollectives::put(int, int, float* to, ConstVec from) { store_elements(to, from); }
-void HostCollectives::add(int, int, float* to, ConstVec from) { add_elements(to, from); }
+void HostCollectives::get(int rank, int, const float* from, Vec into) { load(rank, from, into); }
+void HostCollectives::put(int rank, int, float* to, ConstVec from) { store(rank, to, from); }
+void HostCollectives::add(int rank, int, float* to, ConstVec from) { accumulate(rank, to, from); }
 
 }  // namespace mgcompare

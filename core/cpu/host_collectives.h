@@ -30,11 +30,13 @@ class HostCollectives : public Collectives {
   double all_gather(int rank, const void* mine, void* all, const Counts& bytes) override;
   double reduce_scatter(int rank, const void* all, void* mine, const Counts& counts, Type type) override;
   double all_to_all(int rank, const void* out, const Counts& out_bytes, void* in, const Counts& in_bytes) override;
-  // Within this host; HostAccess reaches others. Any thread.
+  // Within this host; HostAccess reaches others.
   void get(int rank, int peer, const float* from, Vec into) override;
   void put(int rank, int peer, float* to, ConstVec from) override;
   void add(int rank, int peer, float* to, ConstVec from) override;
-  double barrier(int rank) override;
+  void load(int rank, const float* from, Vec into) override;
+  void store(int rank, float* to, ConstVec from) override;
+  void accumulate(int rank, float* to, ConstVec from) override;
   Traffic traffic(int rank) const override { return traffic_[local(static_cast<std::size_t>(rank))]; }
   void abort() override;
 

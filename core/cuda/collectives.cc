@@ -14,8 +14,6 @@ constexpr char kWhat[] = "exchanging data between GPUs";
 // How long abort() waits for a rank that is inside an NCCL call.
 constexpr std::chrono::seconds kAbortTimeout{2};
 
-bool half(Type type) { return type == Type::float16 || type == Type::bfloat16; }
-
 ncclDataType_t nccl_type(Type type) {
   if (type == Type::float32) return ncclFloat32;
   return type == Type::uint8 ? ncclUint8 : ncclUint32;
@@ -31,16 +29,26 @@ char* at(void* data, std::size_t bytes) { return static_cast<char*>(data) + byte
 }  // namespace
 
 NcclCollectives::NcclCollectives(const std::vector<CudaDevice*>& devices, std::unique_ptr<Communicators> communicators,
-                                 std::function<void(std::unique_ptr<Communicators>)> give_back)
-    : PeerCollectives(devices), communicators_(std::move(communicators)), give_back_(std::move(give_back)),
-      call_mutexes_(devices.size()) {}
+                                 std::function<void(std::unique_ptr<Communicators>)> give_back, bool in_rank_order)
+    : PeerCollectives(devices, communicators->first()), communicators_(std::move(communicators)), give_back_(std::move(give_back)),
+      in_rank_order_(in_rank_order), traffic_(devices.size()), call_mutexes_(devices.size()) {}
 
 NcclCollectives::~NcclCollectives() {
   if (!aborted_) give_back_(std::move(communicators_));
 }
 
+bool NcclCollectives::adds_itself(Type type) const {
+  return in_rank_order_ || type == Type::float16 || type == Type::bfloat16;
+}
+
+void NcclCollectives::count(int rank, std::size_t to, double bytes) {
+  Traffic& traffic = traffic_[local(rank)];
+  (host_of(to) == communicators_->host ? traffic.within_host : traffic.between_hosts) += bytes;
+}
+
 template <class F> void NcclCollectives::call(int rank, F f) {
-  const auto me = static_cast<std::size_t>(rank);
+  const std::size_t me = local(rank);
+  traffic_[me] = {};
   const cudaStream_t stream = this->stream(rank);
   {
     const std::lock_guard lock(call_mutexes_[me]);
@@ -57,7 +65,7 @@ template <class F> void NcclCollectives::call(int rank, F f) {
 
 void NcclCollectives::abort() {
   if (aborted_.exchange(true)) return;
-  for (std::size_t rank = 0; rank < ranks(); ++rank) {
+  for (std::size_t rank = 0; rank < ranks_here(); ++rank) {
     const std::unique_lock lock(call_mutexes_[rank], kAbortTimeout);
     // ncclCommAbort ends running kernels at once, except reductions through windows, which end with the process. It returns
     // only after all graphs with collectives of the communicator are destroyed. The calling thread may own such graphs, so
@@ -66,12 +74,13 @@ void NcclCollectives::abort() {
   }
 }
 
-void NcclCollectives::exchange(ncclComm_t comm, cudaStream_t stream, int rank, const std::vector<Piece>& pieces) const {
+void NcclCollectives::exchange(ncclComm_t comm, cudaStream_t stream, int rank, const std::vector<Piece>& pieces) {
   const auto me = static_cast<std::size_t>(rank);
   check(ncclGroupStart(), kWhat);
   for (std::size_t k = 0; k < pieces.size(); ++k) {
     if (k == me) continue;
     const Piece& piece = pieces[k];
+    count(rank, k, static_cast<double>(piece.out_bytes));
     if (piece.out_bytes > 0) check(ncclSend(piece.out, piece.out_bytes, ncclUint8, static_cast<int>(k), comm, stream), kWhat);
     if (piece.in_bytes > 0) check(ncclRecv(piece.in, piece.in_bytes, ncclUint8, static_cast<int>(k), comm, stream), kWhat);
   }
@@ -82,11 +91,13 @@ void NcclCollectives::exchange(ncclComm_t comm, cudaStream_t stream, int rank, c
 }
 
 void NcclCollectives::exchange_and_reduce(ncclComm_t comm, cudaStream_t stream, int rank, const char* all, char* mine,
-                                   const Counts& counts, Type type) const {
+                                   const Counts& counts, Type type) {
+  if (ranks() > kMaxSources)
+    throw Error("a sum in rank order takes at most " + std::to_string(kMaxSources) + " GPUs; train on fewer, or leave out numerics.deterministic and two-byte types");
   const auto me = static_cast<std::size_t>(rank);
   const std::size_t width = size_of(type), max_part = kScratchBytes / ranks() / width / 64 * 64;
   const std::size_t longest = *std::max_element(counts.begin(), counts.end());
-  char* const scratch = static_cast<char*>(communicators_->scratch[me]);
+  char* const scratch = static_cast<char*>(communicators_->scratch[local(rank)]);
   for (std::size_t begin = 0; begin < longest; begin += max_part) {
     const auto part = [&](std::size_t k) { return counts[k] <= begin ? 0 : std::min(max_part, counts[k] - begin); };
     std::vector<Piece> pieces(ranks());
@@ -106,7 +117,9 @@ void NcclCollectives::exchange_and_reduce(ncclComm_t comm, cudaStream_t stream, 
 double NcclCollectives::all_reduce(int rank, void* data, std::size_t count, Type type) {
   if (count == 0) return 0;
   call(rank, [&](ncclComm_t comm, cudaStream_t stream) {
-    if (!half(type)) {
+    if (!adds_itself(type)) {
+      const auto n = static_cast<double>(ranks());
+      count_ring(rank, 2 * (n - 1) / n * static_cast<double>(count * size_of(type)));
       check(ncclAllReduce(data, data, count, nccl_type(type), ncclSum, comm, stream), kWhat);
       return;
     }
@@ -127,7 +140,8 @@ double NcclCollectives::all_reduce(int rank, void* data, std::size_t count, Type
 double NcclCollectives::reduce(int rank, void* data, std::size_t count, Type type, int root) {
   if (count == 0) return 0;
   call(rank, [&](ncclComm_t comm, cudaStream_t stream) {
-    if (!half(type)) {
+    if (!adds_itself(type)) {
+      if (rank != root) this->count(rank, static_cast<std::size_t>(root), static_cast<double>(count * size_of(type)));
       check(ncclReduce(data, data, count, nccl_type(type), ncclSum, root, comm, stream), kWhat);
       return;
     }
@@ -142,6 +156,8 @@ double NcclCollectives::reduce(int rank, void* data, std::size_t count, Type typ
 double NcclCollectives::broadcast(int rank, void* data, std::size_t bytes, int root) {
   if (bytes == 0) return 0;
   call(rank, [&](ncclComm_t comm, cudaStream_t stream) {
+    for (std::size_t to = 0; rank == root && to < ranks(); ++to)
+      if (to != static_cast<std::size_t>(root)) count(rank, to, static_cast<double>(bytes));
     check(ncclBroadcast(data, data, bytes, ncclUint8, root, comm, stream), kWhat);
   });
   return 0;
@@ -179,6 +195,7 @@ double NcclCollectives::all_gather(int rank, const void* mine, void* all, const 
   call(rank, [&](ncclComm_t comm, cudaStream_t stream) {
     const auto me = static_cast<std::size_t>(rank);
     if (all_equal(bytes)) {
+      count_ring(rank, static_cast<double>((ranks() - 1) * bytes[0]));
       if (bytes[0] > 0) check(ncclAllGather(mine, all, bytes[0], ncclUint8, comm, stream), kWhat);
       return;
     }
@@ -191,17 +208,19 @@ double NcclCollectives::all_gather(int rank, const void* mine, void* all, const 
 
 double NcclCollectives::reduce_scatter(int rank, const void* all, void* mine, const Counts& counts, Type type) {
   call(rank, [&](ncclComm_t comm, cudaStream_t stream) {
-    if (half(type)) {
+    if (adds_itself(type)) {
       exchange_and_reduce(comm, stream, rank, static_cast<const char*>(all), static_cast<char*>(mine), counts, type);
       return;
     }
     if (all_equal(counts)) {
+      count_ring(rank, static_cast<double>((ranks() - 1) * counts[0] * size_of(type)));
       if (counts[0] > 0) check(ncclReduceScatter(all, mine, counts[0], nccl_type(type), ncclSum, comm, stream), kWhat);
       return;
     }
     check(ncclGroupStart(), kWhat);
     for (std::size_t k = 0; k < ranks(); ++k) {
       if (counts[k] == 0) continue;
+      if (k != static_cast<std::size_t>(rank)) count(rank, k, static_cast<double>(counts[k] * size_of(type)));
       check(ncclReduce(at(all, before(counts, k) * size_of(type)), mine, counts[k], nccl_type(type), ncclSum,
                        static_cast<int>(k), comm, stream),
             kWhat);

@@ -27,18 +27,31 @@ Scratch allocate_scratch(const std::vector<int>& devices) {
 
 }  // namespace
 
-std::unique_ptr<Communicators> Communicators::make(const std::vector<int>& devices) {
+std::unique_ptr<Communicators> Communicators::make(const std::vector<int>& devices, const HostSpan& hosts) {
   auto made = std::make_unique<Communicators>();
   made->devices = devices;
+  made->hosts = hosts.count;
+  made->host = hosts.number;
   made->comms.resize(devices.size());
   Scratch scratch = allocate_scratch(devices);
-  {
-    const DeviceGuard guard;  // ncclCommInitAll changes the current device
-    check(ncclCommInitAll(made->comms.data(), static_cast<int>(devices.size()), devices.data()), kWhat);
-  }
+  made->connect(hosts);
   for (auto& memory : scratch) made->scratch.push_back(memory.release());
   made->open_connections();
   return made;
+}
+
+void Communicators::connect(const HostSpan& span) {
+  ncclUniqueId id;
+  if (host == 0) check(ncclGetUniqueId(&id), kWhat);
+  broadcast(span, &id, sizeof(id));
+  const DeviceGuard guard;  // restores the device
+  check(ncclGroupStart(), kWhat);
+  for (std::size_t k = 0; k < devices.size(); ++k) {
+    check(cudaSetDevice(devices[k]), kWhat);
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    check(ncclCommInitRankConfig(&comms[k], static_cast<int>(ranks()), id, static_cast<int>(first() + k), &config), kWhat);
+  }
+  check(ncclGroupEnd(), kWhat);
 }
 
 void Communicators::open_connections() const {
@@ -53,16 +66,17 @@ void Communicators::open_connections() const {
     check(ncclGroupEnd(), kWhat);
   };
   const auto slice = [&](std::size_t k, std::size_t part) {
-    return static_cast<char*>(scratch[k]) + part * (kScratchBytes / devices.size() / 256 * 256);
+    return static_cast<char*>(scratch[k]) + part * (kScratchBytes / ranks() / 256 * 256);
   };
   for (const std::size_t floats : {std::size_t{256}, std::size_t{1} << 20})
     on_all_devices([&](std::size_t k) {
       check(ncclAllReduce(scratch[k], scratch[k], floats, ncclFloat32, ncclSum, comms[k], streams[k]), kWhat);
     });
   on_all_devices([&](std::size_t k) {
-    for (std::size_t peer = 0; peer < devices.size(); ++peer) {
-      if (peer == k) continue;
-      check(ncclSend(slice(k, k), 256, ncclUint8, static_cast<int>(peer), comms[k], streams[k]), kWhat);
+    const std::size_t own = first() + k;
+    for (std::size_t peer = 0; peer < ranks(); ++peer) {
+      if (peer == own) continue;
+      check(ncclSend(slice(k, own), 256, ncclUint8, static_cast<int>(peer), comms[k], streams[k]), kWhat);
       check(ncclRecv(slice(k, peer), 256, ncclUint8, static_cast<int>(peer), comms[k], streams[k]), kWhat);
     }
   });

@@ -1,5 +1,6 @@
 #include "cuda/peer_collectives.h"
 
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -10,6 +11,8 @@
 
 namespace mgcompare::cuda {
 namespace {
+
+constexpr char kOtherHost[] = "serving a rank of another host";
 
 // Enables access of kernels on `from` to memory of `to`; returns false if the hardware does not support it. Enables each pair
 // once per process: CUDA reports a second call as an error, which compute-sanitizer would show.
@@ -39,7 +42,7 @@ bool adds_atomically(int from, int to) {
 
 }  // namespace
 
-PeerCollectives::PeerCollectives(const std::vector<CudaDevice*>& devices) : devices_(devices) {
+PeerCollectives::PeerCollectives(const std::vector<CudaDevice*>& devices, std::size_t first_rank) : devices_(devices), first_rank_(first_rank) {
   for (const CudaDevice* from : devices)
     for (const CudaDevice* to : devices) all_reach_all_ = enable_access(from->index(), to->index()) && all_reach_all_;
 }
@@ -64,6 +67,29 @@ void PeerCollectives::add(int rank, int peer, float* to, ConstVec from) {
                 std::to_string(device(peer).index()) +
                 ": this strategy needs GPUs connected by links with atomic operations (NVLink)");
   add_atomically(stream(rank), to, from.data(), from.size());
+}
+
+// On the stream of the calling thread: that of the rank is its own thread's, and may be capturing.
+void PeerCollectives::load(int rank, const float* from, Vec into) {
+  const DeviceGuard guard(device(rank).index());
+  check(cudaMemcpyAsync(into.data(), from, into.bytes(), cudaMemcpyDeviceToHost, cudaStreamPerThread), kOtherHost);
+  check(cudaStreamSynchronize(cudaStreamPerThread), kOtherHost);
+}
+
+void PeerCollectives::store(int rank, float* to, ConstVec from) {
+  const DeviceGuard guard(device(rank).index());
+  check(cudaMemcpyAsync(to, from.data(), from.bytes(), cudaMemcpyHostToDevice, cudaStreamPerThread), kOtherHost);
+  check(cudaStreamSynchronize(cudaStreamPerThread), kOtherHost);
+}
+
+void PeerCollectives::accumulate(int rank, float* to, ConstVec from) {
+  const DeviceGuard guard(device(rank).index());
+  CachingAllocator& allocator = device(rank).gpu().memory;
+  const auto release = [&](void* memory) { allocator.release(memory); };
+  const std::unique_ptr<void, decltype(release)> terms(allocator.allocate(from.bytes()), release);
+  check(cudaMemcpyAsync(terms.get(), from.data(), from.bytes(), cudaMemcpyHostToDevice, cudaStreamPerThread), kOtherHost);
+  add_atomically(cudaStreamPerThread, to, static_cast<const float*>(terms.get()), from.size());
+  check(cudaStreamSynchronize(cudaStreamPerThread), kOtherHost);
 }
 
 }  // namespace mgcompare::cuda

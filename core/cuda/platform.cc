@@ -45,7 +45,17 @@ std::string visible_devices() {
   return value == nullptr ? "" : std::string(" (CUDA_VISIBLE_DEVICES is '") + value + "')";
 }
 
+// Whether it holds on each of them; an abort may have left communicators on some hosts only.
+bool on_every_host(const HostSpan& hosts, bool here) {
+  const std::vector<std::string> answers = gather(hosts, here ? "yes" : "no");
+  std::uint8_t all = std::all_of(answers.begin(), answers.end(), [](const std::string& answer) { return answer == "yes"; });
+  broadcast(hosts, &all, sizeof(all));
+  return all != 0;
+}
+
 class CudaPlatform : public Platform {
+  using IdleKey = std::pair<std::vector<int>, std::size_t>;  // indices of devices, number of hosts
+
  public:
   CudaPlatform() : versions_(Versions::found()), problem_(too_old(versions_)) {
     if (!problem_.empty()) return;
@@ -148,6 +158,12 @@ class CudaPlatform : public Platform {
         devices, [this](const std::vector<CudaDevice*>& leaders) { return connect_by_nccl(leaders); });
   }
 
+  std::unique_ptr<Collectives> connect_hosts(const std::vector<Device*>& device_of_rank, const HostSpan& hosts, bool in_rank_order) override {
+    std::vector<CudaDevice*> devices;
+    for (Device* device : device_of_rank) devices.push_back(static_cast<CudaDevice*>(device));
+    return connect_by_nccl(devices, hosts, in_rank_order);
+  }
+
  private:
   void describe(DeviceInfo& info) const {
     info.id = pci_address(info.index);
@@ -181,31 +197,34 @@ class CudaPlatform : public Platform {
   }
 
   // The devices must be distinct.
-  std::unique_ptr<NcclCollectives> connect_by_nccl(const std::vector<CudaDevice*>& devices) {
+  std::unique_ptr<NcclCollectives> connect_by_nccl(const std::vector<CudaDevice*>& devices, const HostSpan& hosts = {}, bool in_rank_order = false) {
     std::vector<int> indices;
     std::vector<Vec> windows;
     for (const CudaDevice* device : devices) indices.push_back(device->index()), windows.push_back(device->window_vector());
-    std::unique_ptr<Communicators> communicators = take_communicators(indices);
-    communicators->register_windows(windows);
-    return std::make_unique<NcclCollectives>(devices, std::move(communicators), [this](std::unique_ptr<Communicators> idle) {
+    std::unique_ptr<Communicators> communicators = take_communicators(indices, hosts);
+    if (hosts.count == 1) communicators->register_windows(windows);
+    const auto give_back = [this](std::unique_ptr<Communicators> idle) {
       const std::lock_guard lock(mutex_);
-      idle_[idle->devices] = std::move(idle);
-    });
+      idle_[{idle->devices, idle->hosts}] = std::move(idle);
+    };
+    return std::make_unique<NcclCollectives>(devices, std::move(communicators), give_back, in_rank_order);
   }
 
-  std::unique_ptr<Communicators> take_communicators(const std::vector<int>& indices) {
-    {
-      const std::lock_guard lock(mutex_);
-      const auto found = idle_.find(indices);
-      if (found != idle_.end()) {
-        std::unique_ptr<Communicators> communicators = std::move(found->second);
-        idle_.erase(found);
-        return communicators;
-      }
-    }
+  std::unique_ptr<Communicators> take_communicators(const std::vector<int>& indices, const HostSpan& hosts) {
+    std::unique_ptr<Communicators> idle = take_idle({indices, hosts.count});
+    if (on_every_host(hosts, idle != nullptr)) return idle;
     std::vector<Gpu*> gpus;
     for (const int index : indices) gpus.push_back(gpus_.at(static_cast<std::size_t>(index)).get());
-    return retry_without_idle_memory(gpus, [&] { return Communicators::make(indices); });
+    return retry_without_idle_memory(gpus, [&] { return Communicators::make(indices, hosts); });
+  }
+
+  std::unique_ptr<Communicators> take_idle(const IdleKey& key) {
+    const std::lock_guard lock(mutex_);
+    const auto found = idle_.find(key);
+    if (found == idle_.end()) return nullptr;
+    std::unique_ptr<Communicators> communicators = std::move(found->second);
+    idle_.erase(found);
+    return communicators;
   }
 
   // Loads NVML at the first call: workers that only train do not need it.
@@ -226,7 +245,7 @@ class CudaPlatform : public Platform {
   mutable std::unique_ptr<Nvml> nvml_;
   mutable std::string nvml_problem_;
   std::mutex mutex_;
-  std::map<std::vector<int>, std::unique_ptr<Communicators>> idle_;  // by device indices
+  std::map<IdleKey, std::unique_ptr<Communicators>> idle_;
 };
 
 }  // namespace

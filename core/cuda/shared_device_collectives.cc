@@ -103,7 +103,7 @@ double SharedDeviceCollectives::all_reduce(int rank, void* data, std::size_t cou
         c.from[c.sources++] = slot.data;
         c.to[c.targets++] = slot.data;
       }
-      c.range = share(count, static_cast<std::size_t>(rank), ranks());
+      c.range = share(count, static_cast<std::size_t>(rank), ranks_here());
       reduce_in_order(stream, c, type);
     });
   }
@@ -111,7 +111,7 @@ double SharedDeviceCollectives::all_reduce(int rank, void* data, std::size_t cou
     check_equal_sizes();
     if (!leads(rank)) return;
     OrderedReduction c{};
-    for (std::size_t other = 0; other < ranks(); ++other)
+    for (std::size_t other = 0; other < ranks_here(); ++other)
       if (leader_of_[other] == static_cast<std::size_t>(rank)) c.from[c.sources++] = slots_[other].data;
     c.to[c.targets++] = data;
     c.range = {0, count};
@@ -130,7 +130,7 @@ double SharedDeviceCollectives::reduce(int rank, void* data, std::size_t count, 
     OrderedReduction c{};
     for (const Slot& slot : slots_) c.from[c.sources++] = slot.data;
     c.to[c.targets++] = slots_[static_cast<std::size_t>(root)].data;
-    c.range = share(count, static_cast<std::size_t>(rank), ranks());
+    c.range = share(count, static_cast<std::size_t>(rank), ranks_here());
     reduce_in_order(stream, c, type);
   });
 }
@@ -145,7 +145,7 @@ double SharedDeviceCollectives::broadcast(int rank, void* data, std::size_t byte
 double SharedDeviceCollectives::gather(int rank, const void* mine, void* all, const Counts& bytes, int root) {
   return run_collective(rank, mine, nullptr, 0, [&](cudaStream_t stream) {
     if (rank != root) return;
-    for (std::size_t r = 0, begin = 0; r < ranks(); begin += bytes[r++])
+    for (std::size_t r = 0, begin = 0; r < ranks_here(); begin += bytes[r++])
       copy_bytes(stream, at(all, begin), slots_[r].data, bytes[r]);
   });
 }
@@ -159,7 +159,7 @@ double SharedDeviceCollectives::scatter(int rank, const void* all, void* mine, c
 
 double SharedDeviceCollectives::all_gather(int rank, const void* mine, void* all, const Counts& bytes) {
   return run_collective(rank, mine, nullptr, 0, [&](cudaStream_t stream) {
-    for (std::size_t r = 0, begin = 0; r < ranks(); begin += bytes[r++])
+    for (std::size_t r = 0, begin = 0; r < ranks_here(); begin += bytes[r++])
       copy_bytes(stream, at(all, begin), slots_[r].data, bytes[r]);
   });
 }
@@ -180,7 +180,7 @@ double SharedDeviceCollectives::all_to_all(int rank, const void* out, const Coun
                                       const Counts& in_bytes) {
   return run_collective(rank, out, &out_bytes, 0, [&](cudaStream_t stream) {
     const auto me = static_cast<std::size_t>(rank);
-    for (std::size_t r = 0, begin = 0; r < ranks(); begin += in_bytes[r++]) {
+    for (std::size_t r = 0, begin = 0; r < ranks_here(); begin += in_bytes[r++]) {
       const Slot& slot = slots_[r];
       if ((*slot.counts)[me] != in_bytes[r])
         throw Error("all_to_all: rank " + std::to_string(r) + " sends " + std::to_string((*slot.counts)[me]) +

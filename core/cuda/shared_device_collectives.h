@@ -30,7 +30,7 @@ class SharedDeviceCollectives : public PeerCollectives {
   double all_to_all(int rank, const void* out, const Counts& out_bytes, void* in, const Counts& in_bytes) override;
   void abort() override;
   // With one rank the host never waits.
-  bool recordable() const override { return ranks() == 1; }
+  bool recordable() const override { return ranks_here() == 1; }
 
  private:
   // Arguments of a rank that the others may read between the first two barriers of a collective.

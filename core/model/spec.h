@@ -22,7 +22,7 @@ struct LayerSpec {
   Shape output_shape;
   Range weights;                    // in the parameter vector; empty if there are none
   Range bias;                       // conv, dense, gru, lstm: bias; normalisations: weights is gamma, bias is beta
-  Range recurrent, recurrent_bias;  // gru, lstm: weights of the state, and a bias of its own; gates are rows, in PyTorch's order
+  Range recurrent, recurrent_bias;  // gru, lstm: weights of the state, and a bias of its own; gates are rows
   Range buffers;                    // batch_norm: running mean, then running variance, in the buffer vector
 
   // All of the layer's parameters, which are consecutive.

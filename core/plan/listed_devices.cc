@@ -36,8 +36,6 @@ ListedDevices asked_on_hosts(std::string_view kind, const DevicesConfig& asked, 
   devices.hosts = asked.hosts;
   if (devices.unavailable.empty() && asked.hosts > 1 && asked.hosts > hosts)
     devices.unavailable = fmt::format("asked {} hosts, have {}; name them with --hosts or `hosts: {{names: [...]}}`", asked.hosts, std::max<std::size_t>(1, hosts));
-  else if (devices.unavailable.empty() && asked.hosts > 1 && kind != "cpu")
-    devices.unavailable = "several hosts train on CPU devices only";
   return devices;
 }
 

@@ -2,7 +2,7 @@
 
 // Config -> Plan: the trials in their order of execution. Trials form randomised complete blocks: one block per seed, with
 // every combination of network, strategy, devices, batch and variant once. Extra baseline runs (baseline_reruns.h) are added between
-// them, and checks of exact rows (controls.h) at the end. Impossible combinations are refused here, before the first trial.
+// them, and checks of exact rows (controls.h). Impossible combinations are refused here, before the first trial.
 
 #include <cstddef>
 #include <map>

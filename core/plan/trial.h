@@ -59,7 +59,7 @@ struct Trial : TrialKey {
 // The facts that a strategy gets for this trial.
 Facts facts_of(const TrialKey& trial, const Config& config, std::size_t training_samples);
 
-// The precision of the config; for `auto`, tf32 on GPUs (the default of PyTorch's convolutions and JAX's products) and fp32
+// The precision of the config; for `auto`, tf32 on GPUs (what frameworks take by default) and fp32
 // on CPUs.
 Precision precision_of(const Config& config, DeviceKind kind);
 

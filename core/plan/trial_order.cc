@@ -1,5 +1,6 @@
 #include "plan/trial_order.h"
 
+#include <algorithm>
 #include <iterator>
 #include <set>
 #include <string>
@@ -57,6 +58,11 @@ std::vector<Trial> brackets(const Config& config, const std::vector<PlannedRow>&
   return all;
 }
 
+// Behind the re-runs between both blocks.
+std::vector<Trial>::const_iterator after_first_block(const std::vector<Trial>& trials) {
+  return std::find_if(trials.begin(), trials.end(), [](const Trial& trial) { return trial.block > 1; });
+}
+
 }  // namespace
 
 void shuffle_block(const Config& config, int block, std::vector<Trial>& trials) {
@@ -73,7 +79,7 @@ std::vector<Trial> ordered_trials(const Config& config, const std::vector<Planne
   int number = last + static_cast<int>(extra.size());
   for (Trial& check : checks) check.number = ++number;
   std::vector<Trial> all = with_brackets(trials, extra);
-  all.insert(all.end(), checks.begin(), checks.end());
+  all.insert(after_first_block(all), checks.begin(), checks.end());
   return all;
 }
 

@@ -16,7 +16,8 @@ struct PlannedRow {
 };
 
 // Randomised complete blocks: one block per seed of the config, with every row once, shuffled by the first seed. Baseline
-// re-runs (baseline_reruns.h) are placed between the trials, and checks (controls.h) at the end.
+// re-runs (baseline_reruns.h) are placed between the trials, and checks (controls.h) after the first block, whose rows they check, so that
+// a run that is interrupted later has them.
 std::vector<Trial> ordered_trials(const Config& config, const std::vector<PlannedRow>& rows, const CheckedRows& checked);
 
 // Shuffles a further block (further_block.h) by the first seed and the block's number.

@@ -61,8 +61,11 @@ class Collectives {
     double within_host = 0, between_hosts = 0;  // bytes
   };
   virtual Traffic traffic(int /*rank*/) const { return {}; }
-  // Returns when all ranks of all hosts have called it. Only where ranks are on several hosts.
-  virtual double barrier(int /*rank*/) { return 0; }
+  // For ranks of other hosts: copy or add between memory of `rank`, which is on this host, and memory of the host. They return when it is
+  // done. Any thread. Only where ranks are on several hosts.
+  virtual void load(int /*rank*/, const float* /*from*/, Vec /*into*/) {}
+  virtual void store(int /*rank*/, float* /*to*/, ConstVec /*from*/) {}
+  virtual void accumulate(int /*rank*/, float* /*to*/, ConstVec /*from*/) {}
   // Releases all ranks that wait, now and later, with Aborted. Any thread.
   virtual void abort() = 0;
   // Whether calls may be captured by a GraphRecorder.
@@ -130,11 +133,11 @@ class Platform {
   virtual std::unique_ptr<DeviceTimeline> timeline(Device& /*device*/) { return nullptr; }
   // Called once per trial, by one thread, with the device of each rank.
   virtual std::unique_ptr<Collectives> connect(const std::vector<Device*>& device_of_rank) = 0;
-  // The same for ranks on several hosts, with the devices of this one. `in_rank_order`: reductions add all ranks in their order. Throws Error
-  // if devices of this kind cannot be connected over hosts.
+  // The same for ranks on several hosts, with the devices of this one; every host calls it. `in_rank_order`: reductions add all ranks in
+  // their order. Throws Error.
   virtual std::unique_ptr<Collectives> connect_hosts(const std::vector<Device*>& /*device_of_rank*/, const HostSpan& /*hosts*/,
                                                      bool /*in_rank_order*/) {
-    throw Error("several hosts train on CPU devices only; write `cpu:` in scaling.devices");
+    throw Error("these devices cannot train on several hosts");
   }
 };
 

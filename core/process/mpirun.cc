@@ -56,7 +56,9 @@ std::vector<std::string> words_of(HostLauncher launcher, const std::vector<std::
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     const std::string_view name = text.substr(0, text.find('='));
-    if (name.starts_with("MGCOMPARE_") || name == "OMP_NUM_THREADS" || name == "OMP_WAIT_POLICY") words.insert(words.end(), {"-x", std::string(name)});
+    // NCCL_HOSTID is a name of one host.
+    const bool is_nccl = name.starts_with("NCCL_") && name != "NCCL_HOSTID";
+    if (is_nccl || name.starts_with("MGCOMPARE_") || name == "OMP_NUM_THREADS" || name == "OMP_WAIT_POLICY") words.insert(words.end(), {"-x", std::string(name)});
   }
   words.push_back(std::filesystem::read_symlink("/proc/self/exe").string());
   words.insert(words.end(), arguments.begin(), arguments.end());

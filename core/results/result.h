@@ -121,7 +121,7 @@ struct Result {
   std::map<std::string, std::string> traits;  // promise, pace, models, role
   std::vector<RankPlacement> placement;       // by rank
   // Of a backend's trial; empty for a strategy, and in results of older versions.
-  std::string framework, framework_version;  // what trained: "PyTorch", "2.11.0"
+  std::string framework, framework_version;  // what trained, with its version
   std::string like;                 // the strategy that computes in the same way on so many devices; empty: none is known
   std::map<std::string, std::string> versions;  // all that the backend gave, by name
   std::vector<std::string> notes;   // "batch norm is local: the promise is approximate", "oversubscribed"

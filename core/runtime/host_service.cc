@@ -52,17 +52,17 @@ AccessRequest HostService::next(Client& client) {
 }
 
 void HostService::access_window(Client& client, const AccessRequest& request) {
-  const int rank = static_cast<int>(client.rank), peer = static_cast<int>(request.rank);
+  const int peer = static_cast<int>(request.rank);
   float* const memory = context_.window(request.rank, request.window).data() + request.number;
   client.elements.resize(request.size);
   const Vec elements(client.elements.data(), request.size);
   if (request.kind == Ask::get) {
-    context_.collectives().get(rank, peer, memory, elements);
+    context_.collectives().load(peer, memory, elements);
     return send(client, elements.data(), elements.bytes());
   }
   receive(client, elements.data(), elements.bytes());
-  if (request.kind == Ask::put) context_.collectives().put(rank, peer, memory, elements);
-  else context_.collectives().add(rank, peer, memory, elements);
+  if (request.kind == Ask::put) context_.collectives().store(peer, memory, elements);
+  else context_.collectives().accumulate(peer, memory, elements);
   reply(client);
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <cstdlib>
 #include <numeric>
 #include <string_view>
@@ -99,6 +100,30 @@ std::vector<Kept> CommContext::release_shared_objects() {
   return all;
 }
 
+template <class Work> void CommContext::meet_all(std::size_t rank, Work between_hosts) {
+  barrier_.wait();
+  if (access_ == nullptr) return;
+  if (rank == span_.first) between_hosts();
+  barrier_.wait();
+}
+
+void CommContext::exchange_sizes(std::size_t window) {
+  std::vector<std::uint64_t> here;
+  {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t rank = 0; rank < span_.here; ++rank) here.push_back(windows_[span_.first + rank].at(window).size());
+  }
+  std::string sizes;
+  for (const std::string& of_host : gather(access_->hosts(), std::string(reinterpret_cast<const char*>(here.data()), here.size() * sizeof(here[0])))) sizes += of_host;
+  broadcast(access_->hosts(), sizes);
+  std::vector<std::uint64_t> all(ranks());
+  if (sizes.size() != all.size() * sizeof(all[0])) throw Error("expose: the hosts have different numbers of ranks");
+  std::memcpy(all.data(), sizes.data(), sizes.size());
+  const std::lock_guard lock(mutex_);
+  for (std::size_t rank = 0; rank < all.size(); ++rank)
+    if (!is_here(rank)) windows_[rank].push_back(Vec(nullptr, all[rank]));
+}
+
 void CommContext::abort() {
   {
     const std::lock_guard lock(mutex_);
@@ -149,8 +174,7 @@ void RankGroup::barrier() {
   expect_meeting("barrier");
   ++calls_;
   const StepClock::PhaseScope in(Phase::waiting);
-  if (context_.span_.is_whole()) context_.barrier_.wait();
-  else context_.collectives_.barrier(rank());
+  context_.meet_all(rank_, [&] { meet(context_.access_->hosts()); });
 }
 
 void RankGroup::exclusive(std::size_t stripe, const std::function<void()>& f) {
@@ -246,24 +270,25 @@ int RankGroup::expose(Vec memory) {
     const std::lock_guard lock(context_.mutex_);
     context_.windows_[rank_].push_back(memory);
   }
-  const int number = static_cast<int>(context_.windows_[rank_].size()) - 1;
-  if (context_.access_ == nullptr) barrier();
-  else exchange_sizes(memory);
-  return number;
-}
-
-void RankGroup::exchange_sizes(Vec memory) {
+  const std::size_t number = context_.windows_[rank_].size() - 1;
   expect_meeting("expose");
   ++calls_;
   const StepClock::PhaseScope in(Phase::waiting);
-  const std::uint64_t mine = memory.size();
-  std::vector<std::uint64_t> sizes(context_.ranks());
-  context_.collectives_.all_gather(rank(), &mine, sizes.data(), Counts(context_.ranks(), sizeof(mine)));
-  const std::lock_guard lock(context_.mutex_);
-  const std::size_t number = context_.windows_[rank_].size();
-  for (std::size_t rank = 0; rank < sizes.size(); ++rank)
-    // The first rank of this host that comes here does it for all.
-    if (!context_.is_here(rank) && context_.windows_[rank].size() < number) context_.windows_[rank].push_back(Vec(nullptr, sizes[rank]));
+  context_.meet_all(rank_, [&] { context_.exchange_sizes(number); });
+  return static_cast<int>(number);
+}
+
+Vec RankGroup::staged(std::size_t size) {
+  if (staging_.size() < size) staging_ = host_array<float>(*device_, size);
+  return Vec(staging_.data(), size);
+}
+
+ConstVec RankGroup::on_host(ConstVec from) {
+  if (device_ == nullptr) return from;
+  const Vec copied = staged(from.size());
+  copy_to_host(*device_, copied, from);
+  device_->synchronize();
+  return copied;
 }
 
 std::uint64_t RankGroup::exposed_bytes() const {
@@ -298,24 +323,31 @@ template <class Call> void RankGroup::access(const char* name, int peer, std::si
 void RankGroup::get_raw(int rank, int number, std::size_t begin, Vec into) {
   float* const from = window(rank, number, begin, into.size());
   access("get", rank, into.bytes(), [&] {
-    if (context_.is_here(static_cast<std::size_t>(rank))) context_.collectives_.get(this->rank(), rank, from, into);
-    else context_.access_->get(rank_, static_cast<std::size_t>(rank), number, begin, into);
+    const auto peer = static_cast<std::size_t>(rank);
+    if (context_.is_here(peer)) return context_.collectives_.get(this->rank(), rank, from, into);
+    if (device_ == nullptr) return context_.access_->get(rank_, peer, number, begin, into);
+    const Vec arrived = staged(into.size());
+    context_.access_->get(rank_, peer, number, begin, arrived);
+    copy_to_device(*device_, into, arrived);
+    device_->synchronize();         // the next call may use the same memory
   });
 }
 
 void RankGroup::put_raw(int rank, int number, std::size_t begin, ConstVec from) {
   float* const to = window(rank, number, begin, from.size());
   access("put", rank, from.bytes(), [&] {
-    if (context_.is_here(static_cast<std::size_t>(rank))) context_.collectives_.put(this->rank(), rank, to, from);
-    else context_.access_->put(rank_, static_cast<std::size_t>(rank), number, begin, from);
+    const auto peer = static_cast<std::size_t>(rank);
+    if (context_.is_here(peer)) return context_.collectives_.put(this->rank(), rank, to, from);
+    context_.access_->put(rank_, peer, number, begin, on_host(from));
   });
 }
 
 void RankGroup::add_raw(int rank, int number, std::size_t begin, ConstVec from) {
   float* const to = window(rank, number, begin, from.size());
   access("add", rank, from.bytes(), [&] {
-    if (context_.is_here(static_cast<std::size_t>(rank))) context_.collectives_.add(this->rank(), rank, to, from);
-    else context_.access_->add(rank_, static_cast<std::size_t>(rank), number, begin, from);
+    const auto peer = static_cast<std::size_t>(rank);
+    if (context_.is_here(peer)) return context_.collectives_.add(this->rank(), rank, to, from);
+    context_.access_->add(rank_, peer, number, begin, on_host(from));
   });
 }
 

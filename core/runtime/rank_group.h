@@ -12,6 +12,7 @@
 
 #include "base/abortable_barrier.h"
 #include "measure/ledger.h"
+#include "mgcompare/device.h"
 #include "mgcompare/group.h"
 #include "runtime/async_scheduler.h"
 #include "runtime/host_access.h"
@@ -50,6 +51,10 @@ class CommContext {
  private:
   friend class RankGroup;
   bool is_here(std::size_t rank) const { return rank >= span_.first && rank < span_.first + span_.here; }
+  // Returns when all ranks of all hosts have called it. `between_hosts`: what the first rank of each host then does meanwhile.
+  template <class Work> void meet_all(std::size_t rank, Work between_hosts);
+  // Tells all hosts how large the ranks' windows of this number are.
+  void exchange_sizes(std::size_t window);
 
   Collectives& collectives_;
   RankSpan span_;
@@ -67,7 +72,8 @@ class CommContext {
 
 class RankGroup : public Group {
  public:
-  RankGroup(CommContext& context, std::size_t rank) : context_(context), rank_(rank) {}
+  // `device`: the rank's, if its memory is not the host's, for access to other hosts.
+  RankGroup(CommContext& context, std::size_t rank, Device* device = nullptr) : context_(context), rank_(rank), device_(device) {}
   int rank() const override { return static_cast<int>(rank_); }
   int size() const override { return static_cast<int>(context_.ranks()); }
   void barrier() override;
@@ -120,14 +126,17 @@ class RankGroup : public Group {
   template <class Call> void move_data(Phase phase, const char* name, double bytes, Call call);
   // The same for a window of rank `peer`.
   template <class Call> void access(const char* name, int peer, std::size_t bytes, Call call);
-  // Collective. Tells every rank the sizes of the others' windows.
-  void exchange_sizes(Vec memory);
+  // Elements in memory of the host, on their way to or from another one.
+  Vec staged(std::size_t size);
+  ConstVec on_host(ConstVec from);
   float* window(int rank, int number, std::size_t begin, std::size_t size) const;
   void check(const char* verb, const Counts& counts, int root = 0) const;
   void expect_meeting(const char* verb) const;
 
   CommContext& context_;
   std::size_t rank_;
+  Device* device_;
+  Array<float> staging_;            // grows as needed
   std::uint64_t bytes_ = 0, network_bytes_ = 0, exclusive_sections_ = 0, calls_ = 0;
   bool no_collectives_ = false;
   Ledger ledger_, host_ledger_;

@@ -85,7 +85,8 @@ void Setup::make_replica(std::size_t number, bool live) {
   // Passes that the replica of the warm-up has run need no first run of their own.
   const std::vector<GraphPass::Sample> seen =
       rank.replica == nullptr ? std::vector<GraphPass::Sample>() : rank.replica->seen_passes();
-  rank.group = std::make_unique<RankGroup>(context, state_.global(number));
+  const bool apart = rank.device->kind() != DeviceKind::cpu;
+  rank.group = std::make_unique<RankGroup>(context, state_.global(number), apart ? rank.device.get() : nullptr);
   rank.replica = std::make_unique<RankReplica>(ReplicaParts{
       request.platform, rank.device.get(), rank.network.get(), rank.train_feed.get(), &state_.spec,
       &state_.config.optimizer, &context, rank.group.get(), state_.global(number), state_.trial.seed, state_.facts.global_batch, live && request.audit});

@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from recurrent import by_cudnn, by_scan
+
 LAYERS = ["conv", "max_pool", "average_pool", "dense", "tanh", "relu", "sigmoid", "dropout", "batch_norm", "flatten", "add", "concat",
           "embedding", "one_hot", "global_average_pool", "layer_norm", "gelu", "lrn", "gru", "lstm"]
 
@@ -34,10 +36,12 @@ total.defvjp(_total_forward, _total_backward)
 
 
 class Context:
-    """Of one pass: `weights` of the samples (None: all count), number of samples of all devices, random key."""
+    """Of one pass: `weights` of the samples (None: all count), number of samples of all devices, random key, the precision of cuDNN's
+    LSTM (None: it is not used)."""
 
-    def __init__(self, weights, count, key, several, sync, half):
+    def __init__(self, weights, count, key, several, sync, half, cudnn):
         self.weights, self.count, self.key, self.several, self.sync, self.half = weights, count, key, several, sync, half
+        self.cudnn = cudnn
 
     def narrow(self, *arrays):
         """As inputs of a matrix product or convolution."""
@@ -123,34 +127,12 @@ def response_norm(layer, x):
 
 
 def recurrent(layer, tensors, x, context):
-    """The products with the inputs of all positions are one matrix product."""
-    units = layer["units"]
-    x, weights, own = context.narrow(x, tensors["weights"], tensors["recurrent"])
-    products = (x @ weights.T).astype(jnp.float32) + tensors["bias"]
-    start = jnp.zeros((len(x), units), jnp.float32)
-
-    def of_state(state):
-        narrow, = context.narrow(state)
-        return (narrow @ own.T).astype(jnp.float32) + tensors["recurrent_bias"]
-
-    def gru(state, product):
-        gates = of_state(state)
-        reset, update = jnp.split(jax.nn.sigmoid(product[:, :2 * units] + gates[:, :2 * units]), 2, 1)
-        candidate = jnp.tanh(product[:, 2 * units:] + reset * gates[:, 2 * units:])
-        state = (1 - update) * candidate + update * state
-        return state, state
-
-    def lstm(states, product):
-        state, memory = states
-        gates = product + of_state(state)
-        inside, forget, candidate, out = jnp.split(gates, 4, 1)
-        memory = jax.nn.sigmoid(forget) * memory + jax.nn.sigmoid(inside) * jnp.tanh(candidate)
-        state = jax.nn.sigmoid(out) * jnp.tanh(memory)
-        return (state, memory), state
-
-    cell, begin = (gru, start) if layer["type"] == "gru" else (lstm, (start, start))
-    _, states = lax.scan(cell, begin, products.swapaxes(0, 1), unroll=min(4, x.shape[1]))
-    return states.swapaxes(0, 1) if layer.get("return_sequences") else states[-1]
+    """All states, or the last one."""
+    if layer["type"] == "lstm" and context.cudnn is not None:
+        states = by_cudnn(layer, tensors, x, context.cudnn)
+    else:
+        states = by_scan(layer, tensors, x, context.narrow)
+    return states if layer.get("return_sequences") else states[:, -1]
 
 
 def dropout(layer, index, x, context):

@@ -7,6 +7,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 import mgcompare_backend as mgcompare
 from network import AXIS, Context, from_jax, logits, to_jax
+from recurrent import cudnn_precision
 from updates import states_of, update
 
 # Samples are stored prepared, as float32, if they then need at most this many bytes on each device.
@@ -47,6 +48,7 @@ class Training:
         self.scan_steps = scan_steps or SCAN_STEPS["small" if small else trial.device_kind]
         self.unrolled = UNROLLED_STEPS if small else 1
         self.layers, self.several = trial.layers, len(devices) > 1
+        self.cudnn = cudnn_precision(trial, devices[0])
         self.places = trial.parts()
         self.mesh = Mesh(np.array(devices), (AXIS,), axis_types=(AxisType.Auto,))
         self._store_samples()
@@ -140,7 +142,7 @@ class Training:
             number, order, rate, views, batch = now
             own = jax.random.fold_in(jax.random.fold_in(key, first + number), device)
             inputs, labels = self._batch(values, targets, order, views) if batch is None else batch
-            context = Context(weights, count, own, self.several, sync, half)
+            context = Context(weights, count, own, self.several, sync, half, self.cudnn)
             buffers = jax.tree.map(lambda each: each[0], tensors["buffers"])
             slopes, (buffers, own_losses) = jax.grad(self._loss, has_aux=True)(tensors["parameters"], buffers, inputs, labels, context)
             if self.several:

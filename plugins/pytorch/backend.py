@@ -115,7 +115,7 @@ class PyTorch(mgcompare.Backend):
         mgcompare.choice("mode", ["eager", "compile", "graph", "ddp", "data_parallel", "fsdp"], "eager", "how it trains"),
         mgcompare.choice("hook", HOOKS, "none", "ddp: how gradients are compressed for the exchange"),
         mgcompare.integer("rank", 1, 1, 64, "ddp with powersgd: rank of the approximation"),
-        mgcompare.number("bucket_mb", 25, 0.01, 1000, "ddp: MiB of gradients to one all-reduce"),
+        mgcompare.number("bucket_mb", 25, 0.001, 1000, "ddp and graph: MiB of gradients to one all-reduce"),
         mgcompare.choice("layout", ["auto", "channels_first", "channels_last"], "auto",
                          "of images in memory; auto: the faster one, channels_first if the trial is deterministic")]
     layers = LAYERS
@@ -136,10 +136,9 @@ class PyTorch(mgcompare.Backend):
         several = {"ddp": "replicated", "graph": "replicated", "data_parallel": "data_parallel"}
         if options["hook"] == "none":
             self.like = {"one": "serial", **({"several": several[self.mode]} if self.mode in several else {})}
-        self.differs = ["dropout masks are PyTorch's own"]
         if self.mode == "data_parallel":
-            self.differs += ["each device has ceil(batch / devices) samples, the last one the rest",
-                             "statistics of batch normalisation are those of the first device"]
+            self.differs = ["each device has ceil(batch / devices) samples, the last one the rest",
+                            "statistics of batch normalisation are those of the first device"]
 
     def versions(self):
         found = {"torch": torch.__version__}
@@ -173,12 +172,15 @@ class PyTorch(mgcompare.Backend):
         self.team = Team(Rank, (trial.file, self.mode, os.path.abspath("rendezvous")), ranks)
         self.ranks = ranks
         notes = ["channels-last"] if self.team.first.channels_last else []
+        if trial.drops:
+            notes.append("differs by design: dropout masks are PyTorch's own")
         return notes + (blas_note() if trial.device_kind == "cpu" else [])
 
     def _refuse(self, trial):
         types = [layer["type"] for layer in trial.layers]
-        if self.mode == "fsdp" and ("gru" in types or "lstm" in types):
-            raise mgcompare.unavailable("fsdp cannot shard gru and lstm: PyTorch keeps references to their whole weights")
+        if self.mode == "fsdp" and trial.precision == "bf16" and ("gru" in types or "lstm" in types):
+            # Autocast converts weights of these layers that are in one piece, which gathered ones are not.
+            raise mgcompare.unavailable("fsdp trains gru and lstm in fp32 and tf32 only")
         if self.mode == "data_parallel" and trial.batch_norm == "sync" and "batch_norm" in types:
             raise mgcompare.unavailable("data_parallel has no synchronised batch normalisation: use ddp")
 

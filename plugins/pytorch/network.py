@@ -61,6 +61,28 @@ class Recurrent(nn.Module):
         return states if self.return_sequences else states[:, -1]
 
 
+class ShardedRecurrent(nn.Module):
+    """The same for FSDP, which exchanges the parameters in each pass: nn.RNNBase would put the weights of each pass into memory of its own.
+    PyTorch's kernels copy them instead if they are not in one piece."""
+
+    def __init__(self, kind, inputs, units, return_sequences):
+        super().__init__()
+        self.kind, self.units, self.return_sequences = kind, units, return_sequences
+        for name, tensor in kind(inputs, units).named_parameters():
+            self.register_parameter(name, nn.Parameter(tensor.detach().clone()))
+
+    def forward(self, x):
+        weights = [self.weight_ih_l0, self.weight_hh_l0, self.bias_ih_l0, self.bias_hh_l0]
+        start = x.new_zeros(1, len(x), self.units)
+        # Biases, one layer, no dropout, training, one direction, batch first.
+        settings = True, 1, 0.0, self.training, False, True
+        if self.kind is nn.GRU:
+            states = torch._VF.gru(x, start, weights, *settings)[0]
+        else:
+            states = torch._VF.lstm(x, (start, start), weights, *settings)[0]
+        return states if self.return_sequences else states[:, -1]
+
+
 class BatchNorm(nn.Module):
     """Batch normalisation whose running variance is that of the batch, as in mgcompare.
 
@@ -166,7 +188,7 @@ def _response_norm(layer):
     return nn.LocalResponseNorm(size, layer["alpha"] * size, layer["beta"], layer["offset"])
 
 
-def _make(layer, shapes, sync, alone):
+def _make(layer, shapes, sync, alone, sharded):
     """`alone`: whether the input may be overwritten."""
     kind = layer["type"]
     if kind == "conv":
@@ -181,7 +203,8 @@ def _make(layer, shapes, sync, alone):
     if kind == "layer_norm":
         return LayerNorm(shapes[0], layer["epsilon"])
     if kind in ("gru", "lstm"):
-        return Recurrent(nn.GRU if kind == "gru" else nn.LSTM, shapes[0][1], layer["units"], bool(layer.get("return_sequences")))
+        make = ShardedRecurrent if sharded else Recurrent
+        return make(nn.GRU if kind == "gru" else nn.LSTM, shapes[0][1], layer["units"], bool(layer.get("return_sequences")))
     if kind == "embedding":
         return nn.Embedding(*layer["parameters"]["weights"]["shape"])
     if kind == "one_hot":
@@ -205,7 +228,7 @@ GATES = {"weights": "weight_ih_l0", "recurrent": "weight_hh_l0", "bias": "bias_i
 class Network(nn.Module):
     """The layers with their initial weights. `tensors` are the parameters in the order of the vector."""
 
-    def __init__(self, trial, sync=False):
+    def __init__(self, trial, sync=False, sharded=False):
         super().__init__()
         layers = trial.layers
         self.inputs = [list(layer["inputs"]) for layer in layers]
@@ -215,7 +238,7 @@ class Network(nn.Module):
             shapes = [trial.network["sample_shape"] if k < 0 else layers[k]["output_shape"] for k in inputs]
             # The backward pass of these layers does not need their outputs.
             alone = inputs[0] >= 0 and readers.count(inputs[0]) == 1 and layers[inputs[0]]["type"] in ("conv", "dense", "batch_norm", "add")
-            modules.append(_make(layer, shapes, sync, alone))
+            modules.append(_make(layer, shapes, sync, alone, sharded))
         self.layers = nn.ModuleList(modules)
         self.places = trial.parts()
         self._load(trial)
@@ -223,7 +246,7 @@ class Network(nn.Module):
     def parameter(self, index, name):
         module = self.layers[index]
         module = getattr(module, "inner", module)
-        return getattr(module, (GATES if isinstance(module, nn.RNNBase) else PLAIN)[name])
+        return getattr(module, (GATES if isinstance(module, (nn.RNNBase, ShardedRecurrent)) else PLAIN)[name])
 
     def tensors(self):
         return [self.parameter(index, name) for _, _, _, index, name in self.places]

@@ -1,5 +1,6 @@
 """Updates by the rules of mgcompare, with PyTorch's fused or grouped kernels."""
 import inspect
+import warnings
 
 import torch
 
@@ -63,7 +64,9 @@ def _kernels(make, device, sharded):
     """fused where PyTorch has it for this device and rule, otherwise foreach on GPUs."""
     known = inspect.signature(make).parameters
     version = tuple(int(each) for each in torch.__version__.split("+")[0].split(".")[:2])
-    if "fused" in known and not sharded and (device.type == "cuda" or version >= (2, 4)):
+    # Of the rules here, only that of Adam has a fused kernel for DTensor, which sharded parameters are.
+    has_fused = make is torch.optim.Adam and version >= (2, 6) if sharded else device.type == "cuda" or version >= (2, 4)
+    if "fused" in known and has_fused:
         return {"fused": True}
     return {"foreach": True} if "foreach" in known and device.type == "cuda" else {}
 
@@ -72,27 +75,42 @@ class Updates:
     """`recorded`: steps are part of a graph, so that the rate is a tensor."""
 
     def __init__(self, trial, tensors, device, recorded=False, sharded=False):
-        rule = trial.optimizer
-        kind = rule["kind"]
+        self.rule = rule = trial.optimizer
         groups = {}
         for tensor, decay in zip(tensors, trial.weight_decays):
             groups.setdefault(decay, []).append(tensor)
-        groups = [{"params": params, "weight_decay": decay} for decay, params in groups.items()]
+        self.groups = [{"params": params, "weight_decay": decay} for decay, params in groups.items()]
         self.tensor = torch.zeros((), device=device) if recorded else None
         self.rate = None
-        rate = self.tensor if recorded else 0.0
-        self.momentum = rule.get("momentum", 0) if kind == "sgd" else 0
-        if kind == "sgd":
-            self.inner = torch.optim.SGD(groups, lr=rate, momentum=self.momentum, nesterov=bool(rule.get("nesterov")) and self.momentum > 0,
-                                         **_kernels(torch.optim.SGD, device, sharded))
-        elif kind == "adam":
-            more = {"capturable": True} if recorded else {}
-            self.inner = torch.optim.Adam(groups, lr=rate, betas=(rule["beta1"], rule["beta2"]), eps=rule["epsilon"],
-                                          **more, **_kernels(torch.optim.Adam, device, sharded))
+        self.momentum = rule.get("momentum", 0) if rule["kind"] == "sgd" else 0
+        if rule["kind"] in ("sgd", "adam"):
+            kernels = _kernels(torch.optim.SGD if rule["kind"] == "sgd" else torch.optim.Adam, device, sharded)
+            # If the fused kernel refuses sharded parameters, the first step, during the warm-up, takes foreach instead.
+            self.may_refuse = sharded and "fused" in kernels
+            try:
+                self.inner = self._torch_rule(kernels)
+            except RuntimeError as error:
+                self._take_foreach(error)
         else:
-            for group in groups:
-                group.update(lr=rate, eps=rule["epsilon"], rho=rule.get("rho", 0))
-            self.inner = (_Adagrad if kind == "adagrad" else _Adadelta)(groups)
+            self.may_refuse = False
+            for group in self.groups:
+                group.update(lr=0.0 if self.tensor is None else self.tensor, eps=rule["epsilon"], rho=rule.get("rho", 0))
+            self.inner = (_Adagrad if rule["kind"] == "adagrad" else _Adadelta)(self.groups)
+
+    def _torch_rule(self, kernels):
+        rule, rate = self.rule, (self.rate or 0.0) if self.tensor is None else self.tensor
+        groups = [dict(group) for group in self.groups]  # PyTorch adds its defaults to them
+        if rule["kind"] == "sgd":
+            return torch.optim.SGD(groups, lr=rate, momentum=self.momentum, nesterov=bool(rule.get("nesterov")) and self.momentum > 0, **kernels)
+        more = {"capturable": True} if self.tensor is not None else {}
+        return torch.optim.Adam(groups, lr=rate, betas=(rule["beta1"], rule["beta2"]), eps=rule["epsilon"], **more, **kernels)
+
+    def _take_foreach(self, error):
+        if not self.may_refuse:
+            raise error
+        self.may_refuse = False
+        warnings.warn(f"no fused update of sharded parameters: {error}")
+        self.inner = self._torch_rule({"foreach": True})
 
     def set_rate(self, rate):
         """Costs nothing while the rate stays the same.
@@ -115,7 +133,12 @@ class Updates:
             group["lr"] = rate
 
     def step(self):
-        self.inner.step()
+        try:
+            self.inner.step()
+        except RuntimeError as error:
+            self._take_foreach(error)
+            self.inner.step()
+        self.may_refuse = False
 
     def reset(self):
         """As before the first step; tensors stay where a graph expects them."""

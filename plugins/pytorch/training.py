@@ -12,6 +12,7 @@ import torch.distributed as dist
 from torch.nn import functional
 
 import mgcompare_backend as mgcompare
+from buckets import Buckets
 from network import Network
 from optimizer import Updates
 from samples import Samples
@@ -47,7 +48,7 @@ class Training:
         self.classes = trial.network["classes"]
         self.samples = Samples(trial, device, channels_last)
         self.sync = trial.batch_norm == "sync" and ranks > 1
-        self.network = Network(trial, self.sync).to(device)
+        self.network = Network(trial, self.sync, mode == "fsdp").to(device)
         if channels_last:
             self.network.to(memory_format=torch.channels_last)
         self.network.train()
@@ -59,8 +60,8 @@ class Training:
         with torch.no_grad():
             self.initial = [tensor.detach().clone() for tensor in self.tensors] + [each.clone() for each in self.network.buffers()]
         self.sizes = ()
-        if mode == "graph":
-            self._make_gradients()
+        several = mode == "graph" and ranks > 1
+        self.buckets = Buckets(self.tensors, trial.options["bucket_mb"] * (1 << 20)) if several else None
 
     def _wrap(self):
         if self.mode == "ddp":
@@ -73,17 +74,12 @@ class Training:
             from wrappers import Parallel
             return Parallel(self.network, self.trial.devices, self.trial.precision == "bf16"), None
         if self.mode == "compile":
+            # Forward pass and loss, and with them the backward pass. Not the batch: the samples would be an input of the recorded graph that
+            # is neither parameter nor buffer, and cudagraph trees copy such inputs, here all samples, in each replay. Not the update: it is
+            # one fused kernel for each weight decay, and its rate would be a constant of the compiled code, compiled again at each change.
             fast = "reduce-overhead" if self.device.type == "cuda" else "default"
             self.loss = torch.compile(self.loss, mode=fast, dynamic=False)
         return self.network, None
-
-    def _make_gradients(self):
-        """One vector for all gradients, so that one all-reduce suffices. Fused updates want the strides of the parameters."""
-        flat = torch.zeros(sum(tensor.numel() for tensor in self.tensors), device=self.device)
-        self.flat, self.pieces, begin = flat, [], 0
-        for tensor in self.tensors:
-            self.pieces.append(flat[begin:begin + tensor.numel()].as_strided(tensor.shape, tensor.stride()))
-            begin += tensor.numel()
 
     # Steps
 
@@ -131,13 +127,9 @@ class Training:
             tensor.grad = None
 
     def graph_step(self, inputs, targets, count):
-        """The same with one all-reduce over all gradients, which a graph can record."""
+        """The same with gradients and an exchange that a graph can record."""
         loss = self.loss(inputs, targets, self.factor(count))
-        gradients = torch.autograd.grad(loss, self.tensors)
-        if self.ranks > 1:
-            torch._foreach_copy_(self.pieces, gradients)
-            dist.all_reduce(self.flat, op=dist.ReduceOp.AVG)
-            gradients = self.pieces
+        gradients = torch.autograd.grad(loss, self.tensors) if self.buckets is None else self.buckets.mean(loss)
         for tensor, gradient in zip(self.tensors, gradients):
             tensor.grad = gradient
         self.updates.step()
@@ -244,7 +236,7 @@ class Training:
     # Graphs
 
     def _record(self, count):
-        """A graph of a whole step with `count` samples: batch, both passes, all-reduce and update."""
+        """A graph of a whole step with `count` samples: batch, both passes, all-reduces and update."""
         begin, end = self.share(count)
         own = max(end - begin, 1)
         if not hasattr(self, "own_order"):

@@ -229,6 +229,11 @@ class Trial:
         """Whether the samples are tokens, which are not prepared."""
         return self.preparation is None
 
+    @property
+    def drops(self):
+        """Whether the network has dropout, whose masks are the backend's own."""
+        return any(layer["type"] == "dropout" and layer["rate"] > 0 for layer in self.layers)
+
     def parts(self):
         """All tensors of parameters in the order of the vector: (begin, shape, weight decay, index of the layer, name)."""
         found = sorted((place["begin"], place["shape"], index, name) for index, layer in enumerate(self.layers)

@@ -97,12 +97,12 @@ class Builder:
         return vector
 
 
-def mlp():
+def mlp(widths=(32, 16)):
     net = Builder([1, 8, 8], 10)
     net.add("flatten")
-    for units, activation in ((32, "relu"), (16, "tanh")):
+    for number, units in enumerate(widths):
         net.add("dense", units=units)
-        net.add(activation)
+        net.add("tanh" if number % 2 else "relu")
     net.add("dense", units=10)
     return net
 

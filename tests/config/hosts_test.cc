@@ -47,7 +47,11 @@ TEST_F(Planning, RowsThatTheHostsCannotRunAreUnavailable) {
   const Plan made = plan(kTwo + "strategies: [single, sums, own_pace]\nscaling: {devices: [2x1, 3x1, 2x8, cuda:2x1]}", 4, 2);
   std::map<std::string, std::string> reasons;
   for (const Trial& trial : made.trials) reasons[row_name(trial)] = trial.unavailable;
-  EXPECT_EQ(reasons.at("sums cuda:2x1 batch 128"), "several hosts train on CPU devices only");
+  EXPECT_EQ(reasons.at("sums cuda:2x1 batch 128"), "");
+  EXPECT_EQ(reasons.at("sums cuda:2x8 batch 128"), "asked 8, have 2");
+  const Plan shared = plan(kTwo + "strategies: [sums]\nscaling: {devices: [2x1], ranks_per_device: 2}", 4, 2);
+  ASSERT_FALSE(shared.trials.empty());
+  EXPECT_EQ(shared.trials.front().unavailable, "several ranks on a GPU train on one host");
   const Plan cpus = plan(kTwo + "strategies: [single, sums, own_pace]\nscaling: {devices: [cpu:2x1, cpu:3x1, cpu:2x8]}", 4);
   for (const Trial& trial : cpus.trials) reasons[row_name(trial)] = trial.unavailable;
   EXPECT_EQ(reasons.at("sums cpu:2x1 batch 128"), "");

@@ -9,6 +9,7 @@
 
 #include "cuda/collectives.h"
 #include "cuda/feed.h"
+#include "check/joined_hosts.h"
 #include "cuda/shared_device_collectives.h"
 #include "cuda/network.h"
 #include "model/cases.h"
@@ -58,6 +59,35 @@ class GpuRig {
   cuda::CudaFeed feed;
   std::unique_ptr<Network> network;
 };
+
+// Runs body(device, group) on one rank for each entry of `gpus`, distinct indices of GPUs, on this many hosts with as many GPUs each. The hosts
+// are threads of this process.
+inline void spawn_on_hosts(std::size_t count, const std::vector<int>& gpus, bool in_rank_order, const std::function<void(Device&, RankGroup&)>& body) {
+  on_joined_hosts(count, [&](const HostSpan& hosts) {
+    const RankSpan span{hosts.number * gpus.size() / count, gpus.size() / count, gpus.size()};
+    std::vector<std::unique_ptr<cuda::CudaDevice>> devices;
+    std::vector<cuda::CudaDevice*> of_rank;
+    std::vector<int> indices;
+    for (std::size_t k = 0; k < span.here; ++k) {
+      indices.push_back(gpus[span.first + k]);
+      devices.push_back(std::make_unique<cuda::CudaDevice>(gpu(indices.back())));
+      of_rank.push_back(devices.back().get());
+    }
+    cuda::NcclCollectives collectives(of_rank, cuda::Communicators::make(indices, hosts), [](auto) {}, in_rank_order);
+    CommContext context(collectives, span, live_scheduler(), hosts);
+    run_ranks(
+        span.here,
+        [&](int rank) {
+          const auto own = static_cast<std::size_t>(rank);
+          cuda::check(cudaSetDevice(indices[own]), "choosing a device");
+          RankGroup group(context, span.first + own, of_rank[own]);
+          body(*of_rank[own], group);
+          of_rank[own]->synchronize();
+          group.barrier();
+        },
+        [&] { context.abort(); });
+  });
+}
 
 // Runs body(device, group) on one rank for each entry of `gpus`, which holds indices of GPUs.
 inline void spawn_on(const std::vector<int>& gpus, const std::function<void(Device&, RankGroup&)>& body) {

@@ -8,13 +8,17 @@
 namespace mgcompare::testing {
 namespace {
 
-// Distributes the ranks evenly over the given number of GPUs.
+// Distributes the ranks evenly over the given number of GPUs, and these over hosts. On several hosts a rank has a GPU of its own.
 struct Placement {
   int ranks;
   int gpus;
+  int hosts = 1;
+  bool in_rank_order = false;
 };
 
-void PrintTo(const Placement& placement, std::ostream* out) { *out << placement.ranks << " ranks on " << placement.gpus; }
+void PrintTo(const Placement& placement, std::ostream* out) {
+  *out << placement.ranks << " ranks on " << placement.gpus << " of " << placement.hosts << (placement.in_rank_order ? ", in order" : "");
+}
 
 class CudaGroup : public OnGpu, public ::testing::WithParamInterface<Placement> {
  protected:
@@ -29,6 +33,10 @@ class CudaGroup : public OnGpu, public ::testing::WithParamInterface<Placement> 
     return indices;
   }
   std::size_t ranks() const { return static_cast<std::size_t>(GetParam().ranks); }
+  void spawn(const std::function<void(Device&, RankGroup&)>& body) const {
+    if (GetParam().hosts == 1) spawn_on(gpus(), body);
+    else spawn_on_hosts(static_cast<std::size_t>(GetParam().hosts), gpus(), GetParam().in_rank_order, body);
+  }
 };
 
 template <class T, class F> Array<T> filled(Device& device, std::size_t size, F f) {
@@ -38,7 +46,7 @@ template <class T, class F> Array<T> filled(Device& device, std::size_t size, F 
 }
 
 TEST_P(CudaGroup, AllReduceAddsEveryType) {
-  spawn_on(gpus(), [&](Device& device, RankGroup& group) {
+  spawn([&](Device& device, RankGroup& group) {
     constexpr std::size_t kCount = 100'003;
     const auto own = static_cast<float>(group.rank() + 1);
     const auto value = [](std::size_t i) { return static_cast<float>(i % 97); };
@@ -72,7 +80,7 @@ TEST_P(CudaGroup, AllReduceAddsEveryType) {
 
 TEST_P(CudaGroup, ReduceAndBroadcastGoToAndComeFromTheRoot) {
   const int root = GetParam().ranks - 1;
-  spawn_on(gpus(), [&](Device& device, RankGroup& group) {
+  spawn([&](Device& device, RankGroup& group) {
     const auto own = static_cast<float>(group.rank() + 1);
     const Array<float> data = filled<float>(device, 1000, [&](std::size_t) { return own; });
     const Array<Half> half = filled<Half>(device, 1000, [&](std::size_t) { return Half::from(own); });
@@ -87,7 +95,7 @@ TEST_P(CudaGroup, ReduceAndBroadcastGoToAndComeFromTheRoot) {
 }
 
 TEST_P(CudaGroup, UnequalCountsGatherScatterAndExchange) {
-  spawn_on(gpus(), [&](Device& device, RankGroup& group) {
+  spawn([&](Device& device, RankGroup& group) {
     Counts counts;
     for (std::size_t rank = 0; rank < ranks(); ++rank) counts.push_back(rank);  // rank 0 contributes no elements
     const auto mine = static_cast<std::size_t>(group.rank());
@@ -124,7 +132,7 @@ TEST_P(CudaGroup, UnequalCountsGatherScatterAndExchange) {
 }
 
 TEST_P(CudaGroup, ReduceScatterTakesUnequalAndEqualCounts) {
-  spawn_on(gpus(), [&](Device& device, RankGroup& group) {
+  spawn([&](Device& device, RankGroup& group) {
     for (const bool equal : {true, false}) {
       Counts counts;
       for (std::size_t rank = 0; rank < ranks(); ++rank) counts.push_back(equal ? 7 : 3 * rank);
@@ -151,7 +159,7 @@ TEST_P(CudaGroup, ReduceScatterTakesUnequalAndEqualCounts) {
 }
 
 TEST_P(CudaGroup, PeersGetPutAndAdd) {
-  spawn_on(gpus(), [&](Device& device, RankGroup& group) {
+  spawn([&](Device& device, RankGroup& group) {
     const Array<float> memory(device, 2000), sum(device, 100);
     const int window = group.expose(memory.span()), sums = group.expose(sum.span());
     const auto next = static_cast<int>((static_cast<std::size_t>(group.rank()) + 1) % ranks());
@@ -175,7 +183,7 @@ TEST_P(CudaGroup, PeersGetPutAndAdd) {
 TEST_P(CudaGroup, AFailedRankFreesTheOthers) {
   if (GetParam().ranks == 1) GTEST_SKIP() << "a lone rank waits for nobody";
   std::atomic<int> aborted = 0;
-  EXPECT_THROW(spawn_on(gpus(), [&](Device& device, RankGroup& group) {
+  EXPECT_THROW(spawn([&](Device& device, RankGroup& group) {
     if (group.rank() == 0) throw Error("rank 0 fails");
     const Array<float> data(device, 1000);
     try {
@@ -193,9 +201,12 @@ TEST_P(CudaGroup, AFailedRankFreesTheOthers) {
 INSTANTIATE_TEST_SUITE_P(All, CudaGroup,
                          ::testing::Values(Placement{1, 1}, Placement{2, 1}, Placement{3, 1}, Placement{8, 1},
                                            Placement{2, 2}, Placement{4, 2}, Placement{6, 2}, Placement{3, 3},
-                                           Placement{4, 4}, Placement{8, 4}),
+                                           Placement{4, 4}, Placement{8, 4}, Placement{2, 2, 2}, Placement{2, 2, 2, true}, Placement{4, 4, 2}),
                          [](const auto& info) {
-                           return std::to_string(info.param.ranks) + "_on_" + std::to_string(info.param.gpus);
+                           const Placement& placement = info.param;
+                           return std::to_string(placement.ranks) + "_on_" + std::to_string(placement.gpus) +
+                                  (placement.hosts > 1 ? "_of_" + std::to_string(placement.hosts) + "_hosts" : "") +
+                                  (placement.in_rank_order ? "_in_order" : "");
                          });
 
 }  // namespace

@@ -157,6 +157,36 @@ TEST(Frameworks, AreHeldAgainstEqualStrategies) {
   EXPECT_THAT(framework_table(comparison).lines, SizeIs(5));
 }
 
+TEST(Frameworks, AreReadAlongTheRowThatOneTrainsWith) {
+  const Comparison comparison = compare_rows(two_frameworks().run);
+  EXPECT_THAT(framework_answer_table(comparison).lines,
+              ElementsAre(ElementsAre("mgcompare", "together", "cpu:2", "128", HasSubstr("0.90"), "alone", HasSubstr("ms")),
+                          ElementsAre("Torchlike 2.1", "T pair", "cpu:2", "128", HasSubstr("1.80"), "T eager", HasSubstr("ms"))));
+  EXPECT_THAT(mode_table(comparison).lines, ElementsAre(ElementsAre("Torchlike 2.1", "T pair", "cpu:2", "128", "1.80 T eager, 2.40 T slow")));
+}
+
+// Dropout masks differ between frameworks, so equal seeds are no pairs.
+TEST(Frameworks, MayLearnAlikeWithoutAnExactPromise) {
+  RunMaker maker = two_frameworks();
+  const std::size_t exact = framework_coincidences(compare_rows(maker.run)).size();
+  ASSERT_EQ(exact, 2u);
+  for (Row& row : maker.run.rows)
+    if (row.trial.strategy.name == "torchlike") row.result.traits["promise"] = "approximate";
+  const std::vector<Coincidence> pairs = framework_coincidences(compare_rows(maker.run));
+  ASSERT_EQ(pairs.size(), 2u);
+  EXPECT_FALSE(pairs[0].is_paired);
+  EXPECT_TRUE(pairs[0].coincides());
+}
+
+TEST(Frameworks, LearnAlikeAlsoWhereTheyAreTooShortToMeasure) {
+  RunMaker maker = two_frameworks();
+  for (Row& row : maker.run.rows) row.result.seconds_training = 0.001;
+  const Comparison comparison = compare_rows(maker.run);
+  EXPECT_THAT(like_pairs(comparison), IsEmpty());
+  EXPECT_EQ(framework_coincidences(comparison).size(), 2u);
+}
+
+
 TEST(Frameworks, LeaveMarkedRowsOutAndNameThem) {
   RunMaker maker = two_frameworks();
   for (Row& row : maker.run.rows)
@@ -166,6 +196,27 @@ TEST(Frameworks, LeaveMarkedRowsOutAndNameThem) {
   EXPECT_THAT(joined(framework_sentences(comparison)),
               AllOf(HasSubstr("In Torchlike 2.1 there is no usable row on several devices"), HasSubstr("Left out because of their marks: T pair on 2 CPU cores")));
   EXPECT_THAT(closing_summary(maker.run, {}), HasSubstr("The clock of a backend and the program's differ: T pair on 2 CPU cores"));
+}
+
+// Epochs of 20 ms, of which the backend's clock tells a part.
+bool has_clock_mark(const std::vector<double>& parts) {
+  RunMaker maker;
+  Result result = paced(1'000'000);
+  result.epochs.assign(parts.size(), result.epochs.at(0));
+  Row& row = add_foreign(maker, "T eager", 1, 1, result, "");
+  for (std::size_t epoch = 0; epoch < parts.size(); ++epoch) {
+    row.result.epochs[epoch].seconds_training = 0.02;
+    row.result.epochs[epoch].seconds_reported = 0.02 * parts[epoch];
+  }
+  return is_marked(marks_of(row, {}), MarkKind::other_clock);
+}
+
+TEST(Frameworks, MarkAClockThatIsWrongInShortEpochsToo) {
+  EXPECT_TRUE(has_clock_mark({0.3, 0.3, 0.3, 0.3}));
+  EXPECT_TRUE(has_clock_mark({0.9, 0.9, 0.9}));
+  EXPECT_FALSE(has_clock_mark({0.99, 0.98, 0.99, 0.99}));
+  EXPECT_FALSE(has_clock_mark({0.99, 0.5, 0.99, 0.99})) << "one message was late";
+  EXPECT_FALSE(has_clock_mark({0.5, 0.99})) << "too few epochs to tell";
 }
 
 TEST(Frameworks, OneAloneHasNoSection) {
