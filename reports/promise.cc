@@ -57,6 +57,18 @@ std::string_view to_string(PromiseState state) {
   return kNames[static_cast<int>(state)];
 }
 
+// The largest of evaluations within the epoch at the same steps.
+double departure_within(const EpochResult& one, const EpochResult& other) {
+  double largest = 0;
+  for (const EvaluationResult& mine : one.evaluations)
+    for (const EvaluationResult& its : other.evaluations)
+      if (mine.epochs == its.epochs && !mine.sketch.empty() && !its.sketch.empty()) {
+        const double distance = distance_of(mine.sketch, its.sketch);
+        if (!(distance <= largest)) largest = distance;
+      }
+  return largest;
+}
+
 bool promises_baseline(const Row& row) {
   return is_done(row) && row.trial.is_repeat() && trait_is(row, "promise", "exact") && trait_is(row, "models", "one") &&
          !is_baseline_row(row);
@@ -129,6 +141,7 @@ PromiseCheck PromiseChecks::check(const Row& row) const {
   check.what = "no control of its baseline was completed";
   const std::vector<EpochResult>&mine = row.result.epochs, &its = baseline->second->result.epochs;
   const std::size_t epochs = std::min({mine.size(), its.size(), known.control.size()});
+  double weights_before = 0;
   const double floor_of_weights = is_smooth(row.config->model) ? kDepartureOfSmoothWeights : kDepartureOfWeights;
   for (std::size_t i = 0; i < epochs; ++i) {
     const double weights = distance_of(mine[i].sketch, its[i].sketch);
@@ -148,6 +161,10 @@ PromiseCheck PromiseChecks::check(const Row& row) const {
     if (!(weights <= bound_of_weights)) return {PromiseState::broken, i + 1, "weights", weights, bound_of_weights, is_unstable};
     if (loss > bound_of_loss) return {PromiseState::broken, i + 1, "loss", loss, bound_of_loss, is_unstable};
     if (statistics > bound_of_statistics) return {PromiseState::broken, i + 1, "statistics", statistics, bound_of_statistics, is_unstable};
+    const double within = departure_within(mine[i], its[i]);
+    const double bound_within = kDepartureFactorWithin * std::max(weights, weights_before) + kDepartureOfSmoothWeights;
+    if (!(within <= bound_within)) return {PromiseState::broken, i + 1, "weights within the epoch", within, bound_within, is_unstable};
+    weights_before = weights;
     check = {PromiseState::kept};
   }
   return check;

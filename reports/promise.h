@@ -11,6 +11,8 @@
 // another never, and end with weights as far apart as those of different data. Then only the loss tells. Rounding decides a
 // training in which the loss of the control departs by more than the floor, or the baseline's loss rises again by more: that epoch and
 // later ones are not judged. Where the trial's own loss rises so, its departure counts only if most repeats of the row depart.
+// Evaluations within an epoch are judged by the trial's own departures at the ends of this epoch and the one before: weights that depart much
+// farther in between are not those of the training.
 // This finds gross departures. Small ones are for `mgcompare verify`.
 // docs/methodology.md has measurements.
 
@@ -27,6 +29,8 @@ namespace mgcompare {
 // A trial may depart by this multiple of the control's largest departure so far ...
 inline constexpr double kDepartureFactor = 4;
 // ... plus this share of the norm of the baseline's weights or statistics, or of its loss in the first epoch.
+// Within an epoch a trial may depart by this multiple of its own departure at the ends. Distances are estimated, each with an error of up to 45 %.
+inline constexpr double kDepartureFactorWithin = 8;
 inline constexpr double kDepartureOfSmoothWeights = 1e-3, kDepartureOfWeights = 0.5, kDepartureOfLoss = 0.05;
 
 // none: the trial promises nothing, or has no result. kept: in all epochs that can be judged, at least one.
@@ -36,7 +40,7 @@ std::string_view to_string(PromiseState state);  // "", "not checked", "kept", "
 struct PromiseCheck {
   PromiseState state = PromiseState::none;
   std::size_t epoch = 0;            // first that departs, from 1
-  std::string what;                 // "weights", "statistics" or "loss"; of an unchecked one, why
+  std::string what;                 // "weights", "weights within the epoch", "statistics" or "loss"; of an unchecked one, why
   // In that epoch: of weights and statistics relative to their norm, of the loss relative to the baseline's in the first epoch.
   double departure = 0, bound = 0;
   bool is_unstable = false;         // it departs, but its own loss had risen again

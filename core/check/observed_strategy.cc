@@ -66,7 +66,7 @@ class ObservedStrategy : public Strategy {
     ++mine_->steps;
     ++steps_in_epoch_;
     if (lockstep_ && observation_.buffers) observation_.buffers->end_step(rank_);
-    if (disturbance_.settles && lockstep_ && settles_after(batch)) settled(replica, group);
+    if ((disturbance_.settles || disturbance_.keeps_weights) && lockstep_ && settles_after(batch)) settle_within(replica, group, batch);
   }
 
   void rest(Replica& replica, Group& group) override {
@@ -119,9 +119,23 @@ class ObservedStrategy : public Strategy {
     return weights;
   }
 
+  void settle_within(Replica& replica, Group& group, const Batch& batch) {
+    std::vector<float> weights = on_host(replica.device(), settled(replica, group));
+    const bool is_kept = disturbance_.keeps_weights && rank_ == 0;
+    if (is_kept || departs_within(batch, weights)) mine_->within[{batch.epoch(), batch.step()}] = std::move(weights);
+  }
+
+  bool knows_settled() const { return disturbance_.settled != nullptr && (rank_ == 0 || traits().models == Traits::Models::one); }
+
   bool departs(std::size_t epoch, const std::vector<float>& settled) const {
-    const bool is_known = disturbance_.settled != nullptr && (rank_ == 0 || traits().models == Traits::Models::one);
-    return is_known && largest_difference(disturbance_.settled->at(epoch).weights, settled) > disturbance_.limit;
+    return knows_settled() && largest_difference(disturbance_.settled->at(epoch).weights, settled) > disturbance_.limit;
+  }
+
+  bool departs_within(const Batch& batch, const std::vector<float>& settled) const {
+    if (!knows_settled()) return false;
+    const auto& within = disturbance_.settled->at(batch.epoch()).within;
+    const auto expected = within.find(batch.step());
+    return expected != within.end() && largest_difference(expected->second, settled) > disturbance_.limit;
   }
 
   // The same decision on all ranks.
@@ -182,6 +196,7 @@ void Observation::append(Observation more) {
     rank.samples_before_steps += other.samples_before_steps;
     rank.bytes += other.bytes;
     rank.sent.merge(other.sent);
+    rank.within.merge(other.within);
     rank.processor_seconds += other.processor_seconds;
   }
   if (buffers && more.buffers->largest_excess() > buffers->largest_excess()) buffers = std::move(more.buffers);

@@ -22,6 +22,7 @@ namespace mgcompare {
 // What an epoch leaves behind: what settle() returned, and the statistics of batch normalisation.
 struct SettledModel {
   std::vector<float> weights, buffers;
+  std::map<std::size_t, std::vector<float>> within;  // weights that settle() returned after some steps, by their number in the epoch
 };
 
 struct Disturbance {
@@ -35,8 +36,8 @@ struct Disturbance {
   const Split* samples = nullptr;   // of the training, in the order of `seed`; with an alteration or a blank batch
   // All samples of the second step of the second epoch are this one, in lockstep.
   std::optional<std::uint32_t> blank = {};
-  bool keeps_weights = false;       // all that settle() returns on rank 0, with the buffers
-  // What settle() should return after each epoch, on all ranks if they have one model, otherwise on rank 0; and how far it may differ.
+  bool keeps_weights = false;       // all that settle() returns on rank 0, also after the steps at which `settles` calls it, with the buffers
+  // What settle() should return after each epoch and after steps, on all ranks if they have one model, otherwise on rank 0; and how far it may differ.
   // Null: not known.
   const std::vector<SettledModel>* settled = nullptr;
   double limit = 0;
@@ -65,6 +66,8 @@ struct Observation {
     std::uint64_t samples_before_steps = 0;  // of backward passes in start()
     double bytes = 0;               // that it sent in them
     std::map<std::pair<std::size_t, std::size_t>, double> sent;  // bytes by epoch and step, in lockstep
+    // What settle() returned after steps, by epoch and step, if that is kept or departs from Disturbance::settled.
+    std::map<std::pair<std::size_t, std::size_t>, std::vector<float>> within;
     double processor_seconds = 0;   // of its thread
   };
   explicit Observation(std::size_t ranks) : ranks(ranks) {}

@@ -128,7 +128,7 @@ Trial Trainings::trial_of(const TrainingCase& of) const {
   trial.global_batch = extent.batch;
   trial.seed = scope_.seed + (of.has_other_seed ? 1 : 0);
   trial.config = config_;
-  trial.config.epochs = extent.epochs;
+  trial.config.epochs = of.all_epochs > 0 ? of.all_epochs : extent.epochs;
   trial.config.deterministic = !of.in_real_time;
   trial.config.checkpoint_epochs = of.saves || of.resumes ? 1 : 0;
   trial.config.measure.warm_up_steps = of.warms_up ? kWarmUpSteps : 0;
@@ -181,7 +181,7 @@ Traits Trainings::traits(const TrainingCase& of, StrategyOptions& options) {
   const Trial trial = trial_of(of);
   const Traits traits = make_strategy(file_of(of.strategy), options, facts_of(trial, trial.config, scope_.samples))->traits();
   expect_possible_traits(of.strategy.name, traits);
-  const std::string key = fmt::format("{}/{}/{}/{}/{}/{}", of.strategy.label, of.optimizer, of.ranks, of.hosts, of.is_brief, of.in_real_time);
+  const std::string key = fmt::format("{}/{}/{}/{}/{}/{}/{}", of.strategy.label, of.optimizer, of.ranks, of.hosts, of.is_brief, of.in_real_time, of.all_epochs);
   expect_same_traits(of.strategy.name, traits_.try_emplace(key, texts_of(traits)).first->second, traits);
   return traits;
 }
@@ -202,7 +202,7 @@ Observation Trainings::new_observation(const TrainingCase& of, bool is_lockstep)
 }
 
 // In lockstep it ends after the epoch. Free-running ranks have no limit of steps: they are interrupted in the next one.
-void Trainings::run_part(TrainingRequest request, std::size_t epochs, bool free_pace) {
+void Trainings::run_part(TrainingRequest request, std::size_t epochs, bool free_pace, std::size_t hosts) {
   const std::string& file = request.files.checkpoint;
   try {
     if (free_pace) {
@@ -211,7 +211,7 @@ void Trainings::run_part(TrainingRequest request, std::size_t epochs, bool free_
     } else {
       request.most_steps = epochs * request.trial->planned_steps;
     }
-    train(request);
+    train_on(hosts, request);
   } catch (const Interrupted&) {
   }
   if (!std::filesystem::exists(file)) throw Error("no checkpoint was written after epoch " + std::to_string(epochs));

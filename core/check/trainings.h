@@ -42,6 +42,7 @@ struct TrainingCase {
   std::size_t hosts = 1;            // see run_on_hosts()
   bool is_brief = false;            // see extent_of()
   std::size_t epochs = 0;           // in lockstep: ends after so many; 0: all
+  std::size_t all_epochs = 0;       // of the whole training, at any pace; 0: see extent_of()
   bool smooth = false;              // average pooling for max pooling, tanh for relu, larger epsilons: without what amplifies rounding
   bool reversed = false;            // the samples of each batch in reverse order
   bool shares_norm = false;         // batch normalisation over all ranks, whatever the config says
@@ -77,6 +78,9 @@ struct Usage {
 // pooling for max pooling and no dropout, whose random numbers are each program's own.
 Config smooth_config(Config config, const std::string& optimizer);
 
+// On one host, or on several that are threads of this process: the outcome of the first one, with the weights of all ranks.
+TrainingOutcome train_on(std::size_t hosts, const TrainingRequest& request);
+
 // How far the statistics of a layer of batch normalisation are from those that are expected, relative to their size.
 struct StatisticsGap {
   std::string layer;
@@ -94,9 +98,9 @@ class Trainings {
   ObservedTraining run(const TrainingCase& of);
   // With a strategy that is no plugin, on `of.ranks` ranks. Only TrainingOutcome::weights and Observation::Epoch::weights count.
   ObservedTraining run(const TrainingCase& of, const std::function<std::unique_ptr<Strategy>()>& make, bool keeps_weights = false);
-  // On `of.hosts` hosts, which are threads of this process: one outcome of each. In the order of runs, or added in rank order if not
-  // `of.in_real_time`. CPU only.
-  std::vector<TrainingOutcome> run_on_hosts(const TrainingCase& of);
+  // On `of.hosts` hosts, which are threads of this process: the outcome of the first one, with the weights of all ranks. In the order of runs, or
+  // added in rank order if not `of.in_real_time`. If `of.resumes`, interrupted after the first epoch; it can also be altered. CPU only.
+  ObservedTraining run_on_hosts(const TrainingCase& of);
   // Why the case cannot run on its hosts; empty if it can.
   std::string refused_hosts(const TrainingCase& of, const Traits& traits) const;
   // For another process: what this training ends with, and its first checkpoint, as files in the folder. One of each row.
@@ -146,7 +150,8 @@ class Trainings {
   bool sees_steps(const TrainingCase& of) const;
   Observation new_observation(const TrainingCase& of, bool is_lockstep) const;
   // Trains until the checkpoint after this number of epochs has been written.
-  void run_part(TrainingRequest request, std::size_t epochs, bool free_pace);
+  void run_part(TrainingRequest request, std::size_t epochs, bool free_pace, std::size_t hosts = 1);
+  Leave leave_of_hosts(const TrainingCase& of) const;
   void add_usage(const Observation& seen, double others, const Footprint& before);
   // The file in the folder that keep() writes: "weights" or "checkpoint".
   std::string kept_file(const TrainingCase& of, std::string_view what) const;

@@ -15,7 +15,9 @@ constexpr std::size_t kFittingEpochs = 20, kMostFittings = 10;
 
 std::vector<SettledModel> settled_models(Observation seen) {
   std::vector<SettledModel> all;
-  for (Observation::Epoch& epoch : seen.ranks[0].epochs) all.push_back({std::move(epoch.weights), std::move(epoch.buffers)});
+  for (Observation::Epoch& epoch : seen.ranks[0].epochs) all.push_back({std::move(epoch.weights), std::move(epoch.buffers), {}});
+  for (auto& [place, weights] : seen.ranks[0].within)
+    if (place.first < all.size()) all[place.first].within[place.second] = std::move(weights);
   return all;
 }
 

@@ -69,6 +69,7 @@ class Verification {
   void check_approximate(TrainingCase of, const Traits& traits);
   ObservedTraining check_disturbed(TrainingCase of, const Expectation& expected);
   void check_epochs(const TrainingCase& of, const Expectation& expected, const ObservedTraining& training);
+  void check_within_epochs(const TrainingCase& of, const Expectation& expected, const ObservedTraining& training);
   void check_statistics(const TrainingCase& of, const Expectation& expected, const ObservedTraining& training);
   // One device, or one rank that accumulates shares, after each epoch. Valid until the next call.
   Expectation expected_of(const std::string& check, const TrainingCase& of, std::size_t shares, double limit);
@@ -92,7 +93,13 @@ class Verification {
   void check_ceiling(const TrainingCase& of, const ObservedTraining& training);
   void check_usage(const StrategyConfig& strategy);
   void check_shape(TrainingCase of, const Traits& traits, const std::string& place);
-  void check_free_pace(TrainingCase of, const std::string& place);
+  void check_free_pace(TrainingCase of, const Traits& traits, const std::string& place);
+  // That another training on the same hosts ends as expected, and so does one that is interrupted and resumed.
+  void check_repetition(TrainingCase of, const Expectation& expected, const std::string& place);
+  // That one model depends on the samples of every rank of every host. `plain`: what the training ends with.
+  void check_samples_of_hosts(TrainingCase of, const TrainingOutcome& plain, const std::string& place);
+  // Whether the model depends on the sample of `of.alteration`. Nothing if the data have no other one.
+  std::optional<bool> depends_on_sample(TrainingCase of, const TrainingOutcome& plain);
   // The training of keep(). Nothing if there is none to which the options apply.
   std::optional<TrainingCase> kept_case(const StrategyConfig& strategy);
 

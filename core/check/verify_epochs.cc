@@ -16,6 +16,7 @@ namespace {
 using Verdict = VerifyFinding::Verdict;
 
 constexpr char kEveryEpoch[] = "settle() returns the same weights as one device after each epoch";
+constexpr char kWithinEpochs[] = "settle() returns the same weights as one device within epochs";
 constexpr char kStatistics[] = "after each epoch, the statistics of batch normalisation are those of one device";
 
 // Of statistics, relative to their size. It is ten times what weights within their limits change, and more only where the control is farther.
@@ -62,7 +63,28 @@ void Verification::check_epochs(const TrainingCase& of, const Expectation& expec
     }
   }
   judge(true, of, kEveryEpoch, fmt::format("in each of {} epochs", training.seen.ranks[0].epochs.size()));
+  check_within_epochs(of, expected, training);
   check_statistics(of, expected, training);
+}
+
+// A run evaluates them where `evaluate` asks for it.
+void Verification::check_within_epochs(const TrainingCase& of, const Expectation& expected, const ObservedTraining& training) {
+  const std::size_t steps = extent_of(scope_, of.optimizer, of.is_brief).steps_per_epoch;
+  std::size_t known = 0;
+  for (const SettledModel& epoch : *expected.epochs) known += epoch.within.size();
+  const bool was_settled = of.settles && !training.seen.ranks[0].sent.empty();  // in lockstep
+  if (known == 0 || !was_settled) return;
+  for (std::size_t rank = 0; rank < training.seen.ranks.size(); ++rank) {
+    for (const auto& [place, weights] : training.seen.ranks[rank].within) {
+      const auto [epoch, step] = place;
+      VerifyFinding finding = finding_of(of, kWithinEpochs, {kWithinEpochs, {expected.epochs->at(epoch).within.at(step)}, expected.limit}, {weights},
+                                         epoch * steps + step + 1);
+      if (finding.verdict == Verdict::passed) continue;
+      finding.figure = fmt::format("after step {} of epoch {}, rank {}: {}", step + 1, epoch + 1, rank, finding.figure);
+      return listener_.found(finding);
+    }
+  }
+  judge(true, of, kWithinEpochs, fmt::format("after each of {} steps", known));
 }
 
 // Weights do not show them, and accuracy depends on them.

@@ -218,7 +218,7 @@ void from_json(const nlohmann::json& json, Config& config);
 // The resolved config as YAML: all defaults filled in, layers inline.
 std::string resolved_yaml(const Config& config);
 
-// SHA-256 (hexadecimal) over all settings but the price: equal for configs with equal settings, whatever file they come from.
+// SHA-256 (hexadecimal) over all settings but the price, hosts.launcher and hosts.timeout: equal for configs with equal settings, whatever file they come from.
 std::string config_hash(const Config& config);
 
 // Whether a config accepts this name of a strategy: letters, digits, _ and -, at most 64.

@@ -240,8 +240,10 @@ std::string resolved_yaml(const Config& config) {
 }
 
 std::string config_hash(const Config& config) {
-  nlohmann::json settings = settings_of(nlohmann::json(config));
-  settings.erase("price_per_device_hour");  // changes no trial
+  Config same = config;
+  same.hosts = {.names = config.hosts.names};  // how they are started and watched changes no trial
+  nlohmann::json settings = settings_of(nlohmann::json(same));
+  settings.erase("price_per_device_hour");     // likewise
   return sha256(settings.dump());
 }
 

@@ -11,8 +11,21 @@ namespace mgcompare {
 double process_seconds();  // of all threads of this process, ended ones included
 double thread_seconds();   // of the calling thread
 
+// Threads of the program that work for other hosts, such as those of the MPI library: OtherThreads does not count them. All that exist now,
+// which must not be a plugin's and should live until the process ends, and one that registers itself while it lives.
+void register_service_threads();
+class ServiceThread {
+ public:
+  ServiceThread();
+  ~ServiceThread();
+  ServiceThread(const ServiceThread&) = delete;
+  ServiceThread& operator=(const ServiceThread&) = delete;
+};
+double service_seconds();  // of all of them, ended ones included
+
 // From begin() to end(), which every rank calls on its own thread: begin() right after a rendezvous of the ranks, end() right
-// after one and before another. Includes the program's own threads, such as the one that draws the order of samples.
+// after one and before another. Includes the program's own threads, such as the one that draws the order of samples, but those that work for
+// other hosts.
 class OtherThreads {
  public:
   explicit OtherThreads(std::size_t ranks) : ranks_(ranks) {}
@@ -31,8 +44,8 @@ class OtherThreads {
     double begin = 0, end = 0;
   };
   std::vector<Used> ranks_;
-  Used process_, descendants_;      // written by rank 0
-  bool is_complete_ = true;         // likewise
+  Used process_, descendants_, services_;  // written by rank 0
+  bool is_complete_ = true;                // likewise
 };
 
 }  // namespace mgcompare

@@ -95,8 +95,11 @@ class Planner {
     versions_ = versions_of(config_);
     // A trial has one seed. The list of all in the config of each would cost memory quadratically.
     for (Version& version : versions_) version.config.seeds = {config_.seeds.front()};
-    // No trial depends on the price.
-    for (Version& version : versions_) version.config.price_per_device_hour = 0;
+    // No trial depends on the price, or on how hosts are started.
+    for (Version& version : versions_) {
+      version.config.hosts = {.names = version.config.hosts.names};
+      version.config.price_per_device_hour = 0;
+    }
     for (const Version& version : versions_) check_network(version.config);
     for (const Version& version : versions_) {
       if (samples_of(version.config) == 0) {

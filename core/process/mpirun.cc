@@ -9,9 +9,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -42,7 +44,8 @@ std::vector<std::string> words_of(HostLauncher launcher, const std::vector<std::
   for (const std::string& host : hosts) slots.push_back(host + ":1");
   std::vector<std::string> words = {mpirun_program(), "--host", fmt::format("{}", fmt::join(slots, ",")), "-np", std::to_string(hosts.size()),
                                     "--map-by", "ppr:1:node", "--bind-to", "none"};
-  // Within an allocation srun starts Open MPI's daemons; by ssh, the hosts need not belong to one.
+  // Within an allocation srun starts Open MPI's daemons; by ssh, the hosts need not belong to one. Containers set `isolated`, which starts none.
+  if (const char* const plm = std::getenv("OMPI_MCA_plm"); plm != nullptr && std::string_view(plm) == "isolated") unsetenv("OMPI_MCA_plm");
   add_setting(words, "plm", launcher == HostLauncher::slurm ? "slurm" : "rsh");
   if (launcher != HostLauncher::slurm) add_setting(words, "ras", "^slurm");
   add_setting(words, "pml", "ob1");
@@ -100,7 +103,8 @@ constexpr Symptom kSymptoms[] = {
     {"could not access", "does not have this program at the same path", "install the same build there"},
 };
 
-constexpr std::string_view kKilled = "exited on signal";
+// What mpirun prints of the first worker that ended by itself: by a signal, with another code than 0, or by exit(0).
+constexpr std::string_view kKilled = "exited on signal", kFailed = "exited with non-zero status", kLeft = "exiting improperly";
 
 // A name of ssh's own before "command not found" or as a missing agent.
 constexpr std::string_view kNoSsh[] = {"plm_rsh_agent", "ssh: not found", "neither ssh nor rsh", "unable to find ssh"};
@@ -120,6 +124,46 @@ std::string own_sentence(const std::string& output) {
 
 std::string subject(const std::vector<std::string>& hosts) {
   return hosts.empty() ? "a host" : fmt::format("host {}", fmt::join(hosts, ", "));
+}
+
+// The name of "[[34758,1],1]" or "process rank 1", whose last number is that of the host.
+std::vector<std::string> host_of_rank(std::string_view text, std::string_view before, const std::vector<std::string>& hosts) {
+  const std::size_t at = text.find(before);
+  if (at == text.npos) return {};
+  std::string_view rest = text.substr(at + before.size());
+  rest = rest.substr(0, rest.find('\n'));
+  if (const std::size_t comma = rest.rfind(','); before.ends_with(':') && comma != rest.npos) rest.remove_prefix(comma + 1);
+  std::size_t number = hosts.size();
+  std::from_chars(rest.data(), rest.data() + rest.size(), number);
+  return number < hosts.size() ? std::vector{hosts[number]} : std::vector<std::string>();
+}
+
+HostFailure crash(const std::vector<std::string>& hosts, const std::string& how) {
+  return {fmt::format("the worker of {} ended by itself ({})", subject(hosts), plain(how)), {}, true};
+}
+
+// Of the first worker that ended by itself, if one did.
+std::optional<HostFailure> explain_end(const std::string& output, const std::vector<std::string>& hosts) {
+  if (const std::size_t at = output.find(kKilled); at != output.npos) {
+    const std::string line = line_with(output, at);
+    std::string how = line.substr(line.find(kKilled));
+    if (how.ends_with('.')) how.pop_back();
+    const std::vector<std::string> named = named_in(line, hosts);
+    return crash(named.empty() ? host_of_rank(line, "process rank ", hosts) : named, how);
+  }
+  if (const std::size_t at = output.find(kFailed); at != output.npos) {
+    constexpr std::string_view kCode = "Exit code:";
+    const std::string after = output.substr(at);
+    const std::size_t code = after.find(kCode);
+    const std::string line = code == after.npos ? "" : line_with(after, code);
+    const std::size_t digit = line.find_first_of("0123456789");
+    return crash(host_of_rank(after, "Process name:", hosts), digit == line.npos ? "an exit code that is not 0" : "exit code " + line.substr(digit));
+  }
+  if (const std::size_t at = output.find(kLeft); at != output.npos) {
+    const std::size_t sentence = output.rfind("process rank ", at);
+    return crash(sentence == output.npos ? std::vector<std::string>() : host_of_rank(output.substr(sentence), "process rank ", hosts), "exit code 0");
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -173,16 +217,15 @@ HostFailure explain_mpirun(const std::string& output, const std::vector<std::str
   // When a worker is killed, the others may complain of the connection to it.
   const bool is_killed = output.find(kKilled) != output.npos;
   if (const std::string own = own_sentence(output); !own.empty() && !is_killed) return {own, {}};
-  for (const std::string_view text : {kKilled, std::string_view("exited with"), std::string_view("lost communication"), std::string_view("Lost connection")}) {
+  if (const std::optional<HostFailure> end = explain_end(output, hosts)) return *end;
+  for (const std::string_view text : {"lost communication", "Lost connection"}) {
     const std::size_t at = output.find(text);
     if (at == output.npos) continue;
     std::vector<std::string> named = named_in(line_with(output, at), hosts);
     if (named.empty()) named = named_in(output.substr(at), hosts);
     // Both ends of a connection that broke are named; this one is not the one that is lost.
     if (named.size() > 1) std::erase(named, hosts.front());
-    if (!text.starts_with("exited")) return {fmt::format("the connection to {} is lost; check the host and its network", subject(named)), named};
-    const std::string line = line_with(output, at);
-    return {fmt::format("the worker of {} ended by itself ({})", subject(named), plain(line.substr(line.find(text)))), {}, true};
+    return {fmt::format("the connection to {} is lost; check the host and its network", subject(named)), named};
   }
   for (const Symptom& symptom : kSymptoms) {
     const std::size_t at = output.find(symptom.text);

@@ -127,6 +127,7 @@ void answer(Channel& channel, const Handlers& handlers, const Message& request) 
 }
 
 Channel* served = nullptr;
+std::atomic<bool> exits_at_once{false};
 
 // An exception left a thread or a destructor of a plugin. Lack of memory is a cause of its own; all others are crashes.
 [[noreturn]] void on_terminate() {
@@ -146,12 +147,15 @@ Channel* served = nullptr;
 
 }  // namespace
 
+void exit_at_once() { exits_at_once = true; }
+
 int serve(const Handlers& handlers, const std::function<void()>& prepare) {
   split_off_guardian();
   if (prepare) prepare();
   // Never destroyed: the reading thread may still use it when main returns.
   Channel& channel = *new Channel;
   served = &channel;
+  exit_at_once();
   std::set_terminate(on_terminate);
   channel.send("hello", {{"process", getpid()}});
   while (const std::optional<Message> request = channel.next()) answer(channel, handlers, *request);
@@ -164,7 +168,7 @@ int serve(const Handlers& handlers, const std::function<void()>& prepare) {
 // use them, and the crash that follows would be reported in place of the exit. A handler of atexit() cannot prevent this: static
 // objects that are made after its registration are destroyed before it is called.
 extern "C" __attribute__((visibility("default"))) void exit(int status) noexcept {
-  if (mgcompare::served != nullptr) {
+  if (mgcompare::exits_at_once) {
     std::fflush(nullptr);
     _exit(status);
   }

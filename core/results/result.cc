@@ -26,6 +26,7 @@ void each_field(R& r, const F& f) {
   using Plain = std::remove_const_t<R>;
   if constexpr (std::is_same_v<Plain, EvaluationResult>) {
     f("epochs", r.epochs), f("seconds_training", r.seconds_training), f("accuracy", r.accuracy);
+    f("sketch", r.sketch), f("ranks_apart", r.ranks_apart), f("ranks_moved", r.ranks_moved);
   } else if constexpr (std::is_same_v<Plain, EpochResult>) {
     f("loss", r.loss), f("train_accuracy", r.train_accuracy), f("accuracy", r.accuracy);
     f("seconds_training", r.seconds_training), f("seconds_evaluation", r.seconds_evaluation);

@@ -23,7 +23,11 @@ inline constexpr char kOwnFramework[] = "mgcompare";
 struct EvaluationResult {
   double epochs = 0;                // share of the epoch that was trained
   double seconds_training = 0;      // of the epoch so far
-  double accuracy = 0;              // as that of an epoch
+  double accuracy = 0;              // this and the others: as those of an epoch
+  std::string sketch;               // of at most kMostSketches evaluations of an epoch
+  std::uint64_t ranks_apart = 0, ranks_moved = 0;
+
+  static constexpr std::size_t kMostSketches = 16;
 };
 
 struct EpochResult {
@@ -37,9 +41,9 @@ struct EpochResult {
   double seconds_unclocked = 0;     // of a backend: from the request to its weights, less the training and the program's own work
   std::string sketch;               // of the settled weights of rank 0 (weight_sketch.h)
   std::string statistics_sketch;    // likewise, of the statistics of batch normalisation; empty if there is none
-  std::uint64_t ranks_apart = 0;    // ranks whose settled weights have other bits than those of rank 0
+  std::uint64_t ranks_apart = 0;    // ranks whose settled weights have other bits than those of rank 0, in any evaluation of the epoch
   std::uint64_t repeats_samples = 0;  // 1: as many samples as there are, but some again in place of others
-  std::uint64_t ranks_moved = 0;    // ranks whose live weights had other bits after settle() than before
+  std::uint64_t ranks_moved = 0;    // ranks whose live weights had other bits after settle() than before, likewise
 };
 
 // Seconds of one rank over all training epochs. Every moment counts for one part: the first in this list that applies. On

@@ -106,11 +106,13 @@ static std::string environment_value(const RunInfo& info, std::string_view key) 
 }
 
 // The settings that tell two experiments apart. The name is a label, which a config without one takes from its file; that of
-// the network goes with its layers; plugins are compared by their content; and a price changes no trial.
+// the network goes with its layers; plugins are compared by their content; and a price changes no trial,
+// nor does how hosts are started and watched.
 static std::vector<std::string> differing_settings(const RunInfo& one, const std::string& other_config) {
   std::vector<std::string> keys = differing_keys(one.config_json, other_config);
   std::erase_if(keys, [](const std::string& key) {
-    return key == "name" || key == "model" || key == "price_per_device_hour" || key == "plugins" || key.starts_with("plugins.");
+    return key == "name" || key == "model" || key == "price_per_device_hour" || key == "hosts.launcher" || key == "hosts.timeout" ||
+           key == "plugins" || key.starts_with("plugins.");
   });
   return keys;
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
@@ -158,6 +159,17 @@ Checkpoint checkpoint_of(ContentsReader contents) {
   return checkpoint;
 }
 
+// No file can replace a directory. What it contains is not the program's to delete.
+void set_directory_aside(const Directory& folder, const std::string& name) {
+  struct stat status {};
+  if (fstatat(folder.descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(status.st_mode)) return;
+  if (unlinkat(folder.descriptor(), name.c_str(), AT_REMOVEDIR) == 0) return;
+  for (int number = 1; number <= 100; ++number) {
+    const std::string aside = fmt::format("{}.directory{}", name, number);
+    if (renameat2(folder.descriptor(), name.c_str(), folder.descriptor(), aside.c_str(), RENAME_NOREPLACE) == 0 || errno != EEXIST) return;
+  }
+}
+
 }  // namespace
 
 bool write_checkpoint(const std::string& file, const Checkpoint& checkpoint, std::uint64_t most_bytes) {
@@ -169,7 +181,10 @@ bool write_checkpoint(const std::string& file, const Checkpoint& checkpoint, std
   Contents size;
   size.add(std::uint64_t{contents.bytes().size()});
   try {
-    AtomicFile out(Directory::subfolder_of(file), std::filesystem::path(file).filename().string());
+    const std::string name = std::filesystem::path(file).filename().string();
+    Directory folder = Directory::subfolder_of(file);
+    set_directory_aside(folder, name);
+    AtomicFile out(std::move(folder), name);
     out.write(kFirstLine);
     out.write(size.bytes());
     out.write(digest_of(contents.bytes()));

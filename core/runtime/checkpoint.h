@@ -24,7 +24,7 @@ struct Checkpoint {
   std::vector<Blobs> ranks;
 };
 
-// Keeps the old file until the new one is on disk. Returns false, and keeps it altogether, if the contents of the new one have
+// Puts the file in the place of whatever else has its name: a directory that is not empty is renamed. Keeps the old file until the new one is on disk. Returns false, and keeps it altogether, if the contents of the new one have
 // more than `most_bytes`. Throws Error with the name of the file.
 [[nodiscard]] bool write_checkpoint(const std::string& file, const Checkpoint& checkpoint, std::uint64_t most_bytes);
 // Throws Error with the reason, without the name of the file, if it cannot be read, was written by another version, is damaged

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/affinity.h"
+#include "measure/processor_time.h"
 #include "mgcompare/error.h"
 #include "runtime/rank_group.h"
 
@@ -31,6 +32,7 @@ HostService::~HostService() {
 }
 
 void HostService::run(Client& client) {
+  const ServiceThread registered;
   run_on_all_cores();
   try {
     for (AccessRequest request = next(client); request.kind != Ask::end; request = next(client)) schedule(client, request);

@@ -131,6 +131,8 @@ void CommContext::abort() {
   }
   made_.notify_all();
   barrier_.abort();
+  // The services of the other hosts then abort their ranks.
+  if (access_ != nullptr) access_->hosts().transport->abort();
   // Before the scheduler: a section that waits for another host may hold its lock.
   collectives_.abort();
   scheduler_->abort();

@@ -28,6 +28,9 @@ class HostTrials {
 
  private:
   void start();
+  // Whether a new job connects all hosts. It then runs the next trial.
+  bool can_use_hosts();
+  void forget(const std::vector<std::string>& lost);
 
   HostsConfig hosts_;               // those that are left
   SupervisorSettings settings_;

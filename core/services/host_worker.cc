@@ -62,6 +62,22 @@ nlohmann::json description() {
   return {{"build", build}, {"devices", devices}};
 }
 
+// Connects all pairs of hosts, which MPI does when they first need each other. So what it holds is the same before and after a trial. The
+// data are long enough to use every network between two hosts.
+void open_connections(Transport& hosts) {
+  constexpr std::size_t kBytes = 256 << 10;
+  const std::vector<char> own(kBytes);
+  std::vector<char> received(kBytes * hosts.hosts());
+  std::vector<Outgoing> out;
+  std::vector<Incoming> in;
+  for (std::size_t host = 0; host < hosts.hosts(); ++host) {
+    if (host == hosts.host()) continue;
+    out.push_back({host, own.data(), kBytes});
+    in.push_back({host, received.data() + kBytes * host, kBytes});
+  }
+  hosts.exchange(out, in);
+}
+
 // The worker of the first host.
 class FirstHost {
  public:
@@ -70,6 +86,7 @@ class FirstHost {
   // Called when the process has its guardian.
   void connect() {
     transport_ = &transport();
+    open_connections(*transport_);
     link_ = std::make_unique<HostLink>(*transport_, settings_.names, settings_.timeout);
   }
 
@@ -216,7 +233,9 @@ nlohmann::json answer_to(const HostRequest& request, Handlers& handlers, Request
 
 int run_other_host(const HostWorkerSettings& settings) {
   split_off_guardian();
+  exit_at_once();
   Transport& hosts = transport();
+  open_connections(hosts);
   HostLink link(hosts, settings.names, settings.timeout);
   Session session;
   Handlers handlers = trial_handlers(session, [&](const Trial& trial) { return HostSpan{&hosts, trial.hosts, hosts.host()}; });

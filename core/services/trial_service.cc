@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -13,6 +14,7 @@
 #include "base/footprint.h"
 #include "config/config.h"
 #include "data/dataset.h"
+#include "measure/processor_time.h"
 #include "modules/platform_host.h"
 #include "process/memory_limit.h"
 #include "services/data_service.h"
@@ -20,19 +22,26 @@
 namespace mgcompare {
 namespace {
 
-// Finds what a plugin leaves behind. The libraries of GPUs and MPI start threads and open descriptors when they are first used in
-// some way, but not again each time: so on GPUs and on several hosts these count only after another repeat of the same row.
+// Finds what a plugin leaves behind. The libraries of GPUs start threads and open descriptors when they are first used in some way,
+// but not again each time: so on GPUs these count only after another repeat of the same row. A worker of several hosts has opened all of its
+// connections before its first trial.
 class LeftoverCheck {
  public:
   std::string left_behind(const Trial& trial, const Footprint& before) {
     const bool is_first = seen_.insert(row_name(trial)).second;
     Footprint after = settled_footprint(before);
-    if (is_first && (trial.device_kind != DeviceKind::cpu || trial.hosts > 1)) after = {before.threads, before.descriptors, after.processes, after.settings};
+    if (is_first && trial.device_kind != DeviceKind::cpu) after = {before.threads, before.descriptors, after.processes, after.settings};
     return difference(before, after);
+  }
+
+  // Threads that exist before the first plugin does: those of MPI, of the link between the hosts and of the channel to the runner.
+  void register_services() {
+    if (!std::exchange(has_services_, true)) register_service_threads();
   }
 
  private:
   std::set<std::string> seen_;
+  bool has_services_ = false;
 };
 
 TrialFiles files_of(const nlohmann::json& body) {
@@ -76,6 +85,7 @@ nlohmann::json run_trial(Session& session, const HostsOf& hosts, LeftoverCheck& 
   session.data(trial.config.data, reporting_places(files.data_folder, context), reporting_log(context));
   context.note({{"ready", true}});
   open_platform(trial);
+  if (hosts) leftovers.register_services();
   const Footprint before = footprint();
   std::optional<MemoryLimit> limit;
   if (trial.device_kind == DeviceKind::cpu) limit.emplace(trial.config.measure.memory_limit, held.bytes(trial));

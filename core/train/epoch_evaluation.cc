@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/fingerprint.h"
+#include "results/weight_sketch.h"
 #include "train/evaluation.h"
 #include "train/rank_report.h"
 
@@ -100,6 +101,12 @@ void end_evaluation(TrainingState& state, std::size_t number) {
   state.wait_for_ranks(number);
 }
 
+// Of the next evaluation of the epoch. Of many, every n-th has one.
+bool keeps_sketch(const TrainingState& state) {
+  const auto all = static_cast<std::size_t>(1 / state.config.evaluate), every = all / EvaluationResult::kMostSketches + 1;
+  return (state.evaluations.size() + 1) % every == 0;
+}
+
 }  // namespace
 
 void evaluate_within_epoch(TrainingState& state, Setup& setup, std::size_t number, double epochs) {
@@ -108,7 +115,13 @@ void evaluate_within_epoch(TrainingState& state, Setup& setup, std::size_t numbe
   if (number == 0) {
     // On the first host only, the others have no result.
     const std::vector<RankEpoch> reports = gather_reports(state.request.hosts, rank_epochs(state.ranks));
-    if (!reports.empty()) state.evaluations.push_back({epochs, state.epoch_seconds, evaluated_accuracy(reports, state.trial_facts)});
+    if (!reports.empty()) {
+      EvaluationResult evaluation = evaluation_within(reports, state.trial_facts);
+      evaluation.epochs = epochs;
+      evaluation.seconds_training = state.epoch_seconds;
+      if (keeps_sketch(state)) evaluation.sketch = sketch_of(state.ranks[0].settled_weights);
+      state.evaluations.push_back(std::move(evaluation));
+    }
     state.evaluation_seconds += now() - start;
   }
   end_evaluation(state, number);

@@ -72,6 +72,20 @@ void add_audit(TrainingOutcome& outcome, const std::vector<Rank>& ranks, const T
   }
 }
 
+// Ranks whose copies depart, see EpochResult.
+struct Departures {
+  std::uint64_t apart = 0, moved = 0;
+};
+
+Departures departures_of(const std::vector<RankEpoch>& ranks, const TrialFacts& facts) {
+  Departures found;
+  for (const RankEpoch& rank : ranks) {
+    found.apart += facts.traits.models == Traits::Models::one && rank.settled_fingerprint != ranks[0].settled_fingerprint ? 1 : 0;
+    found.moved += rank.was_moved ? 1 : 0;
+  }
+  return found;
+}
+
 }  // namespace
 
 double evaluated_accuracy(const std::vector<RankEpoch>& ranks, const TrialFacts& facts) {
@@ -81,6 +95,15 @@ double evaluated_accuracy(const std::vector<RankEpoch>& ranks, const TrialFacts&
     throw Error("the evaluation counted " + std::to_string(tested.predictions) + " predictions, expected " + std::to_string(expected) +
                 ": settle() or a thread of the strategy ran passes of its own");
   return ratio(tested.correct, tested.predictions);
+}
+
+EvaluationResult evaluation_within(const std::vector<RankEpoch>& ranks, const TrialFacts& facts) {
+  const Departures departures = departures_of(ranks, facts);
+  EvaluationResult evaluation;
+  evaluation.accuracy = evaluated_accuracy(ranks, facts);
+  evaluation.ranks_apart = departures.apart;
+  evaluation.ranks_moved = departures.moved;
+  return evaluation;
 }
 
 void add_epoch(Result& result, const std::vector<RankEpoch>& ranks, const Rank& first, const TrialFacts& facts, bool evaluated,
@@ -108,11 +131,14 @@ void add_epoch(Result& result, const std::vector<RankEpoch>& ranks, const Rank& 
   epoch.seconds_evaluation = seconds_evaluation;
   if (evaluated) epoch.sketch = sketch_of(first.settled_weights);
   if (evaluated && !first.evaluated_buffers.empty()) epoch.statistics_sketch = sketch_of(first.evaluated_buffers);
-  for (const RankEpoch& rank : ranks) {
-    epoch.ranks_apart += !many && rank.settled_fingerprint != ranks[0].settled_fingerprint ? 1 : 0;
-    epoch.ranks_moved += rank.was_moved ? 1 : 0;
-    result.exclusive_sections += rank.exclusive_sections;
+  const Departures departures = departures_of(ranks, facts);
+  epoch.ranks_apart = departures.apart;
+  epoch.ranks_moved = departures.moved;
+  for (const EvaluationResult& evaluation : epoch.evaluations) {
+    epoch.ranks_apart = std::max(epoch.ranks_apart, evaluation.ranks_apart);
+    epoch.ranks_moved = std::max(epoch.ranks_moved, evaluation.ranks_moved);
   }
+  for (const RankEpoch& rank : ranks) result.exclusive_sections += rank.exclusive_sections;
   result.epochs.push_back(epoch);
   LearnedSamples learned;
   for (const RankEpoch& rank : ranks) learned = learned + rank.learned;

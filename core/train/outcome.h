@@ -24,6 +24,9 @@ struct TrialFacts {
 // Of the last evaluation, on all samples; with many models their mean. Throws Error if it did not cover every sample.
 double evaluated_accuracy(const std::vector<RankEpoch>& ranks, const TrialFacts& facts);
 
+// The accuracy of the last evaluation, which was within an epoch, and whether the ranks' copies of the weights were equal.
+EvaluationResult evaluation_within(const std::vector<RankEpoch>& ranks, const TrialFacts& facts);
+
 // Adds an epoch. `first`: rank 0. `within`: its evaluations before its end. Throws Error if the last evaluation did not cover every sample.
 void add_epoch(Result& result, const std::vector<RankEpoch>& ranks, const Rank& first, const TrialFacts& facts, bool evaluated,
                double seconds_training, double seconds_evaluation, std::vector<EvaluationResult> within);

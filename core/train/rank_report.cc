@@ -58,6 +58,10 @@ void from_json(const nlohmann::json& json, HostReport& report) {
   json.at("changed_settings").get_to(report.changed_settings);
 }
 
+void fail_unmatched(std::size_t host) {
+  throw Error(fmt::format("the strategy made other calls of its group on host number {} than on the first host; make the same collective calls on every rank", host + 1));
+}
+
 std::vector<RankEpoch> rank_epochs(const std::vector<Rank>& ranks) {
   std::vector<RankEpoch> epochs;
   for (const Rank& rank : ranks)

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "mgcompare/error.h"
 #include "platform/transport.h"
 #include "results/placement.h"
 #include "results/result.h"
@@ -44,12 +45,22 @@ std::vector<RankEpoch> rank_epochs(const std::vector<Rank>& ranks);
 HostReport host_report(const TrainingState& state);
 HostReport merged(const std::vector<HostReport>& hosts);
 
+// Exchanges of the strategies and of the program follow each other on one channel. So a host that makes more or fewer of the former than the
+// first one sends them in place of its report. `host`: from 0.
+[[noreturn]] void fail_unmatched(std::size_t host);
+
 // Collective over hosts, on one thread of each. Returns those of all hosts on the first one, and nothing on the others.
 template <class Report> std::vector<Report> gather_reports(const HostSpan& hosts, std::vector<Report> own) {
   if (hosts.count == 1) return own;
   std::vector<Report> all;
-  for (const std::string& text : gather(hosts, nlohmann::json(own).dump()))
-    for (Report& report : nlohmann::json::parse(text).get<std::vector<Report>>()) all.push_back(std::move(report));
+  const std::vector<std::string> texts = gather(hosts, nlohmann::json(own).dump());
+  for (std::size_t host = 0; host < texts.size(); ++host) {
+    try {
+      for (Report& report : nlohmann::json::parse(texts[host]).get<std::vector<Report>>()) all.push_back(std::move(report));
+    } catch (const nlohmann::json::exception&) {
+      fail_unmatched(host);
+    }
+  }
   return all;
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <functional>
@@ -10,6 +11,7 @@
 #include <numeric>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "command/rig.h"
 #include "tests/data/npy_files.h"
@@ -157,6 +159,42 @@ TEST_F(Hosts, AnErrorIsARowWithItsSentenceAndLaterTrialsRun) {
   expect_nothing_left(network, 2);
 }
 
+// Each of either host, where its rank does it alone.
+TEST_F(Hosts, WhatAPluginLeavesIsNotedInItsFirstTrial) {
+  MGCOMPARE_NETWORK(network, 2);
+  const Ended ended = run(network, hosts_config("cpu:2x1", "replicated, tower, {misbehave: {how: descriptors, rank: 0, as: here}}, {misbehave: {how: thread, rank: 1, as: there}}",
+                                                "isolation: sweep\n"));
+  const mgcompare::Run run = place_.only_run();
+  const auto notes = [&](const std::string& name) { return fmt::format("{}", fmt::join(row_named(run, name + " cpu:2x1 batch 64").result.notes, "; ")); };
+  EXPECT_EQ(notes("replicated"), "") << ended.err;
+  EXPECT_EQ(notes("tower"), "") << ended.err;
+  EXPECT_THAT(notes("here"), HasSubstr("the plugin of here left 3 open descriptors in the worker, which was replaced"));
+  EXPECT_THAT(notes("there"), HasSubstr("the plugin of there left 1 thread on host " + network.name(1)));
+  // The program's own threads serve the other host, and are not the strategy's.
+  const Result& honest = row_named(run, "replicated cpu:2x1 batch 64").result;
+  EXPECT_LT(honest.seconds_other_threads, 0.1 * honest.seconds_rank_threads);
+  expect_nothing_left(network, 2);
+}
+
+TEST_F(Hosts, AnExitIsARowWithTheHostAndTheCode) {
+  MGCOMPARE_NETWORK(network, 2);
+  run(network, hosts_config("cpu:2x1", "{misbehave: {how: normal exit, as: normal}}, {misbehave: {how: quick exit, as: quick}}"));
+  const mgcompare::Run run = place_.only_run();
+  for (const auto& [name, code] : {std::pair{"normal cpu:2x1 batch 64", 0}, std::pair{"quick cpu:2x1 batch 64", 3}}) {
+    EXPECT_EQ(row_named(run, name).result.status, TrialStatus::crashed);
+    EXPECT_EQ(row_named(run, name).result.cause, fmt::format("the worker of host {} ended by itself (exit code {})", network.name(1), code));
+  }
+  expect_nothing_left(network, 2);
+}
+
+TEST_F(Hosts, OtherWaysToStartHostsContinueARun) {
+  const std::string config = place_.write("hosts.yaml", hosts_config("cpu:1", "serial", "hosts: {timeout: 3, launcher: mpirun}\ncheckpoint_epochs: 1\n"));
+  ASSERT_EQ(place_.run({config, "-o", "run"}).code, 0);
+  const Ended ended = place_.run({config, "-o", "run", "--resume", "--set", "hosts.timeout=5", "--set", "hosts.launcher=auto"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(place_.run({config, "-o", "run", "--resume", "--set", "epochs=3"}).code, 5);
+}
+
 class Losses : public Hosts {
  protected:
   // Runs long trials on all hosts, and calls `harm` in the first.
@@ -180,6 +218,21 @@ TEST_F(Losses, AKilledWorkerIsARowAndTheNextTrialRunsOnAllHosts) {
   for (const Row& row : run.rows)
     if (row.trial.hosts == 2) ends.push_back(std::string(to_string(row.result.status)) + ": " + row.result.cause);
   EXPECT_THAT(ends, ::testing::UnorderedElementsAre(HasSubstr("crashed: the worker of host " + network.name(1)), HasSubstr("timeout: over the limit of 8 s")));
+  expect_nothing_left(network, 2);
+}
+
+TEST_F(Losses, AHostWhoseWorkerWasStoppedIsNotLost) {
+  MGCOMPARE_NETWORK(network, 2);
+  run_and_harm(network, "cpu:2x1", [&] {
+    // Not the guardian, which started it.
+    const std::vector<int> workers = network.processes(1, kWorker);
+    ASSERT_FALSE(workers.empty());
+    kill(*std::max_element(workers.begin(), workers.end()), SIGSTOP);
+  }, "{async_sgd: {as: first}}", "10");
+  const mgcompare::Run run = place_.only_run();
+  EXPECT_EQ(row_named(run, "first cpu:2x1 batch 64").result.status, TrialStatus::crashed);
+  EXPECT_THAT(row_named(run, "first cpu:2x1 batch 64").result.cause, HasSubstr("the worker of host " + network.name(1) + " did not answer any more, and a new one does"));
+  EXPECT_EQ(row_named(run, "later cpu:2x1 batch 64").result.status, TrialStatus::timeout) << row_named(run, "later cpu:2x1 batch 64").result.cause;
   expect_nothing_left(network, 2);
 }
 

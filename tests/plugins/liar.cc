@@ -59,6 +59,7 @@ class Liar : public Strategy {
                              "ignores ranks first",    // all but the first, in the first step of each epoch
                              "ignores ranks last",     // likewise, in the last full step
                              "ignores short batches",  // likewise, in the last step
+                             "ignores hosts",          // all but the first
                              "accumulates",            // no lie: an update with the gradients of two steps
                              "first rate",             // the learning rate of the first step in all steps
                              "largest rate",           // that has been so far
@@ -79,10 +80,12 @@ class Liar : public Strategy {
                              "unique no save",         // the same as the next in one that all copies of the library share
                              "static no save",         // a momentum in a static variable
                              "no save",                // has state, but no save() and restore()
+                             "saves on one host",      // but not on several
                              "saves an address",       // of its state, in place of the state
                              "restores once",          // the weights are wrong when the training is resumed again
                              "settle scales weights",  // of the training, also on one rank
                              "settle averages weights",  // of copies that train apart between averagings
+                             "settles within epochs",  // to other weights than those of the training
                              "settle exchanges last",  // of an epoch, in place of the step
                              "settle averages ahead",  // for the next step, which then exchanges nothing
                              "settle clears statistics",  // of batch normalisation
@@ -136,6 +139,7 @@ class Liar : public Strategy {
     if (how_ == "starts ahead") replica.weights()[0] += 0.1f;
     if (how_ == "starts with statistics" && replica.buffers().size() > 0) replica.buffers()[0] += 0.1f;
     buffers_ = replica.buffers();
+    velocity_.resize(weights_.size());
     started_ = true;
   }
 
@@ -169,9 +173,11 @@ class Liar : public Strategy {
     }
     if (how_ == "settle clears statistics") std::fill(replica.buffers().begin(), replica.buffers().end(), 0.0f);
     if (how_ == "settle averages statistics") average(group, replica.buffers());
-    if (how_ != "trains apart" && how_ != "trains apart noisily") return weights;
+    const bool is_within = how_ == "settles within epochs" && steps_ % facts_.steps_per_epoch != 0;
+    if (how_ != "trains apart" && how_ != "trains apart noisily" && !is_within) return weights;
     copy(replica.device(), own_.span(), weights);
-    group.broadcast(own_.span(), 0);
+    if (is_within) for (float& weight : own_.span()) weight *= 1.5f;
+    else group.broadcast(own_.span(), 0);
     return own_;
   }
 
@@ -179,6 +185,7 @@ class Liar : public Strategy {
     fail_in("save");
     archive.put_value("restored", restored_);
     if (how_ == "saves an address") archive.put_value("velocity", new std::vector<float>(velocity_));
+    if (saves_velocity()) archive.put_host("velocity", Vec(velocity_.data(), velocity_.size()));
     if (how_ != "save scales weights") return;
     for (float& weight : weights_) weight *= 0.9f;
   }
@@ -190,12 +197,14 @@ class Liar : public Strategy {
       archive.get_value("velocity", saved);
       velocity_ = *saved;
     }
+    if (saves_velocity()) archive.get_host("velocity", Vec(velocity_.data(), velocity_.size()));
     if (how_ == "restores statistics" && buffers_.size() > 0) buffers_[0] += 0.1f;
     if (++restored_ != 2 || how_ != "restores once") return;
     for (float& weight : weights_) weight *= 0.9f;
   }
 
  private:
+  bool saves_velocity() const { return how_ == "saves on one host" && facts_.hosts == 1; }
   bool trains_apart() const {
     return how_ == "trains apart" || how_ == "trains apart noisily" || how_ == "settle averages weights" ||
            how_ == "settle averages ahead";
@@ -247,6 +256,7 @@ class Liar : public Strategy {
     else replica.backward(learned_instead_of(batch), how_ == "mean of means" ? Scale::own_share : Scale::global_batch);
     const std::size_t learned_epochs = how_ == "ignores ranks later" ? 1 : how_ == "ignores ranks late" ? 2 : batch.epoch() + 1;
     if (group.rank() > 0 && batch.epoch() >= learned_epochs) std::fill(gradients.begin(), gradients.end(), 0.0f);
+    if (how_ == "ignores hosts" && group.rank() >= facts_.ranks / facts_.hosts) std::fill(gradients.begin(), gradients.end(), 0.0f);
     if (ignores_ranks_in(batch) && group.rank() > 0) std::fill(gradients.begin(), gradients.end(), 0.0f);
     if (how_ == "ignores a rank" && group.rank() > 0 && group.rank() == group.size() - 1)
       std::fill(gradients.begin(), gradients.end(), 0.0f);
@@ -257,7 +267,7 @@ class Liar : public Strategy {
       for (float& gradient : gradients) gradient /= static_cast<float>(group.size());
     if (how_ == "scaled gradients")
       for (float& gradient : gradients) gradient *= 1.01f;
-    if (how_ == "saves an address") add_momentum(velocity_, batch, gradients);
+    if (how_ == "saves an address" || how_ == "saves on one host") add_momentum(velocity_, batch, gradients);
     if (how_ == "noise of the process") add_noise(gradients, Random(static_cast<std::uint64_t>(getpid()), 1000 * batch.epoch() + batch.step()));
     if (how_ == "freezes a draw" || how_ == "freezes an option") {
       auto drawn = static_cast<float>(replica.random(5).below(0, 1 << 20));

@@ -34,6 +34,7 @@ class Server : public Strategy {
     Traits traits;
     traits.pace = Traits::Pace::free;
     traits.devices = {DeviceKind::cpu};
+    traits.one_host = lie_ != "one on each host" && lie_ != "broadcasts the first";
     return traits;
   }
 
@@ -65,8 +66,9 @@ class Server : public Strategy {
     });
   }
 
-  Vec settle(Replica&, Group&) override {
+  Vec settle(Replica&, Group& group) override {
     std::copy(server_->values.span().begin(), server_->values.span().end(), settled_.data());
+    if (lie_ == "broadcasts the first") group.broadcast(settled_.span(), 0);  // of several servers
     return settled_;
   }
 

@@ -158,7 +158,8 @@ TEST(Frameworks, AreHeldAgainstEqualStrategies) {
 }
 
 TEST(Frameworks, AreReadAlongTheRowThatOneTrainsWith) {
-  const Comparison comparison = compare_rows(two_frameworks().run);
+  const RunMaker maker = two_frameworks();
+  const Comparison comparison = compare_rows(maker.run);
   EXPECT_THAT(framework_answer_table(comparison).lines,
               ElementsAre(ElementsAre("mgcompare", "together", "cpu:2", "128", HasSubstr("0.90"), "alone", HasSubstr("ms")),
                           ElementsAre("Torchlike 2.1", "T pair", "cpu:2", "128", HasSubstr("1.80"), "T eager", HasSubstr("ms"))));

@@ -116,6 +116,33 @@ TEST(PromiseCheck, WithoutAReferenceAllOutputsSayThatItWasNotChecked) {
   EXPECT_TRUE(failures(comparison)[0].extra);
 }
 
+// Of the epoch's end the second row's weights depart by `moved`, in its middle by `within`.
+PromiseState state_within(double moved, double within) {
+  RunMaker maker = pair(moved);
+  for (Row& row : maker.run.rows) {
+    EvaluationResult middle;
+    middle.epochs = 0.5;
+    middle.sketch = weights(row.trial.devices == 2 ? within : 0);
+    for (EpochResult& epoch : row.result.epochs) epoch.evaluations = {middle};
+  }
+  return state_of_second(maker);
+}
+
+TEST(PromiseCheck, OfAnEvaluationWithinAnEpochGoesByTheDeparturesAtItsEnds) {
+  EXPECT_EQ(state_within(0.001, 0.001), PromiseState::kept);
+  EXPECT_EQ(state_within(0.001, 0.003), PromiseState::kept);
+  EXPECT_EQ(state_within(0.001, 0.05), PromiseState::broken) << "the end would pass as near to the baseline, where relu and pooling are";
+  EXPECT_EQ(state_within(0, 0.0005), PromiseState::kept);
+  RunMaker maker = pair(0.001);
+  EvaluationResult middle;
+  middle.epochs = 0.5;
+  for (Row& row : maker.run.rows) {
+    middle.sketch = weights(row.trial.devices == 2 ? 0.5 : 0);
+    row.result.epochs[1].evaluations = {middle};
+  }
+  EXPECT_THAT(closing_summary(maker.run, {}), HasSubstr("weights of an evaluation within the epoch differ"));
+}
+
 TEST(PromiseCheck, RanksThatEndApartAreMarked) {
   RunMaker maker = pair(0.001);
   maker.run.rows[3].result.epochs[1].ranks_apart = 1;

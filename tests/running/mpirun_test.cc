@@ -17,9 +17,22 @@ TEST(MpirunText, ADeadWorkerIsACrashOfItsHost) {
   const HostFailure failure = explain_mpirun(
       "--------\nPrimary job  terminated normally, but 1 process returned\n--------\n"
       "mpirun noticed that process rank 1 with PID 4711 on node node2 exited on signal 9 (Killed).\n--------\n", kHosts);
-  EXPECT_EQ(failure.sentence, "the worker of host node2 ended by itself (exited on signal 9 (Killed).)");
+  EXPECT_EQ(failure.sentence, "the worker of host node2 ended by itself (exited on signal 9 (Killed))");
   EXPECT_TRUE(failure.is_crash);
   EXPECT_THAT(failure.lost, IsEmpty());
+}
+
+TEST(MpirunText, AWorkerThatExitsIsACrashOfItsHost) {
+  const HostFailure good = explain_mpirun(
+      "--------\nmpirun has exited due to process rank 1 with PID 6575 on\nnode node2 exiting improperly. There are three reasons this could occur:\n\n"
+      "2. this process called \"init\", but exited without calling \"finalize\".\nBy rule, all processes that call \"init\" MUST\n", kHosts);
+  EXPECT_EQ(good.sentence, "the worker of host node2 ended by itself (exit code 0)");
+  EXPECT_TRUE(good.is_crash);
+  const HostFailure bad = explain_mpirun(
+      "Primary job  terminated normally, but 1 process returned\na non-zero exit code.\n--------\nmpirun detected that one or more processes exited with non-zero "
+      "status, thus causing\nthe job to be terminated. The first process to do so was:\n\n  Process name: [[34758,1],2]\n  Exit code:    3\n--------\n", kHosts);
+  EXPECT_EQ(bad.sentence, "the worker of host node3 ended by itself (exit code 3)");
+  EXPECT_TRUE(bad.is_crash);
 }
 
 TEST(MpirunText, ALostDaemonIsALostHost) {

@@ -44,6 +44,9 @@ TEST_P(Evaluate, ChangesNothingOfTheTraining) {
         EXPECT_DOUBLE_EQ(within[k].epochs, std::vector<double>({250, 450, 700})[k] / 730);
         EXPECT_GT(within[k].seconds_training, before);
         before = within[k].seconds_training;
+        EXPECT_FALSE(within[k].sketch.empty());
+        EXPECT_EQ(within[k].ranks_apart, 0u);
+        EXPECT_EQ(within[k].ranks_moved, 0u);
       }
       EXPECT_LT(before, with.epochs[epoch].seconds_training);
     }

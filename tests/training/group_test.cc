@@ -11,6 +11,16 @@ namespace {
 
 using testing::spawn;
 
+// Of other types a sum of bytes would be nonsense.
+template <class T>
+concept Reduces = requires(Group& group, Span<T> data, Span<std::remove_const_t<T>> mine) {
+  group.reduce_scatter(data, mine);
+  group.all_reduce(mine);
+  group.reduce(mine, 0);
+};
+static_assert(Reduces<float> && Reduces<const float> && Reduces<Half> && Reduces<BFloat16> && Reduces<std::uint8_t> && Reduces<std::uint32_t>);
+static_assert(!Reduces<double> && !Reduces<int> && !Reduces<std::int64_t> && !Reduces<std::uint64_t>);
+
 class GroupOf : public ::testing::TestWithParam<int> {
  protected:
   std::size_t ranks() const { return static_cast<std::size_t>(GetParam()); }

@@ -50,15 +50,22 @@ Trial approximate(const std::string& how, std::size_t ranks) {
   return trial;
 }
 
+Trial with(Trial trial, const Config& config) {
+  trial.config = config;
+  return trial;
+}
+
 class Promises : public ::testing::Test {
  protected:
   const Row& add(const Trial& trial) {
     Row row;
     row.position = static_cast<int>(run_.rows.size());
     row.trial = trial;
-    row.config = std::make_shared<const Config>(trial.config);
+    Config config = trial.config;
+    config.evaluate = evaluate_;
+    row.config = std::make_shared<const Config>(config);
     row.state = RowState::finished;
-    row.result = run(trial).result;
+    row.result = run(with(trial, config)).result;
     return run_.rows.emplace_back(row);
   }
   void add_baselines(std::uint64_t seeds) {
@@ -70,6 +77,7 @@ class Promises : public ::testing::Test {
   PromiseCheck check(const Row& row) const { return PromiseChecks(run_).of(row); }
 
   mgcompare::Run run_;
+  double evaluate_ = 1;
 };
 
 TEST_F(Promises, HonestStrategiesKeepTheirs) {
@@ -100,6 +108,19 @@ TEST_F(Promises, GrossLiesAreFound) {
     const PromiseCheck found = check(row);
     EXPECT_EQ(found.state, PromiseState::broken) << row.trial.strategy.label << ": " << found.departure << " of " << found.bound;
   }
+}
+
+TEST_F(Promises, EvaluationsWithinEpochsAreOfTheTraining) {
+  evaluate_ = 0.3;
+  add_baselines(1);
+  for (const char* plugin : {"replicated", "sharded_server", "tower"}) EXPECT_EQ(check(add(trial_of(plugin, 3))).state, PromiseState::kept) << plugin;
+  const PromiseCheck found = check(add(liar("settles within epochs", 2)));
+  EXPECT_EQ(found.state, PromiseState::broken);
+  EXPECT_EQ(found.what, "weights within the epoch");
+  // Between steps a strategy may not train on either.
+  const Row& row = add(approximate("settle scales weights", 2));
+  EXPECT_GT(row.result.epochs.front().evaluations.front().ranks_moved, 0u);
+  EXPECT_TRUE(is_marked(marks_of(row, {}), MarkKind::moved_by_settle));
 }
 
 TEST_F(Promises, RanksOfOneModelEndWithTheSameWeights) {

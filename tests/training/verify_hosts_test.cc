@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdlib>
+
 #include "base/temporary_folder.h"
 #include "verified.h"
 
@@ -27,7 +29,16 @@ Verified checked(const std::string& name, const std::vector<OptionConfig>& optio
   return verified;
 }
 
-Verified checked_liar(const std::string& how) { return checked("liar", {{"how", how, false, {}}}, testing::faulty_plugin("liar")); }
+Verified checked_liar(const std::string& how, const std::string& approximate = "false") {
+  return checked("liar", {{"how", how, false, {}}, {"approximate", approximate, false, {}}}, testing::faulty_plugin("liar"));
+}
+
+Verified checked_server(const char* lie) {
+  setenv("SERVER_LIE", lie, 1);
+  const Verified verified = checked("server", {}, testing::faulty_plugin("server"));
+  unsetenv("SERVER_LIE");
+  return verified;
+}
 
 PluginSummary shipped(const std::string& name) { return inspect_plugin(testing::plugin_file(name)); }
 
@@ -63,6 +74,26 @@ TEST(VerifyHosts, FaultsAreFound) {
   EXPECT_THAT(testing::failures(checked_liar("scaled gradients")), HasSubstr("on 2 hosts of 1 rank, equals one device"));
   EXPECT_THAT(testing::failures(checked_liar("skipped exchange")), HasSubstr("on 3 hosts of 2 ranks, all ranks have the same bits"));
   EXPECT_EQ(testing::failures(checked_liar("nothing")), "");
+}
+
+TEST(VerifyHosts, EveryRankOfEveryHostCounts) {
+  const std::string failures = testing::failures(checked_liar("ignores hosts", "true"));
+  EXPECT_THAT(failures, HasSubstr("on 2 hosts of 1 rank, the model depends on every rank's samples: another sample of rank 1 in step"));
+  EXPECT_THAT(failures, HasSubstr("on 2 hosts of 2 ranks, the model depends on every rank's samples: another sample of rank 2 in step"));
+  EXPECT_THAT(failures, HasSubstr("on 3 hosts of 2 ranks, the model depends on every rank's samples"));
+  EXPECT_THAT(testing::failures(checked_server("broadcasts the first")), HasSubstr("on 2 hosts of 1 rank, the model depends on every rank's samples"));
+  EXPECT_EQ(testing::failures(checked_liar("nothing", "true")), "");
+}
+
+TEST(VerifyHosts, OneModelIsThatOfAllHosts) {
+  EXPECT_THAT(testing::failures(checked_server("one on each host")), HasSubstr("on 2 hosts of 1 rank, all ranks have the same bits: differs by"));
+  EXPECT_EQ(checked_server("").count("the row", Verdict::skipped), 1u) << "it has the trait one_host";
+}
+
+TEST(VerifyHosts, StateIsSavedOnEveryHost) {
+  const std::string failures = testing::failures(checked_liar("saves on one host", "true"));
+  EXPECT_THAT(failures, HasSubstr("on 2 hosts of 1 rank, interrupted and resumed, it ends with the same weights: differs by"));
+  EXPECT_THAT(failures, HasSubstr("on 3 hosts of 2 ranks, interrupted and resumed, it ends with the same weights: differs by"));
 }
 
 }  // namespace

@@ -220,7 +220,7 @@ const auto kLies = ::testing::Values(
     Lie{"starts ahead", true, "changes the weights in start()"}, Lie{"changes traits", false, kTraits},
     Lie{"changes traits later", false, kTraits}, Lie{"settle scales weights", false, "one rank equals one device"},
     Lie{"settle scales weights", true, kSettles}, Lie{"settle averages weights", true, kSettles},
-    Lie{"settle averages ahead", true, "settle() takes no exchange over from steps"},
+    Lie{"settles within epochs", false, "settle() returns the same weights as one device within epochs"}, Lie{"settle averages ahead", true, "settle() takes no exchange over from steps"},
     Lie{"settle clears statistics", false, kSettlesStatistics, "sync"}, Lie{"settle clears statistics", false, kSettlesStatistics, "local"},
     Lie{"settle clears statistics", true, kSettlesStatistics, "local"}, Lie{"settle averages statistics", true, kSettlesStatistics, "local"},
     Lie{"sums statistics", false, kStatistics, "sync"}, Lie{"sums statistics", false, kStatistics, "local"},

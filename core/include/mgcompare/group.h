@@ -9,7 +9,7 @@
 //
 // Collectives (all_reduce to all_to_all): every rank makes the same calls in the same order. Vectors are in device memory.
 // The calls are stream-ordered: they read what was queued before them, and work queued later sees their result. T is
-// float, Half, BFloat16, std::uint8_t or std::uint32_t in reductions, and any trivially copyable type elsewhere.
+// Addable in reductions, and any trivially copyable type elsewhere.
 // Reductions add floating-point types in float32 and in a fixed order (rank order on CPU devices of one host): all ranks get the
 // same bits. Steps and rest() at free pace must not call them or barrier(): they throw Error there. Counts are elements, one for each rank; none given means equal sizes. Steps with collectives can be captured.
 //
@@ -20,6 +20,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -32,6 +33,11 @@ namespace mgcompare {
 
 using Counts = std::vector<std::size_t>;
 
+// What reductions add. Other types do not compile there.
+template <class T>
+concept Addable = std::same_as<T, float> || std::same_as<T, Half> || std::same_as<T, BFloat16> || std::same_as<T, std::uint8_t> ||
+                  std::same_as<T, std::uint32_t>;
+
 class Group {
  public:
   virtual ~Group() = default;
@@ -42,15 +48,17 @@ class Group {
   virtual void barrier() = 0;
 
   // The sum over ranks, in place, on every rank.
-  template <class T> void all_reduce(Span<T> data);
+  template <Addable T> void all_reduce(Span<T> data);
   // The same on the root only; other ranks' vectors keep their values.
-  template <class T> void reduce(Span<T> data, int root);
+  template <Addable T> void reduce(Span<T> data, int root);
   template <class T> void broadcast(Span<T> data, int root);
   // `all` is the ranks' vectors in rank order. It may be empty on ranks other than the root.
   template <class T> void gather(Span<T> mine, Span<std::remove_const_t<T>> all, int root, const Counts& counts = {});
   template <class T> void scatter(Span<T> all, Span<std::remove_const_t<T>> mine, int root, const Counts& counts = {});
   template <class T> void all_gather(Span<T> mine, Span<std::remove_const_t<T>> all, const Counts& counts = {});
-  template <class T> void reduce_scatter(Span<T> all, Span<std::remove_const_t<T>> mine, const Counts& counts = {});
+  template <class T>
+    requires Addable<std::remove_const_t<T>>
+  void reduce_scatter(Span<T> all, Span<std::remove_const_t<T>> mine, const Counts& counts = {});
   // `out_counts[k]` elements of `out` go to rank k, `in_counts[k]` of `in` come from it. Both vectors are in rank order.
   template <class T>
   void all_to_all(Span<T> out, const Counts& out_counts, Span<std::remove_const_t<T>> in, const Counts& in_counts);

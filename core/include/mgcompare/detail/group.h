@@ -7,8 +7,8 @@
 
 namespace mgcompare {
 
-template <class T> void Group::all_reduce(Span<T> data) { all_reduce_raw(data.data(), data.size(), type_of<T>); }
-template <class T> void Group::reduce(Span<T> data, int root) { reduce_raw(data.data(), data.size(), type_of<T>, root); }
+template <Addable T> void Group::all_reduce(Span<T> data) { all_reduce_raw(data.data(), data.size(), type_of<T>); }
+template <Addable T> void Group::reduce(Span<T> data, int root) { reduce_raw(data.data(), data.size(), type_of<T>, root); }
 template <class T> void Group::broadcast(Span<T> data, int root) { broadcast_raw(data.data(), data.bytes(), root); }
 
 template <class T>
@@ -22,7 +22,9 @@ void Group::scatter(Span<T> all, Span<std::remove_const_t<T>> mine, int root, co
 template <class T> void Group::all_gather(Span<T> mine, Span<std::remove_const_t<T>> all, const Counts& counts) {
   all_gather_raw(mine.data(), all.data(), sizes(mine.size(), counts, sizeof(T)));
 }
-template <class T> void Group::reduce_scatter(Span<T> all, Span<std::remove_const_t<T>> mine, const Counts& counts) {
+template <class T>
+  requires Addable<std::remove_const_t<T>>
+void Group::reduce_scatter(Span<T> all, Span<std::remove_const_t<T>> mine, const Counts& counts) {
   reduce_scatter_raw(all.data(), mine.data(), sizes(mine.size(), counts, 1), type_of<std::remove_const_t<T>>);
 }
 template <class T>
