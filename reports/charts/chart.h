@@ -42,7 +42,7 @@ Json chart_config();
 
 std::vector<ChartGroup> scaling_charts(const Comparison& comparison);
 std::vector<ChartGroup> accuracy_charts(const Comparison& comparison);
-// The accuracy of exact rows of several frameworks that compute in the same way, one panel for each of the program's own rows.
+// The accuracy of rows of several frameworks that compute in the same way, one panel for each of the program's own rows.
 std::vector<ChartGroup> framework_charts(const Comparison& comparison);
 std::vector<ChartGroup> time_charts(const Comparison& comparison);
 std::vector<ChartGroup> bytes_charts(const Comparison& comparison);

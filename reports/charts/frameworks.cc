@@ -27,7 +27,7 @@ Json framework_spec(const std::vector<const Cell*>& cells, const std::vector<Ser
 
 std::vector<ChartGroup> framework_charts(const Comparison& comparison) {
   ChartGroup group{"Accuracy by epoch in each framework",
-                   "Exact rows that compute in the same way, from the same weights and samples in the same order. Medians with 95 % "
+                   "Rows that compute in the same way, from the same weights and samples in the same order. Medians with 95 % "
                    "intervals (up to five repeats: their range). The wide line is the program's own row; curves that coincide lie on it.",
                    {}};
   std::vector<std::vector<const Cell*>> panels;  // first the program's own row
