@@ -48,15 +48,6 @@ bool is_smooth(const ModelConfig& model) {
   });
 }
 
-}  // namespace
-
-bool is_baseline_row(const Row& row) { return trait_is(row, "role", "baseline") && row.trial.ranks() == 1; }
-
-std::string_view to_string(PromiseState state) {
-  constexpr std::string_view kNames[] = {"", "not checked", "kept", "broken"};
-  return kNames[static_cast<int>(state)];
-}
-
 // The largest of evaluations within the epoch at the same steps.
 double departure_within(const EpochResult& one, const EpochResult& other) {
   double largest = 0;
@@ -67,6 +58,15 @@ double departure_within(const EpochResult& one, const EpochResult& other) {
         if (!(distance <= largest)) largest = distance;
       }
   return largest;
+}
+
+}  // namespace
+
+bool is_baseline_row(const Row& row) { return trait_is(row, "role", "baseline") && row.trial.ranks() == 1; }
+
+std::string_view to_string(PromiseState state) {
+  constexpr std::string_view kNames[] = {"", "not checked", "kept", "broken"};
+  return kNames[static_cast<int>(state)];
 }
 
 bool promises_baseline(const Row& row) {

@@ -29,9 +29,10 @@ namespace mgcompare {
 // A trial may depart by this multiple of the control's largest departure so far ...
 inline constexpr double kDepartureFactor = 4;
 // ... plus this share of the norm of the baseline's weights or statistics, or of its loss in the first epoch.
-// Within an epoch a trial may depart by this multiple of its own departure at the ends. Distances are estimated, each with an error of up to 45 %.
-inline constexpr double kDepartureFactorWithin = 8;
 inline constexpr double kDepartureOfSmoothWeights = 1e-3, kDepartureOfWeights = 0.5, kDepartureOfLoss = 0.05;
+// Within an epoch it may depart by this multiple of its own departure at the ends, plus the share of smooth weights. Distances are
+// estimated, each with an error of up to 45 %.
+inline constexpr double kDepartureFactorWithin = 8;
 
 // none: the trial promises nothing, or has no result. kept: in all epochs that can be judged, at least one.
 enum class PromiseState { none, unchecked, kept, broken };
