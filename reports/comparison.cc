@@ -1,5 +1,8 @@
 #include "reports/comparison.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -87,6 +90,14 @@ void mark(Cell& cell, const PromiseChecks& promises) {
   if (2 * too_short <= cell.done.size())
     std::erase_if(cell.marks, [](const Mark& mark) { return mark.kind == MarkKind::too_short; });
   std::sort(cell.marks.begin(), cell.marks.end(), [](const Mark& a, const Mark& b) { return a.kind < b.kind; });
+}
+
+// The line of a chart on which a row is.
+std::string series_of(const TrialKey& trial) {
+  std::string series = trial.strategy.label;
+  if (!trial.variant.empty()) series += ", " + trial.variant;
+  if (!trial.ids.empty()) series += fmt::format(", on {}", fmt::join(trial.ids, "+"));
+  return plain(series);
 }
 
 // A one-device row with which this one can be compared: by its trial only.
@@ -234,9 +245,7 @@ Comparison compare(const Run& run, const Networks& networks, const std::string* 
       comparison.cells.back().name = name;
       if (only == nullptr) comparison.cells.back().network = networks.of(row);
       comparison.cells.back().first = &row;
-      comparison.cells.back().series = plain(row.trial.variant.empty()
-                                                 ? row.trial.strategy.label
-                                                 : row.trial.strategy.label + ", " + row.trial.variant);
+      comparison.cells.back().series = series_of(row.trial);
     }
     Cell& cell = comparison.cells[found->second];
     comparison.target_accuracy = std::max(comparison.target_accuracy, row.config->target_accuracy);
@@ -259,7 +268,7 @@ Comparison compare(const Run& run, const Networks& networks, const std::string* 
   }
   const auto place = [&](const Cell& cell) {
     const TrialKey& trial = cell.trial();
-    return std::tuple(networks.order_of(*cell.first), order_of(*cell.first), trial.device_kind, trial.hosts, trial.devices, trial.ranks_per_device, trial.global_batch,
+    return std::tuple(networks.order_of(*cell.first), order_of(*cell.first), trial.device_kind, trial.hosts, trial.devices, trial.ids, trial.ranks_per_device, trial.global_batch,
                       trial.variant);
   };
   std::stable_sort(comparison.cells.begin(), comparison.cells.end(),

@@ -1,6 +1,7 @@
 #include "reports/csv.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <functional>
@@ -58,6 +59,7 @@ const std::vector<Column>& columns() {
       {"model", [](const Row& r, const PromiseCheck&) { return csv_field(r.config->model.name); }, false},
       {"device_kind", [](const Row& r, const PromiseCheck&) { return std::string(to_string(r.trial.device_kind)); }, false},
       {"devices", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.trial.devices); }, false},
+      {"device_ids", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", fmt::join(r.trial.ids, "+")); }, false},
       {"hosts", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.trial.hosts); }, false},
       {"ranks_per_device", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.trial.ranks_per_device); }, false},
       {"scaling", [](const Row& r, const PromiseCheck&) { return csv_field(to_string(r.trial.scaling)); }, false},

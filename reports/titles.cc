@@ -22,6 +22,7 @@ std::string title_of(const Cell& cell) {
   const TrialKey& trial = cell.trial();
   const bool weak = trial.scaling == ScalingMode::weak;
   std::string title = fmt::format("{} on {}", trial.strategy.label, devices_text(trial.devices, trial.device_kind));
+  if (!trial.ids.empty()) title += fmt::format(" ({})", fmt::join(trial.ids, ", "));
   if (trial.hosts > 1) title += fmt::format(" of {} hosts", trial.hosts);
   if (trial.ranks_per_device != 1) title += fmt::format(" with {} ranks each", trial.ranks_per_device);
   title += fmt::format(", batch {}",

@@ -29,10 +29,17 @@ class ObservedReplica : public Replica {
     watch([&] { logits = inner_.forward(batch); });
     return logits;
   }
+  Vec forward(const Batch& batch, ConstVec inputs) override {
+    Vec logits;
+    watch([&] { logits = inner_.forward(batch, inputs); });
+    return logits;
+  }
   void loss(const Batch& batch, ConstVec logits, Vec dlogits, Scale scale) override { inner_.loss(batch, logits, dlogits, scale); }
   void backward_from(const Batch& batch, ConstVec dlogits, const Ready& ready) override { inner_.backward_from(batch, dlogits, ready); }
   std::size_t classes() const override { return inner_.classes(); }
   std::size_t outputs() const override { return inner_.outputs(); }
+  std::size_t inputs() const override { return inner_.inputs(); }
+  void read(const Batch& batch, Vec to) override { inner_.read(batch, to); }
   using Replica::update;
   void update(Range range) override { inner_.update(range); }
   Optimizer& optimizer() override { return inner_.optimizer(); }

@@ -143,17 +143,20 @@ class ObservedStrategy : public Strategy {
     return Random(disturbance_.seed, batch.epoch()).below(batch.step(), kSettleEvery) == 0;
   }
 
-  // In the step of the alteration, another sample in place of one of this rank's.
+  // In the step of the alteration, another sample in place of one of a rank's. In lockstep all ranks know of it: one of them may read the samples of
+  // others, to send them.
   void alter(Replica& replica, const Batch& batch) {
     const std::optional<Alteration>& alteration = disturbance_.alteration;
-    if (!alteration || alteration->rank != static_cast<int>(rank_) || alteration->epoch != epoch_ || alteration->step != steps_in_epoch_ ||
-        batch.size() == 0)
-      return;
-    const auto place = static_cast<std::size_t>(alteration->place * static_cast<double>(batch.size()));
-    const auto order = order_with_other(*disturbance_.samples, disturbance_.seed, epoch_, batch.begin() + std::min(place, batch.size() - 1));
+    if (!alteration || alteration->epoch != epoch_ || alteration->step != steps_in_epoch_) return;
+    const bool is_mine = alteration->rank == static_cast<int>(rank_);
+    if (!is_mine && !lockstep_) return;
+    const Batch share = is_mine ? batch : batch.whole().part(static_cast<std::size_t>(alteration->rank), observation_.ranks.size());
+    if (share.size() == 0) return;
+    const auto place = static_cast<std::size_t>(alteration->place * static_cast<double>(share.size()));
+    const auto order = order_with_other(*disturbance_.samples, disturbance_.seed, epoch_, share.begin() + std::min(place, share.size() - 1));
     if (!order) return;
     give_order(replica, *order);
-    mine_->was_altered = true;
+    mine_->was_altered = is_mine;
   }
 
   // In the step of the blank batch, one sample in place of all.
@@ -165,7 +168,7 @@ class ObservedStrategy : public Strategy {
     give_order(replica, order);
   }
 
-  // For the rest of the epoch: the next one has an order of its own. Only this rank reads its feed.
+  // For the rest of the epoch: the next one has an order of its own.
   static void give_order(Replica& replica, const std::vector<std::uint32_t>& order) {
     dynamic_cast<RankReplica&>(replica).feed().set_order({order.data(), order.size()});
   }

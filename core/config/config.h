@@ -119,11 +119,13 @@ struct StrategyConfig {
   Place place;
 };
 
-// `cpu:2` or `2`: a number of devices of one kind; `2x4`: four on each of two hosts. `{auto: [2, 4]}`: such numbers, as far as the machine has as many.
+// `cpu:2` or `2`: a number of devices of one kind; `2x4`: four on each of two hosts; `{ids: [0, 2]}`: these devices. `{auto: [2, 4]}`: such numbers,
+// as far as the machine has as many.
 struct DevicesConfig {
   std::string kind;                 // "cpu", "cuda"; "auto" for a plain number: cuda if available, otherwise cpu
   std::size_t count = 1;            // on all hosts together
   std::size_t hosts = 1;
+  std::vector<int> ids;             // which ones, in the order of the ranks; empty: the first ones
   bool if_present = false;          // has no row where there are fewer; otherwise the row is unavailable there
   Place place;
 };

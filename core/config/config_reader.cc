@@ -1,6 +1,7 @@
 #include "config/config_reader.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -112,6 +113,7 @@ void ConfigReader::read_devices(const Node& node, ScalingConfig& scaling) {
 }
 
 void ConfigReader::read_listed_devices(const Node& node, ScalingConfig& scaling) {
+  if (node.find("ids") != nullptr) return read_chosen_devices(node, scaling);
   const Node* const counts = node.entries.size() == 1 ? node.find("auto") : nullptr;
   if (counts == nullptr) return read_device(node, scaling, false);
   const bool is_list = counts->is(Node::Kind::sequence);
@@ -124,6 +126,43 @@ void ConfigReader::read_listed_devices(const Node& node, ScalingConfig& scaling)
     else
       read_device(item, scaling, true);
   }
+}
+
+// `{ids: [0, 2]}`, perhaps with `kind: cpu`.
+void ConfigReader::read_chosen_devices(const Node& node, ScalingConfig& scaling) {
+  DevicesConfig devices;
+  devices.kind = "auto";
+  devices.place = node.place;
+  for (const Entry& entry : node.entries) {
+    if (entry.key == "ids") continue;
+    const bool is_kind = entry.key == "kind" && entry.value.is(Node::Kind::scalar) && (entry.value.text == "cpu" || entry.value.text == "cuda");
+    if (!is_kind)
+      return problem(entry.place, fmt::format("chosen devices have `ids` and perhaps `kind: cpu` or `kind: cuda`, not '{}: {}'", entry.key, entry.value.text),
+                     "write {ids: [0, 2]} or {kind: cpu, ids: [0, 2]}", entry.key.size());
+    devices.kind = entry.value.text;
+  }
+  const Node& ids = *node.find("ids");
+  for (const Node& item : ids.is(Node::Kind::sequence) ? ids.items : std::vector<Node>{ids}) {
+    std::string why;
+    const auto id = as_count(item, why);
+    if (!id || *id >= kMaxDevices)
+      return problem(item.place, fmt::format("'ids' of 'scaling.devices' has the numbers of devices from 0 to {}, not {}", kMaxDevices - 1, describe(item)), why,
+                     width_of(item));
+    if (std::find(devices.ids.begin(), devices.ids.end(), static_cast<int>(*id)) != devices.ids.end())
+      return problem(item.place, fmt::format("'ids' of 'scaling.devices' has {} twice", *id), "delete one of them", width_of(item));
+    devices.ids.push_back(static_cast<int>(*id));
+  }
+  if (devices.ids.empty()) return problem(ids.place, "'ids' of 'scaling.devices' is an empty list", "write the numbers of devices, such as [0, 2]");
+  devices.count = devices.ids.size();
+  add_devices(node, fmt::format("{{ids: [{}]}}", fmt::join(devices.ids, ", ")), devices, scaling);
+}
+
+void ConfigReader::add_devices(const Node& node, const std::string& text, const DevicesConfig& devices, ScalingConfig& scaling) {
+  for (const DevicesConfig& other : scaling.devices) {
+    if (other.kind == devices.kind && other.count == devices.count && other.hosts == devices.hosts && other.ids == devices.ids)
+      return problem(node.place, fmt::format("{} is given twice in 'scaling.devices'", text), "delete one of them", width_of(node));
+  }
+  scaling.devices.push_back(devices);
 }
 
 void ConfigReader::read_device(const Node& node, ScalingConfig& scaling, bool if_present) {
@@ -159,20 +198,14 @@ void ConfigReader::read_device(const Node& node, ScalingConfig& scaling, bool if
                                   : did_you_mean(devices.kind + rest, {"cpu" + rest, "cuda" + rest});
     }
     return problem(node.place,
-                   fmt::format("'scaling.devices' has auto, {{auto: [1, 3]}}, or counts from 1 to {} such as 2, cpu:2, cuda:4 or 2x4, not "
+                   fmt::format("'scaling.devices' has auto, {{auto: [1, 3]}}, {{ids: [0, 2]}}, or counts from 1 to {} such as 2, cpu:2, cuda:4 or 2x4, not "
                                "{}",
                                kMaxDevices, describe(node)),
                    why, width_of(node));
   }
   devices.hosts = *hosts;
   devices.count = *value * *hosts;
-  for (const DevicesConfig& other : scaling.devices) {
-    if (other.kind == devices.kind && other.count == devices.count && other.hosts == devices.hosts) {
-      return problem(node.place, fmt::format("{} is given twice in 'scaling.devices'", node.text), "delete one of them",
-                     width_of(node));
-    }
-  }
-  scaling.devices.push_back(devices);
+  add_devices(node, node.text, devices, scaling);
 }
 
 void ConfigReader::apply_level(Config& config) {

@@ -45,6 +45,9 @@ class ConfigReader {
   // A count, KIND:COUNT, or {auto: counts}.
   void read_listed_devices(const Node& node, ScalingConfig& scaling);
   void read_device(const Node& node, ScalingConfig& scaling, bool if_present);
+  void read_chosen_devices(const Node& node, ScalingConfig& scaling);
+  // Adds an entry that is not yet listed; `text` is what the file has at `node`.
+  void add_devices(const Node& node, const std::string& text, const DevicesConfig& devices, ScalingConfig& scaling);
   void check_hosts(const Node& root, const HostsConfig& hosts);
   void read_strategies(const Node* list, Config& config);
   StrategyConfig read_strategy(const Node& node);

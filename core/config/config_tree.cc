@@ -96,7 +96,10 @@ Json devices_json(const ScalingConfig& scaling) {
   if (scaling.automatic) return "auto";
   Json list = Json::array();
   for (const DevicesConfig& devices : scaling.devices) {
-    if (devices.if_present) {
+    if (!devices.ids.empty()) {
+      list.push_back({{"ids", devices.ids}});
+      if (devices.kind != "auto") list.back()["kind"] = devices.kind;
+    } else if (devices.if_present) {
       list.push_back({{"auto", devices.count}});
     } else if (devices.hosts > 1) {
       list.push_back(fmt::format("{}{}x{}", devices.kind == "auto" ? "" : devices.kind + ":", devices.hosts, devices.count / devices.hosts));

@@ -64,7 +64,7 @@ std::string type_of(const Key& key) {
       {"model", "a name or a path"},
       {"models", "a list of networks"},
       {"layers", "a list of [layers](#layers)"},
-      {"scaling.devices", "`auto`, a count, `KIND:COUNT`, `HOSTSxCOUNT`, `{auto: counts}`, or a list"},
+      {"scaling.devices", "`auto`, a count, `KIND:COUNT`, `HOSTSxCOUNT`, `{auto: counts}`, `{ids: numbers}`, or a list"},
       {"variants", "a list of `{name, set}`"},
       {"strategies", "a list; required"},
       {"when_cpu", "keys and values"},

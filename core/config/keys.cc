@@ -244,7 +244,8 @@ std::vector<Key> make_keys() {
        .field = choice([](Config& c) -> auto& { return c.scaling.mode; })},
       {.name = "scaling.devices",
        .help = "auto: 1, 2, 4 ... up to the number of devices; or counts: 2, cpu:2, cuda:4, or a list, with unavailable rows where there are fewer; "
-               "{auto: [1, 3, 8]} in place of a count: those of these that the machine has; 2x4: four on each of two hosts."},
+               "{auto: [1, 3, 8]} in place of a count: those of these that the machine has; 2x4: four on each of two hosts; "
+               "{ids: [0, 2]}: these devices, as rows of their own."},
       {.name = "scaling.batch",
        .help = "Batch sizes.",
        .field = Counts([](Config& c) -> std::vector<std::size_t>& { return c.scaling.batch; }),

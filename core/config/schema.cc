@@ -51,8 +51,12 @@ Json special(std::string_view name) {
     const Json count = number("integer", 1, 4096);
     Json present = object({{"auto", {{"anyOf", {count, {{"type", "array"}, {"items", count}, {"minItems", 1}}}}}}});
     present["required"] = {"auto"};
-    const Json item = {{"anyOf", {one, present}}};
-    return {{"anyOf", {{{"const", "auto"}}, one, present, {{"type", "array"}, {"items", item}, {"minItems", 1}, {"uniqueItems", true}}}}};
+    const Json id = number("integer", 0, 4095);
+    Json chosen = object({{"ids", {{"anyOf", {id, {{"type", "array"}, {"items", id}, {"minItems", 1}, {"uniqueItems", true}}}}}},
+                          {"kind", {{"enum", {"cpu", "cuda"}}}}});
+    chosen["required"] = {"ids"};
+    const Json item = {{"anyOf", {one, present, chosen}}};
+    return {{"anyOf", {{{"const", "auto"}}, one, present, chosen, {{"type", "array"}, {"items", item}, {"minItems", 1}, {"uniqueItems", true}}}}};
   }
   if (name == "variants") {
     Json variant = object({{"name", {{"type", "string"}}}, {"set", {{"type", "object"}}}});

@@ -46,33 +46,44 @@ Span<const std::uint32_t> CpuFeed::ids(std::size_t first, std::size_t count) con
 
 void CpuFeed::gather(Span<const std::uint32_t> ids, const Pass& pass, Tensor& tensor) const {
   const double start = now();
-  switch (element_) {
-    case ElementType::uint8: write<std::uint8_t>(ids, pass, tensor); break;
-    case ElementType::float32: write<float>(ids, pass, tensor); break;
-    case ElementType::int32: write<std::int32_t>(ids, pass, tensor); break;
-    case ElementType::int64: write<std::int64_t>(ids, pass, tensor); break;
+  if (!pass.inputs.empty()) {
+    scale(ids.size(), 1, tensor, [&](std::size_t sample) { return pass.inputs.data() + sample * features_; });
+  } else {
+    switch (element_) {
+      case ElementType::uint8: write<std::uint8_t>(ids, pass, tensor); break;
+      case ElementType::float32: write<float>(ids, pass, tensor); break;
+      case ElementType::int32: write<std::int32_t>(ids, pass, tensor); break;
+      case ElementType::int64: write<std::int64_t>(ids, pass, tensor); break;
+    }
   }
   seconds_ += now() - start;
 }
 
-template <class Value> void CpuFeed::write(Span<const std::uint32_t> ids, const Pass& pass, Tensor& tensor) const {
-  if (preparation_.only_scales() || (preparation_.mean.empty() && !pass.training)) scale<Value>(ids, tensor);
-  else prepare<Value>(ids, pass, tensor);
+void CpuFeed::read(std::size_t first, std::size_t count, const Pass& pass, Vec to) {
+  Tensor rows;
+  rows.shape = shape_;
+  rows.features = features_;
+  rows.value = to.data();
+  gather(ids(first, count), pass, rows);
 }
 
-template <class Value> void CpuFeed::scale(Span<const std::uint32_t> ids, Tensor& tensor) const {
+template <class Value> void CpuFeed::write(Span<const std::uint32_t> ids, const Pass& pass, Tensor& tensor) const {
+  if (!preparation_.only_scales() && (!preparation_.mean.empty() || pass.training)) return prepare<Value>(ids, pass, tensor);
   const auto* const values = reinterpret_cast<const Value*>(split_.values.data());
-  const float factor = preparation_.scale;
+  scale(ids.size(), preparation_.scale, tensor, [&](std::size_t sample) { return values + ids[sample] * features_; });
+}
+
+template <class Row> void CpuFeed::scale(std::size_t samples, float factor, Tensor& tensor, Row row) const {
   if (!tensor.blocked) {
-    for (std::size_t sample = 0; sample < ids.size(); ++sample) {
-      const Value* const from = values + ids[sample] * features_;
+    for (std::size_t sample = 0; sample < samples; ++sample) {
+      const auto* const from = row(sample);
       float* const to = tensor.value + sample * features_;
       for (std::size_t i = 0; i < features_; ++i) to[i] = static_cast<float>(from[i]) * factor;
     }
     return;
   }
-  for (std::size_t first = 0; first < ids.size(); first += kLanes) {
-    const std::size_t lanes = std::min(kLanes, ids.size() - first);
+  for (std::size_t first = 0; first < samples; first += kLanes) {
+    const std::size_t lanes = std::min(kLanes, samples - first);
     float* const block = tensor.value + first * features_;
     // 64 features at a time, so that the values of 16 samples and the destination stay in the L1 cache.
     for (std::size_t begin = 0; begin < features_; begin += 64) {
@@ -82,7 +93,7 @@ template <class Value> void CpuFeed::scale(Span<const std::uint32_t> ids, Tensor
           for (std::size_t i = begin; i < end; ++i) block[i * kLanes + lane] = 0;
           continue;
         }
-        const Value* const from = values + ids[first + lane] * features_;
+        const auto* const from = row(first + lane);
         for (std::size_t i = begin; i < end; ++i) block[i * kLanes + lane] = static_cast<float>(from[i]) * factor;
       }
     }

@@ -20,6 +20,7 @@ class CpuFeed : public Feed {
   const Shape& sample_shape() const override { return shape_; }
   // Throws Error if an index is not below samples(). The initial order is that of the data set.
   void set_order(Span<const std::uint32_t> order) override;
+  void read(std::size_t first, std::size_t count, const Pass& pass, Vec to) override;
   double seconds() const override { return seconds_; }
 
   // Sample indices at positions [first, first + count) of the order. Throws Error if the order is shorter.
@@ -31,7 +32,8 @@ class CpuFeed : public Feed {
   std::size_t targets_per_sample() const { return targets_; }
 
  private:
-  template <class Value> void scale(Span<const std::uint32_t> ids, Tensor& tensor) const;
+  // `row` gives the address of the values of the i-th sample.
+  template <class Row> void scale(std::size_t samples, float factor, Tensor& tensor, Row row) const;
   template <class Value> void prepare(Span<const std::uint32_t> ids, const Pass& pass, Tensor& tensor) const;
   template <class Value> void write(Span<const std::uint32_t> ids, const Pass& pass, Tensor& tensor) const;
 

@@ -42,10 +42,10 @@ struct StagedRows {
   }
 };
 
-// Four pixels per thread if the sample size is a multiple of four.
+// Four pixels per thread if the sample size is a multiple of four, and the destination is aligned.
 template <class Rows>
 void scale_bytes(cudaStream_t stream, std::size_t features, float scale, std::size_t count, float* to, Rows rows) {
-  if (features % 4 == 0) {
+  if (features % 4 == 0 && reinterpret_cast<std::uintptr_t>(to) % sizeof(float4) == 0) {
     const std::size_t words = features / 4;
     for_each_index(stream, count * words, [=] __device__(std::size_t i) {
       const std::size_t sample = i / words, word = i % words;
@@ -242,6 +242,7 @@ void CudaFeed::prepare(const std::uint32_t* ids, std::size_t count, const Pass& 
 }
 
 void CudaFeed::gather(std::size_t first, std::size_t count, const Pass& pass, float* to) {
+  if (!pass.inputs.empty()) return device_.copy(to, pass.inputs.data(), count * features_ * sizeof(float));
   const std::uint32_t* const ids = order(first, count);
   if (on_host()) return gather_from_host(first, count, pass, to);
   prepare(ids, count, pass, to, StoredRows{bytes_.data(), sample_bytes_, {ids, device_.captured_step()}});

@@ -37,6 +37,7 @@ class CudaFeed : public Feed {
   const Shape& sample_shape() const override { return shape_; }
   // Throws Error if an index is not below samples(). The initial order is that of the data set.
   void set_order(Span<const std::uint32_t> order) override;
+  void read(std::size_t first, std::size_t count, const Pass& pass, Vec to) override { gather(first, count, pass, to.data()); }
 
   // Sample indices from position `first` of the order, in device memory. Throws Error if fewer than `count` follow.
   const std::uint32_t* order(std::size_t first, std::size_t count) const;

@@ -30,6 +30,14 @@ struct Stored {
   std::uint64_t bytes = 0;
 };
 
+// Identifies a pass. Dropout masks depend only on seed, epoch, global sample index and layer.
+struct Pass {
+  bool training = true;
+  std::uint64_t seed = 0;
+  std::uint64_t epoch = 0;
+  ConstVec inputs = {};             // prepared samples, in place of those of the feed; empty: those of the feed
+};
+
 // The samples of one split on one device, and the order in which they are read.
 class Feed {
  public:
@@ -38,15 +46,10 @@ class Feed {
   virtual const Shape& sample_shape() const = 0;
   // Position p of the epoch is sample order[p]. Copies `order` to the device.
   virtual void set_order(Span<const std::uint32_t> order) = 0;
+  // Writes the samples at these positions, prepared for the pass, to device memory: row-major (count, values of a sample).
+  virtual void read(std::size_t first, std::size_t count, const Pass& pass, Vec to) = 0;
   // Total seconds that the host spent on assembling batches; 0 if the device does it.
   virtual double seconds() const { return 0; }
-};
-
-// Identifies a pass. Dropout masks depend only on seed, epoch, global sample index and layer.
-struct Pass {
-  bool training = true;
-  std::uint64_t seed = 0;
-  std::uint64_t epoch = 0;
 };
 
 struct Tally {

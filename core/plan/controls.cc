@@ -16,6 +16,7 @@ Trial reference_of(Trial trial) {
   trial.plugin_file.clear();
   trial.traits.clear();
   trial.devices = trial.hosts = trial.ranks_per_device = 1;
+  trial.ids.resize(std::min<std::size_t>(1, trial.ids.size()));
   trial.block = 0;
   trial.reference = true;
   return trial;

@@ -27,10 +27,19 @@ std::string reason_of(std::string_view kind, const std::vector<PlatformSummary>&
 
 ListedDevices asked_for(std::string_view kind, std::size_t count, const std::vector<PlatformSummary>& platforms) {
   const std::size_t there = number_of(kind, platforms);
-  return {device_kind(kind), count, 1, count <= there ? "" : fmt::format("asked {}, have {}{}", count, there, reason_of(kind, platforms))};
+  return {device_kind(kind), count, 1, {}, count <= there ? "" : fmt::format("asked {}, have {}{}", count, there, reason_of(kind, platforms))};
+}
+
+ListedDevices chosen(std::string_view kind, const std::vector<int>& ids, const std::vector<PlatformSummary>& platforms) {
+  const int there = static_cast<int>(number_of(kind, platforms));
+  const auto missing = std::find_if(ids.begin(), ids.end(), [&](int id) { return id >= there; });
+  ListedDevices devices{device_kind(kind), ids.size(), 1, ids, ""};
+  if (missing != ids.end()) devices.unavailable = fmt::format("asked for {}:{}, have {} from 0 on{}", kind, *missing, there, reason_of(kind, platforms));
+  return devices;
 }
 
 ListedDevices asked_on_hosts(std::string_view kind, const DevicesConfig& asked, const std::vector<PlatformSummary>& platforms, std::size_t hosts) {
+  if (!asked.ids.empty()) return chosen(kind, asked.ids, platforms);
   ListedDevices devices = asked_for(kind, asked.count / asked.hosts, platforms);
   devices.count = asked.count;
   devices.hosts = asked.hosts;
@@ -47,14 +56,14 @@ std::vector<ListedDevices> listed_devices(const ScalingConfig& scaling, const st
   if (scaling.automatic) {
     const std::size_t all = number_of(best, platforms);
     if (all == 0) throw Error("there is no device to train on" + reason_of("cpu", platforms) + reason_of("cuda", platforms));
-    for (std::size_t count = 1; count < all; count *= 2) list.push_back({device_kind(best), count, 1, ""});
-    list.push_back({device_kind(best), all, 1, ""});
+    for (std::size_t count = 1; count < all; count *= 2) list.push_back({device_kind(best), count, 1, {}, ""});
+    list.push_back({device_kind(best), all, 1, {}, ""});
     return list;
   }
   for (const DevicesConfig& asked : scaling.devices) {
     const ListedDevices devices = asked_on_hosts(asked.kind == "auto" ? best : asked.kind, asked, platforms, hosts);
     const bool known = std::any_of(list.begin(), list.end(),
-                                   [&](const ListedDevices& other) { return other.kind == devices.kind && other.count == devices.count && other.hosts == devices.hosts; });
+                                   [&](const ListedDevices& other) { return other.kind == devices.kind && other.count == devices.count && other.hosts == devices.hosts && other.ids == devices.ids; });
     if (!known && (devices.unavailable.empty() || !asked.if_present)) list.push_back(devices);
   }
   if (list.empty())
@@ -62,6 +71,22 @@ std::vector<ListedDevices> listed_devices(const ScalingConfig& scaling, const st
   return list;
 }
 
-ListedDevices one_device(DeviceKind kind, const std::vector<PlatformSummary>& platforms) { return asked_for(to_string(kind), 1, platforms); }
+std::vector<ListedDevices> single_devices(const std::vector<ListedDevices>& list, const std::vector<PlatformSummary>& platforms) {
+  std::vector<ListedDevices> singles;
+  for (const ListedDevices& some : list) {
+    const auto is_of_kind = [&](const ListedDevices& other) { return other.kind == some.kind; };
+    const bool is_first = std::none_of(singles.begin(), singles.end(), is_of_kind);
+    const bool all_chosen = std::none_of(list.begin(), list.end(), [&](const ListedDevices& other) { return is_of_kind(other) && other.ids.empty(); });
+    if (is_first && !all_chosen) singles.push_back(asked_for(to_string(some.kind), 1, platforms));
+    if (some.ids.size() == 1) singles.push_back(some);
+    else if (is_first && all_chosen) singles.push_back(chosen(to_string(some.kind), {some.ids.front()}, platforms));
+  }
+  // One device may be the first of several, and chosen alone further on.
+  std::vector<ListedDevices> distinct;
+  for (const ListedDevices& single : singles)
+    if (std::none_of(distinct.begin(), distinct.end(), [&](const ListedDevices& other) { return other.kind == single.kind && other.ids == single.ids; }))
+      distinct.push_back(single);
+  return distinct;
+}
 
 }  // namespace mgcompare

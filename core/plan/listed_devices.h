@@ -15,6 +15,7 @@ struct ListedDevices {
   DeviceKind kind;
   std::size_t count;                // on all hosts together
   std::size_t hosts;
+  std::vector<int> ids;             // see DevicesConfig
   std::string unavailable;          // why rows on them cannot run; empty if they can
 };
 
@@ -22,7 +23,8 @@ struct ListedDevices {
 // nothing is listed.
 std::vector<ListedDevices> listed_devices(const ScalingConfig& scaling, const std::vector<PlatformSummary>& platforms, std::size_t hosts);
 
-// One device of a kind, for the baseline.
-ListedDevices one_device(DeviceKind kind, const std::vector<PlatformSummary>& platforms);
+// The single devices on which strategies for one rank run: of each kind in `list` the first one (of the chosen ones, if all are), and each one that is
+// chosen alone.
+std::vector<ListedDevices> single_devices(const std::vector<ListedDevices>& list, const std::vector<PlatformSummary>& platforms);
 
 }  // namespace mgcompare

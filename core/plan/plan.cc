@@ -176,11 +176,8 @@ class Planner {
             if (!repeats_smaller_batch(config, batch, some.count))
               add_candidate(version, strategy, some, batch, scaling.ranks_per_device, false);
           }
-          std::set<DeviceKind> kinds;
-          for (const ListedDevices& some : devices) {
-            if (!kinds.insert(some.kind).second) continue;
-            add_candidate(version, strategy, one_device(some.kind, plan_.platforms), batch, 1, true);
-          }
+          for (const ListedDevices& single : single_devices(devices, plan_.platforms))
+            add_candidate(version, strategy, single, batch, 1, true);
         }
       }
     }
@@ -199,6 +196,7 @@ class Planner {
     trial.device_kind = devices.kind;
     trial.devices = devices.count;
     trial.hosts = devices.hosts;
+    trial.ids = devices.ids;
     trial.ranks_per_device = ranks_per_device;
     trial.scaling = config.scaling.mode;
     trial.global_batch = config.scaling.mode == ScalingMode::weak ? batch * devices.count : batch;

@@ -45,9 +45,9 @@ bool devices_match(const Trial& trial, const std::string& value) {
   const std::string kind(to_string(trial.device_kind));
   if (value.substr(colon == std::string::npos ? 0 : colon + 1) == devices_number(trial) && (colon == std::string::npos || value.starts_with(kind + ":")))
     return true;
-  if (colon == std::string::npos) return value == kind || (trial.hosts == 1 && count_of(value) == trial.devices);
+  if (colon == std::string::npos) return value == kind || (trial.hosts == 1 && trial.ids.empty() && count_of(value) == trial.devices);
   const auto first = count_of(value.substr(0, colon)), last = count_of(value.substr(colon + 1));
-  if (!first) return value.substr(0, colon) == kind && trial.hosts == 1 && last == trial.devices;
+  if (!first) return value.substr(0, colon) == kind && trial.hosts == 1 && trial.ids.empty() && last == trial.devices;
   return last && *first <= trial.devices && trial.devices <= *last;
 }
 

@@ -1,6 +1,7 @@
 #include "plan/trial.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -65,6 +66,7 @@ Precision precision_of(const Config& config, DeviceKind kind) {
 }
 
 std::string devices_number(const TrialKey& trial) {
+  if (!trial.ids.empty()) return fmt::format("[{}]", fmt::join(trial.ids, "+"));
   return trial.hosts > 1 ? fmt::format("{}x{}", trial.hosts, trial.devices_per_host()) : fmt::format("{}", trial.devices);
 }
 
@@ -142,6 +144,7 @@ void to_json(nlohmann::json& json, const TrialKey& trial) {
           {"data_fingerprint", trial.data_fingerprint},
           {"unavailable", trial.unavailable}};
   if (trial.hosts > 1) json["hosts"] = trial.hosts;
+  if (!trial.ids.empty()) json["ids"] = trial.ids;
 }
 
 void from_json(const nlohmann::json& json, TrialKey& trial) {
@@ -158,6 +161,7 @@ void from_json(const nlohmann::json& json, TrialKey& trial) {
     read.device_kind = device_kind(json.at("device_kind").get<std::string>());
     read.devices = json.at("devices");
     read.hosts = std::max<std::size_t>(1, json.value("hosts", std::size_t{1}));
+    read.ids = json.value("ids", std::vector<int>());
     read.ranks_per_device = json.at("ranks_per_device");
     read.scaling = kind_named<ScalingMode>(json.at("scaling").get<std::string>());
     read.global_batch = json.at("global_batch");

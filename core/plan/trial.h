@@ -32,6 +32,7 @@ struct TrialKey {
   DeviceKind device_kind = DeviceKind::cpu;
   std::size_t devices = 1;          // of all hosts together
   std::size_t hosts = 1;            // each with the same number of devices
+  std::vector<int> ids = {};        // the devices that the config chose, in the order of the ranks; empty: the first ones
   std::size_t ranks_per_device = 1;
   ScalingMode scaling = ScalingMode::strong;
   std::size_t global_batch = 0;
@@ -48,12 +49,15 @@ struct TrialKey {
 
 struct Trial : TrialKey {
   Config config;                    // with its network only and the variant's overrides applied; of the seeds only the first
-  std::vector<int> indices;         // of its devices, chosen when the trial starts; empty: the first ones
+  std::vector<int> indices;         // of its devices, chosen when the trial starts; empty: `ids`
   // The strategy's answer when the trial was planned, for epochs of this many steps. Empty: not known.
   TraitTexts traits;
   std::size_t planned_steps = 0;
 
-  int index_of(std::size_t device) const { return indices.empty() ? static_cast<int>(device) : indices.at(device); }
+  int index_of(std::size_t device) const {
+    const std::vector<int>& of = indices.empty() ? ids : indices;
+    return of.empty() ? static_cast<int>(device) : of.at(device);
+  }
 };
 
 // The facts that a strategy gets for this trial.
@@ -63,7 +67,7 @@ Facts facts_of(const TrialKey& trial, const Config& config, std::size_t training
 // on CPUs.
 Precision precision_of(const Config& config, DeviceKind kind);
 
-// "4"; on two hosts with two devices each "2x2".
+// "4"; on two hosts with two devices each "2x2"; on chosen devices "[0+2]".
 std::string devices_number(const TrialKey& trial);
 
 // The name that repeats of a row share, without seed and block: "serial cpu:1 batch 128", and with

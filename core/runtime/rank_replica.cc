@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <mutex>
+#include <numeric>
 #include <string>
 
 #include <fmt/format.h>
@@ -189,11 +190,34 @@ Vec RankReplica::forward(const Batch& batch) {
   return pass_forward(batch);
 }
 
-Vec RankReplica::pass_forward(const Batch& batch) {
+Vec RankReplica::forward(const Batch& batch, ConstVec inputs) {
+  if (inputs.size() != batch.size() * this->inputs()) {
+    throw Error(fmt::format("forward() got {} inputs for {} samples of {} values each: give it {}", inputs.size(), batch.size(), this->inputs(),
+                            batch.size() * this->inputs()));
+  }
+  learned_.passed += batch.size();
+  return pass_forward(batch, inputs);
+}
+
+std::size_t RankReplica::inputs() const {
+  const Shape& shape = parts_.feed->sample_shape();
+  return std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
+}
+
+void RankReplica::read(const Batch& batch, Vec to) {
+  const StepClock::PhaseScope in(Phase::input);
+  if (to.size() != batch.size() * inputs()) {
+    throw Error(fmt::format("read() got room for {} values, and {} samples have {} each: give it {}", to.size(), batch.size(), inputs(),
+                            batch.size() * inputs()));
+  }
+  parts_.feed->read(batch.begin(), batch.size(), {true, parts_.seed, batch.epoch()}, to);
+}
+
+Vec RankReplica::pass_forward(const Batch& batch, ConstVec inputs) {
   StepClock::PhaseScope in(Phase::compute);
   forward_begin_ = batch.begin(), forward_size_ = batch.size();
   const double reading = parts_.feed->seconds();
-  const Vec logits = parts_.network->forward(*parts_.feed, batch.begin(), batch.size(), {true, parts_.seed, batch.epoch()});
+  const Vec logits = parts_.network->forward(*parts_.feed, batch.begin(), batch.size(), {true, parts_.seed, batch.epoch(), inputs});
   in.began_with(Phase::input, parts_.feed->seconds() - reading);
   return logits;
 }

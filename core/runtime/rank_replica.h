@@ -54,10 +54,13 @@ class RankReplica : public Replica {
   using Replica::backward;
   void backward(const Batch& batch, const Ready& ready, Scale scale) override;
   Vec forward(const Batch& batch) override;
+  Vec forward(const Batch& batch, ConstVec inputs) override;
   void loss(const Batch& batch, ConstVec logits, Vec dlogits, Scale scale) override;
   void backward_from(const Batch& batch, ConstVec dlogits, const Ready& ready) override;
   std::size_t classes() const override { return parts_.network->classes(); }
   std::size_t outputs() const override { return parts_.network->outputs(); }
+  std::size_t inputs() const override;
+  void read(const Batch& batch, Vec to) override;
   using Replica::update;
   void update(Range range) override;
   Optimizer& optimizer() override;
@@ -124,7 +127,7 @@ class RankReplica : public Replica {
   class StrategyOptimizer;
   static Ready timed(const Ready& ready);
   void pass(const Batch& batch, const Ready& ready, Scale scale);
-  Vec pass_forward(const Batch& batch);
+  Vec pass_forward(const Batch& batch, ConstVec inputs = {});  // inputs: see Pass
   void before_backward();
   // `begin`, `size`: the samples of the pass.
   void after_backward(std::size_t begin, std::size_t size, bool was_shown);

@@ -35,6 +35,11 @@ const DeviceAvailability::Members& DeviceAvailability::members_of(const Trial& t
 
 std::vector<std::size_t> DeviceAvailability::chosen(const Members& members, const Trial& trial) {
   std::vector<std::size_t> first;
+  if (!trial.ids.empty()) {
+    for (const int id : trial.ids)
+      if (const auto at = static_cast<std::size_t>(id); at < members.size() && members[at].silence.empty()) first.push_back(at);
+    return first;
+  }
   for (std::size_t at = 0; at < members.size() && first.size() < trial.devices; ++at)
     if (members[at].silence.empty()) first.push_back(at);
   return first;
@@ -44,7 +49,11 @@ std::string DeviceAvailability::lost(const Trial& trial) const {
   const Members& members = members_of(trial);
   const std::size_t answering = chosen(members, trial).size();
   if (answering >= std::min(trial.devices, members.size())) return "";
-  const auto silent = std::find_if(members.begin(), members.end(), [](const Member& m) { return !m.silence.empty(); });
+  const auto silent = std::find_if(members.begin(), members.end(), [&](const Member& m) {
+    const bool is_asked = trial.ids.empty() || std::find(trial.ids.begin(), trial.ids.end(), static_cast<int>(&m - members.data())) != trial.ids.end();
+    return is_asked && !m.silence.empty();
+  });
+  if (silent == members.end()) return "";
   return fmt::format("{} {}: {}; the trial needs {} devices, {} available", silent->name, kSilent,
                      silent->silence, trial.devices, answering);
 }
@@ -64,7 +73,7 @@ std::string DeviceAvailability::note(const Trial& trial) const {
     used.push_back(fmt::format("{} ({})", members[at].name, members[at].id)), last = at;
   for (std::size_t at = 0; at < last; ++at)
     if (!members[at].silence.empty()) silent.push_back(members[at].name);
-  if (silent.empty()) return "";
+  if (silent.empty() || !trial.ids.empty()) return "";
   return fmt::format("ran on {}, because {} {}", fmt::join(used, ", "), fmt::join(silent, ", "),
                      silent.size() == 1 ? kSilent : kAreSilent);
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which of the devices that a run began with still answer. Trials run on the first devices that do. A trial that needs more
+// Which of the devices that a run began with still answer. Trials run on the first devices that do, or on those that the config chose. A trial that needs more
 // devices than are left fails at once, with the status "device lost".
 
 #include <map>

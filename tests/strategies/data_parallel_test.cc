@@ -81,5 +81,31 @@ TEST(DataParallel, BytesAreThoseOfWeightsLogitsAndGradients) {
   EXPECT_NEAR(result.bytes_per_step, bytes / steps / ranks, 1);
 }
 
+TEST(DataParallel, ScatteredInputsAreThoseThatEachDeviceWouldRead) {
+  for (const std::size_t ranks : {1u, 2u, 3u, 8u}) {
+    const auto weights = [&](const std::vector<OptionConfig>& options, bool augments) {
+      Trial trial = small_trial(ranks, "data_parallel", options);
+      // What a sample looks like depends on the epoch and on its index in the data set.
+      if (augments) trial.config.data.prepare.flip = true, trial.config.data.prepare.crop_padding = 2, trial.config.data.prepare.mean = {0.1f};
+      return run(trial).weights;
+    };
+    for (const bool augments : {false, true})
+      EXPECT_EQ(weights({option("inputs", "scatter")}, augments), weights({}, augments)) << ranks << (augments ? " augmented" : "");
+  }
+}
+
+TEST(DataParallel, ScatteredInputsAreSent) {
+  const auto bytes = [](const std::vector<OptionConfig>& options) { return run(small_trial(4, "data_parallel", options)).result.bytes_per_step; };
+  const double steps = 15, samples = 730, pixels = 784;
+  // Device 0 keeps its share.
+  double others = 0;
+  for (std::size_t begin = 0; begin < 730; begin += 50) {
+    const std::size_t batch = std::min<std::size_t>(50, 730 - begin);
+    others += static_cast<double>(batch - share(batch, 0, 4).size());
+  }
+  ASSERT_LT(others, samples);
+  EXPECT_NEAR(bytes({option("inputs", "scatter")}) - bytes({}), others * pixels * 4 / steps / 4, 1);
+}
+
 }  // namespace
 }  // namespace mgcompare::testing

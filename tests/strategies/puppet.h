@@ -39,10 +39,13 @@ class Puppet : public Replica {
     if (ready) ready(gradients_);
   }
   Vec forward(const Batch&) override { throw Error("a puppet has no network"); }
+  Vec forward(const Batch&, ConstVec) override { throw Error("a puppet has no network"); }
   void loss(const Batch&, ConstVec, Vec, Scale) override { throw Error("a puppet has no network"); }
   void backward_from(const Batch&, ConstVec, const Ready&) override { throw Error("a puppet has no network"); }
   std::size_t classes() const override { return 1; }
   std::size_t outputs() const override { return 1; }
+  std::size_t inputs() const override { return 1; }
+  void read(const Batch&, Vec) override { throw Error("a puppet has no data"); }
   using Replica::update;
   void update(Range range) override {
     optimizer_->advance();

@@ -88,11 +88,19 @@ class Replica {
   // batch's logits, such as gathered ones of batch.whole(). backward_from() follows the forward() of its batch; it throws
   // Error where `dlogits` has another length.
   virtual Vec forward(const Batch& batch) = 0;
+  // The same on inputs that read() prepared, on whichever rank, in place of the samples that this rank has: (own share, inputs()).
+  // They must stay until the next pass. Throws Error where `inputs` has another length.
+  virtual Vec forward(const Batch& batch, ConstVec inputs) = 0;
   virtual void loss(const Batch& batch, ConstVec logits, Vec dlogits, Scale scale = Scale::global_batch) = 0;
   virtual void backward_from(const Batch& batch, ConstVec dlogits, const Ready& ready = {}) = 0;
   virtual std::size_t classes() const = 0;
   // Logits of one sample: its classes, at each predicted position of a sequence.
   virtual std::size_t outputs() const = 0;
+  // Values of one sample as the network reads them.
+  virtual std::size_t inputs() const = 0;
+  // Writes the samples of any batch, such as batch.whole(), as its pass in training would read them (scaled, normalised, shifted and
+  // mirrored), to device memory: row-major (samples, inputs()). Throws Error where `to` has another length.
+  virtual void read(const Batch& batch, Vec to) = 0;
 
   // Applies gradients() to elements `range` of weights() with optimizer(), at the step's learning rate. All ranges of one
   // step count as one update. In `ready`, update only what is ready.
