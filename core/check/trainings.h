@@ -51,7 +51,8 @@ struct TrainingCase {
   bool resumes = false;             // interrupted at checkpoints and resumed; it writes one after each epoch
   bool saves = false;               // writes a checkpoint after each epoch
   bool warms_up = false;            // begins with steps on weights that are discarded
-  bool in_real_time = false;        // free-running ranks, whose order is otherwise that of virtual time
+  // As in a run without numerics.deterministic: Facts::ordered is false, and the order of free-running ranks is not that of virtual time.
+  bool in_real_time = false;
   bool has_other_seed = false;      // than that of the scope, for its order of samples and random numbers
   bool fitted = false;              // from weights that fit the samples, in place of random ones; with a blank batch
   // See Disturbance.

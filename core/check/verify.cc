@@ -284,6 +284,9 @@ void Verification::check_approximate(TrainingCase of, const Traits& traits) {
 // this changed it; otherwise further trainings show what did.
 ObservedTraining Verification::check_disturbed(TrainingCase of, const Expectation& expected) {
   of.settles = of.resumes = true;
+  // What is expected was computed as with numerics.deterministic, which a strategy in lockstep may not depend on.
+  StrategyOptions options(of.strategy.options);
+  of.in_real_time = trainings_.traits(of, options).pace == Traits::Pace::lockstep;
   of.warms_up = is_first(of.optimizer);
   of.settled = expected.epochs;
   of.limit = expected.limit;

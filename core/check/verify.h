@@ -31,8 +31,9 @@ class Verification {
   void check_hosts(const StrategyConfig& strategy);
   // What depends on the process, such as addresses or random numbers that begin with its number, shows in another one: after
   // check(), keep() leaves a training and its checkpoint in the folder, and check_kept() of a Verification in another process
-  // trains and resumes the same.
+  // trains and resumes the same. That process begins with train_before(), best on another network of the experiment.
   void keep(const StrategyConfig& strategy);
+  void train_before(const StrategyConfig& strategy);
   void check_kept(const StrategyConfig& strategy);
 
  private:

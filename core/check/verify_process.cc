@@ -36,16 +36,24 @@ void Verification::keep(const StrategyConfig& strategy) {
   }
 }
 
-// What a process keeps of its first training, such as a static value, is that of another seed here, and the rows come in another order.
+// What a process keeps of its first training, such as a static value, is then that of another seed and perhaps of another network.
+void Verification::train_before(const StrategyConfig& strategy) {
+  try {
+    auto of = kept_case(strategy);
+    if (!of) return;
+    of->has_other_seed = true;
+    run(*of);
+  } catch (...) {
+    report_exception(strategy, scope_.optimizers.front());
+  }
+}
+
 // The same bits, but the limit of exact strategies for those that may add in any order, and on GPUs, where libraries may choose other
 // kernels in another process.
 void Verification::check_kept(const StrategyConfig& strategy) {
   try {
     const auto of = kept_case(strategy);
     if (!of) return;
-    TrainingCase other = *of;
-    other.has_other_seed = true;
-    run(other);
     StrategyOptions options(of->strategy.options);
     const bool rounds = of->smooth && !(on_cpu() && trainings_.traits(*of, options).in_rank_order);
     const Expectation kept{kTrains, trainings_.kept_weights(*of), rounds ? rounding_limit(of->optimizer) : 0};

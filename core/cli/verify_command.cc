@@ -64,6 +64,15 @@ void print_result(const std::vector<VerifyFinding>& findings) {
              all.printed, all.skipped);
 }
 
+// The next version with another network.
+std::optional<Config> other_network(const Version& of, const std::vector<Version>& all) {
+  const auto is_other = [&](const Version& version) { return version.config.model.name != of.config.model.name; };
+  const auto own = all.begin() + (&of - all.data());
+  auto found = std::find_if(own, all.end(), is_other);
+  if (found == all.end()) found = std::find_if(all.begin(), own, is_other);
+  return found == own || found == all.end() ? std::nullopt : std::optional(found->config);
+}
+
 }  // namespace
 
 int verify_strategies(const Command& command) {
@@ -105,6 +114,7 @@ int verify_strategies(const Command& command) {
   nlohmann::json each = nlohmann::json::array();
   for (const Version& version : versions) {
     request.config = version.config;
+    request.other_config = other_network(version, versions);
     // For their numbers of ranks.
     if (version.variant.empty()) request.config.variants = variants;
     if (has_titles && !command.json) fmt::print("{}{}\n", &version == &versions.front() ? "" : "\n", title_of(version));

@@ -75,6 +75,8 @@ class OpenVerification {
                        reporting_log(context))),
         dataset_(first_samples(all_, scope_.samples)),
         verification_(config_, dataset_, platform(scope_.device_kind), scope_, setting.at("folder").get<std::string>()) {
+    if (setting.contains("other_config"))
+      other_.emplace(setting.at("other_config").get<Config>(), dataset_, platform(scope_.device_kind), scope_, setting.at("folder").get<std::string>());
     for (VerifySize& size : sizes_of(scope_, config_, all_.train.samples, setting.at("quick").get<bool>()))
       sized_.push_back(std::make_unique<SizedVerification>(std::move(size), config_, all_, setting.at("folder").get<std::string>()));
   }
@@ -86,6 +88,7 @@ class OpenVerification {
   void listen(const VerifyListener& listener) {
     verification_.listen(listener);
     for (const auto& sized : sized_) sized->verification.listen(listener);
+    if (other_) other_->listen(listener);
   }
   // All checks of a row of a strategy that one process can make.
   void check(const StrategyConfig& strategy) {
@@ -94,6 +97,11 @@ class OpenVerification {
     verification_.keep(strategy);
     // Last: ranks that rely on the memory of one host may crash.
     verification_.check_hosts(strategy);
+  }
+  // Of a row that another process has checked.
+  void check_kept(const StrategyConfig& strategy) {
+    (other_ ? *other_ : verification_).train_before(strategy);
+    verification_.check_kept(strategy);
   }
   // All checks of a row of a backend; false if it is none.
   bool check_backend(const StrategyConfig& strategy, const VerifyListener& listener, const std::function<bool()>& stop) {
@@ -110,6 +118,7 @@ class OpenVerification {
   VerifyScope scope_;
   Dataset all_, dataset_;
   Verification verification_;
+  std::optional<Verification> other_;  // of another network of the experiment, if there is one
   std::vector<std::unique_ptr<SizedVerification>> sized_;
 };
 
@@ -130,14 +139,13 @@ nlohmann::json answer_verify(std::unique_ptr<OpenVerification>& open, const nloh
   context.note({{"ready", true}});  // the data are loaded: from here on the limits of time and memory apply
   std::optional<MemoryLimit> limit;
   if (open->on_cpus()) limit.emplace(open->config().measure.memory_limit);
-  Verification& verification = open->verification();
   if (!body.contains("row")) {
-    verification.check_planted();
+    open->verification().check_planted();
     return true;
   }
   const StrategyConfig& strategy = open->config().strategies.at(body.at("row").get<std::size_t>());
   if (open->check_backend(strategy, listener, [&] { return context.stopping(); })) return true;
-  if (body.at("kept").get<bool>()) verification.check_kept(strategy);
+  if (body.at("kept").get<bool>()) open->check_kept(strategy);
   else open->check(strategy);
   return true;
 }
@@ -162,6 +170,7 @@ class VerifyRun {
     setting_ = {{"config", request.config},     {"data_folder", request.data_folder}, {"plugins", usable},
                 {"device_kind", device_kind},   {"quick", request.quick},             {"seed", request.seed},
                 {"folder", folder_.path()}};
+    if (request.other_config) setting_["other_config"] = *request.other_config;
   }
 
   void check_planted() {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ namespace mgcompare {
 
 struct VerifyRequest {
   Config config;                    // its strategies are checked; measure.time_limit: seconds for each training
+  std::optional<Config> other_config;  // with another network of the same experiment, with which a worker begins; none: there is one network
   std::string data_folder;          // given with --data; empty: not given
   std::uint64_t seed = 1;
   bool quick = false;               // quick_scope()

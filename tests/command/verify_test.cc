@@ -101,6 +101,22 @@ TEST_F(VerifyCommand, WhatAProcessKeepsOfItsFirstTrainingShowsInAnother) {
   EXPECT_THAT(ended.out, ContainsRegex("FAILED +late .*another process trains the same weights: differs by"));
 }
 
+// A run trains all networks in one process.
+TEST_F(VerifyCommand, WhatAProcessKeepsOfAnotherNetworkShows) {
+  const std::string config = place_.write("networks.yaml", R"(
+models: [{name: small, layers: [{dense: 10}]}, {name: large, layers: [{dense: 12}, tanh, {dense: 10}]}]
+data: {set: digits}
+strategies: [{occasional: {how: knows one network, as: knowing}}, {occasional: {how: nothing, as: honest}}]
+)");
+  const Ended ended = place_.run({"verify", "--quick", config, "--seed", "3", "--only", "as=knowing,as=honest"});
+  EXPECT_EQ(ended.code, 1) << ended.err;
+  std::size_t failed = 0;
+  for (std::size_t at = 0; (at = ended.out.find("FAILED   knowing", at)) != std::string::npos; ++at) ++failed;
+  EXPECT_THAT(ended.out, ContainsRegex("FAILED +knowing .*another process trains the same weights: differs by"));
+  EXPECT_GE(failed, 2u) << "with each of the networks\n" << ended.out;
+  EXPECT_THAT(ended.out, Not(ContainsRegex("FAILED +honest")));
+}
+
 // They are equal up to rounding only.
 TEST_F(VerifyCommand, SumsInAnyOrderPassInAnotherProcess) {
   const Ended ended = verify("shares", {"--seed", "3", "--only", "as=shares"});

@@ -40,12 +40,17 @@ class Occasional : public Strategy {
                              "scales large shares late",  // likewise, from step 10 on
                              "doubles large shares with adam",  // in every second step: adam takes no notice of a constant factor
                              "scales late",              // as with adagrad, from step 250 on
+                             "scales unordered",         // likewise, where the order of ranks is not fixed
+                             "forgets at a fall",        // the optimiser's state, where the learning rate halves
+                             "halves small rates",       // where the learning rate is less than half of the largest so far
+                             "knows one network",        // as with adagrad, where the weights are not as many as in the first training
                              "peeks first",              // in the first epoch, passes some samples forward without learning from them
                              "passes mirrored first",    // in the first epoch, with the signs of weights around a tanh changed, and back
                              "computes losses twice"})),  // honest
         in_rank_order_(options.flag("in_rank_order", false, "promises sums in rank order, which all_reduce() makes on CPUs")),
         has_adagrad_(facts.optimizer == "adagrad"),
         has_adam_(facts.optimizer == "adam"),
+        is_ordered_(facts.ordered),
         steps_per_epoch_(facts.steps_per_epoch) {}
 
   Traits traits() const override {
@@ -67,6 +72,7 @@ class Occasional : public Strategy {
     exchange(replica.gradients(), group);
     if (scales(batch, group))
       for (float& gradient : replica.gradients()) gradient *= how_ == "doubles large shares with adam" ? 2 : 1.01f;
+    follow_rate(replica, batch.learning_rate());
     update(replica);
   }
 
@@ -87,6 +93,11 @@ class Occasional : public Strategy {
     if (how_ == "scales large shares late") return is_large && step >= 10;
     if (how_ == "doubles large shares with adam") return is_large && has_adam_ && step % 2 == 1;
     if (how_ == "scales late") return step >= 250;
+    if (how_ == "scales unordered") return !is_ordered_;
+    if (how_ == "knows one network") {
+      static const std::size_t first = own_.size();
+      return own_.size() != first;
+    }
     return how_ == "scales with adagrad" && has_adagrad_;
   }
 
@@ -105,6 +116,14 @@ class Occasional : public Strategy {
     if (how_ == "computes losses twice") replica.loss(batch, logits, dlogits);
     else drop_easy(dlogits, static_cast<float>(batch.global_size()), replica.outputs());
     replica.backward_from(batch, dlogits);
+  }
+
+  void follow_rate(Replica& replica, double rate) {
+    if (how_ == "forgets at a fall" && rate < rate_ / 2) replica.optimizer().reset();
+    if (how_ == "halves small rates" && rate < largest_rate_ / 2)
+      for (float& gradient : replica.gradients()) gradient /= 2;
+    rate_ = rate;
+    largest_rate_ = std::max(largest_rate_, rate);
   }
 
   void update(Replica& replica) const {
@@ -154,10 +173,11 @@ class Occasional : public Strategy {
   }
 
   const std::string how_;
-  const bool in_rank_order_, has_adagrad_, has_adam_;
+  const bool in_rank_order_, has_adagrad_, has_adam_, is_ordered_;
   const std::size_t steps_per_epoch_;
   Array<float> own_;
   std::size_t epoch_ = 0;
+  double rate_ = 0, largest_rate_ = 0;  // the last one, and the largest so far
 };
 
 }  // namespace

@@ -260,6 +260,7 @@ const auto kOccasions = ::testing::Values(
     Occasion{"repeats passes first", "missed or repeated in epoch 1"},
     Occasion{"uncounted first epoch", "of epoch 1 sends 0 bytes", "local"}, Occasion{"uncounted first epoch", "of epoch 1 sends 0 bytes", "sync"},
     Occasion{"settles larger first", "after each epoch: after epoch 1, rank 0", "local"},
+    Occasion{"scales unordered", "equals one device on the global batch"}, Occasion{"scales unordered", "equals one device on the global batch", "sync"},
     Occasion{"drops easy samples", "from weights that fit the samples"}, Occasion{"skips small exchanges", "from weights that fit the samples"},
     Occasion{"peeks first", "only samples that it learns from pass forward", "sync"},
     Occasion{"peeks first", "only samples that it learns from pass forward", "local"},
@@ -278,6 +279,14 @@ TEST(Verify, TrainsFromFittedWeightsWithEveryOptimizerAndOnOneRank) {
 TEST(Verify, WeightsWithoutAGradientStillMove) {
   for (const char* optimizer : {"momentum", "adam"})
     EXPECT_THAT(failures(verify_faulty("occasional", {{"how", "keeps idle weights", false, {}}}, {optimizer})), HasSubstr("from weights that fit the samples"));
+}
+
+// A schedule may let the learning rate fall to a tenth at once.
+TEST(Verify, TheLearningRateFallsToATenth) {
+  for (const char* how : {"forgets at a fall", "halves small rates"})
+    for (const std::uint64_t seed : {1u, 2u, 3u})
+      EXPECT_THAT(failures(verify_faulty("occasional", {{"how", how, false, {}}}, {"sgd", "momentum"}, seed)), HasSubstr("momentum, 3 ranks: equals one device"))
+          << how << ", seed " << seed;
 }
 
 TEST(Verify, WhatIsUnusualButHonestPasses) {
