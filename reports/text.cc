@@ -65,6 +65,7 @@ std::string rate_text(double per_second) {
 std::string seconds_text(double seconds) {
   if (!std::isfinite(seconds)) return "-";
   if (seconds == 0) return "0 s";
+  if (seconds < 0) return "-" + seconds_text(-seconds);
   if (seconds < 1e-5) return fmt::format("{:.2f} us", seconds * 1e6);
   if (seconds < 0.001) return fmt::format("{:.0f} us", seconds * 1e6);
   if (seconds < 0.1) return fmt::format("{:.1f} ms", seconds * 1e3);

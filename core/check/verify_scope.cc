@@ -67,14 +67,15 @@ Extent extent_of(const VerifyScope& scope, const std::string& optimizer, bool is
   const VerifyLength& length = is_brief ? scope.brief : scope.full;
   const Random random(scope.seed, stream_of(optimizer));
   std::uint64_t index = 0;
+  // Epochs of one or two steps leave no choice for some of them.
   const auto draw = [&](Bounds bounds) {
-    return bounds.least + static_cast<std::size_t>(random.below(index++, bounds.most - bounds.least + 1));
+    return bounds.least + static_cast<std::size_t>(random.below(index++, std::max(bounds.least, bounds.most) - bounds.least + 1));
   };
   Extent extent;
   extent.batch = draw(length.batch);
   // The short batch has samples of several ranks.
   if (scope.samples % extent.batch == 1) ++extent.batch;
-  extent.steps_per_epoch = scope.samples / extent.batch + 1;
+  extent.steps_per_epoch = divided_up(scope.samples, extent.batch);
   extent.epochs = divided_up(draw(length.steps), extent.steps_per_epoch);
   // Three different epochs before the last one. A fault that begins late may count the steps of a process: one part of a full
   // training has all of the steps that were drawn.

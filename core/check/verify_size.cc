@@ -1,40 +1,62 @@
 #include "check/verify_size.h"
 
 #include <algorithm>
+#include <functional>
+#include <set>
 
 #include <fmt/core.h>
 
 namespace mgcompare {
 namespace {
 
-// Of trainings with large shares: epochs of two full steps and a short one.
-constexpr std::size_t kFullSteps = 2;
+// Of trainings with large shares: epochs of two full steps and a short one, of these parts of a batch.
+constexpr std::size_t kFullSteps = 2, kLastSteps[] = {3, 8};
 constexpr Bounds kWideSteps = {24, 24}, kWideStepsQuick = {12, 12};
-// Larger shares would take most of the time of a verification.
+// Larger shares would take most of the time of a verification, and so would more of them.
 constexpr std::size_t kMostShare = 256, kMostShareQuick = 64;
+constexpr std::size_t kMostShares = 6, kMostSharesQuick = 2;
+// Of epochs of one step, which is the first one, the last one, and full.
+constexpr std::size_t kShareOfSingleStep = 4;
 constexpr Bounds kLongSteps = {400, 600}, kLongStepsQuick = {260, 320};
 constexpr std::size_t kLongEpochs = 4;
 // Of the shares of a training with many steps: small, some of them empty in the last step of an epoch.
 constexpr std::size_t kSmallShare = 2;
 
-std::size_t largest_share(const ScalingConfig& scaling) {
-  const std::size_t batch = scaling.batch.empty() ? 0 : *std::max_element(scaling.batch.begin(), scaling.batch.end());
-  std::size_t devices = 2;
-  if (scaling.mode == ScalingMode::weak) devices = 1;
-  else if (!scaling.automatic) {
-    devices = 0;
-    for (const DevicesConfig& asked : scaling.devices)
-      if (asked.count > 1 && (devices == 0 || asked.count < devices)) devices = asked.count;
-    if (devices == 0) return 0;
-  }
-  return divided_up(batch, devices * scaling.ranks_per_device);
+using Shares = std::set<std::size_t, std::greater<>>;
+
+// On several devices.
+void add_shares(Shares& shares, const ScalingConfig& scaling) {
+  std::set<std::size_t> counts;
+  if (scaling.automatic) counts.insert(2);
+  for (const DevicesConfig& asked : scaling.devices)
+    if (asked.count > 1) counts.insert(asked.count);
+  // A share in weak scaling does not depend on the number.
+  if (scaling.mode == ScalingMode::weak && !counts.empty()) counts = {1};
+  for (const std::size_t count : counts)
+    for (const std::size_t batch : scaling.batch) shares.insert(divided_up(batch, count * scaling.ranks_per_device));
 }
 
-std::size_t largest_share(const Config& config) {
-  std::size_t share = largest_share(config.scaling);
+// At most `most` of them: the largest, the smallest, and some between.
+std::vector<std::size_t> chosen(const Shares& shares, std::size_t most) {
+  const std::vector<std::size_t> all(shares.begin(), shares.end());
+  if (all.size() <= most) return all;
+  std::vector<std::size_t> some;
+  for (std::size_t i = 0; i < most; ++i) some.push_back(all[i * (all.size() - 1) / (most - 1)]);
+  return some;
+}
+
+// That the other trainings do not have, from the largest on.
+std::vector<std::size_t> large_shares(const VerifyScope& scope, const Config& config, std::size_t samples, bool quick) {
+  const auto ranks = static_cast<std::size_t>(scope.ranks.front());
+  Shares own, shares;
+  add_shares(own, config.scaling);
   for (const VariantConfig& variant : config.variants)
-    if (variant.config) share = std::max(share, largest_share(variant.config->scaling));
-  return share;
+    if (variant.config) add_shares(own, variant.config->scaling);
+  for (const std::size_t share : own) {
+    const std::size_t possible = std::min({share, quick ? kMostShareQuick : kMostShare, samples / (kFullSteps * ranks)});
+    if (possible * ranks > scope.brief.batch.most) shares.insert(possible);
+  }
+  return chosen(shares, quick ? kMostSharesQuick : kMostShares);
 }
 
 VerifyScope scope_with(const VerifyScope& scope, std::size_t samples, VerifyLength length) {
@@ -52,15 +74,21 @@ std::vector<VerifySize> sizes_of(const VerifyScope& scope, const Config& config,
   std::vector<VerifySize> sizes;
   if (scope.ranks.empty() || scope.optimizers.empty()) return sizes;
   const auto ranks = static_cast<std::size_t>(scope.ranks.front());
-  const std::size_t share = std::min({largest_share(config), quick ? kMostShareQuick : kMostShare, samples / (kFullSteps * ranks)});
-  if (const std::size_t batch = share * ranks; batch > scope.brief.batch.most) {
-    // The last step of an epoch has a third of a batch, and shares of unequal size.
-    const std::size_t wanted = std::min(samples, kFullSteps * batch + batch / 3 + 1);
-    sizes.push_back({fmt::format("with shares of {} samples", share), scope_with(scope, wanted, {{batch, batch}, quick ? kWideStepsQuick : kWideSteps})});
+  const auto add = [&](const std::string& what, std::size_t wanted, const VerifyLength& length) {
+    sizes.push_back({what, scope_with(scope, std::min(samples, wanted), length)});
+  };
+  const std::vector<std::size_t> shares = large_shares(scope, config, samples, quick);
+  const Bounds wide = quick ? kWideStepsQuick : kWideSteps;
+  // Each with a last step of another size; a single one with both.
+  for (std::size_t i = 0; i < std::max(shares.size(), std::min<std::size_t>(2 * shares.size(), 2)); ++i) {
+    const std::size_t share = shares[i % shares.size()], batch = share * ranks, part = kLastSteps[i % 2];
+    add(fmt::format("with shares of {} samples, and of {} of a batch", share, part == 3 ? "a third" : "an eighth"), kFullSteps * batch + batch / part + 1,
+        {{batch, batch}, wide});
   }
+  const std::size_t single = kShareOfSingleStep * ranks + 1;
+  add("in epochs of one step", single, {{single, single}, wide});
   const Bounds steps = quick ? kLongStepsQuick : kLongSteps, batch{kSmallShare * ranks, kSmallShare * ranks + 1};
-  const std::size_t wanted = std::min(samples, steps.most / kLongEpochs * batch.most);
-  sizes.push_back({fmt::format("after {} steps or more", steps.least), scope_with(scope, wanted, {batch, steps})});
+  add(fmt::format("after {} steps or more", steps.least), steps.most / kLongEpochs * batch.most, {batch, steps});
   return sizes;
 }
 

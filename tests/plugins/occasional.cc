@@ -40,6 +40,9 @@ class Occasional : public Strategy {
                              "scales large shares late",  // likewise, from step 10 on
                              "doubles large shares with adam",  // in every second step: adam takes no notice of a constant factor
                              "scales late",              // as with adagrad, from step 250 on
+                             "drops small batches",      // with fewer samples than a quarter of the others
+                             "drops full last batches",  // of an epoch
+                             "scales single steps",      // of an epoch
                              "scales unordered",         // likewise, where the order of ranks is not fixed
                              "forgets at a fall",        // the optimiser's state, where the learning rate halves
                              "halves small rates",       // where the learning rate is less than half of the largest so far
@@ -51,7 +54,8 @@ class Occasional : public Strategy {
         has_adagrad_(facts.optimizer == "adagrad"),
         has_adam_(facts.optimizer == "adam"),
         is_ordered_(facts.ordered),
-        steps_per_epoch_(facts.steps_per_epoch) {}
+        steps_per_epoch_(facts.steps_per_epoch),
+        global_batch_(facts.global_batch) {}
 
   Traits traits() const override {
     Traits traits;
@@ -71,7 +75,7 @@ class Occasional : public Strategy {
     compute(replica, group, batch);
     exchange(replica.gradients(), group);
     if (scales(batch, group))
-      for (float& gradient : replica.gradients()) gradient *= how_ == "doubles large shares with adam" ? 2 : 1.01f;
+      for (float& gradient : replica.gradients()) gradient *= how_ == "doubles large shares with adam" ? 2 : how_.starts_with("drops") ? 0 : 1.01f;
     follow_rate(replica, batch.learning_rate());
     update(replica);
   }
@@ -93,6 +97,9 @@ class Occasional : public Strategy {
     if (how_ == "scales large shares late") return is_large && step >= 10;
     if (how_ == "doubles large shares with adam") return is_large && has_adam_ && step % 2 == 1;
     if (how_ == "scales late") return step >= 250;
+    if (how_ == "drops small batches") return 4 * batch.global_size() < global_batch_;
+    if (how_ == "drops full last batches") return batch.step() + 1 == steps_per_epoch_ && batch.global_size() == global_batch_;
+    if (how_ == "scales single steps") return steps_per_epoch_ == 1;
     if (how_ == "scales unordered") return !is_ordered_;
     if (how_ == "knows one network") {
       static const std::size_t first = own_.size();
@@ -174,7 +181,7 @@ class Occasional : public Strategy {
 
   const std::string how_;
   const bool in_rank_order_, has_adagrad_, has_adam_, is_ordered_;
-  const std::size_t steps_per_epoch_;
+  const std::size_t steps_per_epoch_, global_batch_;
   Array<float> own_;
   std::size_t epoch_ = 0;
   double rate_ = 0, largest_rate_ = 0;  // the last one, and the largest so far

@@ -35,21 +35,33 @@ std::vector<std::string> what_of(const Config& config, std::size_t samples = kSa
 
 TEST(VerifySize, HasTheSharesOfTheConfig) {
   const auto first = [](const Config& config, std::size_t samples = kSamples, bool quick = true) { return what_of(config, samples, quick).front(); };
-  EXPECT_EQ(first(config_with(ScalingMode::strong, {16, 100}, {1, 2, 4})), "with shares of 50 samples");
-  EXPECT_EQ(first(config_with(ScalingMode::strong, {99}, {1, 4})), "with shares of 25 samples");
-  EXPECT_EQ(first(config_with(ScalingMode::strong, {100}, {})), "with shares of 50 samples");
-  EXPECT_EQ(first(config_with(ScalingMode::weak, {100}, {1, 2}), kSamples, false), "with shares of 100 samples");
-  EXPECT_EQ(first(config_with(ScalingMode::weak, {4096}, {2})), "with shares of 64 samples");
-  EXPECT_EQ(first(config_with(ScalingMode::weak, {4096}, {2}), 60000, false), "with shares of 256 samples");
-  EXPECT_EQ(first(config_with(ScalingMode::weak, {100}, {2}), 300), "with shares of 50 samples") << "two steps of three ranks";
+  EXPECT_EQ(first(config_with(ScalingMode::strong, {16, 100}, {1, 2, 4})), "with shares of 50 samples, and of a third of a batch");
+  EXPECT_EQ(first(config_with(ScalingMode::strong, {99}, {1, 4})), "with shares of 25 samples, and of a third of a batch");
+  EXPECT_EQ(first(config_with(ScalingMode::strong, {100}, {})), "with shares of 50 samples, and of a third of a batch");
+  EXPECT_EQ(first(config_with(ScalingMode::weak, {100}, {1, 2}), kSamples, false), "with shares of 100 samples, and of a third of a batch");
+  EXPECT_EQ(first(config_with(ScalingMode::weak, {4096}, {2})), "with shares of 64 samples, and of a third of a batch");
+  EXPECT_EQ(first(config_with(ScalingMode::weak, {4096}, {2}), 60000, false), "with shares of 256 samples, and of a third of a batch");
+  EXPECT_EQ(first(config_with(ScalingMode::weak, {100}, {2}), 300), "with shares of 50 samples, and of a third of a batch") << "two steps of three ranks";
   Config config = config_with(ScalingMode::strong, {16}, {2});
   config.variants.push_back({"more", {}, {}, std::make_shared<const Config>(config_with(ScalingMode::strong, {64}, {2}))});
-  EXPECT_EQ(first(config), "with shares of 32 samples");
+  EXPECT_EQ(first(config), "with shares of 32 samples, and of a third of a batch");
+}
+
+TEST(VerifySize, HasEachShareOfTheConfigInTurn) {
+  using ::testing::ElementsAre, ::testing::StartsWith;
+  EXPECT_THAT(what_of(config_with(ScalingMode::strong, {64, 128}, {1, 2, 4}), 60000, false),
+              ElementsAre("with shares of 64 samples, and of a third of a batch", "with shares of 32 samples, and of an eighth of a batch",
+                          "with shares of 16 samples, and of a third of a batch", "in epochs of one step", StartsWith("after")));
+  EXPECT_THAT(what_of(config_with(ScalingMode::strong, {64, 128}, {1, 2, 4})),
+              ElementsAre(StartsWith("with shares of 64"), StartsWith("with shares of 16"), "in epochs of one step", StartsWith("after"))) << "quick: the largest and the smallest";
+  EXPECT_THAT(what_of(config_with(ScalingMode::strong, {128}, {2})),
+              ElementsAre(StartsWith("with shares of 64 samples, and of a third"), StartsWith("with shares of 64 samples, and of an eighth"), "in epochs of one step",
+                          StartsWith("after")));
 }
 
 TEST(VerifySize, SmallSharesAreInTheOtherTrainings) {
-  EXPECT_THAT(what_of(config_with(ScalingMode::strong, {8}, {2})), SizeIs(1));
-  EXPECT_THAT(what_of(config_with(ScalingMode::strong, {1024}, {1})), SizeIs(1)) << "no several devices";
+  EXPECT_THAT(what_of(config_with(ScalingMode::strong, {8}, {2})), SizeIs(2));
+  EXPECT_THAT(what_of(config_with(ScalingMode::strong, {1024}, {1})), SizeIs(2)) << "no several devices";
 }
 
 TEST(VerifySize, HasManyStepsInEachEpoch) {
@@ -98,6 +110,12 @@ TEST(VerifySize, FindsFaultsOfLargeSharesAndOfLateSteps) {
   EXPECT_THAT(failures(verify_sizes("scales late")), HasSubstr("equals one device on the global batch after 260 steps or more"));
   EXPECT_THAT(failures(verify_sizes("scales late", "local")), HasSubstr("with batch_norm: sync, equals one device on the global batch after"));
   EXPECT_THAT(failures(verify_sizes("scales late", "local", "true")), HasSubstr("bit for bit, after 260 steps or more"));
+}
+
+TEST(VerifySize, FindsFaultsOfShortFullAndSingleSteps) {
+  EXPECT_THAT(failures(verify_sizes("drops small batches")), HasSubstr("and of an eighth of a batch"));
+  EXPECT_THAT(failures(verify_sizes("drops full last batches")), HasSubstr("in epochs of one step"));
+  EXPECT_THAT(failures(verify_sizes("scales single steps")), HasSubstr("in epochs of one step"));
 }
 
 TEST(VerifySize, HonestStrategiesPass) {
