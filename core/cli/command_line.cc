@@ -128,10 +128,11 @@ void add_general(CLI::App& app, Command& command) {
   app.add_option("--color", command.color)->check(CLI::IsMember({"auto", "always", "never"}).description(""));  // the help has the choices
 }
 
-// An empty value would look like an option that was not given.
+// An empty value would look like an option that was not given, and another option is not a value.
 CLI::Option* add_text(CLI::App& app, const char* name, auto& value) {
-  return app.add_option(name, value)->check([](const std::string& text) {
-    return text.empty() ? std::string("is empty: give a value") : std::string();
+  return app.add_option(name, value)->check([](const std::string& text) -> std::string {
+    if (text.empty()) return "is empty: give a value";
+    return text.starts_with("--") ? fmt::format("got the option {} as its value: give a value before it", text) : "";
   });
 }
 
