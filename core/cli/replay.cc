@@ -1,6 +1,7 @@
 #include "cli/replay.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -73,6 +74,9 @@ class Plugins {
   bool trust_results_;
 };
 
+// A file of many GiB need not take any space, and all of it would be read for its checksum.
+constexpr std::uintmax_t kMostRecordBytes = std::uintmax_t{4} << 30;
+
 // The result says that there was a record; that of an older version does not, but the file is there.
 bool has_record(const Row& row, const std::string& record) {
   std::error_code ignored;
@@ -85,6 +89,8 @@ std::string problem_of(const std::string& record, const Result& result) {
   std::error_code ignored;
   if (!fs::exists(record, ignored)) return record + ", its record, is missing";
   if (!fs::is_regular_file(record, ignored)) return record + ", its record, is not a regular file";
+  if (fs::file_size(record, ignored) > kMostRecordBytes)
+    return fmt::format("{}, its record, has more than {} GiB, and records have less: it was damaged or replaced", record, kMostRecordBytes >> 30);
   if (result.record_sha256.empty() || sha256_of_file(record) == result.record_sha256) return "";
   return record + ", its record, is not as the trial wrote it: it was damaged or replaced";
 }

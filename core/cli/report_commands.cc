@@ -110,12 +110,16 @@ std::string created(const std::string& directory) {
   return directory;
 }
 
+void refuse_run(const std::string& directory) {
+  if (!directory.empty() && has_run(directory))
+    throw UsageError(fmt::format("{}: is the directory of a run, which keeps its own report; give another directory with -o", directory));
+}
+
 // The reports are in a directory of their own: no run is theirs.
 int write_merged_report(const Command& command, Objective objective) {
   std::vector<Run> runs;
   for (const std::string& directory : command.targets) runs.push_back(read_run(directory));
-  if (!command.directory.empty() && has_run(command.directory))
-    throw UsageError(fmt::format("{}: is the directory of a run, which keeps its own report; give another directory with -o", command.directory));
+  refuse_run(command.directory);
   const std::string folder = command.directory.empty() ? new_run_directory("merged") : command.directory;
   const Overview overview = priced(merged(runs, objective), command.price);
   const std::vector<std::string> files = write_reports(overview, created(folder));
@@ -139,6 +143,8 @@ int write_report_again(const Command& command) {
   const Objective objective = chosen_objective(command);
   if (command.targets.size() > 1) return write_merged_report(command, objective);
   const Run run = read_run(command.target);
+  std::error_code ignored;
+  if (!std::filesystem::equivalent(command.directory, command.target, ignored)) refuse_run(command.directory);
   const std::string folder = command.directory.empty() ? command.target : created(command.directory);
   const Overview overview = priced(overview_of(run, objective), command.price);
   print_summary(overview, write_reports(overview, folder), command);

@@ -94,6 +94,9 @@ TEST_F(NetworksCommand, RunsAreMergedIntoOneReport) {
   const Ended taken = place_.run({"report", "a", "b", "-o", "a"});
   EXPECT_EQ(taken.code, 2);
   EXPECT_THAT(taken.err, HasSubstr("is the directory of a run"));
+  EXPECT_EQ(place_.run({"report", "b", "-o", "a"}).code, 2) << "of another run";
+  EXPECT_EQ(file("a/report.md"), before);
+  EXPECT_EQ(place_.run({"report", "a", "-o", "./a"}).code, 0) << "its own";
   const Ended by_default = place_.run({"report", "a", "b"});
   EXPECT_EQ(by_default.code, 0) << by_default.err;
   EXPECT_THAT(by_default.out, HasSubstr("runs/merged-"));

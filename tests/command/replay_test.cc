@@ -39,6 +39,10 @@ TEST_F(Replay, RepeatsWhatRanFreelyToTheBit) {
   const Ended gone = place_.run({"replay", directory()});
   EXPECT_EQ(gone.code, 1);
   EXPECT_NE(gone.out.find("its record, is missing"), std::string::npos) << gone.out;
+  { std::ofstream sparse(of_async); }
+  std::filesystem::resize_file(of_async, std::uintmax_t{1} << 40);
+  EXPECT_NE(place_.run({"replay", directory()}).out.find("its record, has more than 4 GiB"), std::string::npos);
+  std::filesystem::remove(of_async);
   EXPECT_NE(gone.out.find("1 of 2 trials"), std::string::npos) << gone.out;
   std::filesystem::create_directory(of_async);
   EXPECT_NE(place_.run({"replay", directory()}).out.find("its record, is not a regular file"), std::string::npos);
