@@ -42,10 +42,12 @@ class LongExperiments : public Experiments {};
 TEST_P(LongExperiments, RunOnTwoCores) {
   const Ended ended = place_.start({path_of(GetParam())}, offline()).wait(std::chrono::minutes(15));
   EXPECT_TRUE(ended.code == 0 || ended.code == 3) << ended.out << ended.err;
-  // Only rows on several hosts, which are not named here, cannot run.
+  // Only rows on hosts that are not named, on more cores than there are, and of frameworks that are not installed cannot run.
   for (const Row& row : place_.only_run().rows) {
     if (row.result.status == TrialStatus::done) continue;
-    EXPECT_THAT(row.result.cause, testing::HasSubstr("name them with --hosts")) << row_name(row.trial);
+    EXPECT_EQ(row.result.status, TrialStatus::unavailable) << row_name(row.trial);
+    EXPECT_THAT(row.result.cause, testing::AnyOf(testing::HasSubstr("name them with --hosts"), testing::StartsWith("asked "), testing::HasSubstr("python3")))
+        << row_name(row.trial);
   }
 }
 

@@ -130,7 +130,7 @@ TEST(Docs, TheReadmeIsShort) { EXPECT_LE(fs::file_size(kRoot / "README.md"), kLo
 // Every page is listed in the index, or in the index of its folder.
 TEST(Docs, EveryPageIsInTheIndex) {
   std::set<fs::path> linked;
-  for (const char* index : {"docs/README.md", "docs/benchmarks/README.md"}) {
+  for (const char* index : {"docs/README.md", "docs/benchmarks/README.md", "docs/experiments/README.md"}) {
     const fs::path page = kRoot / index;
     for (const LinkModel& link : links_of(page)) linked.insert((page.parent_path() / link.file).lexically_normal());
   }
