@@ -19,7 +19,7 @@ namespace {
 // The learning rate rises in the first half epoch and falls by this factor twice: little, so that faults that begin late still
 // move the weights. With other optimisers than the first one it falls to a tenth the second time, as the schedules of experiments do.
 constexpr double kRateFactor = 0.9, kRisingEpochs = 0.5;
-constexpr int kFallsToATenth = 22;  // 0.9 to the power of 22 is 0.098
+constexpr std::size_t kFallsToATenth = 22;  // 0.9 to the power of 22 is 0.098
 
 constexpr double kMomentum = 0.9;  // of a config without one
 constexpr double kMostDecay = 0.1;  // of the weights in a step: more amplifies rounding
@@ -135,12 +135,13 @@ Trial Trainings::trial_of(const TrainingCase& of) const {
   trial.config.measure.warm_up_steps = of.warms_up ? kWarmUpSteps : 0;
   trial.config.optimizer = optimizer_of(of.optimizer, config_.optimizer);
   trial.config.schedule = {.kind = ScheduleKind::step, .factor = kRateFactor, .warm_up_epochs = kRisingEpochs};
-  for (const std::size_t& step : extent.rate_changes) {
+  const auto change_rate = [&](std::size_t step, std::size_t times) {
     const std::size_t sample = step % extent.steps_per_epoch * extent.batch;
     const double at = static_cast<double>(step / extent.steps_per_epoch) + static_cast<double>(sample) / static_cast<double>(scope_.samples);
-    const bool is_last = &step == std::end(extent.rate_changes) - 1, is_first = of.optimizer == scope_.optimizers.front();
-    trial.config.schedule.at.insert(trial.config.schedule.at.end(), is_last && !is_first ? kFallsToATenth : 1, at);
-  }
+    trial.config.schedule.at.insert(trial.config.schedule.at.end(), times, at);
+  };
+  change_rate(extent.rate_changes[0], 1);
+  change_rate(extent.rate_changes[1], of.optimizer == scope_.optimizers.front() ? 1 : kFallsToATenth);
   if (of.smooth) smoothen(trial.config);
   trial.control = of.reversed;
   if (of.shares_norm) trial.config.batch_norm = BatchNormPolicy::sync;

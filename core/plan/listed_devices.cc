@@ -73,20 +73,18 @@ std::vector<ListedDevices> listed_devices(const ScalingConfig& scaling, const st
 
 std::vector<ListedDevices> single_devices(const std::vector<ListedDevices>& list, const std::vector<PlatformSummary>& platforms) {
   std::vector<ListedDevices> singles;
+  const auto add = [&](const ListedDevices& single) {
+    const auto is_same = [&](const ListedDevices& other) { return other.kind == single.kind && other.ids == single.ids; };
+    if (std::none_of(singles.begin(), singles.end(), is_same)) singles.push_back(single);
+  };
   for (const ListedDevices& some : list) {
     const auto is_of_kind = [&](const ListedDevices& other) { return other.kind == some.kind; };
-    const bool is_first = std::none_of(singles.begin(), singles.end(), is_of_kind);
     const bool all_chosen = std::none_of(list.begin(), list.end(), [&](const ListedDevices& other) { return is_of_kind(other) && other.ids.empty(); });
-    if (is_first && !all_chosen) singles.push_back(asked_for(to_string(some.kind), 1, platforms));
-    if (some.ids.size() == 1) singles.push_back(some);
-    else if (is_first && all_chosen) singles.push_back(chosen(to_string(some.kind), {some.ids.front()}, platforms));
+    if (!all_chosen) add(asked_for(to_string(some.kind), 1, platforms));
+    if (some.ids.size() == 1) add(some);
+    else if (all_chosen && std::none_of(singles.begin(), singles.end(), is_of_kind)) add(chosen(to_string(some.kind), {some.ids.front()}, platforms));
   }
-  // One device may be the first of several, and chosen alone further on.
-  std::vector<ListedDevices> distinct;
-  for (const ListedDevices& single : singles)
-    if (std::none_of(distinct.begin(), distinct.end(), [&](const ListedDevices& other) { return other.kind == single.kind && other.ids == single.ids; }))
-      distinct.push_back(single);
-  return distinct;
+  return singles;
 }
 
 }  // namespace mgcompare
