@@ -36,6 +36,8 @@ const std::vector<OptionText> kConfig = {
     {"--data", "DIR", "Directory with the files of mnist or cifar10, or with one folder for each"},
 };
 
+const OptionText kHosts = {"--hosts", "NAMES", "These hosts, with commas between; the first is this machine"};
+
 const char* const kRunDirectory = "Directory of a run";
 const char* const kPrice = "Price of one device for one hour, in any currency; default price_per_device_hour of the config";
 const char* const kInterpreter = "Interpreter of backends (default: the first python3 on PATH)";
@@ -93,8 +95,8 @@ std::vector<CommandText> texts() {
        "Write the source and the build of a new strategy into a new directory.",
        {{"name", "", "Name of the strategy: lower-case letters, digits and _"},
         {"--cuda", "", "With device arithmetic, compiled for CPUs and GPUs"}}},
-      {{"devices"}, "List the devices of this machine.", {{"--json", "", "As JSON"}}},
-      {{"doctor"}, "Check and measure devices and the links between them.", {{"--json", "", "As JSON"}}},
+      {{"devices"}, "List the devices of this machine, or of several hosts.", {{"--json", "", "As JSON"}, kHosts}},
+      {{"doctor"}, "Check and measure devices and the links between them, also between hosts.", {{"--json", "", "As JSON"}, kHosts}},
       {{"config"},
        "Document the keys of a config.",
        {{"key", "", "A key, a section, or `layers`; default: all keys"},

@@ -55,8 +55,8 @@ constexpr std::string_view kHelp = R"(Trains networks with several multi-device 
   mgcompare export DIR       --mllog: write log lines in the format of MLPerf
   mgcompare verify CONFIG    check what strategies promise; --quick: shorter; --only strategy=NAME; --seed N repeats; --json
   mgcompare plugins          list strategies and their options; `check FILE`, `new NAME [--cuda]`
-  mgcompare devices          list the devices of this machine; --json
-  mgcompare doctor           check and measure devices and the links between them; --json
+  mgcompare devices          list the devices of this machine, or of several: --hosts a,b; --json
+  mgcompare doctor           check and measure devices and the links between them; --hosts a,b; --json
   mgcompare config           --explain: all keys; `config layers`: one key or section; --schema: JSON schema; --markdown: a page
 
 All commands: --help (`mgcompare run --help`), -q results only, -v log more, --color auto|always|never. Also: --version.
@@ -235,7 +235,11 @@ void add_commands(CLI::App& app, Command& command, std::vector<std::string>& fil
   CLI::App& plugins_new = *plugins.add_subcommand("new");
   plugins_new.add_option("name", command.target)->required();
   plugins_new.add_flag("--cuda", command.cuda);
-  for (const char* about_machine : {"devices", "doctor"}) app.add_subcommand(about_machine)->add_flag("--json", command.json);
+  for (const char* about_machine : {"devices", "doctor"}) {
+    CLI::App& about = *app.add_subcommand(about_machine);
+    about.add_flag("--json", command.json);
+    add_text(about, "--hosts", command.hosts)->check(hosts_problem);
+  }
   CLI::App& config = *app.add_subcommand("config");
   config.add_option("key", command.target);
   config.add_flag("--explain", command.explain);
