@@ -219,6 +219,8 @@ void add_commands(CLI::App& app, Command& command, std::vector<std::string>& fil
   add_text(predict, "DIR", command.target)->required();
   add_text(predict, "--devices", command.devices);
   add_text(predict, "--link", command.link);
+  predict.add_option("--hosts", command.host_count)->check(CLI::Range(2, 1000));
+  add_text(predict, "--measured", command.measured);
   CLI::App& exports = *app.add_subcommand("export");
   add_text(exports, "DIR", command.target)->required();
   exports.add_flag("--mllog", command.mllog);

@@ -29,7 +29,7 @@ void each_field(R& r, const F& f) {
     f("sketch", r.sketch), f("ranks_apart", r.ranks_apart), f("ranks_moved", r.ranks_moved);
   } else if constexpr (std::is_same_v<Plain, EpochResult>) {
     f("loss", r.loss), f("train_accuracy", r.train_accuracy), f("accuracy", r.accuracy);
-    f("seconds_training", r.seconds_training), f("seconds_evaluation", r.seconds_evaluation);
+    f("test_loss", r.test_loss), f("seconds_training", r.seconds_training), f("seconds_evaluation", r.seconds_evaluation);
     f("sketch", r.sketch), f("ranks_apart", r.ranks_apart), f("ranks_moved", r.ranks_moved);
     f("repeats_samples", r.repeats_samples), f("statistics_sketch", r.statistics_sketch);
     f("seconds_reported", r.seconds_reported), f("seconds_unclocked", r.seconds_unclocked), f("evaluations", r.evaluations);

@@ -34,6 +34,7 @@ struct EpochResult {
   double loss = 0;                  // mean training loss of the epoch
   double train_accuracy = 0;        // on the training batches, before each update
   double accuracy = 0;              // on all evaluated samples, after settle(); with many models their mean
+  double test_loss = std::numeric_limits<double>::quiet_NaN();  // likewise, mean; not a number: not known, in results of older versions
   std::vector<EvaluationResult> evaluations;  // before its end, in order
   double seconds_training = 0;      // of this epoch
   double seconds_evaluation = 0;
