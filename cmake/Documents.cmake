@@ -22,6 +22,9 @@ add_custom_command(OUTPUT ${documents_folder}/mgcompare.1.gz
 get_property(documents GLOBAL PROPERTY MGCOMPARE_DOCUMENTS)
 add_custom_target(mgcompare_documents ALL DEPENDS ${documents} ${documents_folder}/mgcompare.1.gz)
 
+# The pages for readers, in the folders in which their links expect each other.
+install(FILES README.md CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
 install(FILES ${documents_folder}/mgcompare.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
 install(FILES ${documents_folder}/mgcompare DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT program)
 install(FILES ${documents_folder}/_mgcompare DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT program)

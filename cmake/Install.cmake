@@ -17,6 +17,9 @@ get_directory_property(strategies DIRECTORY plugins BUILDSYSTEM_TARGETS)
 install(TARGETS ${strategies} LIBRARY DESTINATION lib/mgcompare/plugins COMPONENT program)
 install(DIRECTORY core/include/mgcompare DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT sdk)
 install(DIRECTORY configs share DESTINATION ${CMAKE_INSTALL_DATADIR}/mgcompare COMPONENT program PATTERN "__pycache__" EXCLUDE)
+# Where users look for the schema. Configs name it as ../share/mgcompare.schema.json, in the sources and in an installation.
+file(CREATE_LINK share/mgcompare.schema.json ${PROJECT_BINARY_DIR}/install/mgcompare.schema.json SYMBOLIC)
+install(FILES ${PROJECT_BINARY_DIR}/install/mgcompare.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/mgcompare COMPONENT program)
 # The models that a config may name under `model:`.
 install(DIRECTORY configs/models DESTINATION ${CMAKE_INSTALL_DATADIR}/mgcompare COMPONENT program)
 # The program looks for them beside its folder, so the build folder has them too.
