@@ -1,26 +1,31 @@
-# Installation, and the package files for find_package(mgcompare), both installed and in the build folder.
+# Installation in components, which are also the Debian packages (Packages.cmake): `program`, `cuda`, `mpi` and `sdk`, which is enough
+# to build plugins. A full installation has all of them. And the package files for find_package(mgcompare), both installed and in the build folder.
 include(CMakePackageConfigHelpers)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/mgcompare)
-install(TARGETS mgcompare RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS mgcompare RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
 # The program looks for the platform modules in ../lib/mgcompare, relative to its own folder.
-install(TARGETS platform_cpu LIBRARY DESTINATION lib/mgcompare)
+install(TARGETS platform_cpu LIBRARY DESTINATION lib/mgcompare COMPONENT program)
 if(MGCOMPARE_WITH_CUDA)
-  install(TARGETS platform_cuda LIBRARY DESTINATION lib/mgcompare)
+  install(TARGETS platform_cuda LIBRARY DESTINATION lib/mgcompare COMPONENT cuda)
 endif()
 if(MGCOMPARE_WITH_MPI)
-  install(TARGETS transport_mpi LIBRARY DESTINATION lib/mgcompare)
+  install(TARGETS transport_mpi LIBRARY DESTINATION lib/mgcompare COMPONENT mpi)
 endif()
-install(DIRECTORY ${PROJECT_BINARY_DIR}/lib/mgcompare/plugins/ DESTINATION lib/mgcompare/plugins
-  FILES_MATCHING PATTERN "strategy_*.so")
-# The component sdk is enough to build plugins; a full installation has all components.
+# By their targets, so that the library paths of the build are removed.
+get_directory_property(strategies DIRECTORY plugins BUILDSYSTEM_TARGETS)
+install(TARGETS ${strategies} LIBRARY DESTINATION lib/mgcompare/plugins COMPONENT program)
 install(DIRECTORY core/include/mgcompare DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT sdk)
-install(DIRECTORY configs share DESTINATION ${CMAKE_INSTALL_DATADIR}/mgcompare)
+install(DIRECTORY configs share DESTINATION ${CMAKE_INSTALL_DATADIR}/mgcompare COMPONENT program PATTERN "__pycache__" EXCLUDE)
+# Where users look for the schema. Configs name it as ../share/mgcompare.schema.json, in the sources and in an installation.
+file(CREATE_LINK share/mgcompare.schema.json ${PROJECT_BINARY_DIR}/install/mgcompare.schema.json SYMBOLIC)
+install(FILES ${PROJECT_BINARY_DIR}/install/mgcompare.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/mgcompare COMPONENT program)
 # The models that a config may name under `model:`.
-install(DIRECTORY configs/models DESTINATION ${CMAKE_INSTALL_DATADIR}/mgcompare)
+install(DIRECTORY configs/models DESTINATION ${CMAKE_INSTALL_DATADIR}/mgcompare COMPONENT program)
 # The program looks for them beside its folder, so the build folder has them too.
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_DATADIR}/mgcompare)
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/configs/models ${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_DATADIR}/mgcompare/models SYMBOLIC)
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/configs ${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_DATADIR}/mgcompare/configs SYMBOLIC)
 # The Python module for backends, which is in share/ of both.
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/share ${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_DATADIR}/mgcompare/share SYMBOLIC)
 # Backends: folders with a manifest, installed as they are.
@@ -30,7 +35,7 @@ foreach(manifest IN LISTS manifests)
   get_filename_component(name ${folder} NAME)
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/lib/mgcompare/plugins)
   file(CREATE_LINK ${folder} ${PROJECT_BINARY_DIR}/lib/mgcompare/plugins/${name} SYMBOLIC)
-  install(DIRECTORY ${folder} DESTINATION lib/mgcompare/plugins PATTERN "__pycache__" EXCLUDE)
+  install(DIRECTORY ${folder} DESTINATION lib/mgcompare/plugins COMPONENT program PATTERN "__pycache__" EXCLUDE)
 endforeach()
 install(FILES cmake/Contract.cmake cmake/Strategy.cmake DESTINATION ${package_folder} COMPONENT sdk)
 

@@ -1,141 +1,104 @@
 #include "cli/command_help.h"
 
-#include <memory>
-#include <string>
-#include <vector>
+#include <algorithm>
+#include <string_view>
 
-#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "cli/command_description.h"
+#include "cli/manual_page.h"
+#include "config/problem.h"
 
 namespace mgcompare {
 namespace {
 
-struct OptionText {
-  const char* name;
-  const char* value;                // name of its value; empty for a flag
-  const char* text;
-};
+constexpr std::size_t kColumns = 80;
 
-struct CommandText {
-  std::vector<std::string> path;
-  const char* purpose;
-  std::vector<OptionText> options;
-};
-
-const std::vector<OptionText> kGeneral = {
-    {"--help", "", "Print this text"},
-    {"--quiet", "", "Print results only"},
-    {"--verbose", "", "Log more, on stderr"},
-    {"--color", "WHEN", "auto, always or never"},
-};
-
-const std::vector<OptionText> kConfig = {
-    {"config", "", "A YAML file, or - for standard input"},
-    {"--only", "KEY=VALUE", "A part of the plan: strategy, as, devices, batch, model, variant, seed"},
-    {"--set", "KEY=VALUE", "Override a key of the config, such as epochs=1; repeatable"},
-    {"--seed", "N", "One repeat with this seed"},
-    {"--data", "DIR", "Directory with the files of mnist or cifar10, or with one folder for each"},
-};
-
-const OptionText kHosts = {"--hosts", "NAMES", "These hosts, with commas between; the first is this machine"};
-
-const char* const kRunDirectory = "Directory of a run";
-const char* const kPrice = "Price of one device for one hour, in any currency; default price_per_device_hour of the config";
-const char* const kInterpreter = "Interpreter of backends (default: the first python3 on PATH)";
-
-std::vector<OptionText> with(std::vector<OptionText> first, const std::vector<OptionText>& rest) {
-  first.insert(first.end(), rest.begin(), rest.end());
-  return first;
-}
-
-std::vector<CommandText> texts() {
-  return {
-      {{"run"},
-       "Run the comparison of a config. The word `run` may be left out.",
-       with(kConfig, {{"--output", "DIR", "Directory of the results; default runs/<name>-<time>"},
-                      {"--resume", "", "Continue the newest run of this config, or the one in -o or DIR"},
-                      {"DIR", "", "With --resume: directory of the run to continue"},
-                      {"--dry-run", "", "Print the plan and stop"},
-                      {"--hosts", "NAMES", "Hosts for devices such as 2x4, with commas between; the first is this machine"},
-                      {"--send-data", "", "Send this machine's samples to the other hosts, which need no files of them"},
-                      {"--trace", "", "Write a few steps of each rank for chrome://tracing"},
-                      {"--until-decided", "MINUTES", "After the plan, add repeats until the answer is decided, for at most so long"},
-                      {"--price", "NUMBER", kPrice}})},
-      {{"report"},
-       "Write the reports of a run again, or one report of several runs side by side.",
-       {{"DIR", "", "Directory of a run; repeatable"},
-        {"--output", "DIR", "Directory of the reports; default that of the run, of several runs runs/merged-<time>"},
-        {"--objective", "NAME", "time_to_accuracy, throughput or device_seconds"},
-        {"--price", "NUMBER", kPrice}}},
-      {{"replay"},
-       "Repeat recorded free-running trials and compare their weights bit by bit.",
-       {{"DIR", "", kRunDirectory}, {"--trust-results", "", "Also open plugins in directories that the results name"}}},
-      {{"compare"},
-       "Compare two runs row by row.",
-       {{"A", "", "Directory of the earlier run"},
-        {"B", "", "Directory of the later run; gets comparison.md"},
-        {"--fail-on-regression", "SHARE", "Exit with 1 if a row is worse by more than this, such as 5%"},
-        {"--json", "", "As JSON"}}},
-      {{"predict"},
-       "Predict step times on more devices.",
-       {{"DIR", "", kRunDirectory},
-        {"--devices", "LIST", "Numbers of devices, such as 8,16,64"},
-        {"--link", "LINK", "measured, a name, a file of `doctor --json`, or latency=5us,bandwidth=20GB/s"},
-        {"--hosts", "N", "The devices of its rows on N hosts, with that link between the hosts"},
-        {"--measured", "DIR", "With --hosts: a run on several hosts, to show the error"}}},
-      {{"export"},
-       "Write the trials of a run for other tools.",
-       {{"DIR", "", kRunDirectory}, {"--mllog", "", "Log lines in the format of MLPerf"}}},
-      {{"verify"},
-       "Check what strategies promise.",
-       with(kConfig, {{"--quick", "", "A shorter check"},
-                      {"--json", "", "All findings as JSON"},
-                      {"--only", "KEY=VALUE", "Some strategies or networks: strategy, as or model"},
-                      {"--seed", "N", "Repeat the checks with this seed, which `verify` prints"}})},
-      {{"plugins"}, "List strategies with their options, and refused files with the reason.", {{"--python", "PATH", kInterpreter}}},
-      {{"plugins", "check"}, "Open one plugin and say why it is refused, if it is.", {{"file", "", "A shared library or a backend.json"}, {"--python", "PATH", kInterpreter}}},
-      {{"plugins", "new"},
-       "Write the source and the build of a new strategy into a new directory.",
-       {{"name", "", "Name of the strategy: lower-case letters, digits and _"},
-        {"--cuda", "", "With device arithmetic, compiled for CPUs and GPUs"}}},
-      {{"devices"}, "List the devices of this machine, or of several hosts.", {{"--json", "", "As JSON"}, kHosts}},
-      {{"doctor"}, "Check and measure devices and the links between them, also between hosts.", {{"--json", "", "As JSON"}, kHosts}},
-      {{"config"},
-       "Document the keys of a config.",
-       {{"key", "", "A key, a section, or `layers`; default: all keys"},
-        {"--explain", "", "Every key with type, range and default (default)"},
-        {"--schema", "", "A JSON schema for editors"},
-        {"--markdown", "", "A page of documentation"}}},
-  };
-}
-
-// Without the options that an option excludes, which would take a line of their own. An error names them.
-class HelpFormatter : public CLI::Formatter {
- public:
-  std::string make_option_opts(const CLI::Option* option) const override {
-    const std::string text = CLI::Formatter::make_option_opts(option);
-    return text.substr(0, text.find(" " + get_label("Excludes") + ":"));
+// Lines of at most `columns`, broken at spaces.
+std::vector<std::string> wrapped(std::string_view text, std::size_t columns) {
+  std::vector<std::string> lines;
+  while (text.size() > columns) {
+    const std::size_t space = text.rfind(' ', columns);
+    if (space == std::string_view::npos) break;
+    lines.emplace_back(text.substr(0, space));
+    text.remove_prefix(space + 1);
   }
-};
+  lines.emplace_back(text);
+  return lines;
+}
 
-void describe(CLI::App& command, const OptionText& text) {
-  CLI::Option* const option = command.get_option_no_throw(text.name);
-  if (option == nullptr) return;    // the subcommands of `plugins` take no general options
-  option->description(text.text);
-  if (*text.value != '\0') option->type_name(text.value);
+// "  -o, --output DIR"
+std::string left_of(const OptionDescription& option) {
+  if (option.is_positional()) return "  " + option.value + (option.repeatable ? "..." : "");
+  std::string text = "  " + (option.short_name.empty() ? "" : option.short_name + ", ") + option.long_name;
+  if (!option.value.empty()) text += " " + option.value;
+  return text;
+}
+
+std::string general_line() {
+  std::vector<std::string> names;
+  for (const OptionDescription& option : general_options())
+    names.push_back((option.short_name.empty() ? "" : option.short_name + " or ") + option.long_name +
+                    (option.value.empty() ? "" : " " + option.value));
+  return fmt::format("Also {}\n", fmt::join(names, ", "));
+}
+
+std::string help_of(const CommandDescription& command) {
+  std::string text = fmt::format("{}\nUsage: mgcompare {}{}", command.purpose, command.name(), command.options.empty() ? "" : " [OPTIONS]");
+  if (const std::string arguments = command.arguments(); !arguments.empty()) text += " " + arguments;
+  text += "\n\n";
+  std::size_t width = 0;
+  for (const OptionDescription& option : command.options) width = std::max(width, left_of(option).size() + 2);
+  for (const OptionDescription& option : command.options) {
+    std::string left = left_of(option);
+    for (const std::string& line : wrapped(option.text, kColumns - width)) {
+      text += fmt::format("{:<{}}{}\n", left, width, line);
+      left.clear();
+    }
+  }
+  for (const CommandDescription& other : all_commands()) {
+    const bool is_below = other.words.size() == command.words.size() + 1 && std::equal(command.words.begin(), command.words.end(), other.words.begin());
+    if (is_below) text += fmt::format("  {} {}: {}\n", other.words.back(), other.arguments(), other.purpose);
+  }
+  text += general_line();
+  text += "\nExamples:\n";
+  for (const std::string& example : command.examples) text += fmt::format("  {}\n", example);
+  return text;
+}
+
+std::string help_of_program() {
+  std::string text =
+      "Trains a network with several multi-device strategies and compares them.\n\n"
+      "  mgcompare configs/lenet.yaml        compare; results in runs/lenet-TIME\n"
+      "  mgcompare lenet --dry-run           an installed experiment: print its plan\n\n";
+  for (const CommandDescription& command : all_commands()) {
+    if (command.words.size() > 1) continue;
+    text += fmt::format("  {:<12} {}\n", command.name(), command.purpose);
+  }
+  text += "\nAll take --help, -q (results only), -v (log more) and --color. Also: --version.\n";
+  std::vector<std::string> codes;
+  for (const auto& [code, meaning] : exit_codes()) codes.push_back(code + " " + meaning);
+  for (const std::string& line : wrapped(fmt::format("Exit codes: {}.", fmt::join(codes, ", ")), kColumns)) text += line + "\n";
+  return text;
 }
 
 }  // namespace
 
-void describe_commands(CLI::App& app) {
-  const auto formatter = std::make_shared<HelpFormatter>();
-  for (const CommandText& text : texts()) {
-    CLI::App* command = &app;
-    for (const std::string& word : text.path) command = command->get_subcommand(word);
-    command->formatter(formatter);
-    command->description(text.purpose);
-    for (const OptionText& option : text.options) describe(*command, option);
-    for (const OptionText& option : kGeneral) describe(*command, option);
+std::string help_text(const std::vector<std::string>& words) {
+  if (words.empty()) return help_of_program();
+  std::vector<std::string> names;
+  for (const CommandDescription& command : all_commands()) {
+    if (command.words == words) return help_of(command);
+    names.push_back(command.name());
   }
+  const std::string name = fmt::format("{}", fmt::join(words, " ")), nearest = did_you_mean(name, names);
+  throw UsageError(fmt::format("there is no command '{}'; {}", name, nearest.empty() ? "`mgcompare --help` lists all commands" : nearest));
+}
+
+int print_help(const Command& command) {
+  fmt::print("{}", command.manual ? manual_page() : help_text(command.targets));
+  return kDone;
 }
 
 }  // namespace mgcompare

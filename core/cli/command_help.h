@@ -1,14 +1,17 @@
 #pragma once
 
-// The texts of `mgcompare COMMAND --help`.
+// `--help`, and the command `help`.
 
-namespace CLI {
-class App;
-}
+#include <string>
+#include <vector>
+
+#include "cli/command_line.h"
 
 namespace mgcompare {
 
-// Adds descriptions to the commands of the program and to their options. CLI11 lays them out.
-void describe_commands(CLI::App& app);
+// The help of a command ("plugins", "new"), or that of the program for no words. Throws UsageError for another command.
+std::string help_text(const std::vector<std::string>& words);
+
+int print_help(const Command& command);
 
 }  // namespace mgcompare

@@ -24,8 +24,12 @@ enum ExitCode {
   kInternal = 70,
 };
 
+// The name of the command that is run without arguments; no word of the command line.
+inline constexpr char kFirstUse[] = "";
+
 struct Command {
-  // run, report, compare, predict, export, replay, verify, plugins, plugins check, plugins new, devices, doctor, config
+  // run, report, compare, predict, export, replay, verify, plugins, plugins check, plugins new, devices, doctor, config,
+  // examples, completions, help, or kFirstUse
   std::string name;
   std::string target;               // the config, directory, file or name that the command applies to
   std::vector<std::string> targets; // report: all directories, of which `target` is the first
@@ -48,6 +52,7 @@ struct Command {
   bool mllog = false, trace = false;
   bool trust_results = false;       // replay: use the plugin directories that the results name
   std::string python;               // plugins: the interpreter of backends; empty: the first python3 on PATH
+  bool manual = false;              // help: the manual page
   bool cuda = false;                // plugins new: with device code for GPUs
 };
 

@@ -53,6 +53,7 @@ struct DataSummary {
   SampleSpec spec;
   std::size_t train_samples = 0;    // of the whole set, before the config's limits
   std::size_t test_samples = 0;     // 0: evaluation needs validation samples
+  std::string place = {};           // folder of a published set; empty: other sets, and a set that would be downloaded
 };
 
 }  // namespace mgcompare

@@ -94,6 +94,7 @@ DataSummary describe(const DataConfig& config, const DataPlaces& places) {
   DataSummary summary{spec(), kTrainSamples, kTestSamples};
   const FoundFolder found = find_folder(places, config.path, "cifar10", has_files);
   if (found.path.empty()) return summary;
+  summary.place = found.path;
   summary.train_samples = 0;
   for (std::size_t i = 0; i + 1 < kFiles.size(); ++i) summary.train_samples += samples_in(path_of(found.path, kFiles[i]));
   summary.test_samples = samples_in(path_of(found.path, kFiles.back()));

@@ -69,7 +69,9 @@ SampleSpec spec() {
 }
 
 // Its files are read only with the published checksums, so that the counts are known.
-DataSummary describe(const DataConfig&, const DataPlaces&) { return {spec(), 60'000, 10'000}; }
+DataSummary describe(const DataConfig& config, const DataPlaces& places) {
+  return {spec(), 60'000, 10'000, find_folder(places, config.path, kName, has_files).path};
+}
 
 Dataset download_and_read(const DataPlaces& places, const DataLog& log) {
   const std::string folder = cache_of(places, kName);

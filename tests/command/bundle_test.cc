@@ -82,6 +82,30 @@ TEST_F(Bundle, RunsWhereItIs) {
   EXPECT_EQ(launch("plugins check " + foreign).code, 0) << "a plugin from elsewhere fits";
 }
 
+// The packages are made of the same installation (LongPackages).
+TEST_F(Bundle, HasEveryFileOfAnInstallation) {
+  const Ended ended = shell("cmake --install " MGCOMPARE_BINARY_DIR " --prefix installed >/dev/null && cd installed && find . ! -type d | "
+                            "while read -r file; do [ -e \"../far away/bundle/$file\" ] || echo \"$file\"; done && find . ! -type d | wc -l");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  std::istringstream lines(ended.out);
+  int files = 0;
+  lines >> files;
+  EXPECT_GT(files, 100) << "missing: " << ended.out;
+  for (const char* link : {"configs/lenet.yaml", "docs/installation.md", "README.md", "share/mgcompare/mgcompare.schema.json"})
+    EXPECT_TRUE(fs::exists(folder() / link)) << link;
+  EXPECT_EQ(launch("mlp --dry-run").code, 0) << "an experiment by its name";
+}
+
+// The first line of a config names it.
+TEST_F(Bundle, HasTheSchemaWhereConfigsNameIt) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder() / "share/mgcompare/configs")) {
+    if (entry.path().extension() != ".yaml") continue;
+    const std::string text = text_of(entry.path()), begin = "# yaml-language-server: $schema=";
+    ASSERT_EQ(text.find(begin), 0u) << entry.path();
+    EXPECT_TRUE(fs::exists(entry.path().parent_path() / text.substr(begin.size(), text.find('\n') - begin.size()))) << entry.path();
+  }
+}
+
 TEST_F(Bundle, IsNeverMadeOverSomethingElse) {
   std::ofstream(place().folder() / "file") << "mine";
   const std::string script = std::string(MGCOMPARE_SOURCE_DIR) + "/scripts/bundle ";

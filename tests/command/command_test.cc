@@ -29,6 +29,8 @@ TEST_F(CommandLine, HelpIsShortAndBeginsWithExamples) {
     const Ended ended = place_.run({flag});
     EXPECT_EQ(ended.code, 0);
     EXPECT_LE(std::count(ended.out.begin(), ended.out.end(), '\n'), 24);
+    std::istringstream lines(ended.out);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
     EXPECT_LT(ended.out.find("configs/lenet.yaml"), ended.out.find("--dry-run"));
     EXPECT_EQ(ended.err, "");
   }
@@ -39,7 +41,8 @@ TEST_F(CommandLine, EveryCommandExplainsItselfAndItsOptions) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> commands = {
       {{"run"}, "--dry-run"}, {{"report"}, "--objective"}, {{"compare"}, "--fail-on-regression"}, {{"predict"}, "--link"},
       {{"export"}, "--mllog"}, {{"replay"}, "DIR"}, {{"verify"}, "--quick"}, {{"plugins"}, "new"}, {{"plugins", "new"}, "--cuda"},
-      {{"plugins", "check"}, "--python"}, {{"devices"}, "--json"}, {{"doctor"}, "--json"}, {{"config"}, "--schema"}};
+      {{"plugins", "check"}, "--python"}, {{"devices"}, "--json"}, {{"doctor"}, "--json"}, {{"config"}, "--schema"},
+      {{"examples"}, "-q"}, {{"completions"}, "SHELL"}, {{"help"}, "--man"}};
   for (const auto& [command, option] : commands) {
     std::vector<std::string> words = command;
     words.push_back("--help");
@@ -52,6 +55,7 @@ TEST_F(CommandLine, EveryCommandExplainsItselfAndItsOptions) {
     bool is_option = false, is_explained = true;
     // A long name stands on a line of its own; its explanation is then below it.
     for (std::string line; std::getline(lines, line);) {
+      EXPECT_LE(line.size(), 80u) << line;
       if (is_option && line.starts_with("          ")) is_explained = true;
       EXPECT_TRUE(is_explained) << "no explanation above: " << line;
       is_option = line.starts_with("  -");
@@ -59,6 +63,11 @@ TEST_F(CommandLine, EveryCommandExplainsItselfAndItsOptions) {
     }
   }
   EXPECT_EQ(place_.run({"fine.yaml", "--help"}).out.find("Run the comparison"), 0u);
+  EXPECT_EQ(place_.run({"help", "plugins", "new"}).out, place_.run({"plugins", "new", "--help"}).out);
+  EXPECT_EQ(place_.run({"help"}).out, place_.run({"--help"}).out);
+  const Ended unknown = place_.run({"help", "reprot"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_EQ(unknown.err, "mgcompare: there is no command 'reprot'; did you mean 'report'?\n");
 }
 
 TEST_F(CommandLine, AConfigComesFromStandardInput) {

@@ -1,0 +1,31 @@
+# The manual page and the completions of shells, which the program itself writes. The build makes them again whenever the program
+# or an experiment changes, so that none can be older than the program.
+set(documents_folder ${PROJECT_BINARY_DIR}/documents)
+file(GLOB documented_experiments CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/configs/*.yaml)
+
+# mgcompare_document(file argument...): the file with what the program prints.
+function(mgcompare_document file)
+  add_custom_command(OUTPUT ${documents_folder}/${file}
+    COMMAND mgcompare ${ARGN} > ${documents_folder}/${file}
+    DEPENDS mgcompare ${documented_experiments} VERBATIM)
+  set_property(GLOBAL APPEND PROPERTY MGCOMPARE_DOCUMENTS ${documents_folder}/${file})
+endfunction()
+
+file(MAKE_DIRECTORY ${documents_folder})
+mgcompare_document(mgcompare.1 help --man)
+mgcompare_document(mgcompare completions bash)
+mgcompare_document(_mgcompare completions zsh)
+mgcompare_document(mgcompare.fish completions fish)
+# -n: without the time, so that the same page gives the same file.
+add_custom_command(OUTPUT ${documents_folder}/mgcompare.1.gz
+  COMMAND gzip -9nkf ${documents_folder}/mgcompare.1 DEPENDS ${documents_folder}/mgcompare.1 VERBATIM)
+get_property(documents GLOBAL PROPERTY MGCOMPARE_DOCUMENTS)
+add_custom_target(mgcompare_documents ALL DEPENDS ${documents} ${documents_folder}/mgcompare.1.gz)
+
+# The pages for readers, in the folders in which their links expect each other.
+install(FILES README.md CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
+install(FILES ${documents_folder}/mgcompare.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
+install(FILES ${documents_folder}/mgcompare DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT program)
+install(FILES ${documents_folder}/_mgcompare DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT program)
+install(FILES ${documents_folder}/mgcompare.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT program)
