@@ -134,6 +134,14 @@ Trial Trainings::trial_of(const TrainingCase& of) const {
   trial.config.checkpoint_epochs = of.saves || of.resumes ? 1 : 0;
   trial.config.measure.warm_up_steps = of.warms_up ? kWarmUpSteps : 0;
   trial.config.optimizer = optimizer_of(of.optimizer, config_.optimizer);
+  if (scope_.has_own_schedule) {
+    trial.config.epochs = config_.epochs;
+    trial.config.optimizer.learning_rate = config_.optimizer.learning_rate;
+    if (of.smooth) smoothen(trial.config);
+    trial.control = of.reversed;
+    if (of.shares_norm) trial.config.batch_norm = BatchNormPolicy::sync;
+    return trial;
+  }
   trial.config.schedule = {.kind = ScheduleKind::step, .factor = kRateFactor, .warm_up_epochs = kRisingEpochs};
   const auto change_rate = [&](std::size_t step, std::size_t times) {
     const std::size_t sample = step % extent.steps_per_epoch * extent.batch;

@@ -21,6 +21,8 @@ constexpr char kStatistics[] = "after each epoch, the statistics of batch normal
 
 // Of statistics, relative to their size. It is ten times what weights within their limits change, and more only where the control is farther.
 constexpr double kStatisticsGap = 1e-3;
+// Of weights with the config's learning rates, which may be large.
+constexpr double kMostDrift = 1e-3;
 
 // The first epoch in which all ranks together did not train on each sample once, and how many samples that are.
 std::pair<std::size_t, std::size_t> missed_samples(const Observation& seen) {
@@ -129,13 +131,22 @@ void Verification::compare_with_reference(TrainingCase of, const Traits& traits,
   compare_epochs(of, expected_of(check, of, 1, rounding_limit(of.optimizer)));
 }
 
+bool Verification::rounding_decides(const TrainingCase& of) {
+  try {
+    return !(trainings_.control_drift(of) <= kMostDrift);
+  } catch (const Diverged&) {
+    return true;
+  }
+}
+
 void Verification::check_size(const StrategyConfig& strategy, const VerifySize& size) {
   for (const std::string& optimizer : scope_.optimizers) {
     try {
       for (const int ranks : supported_ranks(strategy, optimizer)) {
-        TrainingCase of{.strategy = strategy, .optimizer = optimizer, .ranks = ranks, .is_brief = true, .smooth = true};
+        TrainingCase of{.strategy = strategy, .optimizer = optimizer, .ranks = ranks, .is_brief = true, .epochs = scope_.most_epochs, .smooth = true};
         StrategyOptions options(strategy.options);
         if (trainings_.traits(of, options).promise != Traits::Promise::exact) continue;
+        if (scope_.has_own_schedule && rounding_decides(of)) continue;
         if (const std::optional<Traits> traits = fit(of)) compare_with_reference(of, *traits, size.what);
       }
     } catch (...) {

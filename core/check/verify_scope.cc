@@ -41,8 +41,10 @@ VerifyScope quick_scope() {
   return scope;
 }
 
+std::string optimizer_name(const OptimizerConfig& optimizer) { return optimizer.momentum > 0 ? "momentum" : std::string(to_string(optimizer.kind)); }
+
 void add_optimizer(VerifyScope& scope, const OptimizerConfig& optimizer) {
-  const std::string name = optimizer.momentum > 0 ? "momentum" : std::string(to_string(optimizer.kind));
+  const std::string name = optimizer_name(optimizer);
   if (std::find(scope.optimizers.begin(), scope.optimizers.end(), name) == scope.optimizers.end()) scope.optimizers.push_back(name);
 }
 

@@ -46,6 +46,9 @@ struct VerifyScope {
   // Of trainings that are compared with one device, with the first optimiser: a fault may begin late.
   VerifyLength full = {{9, 14}, {80, 160}};
   VerifyLength brief = {{9, 14}, {45, 75}};    // of the others
+  // Learning rates, their schedule and the number of epochs are the config's. Trainings end after `most_epochs` of them.
+  bool has_own_schedule = false;
+  std::size_t most_epochs = 0;
 };
 
 // The scope of `verify --quick`: the same checks with the same limits on one number of ranks, with two optimisers, fewer
@@ -58,6 +61,9 @@ void add_ranks(VerifyScope& scope, const Config& config, std::size_t devices, bo
 
 // Adds the config's optimiser if the scope does not have it.
 void add_optimizer(VerifyScope& scope, const OptimizerConfig& optimizer);
+
+// The name of the config's optimiser in a scope: "momentum" for sgd with momentum.
+std::string optimizer_name(const OptimizerConfig& optimizer);
 
 // How far rounding may move weights of smooth networks. The error of the planted strategy is a thousand times larger. Adam and
 // Adagrad divide small gradients by their own size, which enlarges rounding.

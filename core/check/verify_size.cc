@@ -19,6 +19,8 @@ constexpr std::size_t kMostShares = 6, kMostSharesQuick = 2;
 constexpr std::size_t kShareOfSingleStep = 4;
 constexpr Bounds kLongSteps = {400, 600}, kLongStepsQuick = {260, 320};
 constexpr std::size_t kLongEpochs = 4;
+// Of a training with the config's own schedule: epochs of two full steps and a short one.
+constexpr std::size_t kShareOfSchedule = 4, kMostEpochs = 60, kMostEpochsQuick = 16;
 // Of the shares of a training with many steps: small, some of them empty in the last step of an epoch.
 constexpr std::size_t kSmallShare = 2;
 
@@ -87,6 +89,13 @@ std::vector<VerifySize> sizes_of(const VerifyScope& scope, const Config& config,
   }
   const std::size_t single = kShareOfSingleStep * ranks + 1;
   add("in epochs of one step", single, {{single, single}, wide});
+  const std::size_t most = quick ? kMostEpochsQuick : kMostEpochs, epochs = std::min(config.epochs, most), own = kShareOfSchedule * ranks;
+  add(config.epochs > most ? fmt::format("with the learning rates of the config in the first {} of {} epochs", epochs, config.epochs)
+                           : fmt::format("with the learning rates of the config in {} epoch{}", epochs, epochs == 1 ? "" : "s"),
+      kFullSteps * own + ranks + 1, {{own, own}, {(kFullSteps + 1) * epochs, (kFullSteps + 1) * epochs}});
+  sizes.back().scope.has_own_schedule = true;
+  sizes.back().scope.most_epochs = epochs;
+  sizes.back().scope.optimizers = {optimizer_name(config.optimizer)};
   const Bounds steps = quick ? kLongStepsQuick : kLongSteps, batch{kSmallShare * ranks, kSmallShare * ranks + 1};
   add(fmt::format("after {} steps or more", steps.least), steps.most / kLongEpochs * batch.most, {batch, steps});
   return sizes;

@@ -17,8 +17,9 @@ struct VerifySize {
   VerifyScope scope;
 };
 
-// One with shares as large as the largest of a run of the config on several devices, and one with many steps, also in each epoch. The first is
-// missing if the scope has such shares itself. `samples`: those that the data set has.
+// Some with shares as large as those of a run of the config on several devices, unless the scope has such shares itself; one with epochs of one step; one
+// with the config's own learning rates and number of epochs; and, the last one, one with many steps, also in each epoch. `samples`: those that the data
+// set has.
 std::vector<VerifySize> sizes_of(const VerifyScope& scope, const Config& config, std::size_t samples, bool quick);
 
 }  // namespace mgcompare

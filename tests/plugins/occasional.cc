@@ -46,6 +46,9 @@ class Occasional : public Strategy {
                              "scales unordered",         // likewise, where the order of ranks is not fixed
                              "forgets at a fall",        // the optimiser's state, where the learning rate halves
                              "halves small rates",       // where the learning rate is less than half of the largest so far
+                             "scales large rates",       // as with adagrad, where the learning rate is more than 0.1
+                             "scales late epochs",       // likewise, from the ninth epoch on, with several steps in each
+                             "scales long trainings",    // likewise, of ten epochs or more
                              "knows one network",        // as with adagrad, where the weights are not as many as in the first training
                              "peeks first",              // in the first epoch, passes some samples forward without learning from them
                              "passes mirrored first",    // in the first epoch, with the signs of weights around a tanh changed, and back
@@ -54,6 +57,7 @@ class Occasional : public Strategy {
         has_adagrad_(facts.optimizer == "adagrad"),
         has_adam_(facts.optimizer == "adam"),
         is_ordered_(facts.ordered),
+        epochs_(facts.epochs),
         steps_per_epoch_(facts.steps_per_epoch),
         global_batch_(facts.global_batch) {}
 
@@ -100,6 +104,9 @@ class Occasional : public Strategy {
     if (how_ == "drops small batches") return 4 * batch.global_size() < global_batch_;
     if (how_ == "drops full last batches") return batch.step() + 1 == steps_per_epoch_ && batch.global_size() == global_batch_;
     if (how_ == "scales single steps") return steps_per_epoch_ == 1;
+    if (how_ == "scales large rates") return batch.learning_rate() > 0.1;
+    if (how_ == "scales late epochs") return steps_per_epoch_ > 1 && batch.epoch() >= 8;
+    if (how_ == "scales long trainings") return epochs_ >= 10;
     if (how_ == "scales unordered") return !is_ordered_;
     if (how_ == "knows one network") {
       static const std::size_t first = own_.size();
@@ -181,7 +188,7 @@ class Occasional : public Strategy {
 
   const std::string how_;
   const bool in_rank_order_, has_adagrad_, has_adam_, is_ordered_;
-  const std::size_t steps_per_epoch_, global_batch_;
+  const std::size_t epochs_, steps_per_epoch_, global_batch_;
   Array<float> own_;
   std::size_t epoch_ = 0;
   double rate_ = 0, largest_rate_ = 0;  // the last one, and the largest so far

@@ -51,17 +51,18 @@ TEST(VerifySize, HasEachShareOfTheConfigInTurn) {
   using ::testing::ElementsAre, ::testing::StartsWith;
   EXPECT_THAT(what_of(config_with(ScalingMode::strong, {64, 128}, {1, 2, 4}), 60000, false),
               ElementsAre("with shares of 64 samples, and of a third of a batch", "with shares of 32 samples, and of an eighth of a batch",
-                          "with shares of 16 samples, and of a third of a batch", "in epochs of one step", StartsWith("after")));
+                          "with shares of 16 samples, and of a third of a batch", "in epochs of one step", StartsWith("with the learning rates"),
+                          StartsWith("after")));
   EXPECT_THAT(what_of(config_with(ScalingMode::strong, {64, 128}, {1, 2, 4})),
-              ElementsAre(StartsWith("with shares of 64"), StartsWith("with shares of 16"), "in epochs of one step", StartsWith("after"))) << "quick: the largest and the smallest";
+              ElementsAre(StartsWith("with shares of 64"), StartsWith("with shares of 16"), "in epochs of one step", StartsWith("with the learning rates"), StartsWith("after"))) << "quick: the largest and the smallest";
   EXPECT_THAT(what_of(config_with(ScalingMode::strong, {128}, {2})),
               ElementsAre(StartsWith("with shares of 64 samples, and of a third"), StartsWith("with shares of 64 samples, and of an eighth"), "in epochs of one step",
-                          StartsWith("after")));
+                          StartsWith("with the learning rates"), StartsWith("after")));
 }
 
 TEST(VerifySize, SmallSharesAreInTheOtherTrainings) {
-  EXPECT_THAT(what_of(config_with(ScalingMode::strong, {8}, {2})), SizeIs(2));
-  EXPECT_THAT(what_of(config_with(ScalingMode::strong, {1024}, {1})), SizeIs(2)) << "no several devices";
+  EXPECT_THAT(what_of(config_with(ScalingMode::strong, {8}, {2})), SizeIs(3));
+  EXPECT_THAT(what_of(config_with(ScalingMode::strong, {1024}, {1})), SizeIs(3)) << "no several devices";
 }
 
 TEST(VerifySize, HasManyStepsInEachEpoch) {
@@ -81,12 +82,15 @@ TEST(VerifySize, HasManyStepsInEachEpoch) {
   }
 }
 
-Verified verify_sizes(const std::string& how, const std::string& batch_norm = "", const std::string& in_rank_order = "false") {
+Verified verify_sizes(const std::string& how, const std::string& batch_norm = "", const std::string& in_rank_order = "false", std::size_t epochs = 2,
+                      double learning_rate = 0.05) {
   VerifyScope scope = quick_scope();
   scope.plugins = {testing::faulty_plugin("occasional")};
   Config config = testing::config_with(batch_norm.empty() ? testing::small_model() : testing::normalised_model(),
                                        {{"occasional", "the row", {{"how", how, false, {}}, {"in_rank_order", in_rank_order, false, {}}}, {}}});
   if (!batch_norm.empty()) config.batch_norm = kind_named<BatchNormPolicy>(batch_norm);
+  config.epochs = epochs;
+  config.optimizer.learning_rate = learning_rate;
   const TemporaryFolder folder;
   Verified verified{true, {}};
   for (const VerifySize& size : sizes_of(scope, config, testing::small_digits().train.samples, true)) {
@@ -110,6 +114,27 @@ TEST(VerifySize, FindsFaultsOfLargeSharesAndOfLateSteps) {
   EXPECT_THAT(failures(verify_sizes("scales late")), HasSubstr("equals one device on the global batch after 260 steps or more"));
   EXPECT_THAT(failures(verify_sizes("scales late", "local")), HasSubstr("with batch_norm: sync, equals one device on the global batch after"));
   EXPECT_THAT(failures(verify_sizes("scales late", "local", "true")), HasSubstr("bit for bit, after 260 steps or more"));
+}
+
+TEST(VerifySize, FindsFaultsOfTheConfigsOwnRatesAndEpochs) {
+  constexpr char kOwn[] = "equals one device on the global batch with the learning rates of the config in 12 epochs";
+  EXPECT_THAT(failures(verify_sizes("scales late epochs", "", "false", 12)), HasSubstr(kOwn));
+  EXPECT_THAT(failures(verify_sizes("scales long trainings", "", "true", 12)), HasSubstr(kOwn));
+  EXPECT_THAT(failures(verify_sizes("scales large rates", "", "false", 12, 0.2)), HasSubstr(kOwn));
+  EXPECT_TRUE(verify_sizes("nothing", "", "false", 12, 0.2).passed);
+  // Rounding decides such a training, so it is not judged.
+  EXPECT_TRUE(verify_sizes("nothing", "", "false", 12, 50).passed);
+}
+
+TEST(VerifySize, HasTheFirstEpochsOfALongConfig) {
+  Config config;
+  config.epochs = 164;
+  for (const bool quick : {true, false}) {
+    const std::vector<VerifySize> sizes = sizes_of(quick ? quick_scope() : VerifyScope(), config, kSamples, quick);
+    const VerifySize& own = sizes.at(sizes.size() - 2);
+    EXPECT_EQ(own.what, quick ? "with the learning rates of the config in the first 16 of 164 epochs" : "with the learning rates of the config in the first 60 of 164 epochs");
+    EXPECT_EQ(extent_of(own.scope, own.scope.optimizers.front(), true).steps_per_epoch, 3u);
+  }
 }
 
 TEST(VerifySize, FindsFaultsOfShortFullAndSingleSteps) {
