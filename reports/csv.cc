@@ -80,6 +80,7 @@ const std::vector<Column>& columns() {
       {"epochs", [](const Row& r, const PromiseCheck&) { return fmt::format("{}", r.result.epochs.size()); }},
       {"accuracy", [](const Row& r, const PromiseCheck&) { return number(r.result.accuracy); }},
       {"accuracy_spread", [](const Row& r, const PromiseCheck&) { return number(r.result.accuracy_spread); }},
+      {"test_loss", [](const Row& r, const PromiseCheck&) { return r.result.epochs.empty() ? "" : number(r.result.epochs.back().test_loss); }},
       {"train_accuracy", [](const Row& r, const PromiseCheck&) { return r.result.epochs.empty() ? "" : number(r.result.epochs.back().train_accuracy); }},
       {"seconds_to_target",
        [](const Row& r, const PromiseCheck&) { return r.result.seconds_to_target > 0 ? number(r.result.seconds_to_target) : ""; }},

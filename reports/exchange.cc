@@ -67,6 +67,8 @@ std::vector<ExchangeTime> exchange_times(const std::vector<const Cell*>& cells) 
   return times;
 }
 
+double calls_per_step(const Cell& cell) { return calls_of(cell).count; }
+
 bool only_reduces(const Cell& cell) {
   double reduced = 0, all = 0;
   for (const RankPlacement& rank : cell.done.front()->result.placement) {

@@ -19,6 +19,9 @@ namespace mgcompare {
 // The exchanges of rows: bytes per step and exposed time per step.
 std::vector<ExchangeTime> exchange_times(const std::vector<const Cell*>& cells);
 
+// Group calls of a rank in a step, a mean; 1 if they were not counted. A row that exchanges every eighth step has 1/8.
+double calls_per_step(const Cell& cell);
+
 // Whether at least 99 % of the bytes that a row sends are sent by all-reduce.
 bool only_reduces(const Cell& cell);
 

@@ -70,6 +70,9 @@ std::vector<std::string> marked_rows(const Comparison& comparison) {
   if (const auto cells = cells_with(comparison, MarkKind::other_statistics); !cells.empty())
     all.push_back(fmt::format("Exact, but samples that they did not learn from passed forward and changed the statistics of batch normalisation: {}. "
                               "Such rows are not ranked, because their accuracy is not that of one device", titles_of(cells)));
+  if (const auto cells = cells_with(comparison, MarkKind::stood_still); !cells.empty())
+    all.push_back(fmt::format("Their process was stopped during the training, or the machine was suspended: {}. Such rows are not ranked, because the "
+                              "pause is in their time; run them again", titles_of(cells)));
   if (const auto cells = cells_with(comparison, MarkKind::too_short); !cells.empty())
     all.push_back(fmt::format("Too short to measure (less than {:g} ms or {} steps of training): {}. Such rows have no speed-up and are "
                               "not ranked; train more epochs or samples", 1e3 * kLeastSeconds, kLeastSteps, titles_of(cells)));

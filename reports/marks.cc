@@ -61,7 +61,8 @@ void add_marks_of_backend(const Result& result, std::vector<Mark>& marks) {
                                                         wrong - epochs.begin() + 1, wrong->seconds_training)});
   double unclocked = 0;
   for (const EpochResult& epoch : epochs) unclocked += epoch.seconds_unclocked;
-  const double allowed = std::min(kUnclockedSeconds, kUnclockedSecondsOfEpoch * static_cast<double>(epochs.size()));
+  const double weights = static_cast<double>(result.parameters) * sizeof(float) / kUnclockedBytesPerSecond;
+  const double allowed = (kUnclockedSeconds + weights) * static_cast<double>(epochs.size());
   if (unclocked > allowed && unclocked > kUnclockedShare * result.seconds_training)
     marks.push_back({MarkKind::works_unclocked, fmt::format("worked {:.3g} s outside of its clock", unclocked)});
 }
@@ -105,6 +106,8 @@ std::vector<Mark> marks_of(const Row& row, const PromiseCheck& promise) {
   }
   if (result.samples_only_passed > 0)
     marks.push_back({MarkKind::other_statistics, fmt::format("passed {} samples forward without learning from them", result.samples_only_passed)});
+  if (result.seconds_stood_still > kStandstillShare * result.seconds_training)
+    marks.push_back({MarkKind::stood_still, fmt::format("stood still for {:.3g} s of its {:.3g} s", result.seconds_stood_still, result.seconds_training)});
   if (!row.trial.control && (result.seconds_training < kLeastSeconds || result.steps < kLeastSteps))
     marks.push_back({MarkKind::too_short, "too short to measure"});
   if (!result.changed_settings.empty())

@@ -153,8 +153,9 @@ PromiseCheck PromiseChecks::check(const Row& row) const {
       check.what = has_sketches ? "rounding decides this training" : "its results are of an older version";
     const bool is_decided_by_rounding = known.control[i].loss > kDepartureOfLoss || its[i].loss > its.front().loss || rises({its.data(), i + 1});
     if (is_decided_by_rounding || !has_sketches) return check;
-    const double bound_of_weights = kDepartureFactor * known.control[i].weights + floor_of_weights;
-    const double bound_of_statistics = kDepartureFactor * known.control[i].statistics + floor_of_weights;
+    const double factor = known.control[i].weights > kGrowingDeparture ? kFactorOfGrowing : kDepartureFactor;
+    const double bound_of_weights = factor * known.control[i].weights + floor_of_weights;
+    const double bound_of_statistics = factor * known.control[i].statistics + floor_of_weights;
     const double bound_of_loss = kDepartureFactor * known.control[i].loss + kDepartureOfLoss;
     const bool is_unstable = rises({mine.data(), i + 1});
     // Not finite: the weights have infinite or undefined elements, and the baseline's do not.

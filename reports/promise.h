@@ -28,6 +28,9 @@ namespace mgcompare {
 
 // A trial may depart by this multiple of the control's largest departure so far ...
 inline constexpr double kDepartureFactor = 4;
+// Where the control's weights depart by more than this, rounding grows during the training, and another order of summation may well depart several
+// times as far as the one control does.
+inline constexpr double kGrowingDeparture = 0.01, kFactorOfGrowing = 8;
 // ... plus this share of the norm of the baseline's weights or statistics, or of its loss in the first epoch.
 inline constexpr double kDepartureOfSmoothWeights = 1e-3, kDepartureOfWeights = 0.5, kDepartureOfLoss = 0.05;
 // Within an epoch it may depart by this multiple of its own departure at the ends, plus the share of smooth weights. Distances are

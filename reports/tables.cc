@@ -1,5 +1,7 @@
 #include "reports/tables.h"
 
+#include "base/median.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -217,17 +219,28 @@ Table bytes_table(const Comparison& comparison) {
           lines_of(comparison, line)};
 }
 
+// At most kMostEpochs of them, evenly spaced, with the first and the last one. From 0.
+std::vector<std::size_t> shown_epochs(std::size_t count) {
+  constexpr std::size_t kMostEpochs = 12;
+  std::vector<std::size_t> shown;
+  const std::size_t some = std::min(count, kMostEpochs);
+  for (std::size_t k = 0; k < some; ++k) shown.push_back(some == 1 ? 0 : k * (count - 1) / (some - 1));
+  return shown;
+}
+
 Table epoch_table(const Comparison& comparison) {
-  std::size_t epochs = 0;
+  std::size_t count = 0;
   for (const Cell& cell : comparison.cells) {
-    for (const Row* row : cell.done) epochs = std::max(epochs, row->result.epochs.size());
+    for (const Row* row : cell.done) count = std::max(count, row->result.epochs.size());
   }
-  if (epochs == 0) return {};
+  if (count == 0) return {};
+  const std::vector<std::size_t> epochs = shown_epochs(count);
   TextRow head = {"strategy", "devices", "global batch"};
-  for (std::size_t epoch = 1; epoch <= epochs; ++epoch) head.push_back(fmt::format("{}", epoch));
+  for (const std::size_t epoch : epochs) head.push_back(fmt::format("{}", epoch + 1));
+  head.push_back("last loss");
   const auto line = [&](const Cell& cell) {
     TextRow text = identity(cell);
-    for (std::size_t epoch = 0; epoch < epochs; ++epoch) {
+    for (const std::size_t epoch : epochs) {
       std::vector<double> values;
       for (const Row* row : cell.done) {
         if (epoch < row->result.epochs.size()) values.push_back(row->result.epochs[epoch].accuracy);
@@ -235,9 +248,14 @@ Table epoch_table(const Comparison& comparison) {
       const Spread spread = spread_of(std::move(values));
       text.push_back(spread.count == 0 ? "-" : accuracy_text(spread.median));
     }
+    std::vector<double> losses;
+    for (const Row* row : cell.done)
+      if (!row->result.epochs.empty() && std::isfinite(row->result.epochs.back().test_loss)) losses.push_back(row->result.epochs.back().test_loss);
+    text.push_back(losses.empty() ? "-" : fmt::format("{:.4g}", median(losses)));
     return text;
   };
-  return {"Accuracy by epoch", "Medians over repeats.", head, 2, lines_of(comparison, line)};
+  const std::string some = epochs.size() < count ? fmt::format(" {} of {} epochs.", epochs.size(), count) : "";
+  return {"Accuracy by epoch", "Medians over repeats, on the test samples; loss: the mean after the last epoch." + some, head, 2, lines_of(comparison, line)};
 }
 
 Table metric_table(const Comparison& comparison) {

@@ -40,6 +40,8 @@ struct Command {
   std::optional<std::uint64_t> seed;   // --seed; for experiments it is an override, too
   std::vector<std::string> overrides;  // "key=value"
   bool send_data = false;           // --send-data
+  std::optional<std::size_t> host_count;  // predict --hosts
+  std::string measured;             // --measured: a run
   std::string hosts;                // --hosts: names with commas between; also an override
   std::string data;                 // --data: directory of the data set
   std::string color = "auto";

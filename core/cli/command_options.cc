@@ -105,6 +105,8 @@ void add_commands(CLI::App& app, Command& command, std::vector<std::string>& fil
   add_text(predict, "DIR", command.target)->required();
   add_text(predict, "--devices", command.devices);
   add_text(predict, "--link", command.link);
+  predict.add_option("--hosts", command.host_count)->check(CLI::Range(2, 1000).description(""));
+  add_text(predict, "--measured", command.measured);
   CLI::App& exports = *app.add_subcommand("export");
   add_text(exports, "DIR", command.target)->required();
   exports.add_flag("--mllog", command.mllog);
@@ -121,7 +123,11 @@ void add_commands(CLI::App& app, Command& command, std::vector<std::string>& fil
   CLI::App& plugins_new = *plugins.add_subcommand("new");
   plugins_new.add_option("NAME", command.target)->required();
   plugins_new.add_flag("--cuda", command.cuda);
-  for (const char* about_machine : {"devices", "doctor"}) app.add_subcommand(about_machine)->add_flag("--json", command.json);
+  for (const char* about_machine : {"devices", "doctor"}) {
+    CLI::App& about = *app.add_subcommand(about_machine);
+    about.add_flag("--json", command.json);
+    add_text(about, "--hosts", command.hosts)->check(hosts_problem);
+  }
   CLI::App& config = *app.add_subcommand("config");
   config.add_option("KEY", command.target);
   config.add_flag("--explain", command.explain);

@@ -35,6 +35,7 @@ const char* const kRunDirectory = "Directory of a run";
 const char* const kPrice = "Price of one device for an hour, in any currency";
 const char* const kInterpreter = "Interpreter of backends; default the first python3 on PATH";
 const OptionText kConfig = {"CONFIG", "", "A YAML file, a name of `mgcompare examples`, or -", config};
+const OptionText kHosts = {"--hosts", "NAMES", "Of these hosts, such as a,b; the first is this machine", text};
 const OptionText kData = {"--data", "DIR", "Files of mnist or cifar10, or a folder for each", directory};
 
 OptionText set_text() { return {"--set", "KEY=VALUE", "Override a key, such as epochs=1; repeatable", assignment, assignments_of_keys()}; }
@@ -94,8 +95,10 @@ std::vector<CommandText> run_texts() {
        {{"DIR", "", kRunDirectory, directory},
         {"--devices", "LIST", "Numbers of devices, such as 8,16,64", text},
         {"--link", "LINK", "measured, a name, a file of `doctor --json`, or latency=5us,bandwidth=20GB/s", choice_or_file,
-         {"measured", "ethernet10", "ethernet100", "infiniband-hdr", "infiniband-ndr", "pcie4", "pcie5", "nvlink4"}}},
-       {"mgcompare predict runs/A --devices 8,16,64", "mgcompare predict runs/A --link ethernet100"}},
+         {"measured", "ethernet10", "ethernet100", "infiniband-hdr", "infiniband-ndr", "pcie4", "pcie5", "nvlink4"}},
+        {"--hosts", "N", "Its rows on N hosts instead, with that link between", text},
+        {"--measured", "DIR", "With --hosts: a run on several hosts, for the error", directory}},
+       {"mgcompare predict runs/A --devices 8,16,64", "mgcompare predict runs/A --hosts 2 --link ethernet100"}},
       {{"export"},
        "Write the trials of a run for other tools.",
        {{"DIR", "", kRunDirectory, directory}, {"--mllog", "", "Log lines in the format of MLPerf"}},
@@ -120,8 +123,9 @@ std::vector<CommandText> program_texts() {
        {{"NAME", "", "Name of the strategy: lower-case letters, digits and _", text},
         {"--cuda", "", "With device arithmetic, compiled for CPUs and GPUs"}},
        {"mgcompare plugins new mine", "mgcompare plugins new mine --cuda"}},
-      {{"devices"}, "List the devices of this machine.", {{"--json", "", "As JSON"}}, {"mgcompare devices", "mgcompare devices --json"}},
-      {{"doctor"}, "Check and measure devices and the links between them.", {{"--json", "", "As JSON"}},
+      {{"devices"}, "List the devices of this machine, or of several hosts.", {{"--json", "", "As JSON"}, kHosts},
+       {"mgcompare devices", "mgcompare devices --hosts node1,node2"}},
+      {{"doctor"}, "Check and measure devices, and the links between them and between hosts.", {{"--json", "", "As JSON"}, kHosts},
        {"mgcompare doctor", "mgcompare doctor --json >links.json"}},
       {{"config"},
        "Document the keys of a config.",

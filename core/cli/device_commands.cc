@@ -9,17 +9,18 @@
 #include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 
-#include "services/doctor_service.h"
-#include "results/link_measurements.h"
-#include "process/message.h"
+#include "mgcompare/error.h"
 #include "plan/trial.h"
+#include "process/message.h"
+#include "process/slurm.h"
+#include "results/link_measurements.h"
+#include "services/doctor_service.h"
+#include "services/host_survey.h"
 
 namespace mgcompare {
 namespace {
-
-// The number of pairs grows with the square of this.
-constexpr std::size_t kMaxDevices = 16;
 
 std::string name_of(const DeviceSummary& device) { return fmt::format("{}:{}", device.kind, device.index); }
 
@@ -132,21 +133,13 @@ void print_links(const LinkMeasurements& links) {
     fmt::print("  {}:{}  {:.3g} Gflop/s\n", links.kind, device.device, device.flops_per_second / 1e9);
 }
 
-// 2, 4, 8, ... and all devices.
-std::vector<std::size_t> groups_up_to(std::size_t devices) {
-  std::vector<std::size_t> groups;
-  for (std::size_t count = 2; count < devices; count *= 2) groups.push_back(count);
-  if (devices > 1) groups.push_back(devices);
-  return groups;
-}
-
 LinkMeasurements measure_platform(const PlatformSummary& platform, const Command& command) {
-  const std::size_t devices = std::min(platform.devices.size(), kMaxDevices);
-  if (devices < platform.devices.size() && !command.quiet)
-    print_stderr("checking the first {} of {} {} devices\n", devices, platform.devices.size(), platform.kind);
+  const DoctorScope scope = whole_scope(platform.devices.size());
+  if (scope.devices < platform.devices.size() && !command.quiet)
+    print_stderr("checking the first {} of {} {} devices\n", scope.devices, platform.devices.size(), platform.kind);
   // One worker for each kind, so that a crash does not affect the other kinds.
   Supervisor supervisor(supervisor_settings());
-  LinkMeasurements links = measure_links_in_worker(supervisor, device_kind(platform.kind), {devices, groups_up_to(devices), false},
+  LinkMeasurements links = measure_links_in_worker(supervisor, device_kind(platform.kind), scope,
                                   [&](const std::string& what) {
                                     if (command.verbose) print_stderr("{} devices: {}\n", platform.kind, what);
                                   });
@@ -165,9 +158,115 @@ LinkMeasurements measure_platform(const PlatformSummary& platform, const Command
   return links;
 }
 
+constexpr char kIntact[] = "no problem found: all data arrived intact, and no device or link is far slower than comparable ones";
+
+void print_problems(const std::vector<std::string>& problems) {
+  fmt::print("\n");
+  for (const std::string& problem : problems) fmt::print("PROBLEM  {}\n", problem);
+  if (problems.empty()) fmt::print("{}\n", kIntact);
+}
+
+// Those of --hosts, or those of the Slurm allocation in which this process runs; one or none: this machine alone.
+HostsConfig hosts_of(const Command& command) {
+  HostsConfig hosts;
+  for (std::size_t begin = 0; begin < command.hosts.size();) {
+    const std::size_t end = std::min(command.hosts.find(',', begin), command.hosts.size());
+    hosts.names.push_back(command.hosts.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return hosts.names.empty() && !is_in_allocation() ? hosts : decided(hosts);
+}
+
+// Without --hosts, an allocation of several hosts is no reason to fail where they cannot be used together.
+std::optional<HostSurvey> survey(const Command& command, bool measures) {
+  try {
+    const HostsConfig hosts = hosts_of(command);
+    if (hosts.names.size() < 2) return std::nullopt;
+    return survey_hosts(hosts, supervisor_settings(), measures, [&](const std::string& what) {
+      if (command.verbose) print_stderr("{}\n", what);
+    });
+  } catch (const Error& error) {
+    if (!command.hosts.empty()) throw;
+    print_stderr("warning: only this machine, because the hosts of the Slurm allocation cannot be used: {}\n", error.what());
+    return std::nullopt;
+  }
+}
+
+std::string ending(std::size_t host, const HostSurvey& survey) { return fmt::format(" on host {}", survey.hosts[host].name); }
+
+std::vector<std::string> problems_of(const HostSurvey& survey) {
+  std::vector<std::string> names, problems;
+  for (std::size_t host = 0; host < survey.hosts.size(); ++host) {
+    names.push_back(survey.hosts[host].name);
+    const auto add = [&](const std::vector<std::string>& found) {
+      for (const std::string& problem : found) problems.push_back(plain(problem) + ending(host, survey));
+    };
+    for (const PlatformSummary& platform : survey.hosts[host].platforms) add(problems_of(platform));
+    for (const LinkMeasurements& links : survey.hosts[host].links) add(links.problems), add(slow_links(links));
+  }
+  const std::vector<std::string> between = problems_of(survey.between, names);
+  problems.insert(problems.end(), between.begin(), between.end());
+  return problems;
+}
+
+nlohmann::json json_of(const HostSurvey& survey) {
+  nlohmann::json hosts = nlohmann::json::array(), between = nlohmann::json::array();
+  for (const SurveyedHost& host : survey.hosts) {
+    nlohmann::json platforms = nlohmann::json::array();
+    for (const PlatformSummary& platform : host.platforms) {
+      platforms.push_back(json_of(platform));
+      for (const LinkMeasurements& links : host.links)
+        if (links.kind == platform.kind) platforms.back()["links"] = links;
+    }
+    hosts.push_back({{"host", host.name}, {"platforms", platforms}});
+  }
+  for (const HostPairLink& link : survey.between) {
+    nlohmann::json named = link;
+    named["from"] = survey.hosts[link.from].name, named["to"] = survey.hosts[link.to].name;
+    between.push_back(named);
+  }
+  return {{"transport", survey.transport}, {"hosts", hosts}, {"between", between}};
+}
+
+void print_between(const HostSurvey& survey, const std::string& title, double HostPairLink::*figure, double unit) {
+  fmt::print("\nhosts: {}, from row to column\n", title);
+  std::vector<TextRow> lines(survey.hosts.size() + 1);
+  lines[0].push_back("");
+  for (std::size_t from = 0; from < survey.hosts.size(); ++from) {
+    lines[0].push_back(survey.hosts[from].name);
+    lines[from + 1] = TextRow(survey.hosts.size() + 1, "-");
+    lines[from + 1][0] = survey.hosts[from].name;
+  }
+  for (const HostPairLink& link : survey.between)
+    lines[link.from + 1][link.to + 1] = fmt::format("{:.3g}{}", link.*figure / unit, link.intact ? "" : "!");
+  print_table(lines);
+}
+
+bool print_survey(const HostSurvey& survey, const Command& command) {
+  bool is_usable = false;
+  for (const SurveyedHost& host : survey.hosts)
+    for (const PlatformSummary& platform : host.platforms) is_usable |= !platform.devices.empty();
+  if (command.json) {
+    print(json_of(survey));
+    return is_usable;
+  }
+  for (const SurveyedHost& host : survey.hosts) {
+    fmt::print("{}{}\n", &host == &survey.hosts.front() ? "" : "\n", host.name);
+    for (const PlatformSummary& platform : host.platforms) print_platform(platform);
+    for (const LinkMeasurements& links : host.links) print_links(links);
+  }
+  fmt::print("\nbetween hosts: {}\n", survey.transport);
+  if (!survey.between.empty()) {
+    print_between(survey, "GB/s", &HostPairLink::bytes_per_second, 1e9);
+    print_between(survey, "us of a small message", &HostPairLink::seconds_small, 1e-6);
+  }
+  return is_usable;
+}
+
 }  // namespace
 
 int list_devices(const Command& command) {
+  if (const std::optional<HostSurvey> found = survey(command, false)) return print_survey(*found, command) ? kDone : kEnvironment;
   ProbeClient probe(supervisor_settings());
   bool is_usable = false;
   nlohmann::json all = nlohmann::json::array();
@@ -184,6 +283,12 @@ int list_devices(const Command& command) {
 
 int run_doctor(const Command& command) {
   std::vector<std::string> problems;
+  if (const std::optional<HostSurvey> found = survey(command, true)) {
+    problems = problems_of(*found);
+    if (!print_survey(*found, command)) return kEnvironment;
+    if (!command.json) print_problems(problems);
+    return problems.empty() ? kDone : kProblemFound;
+  }
   bool is_usable = false;
   nlohmann::json all = nlohmann::json::array();
   ProbeClient probe(supervisor_settings());
@@ -200,9 +305,7 @@ int run_doctor(const Command& command) {
   if (command.json) {
     print(all);
   } else {
-    fmt::print("\n");
-    for (const std::string& problem : problems) fmt::print("PROBLEM  {}\n", problem);
-    if (problems.empty()) fmt::print("no problem found: all data arrived intact, and no device or link is far slower than comparable ones\n");
+    print_problems(problems);
   }
   if (!is_usable) return kEnvironment;
   return problems.empty() ? kDone : kProblemFound;

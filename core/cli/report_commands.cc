@@ -21,6 +21,7 @@
 #include "reports/findings.h"
 #include "reports/mllog.h"
 #include "reports/overview.h"
+#include "reports/host_prediction.h"
 #include "reports/prediction.h"
 #include "reports/regression.h"
 #include "reports/report.h"
@@ -99,6 +100,67 @@ std::vector<LinkMeasurements> examined_in(const std::string& file) {
   }
 }
 
+bool names_a_file(const std::string& link) { return link.ends_with(".json"); }
+
+// `report` says it in the report.
+void warn_of_taints(const Run& run) {
+  for (const std::string& taint : run.info.taints) print_stderr("warning: {} is TAINTED: {}\n", plain(run.directory), plain(taint));
+}
+
+// The slowest of the links between hosts, because every exchange waits for it.
+LinkModel between_hosts(const std::string& file) {
+  std::ifstream stream(file);
+  if (!stream) throw UsageError(fmt::format("--link {}: cannot be read; write it with `mgcompare doctor --hosts a,b --json > {}`", file, file));
+  LinkModel link{"the measured link", "", 0, 0};
+  try {
+    for (const nlohmann::json& json : nlohmann::json::parse(stream).at("between")) {
+      const auto pair = json.get<HostPairLink>();
+      link.latency = std::max(link.latency, pair.seconds_small);
+      link.bandwidth = link.bandwidth > 0 ? std::min(link.bandwidth, pair.bytes_per_second) : pair.bytes_per_second;
+    }
+  } catch (const std::exception&) {
+    link.bandwidth = 0;
+  }
+  if (!(link.bandwidth > 0)) throw UsageError(fmt::format("--link {}: is not output of `mgcompare doctor --hosts a,b --json` of this version", file));
+  return link;
+}
+
+int predict_between_hosts(const Command& command) {
+  if (!command.devices.empty())
+    throw UsageError("--hosts predicts the numbers of devices that the run has, on so many hosts; leave --devices out");
+  if (command.link.empty() || command.link == "measured")
+    throw UsageError("--hosts needs the link between the hosts: --link latency=50us,bandwidth=1Gbit/s, or a file written by `doctor --hosts a,b --json`");
+  LinkModel link;
+  try {
+    link = names_a_file(command.link) ? between_hosts(command.link) : link_of(command.link);
+  } catch (const Error& error) {
+    throw UsageError(error.what());
+  }
+  const Run run = read_run(command.target);
+  warn_of_taints(run);
+  std::optional<Run> other;
+  if (!command.measured.empty()) {
+    other = read_run(command.measured);
+    warn_of_taints(*other);
+  }
+  const Overview overview = overview_of(run), known = other ? overview_of(*other) : Overview();
+  std::map<const Comparison*, std::vector<HostPrediction>> predictions;
+  std::vector<HostPrediction> all;
+  for (const Comparison& part : overview.parts) {
+    const auto same = std::find_if(known.parts.begin(), known.parts.end(), [&](const Comparison& each) { return each.network == part.network; });
+    predictions[&part] = predict_hosts(part, *command.host_count, link, same == known.parts.end() ? nullptr : &*same);
+    all.insert(all.end(), predictions[&part].begin(), predictions[&part].end());
+  }
+  if (all.empty())
+    throw Error(fmt::format("{}: has no row of one host whose number of devices {} hosts divide; run it on one host with, for example, "
+                            "scaling.devices=[1, {}]", command.target, *command.host_count, *command.host_count));
+  for (const Table& table : tables_of(overview, [&](const Comparison& part) { return host_prediction_table(predictions.at(&part), *command.host_count, link); }))
+    if (!table.lines.empty()) fmt::print("{}", table_text(table, print_style(command)));
+  for (const std::string& problem : host_prediction_problems(all)) fmt::print("{}\n", problem);
+  if (const std::optional<std::string> errors = host_prediction_errors(all)) fmt::print("{}\n", *errors);
+  return kDone;
+}
+
 Overview priced(Overview overview, const std::optional<double>& price) {
   if (!price) return overview;
   for (Comparison& part : overview.parts) part.price_per_device_hour = *price;
@@ -130,13 +192,6 @@ int write_merged_report(const Command& command, Objective objective) {
   return code;
 }
 
-bool names_a_file(const std::string& link) { return link.ends_with(".json"); }
-
-// `report` says it in the report.
-void warn_of_taints(const Run& run) {
-  for (const std::string& taint : run.info.taints) print_stderr("warning: {} is TAINTED: {}\n", plain(run.directory), plain(taint));
-}
-
 }  // namespace
 
 int write_report_again(const Command& command) {
@@ -152,6 +207,8 @@ int write_report_again(const Command& command) {
 }
 
 int predict_more(const Command& command) {
+  if (command.host_count) return predict_between_hosts(command);
+  if (!command.measured.empty()) throw UsageError("--measured goes with --hosts");
   std::map<DeviceKind, LinkModel> links;
   if (names_a_file(command.link)) {
     links = links_of(examined_in(command.link), command.link);

@@ -109,7 +109,8 @@ struct OptionConfig {
   std::string key;
   std::string value;
   bool quoted = false;
-  Place place;
+  Place place;                      // of the value
+  Place key_place;
 };
 
 struct StrategyConfig {

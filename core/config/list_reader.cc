@@ -92,7 +92,7 @@ void ConfigReader::read_options(const Node& node, StrategyConfig& strategy) {
                 why + "; if it is a text, write it in quotes",
                 width_of(value));
       }
-      strategy.options.push_back({entry.key, value.text, value.quoted, value.place});
+      strategy.options.push_back({entry.key, value.text, value.quoted, value.place, entry.place});
     }
   }
 }

@@ -96,11 +96,11 @@ class Builder : public YAML::EventHandler {
                 const std::string& value) override {
     check(mark, tag, anchor);
     // "\e[31m" would reach terminals and file names, "\u202e" reverses the text after it.
-    if (plain(value) != value)
-      problem(mark, "text must not have control characters", "write it without escape sequences");
+    const std::string text = plain(value);
+    if (text != value) problem(mark, "text must not have control characters", "write it without escape sequences");
     Node node;
     node.kind = Node::Kind::scalar;
-    node.text = value;
+    node.text = text;
     node.quoted = tag == "!";
     node.place = place(mark);
     add(std::move(node));

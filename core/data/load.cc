@@ -56,7 +56,7 @@ void hold_out(Dataset& set, std::size_t samples) {
 
 // Samples of the same form and number as those of the missing set.
 Dataset fallback_of(const DataConfig& config, const DataPlaces& places, const std::string& missing, const DataLog& log) {
-  const std::string wanted(to_string(config.set));
+  const std::string set_name(to_string(config.set)), wanted = config.path.empty() ? set_name : fmt::format("{} ({})", config.path, set_name);
   if (config.fallback == DataFallback::digits) {
     if (config.set != DataSource::mnist)
       throw DataError(fmt::format("{}; `data.fallback: digits` replaces MNIST only: write `fallback: synthetic`", missing));

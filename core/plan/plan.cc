@@ -277,8 +277,9 @@ class Planner {
     const auto given = std::find_if(strategy.options.begin(), strategy.options.end(),
                                     [&](const OptionConfig& option) { return option.key == found.key; });
     const bool read = std::find(options.begin(), options.end(), found.key) != options.end();
-    const Place& place = given == strategy.options.end() ? strategy.place : given->place;
-    const std::size_t width = given == strategy.options.end() ? strategy.name.size() : given->value.size();
+    const bool is_given = given != strategy.options.end();
+    const Place& place = !is_given ? strategy.place : read ? given->place : given->key_place;
+    const std::size_t width = !is_given ? strategy.name.size() : read ? given->value.size() : given->key.size();
     const std::string subject = found.key.empty() ? fmt::format("strategy '{}'", strategy.name)
                                                   : fmt::format("'{}' of '{}'", found.key, strategy.name);
     problem(place, fmt::format("{}: {}{}", subject, found.text, where),

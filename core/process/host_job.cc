@@ -35,6 +35,7 @@ using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr double kSecondsToStart = 25;
+constexpr double kGraceSeconds = 8;   // mpirun ends the workers of all hosts
 constexpr std::size_t kKeptOutput = 64 << 10;
 constexpr auto kGrace = 1500ms;       // less than the supervisor's
 
@@ -226,6 +227,13 @@ class HostJob {
 };
 
 }  // namespace
+
+SupervisorSettings host_job_settings(const HostsConfig& hosts, SupervisorSettings settings) {
+  settings.seconds_grace = kGraceSeconds;
+  settings.arguments = {"--host-job", fmt::format("{:g}", hosts.timeout), std::string(to_string(hosts.launcher))};
+  settings.arguments.insert(settings.arguments.end(), hosts.names.begin(), hosts.names.end());
+  return settings;
+}
 
 int run_host_job(HostLauncher launcher, const std::vector<std::string>& hosts, double seconds_to_answer) {
   split_off_guardian();

@@ -6,9 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "config/kinds.h"
+#include "config/config.h"
+#include "process/supervisor.h"
 
 namespace mgcompare {
+
+// The settings of a supervisor of such a job.
+SupervisorSettings host_job_settings(const HostsConfig& hosts, SupervisorSettings settings);
 
 // The main function of that process (the hidden option --host-job). The workers run this executable with --host-worker.
 int run_host_job(HostLauncher launcher, const std::vector<std::string>& hosts, double seconds_to_answer);

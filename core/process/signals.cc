@@ -20,6 +20,8 @@ constexpr char kCutFile[] =
     "\nmgcompare: another program cut a file short while this one used it, most likely results.sqlite-shm, so it ends here; trials that were "
     "printed as finished are kept, and --resume continues with them\n";
 constexpr int kCutFileExit = 4;
+// USR1, USR2 and XCPU are what batch systems send before they end a job at its time limit.
+constexpr int kInterruptions[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU, SIGALRM, SIGPWR};
 
 std::atomic<int> first_signal{0};
 std::atomic<std::int64_t> first_time{0};
@@ -63,7 +65,7 @@ void listen_to_signals() {
   struct sigaction action{};
   action.sa_handler = on_signal;
   struct sigaction before{};
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int number : kInterruptions) {
     // Started with nohup: keep ignoring the signal.
     if (sigaction(number, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;
     sigaction(number, &action, nullptr);

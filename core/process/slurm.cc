@@ -40,9 +40,9 @@ std::vector<std::string> allocated_hosts() {
   return names;
 }
 
-HostsConfig hosts_of(const Config& config) {
-  HostsConfig hosts = config.hosts;
-  if (!needs_several(config)) return hosts;
+HostsConfig hosts_of(const Config& config) { return needs_several(config) ? decided(config.hosts) : config.hosts; }
+
+HostsConfig decided(HostsConfig hosts) {
   if (hosts.launcher == HostLauncher::slurm && !is_in_allocation())
     throw Error("'hosts.launcher' is slurm, but this is no Slurm allocation: start mgcompare with sbatch or salloc, or write `launcher: mpirun`");
   if (hosts.launcher == HostLauncher::automatic) hosts.launcher = is_in_allocation() ? HostLauncher::slurm : HostLauncher::mpirun;

@@ -1,5 +1,4 @@
 #include "process/worker.h"
-#include "base/text.h"
 
 #include <dlfcn.h>
 #include <signal.h>
@@ -21,11 +20,13 @@
 
 #include <fmt/core.h>
 
-#include "results/cause.h"
-#include "process/message.h"
+#include "base/standstill.h"
+#include "base/text.h"
 #include "mgcompare/error.h"
 #include "process/guardian.h"
+#include "process/message.h"
 #include "process/process.h"
+#include "results/cause.h"
 
 namespace mgcompare {
 namespace {
@@ -99,7 +100,10 @@ class Channel : public RequestContext {
     std::mutex mutex;
     std::unique_lock lock(mutex);
     std::condition_variable_any alarm;
-    while (!alarm.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; }) && !stop.stop_requested()) {
+    for (;;) {
+      const auto due = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+      if (alarm.wait_until(lock, stop, due, [] { return false; }) || stop.stop_requested()) return;
+      Standstill::woke(std::chrono::duration<double>(std::chrono::steady_clock::now() - due).count());
       send("heartbeat", nullptr);
     }
   }

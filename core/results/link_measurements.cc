@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -16,7 +17,18 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceFigures, device, intact, bytes_per_seco
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PairLink, from, to, direct, intact, bytes_per_second, seconds_small)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AllReduceTime, devices, bytes, seconds)
 
+void to_json(nlohmann::json& json, const HostPairLink& link) {
+  json = {{"from", link.from}, {"to", link.to}, {"intact", link.intact}, {"bytes_per_second", link.bytes_per_second}, {"seconds_small", link.seconds_small}};
+}
+
+void from_json(const nlohmann::json& json, HostPairLink& link) {
+  json.at("from").get_to(link.from), json.at("to").get_to(link.to), json.at("intact").get_to(link.intact);
+  json.at("bytes_per_second").get_to(link.bytes_per_second), json.at("seconds_small").get_to(link.seconds_small);
+}
+
 namespace {
+
+constexpr std::size_t kMostDevices = 16;
 
 // A value below this share of the median of its peers is reported as slow.
 constexpr double kSlowLink = 0.5, kSlowDevice = 0.7;
@@ -51,6 +63,25 @@ std::vector<Slow> slow_devices(const LinkMeasurements& links, double part, doubl
 }
 
 }  // namespace
+
+DoctorScope whole_scope(std::size_t devices) {
+  DoctorScope scope{std::min(devices, kMostDevices), {}, false};
+  for (std::size_t count = 2; count < scope.devices; count *= 2) scope.groups.push_back(count);
+  if (scope.devices > 1) scope.groups.push_back(scope.devices);
+  return scope;
+}
+
+std::vector<std::string> problems_of(const std::vector<HostPairLink>& links, const std::vector<std::string>& hosts) {
+  std::vector<std::string> sentences;
+  for (const HostPairLink& link : links)
+    if (!link.intact)
+      sentences.push_back(fmt::format("data sent from host {} to host {} arrive damaged: training on these hosts together gives wrong results", hosts[link.from],
+                                      hosts[link.to]));
+  for (const Slow& slow : slow_ones(links, kSlowLink, &HostPairLink::bytes_per_second, [](const HostPairLink&, const HostPairLink&) { return true; }))
+    sentences.push_back(fmt::format("the link from host {} to host {} moves {:.3g} GB/s; the median of the other links is {:.3g} GB/s", hosts[links[slow.place].from],
+                                    hosts[links[slow.place].to], slow.found / 1e9, slow.usual / 1e9));
+  return sentences;
+}
 
 std::vector<std::string> broken_links(const LinkMeasurements& links) {
   std::vector<std::string> broken;

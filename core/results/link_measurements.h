@@ -41,6 +41,14 @@ struct AllReduceTime {
   double seconds = 0;
 };
 
+// Messages from one host to another, in CPU memory. Hosts are numbered from 0.
+struct HostPairLink {
+  std::size_t from = 0, to = 0;
+  bool intact = true;
+  double bytes_per_second = 0;
+  double seconds_small = 0;  // half of a round trip of a few bytes
+};
+
 struct LinkMeasurements {
   std::string kind;  // "cpu", "cuda"
   std::vector<DeviceFigures> devices;
@@ -49,6 +57,12 @@ struct LinkMeasurements {
   std::vector<std::size_t> wrong_sums;  // device counts whose all-reduce returned wrong sums
   std::vector<std::string> problems;    // sentences; any of them makes the results of a run doubtful
 };
+
+// What `doctor` measures of a machine with so many devices of a kind: at most 16 of them, because the number of pairs grows with the square.
+DoctorScope whole_scope(std::size_t devices);
+
+// Sentences on damaged messages, and on links far below the median of the others.
+std::vector<std::string> problems_of(const std::vector<HostPairLink>& links, const std::vector<std::string>& hosts);
 
 // Sentences on damaged copies and wrong sums.
 std::vector<std::string> broken_links(const LinkMeasurements& links);
@@ -60,6 +74,8 @@ Suspects suspects_of(const LinkMeasurements& links);
 // The same in sentences.
 std::vector<std::string> slow_links(const LinkMeasurements& links);
 
+void to_json(nlohmann::json& json, const HostPairLink& link);
+void from_json(const nlohmann::json& json, HostPairLink& link);
 void to_json(nlohmann::json& json, const LinkMeasurements& links);
 void from_json(const nlohmann::json& json, LinkMeasurements& links);  // throws Error
 

@@ -10,8 +10,9 @@ namespace mgcompare {
 namespace {
 
 std::string size_text(double bytes) {
+  if (bytes >= 1e9) return fmt::format("{:.3g} GB", bytes / 1e9);
   if (bytes >= 1e6) return fmt::format("{:.3g} MB", bytes / 1e6);
-  if (bytes >= 1e3) return fmt::format("{:.3g} KB", bytes / 1e3);
+  if (bytes >= 1e3) return fmt::format("{:.3g} kB", bytes / 1e3);
   return fmt::format("{:.0f} B", bytes);
 }
 
@@ -23,8 +24,7 @@ std::string text_of(const RankPlacement& place) {
                                 size_text(static_cast<double>(kept.bytes)), kept.where == place.device ? "the device" : "the host"));
   std::string text = fmt::format("{}", fmt::join(parts, ", "));
   for (const Sent& sent : place.sent)
-    text +=
-        fmt::format("; {} {} a step over {} ({:.3g} calls)", sent.call, size_text(sent.bytes), sent.over, sent.calls);
+    text += fmt::format("; {} {} a step over {} ({:.3g} call{})", sent.call, size_text(sent.bytes), sent.over, sent.calls, sent.calls == 1 ? "" : "s");
   if (place.sent.empty()) text += "; sends nothing in a step";
   if (!place.own_kernels.empty()) text += fmt::format("; not computed by the libraries: {}", fmt::join(place.own_kernels, ", "));
   return text;

@@ -29,7 +29,7 @@ void each_field(R& r, const F& f) {
     f("sketch", r.sketch), f("ranks_apart", r.ranks_apart), f("ranks_moved", r.ranks_moved);
   } else if constexpr (std::is_same_v<Plain, EpochResult>) {
     f("loss", r.loss), f("train_accuracy", r.train_accuracy), f("accuracy", r.accuracy);
-    f("seconds_training", r.seconds_training), f("seconds_evaluation", r.seconds_evaluation);
+    f("test_loss", r.test_loss), f("seconds_training", r.seconds_training), f("seconds_evaluation", r.seconds_evaluation);
     f("sketch", r.sketch), f("ranks_apart", r.ranks_apart), f("ranks_moved", r.ranks_moved);
     f("repeats_samples", r.repeats_samples), f("statistics_sketch", r.statistics_sketch);
     f("seconds_reported", r.seconds_reported), f("seconds_unclocked", r.seconds_unclocked), f("evaluations", r.evaluations);
@@ -62,6 +62,7 @@ void each_field(R& r, const F& f) {
     f("samples_only_passed", r.samples_only_passed), f("samples_evaluated", r.samples_evaluated);
     f("steps", r.steps), f("updates", r.updates), f("bytes_per_step", r.bytes_per_step);
     f("seconds_other_threads", r.seconds_other_threads), f("seconds_rank_threads", r.seconds_rank_threads);
+    f("seconds_stood_still", r.seconds_stood_still);
     f("exclusive_sections", r.exclusive_sections), f("shared", r.shared);
     f("changed_settings", r.changed_settings);
     f("peak_memory_bytes", r.peak_memory), f("fitting_batch", r.fitting_batch), f("parameters", r.parameters), f("weights_hash", r.weights_hash);

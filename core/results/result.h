@@ -34,6 +34,7 @@ struct EpochResult {
   double loss = 0;                  // mean training loss of the epoch
   double train_accuracy = 0;        // on the training batches, before each update
   double accuracy = 0;              // on all evaluated samples, after settle(); with many models their mean
+  double test_loss = std::numeric_limits<double>::quiet_NaN();  // likewise, mean; not a number: not known, in results of older versions
   std::vector<EvaluationResult> evaluations;  // before its end, in order
   double seconds_training = 0;      // of this epoch
   double seconds_evaluation = 0;
@@ -110,6 +111,7 @@ struct Result {
   double bytes_per_step = 0;        // payload that a rank sends per step, mean over ranks
   // Processor time in training, of threads that are not ranks and of processes that were started.
   double seconds_other_threads = std::numeric_limits<double>::quiet_NaN();
+  double seconds_stood_still = 0;   // of the training, in which the worker was stopped (base/standstill.h); of several hosts, that of the first
   double seconds_rank_threads = 0;  // processor time of the ranks' threads, in training; 0: not known, in results of older versions
   std::uint64_t exclusive_sections = 0;  // of the strategy, all ranks, in training
   std::string changed_settings;     // of the ranks' threads or of the process, by the strategy: "the priority and the rounding mode"

@@ -1,12 +1,6 @@
 #include "services/host_trials.h"
 
-#include <ifaddrs.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <utility>
 
@@ -14,53 +8,13 @@
 #include <fmt/ranges.h>
 
 #include "mgcompare/error.h"
+#include "process/host_job.h"
+#include "services/host_names.h"
 
 namespace mgcompare {
 namespace {
 
 constexpr double kAnswerSeconds = 60, kDataSeconds = 600;
-constexpr double kGraceSeconds = 8;   // mpirun ends the workers of all hosts
-
-std::string own_name() {
-  char name[256] = "";
-  gethostname(name, sizeof(name) - 1);
-  return name;
-}
-
-std::string first_label(const std::string& name) { return name.substr(0, name.find('.')); }
-
-// Debian gives a machine's own name the address 127.0.1.1, which no interface has.
-bool is_loopback(const addrinfo& found) {
-  const in_addr address = reinterpret_cast<const sockaddr_in*>(found.ai_addr)->sin_addr;
-  return ntohl(address.s_addr) >> 24 == IN_LOOPBACKNET;
-}
-
-// Whether one of this machine's interfaces has an address of the name.
-bool has_address_of(const std::string& name) {
-  addrinfo hints{}, *found = nullptr;
-  hints.ai_family = AF_INET;
-  if (getaddrinfo(name.c_str(), nullptr, &hints, &found) != 0) return false;
-  ifaddrs* interfaces = nullptr;
-  getifaddrs(&interfaces);
-  bool is_own = false;
-  for (const addrinfo* one = found; one != nullptr; one = one->ai_next)
-    for (const ifaddrs* interface = interfaces; interface != nullptr; interface = interface->ifa_next)
-      if (interface->ifa_addr != nullptr && interface->ifa_addr->sa_family == AF_INET)
-        is_own |= std::memcmp(&reinterpret_cast<const sockaddr_in*>(interface->ifa_addr)->sin_addr,
-                              &reinterpret_cast<const sockaddr_in*>(one->ai_addr)->sin_addr, sizeof(in_addr)) == 0;
-  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) is_own |= is_loopback(*one);
-  freeifaddrs(interfaces);
-  freeaddrinfo(found);
-  return is_own;
-}
-
-bool is_this_machine(const std::string& name) {
-  const std::string own = own_name();
-  return name == own || first_label(name) == first_label(own) || has_address_of(name);
-}
-
-// Names of other machines may begin alike, so only an address tells.
-bool is_other_name_of_this_machine(const std::string& name) { return name == own_name() || has_address_of(name); }
 
 bool is_on_several(const Trial& trial) { return trial.hosts > 1 && trial.unavailable.empty(); }
 
@@ -70,11 +24,7 @@ HostTrials::HostTrials(const HostsConfig& hosts, SupervisorSettings settings) : 
 
 void HostTrials::start() {
   if (supervisor_) return;
-  SupervisorSettings settings = settings_;
-  settings.seconds_grace = kGraceSeconds;
-  settings.arguments = {"--host-job", fmt::format("{:g}", hosts_.timeout), std::string(to_string(hosts_.launcher))};
-  settings.arguments.insert(settings.arguments.end(), hosts_.names.begin(), hosts_.names.end());
-  supervisor_ = std::make_unique<Supervisor>(std::move(settings));
+  supervisor_ = std::make_unique<Supervisor>(host_job_settings(hosts_, settings_));
 }
 
 void HostTrials::check(const std::vector<Trial>& trials, const Config& config, const TrialFiles& files, const std::string& fingerprint) {
@@ -85,12 +35,7 @@ void HostTrials::check(const std::vector<Trial>& trials, const Config& config, c
     most = std::max(most, trial.devices_per_host());
   }
   if (devices.empty()) return;
-  if (!is_this_machine(hosts_.names.front()))
-    throw Error(fmt::format("the first host is {}, and this machine is {}: run mgcompare on the first host, or name this machine first", hosts_.names.front(),
-                            own_name()));
-  for (std::size_t i = 1; i < hosts_.names.size(); ++i)
-    if (is_other_name_of_this_machine(hosts_.names[i]))
-      throw Error(fmt::format("host {} is this machine, {}, under another name: name each machine once in --hosts or hosts.names", hosts_.names[i], hosts_.names.front()));
+  check_host_names(hosts_.names);
   start();
   const auto expect = [](const Reply& reply) {
     if (reply.status == TrialStatus::failed) throw Error(reply.cause);

@@ -25,6 +25,7 @@
 #include "results/cause.h"
 #include "results/result.h"
 #include "services/host_link.h"
+#include "services/host_survey.h"
 #include "services/trial_service.h"
 #include "train/sent_data.h"
 #include "train/session.h"
@@ -94,7 +95,8 @@ class FirstHost {
     base_ = trial_handlers(session_, [this](const Trial& trial) { return HostSpan{transport_, trial.hosts, 0}; });
     return {{"trial", [this](const nlohmann::json& body, RequestContext& context) { return run_trial(body, context); }},
             {"data", [this](const nlohmann::json& body, RequestContext& context) { return compare_data(body, context); }},
-            {"hosts", [this](const nlohmann::json& body, RequestContext&) { return compare_hosts(body); }}};
+            {"hosts", [this](const nlohmann::json& body, RequestContext&) { return compare_hosts(body); }},
+            {"survey", [this](const nlohmann::json& body, RequestContext& context) { return survey(body, context); }}};
   }
 
   void end() {
@@ -202,6 +204,21 @@ class FirstHost {
     return {{"transport", transport_->version()}};
   }
 
+  nlohmann::json survey(const nlohmann::json& body, RequestContext& context) {
+    link_->ask(transport_->hosts(), {"survey", body});
+    nlohmann::json hosts = nlohmann::json::array();
+    try {
+      hosts.push_back(survey_own_host(body.at("measures").get<bool>(), {transport_, transport_->hosts(), 0},
+                                      [&](const std::string& what) { context.note({{"step", what}}); }));
+    } catch (const Aborted&) {
+      // A host that failed, or is lost, has told why.
+      if (const std::optional<HostTrouble> trouble = link_->trouble()) throw Error(trouble->sentence);
+      throw;
+    }
+    for (nlohmann::json& other : expect_answers([&] { context.note({{"step", "links within the other hosts"}}); })) hosts.push_back(std::move(other));
+    return {{"transport", transport_->version()}, {"hosts", hosts}};
+  }
+
   std::vector<nlohmann::json> expect_answers(const std::function<void()>& waiting = {}) {
     std::vector<nlohmann::json> others = link_->answers(transport_->hosts(), waiting);
     if (const std::optional<HostTrouble> trouble = link_->trouble()) throw Error(trouble->sentence);
@@ -227,7 +244,7 @@ nlohmann::json answer_to(const HostRequest& request, Handlers& handlers, Request
     return answer;
   } catch (...) {
     const Cause cause = cause_of(std::current_exception());
-    return {{"problem", cause.sentence}, {"status", to_string(cause.status)}, {"cause", cause.sentence}, {kEnds, request.kind == "trial" || receives}};
+    return {{"problem", cause.sentence}, {"status", to_string(cause.status)}, {"cause", cause.sentence}, {kEnds, request.kind != "data" || receives}};
   }
 }
 
@@ -239,6 +256,9 @@ int run_other_host(const HostWorkerSettings& settings) {
   HostLink link(hosts, settings.names, settings.timeout);
   Session session;
   Handlers handlers = trial_handlers(session, [&](const Trial& trial) { return HostSpan{&hosts, trial.hosts, hosts.host()}; });
+  handlers["survey"] = [&](const nlohmann::json& body, RequestContext&) {
+    return survey_own_host(body.at("measures").get<bool>(), {&hosts, hosts.hosts(), hosts.host()}, [](const std::string&) {});
+  };
   RemoteContext context(link);
   const auto receive = [&](const DataConfig& config) { session.adopt(config, receive_data({&hosts, hosts.hosts(), hosts.host()})); };
   while (const std::optional<HostRequest> request = link.next()) link.answer(answer_to(*request, handlers, context, receive));

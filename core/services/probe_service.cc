@@ -16,13 +16,12 @@
 #include "mgcompare/error.h"
 #include "modules/platform_host.h"
 #include "discovery/manifest.h"
+#include "discovery/platform_json.h"
 #include "discovery/plugin_files.h"
 #include "modules/strategy_probe.h"
 
 namespace mgcompare {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceSummary, kind, index, name, memory, notes, id, problems, precisions)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlatformSummary, kind, problem, devices, facts)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OptionSummary, key, type, value, range, help)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OptionProblem, key, text, warning, of_plugin)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Traits, promise, in_rank_order, pace, models, role, devices, least_ranks, most_ranks,

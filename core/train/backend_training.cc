@@ -227,6 +227,7 @@ class BackendTraining {
     epoch.loss = report.loss;
     epoch.train_accuracy = std::numeric_limits<double>::quiet_NaN();
     epoch.accuracy = static_cast<double>(tested.correct) / static_cast<double>(std::max<std::uint64_t>(1, tested.predictions));
+    epoch.test_loss = tested.loss / static_cast<double>(std::max<std::uint64_t>(1, tested.predictions));
     epoch.seconds_training = seconds;
     epoch.seconds_reported = report.seconds;
     epoch.seconds_unclocked = unclocked;

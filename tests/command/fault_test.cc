@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "reports/comparison.h"
 #include "rig.h"
 
 namespace mgcompare {
@@ -34,6 +35,14 @@ struct Fault {
   std::string devices = "cpu:1";
 };
 void PrintTo(const Fault& fault, std::ostream* out) { *out << fault.how << " in " << fault.where; }
+
+TEST_F(Faults, AWorkerThatWasStoppedIsARowThatSaysSo) {
+  EXPECT_EQ(place_.run({place_.write("paused.yaml", misbehaving("how: pause"))}).code, 0);
+  const auto run = place_.only_run();
+  const Comparison comparison = compare_rows(run);
+  for (const Cell& cell : comparison.cells)
+    EXPECT_EQ(cell.is_marked(MarkKind::stood_still), cell.done.front()->trial.strategy.name == "misbehave") << marks_text(cell.marks);
+}
 
 class BadStrategy : public Faults, public testing::WithParamInterface<Fault> {};
 

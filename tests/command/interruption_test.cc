@@ -53,7 +53,8 @@ TEST_P(Interrupted, StopsAfterItsStepWithAPartialReport) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Signals, Interrupted,
-                         testing::Values(std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}, std::pair{SIGHUP, 143}));
+                         testing::Values(std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}, std::pair{SIGHUP, 143},
+                                         std::pair{SIGQUIT, 143}, std::pair{SIGUSR1, 143}));
 
 // `timeout` signals the process and then its group. That is one interruption.
 TEST_F(Interruptions, SignalsAtTheSameMomentCountAsOne) {

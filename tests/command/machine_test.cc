@@ -259,7 +259,7 @@ TEST_F(BrokenMachine, VerboseSaysWhereEachPartOfATrialIs) {
   const Ended ended = place_.run({config("2"), "-v", "--only", "strategy=replicated,seed=1"});
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_NE(ended.err.find("ranks 0 on cuda:0, 1 on cuda:1: weights and gradients"), std::string::npos) << ended.err;
-  EXPECT_NE(ended.err.find("all_reduce 50.9 KB a step over the links between devices"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("all_reduce 50.9 kB a step over the links between devices"), std::string::npos) << ended.err;
   const auto run = place_.only_run();
   EXPECT_EQ(run.rows[0].result.placement.size(), 2u);
   EXPECT_NE(text_of(run.directory + "/report.md").find("## Placement"), std::string::npos);

@@ -237,7 +237,7 @@ TEST_F(Planning, FactsAreAskedForEverySize) {
 TEST_F(Planning, OptionsAreRefusedAtTheirPlace) {
   EXPECT_THAT(
       refused("strategies: [{sums: {evry: 3}}]"),
-      testing::AllOf(HasSubstr("x.yaml:2:28: error: 'evry' of 'sums': unknown option 'evry'"),
+      testing::AllOf(HasSubstr("x.yaml:2:22: error: 'evry' of 'sums': unknown option 'evry'"),
                      HasSubstr("did you mean 'every'?"), HasSubstr("its options: every"), HasSubstr("1 error")));
   EXPECT_THAT(refused("strategies: [{sums: {every: x}}]"),
               HasSubstr("x.yaml:2:29: error: 'every' of 'sums': 'x' is not"));

@@ -88,7 +88,7 @@ TEST(IdxSet, FallsBackToAGivenForm) {
   const Dataset set = load_dataset(config, {}, nullptr);
   EXPECT_EQ(set.spec.shape, (Shape{1, 6, 5}));
   EXPECT_EQ(set.train.samples, 40u);
-  EXPECT_THAT(set.remark, HasSubstr("idx is not available"));
+  EXPECT_THAT(set.remark, HasSubstr("(idx) is not available"));
   EXPECT_EQ(describe_dataset(config, {}).train_samples, 40u);
   // Files that are there but wrong are never replaced.
   write_set(folder);

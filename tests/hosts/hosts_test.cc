@@ -8,6 +8,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -287,6 +288,29 @@ TEST_F(Hosts, HostsThatCannotBeUsedAreRefusedInASentence) {
   EXPECT_THAT(other.err, HasSubstr("run mgcompare on the first host, or name this machine first"));
   const Ended wrong = start(network, {config, "--hosts", "-oProxyCommand=x"}).wait();
   EXPECT_EQ(wrong.code, 2);
+  expect_nothing_left(network, 2);
+}
+
+TEST_F(Hosts, DevicesAndLinksOfAllHostsAreShown) {
+  MGCOMPARE_NETWORK(network, 2);
+  const Ended listed = start(network, {"devices", "--hosts", network.names()}).wait();
+  EXPECT_EQ(listed.code, 0) << listed.err;
+  for (std::size_t host = 0; host < 2; ++host) EXPECT_THAT(listed.out, HasSubstr(network.name(host) + "\ncpu:0 ")) << listed.err;
+  const std::uint64_t before = network.bytes_sent(1);
+  const Ended measured = start(network, {"doctor", "--hosts", network.names(), "--json"}).wait();
+  EXPECT_LE(measured.code, 1) << measured.err;  // 1: a busy machine may look like a slow link
+  EXPECT_GT(network.bytes_sent(1) - before, std::uint64_t{40} << 20) << "five messages of 8 MiB";
+  const nlohmann::json survey = nlohmann::json::parse(measured.out);
+  ASSERT_EQ(survey.at("hosts").size(), 2u);
+  EXPECT_FALSE(survey.at("hosts")[1].at("platforms")[0].at("links").at("devices").empty());
+  ASSERT_EQ(survey.at("between").size(), 2u);
+  for (const nlohmann::json& link : survey.at("between")) {
+    EXPECT_TRUE(link.at("intact").get<bool>());
+    EXPECT_GT(link.at("bytes_per_second").get<double>(), 0);
+  }
+  const Ended unknown = start(network, {"doctor", "--hosts", network.name(0) + ",nohost"}).wait();
+  EXPECT_EQ(unknown.code, 4);
+  EXPECT_THAT(unknown.err, HasSubstr("nohost"));
   expect_nothing_left(network, 2);
 }
 

@@ -45,6 +45,18 @@ void leave_grandchild() {
   waitpid(child, nullptr, 0);
 }
 
+// Stops the process for more than two seconds.
+void stand_still() {
+  const pid_t stopped = getpid(), child = fork();
+  if (child == 0) {
+    usleep(2'300'000);
+    kill(stopped, SIGCONT);
+    _exit(0);
+  }
+  kill(stopped, SIGSTOP);
+  waitpid(child, nullptr, 0);
+}
+
 void die_of(int number) {
   std::signal(number, SIG_DFL);     // a sanitizer would catch the signal
   std::raise(number);
@@ -114,7 +126,7 @@ class Misbehave : public Strategy {
   Misbehave(Options& options, const Facts& facts)
       : how_(options.choice("how", "never", "what goes wrong",
                             {"never", "throw", "throw number", "throw long", "long metric", "segv", "abort", "fpe", "exit", "normal exit", "quick exit", "busy", "blocked", "grandchild",
-                             "grandchild and hang", "flood", "out of memory", "hog", "strand", "thread", "descriptors", "streams"})),
+                             "grandchild and hang", "flood", "out of memory", "hog", "strand", "thread", "descriptors", "streams", "pause"})),
         where_(options.choice("where", "step", "the call in which it does", {"construct", "start", "step", "settle", "teardown"})),
         step_(options.integer("step", 3, "the step of the first epoch in which it does", 0)),
         rank_(options.integer("rank", facts.ranks - 1, "the rank that does", 0)) {
@@ -169,6 +181,7 @@ class Misbehave : public Strategy {
     if (how_ == "thread") leave_thread();
     if (how_ == "descriptors") leave_descriptors();
     if (how_ == "streams") redirect_streams();
+    if (how_ == "pause") stand_still();
     if (how_ == "out of memory") throw OutOfMemory(1000, 10, 100);
     while (how_ == "blocked" || how_ == "grandchild and hang") pause();
   }

@@ -27,6 +27,28 @@ TEST(LinksTest, SoundOnesGiveNoReason) {
   EXPECT_TRUE(slow_links(sound(1)).empty());
 }
 
+TEST(LinksTest, BetweenHostsTheDamagedAndTheSlowOnesAreNamed) {
+  const std::vector<std::string> names = {"a", "b", "c"};
+  std::vector<HostPairLink> links;
+  for (std::size_t from = 0; from < 3; ++from)
+    for (std::size_t to = 0; to < 3; ++to)
+      if (from != to) links.push_back({from, to, true, 1e9, 50e-6});
+  EXPECT_TRUE(problems_of(links, names).empty());
+  links[1].intact = false;          // from a to c
+  links[2].bytes_per_second = 4e8;  // from b to a
+  const std::vector<std::string> problems = problems_of(links, names);
+  ASSERT_EQ(problems.size(), 2u);
+  EXPECT_NE(problems[0].find("from host a to host c arrive damaged"), std::string::npos) << problems[0];
+  EXPECT_NE(problems[1].find("from host b to host a moves 0.4 GB/s"), std::string::npos) << problems[1];
+  EXPECT_TRUE(problems_of({{0, 1, true, 1e9, 1e-4}, {1, 0, true, 0.9e9, 1e-4}}, names).empty()) << "two hosts";
+}
+
+TEST(LinksTest, AWholeMachineIsMeasuredInPowersOfTwo) {
+  EXPECT_TRUE(whole_scope(1).groups.empty());
+  EXPECT_EQ(whole_scope(6).groups, (std::vector<std::size_t>{2, 4, 6}));
+  EXPECT_EQ(whole_scope(40).devices, 16u);
+}
+
 TEST(LinksTest, DamagedDataNameThePairAndTheDevice) {
   LinkMeasurements links = sound(3);
   links.pairs[3].intact = false;  // from 1 to 2

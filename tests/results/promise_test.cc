@@ -164,6 +164,16 @@ TEST(PromiseCheck, ASettleThatChangesTheTrainingIsMarked) {
   EXPECT_THAT(closing_summary(maker.run, {}), HasSubstr("settle() changed the weights in epoch 1"));
 }
 
+TEST(PromiseCheck, ARowThatStoodStillIsMarked) {
+  RunMaker maker = pair(0.001);
+  for (Row& row : maker.run.rows)
+    if (row.trial.devices == 2) row.result.seconds_stood_still = 0.02 * row.result.seconds_training;
+  EXPECT_TRUE(compare_rows(maker.run).cells[1].is_marked(MarkKind::stood_still));
+  EXPECT_THAT(closing_summary(maker.run, {}), HasSubstr("Their process was stopped during the training, or the machine was suspended"));
+  for (Row& row : maker.run.rows) row.result.seconds_stood_still *= 0.25;
+  EXPECT_FALSE(compare_rows(maker.run).cells[1].is_marked(MarkKind::stood_still)) << "the training is long enough";
+}
+
 TEST(PromiseCheck, ABusyThreadIsACoreHoweverManyDevicesThereAre) {
   RunMaker maker = pair(0.001);
   for (Row& row : maker.run.rows) {

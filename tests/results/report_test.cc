@@ -97,8 +97,8 @@ TEST(MarkdownReport, HasEverySection) {
                            "\n## Notes\n",
                            "\n- TAINTED: a pair damages data.\n",
                            "\n## Placement\n",
-                           "| alone on 1 CPU core, batch 128 | rank 0 on cpu:0: weights and gradients (4.1 KB) on the device; "
-                           "reduce 2.05 KB a step over the host's memory (1 calls) |\n",
+                           "| alone on 1 CPU core, batch 128 | rank 0 on cpu:0: weights and gradients (4.1 kB) on the device; "
+                           "reduce 2.05 kB a step over the host's memory (1 call) |\n",
                            "\n## Links\n",
                            "| host to cpu devices | 9 .. 11 GB/s |\n",
                            "| cpu devices to host | 8 .. 10 GB/s |\n",
@@ -289,7 +289,7 @@ TEST(CsvReport, HasARowATrial) {
       lines[2],
       testing::StartsWith(
           "2,1,2,finished,1,together cpu:2 batch 128,together,together,,mgcompare,lenet,cpu,2,,1,1,strong,128,64,0.05,constant,fp32,1,0,0,0,,,,done,,2,0.984,"));
-  EXPECT_THAT(lines[9], testing::EndsWith(",128,64,0.05,constant,fp32,3,0,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,mnist,\r"));
+  EXPECT_THAT(lines[9], testing::EndsWith(",128,64,0.05,constant,fp32,3,0,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,mnist,\r"));
   for (const std::string& line : lines)
     EXPECT_EQ(std::count(line.begin(), line.end(), ','), std::count(lines[0].begin(), lines[0].end(), ','));
 }

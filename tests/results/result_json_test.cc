@@ -31,6 +31,7 @@ TEST(ResultJson, KeepsEveryField) {
   result.notes = {"oversubscribed"};
   result.seconds_other_threads = 0.25;
   result.seconds_rank_threads = 1.5;
+  result.seconds_stood_still = 2.5;
   result.changed_settings = "the priority";
   result.exclusive_sections = 12;
   result.shared = {{"Board", "host", 99}};
@@ -43,7 +44,7 @@ TEST(ResultJson, KeepsEveryField) {
   const nlohmann::json json = result;
   // Equal again, and not only because everything was omitted.
   EXPECT_EQ(nlohmann::json(json.get<Result>()), json);
-  EXPECT_EQ(json.size(), 44u);
+  EXPECT_EQ(json.size(), 45u);
   const Result back = json.get<Result>();
   EXPECT_EQ(back.peak_memory, 1ull << 40);
   EXPECT_EQ(back.metrics.at(0).at("staleness").count, 99u);
@@ -59,6 +60,7 @@ TEST(ResultJson, KeepsEveryField) {
   EXPECT_EQ(back.exclusive_sections, 12u);
   EXPECT_EQ(back.seconds_other_threads, 0.25);
   EXPECT_EQ(back.seconds_rank_threads, 1.5);
+  EXPECT_EQ(back.seconds_stood_still, 2.5);
   EXPECT_EQ(back.changed_settings, "the priority");
   EXPECT_EQ(back.windows.at(1).steps, 31u);
   EXPECT_EQ(back.windows.at(1).samples_per_second(), 15872);

@@ -7,8 +7,11 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <set>
 #include <thread>
 
+#include "check/host_links.h"
+#include "check/joined_hosts.h"
 #include "fixture.h"
 
 namespace mgcompare {
@@ -146,6 +149,24 @@ TEST(Doctor, MeasuresASlowLinkTwiceMoreAndKeepsTheBest) {
 }
 
 TEST(Doctor, ARankThatFailsEndsItForAll) { EXPECT_THROW(examined({-1, -1, -1, 1}), Error); }
+
+TEST(HostLinks, EveryPairIsMeasuredBothWays) {
+  std::vector<HostPairLink> found;
+  on_joined_hosts(3, [&](const HostSpan& hosts) {
+    const std::vector<HostPairLink> links = measure_host_links(hosts);
+    if (hosts.number == 0) found = links;
+    else EXPECT_TRUE(links.empty());
+  });
+  ASSERT_EQ(found.size(), 6u);
+  std::set<std::pair<std::size_t, std::size_t>> pairs;
+  for (const HostPairLink& link : found) {
+    pairs.insert({link.from, link.to});
+    EXPECT_TRUE(link.intact);
+    EXPECT_GT(link.bytes_per_second, 0);
+    EXPECT_GT(link.seconds_small, 0);
+  }
+  EXPECT_EQ(pairs.size(), 6u);
+}
 
 }  // namespace
 }  // namespace mgcompare

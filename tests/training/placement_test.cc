@@ -68,7 +68,7 @@ TEST(Placement, RanksThatAreAlikeShareALine) {
   const auto lines = placement_lines({one, two});
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_EQ(lines[0],
-            "ranks 0 on cuda:0, 1 on cuda:1: weights and gradients (8 KB) on the device; all_reduce 6 KB a step "
+            "ranks 0 on cuda:0, 1 on cuda:1: weights and gradients (8 kB) on the device; all_reduce 6 kB a step "
             "over the links between devices (2 calls)");
   two.kept[0].where = "host";
   EXPECT_EQ(placement_lines({one, two}).size(), 2u);

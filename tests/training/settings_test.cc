@@ -12,8 +12,10 @@
 #include <cfenv>
 #include <csignal>
 #include <cstring>
+#include <ctime>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -48,6 +50,14 @@ TEST(Settings, NameWhatChanged) {
   std::signal(SIGRTMIN + 3, [](int) {});
   EXPECT_EQ(changed_settings(before, process_settings()), "the signal handlers");
   sigaction(SIGRTMIN + 3, &handler, nullptr);
+  if (std::ifstream("/proc/self/timers").good()) {
+    timer_t timer{};
+    sigevent nothing{};
+    nothing.sigev_notify = SIGEV_NONE;
+    ASSERT_EQ(timer_create(CLOCK_MONOTONIC, &nothing, &timer), 0);
+    EXPECT_EQ(changed_settings(before, process_settings()), "the timers");
+    timer_delete(timer);
+  }
   EXPECT_EQ(changed_settings(before, process_settings()), "");
 }
 

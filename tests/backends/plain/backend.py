@@ -11,7 +11,7 @@ import time
 
 FAULTS = ["none", "garbage", "huge", "silent", "dies", "signal", "other_id", "other_type", "short", "infinite", "stale", "children", "session",
           "memory", "error", "diverges", "slow_clock", "fast_clock", "unclocked", "momentum", "skips", "twice", "stays", "busy",
-          "writes", "fewer_steps", "late"]
+          "writes", "fewer_steps", "late", "early"]
 FORMATS = {"uint8": "B", "float32": "f", "int32": "i", "int64": "q", "uint32": "I"}
 
 requests = os.fdopen(3, "r")
@@ -185,6 +185,8 @@ def train(network, request, id, fault):
     batch = trial["batch"]
     if fault == "momentum":
         momentum *= 0.5
+    if fault == "early":  # as if it trained a third before its clock starts
+        time.sleep(float(os.environ["MGCOMPARE_TEST_EPOCH"]) / 3)
     send(type="epoch_begin", id=id, epoch=request["epoch"])
     start = time.monotonic()
     if fault in ("dies", "signal", "silent", "children", "session"):

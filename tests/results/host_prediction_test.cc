@@ -1,0 +1,95 @@
+// Predictions of rows on several hosts from a run on one.
+
+#include "reports/host_prediction.h"
+
+#include <gmock/gmock.h>
+
+#include "results/runs.h"
+
+namespace mgcompare {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr double kWork = 10e-3, kWithin = 1e-3, kBytes = 1e6;
+
+// A step with so much exchange. `every`: steps between two exchanges.
+Result with_exchange(std::size_t devices, double exchange, double every = 1) {
+  const double compute = kWork / static_cast<double>(devices), step = compute + exchange;
+  Result result = make_result(128 / step, 5, 0.98);
+  result.steps = 100;
+  result.seconds_training = 100 * step;
+  result.bytes_per_step = devices == 1 ? 0 : kBytes * 2 * static_cast<double>(devices - 1) / static_cast<double>(devices) / every;
+  result.ranks.assign(devices, {.compute = 100 * compute, .exchange = 100 * exchange});
+  result.placement.assign(devices, {});
+  for (RankPlacement& rank : result.placement)
+    if (devices > 1) rank.sent.push_back({.call = "all_reduce", .over = "memory", .calls = 1 / every, .bytes = result.bytes_per_step});
+  return result;
+}
+
+mgcompare::Run one_host(double every = 1) {
+  RunMaker maker;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    maker.baseline(seed, with_exchange(1, 0));
+    for (const std::size_t devices : {2, 4}) maker.add("together", devices, seed, with_exchange(devices, kWithin, every));
+  }
+  return maker.run;
+}
+
+const LinkModel kLink{"wire", "given", 1e-3, 1e8};
+
+TEST(PredictHosts, ReplaceTheExchangeByThatOverTheLink) {
+  const mgcompare::Run run = one_host();
+  const Comparison comparison = compare_rows(run);
+  const std::vector<HostPrediction> all = predict_hosts(comparison, 2, kLink, nullptr);
+  ASSERT_THAT(all, SizeIs(2));
+  // 2x1: two messages and 1 MB.
+  EXPECT_EQ(all[0].problem, "");
+  EXPECT_NEAR(all[0].exchange, 2e-3 + 1e-2, 1e-9);
+  EXPECT_NEAR(all[0].step, kWork / 2 + all[0].exchange, 1e-9);
+  EXPECT_NEAR(all[0].speed_up, kWork / all[0].step, 1e-9);
+  EXPECT_FALSE(all[0].measured.has_value());
+  // 2x2: two hosts send as much as before, and each has an exchange of its own.
+  EXPECT_NEAR(all[1].step, kWork / 4 + kWithin + all[0].exchange, 1e-9);
+  EXPECT_THAT(predict_hosts(comparison, 3, kLink, nullptr), IsEmpty());
+}
+
+TEST(PredictHosts, RareExchangesWaitForFewMessages) {
+  const mgcompare::Run run = one_host(8);
+  const std::vector<HostPrediction> all = predict_hosts(compare_rows(run), 2, kLink, nullptr);
+  ASSERT_FALSE(all.empty());
+  EXPECT_NEAR(all[0].exchange, (2e-3 + 1e-2) / 8, 1e-9);
+}
+
+TEST(PredictHosts, TheErrorStandsBesideIt) {
+  const mgcompare::Run run = one_host();
+  RunMaker other;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    other.baseline(seed, with_exchange(1, 0));
+    other.add("together", 2, seed, with_exchange(2, 15e-3));  // predicted: 12 ms
+    other.run.rows.back().trial.hosts = 2;
+  }
+  const Comparison measured = compare_rows(other.run), comparison = compare_rows(run);
+  const std::vector<HostPrediction> all = predict_hosts(comparison, 2, kLink, &measured);
+  ASSERT_FALSE(all.empty());
+  ASSERT_TRUE(all[0].measured.has_value());
+  EXPECT_NEAR(*all[0].measured, 0.5, 1e-9);
+  const Table table = host_prediction_table(all, 2, kLink);
+  ASSERT_THAT(table.lines, SizeIs(2));
+  EXPECT_THAT(table.lines[0], ElementsAre("together", "128", "cpu:2x1", "17.0 ms", "71 %", "0.588", "0.5", "+18 %"));
+  EXPECT_THAT(*host_prediction_errors(all), HasSubstr("Error of 1 predictions against the measured rows: median 18 %, largest 18 %."));
+}
+
+TEST(PredictHosts, SayWhyThereIsNone) {
+  mgcompare::Run run = one_host();
+  for (Row& row : run.rows)
+    if (row.trial.devices == 2) row.result.traits["pace"] = "free";
+  const std::vector<HostPrediction> all = predict_hosts(compare_rows(run), 2, kLink, nullptr);
+  EXPECT_THAT(host_prediction_problems(all), testing::Contains(HasSubstr("its ranks run in free pace")));
+}
+
+}  // namespace
+}  // namespace mgcompare
