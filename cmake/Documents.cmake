@@ -3,10 +3,16 @@
 set(documents_folder ${PROJECT_BINARY_DIR}/documents)
 file(GLOB documented_experiments CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/configs/*.yaml)
 
+set(documents_program mgcompare)
+if(MGCOMPARE_SANITIZE STREQUAL "address")
+  # What is left for the end of the process would be reported as leaks.
+  set(documents_program ${CMAKE_COMMAND} -E env ASAN_OPTIONS=detect_leaks=0 $<TARGET_FILE:mgcompare>)
+endif()
+
 # mgcompare_document(file argument...): the file with what the program prints.
 function(mgcompare_document file)
   add_custom_command(OUTPUT ${documents_folder}/${file}
-    COMMAND mgcompare ${ARGN} > ${documents_folder}/${file}
+    COMMAND ${documents_program} ${ARGN} > ${documents_folder}/${file}
     DEPENDS mgcompare ${documented_experiments} VERBATIM)
   set_property(GLOBAL APPEND PROPERTY MGCOMPARE_DOCUMENTS ${documents_folder}/${file})
 endfunction()
