@@ -125,7 +125,7 @@ std::vector<CommandText> program_texts() {
        {"mgcompare plugins new mine", "mgcompare plugins new mine --cuda"}},
       {{"devices"}, "List the devices of this machine, or of several hosts.", {{"--json", "", "As JSON"}, kHosts},
        {"mgcompare devices", "mgcompare devices --hosts node1,node2"}},
-      {{"doctor"}, "Check and measure devices, and the links between them and between hosts.", {{"--json", "", "As JSON"}, kHosts},
+      {{"doctor"}, "Check and measure devices and the links between them and hosts.", {{"--json", "", "As JSON"}, kHosts},
        {"mgcompare doctor", "mgcompare doctor --json >links.json"}},
       {{"config"},
        "Document the keys of a config.",
