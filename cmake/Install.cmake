@@ -18,6 +18,7 @@ install(TARGETS ${strategies} LIBRARY DESTINATION lib/mgcompare/plugins COMPONEN
 install(DIRECTORY core/include/mgcompare DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT sdk)
 install(DIRECTORY configs share DESTINATION ${CMAKE_INSTALL_DATADIR}/mgcompare COMPONENT program PATTERN "__pycache__" EXCLUDE)
 # Where users look for the schema. Configs name it as ../share/mgcompare.schema.json, in the sources and in an installation.
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/install)
 file(CREATE_LINK share/mgcompare.schema.json ${PROJECT_BINARY_DIR}/install/mgcompare.schema.json SYMBOLIC)
 install(FILES ${PROJECT_BINARY_DIR}/install/mgcompare.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/mgcompare COMPONENT program)
 # The models that a config may name under `model:`.

@@ -69,7 +69,7 @@ std::vector<CommandText> experiment_texts() {
         {"--seed", "N", "Repeat the checks with this seed, which verify prints", text},
         kData,
         {"--json", "", "All findings as JSON"}},
-       {"mgcompare verify lenet --quick", "mgcompare verify my.yaml --only strategy=tower --seed 7"}},
+       {"mgcompare verify lenet --quick", "mgcompare verify my.yaml --only strategy=mine --seed 7"}},
   };
 }
 
