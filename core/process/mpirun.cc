@@ -50,7 +50,7 @@ std::vector<std::string> words_of(HostLauncher launcher, const std::vector<std::
   if (launcher != HostLauncher::slurm) add_setting(words, "ras", "^slurm");
   add_setting(words, "pml", "ob1");
   add_setting(words, "btl", "tcp,self");
-  // Messages of gradients in few fragments: with the defaults of 64 and 128 KiB, an exchange of 1.7 MB takes three times as long.
+  // Messages of gradients in few fragments: with the defaults of 64 and 128 KiB, an exchange of 1.7 MB takes about twice as long.
   for (const char* name : {"btl_tcp_eager_limit", "btl_tcp_rndv_eager_limit", "btl_tcp_max_send_size"}) add_setting(words, name, std::to_string(1 << 20));
   // ssh must not ask, and must not wait for longer than a start may take. Another agent has other options.
   if (std::getenv("OMPI_MCA_plm_rsh_agent") == nullptr) add_setting(words, "plm_rsh_args", "-o BatchMode=yes -o ConnectTimeout=10");
