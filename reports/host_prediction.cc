@@ -53,6 +53,7 @@ double seconds_within(const Comparison& comparison, const Cell& row, std::size_t
 
 void fill(HostPrediction& prediction, const Comparison& comparison, std::size_t hosts, const LinkModel& link) {
   const Cell& row = *prediction.row;
+  if (row.is_disqualified()) throw Error(fmt::format("its row is marked: {}", marks_text(row.marks)));
   if (row.runs_freely) throw Error("its ranks run in free pace, which this model does not describe");
   expect_parts(row);
   const Cell& alone = comparison.cells[*row.baseline];
@@ -70,7 +71,7 @@ std::vector<HostPrediction> predict_hosts(const Comparison& one_host, std::size_
   std::vector<HostPrediction> all;
   for (const Cell& row : one_host.cells) {
     const TrialKey& trial = row.trial();
-    if (row.done.empty() || trial.hosts > 1 || trial.devices < hosts || trial.devices % hosts != 0 || row.is_ceiling || !row.baseline || row.is_disqualified())
+    if (row.done.empty() || trial.hosts > 1 || trial.devices < hosts || trial.devices % hosts != 0 || row.is_ceiling || !row.baseline)
       continue;
     HostPrediction prediction;
     prediction.row = &row;

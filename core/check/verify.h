@@ -74,7 +74,7 @@ class Verification {
   void check_statistics(const TrainingCase& of, const Expectation& expected, const ObservedTraining& training);
   // One device, or one rank that accumulates shares, after each epoch. Valid until the next call.
   Expectation expected_of(const std::string& check, const TrainingCase& of, std::size_t shares, double limit);
-  void compare_epochs(TrainingCase of, const Expectation& expected);
+  ObservedTraining compare_epochs(TrainingCase of, const Expectation& expected);
   void check_fitted(TrainingCase of, const Traits& traits);
   // Whether one device departs from itself, with another order of summation, so far that nothing can be judged.
   bool rounding_decides(const TrainingCase& of);

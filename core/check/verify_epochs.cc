@@ -122,13 +122,16 @@ void Verification::check_fitted(TrainingCase of, const Traits& traits) {
 
 void Verification::compare_with_reference(TrainingCase of, const Traits& traits, const std::string& what) {
   const bool has_local_norm = of.ranks > 1 && trainings_.normalises() && config_.batch_norm == BatchNormPolicy::local;
-  if (has_local_norm && has_bits(traits)) {
-    const std::string check = "equals one rank that accumulates the shares, bit for bit, " + what;
-    return compare_epochs(of, expected_of(check, of, static_cast<std::size_t>(of.ranks), 0));
-  }
-  of.shares_norm = has_local_norm;
-  const std::string check = fmt::format("{}equals one device on the global batch {}", has_local_norm ? "with batch_norm: sync, " : "", what);
-  compare_epochs(of, expected_of(check, of, 1, rounding_limit(of.optimizer)));
+  const bool has_reference_to_the_bit = has_local_norm && has_bits(traits);
+  of.shares_norm = has_local_norm && !has_reference_to_the_bit;
+  const std::string check = has_reference_to_the_bit
+                                ? "equals one rank that accumulates the shares, bit for bit, " + what
+                                : fmt::format("{}equals one device on the global batch {}", has_local_norm ? "with batch_norm: sync, " : "", what);
+  const Expectation expected = has_reference_to_the_bit ? expected_of(check, of, static_cast<std::size_t>(of.ranks), 0)
+                                                        : expected_of(check, of, 1, rounding_limit(of.optimizer));
+  const ObservedTraining training = compare_epochs(of, expected);
+  // These are the only trainings of late epochs.
+  if (scope_.has_own_schedule) check_traffic(of, traits, training);
 }
 
 bool Verification::rounding_decides(const TrainingCase& of) {
@@ -155,11 +158,12 @@ void Verification::check_size(const StrategyConfig& strategy, const VerifySize& 
   }
 }
 
-void Verification::compare_epochs(TrainingCase of, const Expectation& expected) {
+ObservedTraining Verification::compare_epochs(TrainingCase of, const Expectation& expected) {
   of.settled = expected.epochs;
   of.limit = expected.limit;
-  const ObservedTraining training = run(of);
+  ObservedTraining training = run(of);
   if (compare(of, expected.check, expected, training.outcome)) check_epochs(of, expected, training);
+  return training;
 }
 
 void Verification::check_settled(const TrainingCase& of, const Traits& traits, const ObservedTraining& training) {

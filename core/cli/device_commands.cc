@@ -252,7 +252,10 @@ bool print_survey(const HostSurvey& survey, const Command& command) {
   }
   for (const SurveyedHost& host : survey.hosts) {
     fmt::print("{}{}\n", &host == &survey.hosts.front() ? "" : "\n", host.name);
-    for (const PlatformSummary& platform : host.platforms) print_platform(platform);
+    for (const PlatformSummary& platform : host.platforms) {
+      print_platform(platform);
+      for (const std::string& problem : problems_of(platform)) fmt::print("{:<8} {}\n", "", problem);
+    }
     for (const LinkMeasurements& links : host.links) print_links(links);
   }
   fmt::print("\nbetween hosts: {}\n", survey.transport);

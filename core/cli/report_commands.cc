@@ -113,10 +113,12 @@ LinkModel between_hosts(const std::string& file) {
   if (!stream) throw UsageError(fmt::format("--link {}: cannot be read; write it with `mgcompare doctor --hosts a,b --json > {}`", file, file));
   LinkModel link{"the measured link", "", 0, 0};
   try {
-    for (const nlohmann::json& json : nlohmann::json::parse(stream).at("between")) {
-      const auto pair = json.get<HostPairLink>();
-      link.latency = std::max(link.latency, pair.seconds_small);
-      link.bandwidth = link.bandwidth > 0 ? std::min(link.bandwidth, pair.bytes_per_second) : pair.bytes_per_second;
+    const nlohmann::json survey = nlohmann::json::parse(stream);
+    // Its ends are names of hosts there.
+    for (const nlohmann::json& pair : survey.at("between")) {
+      const auto rate = pair.at("bytes_per_second").get<double>();
+      link.latency = std::max(link.latency, pair.at("seconds_small").get<double>());
+      link.bandwidth = link.bandwidth > 0 ? std::min(link.bandwidth, rate) : rate;
     }
   } catch (const std::exception&) {
     link.bandwidth = 0;

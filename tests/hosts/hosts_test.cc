@@ -308,6 +308,12 @@ TEST_F(Hosts, DevicesAndLinksOfAllHostsAreShown) {
     EXPECT_TRUE(link.at("intact").get<bool>());
     EXPECT_GT(link.at("bytes_per_second").get<double>(), 0);
   }
+  // From a run on this machine and the measured link.
+  const std::string config = place_.write("alone.yaml", hosts_config("cpu:1, cpu:2", "serial, replicated"));
+  EXPECT_EQ(place_.run({config, "-o", "alone", "--set", "data.train_samples=20000"}).code, 0);
+  const Ended predicted = place_.run({"predict", "alone", "--hosts", "2", "--link", place_.write("links.json", measured.out)});
+  EXPECT_EQ(predicted.code, 0) << predicted.err;
+  EXPECT_THAT(predicted.out, HasSubstr("Prediction for 2 hosts"));
   const Ended unknown = start(network, {"doctor", "--hosts", network.name(0) + ",nohost"}).wait();
   EXPECT_EQ(unknown.code, 4);
   EXPECT_THAT(unknown.err, HasSubstr("nohost"));

@@ -89,6 +89,8 @@ TEST(PredictHosts, SayWhyThereIsNone) {
     if (row.trial.devices == 2) row.result.traits["pace"] = "free";
   const std::vector<HostPrediction> all = predict_hosts(compare_rows(run), 2, kLink, nullptr);
   EXPECT_THAT(host_prediction_problems(all), testing::Contains(HasSubstr("its ranks run in free pace")));
+  for (Row& row : run.rows) row.result.seconds_stood_still = row.result.seconds_training;
+  EXPECT_THAT(host_prediction_problems(predict_hosts(compare_rows(run), 2, kLink, nullptr)), testing::Contains(HasSubstr("its row is marked: stood still for")));
 }
 
 }  // namespace

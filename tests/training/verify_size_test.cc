@@ -121,6 +121,7 @@ TEST(VerifySize, FindsFaultsOfTheConfigsOwnRatesAndEpochs) {
   EXPECT_THAT(failures(verify_sizes("scales late epochs", "", "false", 12)), HasSubstr(kOwn));
   EXPECT_THAT(failures(verify_sizes("scales long trainings", "", "true", 12)), HasSubstr(kOwn));
   EXPECT_THAT(failures(verify_sizes("scales large rates", "", "false", 12, 0.2)), HasSubstr(kOwn));
+  EXPECT_THAT(failures(verify_sizes("uncounted ninth epoch", "", "false", 12)), HasSubstr("the ranks' exchange is counted"));
   EXPECT_TRUE(verify_sizes("nothing", "", "false", 12, 0.2).passed);
   // Rounding decides such a training, so it is not judged.
   EXPECT_TRUE(verify_sizes("nothing", "", "false", 12, 50).passed);
