@@ -313,7 +313,7 @@ TEST_F(Hosts, DevicesAndLinksOfAllHostsAreShown) {
   EXPECT_EQ(place_.run({config, "-o", "alone", "--set", "data.train_samples=20000"}).code, 0);
   const Ended predicted = place_.run({"predict", "alone", "--hosts", "2", "--link", place_.write("links.json", measured.out)});
   EXPECT_EQ(predicted.code, 0) << predicted.err;
-  EXPECT_THAT(predicted.out, HasSubstr("Prediction for 2 hosts"));
+  EXPECT_THAT(predicted.out, HasSubstr("cpu:2x1"));
   const Ended unknown = start(network, {"doctor", "--hosts", network.name(0) + ",nohost"}).wait();
   EXPECT_EQ(unknown.code, 4);
   EXPECT_THAT(unknown.err, HasSubstr("nohost"));
