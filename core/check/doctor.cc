@@ -9,6 +9,7 @@
 #include "base/abortable_barrier.h"
 #include "base/median.h"
 #include "base/rank_threads.h"
+#include "check/test_pattern.h"
 #include "plan/trial.h"
 
 namespace mgcompare {
@@ -27,21 +28,6 @@ struct Effort {
 };
 constexpr Effort kThorough = {16u << 20, 4u << 20, 64u << 20, 4e-3, 7};
 constexpr Effort kBrief = {4u << 20, 1u << 20, 4u << 20, 5e-4, 3};
-
-// Every word differs, also between uses, so that data of an earlier copy is never taken for that of this one.
-void fill(std::uint32_t* words, std::size_t count, std::uint32_t use) {
-  for (std::size_t i = 0; i < count; ++i) {
-    std::uint32_t word = static_cast<std::uint32_t>(i) * 0x9e3779b9u + use * 0x85ebca6bu;
-    word ^= word >> 15;
-    words[i] = word * 0x2c1b3c6du;
-  }
-}
-
-bool holds(const std::uint32_t* words, std::size_t count, std::uint32_t use) {
-  std::vector<std::uint32_t> expected(count);
-  fill(expected.data(), count, use);
-  return std::equal(expected.begin(), expected.end(), words);
-}
 
 class LinkMeasurement {
  public:
@@ -167,13 +153,13 @@ class LinkMeasurement {
     figures.device = static_cast<int>(me);
     const std::size_t words = check_words(), bytes = words * sizeof(std::uint32_t);
     const auto use = static_cast<std::uint32_t>(me + 1);
-    fill(memory.host.data(), words, use);
+    fill_with_pattern(memory.host.data(), words, use);
     device.copy_to_device(memory.out.data(), memory.host.data(), bytes);
     device.synchronize();
     std::fill_n(memory.host.data(), words, 0u);
     device.copy_to_host(memory.host.data(), memory.out.data(), bytes);
     device.synchronize();
-    figures.intact = holds(memory.host.data(), words, use);
+    figures.intact = holds_pattern(memory.host.data(), words, use);
     figures.seconds_small_to_device =
         seconds_of(device, [&] { device.copy_to_device(memory.out.data(), memory.host.data(), kSmallBytes); });
     time_device(me);
@@ -204,7 +190,7 @@ class LinkMeasurement {
     if (me == from) {
       Device& device = *devices_[me];
       Memory& memory = memories_[me];
-      fill(memory.host.data(), words, use);
+      fill_with_pattern(memory.host.data(), words, use);
       device.copy_to_device(memory.out.data(), memory.host.data(), words * sizeof(std::uint32_t));
       PairLink pair;
       pair.from = static_cast<int>(from);
@@ -223,7 +209,7 @@ class LinkMeasurement {
       std::fill_n(memory.host.data(), words, 0u);
       device.copy_to_host(memory.host.data(), memory.in.data(), words * sizeof(std::uint32_t));
       device.synchronize();
-      links_.pairs.back().intact = holds(memory.host.data(), words, use);
+      links_.pairs.back().intact = holds_pattern(memory.host.data(), words, use);
     }
     barrier_.wait();
   }

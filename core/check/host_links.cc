@@ -7,15 +7,13 @@
 
 #include "base/clock.h"
 #include "base/median.h"
+#include "check/test_pattern.h"
 
 namespace mgcompare {
 namespace {
 
 constexpr std::size_t kBytes = 8 << 20, kSmallBytes = 4;
 constexpr int kRepeats = 5, kSmallRepeats = 200;
-
-// A pattern that differs at every place and in every use.
-std::uint32_t word(std::size_t place, std::uint32_t use) { return static_cast<std::uint32_t>(place) * 0x9e3779b9u + use * 0x85ebca6bu; }
 
 class Pair {
  public:
@@ -51,7 +49,8 @@ class Pair {
   }
 
   void prepare(std::uint32_t use) {
-    for (std::size_t i = 0; i < words_.size(); ++i) words_[i] = is_sender_ ? word(i, use) : 0;
+    if (is_sender_) fill_with_pattern(words_.data(), words_.size(), use);
+    else std::fill(words_.begin(), words_.end(), 0u);
   }
 
   // What the receiver found; it tells the sender.
@@ -60,9 +59,7 @@ class Pair {
       transport_.exchange({}, {{to_, &answer_, sizeof(answer_)}});
       return answer_ == 1;
     }
-    answer_ = 1;
-    for (std::size_t i = 0; i < words_.size(); ++i)
-      if (words_[i] != word(i, use)) answer_ = 0;
+    answer_ = holds_pattern(words_.data(), words_.size(), use) ? 1 : 0;
     transport_.exchange({{from_, &answer_, sizeof(answer_)}}, {});
     return answer_ == 1;
   }

@@ -86,18 +86,29 @@ std::map<DeviceKind, LinkModel> links_of(const std::vector<LinkMeasurements>& ex
   return all;
 }
 
-// Reads the output of `doctor --json`.
-std::vector<LinkMeasurements> examined_in(const std::string& file) {
+// The output of a `doctor` command: `how` is that command.
+nlohmann::json output_of_doctor(const std::string& file, const std::string& how) {
   std::ifstream stream(file);
-  if (!stream) throw UsageError(fmt::format("--link {}: cannot be read; write it with `mgcompare doctor --json > {}`", file, file));
+  if (!stream) throw UsageError(fmt::format("--link {}: cannot be read; write it with `mgcompare {} > {}`", file, how, file));
+  return nlohmann::json::parse(stream, nullptr, false);
+}
+
+[[noreturn]] void refuse_output(const std::string& file, const std::string& how) {
+  throw UsageError(fmt::format("--link {}: is not output of `mgcompare {}` of this version", file, how));
+}
+
+std::vector<LinkMeasurements> examined_in(const std::string& file) {
+  constexpr char kHow[] = "doctor --json";
+  const nlohmann::json platforms = output_of_doctor(file, kHow);
   try {
     std::vector<LinkMeasurements> all;
-    for (const nlohmann::json& platform : nlohmann::json::parse(stream))
+    for (const nlohmann::json& platform : platforms)
       if (platform.contains("links")) all.push_back(platform["links"].get<LinkMeasurements>());
-    return all;
+    if (!platforms.is_discarded()) return all;
   } catch (const std::exception&) {
-    throw UsageError(fmt::format("--link {}: is not output of `mgcompare doctor --json` of this version", file));
+    // As below.
   }
+  refuse_output(file, kHow);
 }
 
 bool names_a_file(const std::string& link) { return link.ends_with(".json"); }
@@ -109,11 +120,10 @@ void warn_of_taints(const Run& run) {
 
 // The slowest of the links between hosts, because every exchange waits for it.
 LinkModel between_hosts(const std::string& file) {
-  std::ifstream stream(file);
-  if (!stream) throw UsageError(fmt::format("--link {}: cannot be read; write it with `mgcompare doctor --hosts a,b --json > {}`", file, file));
+  constexpr char kHow[] = "doctor --hosts a,b --json";
+  const nlohmann::json survey = output_of_doctor(file, kHow);
   LinkModel link{"the measured link", "", 0, 0};
   try {
-    const nlohmann::json survey = nlohmann::json::parse(stream);
     // Its ends are names of hosts there.
     for (const nlohmann::json& pair : survey.at("between")) {
       const auto rate = pair.at("bytes_per_second").get<double>();
@@ -123,7 +133,7 @@ LinkModel between_hosts(const std::string& file) {
   } catch (const std::exception&) {
     link.bandwidth = 0;
   }
-  if (!(link.bandwidth > 0)) throw UsageError(fmt::format("--link {}: is not output of `mgcompare doctor --hosts a,b --json` of this version", file));
+  if (!(link.bandwidth > 0)) refuse_output(file, kHow);
   return link;
 }
 
