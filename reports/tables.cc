@@ -1,7 +1,5 @@
 #include "reports/tables.h"
 
-#include "base/median.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -251,7 +249,8 @@ Table epoch_table(const Comparison& comparison) {
     std::vector<double> losses;
     for (const Row* row : cell.done)
       if (!row->result.epochs.empty() && std::isfinite(row->result.epochs.back().test_loss)) losses.push_back(row->result.epochs.back().test_loss);
-    text.push_back(losses.empty() ? "-" : fmt::format("{:.4g}", median(losses)));
+    const Spread loss = spread_of(std::move(losses));
+    text.push_back(loss.count == 0 ? "-" : fmt::format("{:.4g}", loss.median));
     return text;
   };
   const std::string some = epochs.size() < count ? fmt::format(" {} of {} epochs.", epochs.size(), count) : "";

@@ -137,19 +137,16 @@ Trial Trainings::trial_of(const TrainingCase& of) const {
   if (scope_.has_own_schedule) {
     trial.config.epochs = config_.epochs;
     trial.config.optimizer.learning_rate = config_.optimizer.learning_rate;
-    if (of.smooth) smoothen(trial.config);
-    trial.control = of.reversed;
-    if (of.shares_norm) trial.config.batch_norm = BatchNormPolicy::sync;
-    return trial;
+  } else {
+    trial.config.schedule = {.kind = ScheduleKind::step, .factor = kRateFactor, .warm_up_epochs = kRisingEpochs};
+    const auto change_rate = [&](std::size_t step, std::size_t times) {
+      const std::size_t sample = step % extent.steps_per_epoch * extent.batch;
+      const double at = static_cast<double>(step / extent.steps_per_epoch) + static_cast<double>(sample) / static_cast<double>(scope_.samples);
+      trial.config.schedule.at.insert(trial.config.schedule.at.end(), times, at);
+    };
+    change_rate(extent.rate_changes[0], 1);
+    change_rate(extent.rate_changes[1], of.optimizer == scope_.optimizers.front() ? 1 : kFallsToATenth);
   }
-  trial.config.schedule = {.kind = ScheduleKind::step, .factor = kRateFactor, .warm_up_epochs = kRisingEpochs};
-  const auto change_rate = [&](std::size_t step, std::size_t times) {
-    const std::size_t sample = step % extent.steps_per_epoch * extent.batch;
-    const double at = static_cast<double>(step / extent.steps_per_epoch) + static_cast<double>(sample) / static_cast<double>(scope_.samples);
-    trial.config.schedule.at.insert(trial.config.schedule.at.end(), times, at);
-  };
-  change_rate(extent.rate_changes[0], 1);
-  change_rate(extent.rate_changes[1], of.optimizer == scope_.optimizers.front() ? 1 : kFallsToATenth);
   if (of.smooth) smoothen(trial.config);
   trial.control = of.reversed;
   if (of.shares_norm) trial.config.batch_norm = BatchNormPolicy::sync;

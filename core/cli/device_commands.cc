@@ -192,17 +192,15 @@ std::optional<HostSurvey> survey(const Command& command, bool measures) {
   }
 }
 
-std::string ending(std::size_t host, const HostSurvey& survey) { return fmt::format(" on host {}", survey.hosts[host].name); }
-
 std::vector<std::string> problems_of(const HostSurvey& survey) {
   std::vector<std::string> names, problems;
-  for (std::size_t host = 0; host < survey.hosts.size(); ++host) {
-    names.push_back(survey.hosts[host].name);
+  for (const SurveyedHost& host : survey.hosts) {
+    names.push_back(host.name);
     const auto add = [&](const std::vector<std::string>& found) {
-      for (const std::string& problem : found) problems.push_back(plain(problem) + ending(host, survey));
+      for (const std::string& problem : found) problems.push_back(fmt::format("{} on host {}", plain(problem), host.name));
     };
-    for (const PlatformSummary& platform : survey.hosts[host].platforms) add(problems_of(platform));
-    for (const LinkMeasurements& links : survey.hosts[host].links) add(links.problems), add(slow_links(links));
+    for (const PlatformSummary& platform : host.platforms) add(problems_of(platform));
+    for (const LinkMeasurements& links : host.links) add(links.problems), add(slow_links(links));
   }
   const std::vector<std::string> between = problems_of(survey.between, names);
   problems.insert(problems.end(), between.begin(), between.end());
