@@ -15,6 +15,8 @@ std::string advice_text(const Comparison& comparison) {
   if (rows->order == Order::undecided) {
     const double factor = factor_over(comparison, *rows->several, *rows->one).median;
     const double gain = comparison.objective == Objective::device_seconds ? 1 / factor : factor;
+    // The trials that are still to run may decide.
+    if (comparison.finished < comparison.trials) return "What to do: finish the run before choosing (--resume)";
     return gain > 1 + kNoiseFloor ? "What to do: repeat more before choosing (run --until-decided)"
                                   : fmt::format("What to do: stay with {}, unless more repeats show a gain", title_of(*rows->one));
   }

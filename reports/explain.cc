@@ -355,7 +355,7 @@ Table break_even_table(const Comparison& comparison) {
     if (!batch) continue;
     const double least = work->least * static_cast<double>(trial.devices);
     table.lines.push_back({cell.series, fmt::format("{}:{}", to_string(trial.device_kind), trial.devices),
-                           *batch < least ? "below " + count_text(least) : count_text(*batch), seconds_text(cost),
+                           *batch < least ? "below " + count_text(least) : count_text(*batch), cost > 0 ? seconds_text(cost) : "none seen",
                            seconds_text(work->per_sample), fmt::format("{}", work->sizes),
                            work->rows > 2 ? percent_text(work->error) : "-"});
   }

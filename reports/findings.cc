@@ -7,6 +7,8 @@
 #include <limits>
 #include <optional>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "reports/advice.h"
 #include "reports/answer.h"
@@ -108,34 +110,41 @@ void add_baseline(const Comparison& comparison, const Cell& winner, const std::v
   all.push_back({text, 1});
 }
 
+// "30 % of its time is exchange, and 4.0 % waiting for other ranks": where a row loses what it lacks to linear scaling, the largest share first.
+std::string losses_text(const Cell& cell) {
+  constexpr double kWorthNaming = 0.005;
+  const Breakdown& parts = cell.breakdown;
+  std::vector<std::pair<double, std::string>> losses = {{parts.exchange / parts.step, "exchange"},
+                                                        {parts.waiting / parts.step, "waiting for other ranks"},
+                                                        {parts.host / parts.step, "the host outside of steps"},
+                                                        {parts.strategy / parts.step, "the strategy's own work"}};
+  double rest = 1 - cell.efficiency.median;
+  for (const auto& [share, name] : losses) rest -= share;
+  losses.emplace_back(rest, "computing and updates that did not shrink with the batch per device");
+  std::erase_if(losses, [](const auto& loss) { return loss.first < kWorthNaming; });
+  std::stable_sort(losses.begin(), losses.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text;
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    const char* const before = i == 0 ? "" : i + 1 == losses.size() ? ", and " : ", ";
+    text += fmt::format("{}{}{}{}", before, percent_text(losses[i].first), i == 0 ? " of its time is " : " ", losses[i].second);
+  }
+  return text;
+}
+
 void add_reasons(const Comparison& comparison, const Cell& winner, const std::vector<Rival>& rivals, std::vector<Finding>& all) {
   const bool has_several = winner.trial().devices > 1;
   const Cell* const several = has_several ? &winner : best_on_several(comparison);
-  if (several != nullptr && several->efficiency.count > 0 && several->efficiency.median < 0.95 &&
-      several->breakdown.reliable()) {
-    const Breakdown& parts = several->breakdown;
-    // The rest of the loss, which no other part explains.
-    const double own = parts.strategy / parts.step;
-    const double rest = 1 - several->efficiency.median - (parts.exchange + parts.waiting + parts.host) / parts.step - own;
-    all.push_back({fmt::format("Why not {}x{}: {} of its time is exchange, {} waiting for other ranks, {} the host outside of steps{}{}",
-                               several->trial().devices, has_several ? "" : " by " + title_of(*several),
-                               percent_text(parts.exchange / parts.step), percent_text(parts.waiting / parts.step),
-                               percent_text(parts.host / parts.step),
-                               own < 0.01 ? "" : fmt::format(", {} the strategy's own work", percent_text(own)),
-                               rest < 0.01 ? "" : fmt::format(", and {} computing and updates that did not "
-                                                         "shrink with the batch per device", percent_text(rest)))});
+  if (several != nullptr && several->efficiency.count > 0 && several->efficiency.median < 0.95 && several->breakdown.reliable()) {
+    if (const std::string losses = losses_text(*several); !losses.empty())
+      all.push_back({fmt::format("Why not {}x{}: {}", several->trial().devices, has_several ? "" : " by " + title_of(*several), losses)});
   }
+  // Rows with fewer repeats differ from no other significantly, which says nothing about them.
   const Cell* cheapest = nullptr;
-  bool enough = true;
   for (const Rival& rival : rivals) {
-    if (rival.order != Order::undecided) continue;
-    if (rival.cell->trial().devices >= (cheapest == nullptr ? winner : *cheapest).trial().devices) continue;
-    cheapest = rival.cell;
-    enough = rival.enough_repeats;
+    if (rival.order != Order::undecided || !rival.enough_repeats) continue;
+    if (rival.cell->trial().devices < (cheapest == nullptr ? winner : *cheapest).trial().devices) cheapest = rival.cell;
   }
-  if (cheapest != nullptr)
-    all.push_back({fmt::format("Fewest devices without a significant difference: {}{}", title_of(*cheapest),
-                               enough ? "" : " (with so few repeats)")});
+  if (cheapest != nullptr) all.push_back({fmt::format("Fewest devices without a significant difference: {}", title_of(*cheapest))});
 }
 
 // How far exact rows on one device that send nothing are from the baseline, whose training they repeat. Empty if there are none.

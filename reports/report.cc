@@ -1,6 +1,7 @@
 #include "reports/report.h"
 
 #include <filesystem>
+#include <future>
 
 #include "reports/charts/drawing.h"
 #include "reports/csv.h"
@@ -12,22 +13,26 @@
 namespace mgcompare {
 
 std::vector<std::string> write_reports(const Overview& overview, const std::string& directory) {
+  const auto path_of = [&](const char* name) { return (std::filesystem::path(directory) / name).string(); };
+  // Those for programs have every row, so they take longest: they are written beside the others.
+  const std::string csv = path_of("results.csv"), json = path_of("results.json");
+  std::future<void> for_programs = std::async(std::launch::async, [&] {
+    write_report_file(csv, csv_report(overview));
+    write_report_file(json, [&](const Append& append) { json_report(overview, append); });
+  });
   std::vector<std::string> paths;
-  const auto path_of = [&](const char* name) {
-    return paths.emplace_back((std::filesystem::path(directory) / name).string());
-  };
   const std::string drawing = draw_scaling(overview);
-  write_report_file(path_of("report.html"), html_report(overview, drawing));
+  write_report_file(paths.emplace_back(path_of("report.html")), html_report(overview, drawing));
   if (!drawing.empty()) {
-    write_report_file(path_of("scaling.svg"), drawing);
+    write_report_file(paths.emplace_back(path_of("scaling.svg")), drawing);
   } else {
     // An existing picture shows other results.
     std::error_code ignored;
-    std::filesystem::remove(std::filesystem::path(directory) / "scaling.svg", ignored);
+    std::filesystem::remove(path_of("scaling.svg"), ignored);
   }
-  write_report_file(path_of("report.md"), markdown_report(overview, drawing.empty() ? "" : "scaling.svg"));
-  write_report_file(path_of("results.csv"), csv_report(overview));
-  write_report_file(path_of("results.json"), [&](const Append& append) { json_report(overview, append); });
+  write_report_file(paths.emplace_back(path_of("report.md")), markdown_report(overview, drawing.empty() ? "" : "scaling.svg"));
+  for_programs.get();
+  paths.insert(paths.end(), {csv, json});
   return paths;
 }
 

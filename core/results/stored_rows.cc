@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <functional>
+#include <future>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <thread>
 
 #include "base/sha256.h"
 #include "results/results_schema.h"
@@ -121,7 +124,81 @@ TrialKey readable_key_of(const StoredTrial& row) {
   }
 }
 
-Row row_of(const StoredTrial& stored, bool is_intact, Configs& configs, const std::string& run_config) {
+[[noreturn]] void refuse_trial(std::int64_t number, const std::exception& error) {
+  throw Error(fmt::format("trial {}: {}", number, reason_of(error)));
+}
+
+// Parses the results of rows on other threads while SQLite reads the next ones: this is most of the time of a large run.
+class ResultParser {
+ public:
+  explicit ResultParser(std::vector<Row>& rows) : rows_(rows) {}
+
+  // For the row that is the last now.
+  void add(std::string json) {
+    if (json.empty()) return;
+    texts_.push_back({rows_.size() - 1, std::move(json)});
+    if (texts_.size() == kTogether) start();
+  }
+
+  // Waits for all. Throws Error for the first row whose result cannot be read.
+  void finish() {
+    start();
+    while (!running_.empty()) take_first();
+  }
+
+ private:
+  static constexpr std::size_t kTogether = 256;
+  struct Text {
+    std::size_t row;
+    std::string json;
+  };
+  struct Parsed {
+    std::size_t row;
+    Result result;
+    std::exception_ptr error;
+  };
+
+  static std::vector<Parsed> parsed(const std::vector<Text>& texts) {
+    std::vector<Parsed> all;
+    for (const Text& text : texts) {
+      Parsed& one = all.emplace_back(Parsed{text.row, {}, nullptr});
+      try {
+        one.result = Json::parse(text.json).get<Result>();
+      } catch (const std::exception&) {
+        one.error = std::current_exception();
+      }
+    }
+    return all;
+  }
+
+  // Not more at a time than processors, so that memory holds few texts.
+  void start() {
+    if (running_.size() >= std::max(1U, std::thread::hardware_concurrency())) take_first();
+    running_.push_back(std::async(std::launch::async, parsed, std::move(texts_)));
+    texts_.clear();
+  }
+
+  void take_first() {
+    std::vector<Parsed> all = running_.front().get();
+    running_.pop_front();
+    for (Parsed& one : all) {
+      Row& row = rows_[one.row];
+      try {
+        if (one.error) std::rethrow_exception(one.error);
+      } catch (const std::exception& error) {
+        refuse_trial(row.trial.number, error);
+      }
+      row.result = std::move(one.result);
+    }
+  }
+
+  std::vector<Row>& rows_;
+  std::vector<Text> texts_;
+  std::deque<std::future<std::vector<Parsed>>> running_;
+};
+
+// `result`: its text, if it is to be parsed.
+Row row_of(const StoredTrial& stored, bool is_intact, Configs& configs, const std::string& run_config, std::string& result) {
   Row row;
   row.position = stored.place_of("position");
   row.attempt = static_cast<int>(stored.integer("attempt"));
@@ -144,7 +221,7 @@ Row row_of(const StoredTrial& stored, bool is_intact, Configs& configs, const st
   if (!has_config) row.config = configs.take_from(trial);
   row.trial = Json::parse(trial).get<TrialKey>();
   row.state = row_state_of(stored.text("state"));
-  if (row.state == RowState::finished) row.result = Json::parse(stored.text("result_json")).get<Result>();
+  if (row.state == RowState::finished) result = stored.text("result_json");
   return row;
 }
 
@@ -161,17 +238,21 @@ std::vector<Row> read_rows(const Database& database, const std::string& run_conf
   rows.reserve(static_cast<std::size_t>(database.integer("SELECT count(*) FROM trial")));
   Configs configs(database);
   TrialSeals seals(database);
+  ResultParser results(rows);
   std::map<std::string, int, std::less<>> places;
   database.query("SELECT * FROM trial ORDER BY position", {}, [&](const Columns& columns) {
     if (places.empty())
       for (int column = 0; column < columns.count(); ++column) places.emplace(columns.name(column), column);
     const StoredTrial stored(columns, places);
+    std::string result;
     try {
-      rows.push_back(row_of(stored, seals.is_intact(columns), configs, run_config));
+      rows.push_back(row_of(stored, seals.is_intact(columns), configs, run_config, result));
     } catch (const std::exception& error) {
-      throw Error(fmt::format("trial {}: {}", stored.integer("number"), reason_of(error)));
+      refuse_trial(stored.integer("number"), error);
     }
+    results.add(std::move(result));
   });
+  results.finish();
   return rows;
 }
 

@@ -88,6 +88,16 @@ TEST(PromiseCheck, AReferenceStandsInForTheBaseline) {
   EXPECT_THAT(closing_summary(honest.run, {}), Not(HasSubstr("reference")));
 }
 
+TEST(PromiseCheck, EqualBitsNeedNoControl) {
+  const auto state_without_control = [](double moved) {
+    RunMaker maker = pair(moved);
+    std::erase_if(maker.run.rows, [](const Row& row) { return row.trial.control; });
+    return state_of_second(maker);
+  };
+  EXPECT_EQ(state_without_control(0), PromiseState::kept);
+  EXPECT_EQ(state_without_control(0.0001), PromiseState::unchecked);
+}
+
 TEST(PromiseCheck, WithoutAReferenceAllOutputsSayThatItWasNotChecked) {
   RunMaker maker = weak(0.001);
   for (Row& row : maker.run.rows)

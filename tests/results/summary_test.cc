@@ -39,6 +39,19 @@ TEST(Summary, HasATableOfAllRows) {
   EXPECT_THAT(text, HasSubstr("  apart     cpu:2      128  0.9700 *        -      1,919     1.90x        95 %\n"));
 }
 
+// Two rows that were measured too rarely to differ do not count as equal, and what is still to run comes before more repeats.
+TEST(Summary, TooFewRepeatsShowNoEqualRowOnFewerDevices) {
+  RunMaker maker;
+  for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+    maker.baseline(seed, make_result(1000, 8, 0.98));
+    maker.add("together", 2, seed, make_result(1300, 6, 0.98));
+  }
+  EXPECT_THAT(closing_summary(maker.run, {}), AllOf(Not(HasSubstr("Fewest devices")), HasSubstr("What to do: repeat more before choosing")));
+  maker.add("together", 2, 3, make_result(1300, 6, 0.98));
+  maker.run.rows.back().state = RowState::pending;
+  EXPECT_THAT(closing_summary(maker.run, {}), HasSubstr("What to do: finish the run before choosing (--resume)"));
+}
+
 TEST(Summary, CallsASingleRepeatUndecided) {
   RunMaker maker;
   maker.baseline(1, make_result(1000, 8, 0.98));
