@@ -37,7 +37,7 @@ bool on_network(const std::string& directory) {
 
 WritingSession::WritingSession(const std::string& directory) : directory_(directory), path_(results_database_path(directory)) {
   std::error_code failure;
-  fs::create_directories(directory, failure);
+  made_directory_ = fs::create_directories(directory, failure);
   if (failure)
     throw NotWritable(fmt::format("{}: cannot be created: {}; give another directory with -o", directory, failure.message()));
   if (access(directory.c_str(), W_OK | X_OK) != 0)
@@ -45,10 +45,10 @@ WritingSession::WritingSession(const std::string& directory) : directory_(direct
   real_path_ = (fs::canonical(directory) / kResultsFile).string();
   take_lock();
   struct stat facts {};
-  const bool is_new = lstat(path_.c_str(), &facts) != 0;
-  if (is_new) create_results_database(directory);
+  made_file_ = lstat(path_.c_str(), &facts) != 0;
+  if (made_file_) create_results_database(directory);
   // An interrupted new run says so itself; there is nothing to read that could take long.
-  database_.emplace(open_results_database(directory, is_new ? Database::Mode::write_own : Database::Mode::write));
+  database_.emplace(open_results_database(directory, made_file_ ? Database::Mode::write_own : Database::Mode::write));
   translating_errors(path_, [&] {
     database_->script("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
     upgrade_tables(*database_);
@@ -72,10 +72,24 @@ WritingSession::~WritingSession() {
   } catch (const DatabaseError&) {
     // A reader is busy: the file stays as it is, complete together with its -wal file.
   }
+  const bool leaves_nothing = made_file_ && fate == WrittenFile::Fate::in_place && !has_begun();
   database_.reset();
+  if (leaves_nothing) {
+    unlinkat(lock_.number(), kResultsFile, 0);
+    // Fails if there is anything else, such as the last words of a worker.
+    if (made_directory_) rmdir(directory_.c_str());
+  }
   // SQLite would apply the log to the other file.
   if (fate == WrittenFile::Fate::overwritten)
     for (const char* suffix : {"-wal", "-shm"}) unlinkat(lock_.number(), (std::string(kResultsFile) + suffix).c_str(), 0);
+}
+
+bool WritingSession::has_begun() const {
+  try {
+    return database_->integer("SELECT count(*) FROM run") > 0;
+  } catch (const DatabaseError&) {
+    return true;
+  }
 }
 
 void WritingSession::take_lock() {

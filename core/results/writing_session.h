@@ -19,7 +19,8 @@ class WritingSession {
  public:
   // Creates the directory and the file if they do not exist. Throws NotWritable, InUse, BadResults.
   explicit WritingSession(const std::string& directory);
-  // Leaves one plain file, unless another one has taken its place.
+  // Leaves one plain file, unless another one has taken its place. Of a run that ended before it began, with a refusal, it leaves nothing: the
+  // file and the directory go if this session created them and nothing else is in it.
   ~WritingSession();
   WritingSession(const WritingSession&) = delete;
   WritingSession& operator=(const WritingSession&) = delete;
@@ -45,6 +46,7 @@ class WritingSession {
   void take_lock();
   void record_session();
   void check_in_place();
+  bool has_begun() const;
 
   std::string directory_;
   std::string path_;
@@ -52,6 +54,7 @@ class WritingSession {
   Descriptor lock_;
   std::optional<Database> database_;
   std::optional<WrittenFile> file_;
+  bool made_directory_ = false, made_file_ = false;
   std::set<int> planned_, restored_;
   std::map<std::string, std::string> builds_;
 };

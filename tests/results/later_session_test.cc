@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "results/results_store.h"
@@ -32,6 +34,25 @@ TEST(LaterSession, ChangesThePrice) {
   results.resume(info, plan());
   EXPECT_EQ(results.read().info.config_json, info.config_json);
   EXPECT_EQ(results.read().info.config_yaml, info.config_yaml);
+}
+
+// Such as one whose data are refused: an empty run would be in the way of the next one.
+TEST(LaterSession, ASessionThatBeginsNoRunLeavesNothing) {
+  const Folder folder;
+  { const ResultsStore results(folder.path("new")); }
+  EXPECT_FALSE(std::filesystem::exists(folder.path("new")));
+  std::filesystem::create_directory(folder.path("own"));
+  { const ResultsStore results(folder.path("own")); }
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path("own"))) << "the directory was there before";
+  {
+    const ResultsStore results(folder.path("words"));
+    std::ofstream(folder.path("words/worker.log")) << "last words\n";
+  }
+  EXPECT_TRUE(std::filesystem::exists(folder.path("words/worker.log")));
+  EXPECT_FALSE(has_run(folder.path("words")));
+  ResultsStore(folder.path("run")).begin(info_with(), plan());
+  { const ResultsStore results(folder.path("run")); }
+  EXPECT_TRUE(has_run(folder.path("run")));
 }
 
 TEST(LaterSession, AddsTrials) {
