@@ -14,10 +14,12 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include "base/text.h"
+#include "cli/comma_list.h"
 #include "cli/command_help.h"
 #include "cli/command_options.h"
 #include "cli/completions.h"
@@ -102,9 +104,7 @@ std::vector<std::string> words_of(const CLI::App& app, int argc, char** argv) {
 
 // Quoted: an address would look like a number.
 std::string hosts_override(const std::string& hosts) {
-  std::string names = hosts;
-  for (std::size_t comma = names.find(','); comma != names.npos; comma = names.find(',', comma + 3)) names.replace(comma, 1, R"(",")");
-  return fmt::format(R"(hosts.names=["{}"])", names);
+  return fmt::format(R"(hosts.names=["{}"])", fmt::join(comma_list(hosts), R"(",")"));
 }
 
 // A config that is no file may be the name of an installed experiment.

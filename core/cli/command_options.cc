@@ -1,6 +1,5 @@
 #include "cli/command_options.h"
 
-#include <algorithm>
 #include <charconv>
 #include <string_view>
 #include <system_error>
@@ -8,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
+#include "cli/comma_list.h"
 #include "config/host_name.h"
 #include "config/keys.h"
 
@@ -54,12 +54,8 @@ std::string minutes_problem(const std::string& text) {
 void add_price(CLI::App& app, Command& command) { app.add_option("--price", command.price)->check(price_problem); }
 
 std::string hosts_problem(const std::string& text) {
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    if (const std::string name = text.substr(begin, end - begin); !is_host_name(name))
-      return fmt::format("'{}' is not the name of a host: give names such as node1,node2", name);
-    begin = end + 1;
-  }
+  for (const std::string& name : comma_list(text))
+    if (!is_host_name(name)) return fmt::format("'{}' is not the name of a host: give names such as node1,node2", name);
   return "";
 }
 

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "cli/comma_list.h"
 #include "mgcompare/error.h"
 #include "plan/trial.h"
 #include "process/message.h"
@@ -169,11 +170,7 @@ void print_problems(const std::vector<std::string>& problems) {
 // Those of --hosts, or those of the Slurm allocation in which this process runs; one or none: this machine alone.
 HostsConfig hosts_of(const Command& command) {
   HostsConfig hosts;
-  for (std::size_t begin = 0; begin < command.hosts.size();) {
-    const std::size_t end = std::min(command.hosts.find(',', begin), command.hosts.size());
-    hosts.names.push_back(command.hosts.substr(begin, end - begin));
-    begin = end + 1;
-  }
+  if (!command.hosts.empty()) hosts.names = comma_list(command.hosts);
   return hosts.names.empty() && !is_in_allocation() ? hosts : decided(hosts);
 }
 

@@ -15,6 +15,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/comma_list.h"
 #include "cli/directory.h"
 #include "cli/run_command.h"
 #include "process/message.h"
@@ -42,17 +43,15 @@ Objective chosen_objective(const Command& command) {
 // "8,16,64"
 std::vector<std::size_t> counts_of(const std::string& list) {
   std::vector<std::size_t> counts;
-  for (std::size_t begin = 0; begin <= list.size();) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
+  for (const std::string& part : comma_list(list)) {
     std::size_t count = 0;
-    const char* const last = list.data() + end;
-    const auto [stop, problem] = std::from_chars(list.data() + begin, last, count);
+    const char* const last = part.data() + part.size();
+    const auto [stop, problem] = std::from_chars(part.data(), last, count);
     if (problem != std::errc() || stop != last || count < 1 || count > 1'000'000) {
       throw UsageError(fmt::format("--devices {}: give numbers of devices from 1 to 1000000, separated by commas, such "
                                    "as 8,16,64", list));
     }
     counts.push_back(count);
-    begin = end + 1;
   }
   return counts;
 }
