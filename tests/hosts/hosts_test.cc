@@ -275,6 +275,32 @@ TEST_F(Hosts, AnInterruptionEndsAllHosts) {
   expect_nothing_left(network, 2);
 }
 
+// Each host's ranks continue from their own state, with the momentum.
+TEST_F(Hosts, AnInterruptedTrainingContinuesFromItsCheckpointOnAllHosts) {
+  MGCOMPARE_NETWORK(network, 2);
+  const std::string config = place_.write("hosts.yaml", hosts_config("cpu:2x1", "serial, {local_sgd: {every: 3}}", "checkpoint_epochs: 20\n"));
+  const std::string name = "local_sgd cpu:2x1 batch 64";
+  const auto arguments = [&](const std::string& folder) {
+    return std::vector<std::string>{config, "--hosts", network.names(), "-o", folder, "--set", "epochs=800", "--only", "strategy=local_sgd"};
+  };
+  const Ended whole = start(network, arguments("whole")).wait();
+  ASSERT_EQ(whole.code, 0) << whole.err;
+  Program program = start(network, arguments("parts"));
+  const std::filesystem::path checkpoints = place_.folder() / "parts/checkpoints";
+  for (int round = 0; round < 6000 && !(std::filesystem::exists(checkpoints) && !std::filesystem::is_empty(checkpoints)); ++round) usleep(5'000);
+  program.signal(SIGINT);
+  const Ended part = program.wait();
+  ASSERT_EQ(part.code, 130) << part.err;
+  EXPECT_EQ(row_named(read_run((place_.folder() / "parts").string()), name).result.status, TrialStatus::interrupted);
+  std::vector<std::string> again = arguments("parts");
+  again.emplace_back("--resume");
+  const Ended resumed = start(network, again).wait();
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_EQ(row_named(read_run((place_.folder() / "parts").string()), name).result.weights_hash,
+            row_named(read_run((place_.folder() / "whole").string()), name).result.weights_hash);
+  expect_nothing_left(network, 2);
+}
+
 TEST_F(Hosts, HostsThatCannotBeUsedAreRefusedInASentence) {
   MGCOMPARE_NETWORK(network, 2);
   const std::string config = place_.write("hosts.yaml", hosts_config("cpu:2x1", "replicated"));
