@@ -16,10 +16,12 @@ std::vector<std::string> write_reports(const Overview& overview, const std::stri
   const auto path_of = [&](const char* name) { return (std::filesystem::path(directory) / name).string(); };
   // Those for programs have every row, so they take longest: they are written beside the others.
   const std::string csv = path_of("results.csv"), json = path_of("results.json");
-  std::future<void> for_programs = std::async(std::launch::async, [&] {
+  const auto write_for_programs = [&] {
     write_report_file(csv, csv_report(overview));
     write_report_file(json, [&](const Append& append) { json_report(overview, append); });
-  });
+  };
+  // Deferred where no thread can be had.
+  std::future<void> for_programs = std::async(std::launch::async | std::launch::deferred, write_for_programs);
   std::vector<std::string> paths;
   const std::string drawing = draw_scaling(overview);
   write_report_file(paths.emplace_back(path_of("report.html")), html_report(overview, drawing));

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <future>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <thread>
@@ -174,7 +176,9 @@ class ResultParser {
   // Not more at a time than processors, so that memory holds few texts.
   void start() {
     if (running_.size() >= std::max(1U, std::thread::hardware_concurrency())) take_first();
-    running_.push_back(std::async(std::launch::async, parsed, std::move(texts_)));
+    const auto work = [texts = std::make_shared<const std::vector<Text>>(std::move(texts_))] { return parsed(*texts); };
+    // Deferred where no thread can be had.
+    running_.push_back(std::async(std::launch::async | std::launch::deferred, work));
     texts_.clear();
   }
 
