@@ -110,9 +110,10 @@ void add_baseline(const Comparison& comparison, const Cell& winner, const std::v
   all.push_back({text, 1});
 }
 
+constexpr double kWorthNaming = 0.005;  // of a step
+
 // "30 % of its time is exchange, and 4.0 % waiting for other ranks": where a row loses what it lacks to linear scaling, the largest share first.
 std::string losses_text(const Cell& cell) {
-  constexpr double kWorthNaming = 0.005;
   const Breakdown& parts = cell.breakdown;
   std::vector<std::pair<double, std::string>> losses = {{parts.exchange / parts.step, "exchange"},
                                                         {parts.waiting / parts.step, "waiting for other ranks"},

@@ -103,7 +103,14 @@ constexpr Symptom kSymptoms[] = {
     {"orted: No such file or directory", "has no Open MPI", "install Open MPI 4 there (Debian: apt-get install openmpi-bin)"},
     {"unable to find", "does not have this program at the same path", "install the same build there"},
     {"could not access", "does not have this program at the same path", "install the same build there"},
+    {"Too many open files", "lets a process open too few files", "raise the limit there (ulimit -n)"},
+    {"None of the TCP networks", "lacks the network that OMPI_MCA_oob_tcp_if_include names, or it is down", "name a network that all hosts have"},
+    {"unable to reliably start", "did not let mpirun start a worker", "check that `ssh HOST` works without a password, and that it has Open MPI"},
 };
+
+// A worker that lacks this ends by itself, too.
+constexpr Symptom kNoSpace = {"PMIX ERROR: OUT-OF-RESOURCE", "cannot write to its temporary folder",
+                              "free space there, raise its limit on the size of files (ulimit -f), or name another folder in TMPDIR"};
 
 // What mpirun prints of the first worker that ended by itself: by a signal, with another code than 0, or by exit(0).
 constexpr std::string_view kKilled = "exited on signal", kFailed = "exited with non-zero status", kLeft = "exiting improperly";
@@ -138,6 +145,14 @@ std::vector<std::string> host_of_rank(std::string_view text, std::string_view be
   std::size_t number = hosts.size();
   std::from_chars(rest.data(), rest.data() + rest.size(), number);
   return number < hosts.size() ? std::vector{hosts[number]} : std::vector<std::string>();
+}
+
+std::optional<HostFailure> explain_symptom(const Symptom& symptom, const std::string& output, const std::vector<std::string>& hosts) {
+  const std::size_t at = output.find(symptom.text);
+  if (at == output.npos) return std::nullopt;
+  std::vector<std::string> named = named_in(line_with(output, at), hosts);
+  if (named.empty()) named = named_in(output.substr(at), hosts);
+  return HostFailure{fmt::format("{} {}; {}", subject(named), symptom.meaning, symptom.advice), named};
 }
 
 HostFailure crash(const std::vector<std::string>& hosts, const std::string& how) {
@@ -219,6 +234,7 @@ HostFailure explain_mpirun(const std::string& output, const std::vector<std::str
   // When a worker is killed, the others may complain of the connection to it.
   const bool is_killed = output.find(kKilled) != output.npos;
   if (const std::string own = own_sentence(output); !own.empty() && !is_killed) return {own, {}};
+  if (const std::optional<HostFailure> failure = explain_symptom(kNoSpace, output, hosts)) return *failure;
   if (const std::optional<HostFailure> end = explain_end(output, hosts)) return *end;
   for (const std::string_view text : {"lost communication", "Lost connection"}) {
     const std::size_t at = output.find(text);
@@ -229,13 +245,8 @@ HostFailure explain_mpirun(const std::string& output, const std::vector<std::str
     if (named.size() > 1) std::erase(named, hosts.front());
     return {fmt::format("the connection to {} is lost; check the host and its network", subject(named)), named};
   }
-  for (const Symptom& symptom : kSymptoms) {
-    const std::size_t at = output.find(symptom.text);
-    if (at == output.npos) continue;
-    std::vector<std::string> named = named_in(line_with(output, at), hosts);
-    if (named.empty()) named = named_in(output.substr(at), hosts);
-    return {fmt::format("{} {}; {}", subject(named), symptom.meaning, symptom.advice), named};
-  }
+  for (const Symptom& symptom : kSymptoms)
+    if (const std::optional<HostFailure> failure = explain_symptom(symptom, output, hosts)) return *failure;
   // The first line is nearest to the cause.
   const std::size_t first = output.find_first_not_of("\n- ");
   return {fmt::format("mpirun ended, and with it the workers of all hosts{}; see worker.log of the run",

@@ -56,11 +56,14 @@ class RemoteContext : public RequestContext {
 
 // What must be equal on all hosts, and what each has.
 nlohmann::json description() {
-  nlohmann::json devices = nlohmann::json::object();
-  for (const PlatformSummary& platform : find_platforms()) devices[platform.kind] = platform.devices.size();
+  nlohmann::json devices = nlohmann::json::object(), problems = nlohmann::json::object();
+  for (const PlatformSummary& platform : find_platforms()) {
+    devices[platform.kind] = platform.devices.size();
+    if (!platform.problem.empty()) problems[platform.kind] = platform.problem;
+  }
   std::string build = MGCOMPARE_CONTRACT;
   for (const std::string& file : {std::string("/proc/self/exe"), module_file("platform_cpu"), module_file("transport_mpi")}) build += " " + sha256_of_file(file);
-  return {{"build", build}, {"devices", devices}};
+  return {{"build", build}, {"devices", devices}, {"problems", problems}};
 }
 
 // Connects all pairs of hosts, which MPI does when they first need each other. So what it holds is the same before and after a trial. The
@@ -196,9 +199,10 @@ class FirstHost {
         throw Error(fmt::format("host {} has another build of mgcompare; install the build of this machine there", name));
       for (const auto& [kind, count] : body.at("devices").items()) {
         const auto has = others[i].at("devices").value(kind, std::size_t{0}), needs = count.get<std::size_t>();
+        const std::string problem = others[i].at("problems").value(kind, std::string());
         if (has < needs)
-          throw Error(fmt::format("host {} has {} {} device{}, and scaling.devices asks for {} on each host; ask for fewer, or leave the host out", name, has,
-                                  kind, has == 1 ? "" : "s", needs));
+          throw Error(fmt::format("host {} has {} {} device{}{}, and scaling.devices asks for {} on each host; ask for fewer, or leave the host out", name, has,
+                                  kind, has == 1 ? "" : "s", problem.empty() ? "" : fmt::format(" ({})", problem), needs));
       }
     }
     return {{"transport", transport_->version()}};

@@ -56,6 +56,17 @@ TEST(MpirunText, AnotherMpiIsALibraryThatIsMissing) {
             "host node2 lacks a library of the program, or has another version of MPI; install the same packages on every host");
 }
 
+TEST(MpirunText, LimitsOfAHostAreNamed) {
+  EXPECT_EQ(explain_mpirun("[node2:7] PMIX ERROR: OUT-OF-RESOURCE in file dstore_segment.c at line 208\nstatus, thus causing\nexited with non-zero status\n"
+                           "  Process name: [[34758,1],1]\n  Exit code:    1\n", kHosts).sentence,
+            "host node2 cannot write to its temporary folder; free space there, raise its limit on the size of files (ulimit -f), or name another "
+            "folder in TMPDIR");
+  EXPECT_THAT(explain_mpirun("[node3:7] mca_base_component_repository_open: unable to open mca_rml_oob: Too many open files (ignored)\n", kHosts).sentence,
+              HasSubstr("host node3 lets a process open too few files; raise the limit there"));
+  EXPECT_THAT(explain_mpirun("ORTE was unable to reliably start one or more daemons.\n", kHosts).sentence,
+              HasSubstr("a host did not let mpirun start a worker; check that `ssh HOST` works"));
+}
+
 // A worker says itself why it cannot go on.
 TEST(MpirunText, ASentenceOfAWorkerComesFirst) {
   EXPECT_EQ(explain_mpirun("mgcompare: this build has no module\nprocess rank 1 on node node2 exited with code 1\n", kHosts).sentence, "this build has no module");
