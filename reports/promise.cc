@@ -60,6 +60,14 @@ double departure_within(const EpochResult& one, const EpochResult& other) {
   return largest;
 }
 
+// Every number is that of the baseline, so no control is needed to tell rounding from a departure.
+bool equals(const std::vector<EpochResult>& one, const std::vector<EpochResult>& other) {
+  return !one.empty() && std::equal(one.begin(), one.end(), other.begin(), other.end(), [](const EpochResult& mine, const EpochResult& its) {
+    return sketch_norm(mine.sketch) && mine.sketch == its.sketch && mine.statistics_sketch == its.statistics_sketch && mine.loss == its.loss &&
+           departure_within(mine, its) == 0;
+  });
+}
+
 }  // namespace
 
 bool is_baseline_row(const Row& row) { return trait_is(row, "role", "baseline") && row.trial.ranks() == 1; }
