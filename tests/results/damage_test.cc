@@ -28,10 +28,15 @@ struct BadStore {
 };
 void PrintTo(const BadStore& store, std::ostream* out) { *out << store.name; }
 
+// The file of a run that has begun: without one the store leaves nothing behind.
+void begin_run(const std::string& path) {
+  ResultsStore(std::filesystem::path(path).parent_path().string()).begin(RunMaker().run.info, {});
+}
+
 // A results file, changed by these statements.
 auto with(const char* sql) {
   return [sql](const std::string& path) {
-    ResultsStore(std::filesystem::path(path).parent_path().string()).empty();
+    begin_run(path);
     Database(path, Database::Mode::write).script(sql);
   };
 }
@@ -68,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "not a results file"},
         BadStore{"Newer",
                  [](const std::string& path) {
-                   ResultsStore(std::filesystem::path(path).parent_path().string()).empty();
+                   begin_run(path);
                    Database(path, Database::Mode::write).script("PRAGMA user_version = 9");
                  },
                  "written by a newer mgcompare (format 9, this program reads up to 5)"},

@@ -303,8 +303,8 @@ TEST(Summary, SaysWhereIdealScalingWent) {
   result.ranks = {{.compute = 0.84 * seconds, .exchange = 0.10 * seconds, .waiting = 0.05 * seconds, .harness = 0.01 * seconds}};
   maker.add("together", 2, 1, result);
   EXPECT_THAT(closing_summary(maker.run, {}),
-              HasSubstr("\nWhy not 2x: 10 % of its time is exchange, 5.0 % waiting for other ranks, 1.0 % the host outside of steps, and "
-                        "24 % computing and updates that did not shrink with the batch per device\n"));
+              HasSubstr("\nWhy not 2x: 24 % of its time is computing and updates that did not shrink with the batch per device, "
+                        "10 % exchange, 5.0 % waiting for other ranks, and 1.0 % the host outside of steps\n"));
   // The remainder must not repeat what the parts explain.
   maker.run.rows[1].result.ranks = {{.compute = 0.6 * seconds, .exchange = 0.39 * seconds, .harness = 0.01 * seconds}};
   EXPECT_THAT(closing_summary(maker.run, {}), HasSubstr("1.0 % the host outside of steps\n"));
