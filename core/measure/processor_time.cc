@@ -74,16 +74,30 @@ ServiceThreads& service_threads() {
   return threads;
 }
 
-}  // namespace
-
-void register_service_threads() {
+// Of this process, sorted.
+std::vector<pid_t> all_threads() {
+  std::vector<pid_t> threads;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task", ignored)) {
     const std::string name = entry.path().filename();
     pid_t thread = 0;
     std::from_chars(name.data(), name.data() + name.size(), thread);
-    if (thread > 0) service_threads().add(thread);
+    if (thread > 0) threads.push_back(thread);
   }
+  std::sort(threads.begin(), threads.end());
+  return threads;
+}
+
+}  // namespace
+
+void register_service_threads() {
+  for (const pid_t thread : all_threads()) service_threads().add(thread);
+}
+
+NewServiceThreads::NewServiceThreads() : before_(all_threads()) {}
+NewServiceThreads::~NewServiceThreads() {
+  for (const pid_t thread : all_threads())
+    if (!std::binary_search(before_.begin(), before_.end(), thread)) service_threads().add(thread);
 }
 
 ServiceThread::ServiceThread() { service_threads().add(gettid()); }

@@ -3,6 +3,8 @@
 // Processor time, and how much of it is not the ranks': that of other threads and of processes that were started. A strategy
 // with threads or processes of its own uses processors that its row does not count as devices.
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <vector>
 
@@ -11,9 +13,20 @@ namespace mgcompare {
 double process_seconds();  // of all threads of this process, ended ones included
 double thread_seconds();   // of the calling thread
 
-// Threads of the program that work for other hosts, such as those of the MPI library: OtherThreads does not count them. All that exist now,
-// which must not be a plugin's and should live until the process ends, and one that registers itself while it lives.
+// Threads that connect devices or hosts, such as those of MPI and NCCL: OtherThreads does not count them. All that exist now,
+// which must not be a plugin's and should live until the process ends; those that begin while an object lives, when no plugin may run;
+// and one that registers itself while it lives.
 void register_service_threads();
+class NewServiceThreads {
+ public:
+  NewServiceThreads();
+  ~NewServiceThreads();
+  NewServiceThreads(const NewServiceThreads&) = delete;
+  NewServiceThreads& operator=(const NewServiceThreads&) = delete;
+
+ private:
+  std::vector<pid_t> before_;
+};
 class ServiceThread {
  public:
   ServiceThread();
@@ -24,8 +37,8 @@ class ServiceThread {
 double service_seconds();  // of all of them, ended ones included
 
 // From begin() to end(), which every rank calls on its own thread: begin() right after a rendezvous of the ranks, end() right
-// after one and before another. Includes the program's own threads, such as the one that draws the order of samples, but those that work for
-// other hosts.
+// after one and before another. Includes the program's own threads, such as the one that draws the order of samples, but not the registered
+// ones above.
 class OtherThreads {
  public:
   explicit OtherThreads(std::size_t ranks) : ranks_(ranks) {}

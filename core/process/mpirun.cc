@@ -105,7 +105,6 @@ constexpr Symptom kSymptoms[] = {
     {"could not access", "does not have this program at the same path", "install the same build there"},
     {"Too many open files", "lets a process open too few files", "raise the limit there (ulimit -n)"},
     {"None of the TCP networks", "lacks the network that OMPI_MCA_oob_tcp_if_include names, or it is down", "name a network that all hosts have"},
-    {"unable to reliably start", "did not let mpirun start a worker", "check that `ssh HOST` works without a password, and that it has Open MPI"},
 };
 
 // A worker that lacks this ends by itself, too.
@@ -249,8 +248,10 @@ HostFailure explain_mpirun(const std::string& output, const std::vector<std::str
     if (const std::optional<HostFailure> failure = explain_symptom(symptom, output, hosts)) return *failure;
   // The first line is nearest to the cause.
   const std::size_t first = output.find_first_not_of("\n- ");
-  return {fmt::format("mpirun ended, and with it the workers of all hosts{}; see worker.log of the run",
-                      first == output.npos ? "" : fmt::format(" (\"{}\")", plain(line_with(output, first)))), {}};
+  const std::string cause = first == output.npos ? "" : fmt::format(" (\"{}\")", plain(line_with(output, first)));
+  if (output.find("unable to reliably start") != output.npos)
+    return {fmt::format("a host did not let mpirun start a worker{}; check that `ssh HOST` works without a password, and that it has Open MPI", cause), {}};
+  return {fmt::format("mpirun ended, and with it the workers of all hosts{}; see worker.log of the run", cause), {}};
 }
 
 HostFailure explain_silence(const std::string& output, const std::vector<std::string>& hosts, double seconds) {

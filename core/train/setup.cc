@@ -8,8 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "train/evaluation.h"
+#include "measure/processor_time.h"
 #include "modules/strategy_options.h"
+#include "train/evaluation.h"
 
 namespace mgcompare {
 
@@ -44,14 +45,21 @@ void Setup::open(std::size_t number) {
   if (number == 0) {
     std::vector<Device*> devices;
     for (const Rank& each : state_.ranks) devices.push_back(each.device.get());
-    const HostSpan& hosts = state_.request.hosts;
-    collectives_ = hosts.count == 1 ? platform.connect(devices) : platform.connect_hosts(devices, hosts, config.deterministic);
+    connect(devices);
     platform.reset_peak_memory();
     const std::lock_guard lock(mutex_);
     warmup_ = make_context(false);
     live_ = make_context(true);
   }
   state_.wait_for_ranks(number);
+}
+
+void Setup::connect(const std::vector<Device*>& devices) {
+  const HostSpan& hosts = state_.request.hosts;
+  // The platform's library may send by threads of its own, and no strategy exists yet.
+  const NewServiceThreads registered;
+  collectives_ = hosts.count == 1 ? state_.request.platform->connect(devices)
+                                  : state_.request.platform->connect_hosts(devices, hosts, state_.config.deterministic);
 }
 
 std::unique_ptr<AsyncScheduler> Setup::make_scheduler(bool live) {

@@ -39,6 +39,7 @@ class Setup {
  private:
   void expect_initial(Rank& rank, Vec present, const std::vector<float>& initial, const char* what) const;
   std::unique_ptr<CommContext> make_context(bool live);
+  void connect(const std::vector<Device*>& devices);
   std::unique_ptr<AsyncScheduler> make_scheduler(bool live);
   // Whether batch statistics are all-reduced inside of a pass.
   bool shares_norm() const { return state_.config.batch_norm == BatchNormPolicy::sync && state_.span.all > 1; }

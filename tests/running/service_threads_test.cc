@@ -63,5 +63,28 @@ TEST(OtherThreads, LeavesOutThreadsThatWereThereBefore) {
   EXPECT_LT(seconds, 0.15);
 }
 
+TEST(OtherThreads, LeavesOutThreadsThatBeganWithAConnection) {
+  std::promise<void> begin, worked, end;
+  std::thread service;
+  {
+    const NewServiceThreads registered;
+    service = std::thread([&] {
+      begin.get_future().wait();
+      use_processor(0.1);
+      worked.set_value();
+      end.get_future().wait();
+    });
+  }
+  const double seconds = others_during([&] {
+    begin.set_value();
+    worked.get_future().wait();
+    std::thread(use_processor, 0.1).join();
+  });
+  end.set_value();
+  service.join();
+  EXPECT_GT(seconds, 0.08);
+  EXPECT_LT(seconds, 0.15);
+}
+
 }  // namespace
 }  // namespace mgcompare
