@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "reports/accuracy_gap.h"
 #include "reports/answer.h"
 #include "reports/comparison_text.h"
 #include "reports/titles.h"
@@ -22,8 +23,10 @@ std::string advice_text(const Comparison& comparison) {
   }
   const auto figure = goes_by_target(comparison) ? device_seconds_to_target : device_seconds;
   const Spread cost = ratio(rows->several->done, rows->one->done, figure);
-  return fmt::format("What to do: use {}{}", winner_title(*rows->several),
-                     cost.count == 0 ? "" : fmt::format(", for {} times the device-seconds of one device", with_range(cost)));
+  const std::string lower = lower_accuracy_text(*rows->several, *rows->one);
+  return fmt::format("What to do: use {}{}{}", winner_title(*rows->several),
+                     cost.count == 0 ? "" : fmt::format(", for {} times the device-seconds of one device", with_range(cost)),
+                     lower.empty() ? "" : fmt::format(", if its lower accuracy is enough: {}", lower));
 }
 
 }  // namespace mgcompare

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "reports/accuracy_gap.h"
 #include "reports/comparison_text.h"
 #include "reports/machine_doubt.h"
 #include "reports/text.h"
@@ -96,25 +97,35 @@ Answer answer_of_ranking(const Comparison& comparison) {
     const std::string doubt = machine_doubt(comparison, *best, base);
     return doubt.empty() ? verdict : fmt::format("{}, though {}", verdict, doubt);
   };
+  const std::string lower = lower_accuracy_text(*best, base);
+  const auto yes = [&](const std::string& verdict) {
+    return sure_verdict(lower.empty() ? verdict : fmt::format("{}, but less accurate ({})", verdict, lower));
+  };
   if (goes_by_target(comparison) && base.reached_target == 0) {
     const bool sure = best->reached_target == best->done.size() && best->done.size() >= kDecisiveRepeats &&
                       base.done.size() >= kDecisiveRepeats;
-    return {sure ? sure_verdict("Several devices pay") : kUndecided,
+    return {sure ? yes("Several devices pay") : kUndecided,
             fmt::format("no one-device baseline reached {}, and {} did{}", target, winner_title(*best), some_repeats(*best))};
   }
   const Order order = contest_of(comparison, *best, base).order;
   const bool is_cost = comparison.objective == Objective::device_seconds;
   const Criterion by = criterion(comparison);
-  const double factor = factor_over(comparison, *best, base).median, gain = is_cost ? 1 / factor : factor;
-  const std::string verdict = order == Order::above       ? sure_verdict(kYes[is_cost ? 1 : 0])
+  const Spread factor = factor_over(comparison, *best, base);
+  const double gain = is_cost ? 1 / factor.median : factor.median;
+  const bool is_either = factor.least < 1 && factor.most > 1;
+  const std::string verdict = order == Order::above       ? yes(kYes[is_cost ? 1 : 0])
                               : order == Order::below     ? sure_verdict(kNo)
                               : gain <= 1 + kNoiseFloor   ? kNoGain
+                              : is_either                 ? kUndecided
                                                           : kUnconfirmed;
   const bool is_open = order == Order::undecided;
   const std::string doubt = is_open ? fmt::format("; undecided: {}", doubt_of(best->*by.of_cell, base.*by.of_cell)) : "";
   if (by.more_is_better) {
-    return {verdict, fmt::format("at best {} times the samples/s of {}, by {}{}", with_range(best->speed_up), title_of(base),
-                                 winner_title(*best), doubt)};
+    // Speed-ups are of one batch; another batch may be faster on one device.
+    const Cell& fastest = comparison.cells[comparison.ranking.front()];
+    const std::string faster = fastest.trial().devices > 1 || &fastest == &base ? "" : fmt::format("; of all rows {} is the fastest", title_of(fastest));
+    return {verdict, fmt::format("at best {} times the samples/s of {}, by {}{}{}", with_range(best->speed_up), title_of(base),
+                                 winner_title(*best), doubt, faster)};
   }
   if (!goes_by_target(comparison)) {
     return {verdict, fmt::format("at best {}, by {}{}", against(comparison, *best, base), winner_title(*best), doubt)};

@@ -203,6 +203,13 @@ void explain_stragglers(const Comparison& comparison, std::vector<Reason>& all) 
       "Check that device's clock, temperature and other users; on a CPU, what else runs on its core.");
 }
 
+// Each rank normalises its own share of the batch.
+bool has_own_statistics(const Cell& cell) {
+  const Config& config = *cell.first->config;
+  return cell.trial().ranks() > 1 && config.batch_norm == BatchNormPolicy::local &&
+         std::any_of(config.model.layers.begin(), config.model.layers.end(), [](const LayerConfig& layer) { return layer.type == LayerType::batch_norm; });
+}
+
 void explain_learning(const Comparison& comparison, std::vector<Reason>& all) {
   if (!comparison.target_reached) return;
   const auto gained = [&](const Cell& cell) {
@@ -223,11 +230,11 @@ void explain_learning(const Comparison& comparison, std::vector<Reason>& all) {
     return factor && more_epochs(cell) > 1 ? factor : std::nullopt;
   });
   // More epochs are due to a larger batch than the baseline's, or to an approximate strategy.
-  std::vector<Fired> by_batch, by_promise, by_both, by_chance;
+  std::vector<Fired> by_batch, by_promise, by_both, by_statistics, by_chance;
   for (const Fired& one : fired) {
     const Cell& cell = *one.cell;
     const bool same_batch = cell.trial().global_batch == comparison.cells[*cell.baseline].trial().global_batch;
-    (cell.is_exact ? (same_batch ? by_chance : by_batch) : (same_batch ? by_promise : by_both)).push_back(one);
+    (cell.is_exact ? (same_batch ? by_chance : by_batch) : !same_batch ? by_both : has_own_statistics(cell) ? by_statistics : by_promise).push_back(one);
   }
   const auto difference = [&](const Cell& cell) {
     return fmt::format("{}: {:.2f} times the samples/s of one device, but only {:.2f} times as fast to {}", title_of(cell),
@@ -249,6 +256,9 @@ void explain_learning(const Comparison& comparison, std::vector<Reason>& all) {
   add(all, comparison, by_both, "E6", title, evidence,
       "Tune the learning rate for this batch (`schedule.batch_rule`, warm-up) and the approximation of the strategy "
       "(staleness, compression, steps between exchanges) before judging the strategy by its speed.");
+  add(all, comparison, by_statistics, "E6", title, evidence,
+      "Each device normalises its own share of the batch, which changes the updates: try `batch_norm: sync`. If the strategy itself approximates (staleness, "
+      "compression, steps between exchanges), tune that, too, before judging it by its speed.");
   add(all, comparison, by_chance, "E6", title, evidence,
       "The strategy promises the baseline's updates at the baseline's batch, so the difference is chance or rounding: measure "
       "more repeats, and check the strategy with `mgcompare verify`.");
@@ -270,7 +280,7 @@ void explain_oversubscription(const Comparison& comparison, std::vector<Reason>&
   add(all, comparison, fired, "E7", "Oversubscription",
       [&](const Cell& cell) {
         const Oversubscription found = *oversubscription(*comparison.run, cell);
-        return fmt::format("{}: {:.0f} threads on {:.0f} physical cores, which had a load of {:.2f} before the run.", title_of(cell),
+        return fmt::format("{}: {:.0f} threads on {:.0f} physical cores, while other programs kept {:.2f} cores busy before the run (the load average).", title_of(cell),
                            found.threads, found.cores, found.load);
       },
       "Use fewer devices or stop other programs, and measure again.");

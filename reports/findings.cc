@@ -164,8 +164,9 @@ std::string copies_text(const Comparison& comparison) {
   if (count == 0) return "";
   if (count == 1)
     return fmt::format("A/A check: {} does what the baseline does, at {} times its samples/s", title_of(*farthest), with_range(farthest->speed_up));
-  return fmt::format("A/A check: {} exact rows on one device do what the baseline does, at {} to {} times its samples/s; the farthest is {}", count,
-                     factor_text(least), factor_text(most), title_of(*farthest));
+  const std::string range = factor_text(least) == factor_text(most) ? factor_text(least) : factor_text(least) + " to " + factor_text(most);
+  return fmt::format("A/A check: {} exact rows on one device do what the baseline does, at {} times its samples/s; the farthest is {}", count, range,
+                     title_of(*farthest));
 }
 
 }  // namespace

@@ -278,8 +278,9 @@ void announce(const Plan& plan, const std::vector<Trial>& trials, const std::str
                                  thousands(static_cast<double>(plan.config.data.train_samples))));
   }
   if (trials.empty()) return print_stderr("no trials left to run; writing the reports of {} again\n", directory);
-  print_stderr("{} trial{}: {}\nabout {} (rough estimate); results in {}\n", trials.size(), trials.size() == 1 ? "" : "s",
-             contents(trials), duration_text(estimate_seconds(trials, plan.data)), directory);
+  const std::vector<std::uint64_t>& seeds = plan.config.seeds;
+  print_stderr("{} trial{} with seed{} {}: {}\nabout {} (rough estimate); results in {}\n", trials.size(), trials.size() == 1 ? "" : "s", seeds.size() == 1 ? "" : "s",
+             fmt::join(seeds, ", "), contents(trials), duration_text(estimate_seconds(trials, plan.data)), directory);
 }
 
 ProgressDisplay make_display(const Plan& plan, const std::vector<Trial>& trials, const Command& command) {

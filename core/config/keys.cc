@@ -234,7 +234,7 @@ std::vector<Key> make_keys() {
        .max = 1e9,
        .varies = false},
       {.name = "seeds",
-       .help = "Repeats: one block of all trials per seed.",
+       .help = "Repeats: one block of all trials for each seed of the list. [1, 2, 3]: three repeats; 3 alone: one repeat with the seed 3.",
        .field = Counts([](Config& c) -> std::vector<std::size_t>& { return c.seeds; }),
        .max = kMaxExactInteger,
        .varies = false},

@@ -57,7 +57,8 @@ class LayerReader {
   }
 
   void unknown_type(const Place& place, const std::string& name) {
-    problem(place, fmt::format("there is no layer '{}'", name.substr(0, 40)), did_you_mean(name, type_names()),
+    problem(place, fmt::format("there is no layer '{}'", name.substr(0, 40)),
+            name == "softmax" ? "leave it out: the loss includes it" : did_you_mean(name, type_names()),
             name.size(), "layers: " + listed(type_names()));
   }
 

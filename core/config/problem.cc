@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "base/text.h"
 #include "config/yaml_guard.h"
@@ -125,7 +126,14 @@ void throw_problems(std::vector<Problem> problems) {
   throw error;
 }
 
+// Names of the same things in other frameworks, which no edit distance finds.
+constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
+    {"linear", "dense"}, {"fc", "dense"}, {"fully_connected", "dense"}, {"conv2d", "conv"}, {"batchnorm2d", "batch_norm"},
+    {"lr", "learning_rate"}, {"batch_size", "batch"}, {"adamw", "adam"}, {"gpus", "devices"}};
+
 std::string did_you_mean(std::string_view written, const std::vector<std::string>& candidates) {
+  for (const auto& [other, own] : kOtherNames)
+    if (written == other && std::find(candidates.begin(), candidates.end(), own) != candidates.end()) return fmt::format("did you mean '{}'?", own);
   // Short words must be close, or every candidate would match.
   const std::size_t limit = std::min<std::size_t>(3, std::max<std::size_t>(1, written.size() / 3));
   std::size_t best = limit + 1;

@@ -34,7 +34,7 @@ class ConfigError : public Error {
 // Throws ConfigError unless there are no problems. If all are `of_plugin`, throws Error with the same text.
 void throw_problems(std::vector<Problem> problems);
 
-// "did you mean 'epochs'?" for the candidate with the smallest edit distance; empty if none is close.
+// "did you mean 'epochs'?" for the candidate with the smallest edit distance, or the one that other frameworks call so; empty if there is none.
 std::string did_you_mean(std::string_view written, const std::vector<std::string>& candidates);
 
 // "a, b and c"; at most `max` words.

@@ -59,7 +59,7 @@ void check(const Arrays& arrays) {
     throw DataError(fmt::format("{}: labels are integers, counted from 0, but its values are float32 of shape ({}): {}", arrays.y_path,
                                 fmt::join(arrays.y.shape, ", "), labels_advice(arrays.y.shape)));
   if (arrays.x.shape[0] != arrays.y.shape[0])
-    throw DataError(fmt::format("{} holds {} samples, but {} holds targets of {}: they do not belong together", arrays.x_path,
+    throw DataError(fmt::format("{} holds {} samples, but {} holds {} targets: they do not belong together", arrays.x_path,
                                 arrays.x.shape[0], arrays.y_path, arrays.y.shape[0]));
   if (is_one_hot(arrays))
     throw DataError(fmt::format("{}: the labels are one-hot, of shape ({}), but labels are integers of shape ({}): save "

@@ -13,9 +13,8 @@ using namespace std::chrono_literals;
 
 // Between two questions, each of which takes up to 20 us of a core: in proportion to the time in which nothing happened. A training without
 // such transfers is not disturbed.
-constexpr auto kShortestPause = 20us, kLongestPause = 300us, kIdlePause = 10000us;
-constexpr auto kIdleAfter = 1s;
-constexpr int kQuestions = 32;
+constexpr auto kShortestPause = 20us, kLongestPause = 10000us;
+constexpr int kQuestions = 16;
 constexpr unsigned long kTimerNanoseconds = 1000;  // 50 us by default, more than a pause
 
 }  // namespace
@@ -119,7 +118,7 @@ void ChannelTransfers::run() {
       test();
     }
     const Clock::duration quiet = Clock::now() - last_event_;
-    posted_.wait_for(lock, quiet > kIdleAfter ? kIdlePause : std::clamp<Clock::duration>(quiet / kQuestions, kShortestPause, kLongestPause));
+    posted_.wait_for(lock, std::clamp<Clock::duration>(quiet / kQuestions, kShortestPause, kLongestPause));
   }
 }
 

@@ -93,6 +93,7 @@ class VirtualTimeScheduler : public AsyncScheduler {
     if (state.blocked_on != nullptr) throw Error("deadlock: every rank waits for another rank; check the conditions that the strategy passes to wait_until()");
   }
 
+  bool has_clocks() const override { return true; }
   void spend(std::size_t rank, double samples) override {
     const std::lock_guard lock(mutex_);
     State& state = states_[rank];
@@ -182,6 +183,7 @@ class RecordingScheduler : public AsyncScheduler {
   }
   void wait_until(std::size_t rank, const std::function<bool()>& predicate) override { scheduler_->wait_until(rank, predicate); }
   void spend(std::size_t rank, double samples) override { scheduler_->spend(rank, samples); }
+  bool has_clocks() const override { return scheduler_->has_clocks(); }
   void enter(std::size_t rank, std::size_t epoch) override {
     {
       const std::lock_guard lock(mutex_);

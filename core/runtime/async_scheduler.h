@@ -20,8 +20,9 @@ class AsyncScheduler {
   virtual void exclusive(std::size_t rank, std::size_t stripe, const std::function<void()>& f) = 0;
   // Blocks until the predicate holds. It is evaluated while no exclusive section runs.
   virtual void wait_until(std::size_t rank, const std::function<bool()>& predicate) = 0;
-  // Advances the rank's virtual clock by the cost of this many samples.
+  // Advances the rank's virtual clock by the cost of this many samples; does nothing without such clocks.
   virtual void spend(std::size_t rank, double samples) = 0;
+  virtual bool has_clocks() const { return false; }
   // The scheduler orders the sections of a rank between these two calls; outside of them, sections are only mutually
   // exclusive. All ranks must have entered before the first section: put a barrier between.
   virtual void enter(std::size_t rank, std::size_t epoch) = 0;

@@ -11,7 +11,7 @@ using Ask = AccessRequest::Kind;
 
 class DistantScheduler : public AsyncScheduler {
  public:
-  explicit DistantScheduler(HostAccess& access) : access_(access) {}
+  DistantScheduler(HostAccess& access, bool has_clocks) : access_(access), has_clocks_(has_clocks) {}
 
   void exclusive(std::size_t rank, std::size_t stripe, const std::function<void()>& f) override {
     access_.ask(rank, {.kind = Ask::exclusive, .number = stripe});
@@ -28,7 +28,11 @@ class DistantScheduler : public AsyncScheduler {
     }
   }
 
-  void spend(std::size_t rank, double samples) override { access_.tell(rank, {.kind = Ask::spend, .amount = samples}); }
+  bool has_clocks() const override { return has_clocks_; }
+  // Called in every step.
+  void spend(std::size_t rank, double samples) override {
+    if (has_clocks_) access_.tell(rank, {.kind = Ask::spend, .amount = samples});
+  }
   void enter(std::size_t rank, std::size_t epoch) override { access_.ask(rank, {.kind = Ask::enter, .number = epoch}); }
   void leave(std::size_t rank) override { access_.ask(rank, {.kind = Ask::leave}); }
   void abort() override {}
@@ -46,6 +50,7 @@ class DistantScheduler : public AsyncScheduler {
   }
 
   HostAccess& access_;
+  const bool has_clocks_;
 };
 
 AccessRequest to_window(Ask kind, std::size_t peer, int window, std::size_t begin, std::size_t size) {
@@ -101,6 +106,8 @@ void HostAccess::end(std::size_t rank) {
     if (host != hosts_.number) hosts_.transport->transfer(channel(rank), {{host, &request, sizeof(request)}}, {});
 }
 
-std::unique_ptr<AsyncScheduler> distant_scheduler(HostAccess& access) { return std::make_unique<DistantScheduler>(access); }
+std::unique_ptr<AsyncScheduler> distant_scheduler(HostAccess& access, bool has_clocks) {
+  return std::make_unique<DistantScheduler>(access, has_clocks);
+}
 
 }  // namespace mgcompare

@@ -44,7 +44,8 @@ class HostAccess {
 };
 
 // On hosts other than the first: passes all calls on to it. Functions and conditions run on the thread of their own rank. Ranks that wait are
-// released when the transport is aborted. `access` must outlive it.
-std::unique_ptr<AsyncScheduler> distant_scheduler(HostAccess& access);
+// released when the transport is aborted. `access` must outlive it. `has_clocks`: of the scheduler of the first host; without them spend()
+// sends nothing.
+std::unique_ptr<AsyncScheduler> distant_scheduler(HostAccess& access, bool has_clocks);
 
 }  // namespace mgcompare

@@ -60,7 +60,7 @@ CommContext::CommContext(Collectives& collectives, const RankSpan& span, std::un
     : collectives_(collectives), span_(span), scheduler_(std::move(scheduler)), barrier_(span.here), windows_(span.all) {
   if (hosts.count == 1) return;
   access_ = std::make_unique<HostAccess>(hosts, span, first_channel);
-  if (hosts.number > 0) scheduler_ = distant_scheduler(*access_);
+  if (hosts.number > 0) scheduler_ = distant_scheduler(*access_, scheduler_->has_clocks());
   service_ = std::make_unique<HostService>(*this, *access_);
 }
 

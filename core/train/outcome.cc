@@ -44,8 +44,8 @@ void describe(Result& result, const TrialFacts& facts) {
                    {"models", facts.traits.models == Traits::Models::many ? "many" : "one"},
                    {"role", kRoles[static_cast<int>(facts.traits.role)]}};
   if (local_norm && promised)
-    result.notes.push_back("batch_norm is local: each rank normalises its own share, so the result differs from that of one device; its promise is "
-                           "compared with nothing in this run: `mgcompare verify` checks it");
+    result.notes.push_back("batch_norm is local: each rank normalises its own share, so the result differs from that of one device, and this run "
+                           "cannot check its promise: `mgcompare verify` does");
   if (facts.traits.pace == Traits::Pace::free && trial.config.deterministic && trial.ranks() > 1)
     result.notes.push_back("ran in virtual time (numerics.deterministic), in which ranks wait for their turn: its speed is not that of a free run");
   if (facts.traits.pace == Traits::Pace::free && trial.config.measure.record)

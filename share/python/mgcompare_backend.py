@@ -77,7 +77,7 @@ def problem_of(error):
     if isinstance(error, Problem):
         return str(error), error.kind
     if isinstance(error, ModuleNotFoundError) and error.name:
-        python = os.path.basename(sys.executable or "python3")
+        python = sys.executable or "python3"
         return f"{python} has no module {error.name.split('.')[0]}: install it, or set `python:`", "unavailable"
     name, text = type(error).__name__, " ".join(str(error).split())
     if isinstance(error, ImportError):

@@ -62,7 +62,7 @@ class ModuleTest(Case):
         with self.start(folder) as backend, self.assertRaises(Refused) as caught:
             backend.describe({})
         self.assertEqual(caught.exception.kind, "unavailable")
-        self.assertRegex(str(caught.exception), r"^python3\S* has no module no_such_framework: install it, or set `python:`$")
+        self.assertRegex(str(caught.exception), r"^\S*python3\S* has no module no_such_framework: install it, or set `python:`$")
 
 
 class NumpyTest(Case):

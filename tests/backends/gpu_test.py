@@ -134,7 +134,7 @@ class JaxTest(Case):
         with self.start(JAX) as backend, self.assertRaises(Refused) as caught:
             backend.describe({"mode": "shard_map"})
         self.assertEqual(caught.exception.kind, "unavailable")
-        self.assertRegex(str(caught.exception), r"^python3\S* has no module jax: install it, or set `python:`$")
+        self.assertRegex(str(caught.exception), r"^\S*python3\S* has no module jax: install it, or set `python:`$")
 
     @unittest.skipUnless(HAS_JAX, "this Python has no module jax")
     def test_networks_on_one_and_several_devices(self):

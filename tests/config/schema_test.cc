@@ -130,6 +130,8 @@ TEST(Keys, SuggestsWhatIsNear) {
   const std::vector<std::string> names = {"epochs", "seeds", "batch"};
   EXPECT_EQ(did_you_mean("epoch", names), "did you mean 'epochs'?");
   EXPECT_EQ(did_you_mean("bacth", names), "did you mean 'batch'?");
+  EXPECT_EQ(did_you_mean("batch_size", names), "did you mean 'batch'?") << "a name of another framework";
+  EXPECT_EQ(did_you_mean("lr", names), "") << "learning_rate is none of the names";
   EXPECT_EQ(did_you_mean("x", names), "");
   EXPECT_EQ(did_you_mean("something", names), "");
 }

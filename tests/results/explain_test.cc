@@ -198,19 +198,25 @@ TEST(Explain, E6IsOfEpochsOnly) {
 
 // A row with the baseline's batch needs no other learning rate.
 TEST(Explain, E6AdvisesByPromiseAndBatch) {
-  const auto action = [](const std::string& promise, bool weak) {
+  const auto action = [](const std::string& promise, bool weak, bool normalises = false) {
     RunMaker maker;
     reach(maker.baseline(1, step_result({.compute = 20}, 1)), 4, 8);
     Row& row = maker.add("together", 2, 1, step_result({.compute = 10}, 2), weak ? 256 : 128);
     row.trial.scaling = weak ? ScalingMode::weak : ScalingMode::strong;
     reach(row, 6, 6);
     row.result.traits["promise"] = promise;
+    if (normalises) {
+      Config config = *row.config;
+      config.model.layers.emplace_back().type = LayerType::batch_norm;
+      row.config = std::make_shared<const Config>(config);
+    }
     return reason_of(maker.run, "E6").action;
   };
   const auto rate = HasSubstr("Tune the learning rate"), staleness = HasSubstr("staleness");
   EXPECT_THAT(action("exact", true), AllOf(rate, testing::Not(staleness)));
   EXPECT_THAT(action("approximate", false), AllOf(staleness, testing::Not(rate)));
   EXPECT_THAT(action("approximate", true), AllOf(rate, staleness));
+  EXPECT_THAT(action("approximate", false, true), AllOf(HasSubstr("batch_norm: sync"), testing::Not(rate)));
   EXPECT_THAT(action("exact", false), AllOf(HasSubstr("mgcompare verify"), testing::Not(rate)));
 }
 

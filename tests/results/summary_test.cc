@@ -197,6 +197,30 @@ TEST(Summary, AnswersByTheObjective) {
   EXPECT_THAT(cost, HasSubstr("\nWhy not 4x by together on 4 CPU cores, batch 128: 25 % of its time is exchange"));
 }
 
+TEST(Summary, SaysThatTheFasterRowIsLessAccurate) {
+  RunMaker maker;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const double noise = 0.001 * static_cast<double>(seed);
+    maker.baseline(seed, make_result(1000, 0, 0.92 + noise));
+    maker.add("hasty", 2, seed, make_result(1600, 0, 0.86 + noise));
+  }
+  const std::string text = closing_summary(maker.run, {});
+  EXPECT_THAT(text, StartsWith("No row reached 97 %; by samples/s, several devices are faster, but less accurate (0.8620 against 0.9220): at best 1.60"));
+  EXPECT_THAT(text, HasSubstr("of one device, if its lower accuracy is enough: 0.8620 against 0.9220\n"));
+  for (Row& row : maker.run.rows) row.result.accuracy = 0.92;
+  EXPECT_THAT(closing_summary(maker.run, {}), StartsWith("No row reached 97 %; by samples/s, several devices are faster: at best 1.60"));
+}
+
+TEST(Summary, NamesAFasterRowOfAnotherBatch) {
+  RunMaker maker;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    maker.baseline(seed, make_result(1000, 0, 0.92));
+    maker.baseline(seed, make_result(5000, 0, 0.92), 512);
+    maker.add("together", 2, seed, make_result(1600, 0, 0.92));
+  }
+  EXPECT_THAT(closing_summary(maker.run, {}), HasSubstr("by together on 2 CPU cores, batch 128; of all rows alone on 1 CPU core, batch 512 is the fastest\n"));
+}
+
 TEST(Summary, SaysWhenOnlyOneDeviceReachedTheTarget) {
   RunMaker maker;
   maker.baseline(1, make_result(1000, 8, 0.98));
