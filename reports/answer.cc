@@ -119,7 +119,7 @@ Answer answer_of_ranking(const Comparison& comparison) {
                               : is_either                 ? kUndecided
                                                           : kUnconfirmed;
   const bool is_open = order == Order::undecided;
-  const std::string doubt = is_open ? fmt::format("; undecided: {}", doubt_of(best->*by.of_cell, base.*by.of_cell)) : "";
+  const std::string doubt = !is_open ? "" : fmt::format("; {}{}", verdict == kUndecided ? "" : "undecided: ", doubt_of(best->*by.of_cell, base.*by.of_cell));
   if (by.more_is_better) {
     // Speed-ups are of one batch; another batch may be faster on one device.
     const Cell& fastest = comparison.cells[comparison.ranking.front()];

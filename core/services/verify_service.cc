@@ -1,12 +1,15 @@
 #include "services/verify_service.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <set>
 
 #include <fmt/core.h>
 
+#include "base/error_text.h"
 #include "base/shortage.h"
 #include "base/temporary_folder.h"
 #include "check/verify.h"
@@ -250,9 +253,11 @@ class VerifyRun {
     return supervisor_.ask("verify", body, request_.config.measure.time_limit, {{}, on_note});
   }
 
-  // Whether something failed because the folder for checkpoints cannot be written, which is not the plugin's fault.
+  // Whether something failed because the folder for checkpoints cannot be written, which is not the plugin's fault, unless it lowered the
+  // limit on the size of files: the limit in the text is then not that of this process.
   bool is_of_folder(const std::string& cause) const {
-    return cause.find(folder_.path()) != std::string::npos && is_unwritable_disk(cause);
+    const bool is_limit_of_worker = cause.find(std::strerror(EFBIG)) != std::string::npos && cause.find(error_text(EFBIG)) == std::string::npos;
+    return cause.find(folder_.path()) != std::string::npos && is_unwritable_disk(cause) && !is_limit_of_worker;
   }
 
   void add(VerifyFinding finding) {

@@ -140,6 +140,14 @@ TEST_F(VerifyCommand, APluginThatTakesAllMemoryFails) {
   EXPECT_THAT(ended.out, HasSubstr("\nok       replicated "));
 }
 
+// The checkpoints of verify cannot be written then, but the disk is not full.
+TEST_F(VerifyCommand, APluginThatForbidsFilesFails) {
+  const Ended ended = verify("{misbehave: {how: no files}}, replicated", {"--only", "as=misbehave,as=replicated", "--seed", "3"});
+  EXPECT_EQ(ended.code, 1) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("\nFAILED   misbehave "));
+  EXPECT_THAT(ended.out, HasSubstr("\nok       replicated "));
+}
+
 TEST_F(VerifyCommand, HasOneSummaryLineForEachRowAndPrintsItsSeed) {
   const Ended ended = verify("{tower: {average: parameters, every: 2}}", {"-q", "--only", "strategy=tower", "--seed", "77"});
   EXPECT_EQ(ended.code, 0) << ended.out << ended.err;

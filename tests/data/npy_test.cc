@@ -195,7 +195,7 @@ TEST(NpySet, RefusesWhatDoesNotBelongTogether) {
   const auto text = [&] { return refusal([&] { load_dataset(set_in(folder), {}, nullptr); }); };
   write_odd_set(folder);
   folder.write("y.npy", npy("<i8", {5}, std::vector<std::int64_t>(5)));
-  EXPECT_THAT(text(), AllOf(HasSubstr("holds 6 samples"), HasSubstr("targets of 5")));
+  EXPECT_THAT(text(), AllOf(HasSubstr("holds 6 samples"), HasSubstr("holds 5 targets")));
   folder.write("y.npy", npy("<f4", {6}, std::vector<float>(6)));
   EXPECT_THAT(text(), HasSubstr("y.astype('int64')"));
   folder.write("y.npy", npy("<i8", {6}, std::vector<std::int64_t>{0, 0, -1, 0, 0, 0}));

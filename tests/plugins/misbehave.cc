@@ -1,6 +1,7 @@
 // Trains correctly until the step (or the call) in which it commits the fault that `how` names.
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -102,6 +103,11 @@ void redirect_streams() {
   }
 }
 
+void forbid_files() {
+  const rlimit limit = {0, 0};
+  setrlimit(RLIMIT_FSIZE, &limit);
+}
+
 void flood() {
   const std::string block(1 << 16, 'x');
   for (int i = 0; i < 50 * 16; ++i) std::fwrite(block.data(), 1, block.size(), stderr);
@@ -126,7 +132,7 @@ class Misbehave : public Strategy {
   Misbehave(Options& options, const Facts& facts)
       : how_(options.choice("how", "never", "what goes wrong",
                             {"never", "throw", "throw number", "throw long", "long metric", "segv", "abort", "fpe", "exit", "normal exit", "quick exit", "busy", "blocked", "grandchild",
-                             "grandchild and hang", "flood", "out of memory", "hog", "strand", "thread", "descriptors", "streams", "pause"})),
+                             "grandchild and hang", "flood", "out of memory", "hog", "no files", "strand", "thread", "descriptors", "streams", "pause"})),
         where_(options.choice("where", "step", "the call in which it does", {"construct", "start", "step", "settle", "teardown"})),
         step_(options.integer("step", 3, "the step of the first epoch in which it does", 0)),
         rank_(options.integer("rank", facts.ranks - 1, "the rank that does", 0)) {
@@ -178,6 +184,7 @@ class Misbehave : public Strategy {
     if (how_.starts_with("grandchild")) leave_grandchild();
     if (how_ == "flood") flood();
     if (how_ == "hog") hog();
+    if (how_ == "no files") forbid_files();
     if (how_ == "thread") leave_thread();
     if (how_ == "descriptors") leave_descriptors();
     if (how_ == "streams") redirect_streams();

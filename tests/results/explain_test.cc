@@ -228,7 +228,7 @@ TEST(Explain, E7CountsThreadsAndCores) {
   maker.run.info.environment.back().second = "8 physical, 8 logical";
   EXPECT_EQ(reason_of(maker.run, "E7").rule, "");
   maker.run.info.environment.emplace_back("load before the run", "6.00");
-  EXPECT_THAT(reason_of(maker.run, "E7").evidence, HasSubstr("a load of 6.00"));
+  EXPECT_THAT(reason_of(maker.run, "E7").evidence, HasSubstr("other programs kept 6.00 cores busy"));
 }
 
 TEST(Explain, E8BracketsWithTheBaseline) {

@@ -1,9 +1,6 @@
-#include "reports/answer.h"
 #include "reports/summary.h"
 
 #include <gmock/gmock.h>
-
-#include <functional>
 
 #include "reports/findings.h"
 #include "results/runs.h"
@@ -128,7 +125,7 @@ TEST(Summary, AnOpenAnswerSaysWhatWasSeen) {
   EXPECT_THAT(first_line(1000, 900, 2, 0), AllOf(StartsWith("No gain seen: at best 0.90 "), EndsWith("; undecided: fewer than three repeats")));
   EXPECT_THAT(first_line(1000, 1010, 1, 0), StartsWith("No gain seen: at best 1.01 times the samples/s of"));
   EXPECT_THAT(first_line(1000, 1300, 1, 0), AllOf(StartsWith("A gain is seen, but not confirmed: at best 1.30 "), EndsWith("; undecided: fewer than three repeats")));
-  EXPECT_THAT(first_line(1000, 1300, 3, 0.1), AllOf(StartsWith("A gain is seen, but not confirmed: at best 1.07"), EndsWith("; undecided: their ranges overlap")));
+  EXPECT_THAT(first_line(1000, 1300, 3, 0.1), AllOf(StartsWith("Whether several devices pay is undecided: at best 1.07 [0.90 .. 1.30]"), EndsWith("; their ranges overlap")));
   EXPECT_THAT(first_line(1000, 1300, 3, 0), AllOf(StartsWith("Several devices are faster: at best 1.30"), Not(HasSubstr("undecided"))));
 }
 
@@ -188,37 +185,13 @@ TEST(Summary, AnswersByTheObjective) {
               StartsWith("Several devices are faster: at best 1.60 [1.60 .. 1.60] times as fast to 97 % as alone on 1 CPU core, "
                          "batch 128, by together on 4 CPU cores, batch 128\n"));
   EXPECT_THAT(closing_summary(run, {}, Objective::throughput),
-              StartsWith("Several devices are faster: at best 5.10 [5.10 .. 5.10] times the samples/s of alone on 1 CPU core, "
+              StartsWith("Several devices are faster, but less accurate (0.3000 against 0.9800): at best 5.10 [5.10 .. 5.10] times the samples/s of alone on 1 CPU core, "
                          "batch 128, by hasty on 4 CPU cores, batch 128\n"));
   // 8 s on one device against 5 s on four.
   const std::string cost = closing_summary(run, {}, Objective::device_seconds);
   EXPECT_THAT(cost, StartsWith("Several devices do not pay: at best 2.50 [2.50 .. 2.50] times the device-seconds to 97 % of alone on 1 CPU "
                                "core, batch 128, by together on 4 CPU cores, batch 128\nalone on 1 CPU core"));
   EXPECT_THAT(cost, HasSubstr("\nWhy not 4x by together on 4 CPU cores, batch 128: 25 % of its time is exchange"));
-}
-
-TEST(Summary, SaysThatTheFasterRowIsLessAccurate) {
-  RunMaker maker;
-  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-    const double noise = 0.001 * static_cast<double>(seed);
-    maker.baseline(seed, make_result(1000, 0, 0.92 + noise));
-    maker.add("hasty", 2, seed, make_result(1600, 0, 0.86 + noise));
-  }
-  const std::string text = closing_summary(maker.run, {});
-  EXPECT_THAT(text, StartsWith("No row reached 97 %; by samples/s, several devices are faster, but less accurate (0.8620 against 0.9220): at best 1.60"));
-  EXPECT_THAT(text, HasSubstr("of one device, if its lower accuracy is enough: 0.8620 against 0.9220\n"));
-  for (Row& row : maker.run.rows) row.result.accuracy = 0.92;
-  EXPECT_THAT(closing_summary(maker.run, {}), StartsWith("No row reached 97 %; by samples/s, several devices are faster: at best 1.60"));
-}
-
-TEST(Summary, NamesAFasterRowOfAnotherBatch) {
-  RunMaker maker;
-  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-    maker.baseline(seed, make_result(1000, 0, 0.92));
-    maker.baseline(seed, make_result(5000, 0, 0.92), 512);
-    maker.add("together", 2, seed, make_result(1600, 0, 0.92));
-  }
-  EXPECT_THAT(closing_summary(maker.run, {}), HasSubstr("by together on 2 CPU cores, batch 128; of all rows alone on 1 CPU core, batch 512 is the fastest\n"));
 }
 
 TEST(Summary, SaysWhenOnlyOneDeviceReachedTheTarget) {
@@ -269,7 +242,7 @@ TEST(Summary, ReachingTheTargetSoonerButLessOftenIsNoAnswer) {
 TEST(Summary, SaysWhenNoRowReachedTheTargetAndWhatItComparesInstead) {
   RunMaker maker;
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-    maker.baseline(seed, make_result(1000, 0, 0.91));
+    maker.baseline(seed, make_result(1000, 0, 0.902));
     maker.add("together", 2, seed, make_result(1600, 0, 0.9));
   }
   EXPECT_THAT(closing_summary(maker.run, {}),
@@ -371,39 +344,6 @@ TEST(Summary, SaysWhatIsOddAboutTheData) {
   mgcompare::Run run = three_by_three();
   run.info.data_remark = "cifar10 is not available, so the samples are synthetic";
   EXPECT_THAT(closing_summary(run, {}), HasSubstr(run.info.data_remark));
-}
-
-// What the report says about the machine is in its first sentence, too.
-TEST(Summary, TheAnswerCarriesTheDoubtAboutTheMachine) {
-  const auto verdict = [](const std::function<void(mgcompare::Run&)>& change) {
-    mgcompare::Run run = three_by_three();
-    change(run);
-    return answer(compare_rows(run)).verdict;
-  };
-  EXPECT_EQ(verdict([](mgcompare::Run&) {}), "Several devices are faster");
-  const auto taint = [](mgcompare::Run& run) { run.info.taints = {"cuda:0 is slowed down by heat"}; };
-  EXPECT_EQ(verdict(taint), "Several devices are faster, though the run is tainted");
-  const auto load = [](mgcompare::Run& run) { run.info.environment = {{"cpu cores", "2 physical"}, {"load before the run", "1.50"}}; };
-  EXPECT_EQ(verdict(load), "Several devices are faster, though the machine was busy (load 1.50)");
-  EXPECT_EQ(verdict([](mgcompare::Run& run) { run.info.environment = {{"cpu cores", "4 physical"}, {"load before the run", "1.50"}}; }),
-            "Several devices are faster");
-  // The row itself has more ranks than there are cores: that is no doubt about the machine.
-  EXPECT_EQ(verdict([](mgcompare::Run& run) { run.info.environment = {{"cpu cores", "1 physical"}, {"load before the run", "0.10"}}; }),
-            "Several devices are faster");
-  // Slow throughout, from one end to the other: 10 %, and no other row changes.
-  const auto drift = [](mgcompare::Run& run) {
-    for (Row& row : run.rows)
-      if (row.trial.strategy.name == "alone" && row.trial.seed == 3) row.result.samples_per_second *= 0.9;
-  };
-  EXPECT_THAT(verdict(drift), StartsWith("Several devices are faster, though the machine's speed changed by -"));
-  EXPECT_THAT(verdict([&](mgcompare::Run& run) { taint(run), drift(run); }), HasSubstr("though the run is tainted and the machine's speed changed by -"));
-  EXPECT_THAT(verdict([&](mgcompare::Run& run) { load(run), drift(run); }), HasSubstr("though the machine was busy (load 1.50) and its speed changed by -"));
-  mgcompare::Run run = three_by_three();
-  taint(run);
-  EXPECT_THAT(closing_summary(run, {}), HasSubstr("\nSeveral devices are faster, though the run is tainted: at best 1.60"));
-  // An answer that claims nothing needs no doubt.
-  run.rows.resize(3);
-  EXPECT_EQ(answer(compare_rows(run)).verdict, "A gain is seen, but not confirmed");
 }
 
 TEST(Summary, IsColoredOnlyWhenAsked) {
